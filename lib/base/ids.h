@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Small numbers that must not be mixed up: indices into the plan's tables, and limits on them.
+#pragma once
+
+#include <cstdint>
+
+namespace unecho {
+
+// Limits of one process. Counters and masks are sized by them.
+inline constexpr unsigned kMaxPorts = 32;
+inline constexpr unsigned kMaxWorkers = 32;
+inline constexpr unsigned kMaxRoutes = 32;
+inline constexpr unsigned kMaxFilters = 32;
+inline constexpr unsigned kMaxQueues = 64;   // rx or tx queues of one port
+inline constexpr unsigned kMaxBurst = 64;    // packets of one burst; a verdict mask is 64 bits
+
+// Positions in the plan (and in the configuration file), not DPDK's numbers.
+using PortIndex = std::uint16_t;
+using RouteIndex = std::uint16_t;
+using FilterIndex = std::uint16_t;
+using WorkerIndex = std::uint16_t;
+
+// DPDK's numbers.
+using PortId = std::uint16_t;
+using QueueId = std::uint16_t;
+using LcoreId = unsigned;
+
+}  // namespace unecho

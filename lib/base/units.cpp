@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/units.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <span>
+
+namespace unecho {
+namespace {
+
+struct Unit {
+    std::string_view name;
+    double scale;
+};
+
+constexpr std::array kDurations{Unit{"ns", 1},    Unit{"us", 1e3},  Unit{"ms", 1e6},
+                                Unit{"min", 60e9}, Unit{"s", 1e9}, Unit{"h", 3600e9}};
+constexpr std::array kRates{Unit{"Gpps", 1e9}, Unit{"Mpps", 1e6}, Unit{"kpps", 1e3},
+                            Unit{"pps", 1}};
+constexpr std::array kSizes{Unit{"KiB", 1024.0},        Unit{"MiB", 1024.0 * 1024},
+                            Unit{"GiB", 1024.0 * 1024 * 1024}, Unit{"kB", 1e3},
+                            Unit{"MB", 1e6},            Unit{"GB", 1e9},
+                            Unit{"B", 1}};
+
+struct Number {
+    std::uint64_t digits;  // all digits as one integer
+    unsigned decimals;     // how many of them stand behind the point
+};
+
+// "12.34" -> {1234, 2}. No sign, no exponent: nobody writes a window as 5e-2s.
+bool parse_number(std::string_view text, Number& out) {
+    out = {0, 0};
+    bool point = false;
+    unsigned count = 0;
+    for (char c : text) {
+        if (c == '.' && !point) {
+            point = true;
+            continue;
+        }
+        if (c < '0' || c > '9' || ++count > 18) {
+            return false;
+        }
+        out.digits = out.digits * 10 + static_cast<std::uint64_t>(c - '0');
+        out.decimals += point ? 1 : 0;
+    }
+    return count > 0 && text.back() != '.' && text.front() != '.';
+}
+
+const Unit* split_unit(std::string_view text, std::span<const Unit> units,
+                       std::string_view& number) {
+    for (const Unit& unit : units) {
+        if (text.size() > unit.name.size() && text.ends_with(unit.name)) {
+            std::string_view rest = text.substr(0, text.size() - unit.name.size());
+            while (!rest.empty() && rest.back() == ' ') {
+                rest.remove_suffix(1);
+            }
+            if (!rest.empty() && rest.back() >= '0' && rest.back() <= '9') {
+                number = rest;
+                return &unit;
+            }
+        }
+    }
+    return nullptr;
+}
+
+std::string quoted(std::string_view text) {
+    std::string out(1, '"');
+    out.append(text);
+    out.push_back('"');
+    return out;
+}
+
+// The value in the base unit if it is whole there and below 2^63.
+bool whole(const Number& n, double scale, std::uint64_t& out) {
+    std::uint64_t divisor = 1;
+    for (unsigned i = 0; i < n.decimals; ++i) {
+        divisor *= 10;
+    }
+    const auto product =
+        static_cast<unsigned __int128>(n.digits) * static_cast<std::uint64_t>(scale);
+    if (product % divisor != 0 || product / divisor >= (std::uint64_t{1} << 63)) {
+        return false;
+    }
+    out = static_cast<std::uint64_t>(product / divisor);
+    return true;
+}
+
+// The largest unit that leaves a value of at least 1, with up to three decimals.
+std::string format_scaled(double value, std::span<const Unit> ascending) {
+    const Unit* best = &ascending.front();
+    for (const Unit& unit : ascending) {
+        if (value >= unit.scale) {
+            best = &unit;
+        }
+    }
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), "%.3f", value / best->scale);
+    std::string out(text.data());
+    out.erase(out.find_last_not_of('0') + 1);
+    if (out.back() == '.') {
+        out.pop_back();
+    }
+    return out.append(best->name);
+}
+
+}  // namespace
+
+Result<Nanoseconds> parse_duration(std::string_view text) {
+    std::string_view digits;
+    Number number{};
+    std::uint64_t value = 0;
+    const Unit* unit = split_unit(text, kDurations, digits);
+    if (unit == nullptr || !parse_number(digits, number)) {
+        return fail(Errc::kInvalidArgument,
+                    quoted(text) + " is not a duration; allowed: a number with ns, us, ms, s, min "
+                                   "or h, as in \"50ms\"");
+    }
+    if (!whole(number, unit->scale, value)) {
+        return fail(Errc::kInvalidArgument,
+                    quoted(text) + " is finer than 1ns or longer than 292 years");
+    }
+    return value;
+}
+
+Result<double> parse_rate(std::string_view text) {
+    std::string_view digits;
+    Number number{};
+    const Unit* unit = split_unit(text, kRates, digits);
+    if (unit == nullptr || !parse_number(digits, number)) {
+        return fail(Errc::kInvalidArgument,
+                    quoted(text) + " is not a rate; allowed: a number with pps, kpps, Mpps or "
+                                   "Gpps, as in \"14.88Mpps\"");
+    }
+    return static_cast<double>(number.digits) / std::pow(10.0, number.decimals) * unit->scale;
+}
+
+Result<std::uint64_t> parse_size(std::string_view text) {
+    std::string_view digits;
+    Number number{};
+    std::uint64_t value = 0;
+    const Unit* unit = split_unit(text, kSizes, digits);
+    if (unit == nullptr || !parse_number(digits, number)) {
+        return fail(Errc::kInvalidArgument,
+                    quoted(text) + " is not a size; allowed: a number with B, kB, MB, GB, KiB, "
+                                   "MiB or GiB, as in \"64MiB\"");
+    }
+    if (!whole(number, unit->scale, value)) {
+        return fail(Errc::kInvalidArgument, quoted(text) + " is not a whole number of bytes");
+    }
+    return value;
+}
+
+std::string format_duration(Nanoseconds ns) {
+    static constexpr std::array kUnits{Unit{"ns", 1}, Unit{"us", 1e3}, Unit{"ms", 1e6},
+                                       Unit{"s", 1e9}};
+    return format_scaled(static_cast<double>(ns), kUnits);
+}
+
+std::string format_rate(double packets_per_second) {
+    static constexpr std::array kUnits{Unit{"pps", 1}, Unit{"kpps", 1e3}, Unit{"Mpps", 1e6},
+                                       Unit{"Gpps", 1e9}};
+    return format_scaled(packets_per_second, kUnits);
+}
+
+std::string format_size(std::uint64_t bytes) {
+    static constexpr std::array kUnits{Unit{"B", 1}, Unit{"KiB", 1024.0},
+                                       Unit{"MiB", 1024.0 * 1024},
+                                       Unit{"GiB", 1024.0 * 1024 * 1024}};
+    return format_scaled(static_cast<double>(bytes), kUnits);
+}
+
+}  // namespace unecho

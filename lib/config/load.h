@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a TOML file to a valid Config, or to every problem in it at once. Cold; the only module that
+// knows toml++. Next: schema.h.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "config/schema.h"
+
+namespace unecho::config {
+
+// One thing that is wrong: where, what and what is allowed instead.
+struct Problem {
+    int line = 0;         // from 1; 0 where no line can be named (a missing file)
+    std::string key;      // "filter[0].window", counted from 0 as written in the file
+    std::string message;  // "\"50\" is not a duration; allowed: ..."
+};
+
+using LoadResult = tl::expected<Config, std::vector<Problem>>;
+
+// Reads and validates; everything that can be known without starting DPDK is checked.
+LoadResult load_file(const std::string& path);
+LoadResult load_text(std::string_view text, const std::string& path);
+
+// "configs/a.toml:12: filter[0].window: ...", one line a problem.
+std::string to_text(const std::vector<Problem>& problems, const std::string& path);
+
+}  // namespace unecho::config

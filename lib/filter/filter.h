@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What every sliding-window filter promises, as a C++20 concept.
+//
+// Filters are pure: the caller brings digests, time and memory. No DPDK, no allocation, no clock, no
+// I/O, no exception. One thread at a time.
+//
+// Contract, for a window of W and a slack S (both reported by sizing):
+//  (a) a digest inserted less than W ago is always answered "echo";
+//  (b) one inserted W + S or more ago, and never since, is answered "new" but for the filter's
+//      false-positive rate;
+//  (c) in between, either;
+//  (d) EchoPolicy says whether an echo refreshes its digest;
+//  (e) advance() may skip any number of generations at once;
+//  (f) a burst gives exactly the answers of its digests one by one, in order.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/ids.h"
+#include "base/units.h"
+#include "hash/digest.h"
+
+namespace unecho::filter {
+
+// Where in time a burst stands. Neither field ever decreases between two advance() calls.
+struct Moment {
+    Nanoseconds now = 0;           // for filters that keep times
+    std::uint64_t generation = 0;  // for filters that age by shifting; see generation.h
+};
+
+enum class EchoPolicy : std::uint8_t {
+    kFixed,    // an echo leaves its digest as it was: W after the first, the next copy is new again
+    kRefresh,  // an echo counts as an insertion: a steady repeat with gaps below W stays an echo
+};
+
+// Events that a filter counts itself; single writer, read by its owner.
+struct FilterCounters {
+    std::uint64_t insertions = 0;     // digests written (new ones, and echoes under kRefresh)
+    std::uint64_t shifts = 0;         // generations turned
+    std::uint64_t inline_clears = 0;  // segments cleared by the worker because no zeroed spare was
+                                      // there (a stall of several generations, or offline)
+    std::uint64_t evicted_early = 0;  // live entries given up because a table was full: each may be a
+                                      // miss inside the window
+};
+
+template <typename F>
+concept SlidingFilter = requires(F f, const F cf, Digest digest, std::span<const Digest> digests,
+                                 Moment moment) {
+    // Hint: this digest will be tested soon.
+    { cf.prefetch(digest) } noexcept;
+    // True for an echo. A new digest is inserted.
+    { f.test_and_insert(digest) } noexcept -> std::same_as<bool>;
+    // Bit i is the answer for digests[i]; at most kMaxBurst of them. Prefetches by itself.
+    { f.test_and_insert_burst(digests) } noexcept -> std::same_as<std::uint64_t>;
+    // Moves time forward; cheap when nothing turned.
+    { f.advance(moment) } noexcept;
+    // Forgets everything; keeps the time.
+    { f.clear() } noexcept;
+    { cf.counters() } noexcept -> std::convertible_to<const FilterCounters&>;
+};
+
+}  // namespace unecho::filter

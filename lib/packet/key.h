@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What "the same packet" means: from the captured bytes of a frame to its key's digest.
+//
+// Key modes (docs/glossary.md has the exact definition):
+//   packet      the outermost IP packet; TOS/traffic class, TTL/hop limit and the IPv4 header checksum
+//               masked; what stands before it and behind its IP length left out
+//   flow        source, destination, protocol, ports of the outermost IP packet
+//   flow-bidir  the same with the two ends in sorted order
+//   frame       every captured byte
+//
+// Hot code: bytes only (no mbufs), bounds-checked, nothing written.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "hash/digest.h"
+#include "hash/secret.h"
+
+namespace unecho::packet {
+
+enum class KeyMode : std::uint8_t { kPacket, kFlow, kFlowBidir, kFrame };
+inline constexpr unsigned kKeyModes = 4;
+
+[[nodiscard]] std::string_view name_of(KeyMode mode) noexcept;
+
+// A frame in contiguous memory, from its Ethernet header.
+struct Frame {
+    const std::uint8_t* data;
+    std::uint32_t length;
+};
+
+// Three disjoint masks over a burst; together they name every frame of it. Frames without a key are
+// forwarded: nothing is known of them.
+struct KeyMasks {
+    std::uint64_t keyed = 0;
+    std::uint64_t non_ip = 0;     // ARP, LLDP, 802.3, PPPoE, unknown EtherTypes
+    std::uint64_t malformed = 0;  // cut short or contradictory in a header that the key needs
+};
+
+// digests[i] is set for every keyed frame. frames.size() <= kMaxBurst.
+KeyMasks digest_burst(KeyMode mode, std::span<const Frame> frames, const hash::Secret& secret,
+                      Digest* digests) noexcept;
+
+// Decides which worker owns a frame: equal for both directions of a flow and for all copies of a
+// packet that any key mode finds, so that copies meet and a flow keeps its order. Frames without an
+// IP packet: by their first 14 bytes.
+[[nodiscard]] Digest owner_digest(const Frame& frame, const hash::Secret& secret) noexcept;
+
+}  // namespace unecho::packet

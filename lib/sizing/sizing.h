@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Targets <-> geometry. For each filter: the geometry that meets window, rate and false-drop rate
+// with the least memory, and what a geometry predicts. Pure functions; formulas carry their source.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/result.h"
+#include "base/units.h"
+
+namespace unecho::sizing {
+
+// What one filter instance (one worker) must do.
+struct Targets {
+    Nanoseconds window = 0;
+    double keys_per_second = 0;  // that the instance takes
+    double max_false_drop = 0;   // chance that a new key is taken for an echo, in (0, 0.5]
+};
+
+// What a geometry gives when its planned rate is met, in the worst phase (just before a shift).
+struct Prediction {
+    double false_drop = 0;          // on keys never inserted before
+    double npws = 0;                // peak normalised probability-weighted slack (APBF section 2.1)
+    Nanoseconds generation = 0;     // length of one
+    Nanoseconds slack = 0;          // a key is forgotten at window + slack at the latest
+    std::uint64_t generation_keys = 0;  // g: insertions between two shifts at the planned rate
+    std::uint64_t window_keys = 0;      // insertions in the window at the planned rate
+    std::uint64_t bytes = 0;            // of all segments in use (without spares)
+    double bits_per_key = 0;            // memory per window key
+    double lines_per_packet = 0;        // cache lines touched by a new key: query and insertion
+};
+
+struct ApbfGeometry {
+    unsigned k = 0;
+    unsigned l = 0;
+    std::uint64_t m = 0;  // bits of a slice
+};
+
+struct ApbbfGeometry {
+    unsigned k = 0;
+    unsigned l = 0;
+    unsigned B = 512;          // bits of a block
+    unsigned b = 0;            // bits set in a block by a key
+    std::uint64_t blocks = 0;  // of a segment
+};
+
+struct ExactGeometry {
+    std::uint64_t entries = 0;
+};
+
+Result<ApbfGeometry> size_apbf(const Targets& targets);
+Result<ApbbfGeometry> size_apbbf(const Targets& targets);
+Result<ExactGeometry> size_exact(const Targets& targets);
+
+// keys_per_second absent: the geometry's own capacity is the planned rate.
+Prediction predict(const ApbfGeometry& geometry, Nanoseconds window,
+                   std::optional<double> keys_per_second);
+Prediction predict(const ApbbfGeometry& geometry, Nanoseconds window,
+                   std::optional<double> keys_per_second);
+Prediction predict(const ExactGeometry& geometry, Nanoseconds window,
+                   std::optional<double> keys_per_second);
+
+}  // namespace unecho::sizing

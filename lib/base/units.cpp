@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <span>
 
+#include "base/int128.h"
+
 namespace unecho {
 namespace {
 
@@ -78,7 +80,7 @@ bool whole(const Number& n, double scale, std::uint64_t& out) {
         divisor *= 10;
     }
     const auto product =
-        static_cast<unsigned __int128>(n.digits) * static_cast<std::uint64_t>(scale);
+        static_cast<uint128>(n.digits) * static_cast<std::uint64_t>(scale);
     if (product % divisor != 0 || product / divisor >= (std::uint64_t{1} << 63)) {
         return false;
     }

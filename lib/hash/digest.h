@@ -7,6 +7,8 @@
 
 #include <cstdint>
 
+#include "base/int128.h"
+
 namespace unecho {
 
 using Digest = std::uint64_t;
@@ -23,7 +25,7 @@ using Digest = std::uint64_t;
 
 // Maps a 64-bit value to [0, n) by multiplication, without a division; uses the high bits.
 [[nodiscard]] constexpr std::uint64_t reduce(std::uint64_t value, std::uint64_t n) noexcept {
-    return static_cast<std::uint64_t>((static_cast<unsigned __int128>(value) * n) >> 64);
+    return static_cast<std::uint64_t>((static_cast<uint128>(value) * n) >> 64);
 }
 
 }  // namespace unecho

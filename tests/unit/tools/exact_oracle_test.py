@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""tools/exact_answer.py against an oracle written by somebody else, on captures of real traffic.
+
+Both lie in the folder UNECHO_SHARED, else in ../shared beside the repository; without it: skipped.
+Captures of other link types are read as Ethernet by both.
+"""
+import contextlib
+import importlib.util
+import itertools
+import os
+import pathlib
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools"))
+import exact_answer  # noqa: E402
+
+SHARED = pathlib.Path(os.environ.get("UNECHO_SHARED", ROOT.parent / "shared"))
+ORACLE = SHARED / "tools" / "exact_dedup.py"
+CAPTURES = sorted((SHARED / "captures").glob("*.pcap*"))
+WINDOWS = (20_000, 1_000_000, 50_000_000, 1_000_000_000, None)
+ETHERNET = 1
+
+
+def load_oracle():
+    spec = importlib.util.spec_from_file_location("exact_dedup", ORACLE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def oracle_keys(oracle, packets, mode):
+    """(keys with None for packets that pass unkeyed, how many are not IP, how many malformed)."""
+    keyer = oracle.Keyer(mode)
+    keys = [keyer.key(ETHERNET, data, wire) for _, _, wire, data in packets]
+    return keys, sum(keyer.non_ip.values()), sum(keyer.malformed.values())
+
+
+def oracle_answers(oracle, packets, keys, window, policy):
+    """Per packet (reference, age), or None."""
+    dedup, highest, out = oracle.Dedup(window=window, policy=policy), None, []
+    for number, ((time, *_), key) in enumerate(zip(packets, keys), 1):
+        highest = time if highest is None else max(highest, time)
+        out.append(None if key is None else dedup.see(number, highest, key))
+    return out
+
+
+class Oracle(unittest.TestCase):
+    def compare(self, oracle, path):
+        capture = oracle.open_capture(str(path))
+        with contextlib.closing(capture.stream):
+            theirs = list(capture)
+        ours = list(exact_answer.Capture(path))
+        self.assertEqual([(time, link, data) for time, link, _, data in theirs],
+                         [tuple(packet) for packet in ours])
+        for mode in exact_answer.KEYS:
+            keys, non_ip, malformed = oracle_keys(oracle, theirs, mode)
+            for window, policy in itertools.product(WINDOWS, exact_answer.POLICIES):
+                answers = list(exact_answer.answers(ours, mode, window, policy))
+                with self.subTest(capture=path.name, key=mode, window=window, policy=policy):
+                    kinds = [answer.kind for answer in answers]
+                    self.assertEqual((kinds.count("non_ip"), kinds.count("malformed")),
+                                     (non_ip, malformed))
+                    self.assertEqual(
+                        [(answer.reference, answer.age) if answer.kind == "echo" else None
+                         for answer in answers],
+                        oracle_answers(oracle, theirs, keys, window, policy))
+
+    def test_every_capture_has_the_same_answers(self):
+        oracle = load_oracle()
+        self.assertGreater(len(CAPTURES), 0)
+        for path in CAPTURES:
+            self.compare(oracle, path)
+
+
+if __name__ == "__main__":
+    if not ORACLE.exists():
+        print("skipped: no %s" % ORACLE)
+        sys.exit(77)
+    unittest.main()

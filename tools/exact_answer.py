@@ -1,0 +1,433 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The exact answer: which packets of a capture are echoes, found by comparing whole keys.
+
+No hash decides and nothing is sampled, so a filter is measured against this program.
+
+Capture files: pcap (microseconds or nanoseconds, either byte order) and pcapng, plain or .gz.
+Frames are Ethernet; another link type is an error unless --as-ethernet reads it as Ethernet all the
+same, as a DPDK net_pcap port does. Several files are merged by time: the file whose next packet is
+earliest goes first, of equal times the file named first.
+
+Key (--key):
+  packet      the outermost IP packet up to its IP length, without IPv4 TOS, TTL and header checksum
+              or IPv6 traffic class and hop limit; MACs, VLAN tags and MPLS labels do not count
+  flow        source, destination, protocol and ports of the outermost IP packet; a fragment but the
+              first has ports 0; only TCP, UDP, UDP-Lite, SCTP and DCCP have ports
+  flow-bidir  the same with the two ends in sorted order
+  frame       every captured byte
+Answer: "new"; "echo" with its age and the packet it repeats; "non_ip" and "malformed" have no key
+and are always forwarded (with --key frame every packet has one).
+
+A packet is an echo when --first N packets of its key are remembered with an age below --window.
+Remembered is, with --policy fixed, a packet that was accepted. With refresh an echo counts too:
+there are N slots a key; a packet goes through them in order and stamps each live one; the first
+that is not live accepts it. Time is the highest timestamp so far, so that an age is never negative.
+--microseconds cuts timestamps to whole microseconds first, as net_pcap delivers them.
+
+Standard output: a summary as JSON. --csv FILE: one line a packet. Exit status: 0, or 2 for
+arguments or a file that cannot be used.
+"""
+import argparse
+import collections
+import csv
+import gzip
+import heapq
+import json
+import struct
+import sys
+import zlib
+
+KEYS = ("packet", "flow", "flow-bidir", "frame")
+POLICIES = ("fixed", "refresh")
+KINDS = ("new", "echo", "non_ip", "malformed")
+ETHERNET = 1
+MAX_RECORD = 64 << 20
+
+Packet = collections.namedtuple("Packet", "time link data")  # time in ns since the epoch
+Answer = collections.namedtuple("Answer", "kind age reference", defaults=(None, None))
+
+
+class CaptureError(Exception):
+    """A file that cannot be used."""
+
+
+# ---- capture files ------------------------------------------------------------------------------
+
+class Cut(Exception):
+    """The file ends inside a record, or goes on with what is none."""
+
+
+def _take(stream, count, may_end=False):
+    """Exactly count bytes; nothing at all only where the file may end."""
+    data = stream.read(count)
+    if len(data) < count and (data or not may_end):
+        raise Cut()
+    return data
+
+
+def _pcap_packets(stream, order, fraction_ns, link):
+    record = struct.Struct(order + "IIII")
+    while head := _take(stream, record.size, may_end=True):
+        seconds, fraction, captured, _ = record.unpack(head)
+        if captured > MAX_RECORD:
+            raise Cut()
+        yield Packet(seconds * 10**9 + fraction * fraction_ns, link, _take(stream, captured))
+
+
+SECTION, INTERFACE, OBSOLETE_PACKET, SIMPLE_PACKET, ENHANCED_PACKET = 0x0A0D0D0A, 1, 2, 3, 6
+SECTION_BYTES = b"\x0a\x0d\x0d\x0a"  # the same in both byte orders
+
+
+def _interface(order, body):
+    """(link, snaplen, function from timestamp units to ns) of an interface description block."""
+    link, snaplen = struct.unpack_from(order + "H2xI", body)
+    units_per_second, offset, at = 10**6, 0, 8
+    while at + 4 <= len(body):
+        code, length = struct.unpack_from(order + "HH", body, at)
+        value = body[at + 4:at + 4 + length]
+        if code == 0:
+            break
+        if code == 9 and length >= 1:
+            units_per_second = 2 ** (value[0] & 0x7F) if value[0] & 0x80 else 10 ** value[0]
+        elif code == 14 and length == 8:
+            offset = struct.unpack(order + "q", value)[0]
+        at += 4 + (length + 3) // 4 * 4
+    return link, snaplen, lambda units: units * 10**9 // units_per_second + offset * 10**9
+
+
+def _pcapng_blocks(stream):
+    """(byte order, type, body) of each block; the first block's type has been read already."""
+    order, head = None, SECTION_BYTES + _take(stream, 4)
+    while head:
+        done = 8
+        if head[:4] == SECTION_BYTES:
+            order = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}.get(_take(stream, 4))
+            if order is None:
+                raise Cut()
+            done = 12
+        kind, total = struct.unpack(order + "II", head)
+        if not done + 4 <= total <= MAX_RECORD:
+            raise Cut()
+        body = _take(stream, (total + 3) // 4 * 4 - done - 4)
+        _take(stream, 4)
+        yield order, kind, body
+        head = _take(stream, 8, may_end=True)
+
+
+def _pcapng_packets(stream):
+    interfaces, time = [], 0
+    for order, kind, body in _pcapng_blocks(stream):
+        try:
+            if kind == SECTION:
+                interfaces = []
+            elif kind == INTERFACE:
+                interfaces.append(_interface(order, body))
+            elif kind in (OBSOLETE_PACKET, ENHANCED_PACKET):
+                which, high, low, captured = struct.unpack_from(
+                    order + ("IIII" if kind == ENHANCED_PACKET else "H2xIII"), body)
+                link, _, to_ns = interfaces[which]
+                if 20 + captured > len(body):
+                    raise Cut()
+                time = to_ns(high << 32 | low)
+                yield Packet(time, link, body[20:20 + captured])
+            elif kind == SIMPLE_PACKET:  # has no time: it takes that of the packet before it
+                wire, = struct.unpack_from(order + "I", body)
+                link, snaplen, _ = interfaces[0]
+                captured = min(wire, snaplen or wire, len(body) - 4)
+                yield Packet(time, link, body[4:4 + captured])
+        except (struct.error, IndexError):
+            raise Cut() from None
+
+
+class Capture:
+    """Iterates over the packets of a file; afterwards .cut tells whether its end is missing."""
+
+    _PCAP = {b"\xa1\xb2\xc3\xd4": (">", 1000), b"\xd4\xc3\xb2\xa1": ("<", 1000),
+             b"\xa1\xb2\x3c\x4d": (">", 1), b"\x4d\x3c\xb2\xa1": ("<", 1)}
+
+    def __init__(self, path, as_ethernet=False, microseconds=False):
+        self.path, self.cut = str(path), False
+        self._as_ethernet, self._microseconds = as_ethernet, microseconds
+
+    def __iter__(self):
+        with open(self.path, "rb") as file:
+            zipped = file.peek(2)[:2] == b"\x1f\x8b"
+            try:
+                for packet in self._packets(gzip.open(file) if zipped else file):
+                    yield self._adjusted(packet)
+            except (Cut, EOFError, zlib.error):
+                self.cut = True
+
+    def _packets(self, stream):
+        magic = stream.read(4)
+        if magic == SECTION_BYTES:
+            return _pcapng_packets(stream)
+        header = stream.read(20)
+        if magic not in self._PCAP or len(header) < 20:
+            raise CaptureError("%s: neither pcap nor pcapng" % self.path)
+        order, fraction_ns = self._PCAP[magic]
+        link, = struct.unpack(order + "16xI", header)
+        return _pcap_packets(stream, order, fraction_ns, link & 0xFFFF)  # above: FCS information
+
+    def _adjusted(self, packet):
+        time = packet.time - packet.time % 1000 if self._microseconds else packet.time
+        return Packet(time, ETHERNET if self._as_ethernet else packet.link, packet.data)
+
+
+def merged(captures):
+    """(index of the capture, packet) in the order in which packets are judged."""
+    def tagged(index, capture):
+        return ((index, packet) for packet in capture)
+    return heapq.merge(*(tagged(index, capture) for index, capture in enumerate(captures)),
+                       key=lambda pair: pair[1].time)
+
+
+# ---- keys ---------------------------------------------------------------------------------------
+
+class NoKey(Exception):
+    """A frame that is forwarded unasked; args: kind ("non_ip" or "malformed") and reason."""
+
+
+def _need(have, size):
+    if have < size:
+        raise NoKey("malformed", "cut short")
+
+
+TAGS = (0x8100, 0x88A8, 0x9100, 0x9200)
+MPLS = (0x8847, 0x8848)
+PORTED = (6, 17, 33, 132, 136)           # TCP, UDP, DCCP, SCTP, UDP-Lite
+EXTENSIONS = (0, 43, 60, 135, 139, 140)  # their length counts units of 8 bytes but the first
+FRAGMENT, AUTHENTICATION, NO_NEXT_HEADER = 44, 51, 59
+
+
+def _number(data, at):
+    return data[at] << 8 | data[at + 1]
+
+
+def _find_ip(frame):
+    """(version, offset) of the outermost IP packet."""
+    _need(len(frame), 14)
+    ethertype, at = _number(frame, 12), 14
+    while ethertype in TAGS:
+        _need(len(frame), at + 4)
+        ethertype, at = _number(frame, at + 2), at + 4
+    if ethertype == 0x0800:
+        return 4, at
+    if ethertype == 0x86DD:
+        return 6, at
+    if ethertype not in MPLS:
+        raise NoKey("non_ip", "ethertype 0x%04x" % ethertype)
+    bottom = False
+    while not bottom:
+        _need(len(frame), at + 4)
+        bottom, at = frame[at + 2] & 1, at + 4
+    _need(len(frame), at + 1)
+    if frame[at] >> 4 not in (4, 6):
+        raise NoKey("non_ip", "mpls payload")
+    return frame[at] >> 4, at
+
+
+def _ip_packet(frame):
+    """(version, bytes of the outermost IP packet up to its length or the captured end)."""
+    version, at = _find_ip(frame)
+    ip = frame[at:]
+    _need(len(ip), 20 if version == 4 else 40)
+    if ip[0] >> 4 != version:
+        raise NoKey("malformed", "ip version")
+    # Segmentation offload leaves the length 0: then all that was captured belongs to the packet.
+    if version == 6:
+        payload = _number(ip, 4)
+        return 6, ip[:40 + payload] if payload or ip[6] == NO_NEXT_HEADER else ip
+    header, length = (ip[0] & 15) * 4, _number(ip, 2)
+    if header < 20:
+        raise NoKey("malformed", "ipv4 header length")
+    _need(len(ip), header)
+    if 0 < length < header:
+        raise NoKey("malformed", "ipv4 total length")
+    return 4, ip[:length] if length else ip
+
+
+def _ipv6_upper(ip):
+    """(protocol, offset, whether a later fragment) of what stands behind the extension headers."""
+    protocol, at = ip[6], 40
+    while protocol in EXTENSIONS or protocol in (FRAGMENT, AUTHENTICATION):
+        _need(len(ip), at + 8)
+        this, protocol, units = protocol, ip[at], ip[at + 1]
+        if this == FRAGMENT:
+            if _number(ip, at + 2) >> 3:
+                return protocol, at + 8, True
+            at += 8
+        else:
+            at += units * 4 + 8 if this == AUTHENTICATION else units * 8 + 8
+    _need(len(ip), at)
+    return protocol, at, False
+
+
+def _flow(version, ip):
+    """((source, source port), (destination, destination port), protocol)."""
+    if version == 4:
+        source, destination, protocol, at = ip[12:16], ip[16:20], ip[9], (ip[0] & 15) * 4
+        later_fragment = _number(ip, 6) & 0x1FFF != 0
+    else:
+        source, destination = ip[8:24], ip[24:40]
+        protocol, at, later_fragment = _ipv6_upper(ip)
+    ports = bytes(4)
+    if protocol in PORTED and not later_fragment:
+        _need(len(ip), at + 4)
+        ports = ip[at:at + 4]
+    return (source, ports[:2]), (destination, ports[2:]), protocol
+
+
+def key_of(mode, frame):
+    """What decides sameness: bytes or a tuple. Raises NoKey."""
+    if mode == "frame":
+        return frame
+    version, ip = _ip_packet(frame)
+    if mode == "packet":
+        if version == 4:
+            return ip[:1] + ip[2:8] + ip[9:10] + ip[12:]
+        return bytes((0x60, ip[1] & 15)) + ip[2:7] + ip[8:]
+    source, destination, protocol = _flow(version, ip)
+    if mode == "flow-bidir":
+        source, destination = sorted((source, destination))
+    return source, destination, protocol
+
+
+# ---- answers ------------------------------------------------------------------------------------
+
+class Memory:
+    """The slots of every key: the time and the number of the packet that stamped each."""
+
+    def __init__(self, window=None, policy="fixed", first=1):
+        self._window, self._refresh, self._first = window, policy == "refresh", first
+        self._slots = {}
+
+    def see(self, number, now, key):
+        """The answer for packet number; now never decreases. An echo repeats the youngest."""
+        slots = self._slots.setdefault(key, [])
+        youngest = 0, 0
+        for index, (then, reference) in enumerate(slots):
+            if self._window is not None and now - then >= self._window:
+                slots[index] = now, number
+                return Answer("new")
+            youngest = max(youngest, (then, reference))
+            if self._refresh:
+                slots[index] = now, number
+        if len(slots) < self._first:
+            slots.append((now, number))
+            return Answer("new")
+        return Answer("echo", now - youngest[0], youngest[1])
+
+
+def answers(packets, key="packet", window=None, policy="fixed", first=1, reasons=None):
+    """The answer for each packet, numbered from 1. window in ns, None: endless.
+
+    reasons, where given: kind -> Counter, is told why packets have no key.
+    """
+    memory, now = Memory(window, policy, first), None
+    for number, packet in enumerate(packets, 1):
+        now = packet.time if now is None else max(now, packet.time)
+        try:
+            yield memory.see(number, now, key_of(key, packet.data))
+        except NoKey as no_key:
+            kind, reason = no_key.args
+            if reasons is not None:
+                reasons[kind][reason] += 1
+            yield Answer(kind)
+
+
+# ---- command line -------------------------------------------------------------------------------
+
+def duration(text):
+    """"50ms" -> nanoseconds, "inf" -> None."""
+    if text == "inf":
+        return None
+    for unit, exponent in (("ns", 0), ("us", 3), ("ms", 6), ("s", 9)):
+        whole, _, decimals = text[:-len(unit)].partition(".")
+        if text.endswith(unit) and whole.isdecimal() and (decimals or "0").isdecimal() \
+                and len(decimals) <= exponent:
+            return int(whole + decimals.ljust(exponent, "0"))
+    raise argparse.ArgumentTypeError(
+        "%r is not a duration; allowed: a number of whole ns with ns, us, ms or s, or inf" % text)
+
+
+def _positive(text):
+    if not text.isdecimal() or int(text) == 0:
+        raise argparse.ArgumentTypeError("%r is not a whole number above 0" % text)
+    return int(text)
+
+
+def _arguments(argv):
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("captures", nargs="+", metavar="CAPTURE")
+    parser.add_argument("--key", choices=KEYS, default="packet")
+    parser.add_argument("--window", type=duration, default=None, metavar="W", help="50ms; inf")
+    parser.add_argument("--policy", choices=POLICIES, default="fixed")
+    parser.add_argument("--first", type=_positive, default=1, metavar="N")
+    parser.add_argument("--as-ethernet", action="store_true")
+    parser.add_argument("--microseconds", action="store_true")
+    parser.add_argument("--csv", metavar="FILE")
+    return parser.parse_args(argv)
+
+
+def _load(captures, key):
+    """merged() as a list, with every link type checked."""
+    order = list(merged(captures))
+    for index, packet in order:
+        if packet.link != ETHERNET and key != "frame":
+            raise CaptureError("%s: link type %d is not Ethernet; --as-ethernet reads it so"
+                               % (captures[index].path, packet.link))
+    return order
+
+
+def run(options, out):
+    captures = [Capture(path, options.as_ethernet, options.microseconds)
+                for path in options.captures]
+    order = _load(captures, options.key)
+    reasons = {"non_ip": collections.Counter(), "malformed": collections.Counter()}
+    verdicts = list(answers((packet for _, packet in order), options.key, options.window,
+                            options.policy, options.first, reasons))
+    counts = collections.Counter(answer.kind for answer in verdicts)
+    ages = [answer.age for answer in verdicts if answer.kind == "echo"]
+    packets = collections.Counter(index for index, _ in order)
+    summary = {
+        "captures": [{"path": capture.path, "packets": packets[index], "cut": capture.cut}
+                     for index, capture in enumerate(captures)],
+        "key": options.key, "window_ns": options.window, "policy": options.policy,
+        "first": options.first,
+        "packets": len(order), "bytes": sum(len(packet.data) for _, packet in order),
+        **{kind: counts[kind] for kind in KINDS},
+        "reasons": {kind: dict(sorted(counter.items())) for kind, counter in reasons.items()},
+        "min_age_ns": min(ages, default=None), "max_age_ns": max(ages, default=None),
+    }
+    if options.csv:
+        with open(options.csv, "w", newline="", encoding="ascii") as file:
+            _write_csv(file, order, verdicts)
+    json.dump(summary, out, indent=1)
+    out.write("\n")
+
+
+def _write_csv(file, order, verdicts):
+    """reference counts packets as the first column does, in merged order; capture as on the command
+    line, from 1; frame in that capture."""
+    rows, frames = csv.writer(file, lineterminator="\n"), collections.Counter()
+    rows.writerow(("packet", "capture", "frame", "time_ns", "answer", "age_ns", "reference"))
+    for number, ((index, packet), answer) in enumerate(zip(order, verdicts), 1):
+        frames[index] += 1
+        rows.writerow((number, index + 1, frames[index], packet.time, *answer))
+
+
+def main(argv=None):
+    options = _arguments(argv)
+    try:
+        run(options, sys.stdout)
+    except (CaptureError, OSError) as error:
+        print("exact_answer: %s" % error, file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

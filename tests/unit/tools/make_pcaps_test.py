@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""pcaps/ holds what tools/make_pcaps.py makes, and what its README says of it."""
+import json
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools"))
+import exact_answer  # noqa: E402
+import frames  # noqa: E402
+import make_pcaps  # noqa: E402
+
+PCAPS = ROOT / "pcaps"
+
+
+class Frames(unittest.TestCase):
+    def test_checksums_match_published_values(self):
+        self.assertEqual(frames.checksum(bytes.fromhex("0001f203f4f5f6f7")), 0x220D)  # RFC 1071 §3
+        self.assertEqual(frames.crc32c(b"123456789"), 0xE3069283)
+        self.assertEqual(frames.crc32c(bytes(32)), 0x8A9136AA)  # RFC 3720 B.4
+
+    def test_a_routed_packet_sums_to_zero(self):
+        ip = frames.ipv4("10.0.0.1", "10.0.0.2", 17, b"", options=b"\x94\x04\0\0")
+        for packet in (ip, frames.routed(ip), frames.routed(ip, 5, tos=0xFF)):
+            self.assertEqual(frames.checksum(packet), 0)
+
+
+class Pcaps(unittest.TestCase):
+    def test_made_again_they_are_the_same_bytes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            again = pathlib.Path(folder)
+            make_pcaps.write(again)
+            self.assertEqual(sorted(path.name for path in again.iterdir()),
+                             sorted(path.name for path in PCAPS.iterdir()))
+            for path in again.iterdir():
+                self.assertEqual(path.read_bytes(), (PCAPS / path.name).read_bytes(), path.name)
+
+    def test_answers_are_those_of_the_files(self):
+        for path in PCAPS.glob("*.answer.json"):
+            answer = json.loads(path.read_text())
+            captures = [exact_answer.Capture(PCAPS / name) for name in answer["files"]]
+            order = list(exact_answer.merged(captures))
+            self.assertEqual([capture.cut for capture in captures], [path.name == "cut.answer.json"]
+                             * len(captures))
+            for mode in exact_answer.KEYS:
+                echoes = [[] for _ in captures]
+                frame = [0] * len(captures)
+                for (index, _), given in zip(order, exact_answer.answers(
+                        (packet for _, packet in order), mode, 50_000_000)):
+                    frame[index] += 1
+                    if given.kind == "echo":
+                        echoes[index].append(frame[index])
+                self.assertEqual(frame, answer["packets"])
+                self.assertEqual(echoes, [
+                    make_pcaps.from_bits(digits, count) for digits, count
+                    in zip(answer["keys"][mode]["echoes"], answer["packets"])])
+
+    def test_bits_read_back(self):
+        for flags in ([], [1], [0, 0, 0, 0, 1], [1, 0] * 50, [0] * 9):
+            numbers = [number for number, flag in enumerate(flags, 1) if flag]
+            self.assertEqual(make_pcaps.from_bits(make_pcaps.to_bits(flags), len(flags)), numbers)
+
+    def test_two_taps_hold_what_they_are_for(self):
+        """Packets that a wrong key would drop, and copies that a narrow one would keep."""
+        counts = json.loads((PCAPS / "two-taps.answer.json").read_text())["keys"]
+        a, b = (list(exact_answer.Capture(PCAPS / ("two-taps-%s.pcap" % tap))) for tap in "ab")
+        self.assertLess((PCAPS / "two-taps-a.pcap").stat().st_size
+                        + (PCAPS / "two-taps-b.pcap").stat().st_size, 1_000_000)
+        self.assertLess(counts["frame"]["echo"], counts["packet"]["echo"] // 10)
+        self.assertGreater(counts["packet"]["echo"], 2000)
+        self.assertGreater(counts["packet"]["non_ip"], 50)
+        endless = sum(answer.kind == "echo" for answer in exact_answer.answers(
+            (packet for _, packet in exact_answer.merged((a, b))), "packet"))
+        self.assertGreater(endless, counts["packet"]["echo"] + 30)  # copies that come too late
+        without_id = [exact_answer.Packet(packet.time, 1, re.sub(
+            b"(?s)(\x08\x00E.{3})..", b"\\1\0\0", packet.data, count=1)) for packet in a]
+        self.assertGreater(sum(answer.kind == "echo" for answer in exact_answer.answers(
+            without_id, "packet", 50_000_000)), 40)  # retransmissions with a new IP ID
+
+    def test_another_age_than_intended_is_refused(self):
+        packets = [exact_answer.Packet(time * 1_000_000, 1, b"") for time in (0, 60)]
+        make_pcaps.check_zone("apart", [packets[0], packets[0]])
+        with self.assertRaises(make_pcaps.Wrong):
+            make_pcaps.check_zone("inside", packets)
+        with self.assertRaises(make_pcaps.Wrong):
+            make_pcaps.check_intent("no IP", packets, ["new", "new"])
+
+
+if __name__ == "__main__":
+    unittest.main()

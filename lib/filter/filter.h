@@ -39,7 +39,7 @@ enum class EchoPolicy : std::uint8_t {
 // Events that a filter counts itself; single writer, read by its owner.
 struct FilterCounters {
     std::uint64_t insertions = 0;     // digests written (new ones, and echoes under kRefresh)
-    std::uint64_t shifts = 0;         // generations turned
+    std::uint64_t shifts = 0;         // generations turned, at most k + l for one advance()
     std::uint64_t inline_clears = 0;  // segments cleared by the worker because no zeroed spare was
                                       // there (a stall of several generations, or offline)
     std::uint64_t evicted_early = 0;  // live entries given up because a table was full: each may be a

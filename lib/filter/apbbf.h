@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Age-Partitioned Blocked Bloom Filter: k + l segments, each a blocked Bloom filter; an insertion
+// sets b bits in one block of B bits in each of the k youngest, a query is true iff k consecutive
+// segments match.
+//
+// Guarantee: a digest inserted in generation j is an echo through generation j + l; from j + l + k
+//   on (and without another insertion) it is new, but for false positives.
+// Cost: one cache line for each segment touched: a new digest k + 3 or so (query and insertion), an
+//   echo about k + 1. (k + l + spares) * blocks * B bits.
+// Accuracy: a block that holds n digests matches a foreign one with (1 - (1 - b/B)^n)^b; averaged
+//   over the load of blocks (Poisson) that is r_i of segment i, and the false-positive rate is the
+//   recursion F(k, l) over r_i. A block is full at n = ln 2 / -ln(1 - b/B), a generation is n / k
+//   digests per block.
+// Weakness: blocks fill unevenly: at B = 64 the rate is a few times that of an APBF of equal size.
+// References: Age-Partitioned Bloom Filters, section 6 (Tables 3 and 4); 5.1 for the query.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "filter/block.h"
+#include "filter/filter.h"
+#include "filter/segment_ring.h"
+#include "filter/storage.h"
+#include "hash/digest.h"
+
+namespace unecho::filter {
+
+struct ApbbfSpec {
+    unsigned k = 0;            // segments written by an insertion
+    unsigned l = 0;            // generations of the window
+    unsigned B = 512;          // bits of a block: 64, 128, 256 or 512
+    unsigned b = 0;            // bits of a digest in a block: 1 to 16 and at most B / 4
+    std::uint64_t blocks = 0;  // of a segment
+    unsigned spares = kDefaultSpares;
+    EchoPolicy policy = EchoPolicy::kFixed;
+};
+
+// A spec that was checked.
+class ApbbfParams {
+  public:
+    static Result<ApbbfParams> make(const ApbbfSpec& spec);
+
+    [[nodiscard]] unsigned k() const noexcept { return spec_.k; }
+    [[nodiscard]] unsigned l() const noexcept { return spec_.l; }
+    [[nodiscard]] unsigned B() const noexcept { return spec_.B; }
+    [[nodiscard]] unsigned b() const noexcept { return spec_.b; }
+    [[nodiscard]] std::uint64_t blocks() const noexcept { return spec_.blocks; }
+    [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
+    [[nodiscard]] RingGeometry ring() const noexcept {
+        return {spec_.k, spec_.l, spec_.spares, bytes_for_bits(spec_.blocks * spec_.B)};
+    }
+
+  private:
+    explicit ApbbfParams(const ApbbfSpec& spec) noexcept : spec_(spec) {}
+    ApbbfSpec spec_;
+};
+
+class Apbbf {
+  public:
+    // What the constructor's memory must hold; line-aligned, zeroed.
+    [[nodiscard]] static std::size_t bytes(const ApbbfParams& params) noexcept {
+        return params.ring().bytes();
+    }
+
+    Apbbf(const ApbbfParams& params, std::span<std::byte> memory) noexcept
+        : params_(params),
+          shape_(params.B(), params.b()),
+          block_words_(params.B() / 64),
+          ring_(params.ring(), memory) {}
+
+    void prefetch(Digest digest) const noexcept;
+    bool test_and_insert(Digest digest) noexcept;
+    std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
+    void advance(Moment moment) noexcept { ring_.advance(moment.generation, counters_); }
+    void clear() noexcept { ring_.clear(counters_); }
+
+    // The two halves of test_and_insert, without a policy.
+    [[nodiscard]] bool query(Digest digest) const noexcept;
+    void insert(Digest digest) noexcept;
+
+    [[nodiscard]] const ApbbfParams& params() const noexcept { return params_; }
+    [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
+    // For the exchange of retired segments with a helper.
+    [[nodiscard]] SegmentRing& segments() noexcept { return ring_; }
+
+  private:
+    // A digest's hash in the segment of a slot: which block, and which bits of it.
+    [[nodiscard]] std::uint64_t hash_of(Digest digest, unsigned slot) const noexcept {
+        return remix(digest, ring_.identity(slot));
+    }
+    [[nodiscard]] std::uint64_t* block_of(std::byte* segment, std::uint64_t hash) const noexcept {
+        return reinterpret_cast<std::uint64_t*>(segment) +
+               reduce(hash, params_.blocks()) * block_words_;
+    }
+    [[nodiscard]] bool segment_matches(Digest digest, unsigned slot) const noexcept;
+
+    ApbbfParams params_;
+    BlockShape shape_;
+    unsigned block_words_;
+    FilterCounters counters_;
+    SegmentRing ring_;
+};
+
+static_assert(SlidingFilter<Apbbf>);
+
+inline bool Apbbf::segment_matches(Digest digest, unsigned slot) const noexcept {
+    std::byte* const segment = ring_.segment(slot);
+    if (segment == nullptr) {
+        return false;
+    }
+    const std::uint64_t hash = hash_of(digest, slot);
+    return shape_.matches(block_of(segment, hash), hash);
+}
+
+inline bool Apbbf::query(Digest digest) const noexcept {
+    return run_of_matches(params_.k(), params_.l(),
+                          [&](unsigned slot) noexcept { return segment_matches(digest, slot); });
+}
+
+inline void Apbbf::insert(Digest digest) noexcept {
+    for (unsigned slot = 0; slot < params_.k(); ++slot) {
+        const std::uint64_t hash = hash_of(digest, slot);
+        shape_.set(block_of(ring_.segment(slot), hash), hash);
+    }
+    ++counters_.insertions;
+}
+
+inline bool Apbbf::test_and_insert(Digest digest) noexcept {
+    const bool echo = query(digest);
+    if (!echo || params_.policy() == EchoPolicy::kRefresh) {
+        insert(digest);
+    }
+    return echo;
+}
+
+}  // namespace unecho::filter

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <string>
+
+#include "filter/apbbf.h"
+#include "filter/params_check.h"
+
+namespace unecho::filter {
+
+using std::to_string;
+
+Result<ApbbfParams> ApbbfParams::make(const ApbbfSpec& spec) {
+    if (spec.B != 64 && spec.B != 128 && spec.B != 256 && spec.B != 512) {
+        return fail(Errc::kInvalidArgument,
+                    "apbbf: B = " + to_string(spec.B) + "; allowed: 64, 128, 256, 512");
+    }
+    const unsigned most = std::min(kMaxBitsPerKey, spec.B / 4);
+    if (spec.b < 1 || spec.b > most) {
+        return fail(Errc::kInvalidArgument, "apbbf: b = " + to_string(spec.b) +
+                                                "; allowed with B = " + to_string(spec.B) +
+                                                ": 1 to " + to_string(most));
+    }
+    const std::uint64_t most_blocks = kMaxFilterBytes / (spec.B / 8);
+    if (spec.blocks < 1 || spec.blocks > most_blocks) {
+        return fail(Errc::kInvalidArgument, "apbbf: blocks = " + to_string(spec.blocks) +
+                                                "; allowed: 1 to " + to_string(most_blocks));
+    }
+    const ApbbfParams params(spec);
+    if (const Status ring = check_ring("apbbf", params.ring()); !ring) {
+        return tl::unexpected(ring.error());
+    }
+    return params;
+}
+
+}  // namespace unecho::filter

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Age-Partitioned Bloom Filter: k + l slices of m bits; an insertion sets one bit in each of the k
+// youngest, a query is true iff k consecutive slices match.
+//
+// Guarantee: a digest inserted in generation j is an echo through generation j + l; from j + l + k
+//   on (and without another insertion) it is new, but for false positives.
+// Cost: an insertion touches k cache lines, a query of a new digest about 2, of an echo about k.
+//   (k + l + spares) * m bits.
+// Accuracy: slice i just before a shift is filled to r_i = 1 - (1 - 1/m)^(min(i + 1, k) g) after
+//   generations of g insertions; the false-positive rate is the recursion F(k, l) over r_i. With
+//   g = m ln 2 / k slices fill to 1/2.
+// Weakness: as many cache misses as slices, so slow out of cache; APBBF answers from whole blocks.
+// References: Age-Partitioned Bloom Filters, section 5 (5.1 structure and Algorithm 1, 5.2 sizes,
+//   5.3 false positives).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/result.h"
+#include "filter/filter.h"
+#include "filter/segment_ring.h"
+#include "filter/storage.h"
+#include "hash/digest.h"
+
+namespace unecho::filter {
+
+inline constexpr std::uint64_t kMinSliceBits = 64;
+
+struct ApbfSpec {
+    unsigned k = 0;       // slices written by an insertion
+    unsigned l = 0;       // generations of the window
+    std::uint64_t m = 0;  // bits of a slice, any number from kMinSliceBits on
+    unsigned spares = kDefaultSpares;
+    EchoPolicy policy = EchoPolicy::kFixed;
+};
+
+// A spec that was checked.
+class ApbfParams {
+  public:
+    static Result<ApbfParams> make(const ApbfSpec& spec);
+
+    [[nodiscard]] unsigned k() const noexcept { return spec_.k; }
+    [[nodiscard]] unsigned l() const noexcept { return spec_.l; }
+    [[nodiscard]] std::uint64_t m() const noexcept { return spec_.m; }
+    [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
+    [[nodiscard]] RingGeometry ring() const noexcept {
+        return {spec_.k, spec_.l, spec_.spares, bytes_for_bits(spec_.m)};
+    }
+
+  private:
+    explicit ApbfParams(const ApbfSpec& spec) noexcept : spec_(spec) {}
+    ApbfSpec spec_;
+};
+
+class Apbf {
+  public:
+    // What the constructor's memory must hold; line-aligned, zeroed.
+    [[nodiscard]] static std::size_t bytes(const ApbfParams& params) noexcept {
+        return params.ring().bytes();
+    }
+
+    Apbf(const ApbfParams& params, std::span<std::byte> memory) noexcept
+        : params_(params), m_(params.m()), ring_(params.ring(), memory) {}
+
+    void prefetch(Digest digest) const noexcept;
+    bool test_and_insert(Digest digest) noexcept;
+    std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
+    void advance(Moment moment) noexcept { ring_.advance(moment.generation, counters_); }
+    void clear() noexcept { ring_.clear(counters_); }
+
+    // The two halves of test_and_insert, without a policy.
+    [[nodiscard]] bool query(Digest digest) const noexcept { return matches(Hash(digest)); }
+    void insert(Digest digest) noexcept { set(Hash(digest)); }
+
+    [[nodiscard]] const ApbfParams& params() const noexcept { return params_; }
+    [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
+    // For the exchange of retired segments with a helper.
+    [[nodiscard]] SegmentRing& segments() noexcept { return ring_; }
+
+  private:
+    // The bit of a digest in a slice of identity i is reduce(h1 + i h2 + i^2 h3, m). With the
+    // linear term alone (double hashing) two digests whose h1 and h2 are close meet in all of k
+    // consecutive slices with probability about 1/(k m^2): among the keys of a window that adds
+    // l/(k^2 m) to the false-positive rate, more than the rate itself for small slices. With the
+    // square it is of order m^-3.
+    struct Hash {
+        explicit Hash(Digest digest) noexcept
+            : h1(remix(digest, 1)), h2(remix(digest, 2)), h3(remix(digest, 3)) {}
+        [[nodiscard]] std::uint64_t at(std::uint64_t i) const noexcept {
+            return h1 + i * (h2 + i * h3);
+        }
+        std::uint64_t h1;
+        std::uint64_t h2;
+        std::uint64_t h3;
+    };
+
+    [[nodiscard]] std::uint64_t bit_of(const Hash& hash, unsigned slot) const noexcept {
+        return reduce(hash.at(ring_.identity(slot)), m_);
+    }
+    [[nodiscard]] bool slice_matches(const Hash& hash, unsigned slot) const noexcept;
+    [[nodiscard]] bool matches(const Hash& hash) const noexcept;
+    void set(const Hash& hash) noexcept;
+
+    ApbfParams params_;
+    std::uint64_t m_;
+    FilterCounters counters_;
+    SegmentRing ring_;
+};
+
+static_assert(SlidingFilter<Apbf>);
+
+inline bool Apbf::slice_matches(const Hash& hash, unsigned slot) const noexcept {
+    const auto* words = reinterpret_cast<const std::uint64_t*>(ring_.segment(slot));
+    if (words == nullptr) {
+        return false;
+    }
+    const std::uint64_t bit = bit_of(hash, slot);
+    return (words[bit / 64] >> (bit % 64) & 1) != 0;
+}
+
+inline bool Apbf::matches(const Hash& hash) const noexcept {
+    return run_of_matches(params_.k(), params_.l(),
+                          [&](unsigned slot) noexcept { return slice_matches(hash, slot); });
+}
+
+inline void Apbf::set(const Hash& hash) noexcept {
+    for (unsigned slot = 0; slot < params_.k(); ++slot) {
+        auto* words = reinterpret_cast<std::uint64_t*>(ring_.segment(slot));
+        const std::uint64_t bit = bit_of(hash, slot);
+        words[bit / 64] |= std::uint64_t{1} << (bit % 64);
+    }
+    ++counters_.insertions;
+}
+
+inline bool Apbf::test_and_insert(Digest digest) noexcept {
+    const Hash hash(digest);
+    const bool echo = matches(hash);
+    if (!echo || params_.policy() == EchoPolicy::kRefresh) {
+        set(hash);
+    }
+    return echo;
+}
+
+}  // namespace unecho::filter

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a sliding window answers, exactly, from the definition: keys and times in ordered maps,
+// nothing shared with the filters under test. Time is any non-decreasing number: nanoseconds, or
+// generations.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <limits>
+#include <map>
+#include <optional>
+
+namespace unecho::test {
+
+inline constexpr std::uint64_t kForEver = std::numeric_limits<std::uint64_t>::max();
+
+// The time of each key's last insertion.
+class References {
+  public:
+    void insert(std::uint64_t key, std::uint64_t now) { last_[key] = now; }
+
+    // Of the last insertion; empty if there was none.
+    [[nodiscard]] std::optional<std::uint64_t> age(std::uint64_t key, std::uint64_t now) const {
+        const auto found = last_.find(key);
+        if (found == last_.end()) {
+            return std::nullopt;
+        }
+        return now - found->second;
+    }
+
+    void clear() { last_.clear(); }
+
+  private:
+    std::map<std::uint64_t, std::uint64_t> last_;
+};
+
+// The first n packets of a key pass in each window; an age of `window` is outside.
+class WindowOracle {
+  public:
+    enum class Policy { kFixed, kRefresh };
+
+    explicit WindowOracle(std::uint64_t window, Policy policy = Policy::kFixed, unsigned first = 1)
+        : window_(window), policy_(policy), first_(first) {}
+
+    // True for an echo.
+    bool see(std::uint64_t key, std::uint64_t now) {
+        return policy_ == Policy::kFixed ? see_fixed(key, now) : see_refresh(key, now);
+    }
+
+    void clear() {
+        accepted_.clear();
+        episodes_.clear();
+    }
+
+  private:
+    struct Episode {
+        std::uint64_t last_seen = 0;
+        unsigned accepted = 0;
+    };
+
+    [[nodiscard]] bool inside(std::uint64_t age) const {
+        return window_ == kForEver || age < window_;
+    }
+
+    // An echo iff `first` packets of the key were accepted in the window.
+    bool see_fixed(std::uint64_t key, std::uint64_t now) {
+        std::deque<std::uint64_t>& times = accepted_[key];
+        while (!times.empty() && !inside(now - times.front())) {
+            times.pop_front();
+        }
+        if (times.size() >= first_) {
+            return true;
+        }
+        times.push_back(now);
+        return false;
+    }
+
+    // Packets less than a window apart make one episode, of which the first `first` are accepted.
+    bool see_refresh(std::uint64_t key, std::uint64_t now) {
+        Episode& episode = episodes_[key];
+        if (!inside(now - episode.last_seen)) {
+            episode.accepted = 0;
+        }
+        episode.last_seen = now;
+        if (episode.accepted >= first_) {
+            return true;
+        }
+        ++episode.accepted;
+        return false;
+    }
+
+    std::uint64_t window_;
+    Policy policy_;
+    unsigned first_;
+    std::map<std::uint64_t, std::deque<std::uint64_t>> accepted_;
+    std::map<std::uint64_t, Episode> episodes_;
+};
+
+}  // namespace unecho::test

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/apbbf.h"
+
+#include <array>
+#include <bitset>
+#include <cmath>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "support/filter_memory.h"
+
+namespace unecho::filter {
+namespace {
+
+struct Instance {
+    explicit Instance(const ApbbfSpec& spec)
+        : params(*ApbbfParams::make(spec)),
+          memory(Apbbf::bytes(params)),
+          filter(params, memory.span()) {}
+    ApbbfParams params;
+    test::FilterMemory memory;
+    Apbbf filter;
+};
+
+std::string message(const ApbbfSpec& spec) {
+    const auto params = ApbbfParams::make(spec);
+    return params ? "valid" : params.error().context;
+}
+
+TEST(apbbf_params, limits_are_named) {
+    EXPECT_EQ(message({.k = 1, .l = 1, .B = 64, .b = 1, .blocks = 1, .spares = 0}), "valid");
+    EXPECT_EQ(message({.k = 3, .l = 8, .B = 512, .b = 16, .blocks = 1000003}), "valid");
+    EXPECT_EQ(message({.k = 3, .l = 8, .B = 64, .b = 16, .blocks = 1}), "valid");
+    EXPECT_EQ(message({.k = 3, .l = 8, .B = 32, .b = 4, .blocks = 1}),
+              "apbbf: B = 32; allowed: 64, 128, 256, 512");
+    EXPECT_EQ(message({.k = 3, .l = 8, .B = 64, .b = 17, .blocks = 1}),
+              "apbbf: b = 17; allowed with B = 64: 1 to 16");
+    EXPECT_EQ(message({.k = 3, .l = 8, .b = 0, .blocks = 1}),
+              "apbbf: b = 0; allowed with B = 512: 1 to 16");
+    EXPECT_EQ(message({.k = 3, .l = 8, .b = 8, .blocks = 0}),
+              "apbbf: blocks = 0; allowed: 1 to 1099511627776");
+    EXPECT_EQ(message({.k = 0, .l = 8, .b = 8, .blocks = 1}), "apbbf: k = 0; allowed: 1 to 127");
+    EXPECT_EQ(message({.k = 3, .l = 8, .b = 8, .blocks = std::uint64_t{1} << 40}),
+              "apbbf: 13 segments of 70368744177664 bytes; allowed: 2^46 bytes in all");
+}
+
+TEST(apbbf_params, bytes_are_whole_lines_for_all_segments) {
+    const auto bytes = [](const ApbbfSpec& spec) { return Apbbf::bytes(*ApbbfParams::make(spec)); };
+    EXPECT_EQ(bytes({.k = 3, .l = 8, .B = 512, .b = 8, .blocks = 10}), 13u * 640);
+    EXPECT_EQ(bytes({.k = 3, .l = 8, .B = 64, .b = 4, .blocks = 9, .spares = 0}), 11u * 128);
+}
+
+// Every part gets one bit of every key, and every bit of a part is as likely as another.
+TEST(block_shape, one_bit_in_each_part_evenly) {
+    std::mt19937_64 random(1);
+    for (const unsigned B : {64u, 128u, 256u, 512u}) {
+        for (unsigned b = 1; b <= std::min(16u, B / 4); ++b) {
+            const BlockShape shape(B, b);
+            std::array<unsigned, kMaxBlockBits> hits{};
+            const unsigned keys = 20000;
+            for (unsigned key = 0; key < keys; ++key) {
+                const std::uint64_t hash = random();
+                std::uint64_t next = 0;
+                for (unsigned part = 0; part < b; ++part) {
+                    const std::uint64_t size = B / b + (part < B % b ? 1 : 0);
+                    const std::uint64_t bit = shape.bit_of(part, hash);
+                    ASSERT_GE(bit, next);
+                    ASSERT_LT(bit, next + size);
+                    next += size;
+                    ++hits[bit];
+                }
+                ASSERT_EQ(next, B);
+            }
+            for (unsigned bit = 0; bit < B; ++bit) {
+                const double p = 1.0 / (B / b + (bit < (B % b) * (B / b + 1) ? 1 : 0));
+                // 2^15 bits in all are looked at: 6 sigma, alpha 2e-9 each.
+                EXPECT_NEAR(hits[bit], keys * p, 6 * std::sqrt(keys * p * (1 - p)))
+                    << "B " << B << " b " << b << " bit " << bit;
+            }
+        }
+    }
+}
+
+TEST(block_shape, set_sets_what_matches_asks) {
+    std::mt19937_64 random(2);
+    for (const unsigned B : {64u, 128u, 256u, 512u}) {
+        for (unsigned b = 1; b <= std::min(16u, B / 4); ++b) {
+            const BlockShape shape(B, b);
+            for (unsigned round = 0; round < 50; ++round) {
+                const std::uint64_t hash = random();
+                std::array<std::uint64_t, kMaxBlockBits / 64> block{};
+                shape.set(block.data(), hash);
+                unsigned ones = 0;
+                for (const std::uint64_t word : block) {
+                    ones += static_cast<unsigned>(std::popcount(word));
+                }
+                ASSERT_EQ(ones, b);
+                ASSERT_TRUE(shape.matches(block.data(), hash));
+                for (unsigned part = 0; part < b; ++part) {
+                    const std::uint64_t bit = shape.bit_of(part, hash);
+                    block[bit / 64] ^= std::uint64_t{1} << (bit % 64);
+                    ASSERT_FALSE(shape.matches(block.data(), hash)) << "part " << part;
+                    block[bit / 64] ^= std::uint64_t{1} << (bit % 64);
+                }
+            }
+        }
+    }
+}
+
+TEST(apbbf, new_then_echo) {
+    Instance i({.k = 3, .l = 8, .b = 8, .blocks = 64});
+    EXPECT_FALSE(i.filter.query(42));
+    EXPECT_FALSE(i.filter.test_and_insert(42));
+    EXPECT_TRUE(i.filter.query(42));
+    EXPECT_TRUE(i.filter.test_and_insert(42));
+    EXPECT_FALSE(i.filter.query(43));
+    EXPECT_EQ(i.filter.counters().insertions, 1u);
+}
+
+TEST(apbbf, refresh_counts_echoes_as_insertions) {
+    Instance i({.k = 3, .l = 8, .b = 8, .blocks = 64, .policy = EchoPolicy::kRefresh});
+    i.filter.test_and_insert(42);
+    i.filter.test_and_insert(42);
+    EXPECT_EQ(i.filter.counters().insertions, 2u);
+}
+
+TEST(apbbf, remembered_through_generation_l_forgotten_at_l_plus_k) {
+    Instance i({.k = 3, .l = 8, .b = 8, .blocks = 64});
+    i.filter.insert(42);
+    for (std::uint64_t generation = 1; generation <= 8; ++generation) {
+        i.filter.advance({.generation = generation});
+        EXPECT_TRUE(i.filter.query(42)) << generation;
+    }
+    i.filter.advance({.generation = 11});
+    EXPECT_FALSE(i.filter.query(42));
+}
+
+TEST(apbbf, clear_forgets_and_keeps_time) {
+    Instance i({.k = 3, .l = 8, .b = 8, .blocks = 64});
+    i.filter.advance({.generation = 5});
+    i.filter.insert(42);
+    i.filter.clear();
+    EXPECT_FALSE(i.filter.query(42));
+    i.filter.insert(43);
+    i.filter.advance({.generation = 13});
+    EXPECT_TRUE(i.filter.query(43));
+    i.filter.advance({.generation = 16});
+    EXPECT_FALSE(i.filter.query(43));
+}
+
+TEST(apbbf, one_block_of_one_word_works) {
+    Instance i({.k = 1, .l = 1, .B = 64, .b = 1, .blocks = 1, .spares = 0});
+    EXPECT_FALSE(i.filter.test_and_insert(7));
+    EXPECT_TRUE(i.filter.test_and_insert(7));
+    i.filter.advance({.generation = 1});
+    EXPECT_TRUE(i.filter.query(7));
+    i.filter.advance({.generation = 2});
+    EXPECT_FALSE(i.filter.query(7));
+}
+
+TEST(apbbf, burst_finds_echoes_within_itself) {
+    Instance i({.k = 3, .l = 8, .b = 8, .blocks = 64});
+    const Digest digests[] = {1, 2, 1, 3, 2, 1};
+    EXPECT_EQ(i.filter.test_and_insert_burst(digests), 0b110100u);
+    EXPECT_EQ(i.filter.test_and_insert_burst({}), 0u);
+    Digest full[kMaxBurst];
+    for (unsigned d = 0; d < kMaxBurst; ++d) {
+        full[d] = 100 + d;
+    }
+    EXPECT_EQ(i.filter.test_and_insert_burst(full), 0u);
+    EXPECT_EQ(i.filter.test_and_insert_burst(full), ~std::uint64_t{0});
+}
+
+}  // namespace
+}  // namespace unecho::filter

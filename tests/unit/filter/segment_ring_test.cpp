@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/segment_ring.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/filter_memory.h"
+
+namespace unecho::filter {
+namespace {
+
+constexpr std::uint64_t kBytes = 64;
+
+struct Ring {
+    explicit Ring(unsigned k, unsigned l, unsigned spares)
+        : geometry{k, l, spares, kBytes}, memory(geometry.bytes()), ring(geometry, memory.span()) {}
+
+    // Writes a mark into slots 0..k-1, as an insertion does.
+    void mark(unsigned char value) {
+        for (unsigned slot = 0; slot < geometry.k; ++slot) {
+            std::memset(ring.segment(slot), value, kBytes);
+        }
+    }
+    [[nodiscard]] bool is_zero(unsigned slot) const {
+        const std::byte* segment = ring.segment(slot);
+        return std::all_of(segment, segment + kBytes,
+                           [](std::byte b) { return b == std::byte{0}; });
+    }
+    [[nodiscard]] std::vector<bool> backed() const {
+        std::vector<bool> result;
+        for (unsigned slot = 0; slot < ring.slots(); ++slot) {
+            result.push_back(ring.segment(slot) != nullptr);
+        }
+        return result;
+    }
+
+    RingGeometry geometry;
+    test::FilterMemory memory;
+    FilterCounters counters;
+    SegmentRing ring;
+};
+
+TEST(segment_ring, start_backs_the_written_slots_only) {
+    const Ring r(2, 3, 1);
+    EXPECT_EQ(r.backed(), (std::vector<bool>{true, true, false, false, false}));
+    EXPECT_EQ(r.ring.generation(), 0u);
+}
+
+TEST(segment_ring, shift_moves_segments_one_slot_on) {
+    Ring r(2, 3, 0);
+    const std::byte* const young = r.ring.segment(0);
+    const std::byte* const older = r.ring.segment(1);
+    r.ring.advance(1, r.counters);
+    EXPECT_EQ(r.ring.segment(1), young);
+    EXPECT_EQ(r.ring.segment(2), older);
+    EXPECT_EQ(r.backed(), (std::vector<bool>{true, true, true, false, false}));
+    EXPECT_EQ(r.counters.shifts, 1u);
+}
+
+TEST(segment_ring, same_or_earlier_generation_changes_nothing) {
+    Ring r(2, 3, 1);
+    r.ring.advance(7, r.counters);
+    const std::byte* const young = r.ring.segment(0);
+    r.ring.advance(7, r.counters);
+    r.ring.advance(3, r.counters);
+    EXPECT_EQ(r.ring.segment(0), young);
+    EXPECT_EQ(r.ring.generation(), 7u);
+    EXPECT_EQ(r.counters.shifts, 5u);
+}
+
+TEST(segment_ring, oldest_segment_is_reused_zeroed_without_helper) {
+    for (unsigned spares = 0; spares <= 3; ++spares) {
+        Ring r(2, 3, spares);
+        for (std::uint64_t generation = 1; generation <= 20; ++generation) {
+            r.mark(0xFF);
+            r.ring.advance(generation, r.counters);
+            EXPECT_TRUE(r.is_zero(0)) << "spares " << spares << " generation " << generation;
+        }
+        // k + l + spares - k segments were clean at the start; every further shift cleared one.
+        EXPECT_EQ(r.counters.inline_clears, 20u - (3 + spares));
+        EXPECT_EQ(r.backed(), (std::vector<bool>(5, true)));
+    }
+}
+
+TEST(segment_ring, slot_keeps_its_contents_until_it_leaves) {
+    Ring r(1, 4, 2);
+    for (std::uint64_t generation = 0; generation <= 30; ++generation) {
+        r.ring.advance(generation, r.counters);
+        r.mark(static_cast<unsigned char>(generation));
+        for (unsigned slot = 0; slot < 5 && slot <= generation; ++slot) {
+            EXPECT_EQ(r.ring.segment(slot)[0], static_cast<std::byte>(generation - slot))
+                << "generation " << generation << " slot " << slot;
+        }
+    }
+}
+
+TEST(segment_ring, skip_leaves_passed_slots_empty) {
+    Ring r(2, 5, 2);
+    r.ring.advance(1, r.counters);
+    r.mark(0xAA);
+    r.ring.advance(5, r.counters);
+    EXPECT_EQ(r.backed(), (std::vector<bool>{true, true, false, false, true, true, true}));
+    EXPECT_EQ(r.ring.segment(4)[0], std::byte{0xAA});
+    EXPECT_EQ(r.ring.segment(5)[0], std::byte{0xAA});
+    EXPECT_TRUE(r.is_zero(0));
+    EXPECT_TRUE(r.is_zero(1));
+    EXPECT_EQ(r.counters.inline_clears, 0u);
+}
+
+TEST(segment_ring, skip_of_all_slots_or_more_forgets_everything) {
+    for (const std::uint64_t skip : {std::uint64_t{7}, std::uint64_t{8}, std::uint64_t{1} << 40,
+                                     std::numeric_limits<std::uint64_t>::max()}) {
+        Ring r(2, 5, 0);
+        r.mark(0xFF);
+        r.ring.advance(skip, r.counters);
+        EXPECT_EQ(r.backed(), (std::vector<bool>{true, true, false, false, false, false, false}));
+        EXPECT_TRUE(r.is_zero(0));
+        EXPECT_TRUE(r.is_zero(1));
+        EXPECT_EQ(r.counters.shifts, 7u);
+        EXPECT_EQ(r.ring.generation(), skip);
+    }
+}
+
+TEST(segment_ring, identity_travels_with_the_segment) {
+    Ring r(3, 4, 1);
+    for (std::uint64_t generation = 1; generation <= 40; ++generation) {
+        std::vector<unsigned> before;
+        for (unsigned slot = 0; slot < 7; ++slot) {
+            before.push_back(r.ring.identity(slot));
+        }
+        EXPECT_EQ(std::set<unsigned>(before.begin(), before.end()).size(), 7u);
+        EXPECT_EQ(*std::max_element(before.begin(), before.end()), 6u);
+        const std::uint64_t step = generation % 3 == 0 ? 2 : 1;
+        r.ring.advance(r.ring.generation() + step, r.counters);
+        for (unsigned slot = 0; slot + step < 7; ++slot) {
+            EXPECT_EQ(r.ring.identity(slot + static_cast<unsigned>(step)), before[slot]);
+        }
+    }
+}
+
+TEST(segment_ring, helper_gets_at_most_the_spares) {
+    Ring r(1, 3, 2);
+    r.ring.advance(4, r.counters);
+    r.ring.advance(8, r.counters);
+    r.ring.advance(12, r.counters);
+    ASSERT_EQ(r.counters.inline_clears, 0u);
+    const auto first = r.ring.take_retired();
+    const auto second = r.ring.take_retired();
+    ASSERT_TRUE(first && second);
+    EXPECT_NE(*first, *second);
+    EXPECT_FALSE(r.ring.take_retired());
+    r.ring.supply_zeroed(*first);
+    EXPECT_TRUE(r.ring.take_retired());
+}
+
+TEST(segment_ring, no_spares_no_lending) {
+    Ring r(1, 3, 0);
+    r.ring.advance(4, r.counters);
+    EXPECT_FALSE(r.ring.take_retired());
+}
+
+// However long the helper keeps its segments, each shift finds one.
+TEST(segment_ring, helper_that_never_returns_costs_inline_clears_only) {
+    Ring r(2, 3, 2);
+    unsigned taken = 0;
+    for (std::uint64_t generation = 1; generation <= 60; generation += 1 + generation % 7) {
+        r.mark(0xFF);
+        r.ring.advance(generation, r.counters);
+        while (r.ring.take_retired()) {
+            ++taken;
+        }
+        EXPECT_TRUE(r.is_zero(0));
+    }
+    EXPECT_EQ(taken, 2u);
+    EXPECT_GT(r.counters.inline_clears, 0u);
+}
+
+TEST(segment_ring, prompt_helper_spares_every_inline_clear) {
+    Ring r(3, 5, 1);
+    for (std::uint64_t generation = 1; generation <= 100; ++generation) {
+        r.mark(0xFF);
+        r.ring.advance(generation, r.counters);
+        EXPECT_TRUE(r.is_zero(0));
+        while (const auto id = r.ring.take_retired()) {
+            const auto memory = r.ring.segment_memory(*id);
+            EXPECT_EQ(memory.size(), kBytes);
+            std::memset(memory.data(), 0, memory.size());
+            r.ring.supply_zeroed(*id);
+        }
+    }
+    EXPECT_EQ(r.counters.inline_clears, 0u);
+}
+
+TEST(segment_ring, clear_empties_slots_and_keeps_the_generation) {
+    Ring r(2, 3, 1);
+    for (std::uint64_t generation = 1; generation <= 9; ++generation) {
+        r.mark(0xFF);
+        r.ring.advance(generation, r.counters);
+    }
+    r.mark(0xFF);
+    const unsigned identity = r.ring.identity(0);
+    r.ring.clear(r.counters);
+    EXPECT_EQ(r.backed(), (std::vector<bool>{true, true, false, false, false}));
+    EXPECT_TRUE(r.is_zero(0));
+    EXPECT_TRUE(r.is_zero(1));
+    EXPECT_EQ(r.ring.generation(), 9u);
+    EXPECT_EQ(r.ring.identity(0), identity);
+    EXPECT_EQ(r.counters.shifts, 9u);
+}
+
+TEST(segment_ring, largest_ring_works) {
+    Ring r(kMaxSlots - 1, 1, kMaxSpares);
+    for (std::uint64_t generation = 1; generation <= 2 * kMaxSegments; ++generation) {
+        r.mark(0xFF);
+        r.ring.advance(generation, r.counters);
+        EXPECT_TRUE(r.is_zero(0));
+    }
+}
+
+// Algorithm 1 against its meaning, for every pattern of matches in up to 12 slots.
+TEST(run_of_matches, equals_search_for_k_consecutive) {
+    for (unsigned k = 1; k <= 6; ++k) {
+        for (unsigned l = 1; k + l <= 12; ++l) {
+            for (unsigned pattern = 0; pattern < 1u << (k + l); ++pattern) {
+                bool expected = false;
+                for (unsigned start = 0; start <= l; ++start) {
+                    const unsigned run = ((1u << k) - 1) << start;
+                    expected = expected || (pattern & run) == run;
+                }
+                unsigned asked = 0;
+                const bool answer = run_of_matches(k, l, [&](unsigned slot) {
+                    EXPECT_LT(slot, k + l);
+                    EXPECT_EQ(asked >> slot & 1, 0u) << "slot " << slot << " asked twice";
+                    asked |= 1u << slot;
+                    return (pattern >> slot & 1) != 0;
+                });
+                ASSERT_EQ(answer, expected) << "k " << k << " l " << l << " pattern " << pattern;
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace unecho::filter

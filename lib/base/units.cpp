@@ -16,19 +16,25 @@ struct Unit {
     double scale;
 };
 
-constexpr std::array kDurations{Unit{"ns", 1},    Unit{"us", 1e3},  Unit{"ms", 1e6},
-                                Unit{"min", 60e9}, Unit{"s", 1e9}, Unit{"h", 3600e9}};
+constexpr std::array kDurations{Unit{"ns", 1},     Unit{"us", 1e3}, Unit{"ms", 1e6},
+                                Unit{"min", 60e9}, Unit{"s", 1e9},  Unit{"h", 3600e9}};
 constexpr std::array kRates{Unit{"Gpps", 1e9}, Unit{"Mpps", 1e6}, Unit{"kpps", 1e3},
                             Unit{"pps", 1}};
-constexpr std::array kSizes{Unit{"KiB", 1024.0},        Unit{"MiB", 1024.0 * 1024},
-                            Unit{"GiB", 1024.0 * 1024 * 1024}, Unit{"kB", 1e3},
-                            Unit{"MB", 1e6},            Unit{"GB", 1e9},
+constexpr std::array kSizes{Unit{"KiB", 1024.0},
+                            Unit{"MiB", 1024.0 * 1024},
+                            Unit{"GiB", 1024.0 * 1024 * 1024},
+                            Unit{"kB", 1e3},
+                            Unit{"MB", 1e6},
+                            Unit{"GB", 1e9},
                             Unit{"B", 1}};
 
 struct Number {
     std::uint64_t digits;  // all digits as one integer
     unsigned decimals;     // how many of them stand behind the point
 };
+
+// Any 19 digits fit into 64 bits, and their value in the smallest unit into 128.
+constexpr unsigned kMaxDigits = 19;
 
 // "12.34" -> {1234, 2}. No sign, no exponent: nobody writes a window as 5e-2s.
 bool parse_number(std::string_view text, Number& out) {
@@ -40,7 +46,7 @@ bool parse_number(std::string_view text, Number& out) {
             point = true;
             continue;
         }
-        if (c < '0' || c > '9' || ++count > 18) {
+        if (c < '0' || c > '9' || ++count > kMaxDigits) {
             return false;
         }
         out.digits = out.digits * 10 + static_cast<std::uint64_t>(c - '0');
@@ -79,8 +85,7 @@ bool whole(const Number& n, double scale, std::uint64_t& out) {
     for (unsigned i = 0; i < n.decimals; ++i) {
         divisor *= 10;
     }
-    const auto product =
-        static_cast<uint128>(n.digits) * static_cast<std::uint64_t>(scale);
+    const auto product = static_cast<uint128>(n.digits) * static_cast<std::uint64_t>(scale);
     if (product % divisor != 0 || product / divisor >= (std::uint64_t{1} << 63)) {
         return false;
     }
@@ -88,11 +93,13 @@ bool whole(const Number& n, double scale, std::uint64_t& out) {
     return true;
 }
 
-// The largest unit that leaves a value of at least 1, with up to three decimals.
+// The largest unit that leaves a value of at least 1, with up to three decimals, once rounded.
 std::string format_scaled(double value, std::span<const Unit> ascending) {
     const Unit* best = &ascending.front();
     for (const Unit& unit : ascending) {
-        if (value >= unit.scale) {
+        constexpr double kThousandths = 1000;
+        const double rounded = std::round(value / best->scale * kThousandths) / kThousandths;
+        if (rounded * best->scale >= unit.scale) {
             best = &unit;
         }
     }
@@ -115,8 +122,9 @@ Result<Nanoseconds> parse_duration(std::string_view text) {
     const Unit* unit = split_unit(text, kDurations, digits);
     if (unit == nullptr || !parse_number(digits, number)) {
         return fail(Errc::kInvalidArgument,
-                    quoted(text) + " is not a duration; allowed: a number with ns, us, ms, s, min "
-                                   "or h, as in \"50ms\"");
+                    quoted(text) +
+                        " is not a duration; allowed: a number with ns, us, ms, s, min "
+                        "or h, as in \"50ms\"");
     }
     if (!whole(number, unit->scale, value)) {
         return fail(Errc::kInvalidArgument,
@@ -131,10 +139,15 @@ Result<double> parse_rate(std::string_view text) {
     const Unit* unit = split_unit(text, kRates, digits);
     if (unit == nullptr || !parse_number(digits, number)) {
         return fail(Errc::kInvalidArgument,
-                    quoted(text) + " is not a rate; allowed: a number with pps, kpps, Mpps or "
-                                   "Gpps, as in \"14.88Mpps\"");
+                    quoted(text) +
+                        " is not a rate; allowed: a number with pps, kpps, Mpps or "
+                        "Gpps, as in \"14.88Mpps\"");
     }
-    return static_cast<double>(number.digits) / std::pow(10.0, number.decimals) * unit->scale;
+    // Powers of ten up to 10^22 are exact, so that this rounds once.
+    const double divisor = std::pow(10.0, number.decimals);
+    const auto value = static_cast<double>(number.digits);
+    return divisor < unit->scale ? value * (unit->scale / divisor)
+                                 : value / (divisor / unit->scale);
 }
 
 Result<std::uint64_t> parse_size(std::string_view text) {
@@ -144,11 +157,13 @@ Result<std::uint64_t> parse_size(std::string_view text) {
     const Unit* unit = split_unit(text, kSizes, digits);
     if (unit == nullptr || !parse_number(digits, number)) {
         return fail(Errc::kInvalidArgument,
-                    quoted(text) + " is not a size; allowed: a number with B, kB, MB, GB, KiB, "
-                                   "MiB or GiB, as in \"64MiB\"");
+                    quoted(text) +
+                        " is not a size; allowed: a number with B, kB, MB, GB, KiB, "
+                        "MiB or GiB, as in \"64MiB\"");
     }
     if (!whole(number, unit->scale, value)) {
-        return fail(Errc::kInvalidArgument, quoted(text) + " is not a whole number of bytes");
+        return fail(Errc::kInvalidArgument,
+                    quoted(text) + " is not a whole number of bytes below 2^63");
     }
     return value;
 }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reference vectors as tables: a sample of each in vectors/ beside this file, all of them in
+// ../shared/reference/csv of the repository (or $UNECHO_SHARED) where present.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace unecho::sizing::testing {
+
+// A row by column name, without the unit in brackets.
+class Row {
+  public:
+    explicit Row(std::map<std::string, std::string> cells) : cells_(std::move(cells)) {}
+
+    [[nodiscard]] const std::string& text(const std::string& column) const {
+        return cells_.at(column);
+    }
+    [[nodiscard]] bool has(const std::string& column) const { return !cells_.at(column).empty(); }
+    [[nodiscard]] double real(const std::string& column) const { return std::stod(text(column)); }
+    [[nodiscard]] unsigned whole(const std::string& column) const {
+        return static_cast<unsigned>(std::stoul(text(column)));
+    }
+
+  private:
+    std::map<std::string, std::string> cells_;
+};
+
+inline std::vector<std::string> split(const std::string& line) {
+    std::vector<std::string> cells;
+    std::istringstream in(line);
+    for (std::string cell; std::getline(in, cell, ',');) {
+        cells.push_back(cell.substr(0, cell.find('[')));
+    }
+    return cells;
+}
+
+inline std::vector<Row> read_vectors(const std::filesystem::path& path) {
+    std::ifstream in(path);
+    std::string line;
+    std::getline(in, line);
+    const std::vector<std::string> names = split(line);
+    std::vector<Row> rows;
+    while (std::getline(in, line)) {
+        std::vector<std::string> cells = split(line);
+        cells.resize(names.size());
+        std::map<std::string, std::string> row;
+        for (std::size_t i = 0; i < names.size(); ++i) {
+            row[names[i]] = cells[i];
+        }
+        rows.emplace_back(std::move(row));
+    }
+    return rows;
+}
+
+// The rows of the sample, and all rows where they are there.
+inline std::vector<Row> vectors(const std::string& name) {
+    const std::filesystem::path root = UNECHO_SOURCE_ROOT;
+    const char* shared = std::getenv("UNECHO_SHARED");
+    const std::filesystem::path full =
+        (shared != nullptr ? std::filesystem::path(shared) : root / ".." / "shared") / "reference" /
+        "csv" / (name + ".csv");
+    std::vector<Row> rows = read_vectors(root / "tests/unit/sizing/vectors" / (name + ".csv"));
+    for (Row& row : read_vectors(full)) {
+        rows.push_back(std::move(row));
+    }
+    return rows;
+}
+
+}  // namespace unecho::sizing::testing

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Targets <-> geometry. For each filter: the geometry that meets window, rate and false-drop rate
-// with the least memory, and what a geometry predicts. Pure functions; formulas carry their source.
+// with the least memory, and what a geometry predicts. Pure functions; the formulas are in fpr.h.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,15 @@
 
 namespace unecho::sizing {
 
+// Beyond these size_* answers Errc::kInvalidArgument.
+inline constexpr Nanoseconds kMaxWindow = 8760 * 3600 * kSecond;  // a year
+inline constexpr double kMaxRate = 1e12;
+inline constexpr double kMaxFalseDrop = 0.5;
+inline constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 40;
+
+// A found geometry forgets: its peak NPWS is at most this.
+inline constexpr double kMaxNpws = 0.5;
+
 // What one filter instance (one worker) must do.
 struct Targets {
     Nanoseconds window = 0;
@@ -20,10 +29,10 @@ struct Targets {
 
 // What a geometry gives when its planned rate is met, in the worst phase (just before a shift).
 struct Prediction {
-    double false_drop = 0;          // on keys never inserted before
-    double npws = 0;                // peak normalised probability-weighted slack (APBF section 2.1)
-    Nanoseconds generation = 0;     // length of one
-    Nanoseconds slack = 0;          // a key is forgotten at window + slack at the latest
+    double false_drop = 0;       // on keys never inserted before
+    double npws = 0;             // peak normalised probability-weighted slack (APBF section 2.1)
+    Nanoseconds generation = 0;  // length of one
+    Nanoseconds slack = 0;       // a key is forgotten at window + slack at the latest
     std::uint64_t generation_keys = 0;  // g: insertions between two shifts at the planned rate
     std::uint64_t window_keys = 0;      // insertions in the window at the planned rate
     std::uint64_t bytes = 0;            // of all segments in use (without spares)
@@ -49,11 +58,16 @@ struct ExactGeometry {
     std::uint64_t entries = 0;
 };
 
+// The geometry that meets the targets with the least memory. Those within 1 % of the least count as
+// equal, and of them the one whose new keys touch fewest cache lines is taken. The load of a
+// segment is whatever costs least, not always the fill 1/2 of the paper.
 Result<ApbfGeometry> size_apbf(const Targets& targets);
 Result<ApbbfGeometry> size_apbbf(const Targets& targets);
 Result<ExactGeometry> size_exact(const Targets& targets);
 
-// keys_per_second absent: the geometry's own capacity is the planned rate.
+// For a geometry with k, l, m, b, blocks, entries of at least 1 and B/b of at least 2, and a window
+// of 1 ns to kMaxWindow. keys_per_second absent: the geometry's own capacity is the planned rate,
+// that is fill 1/2 in a full segment, or a full table.
 Prediction predict(const ApbfGeometry& geometry, Nanoseconds window,
                    std::optional<double> keys_per_second);
 Prediction predict(const ApbbfGeometry& geometry, Nanoseconds window,

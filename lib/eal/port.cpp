@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "eal/port.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <rte_bus_vdev.h>
+#include <rte_dev.h>
+#include <rte_ethdev.h>
+
+#include "eal/session.h"
+
+namespace unecho::eal {
+namespace {
+
+// Repeating 0x6d5a makes the Toeplitz hash symmetric: both directions of a flow get one value
+// (Woo and Park, "Scalable TCP session monitoring with symmetric RSS", 2012). The same key on all
+// ports of a route, so copies on different ports meet as well.
+constexpr std::array<std::uint8_t, 2> kSymmetricUnit{0x6d, 0x5a};
+constexpr std::size_t kMaxRssKey = 64;
+
+constexpr std::uint64_t kRssTypes =
+    RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP |
+    RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_IPV6 |
+    RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP |
+    RTE_ETH_RSS_NONFRAG_IPV6_OTHER;
+
+struct KnownDriver {
+    std::string_view name;
+    std::uint16_t queues;
+};
+
+// Queue limits of the virtual devices; none of them hashes.
+constexpr std::array kKnownDrivers{
+    KnownDriver{"net_pcap", 16},     KnownDriver{"net_null", 64},  KnownDriver{"net_ring", 16},
+    KnownDriver{"net_memif", 64},    KnownDriver{"net_af_xdp", 1}, KnownDriver{"net_af_packet", 16},
+    KnownDriver{"net_tap", 4},       KnownDriver{"net_vhost", 16}, KnownDriver{"net_virtio_user", 8},
+    KnownDriver{"virtio_user", 8},
+};
+
+std::size_t count_of(std::string_view text, std::string_view part) {
+    std::size_t n = 0;
+    for (std::size_t at = text.find(part); at != std::string_view::npos;
+         at = text.find(part, at + part.size())) {
+        ++n;
+    }
+    return n;
+}
+
+std::uint16_t number_after(std::string_view text, std::string_view key, std::uint16_t fallback) {
+    const std::size_t at = text.find(key);
+    if (at == std::string_view::npos) {
+        return fallback;
+    }
+    unsigned value = 0;
+    for (char c : text.substr(at + key.size())) {
+        if (c < '0' || c > '9' || value > kMaxQueues) {
+            break;
+        }
+        value = value * 10 + static_cast<unsigned>(c - '0');
+    }
+    return static_cast<std::uint16_t>(value == 0 ? fallback : value);
+}
+
+// net_null and net_tap take an RSS configuration but nothing hashes.
+bool only_claims_rss(std::string_view driver) {
+    return driver == "net_null" || driver == "net_tap";
+}
+
+}  // namespace
+
+DeviceSpec DeviceSpec::parse(std::string_view device) {
+    DeviceSpec spec;
+    const std::size_t comma = device.find(',');
+    spec.name = std::string(device.substr(0, comma));
+    if (comma != std::string_view::npos) {
+        spec.args = std::string(device.substr(comma + 1));
+    }
+    spec.pci = spec.name.find(':') != std::string::npos;
+    return spec;
+}
+
+std::string DeviceSpec::driver() const {
+    if (pci) {
+        return "pci";
+    }
+    return name.substr(0, name.find_last_not_of("0123456789") + 1);
+}
+
+DeviceFacts assumed_facts(const DeviceSpec& spec) {
+    DeviceFacts facts;
+    facts.driver = spec.driver();
+    if (spec.pci) {
+        facts.max_rx_queues = kMaxQueues;
+        facts.max_tx_queues = kMaxQueues;
+        facts.rss_types = kRssTypes;
+        facts.reta_size = 128;
+        return facts;
+    }
+    for (const KnownDriver& known : kKnownDrivers) {
+        if (facts.driver == known.name) {
+            facts.max_rx_queues = facts.max_tx_queues = known.queues;
+        }
+    }
+    if (facts.driver == "net_pcap") {
+        // One queue for each file named.
+        const std::size_t rx = count_of(spec.args, "rx_pcap=");
+        const std::size_t tx = count_of(spec.args, "tx_pcap=");
+        facts.max_rx_queues = static_cast<std::uint16_t>(std::max<std::size_t>(rx, 1));
+        facts.max_tx_queues = static_cast<std::uint16_t>(std::max<std::size_t>(tx, 1));
+    } else if (facts.driver == "net_af_packet") {
+        facts.max_rx_queues = facts.max_tx_queues = number_after(spec.args, "qpairs=", 1);
+    }
+    return facts;
+}
+
+Error Port::error(std::string_view step, int code) const {
+    const int number = code < 0 ? -code : code;
+    Errc errc = Errc::kIo;
+    std::string remedy;
+    if (number == EPERM || number == EACCES) {
+        errc = Errc::kPermission;
+        remedy = "; run as root or grant the capability the driver needs";
+    } else if (number == EBUSY || number == EEXIST) {
+        errc = Errc::kBusy;
+        remedy = "; somebody else holds it";
+    } else if (number == ENODEV || number == ENOENT) {
+        errc = Errc::kNotFound;
+        remedy = spec_.pci ? "; is it bound to a DPDK driver (dpdk-devbind.py --status)?"
+                           : "; does it exist, and is its driver known to DPDK?";
+    } else if (number == EINVAL) {
+        errc = Errc::kInvalidArgument;
+    }
+    std::string log = take_log();
+    std::replace(log.begin(), log.end(), '\n', ' ');
+    while (!log.empty() && log.back() == ' ') {
+        log.pop_back();
+    }
+    std::string context = "port \"" + name_ + "\" (" + spec_.name + "): ";
+    context.append(step).append(": ").append(std::strerror(number)).append(remedy);
+    if (!log.empty()) {
+        context.append(" [").append(log).append("]");
+    }
+    return {errc, std::move(context)};
+}
+
+Result<Port> Port::open(const std::string& name, const DeviceSpec& spec) {
+    Port port(name, spec, RTE_MAX_ETHPORTS);
+    port.open_ = false;
+    take_log();
+    if (!spec.pci) {
+        const int code = rte_vdev_init(spec.name.c_str(), spec.args.c_str());
+        if (code != 0) {
+            return tl::unexpected(port.error("not created", code));
+        }
+    }
+    if (rte_eth_dev_get_port_by_name(spec.name.c_str(), &port.id_) != 0) {
+        return tl::unexpected(port.error("no such device", ENODEV));
+    }
+    port.open_ = true;
+    return port;
+}
+
+Port::~Port() {
+    if (!open_) {
+        return;
+    }
+    stop();
+    rte_eth_dev_close(id_);
+    if (!spec_.pci) {
+        rte_vdev_uninit(spec_.name.c_str());
+    }
+}
+
+Port::Port(Port&& other) noexcept
+    : name_(std::move(other.name_)),
+      spec_(std::move(other.spec_)),
+      id_(other.id_),
+      open_(std::exchange(other.open_, false)),
+      started_(std::exchange(other.started_, false)) {}
+
+Result<DeviceFacts> Port::facts() const {
+    rte_eth_dev_info info{};
+    if (const int code = rte_eth_dev_info_get(id_, &info); code != 0) {
+        return tl::unexpected(error("its properties cannot be read", code));
+    }
+    DeviceFacts facts;
+    facts.probed = true;
+    facts.driver = info.driver_name == nullptr ? spec_.driver() : info.driver_name;
+    facts.max_rx_queues = std::min<std::uint16_t>(info.max_rx_queues, kMaxQueues);
+    facts.max_tx_queues = std::min<std::uint16_t>(info.max_tx_queues, kMaxQueues);
+    facts.max_mtu = info.max_mtu;
+    if (!only_claims_rss(facts.driver) && (info.flow_type_rss_offloads & kRssTypes) != 0) {
+        facts.rss_types = info.flow_type_rss_offloads & kRssTypes;
+        facts.reta_size = info.reta_size;
+    }
+    facts.socket = rte_eth_dev_socket_id(id_);
+    return facts;
+}
+
+Status Port::start(const PortSetup& setup, rte_mempool* pool) {
+    rte_eth_dev_info info{};
+    if (const int code = rte_eth_dev_info_get(id_, &info); code != 0) {
+        return tl::unexpected(error("its properties cannot be read", code));
+    }
+    rte_eth_conf conf{};
+    conf.rxmode.mtu = setup.mtu;
+    conf.rxmode.offloads = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
+    conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+    std::array<std::uint8_t, kMaxRssKey> key{};
+    if (setup.rss_types != 0) {
+        for (std::size_t i = 0; i < key.size(); ++i) {
+            key[i] = kSymmetricUnit[i % 2];
+        }
+        conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+        conf.rx_adv_conf.rss_conf.rss_key = key.data();
+        conf.rx_adv_conf.rss_conf.rss_key_len =
+            static_cast<std::uint8_t>(std::min<std::size_t>(
+                info.hash_key_size == 0 ? 40 : info.hash_key_size, key.size()));
+        conf.rx_adv_conf.rss_conf.rss_hf = setup.rss_types;
+        conf.rxmode.offloads |= info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_RSS_HASH;
+    }
+    if (const int code = rte_eth_dev_configure(id_, setup.rx_queues, setup.tx_queues, &conf);
+        code != 0) {
+        return tl::unexpected(error("not configured", code));
+    }
+    // Drivers that cannot change it keep theirs; the frames are what counts.
+    if (const int code = rte_eth_dev_set_mtu(id_, setup.mtu);
+        code != 0 && code != -ENOTSUP && !spec_.pci) {
+        take_log();
+    } else if (code != 0 && code != -ENOTSUP) {
+        return tl::unexpected(error("mtu " + std::to_string(setup.mtu), code));
+    }
+    if (const Status status = setup_queues(setup, pool); !status) {
+        return status;
+    }
+    if (const int code = rte_eth_dev_start(id_); code != 0) {
+        return tl::unexpected(error("not started", code));
+    }
+    started_ = true;
+    if (setup.rss_types != 0) {
+        if (const Status status = spread_rss(setup.rx_queues, info.reta_size); !status) {
+            return status;
+        }
+    }
+    // Not every driver knows the mode (rings, captures): they see every frame anyway.
+    if (setup.promiscuous) {
+        rte_eth_promiscuous_enable(id_);
+    } else {
+        rte_eth_promiscuous_disable(id_);
+    }
+    take_log();
+    return {};
+}
+
+Status Port::setup_queues(const PortSetup& setup, rte_mempool* pool) {
+    std::uint16_t rx_descriptors = setup.rx_descriptors;
+    std::uint16_t tx_descriptors = setup.tx_descriptors;
+    if (const int code = rte_eth_dev_adjust_nb_rx_tx_desc(id_, &rx_descriptors, &tx_descriptors);
+        code != 0) {
+        return tl::unexpected(error("descriptors", code));
+    }
+    const int socket = rte_eth_dev_socket_id(id_);
+    const auto numa = static_cast<unsigned>(socket < 0 ? 0 : socket);
+    for (QueueId queue = 0; queue < setup.rx_queues; ++queue) {
+        const int code =
+            rte_eth_rx_queue_setup(id_, queue, rx_descriptors, numa, nullptr, pool);
+        if (code != 0) {
+            return tl::unexpected(error("rx queue " + std::to_string(queue), code));
+        }
+    }
+    for (QueueId queue = 0; queue < setup.tx_queues; ++queue) {
+        const int code = rte_eth_tx_queue_setup(id_, queue, tx_descriptors, numa, nullptr);
+        if (code != 0) {
+            return tl::unexpected(error("tx queue " + std::to_string(queue), code));
+        }
+    }
+    return {};
+}
+
+// The same spread on every port: entry i to queue i mod n.
+Status Port::spread_rss(std::uint16_t queues, std::uint16_t reta_size) {
+    std::vector<rte_eth_rss_reta_entry64> table(
+        (reta_size + RTE_ETH_RETA_GROUP_SIZE - 1) / RTE_ETH_RETA_GROUP_SIZE);
+    for (unsigned i = 0; i < reta_size; ++i) {
+        rte_eth_rss_reta_entry64& group = table[i / RTE_ETH_RETA_GROUP_SIZE];
+        group.mask |= std::uint64_t{1} << (i % RTE_ETH_RETA_GROUP_SIZE);
+        group.reta[i % RTE_ETH_RETA_GROUP_SIZE] = static_cast<std::uint16_t>(i % queues);
+    }
+    if (const int code = rte_eth_dev_rss_reta_update(id_, table.data(), reta_size); code != 0) {
+        return tl::unexpected(error("RSS redirection table", code));
+    }
+    return {};
+}
+
+void Port::stop() noexcept {
+    if (std::exchange(started_, false)) {
+        rte_eth_dev_stop(id_);
+    }
+}
+
+LinkState Port::link() const noexcept {
+    rte_eth_link link{};
+    if (rte_eth_link_get_nowait(id_, &link) != 0) {
+        return {};
+    }
+    return {link.link_status == RTE_ETH_LINK_UP, link.link_speed};
+}
+
+DeviceCounters Port::device_counters() const noexcept {
+    rte_eth_stats stats{};
+    if (rte_eth_stats_get(id_, &stats) != 0) {
+        return {};
+    }
+    return {stats.imissed, stats.rx_nombuf, stats.ierrors, stats.oerrors};
+}
+
+}  // namespace unecho::eal

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One DPDK port: probed, asked what it can do, configured, started; stopped and closed when it goes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <rte_mempool.h>
+
+#include "base/ids.h"
+#include "base/result.h"
+
+namespace unecho::eal {
+
+// "net_pcap0,rx_pcap=a.pcap" -> {vdev, "net_pcap0", "rx_pcap=a.pcap"}; "0000:3b:00.0" -> PCI.
+struct DeviceSpec {
+    bool pci = false;
+    std::string name;
+    std::string args;
+
+    static DeviceSpec parse(std::string_view device);
+    // "net_pcap" for a vdev, "pci" else.
+    [[nodiscard]] std::string driver() const;
+};
+
+// What a device can do, as it says itself or, before it is probed, as its driver is known to do.
+struct DeviceFacts {
+    bool probed = false;
+    std::string driver;
+    std::uint16_t max_rx_queues = 1;
+    std::uint16_t max_tx_queues = 1;
+    std::uint16_t max_mtu = 9600;
+    std::uint64_t rss_types = 0;  // RTE_ETH_RSS_* it can hash by; 0: no RSS
+    std::uint16_t reta_size = 0;  // entries of its redirection table
+    int socket = -1;
+
+    [[nodiscard]] bool rss() const { return rss_types != 0 && reta_size != 0; }
+};
+
+// For `check`, where no device may be touched. A PCI device is taken to offer RSS and as many
+// queues as asked for.
+DeviceFacts assumed_facts(const DeviceSpec& spec);
+
+struct PortSetup {
+    std::uint16_t rx_queues = 1;
+    std::uint16_t tx_queues = 1;
+    std::uint16_t rx_descriptors = 1024;
+    std::uint16_t tx_descriptors = 1024;
+    std::uint16_t mtu = 1500;
+    bool promiscuous = true;
+    std::uint64_t rss_types = 0;  // 0: no RSS; else the same on all ports whose copies must meet
+};
+
+// What the device itself lost before we could see it.
+struct DeviceCounters {
+    std::uint64_t rx_missed = 0;   // its rx queue was full
+    std::uint64_t rx_no_mbuf = 0;  // no packet buffer was left
+    std::uint64_t rx_errors = 0;
+    std::uint64_t tx_errors = 0;
+};
+
+struct LinkState {
+    bool up = false;
+    std::uint32_t mbps = 0;
+};
+
+class Port {
+  public:
+    // name is the configuration's, for messages.
+    static Result<Port> open(const std::string& name, const DeviceSpec& spec);
+    ~Port();
+    Port(Port&& other) noexcept;
+    Port(const Port&) = delete;
+    Port& operator=(const Port&) = delete;
+    Port& operator=(Port&&) = delete;
+
+    [[nodiscard]] PortId id() const { return id_; }
+    [[nodiscard]] Result<DeviceFacts> facts() const;
+
+    Status start(const PortSetup& setup, rte_mempool* pool);
+    void stop() noexcept;
+
+    [[nodiscard]] LinkState link() const noexcept;
+    [[nodiscard]] DeviceCounters device_counters() const noexcept;
+
+  private:
+    Port(std::string name, DeviceSpec spec, PortId id)
+        : name_(std::move(name)), spec_(std::move(spec)), id_(id) {}
+    Status setup_queues(const PortSetup& setup, rte_mempool* pool);
+    Status spread_rss(std::uint16_t queues, std::uint16_t reta_size);
+    [[nodiscard]] Error error(std::string_view step, int code) const;
+
+    std::string name_;
+    DeviceSpec spec_;
+    PortId id_;
+    bool open_ = true;
+    bool started_ = false;
+};
+
+}  // namespace unecho::eal

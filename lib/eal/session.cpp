@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "eal/session.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <mutex>
+#include <string_view>
+#include <utility>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+#include <rte_log.h>
+#include <rte_pdump.h>
+
+namespace unecho::eal {
+namespace {
+
+// What DPDK logs before an error tells the cause. It is kept here instead of being printed, so that
+// a start-up problem is one line of ours.
+class LogKeeper {
+  public:
+    static LogKeeper& instance() {
+        static LogKeeper keeper;
+        return keeper;
+    }
+
+    void capture() {
+        cookie_io_functions_t functions{};
+        functions.write = [](void*, const char* text, size_t n) -> ssize_t {
+            instance().append({text, n});
+            return static_cast<ssize_t>(n);
+        };
+        if (stream_ == nullptr) {
+            stream_ = fopencookie(nullptr, "w", functions);
+            if (stream_ != nullptr) {
+                std::setvbuf(stream_, nullptr, _IONBF, 0);
+            }
+        }
+        rte_openlog_stream(stream_);
+    }
+
+    std::string take() {
+        const std::lock_guard lock(mutex_);
+        return std::exchange(text_, {});
+    }
+
+  private:
+    void append(std::string_view text) {
+        static constexpr std::size_t kKept = 4096;
+        const std::lock_guard lock(mutex_);
+        text_.append(text);
+        if (text_.size() > kKept) {
+            text_.erase(0, text_.size() - kKept);
+        }
+    }
+
+    std::FILE* stream_ = nullptr;
+    std::mutex mutex_;
+    std::string text_;
+};
+
+bool has_option(const std::vector<std::string>& args, std::string_view name) {
+    return std::any_of(args.begin(), args.end(), [&](const std::string& arg) {
+        return arg == name || arg.starts_with(std::string(name) + "=");
+    });
+}
+
+std::vector<std::string> arguments(const SessionOptions& options) {
+    std::vector<std::string> out{options.program, "--lcores=" + options.lcores,
+                                 "--main-lcore=" + std::to_string(options.main_lcore)};
+    if (options.pci_devices.empty()) {
+        if (!has_option(options.args, "--no-pci")) {
+            out.emplace_back("--no-pci");
+        }
+    }
+    for (const std::string& device : options.pci_devices) {
+        out.emplace_back("-a");
+        out.push_back(device);
+    }
+    out.insert(out.end(), options.args.begin(), options.args.end());
+    return out;
+}
+
+// The line of DPDK's log that names the cause: the last one that is not a mere consequence.
+std::string cause_of(const std::string& log) {
+    std::string cause;
+    std::size_t begin = 0;
+    while (begin < log.size()) {
+        const std::size_t end = std::min(log.find('\n', begin), log.size());
+        const std::string line = log.substr(begin, end - begin);
+        begin = end + 1;
+        const bool detected = line.find("Detected") != std::string::npos ||
+                              line.find("Selected IOVA") != std::string::npos ||
+                              line.find("Multi-process socket") != std::string::npos ||
+                              line.find("No free") != std::string::npos ||
+                              line.find("TSC frequency") != std::string::npos;
+        if (!line.empty() && !detected && cause.empty()) {
+            cause = line;
+        }
+    }
+    return cause;
+}
+
+Error start_error(int code, const std::string& log) {
+    const auto mentions = [&](std::string_view text) { return log.find(text) != std::string::npos; };
+    const std::string cause = cause_of(log);
+    const std::string tail = cause.empty() ? "" : " (" + cause + ")";
+    if (mentions("hugepage") || mentions("Not enough memory") || mentions("free hugepages")) {
+        const bool denied = mentions("Permission denied");
+        return {denied ? Errc::kPermission : Errc::kNoMemory,
+                "DPDK found no usable hugepages" + tail +
+                    "; reserve some (dpdk-hugepages.py --setup 1G) or add --no-huge to [eal] args"};
+    }
+    if (mentions("Cannot create lock") || mentions("another primary")) {
+        return {Errc::kBusy, "another DPDK process uses the same --file-prefix" + tail +
+                                 "; give [eal] args a --file-prefix of its own"};
+    }
+    if (code == EACCES || code == EPERM || mentions("Permission denied")) {
+        return {Errc::kPermission,
+                "not permitted to start DPDK" + tail + "; run as root or see docs/operations.md"};
+    }
+    if (mentions("lcore") || mentions("core") || mentions("cpuset")) {
+        return {Errc::kUnsupported,
+                "DPDK refused the lcores" + tail + "; check [workers] lcores and [control] lcore"};
+    }
+    return {Errc::kInvalidArgument, std::string("DPDK did not start: ") + rte_strerror(code) + tail +
+                                        "; check [eal] args"};
+}
+
+}  // namespace
+
+Result<Session> Session::open(const SessionOptions& options) {
+    std::vector<std::string> args = arguments(options);
+    std::vector<char*> argv;
+    for (std::string& arg : args) {
+        argv.push_back(arg.data());
+    }
+    if (!options.verbose) {
+        LogKeeper::instance().capture();
+    }
+    // getopt of EAL prints usage to stdout for an unknown option; its log names the option.
+    if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
+        const Error error = start_error(rte_errno, take_log());
+        return fail(error.code, error.context);
+    }
+    if (rte_pdump_init() < 0) {
+        // Without shared memory configuration nobody could attach anyway.
+        RTE_LOG(INFO, USER1, "packet capture by dpdk-dumpcap is not available\n");
+    }
+    take_log();
+    return Session(true);
+}
+
+Session::~Session() {
+    if (owner_) {
+        rte_pdump_uninit();
+        rte_eal_cleanup();
+    }
+}
+
+Session::Session(Session&& other) noexcept : owner_(std::exchange(other.owner_, false)) {}
+
+bool Session::has_hugepages() const {
+    return rte_eal_has_hugepages() != 0;
+}
+
+std::string take_log() {
+    return LogKeeper::instance().take();
+}
+
+}  // namespace unecho::eal

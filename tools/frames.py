@@ -142,12 +142,12 @@ def arp(kind, sender_mac, sender, target):
         + packed(target)
 
 
-def pcap(frames, nanoseconds=False, snaplen=262144, link=1):
-    """A little-endian pcap of (time in ns, bytes)."""
+def pcap(frames, nanoseconds=False, snaplen=262144, link=1, order="<"):
+    """A pcap of (time in ns, bytes); order: "<" little-endian, ">" big-endian."""
     unit = 1 if nanoseconds else 1000
-    out = [struct.pack("<IHHiIII", 0xA1B23C4D if nanoseconds else 0xA1B2C3D4, 2, 4, 0, 0, snaplen,
-                       link)]
+    out = [struct.pack(order + "IHHiIII", 0xA1B23C4D if nanoseconds else 0xA1B2C3D4, 2, 4, 0, 0,
+                       snaplen, link)]
     for time, frame in frames:
-        out.append(struct.pack("<IIII", time // 10**9, time % 10**9 // unit, len(frame),
+        out.append(struct.pack(order + "IIII", time // 10**9, time % 10**9 // unit, len(frame),
                                len(frame)) + frame)
     return b"".join(out)

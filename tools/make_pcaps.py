@@ -11,6 +11,7 @@ slack of up to 40 ms has no choice: its answers must be the exact ones. That is 
 anything is written.
 """
 import hashlib
+import heapq
 import json
 import pathlib
 import random
@@ -30,9 +31,9 @@ Made by `tools/make_pcaps.py` out of nothing but its code; running it again give
 traffic of anybody is in here. Each `NAME.answer.json` holds the exact answers of
 `tools/exact_answer.py` for a window of 50 ms and policy `fixed`: counts for each key mode and, for
 each file, the echoes as a bit string in hexadecimal (the first digit's highest bit is frame 1). The
-two taps are answered together, merged by time. No packet meets a reference of its key that is 45 to
-90 ms old, whatever the key mode or policy, so that a filter with window 50 ms and slack up to 40 ms
-must give exactly these answers.
+two taps are answered together, merged by time. Where `exact_for_slack` says 40 ms, no packet meets
+a reference of its key that is 45 to 90 ms old, whatever the key mode or policy, so that a filter
+with window 50 ms and slack up to 40 ms must give exactly these answers.
 
 | file | packets | echoes: packet | flow | flow-bidir | frame | what is in it |
 |---|---:|---:|---:|---:|---:|---|
@@ -417,50 +418,28 @@ def malformed():
     return scene.taps()
 
 
-def cut():
-    """The first of these packets and then a part of a record; see write()."""
-    return [one_link()[0][:40]]
+EDGE_WINDOWS = (1 * MS, WINDOW, SECOND)
 
 
-CUT_BYTES = 29  # of the last record: its header and 13 bytes
-CAPTURES = (  # (name of the answer, files, maker, what is in it)
-    ("two-taps", ("two-taps-a.pcap", "two-taps-b.pcap"), two_taps,
-     "the same traffic at two taps, 20 us to 5 ms apart: routed copies (TTL, MACs, checksum), at"
-     " tap b tagged (VLAN, QinQ, MPLS); some packets at one tap only, some copies 120 to 180 ms"
-     " late (no echoes), TCP retransmissions with a new IP ID (no echoes)"),
-    ("one-link", ("one-link.pcap",), one_link,
-     "a mirror port: copies 0 to 10 ms apart, unchanged or routed; all protocols of the two taps"),
-    ("flows", ("flows.pcap",), flows,
-     "few flows with many packets, no copies: for flow modes with `first`"),
-    ("jumbo", ("jumbo.pcap",), jumbo,
-     "frames of 1,514 to 9,042 bytes and copies of every second one"),
-    ("malformed", ("malformed.pcap",), malformed,
-     "headers cut at every length, wrong versions and lengths, endless VLAN, MPLS and extension"
-     " stacks; what has no key comes twice, and neither may be lost"),
-    ("cut", ("cut.pcap",), cut, "the file ends inside the record behind the last packet"),
-)
+def edges():
+    """Few packets again and again, so far apart that ages add up to a window, 1 us less or more.
+
+    Every time has the same part below a microsecond, so that cutting it off changes no age.
+    """
+    draw, out, time = Draw(5), [], START + 789
+    hosts = "10.0.0.1", "10.0.0.2"
+    equal = [frames.ethernet(frames.ipv4(*hosts, frames.UDP, frames.udp(*hosts, (1, 2), content)))
+             for content in (b"one", b"two", b"three")]
+    for window in EDGE_WINDOWS:
+        steps = [part + off for part in (0, window // 2, window) for off in (-US, 0, US)]
+        for _ in range(150):
+            out.append((time, equal[draw.below(len(equal))], None))
+            time += -window // 5 if draw.chance(0.05) else steps[draw.below(len(steps))]
+    return [out]
 
 
 class Wrong(Exception):
     """A capture does not say what its maker intends."""
-
-
-def judged(name, taps):
-    """(answer as JSON data, per file) of one scene."""
-    order = sorted(((time, tap, frame, intended) for tap, entries in enumerate(taps)
-                    for time, frame, intended in entries), key=lambda entry: entry[:2])
-    packets = [exact_answer.Packet(time, exact_answer.ETHERNET, frame)
-               for time, _, frame, _ in order]
-    check_intent(name, packets, [intended for *_, intended in order])
-    check_zone(name, packets)
-    keys = {}
-    for key in exact_answer.KEYS:
-        kinds = [answer.kind for answer in exact_answer.answers(packets, key, WINDOW)]
-        by_tap = [[kind for kind, (_, at, *_) in zip(kinds, order) if at == tap]
-                  for tap in range(len(taps))]
-        keys[key] = {kind: kinds.count(kind) for kind in exact_answer.KINDS}
-        keys[key]["echoes"] = [to_bits(kind == "echo" for kind in tap) for tap in by_tap]
-    return keys
 
 
 def check_intent(name, packets, intended):
@@ -474,7 +453,7 @@ def check_zone(name, packets):
     """Nothing changes when the window moves through the zone, so no age lies in it."""
     for key in exact_answer.KEYS:
         for policy in exact_answer.POLICIES:
-            for first in (1, 3):
+            for first in (1, 2, 3, 7):
                 low, high = (list(exact_answer.answers(packets, key, window, policy, first))
                              for window in ZONE)
                 if low != high:
@@ -495,25 +474,89 @@ def from_bits(digits, count):
     return [number for number, flag in enumerate(text, 1) if flag == "1"]
 
 
+def check_edges(name, packets, _):
+    """Each window, 1 us less and 1 us more give three different answers."""
+    for window in EDGE_WINDOWS:
+        for policy in exact_answer.POLICIES:
+            given = {tuple(exact_answer.answers(packets, "packet", window + off, policy))
+                     for off in (-US, 0, US)}
+            if len(given) < 3:
+                raise Wrong("%s: an edge of the window %d ns does not show" % (name, window))
+
+
+def check_decided(name, packets, intended):
+    check_intent(name, packets, intended)
+    check_zone(name, packets)
+
+
+class Made:
+    """A capture, or those of several taps: how they are made, checked, written and described."""
+
+    def __init__(self, name, make, text, files=None, check=check_decided, cut=0, **written):
+        self.name, self.text, self.files = name, text, files or (name + ".pcap",)
+        self._check, self._cut, self._written = check, cut, written
+        self.taps = make()
+        order = list(heapq.merge(
+            *([(time, tap, frame, intended) for time, frame, intended in entries]
+              for tap, entries in enumerate(self.taps)), key=lambda entry: entry[0]))
+        self._tap_of = [tap for _, tap, _, _ in order]
+        self._packets = [exact_answer.Packet(time, exact_answer.ETHERNET, frame)
+                         for time, _, frame, _ in order]
+        check(name, self._packets, [intended for *_, intended in order])
+
+    def answer(self):
+        """As JSON data."""
+        keys = {}
+        for key in exact_answer.KEYS:
+            kinds = [answer.kind for answer in
+                     exact_answer.answers(self._packets, key, WINDOW)]
+            echoes = [to_bits(kind == "echo" for kind, at in zip(kinds, self._tap_of) if at == tap)
+                      for tap in range(len(self.taps))]
+            keys[key] = {**{kind: kinds.count(kind) for kind in exact_answer.KINDS},
+                         "echoes": echoes}
+        return {"files": list(self.files), "packets": [len(tap) for tap in self.taps],
+                "window": "50ms", "policy": "fixed", "first": 1,
+                "exact_for_slack": "40ms" if self._check is check_decided else None, "keys": keys}
+
+    def data(self, tap):
+        """The bytes of a file; cut: so many of one more record follow, and no more."""
+        packets = [(time, frame) for time, frame, _ in self.taps[tap]]
+        return frames.pcap(packets, **self._written) + frames.pcap(packets[:1])[24:][:self._cut]
+
+
+def everything():
+    yield Made("two-taps", two_taps, files=("two-taps-a.pcap", "two-taps-b.pcap"), text=(
+        "the same traffic at two taps, 20 us to 5 ms apart: routed copies (TTL, MACs, checksum), at"
+        " tap b tagged (VLAN, QinQ, MPLS); some packets at one tap only, some copies 120 to 180 ms"
+        " late (no echoes), TCP retransmissions with a new IP ID (no echoes)"))
+    yield Made("one-link", one_link, "a mirror port: copies 0 to 10 ms apart, unchanged or routed;"
+               " all protocols of the two taps")
+    yield Made("flows", flows,
+               "few flows with many packets, no copies: for flow modes with `first`")
+    yield Made("jumbo", jumbo, "frames of 1,514 to 9,042 bytes and copies of every second one")
+    yield Made("malformed", malformed, "headers cut at every length, wrong versions and lengths,"
+               " endless VLAN, MPLS and extension stacks; what has no key comes twice, and neither"
+               " may be lost")
+    yield Made("edges", edges, "three packets again and again, their ages just below, at and just"
+               " above 1 ms, 50 ms and 1 s; time steps back at times; nanoseconds, big-endian",
+               check=check_edges, nanoseconds=True, order=">")
+    yield Made("cut", lambda: [one_link()[0][:40]],
+               "the file ends inside the record behind the last packet", cut=29)
+
+
 def write(folder):
     folder.mkdir(parents=True, exist_ok=True)
     rows, sums = [], []
-    for name, files, make, text in CAPTURES:
-        taps = make()
-        keys = judged(name, taps)
-        for file, entries in zip(files, taps):
-            data = frames.pcap([(time, frame) for time, frame, _ in entries])
-            if name == "cut":
-                time, frame, _ = entries[0]
-                data += frames.pcap([(time, frame)])[24:][:CUT_BYTES]
+    for made in everything():
+        answer = made.answer()
+        for tap, file in enumerate(made.files):
+            data = made.data(tap)
             (folder / file).write_bytes(data)
             sums.append("| %s | `%s` |" % (file, hashlib.sha256(data).hexdigest()))
-        answer = {"files": list(files), "packets": [len(tap) for tap in taps],
-                  "window": "50ms", "policy": "fixed", "first": 1, "keys": keys}
-        (folder / (name + ".answer.json")).write_text(json.dumps(answer, indent=1) + "\n")
+        (folder / (made.name + ".answer.json")).write_text(json.dumps(answer, indent=1) + "\n")
         rows.append("| %s | %s | %s | %s |" % (
-            ", ".join(files), " + ".join(str(len(tap)) for tap in taps),
-            " | ".join(str(keys[key]["echo"]) for key in exact_answer.KEYS), text))
+            ", ".join(made.files), " + ".join(map(str, answer["packets"])),
+            " | ".join(str(answer["keys"][key]["echo"]) for key in exact_answer.KEYS), made.text))
     (folder / "README.md").write_text(
         README + "\n".join(rows) + "\n\n| file | SHA-256 |\n|---|---|\n" + "\n".join(sums) + "\n")
 

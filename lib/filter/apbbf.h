@@ -68,6 +68,7 @@ class Apbbf {
     Apbbf(const ApbbfParams& params, std::span<std::byte> memory) noexcept
         : params_(params),
           shape_(params.B(), params.b()),
+          word_parts_(params.B() == 512 && params.b() == 8),
           block_words_(params.B() / 64),
           ring_(params.ring(), memory) {}
 
@@ -95,10 +96,23 @@ class Apbbf {
         return reinterpret_cast<std::uint64_t*>(segment) +
                reduce(hash, params_.blocks()) * block_words_;
     }
-    [[nodiscard]] bool segment_matches(Digest digest, unsigned slot) const noexcept;
+    void prefetch_slot(Digest digest, unsigned slot) const noexcept;
+
+    // Calls with the fastest shape that has this geometry's bits.
+    template <typename Function>
+    auto with_shape(Function function) const noexcept {
+        return word_parts_ ? function(WordParts<8>{}) : function(shape_);
+    }
+    template <typename Shape>
+    [[nodiscard]] bool query_shaped(const Shape& shape, Digest digest) const noexcept;
+    template <typename Shape>
+    void insert_shaped(const Shape& shape, Digest digest) noexcept;
+    template <typename Shape>
+    bool test_and_insert_shaped(const Shape& shape, Digest digest) noexcept;
 
     ApbbfParams params_;
     BlockShape shape_;
+    bool word_parts_;  // WordParts<8> has the same bits as shape_
     unsigned block_words_;
     FilterCounters counters_;
     SegmentRing ring_;
@@ -106,32 +120,32 @@ class Apbbf {
 
 static_assert(SlidingFilter<Apbbf>);
 
-inline bool Apbbf::segment_matches(Digest digest, unsigned slot) const noexcept {
-    std::byte* const segment = ring_.segment(slot);
-    if (segment == nullptr) {
-        return false;
-    }
-    const std::uint64_t hash = hash_of(digest, slot);
-    return shape_.matches(block_of(segment, hash), hash);
+template <typename Shape>
+bool Apbbf::query_shaped(const Shape& shape, Digest digest) const noexcept {
+    return run_of_matches(params_.k(), params_.l(), [&](unsigned slot) noexcept {
+        std::byte* const segment = ring_.segment(slot);
+        if (segment == nullptr) {
+            return false;
+        }
+        const std::uint64_t hash = hash_of(digest, slot);
+        return shape.matches(block_of(segment, hash), hash);
+    });
 }
 
-inline bool Apbbf::query(Digest digest) const noexcept {
-    return run_of_matches(params_.k(), params_.l(),
-                          [&](unsigned slot) noexcept { return segment_matches(digest, slot); });
-}
-
-inline void Apbbf::insert(Digest digest) noexcept {
+template <typename Shape>
+void Apbbf::insert_shaped(const Shape& shape, Digest digest) noexcept {
     for (unsigned slot = 0; slot < params_.k(); ++slot) {
         const std::uint64_t hash = hash_of(digest, slot);
-        shape_.set(block_of(ring_.segment(slot), hash), hash);
+        shape.set(block_of(ring_.segment(slot), hash), hash);
     }
     ++counters_.insertions;
 }
 
-inline bool Apbbf::test_and_insert(Digest digest) noexcept {
-    const bool echo = query(digest);
+template <typename Shape>
+bool Apbbf::test_and_insert_shaped(const Shape& shape, Digest digest) noexcept {
+    const bool echo = query_shaped(shape, digest);
     if (!echo || params_.policy() == EchoPolicy::kRefresh) {
-        insert(digest);
+        insert_shaped(shape, digest);
     }
     return echo;
 }

@@ -3,18 +3,24 @@
 
 namespace unecho::filter {
 
-// The slices that a new digest touches if its query mismatches at once wherever it looks: l, l - k,
-// l - 2k, ... and the k that are written.
+// The slices that a query looks at first, and those that are written: slots l, l - k, l - 2k, ...
+// are what a new digest asks if it mismatches at once each time; an echo younger than a generation
+// lies in slots 0..k-1, and its query asks slot k on the way.
 void Apbf::prefetch(Digest digest) const noexcept {
     const Hash hash(digest);
     const unsigned k = params_.k();
     for (unsigned slot = 0; slot < k; ++slot) {
-        __builtin_prefetch(ring_.segment(slot) + bit_of(hash, slot) / 64 * 8, 1);
+        __builtin_prefetch(ring_.segment(slot) + bit_of(hash, slot) / 8, 1);
     }
-    for (unsigned slot = params_.l(); slot >= k; slot -= k) {
-        if (const std::byte* segment = ring_.segment(slot); segment != nullptr) {
-            __builtin_prefetch(segment + bit_of(hash, slot) / 64 * 8, 0);
-        }
+    prefetch_slot(hash, k);
+    for (unsigned slot = params_.l(); slot > k; slot -= k) {
+        prefetch_slot(hash, slot);
+    }
+}
+
+void Apbf::prefetch_slot(const Hash& hash, unsigned slot) const noexcept {
+    if (const std::byte* const segment = ring_.segment(slot); segment != nullptr) {
+        __builtin_prefetch(segment + bit_of(hash, slot) / 8, 0);
     }
 }
 

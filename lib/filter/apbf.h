@@ -99,6 +99,7 @@ class Apbf {
     [[nodiscard]] std::uint64_t bit_of(const Hash& hash, unsigned slot) const noexcept {
         return reduce(hash.at(ring_.identity(slot)), m_);
     }
+    void prefetch_slot(const Hash& hash, unsigned slot) const noexcept;
     [[nodiscard]] bool slice_matches(const Hash& hash, unsigned slot) const noexcept;
     [[nodiscard]] bool matches(const Hash& hash) const noexcept;
     void set(const Hash& hash) noexcept;

@@ -41,14 +41,24 @@ void Exact::unchain(Index index) noexcept {
     *link = entries_[index].next;
 }
 
+// Second pass of a burst's prefetching, when the buckets are there: the first entry of each chain,
+// and the buckets of the entries that will be taken over. These lie one behind the other in memory
+// unless refreshes have mixed them.
+void Exact::prefetch_entries(std::span<const Digest> digests) const noexcept {
+    Index oldest = entries_[0].newer;
+    for (const Digest digest : digests) {
+        __builtin_prefetch(&entries_[heads_[bucket_of(digest)]], 1);
+        __builtin_prefetch(&heads_[entries_[oldest].bucket], 1);
+        oldest = entries_[oldest].newer;
+    }
+}
+
 std::uint64_t Exact::test_and_insert_burst(std::span<const Digest> digests) noexcept {
     UNECHO_ASSERT(digests.size() <= kMaxBurst);
     for (const Digest digest : digests) {
         prefetch(digest);
     }
-    for (const Digest digest : digests) {
-        __builtin_prefetch(&entries_[heads_[bucket_of(digest)]], 1);
-    }
+    prefetch_entries(digests);
     std::uint64_t echoes = 0;
     for (std::size_t i = 0; i < digests.size(); ++i) {
         echoes |= std::uint64_t{test_and_insert(digests[i])} << i;

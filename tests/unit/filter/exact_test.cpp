@@ -37,8 +37,8 @@ TEST(exact_params, bytes_hold_buckets_and_entries) {
         return Exact::bytes(*ExactParams::make({.entries = entries, .window = 1}));
     };
     EXPECT_EQ(bytes(1), 64u + 64);
-    EXPECT_EQ(bytes(16), 64u + 17 * 32 + 32);
-    EXPECT_EQ(bytes(17), 128u + 18 * 32);
+    EXPECT_EQ(bytes(8), 64u + 9 * 32 + 32);
+    EXPECT_EQ(bytes(9), 128u + 10 * 32);
 }
 
 TEST(exact, age_of_the_window_is_outside) {

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "packet/key.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <tuple>
+
+#include "base/assert.h"
+#include "base/ids.h"
+#include "base/int128.h"
+#include "hash/keyed.h"
+#include "packet/parse.h"
+
+namespace unecho::packet {
+namespace {
+
+using hash::keyed_digest;
+using hash::Secret;
+
+enum class Outcome : std::uint8_t { kKeyed, kNonIp, kMalformed };
+
+constexpr std::uint64_t high_half(uint128 value) noexcept {
+    return static_cast<std::uint64_t>(value >> 64);
+}
+
+constexpr std::uint64_t low_half(uint128 value) noexcept {
+    return static_cast<std::uint64_t>(value);
+}
+
+// What a digest of flow fields is for. The two must be independent: if the owner were chosen by the
+// flow's own digest, each worker would see only its share of the digests' range, and its filter
+// would fill a part of its memory only.
+enum class Purpose : std::uint8_t { kKey, kOwner };
+
+constexpr Outcome outcome_of(Found found) noexcept {
+    return found == Found::kNonIp ? Outcome::kNonIp : Outcome::kMalformed;
+}
+
+// The key of packet mode is a head of 8 bytes and all of the packet behind the last masked byte.
+// IPv4: the head is version/IHL, protocol (in the place of TOS), total length, ID, flags and
+// offset. TTL (byte 8) and checksum (10, 11) are left out; the addresses begin the body.
+constexpr std::uint32_t kIpv4Body = 12;
+
+std::uint64_t ipv4_head(const std::uint8_t* p) noexcept {
+    return (load_le64(p) & 0xFFFF'FFFF'FFFF'00FF) | std::uint64_t{p[9]} << 8;
+}
+
+// IPv6: version, flow label, payload length, next header; traffic class (4 bits in each of the
+// first two bytes) and hop limit (byte 7) zeroed. The first byte tells the two versions apart.
+constexpr std::uint32_t kIpv6Body = 8;
+
+std::uint64_t ipv6_head(const std::uint8_t* p) noexcept {
+    return load_le64(p) & 0x00FF'FFFF'FFFF'0FF0;
+}
+
+// Without a branch: the packets of a conversation go either way, so one would often be guessed
+// wrong.
+template <typename T>
+void swap_if(bool condition, T& a, T& b) noexcept {
+    const T difference = (a ^ b) & -T{condition};
+    a ^= difference;
+    b ^= difference;
+}
+
+constexpr std::uint64_t kind_of(const FlowFields& flow, Purpose purpose) noexcept {
+    return flow.protocol | static_cast<std::uint64_t>(purpose) << 8;
+}
+
+// 16 bytes: source address and port, destination address and port, each 48 bits; protocol and
+// purpose fill the second word.
+template <bool kBothWays, Purpose kPurpose>
+Digest flow_digest_ipv4(const FlowFields& flow, const Secret& secret) noexcept {
+    std::uint64_t from = std::uint64_t{load_be32(flow.addresses)} << 16 | flow.source_port;
+    std::uint64_t to = std::uint64_t{load_be32(flow.addresses + 4)} << 16 | flow.destination_port;
+    if constexpr (kBothWays) {
+        swap_if(to < from, from, to);
+    }
+    return keyed_digest(std::array{from, to | kind_of(flow, kPurpose) << 48}, secret);
+}
+
+// 40 bytes: the addresses, then ports, protocol and purpose in one word.
+template <bool kBothWays, Purpose kPurpose>
+Digest flow_digest_ipv6(const FlowFields& flow, const Secret& secret) noexcept {
+    uint128 from = load_be128(flow.addresses);
+    uint128 to = load_be128(flow.addresses + 16);
+    std::uint64_t from_port = flow.source_port;
+    std::uint64_t to_port = flow.destination_port;
+    if constexpr (kBothWays) {
+        const bool swap = (to < from) | ((to == from) & (to_port < from_port));
+        swap_if(swap, from, to);
+        swap_if(swap, from_port, to_port);
+    }
+    return keyed_digest(std::array{high_half(from), low_half(from), high_half(to), low_half(to),
+                                   from_port | to_port << 16 | kind_of(flow, kPurpose) << 32},
+                        secret);
+}
+
+template <KeyMode kMode>
+Outcome digest_ip(Found found, const IpPacket& ip, const Secret& secret, Digest& digest) noexcept {
+    if constexpr (kMode == KeyMode::kPacket) {
+        const bool v4 = found == Found::kIpv4;
+        const std::uint64_t head = v4 ? ipv4_head(ip.data) : ipv6_head(ip.data);
+        const std::uint32_t skip = v4 ? kIpv4Body : kIpv6Body;
+        digest = keyed_digest(head, ip.data + skip, ip.length - skip, secret);
+        return Outcome::kKeyed;
+    } else {
+        constexpr bool kBothWays = kMode == KeyMode::kFlowBidir;
+        FlowFields flow;
+        if (found == Found::kIpv4) {
+            if (!read_flow_ipv4(ip, flow)) {
+                return Outcome::kMalformed;
+            }
+            digest = flow_digest_ipv4<kBothWays, Purpose::kKey>(flow, secret);
+        } else {
+            if (!read_flow_ipv6(ip, flow)) {
+                return Outcome::kMalformed;
+            }
+            digest = flow_digest_ipv6<kBothWays, Purpose::kKey>(flow, secret);
+        }
+        return Outcome::kKeyed;
+    }
+}
+
+template <KeyMode kMode>
+Outcome digest_frame(const Frame& frame, const Secret& secret, Digest& digest) noexcept {
+    if constexpr (kMode == KeyMode::kFrame) {
+        digest = keyed_digest(frame.data, frame.length, secret);
+        return Outcome::kKeyed;
+    } else {
+        IpPacket ip;
+        const Found found = find_ip(frame.data, frame.length, ip);
+        if (found != Found::kIpv4 && found != Found::kIpv6) {
+            return outcome_of(found);
+        }
+        return digest_ip<kMode>(found, ip, secret, digest);
+    }
+}
+
+template <KeyMode kMode>
+KeyMasks digest_frames(std::span<const Frame> frames, const Secret& secret,
+                       Digest* digests) noexcept {
+    KeyMasks masks;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        const Outcome outcome = digest_frame<kMode>(frames[i], secret, digests[i]);
+        masks.keyed |= std::uint64_t{outcome == Outcome::kKeyed} << i;
+        masks.non_ip |= std::uint64_t{outcome == Outcome::kNonIp} << i;
+        masks.malformed |= std::uint64_t{outcome == Outcome::kMalformed} << i;
+    }
+    return masks;
+}
+
+}  // namespace
+
+std::string_view name_of(KeyMode mode) noexcept {
+    static constexpr std::array<std::string_view, kKeyModes> kNames{"packet", "flow", "flow-bidir",
+                                                                    "frame"};
+    return kNames[static_cast<std::size_t>(mode)];
+}
+
+KeyMasks digest_burst(KeyMode mode, std::span<const Frame> frames, const Secret& secret,
+                      Digest* digests) noexcept {
+    UNECHO_ASSERT(frames.size() <= kMaxBurst);
+    switch (mode) {
+        case KeyMode::kPacket:
+            return digest_frames<KeyMode::kPacket>(frames, secret, digests);
+        case KeyMode::kFlow:
+            return digest_frames<KeyMode::kFlow>(frames, secret, digests);
+        case KeyMode::kFlowBidir:
+            return digest_frames<KeyMode::kFlowBidir>(frames, secret, digests);
+        case KeyMode::kFrame:
+            return digest_frames<KeyMode::kFrame>(frames, secret, digests);
+    }
+    return {};
+}
+
+// Of an IP packet only what every mode's key contains may be used: addresses, protocol and ports,
+// as far as they were captured. Never its offset, its TTL or the frame's length.
+Digest owner_digest(const Frame& frame, const Secret& secret) noexcept {
+    IpPacket ip;
+    FlowFields flow;
+    switch (find_ip(frame.data, frame.length, ip)) {
+        case Found::kIpv4:
+            std::ignore = read_flow_ipv4(ip, flow);  // cut short: ports 0
+            return flow_digest_ipv4<true, Purpose::kOwner>(flow, secret);
+        case Found::kIpv6:
+            std::ignore = read_flow_ipv6(ip, flow);
+            return flow_digest_ipv6<true, Purpose::kOwner>(flow, secret);
+        default:
+            return keyed_digest(static_cast<std::uint64_t>(Purpose::kOwner), frame.data,
+                                std::min(frame.length, kEthernetHeader), secret);
+    }
+}
+
+}  // namespace unecho::packet

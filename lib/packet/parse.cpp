@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "packet/parse.h"
+
+namespace unecho::packet {
+namespace {
+
+constexpr bool is_tag(std::uint16_t type) noexcept {
+    return type == kEtherVlan || type == kEtherQinq || type == kEtherQinq91 || type == kEtherQinq92;
+}
+
+// Below the last label nothing says what follows; as routers do, the first nibble decides
+// (RFC 4928, section 2).
+Located locate_below_mpls(const std::uint8_t* frame, std::uint32_t length,
+                          std::uint32_t offset) noexcept {
+    bool bottom = false;
+    while (!bottom) {
+        if (length - offset < kTag) {
+            return {Found::kMalformed, offset};
+        }
+        bottom = (frame[offset + 2] & 1) != 0;
+        offset += kTag;
+    }
+    if (offset == length) {
+        return {Found::kMalformed, offset};
+    }
+    switch (frame[offset] >> 4) {
+        case 4:
+            return {Found::kIpv4, offset};
+        case 6:
+            return {Found::kIpv6, offset};
+        default:
+            return {Found::kNonIp, offset};
+    }
+}
+
+// Headers whose second byte counts 8-byte units beyond the first 8.
+constexpr bool is_plain_extension(std::uint8_t next) noexcept {
+    return next == kProtoHopByHop || next == kProtoRouting || next == kProtoDestination ||
+           next == kProtoMobility || next == kProtoHip || next == kProtoShim6;
+}
+
+constexpr bool is_extension(std::uint8_t next) noexcept {
+    return is_plain_extension(next) || next == kProtoFragment || next == kProtoAh;
+}
+
+// RFC 8200 section 4, RFC 4302 section 2.2 (AH counts 4-byte units less 2).
+std::uint64_t extension_size(std::uint8_t type, std::uint8_t length_field) noexcept {
+    if (type == kProtoFragment) {
+        return 8;
+    }
+    return type == kProtoAh ? (length_field + std::uint64_t{2}) * 4
+                            : (length_field + std::uint64_t{1}) * 8;
+}
+
+}  // namespace
+
+Located locate_by_ethertype(std::uint16_t type, const std::uint8_t* frame, std::uint32_t length,
+                            std::uint32_t offset) noexcept {
+    while (is_tag(type)) {
+        if (length - offset < kTag) {
+            return {Found::kMalformed, offset};
+        }
+        type = load_be16(frame + offset + 2);
+        offset += kTag;
+    }
+    switch (type) {
+        case kEtherIpv4:
+            return {Found::kIpv4, offset};
+        case kEtherIpv6:
+            return {Found::kIpv6, offset};
+        case kEtherMpls:
+        case kEtherMplsMulticast:
+            return locate_below_mpls(frame, length, offset);
+        default:
+            return {Found::kNonIp, offset};
+    }
+}
+
+bool walk_extensions(const IpPacket& ip, FlowFields& flow) noexcept {
+    std::uint64_t at = kIpv6Header;  // 64 bits: a header may claim to end beyond any frame
+    bool later_fragment = false;
+    while (!later_fragment && is_extension(flow.protocol)) {
+        if (ip.length < at + 8) {
+            return false;
+        }
+        const std::uint8_t* header = ip.data + at;
+        later_fragment = flow.protocol == kProtoFragment && (load_be16(header + 2) & 0xFFF8) != 0;
+        at += extension_size(flow.protocol, header[1]);
+        flow.protocol = header[0];
+    }
+    if (ip.length < at) {
+        return false;
+    }
+    if (later_fragment || !has_ports(flow.protocol)) {
+        return true;
+    }
+    return read_ports(ip, at, flow);
+}
+
+}  // namespace unecho::packet

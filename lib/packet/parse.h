@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From captured bytes to the outermost IP packet and its flow fields. Three steps that know nothing
+// of each other, so that each can grow alone:
+//   locate  what stands before the IP header: one function per link type, tags and labels shared
+//   bound   the IP header itself, and where its packet ends
+//   flow    addresses, protocol and ports
+// Hot code: reads only bytes inside the frame, writes nothing. Checksums are not looked at. A
+// bounded packet lies wholly inside the frame, so later steps need no more than its own length.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "packet/headers.h"
+
+namespace unecho::packet {
+
+enum class Found : std::uint8_t { kIpv4, kIpv6, kNonIp, kMalformed };
+
+// kIpv4, kIpv6: what the header before it announces at offset, which is at most the frame's length.
+struct Located {
+    Found found;
+    std::uint32_t offset;
+};
+
+// From the first byte of the IP header to the IP length or, if that comes first, the end of the
+// capture. The header (IPv4 options too) is complete.
+struct IpPacket {
+    const std::uint8_t* data;
+    std::uint32_t length;
+};
+
+struct FlowFields {
+    const std::uint8_t* addresses;  // source, then destination: twice 4 or twice 16 bytes
+    std::uint16_t source_port;
+    std::uint16_t destination_port;
+    std::uint8_t protocol;
+};
+
+// What an EtherType other than IP leads to: VLAN tags, MPLS labels, or nothing known. offset is the
+// byte behind the EtherType, at most length.
+[[nodiscard]] Located locate_by_ethertype(std::uint16_t type, const std::uint8_t* frame,
+                                          std::uint32_t length, std::uint32_t offset) noexcept;
+
+[[nodiscard]] inline Located locate_in_ethernet(const std::uint8_t* frame,
+                                                std::uint32_t length) noexcept {
+    if (length < kEthernetHeader) {
+        return {Found::kMalformed, 0};
+    }
+    const std::uint16_t type = load_be16(frame + kEthernetHeader - 2);
+    if (type == kEtherIpv4) {
+        return {Found::kIpv4, kEthernetHeader};
+    }
+    if (type == kEtherIpv6) {
+        return {Found::kIpv6, kEthernetHeader};
+    }
+    return locate_by_ethertype(type, frame, length, kEthernetHeader);
+}
+
+// False: no complete IPv4 header, or one that contradicts itself. A total length of 0 stands for
+// the captured length (segmentation offload).
+[[nodiscard]] inline bool bound_ipv4(const std::uint8_t* data, std::uint32_t available,
+                                     IpPacket& ip) noexcept {
+    if (available < kIpv4MinHeader) {
+        return false;
+    }
+    const std::uint32_t header = (data[0] & 15U) * 4;
+    if (data[0] >> 4 != 4 || header < kIpv4MinHeader || available < header) {
+        return false;
+    }
+    const std::uint32_t total = load_be16(data + 2);
+    ip = {data, total == 0 ? available : std::min(total, available)};
+    return total == 0 || total >= header;
+}
+
+// The same for IPv6; a payload length of 0 stands for the captured length unless there is no next
+// header (jumbograms, segmentation offload).
+[[nodiscard]] inline bool bound_ipv6(const std::uint8_t* data, std::uint32_t available,
+                                     IpPacket& ip) noexcept {
+    if (available < kIpv6Header || data[0] >> 4 != 6) {
+        return false;
+    }
+    const std::uint32_t payload = load_be16(data + 4);
+    const bool offloaded = payload == 0 && data[6] != kProtoNoNext;
+    ip = {data, offloaded ? available : std::min(kIpv6Header + payload, available)};
+    return true;
+}
+
+// kIpv4 or kIpv6, and ip is set; or why not.
+[[nodiscard]] inline Found find_ip(const std::uint8_t* frame, std::uint32_t length,
+                                   IpPacket& ip) noexcept {
+    const Located at = locate_in_ethernet(frame, length);
+    const std::uint8_t* data = frame + at.offset;
+    const std::uint32_t available = length - at.offset;
+    if (at.found == Found::kIpv4) {
+        return bound_ipv4(data, available, ip) ? Found::kIpv4 : Found::kMalformed;
+    }
+    if (at.found == Found::kIpv6) {
+        return bound_ipv6(data, available, ip) ? Found::kIpv6 : Found::kMalformed;
+    }
+    return at.found;
+}
+
+[[nodiscard]] constexpr bool has_ports(std::uint8_t protocol) noexcept {
+    return protocol == kProtoTcp || protocol == kProtoUdp || protocol == kProtoSctp ||
+           protocol == kProtoDccp || protocol == kProtoUdpLite;
+}
+
+// The ports at offset, if the packet reaches that far.
+[[nodiscard]] inline bool read_ports(const IpPacket& ip, std::uint64_t offset,
+                                     FlowFields& flow) noexcept {
+    if (ip.length < offset + kPorts) {
+        return false;
+    }
+    flow.source_port = load_be16(ip.data + offset);
+    flow.destination_port = load_be16(ip.data + offset + 2);
+    return true;
+}
+
+// The flow of a bounded packet. Protocols without ports and fragments other than the first have
+// ports 0. False: extension headers or ports are cut short; flow then holds the addresses, the
+// protocol that was reached, and ports 0.
+[[nodiscard]] inline bool read_flow_ipv4(const IpPacket& ip, FlowFields& flow) noexcept {
+    const bool later_fragment = (load_be16(ip.data + 6) & 0x1FFF) != 0;
+    flow = {ip.data + 12, 0, 0, ip.data[9]};
+    if (later_fragment || !has_ports(flow.protocol)) {
+        return true;
+    }
+    return read_ports(ip, (ip.data[0] & 15U) * 4, flow);
+}
+
+// The part of read_flow_ipv6 behind the fixed header; flow holds that header's fields.
+[[nodiscard]] bool walk_extensions(const IpPacket& ip, FlowFields& flow) noexcept;
+
+[[nodiscard]] inline bool read_flow_ipv6(const IpPacket& ip, FlowFields& flow) noexcept {
+    flow = {ip.data + 8, 0, 0, ip.data[6]};
+    if (has_ports(flow.protocol)) {
+        return read_ports(ip, kIpv6Header, flow);
+    }
+    return walk_extensions(ip, flow);
+}
+
+}  // namespace unecho::packet

@@ -26,6 +26,16 @@ using LoadResult = tl::expected<Config, std::vector<Problem>>;
 LoadResult load_file(const std::string& path);
 LoadResult load_text(std::string_view text, const std::string& path);
 
+// Every key that a file may hold, in the order of docs/configuration.md.
+struct KnownKey {
+    std::string section;  // "filter", "filter.geometry"
+    std::string key;      // "window"
+    std::string allowed;  // "a duration from 1us to 1h, with its unit (...)"
+    bool required = false;
+    std::string fallback;  // the default as the file would write it; empty: there is none
+};
+std::vector<KnownKey> known_keys();
+
 // "configs/a.toml:12: filter[0].window: ...", one line a problem.
 std::string to_text(const std::vector<Problem>& problems, const std::string& path);
 

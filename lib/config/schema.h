@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The configuration as plain data: names, types and defaults. docs/configuration.md describes each
-// key for users. Absent means absent: there is no value that stands for "default".
+// The configuration as plain data: names, types, ranges and defaults. docs/configuration.md
+// describes each key for users. Absent means absent: there is no value that stands for "default".
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
@@ -14,8 +16,63 @@
 
 namespace unecho::config {
 
+// What a value may be, both ends included.
+template <typename T>
+struct Range {
+    T lo;
+    T hi;
+
+    [[nodiscard]] constexpr bool contains(T value) const noexcept {
+        return lo <= value && value <= hi;
+    }
+};
+
+inline constexpr Nanoseconds kMinute = 60 * kSecond;
+inline constexpr Nanoseconds kHour = 60 * kMinute;
+
+using WholeRange = Range<std::uint64_t>;
+
+inline constexpr WholeRange kNameLength{1, 32};
+inline constexpr WholeRange kQueues{1, kMaxQueues};
+inline constexpr WholeRange kDescriptors{64, 32768};
+inline constexpr WholeRange kMtu{68,
+                                 16000};  // RFC 791's smallest; one packet buffer holds the largest
+inline constexpr Range<Nanoseconds> kWindow{kMicrosecond, kHour};
+inline constexpr Range<double> kRate{1, 1e9};
+inline constexpr double kMostFalseDrop = 0.5;  // the range is (0, 0.5]
+inline constexpr double kDefaultFalseDrop = 1e-6;
+inline constexpr WholeRange kMemory{std::uint64_t{4} << 10, std::uint64_t{1} << 40};
+inline constexpr WholeRange kFirst{1, 64};
+inline constexpr WholeRange kGeometryK{1, 127};
+inline constexpr WholeRange kGeometryL{1, 127};
+inline constexpr std::uint64_t kMostSegments = 128;  // k + l
+inline constexpr WholeRange kSegmentBits{64, std::uint64_t{1} << 40};
+inline constexpr WholeRange kBlockBits{64, 512};  // at most a cache line
+inline constexpr WholeRange kBitsPerKey{1, 16};   // a quarter of the smallest block
+inline constexpr WholeRange kLcore{0, 127};       // RTE_MAX_LCORE is 128
+inline constexpr WholeRange kWorkerCount{1, kMaxWorkers};
+inline constexpr WholeRange kRingSize{64, 65536};
+inline constexpr WholeRange kBurst{1, kMaxBurst};
+inline constexpr Range<Nanoseconds> kLinkCheck{10 * kMillisecond, kMinute};
+inline constexpr Range<Nanoseconds> kDrainTimeout{kMillisecond, kMinute};
+inline constexpr Range<Nanoseconds> kDuration{kMillisecond, 8760 * kHour};
+inline constexpr Range<Nanoseconds> kStopWhenIdle{kMillisecond, kHour};
+inline constexpr WholeRange kSeed{0, INT64_MAX};  // TOML's integers are signed
+inline constexpr Range<Nanoseconds> kTxRetry{0, 10 * kMillisecond};
+inline constexpr WholeRange kMbufs{512, std::uint64_t{1} << 24};
+
+// Names of enum values as the file writes them, in the order of the enum.
+inline constexpr std::array<std::string_view, packet::kKeyModes> kKeyNames{"packet", "flow",
+                                                                           "flow-bidir", "frame"};
+inline constexpr std::array<std::string_view, 4> kEngineNames{"auto", "apbbf", "apbf", "exact"};
+inline constexpr std::array<std::string_view, 2> kPolicyNames{"fixed", "refresh"};
+inline constexpr std::array<std::string_view, 3> kSteeringNames{"auto", "rss", "ring"};
+inline constexpr std::array<std::string_view, 2> kClockNames{"tsc", "capture"};
+
 struct Eal {
     std::vector<std::string> args;  // passed on to DPDK
+
+    bool operator==(const Eal&) const = default;
 };
 
 struct Port {
@@ -28,6 +85,8 @@ struct Port {
     std::uint16_t mtu = 1500;
     bool promiscuous = true;
     int line = 0;  // of the table in the file, for messages
+
+    bool operator==(const Port&) const = default;
 };
 
 enum class Engine : std::uint8_t { kAuto, kApbbf, kApbf, kExact };
@@ -40,6 +99,8 @@ struct Geometry {
     std::uint64_t segment_bits = 0;  // m: bits of one segment, on one worker
     unsigned block_bits = 512;       // B, apbbf only
     unsigned bits_per_key = 0;       // b, apbbf only
+
+    bool operator==(const Geometry&) const = default;
 };
 
 struct Filter {
@@ -54,6 +115,8 @@ struct Filter {
     Policy policy = Policy::kFixed;
     unsigned first = 1;  // flow modes: packets of a flow that pass per window
     int line = 0;
+
+    bool operator==(const Filter&) const = default;
 };
 
 enum class OnEcho : std::uint8_t { kDrop, kPass, kDivert };
@@ -66,6 +129,8 @@ struct Route {
     PortIndex divert_to = 0;  // with kDivert
     bool allow_flow_drop_on_link = false;
     int line = 0;
+
+    bool operator==(const Route&) const = default;
 };
 
 // How all copies of a key reach one worker.
@@ -80,12 +145,16 @@ struct Workers {
     Steering steering = Steering::kAuto;
     std::uint32_t ring_size = 1024;  // packets of each ring between two workers, a power of two
     unsigned burst = 32;
+
+    bool operator==(const Workers&) const = default;
 };
 
 struct Control {
     std::optional<LcoreId> lcore;                 // absent: the first CPU of the process
     Nanoseconds link_check = 500 * kMillisecond;  // how often link states are looked at
     Nanoseconds drain_timeout = kSecond;          // at stop, for packets between workers
+
+    bool operator==(const Control&) const = default;
 };
 
 enum class Clock : std::uint8_t {
@@ -97,9 +166,11 @@ struct Run {
     Clock clock = Clock::kTsc;
     std::optional<Nanoseconds> duration;
     std::optional<Nanoseconds> stop_when_idle;
-    std::optional<std::uint64_t> seed;        // absent: a random secret
+    std::optional<std::uint64_t> seed;          // absent: a random secret
     Nanoseconds tx_retry = 100 * kMicrosecond;  // how long a full tx queue is tried again
-    std::uint32_t mbufs = 16384;              // packet buffers in the pool of the process
+    std::optional<std::uint32_t> mbufs;  // packet buffers; absent: what the queues and rings need
+
+    bool operator==(const Run&) const = default;
 };
 
 struct Config {
@@ -111,6 +182,8 @@ struct Config {
     Workers workers;
     Control control;
     Run run;
+
+    bool operator==(const Config&) const = default;
 };
 
 }  // namespace unecho::config

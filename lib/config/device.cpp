@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/device.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "config/text.h"
+
+namespace unecho::config {
+namespace {
+
+constexpr std::size_t kMostNameBytes = 63;  // RTE_DEV_NAME_MAX_LEN with its end
+
+bool is_hex(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+
+bool is_word(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '-' || c == '.';
+}
+
+bool all_hex(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), is_hex);
+}
+
+// At commas, but not at those inside [] or () of a value: "representor=[0,1]".
+std::vector<std::string_view> split_args(std::string_view text) {
+    std::vector<std::string_view> parts;
+    int depth = 0;
+    std::size_t start = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        depth += (c == '[' || c == '(') ? 1 : 0;
+        depth -= (c == ']' || c == ')') ? 1 : 0;
+        if (c == ',' && depth <= 0) {
+            parts.push_back(text.substr(start, i - start));
+            start = i + 1;
+        }
+    }
+    parts.push_back(text.substr(start));
+    return parts;
+}
+
+// "3b:00.0" and "0000:3B:00.0" -> "0000:3b:00.0"
+std::optional<std::string> pci_address(std::string_view text) {
+    const auto colons = std::count(text.begin(), text.end(), ':');
+    std::string address = colons == 1 ? "0000:" : "";
+    address.append(text);
+    const std::size_t domain = address.find(':');
+    const std::string_view rest =
+        domain == std::string::npos ? "" : std::string_view(address).substr(domain + 1);
+    const bool shaped = colons >= 1 && colons <= 2 && rest.size() == 7 && rest[2] == ':' &&
+                        rest[5] == '.' && all_hex(rest.substr(0, 2)) &&
+                        all_hex(rest.substr(3, 2)) && rest[6] >= '0' && rest[6] <= '7';
+    if (!shaped || domain < 4 || domain > 8 ||
+        !all_hex(std::string_view(address).substr(0, domain))) {
+        return std::nullopt;
+    }
+    for (char& c : address) {
+        c = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
+    }
+    return address;
+}
+
+bool is_vdev(std::string_view name) {
+    return name.starts_with("net_") && name.size() > 4 && name.size() <= kMostNameBytes &&
+           std::all_of(name.begin(), name.end(), is_word);
+}
+
+}  // namespace
+
+std::vector<std::string> Device::values_of(std::string_view arg) const {
+    std::vector<std::string> values;
+    for (const auto& [key, value] : args) {
+        if (key == arg) {
+            values.push_back(value);
+        }
+    }
+    return values;
+}
+
+Result<Device> parse_device(std::string_view text) {
+    const std::vector<std::string_view> parts = split_args(text);
+    Device device;
+    if (std::optional<std::string> address = pci_address(parts.front())) {
+        device.bus = Bus::kPci;
+        device.name = std::move(*address);
+    } else if (is_vdev(parts.front())) {
+        device.name = parts.front();
+    } else {
+        return fail(Errc::kInvalidArgument, in_quotes(parts.front()) + " is not a device");
+    }
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        const std::size_t equals = std::min(parts[i].find('='), parts[i].size());
+        const std::string_view key = parts[i].substr(0, equals);
+        const std::string_view value = parts[i].substr(std::min(equals + 1, parts[i].size()));
+        if (key.empty() || !std::all_of(key.begin(), key.end(), is_word)) {
+            return fail(Errc::kInvalidArgument,
+                        in_quotes(parts[i]) + " is not an argument of a device, key=value");
+        }
+        device.args.emplace_back(key, value);
+    }
+    return device;
+}
+
+}  // namespace unecho::config

@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/fields.h"
+
+#include <type_traits>
+#include <utility>
+
+#include "base/units.h"
+#include "config/device.h"
+#include "config/text.h"
+
+namespace unecho::config {
+namespace {
+
+using enum Presence;
+
+// A setter that stores into a member, whatever its width; range checks came before.
+template <typename T>
+auto to(T& member) {
+    return [&member](auto value) { member = static_cast<T>(std::move(value)); };
+}
+
+template <typename T>
+auto to(std::optional<T>& member) {
+    return [&member](auto value) { member = static_cast<T>(std::move(value)); };
+}
+
+std::string from_to(WholeRange range) {
+    return " from " + std::to_string(range.lo) + " to " + std::to_string(range.hi);
+}
+
+constexpr const char* kSizeUnits = ", with its unit (B, kB, MB, GB, KiB, MiB, GiB)";
+
+struct Allowed {
+    std::string operator()(const field::Whole& v) const {
+        return "a whole number" + from_to(v.range);
+    }
+    std::string operator()(const field::PowerOfTwo& v) const {
+        return "a power of two" + from_to(v.range);
+    }
+    std::string operator()(const field::Bits& v) const {
+        return "bits as a whole number" + from_to(v.range) + ", or a size" + kSizeUnits;
+    }
+    std::string operator()(const field::Size& v) const {
+        return "a size from " + format_size(v.range.lo) + " to " + format_size(v.range.hi) +
+               kSizeUnits;
+    }
+    std::string operator()(const field::Duration& v) const {
+        return "a duration from " + duration_text(v.range.lo) + " to " + duration_text(v.range.hi) +
+               ", with its unit (ns, us, ms, s, min, h)";
+    }
+    std::string operator()(const field::Rate& v) const {
+        return "a rate from " + format_rate(v.range.lo) + " to " + format_rate(v.range.hi) +
+               ", with its unit (pps, kpps, Mpps, Gpps)";
+    }
+    std::string operator()(const field::FalseDrop& /*v*/) const {
+        return "a number above 0 and at most " + number_text(kMostFalseDrop);
+    }
+    std::string operator()(const field::Flag& /*v*/) const { return "true or false"; }
+    std::string operator()(const field::Choice& v) const { return list_in_quotes(v.names); }
+    std::string operator()(const field::Name& /*v*/) const {
+        return std::to_string(kNameLength.lo) + " to " + std::to_string(kNameLength.hi) +
+               " letters, digits or _ . -";
+    }
+    std::string operator()(const field::Text& v) const { return std::string(v.allowed); }
+    std::string operator()(const field::Texts& v) const { return std::string(v.allowed); }
+    std::string operator()(const field::Lcores& /*v*/) const {
+        return "a list of" + from_to(kWorkerCount).substr(5) + " different whole numbers" +
+               from_to(kLcore);
+    }
+    std::string operator()(const field::Group& v) const { return std::string(v.allowed); }
+};
+
+}  // namespace
+
+std::string allowed(const field::Value& value) {
+    return std::visit(Allowed{}, value);
+}
+
+std::vector<Field> fields_of(Eal& eal) {
+    return {{"args", kOptional, "[]", field::Texts{"a list of strings", to(eal.args)}}};
+}
+
+std::vector<Field> fields_of(Port& port) {
+    return {
+        {"name", kRequired, "", field::Name{to(port.name)}},
+        {"device", kRequired, "", field::Text{kDeviceForms, to(port.device)}},
+        {"rx_queues", kOptional, "", field::Whole{kQueues, to(port.rx_queues)}},
+        {"tx_queues", kOptional, "", field::Whole{kQueues, to(port.tx_queues)}},
+        {"rx_descriptors", kOptional, "1024",
+         field::PowerOfTwo{kDescriptors, to(port.rx_descriptors)}},
+        {"tx_descriptors", kOptional, "1024",
+         field::PowerOfTwo{kDescriptors, to(port.tx_descriptors)}},
+        {"mtu", kOptional, "1500", field::Whole{kMtu, to(port.mtu)}},
+        {"promiscuous", kOptional, "true", field::Flag{to(port.promiscuous)}},
+    };
+}
+
+std::vector<Field> fields_of(Filter& filter) {
+    return {
+        {"name", kRequired, "", field::Name{to(filter.name)}},
+        {"key", kOptional, "\"packet\"", field::Choice{kKeyNames, to(filter.key)}},
+        {"window", kRequired, "", field::Duration{kWindow, to(filter.window)}},
+        {"engine", kOptional, "\"auto\"", field::Choice{kEngineNames, to(filter.engine)}},
+        {"rate", kOptional, "", field::Rate{kRate, to(filter.rate)}},
+        {"max_false_drop", kOptional, "1e-6", field::FalseDrop{to(filter.max_false_drop)}},
+        {"memory", kOptional, "", field::Size{kMemory, to(filter.memory)}},
+        {"geometry", kOptional, "",
+         field::Group{"a table, as in { k = 2, l = 5, segment_bits = \"8MiB\" }",
+                      [&filter] { return fields_of(filter.geometry.emplace()); }}},
+        {"policy", kOptional, "\"fixed\"", field::Choice{kPolicyNames, to(filter.policy)}},
+        {"first", kOptional, "1", field::Whole{kFirst, to(filter.first)}},
+    };
+}
+
+std::vector<Field> fields_of(Geometry& geometry) {
+    return {
+        {"k", kRequired, "", field::Whole{kGeometryK, to(geometry.k)}},
+        {"l", kRequired, "", field::Whole{kGeometryL, to(geometry.l)}},
+        {"segment_bits", kRequired, "", field::Bits{kSegmentBits, to(geometry.segment_bits)}},
+        {"block_bits", kOptional, "512", field::PowerOfTwo{kBlockBits, to(geometry.block_bits)}},
+        {"bits_per_key", kOptional, "", field::Whole{kBitsPerKey, to(geometry.bits_per_key)}},
+    };
+}
+
+std::vector<Field> fields_of(Route& route, RouteNames& names) {
+    return {
+        {"from", kRequired, "", field::Texts{"a list of one or more port names", to(names.from)}},
+        {"to", kRequired, "", field::Text{"the name of a port", to(names.to)}},
+        {"filter", kRequired, "", field::Text{"the name of a filter", to(names.filter)}},
+        {"on_echo", kOptional, "\"drop\"",
+         field::Text{"\"drop\", \"pass\" or the name of a port", to(names.on_echo)}},
+        {"allow_flow_drop_on_link", kOptional, "false",
+         field::Flag{to(route.allow_flow_drop_on_link)}},
+    };
+}
+
+std::vector<Field> fields_of(Workers& workers) {
+    return {
+        {"lcores", kOptional, "", field::Lcores{to(workers.lcores)}},
+        {"steering", kOptional, "\"auto\"", field::Choice{kSteeringNames, to(workers.steering)}},
+        {"ring_size", kOptional, "1024", field::PowerOfTwo{kRingSize, to(workers.ring_size)}},
+        {"burst", kOptional, "32", field::Whole{kBurst, to(workers.burst)}},
+    };
+}
+
+std::vector<Field> fields_of(Control& control) {
+    return {
+        {"lcore", kOptional, "", field::Whole{kLcore, to(control.lcore)}},
+        {"link_check", kOptional, "\"500ms\"", field::Duration{kLinkCheck, to(control.link_check)}},
+        {"drain_timeout", kOptional, "\"1s\"",
+         field::Duration{kDrainTimeout, to(control.drain_timeout)}},
+    };
+}
+
+std::vector<Field> fields_of(Run& run) {
+    return {
+        {"clock", kOptional, "\"tsc\"", field::Choice{kClockNames, to(run.clock)}},
+        {"duration", kOptional, "", field::Duration{kDuration, to(run.duration)}},
+        {"stop_when_idle", kOptional, "", field::Duration{kStopWhenIdle, to(run.stop_when_idle)}},
+        {"seed", kOptional, "", field::Whole{kSeed, to(run.seed)}},
+        {"tx_retry", kOptional, "\"100us\"", field::Duration{kTxRetry, to(run.tx_retry)}},
+        {"mbufs", kOptional, "", field::Whole{kMbufs, to(run.mbufs)}},
+    };
+}
+
+std::vector<KnownKey> known_keys() {
+    Config sample;
+    Port port;
+    Filter filter;
+    Geometry geometry;
+    Route route;
+    RouteNames names;
+    std::vector<KnownKey> keys;
+    const auto add = [&keys](std::string_view section, const std::vector<Field>& fields) {
+        for (const Field& f : fields) {
+            keys.push_back({std::string(section), std::string(f.name), allowed(f.value),
+                            f.presence == kRequired, std::string(f.fallback)});
+        }
+    };
+    add("eal", fields_of(sample.eal));
+    add("port", fields_of(port));
+    add("filter", fields_of(filter));
+    add("filter.geometry", fields_of(geometry));
+    add("route", fields_of(route, names));
+    add("workers", fields_of(sample.workers));
+    add("control", fields_of(sample.control));
+    add("run", fields_of(sample.run));
+    return keys;
+}
+
+}  // namespace unecho::config

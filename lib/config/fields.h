@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The keys of each section, once: name, what is allowed, default, and where the value goes.
+// Reading, messages about unknown keys and the check of docs/configuration.md all come from these
+// tables. Private to config; knows neither TOML nor what keys mean together. Next: load.cpp.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "config/draft.h"
+#include "config/schema.h"
+
+namespace unecho::config {
+
+struct Field;
+
+// What a value may be, and what to do with a good one.
+namespace field {
+
+struct Whole {
+    WholeRange range;
+    std::function<void(std::uint64_t)> set;
+};
+struct PowerOfTwo {
+    WholeRange range;
+    std::function<void(std::uint64_t)> set;
+};
+struct Bits {  // a whole number, or a size whose bytes count eightfold
+    WholeRange range;
+    std::function<void(std::uint64_t)> set;
+};
+struct Size {
+    WholeRange range;
+    std::function<void(std::uint64_t)> set;
+};
+struct Duration {
+    Range<Nanoseconds> range;
+    std::function<void(Nanoseconds)> set;
+};
+struct Rate {
+    Range<double> range;
+    std::function<void(double)> set;
+};
+struct FalseDrop {
+    std::function<void(double)> set;
+};
+struct Flag {
+    std::function<void(bool)> set;
+};
+struct Choice {
+    std::span<const std::string_view> names;
+    std::function<void(std::size_t)> set;
+};
+struct Name {
+    std::function<void(std::string)> set;
+};
+struct Text {
+    std::string_view allowed;
+    std::function<void(std::string)> set;
+};
+struct Texts {
+    std::string_view allowed;
+    std::function<void(std::vector<std::string>)> set;
+};
+struct Lcores {
+    std::function<void(std::vector<LcoreId>)> set;
+};
+struct Group {
+    std::string_view allowed;
+    std::function<std::vector<Field>()> open;
+};
+
+using Value = std::variant<Whole, PowerOfTwo, Bits, Size, Duration, Rate, FalseDrop, Flag, Choice,
+                           Name, Text, Texts, Lcores, Group>;
+
+}  // namespace field
+
+enum class Presence : std::uint8_t { kOptional, kRequired };
+
+struct Field {
+    std::string_view name;
+    Presence presence;
+    std::string_view fallback;  // the default as the file would write it; empty: there is none
+    field::Value value;
+};
+
+// "a duration from 1us to 1h, with its unit (...)"
+std::string allowed(const field::Value& value);
+
+std::vector<Field> fields_of(Eal& eal);
+std::vector<Field> fields_of(Port& port);
+std::vector<Field> fields_of(Filter& filter);
+std::vector<Field> fields_of(Geometry& geometry);
+std::vector<Field> fields_of(Route& route, RouteNames& names);
+std::vector<Field> fields_of(Workers& workers);
+std::vector<Field> fields_of(Control& control);
+std::vector<Field> fields_of(Run& run);
+
+// [[port]] may stand several times, [run] once.
+enum class Shape : std::uint8_t { kOnce, kMany };
+
+struct Section {
+    std::string_view name;
+    Shape shape;
+};
+inline constexpr std::array<Section, 7> kSections{{{"eal", Shape::kOnce},
+                                                   {"port", Shape::kMany},
+                                                   {"filter", Shape::kMany},
+                                                   {"route", Shape::kMany},
+                                                   {"workers", Shape::kOnce},
+                                                   {"control", Shape::kOnce},
+                                                   {"run", Shape::kOnce}}};
+
+}  // namespace unecho::config

@@ -1,0 +1,466 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// TOML into a Draft. What the keys are is in fields.cpp, what they mean together in validate.cpp.
+#include "config/load.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include <toml++/toml.h>
+
+#include "config/draft.h"
+#include "config/fields.h"
+#include "config/source.h"
+#include "config/text.h"
+#include "config/validate.h"
+
+namespace unecho::config {
+namespace {
+
+std::string_view type_name(const toml::node& node) {
+    switch (node.type()) {
+        case toml::node_type::table:
+            return "a table";
+        case toml::node_type::array:
+            return "a list";
+        case toml::node_type::string:
+            return "a string";
+        case toml::node_type::integer:
+            return "a whole number";
+        case toml::node_type::floating_point:
+            return "a number with a fraction or exponent";
+        case toml::node_type::boolean:
+            return "true or false";
+        default:
+            return "a date or time";
+    }
+}
+
+int line_in(const toml::source_region& region) {
+    return static_cast<int>(region.begin.line);
+}
+
+// Puts one value where its field says, or reports why not.
+class Reader {
+  public:
+    Reader(Draft& draft, std::string path, const toml::node& node, const Field& field)
+        : draft_(draft), path_(std::move(path)), node_(node), field_(field) {}
+
+    void operator()(const field::Whole& v) const { read_whole(v.range, v.set); }
+
+    void operator()(const field::PowerOfTwo& v) const {
+        read_whole(v.range, [&](std::uint64_t value) {
+            if ((value & (value - 1)) != 0) {
+                return refuse(path_, std::to_string(value) + " is not a power of two");
+            }
+            v.set(value);
+        });
+    }
+
+    void operator()(const field::Bits& v) const {
+        if (node_.is_integer()) {
+            return read_whole(v.range, v.set);
+        }
+        read_quantity(&parse_size, [&](std::uint64_t bytes) {
+            if (bytes > v.range.hi / 8 || !v.range.contains(bytes * 8)) {
+                return refuse(path_, out_of_range());
+            }
+            v.set(bytes * 8);
+        });
+    }
+
+    void operator()(const field::Size& v) const { read_ranged(&parse_size, v); }
+    void operator()(const field::Duration& v) const { read_ranged(&parse_duration, v); }
+    void operator()(const field::Rate& v) const { read_ranged(&parse_rate, v); }
+
+    void operator()(const field::FalseDrop& v) const {
+        const std::optional<double> value = node_.value<double>();
+        if (!node_.is_number() || !value) {
+            return refuse_type(path_, node_);
+        }
+        if (!(*value > 0 && *value <= kMostFalseDrop)) {
+            return refuse(path_, number_text(*value) + " is out of range");
+        }
+        v.set(*value);
+    }
+
+    void operator()(const field::Flag& v) const {
+        if (const auto* value = node_.as_boolean()) {
+            return v.set(value->get());
+        }
+        refuse_type(path_, node_);
+    }
+
+    void operator()(const field::Choice& v) const {
+        const std::optional<std::string> text = read_text();
+        if (!text) {
+            return;
+        }
+        const auto found = std::find(v.names.begin(), v.names.end(), *text);
+        if (found == v.names.end()) {
+            return refuse(path_, in_quotes(*text) + " is not known" + suggestion(*text, v.names));
+        }
+        v.set(static_cast<std::size_t>(found - v.names.begin()));
+    }
+
+    void operator()(const field::Name& v) const {
+        const std::optional<std::string> text = read_text();
+        if (!text) {
+            return;
+        }
+        v.set(*text);  // routes may name it, well-formed or not
+        const bool characters = std::all_of(text->begin(), text->end(), [](char c) {
+            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                   c == '_' || c == '.' || c == '-';
+        });
+        if (!characters || !kNameLength.contains(text->size())) {
+            refuse(path_, in_quotes(*text) + " is not a name");
+        }
+    }
+
+    void operator()(const field::Text& v) const {
+        if (std::optional<std::string> text = read_text()) {
+            v.set(std::move(*text));
+        }
+    }
+
+    void operator()(const field::Texts& v) const {
+        std::vector<std::string> texts;
+        for_each_element([&](const std::string& path, const toml::node& element) {
+            const auto* text = element.as_string();
+            texts.push_back(text == nullptr ? std::string{} : text->get());
+            if (text == nullptr) {
+                refuse_type(path, element);
+            }
+        });
+        v.set(std::move(texts));
+    }
+
+    void operator()(const field::Lcores& v) const {
+        std::vector<LcoreId> lcores;
+        const bool list = for_each_element([&](const std::string& path, const toml::node& element) {
+            const auto* value = element.as_integer();
+            if (value == nullptr) {
+                return refuse_type(path, element);
+            }
+            if (value->get() < 0 || !kLcore.contains(static_cast<std::uint64_t>(value->get()))) {
+                return refuse(path, std::to_string(value->get()) + " is out of range");
+            }
+            const auto lcore = static_cast<LcoreId>(value->get());
+            if (std::find(lcores.begin(), lcores.end(), lcore) != lcores.end()) {
+                return refuse(path, std::to_string(lcore) + " is in the list already");
+            }
+            lcores.push_back(lcore);
+        });
+        if (list && draft_.sound(path_) && !kWorkerCount.contains(lcores.size())) {
+            refuse(path_, std::to_string(lcores.size()) + " lcores are out of range");
+        }
+        v.set(std::move(lcores));
+    }
+
+    void operator()(const field::Group& v) const;
+
+  private:
+    void refuse(const std::string& path, const std::string& what) const {
+        const std::string_view join = what.ends_with('?') ? " allowed: " : "; allowed: ";
+        draft_.report(path, std::string(what).append(join).append(allowed(field_.value)));
+    }
+
+    void refuse_type(const std::string& path, const toml::node& node) const {
+        refuse(path, std::string(type_name(node)) + " does not belong here");
+    }
+
+    [[nodiscard]] std::string out_of_range() const {
+        return in_quotes(node_.value_or(std::string_view{})) + " is out of range";
+    }
+
+    [[nodiscard]] std::optional<std::string> read_text() const {
+        if (const auto* text = node_.as_string()) {
+            return text->get();
+        }
+        refuse_type(path_, node_);
+        return std::nullopt;
+    }
+
+    template <typename Use>
+    void read_whole(WholeRange range, const Use& use) const {
+        const auto* value = node_.as_integer();
+        if (value == nullptr) {
+            return refuse_type(path_, node_);
+        }
+        if (value->get() < 0 || !range.contains(static_cast<std::uint64_t>(value->get()))) {
+            return refuse(path_, std::to_string(value->get()) + " is out of range");
+        }
+        use(static_cast<std::uint64_t>(value->get()));
+    }
+
+    // A number with a unit, in a string.
+    template <typename Parse, typename Use>
+    void read_quantity(Parse parse, const Use& use) const {
+        if (node_.is_number()) {
+            return refuse(path_, "a bare number has no unit");
+        }
+        const std::optional<std::string> text = read_text();
+        if (!text) {
+            return;
+        }
+        const auto value = parse(*text);
+        if (!value) {
+            const std::string_view why = value.error().context;
+            return refuse(path_, std::string(why.substr(0, why.find("; allowed: "))));
+        }
+        use(*value);
+    }
+
+    template <typename Parse, typename Value>
+    void read_ranged(Parse parse, const Value& v) const {
+        read_quantity(parse, [&](auto value) {
+            if (!v.range.contains(value)) {
+                return refuse(path_, out_of_range());
+            }
+            v.set(value);
+        });
+    }
+
+    // False, and a problem, if the value is no list.
+    template <typename Use>
+    bool for_each_element(const Use& use) const {
+        const toml::array* list = node_.as_array();
+        if (list == nullptr) {
+            refuse_type(path_, node_);
+            return false;
+        }
+        for (std::size_t i = 0; i < list->size(); ++i) {
+            const std::string path = element(path_, i);
+            draft_.place(path, line_in((*list)[i].source()));
+            use(path, (*list)[i]);
+        }
+        return true;
+    }
+
+    Draft& draft_;
+    std::string path_;
+    const toml::node& node_;
+    const Field& field_;
+};
+
+std::string with_brackets(const Section& section) {
+    const std::string name(section.name);
+    return section.shape == Shape::kMany ? "[[" + name + "]]" : "[" + name + "]";
+}
+
+// "; it is a key of [[filter]]" for a key that stands in the wrong section.
+std::string home_of(std::string_view key) {
+    for (const KnownKey& known : known_keys()) {
+        const auto* section =
+            std::find_if(kSections.begin(), kSections.end(),
+                         [&](const Section& s) { return s.name == known.section; });
+        if (known.key == key && section != kSections.end()) {
+            return "; it is a key of " + with_brackets(*section);
+        }
+    }
+    return {};
+}
+
+// A key as TOML would write it.
+std::string key_text(std::string_view key) {
+    const bool bare = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+               c == '_' || c == '-';
+    });
+    return bare ? std::string(key) : one_line(in_quotes(key));
+}
+
+void report_unknown_key(Draft& draft, const std::string& table_path, std::string_view key,
+                        const toml::table& table, const std::vector<Field>& fields) {
+    std::vector<std::string_view> names;
+    for (const Field& field : fields) {
+        names.push_back(field.name);
+    }
+    std::string hint = suggestion(key, names);
+    if (const std::string_view meant = nearest(key, names); !meant.empty() && !table.get(meant)) {
+        draft.distrust(table_path + "." + std::string(meant));
+    }
+    if (hint.empty()) {
+        hint = home_of(key).append(";");
+    }
+    draft.report(table_path + "." + key_text(key),
+                 "unknown key " + in_quotes(key) + hint + " known keys: " + list_in_quotes(names));
+}
+
+// Fields and sections alike.
+template <typename Named>
+bool names(const Named& list, std::string_view name) {
+    return std::any_of(list.begin(), list.end(),
+                       [name](const auto& one) { return one.name == name; });
+}
+
+void read_fields(Draft& draft, const toml::table& table, const std::string& path,
+                 const std::vector<Field>& fields) {
+    for (const auto& [key, node] : table) {
+        draft.place(path + "." + key_text(key.str()), line_in(key.source()));
+        if (!names(fields, key.str())) {
+            report_unknown_key(draft, path, key.str(), table, fields);
+        }
+    }
+    for (const Field& field : fields) {
+        const std::string field_path = path + "." + std::string(field.name);
+        if (const toml::node* node = table.get(field.name)) {
+            std::visit(Reader(draft, field_path, *node, field), field.value);
+        } else if (field.presence == Presence::kRequired && draft.sound(field_path)) {
+            draft.report(field_path, "is missing; needed: " + allowed(field.value));
+        }
+    }
+}
+
+void Reader::operator()(const field::Group& v) const {
+    if (const toml::table* table = node_.as_table()) {
+        return read_fields(draft_, *table, path_, v.open());
+    }
+    refuse_type(path_, node_);
+}
+
+// The tables of [[name]], at most limit of them; read_one gets each with its path and number.
+template <typename ReadOne>
+void read_many(Draft& draft, const toml::table& root, const std::string& name, std::size_t limit,
+               const ReadOne& read_one) {
+    const toml::node* node = root.get(name);
+    if (node == nullptr) {
+        return;
+    }
+    const toml::array* tables = node->as_array();
+    if (tables == nullptr) {
+        return draft.report(name, std::string(type_name(*node)) +
+                                      " does not belong here; write [[" + name +
+                                      "]], it may stand several times");
+    }
+    for (std::size_t i = 0; i < tables->size(); ++i) {
+        const std::string path = element(name, i);
+        const toml::node& one = (*tables)[i];
+        draft.place(path, line_in(one.source()));
+        if (i == limit) {
+            return draft.report(path, "one more than the " + std::to_string(limit) + " [[" + name +
+                                          "]] that one process takes");
+        }
+        if (const toml::table* table = one.as_table()) {
+            read_one(*table, path);
+        } else {
+            draft.report(path, std::string(type_name(one)) + " does not belong here; write [[" +
+                                   name + "]] and the keys below it");
+        }
+    }
+}
+
+void read_once(Draft& draft, const toml::table& root, const std::string& name,
+               const std::vector<Field>& fields) {
+    const toml::node* node = root.get(name);
+    if (node == nullptr) {
+        return;
+    }
+    if (const toml::table* table = node->as_table()) {
+        return read_fields(draft, *table, name, fields);
+    }
+    draft.report(name, std::string(type_name(*node)) + " does not belong here; write [" + name +
+                           "], it may stand once");
+}
+
+void report_unknown_section(Draft& draft, std::string_view key, const toml::node& node,
+                            const toml::table& root) {
+    std::vector<std::string_view> names;
+    std::string known;
+    for (const Section& section : kSections) {
+        names.push_back(section.name);
+        known.append(known.empty() ? "" : ", ").append(with_brackets(section));
+    }
+    if (const std::string_view meant = nearest(key, names); !meant.empty() && !root.get(meant)) {
+        draft.distrust(std::string(meant));
+    }
+    const bool section = node.is_table() || node.is_array();
+    std::string hint = suggestion(key, names);
+    if (hint.empty()) {
+        hint = (section ? std::string{} : home_of(key)).append(";");
+    }
+    draft.report(key_text(key), (section ? "unknown section " : "no section holds the key ") +
+                                    in_quotes(key) + hint + " known sections: " + known);
+}
+
+void read_document(Draft& draft, const toml::table& root) {
+    for (const auto& [key, node] : root) {
+        draft.place(key_text(key.str()), line_in(key.source()));
+        if (!names(kSections, key.str())) {
+            report_unknown_section(draft, key.str(), node, root);
+        }
+    }
+    Config& config = draft.config;
+    read_once(draft, root, "eal", fields_of(config.eal));
+    read_many(draft, root, "port", kMaxPorts, [&](const toml::table& table, const auto& path) {
+        Port& port = config.ports.emplace_back();
+        port.line = draft.line_of(path);
+        read_fields(draft, table, path, fields_of(port));
+    });
+    read_many(draft, root, "filter", kMaxFilters, [&](const toml::table& table, const auto& path) {
+        Filter& filter = config.filters.emplace_back();
+        filter.line = draft.line_of(path);
+        read_fields(draft, table, path, fields_of(filter));
+    });
+    read_many(draft, root, "route", kMaxRoutes, [&](const toml::table& table, const auto& path) {
+        Route& route = config.routes.emplace_back();
+        route.line = draft.line_of(path);
+        read_fields(draft, table, path, fields_of(route, draft.route_names.emplace_back()));
+    });
+    read_once(draft, root, "workers", fields_of(config.workers));
+    read_once(draft, root, "control", fields_of(config.control));
+    read_once(draft, root, "run", fields_of(config.run));
+}
+
+LoadResult one_problem(Problem problem) {
+    return tl::unexpected<std::vector<Problem>>(std::vector<Problem>{std::move(problem)});
+}
+
+}  // namespace
+
+LoadResult load_text(std::string_view text, const std::string& path) {
+    if (std::optional<Problem> problem = check_source(text)) {
+        return one_problem(std::move(*problem));
+    }
+    toml::table root;
+    try {
+        root = toml::parse(text, path);
+    } catch (const toml::parse_error& error) {
+        const toml::source_position at = error.source().begin;
+        return one_problem({static_cast<int>(at.line), "syntax",
+                            one_line("column " + std::to_string(at.column) + ": " +
+                                     std::string(error.description()))});
+    }
+    Draft draft;
+    draft.config.path = path;
+    read_document(draft, root);
+    validate(draft);
+    std::vector<Problem> problems = draft.problems();
+    if (!problems.empty()) {
+        return tl::unexpected<std::vector<Problem>>(std::move(problems));
+    }
+    return std::move(draft.config);
+}
+
+LoadResult load_file(const std::string& path) {
+    const Result<std::string> text = read_source(path);
+    if (!text) {
+        return one_problem({0, "file", text.error().context});
+    }
+    return load_text(*text, path);
+}
+
+std::string to_text(const std::vector<Problem>& problems, const std::string& path) {
+    std::string out;
+    for (const Problem& problem : problems) {
+        out.append(path);
+        if (problem.line > 0) {
+            out.append(":").append(std::to_string(problem.line));
+        }
+        out.append(": ").append(problem.key).append(": ").append(problem.message).append("\n");
+    }
+    return out;
+}
+
+}  // namespace unecho::config

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/source.h"
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "config/text.h"
+
+namespace unecho::config {
+namespace {
+
+tl::unexpected<Error> fail_errno(const char* what, int error) {
+    const Errc code = error == ENOENT   ? Errc::kNotFound
+                      : error == EACCES ? Errc::kPermission
+                                        : Errc::kIo;
+    return fail(code, what + std::generic_category().message(error));
+}
+
+std::optional<Problem> check_bytes(std::string_view text) {
+    int line = 1;
+    std::size_t line_start = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        if ((byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') || byte == 0x7f) {
+            return Problem{line, "file",
+                           "is not text: \"" + one_line(text.substr(i, 1)) + "\" at byte " +
+                               std::to_string(i)};
+        }
+        if (byte == '\n') {
+            ++line;
+            line_start = i + 1;
+        } else if (i - line_start >= kMostLineBytes) {
+            return Problem{line, "file",
+                           "a line is longer than " + std::to_string(kMostLineBytes) + " bytes"};
+        }
+    }
+    return std::nullopt;
+}
+
+// Tells comments, one-line strings and the rest apart, as far as check_letters() needs it.
+class Scanner {
+  public:
+    // What is wrong with the character at the head of rest; nullptr: nothing.
+    const char* take(std::string_view rest) {
+        const char c = rest.front();
+        const bool letter = static_cast<unsigned char>(c) >= 0x80;
+        if (c == '\n') {
+            comment_ = escaped_ = false;
+            quote_ = '\0';
+        } else if (comment_) {
+            return nullptr;
+        } else if (quote_ != '\0') {
+            take_in_string(c);
+            return letter && !value_ ? kOutside : nullptr;
+        } else if (c == '#') {
+            comment_ = true;
+        } else if (c == '"' || c == '\'') {
+            quote_ = c;
+            value_ = before_ == '=' || before_ == '[' || before_ == ',';
+            return rest.substr(1, 2) == std::string(2, c) ? kThreeQuotes : nullptr;
+        } else if (letter) {
+            return kOutside;
+        } else if (c != ' ' && c != '\t' && c != '\r') {
+            before_ = c;
+        }
+        return nullptr;
+    }
+
+  private:
+    static constexpr const char* kOutside =
+        "only comments and values in quotes may hold other letters than those of ASCII";
+    static constexpr const char* kThreeQuotes =
+        "a string in three quotes is not taken here; write it on one line in one pair of quotes";
+
+    void take_in_string(char c) {
+        if (escaped_) {
+            escaped_ = false;
+        } else if (c == '\\' && quote_ == '"') {
+            escaped_ = true;
+        } else if (c == quote_) {
+            before_ = c;
+            quote_ = '\0';
+        }
+    }
+
+    char quote_ = '\0';   // of the string that is open
+    char before_ = '\n';  // last character outside, but for white space
+    bool value_ = false;  // the open string stands where a value may
+    bool escaped_ = false;
+    bool comment_ = false;
+};
+
+// toml++ 3.3 has undefined behaviour where it looks for white space and finds a letter such as
+// U+00E9 (is_non_ascii_horizontal_whitespace() ends in a place declared unreachable). It does not
+// look in comments and one-line strings, so letters may stand there and nowhere else; TOML itself
+// would take them in strings of several lines and in quoted keys, which no configuration needs.
+std::optional<Problem> check_letters(std::string_view text) {
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+    Scanner scanner;
+    int line = 1;
+    std::size_t line_start = 0;
+    for (std::size_t i = text.starts_with(kByteOrderMark) ? 3 : 0; i < text.size(); ++i) {
+        if (const char* wrong = scanner.take(text.substr(i))) {
+            return Problem{line, "syntax",
+                           "column " + std::to_string(i - line_start + 1) + ": " + wrong};
+        }
+        if (text[i] == '\n') {
+            ++line;
+            line_start = i + 1;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::string> read_source(const std::string& path) {
+    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) {
+        return fail_errno("cannot be opened: ", errno);
+    }
+    std::string text;
+    std::array<char, 65536> block{};
+    ssize_t got = 1;
+    int error = 0;
+    while (got != 0 && error == 0 && text.size() <= kMostSourceBytes) {
+        got = ::read(file, block.data(), block.size());
+        if (got > 0) {
+            text.append(block.data(), static_cast<std::size_t>(got));
+        } else if (got < 0 && errno != EINTR) {
+            error = errno;
+        }
+    }
+    ::close(file);
+    if (error != 0) {
+        return fail_errno("cannot be read: ", error);
+    }
+    return text;
+}
+
+std::optional<Problem> check_source(std::string_view text) {
+    if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+        return Problem{0, "file",
+                       "is empty; a configuration needs [[port]], [[filter]], [[route]]"};
+    }
+    if (text.size() > kMostSourceBytes) {
+        return Problem{
+            0, "file",
+            "is larger than " + format_size(kMostSourceBytes) + ", which no configuration is"};
+    }
+    if (std::optional<Problem> problem = check_bytes(text)) {
+        return problem;
+    }
+    return check_letters(text);
+}
+
+}  // namespace unecho::config

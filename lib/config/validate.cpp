@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/validate.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "config/text.h"
+
+namespace unecho::config {
+namespace {
+
+// The names of all ports or of all filters.
+struct Names {
+    std::string kind;  // "port"
+    std::vector<std::string_view> list;
+    std::map<std::string_view, std::size_t> index;  // of the first with that name
+    bool complete = true;  // false: a name could not be read, an unknown one may be that
+};
+
+template <typename Items>
+Names collect_names(Draft& draft, const std::string& kind, const Items& items) {
+    Names names;
+    names.kind = kind;
+    names.complete = draft.sound(kind);
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const std::string& name = items[i].name;
+        if (name.empty()) {
+            names.complete = false;
+            continue;
+        }
+        const auto [first, fresh] = names.index.emplace(name, i);
+        if (fresh) {
+            names.list.push_back(name);
+        } else {
+            draft.report(key_of(kind, i, "name"), in_quotes(name) + " is the name of " +
+                                                      element(kind, first->second) + " already");
+        }
+    }
+    return names;
+}
+
+// Nothing for an unknown name, which is reported unless it may be one that could not be read.
+std::optional<std::size_t> look_up(Draft& draft, const Names& names, const std::string& path,
+                                   std::string_view name) {
+    if (!draft.sound(path)) {
+        return std::nullopt;
+    }
+    if (const auto found = names.index.find(name); found != names.index.end()) {
+        return found->second;
+    }
+    if (names.complete && !names.list.empty()) {
+        std::string hint = suggestion(name, names.list);
+        draft.report(path, "no " + names.kind + " is named " + in_quotes(name) +
+                               hint.append(hint.empty() ? ";" : "") +
+                               " known: " + list_in_quotes(names.list));
+    }
+    draft.distrust(path);
+    return std::nullopt;
+}
+
+void check_sections(Draft& draft) {
+    const auto need = [&draft](const std::string& section, bool present) {
+        if (!present && draft.sound(section)) {
+            draft.report(section, "at least one [[" + section + "]] is needed");
+        }
+    };
+    need("port", !draft.config.ports.empty());
+    need("filter", !draft.config.filters.empty());
+    need("route", !draft.config.routes.empty());
+}
+
+void check_port_names(Draft& draft) {
+    for (std::size_t i = 0; i < draft.config.ports.size(); ++i) {
+        const std::string& name = draft.config.ports[i].name;
+        if (name == "drop" || name == "pass") {
+            draft.report(key_of("port", i, "name"),
+                         in_quotes(name) + " cannot name a port, on_echo gives it a meaning");
+        }
+    }
+}
+
+// The path of a key of a geometry, or of a filter.
+struct Keys {
+    Draft& draft;
+    std::string table;
+
+    [[nodiscard]] std::string path(std::string_view key) const {
+        return std::string(table).append(".").append(key);
+    }
+    [[nodiscard]] bool given(std::string_view key) const { return draft.given(path(key)); }
+    [[nodiscard]] bool sound(std::string_view key) const { return draft.sound(path(key)); }
+    void report(std::string_view key, std::string message) const {
+        draft.report(path(key), std::move(message));
+    }
+};
+
+void check_blocks(const Keys& keys, const Geometry& geometry, Engine engine) {
+    if (engine == Engine::kApbf) {
+        for (const std::string_view key : {"block_bits", "bits_per_key"}) {
+            if (keys.given(key)) {
+                keys.report(key, R"(engine "apbf" has no blocks; leave it out, or use "apbbf")");
+            }
+        }
+        return;
+    }
+    if (!keys.given("bits_per_key") && keys.sound("bits_per_key")) {
+        keys.report("bits_per_key", R"(is missing; engine "apbbf" needs it)");
+    }
+    if (!keys.sound("block_bits") || !keys.sound("segment_bits")) {
+        return;
+    }
+    if (geometry.segment_bits % geometry.block_bits != 0) {
+        keys.report("segment_bits", std::to_string(geometry.segment_bits) +
+                                        " bits are not a multiple of block_bits, " +
+                                        std::to_string(geometry.block_bits));
+    }
+}
+
+void check_geometry(const Keys& filter_keys, const Geometry& geometry, Engine engine) {
+    if (!filter_keys.sound("engine") || !filter_keys.sound("geometry")) {
+        return;
+    }
+    for (const std::string_view key : {"rate", "max_false_drop", "memory"}) {
+        if (filter_keys.given(key)) {
+            filter_keys.report(key,
+                               "cannot stand next to geometry; allowed: either targets (rate, "
+                               "max_false_drop, memory) or geometry");
+        }
+    }
+    if (engine != Engine::kApbf && engine != Engine::kApbbf) {
+        return filter_keys.report("geometry", R"(needs engine = "apbf" or engine = "apbbf")");
+    }
+    const Keys keys{filter_keys.draft, filter_keys.path("geometry")};
+    if (keys.sound("k") && keys.sound("l") && geometry.k + geometry.l > kMostSegments) {
+        keys.report("l", "k + l is " + std::to_string(geometry.k + geometry.l) +
+                             "; allowed: at most " + std::to_string(kMostSegments));
+    }
+    check_blocks(keys, geometry, engine);
+}
+
+bool is_flow(packet::KeyMode key) {
+    return key == packet::KeyMode::kFlow || key == packet::KeyMode::kFlowBidir;
+}
+
+void check_filters(Draft& draft) {
+    for (std::size_t i = 0; i < draft.config.filters.size(); ++i) {
+        Filter& filter = draft.config.filters[i];
+        const Keys keys{draft, element("filter", i)};
+        if (keys.given("first") && keys.sound("first") && keys.sound("key") &&
+            !is_flow(filter.key)) {
+            keys.report("first", R"(counts packets of a flow; it needs key = "flow" or )"
+                                 R"("flow-bidir")");
+        }
+        if (filter.geometry) {
+            check_geometry(keys, *filter.geometry, filter.engine);
+        } else if (keys.sound("geometry")) {
+            if (!filter.rate && !keys.given("rate") && keys.sound("rate")) {
+                keys.report("rate",
+                            "is missing; without geometry the planned rate is needed, as in "
+                            "\"1Mpps\"");
+            }
+            filter.max_false_drop = filter.max_false_drop.value_or(kDefaultFalseDrop);
+        }
+    }
+}
+
+// What the routes say once their names are looked up.
+struct Resolved {
+    std::vector<std::vector<std::size_t>> from;
+    std::vector<std::optional<std::size_t>> to;
+    std::vector<std::optional<std::size_t>> filter;
+    std::map<std::size_t, std::size_t> reader;  // port -> the route whose from it is in
+    std::vector<bool> port_used;
+    std::vector<bool> filter_used;
+};
+
+bool contains(const std::vector<std::size_t>& list, std::size_t value) {
+    return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+void resolve_from(Draft& draft, const Names& ports, Resolved& resolved, std::size_t route) {
+    const std::vector<std::string>& names = draft.route_names[route].from;
+    const std::string list = key_of("route", route, "from");
+    if (names.empty() && draft.sound(list)) {
+        draft.report(list, "is empty; allowed: one or more port names");
+    }
+    std::vector<std::size_t>& from = resolved.from[route];
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        const std::string path = element(list, i);
+        const std::optional<std::size_t> port = look_up(draft, ports, path, names[i]);
+        if (!port) {
+            continue;
+        }
+        resolved.port_used[*port] = true;
+        const auto [reader, fresh] = resolved.reader.emplace(*port, route);
+        if (contains(from, *port)) {
+            draft.report(path, in_quotes(names[i]) + " is in the list already");
+        } else if (!fresh) {
+            draft.report(path, "port " + in_quotes(names[i]) + " is read by " +
+                                   element("route", reader->second) +
+                                   " already; a port can be in the from of one route");
+        } else {
+            from.push_back(*port);
+            draft.config.routes[route].from.push_back(static_cast<PortIndex>(*port));
+        }
+    }
+}
+
+void resolve_to(Draft& draft, const Names& ports, Resolved& resolved, std::size_t route) {
+    const std::string path = key_of("route", route, "to");
+    const std::string& name = draft.route_names[route].to;
+    const std::optional<std::size_t> port = look_up(draft, ports, path, name);
+    resolved.to[route] = port;
+    if (!port) {
+        return;
+    }
+    resolved.port_used[*port] = true;
+    draft.config.routes[route].to = static_cast<PortIndex>(*port);
+    if (contains(resolved.from[route], *port)) {
+        draft.report(path, in_quotes(name) + " is in from as well: its packets would loop");
+    }
+}
+
+void resolve_filter(Draft& draft, const Names& filters, Resolved& resolved, std::size_t route) {
+    const std::optional<std::size_t> filter =
+        look_up(draft, filters, key_of("route", route, "filter"), draft.route_names[route].filter);
+    resolved.filter[route] = filter;
+    if (filter) {
+        resolved.filter_used[*filter] = true;
+        draft.config.routes[route].filter = static_cast<FilterIndex>(*filter);
+    }
+}
+
+void resolve_on_echo(Draft& draft, const Names& ports, Resolved& resolved, std::size_t index) {
+    Route& route = draft.config.routes[index];
+    const std::string& name = draft.route_names[index].on_echo;
+    const std::string path = key_of("route", index, "on_echo");
+    if (name == "drop" || name == "pass") {
+        route.on_echo = name == "drop" ? OnEcho::kDrop : OnEcho::kPass;
+        return;
+    }
+    Names actions = ports;
+    actions.kind = R"(action ("drop", "pass") or port)";
+    actions.list.insert(actions.list.begin(), {"drop", "pass"});
+    const std::optional<std::size_t> port = look_up(draft, actions, path, name);
+    if (!port) {
+        return;
+    }
+    route.on_echo = OnEcho::kDivert;
+    route.divert_to = static_cast<PortIndex>(*port);
+    resolved.port_used[*port] = true;
+    if (contains(resolved.from[index], *port)) {
+        draft.report(path, in_quotes(name) + " is in from as well: its echoes would loop");
+    } else if (resolved.to[index] == port) {
+        draft.report(path, in_quotes(name) + R"( is where "to" sends all the rest; write "pass")");
+    }
+}
+
+Resolved resolve_routes(Draft& draft, const Names& ports, const Names& filters) {
+    const std::size_t routes = draft.config.routes.size();
+    Resolved resolved;
+    resolved.from.resize(routes);
+    resolved.to.resize(routes);
+    resolved.filter.resize(routes);
+    resolved.port_used.resize(draft.config.ports.size());
+    resolved.filter_used.resize(draft.config.filters.size());
+    for (std::size_t i = 0; i < routes; ++i) {
+        resolve_from(draft, ports, resolved, i);
+        resolve_to(draft, ports, resolved, i);
+        resolve_filter(draft, filters, resolved, i);
+        resolve_on_echo(draft, ports, resolved, i);
+    }
+    return resolved;
+}
+
+// The route that carries the other direction of a link: from where this one ends, to where this one
+// begins.
+std::optional<std::size_t> way_back(const Resolved& resolved, std::size_t route) {
+    for (std::size_t back = 0; resolved.to[route] && back < resolved.to.size(); ++back) {
+        if (back != route && resolved.to[back] &&
+            contains(resolved.from[back], *resolved.to[route]) &&
+            contains(resolved.from[route], *resolved.to[back])) {
+            return back;
+        }
+    }
+    return std::nullopt;
+}
+
+void check_links(Draft& draft, const Resolved& resolved) {
+    for (std::size_t i = 0; i < draft.config.routes.size(); ++i) {
+        const Route& route = draft.config.routes[i];
+        const std::string path = key_of("route", i, "on_echo");
+        if (!resolved.filter[i] || !draft.sound(path) || route.on_echo == OnEcho::kPass ||
+            route.allow_flow_drop_on_link ||
+            !draft.sound(key_of("route", i, "allow_flow_drop_on_link"))) {
+            continue;
+        }
+        const Filter& filter = draft.config.filters[*resolved.filter[i]];
+        const std::optional<std::size_t> back = way_back(resolved, i);
+        if (back && is_flow(filter.key)) {
+            draft.report(
+                path, element("route", i) + " and " + element("route", *back) +
+                          " make a link, and filter " + in_quotes(filter.name) +
+                          " takes every later packet of a flow out of it: a 5-tuple is not a "
+                          "packet's identity. Use key = \"packet\" or on_echo = \"pass\"; if live "
+                          "traffic shall lose them, allow_flow_drop_on_link = true");
+        }
+    }
+}
+
+void check_unused(Draft& draft, const Resolved& resolved) {
+    bool ports_known = draft.sound("route") && !draft.config.routes.empty();
+    bool filters_known = ports_known;
+    for (std::size_t i = 0; i < draft.config.routes.size(); ++i) {
+        filters_known = filters_known && resolved.filter[i];
+        for (const std::string_view key : {"from", "to", "on_echo"}) {
+            ports_known = ports_known && draft.sound(key_of("route", i, key));
+        }
+    }
+    const auto report = [&draft](const std::string& kind, std::size_t i, const std::string& name) {
+        const std::string path = key_of(kind, i, "name");
+        if (draft.sound(path)) {
+            draft.report(path, kind + " " + in_quotes(name) + " is used by no route");
+        }
+    };
+    for (std::size_t i = 0; ports_known && i < resolved.port_used.size(); ++i) {
+        if (!resolved.port_used[i]) {
+            report("port", i, draft.config.ports[i].name);
+        }
+    }
+    for (std::size_t i = 0; filters_known && i < resolved.filter_used.size(); ++i) {
+        if (!resolved.filter_used[i]) {
+            report("filter", i, draft.config.filters[i].name);
+        }
+    }
+}
+
+}  // namespace
+
+void validate(Draft& draft) {
+    check_sections(draft);
+    const Names ports = collect_names(draft, "port", draft.config.ports);
+    const Names filters = collect_names(draft, "filter", draft.config.filters);
+    check_port_names(draft);
+    check_filters(draft);
+    const Resolved resolved = resolve_routes(draft, ports, filters);
+    check_links(draft, resolved);
+    check_unused(draft, resolved);
+    check_devices(draft);
+}
+
+}  // namespace unecho::config

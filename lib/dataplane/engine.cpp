@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/engine.h"
+
+#include <concepts>
+
+#include "filter/apbbf.h"
+#include "filter/apbf.h"
+#include "filter/exact.h"
+#include "filter/first.h"
+
+namespace unecho::dataplane {
+namespace {
+
+template <filter::SlidingFilter F>
+std::uint64_t test(void* filter, std::span<const Digest> digests, filter::Moment moment,
+                   unsigned first) noexcept {
+    F& f = *static_cast<F*>(filter);
+    f.advance(moment);
+    if (first == 1) {
+        return f.test_and_insert_burst(digests);
+    }
+    return filter::test_and_insert_first_burst(f, digests, first);
+}
+
+// Packets of one time are one burst to the filter; a capture's times mostly differ, so all of them
+// are prefetched beforehand.
+template <filter::SlidingFilter F>
+std::uint64_t test_timed(void* filter, std::span<const Digest> digests, const Nanoseconds* times,
+                         filter::GenerationClock clock, unsigned first) noexcept {
+    F& f = *static_cast<F*>(filter);
+    for (const Digest digest : digests) {
+        f.prefetch(digest);
+    }
+    std::uint64_t echoes = 0;
+    for (std::size_t begin = 0; begin < digests.size();) {
+        std::size_t end = begin + 1;
+        while (end < digests.size() && times[end] == times[begin]) {
+            ++end;
+        }
+        const filter::Moment moment{times[begin], clock.generation_of(times[begin])};
+        echoes |= test<F>(filter, digests.subspan(begin, end - begin), moment, first) << begin;
+        begin = end;
+    }
+    return echoes;
+}
+
+template <filter::SlidingFilter F>
+void advance(void* filter, filter::Moment moment) noexcept {
+    static_cast<F*>(filter)->advance(moment);
+}
+
+template <filter::SlidingFilter F>
+const filter::FilterCounters& counters(const void* filter) noexcept {
+    return static_cast<const F*>(filter)->counters();
+}
+
+template <typename F>
+concept Segmented = requires(F f) {
+    { f.segments() } -> std::same_as<filter::SegmentRing&>;
+};
+
+template <filter::SlidingFilter F>
+filter::SegmentRing* segments([[maybe_unused]] void* filter) noexcept {
+    if constexpr (Segmented<F>) {
+        return &static_cast<F*>(filter)->segments();
+    } else {
+        return nullptr;
+    }
+}
+
+template <filter::SlidingFilter F>
+constexpr EngineOps ops_of() noexcept {
+    return {&test<F>, &test_timed<F>, &advance<F>, &counters<F>, &segments<F>};
+}
+
+}  // namespace
+
+constexpr EngineOps kApbfOps = ops_of<filter::Apbf>();
+constexpr EngineOps kApbbfOps = ops_of<filter::Apbbf>();
+constexpr EngineOps kExactOps = ops_of<filter::Exact>();
+
+}  // namespace unecho::dataplane

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A filter behind one function table: the engine is chosen once, at start; each burst costs one
+// indirect call. A new filter joins by one line in engine.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "filter/filter.h"
+#include "filter/generation.h"
+#include "filter/segment_ring.h"
+
+namespace unecho::dataplane {
+
+struct EngineOps {
+    // Bit i: digests[i] is an echo. All of them are tested at one moment.
+    std::uint64_t (*test)(void* filter, std::span<const Digest> digests, filter::Moment moment,
+                          unsigned first) noexcept;
+    // The same with a time for each digest, as captures have it. times never decrease.
+    std::uint64_t (*test_timed)(void* filter, std::span<const Digest> digests,
+                                const Nanoseconds* times, filter::GenerationClock clock,
+                                unsigned first) noexcept;
+    void (*advance)(void* filter, filter::Moment moment) noexcept;
+    const filter::FilterCounters& (*counters)(const void* filter) noexcept;
+    // The filter's segments, for exchange with the control thread; null if it has none.
+    filter::SegmentRing* (*segments)(void* filter) noexcept;
+};
+
+// One table for each engine.
+extern const EngineOps kApbfOps;
+extern const EngineOps kApbbfOps;
+extern const EngineOps kExactOps;
+
+}  // namespace unecho::dataplane

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The whole contract between the control thread (cp) and the workers (dp). Every field names who
+// writes it; nothing else is shared, nothing here is written by both, and no worker ever waits.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "base/ids.h"
+#include "dataplane/counters.h"
+#include "dataplane/spsc_queue.h"
+#include "filter/filter.h"
+
+namespace unecho::dataplane {
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+enum class Phase : std::uint32_t {
+    kRunning,
+    kDraining,  // nothing more is received; what is between workers goes on its way
+    kStopped,   // workers return
+};
+
+// One for each filter, read by all workers.
+struct alignas(64) FilterShared {
+    // The rotation timer's word. Successive values are published at least one generation length
+    // apart, so that a packet inserted under value j is remembered while the value is at most j + l.
+    std::atomic<std::uint64_t> generation{0};  // dp: ro, cp: rw
+};
+
+// One for each pair of worker and filter.
+struct LaneShared {
+    static constexpr unsigned kSegments = 256;
+    SpscQueue<std::uint16_t, kSegments> retired;  // dp: push, cp: pop
+    SpscQueue<std::uint16_t, kSegments> zeroed;   // dp: pop, cp: push
+};
+
+// One for each worker. Counters are copied out on request only: the packet path pays one load.
+struct alignas(64) WorkerShared {
+    std::atomic<Phase> phase{Phase::kRunning};      // dp: ro, cp: rw
+    std::atomic<std::uint64_t> snapshot_wanted{0};  // dp: ro, cp: rw
+
+    alignas(64) std::atomic<std::uint64_t> snapshot_taken{0};  // dp: rw, cp: ro
+    std::atomic<std::uint64_t> heartbeat{0};                   // dp: rw, cp: ro; counts polls
+    Counters snapshot;                                         // dp: rw, cp: ro when taken
+    std::array<filter::FilterCounters, kMaxFilters> filters{};  // dp: rw, cp: ro when taken
+};
+
+}  // namespace unecho::dataplane

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/stages.h"
+
+#include <cstring>
+
+#include "dataplane/bits.h"
+
+namespace unecho::dataplane {
+namespace {
+
+// Frames are a few cache lines long and arrive from the device's memory: the headers of packets
+// ahead are fetched while this one is looked at.
+constexpr unsigned kHeaderPrefetch = 4;
+
+// The digests that have keys, side by side, for the filter; how many.
+unsigned compact(const Burst& burst, std::array<Digest, kMaxBurst>& digests,
+                 std::array<Nanoseconds, kMaxBurst>* times) noexcept {
+    unsigned n = 0;
+    for_each_bit(burst.keys.keyed, [&](unsigned i) {
+        digests[n] = burst.digests[i];
+        if (times != nullptr) {
+            (*times)[n] = burst.times[i];
+        }
+        ++n;
+    });
+    return n;
+}
+
+}  // namespace
+
+void view(Burst& burst) noexcept {
+    burst.chained = 0;
+    burst.bytes = 0;
+    for (unsigned i = 0; i < burst.count; ++i) {
+        if (i + kHeaderPrefetch < burst.count) {
+            __builtin_prefetch(rte_pktmbuf_mtod(burst.mbufs[i + kHeaderPrefetch], const void*));
+        }
+        const rte_mbuf& mbuf = *burst.mbufs[i];
+        const bool chained = mbuf.nb_segs > 1;
+        burst.frames[i] = {rte_pktmbuf_mtod(&mbuf, const std::uint8_t*),
+                           chained ? 0U : mbuf.data_len};
+        burst.chained |= std::uint64_t{chained} << i;
+        burst.lengths[i] = mbuf.pkt_len;
+        burst.bytes += mbuf.pkt_len;
+    }
+}
+
+packet::Frame contiguous(const rte_mbuf& mbuf, std::span<std::uint8_t> scratch) noexcept {
+    if (mbuf.nb_segs == 1) {
+        return {rte_pktmbuf_mtod(&mbuf, const std::uint8_t*), mbuf.data_len};
+    }
+    if (mbuf.pkt_len > scratch.size()) {
+        return {scratch.data(), 0};
+    }
+    std::uint32_t length = 0;
+    for (const rte_mbuf* segment = &mbuf; segment != nullptr; segment = segment->next) {
+        std::memcpy(scratch.data() + length, rte_pktmbuf_mtod(segment, const std::uint8_t*),
+                    segment->data_len);
+        length += segment->data_len;
+    }
+    return {scratch.data(), length};
+}
+
+void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
+            std::span<std::uint8_t> scratch) noexcept {
+    burst.keys = packet::digest_burst(mode, {burst.frames.data(), burst.count}, secret,
+                                      burst.digests.data());
+    burst.too_long = 0;
+    // Rare: the scratch space holds one frame at a time.
+    for_each_bit(burst.chained, [&](unsigned i) {
+        const std::uint64_t bit = std::uint64_t{1} << i;
+        const packet::Frame frame = contiguous(*burst.mbufs[i], scratch);
+        packet::KeyMasks one;
+        if (frame.length != 0) {
+            one = packet::digest_burst(mode, {&frame, 1}, secret, &burst.digests[i]);
+        } else {
+            burst.too_long |= bit;
+        }
+        burst.keys.keyed = (burst.keys.keyed & ~bit) | one.keyed << i;
+        burst.keys.non_ip = (burst.keys.non_ip & ~bit) | one.non_ip << i;
+        burst.keys.malformed = (burst.keys.malformed & ~bit) | one.malformed << i;
+    });
+}
+
+void decide(Burst& burst, const Lane& lane, filter::Moment moment) noexcept {
+    const std::uint64_t keyed = burst.keys.keyed;
+    if (keyed == first_bits(burst.count)) {
+        burst.echoes = lane.ops->test(lane.filter, {burst.digests.data(), burst.count}, moment,
+                                      lane.first);
+        return;
+    }
+    std::array<Digest, kMaxBurst> digests;
+    const unsigned n = compact(burst, digests, nullptr);
+    burst.echoes =
+        n == 0 ? 0
+               : deposit_bits(
+                     lane.ops->test(lane.filter, {digests.data(), n}, moment, lane.first), keyed);
+}
+
+void decide_timed(Burst& burst, const Lane& lane) noexcept {
+    std::array<Digest, kMaxBurst> digests;
+    std::array<Nanoseconds, kMaxBurst> times;
+    const unsigned n = compact(burst, digests, &times);
+    burst.echoes = n == 0 ? 0
+                          : deposit_bits(lane.ops->test_timed(lane.filter, {digests.data(), n},
+                                                              times.data(), lane.clock,
+                                                              lane.first),
+                                         burst.keys.keyed);
+}
+
+}  // namespace unecho::dataplane

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stages of a burst between receiving and transmitting, each a function over Burst. They know
+// frames, digests and filters; ports, queues and rings are the worker's (worker.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "dataplane/burst.h"
+#include "dataplane/engine.h"
+#include "hash/secret.h"
+
+namespace unecho::dataplane {
+
+// Longest frame of several mbuf segments that is looked at: beyond any IP packet with its tags.
+inline constexpr std::uint32_t kScratchBytes = 128 * 1024;
+
+// One filter on one worker, with what decides with it.
+struct Lane {
+    const EngineOps* ops = nullptr;
+    void* filter = nullptr;
+    packet::KeyMode key = packet::KeyMode::kPacket;
+    unsigned first = 1;
+    filter::GenerationClock clock;
+};
+
+// frames, lengths, chained, bytes: where each packet's bytes lie. Packets of one segment are not copied.
+void view(Burst& burst) noexcept;
+
+// digests, keys, too_long. scratch holds kScratchBytes.
+void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
+            std::span<std::uint8_t> scratch) noexcept;
+
+// echoes, at one moment for all.
+void decide(Burst& burst, const Lane& lane, filter::Moment moment) noexcept;
+
+// echoes, each packet at its own time.
+void decide_timed(Burst& burst, const Lane& lane) noexcept;
+
+// The contiguous bytes of a packet: its own memory, or a copy in scratch if it is chained (length 0
+// if that is too small).
+packet::Frame contiguous(const rte_mbuf& mbuf, std::span<std::uint8_t> scratch) noexcept;
+
+}  // namespace unecho::dataplane

@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/worker.h"
+
+#include <algorithm>
+#include <bit>
+
+#include <rte_cycles.h>
+#include <rte_mbuf_dyn.h>
+
+#include "base/assert.h"
+#include "dataplane/bits.h"
+
+namespace unecho::dataplane {
+namespace {
+
+// Zeroed segments come back from the control thread once a generation; looking for them every few
+// hundred polls is soon enough and costs nothing.
+constexpr std::uint64_t kExchangeInterval = 256;
+
+TxTag* tag_of(rte_mbuf* mbuf, int offset) noexcept {
+    return RTE_MBUF_DYNFIELD(mbuf, offset, TxTag*);
+}
+
+rte_mbuf_timestamp_t& timestamp_of(rte_mbuf* mbuf, int offset) noexcept {
+    return *RTE_MBUF_DYNFIELD(mbuf, offset, rte_mbuf_timestamp_t*);
+}
+
+// Captures wait: nothing else presses, and what is not taken now is still in the file.
+bool all_have_room(std::span<rte_ring* const> rings, unsigned packets) noexcept {
+    return std::all_of(rings.begin(), rings.end(), [&](rte_ring* ring) {
+        return ring == nullptr || rte_ring_free_count(ring) >= packets;
+    });
+}
+
+unsigned gather(const Burst& burst, std::uint64_t mask,
+                std::array<rte_mbuf*, kMaxBurst>& out) noexcept {
+    unsigned n = 0;
+    for_each_bit(mask, [&](unsigned i) { out[n++] = burst.mbufs[i]; });
+    return n;
+}
+
+}  // namespace
+
+Worker::Worker(const WorkerSetup& setup) noexcept : setup_(setup) {
+    UNECHO_ASSERT(setup.burst >= 1 && setup.burst <= kMaxBurst);
+    UNECHO_ASSERT(setup.shared != nullptr && setup.secret != nullptr);
+}
+
+void Worker::run() noexcept {
+    while (setup_.shared->phase.load(std::memory_order_acquire) != Phase::kStopped) {
+        poll_once();
+    }
+    answer_snapshot();
+}
+
+unsigned Worker::poll_once() noexcept {
+    const bool running = setup_.shared->phase.load(std::memory_order_acquire) == Phase::kRunning;
+    keep_house();
+    unsigned taken = 0;
+    const bool wait = setup_.capture_clock && !room_downstream();
+    if (setup_.capture_clock && !wait) {
+        taken += receive_merged(running);
+    } else if (running && !setup_.capture_clock) {
+        taken += receive_live();
+    }
+    if (setup_.workers > 1) {
+        taken += wait ? 0 : take_steered();
+        taken += take_transmits();
+    }
+    counters_.polls++;
+    counters_.empty_polls += taken == 0 ? 1 : 0;
+    answer_snapshot();
+    return taken;
+}
+
+bool Worker::room_downstream() const noexcept {
+    if (setup_.workers == 1) {
+        return true;
+    }
+    // A burst may go through any one ring, and steered packets of every other worker behind it.
+    const unsigned most = setup_.burst * setup_.workers;
+    return all_have_room(setup_.steer_out, most) &&
+           std::all_of(setup_.tx.begin(), setup_.tx.end(), [&](const TxTarget& target) {
+               return target.ring == nullptr || rte_ring_free_count(target.ring) >= most;
+           });
+}
+
+// --- receive ---------------------------------------------------------------------------------
+
+unsigned Worker::receive_live() noexcept {
+    unsigned taken = 0;
+    Burst burst;
+    for (const RxSource& source : setup_.sources) {
+        burst.count = rte_eth_rx_burst(source.port, source.queue, burst.mbufs.data(),
+                                       static_cast<std::uint16_t>(setup_.burst));
+        if (burst.count != 0) {
+            taken += burst.count;
+            begin(burst, source);
+        }
+    }
+    return taken;
+}
+
+// Captures: the source whose next packet is the oldest gives packets until another one's is older.
+// Of equal times the first source goes first. A source that has nothing left is not waited for.
+unsigned Worker::receive_merged(bool refill) noexcept {
+    const auto time_at = [&](const Staging& s) {
+        return timestamp_of(s.mbufs[s.next], setup_.timestamp_offset);
+    };
+    std::size_t oldest = setup_.sources.size();
+    std::uint64_t limit = ~std::uint64_t{0};  // the next time of the other sources
+    bool before_limit = false;                // that source stands before the oldest one
+    for (std::size_t i = 0; i < setup_.sources.size(); ++i) {
+        Staging& s = setup_.staging[i];
+        if (s.next == s.count && refill) {
+            s.next = 0;
+            s.count = rte_eth_rx_burst(setup_.sources[i].port, setup_.sources[i].queue,
+                                       s.mbufs.data(), static_cast<std::uint16_t>(setup_.burst));
+        }
+        if (s.next == s.count) {
+            continue;
+        }
+        const std::uint64_t time = time_at(s);
+        if (oldest == setup_.sources.size() || time < time_at(setup_.staging[oldest])) {
+            if (oldest != setup_.sources.size()) {
+                limit = std::min(limit, time_at(setup_.staging[oldest]));
+                before_limit = true;
+            }
+            oldest = i;
+        } else if (time < limit) {
+            limit = time;
+            before_limit = false;
+        }
+    }
+    if (oldest == setup_.sources.size()) {
+        return 0;
+    }
+    Staging& s = setup_.staging[oldest];
+    Burst burst;
+    while (s.next < s.count && burst.count < setup_.burst) {
+        rte_mbuf* mbuf = s.mbufs[s.next];
+        rte_mbuf_timestamp_t& stamp = timestamp_of(mbuf, setup_.timestamp_offset);
+        if (burst.count != 0 && (stamp > limit || (stamp == limit && before_limit))) {
+            break;
+        }
+        // The driver counts microseconds; from here on it is the pipeline's time: nanoseconds, the
+        // highest so far.
+        highest_time_ = std::max<Nanoseconds>(highest_time_, stamp * kMicrosecond);
+        stamp = highest_time_;
+        burst.times[burst.count] = highest_time_;
+        burst.mbufs[burst.count++] = mbuf;
+        ++s.next;
+    }
+    const unsigned taken = burst.count;
+    begin(burst, setup_.sources[oldest]);
+    return taken;
+}
+
+unsigned Worker::take_steered() noexcept {
+    unsigned taken = 0;
+    Burst burst;
+    std::array<rte_mbuf*, kMaxBurst> mbufs;
+    for (unsigned other = 0; other < setup_.workers; ++other) {
+        rte_ring* ring = setup_.steer_in[other];
+        if (ring == nullptr) {
+            continue;
+        }
+        const unsigned n = rte_ring_sc_dequeue_burst(ring, reinterpret_cast<void**>(mbufs.data()),
+                                                     setup_.burst, nullptr);
+        counters_.handed_in += n;
+        taken += n;
+        // A ring mixes routes; a burst is of one.
+        for (unsigned begin = 0; begin < n;) {
+            burst.route = setup_.route_of[mbufs[begin]->port];
+            burst.count = 0;
+            while (begin < n && setup_.route_of[mbufs[begin]->port] == burst.route) {
+                if (setup_.capture_clock) {
+                    burst.times[burst.count] =
+                        timestamp_of(mbufs[begin], setup_.timestamp_offset);
+                }
+                burst.mbufs[burst.count++] = mbufs[begin++];
+            }
+            view(burst);
+            process(burst);
+        }
+    }
+    return taken;
+}
+
+unsigned Worker::take_transmits() noexcept {
+    unsigned taken = 0;
+    std::array<rte_mbuf*, kMaxBurst> mbufs;
+    for (unsigned other = 0; other < setup_.workers; ++other) {
+        rte_ring* ring = setup_.tx_in[other];
+        if (ring == nullptr) {
+            continue;
+        }
+        const unsigned n = rte_ring_sc_dequeue_burst(ring, reinterpret_cast<void**>(mbufs.data()),
+                                                     setup_.burst, nullptr);
+        counters_.handed_in += n;
+        taken += n;
+        for (unsigned begin = 0; begin < n;) {
+            const PortIndex to = tag_of(mbufs[begin], setup_.tag_offset)->to;
+            Burst burst;
+            std::array<TxTag, kMaxBurst> tags{};
+            while (begin < n && tag_of(mbufs[begin], setup_.tag_offset)->to == to) {
+                tags[burst.count] = *tag_of(mbufs[begin], setup_.tag_offset);
+                burst.lengths[burst.count] = mbufs[begin]->pkt_len;
+                burst.mbufs[burst.count++] = mbufs[begin++];
+            }
+            const Sent sent = send(burst, setup_.tx[to], first_bits(burst.count));
+            for (unsigned i = 0; i < burst.count; ++i) {
+                const bool lost = (sent.lost >> i & 1) != 0;
+                const auto reason = lost ? Reason::kTxLost : static_cast<Reason>(tags[i].reason);
+                counters_.routes[tags[i].route][static_cast<unsigned>(reason)].add(
+                    1, burst.lengths[i]);
+                if (!lost) {
+                    counters_.tx[to].add(1, burst.lengths[i]);
+                }
+            }
+        }
+    }
+    return taken;
+}
+
+// --- the life of a burst -----------------------------------------------------------------------
+
+void Worker::begin(Burst& burst, const RxSource& source) noexcept {
+    burst.route = setup_.route_of[source.port];
+    view(burst);
+    counters_.rx[source.index].add(burst.count, burst.bytes);
+    counters_.bursts++;
+    if (setup_.steer_by_ring) {
+        for (unsigned i = 0; i < burst.count; ++i) {
+            burst.mbufs[i]->port = source.port;  // not every driver sets it
+        }
+        steer(burst);
+    }
+    if (burst.count != 0) {
+        process(burst);
+    }
+}
+
+// Hands each packet that another worker owns to it, and closes the gaps. A packet whose ring is full
+// goes out unfiltered from here.
+void Worker::steer(Burst& burst) noexcept {
+    std::array<WorkerIndex, kMaxBurst> owner;
+    std::uint64_t mine = 0;
+    for (unsigned i = 0; i < burst.count; ++i) {
+        const packet::Frame frame = (burst.chained >> i & 1) != 0
+                                        ? contiguous(*burst.mbufs[i], setup_.scratch)
+                                        : burst.frames[i];
+        owner[i] = static_cast<WorkerIndex>(
+            reduce(packet::owner_digest(frame, *setup_.secret), setup_.workers));
+        mine |= std::uint64_t{owner[i] == setup_.self} << i;
+    }
+    std::uint64_t refused = 0;
+    for_each_bit(first_bits(burst.count) & ~mine, [&](unsigned i) {
+        if (rte_ring_sp_enqueue(setup_.steer_out[owner[i]], burst.mbufs[i]) == 0) {
+            counters_.handed_out++;
+        } else {
+            refused |= std::uint64_t{1} << i;
+        }
+    });
+    if (refused != 0) {
+        const PortIndex to = setup_.routes[burst.route].to;
+        tag(burst, to, refused, Reason::kOverload);
+        const Sent sent = send(burst, setup_.tx[to], refused);
+        tally(burst, Reason::kTxLost, sent.lost);
+        if (setup_.tx[to].ring == nullptr) {
+            tally(burst, Reason::kOverload, sent.out);
+            for_each_bit(sent.out, [&](unsigned i) { counters_.tx[to].add(1, burst.lengths[i]); });
+        }
+    }
+    unsigned kept = 0;
+    for_each_bit(mine, [&](unsigned i) {
+        burst.mbufs[kept] = burst.mbufs[i];
+        burst.times[kept] = burst.times[i];
+        ++kept;
+    });
+    if (kept != burst.count) {
+        burst.count = kept;
+        view(burst);
+    }
+}
+
+void Worker::process(Burst& burst) noexcept {
+    const FilterIndex index = setup_.routes[burst.route].filter;
+    const Lane& lane = setup_.lanes[index];
+    digest(burst, lane.key, *setup_.secret, setup_.scratch);
+    if (setup_.capture_clock) {
+        decide_timed(burst, lane);
+    } else {
+        decide(burst, lane, moment(index));
+    }
+    settle(burst);
+}
+
+// Every packet of the burst to its fate, with exactly one reason each.
+void Worker::settle(Burst& burst) noexcept {
+    const RouteContext& route = setup_.routes[burst.route];
+    const std::uint64_t all = first_bits(burst.count);
+    struct Outcome {
+        Reason reason;
+        std::uint64_t mask;
+    };
+    const bool pass = route.on_echo == EchoAction::kPass;
+    const bool divert = route.on_echo == EchoAction::kDivert;
+    const std::array<Outcome, 5> forwards{{
+        {Reason::kNew, burst.keys.keyed & ~burst.echoes},
+        {Reason::kNonIp, burst.keys.non_ip},
+        {Reason::kMalformed, burst.keys.malformed},
+        {Reason::kTooLong, burst.too_long},
+        {Reason::kEchoPassed, pass ? burst.echoes : 0},
+    }};
+    const std::uint64_t forward = pass ? all : all & ~burst.echoes;
+    const auto deliver = [&](PortIndex to, std::uint64_t mask, std::span<const Outcome> outcomes) {
+        const TxTarget& target = setup_.tx[to];
+        if (target.ring != nullptr) {
+            for (const Outcome& outcome : outcomes) {
+                tag(burst, to, outcome.mask, outcome.reason);
+            }
+        }
+        const Sent sent = send(burst, target, mask);
+        tally(burst, Reason::kTxLost, sent.lost);
+        if (target.ring == nullptr) {
+            for (const Outcome& outcome : outcomes) {
+                tally(burst, outcome.reason, outcome.mask & sent.out);
+            }
+            for_each_bit(sent.out, [&](unsigned i) { counters_.tx[to].add(1, burst.lengths[i]); });
+        }
+    };
+    if (forward != 0) {
+        deliver(route.to, forward, forwards);
+    }
+    if (pass || burst.echoes == 0) {
+        return;
+    }
+    if (divert) {
+        const std::array<Outcome, 1> diverted{{{Reason::kEchoDiverted, burst.echoes}}};
+        deliver(route.divert_to, burst.echoes, diverted);
+    } else {
+        drop(burst, burst.echoes);
+        tally(burst, Reason::kEcho, burst.echoes);
+    }
+}
+
+// --- transmit ----------------------------------------------------------------------------------
+
+Worker::Sent Worker::send(const Burst& burst, const TxTarget& target, std::uint64_t mask) noexcept {
+    std::array<rte_mbuf*, kMaxBurst> mbufs;
+    const unsigned n = gather(burst, mask, mbufs);
+    unsigned sent = 0;
+    if (target.ring == nullptr) {
+        sent = transmit(target, mbufs.data(), n);
+    } else {
+        sent = enqueue(target.ring, mbufs.data(), n);
+        counters_.handed_out += sent;
+    }
+    if (sent == n) {
+        return {mask, 0};
+    }
+    rte_pktmbuf_free_bulk(mbufs.data() + sent, n - sent);
+    const std::uint64_t out = deposit_bits(first_bits(sent), mask);
+    return {out, mask & ~out};
+}
+
+// A full queue is tried again for a bounded time: a kept packet that is lost here would have its
+// copy dropped as an echo.
+unsigned Worker::transmit(const TxTarget& target, rte_mbuf** mbufs, unsigned n) noexcept {
+    unsigned sent =
+        rte_eth_tx_burst(target.port, target.queue, mbufs, static_cast<std::uint16_t>(n));
+    if (sent == n) {
+        return n;
+    }
+    const std::uint64_t start = rte_rdtsc();
+    do {
+        counters_.tx_retries++;
+        sent += rte_eth_tx_burst(target.port, target.queue, mbufs + sent,
+                                 static_cast<std::uint16_t>(n - sent));
+    } while (sent < n && rte_rdtsc() - start < setup_.tx_retry_cycles);
+    return sent;
+}
+
+unsigned Worker::enqueue(rte_ring* ring, rte_mbuf** mbufs, unsigned n) noexcept {
+    unsigned sent =
+        rte_ring_sp_enqueue_burst(ring, reinterpret_cast<void**>(mbufs), n, nullptr);
+    if (sent == n) {
+        return n;
+    }
+    const std::uint64_t start = rte_rdtsc();
+    do {
+        counters_.tx_retries++;
+        sent += rte_ring_sp_enqueue_burst(ring, reinterpret_cast<void**>(mbufs + sent), n - sent,
+                                          nullptr);
+    } while (sent < n && rte_rdtsc() - start < setup_.tx_retry_cycles);
+    return sent;
+}
+
+void Worker::tag(const Burst& burst, PortIndex to, std::uint64_t mask, Reason reason) noexcept {
+    if (setup_.tag_offset < 0) {
+        return;
+    }
+    const TxTag value{to, static_cast<std::uint8_t>(burst.route),
+                      static_cast<std::uint8_t>(reason)};
+    for_each_bit(mask, [&](unsigned i) { *tag_of(burst.mbufs[i], setup_.tag_offset) = value; });
+}
+
+void Worker::drop(const Burst& burst, std::uint64_t mask) noexcept {
+    std::array<rte_mbuf*, kMaxBurst> mbufs;
+    const unsigned n = gather(burst, mask, mbufs);
+    rte_pktmbuf_free_bulk(mbufs.data(), n);
+}
+
+void Worker::tally(const Burst& burst, Reason reason, std::uint64_t mask) noexcept {
+    if (mask == 0) {
+        return;
+    }
+    std::uint64_t bytes = 0;
+    for_each_bit(mask, [&](unsigned i) { bytes += burst.lengths[i]; });
+    counters_.routes[burst.route][static_cast<unsigned>(reason)].add(
+        static_cast<unsigned>(std::popcount(mask)), bytes);
+}
+
+// --- time and control --------------------------------------------------------------------------
+
+// The generation in force at a time: read around the clock, so that a packet inserted under value j
+// was there before j + 1 was published, and one that finds j came after j was. The rotation timer's
+// spacing then guarantees the whole window (docs/decisions/0004-generations.md).
+filter::Moment Worker::moment(FilterIndex filter) noexcept {
+    const std::atomic<std::uint64_t>& word = setup_.filter_shared[filter]->generation;
+    std::uint64_t generation = word.load(std::memory_order_acquire);
+    for (;;) {
+        const Nanoseconds now = setup_.clock.at(rte_rdtsc());
+        const std::uint64_t again = word.load(std::memory_order_acquire);
+        if (again == generation) {
+            return {now, generation};
+        }
+        generation = again;
+    }
+}
+
+void Worker::keep_house() noexcept {
+    const bool look = counters_.polls % kExchangeInterval == 0;
+    for (unsigned i = 0; i < setup_.filters; ++i) {
+        if (!setup_.capture_clock) {
+            const std::uint64_t generation =
+                setup_.filter_shared[i]->generation.load(std::memory_order_acquire);
+            if (generation != adopted_[i]) {
+                adopted_[i] = generation;
+                setup_.lanes[i].ops->advance(
+                    setup_.lanes[i].filter, {setup_.clock.at(rte_rdtsc()), generation});
+                exchange_segments(i);
+                continue;
+            }
+        }
+        if (look) {
+            exchange_segments(i);
+        }
+    }
+}
+
+void Worker::exchange_segments(unsigned lane) noexcept {
+    filter::SegmentRing* segments = setup_.lanes[lane].ops->segments(setup_.lanes[lane].filter);
+    if (segments == nullptr) {
+        return;
+    }
+    LaneShared& shared = *setup_.lane_shared[lane];
+    while (const auto retired = segments->take_retired()) {
+        // Room for every segment there is: kSegments is above k + l + spares.
+        [[maybe_unused]] const bool pushed = shared.retired.push(*retired);
+        UNECHO_ASSERT(pushed);
+    }
+    std::uint16_t id = 0;
+    while (shared.zeroed.pop(id)) {
+        segments->supply_zeroed(id);
+    }
+}
+
+void Worker::answer_snapshot() noexcept {
+    WorkerShared& shared = *setup_.shared;
+    shared.heartbeat.store(counters_.polls, std::memory_order_relaxed);
+    const std::uint64_t wanted = shared.snapshot_wanted.load(std::memory_order_acquire);
+    if (wanted == shared.snapshot_taken.load(std::memory_order_relaxed)) {
+        return;
+    }
+    shared.snapshot = counters_;
+    for (unsigned i = 0; i < setup_.filters; ++i) {
+        shared.filters[i] = setup_.lanes[i].ops->counters(setup_.lanes[i].filter);
+    }
+    shared.snapshot_taken.store(wanted, std::memory_order_release);
+}
+
+void Worker::settle_leftovers() noexcept {
+    const auto settle_one = [&](rte_mbuf* mbuf, RouteIndex route) {
+        counters_.routes[route][static_cast<unsigned>(Reason::kStopped)].add(1, mbuf->pkt_len);
+        rte_pktmbuf_free(mbuf);
+    };
+    const auto empty = [&](rte_ring* ring, auto route_of) {
+        void* object = nullptr;
+        while (ring != nullptr && rte_ring_sc_dequeue(ring, &object) == 0) {
+            auto* mbuf = static_cast<rte_mbuf*>(object);
+            counters_.handed_in++;
+            settle_one(mbuf, route_of(mbuf));
+        }
+    };
+    for (unsigned other = 0; other < setup_.workers; ++other) {
+        empty(setup_.steer_in[other],
+              [&](const rte_mbuf* mbuf) { return setup_.route_of[mbuf->port]; });
+        empty(setup_.tx_in[other], [&](rte_mbuf* mbuf) -> RouteIndex {
+            return tag_of(mbuf, setup_.tag_offset)->route;
+        });
+    }
+    for (std::size_t i = 0; i < setup_.staging.size(); ++i) {
+        Staging& s = setup_.staging[i];
+        for (; s.next < s.count; ++s.next) {
+            const RxSource& source = setup_.sources[i];
+            counters_.rx[source.index].add(1, s.mbufs[s.next]->pkt_len);
+            settle_one(s.mbufs[s.next], setup_.route_of[source.port]);
+        }
+    }
+    answer_snapshot();
+}
+
+}  // namespace unecho::dataplane

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A poll-mode worker: one lcore, its rx queues, its filters, its counters. It shares nothing with
+// other workers but single-producer single-consumer rings, and takes no lock.
+//
+// poll_once() is the life of a packet: receive, view, steer, digest, decide, transmit (stages.h has
+// the middle ones). Tests and benchmarks call it without a thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include <rte_ethdev.h>
+#include <rte_ring.h>
+
+#include "base/int128.h"
+#include "dataplane/burst.h"
+#include "dataplane/shared.h"
+#include "dataplane/stages.h"
+
+namespace unecho::dataplane {
+
+// TSC cycles to nanoseconds since start, by one multiplication.
+struct TscClock {
+    std::uint64_t start = 0;
+    std::uint64_t scale = 0;  // nanoseconds per cycle, as a fraction of 2^32
+
+    static TscClock with_frequency(std::uint64_t start, std::uint64_t hz) noexcept {
+        return {start, static_cast<std::uint64_t>((uint128{kSecond} << 32) / hz)};
+    }
+    [[nodiscard]] Nanoseconds at(std::uint64_t tsc) const noexcept {
+        return static_cast<Nanoseconds>((uint128{tsc - start} * scale) >> 32);
+    }
+};
+
+struct RxSource {
+    PortId port = 0;
+    QueueId queue = 0;
+    PortIndex index = 0;
+};
+
+// Packets read ahead from one source, so that several captures can be merged by time.
+struct Staging {
+    std::array<rte_mbuf*, kMaxBurst> mbufs;
+    unsigned next = 0;
+    unsigned count = 0;
+};
+
+struct TxTarget {
+    PortId port = 0;
+    QueueId queue = 0;
+    rte_ring* ring = nullptr;  // to the worker that owns the queue; null: this worker does
+};
+
+enum class EchoAction : std::uint8_t { kDrop, kPass, kDivert };
+
+struct RouteContext {
+    FilterIndex filter = 0;
+    PortIndex to = 0;
+    PortIndex divert_to = 0;
+    EchoAction on_echo = EchoAction::kDrop;
+};
+
+// What a packet carries from the worker that decided to the one that transmits it.
+struct TxTag {
+    PortIndex to;
+    std::uint8_t route;
+    std::uint8_t reason;
+};
+
+// Everything a worker works with, made by the control thread before launch, constant afterwards.
+struct WorkerSetup {
+    unsigned workers = 1;
+    unsigned burst = 32;  // packets asked for at a time, at most kMaxBurst
+
+    std::span<const RxSource> sources;
+    std::array<RouteIndex, RTE_MAX_ETHPORTS> route_of{};  // by DPDK's port number
+    std::array<RouteContext, kMaxRoutes> routes{};
+    std::array<TxTarget, kMaxPorts> tx{};  // by PortIndex
+
+    unsigned filters = 0;
+    std::array<Lane, kMaxFilters> lanes{};
+    std::array<LaneShared*, kMaxFilters> lane_shared{};
+    std::array<const FilterShared*, kMaxFilters> filter_shared{};
+
+    // Rings by the other worker's index; null where there is none.
+    WorkerIndex self = 0;
+    bool steer_by_ring = false;
+    std::array<rte_ring*, kMaxWorkers> steer_out{};
+    std::array<rte_ring*, kMaxWorkers> steer_in{};
+    std::array<rte_ring*, kMaxWorkers> tx_in{};
+
+    const hash::Secret* secret = nullptr;
+    std::span<std::uint8_t> scratch;    // kScratchBytes
+    std::span<Staging> staging;         // one for each source; capture clock only
+    TscClock clock;
+    bool capture_clock = false;
+    int timestamp_offset = -1;          // of the rx timestamp in an mbuf; capture clock only
+    int tag_offset = -1;                // of TxTag in an mbuf; with tx rings only
+    std::uint64_t tx_retry_cycles = 0;
+
+    WorkerShared* shared = nullptr;
+};
+
+class Worker {
+  public:
+    explicit Worker(const WorkerSetup& setup) noexcept;
+
+    // Until the control thread says stop.
+    void run() noexcept;
+
+    // One round over all sources and rings; the packets taken.
+    unsigned poll_once() noexcept;
+
+    // After run(): frees and counts what is left in rings and staging.
+    void settle_leftovers() noexcept;
+
+    [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
+
+  private:
+    unsigned receive_live() noexcept;
+    unsigned receive_merged(bool refill) noexcept;
+    unsigned take_steered() noexcept;
+    unsigned take_transmits() noexcept;
+
+    [[nodiscard]] bool room_downstream() const noexcept;
+
+    void begin(Burst& burst, const RxSource& source) noexcept;
+    void steer(Burst& burst) noexcept;
+    void process(Burst& burst) noexcept;
+    void settle(Burst& burst) noexcept;
+
+    struct Sent {
+        std::uint64_t out = 0;   // accepted by the queue, or by the ring to its owner
+        std::uint64_t lost = 0;  // freed
+    };
+    Sent send(const Burst& burst, const TxTarget& target, std::uint64_t mask) noexcept;
+    unsigned transmit(const TxTarget& target, rte_mbuf** mbufs, unsigned n) noexcept;
+    unsigned enqueue(rte_ring* ring, rte_mbuf** mbufs, unsigned n) noexcept;
+    void tag(const Burst& burst, PortIndex to, std::uint64_t mask, Reason reason) noexcept;
+    void tally(const Burst& burst, Reason reason, std::uint64_t mask) noexcept;
+    void drop(const Burst& burst, std::uint64_t mask) noexcept;
+
+    filter::Moment moment(FilterIndex filter) noexcept;
+    void keep_house() noexcept;
+    void exchange_segments(unsigned lane) noexcept;
+    void answer_snapshot() noexcept;
+
+    WorkerSetup setup_;
+    Counters counters_;
+    std::array<std::uint64_t, kMaxFilters> adopted_{};
+    Nanoseconds highest_time_ = 0;  // capture clock
+};
+
+}  // namespace unecho::dataplane

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The plan made real: DPDK started, ports open, memory allocated, workers built; nothing runs yet.
+// Parts are destroyed in the reverse order of their construction.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/schema.h"
+#include "control/filter_instance.h"
+#include "control/plan.h"
+#include "dataplane/worker.h"
+#include "eal/mempool.h"
+#include "eal/port.h"
+#include "eal/ring.h"
+#include "eal/session.h"
+#include "hash/secret.h"
+
+namespace unecho::control {
+
+struct ApplianceOptions {
+    std::vector<std::string> eal_args;  // behind those of the configuration
+    bool verbose = false;               // DPDK's own log to stderr
+};
+
+class Appliance {
+  public:
+    // Errc::kConfig where the configuration is to blame.
+    static Result<std::unique_ptr<Appliance>> build(const config::Config& config,
+                                                    const ApplianceOptions& options);
+    ~Appliance();
+    Appliance(const Appliance&) = delete;
+    Appliance& operator=(const Appliance&) = delete;
+    Appliance(Appliance&&) = delete;
+    Appliance& operator=(Appliance&&) = delete;
+
+    [[nodiscard]] const Plan& plan() const { return plan_; }
+    [[nodiscard]] std::vector<eal::Port>& ports() { return ports_; }
+    [[nodiscard]] std::vector<std::unique_ptr<FilterInstance>>& instances(std::size_t worker) {
+        return parts_[worker]->instances;
+    }
+    [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return *parts_[i]->worker; }
+    [[nodiscard]] dataplane::WorkerShared& shared(std::size_t i) { return parts_[i]->shared; }
+    [[nodiscard]] dataplane::FilterShared& filter_shared(std::size_t i) {
+        return filter_shared_[i];
+    }
+    // The workers' clock.
+    [[nodiscard]] const dataplane::TscClock& clock() const { return clock_; }
+    [[nodiscard]] bool filters_on_hugepages() const;
+
+  private:
+    explicit Appliance(const config::Config& config)
+        : config_(config), machine_(Machine::detect()) {}
+
+    // What belongs to one worker; stays where it is.
+    struct WorkerParts {
+        std::vector<dataplane::RxSource> sources;
+        std::vector<dataplane::Staging> staging;
+        std::vector<std::uint8_t> scratch;
+        std::vector<std::unique_ptr<FilterInstance>> instances;
+        dataplane::WorkerShared shared;
+        std::unique_ptr<dataplane::Worker> worker;
+    };
+
+    Status start_eal(const ApplianceOptions& options);
+    Status open_ports();
+    Status make_plan_from_devices();
+    Status start_ports();
+    Status make_secret();
+    Status make_workers();
+    Status connect(std::vector<dataplane::WorkerSetup>& setups);
+    Status connect_pair(WorkerIndex from, WorkerIndex to,
+                        std::vector<dataplane::WorkerSetup>& setups);
+    [[nodiscard]] bool sends_through(WorkerIndex from, WorkerIndex to) const;
+    Status make_filters(WorkerIndex worker, dataplane::WorkerSetup& setup);
+    void fill_tables(WorkerIndex worker, dataplane::WorkerSetup& setup);
+    Result<rte_ring*> new_ring(const char* kind, WorkerIndex from, WorkerIndex to);
+
+    const config::Config config_;
+    const Machine machine_;  // as it was before DPDK pinned the main thread to one CPU
+    Plan plan_;
+    std::unique_ptr<eal::Session> session_;
+    eal::Mempool pool_;
+    std::vector<eal::Port> ports_;
+    std::vector<eal::Ring> rings_;
+    hash::Secret secret_{};
+    dataplane::TscClock clock_;
+    std::unique_ptr<dataplane::FilterShared[]> filter_shared_;
+    std::vector<std::unique_ptr<WorkerParts>> parts_;
+};
+
+}  // namespace unecho::control

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the process may use of the machine it runs on.
+#pragma once
+
+#include <vector>
+
+#include "base/ids.h"
+
+namespace unecho::control {
+
+struct Machine {
+    std::vector<LcoreId> cpus;  // in the process's affinity mask, ascending
+
+    static Machine detect();
+};
+
+}  // namespace unecho::control

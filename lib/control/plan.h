@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Configuration + machine + devices -> who does what, with which memory. Plain data from a pure
+// function; `unecho check` prints it, the supervisor (supervisor.h) carries it out.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <tl/expected.hpp>
+
+#include "base/ids.h"
+#include "config/load.h"
+#include "config/schema.h"
+#include "control/machine.h"
+#include "eal/port.h"
+#include "filter/generation.h"
+#include "sizing/sizing.h"
+
+namespace unecho::control {
+
+struct PortPlan {
+    std::string name;
+    eal::DeviceSpec device;
+    eal::DeviceFacts facts;
+    eal::PortSetup setup;
+    bool receives = false;   // stands in a route's from
+    bool transmits = false;  // a route's to, or where echoes are diverted
+};
+
+struct RxAssignment {
+    PortIndex port = 0;
+    QueueId queue = 0;
+    RouteIndex route = 0;
+};
+
+struct WorkerPlan {
+    LcoreId lcore = 0;
+    std::vector<RxAssignment> rx;
+};
+
+using Geometry =
+    std::variant<sizing::ApbbfGeometry, sizing::ApbfGeometry, sizing::ExactGeometry>;
+
+struct FilterPlan {
+    std::string name;
+    packet::KeyMode key = packet::KeyMode::kPacket;
+    config::Policy policy = config::Policy::kFixed;
+    unsigned first = 1;
+    Nanoseconds window = 0;
+    Geometry geometry;              // of one worker's instance
+    filter::GenerationClock clock;  // of one generation; unused by exact
+    sizing::Prediction prediction;  // of one instance at its planned rate
+    double keys_per_second = 0;     // planned for one instance
+    std::uint64_t instance_bytes = 0;
+
+    [[nodiscard]] const char* engine() const;
+    [[nodiscard]] std::string geometry_text() const;
+};
+
+struct RoutePlan {
+    std::vector<PortIndex> from;
+    PortIndex to = 0;
+    FilterIndex filter = 0;
+    config::OnEcho on_echo = config::OnEcho::kDrop;
+    PortIndex divert_to = 0;
+};
+
+enum class Steering { kSingle, kRss, kRing };
+
+struct Plan {
+    std::vector<PortPlan> ports;
+    std::vector<WorkerPlan> workers;
+    std::vector<FilterPlan> filters;
+    std::vector<RoutePlan> routes;
+    LcoreId main_lcore = 0;  // the control thread's, by DPDK's number
+    LcoreId main_cpu = 0;
+    std::string lcore_map;   // DPDK's --lcores
+    Steering steering = Steering::kSingle;
+    std::string steering_reason;
+    std::uint32_t mbufs = 0;
+    std::uint16_t data_room = 0;
+    std::vector<std::string> notes;  // worth knowing before it runs
+
+    // The worker that owns tx queue q of a port is worker q; worker w sends through this one.
+    [[nodiscard]] WorkerIndex tx_owner(PortIndex port, WorkerIndex worker) const {
+        return static_cast<WorkerIndex>(worker % ports[port].setup.tx_queues);
+    }
+};
+
+// facts: one for each port, in order; see eal::assumed_facts() for those not probed.
+tl::expected<Plan, std::vector<config::Problem>> make_plan(
+    const config::Config& config, const Machine& machine,
+    const std::vector<eal::DeviceFacts>& facts);
+
+// The whole plan for people.
+std::string to_text(const Plan& plan);
+
+}  // namespace unecho::control

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The plan as `unecho check` prints it.
+#include <cstdio>
+
+#include "control/plan.h"
+#include "control/table.h"
+
+namespace unecho::control {
+namespace {
+
+std::string number(double value, const char* format) {
+    char text[48];
+    std::snprintf(text, sizeof(text), format, value);
+    return text;
+}
+
+std::string list_of(const Plan& plan, const std::vector<PortIndex>& ports) {
+    std::string out;
+    for (const PortIndex port : ports) {
+        out += (out.empty() ? "" : ", ") + plan.ports[port].name;
+    }
+    return out;
+}
+
+const char* name_of(Steering steering) {
+    switch (steering) {
+        case Steering::kSingle:
+            return "single";
+        case Steering::kRss:
+            return "rss";
+        case Steering::kRing:
+            return "ring";
+    }
+    return "";
+}
+
+std::string ports_text(const Plan& plan) {
+    Table table({"port", "device", ">rx queues", ">tx queues", ">mtu", "known from"});
+    for (const PortPlan& port : plan.ports) {
+        const std::string args = port.device.args.empty() ? "" : "," + port.device.args;
+        table.row({port.name, port.device.name + args, std::to_string(port.setup.rx_queues),
+                   std::to_string(port.setup.tx_queues), std::to_string(port.setup.mtu),
+                   port.facts.probed ? "the device" : "its driver's name"});
+    }
+    return "ports\n" + table.text();
+}
+
+std::string workers_text(const Plan& plan) {
+    Table table({"worker", "lcore", "polls", "for", "filter"});
+    for (std::size_t w = 0; w < plan.workers.size(); ++w) {
+        std::string name = std::to_string(w);
+        std::string lcore = std::to_string(plan.workers[w].lcore);
+        if (plan.workers[w].rx.empty()) {
+            table.row({name, lcore, "rings from other workers", "all routes", ""});
+        }
+        for (const RxAssignment& rx : plan.workers[w].rx) {
+            const RoutePlan& route = plan.routes[rx.route];
+            table.row({name, lcore,
+                       plan.ports[rx.port].name + " queue " + std::to_string(rx.queue),
+                       "route " + std::to_string(rx.route) + ": -> " + plan.ports[route.to].name,
+                       plan.filters[route.filter].name});
+            name.clear();
+            lcore.clear();
+        }
+    }
+    std::string out = "workers (control thread: lcore " + std::to_string(plan.main_lcore) +
+                      " on CPU " + std::to_string(plan.main_cpu) + ")\n" + table.text();
+    return out + "  steering: " + name_of(plan.steering) + " (" + plan.steering_reason + ")\n";
+}
+
+std::string routes_text(const Plan& plan) {
+    Table table({">route", "from", "to", "filter", "echoes are"});
+    for (std::size_t i = 0; i < plan.routes.size(); ++i) {
+        const RoutePlan& route = plan.routes[i];
+        std::string action = "dropped";
+        if (route.on_echo == config::OnEcho::kPass) {
+            action = "forwarded, counted (dry run)";
+        } else if (route.on_echo == config::OnEcho::kDivert) {
+            action = "sent to " + plan.ports[route.divert_to].name;
+        }
+        table.row({std::to_string(i), list_of(plan, route.from), plan.ports[route.to].name,
+                   plan.filters[route.filter].name, action});
+    }
+    return "routes\n" + table.text();
+}
+
+std::string filter_text(const Plan& plan, const FilterPlan& filter) {
+    const sizing::Prediction& p = filter.prediction;
+    Table table({"", ""});
+    std::string key(packet::name_of(filter.key));
+    if (filter.first > 1) {
+        key += ", first " + std::to_string(filter.first) + " of each pass";
+    }
+    table.row({"key", key});
+    table.row({"engine", std::string(filter.engine()) + " (" + filter.geometry_text() + ")"});
+    table.row({"window", format_duration(filter.window) + ", " +
+                             (filter.policy == config::Policy::kFixed ? "fixed" : "refresh")});
+    if (p.generation != 0) {
+        table.row({"generations", format_duration(p.generation) + " each, " +
+                                      std::to_string(p.generation_keys) + " keys"});
+    }
+    table.row({"slack", p.slack == 0 ? "none"
+                                     : format_duration(p.slack) + " (NPWS " +
+                                           number(p.npws, "%.2f") + ")"});
+    table.row({"planned rate", format_rate(filter.keys_per_second) + " a worker"});
+    table.row({"false drops", "predicted " + number(p.false_drop, "%.2g") +
+                                  " of the packets that are no echo, at the planned rate"});
+    table.row({"memory", format_size(filter.instance_bytes) + " a worker, " +
+                             format_size(filter.instance_bytes * plan.workers.size()) +
+                             " in all; " + number(p.bits_per_key, "%.1f") + " bits a window key"});
+    table.row({"cache lines", number(p.lines_per_packet, "%.1f") + " a new packet"});
+    std::string text = table.text();
+    return "filter " + filter.name + text.substr(text.find('\n'));
+}
+
+}  // namespace
+
+std::string to_text(const Plan& plan) {
+    std::string out = ports_text(plan) + workers_text(plan) + routes_text(plan);
+    for (const FilterPlan& filter : plan.filters) {
+        out += filter_text(plan, filter);
+    }
+    out += "packet buffers\n  " + std::to_string(plan.mbufs) + " of " +
+           std::to_string(plan.data_room) + " bytes\n";
+    for (const std::string& note : plan.notes) {
+        out += "note: " + note + "\n";
+    }
+    return out;
+}
+
+}  // namespace unecho::control

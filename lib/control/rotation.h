@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The rotation timer of one filter: publishes the generation, one word, never sooner than one length
+// after the last. Late is allowed and lengthens the window; early would be a miss.
+// (docs/decisions/0004-generations.md)
+#pragma once
+
+#include <algorithm>
+
+#include "base/units.h"
+#include "dataplane/shared.h"
+
+namespace unecho::control {
+
+class Rotation {
+  public:
+    Rotation(dataplane::FilterShared& shared, Nanoseconds length, Nanoseconds now)
+        : shared_(&shared), length_(length), published_(now), due_(now + length + kMargin) {}
+
+    // When the next generation may be published.
+    [[nodiscard]] Nanoseconds due() const { return due_; }
+
+    // Publishes if it is time. clock() is read again after publishing: the spacing counts from when
+    // the word was certainly visible.
+    template <typename Clock>
+    bool tick(Clock&& clock) {
+        const Nanoseconds now = clock();
+        if (now < due_) {
+            return false;
+        }
+        const std::uint64_t next = shared_->generation.load(std::memory_order_relaxed) + 1;
+        shared_->generation.store(next, std::memory_order_release);
+        longest_ = std::max(longest_, now - published_);
+        published_ = clock();
+        due_ = published_ + length_ + kMargin;
+        ++count_;
+        return true;
+    }
+
+    [[nodiscard]] std::uint64_t count() const { return count_; }
+    // The longest generation so far: what a stalled timer adds to window and slack shows here.
+    [[nodiscard]] Nanoseconds longest() const { return longest_; }
+    [[nodiscard]] Nanoseconds length() const { return length_; }
+
+  private:
+    // Covers the reordering of a worker's clock and word reads, some tens of nanoseconds.
+    static constexpr Nanoseconds kMargin = 1 * kMicrosecond;
+
+    dataplane::FilterShared* shared_;
+    Nanoseconds length_;
+    Nanoseconds published_;
+    Nanoseconds due_;
+    Nanoseconds longest_ = 0;
+    std::uint64_t count_ = 0;
+};
+
+}  // namespace unecho::control

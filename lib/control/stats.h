@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a running appliance did, from the workers' snapshots: as data, JSON and a table.
+#pragma once
+
+#include <array>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "control/plan.h"
+#include "dataplane/counters.h"
+#include "dataplane/shared.h"
+
+namespace unecho::control {
+
+struct FateCounts {
+    std::uint64_t received = 0;
+    std::uint64_t forwarded = 0;
+    std::uint64_t diverted = 0;
+    std::uint64_t dropped = 0;
+    // Received, and neither of the others yet: in rings between workers, or settled between the two
+    // looks at the counters. Never negative; 0 when nothing moves.
+    std::uint64_t in_flight = 0;
+};
+
+struct RouteReport {
+    FateCounts counts;
+    std::array<dataplane::PacketBytes, dataplane::kReasons> reasons{};
+};
+
+struct PortReport {
+    dataplane::PacketBytes rx;
+    dataplane::PacketBytes tx;
+    std::uint64_t rx_missed = 0;    // by the device: its rx queue was full
+    std::uint64_t rx_no_mbuf = 0;   // by the driver: no packet buffer was left
+    std::uint64_t rx_errors = 0;
+    std::uint64_t tx_errors = 0;
+    bool link_up = false;
+};
+
+struct WorkerReport {
+    dataplane::PacketBytes rx;
+    std::uint64_t handed_in = 0;
+    std::uint64_t handed_out = 0;
+    std::uint64_t settled = 0;  // packets that found their reason here
+    std::uint64_t tx_retries = 0;
+    std::uint64_t bursts = 0;
+    std::uint64_t polls = 0;
+    std::uint64_t empty_polls = 0;
+};
+
+struct FilterReport {
+    filter::FilterCounters counters;      // all workers
+    Nanoseconds longest_generation = 0;   // as published by the rotation timer; 0 if it has none
+};
+
+struct Report {
+    FateCounts totals;
+    std::array<dataplane::PacketBytes, dataplane::kReasons> reasons{};
+    std::vector<PortReport> ports;
+    std::vector<RouteReport> routes;
+    std::vector<WorkerReport> workers;
+    std::vector<FilterReport> filters;
+    Nanoseconds uptime = 0;
+};
+
+// Takes consistent copies of the workers' counters. Any thread; one at a time by its lock.
+class StatsReader {
+  public:
+    explicit StatsReader(std::vector<dataplane::WorkerShared*> workers)
+        : workers_(std::move(workers)) {}
+
+    // ports and longest generations are left to the caller. A worker that does not answer within
+    // a second is reported with its last snapshot.
+    Report read(const Plan& plan);
+
+  private:
+    struct Snapshot {
+        dataplane::Counters counters;
+        std::array<filter::FilterCounters, kMaxFilters> filters{};
+    };
+    void take(std::vector<Snapshot>& out);
+
+    std::mutex mutex_;
+    std::vector<dataplane::WorkerShared*> workers_;
+};
+
+nlohmann::ordered_json to_json(const Plan& plan, const Report& report);
+std::string to_text(const Plan& plan, const Report& report);
+
+}  // namespace unecho::control

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/stats_fold.h"
+
+namespace unecho::control {
+namespace {
+
+using dataplane::Fate;
+using dataplane::kReasons;
+using dataplane::PacketBytes;
+
+void add(PacketBytes& to, const PacketBytes& from) {
+    to.add(from.packets, from.bytes);
+}
+
+// received must be there already.
+void settle_fates(const std::array<PacketBytes, kReasons>& reasons, FateCounts& counts) {
+    for (unsigned i = 0; i < kReasons; ++i) {
+        switch (dataplane::kReasonTable[i].fate) {
+            case Fate::kForwarded:
+                counts.forwarded += reasons[i].packets;
+                break;
+            case Fate::kDiverted:
+                counts.diverted += reasons[i].packets;
+                break;
+            case Fate::kDropped:
+                counts.dropped += reasons[i].packets;
+                break;
+        }
+    }
+    counts.in_flight = counts.received - counts.forwarded - counts.diverted - counts.dropped;
+}
+
+}  // namespace
+
+Report empty_report(const Plan& plan) {
+    Report report;
+    report.ports.resize(plan.ports.size());
+    report.routes.resize(plan.routes.size());
+    report.workers.resize(plan.workers.size());
+    report.filters.resize(plan.filters.size());
+    return report;
+}
+
+void add_outcomes(const Plan& plan, const dataplane::Counters& counters, Report& report) {
+    for (std::size_t r = 0; r < plan.routes.size(); ++r) {
+        for (unsigned i = 0; i < kReasons; ++i) {
+            add(report.routes[r].reasons[i], counters.routes[r][i]);
+        }
+    }
+    for (std::size_t p = 0; p < plan.ports.size(); ++p) {
+        add(report.ports[p].tx, counters.tx[p]);
+    }
+}
+
+void add_received(const Plan& plan, const dataplane::Counters& counters, Report& report) {
+    for (std::size_t p = 0; p < plan.ports.size(); ++p) {
+        add(report.ports[p].rx, counters.rx[p]);
+    }
+    for (std::size_t r = 0; r < plan.routes.size(); ++r) {
+        for (const PortIndex port : plan.routes[r].from) {
+            report.routes[r].counts.received += counters.rx[port].packets;
+        }
+    }
+}
+
+WorkerReport worker_report(const Plan& plan, const dataplane::Counters& counters) {
+    WorkerReport out;
+    for (std::size_t p = 0; p < plan.ports.size(); ++p) {
+        add(out.rx, counters.rx[p]);
+    }
+    for (std::size_t r = 0; r < plan.routes.size(); ++r) {
+        for (const PacketBytes& reason : counters.routes[r]) {
+            out.settled += reason.packets;
+        }
+    }
+    out.handed_in = counters.handed_in;
+    out.handed_out = counters.handed_out;
+    out.tx_retries = counters.tx_retries;
+    out.bursts = counters.bursts;
+    out.polls = counters.polls;
+    out.empty_polls = counters.empty_polls;
+    return out;
+}
+
+void add_filter(const filter::FilterCounters& from, FilterReport& to) {
+    to.counters.insertions += from.insertions;
+    to.counters.shifts += from.shifts;
+    to.counters.inline_clears += from.inline_clears;
+    to.counters.evicted_early += from.evicted_early;
+}
+
+void finish(Report& report) {
+    for (RouteReport& route : report.routes) {
+        settle_fates(route.reasons, route.counts);
+        for (unsigned i = 0; i < kReasons; ++i) {
+            add(report.reasons[i], route.reasons[i]);
+        }
+        report.totals.received += route.counts.received;
+    }
+    settle_fates(report.reasons, report.totals);
+}
+
+}  // namespace unecho::control

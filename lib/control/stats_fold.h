@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From workers' counters to a report: sums only, no threads, no devices.
+#pragma once
+
+#include "control/stats.h"
+
+namespace unecho::control {
+
+// All counters 0, with a place for each port, route, worker and filter of the plan.
+Report empty_report(const Plan& plan);
+
+// What became of packets: route reasons, port tx.
+void add_outcomes(const Plan& plan, const dataplane::Counters& counters, Report& report);
+// What came in: port rx and, by the port's route, received.
+void add_received(const Plan& plan, const dataplane::Counters& counters, Report& report);
+
+WorkerReport worker_report(const Plan& plan, const dataplane::Counters& counters);
+void add_filter(const filter::FilterCounters& from, FilterReport& to);
+
+// Fates, in_flight and totals from the sums.
+void finish(Report& report);
+
+}  // namespace unecho::control

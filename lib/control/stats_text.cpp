@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report as JSON and as the table at exit.
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "control/stats.h"
+#include "control/table.h"
+
+namespace unecho::control {
+namespace {
+
+using dataplane::kReasonTable;
+using dataplane::kReasons;
+using nlohmann::ordered_json;
+
+ordered_json json_of(const FateCounts& counts) {
+    return {{"received", counts.received},
+            {"forwarded", counts.forwarded},
+            {"diverted", counts.diverted},
+            {"dropped", counts.dropped},
+            {"in_flight", counts.in_flight}};
+}
+
+ordered_json json_of(const std::array<dataplane::PacketBytes, kReasons>& reasons) {
+    ordered_json out = ordered_json::object();
+    for (unsigned i = 0; i < kReasons; ++i) {
+        out[std::string(kReasonTable[i].name)] = reasons[i].packets;
+    }
+    return out;
+}
+
+ordered_json json_of(const std::string& name, const PortReport& port) {
+    return {{"name", name},
+            {"link_up", port.link_up},
+            {"rx_packets", port.rx.packets},
+            {"rx_bytes", port.rx.bytes},
+            {"tx_packets", port.tx.packets},
+            {"tx_bytes", port.tx.bytes},
+            {"rx_missed", port.rx_missed},
+            {"rx_no_mbuf", port.rx_no_mbuf},
+            {"rx_errors", port.rx_errors},
+            {"tx_errors", port.tx_errors}};
+}
+
+ordered_json json_of(const Plan& plan, const RoutePlan& plan_route, const RouteReport& route) {
+    ordered_json out;
+    out["from"] = ordered_json::array();
+    for (const PortIndex port : plan_route.from) {
+        out["from"].push_back(plan.ports[port].name);
+    }
+    out["to"] = plan.ports[plan_route.to].name;
+    out["filter"] = plan.filters[plan_route.filter].name;
+    out.update(json_of(route.counts));
+    out["reasons"] = json_of(route.reasons);
+    return out;
+}
+
+ordered_json json_of(LcoreId lcore, const WorkerReport& worker) {
+    return {{"lcore", lcore},
+            {"rx_packets", worker.rx.packets},
+            {"rx_bytes", worker.rx.bytes},
+            {"handed_in", worker.handed_in},
+            {"handed_out", worker.handed_out},
+            {"settled", worker.settled},
+            {"tx_retries", worker.tx_retries},
+            {"bursts", worker.bursts},
+            {"polls", worker.polls},
+            {"empty_polls", worker.empty_polls}};
+}
+
+ordered_json json_of(const FilterPlan& plan, const FilterReport& filter) {
+    return {{"name", plan.name},
+            {"engine", plan.engine()},
+            {"window_ns", plan.window},
+            {"slack_ns", plan.prediction.slack},
+            {"predicted_false_drop", plan.prediction.false_drop},
+            {"insertions", filter.counters.insertions},
+            {"shifts", filter.counters.shifts},
+            {"inline_clears", filter.counters.inline_clears},
+            {"evicted_early", filter.counters.evicted_early},
+            {"longest_generation_ns", filter.longest_generation}};
+}
+
+std::string share(std::uint64_t part, std::uint64_t whole) {
+    if (whole == 0) {
+        return "";
+    }
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.2f %%",
+                  100.0 * static_cast<double>(part) / static_cast<double>(whole));
+    return text;
+}
+
+std::string ports_text(const Plan& plan, const Report& report) {
+    Table table({"port", ">rx packets", ">rx bytes", ">tx packets", ">tx bytes", ">missed",
+                 ">errors", "link"});
+    for (std::size_t i = 0; i < plan.ports.size(); ++i) {
+        const PortReport& p = report.ports[i];
+        table.row({plan.ports[i].name, std::to_string(p.rx.packets), std::to_string(p.rx.bytes),
+                   std::to_string(p.tx.packets), std::to_string(p.tx.bytes),
+                   std::to_string(p.rx_missed + p.rx_no_mbuf),
+                   std::to_string(p.rx_errors + p.tx_errors), p.link_up ? "up" : "down"});
+    }
+    return table.text();
+}
+
+const char* fate_name(dataplane::Fate fate) {
+    switch (fate) {
+        case dataplane::Fate::kForwarded:
+            return "forwarded";
+        case dataplane::Fate::kDiverted:
+            return "diverted";
+        case dataplane::Fate::kDropped:
+            return "dropped";
+    }
+    return "";
+}
+
+std::string route_text(const Plan& plan, std::size_t index, const RouteReport& route) {
+    const RoutePlan& planned = plan.routes[index];
+    std::string from;
+    for (const PortIndex port : planned.from) {
+        from += (from.empty() ? "" : ", ") + plan.ports[port].name;
+    }
+    Table table({"fate", "reason", ">packets", ">share", "meaning"});
+    for (unsigned i = 0; i < kReasons; ++i) {
+        if (route.reasons[i].packets == 0) {
+            continue;
+        }
+        table.row({fate_name(kReasonTable[i].fate), std::string(kReasonTable[i].name),
+                   std::to_string(route.reasons[i].packets),
+                   share(route.reasons[i].packets, route.counts.received),
+                   std::string(kReasonTable[i].help)});
+    }
+    const FateCounts& c = route.counts;
+    return "\nroute " + std::to_string(index) + ": " + from + " -> " +
+           plan.ports[planned.to].name + ", filter " + plan.filters[planned.filter].name + "\n" +
+           table.text() + "  received " + std::to_string(c.received) + " = forwarded " +
+           std::to_string(c.forwarded) + " + diverted " + std::to_string(c.diverted) +
+           " + dropped " + std::to_string(c.dropped) + " + in flight " +
+           std::to_string(c.in_flight) + "\n";
+}
+
+std::string filters_text(const Plan& plan, const Report& report) {
+    Table table({"filter", "engine", ">insertions", ">shifts", ">longest generation",
+                 ">evicted early"});
+    for (std::size_t i = 0; i < plan.filters.size(); ++i) {
+        const FilterReport& f = report.filters[i];
+        table.row({plan.filters[i].name, plan.filters[i].engine(),
+                   std::to_string(f.counters.insertions), std::to_string(f.counters.shifts),
+                   f.longest_generation == 0 ? "-" : format_duration(f.longest_generation),
+                   std::to_string(f.counters.evicted_early)});
+    }
+    return "\n" + table.text();
+}
+
+}  // namespace
+
+ordered_json to_json(const Plan& plan, const Report& report) {
+    ordered_json out;
+    out["uptime_ns"] = report.uptime;
+    out["totals"] = json_of(report.totals);
+    out["reasons"] = json_of(report.reasons);
+    for (std::size_t i = 0; i < plan.ports.size(); ++i) {
+        out["ports"].push_back(json_of(plan.ports[i].name, report.ports[i]));
+    }
+    for (std::size_t i = 0; i < plan.routes.size(); ++i) {
+        out["routes"].push_back(json_of(plan, plan.routes[i], report.routes[i]));
+    }
+    for (std::size_t i = 0; i < plan.workers.size(); ++i) {
+        out["workers"].push_back(json_of(plan.workers[i].lcore, report.workers[i]));
+    }
+    for (std::size_t i = 0; i < plan.filters.size(); ++i) {
+        out["filters"].push_back(json_of(plan.filters[i], report.filters[i]));
+    }
+    return out;
+}
+
+std::string to_text(const Plan& plan, const Report& report) {
+    std::string out = ports_text(plan, report);
+    for (std::size_t i = 0; i < plan.routes.size(); ++i) {
+        out += route_text(plan, i, report.routes[i]);
+    }
+    return out + filters_text(plan, report);
+}
+
+}  // namespace unecho::control

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The control thread: launches the workers, turns generations, zeroes segments, watches links and
+// stop conditions, drains, reports. It never touches a packet while workers run.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "config/schema.h"
+#include "control/appliance.h"
+#include "control/cleaner.h"
+#include "control/rotation.h"
+#include "control/stats.h"
+
+namespace unecho::control {
+
+using Log = std::function<void(const std::string&)>;
+
+class Supervisor {
+  public:
+    // log takes one line at a time, for people.
+    Supervisor(Appliance& appliance, const config::Config& config, Log log);
+
+    // Until stop is set, the configured duration is over, or nothing came for stop_when_idle; then
+    // drains and returns the final report. Errc::kIo if a worker could not be launched.
+    Result<Report> run(const std::atomic<bool>& stop);
+
+    // Live, from any thread.
+    Report report();
+
+  private:
+    Status launch();
+    void add_timers();
+    [[nodiscard]] Nanoseconds now() const;
+    [[nodiscard]] bool finished(Nanoseconds time);
+    void check_links();
+    void sleep_until_due(Nanoseconds time) const;
+    void drain();
+    void stop_workers();
+    void set_phase(dataplane::Phase phase);
+
+    Appliance& appliance_;
+    const config::Config& config_;
+    Log log_;
+    StatsReader reader_;
+    std::vector<Rotation> rotations_;
+    std::vector<std::size_t> rotating_filters_;  // rotations_[i] is of this filter
+    std::vector<std::atomic<Nanoseconds>> longest_;
+    Cleaner cleaner_;
+    std::vector<bool> link_up_;
+    Nanoseconds started_ = 0;
+    Nanoseconds next_link_check_ = 0;
+    Nanoseconds next_idle_check_ = 0;
+    Nanoseconds last_packet_ = 0;
+    std::uint64_t last_received_ = 0;
+};
+
+}  // namespace unecho::control

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// unecho check CONFIG: validates, prints the plan. Starts nothing and touches no device.
+#include <cstdio>
+#include <memory>
+
+#include "commands.h"
+#include "control/plan.h"
+#include "load.h"
+
+namespace unecho::app {
+namespace {
+
+Outcome check(const std::string& path) {
+    const auto config = load(path);
+    if (!config) {
+        return tl::unexpected(config.error());
+    }
+    std::vector<eal::DeviceFacts> facts;
+    for (const config::Port& port : config->ports) {
+        facts.push_back(eal::assumed_facts(eal::DeviceSpec::parse(port.device)));
+    }
+    const auto plan = control::make_plan(*config, control::Machine::detect(), facts);
+    if (!plan) {
+        return fail(Errc::kConfig, config::to_text(plan.error(), path));
+    }
+    std::printf("%s is valid. What it would do:\n\n%s", path.c_str(),
+                control::to_text(*plan).c_str());
+    return {};
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, Action& action) {
+    CLI::App* command = app.add_subcommand("check", "Validate a configuration and print the plan");
+    const auto path = std::make_shared<std::string>();
+    command->add_option("CONFIG", *path, "TOML file")->required();
+    command->callback([path, &action] { action = [path] { return check(*path); }; });
+}
+
+}  // namespace unecho::app

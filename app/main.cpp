@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// unecho: picks the command; the only file that knows exit statuses.
+// The tour goes on in lib/control/plan.h, lib/dataplane/worker.h, lib/filter/apbbf.h.
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "commands.h"
+
+namespace {
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kBadUsage = 2;
+
+// Cuts off what stands behind "--".
+unecho::app::EalArgs split_eal_args(std::vector<std::string>& args) {
+    unecho::app::EalArgs eal;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+        if (args[i] == "--") {
+            eal.assign(args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
+            args.resize(i);
+        }
+    }
+    return eal;
+}
+
+int report(const unecho::Error& error) {
+    std::string text = error.context;
+    while (!text.empty() && text.back() == '\n') {
+        text.pop_back();
+    }
+    std::fprintf(stderr, "unecho: %s\n", text.c_str());
+    return error.code == unecho::Errc::kConfig ? kBadUsage : kFailed;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    std::vector<std::string> args(argv + 1, argv + argc);
+    const unecho::app::EalArgs eal_args = split_eal_args(args);
+
+    CLI::App app{"Removes echoes (packets already seen a moment ago) from a wire.", "unecho"};
+    app.set_version_flag("--version", UNECHO_VERSION);
+    app.require_subcommand(1);
+    unecho::app::Action action;
+    unecho::app::add_run(app, eal_args, action);
+    unecho::app::add_check(app, action);
+
+    try {
+        std::vector<std::string> reversed(args.rbegin(), args.rend());
+        app.parse(reversed);
+    } catch (const CLI::ParseError& error) {
+        return app.exit(error) == 0 ? kDone : kBadUsage;
+    }
+    const unecho::app::Outcome outcome = action();
+    return outcome ? kDone : report(outcome.error());
+}

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// unecho run CONFIG: the appliance.
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "commands.h"
+#include "control/appliance.h"
+#include "control/supervisor.h"
+#include "control/telemetry.h"
+#include "load.h"
+
+namespace unecho::app {
+namespace {
+
+struct Options {
+    std::string path;
+    std::string duration;
+    bool json = false;
+    bool verbose = false;
+};
+
+std::atomic<bool> stop_requested{false};
+
+void request_stop(int) {
+    stop_requested.store(true, std::memory_order_relaxed);
+}
+
+void take_signals() {
+    struct sigaction action {};
+    action.sa_handler = request_stop;
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+}
+
+void log_line(const std::string& line) {
+    std::fprintf(stderr, "unecho: %s\n", line.c_str());
+}
+
+void announce(const control::Appliance& appliance) {
+    const control::Plan& plan = appliance.plan();
+    for (const std::string& note : plan.notes) {
+        log_line("note: " + note);
+    }
+    log_line("steering: " + plan.steering_reason);
+    log_line(std::string("filters on ") +
+             (appliance.filters_on_hugepages() ? "hugepages" : "plain pages"));
+    log_line("running with " + std::to_string(plan.workers.size()) + " worker(s), " +
+             std::to_string(plan.routes.size()) + " route(s); stop with Ctrl-C");
+}
+
+Outcome run(const Options& options, const EalArgs& eal_args) {
+    auto config = load(options.path);
+    if (!config) {
+        return tl::unexpected(config.error());
+    }
+    if (!options.duration.empty()) {
+        const auto duration = parse_duration(options.duration);
+        if (!duration) {
+            return fail(Errc::kConfig, "--duration: " + duration.error().context);
+        }
+        config->run.duration = *duration;
+    }
+    // From here on a signal means: stop in good order.
+    take_signals();
+    auto appliance = control::Appliance::build(*config, {eal_args, options.verbose});
+    if (!appliance) {
+        return tl::unexpected(appliance.error());
+    }
+    control::Supervisor supervisor(**appliance, *config, log_line);
+    const Status registered = control::Telemetry::register_commands(
+        (*appliance)->plan(), [&supervisor] { return supervisor.report(); });
+    if (!registered) {
+        return registered;
+    }
+    announce(**appliance);
+    const auto report = supervisor.run(stop_requested);
+    control::Telemetry::detach();
+    if (!report) {
+        return tl::unexpected(report.error());
+    }
+    const std::string text = options.json
+                                 ? control::to_json((*appliance)->plan(), *report).dump(1) + "\n"
+                                 : control::to_text((*appliance)->plan(), *report);
+    std::fputs(text.c_str(), stdout);
+    return {};
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, const EalArgs& eal_args, Action& action) {
+    CLI::App* command = app.add_subcommand("run", "Run the appliance; EAL arguments behind --");
+    const auto options = std::make_shared<Options>();
+    command->add_option("CONFIG", options->path, "TOML file")->required();
+    command->add_option("--duration", options->duration, "Stop after this long, as in 30s");
+    command->add_flag("--json", options->json, "Print the report as JSON");
+    command->add_flag("-v,--verbose", options->verbose, "DPDK's own log to standard error");
+    command->callback([options, &eal_args, &action] {
+        action = [options, &eal_args] { return run(*options, eal_args); };
+    });
+}
+
+}  // namespace unecho::app

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "commands.h"
+#include "control/devices.h"
 #include "control/plan.h"
 #include "load.h"
 
@@ -15,11 +16,8 @@ Outcome check(const std::string& path) {
     if (!config) {
         return tl::unexpected(config.error());
     }
-    std::vector<eal::DeviceFacts> facts;
-    for (const config::Port& port : config->ports) {
-        facts.push_back(eal::assumed_facts(eal::DeviceSpec::parse(port.device)));
-    }
-    const auto plan = control::make_plan(*config, control::Machine::detect(), facts);
+    const auto plan =
+        control::make_plan(*config, control::Machine::detect(), control::assumed_facts(*config));
     if (!plan) {
         return fail(Errc::kConfig, config::to_text(plan.error(), path));
     }

@@ -11,8 +11,8 @@ inline constexpr unsigned kMaxPorts = 32;
 inline constexpr unsigned kMaxWorkers = 32;
 inline constexpr unsigned kMaxRoutes = 32;
 inline constexpr unsigned kMaxFilters = 32;
-inline constexpr unsigned kMaxQueues = 64;   // rx or tx queues of one port
-inline constexpr unsigned kMaxBurst = 64;    // packets of one burst; a verdict mask is 64 bits
+inline constexpr unsigned kMaxQueues = 64;  // rx or tx queues of one port
+inline constexpr unsigned kMaxBurst = 64;   // packets of one burst; a verdict mask is 64 bits
 
 // Positions in the plan (and in the configuration file), not DPDK's numbers.
 using PortIndex = std::uint16_t;

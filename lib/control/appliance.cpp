@@ -6,6 +6,7 @@
 #include <rte_cycles.h>
 #include <rte_lcore.h>
 
+#include "control/devices.h"
 #include "eal/mbuf_fields.h"
 
 namespace unecho::control {
@@ -13,14 +14,6 @@ namespace {
 
 Status config_error(const config::Config& config, const std::vector<config::Problem>& problems) {
     return fail(Errc::kConfig, config::to_text(problems, config.path));
-}
-
-std::vector<eal::DeviceFacts> assumed(const config::Config& config) {
-    std::vector<eal::DeviceFacts> facts;
-    for (const config::Port& port : config.ports) {
-        facts.push_back(eal::assumed_facts(eal::DeviceSpec::parse(port.device)));
-    }
-    return facts;
 }
 
 }  // namespace
@@ -56,7 +49,7 @@ Appliance::~Appliance() {
 
 // The lcores do not depend on what the devices can do, so a plan on assumptions has them.
 Status Appliance::start_eal(const ApplianceOptions& options) {
-    auto plan = make_plan(config_, machine_, assumed(config_));
+    auto plan = make_plan(config_, machine_, assumed_facts(config_));
     if (!plan) {
         return config_error(config_, plan.error());
     }
@@ -82,7 +75,7 @@ Status Appliance::start_eal(const ApplianceOptions& options) {
 
 Status Appliance::open_ports() {
     for (const config::Port& port : config_.ports) {
-        auto opened = eal::Port::open(port.name, eal::DeviceSpec::parse(port.device));
+        auto opened = eal::Port::open(port.name, device_of(port));
         if (!opened) {
             return tl::unexpected(opened.error());
         }
@@ -194,8 +187,7 @@ void Appliance::fill_tables(WorkerIndex worker, dataplane::WorkerSetup& setup) {
 }
 
 Status Appliance::make_filters(WorkerIndex worker, dataplane::WorkerSetup& setup) {
-    const int socket =
-        static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
+    const int socket = static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
     setup.filters = static_cast<unsigned>(plan_.filters.size());
     for (std::size_t f = 0; f < plan_.filters.size(); ++f) {
         auto instance = FilterInstance::make(plan_.filters[f], socket, session_->has_hugepages());
@@ -211,9 +203,9 @@ Status Appliance::make_filters(WorkerIndex worker, dataplane::WorkerSetup& setup
 }
 
 Result<rte_ring*> Appliance::new_ring(const char* kind, WorkerIndex from, WorkerIndex to) {
-    auto ring = eal::make_ring(std::string("unecho_") + kind + "_" + std::to_string(from) + "_" +
-                                   std::to_string(to),
-                               config_.workers.ring_size);
+    auto ring = eal::make_ring(
+        std::string("unecho_") + kind + "_" + std::to_string(from) + "_" + std::to_string(to),
+        config_.workers.ring_size);
     if (!ring) {
         return tl::unexpected(ring.error());
     }

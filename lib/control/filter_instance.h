@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One filter on one worker, with its memory and its exchange with the control thread. The only place
-// that knows every engine.
+// One filter on one worker, with its memory and its exchange with the control thread. The only
+// place that knows every engine.
 #pragma once
 
 #include <memory>

@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "control/devices.h"
 #include "eal/lcores.h"
 
 namespace unecho::control {
@@ -17,8 +18,8 @@ constexpr double kUnevenSpread = 1.25;
 // generation that is no longer small.
 constexpr Nanoseconds kShortGeneration = 500 * kMicrosecond;
 
-constexpr std::uint16_t kHeadroom = 128;       // RTE_PKTMBUF_HEADROOM
-constexpr std::uint16_t kStandardRoom = 2048;  // holds any frame of the standard MTU
+constexpr std::uint16_t kHeadroom = 128;                  // RTE_PKTMBUF_HEADROOM
+constexpr std::uint16_t kStandardRoom = 2048;             // holds any frame of the standard MTU
 constexpr std::uint16_t kFrameOverhead = 14 + 4 + 2 * 4;  // Ethernet, FCS, two tags
 constexpr std::uint32_t kLeastMbufs = 16383;
 constexpr std::uint32_t kCachedMbufs = 512;  // per lcore in the pool's cache, rounded up
@@ -91,7 +92,7 @@ class Planner {
             const config::Port& port = config_.ports[i];
             PortPlan out;
             out.name = port.name;
-            out.device = eal::DeviceSpec::parse(port.device);
+            out.device = device_of(port);
             out.facts = facts_[i];
             out.setup.rx_descriptors = port.rx_descriptors;
             out.setup.tx_descriptors = port.tx_descriptors;
@@ -183,29 +184,26 @@ class Planner {
                 const config::Port& wanted = config_.ports[index];
                 const bool rss = plan_.steering == Steering::kRss;
                 const unsigned queues = rss ? workers() : wanted.rx_queues.value_or(1);
-                check_queues(index, "rx_queues", wanted.rx_queues, queues,
-                             port.facts.max_rx_queues, rss);
+                check_queues(index, "rx_queues", wanted.rx_queues, queues, port.facts.max_rx_queues,
+                             rss);
                 port.setup.rx_queues = static_cast<std::uint16_t>(queues);
                 port.setup.rss_types = rss ? types : 0;
                 for (QueueId queue = 0; queue < queues; ++queue) {
                     const bool capture = config_.run.clock == config::Clock::kCapture;
                     const unsigned worker = capture ? 0 : rss ? queue : next++ % workers();
-                    plan_.workers[worker].rx.push_back(
-                        {index, queue, static_cast<RouteIndex>(r)});
+                    plan_.workers[worker].rx.push_back({index, queue, static_cast<RouteIndex>(r)});
                 }
             }
         }
     }
 
-    void check_queues(std::size_t index, const char* key,
-                      const std::optional<std::uint16_t>& asked, unsigned queues, unsigned most,
-                      bool rss) {
+    void check_queues(std::size_t index, const char* key, const std::optional<std::uint16_t>& asked,
+                      unsigned queues, unsigned most, bool rss) {
         const int line = config_.ports[index].line;
         if (rss && asked && *asked != queues) {
             problem(line, path("port", index, key),
-                    std::to_string(*asked) + " does not fit RSS over " +
-                        std::to_string(workers()) + " workers; allowed: " +
-                        std::to_string(workers()) + ", or leave it out");
+                    std::to_string(*asked) + " does not fit RSS over " + std::to_string(workers()) +
+                        " workers; allowed: " + std::to_string(workers()) + ", or leave it out");
         }
         if (queues > most) {
             problem(line, path("port", index, key),
@@ -253,8 +251,7 @@ class Planner {
     }
 
     [[nodiscard]] double instance_rate(const config::Filter& wanted) const {
-        const double share =
-            workers() == 1 ? 1.0 : kUnevenSpread / static_cast<double>(workers());
+        const double share = workers() == 1 ? 1.0 : kUnevenSpread / static_cast<double>(workers());
         return wanted.rate.value_or(0) * share;
     }
 
@@ -339,7 +336,8 @@ class Planner {
                         std::to_string(std::bit_ceil(least_ring)));
         }
         // A pool is most compact at a power of two less one.
-        const std::uint64_t natural = std::max<std::uint64_t>(kLeastMbufs, std::bit_ceil(needed) - 1);
+        const std::uint64_t natural =
+            std::max<std::uint64_t>(kLeastMbufs, std::bit_ceil(needed) - 1);
         if (config_.run.mbufs && *config_.run.mbufs < needed) {
             problem(0, "run.mbufs",
                     std::to_string(*config_.run.mbufs) + " is too few: the queues and rings hold " +

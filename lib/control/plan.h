@@ -40,8 +40,7 @@ struct WorkerPlan {
     std::vector<RxAssignment> rx;
 };
 
-using Geometry =
-    std::variant<sizing::ApbbfGeometry, sizing::ApbfGeometry, sizing::ExactGeometry>;
+using Geometry = std::variant<sizing::ApbbfGeometry, sizing::ApbfGeometry, sizing::ExactGeometry>;
 
 struct FilterPlan {
     std::string name;
@@ -76,7 +75,7 @@ struct Plan {
     std::vector<RoutePlan> routes;
     LcoreId main_lcore = 0;  // the control thread's, by DPDK's number
     LcoreId main_cpu = 0;
-    std::string lcore_map;   // DPDK's --lcores
+    std::string lcore_map;  // DPDK's --lcores
     Steering steering = Steering::kSingle;
     std::string steering_reason;
     std::uint32_t mbufs = 0;

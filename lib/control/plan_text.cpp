@@ -37,7 +37,7 @@ const char* name_of(Steering steering) {
 std::string ports_text(const Plan& plan) {
     Table table({"port", "device", ">rx queues", ">tx queues", ">mtu", "known from"});
     for (const PortPlan& port : plan.ports) {
-        const std::string args = port.device.args.empty() ? "" : "," + port.device.args;
+        const std::string args = port.device.args.empty() ? "" : "," + port.device.args_text();
         table.row({port.name, port.device.name + args, std::to_string(port.setup.rx_queues),
                    std::to_string(port.setup.tx_queues), std::to_string(port.setup.mtu),
                    port.facts.probed ? "the device" : "its driver's name"});
@@ -55,8 +55,7 @@ std::string workers_text(const Plan& plan) {
         }
         for (const RxAssignment& rx : plan.workers[w].rx) {
             const RoutePlan& route = plan.routes[rx.route];
-            table.row({name, lcore,
-                       plan.ports[rx.port].name + " queue " + std::to_string(rx.queue),
+            table.row({name, lcore, plan.ports[rx.port].name + " queue " + std::to_string(rx.queue),
                        "route " + std::to_string(rx.route) + ": -> " + plan.ports[route.to].name,
                        plan.filters[route.filter].name});
             name.clear();
@@ -99,9 +98,9 @@ std::string filter_text(const Plan& plan, const FilterPlan& filter) {
         table.row({"generations", format_duration(p.generation) + " each, " +
                                       std::to_string(p.generation_keys) + " keys"});
     }
-    table.row({"slack", p.slack == 0 ? "none"
-                                     : format_duration(p.slack) + " (NPWS " +
-                                           number(p.npws, "%.2f") + ")"});
+    table.row({"slack", p.slack == 0
+                            ? "none"
+                            : format_duration(p.slack) + " (NPWS " + number(p.npws, "%.2f") + ")"});
     table.row({"planned rate", format_rate(filter.keys_per_second) + " a worker"});
     table.row({"false drops", "predicted " + number(p.false_drop, "%.2g") +
                                   " of the packets that are no echo, at the planned rate"});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rotation timer of one filter: publishes the generation, one word, never sooner than one length
-// after the last. Late is allowed and lengthens the window; early would be a miss.
+// The rotation timer of one filter: publishes the generation, one word, never sooner than one
+// length after the last. Late is allowed and lengthens the window; early would be a miss.
 // (docs/decisions/0004-generations.md)
 #pragma once
 

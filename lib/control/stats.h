@@ -33,8 +33,8 @@ struct RouteReport {
 struct PortReport {
     dataplane::PacketBytes rx;
     dataplane::PacketBytes tx;
-    std::uint64_t rx_missed = 0;    // by the device: its rx queue was full
-    std::uint64_t rx_no_mbuf = 0;   // by the driver: no packet buffer was left
+    std::uint64_t rx_missed = 0;   // by the device: its rx queue was full
+    std::uint64_t rx_no_mbuf = 0;  // by the driver: no packet buffer was left
     std::uint64_t rx_errors = 0;
     std::uint64_t tx_errors = 0;
     bool link_up = false;
@@ -52,8 +52,8 @@ struct WorkerReport {
 };
 
 struct FilterReport {
-    filter::FilterCounters counters;      // all workers
-    Nanoseconds longest_generation = 0;   // as published by the rotation timer; 0 if it has none
+    filter::FilterCounters counters;     // all workers
+    Nanoseconds longest_generation = 0;  // as published by the rotation timer; 0 if it has none
 };
 
 struct Report {

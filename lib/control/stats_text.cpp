@@ -10,8 +10,8 @@
 namespace unecho::control {
 namespace {
 
-using dataplane::kReasonTable;
 using dataplane::kReasons;
+using dataplane::kReasonTable;
 using nlohmann::ordered_json;
 
 ordered_json json_of(const FateCounts& counts) {
@@ -134,17 +134,16 @@ std::string route_text(const Plan& plan, std::size_t index, const RouteReport& r
                    std::string(kReasonTable[i].help)});
     }
     const FateCounts& c = route.counts;
-    return "\nroute " + std::to_string(index) + ": " + from + " -> " +
-           plan.ports[planned.to].name + ", filter " + plan.filters[planned.filter].name + "\n" +
-           table.text() + "  received " + std::to_string(c.received) + " = forwarded " +
-           std::to_string(c.forwarded) + " + diverted " + std::to_string(c.diverted) +
-           " + dropped " + std::to_string(c.dropped) + " + in flight " +
-           std::to_string(c.in_flight) + "\n";
+    return "\nroute " + std::to_string(index) + ": " + from + " -> " + plan.ports[planned.to].name +
+           ", filter " + plan.filters[planned.filter].name + "\n" + table.text() + "  received " +
+           std::to_string(c.received) + " = forwarded " + std::to_string(c.forwarded) +
+           " + diverted " + std::to_string(c.diverted) + " + dropped " + std::to_string(c.dropped) +
+           " + in flight " + std::to_string(c.in_flight) + "\n";
 }
 
 std::string filters_text(const Plan& plan, const Report& report) {
-    Table table({"filter", "engine", ">insertions", ">shifts", ">longest generation",
-                 ">evicted early"});
+    Table table(
+        {"filter", "engine", ">insertions", ">shifts", ">longest generation", ">evicted early"});
     for (std::size_t i = 0; i < plan.filters.size(); ++i) {
         const FilterReport& f = report.filters[i];
         table.row({plan.filters[i].name, plan.filters[i].engine(),

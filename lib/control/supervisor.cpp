@@ -144,8 +144,7 @@ void Supervisor::check_links() {
         const bool up = appliance_.ports()[i].link().up;
         if (up != link_up_[i]) {
             link_up_[i] = up;
-            log_("port \"" + appliance_.plan().ports[i].name + "\": link " +
-                 (up ? "up" : "down"));
+            log_("port \"" + appliance_.plan().ports[i].name + "\": link " + (up ? "up" : "down"));
         }
     }
 }

@@ -104,8 +104,7 @@ int on_info(const char*, const char*, rte_tel_data* data) {
     return answer(data, [](const Plan& plan, const ordered_json&) { return info_of(plan); });
 }
 int on_ports(const char*, const char*, rte_tel_data* data) {
-    return answer(data,
-                  [](const Plan&, const ordered_json& all) { return by_name(all["ports"]); });
+    return answer(data, [](const Plan&, const ordered_json& all) { return by_name(all["ports"]); });
 }
 int on_routes(const char*, const char*, rte_tel_data* data) {
     return answer(data,
@@ -131,7 +130,8 @@ constexpr Command kCommands[] = {
     {"/unecho/counters", on_counters,
      "All packets: received = forwarded + diverted + dropped + in_flight, and by reason. No "
      "parameters"},
-    {"/unecho/ports", on_ports, "Packets and bytes of each port, what the device lost. No parameters"},
+    {"/unecho/ports", on_ports,
+     "Packets and bytes of each port, what the device lost. No parameters"},
     {"/unecho/routes", on_routes, "Counters and reasons of each route. No parameters"},
     {"/unecho/workers", on_workers,
      "Each worker: rx_packets + handed_in = settled + handed_out. No parameters"},

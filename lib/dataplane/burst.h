@@ -22,10 +22,10 @@ struct Burst {
     std::uint64_t bytes = 0;  // of all packets
 
     std::array<rte_mbuf*, kMaxBurst> mbufs;
-    std::array<packet::Frame, kMaxBurst> frames;  // stage view
+    std::array<packet::Frame, kMaxBurst> frames;   // stage view
     std::array<std::uint32_t, kMaxBurst> lengths;  // stage view; of the whole packet
-    std::array<Digest, kMaxBurst> digests;        // stage digest, where keyed
-    std::array<Nanoseconds, kMaxBurst> times;     // capture clock only; never decrease
+    std::array<Digest, kMaxBurst> digests;         // stage digest, where keyed
+    std::array<Nanoseconds, kMaxBurst> times;      // capture clock only; never decrease
 
     packet::KeyMasks keys;       // stage digest
     std::uint64_t chained = 0;   // stage view: frames of several mbuf segments

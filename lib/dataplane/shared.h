@@ -24,7 +24,8 @@ enum class Phase : std::uint32_t {
 // One for each filter, read by all workers.
 struct alignas(64) FilterShared {
     // The rotation timer's word. Successive values are published at least one generation length
-    // apart, so that a packet inserted under value j is remembered while the value is at most j + l.
+    // apart, so that a packet inserted under value j is remembered while the value is at most j +
+    // l.
     std::atomic<std::uint64_t> generation{0};  // dp: ro, cp: rw
 };
 
@@ -40,9 +41,9 @@ struct alignas(64) WorkerShared {
     std::atomic<Phase> phase{Phase::kRunning};      // dp: ro, cp: rw
     std::atomic<std::uint64_t> snapshot_wanted{0};  // dp: ro, cp: rw
 
-    alignas(64) std::atomic<std::uint64_t> snapshot_taken{0};  // dp: rw, cp: ro
-    std::atomic<std::uint64_t> heartbeat{0};                   // dp: rw, cp: ro; counts polls
-    Counters snapshot;                                         // dp: rw, cp: ro when taken
+    alignas(64) std::atomic<std::uint64_t> snapshot_taken{0};   // dp: rw, cp: ro
+    std::atomic<std::uint64_t> heartbeat{0};                    // dp: rw, cp: ro; counts polls
+    Counters snapshot;                                          // dp: rw, cp: ro when taken
     std::array<filter::FilterCounters, kMaxFilters> filters{};  // dp: rw, cp: ro when taken
 };
 

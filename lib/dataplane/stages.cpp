@@ -85,16 +85,16 @@ void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
 void decide(Burst& burst, const Lane& lane, filter::Moment moment) noexcept {
     const std::uint64_t keyed = burst.keys.keyed;
     if (keyed == first_bits(burst.count)) {
-        burst.echoes = lane.ops->test(lane.filter, {burst.digests.data(), burst.count}, moment,
-                                      lane.first);
+        burst.echoes =
+            lane.ops->test(lane.filter, {burst.digests.data(), burst.count}, moment, lane.first);
         return;
     }
     std::array<Digest, kMaxBurst> digests;
     const unsigned n = compact(burst, digests, nullptr);
     burst.echoes =
         n == 0 ? 0
-               : deposit_bits(
-                     lane.ops->test(lane.filter, {digests.data(), n}, moment, lane.first), keyed);
+               : deposit_bits(lane.ops->test(lane.filter, {digests.data(), n}, moment, lane.first),
+                              keyed);
 }
 
 void decide_timed(Burst& burst, const Lane& lane) noexcept {
@@ -103,8 +103,7 @@ void decide_timed(Burst& burst, const Lane& lane) noexcept {
     const unsigned n = compact(burst, digests, &times);
     burst.echoes = n == 0 ? 0
                           : deposit_bits(lane.ops->test_timed(lane.filter, {digests.data(), n},
-                                                              times.data(), lane.clock,
-                                                              lane.first),
+                                                              times.data(), lane.clock, lane.first),
                                          burst.keys.keyed);
 }
 

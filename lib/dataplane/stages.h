@@ -24,7 +24,8 @@ struct Lane {
     filter::GenerationClock clock;
 };
 
-// frames, lengths, chained, bytes: where each packet's bytes lie. Packets of one segment are not copied.
+// frames, lengths, chained, bytes: where each packet's bytes lie. Packets of one segment are not
+// copied.
 void view(Burst& burst) noexcept;
 
 // digests, keys, too_long. scratch holds kScratchBytes.

@@ -175,8 +175,7 @@ unsigned Worker::take_steered() noexcept {
             burst.count = 0;
             while (begin < n && setup_.route_of[mbufs[begin]->port] == burst.route) {
                 if (setup_.capture_clock) {
-                    burst.times[burst.count] =
-                        timestamp_of(mbufs[begin], setup_.timestamp_offset);
+                    burst.times[burst.count] = timestamp_of(mbufs[begin], setup_.timestamp_offset);
                 }
                 burst.mbufs[burst.count++] = mbufs[begin++];
             }
@@ -241,8 +240,8 @@ void Worker::begin(Burst& burst, const RxSource& source) noexcept {
     }
 }
 
-// Hands each packet that another worker owns to it, and closes the gaps. A packet whose ring is full
-// goes out unfiltered from here.
+// Hands each packet that another worker owns to it, and closes the gaps. A packet whose ring is
+// full goes out unfiltered from here.
 void Worker::steer(Burst& burst) noexcept {
     std::array<WorkerIndex, kMaxBurst> owner;
     std::uint64_t mine = 0;
@@ -383,8 +382,7 @@ unsigned Worker::transmit(const TxTarget& target, rte_mbuf** mbufs, unsigned n) 
 }
 
 unsigned Worker::enqueue(rte_ring* ring, rte_mbuf** mbufs, unsigned n) noexcept {
-    unsigned sent =
-        rte_ring_sp_enqueue_burst(ring, reinterpret_cast<void**>(mbufs), n, nullptr);
+    unsigned sent = rte_ring_sp_enqueue_burst(ring, reinterpret_cast<void**>(mbufs), n, nullptr);
     if (sent == n) {
         return n;
     }
@@ -448,8 +446,8 @@ void Worker::keep_house() noexcept {
                 setup_.filter_shared[i]->generation.load(std::memory_order_acquire);
             if (generation != adopted_[i]) {
                 adopted_[i] = generation;
-                setup_.lanes[i].ops->advance(
-                    setup_.lanes[i].filter, {setup_.clock.at(rte_rdtsc()), generation});
+                setup_.lanes[i].ops->advance(setup_.lanes[i].filter,
+                                             {setup_.clock.at(rte_rdtsc()), generation});
                 exchange_segments(i);
                 continue;
             }
@@ -507,9 +505,8 @@ void Worker::settle_leftovers() noexcept {
     for (unsigned other = 0; other < setup_.workers; ++other) {
         empty(setup_.steer_in[other],
               [&](const rte_mbuf* mbuf) { return setup_.route_of[mbuf->port]; });
-        empty(setup_.tx_in[other], [&](rte_mbuf* mbuf) -> RouteIndex {
-            return tag_of(mbuf, setup_.tag_offset)->route;
-        });
+        empty(setup_.tx_in[other],
+              [&](rte_mbuf* mbuf) -> RouteIndex { return tag_of(mbuf, setup_.tag_offset)->route; });
     }
     for (std::size_t i = 0; i < setup_.staging.size(); ++i) {
         Staging& s = setup_.staging[i];

@@ -91,12 +91,12 @@ struct WorkerSetup {
     std::array<rte_ring*, kMaxWorkers> tx_in{};
 
     const hash::Secret* secret = nullptr;
-    std::span<std::uint8_t> scratch;    // kScratchBytes
-    std::span<Staging> staging;         // one for each source; capture clock only
+    std::span<std::uint8_t> scratch;  // kScratchBytes
+    std::span<Staging> staging;       // one for each source; capture clock only
     TscClock clock;
     bool capture_clock = false;
-    int timestamp_offset = -1;          // of the rx timestamp in an mbuf; capture clock only
-    int tag_offset = -1;                // of TxTag in an mbuf; with tx rings only
+    int timestamp_offset = -1;  // of the rx timestamp in an mbuf; capture clock only
+    int tag_offset = -1;        // of TxTag in an mbuf; with tx rings only
     std::uint64_t tx_retry_cycles = 0;
 
     WorkerShared* shared = nullptr;

@@ -20,11 +20,9 @@ Result<HugeMemory> HugeMemory::allocate(std::size_t bytes, int socket, bool has_
             return HugeMemory(static_cast<std::byte*>(data), bytes, false);
         }
     }
-    void* data =
-        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (data == MAP_FAILED) {
-        return fail(Errc::kNoMemory, format_size(bytes) + " for a filter: " +
-                                         std::strerror(errno) +
+        return fail(Errc::kNoMemory, format_size(bytes) + " for a filter: " + std::strerror(errno) +
                                          "; lower rate, window or workers, or give the machine "
                                          "more memory");
     }

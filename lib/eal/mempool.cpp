@@ -13,10 +13,10 @@ Result<Mempool> make_mempool(const MempoolOptions& options) {
     const unsigned flags = options.packed ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0;
     rte_pktmbuf_pool_private priv{};
     priv.mbuf_data_room_size = options.data_room;
-    rte_mempool* pool = rte_mempool_create(
-        options.name.c_str(), options.mbufs, options.data_room + sizeof(rte_mbuf), kCache,
-        sizeof(rte_pktmbuf_pool_private), rte_pktmbuf_pool_init, &priv, rte_pktmbuf_init, nullptr,
-        options.socket, flags);
+    rte_mempool* pool = rte_mempool_create(options.name.c_str(), options.mbufs,
+                                           options.data_room + sizeof(rte_mbuf), kCache,
+                                           sizeof(rte_pktmbuf_pool_private), rte_pktmbuf_pool_init,
+                                           &priv, rte_pktmbuf_init, nullptr, options.socket, flags);
     if (pool == nullptr) {
         const std::uint64_t bytes =
             std::uint64_t{options.mbufs} * (options.data_room + sizeof(rte_mbuf));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -23,11 +24,11 @@ namespace {
 constexpr std::array<std::uint8_t, 2> kSymmetricUnit{0x6d, 0x5a};
 constexpr std::size_t kMaxRssKey = 64;
 
-constexpr std::uint64_t kRssTypes =
-    RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 | RTE_ETH_RSS_NONFRAG_IPV4_TCP |
-    RTE_ETH_RSS_NONFRAG_IPV4_UDP | RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_IPV6 |
-    RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_TCP | RTE_ETH_RSS_NONFRAG_IPV6_UDP |
-    RTE_ETH_RSS_NONFRAG_IPV6_OTHER;
+constexpr std::uint64_t kRssTypes = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 |
+                                    RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP |
+                                    RTE_ETH_RSS_NONFRAG_IPV4_OTHER | RTE_ETH_RSS_IPV6 |
+                                    RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_TCP |
+                                    RTE_ETH_RSS_NONFRAG_IPV6_UDP | RTE_ETH_RSS_NONFRAG_IPV6_OTHER;
 
 struct KnownDriver {
     std::string_view name;
@@ -36,34 +37,26 @@ struct KnownDriver {
 
 // Queue limits of the virtual devices; none of them hashes.
 constexpr std::array kKnownDrivers{
-    KnownDriver{"net_pcap", 16},     KnownDriver{"net_null", 64},  KnownDriver{"net_ring", 16},
-    KnownDriver{"net_memif", 64},    KnownDriver{"net_af_xdp", 1}, KnownDriver{"net_af_packet", 16},
-    KnownDriver{"net_tap", 4},       KnownDriver{"net_vhost", 16}, KnownDriver{"net_virtio_user", 8},
+    KnownDriver{"net_pcap", 16},   KnownDriver{"net_null", 64},  KnownDriver{"net_ring", 16},
+    KnownDriver{"net_memif", 64},  KnownDriver{"net_af_xdp", 1}, KnownDriver{"net_af_packet", 16},
+    KnownDriver{"net_tap", 4},     KnownDriver{"net_vhost", 16}, KnownDriver{"net_virtio_user", 8},
     KnownDriver{"virtio_user", 8},
 };
 
-std::size_t count_of(std::string_view text, std::string_view part) {
-    std::size_t n = 0;
-    for (std::size_t at = text.find(part); at != std::string_view::npos;
-         at = text.find(part, at + part.size())) {
-        ++n;
-    }
-    return n;
+std::uint16_t count_of(const DeviceSpec& spec, std::string_view key) {
+    return static_cast<std::uint16_t>(std::count_if(
+        spec.args.begin(), spec.args.end(), [&](const auto& arg) { return arg.first == key; }));
 }
 
-std::uint16_t number_after(std::string_view text, std::string_view key, std::uint16_t fallback) {
-    const std::size_t at = text.find(key);
-    if (at == std::string_view::npos) {
-        return fallback;
-    }
-    unsigned value = 0;
-    for (char c : text.substr(at + key.size())) {
-        if (c < '0' || c > '9' || value > kMaxQueues) {
-            break;
+// The value of an argument that is a small number; 1 where there is none.
+std::uint16_t number_of(const DeviceSpec& spec, std::string_view key) {
+    std::uint16_t number = 1;
+    for (const auto& [name, value] : spec.args) {
+        if (name == key) {
+            std::from_chars(value.data(), value.data() + value.size(), number);
         }
-        value = value * 10 + static_cast<unsigned>(c - '0');
     }
-    return static_cast<std::uint16_t>(value == 0 ? fallback : value);
+    return number;
 }
 
 // net_null and net_tap take an RSS configuration but nothing hashes.
@@ -73,22 +66,19 @@ bool only_claims_rss(std::string_view driver) {
 
 }  // namespace
 
-DeviceSpec DeviceSpec::parse(std::string_view device) {
-    DeviceSpec spec;
-    const std::size_t comma = device.find(',');
-    spec.name = std::string(device.substr(0, comma));
-    if (comma != std::string_view::npos) {
-        spec.args = std::string(device.substr(comma + 1));
-    }
-    spec.pci = spec.name.find(':') != std::string::npos;
-    return spec;
-}
-
 std::string DeviceSpec::driver() const {
     if (pci) {
         return "pci";
     }
     return name.substr(0, name.find_last_not_of("0123456789") + 1);
+}
+
+std::string DeviceSpec::args_text() const {
+    std::string text;
+    for (const auto& [key, value] : args) {
+        text.append(text.empty() ? "" : ",").append(key).append("=").append(value);
+    }
+    return text;
 }
 
 DeviceFacts assumed_facts(const DeviceSpec& spec) {
@@ -108,12 +98,10 @@ DeviceFacts assumed_facts(const DeviceSpec& spec) {
     }
     if (facts.driver == "net_pcap") {
         // One queue for each file named.
-        const std::size_t rx = count_of(spec.args, "rx_pcap=");
-        const std::size_t tx = count_of(spec.args, "tx_pcap=");
-        facts.max_rx_queues = static_cast<std::uint16_t>(std::max<std::size_t>(rx, 1));
-        facts.max_tx_queues = static_cast<std::uint16_t>(std::max<std::size_t>(tx, 1));
+        facts.max_rx_queues = std::max<std::uint16_t>(count_of(spec, "rx_pcap"), 1);
+        facts.max_tx_queues = std::max<std::uint16_t>(count_of(spec, "tx_pcap"), 1);
     } else if (facts.driver == "net_af_packet") {
-        facts.max_rx_queues = facts.max_tx_queues = number_after(spec.args, "qpairs=", 1);
+        facts.max_rx_queues = facts.max_tx_queues = number_of(spec, "qpairs");
     }
     return facts;
 }
@@ -153,7 +141,7 @@ Result<Port> Port::open(const std::string& name, const DeviceSpec& spec) {
     port.open_ = false;
     take_log();
     if (!spec.pci) {
-        const int code = rte_vdev_init(spec.name.c_str(), spec.args.c_str());
+        const int code = rte_vdev_init(spec.name.c_str(), spec.args_text().c_str());
         if (code != 0) {
             return tl::unexpected(port.error("not created", code));
         }
@@ -218,9 +206,8 @@ Status Port::start(const PortSetup& setup, rte_mempool* pool) {
         }
         conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
         conf.rx_adv_conf.rss_conf.rss_key = key.data();
-        conf.rx_adv_conf.rss_conf.rss_key_len =
-            static_cast<std::uint8_t>(std::min<std::size_t>(
-                info.hash_key_size == 0 ? 40 : info.hash_key_size, key.size()));
+        conf.rx_adv_conf.rss_conf.rss_key_len = static_cast<std::uint8_t>(
+            std::min<std::size_t>(info.hash_key_size == 0 ? 40 : info.hash_key_size, key.size()));
         conf.rx_adv_conf.rss_conf.rss_hf = setup.rss_types;
         conf.rxmode.offloads |= info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_RSS_HASH;
     }
@@ -267,8 +254,7 @@ Status Port::setup_queues(const PortSetup& setup, rte_mempool* pool) {
     const int socket = rte_eth_dev_socket_id(id_);
     const auto numa = static_cast<unsigned>(socket < 0 ? 0 : socket);
     for (QueueId queue = 0; queue < setup.rx_queues; ++queue) {
-        const int code =
-            rte_eth_rx_queue_setup(id_, queue, rx_descriptors, numa, nullptr, pool);
+        const int code = rte_eth_rx_queue_setup(id_, queue, rx_descriptors, numa, nullptr, pool);
         if (code != 0) {
             return tl::unexpected(error("rx queue " + std::to_string(queue), code));
         }
@@ -284,8 +270,8 @@ Status Port::setup_queues(const PortSetup& setup, rte_mempool* pool) {
 
 // The same spread on every port: entry i to queue i mod n.
 Status Port::spread_rss(std::uint16_t queues, std::uint16_t reta_size) {
-    std::vector<rte_eth_rss_reta_entry64> table(
-        (reta_size + RTE_ETH_RETA_GROUP_SIZE - 1) / RTE_ETH_RETA_GROUP_SIZE);
+    std::vector<rte_eth_rss_reta_entry64> table((reta_size + RTE_ETH_RETA_GROUP_SIZE - 1) /
+                                                RTE_ETH_RETA_GROUP_SIZE);
     for (unsigned i = 0; i < reta_size; ++i) {
         rte_eth_rss_reta_entry64& group = table[i / RTE_ETH_RETA_GROUP_SIZE];
         group.mask |= std::uint64_t{1} << (i % RTE_ETH_RETA_GROUP_SIZE);

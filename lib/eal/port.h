@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One DPDK port: probed, asked what it can do, configured, started; stopped and closed when it goes.
+// One DPDK port: probed, asked what it can do, configured, started; stopped and closed when it
+// goes.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include <rte_mempool.h>
 
@@ -13,15 +16,16 @@
 
 namespace unecho::eal {
 
-// "net_pcap0,rx_pcap=a.pcap" -> {vdev, "net_pcap0", "rx_pcap=a.pcap"}; "0000:3b:00.0" -> PCI.
+// A device as DPDK is asked for it: a virtual one with its arguments, or a PCI address.
 struct DeviceSpec {
     bool pci = false;
-    std::string name;
-    std::string args;
+    std::string name;                                       // "net_pcap0", "0000:3b:00.0"
+    std::vector<std::pair<std::string, std::string>> args;  // {"rx_pcap", "a.pcap"}
 
-    static DeviceSpec parse(std::string_view device);
-    // "net_pcap" for a vdev, "pci" else.
+    // "net_pcap" for a virtual device, "pci" else.
     [[nodiscard]] std::string driver() const;
+    // "rx_pcap=a.pcap,infinite_rx=1"
+    [[nodiscard]] std::string args_text() const;
 };
 
 // What a device can do, as it says itself or, before it is probed, as its driver is known to do.

@@ -102,7 +102,9 @@ std::string cause_of(const std::string& log) {
 }
 
 Error start_error(int code, const std::string& log) {
-    const auto mentions = [&](std::string_view text) { return log.find(text) != std::string::npos; };
+    const auto mentions = [&](std::string_view text) {
+        return log.find(text) != std::string::npos;
+    };
     const std::string cause = cause_of(log);
     const std::string tail = cause.empty() ? "" : " (" + cause + ")";
     if (mentions("hugepage") || mentions("Not enough memory") || mentions("free hugepages")) {
@@ -123,8 +125,8 @@ Error start_error(int code, const std::string& log) {
         return {Errc::kUnsupported,
                 "DPDK refused the lcores" + tail + "; check [workers] lcores and [control] lcore"};
     }
-    return {Errc::kInvalidArgument, std::string("DPDK did not start: ") + rte_strerror(code) + tail +
-                                        "; check [eal] args"};
+    return {Errc::kInvalidArgument,
+            std::string("DPDK did not start: ") + rte_strerror(code) + tail + "; check [eal] args"};
 }
 
 }  // namespace

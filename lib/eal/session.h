@@ -13,11 +13,11 @@ namespace unecho::eal {
 
 struct SessionOptions {
     std::string program = "unecho";
-    std::vector<std::string> args;          // the user's, passed on unchanged
+    std::vector<std::string> args;  // the user's, passed on unchanged
     LcoreId main_lcore = 0;
-    std::string lcores;                     // the --lcores map
-    std::vector<std::string> pci_devices;   // the only PCI devices to probe; none: no PCI bus
-    bool verbose = false;                   // EAL's own log to stderr; else kept for error messages
+    std::string lcores;                    // the --lcores map
+    std::vector<std::string> pci_devices;  // the only PCI devices to probe; none: no PCI bus
+    bool verbose = false;                  // EAL's own log to stderr; else kept for error messages
 };
 
 // One per process and only once: DPDK cannot be initialised again after its clean-up.

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a configured port to the device that DPDK is asked for.
+#pragma once
+
+#include <vector>
+
+#include "config/schema.h"
+#include "eal/port.h"
+
+namespace unecho::control {
+
+// The configuration was validated: its device strings can be taken apart.
+eal::DeviceSpec device_of(const config::Port& port);
+
+// What is known of each port's device without touching it, in order.
+std::vector<eal::DeviceFacts> assumed_facts(const config::Config& config);
+
+}  // namespace unecho::control

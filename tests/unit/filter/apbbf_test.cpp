@@ -2,10 +2,9 @@
 #include "filter/apbbf.h"
 
 #include <array>
-#include <bitset>
+#include <bit>
 #include <cmath>
 #include <random>
-#include <set>
 
 #include <gtest/gtest.h>
 
@@ -106,6 +105,23 @@ TEST(block_shape, set_sets_what_matches_asks) {
                 }
             }
         }
+    }
+}
+
+// The fast code has the bits of the specification.
+TEST(word_parts, equals_block_shape) {
+    std::mt19937_64 random(3);
+    const BlockShape shape(512, 8);
+    for (unsigned round = 0; round < 1000; ++round) {
+        const std::uint64_t hash = random();
+        std::array<std::uint64_t, 8> expected{};
+        std::array<std::uint64_t, 8> block{};
+        shape.set(expected.data(), hash);
+        WordParts<8>::set(block.data(), hash);
+        ASSERT_EQ(block, expected);
+        ASSERT_TRUE(WordParts<8>::matches(block.data(), hash));
+        block[round % 8] = 0;
+        ASSERT_FALSE(WordParts<8>::matches(block.data(), hash));
     }
 }
 

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The exact table against the oracle, packet by packet, without exception.
+#include "filter/exact.h"
+
+#include <list>
+#include <map>
+
+#include "streams.h"
+#include "support/window_oracle.h"
+
+namespace unecho::test {
+namespace {
+
+using filter::EchoPolicy;
+using filter::Exact;
+using filter::ExactParams;
+
+struct Table {
+    explicit Table(const filter::ExactSpec& spec)
+        : params(*ExactParams::make(spec)),
+          memory(Exact::bytes(params)),
+          filter(params, memory.span()) {}
+    ExactParams params;
+    FilterMemory memory;
+    Exact filter;
+};
+
+struct Packet {
+    Nanoseconds now;
+    Digest digest;
+};
+
+// Times rise from `start` and reach the end of time at most; equal times are frequent.
+std::vector<Packet> random_packets(Random& random, Nanoseconds start, Nanoseconds window) {
+    Digests digests(random);
+    std::vector<Packet> packets;
+    Nanoseconds now = start;
+    for (unsigned i = 0; i < 2000; ++i) {
+        const Nanoseconds gap = random.one_in(2)     ? 0
+                                : random.one_in(200) ? 2 * window
+                                : random.one_in(20)  ? window
+                                                     : random.below(window / 10 + 2);
+        const Nanoseconds left = std::numeric_limits<Nanoseconds>::max() - now;
+        now += std::min(gap, left);
+        packets.push_back({now, digests.next()});
+    }
+    return packets;
+}
+
+// A list of live digests, oldest first: what a table of so many entries holds, from the definition.
+class BoundedOracle {
+  public:
+    BoundedOracle(Nanoseconds window, EchoPolicy policy, std::size_t entries)
+        : window_(window), policy_(policy), entries_(entries) {}
+
+    bool see(const Packet& packet) {
+        live_.remove_if([&](const Packet& old) { return packet.now - old.now >= window_; });
+        const auto found = std::find_if(live_.begin(), live_.end(), [&](const Packet& old) {
+            return old.digest == packet.digest;
+        });
+        const bool echo = found != live_.end();
+        if (echo && policy_ == EchoPolicy::kFixed) {
+            return true;
+        }
+        if (echo) {
+            live_.erase(found);
+        } else if (live_.size() == entries_) {
+            live_.pop_front();
+            ++evicted;
+        }
+        live_.push_back(packet);
+        most = std::max(most, live_.size());
+        return echo;
+    }
+
+    std::size_t most = 0;  // that lived at a time
+    std::uint64_t evicted = 0;
+
+  private:
+    Nanoseconds window_;
+    EchoPolicy policy_;
+    std::size_t entries_;
+    std::list<Packet> live_;
+};
+
+WindowOracle::Policy oracle_policy(EchoPolicy policy) {
+    return policy == EchoPolicy::kFixed ? WindowOracle::Policy::kFixed
+                                        : WindowOracle::Policy::kRefresh;
+}
+
+// Calls with windows from 1 ns on, both policies and first times up to the end of time.
+template <typename Function>
+void for_each_stream(Function function) {
+    std::uint64_t index = 0;
+    for (const Nanoseconds window : {1ull, 2ull, 10ull, 77ull, 1000ull, 1'000'000'007ull}) {
+        for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
+            for (const Nanoseconds start :
+                 {Nanoseconds{0}, (Nanoseconds{1} << 63) - 10 * window,
+                  std::numeric_limits<Nanoseconds>::max() - 20 * window}) {
+                ++index;
+                SCOPED_TRACE(seed_note() + " case " + std::to_string(index) + " window " +
+                             std::to_string(window) + " start " + std::to_string(start));
+                Random random(index);
+                function(window, policy, random_packets(random, start, window), random);
+                if (testing::Test::HasFatalFailure()) {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+// With just as many entries as digests live at a time, not one more.
+TEST(exact, equals_the_oracle_with_just_enough_entries) {
+    for_each_stream(
+        [](Nanoseconds window, EchoPolicy policy, const std::vector<Packet>& packets, Random&) {
+            BoundedOracle sizing(window, policy, packets.size());
+            for (const Packet& packet : packets) {
+                sizing.see(packet);
+            }
+            Table table({.entries = sizing.most, .window = window, .policy = policy});
+            WindowOracle oracle(window, oracle_policy(policy));
+            unsigned echoes = 0;
+            for (std::size_t i = 0; i < packets.size(); ++i) {
+                table.filter.advance({.now = packets[i].now});
+                const bool echo = oracle.see(packets[i].digest, packets[i].now);
+                ASSERT_EQ(table.filter.test_and_insert(packets[i].digest), echo) << "packet " << i;
+                echoes += echo ? 1 : 0;
+            }
+            ASSERT_EQ(table.filter.counters().evicted_early, 0u);
+            ASSERT_GT(echoes, 10u);
+        });
+}
+
+TEST(exact, short_of_entries_equals_the_bounded_oracle) {
+    for_each_stream([](Nanoseconds window, EchoPolicy policy, const std::vector<Packet>& packets,
+                       Random& random) {
+        const std::size_t entries = 1 + random.below(25);
+        Table table({.entries = entries, .window = window, .policy = policy});
+        BoundedOracle oracle(window, policy, entries);
+        for (std::size_t i = 0; i < packets.size(); ++i) {
+            table.filter.advance({.now = packets[i].now});
+            const bool echo = oracle.see(packets[i]);
+            ASSERT_EQ(table.filter.test_and_insert(packets[i].digest), echo)
+                << "packet " << i << " entries " << entries;
+            ASSERT_EQ(table.filter.counters().evicted_early, oracle.evicted) << "packet " << i;
+        }
+    });
+}
+
+TEST(exact, infinite_window_equals_the_oracle) {
+    for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
+        SCOPED_TRACE(seed_note());
+        Random random(1);
+        const auto packets = random_packets(random, 0, Nanoseconds{1} << 60);
+        Table table(
+            {.entries = packets.size(), .window = filter::kInfiniteWindow, .policy = policy});
+        WindowOracle oracle(kForEver, oracle_policy(policy));
+        for (std::size_t i = 0; i < packets.size(); ++i) {
+            table.filter.advance({.now = packets[i].now});
+            ASSERT_EQ(table.filter.test_and_insert(packets[i].digest),
+                      oracle.see(packets[i].digest, packets[i].now))
+                << "packet " << i;
+        }
+    }
+}
+
+TEST(exact, burst_equals_sequence) {
+    for_each_stream([](Nanoseconds window, EchoPolicy policy, const std::vector<Packet>& packets,
+                       Random& random) {
+        const filter::ExactSpec spec{
+            .entries = 1 + random.below(100), .window = window, .policy = policy};
+        Table burst(spec);
+        Table single(spec);
+        std::size_t next = 0;
+        while (next < packets.size()) {
+            const std::size_t size =
+                std::min<std::size_t>(random.below(kMaxBurst + 1), packets.size() - next);
+            std::vector<Digest> digests;
+            burst.filter.advance({.now = packets[next].now});
+            single.filter.advance({.now = packets[next].now});
+            std::uint64_t expected = 0;
+            for (std::size_t i = 0; i < size; ++i) {
+                digests.push_back(packets[next + i].digest);
+                expected |= std::uint64_t{single.filter.test_and_insert(digests[i])} << i;
+            }
+            ASSERT_EQ(burst.filter.test_and_insert_burst(digests), expected) << "from " << next;
+            next += size;
+        }
+        ASSERT_EQ(burst.filter.counters().evicted_early, single.filter.counters().evicted_early);
+    });
+}
+
+TEST(exact, cleared_table_equals_a_new_one) {
+    for_each_stream([](Nanoseconds window, EchoPolicy policy, const std::vector<Packet>& packets,
+                       Random& random) {
+        const filter::ExactSpec spec{
+            .entries = 1 + random.below(100), .window = window, .policy = policy};
+        Table cleared(spec);
+        Table fresh(spec);
+        Digests before(random);
+        for (unsigned i = 0; i < 300; ++i) {
+            cleared.filter.test_and_insert(before.next());
+        }
+        cleared.filter.clear();
+        for (std::size_t i = 0; i < packets.size(); ++i) {
+            cleared.filter.advance({.now = packets[i].now});
+            fresh.filter.advance({.now = packets[i].now});
+            ASSERT_EQ(cleared.filter.test_and_insert(packets[i].digest),
+                      fresh.filter.test_and_insert(packets[i].digest))
+                << "packet " << i;
+        }
+    });
+}
+
+}  // namespace
+}  // namespace unecho::test

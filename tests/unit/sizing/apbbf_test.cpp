@@ -61,7 +61,7 @@ TEST(size_apbbf, no_other_shape_does_better) {
     unsigned shapes = 0;
     for (unsigned k = 1; k <= 6; ++k) {
         for (unsigned l = 2; l <= 16; ++l) {
-            for (unsigned b = 2; b <= 16; ++b) {
+            for (unsigned b = 2; b <= 16; b *= 2) {
                 const ApbbfGeometry as_large{k, l, 512, b, given.bytes / 64 / (k + l)};
                 const ApbbfGeometry smaller{k, l, 512, b, given.bytes * 98 / 100 / 64 / (k + l)};
                 EXPECT_FALSE(meets(smaller, targets)) << k << " " << l << " " << b;

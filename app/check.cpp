@@ -16,8 +16,9 @@ Outcome check(const std::string& path) {
     if (!config) {
         return tl::unexpected(config.error());
     }
-    const auto plan =
-        control::make_plan(*config, control::Machine::detect(), control::assumed_facts(*config));
+    control::Machine machine = control::Machine::detect();
+    machine.may_differ = true;
+    const auto plan = control::make_plan(*config, machine, control::assumed_facts(*config));
     if (!plan) {
         return fail(Errc::kConfig, config::to_text(plan.error(), path));
     }

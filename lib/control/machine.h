@@ -10,6 +10,9 @@ namespace unecho::control {
 
 struct Machine {
     std::vector<LcoreId> cpus;  // in the process's affinity mask, ascending
+    // The plan may be for another machine (`unecho check`): CPUs that are not here are worth a
+    // note, not an error.
+    bool may_differ = false;
 
     static Machine detect();
 };

@@ -69,10 +69,15 @@ class Planner {
             available += (available.empty() ? "" : ", ") + std::to_string(cpu);
         }
         const auto usable = [&](LcoreId cpu, const char* key) {
-            if (!std::binary_search(machine_.cpus.begin(), machine_.cpus.end(), cpu)) {
-                problem(0, key,
-                        "CPU " + std::to_string(cpu) + " is not there; this process may use " +
-                            available);
+            if (std::binary_search(machine_.cpus.begin(), machine_.cpus.end(), cpu)) {
+                return;
+            }
+            const std::string message = "CPU " + std::to_string(cpu) +
+                                        " is not there; this process may use " + available;
+            if (machine_.may_differ) {
+                plan_.notes.push_back(std::string(key) + ": " + message);
+            } else {
+                problem(0, key, message);
             }
         };
         const std::vector<LcoreId> lcores =

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What every sliding-window filter promises, as a C++20 concept.
 //
-// Filters are pure: the caller brings digests, time and memory. No DPDK, no allocation, no clock, no
-// I/O, no exception. One thread at a time.
+// Filters are pure: the caller brings digests, time and memory. No DPDK, no allocation, no clock,
+// no I/O, no exception. One thread at a time.
 //
 // Contract, for a window of W and a slack S (both reported by sizing):
 //  (a) a digest inserted less than W ago is always answered "echo";
@@ -42,8 +42,8 @@ struct FilterCounters {
     std::uint64_t shifts = 0;         // generations turned, at most k + l for one advance()
     std::uint64_t inline_clears = 0;  // segments cleared by the worker because no zeroed spare was
                                       // there (a stall of several generations, or offline)
-    std::uint64_t evicted_early = 0;  // live entries given up because a table was full: each may be a
-                                      // miss inside the window
+    std::uint64_t evicted_early = 0;  // live entries given up because a table was full: each may be
+                                      // a miss inside the window
 };
 
 template <typename F>

@@ -14,8 +14,8 @@ namespace unecho {
 using Digest = std::uint64_t;
 
 // An independent-looking digest for each salt: a bijective 64-bit finaliser (splitmix64's) over
-// digest + salt * an odd constant. Filters use it to draw further positions from one digest; it adds
-// no secrecy of its own, the digest is keyed already.
+// digest + salt * an odd constant. Filters use it to draw further positions from one digest; it
+// adds no secrecy of its own, the digest is keyed already.
 [[nodiscard]] constexpr Digest remix(Digest digest, std::uint64_t salt) noexcept {
     std::uint64_t x = digest + salt * 0x9E3779B97F4A7C15ULL;
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;

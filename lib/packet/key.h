@@ -2,8 +2,8 @@
 // What "the same packet" means: from the captured bytes of a frame to its key's digest.
 //
 // Key modes (docs/glossary.md has the exact definition):
-//   packet      the outermost IP packet; TOS/traffic class, TTL/hop limit and the IPv4 header checksum
-//               masked; what stands before it and behind its IP length left out
+//   packet      the outermost IP packet; TOS/traffic class, TTL/hop limit and the IPv4 header
+//               checksum masked; what stands before it and behind its IP length left out
 //   flow        source, destination, protocol, ports of the outermost IP packet
 //   flow-bidir  the same with the two ends in sorted order
 //   frame       every captured byte

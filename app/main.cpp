@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho: picks the command; the only file that knows exit statuses.
 // The tour goes on in lib/control/plan.h, lib/dataplane/worker.h, lib/filter/apbbf.h.
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -27,6 +28,20 @@ unecho::app::EalArgs split_eal_args(std::vector<std::string>& args) {
     return eal;
 }
 
+bool is_command(const CLI::App& app, const std::string& name) {
+    const auto commands = app.get_subcommands({});
+    return std::any_of(commands.begin(), commands.end(),
+                       [&](const CLI::App* command) { return command->get_name() == name; });
+}
+
+std::string command_names(const CLI::App& app) {
+    std::string names;
+    for (const CLI::App* command : app.get_subcommands({})) {
+        names += (names.empty() ? "" : ", ") + command->get_name();
+    }
+    return names;
+}
+
 int report(const unecho::Error& error) {
     std::string text = error.context;
     while (!text.empty() && text.back() == '\n') {
@@ -49,6 +64,11 @@ int main(int argc, char** argv) {
     unecho::app::add_run(app, eal_args, action);
     unecho::app::add_check(app, action);
 
+    if (!args.empty() && !args.front().starts_with('-') && !is_command(app, args.front())) {
+        std::fprintf(stderr, "unecho: unknown command \"%s\"; allowed: %s\n", args.front().c_str(),
+                     command_names(app).c_str());
+        return kBadUsage;
+    }
     try {
         std::vector<std::string> reversed(args.rbegin(), args.rend());
         app.parse(reversed);

@@ -12,6 +12,7 @@
 #include <rte_bus_vdev.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
+#include <unistd.h>
 
 #include "eal/session.h"
 
@@ -33,15 +34,41 @@ constexpr std::uint64_t kRssTypes = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 |
 struct KnownDriver {
     std::string_view name;
     std::uint16_t queues;
+    bool privileged;  // needs capabilities of the network
 };
 
 // Queue limits of the virtual devices; none of them hashes.
 constexpr std::array kKnownDrivers{
-    KnownDriver{"net_pcap", 16},   KnownDriver{"net_null", 64},  KnownDriver{"net_ring", 16},
-    KnownDriver{"net_memif", 64},  KnownDriver{"net_af_xdp", 1}, KnownDriver{"net_af_packet", 16},
-    KnownDriver{"net_tap", 4},     KnownDriver{"net_vhost", 16}, KnownDriver{"net_virtio_user", 8},
-    KnownDriver{"virtio_user", 8},
+    KnownDriver{"net_pcap", 16, false},       KnownDriver{"net_null", 64, false},
+    KnownDriver{"net_ring", 16, false},       KnownDriver{"net_memif", 64, false},
+    KnownDriver{"net_af_xdp", 1, true},       KnownDriver{"net_af_packet", 16, true},
+    KnownDriver{"net_tap", 4, true},          KnownDriver{"net_vhost", 16, false},
+    KnownDriver{"net_virtio_user", 8, false}, KnownDriver{"virtio_user", 8, false},
 };
+
+const KnownDriver* find_driver(std::string_view name) {
+    const auto* found = std::find_if(kKnownDrivers.begin(), kKnownDrivers.end(),
+                                     [&](const KnownDriver& known) { return known.name == name; });
+    return found == kKnownDrivers.end() ? nullptr : found;
+}
+
+std::string driver_names() {
+    std::string names;
+    for (const KnownDriver& known : kKnownDrivers) {
+        names.append(names.empty() ? "" : ", ").append(known.name);
+    }
+    return names;
+}
+
+// What DPDK logged last, on one line.
+std::string log_tail() {
+    std::string log = take_log();
+    std::replace(log.begin(), log.end(), '\n', ' ');
+    while (!log.empty() && log.back() == ' ') {
+        log.pop_back();
+    }
+    return log.empty() ? "" : " [" + log + "]";
+}
 
 std::uint16_t count_of(const DeviceSpec& spec, std::string_view key) {
     return static_cast<std::uint16_t>(std::count_if(
@@ -91,10 +118,8 @@ DeviceFacts assumed_facts(const DeviceSpec& spec) {
         facts.reta_size = 128;
         return facts;
     }
-    for (const KnownDriver& known : kKnownDrivers) {
-        if (facts.driver == known.name) {
-            facts.max_rx_queues = facts.max_tx_queues = known.queues;
-        }
+    if (const KnownDriver* known = find_driver(facts.driver)) {
+        facts.max_rx_queues = facts.max_tx_queues = known->queues;
     }
     if (facts.driver == "net_pcap") {
         // One queue for each file named.
@@ -107,33 +132,59 @@ DeviceFacts assumed_facts(const DeviceSpec& spec) {
 }
 
 Error Port::error(std::string_view step, int code) const {
+    struct Meaning {
+        Errc errc;
+        std::string remedy;
+    };
     const int number = code < 0 ? -code : code;
-    Errc errc = Errc::kIo;
-    std::string remedy;
-    if (number == EPERM || number == EACCES) {
-        errc = Errc::kPermission;
-        remedy = "; run as root or grant the capability the driver needs";
-    } else if (number == EBUSY || number == EEXIST) {
-        errc = Errc::kBusy;
-        remedy = "; somebody else holds it";
-    } else if (number == ENODEV || number == ENOENT) {
-        errc = Errc::kNotFound;
-        remedy = spec_.pci ? "; is it bound to a DPDK driver (dpdk-devbind.py --status)?"
-                           : "; does it exist, and is its driver known to DPDK?";
-    } else if (number == EINVAL) {
-        errc = Errc::kInvalidArgument;
-    }
-    std::string log = take_log();
-    std::replace(log.begin(), log.end(), '\n', ' ');
-    while (!log.empty() && log.back() == ' ') {
-        log.pop_back();
-    }
+    const auto meaning = [&]() -> Meaning {
+        switch (number) {
+            case EPERM:
+            case EACCES:
+                return {Errc::kPermission,
+                        "; run as root or grant the capability the driver needs"};
+            case EBUSY:
+            case EEXIST:
+            case EADDRINUSE:
+                return {Errc::kBusy, "; somebody else holds it"};
+            case ENODEV:
+            case ENOENT:
+                return {Errc::kNotFound,
+                        spec_.pci ? "; is it bound to a DPDK driver (dpdk-devbind.py --status)?"
+                                  : "; does what its arguments name exist?"};
+            case ENOMEM:
+                return {Errc::kNoMemory, "; raise -m in [eal] args or reserve hugepages"};
+            default:
+                return {Errc::kIo, ""};
+        }
+    }();
     std::string context = "port \"" + name_ + "\" (" + spec_.name + "): ";
-    context.append(step).append(": ").append(std::strerror(number)).append(remedy);
-    if (!log.empty()) {
-        context.append(" [").append(log).append("]");
+    context.append(step).append(": ").append(std::strerror(number)).append(meaning.remedy);
+    return {meaning.errc, context + log_tail()};
+}
+
+// rte_vdev_init() says -1 for most of what can go wrong inside a driver, so only the circumstances
+// tell.
+Error Port::creation_error(int code) const {
+    const std::string who = "port \"" + name_ + "\" (" + spec_.name + "): ";
+    const KnownDriver* known = find_driver(spec_.driver());
+    if (code != -1) {
+        return error("not created", code);
     }
-    return {errc, std::move(context)};
+    if (known == nullptr) {
+        return {Errc::kNotFound, who + "DPDK has no driver \"" + spec_.driver() +
+                                     "\", or it refused; known here: " + driver_names() +
+                                     log_tail()};
+    }
+    if (known->privileged && geteuid() != 0) {
+        return {
+            Errc::kPermission,
+            who + "not permitted; run as root or grant CAP_NET_RAW and CAP_NET_ADMIN" + log_tail()};
+    }
+    return {Errc::kInvalidArgument, who + "the driver refused \"" + spec_.args_text() +
+                                        "\"; do its arguments, files, interfaces and sockets "
+                                        "exist, and does nobody else hold them?" +
+                                        log_tail()};
 }
 
 Result<Port> Port::open(const std::string& name, const DeviceSpec& spec) {
@@ -143,7 +194,7 @@ Result<Port> Port::open(const std::string& name, const DeviceSpec& spec) {
     if (!spec.pci) {
         const int code = rte_vdev_init(spec.name.c_str(), spec.args_text().c_str());
         if (code != 0) {
-            return tl::unexpected(port.error("not created", code));
+            return tl::unexpected(port.creation_error(code));
         }
     }
     if (rte_eth_dev_get_port_by_name(spec.name.c_str(), &port.id_) != 0) {

@@ -94,6 +94,7 @@ class Port {
     Status setup_queues(const PortSetup& setup, rte_mempool* pool);
     Status spread_rss(std::uint16_t queues, std::uint16_t reta_size);
     [[nodiscard]] Error error(std::string_view step, int code) const;
+    [[nodiscard]] Error creation_error(int code) const;
 
     std::string name_;
     DeviceSpec spec_;

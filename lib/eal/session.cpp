@@ -2,15 +2,19 @@
 #include "eal/session.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <mutex>
 #include <string_view>
 #include <utility>
 
+#include <fcntl.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_log.h>
 #include <rte_pdump.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace unecho::eal {
 namespace {
@@ -57,6 +61,53 @@ class LogKeeper {
     std::FILE* stream_ = nullptr;
     std::mutex mutex_;
     std::string text_;
+};
+
+// What goes to standard output and standard error while it lives, for error messages: EAL prints
+// its usage and its last words there, past its own log.
+class OutputCapture {
+  public:
+    OutputCapture() : file_(memfd_create("unecho-eal", MFD_CLOEXEC)) {
+        if (file_ < 0) {
+            return;
+        }
+        std::fflush(stdout);
+        for (std::size_t i = 0; i < kStreams.size(); ++i) {
+            saved_[i] = fcntl(kStreams[i], F_DUPFD_CLOEXEC, 3);
+            dup2(file_, kStreams[i]);
+        }
+    }
+    ~OutputCapture() { finish(); }
+    OutputCapture(const OutputCapture&) = delete;
+    OutputCapture& operator=(const OutputCapture&) = delete;
+
+    // Gives the streams back; the text so far.
+    std::string finish() {
+        std::string text;
+        if (file_ < 0) {
+            return text;
+        }
+        std::fflush(stdout);
+        for (std::size_t i = 0; i < kStreams.size(); ++i) {
+            dup2(saved_[i], kStreams[i]);
+            close(saved_[i]);
+        }
+        std::array<char, kKept> buffer{};
+        const ssize_t n = pread(file_, buffer.data(), buffer.size(), 0);
+        if (n > 0) {
+            text.assign(buffer.data(), static_cast<std::size_t>(n));
+            // The list of options helps nobody here, and names everything.
+            text.resize(std::min(text.find("Usage:"), text.size()));
+        }
+        close(std::exchange(file_, -1));
+        return text;
+    }
+
+  private:
+    static constexpr std::array<int, 2> kStreams{STDOUT_FILENO, STDERR_FILENO};
+    static constexpr std::size_t kKept = 4096;
+    int file_;
+    std::array<int, 2> saved_{};
 };
 
 bool has_option(const std::vector<std::string>& args, std::string_view name) {
@@ -118,15 +169,14 @@ Error start_error(int code, const std::string& log) {
                                  "; give [eal] args a --file-prefix of its own"};
     }
     if (code == EACCES || code == EPERM || mentions("Permission denied")) {
-        return {Errc::kPermission,
-                "not permitted to start DPDK" + tail + "; run as root or see docs/operations.md"};
+        return {Errc::kPermission, "not permitted to start DPDK" + tail + "; run as root"};
     }
     if (mentions("lcore") || mentions("core") || mentions("cpuset")) {
         return {Errc::kUnsupported,
                 "DPDK refused the lcores" + tail + "; check [workers] lcores and [control] lcore"};
     }
-    return {Errc::kInvalidArgument,
-            std::string("DPDK did not start: ") + rte_strerror(code) + tail + "; check [eal] args"};
+    return {Errc::kConfig, std::string("DPDK did not start: ") + rte_strerror(code) + tail +
+                               "; check [eal] args and what stands behind --"};
 }
 
 }  // namespace
@@ -140,10 +190,17 @@ Result<Session> Session::open(const SessionOptions& options) {
     if (!options.verbose) {
         LogKeeper::instance().capture();
     }
-    // getopt of EAL prints usage to stdout for an unknown option; its log names the option.
-    if (rte_eal_init(static_cast<int>(argv.size()), argv.data()) < 0) {
-        const Error error = start_error(rte_errno, take_log());
-        return fail(error.code, error.context);
+    int code = 0;
+    std::string printed;
+    if (options.verbose) {
+        code = rte_eal_init(static_cast<int>(argv.size()), argv.data());
+    } else {
+        OutputCapture output;
+        code = rte_eal_init(static_cast<int>(argv.size()), argv.data());
+        printed = output.finish();
+    }
+    if (code < 0) {
+        return tl::unexpected(start_error(rte_errno, take_log() + printed));
     }
     if (rte_pdump_init() < 0) {
         // Without shared memory configuration nobody could attach anyway.

@@ -144,6 +144,7 @@ std::string cause_of(const std::string& log) {
                               line.find("Selected IOVA") != std::string::npos ||
                               line.find("Multi-process socket") != std::string::npos ||
                               line.find("No free") != std::string::npos ||
+                              line.find("Invalid 'command line'") != std::string::npos ||
                               line.find("TSC frequency") != std::string::npos;
         if (!line.empty() && !detected && cause.empty()) {
             cause = line;
@@ -171,7 +172,7 @@ Error start_error(int code, const std::string& log) {
     if (code == EACCES || code == EPERM || mentions("Permission denied")) {
         return {Errc::kPermission, "not permitted to start DPDK" + tail + "; run as root"};
     }
-    if (mentions("lcore") || mentions("core") || mentions("cpuset")) {
+    if (cause.find("core") != std::string::npos || cause.find("cpuset") != std::string::npos) {
         return {Errc::kUnsupported,
                 "DPDK refused the lcores" + tail + "; check [workers] lcores and [control] lcore"};
     }
@@ -200,7 +201,7 @@ Result<Session> Session::open(const SessionOptions& options) {
         printed = output.finish();
     }
     if (code < 0) {
-        return tl::unexpected(start_error(rte_errno, take_log() + printed));
+        return tl::unexpected(start_error(rte_errno, printed + take_log()));
     }
     if (rte_pdump_init() < 0) {
         // Without shared memory configuration nobody could attach anyway.

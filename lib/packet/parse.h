@@ -126,7 +126,7 @@ struct FlowFields {
     if (later_fragment || !has_ports(flow.protocol)) {
         return true;
     }
-    return read_ports(ip, (ip.data[0] & 15U) * 4, flow);
+    return read_ports(ip, (ip.data[0] & std::uint64_t{15}) * 4, flow);
 }
 
 // The part of read_flow_ipv6 behind the fixed header; flow holds that header's fields.

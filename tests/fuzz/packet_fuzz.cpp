@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The input is one frame. It goes through digest_burst in every mode, in a burst with variants of
+// itself (cut, one byte changed, masked fields changed), each in a block of exactly its size.
+// Checked:
+//   the masks are disjoint and name every frame, and each frame's outcome is the defined one
+//   two frames have equal digests exactly if the definition gives them equal keys
+//   frames with equal keys in any mode have one owner
+//   TOS, TTL and checksum do not change the digest of packet mode
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/ids.h"
+#include "packet/key.h"
+#include "packet/parse.h"
+#include "support/reference_key.h"
+
+namespace {
+
+using namespace unecho::packet;
+using unecho::Digest;
+using unecho::kMaxBurst;
+using unecho::test::KeyOutcome;
+using unecho::test::reference_key;
+using unecho::test::ReferenceKey;
+using Bytes = std::vector<std::uint8_t>;
+
+const unecho::hash::Secret kSecret = unecho::hash::secret_from_seed(1);
+
+void require(bool holds, const char* what, KeyMode mode) {
+    if (!holds) {
+        std::fprintf(stderr, "broken in mode %s: %s\n", name_of(mode).data(), what);
+        std::abort();
+    }
+}
+
+// Frames in blocks of exactly their size.
+class Burst {
+  public:
+    void add(std::span<const std::uint8_t> bytes) {
+        blocks_.push_back(std::make_unique<std::uint8_t[]>(bytes.size()));
+        std::copy(bytes.begin(), bytes.end(), blocks_.back().get());
+        frames_.push_back({blocks_.back().get(), static_cast<std::uint32_t>(bytes.size())});
+    }
+    [[nodiscard]] std::span<const Frame> frames() const { return frames_; }
+
+  private:
+    std::vector<std::unique_ptr<std::uint8_t[]>> blocks_;
+    std::vector<Frame> frames_;
+};
+
+// Offsets, from the IP header, of bytes that packet mode masks as a whole.
+std::span<const std::uint8_t> masked_bytes(Found found) {
+    static constexpr std::array<std::uint8_t, 4> kIpv4{1, 8, 10, 11};
+    static constexpr std::array<std::uint8_t, 1> kIpv6{7};
+    if (found == Found::kIpv4) {
+        return kIpv4;
+    }
+    return found == Found::kIpv6 ? std::span<const std::uint8_t>(kIpv6)
+                                 : std::span<const std::uint8_t>();
+}
+
+Digest packet_digest(const Bytes& bytes) {
+    Burst burst;
+    burst.add(bytes);
+    Digest digest = 0;
+    const KeyMasks masks = digest_burst(KeyMode::kPacket, burst.frames(), kSecret, &digest);
+    require(masks.keyed == 1, "an IP packet has a key", KeyMode::kPacket);
+    return digest;
+}
+
+void check_masked_fields(const Bytes& bytes) {
+    IpPacket ip{bytes.data(), 0};
+    const Found found = find_ip(bytes.data(), static_cast<std::uint32_t>(bytes.size()), ip);
+    for (const std::uint8_t offset : masked_bytes(found)) {
+        Bytes changed = bytes;
+        changed[static_cast<std::size_t>(ip.data - bytes.data()) + offset] ^= 0xFF;
+        require(packet_digest(changed) == packet_digest(bytes), "a masked byte counts",
+                KeyMode::kPacket);
+    }
+}
+
+// The input first, then cuts of it and copies with one bit changed, anywhere and in the first
+// headers.
+constexpr std::size_t kCuts = 5;
+constexpr std::size_t kChanges = 5;
+constexpr std::size_t kHeaders = 64;
+
+Burst variants(const Bytes& input) {
+    Burst burst;
+    burst.add(input);
+    if (input.empty()) {
+        return burst;
+    }
+    for (std::size_t i = 0; i < kCuts; ++i) {
+        burst.add({input.data(), (input.size() - 1) * i / (kCuts - 1)});
+    }
+    // Where depends on the input alone, so that a crash can be run again.
+    std::uint64_t place = unecho::remix(input.size(), input.back());
+    Bytes changed = input;
+    for (std::size_t i = 0; i < kChanges * 2; ++i) {
+        place = unecho::remix(place, input[place % input.size()]);
+        const std::size_t range = i < kChanges ? input.size() : std::min(input.size(), kHeaders);
+        const auto bit = static_cast<std::uint8_t>(1U << (place >> 61));
+        changed[place % range] ^= bit;
+        burst.add(changed);
+        changed[place % range] ^= bit;
+    }
+    return burst;
+}
+
+KeyOutcome outcome_at(const KeyMasks& masks, std::size_t i) {
+    if ((masks.keyed >> i & 1) != 0) {
+        return KeyOutcome::kKeyed;
+    }
+    return (masks.non_ip >> i & 1) != 0 ? KeyOutcome::kNonIp : KeyOutcome::kMalformed;
+}
+
+void check_mode(KeyMode mode, std::span<const Frame> frames, std::span<const Digest> owners) {
+    std::array<Digest, kMaxBurst> digests{};
+    const KeyMasks masks = digest_burst(mode, frames, kSecret, digests.data());
+    const std::uint64_t all = ~std::uint64_t{0} >> (kMaxBurst - frames.size());
+    require((masks.keyed | masks.non_ip | masks.malformed) == all &&
+                (masks.keyed ^ masks.non_ip ^ masks.malformed) == all &&
+                (masks.keyed & masks.non_ip & masks.malformed) == 0,
+            "masks are disjoint and name every frame", mode);
+
+    const ReferenceKey first = reference_key(mode, {frames[0].data, frames[0].length});
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        const ReferenceKey key = reference_key(mode, {frames[i].data, frames[i].length});
+        require(outcome_at(masks, i) == key.outcome, "outcome", mode);
+        if (key.outcome != KeyOutcome::kKeyed || first.outcome != KeyOutcome::kKeyed) {
+            continue;
+        }
+        require((digests[i] == digests[0]) == (key.bytes == first.bytes),
+                "digests are equal exactly if keys are", mode);
+        require(key.bytes != first.bytes || owners[i] == owners[0], "equal keys have one owner",
+                mode);
+    }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    const Bytes input(data, data + size);
+    const Burst burst = variants(input);
+    std::array<Digest, kMaxBurst> owners{};
+    std::transform(burst.frames().begin(), burst.frames().end(), owners.begin(),
+                   [](const Frame& frame) { return owner_digest(frame, kSecret); });
+    for (unsigned mode = 0; mode < kKeyModes; ++mode) {
+        check_mode(static_cast<KeyMode>(mode), burst.frames(), owners);
+    }
+    check_masked_fields(input);
+    return 0;
+}

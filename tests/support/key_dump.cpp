@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// key_dump MODE CAPTURE: one line for each packet of a capture, read as Ethernet:
+//     NUMBER keyed|non_ip|malformed DIGEST OWNER
+// DIGEST and OWNER are hexadecimal, under the secret of seed 1; DIGEST is "-" without a key.
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include <pcap/pcap.h>
+
+#include "base/ids.h"
+#include "hash/secret.h"
+#include "packet/key.h"
+
+namespace {
+
+using unecho::packet::Frame;
+using unecho::packet::KeyMasks;
+using unecho::packet::KeyMode;
+
+std::optional<KeyMode> mode_named(std::string_view name) {
+    for (unsigned i = 0; i < unecho::packet::kKeyModes; ++i) {
+        const auto mode = static_cast<KeyMode>(i);
+        if (unecho::packet::name_of(mode) == name) {
+            return mode;
+        }
+    }
+    return std::nullopt;
+}
+
+// Each frame in a buffer of exactly its size, so that a sanitizer sees a read beyond it.
+using Burst = std::vector<std::vector<std::uint8_t>>;
+
+std::uint64_t print(const Burst& burst, KeyMode mode, std::uint64_t number) {
+    static const unecho::hash::Secret kSecret = unecho::hash::secret_from_seed(1);
+    std::vector<Frame> frames;
+    for (const auto& bytes : burst) {
+        frames.push_back({bytes.data(), static_cast<std::uint32_t>(bytes.size())});
+    }
+    std::array<unecho::Digest, unecho::kMaxBurst> digests{};
+    const KeyMasks masks = digest_burst(mode, frames, kSecret, digests.data());
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        const auto owner = static_cast<unsigned long long>(owner_digest(frames[i], kSecret));
+        std::printf("%llu ", static_cast<unsigned long long>(++number));
+        if ((masks.keyed >> i & 1) != 0) {
+            std::printf("keyed %016llx", static_cast<unsigned long long>(digests[i]));
+        } else {
+            std::printf("%s -", (masks.non_ip >> i & 1) != 0 ? "non_ip" : "malformed");
+        }
+        std::printf(" %016llx\n", owner);
+    }
+    return number;
+}
+
+int dump(pcap_t* capture, KeyMode mode) {
+    Burst burst;
+    std::uint64_t number = 0;
+    pcap_pkthdr* header = nullptr;
+    const u_char* data = nullptr;
+    int got = 0;
+    while ((got = pcap_next_ex(capture, &header, &data)) == 1) {
+        burst.emplace_back(data, data + header->caplen);
+        if (burst.size() == unecho::kMaxBurst) {
+            number = print(burst, mode, number);
+            burst.clear();
+        }
+    }
+    print(burst, mode, number);
+    if (got == PCAP_ERROR) {
+        std::fprintf(stderr, "key_dump: %s\n", pcap_geterr(capture));
+        return 1;
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::optional<KeyMode> mode = argc == 3 ? mode_named(argv[1]) : std::nullopt;
+    if (!mode) {
+        std::fputs("usage: key_dump packet|flow|flow-bidir|frame CAPTURE\n", stderr);
+        return 2;
+    }
+    std::array<char, PCAP_ERRBUF_SIZE> error{};
+    const std::unique_ptr<pcap_t, decltype(&pcap_close)> capture(
+        pcap_open_offline(argv[2], error.data()), &pcap_close);
+    if (!capture) {
+        std::fprintf(stderr, "key_dump: %s\n", error.data());
+        return 1;
+    }
+    return dump(capture.get(), *mode);
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One frame of each kind that the parser tells apart: links, transports, extension chains,
+// fragments, lengths that lie, frames that are not IP.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "support/packet_builder.h"
+
+namespace unecho::test {
+
+struct PacketSample {
+    std::string name;
+    Bytes bytes;
+};
+
+const std::vector<PacketSample>& packet_samples();
+
+}  // namespace unecho::test

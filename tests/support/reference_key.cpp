@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "support/reference_key.h"
+
+#include <algorithm>
+#include <array>
+#include <initializer_list>
+#include <set>
+
+namespace unecho::test {
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+using View = std::span<const std::uint8_t>;
+
+const std::set<unsigned> kTags{0x8100, 0x88A8, 0x9100, 0x9200};
+const std::set<unsigned> kExtensions{0, 43, 44, 51, 60, 135, 139, 140};
+const std::set<unsigned> kPorted{6, 17, 33, 132, 136};
+
+// Thrown where a frame has no key.
+struct NoKey {
+    KeyOutcome outcome;
+};
+
+// Hands out bytes from the front; asking for more than there are is "malformed".
+class Reader {
+  public:
+    explicit Reader(View bytes) : rest_(bytes) {}
+
+    View take(std::size_t n) {
+        if (n > rest_.size()) {
+            throw NoKey{KeyOutcome::kMalformed};
+        }
+        const auto taken = rest_.first(n);
+        rest_ = rest_.subspan(n);
+        return taken;
+    }
+    unsigned take_u16() {
+        const auto two = take(2);
+        return two[0] * 256U + two[1];
+    }
+    [[nodiscard]] View rest() const { return rest_; }
+
+  private:
+    View rest_;
+};
+
+unsigned u16(View bytes, std::size_t at) {
+    return bytes[at] * 256U + bytes[at + 1];
+}
+
+View slice(View bytes, std::size_t from, std::size_t to) {
+    return bytes.subspan(from, to - from);
+}
+
+Bytes joined(std::initializer_list<View> parts) {
+    Bytes out;
+    for (const View part : parts) {
+        out.insert(out.end(), part.begin(), part.end());
+    }
+    return out;
+}
+
+// The IP version that the layers in front announce; reader then stands at the IP header.
+unsigned strip_link(Reader& reader) {
+    reader.take(12);
+    unsigned type = reader.take_u16();
+    while (kTags.contains(type)) {
+        reader.take(2);
+        type = reader.take_u16();
+    }
+    if (type == 0x0800) {
+        return 4;
+    }
+    if (type == 0x86DD) {
+        return 6;
+    }
+    if (type != 0x8847 && type != 0x8848) {
+        throw NoKey{KeyOutcome::kNonIp};
+    }
+    while (reader.take(4)[2] % 2 == 0) {
+    }
+    if (reader.rest().empty()) {
+        throw NoKey{KeyOutcome::kMalformed};
+    }
+    const unsigned nibble = reader.rest()[0] / 16;
+    if (nibble != 4 && nibble != 6) {
+        throw NoKey{KeyOutcome::kNonIp};
+    }
+    return nibble;
+}
+
+// The IP packet up to its own length, or all there is.
+View bounded(unsigned version, View bytes) {
+    const std::size_t smallest = version == 4 ? 20 : 40;
+    if (bytes.size() < smallest || bytes[0] / 16 != version) {
+        throw NoKey{KeyOutcome::kMalformed};
+    }
+    std::size_t length = 0;
+    if (version == 4) {
+        const std::size_t header = std::size_t{bytes[0]} % 16 * 4;
+        length = u16(bytes, 2) == 0 ? bytes.size() : u16(bytes, 2);
+        if (header < 20 || header > bytes.size() || length < header) {
+            throw NoKey{KeyOutcome::kMalformed};
+        }
+    } else {
+        const bool open_ended = u16(bytes, 4) == 0 && bytes[6] != 59;
+        length = open_ended ? bytes.size() : 40 + u16(bytes, 4);
+    }
+    return slice(bytes, 0, std::min(length, bytes.size()));
+}
+
+Bytes packet_key(unsigned version, View ip) {
+    Bytes masked(ip.begin(), ip.end());
+    if (version == 4) {
+        for (const std::size_t at : {1, 8, 10, 11}) {
+            masked[at] = 0;
+        }
+    } else {
+        masked[0] &= 0xF0;
+        masked[1] &= 0x0F;
+        masked[7] = 0;
+    }
+    return masked;
+}
+
+struct Transport {
+    std::uint8_t protocol;
+    bool later_fragment;
+    Reader reader;  // at the transport header
+};
+
+Transport transport_of_ipv4(View ip) {
+    const std::size_t header = std::size_t{ip[0]} % 16 * 4;
+    return {ip[9], u16(ip, 6) % 0x2000 != 0, Reader(slice(ip, header, ip.size()))};
+}
+
+Transport transport_of_ipv6(View ip) {
+    Transport out{ip[6], false, Reader(slice(ip, 40, ip.size()))};
+    while (!out.later_fragment) {
+        std::size_t more = 0;  // bytes behind the first 8
+        if (!kExtensions.contains(out.protocol)) {
+            break;
+        }
+        const View start = out.reader.take(8);
+        if (out.protocol == 51) {
+            more = std::size_t{start[1]} * 4;
+        } else if (out.protocol != 44) {
+            more = std::size_t{start[1]} * 8;
+        }
+        out.later_fragment = out.protocol == 44 && u16(start, 2) / 8 != 0;
+        out.reader.take(more);
+        out.protocol = start[0];
+    }
+    return out;
+}
+
+Bytes flow_key(unsigned version, View ip, bool both_ways) {
+    Transport transport = version == 4 ? transport_of_ipv4(ip) : transport_of_ipv6(ip);
+    std::array<View, 2> address{slice(ip, 12, 16), slice(ip, 16, 20)};
+    if (version == 6) {
+        address = {slice(ip, 8, 24), slice(ip, 24, 40)};
+    }
+    static constexpr std::array<std::uint8_t, 2> kZero{0, 0};
+    std::array<View, 2> port{kZero, kZero};
+    if (!transport.later_fragment && kPorted.contains(transport.protocol)) {
+        port[0] = transport.reader.take(2);
+        port[1] = transport.reader.take(2);
+    }
+    std::array<Bytes, 2> end{joined({address[0], port[0]}), joined({address[1], port[1]})};
+    if (both_ways) {
+        std::sort(end.begin(), end.end());
+    }
+    const std::array<std::uint8_t, 1> protocol{transport.protocol};
+    return joined({end[0], end[1], protocol});
+}
+
+}  // namespace
+
+ReferenceKey reference_key(packet::KeyMode mode, std::span<const std::uint8_t> frame) {
+    if (mode == packet::KeyMode::kFrame) {
+        return {KeyOutcome::kKeyed, {frame.begin(), frame.end()}};
+    }
+    try {
+        Reader reader(frame);
+        const unsigned version = strip_link(reader);
+        const View ip = bounded(version, reader.rest());
+        if (mode == packet::KeyMode::kPacket) {
+            return {KeyOutcome::kKeyed, packet_key(version, ip)};
+        }
+        return {KeyOutcome::kKeyed, flow_key(version, ip, mode == packet::KeyMode::kFlowBidir)};
+    } catch (const NoKey& reason) {
+        return {reason.outcome, {}};
+    }
+}
+
+}  // namespace unecho::test

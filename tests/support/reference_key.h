@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The bytes of a frame's key, by the definition and without any regard to speed: what lib/packet is
+// tested against. Shares no code with it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "packet/key.h"
+
+namespace unecho::test {
+
+enum class KeyOutcome { kKeyed, kNonIp, kMalformed };
+
+struct ReferenceKey {
+    KeyOutcome outcome;
+    std::vector<std::uint8_t> bytes;  // empty unless keyed
+    bool operator==(const ReferenceKey&) const = default;
+};
+
+ReferenceKey reference_key(packet::KeyMode mode, std::span<const std::uint8_t> frame);
+
+}  // namespace unecho::test

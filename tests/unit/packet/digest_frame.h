@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The common way of these tests to digest a frame.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "packet/key.h"
+#include "support/reference_key.h"
+
+namespace unecho::packet {
+
+inline constexpr KeyMode kModes[] = {KeyMode::kPacket, KeyMode::kFlow, KeyMode::kFlowBidir,
+                                     KeyMode::kFrame};
+
+// A frame in a block of exactly its size, so that a sanitizer sees the first byte read beyond it.
+class ExactFrame {
+  public:
+    explicit ExactFrame(std::span<const std::uint8_t> bytes);
+    [[nodiscard]] Frame frame() const { return {data_.get(), length_}; }
+
+  private:
+    std::unique_ptr<std::uint8_t[]> data_;
+    std::uint32_t length_;
+};
+
+struct Digested {
+    test::KeyOutcome outcome;
+    Digest digest;  // 0 unless keyed
+    bool operator==(const Digested&) const = default;
+};
+
+// A burst of one. Fails the test if the masks are anything but one bit of one of them.
+Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes);
+Digest owner_of(std::span<const std::uint8_t> bytes);
+
+const hash::Secret& test_secret();
+
+}  // namespace unecho::packet

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What counts in each mode and what does not, written down by hand: the bytes of a plain frame, and
+// copies as another tap sees them.
+#include <algorithm>
+#include <functional>
+#include <initializer_list>
+
+#include <gtest/gtest.h>
+
+#include "digest_frame.h"
+#include "support/packet_builder.h"
+
+namespace unecho::packet {
+namespace {
+
+using test::build;
+using test::Bytes;
+using test::PacketSpec;
+
+struct Range {
+    std::size_t from;
+    std::size_t to;  // the first byte behind it
+};
+
+// Walks over all bytes: those in the ranges count, the others do not.
+void expect_counting(KeyMode mode, const Bytes& bytes, std::initializer_list<Range> ranges) {
+    const Digested original = digest_of(mode, bytes);
+    ASSERT_EQ(original.outcome, test::KeyOutcome::kKeyed);
+    for (std::size_t at = 0; at < bytes.size(); ++at) {
+        Bytes changed = bytes;
+        changed[at] ^= 0x21;
+        const bool counts = std::any_of(ranges.begin(), ranges.end(), [at](const Range& range) {
+            return range.from <= at && at < range.to;
+        });
+        EXPECT_EQ(digest_of(mode, changed) != original, counts) << name_of(mode) << " byte " << at;
+    }
+}
+
+// Ethernet 0-14, tag 14-18, IP 18-38, UDP 38-46, payload 46-56, trailer 56-59. In all modes but
+// frame the EtherTypes (12, 16) count because another one leads elsewhere; in the flow modes the
+// first IP byte (version, header length), the total length (2, 3) and the offset (6, 7) count
+// because a frame changed there is malformed, or a fragment.
+TEST(Masks, ipv4_every_byte) {
+    const Bytes bytes = build(
+        {.tags = {{0x8100, 1}}, .tos = 0x20, .payload = test::counting(10), .trailer = {1, 2, 3}});
+    ASSERT_EQ(bytes.size(), 59U);
+    expect_counting(KeyMode::kPacket, bytes,
+                    {{12, 14}, {16, 18}, {18, 19}, {20, 26}, {27, 28}, {30, 56}});
+    expect_counting(KeyMode::kFlow, bytes,
+                    {{12, 14}, {16, 18}, {18, 19}, {21, 22}, {24, 26}, {27, 28}, {30, 42}});
+    expect_counting(KeyMode::kFlowBidir, bytes,
+                    {{12, 14}, {16, 18}, {18, 19}, {21, 22}, {24, 26}, {27, 28}, {30, 42}});
+    expect_counting(KeyMode::kFrame, bytes, {{0, 59}});
+}
+
+// The traffic class is the low half of byte 0 and the high half of byte 1, so their other halves
+// (version, flow label) are looked at apart from it.
+TEST(Masks, ipv6_every_byte) {
+    const Bytes bytes = build({.version = 6, .payload = test::counting(10), .trailer = {1, 2, 3}});
+    ASSERT_EQ(bytes.size(), 75U);
+    expect_counting(KeyMode::kPacket, bytes, {{12, 21}, {22, 72}});
+    // The next header 17 ^ 0x21 = 48 has no ports; a payload length 18 ^ 0x21 = 51 still reaches
+    // them.
+    expect_counting(KeyMode::kFlow, bytes, {{12, 15}, {20, 21}, {22, 58}});
+    expect_counting(KeyMode::kFlowBidir, bytes, {{12, 15}, {20, 21}, {22, 58}});
+    expect_counting(KeyMode::kFrame, bytes, {{0, 75}});
+}
+
+TEST(Masks, ipv6_traffic_class_is_masked_and_flow_label_is_not) {
+    const PacketSpec spec{.version = 6, .tos = 0xA5, .flow_label = 0x12345};
+    const Digested original = digest_of(KeyMode::kPacket, build(spec));
+    PacketSpec other = spec;
+    for (unsigned bit = 0; bit < 8; ++bit) {
+        other.tos = static_cast<std::uint8_t>(spec.tos ^ 1U << bit);
+        EXPECT_EQ(digest_of(KeyMode::kPacket, build(other)), original) << bit;
+    }
+    other = spec;
+    for (unsigned bit = 0; bit < 20; ++bit) {
+        other.flow_label = spec.flow_label ^ 1U << bit;
+        EXPECT_NE(digest_of(KeyMode::kPacket, build(other)), original) << bit;
+    }
+}
+
+// ---- copies and near copies ----
+
+struct Change {
+    const char* name;
+    std::function<void(PacketSpec&)> apply;
+};
+
+const std::vector<Change>& copies() {
+    static const std::vector<Change> kCopies{
+        {"hop", [](PacketSpec& s) { s.ttl -= 1; }},
+        {"class", [](PacketSpec& s) { s.tos = 0xB8; }},
+        {"MACs", [](PacketSpec& s) { std::swap(s.source_mac, s.destination_mac); }},
+        {"tag",
+         [](PacketSpec& s) {
+             s.tags = {{0x8100, 12}};
+         }},
+        {"QinQ",
+         [](PacketSpec& s) {
+             s.tags = {{0x88A8, 12}, {0x8100, 13}};
+         }},
+        {"old QinQ",
+         [](PacketSpec& s) {
+             s.tags = {{0x9100, 1}, {0x9200, 2}, {0x9100, 3}};
+         }},
+        {"labels",
+         [](PacketSpec& s) {
+             s.labels = {1000, 1001};
+         }},
+        {"tag and label",
+         [](PacketSpec& s) {
+             s.tags = {{0x8100, 1}}, s.labels = {3};
+         }},
+        {"padding", [](PacketSpec& s) { s.trailer = Bytes(6); }},
+        {"trailer",
+         [](PacketSpec& s) {
+             s.trailer = {1, 2, 3, 4};
+         }},
+    };
+    return kCopies;
+}
+
+const std::vector<Change>& near_copies() {
+    static const std::vector<Change> kNearCopies{
+        {"payload", [](PacketSpec& s) { s.payload.back() ^= 1; }},
+        {"length", [](PacketSpec& s) { s.payload.push_back(0); }},
+        {"source", [](PacketSpec& s) { s.source += 1; }},
+        {"destination", [](PacketSpec& s) { s.destination += 1; }},
+        {"source port", [](PacketSpec& s) { s.source_port += 1; }},
+        {"destination port", [](PacketSpec& s) { s.destination_port += 1; }},
+        {"protocol", [](PacketSpec& s) { s.protocol = 136; }},
+    };
+    return kNearCopies;
+}
+
+TEST(PacketMode, copies_of_another_tap_are_equal_and_near_copies_are_not) {
+    for (const unsigned version : {4U, 6U}) {
+        const PacketSpec spec{.version = version, .payload = test::counting(1)};
+        const Digested original = digest_of(KeyMode::kPacket, build(spec));
+        for (const Change& change : copies()) {
+            PacketSpec copy = spec;
+            change.apply(copy);
+            ASSERT_NE(build(copy), build(spec)) << change.name;
+            EXPECT_EQ(digest_of(KeyMode::kPacket, build(copy)), original) << change.name;
+            EXPECT_NE(digest_of(KeyMode::kFrame, build(copy)),
+                      digest_of(KeyMode::kFrame, build(spec)))
+                << change.name;
+        }
+        for (const Change& change : near_copies()) {
+            PacketSpec other = spec;
+            change.apply(other);
+            EXPECT_NE(digest_of(KeyMode::kPacket, build(other)), original) << change.name;
+        }
+    }
+}
+
+// A TCP segment sent again has another ID, a fragment another offset: different packets.
+TEST(PacketMode, ipv4_id_flags_offset_and_options_count) {
+    const PacketSpec spec{.payload = test::counting(8)};
+    const Digested original = digest_of(KeyMode::kPacket, build(spec));
+    for (const Change& change :
+         std::initializer_list<Change>{{"ID", [](PacketSpec& s) { s.id += 1; }},
+                                       {"DF", [](PacketSpec& s) { s.dont_fragment = true; }},
+                                       {"MF", [](PacketSpec& s) { s.more_fragments = true; }},
+                                       {"offset", [](PacketSpec& s) { s.fragment_offset = 1; }},
+                                       {"options", [](PacketSpec& s) {
+                                            s.options = {1, 1, 1, 1};
+                                        }}}) {
+        PacketSpec other = spec;
+        change.apply(other);
+        EXPECT_NE(digest_of(KeyMode::kPacket, build(other)), original) << change.name;
+    }
+}
+
+TEST(FlowModes, both_directions_are_equal_in_flow_bidir_only) {
+    for (const unsigned version : {4U, 6U}) {
+        for (const std::uint32_t destination : {0x0A000002U, 0x0A000000U, 0x0A000001U}) {
+            const PacketSpec there{.version = version, .destination = destination};
+            PacketSpec back = there;
+            std::swap(back.source, back.destination);
+            std::swap(back.source_port, back.destination_port);
+            EXPECT_EQ(digest_of(KeyMode::kFlowBidir, build(there)),
+                      digest_of(KeyMode::kFlowBidir, build(back)));
+            EXPECT_NE(digest_of(KeyMode::kFlow, build(there)),
+                      digest_of(KeyMode::kFlow, build(back)));
+            // Crossed ports are another flow, unless both ends are the same address.
+            back.source_port = there.source_port;
+            back.destination_port = there.destination_port;
+            EXPECT_EQ(digest_of(KeyMode::kFlowBidir, build(there)) ==
+                          digest_of(KeyMode::kFlowBidir, build(back)),
+                      there.source == there.destination);
+        }
+    }
+}
+
+TEST(FlowModes, same_numbers_in_ipv4_and_ipv6_are_different_flows) {
+    for (const KeyMode mode : {KeyMode::kFlow, KeyMode::kFlowBidir}) {
+        EXPECT_NE(digest_of(mode, build({.version = 4})), digest_of(mode, build({.version = 6})));
+    }
+}
+
+TEST(FlowModes, fragments_but_the_first_share_a_key_without_ports) {
+    const PacketSpec whole{.payload = test::counting(16)};
+    PacketSpec first = whole;
+    first.more_fragments = true;
+    PacketSpec second = whole;
+    second.fragment_offset = 3;
+    PacketSpec third = second;
+    third.fragment_offset = 5;
+    third.payload = test::counting(3, 200);
+    PacketSpec zero = whole;
+    zero.source_port = zero.destination_port = 0;
+    for (const KeyMode mode : {KeyMode::kFlow, KeyMode::kFlowBidir}) {
+        EXPECT_EQ(digest_of(mode, build(first)), digest_of(mode, build(whole)));
+        EXPECT_EQ(digest_of(mode, build(second)), digest_of(mode, build(third)));
+        EXPECT_EQ(digest_of(mode, build(second)), digest_of(mode, build(zero)));
+        EXPECT_NE(digest_of(mode, build(second)), digest_of(mode, build(whole)));
+    }
+}
+
+TEST(FlowModes, ipv6_extension_headers_do_not_make_another_flow) {
+    const PacketSpec plain{.version = 6, .protocol = 6};
+    PacketSpec chained = plain;
+    chained.extensions = {test::options_extension(0, 1), test::fragment_extension(0, false),
+                          test::authentication_extension()};
+    EXPECT_EQ(digest_of(KeyMode::kFlow, build(chained)), digest_of(KeyMode::kFlow, build(plain)));
+    EXPECT_NE(digest_of(KeyMode::kPacket, build(chained)),
+              digest_of(KeyMode::kPacket, build(plain)));
+}
+
+TEST(FlowModes, ipv4_ah_and_esp_have_no_ports) {
+    for (const std::uint8_t protocol : {50, 51}) {
+        const PacketSpec one{.protocol = protocol, .payload = test::counting(30)};
+        PacketSpec other = one;
+        other.payload = test::counting(30, 77);
+        EXPECT_EQ(digest_of(KeyMode::kFlow, build(one)), digest_of(KeyMode::kFlow, build(other)));
+    }
+}
+
+}  // namespace
+}  // namespace unecho::packet

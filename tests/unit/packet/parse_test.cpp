@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "packet/parse.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "digest_frame.h"
+#include "support/packet_builder.h"
+
+namespace unecho::packet {
+namespace {
+
+using test::build;
+using test::build_ip;
+using test::Bytes;
+using test::ip_offset;
+using test::PacketSpec;
+
+struct Parsed {
+    Found found;
+    std::size_t offset;  // of the IP packet in the frame
+    std::uint32_t length;
+    bool operator==(const Parsed&) const = default;
+};
+
+Parsed parse(const Bytes& bytes) {
+    const ExactFrame exact(bytes);
+    IpPacket ip{exact.frame().data, 0};
+    const Found found = find_ip(exact.frame().data, exact.frame().length, ip);
+    if (found != Found::kIpv4 && found != Found::kIpv6) {
+        return {found, 0, 0};
+    }
+    return {found, static_cast<std::size_t>(ip.data - exact.frame().data), ip.length};
+}
+
+constexpr Parsed kNonIp{Found::kNonIp, 0, 0};
+constexpr Parsed kMalformed{Found::kMalformed, 0, 0};
+
+TEST(FindIp, any_depth_of_tags_and_labels_is_walked_over) {
+    for (const unsigned version : {4U, 6U}) {
+        const Found found = version == 4 ? Found::kIpv4 : Found::kIpv6;
+        PacketSpec spec{.version = version, .payload = test::counting(9)};
+        const auto size = static_cast<std::uint32_t>(build_ip(spec).size());
+        for (std::size_t tags = 0; tags < 6; ++tags) {
+            for (std::size_t labels = 0; labels < 6; ++labels) {
+                spec.tags.assign(tags, {0x8100, 0xFFFF});
+                spec.labels.assign(labels, 0xFFFFF);
+                EXPECT_EQ(parse(build(spec)), (Parsed{found, 14 + 4 * (tags + labels), size}));
+            }
+        }
+    }
+}
+
+// Of all EtherTypes, four are tags, two are labels and two are IP.
+TEST(FindIp, every_other_ethertype_is_not_ip) {
+    Bytes frame = build({.payload = test::counting(40)});
+    for (unsigned type = 0; type < 0x10000; ++type) {
+        frame[12] = static_cast<std::uint8_t>(type >> 8);
+        frame[13] = static_cast<std::uint8_t>(type);
+        static const std::set<unsigned> kKnown{0x0800, 0x86DD, 0x8100, 0x88A8,
+                                               0x9100, 0x9200, 0x8847, 0x8848};
+        if (!kKnown.contains(type)) {
+            ASSERT_EQ(parse(frame), kNonIp) << std::hex << type;
+        }
+    }
+}
+
+TEST(FindIp, link_header_cut_short_is_malformed) {
+    const Bytes frame = build({.tags = {{0x8100, 1}}, .labels = {1, 2}});
+    for (std::size_t n = 0; n < ip_offset({.tags = {{0x8100, 1}}, .labels = {1, 2}}) + 1; ++n) {
+        EXPECT_EQ(parse({frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(n)}),
+                  kMalformed)
+            << n;
+    }
+}
+
+TEST(FindIp, nibble_below_the_last_label_decides) {
+    Bytes frame = build({.labels = {5}, .payload = test::counting(40)});
+    for (unsigned nibble = 0; nibble < 16; ++nibble) {
+        frame[18] = static_cast<std::uint8_t>(nibble << 4 | 5);
+        const Found expected = nibble == 4   ? Found::kIpv4
+                               : nibble == 6 ? Found::kIpv6
+                                             : Found::kNonIp;
+        EXPECT_EQ(parse(frame).found, expected) << nibble;
+    }
+}
+
+TEST(FindIp, ip_version_other_than_announced_is_malformed) {
+    for (const unsigned version : {4U, 6U}) {
+        Bytes frame = build({.version = version, .payload = test::counting(60)});
+        for (unsigned nibble = 0; nibble < 16; ++nibble) {
+            frame[14] = static_cast<std::uint8_t>(nibble << 4 | 5);
+            EXPECT_EQ(parse(frame) != kMalformed, nibble == version) << version << " " << nibble;
+        }
+    }
+}
+
+TEST(FindIp, ipv4_header_length_decides_what_must_be_there) {
+    Bytes frame = build({.options = Bytes(40, 1)});
+    const auto whole = static_cast<std::uint32_t>(frame.size() - 14);
+    for (unsigned words = 0; words < 16; ++words) {
+        frame[14] = static_cast<std::uint8_t>(0x40 | words);
+        const Parsed expected = words < 5 ? kMalformed : Parsed{Found::kIpv4, 14, whole};
+        EXPECT_EQ(parse(frame), expected) << words;
+        if (words >= 5) {
+            const Bytes cut(frame.begin(), frame.begin() + 14 + words * 4 - 1);
+            EXPECT_EQ(parse(cut), kMalformed) << words;
+            const Bytes just(frame.begin(), frame.begin() + 14 + words * 4);
+            EXPECT_EQ(parse(just), (Parsed{Found::kIpv4, 14, words * 4})) << words;
+        }
+    }
+}
+
+TEST(FindIp, ipv4_total_length_ends_the_packet) {
+    Bytes frame = build({.options = Bytes(4, 1), .payload = test::counting(100)});
+    const auto captured = static_cast<std::uint32_t>(frame.size() - 14);
+    for (std::uint32_t total = 0; total < 300; ++total) {
+        frame[16] = static_cast<std::uint8_t>(total >> 8);
+        frame[17] = static_cast<std::uint8_t>(total);
+        Parsed expected{Found::kIpv4, 14, std::min(total, captured)};
+        if (total == 0) {
+            expected.length = captured;
+        } else if (total < 24) {
+            expected = kMalformed;
+        }
+        EXPECT_EQ(parse(frame), expected) << total;
+    }
+}
+
+TEST(FindIp, ipv6_payload_length_ends_the_packet) {
+    for (const std::uint8_t next : {17, 59, 0}) {
+        Bytes frame = build({.version = 6, .protocol = 17, .payload = test::counting(100)});
+        frame[20] = next;
+        const auto captured = static_cast<std::uint32_t>(frame.size() - 14);
+        for (std::uint32_t payload = 0; payload < 300; ++payload) {
+            frame[18] = static_cast<std::uint8_t>(payload >> 8);
+            frame[19] = static_cast<std::uint8_t>(payload);
+            const bool offloaded = payload == 0 && next != 59;
+            const std::uint32_t length = offloaded ? captured : std::min(40 + payload, captured);
+            EXPECT_EQ(parse(frame), (Parsed{Found::kIpv6, 14, length})) << payload;
+        }
+    }
+}
+
+TEST(FindIp, jumbo_frames_and_offloaded_giants_keep_their_length) {
+    for (const unsigned version : {4U, 6U}) {
+        const std::size_t most = version == 4 ? 65535 - 28 : 65535 - 8;
+        for (const std::size_t payload : {std::size_t{8972}, most}) {
+            const Bytes frame = build({.version = version, .payload = test::counting(payload)});
+            EXPECT_EQ(parse(frame).length, frame.size() - 14);
+        }
+        Bytes giant = build({.version = version, .payload = test::counting(100'000)});
+        const std::size_t at = version == 4 ? 16 : 18;
+        giant[at] = giant[at + 1] = 0;
+        EXPECT_EQ(parse(giant).length, giant.size() - 14);
+    }
+}
+
+// ---- flow fields ----
+
+struct Flow {
+    bool complete;
+    std::uint16_t source_port;
+    std::uint16_t destination_port;
+    std::uint8_t protocol;
+    std::ptrdiff_t addresses;  // from the IP header
+    bool operator==(const Flow&) const = default;
+};
+
+Flow flow_of(const Bytes& ip_bytes) {
+    const ExactFrame exact(ip_bytes);
+    const IpPacket ip{exact.frame().data, exact.frame().length};
+    FlowFields flow{nullptr, 0xDEAD, 0xDEAD, 0xAD};
+    const bool complete =
+        ip.data[0] >> 4 == 4 ? read_flow_ipv4(ip, flow) : read_flow_ipv6(ip, flow);
+    return {complete, flow.source_port, flow.destination_port, flow.protocol,
+            flow.addresses - ip.data};
+}
+
+TEST(ReadFlow, five_protocols_have_ports) {
+    static const std::set<unsigned> kPorted{6, 17, 33, 132, 136};
+    for (const unsigned version : {4U, 6U}) {
+        // Behind IPv6 the same bytes would be read as a header for these.
+        static const std::set<unsigned> kExtensions{0, 43, 44, 51, 60, 135, 139, 140};
+        Bytes ip = build_ip({.version = version,
+                             .protocol = 17,
+                             .source_port = 0x1234,
+                             .destination_port = 0xABCD,
+                             .payload = test::counting(40)});
+        for (unsigned protocol = 0; protocol < 256; ++protocol) {
+            if (version == 6 && kExtensions.contains(protocol)) {
+                continue;
+            }
+            ip[version == 4 ? 9 : 6] = static_cast<std::uint8_t>(protocol);
+            const auto number = static_cast<std::uint8_t>(protocol);
+            const std::ptrdiff_t addresses = version == 4 ? 12 : 8;
+            const Flow expected = kPorted.contains(protocol)
+                                      ? Flow{true, 0x1234, 0xABCD, number, addresses}
+                                      : Flow{true, 0, 0, number, addresses};
+            EXPECT_EQ(flow_of(ip), expected) << version << " " << protocol;
+        }
+    }
+}
+
+TEST(ReadFlow, ports_cut_short_leave_addresses_and_protocol) {
+    for (const unsigned version : {4U, 6U}) {
+        const PacketSpec spec{.version = version, .protocol = 6};
+        const Bytes ip = build_ip(spec);
+        const std::size_t header = version == 4 ? 20 : 40;
+        const std::ptrdiff_t addresses = version == 4 ? 12 : 8;
+        for (std::size_t n = header; n < header + 4; ++n) {
+            EXPECT_EQ(flow_of({ip.begin(), ip.begin() + static_cast<std::ptrdiff_t>(n)}),
+                      (Flow{false, 0, 0, 6, addresses}));
+        }
+        EXPECT_EQ(flow_of({ip.begin(), ip.begin() + static_cast<std::ptrdiff_t>(header) + 4}),
+                  (Flow{true, 1000, 2000, 6, addresses}));
+    }
+}
+
+TEST(ReadFlow, ipv4_only_the_offset_makes_a_later_fragment) {
+    for (unsigned bit = 0; bit < 16; ++bit) {
+        Bytes ip = build_ip({});
+        const unsigned field = 1U << bit;
+        ip[6] = static_cast<std::uint8_t>(field >> 8);
+        ip[7] = static_cast<std::uint8_t>(field);
+        const Flow expected = bit < 13 ? Flow{true, 0, 0, 17, 12} : Flow{true, 1000, 2000, 17, 12};
+        EXPECT_EQ(flow_of(ip), expected) << bit;  // 13: more fragments, 14: don't, 15: reserved
+    }
+}
+
+TEST(ReadFlow, ipv6_only_the_offset_makes_a_later_fragment) {
+    const PacketSpec spec{.version = 6, .extensions = {test::fragment_extension(0, false)}};
+    for (unsigned bit = 0; bit < 16; ++bit) {
+        Bytes ip = build_ip(spec);
+        const unsigned field = 1U << bit;
+        ip[42] = static_cast<std::uint8_t>(field >> 8);
+        ip[43] = static_cast<std::uint8_t>(field);
+        const Flow expected = bit >= 3 ? Flow{true, 0, 0, 17, 8} : Flow{true, 1000, 2000, 17, 8};
+        EXPECT_EQ(flow_of(ip), expected) << bit;  // 0: more fragments, 1 and 2: reserved
+    }
+}
+
+TEST(ReadFlow, ipv6_chain_of_every_header_ends_at_the_ports) {
+    PacketSpec spec{.version = 6, .protocol = 33};
+    for (const std::uint8_t type : {0, 43, 60, 135, 139, 140}) {
+        spec.extensions.push_back(test::options_extension(type, type % 3));
+    }
+    spec.extensions.push_back(test::fragment_extension(0, true));
+    spec.extensions.push_back(test::authentication_extension(16));
+    EXPECT_EQ(flow_of(build_ip(spec)), (Flow{true, 1000, 2000, 33, 8}));
+}
+
+TEST(ReadFlow, ipv6_nothing_behind_a_later_fragment_is_read) {
+    // What follows is payload; it must not be taken for the destination options it claims to be.
+    const PacketSpec spec{.version = 6,
+                          .extensions = {test::fragment_extension(1, true)},
+                          .protocol = 60,
+                          .payload = {17, 0xFF}};
+    EXPECT_EQ(flow_of(build_ip(spec)), (Flow{true, 0, 0, 60, 8}));
+}
+
+TEST(ReadFlow, ipv6_header_beyond_the_packet_is_cut) {
+    PacketSpec spec{.version = 6, .extensions = {test::options_extension(60, 0)}, .protocol = 59};
+    Bytes ip = build_ip(spec);
+    EXPECT_EQ(flow_of(ip), (Flow{true, 0, 0, 59, 8}));
+    ip[41] = 1;  // claims 8 bytes more than there are
+    EXPECT_EQ(flow_of(ip), (Flow{false, 0, 0, 59, 8}));
+    ip[41] = 0;
+    ip.pop_back();
+    EXPECT_EQ(flow_of(ip), (Flow{false, 0, 0, 60, 8}));
+}
+
+TEST(ReadFlow, ipv6_longest_chain_is_walked_to_its_end) {
+    PacketSpec spec{.version = 6, .protocol = 17};
+    spec.extensions.assign(8000, test::options_extension(60));
+    EXPECT_EQ(flow_of(build_ip(spec)), (Flow{true, 1000, 2000, 17, 8}));
+}
+
+}  // namespace
+}  // namespace unecho::packet

@@ -34,7 +34,7 @@ int Draft::line_of(std::string_view path) const {
     return 1;
 }
 
-void Draft::report(const std::string& path, std::string message) {
+void Draft::report(const std::string& path, std::string_view message) {
     distrust(path);
     problems_.push_back({line_of(path), path, one_line(message)});
 }

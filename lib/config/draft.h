@@ -37,7 +37,7 @@ class Draft {
     [[nodiscard]] int line_of(std::string_view path) const;
 
     // A problem; a list with a bad element is not sound either.
-    void report(const std::string& path, std::string message);
+    void report(const std::string& path, std::string_view message);
     // Says nothing, but what follows from this key is not to be told either.
     void distrust(const std::string& path);
     [[nodiscard]] bool sound(const std::string& path) const;

@@ -274,6 +274,7 @@ std::string key_text(std::string_view key) {
 void report_unknown_key(Draft& draft, const std::string& table_path, std::string_view key,
                         const toml::table& table, const std::vector<Field>& fields) {
     std::vector<std::string_view> names;
+    names.reserve(fields.size());
     for (const Field& field : fields) {
         names.push_back(field.name);
     }
@@ -290,7 +291,7 @@ void report_unknown_key(Draft& draft, const std::string& table_path, std::string
 
 // Fields and sections alike.
 template <typename Named>
-bool names(const Named& list, std::string_view name) {
+bool has_name(const Named& list, std::string_view name) {
     return std::any_of(list.begin(), list.end(),
                        [name](const auto& one) { return one.name == name; });
 }
@@ -299,7 +300,7 @@ void read_fields(Draft& draft, const toml::table& table, const std::string& path
                  const std::vector<Field>& fields) {
     for (const auto& [key, node] : table) {
         draft.place(path + "." + key_text(key.str()), line_in(key.source()));
-        if (!names(fields, key.str())) {
+        if (!has_name(fields, key.str())) {
             report_unknown_key(draft, path, key.str(), table, fields);
         }
     }
@@ -344,9 +345,10 @@ void read_many(Draft& draft, const toml::table& root, const std::string& name, s
         }
         if (const toml::table* table = one.as_table()) {
             read_one(*table, path);
-        } else {
-            draft.report(path, std::string(type_name(one)) + " does not belong here; write [[" +
-                                   name + "]] and the keys below it");
+        } else {  // the rest would not have the numbers that it has in the file
+            return draft.report(path, std::string(type_name(one)) +
+                                          " does not belong here; write [[" + name +
+                                          "]] and the keys below it");
         }
     }
 }
@@ -387,7 +389,7 @@ void report_unknown_section(Draft& draft, std::string_view key, const toml::node
 void read_document(Draft& draft, const toml::table& root) {
     for (const auto& [key, node] : root) {
         draft.place(key_text(key.str()), line_in(key.source()));
-        if (!names(kSections, key.str())) {
+        if (!has_name(kSections, key.str())) {
             report_unknown_section(draft, key.str(), node, root);
         }
     }

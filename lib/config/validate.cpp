@@ -90,8 +90,8 @@ struct Keys {
     }
     [[nodiscard]] bool given(std::string_view key) const { return draft.given(path(key)); }
     [[nodiscard]] bool sound(std::string_view key) const { return draft.sound(path(key)); }
-    void report(std::string_view key, std::string message) const {
-        draft.report(path(key), std::move(message));
+    void report(std::string_view key, std::string_view message) const {
+        draft.report(path(key), message);
     }
 };
 

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The cases of broken_cases.txt: each configuration has exactly the one problem it is there for.
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "config/load.h"
+#include "working_directory.h"
+
+namespace unecho::config {
+namespace {
+
+struct Hunk {
+    std::vector<std::string> taken;  // lines of base.toml, in a row
+    std::vector<std::string> given;  // what stands there instead
+};
+
+struct Case {
+    std::string name;
+    std::vector<Hunk> hunks;
+    std::vector<std::string> expected;
+};
+
+// Shown by GoogleTest instead of the bytes.
+void PrintTo(const Case& broken, std::ostream* out) {
+    *out << broken.name;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> lines;
+    std::size_t start = 0;
+    while (start < text.size()) {
+        const std::size_t end = std::min(text.find('\n', start), text.size());
+        lines.push_back(text.substr(start, end - start));
+        start = end + 1;
+    }
+    return lines;
+}
+
+std::string test_name(std::string_view title) {
+    std::string name(title);
+    std::replace_if(
+        name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+    return name;
+}
+
+void add_line(Case& broken, const std::string& line) {
+    if (line.starts_with("=> ")) {
+        broken.expected.push_back(line.substr(3));
+    } else if (line == "...") {
+        broken.hunks.emplace_back();
+    } else if (!line.empty()) {
+        Hunk& hunk = broken.hunks.back();
+        if (line[0] == ' ' || line[0] == '-') {
+            hunk.taken.push_back(line.substr(1));
+        }
+        if (line[0] == ' ' || line[0] == '+') {
+            hunk.given.push_back(line.substr(1));
+        }
+    }
+}
+
+std::vector<Case> read_cases() {
+    std::vector<Case> cases;
+    for (const std::string& line :
+         lines_of(read_source_file("tests/unit/config/broken_cases.txt"))) {
+        if (line.starts_with("## ")) {
+            cases.push_back({test_name(line.substr(3)), {Hunk{}}, {}});
+        } else if (!cases.empty()) {
+            add_line(cases.back(), line);
+        }
+    }
+    return cases;
+}
+
+// Empty if a hunk does not fit.
+std::string apply(const Case& broken) {
+    std::vector<std::string> lines = lines_of(read_source_file("tests/unit/config/base.toml"));
+    auto from = lines.begin();
+    for (const Hunk& hunk : broken.hunks) {
+        const auto at = std::search(from, lines.end(), hunk.taken.begin(), hunk.taken.end());
+        if (at == lines.end()) {
+            return {};
+        }
+        const auto position = lines.erase(at, at + static_cast<std::ptrdiff_t>(hunk.taken.size()));
+        from = lines.insert(position, hunk.given.begin(), hunk.given.end()) +
+               static_cast<std::ptrdiff_t>(hunk.given.size());
+    }
+    std::string text;
+    for (const std::string& line : lines) {
+        text.append(line).append("\n");
+    }
+    return text;
+}
+
+std::string one_line(const Problem& problem, const std::string& directory) {
+    std::string text = std::to_string(problem.line) + " " + problem.key + ": " + problem.message;
+    if (const std::size_t at = text.find(directory); at != std::string::npos) {
+        text.replace(at, directory.size(), "$CWD");
+    }
+    return text;
+}
+
+class Broken : public testing::TestWithParam<Case> {};
+
+TEST_P(Broken, text_has_exactly_this_problem) {
+    const WorkingDirectory directory;
+    const std::string text = apply(GetParam());
+    ASSERT_FALSE(text.empty()) << "a line with '-' or ' ' is not in base.toml";
+    ASSERT_EQ(GetParam().expected.size(), 1U);
+    const LoadResult result = load_text(text, "broken.toml");
+    ASSERT_FALSE(result.has_value()) << text;
+    std::vector<std::string> told;
+    for (const Problem& problem : result.error()) {
+        told.push_back(one_line(problem, directory.path()));
+    }
+    EXPECT_EQ(told, GetParam().expected) << text;
+}
+
+INSTANTIATE_TEST_SUITE_P(cases, Broken, testing::ValuesIn(read_cases()),
+                         [](const auto& info) { return info.param.name; });
+
+TEST(BrokenCases, all_of_them_are_read) {
+    EXPECT_GE(read_cases().size(), 140U);
+}
+
+TEST(BrokenCases, base_without_a_change_is_valid) {
+    const WorkingDirectory directory;
+    const LoadResult result = load_text(read_source_file("tests/unit/config/base.toml"), "b.toml");
+    EXPECT_TRUE(result.has_value()) << to_text(result.error(), "b.toml");
+}
+
+}  // namespace
+}  // namespace unecho::config

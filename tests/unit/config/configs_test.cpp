@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every file of configs/ is valid, for somebody who stands where its captures are.
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "config/load.h"
+#include "working_directory.h"
+
+namespace unecho::config {
+namespace {
+
+std::vector<std::string> config_files() {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(UNECHO_SOURCE_ROOT "/configs")) {
+        if (entry.path().extension() == ".toml") {
+            names.push_back(entry.path().filename().string());
+        }
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+class Configs : public testing::TestWithParam<std::string> {};
+
+TEST_P(Configs, file_loads) {
+    const WorkingDirectory directory;
+    const std::string path = UNECHO_SOURCE_ROOT "/configs/" + GetParam();
+    const LoadResult result = load_file(path);
+    EXPECT_TRUE(result.has_value()) << to_text(result.error(), path);
+}
+
+TEST_P(Configs, file_begins_with_what_it_is_for_and_names_itself) {
+    const std::string text = read_source_file("configs/" + GetParam());
+    EXPECT_TRUE(text.starts_with("# "));
+    EXPECT_NE(text.find("unecho run configs/" + GetParam()), std::string::npos);
+}
+
+std::string test_name(const testing::TestParamInfo<std::string>& info) {
+    std::string name = info.param.substr(0, info.param.find('.'));
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(files, Configs, testing::ValuesIn(config_files()), test_name);
+
+TEST(ConfigFiles, each_way_of_use_is_there) {
+    const std::vector<std::string> names = config_files();
+    for (const char* name :
+         {"flow-first-n.toml", "link-af-packet.toml", "link-af-xdp.toml", "nics-rss.toml",
+          "quickstart.toml", "replay-memif.toml", "taps.toml"}) {
+        EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+    }
+}
+
+TEST(ConfigFiles, links_have_a_packet_filter_for_each_direction) {
+    const WorkingDirectory directory;
+    for (const char* name : {"link-af-packet.toml", "link-af-xdp.toml", "nics-rss.toml"}) {
+        const LoadResult result = load_file(std::string(UNECHO_SOURCE_ROOT "/configs/") + name);
+        ASSERT_TRUE(result.has_value()) << name;
+        ASSERT_EQ(result->routes.size(), 2U);
+        EXPECT_NE(result->routes[0].filter, result->routes[1].filter);
+        EXPECT_EQ(result->routes[0].from, std::vector<PortIndex>{result->routes[1].to});
+        EXPECT_EQ(result->routes[1].from, std::vector<PortIndex>{result->routes[0].to});
+        for (const Filter& filter : result->filters) {
+            EXPECT_EQ(filter.key, packet::KeyMode::kPacket);
+        }
+    }
+}
+
+}  // namespace
+}  // namespace unecho::config

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/device.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace unecho::config {
+namespace {
+
+TEST(ParseDevice, vdev_is_taken_apart) {
+    const Result<Device> device = parse_device("net_pcap0,rx_pcap=a.pcap,rx_pcap=b=c,infinite_rx");
+    ASSERT_TRUE(device.has_value());
+    EXPECT_EQ(device->bus, Bus::kVdev);
+    EXPECT_EQ(device->name, "net_pcap0");
+    EXPECT_EQ(device->values_of("rx_pcap"), (std::vector<std::string>{"a.pcap", "b=c"}));
+    EXPECT_EQ(device->values_of("infinite_rx"), (std::vector<std::string>{""}));
+    EXPECT_TRUE(device->values_of("tx_pcap").empty());
+}
+
+TEST(ParseDevice, pci_address_is_written_in_one_way) {
+    for (const char* text : {"3b:00.1", "0000:3b:00.1", "0000:3B:00.1", "3B:00.1,a=b"}) {
+        const Result<Device> device = parse_device(text);
+        ASSERT_TRUE(device.has_value()) << text;
+        EXPECT_EQ(device->bus, Bus::kPci);
+        EXPECT_EQ(device->name, "0000:3b:00.1");
+    }
+    EXPECT_EQ(parse_device("10000:01:00.7")->name, "10000:01:00.7");
+}
+
+TEST(ParseDevice, commas_inside_brackets_stay) {
+    const Result<Device> device = parse_device("0000:3b:00.0,representor=[0,2-3],x=1");
+    ASSERT_TRUE(device.has_value());
+    EXPECT_EQ(device->args, (std::vector<std::pair<std::string, std::string>>{
+                                {"representor", "[0,2-3]"}, {"x", "1"}}));
+}
+
+TEST(ParseDevice, anything_else_is_refused) {
+    for (const char* text : {"",
+                             ",",
+                             "eth0",
+                             "net_",
+                             "net_a b",
+                             "netpcap0",
+                             "crypto_null0",
+                             "3b:00",
+                             "3b:00.8",
+                             "3b:0.0",
+                             "3b00.0",
+                             "00000003b:00:00.0",
+                             "000:3b:00.0",
+                             "0:0:3b:00.0",
+                             "3g:00.0",
+                             "gggg:3b:00.0",
+                             "000000000:3b:00.0",
+                             "net_null0,",
+                             "net_null0,=1",
+                             "net_null0, a=b",
+                             "net_null0,a b=c"}) {
+        EXPECT_FALSE(parse_device(text).has_value()) << text;
+    }
+    EXPECT_TRUE(parse_device("net_" + std::string(59, 'x')).has_value());
+    EXPECT_FALSE(parse_device("net_" + std::string(60, 'x')).has_value());
+}
+
+}  // namespace
+}  // namespace unecho::config

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/load.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "config/fields.h"
+#include "config/source.h"
+#include "working_directory.h"
+
+namespace unecho::config {
+namespace {
+
+// Every key of the schema with a value that is not its default.
+constexpr const char* kEverything = R"([eal]
+args = ["--in-memory", "-m", "512"]
+
+[[port]]
+name = "in"
+device = "0000:3b:00.0,x=1"
+rx_queues = 3
+tx_queues = 4
+rx_descriptors = 64
+tx_descriptors = 32768
+mtu = 9000
+promiscuous = false
+
+[[port]]
+name = "out.1"
+device = "net_null0"
+
+[[port]]
+name = "echoes"
+device = "net_null1"
+
+[[filter]]
+name = "targets"
+key = "flow-bidir"
+window = "1.5s"
+engine = "exact"
+rate = "14.88Mpps"
+max_false_drop = 0.25
+memory = "64MiB"
+policy = "refresh"
+first = 10
+
+[[filter]]
+name = "geometry"
+window = "20ms"
+engine = "apbbf"
+geometry = { k = 3, l = 8, segment_bits = "256KiB", block_bits = 256, bits_per_key = 5 }
+
+[[route]]
+from = ["in"]
+to = "out.1"
+filter = "targets"
+on_echo = "echoes"
+allow_flow_drop_on_link = true
+
+[[route]]
+from = ["out.1"]
+to = "in"
+filter = "geometry"
+on_echo = "pass"
+
+[workers]
+lcores = [2, 127, 0]
+steering = "ring"
+ring_size = 4096
+burst = 16
+
+[control]
+lcore = 1
+link_check = "1s"
+drain_timeout = "2s"
+
+[run]
+clock = "tsc"
+duration = "1h"
+stop_when_idle = "200ms"
+seed = 9223372036854775807
+tx_retry = "0us"
+mbufs = 65535
+)";
+
+Config load_valid(const std::string& text) {
+    const LoadResult result = load_text(text, "valid.toml");
+    if (!result) {
+        ADD_FAILURE() << to_text(result.error(), "valid.toml");
+        return {};
+    }
+    return *result;
+}
+
+std::vector<Problem> load_invalid(const std::string& text) {
+    const LoadResult result = load_text(text, "broken.toml");
+    return result ? std::vector<Problem>{} : result.error();
+}
+
+std::string replaced(std::string text, const std::string& what, const std::string& with) {
+    const std::size_t at = text.find(what);
+    EXPECT_NE(at, std::string::npos) << what;
+    return text.replace(at, what.size(), with);
+}
+
+TEST(Load, ports_are_read_back) {
+    const Config config = load_valid(kEverything);
+    EXPECT_EQ(config.path, "valid.toml");
+    EXPECT_EQ(config.eal, (Eal{{"--in-memory", "-m", "512"}}));
+    ASSERT_EQ(config.ports.size(), 3U);
+    EXPECT_EQ(config.ports[0], (Port{"in", "0000:3b:00.0,x=1", 3, 4, 64, 32768, 9000, false, 4}));
+    Port plain;
+    plain.name = "out.1";
+    plain.device = "net_null0";
+    plain.line = 14;
+    EXPECT_EQ(config.ports[1], plain);
+}
+
+TEST(Load, filters_are_read_back) {
+    const Config config = load_valid(kEverything);
+    ASSERT_EQ(config.filters.size(), 2U);
+    EXPECT_EQ(config.filters[0], (Filter{"targets", packet::KeyMode::kFlowBidir, 1'500'000'000,
+                                         Engine::kExact, 14.88e6, 0.25, std::uint64_t{64} << 20,
+                                         std::nullopt, Policy::kRefresh, 10, 22}));
+    const Geometry geometry{3, 8, std::uint64_t{256} << 13, 256, 5};
+    EXPECT_EQ(config.filters[1],
+              (Filter{"geometry", packet::KeyMode::kPacket, 20'000'000, Engine::kApbbf,
+                      std::nullopt, std::nullopt, std::nullopt, geometry, Policy::kFixed, 1, 33}));
+}
+
+TEST(Load, routes_are_read_back) {
+    const Config config = load_valid(kEverything);
+    ASSERT_EQ(config.routes.size(), 2U);
+    EXPECT_EQ(config.routes[0], (Route{{0}, 1, 0, OnEcho::kDivert, 2, true, 39}));
+    EXPECT_EQ(config.routes[1], (Route{{1}, 0, 1, OnEcho::kPass, 0, false, 46}));
+}
+
+TEST(Load, workers_control_and_run_are_read_back) {
+    const Config config = load_valid(kEverything);
+    EXPECT_EQ(config.workers, (Workers{{{2, 127, 0}}, Steering::kRing, 4096, 16}));
+    EXPECT_EQ(config.control, (Control{1, kSecond, 2 * kSecond}));
+    EXPECT_EQ(config.run,
+              (unecho::config::Run{Clock::kTsc, kHour, 200 * kMillisecond, INT64_MAX, 0, 65535}));
+}
+
+TEST(Load, capture_clock_is_read_back) {
+    const WorkingDirectory directory;
+    const Config config = load_valid(replaced(read_source_file("tests/unit/config/base.toml"),
+                                              "clock = \"tsc\"", "clock = \"capture\""));
+    EXPECT_EQ(config.run.clock, Clock::kCapture);
+    EXPECT_EQ(config.routes[0].from, (std::vector<PortIndex>{0, 1}));
+    EXPECT_EQ(config.routes[0].to, 2);
+}
+
+TEST(Load, everything_above_names_every_known_key) {
+    for (const KnownKey& known : known_keys()) {
+        EXPECT_NE(std::string(kEverything).find(known.key + " = "), std::string::npos) << known.key;
+    }
+}
+
+TEST(Load, every_name_of_an_enum_is_read) {
+    const auto with = [](const std::string& what, std::string_view name) {
+        return load_valid(replaced(
+            kEverything, what, what.substr(0, what.find('"')) + "\"" + std::string(name) + "\""));
+    };
+    for (std::size_t i = 0; i < kKeyNames.size(); ++i) {
+        const std::string text = replaced(kEverything, "first = 10\n", "");
+        const Config config = load_valid(
+            replaced(text, "key = \"flow-bidir\"", "key = \"" + std::string(kKeyNames[i]) + "\""));
+        EXPECT_EQ(static_cast<std::size_t>(config.filters[0].key), i);
+    }
+    for (std::size_t i = 0; i < kEngineNames.size(); ++i) {
+        EXPECT_EQ(with("engine = \"exact\"", kEngineNames[i]).filters[0].engine,
+                  static_cast<Engine>(i));
+    }
+    for (std::size_t i = 0; i < kPolicyNames.size(); ++i) {
+        EXPECT_EQ(with("policy = \"refresh\"", kPolicyNames[i]).filters[0].policy,
+                  static_cast<Policy>(i));
+    }
+    for (std::size_t i = 0; i < kSteeringNames.size(); ++i) {
+        EXPECT_EQ(with("steering = \"ring\"", kSteeringNames[i]).workers.steering,
+                  static_cast<Steering>(i));
+    }
+}
+
+TEST(Load, geometry_of_apbf_takes_bits_as_a_number) {
+    const std::string text =
+        replaced(replaced(kEverything,
+                          "{ k = 3, l = 8, segment_bits = \"256KiB\", block_bits = 256, "
+                          "bits_per_key = 5 }",
+                          "{ k = 10, l = 7, segment_bits = 1000 }"),
+                 "engine = \"apbbf\"", "engine = \"apbf\"");
+    EXPECT_EQ(load_valid(text).filters[1].geometry, (Geometry{10, 7, 1000, 512, 0}));
+}
+
+TEST(Load, false_drop_bound_without_geometry_has_a_default) {
+    const std::string text = replaced(kEverything, "max_false_drop = 0.25\n", "");
+    EXPECT_EQ(load_valid(text).filters[0].max_false_drop, 1e-6);
+}
+
+// Forgets where things stand, to compare files that differ in their lines.
+Config without_lines(Config config) {
+    for (Port& port : config.ports) {
+        port.line = 0;
+    }
+    for (Filter& filter : config.filters) {
+        filter.line = 0;
+    }
+    for (Route& route : config.routes) {
+        route.line = 0;
+    }
+    return config;
+}
+
+TEST(Load, default_written_out_means_the_same_as_absent) {
+    const std::string base = R"([[port]]
+name = "a"
+device = "net_null0"
+[[port]]
+name = "b"
+device = "net_null1"
+[[filter]]
+name = "f"
+key = "flow"
+window = "1s"
+rate = "1kpps"
+[[route]]
+from = ["a"]
+to = "b"
+filter = "f"
+[eal]
+[workers]
+[control]
+[run]
+)";
+    const Config absent = without_lines(load_valid(base));
+    int tried = 0;
+    for (const KnownKey& known : known_keys()) {
+        const bool inside = known.section == "filter.geometry" || known.key == "key";
+        if (known.fallback.empty() || inside) {
+            continue;
+        }
+        const std::string header = base.find("[[" + known.section + "]]") != std::string::npos
+                                       ? "[[" + known.section + "]]\n"
+                                       : "[" + known.section + "]\n";
+        const std::string text =
+            replaced(base, header, header + known.key + " = " + known.fallback + "\n");
+        EXPECT_EQ(without_lines(load_valid(text)), absent) << known.key << " = " << known.fallback;
+        ++tried;
+    }
+    EXPECT_GE(tried, 15);
+    EXPECT_EQ(Filter{}.key, packet::KeyMode::kPacket);
+    EXPECT_EQ(Geometry{}.block_bits, 512U);
+}
+
+TEST(Load, several_problems_come_at_once_in_the_order_of_the_file) {
+    std::string text = replaced(kEverything, "rx_queues = 3", "rx_queues = 65");
+    text = replaced(text, "window = \"20ms\"", "windw = \"20ms\"");
+    text = replaced(text, "to = \"out.1\"", "to = \"out.2\"");
+    text = replaced(text, "steering = \"ring\"", "steering = \"wheel\"");
+    text = replaced(text, "\"--in-memory\"", "\"-l\"");
+    std::vector<std::string> told;
+    for (const Problem& problem : load_invalid(text)) {
+        told.push_back(std::to_string(problem.line) + " " + problem.key);
+    }
+    EXPECT_EQ(told, (std::vector<std::string>{"2 eal.args[0]", "7 port[0].rx_queues",
+                                              "35 filter[1].windw", "41 route[0].to",
+                                              "54 workers.steering"}));
+}
+
+TEST(Load, link_of_flow_filters_is_taken_when_asked_for) {
+    EXPECT_TRUE(load_text(kEverything, "x").has_value());
+    const std::string text =
+        replaced(kEverything, "allow_flow_drop_on_link = true", "allow_flow_drop_on_link = false");
+    const std::vector<Problem> problems = load_invalid(text);
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0].key, "route[0].on_echo");
+    EXPECT_EQ(problems[0].line, 43);
+    // Nothing is lost in a dry run.
+    EXPECT_TRUE(load_text(replaced(text, "on_echo = \"echoes\"\n", "on_echo = \"pass\"\n")
+                              .append("[[route]]\nfrom = [\"echoes\"]\nto = \"in\"\n"
+                                      "filter = \"geometry\"\n"),
+                          "x")
+                    .has_value());
+}
+
+TEST(Load, sections_that_are_missing_are_named) {
+    std::vector<std::string> keys;
+    for (const Problem& problem : load_invalid("# nothing\n\n[run]\n")) {
+        keys.push_back(problem.key);
+        EXPECT_EQ(problem.line, 1);
+        EXPECT_EQ(problem.message, "at least one [[" + problem.key + "]] is needed");
+    }
+    EXPECT_EQ(keys, (std::vector<std::string>{"port", "filter", "route"}));
+}
+
+// n ports that all go to one more, by routes and filters of their own.
+std::string many(unsigned n) {
+    std::string text = "[[port]]\nname = \"to\"\ndevice = \"net_null\"\n";
+    for (unsigned i = 1; i < n; ++i) {
+        const std::string name = "p" + std::to_string(i);
+        text += "[[port]]\nname = \"" + name + "\"\ndevice = \"net_null" + std::to_string(i) +
+                "\"\n[[filter]]\nname = \"" + name +
+                "\"\nwindow = \"1s\"\nrate = \"1kpps\"\n[[route]]\nfrom = [\"" + name +
+                "\"]\nto = \"to\"\nfilter = \"" + name + "\"\n";
+    }
+    return text;
+}
+
+TEST(Load, tables_beyond_the_limit_are_one_problem_each) {
+    EXPECT_TRUE(load_text(many(kMaxPorts), "x").has_value());
+    const std::vector<Problem> problems = load_invalid(many(kMaxPorts + 2));
+    ASSERT_EQ(problems.size(), 3U);
+    EXPECT_EQ(problems[0].key, "port[32]");
+    EXPECT_EQ(problems[0].message, "one more than the 32 [[port]] that one process takes");
+    EXPECT_EQ(problems[1].key, "filter[32]");
+    EXPECT_EQ(problems[2].key, "route[32]");
+}
+
+TEST(Load, inline_tables_are_as_good_as_sections) {
+    const Config config = load_valid(R"(
+port = [ { name = "a", device = "net_null0" }, { name = "b", device = "net_null1" } ]
+filter = [ { name = "f", window = "1s", rate = "1kpps" } ]
+route = [ { from = ["a"], to = "b", filter = "f" } ]
+)");
+    ASSERT_EQ(config.ports.size(), 2U);
+    EXPECT_EQ(config.ports[1].line, 2);
+    EXPECT_EQ(config.routes[0].to, 1);
+}
+
+TEST(Load, list_of_no_tables_is_a_problem) {
+    const std::vector<Problem> problems =
+        load_invalid("port = [ 1, { x = 1 } ]\nfilter = 2\nroute = []\n");
+    ASSERT_EQ(problems.size(), 3U);
+    EXPECT_EQ(problems[0].key, "port[0]");
+    EXPECT_EQ(problems[1].key, "filter");
+    EXPECT_EQ(problems[2].message, "at least one [[route]] is needed");
+}
+
+TEST(Load, control_characters_never_reach_a_message) {
+    const std::vector<Problem> problems = load_invalid(
+        replaced(kEverything, "window = \"1.5s\"", "window = \"1\\n2\\u0000\\u007f\""));
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_TRUE(problems[0].message.starts_with("\"1\\x0a2\\x00\\x7f\" is not a duration"))
+        << problems[0].message;
+}
+
+TEST(Load, deep_nesting_is_a_problem_and_no_crash) {
+    std::string dotted;
+    while (dotted.size() + 2 < kMostLineBytes / 2) {
+        dotted += "a.";
+    }
+    const std::string header = "[" + dotted + "a]\n";
+    EXPECT_FALSE(load_invalid(header + dotted + "b = 1\n").empty());
+    EXPECT_FALSE(load_invalid("a = " + std::string(2000, '[') + "\n").empty());
+}
+
+TEST(LoadFile, good_one_is_read) {
+    const WorkingDirectory directory;
+    WorkingDirectory::write("good.toml", kEverything);
+    const LoadResult result = load_file("good.toml");
+    ASSERT_TRUE(result.has_value());
+    EXPECT_EQ(result->path, "good.toml");
+}
+
+TEST(Load, letters_beyond_ascii_stand_in_comments_and_values_only) {
+    const WorkingDirectory directory;
+    WorkingDirectory::write("caf\xc3\xa9.pcap", "x");
+    const std::string base = read_source_file("tests/unit/config/base.toml");
+    EXPECT_TRUE(load_text("\xef\xbb\xbf# caf\xc3\xa9\n" +
+                              replaced(base, "pcaps/two-taps-a.pcap", "caf\xc3\xa9.pcap"),
+                          "x")
+                    .has_value());
+    const std::string outside =
+        "only comments and values in quotes may hold other letters than those of ASCII";
+    const std::string three =
+        "a string in three quotes is not taken here; write it on one line in one pair of quotes";
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"z\xc3\xa9 = 1", "1: syntax: column 2: " + outside},
+        {"\n\"z\xc3\xa9\" = 1", "2: syntax: column 3: " + outside},
+        {"a = 1\xc3\xa9", "1: syntax: column 6: " + outside},
+        {"a = x\"\xc3\xa9\"", "1: syntax: column 7: " + outside},
+        {"a = 1.\"\xc3\xa9\"", "1: syntax: column 8: " + outside},
+        {"a = \"\\\"\" \xc3\xa9", "1: syntax: column 10: " + outside},
+        {"a = '\\' \xc3\xa9", "1: syntax: column 9: " + outside},
+        {"a = \"\n\xc3\xa9", "2: syntax: column 1: " + outside},
+        {"a = \"\"\"\nb\"\"\"", "1: syntax: column 5: " + three},
+        {"a = '''b'''", "1: syntax: column 5: " + three},
+    };
+    for (const auto& [text, expected] : cases) {
+        EXPECT_EQ(to_text(load_invalid(text), "x"), "x:" + expected + "\n") << text;
+    }
+}
+
+struct FileCase {
+    const char* name;
+    std::string text;
+    std::string expected;
+};
+
+TEST(LoadFile, what_is_no_configuration_is_one_problem) {
+    const WorkingDirectory directory;
+    const std::vector<FileCase> cases = {
+        {"empty", "", "f: file: is empty; a configuration needs [[port]], [[filter]], [[route]]\n"},
+        {"blank", " \n\t\r\n",
+         "f: file: is empty; a configuration needs [[port]], [[filter]], [[route]]\n"},
+        {"capture", std::string("\xd4\xc3\xb2\xa1\x02\x00\x04\x00", 8),
+         "f:1: file: is not text: \"\\x02\" at byte 4\n"},
+        {"utf-16", std::string("#\n#\0\n\0", 6), "f:2: file: is not text: \"\\x00\" at byte 3\n"},
+        {"latin-1", "# caf\xe9\n", "f:1: syntax: column 5: Encountered invalid utf-8 sequence\n"},
+        {"long line", "\n# " + std::string(kMostLineBytes, 'x') + "\n",
+         "f:2: file: a line is longer than 4096 bytes\n"},
+        {"too large", std::string(kMostSourceBytes + 1, '\n') + "#",
+         "f: file: is larger than 256KiB, which no configuration is\n"},
+    };
+    for (const FileCase& one : cases) {
+        WorkingDirectory::write("f", one.text);
+        const LoadResult result = load_file("f");
+        ASSERT_FALSE(result.has_value()) << one.name;
+        EXPECT_EQ(to_text(result.error(), "f"), one.expected) << one.name;
+    }
+}
+
+TEST(LoadFile, missing_file_and_directory_are_one_problem) {
+    const WorkingDirectory directory;
+    LoadResult result = load_file("none.toml");
+    ASSERT_FALSE(result.has_value());
+    EXPECT_EQ(to_text(result.error(), "none.toml"),
+              "none.toml: file: cannot be opened: No such file or directory\n");
+    result = load_file("pcaps");
+    ASSERT_FALSE(result.has_value());
+    EXPECT_EQ(to_text(result.error(), "pcaps"), "pcaps: file: cannot be read: Is a directory\n");
+}
+
+// Root may read everything: gives that up for a moment.
+class Unprivileged {
+  public:
+    Unprivileged() : dropped_(::geteuid() == 0 && ::seteuid(65534) == 0) {}
+    ~Unprivileged() {
+        if (dropped_ && ::seteuid(0) != 0) {
+            std::abort();
+        }
+    }
+    Unprivileged(const Unprivileged&) = delete;
+    Unprivileged& operator=(const Unprivileged&) = delete;
+
+  private:
+    bool dropped_;
+};
+
+TEST(LoadFile, unreadable_file_is_one_problem) {
+    const WorkingDirectory directory;
+    WorkingDirectory::write("secret.toml", kEverything);
+    ASSERT_EQ(::chmod("secret.toml", 0), 0);
+    const Unprivileged nobody;
+    const LoadResult result = load_file("secret.toml");
+    ASSERT_FALSE(result.has_value());
+    EXPECT_EQ(to_text(result.error(), "secret.toml"),
+              "secret.toml: file: cannot be opened: Permission denied\n");
+}
+
+TEST(LoadFile, captures_without_permission_are_problems) {
+    const WorkingDirectory directory;
+    const std::string base = read_source_file("tests/unit/config/base.toml");
+    WorkingDirectory::write("kept.pcap", "old");
+    ASSERT_EQ(::chmod("pcaps/two-taps-a.pcap", 0), 0);
+    ASSERT_EQ(::chmod("kept.pcap", 0444), 0);
+    ASSERT_EQ(::chmod("pcaps", 0555), 0);
+    const auto first_message = [&](const std::string& output) {
+        const Unprivileged nobody;
+        std::vector<std::string> told;
+        for (const Problem& problem : load_invalid(replaced(base, "out.pcap", output))) {
+            told.push_back(problem.key + ": " + problem.message);
+        }
+        return told;
+    };
+    const std::string input =
+        "port[0].device: rx_pcap: \"pcaps/two-taps-a.pcap\" cannot be read: permission denied";
+    EXPECT_EQ(first_message("out.pcap"), (std::vector<std::string>{input}));
+    EXPECT_EQ(first_message("kept.pcap"),
+              (std::vector<std::string>{input,
+                                        "port[2].device: tx_pcap: \"kept.pcap\" cannot be "
+                                        "written: permission denied"}));
+    EXPECT_EQ(first_message("pcaps/new.pcap"),
+              (std::vector<std::string>{input,
+                                        "port[2].device: tx_pcap: directory \"pcaps\" cannot "
+                                        "be written: permission denied"}));
+    ASSERT_EQ(::chmod("pcaps", 0755), 0);
+}
+
+TEST(LoadFile, output_through_a_link_to_an_input_is_a_problem) {
+    const WorkingDirectory directory;
+    std::filesystem::create_symlink("pcaps/two-taps-b.pcap", "out.pcap");
+    const std::vector<Problem> problems =
+        load_invalid(read_source_file("tests/unit/config/base.toml"));
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0].message,
+              "tx_pcap: \"out.pcap\" is read by port[1]; writing would destroy it");
+}
+
+TEST(LoadFile, outputs_to_nowhere_may_be_many) {
+    const WorkingDirectory directory;
+    std::string text = read_source_file("tests/unit/config/base.toml");
+    text = replaced(text, "out.pcap", "/dev/null");
+    text = replaced(text, "two-taps-b.pcap\"", "two-taps-b.pcap,tx_pcap=/dev/null\"");
+    EXPECT_TRUE(load_text(text, "x").has_value());
+}
+
+TEST(ToText, problems_are_a_line_each) {
+    EXPECT_EQ(to_text({{12, "filter[0].window", "is missing"}, {0, "file", "is empty"}}, "a.toml"),
+              "a.toml:12: filter[0].window: is missing\na.toml: file: is empty\n");
+    EXPECT_EQ(to_text({}, "a.toml"), "");
+}
+
+}  // namespace
+}  // namespace unecho::config

@@ -150,6 +150,11 @@ std::string cause_of(const std::string& log) {
             cause = line;
         }
     }
+    for (const std::string_view prefix : {"EAL: ", "FATAL: "}) {
+        if (cause.starts_with(prefix)) {
+            cause.erase(0, prefix.size());
+        }
+    }
     return cause;
 }
 

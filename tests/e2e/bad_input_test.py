@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Bad packets are forwarded and counted; bad files, arguments and machines are refused in one line.
+
+Exit status 2 is for the command line and the configuration with the files that it names, 1 for what
+only shows when DPDK starts or while running.
+"""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+import harness
+from harness import MS, PCAPS, exact_answer
+
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+BACKTRACE = re.compile(r"terminate called|what\(\)|Segmentation|Assertion|Sanitizer|EAL:|PANIC|#0 ")
+
+
+class BadPackets(harness.E2eTest):
+    def check(self, capture, packets):
+        for key in exact_answer.KEYS:
+            out = self.folder / "out.pcap"
+            ports = [harness.port("in", 0, rx_pcap=capture), harness.port("out", 1, tx_pcap=out)]
+            report = self.report(harness.replay(
+                ports, [harness.filter_("f", "50ms", key=key)],
+                [{"from": ["in"], "to": "out", "filter": "f"}]))
+            expected = harness.part(packets, key=key, window=50 * MS)
+            self.assertEqual(harness.nonzero(report["routes"][0]["reasons"]), expected.counts, key)
+            self.assert_frames(harness.frames_of(out), expected.kept, key)
+            yield key, report
+
+    def test_malformed_packets_all_pass(self):
+        packets = harness.packets_of(PCAPS / "malformed.pcap")
+        for key, report in self.check(PCAPS / "malformed.pcap", packets):
+            if key == "packet":
+                self.assertEqual(report["totals"]["forwarded"], len(packets))
+                self.assertGreater(report["routes"][0]["reasons"]["malformed"], 500)
+
+    def test_a_file_that_is_cut_gives_what_it_has(self):
+        for _, report in self.check(PCAPS / "cut.pcap", harness.packets_of(PCAPS / "cut.pcap")):
+            self.assertEqual(report["totals"]["received"], 40)
+
+
+class Refusals(harness.E2eTest):
+    def setUp(self):
+        super().setUp()
+        shutil.copy(PCAPS / "one-link.pcap", self.folder / "in.pcap")
+
+    def document(self, **changes):
+        """A configuration that works, but for the changes: table or (table, key) as table__key."""
+        document = harness.replay(
+            [{"name": "in", "device": "net_pcap0,rx_pcap=in.pcap"},
+             {"name": "out", "device": "net_pcap1,tx_pcap=out.pcap"}],
+            [{"name": "f", "window": "50ms", "rate": "100kpps", "max_false_drop": 1e-6}],
+            [{"from": ["in"], "to": "out", "filter": "f"}])
+        for place, value in changes.items():
+            table, _, key = place.partition("__")
+            table = document.setdefault(table, {})
+            (table[0] if isinstance(table, list) else table)[key] = value
+        return document
+
+    def assert_refused(self, result, status, *words):
+        self.assertEqual((result.status, result.out), (status, ""), result)
+        lines = result.err.splitlines()
+        self.assertEqual(len(lines), 1, result)
+        self.assertTrue(lines[0].startswith("unecho: "), result)
+        self.assertNotRegex(result.err, BACKTRACE)
+        for word in words:
+            self.assertIn(word, result.err)
+
+    def test_the_document_itself_works(self):
+        self.report(self.document())
+
+    def test_configuration_files_that_cannot_be_read(self):
+        self.assert_refused(self.run_unecho("missing.toml"), 2, "missing.toml")
+        self.assert_refused(self.run_unecho(str(self.folder)), 2, str(self.folder))
+        for text, place in (("[run\n", "bad.toml:1"), ("a = 1\na = 2\n", "bad.toml:2"),
+                            ("\x00\xff", "bad.toml")):
+            (self.folder / "bad.toml").write_text(text, encoding="latin-1")
+            self.assert_refused(self.run_unecho("bad.toml"), 2, place)
+        (self.folder / "bad.toml").write_text("")
+        result = self.run_unecho("bad.toml")  # everything is missing: several problems
+        self.assertEqual((result.status, result.out), (2, ""), result)
+
+    def test_values_that_are_not_allowed(self):
+        for change, words in (
+                ({"filter__window": "50"}, ("filter[0].window", "50")),
+                ({"filter__window": "-1s"}, ("filter[0].window",)),
+                ({"filter__window": 50}, ("filter[0].window",)),
+                ({"filter__rate": "fast"}, ("filter[0].rate",)),
+                ({"filter__max_false_drop": 2.0}, ("filter[0].max_false_drop",)),
+                ({"filter__engine": "bloom"}, ("filter[0].engine", "bloom")),
+                ({"filter__key": "five-tuple"}, ("filter[0].key", "five-tuple")),
+                ({"filter__first": 0}, ("filter[0].first",)),
+                ({"filter__widnow": "50ms"}, ("widnow", "window")),
+                ({"route__to": "tool"}, ("route[0].to", "tool")),
+                ({"route__from": []}, ("route[0].from",)),
+                ({"route__filter": "g"}, ("route[0].filter", "g")),
+                ({"route__on_echo": "shred"}, ("route[0].on_echo", "shred")),
+                ({"port__device": ""}, ("port[0].device",)),
+                ({"run__clock": "sundial"}, ("run.clock", "sundial")),
+                ({"workers__lcores": [99]}, ("workers.lcores", "99")),
+                ({"workers__lcores": []}, ("workers.lcores",)),
+                ({"port__rx_queues": 2}, ("port[0].rx_queues",))):
+            with self.subTest(**change):
+                self.assert_refused(self.run_unecho(self.document(**change)), 2, *words)
+
+    def test_every_problem_is_named_at_once(self):
+        result = self.run_unecho(self.document(filter__window="50", route__to="tool",
+                                               run__clock="sundial"))
+        self.assertEqual((result.status, result.out), (2, ""))
+        for word in ("filter[0].window", "route[0].to", "run.clock"):
+            self.assertIn(word, result.err)
+        self.assertEqual(len(result.err.splitlines()), 3, result)
+
+    def test_command_lines(self):
+        for arguments in ((), ("walk",), ("run",), ("run", "a", "b"), ("run", "--frobnicate", "a"),
+                          ("--frobnicate",)):
+            with self.subTest(arguments=arguments):
+                result = subprocess.run([os.environ["UNECHO_BIN"], *arguments], text=True,
+                                        check=False, capture_output=True, timeout=60,
+                                        cwd=self.folder)
+                self.assertEqual((result.returncode, result.stdout), (2, ""), result)
+                self.assertNotEqual(result.stderr, "")
+                self.assertNotRegex(result.stderr, BACKTRACE)
+        self.assert_refused(self.run_unecho(self.document(), "--duration", "long"), 2, "duration")
+        help_text = subprocess.run([os.environ["UNECHO_BIN"], "--help"], text=True, check=True,
+                                   capture_output=True, timeout=60).stdout
+        self.assertIn("run", help_text)
+
+    def test_files_that_cannot_be_used(self):
+        (self.folder / "directory").mkdir()
+        for device, word in (("net_pcap0,rx_pcap=missing.pcap", "missing.pcap"),
+                             ("net_pcap0,rx_pcap=directory", "directory"),
+                             ("net_pcap0,rx_pcap=in.pcap,rx_pcap=two.pcap", "two.pcap")):
+            with self.subTest(device=device):
+                self.assert_refused(self.run_unecho(self.document(port__device=device)), 2,
+                                    "port[0].device", word)
+        for path in ("no/such/folder/out.pcap", "directory", "in.pcap/out.pcap"):
+            document = self.document()
+            document["port"][1]["device"] = "net_pcap1,tx_pcap=" + path
+            with self.subTest(path=path):
+                self.assert_refused(self.run_unecho(document), 2, "port[1].device", path)
+
+    def test_files_that_are_no_captures(self):
+        (self.folder / "text").write_text("this is no capture, whatever its name says")
+        (self.folder / "empty").write_text("")
+        for name in ("text", "empty"):
+            with self.subTest(file=name):
+                document = self.document(port__device="net_pcap0,rx_pcap=" + name)
+                self.assert_refused(self.run_unecho(document), 1, '"in"', name)
+
+    def test_devices_that_cannot_be_opened(self):
+        for device in ("net_pcap0,nonsense=1", "net_pcap0", "net_nonsense0", "0000:ff:1f.7",
+                       "net_pcap0,rx_iface=no-such-if", "net_af_packet0,iface=no-such-if"):
+            with self.subTest(device=device):
+                document = self.document(port__device=device, run__clock="tsc")
+                self.assert_refused(self.run_unecho(document), 1, '"in"')
+
+    def test_a_device_name_that_is_taken(self):
+        document = self.document()
+        document["port"][1]["device"] = "net_pcap0,tx_pcap=out.pcap"
+        self.assert_refused(self.run_unecho(document), 2, "port[1]", "net_pcap0")
+
+    def test_eal_arguments_that_dpdk_refuses(self):
+        for eal, word in ((("--no-huge", "--frobnicate"), "--frobnicate"),
+                          (("--no-huge", "--in-memory"), "--in-memory"),
+                          (("--no-huge", "--proc-type=nonsense"), "process type")):
+            with self.subTest(eal=eal):
+                self.assert_refused(self.run_unecho(self.document(), eal=eal), 1, word)
+
+    def test_too_little_memory(self):
+        self.assert_refused(self.run_unecho(self.document(), eal=("--no-huge", "-m", "1")), 1)
+
+    @unittest.skipIf(any(int(path.read_text()) for path in pathlib.Path(
+        "/sys/kernel/mm/hugepages").glob("*/nr_hugepages")), "this machine has hugepages")
+    def test_no_hugepages(self):
+        self.assert_refused(self.run_unecho(self.document(), eal=()), 1, "hugepages", "--no-huge")
+
+
+class Unprivileged(harness.E2eTest):
+    """As nobody, where this test may become nobody and nobody may read the binary."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder.chmod(0o777)
+        shutil.copy(PCAPS / "one-link.pcap", self.folder / "in.pcap")
+        if os.geteuid() != 0 or shutil.which("setpriv") is None:
+            self.skipTest("cannot become nobody")
+        reachable = subprocess.run([*NOBODY, "test", "-x", os.environ["UNECHO_BIN"]], check=False)
+        if reachable.returncode != 0:
+            self.skipTest("nobody cannot reach %s" % os.environ["UNECHO_BIN"])
+
+    def run_as_nobody(self, device, eal=harness.EAL_ARGS):
+        document = harness.replay(
+            [{"name": "in", "device": device},
+             {"name": "out", "device": "net_pcap1,tx_pcap=out.pcap"}],
+            [harness.filter_("f", "50ms", engine="exact")],
+            [{"from": ["in"], "to": "out", "filter": "f"}],
+            clock="capture" if "rx_pcap" in device else "tsc")
+        return self.run_unecho(document, wrapper=NOBODY, eal=eal)
+
+    def test_captures_need_no_privilege(self):
+        self.report_of(self.run_as_nobody("net_pcap0,rx_pcap=in.pcap"))
+        expected = harness.part(harness.packets_of(self.folder / "in.pcap"), window=50 * MS)
+        self.assert_frames(harness.frames_of(self.folder / "out.pcap"), expected.kept)
+
+    def test_interfaces_do(self):
+        for device in ("net_pcap0,iface=lo", "net_af_packet0,iface=lo"):
+            with self.subTest(device=device):
+                result = self.run_as_nobody(device)
+                Refusals.assert_refused(self, result, 1, '"in"')
+
+    def test_unreadable_files_are_refused(self):
+        (self.folder / "in.pcap").chmod(0o600)
+        result = self.run_as_nobody("net_pcap0,rx_pcap=in.pcap")
+        Refusals.assert_refused(self, result, 2, "port[0].device", "in.pcap")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,336 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs the real binary on captures and judges what comes out.
+
+E2eTest is the base of every test here: a folder of its own, run_unecho() and start() for the binary
+named by UNECHO_BIN, and report_of(), which no run passes whose packets are not all accounted for.
+The exact answers are those of tools/exact_answer.py, with its two options that net_pcap needs: it
+calls every frame Ethernet and has microseconds.
+"""
+import collections
+import functools
+import itertools
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+import exact_answer  # noqa: E402
+
+PCAPS = ROOT / "pcaps"
+SHARED = pathlib.Path(os.environ.get("UNECHO_SHARED", ROOT.parent / "shared"))
+FULL = os.environ.get("UNECHO_E2E_FULL") == "1"
+US, MS, SECOND = 1_000, 1_000_000, 1_000_000_000
+# net_pcap writes no more than this of a frame of several mbuf segments.
+NET_PCAP_LONGEST = 0x3F00
+# Works unprivileged and without hugepages; small, because several may run on one machine.
+EAL_ARGS = ("--no-pci", "--no-huge", "-m", "512")
+FATES = {
+    "forwarded": ("new", "non_ip", "malformed", "too_long", "overload", "echo_passed"),
+    "diverted": ("echo_diverted",),
+    "dropped": ("echo", "tx_lost", "stopped"),
+}
+_serial = itertools.count()
+
+
+def skip(reason):
+    """Ends the whole test program as skipped, for meson."""
+    print("skipped: " + reason)
+    sys.exit(77)
+
+
+def main():
+    """Instead of unittest.main(): no binary, no test."""
+    if not os.access(os.environ.get("UNECHO_BIN", ""), os.X_OK):
+        skip("UNECHO_BIN names no executable")
+    unittest.main()
+
+
+# ---- configurations -----------------------------------------------------------------------------
+
+def _value(value):
+    if isinstance(value, (list, tuple)):
+        return "[" + ", ".join(map(_value, value)) + "]"
+    return json.dumps(value)  # strings, numbers and booleans read the same in TOML
+
+
+def toml(document):
+    """{"run": {...}, "port": [{...}, ...]} as text: tables and arrays of tables, one level deep."""
+    out = []
+    for name, tables in document.items():
+        many = isinstance(tables, list)
+        for table in tables if many else [tables]:
+            out.append(("[[%s]]" if many else "[%s]") % name)
+            out += ["%s = %s" % (key, _value(value)) for key, value in table.items()]
+            out.append("")
+    return "\n".join(out)
+
+
+def port(name, number, **files):
+    """A net_pcap port; rx_pcap and tx_pcap may be lists: one queue each."""
+    device = "net_pcap%d" % number
+    for key, paths in files.items():
+        for path in paths if isinstance(paths, (list, tuple)) else [paths]:
+            device += ",%s=%s" % (key, path)
+    return {"name": name, "device": device, "rx_descriptors": 128, "tx_descriptors": 128}
+
+
+def filter_(name, window, keys=50_000, **fields):
+    """Planned for so many keys in a window, whatever its length, but for the highest rate allowed."""
+    rate = min(keys * SECOND // exact_answer.duration(window), 1_000_000_000)
+    return {"name": name, "window": window, "max_false_drop": 1e-6, "rate": "%dpps" % rate,
+            **fields}
+
+
+def replay(ports, filters, routes, **run):
+    """Captures with their own time, on one worker; the same verdicts each time."""
+    return {"eal": {"args": []}, "port": ports, "filter": filters, "route": routes,
+            "run": {"clock": "capture", "stop_when_idle": "200ms", "seed": 1, **run}}
+
+
+# ---- running ------------------------------------------------------------------------------------
+
+class Result:
+    def __init__(self, status, out, err):
+        self.status, self.out, self.err = status, out, err
+
+    def __str__(self):
+        return "exit status %s\nstdout: %s\nstderr: %s" % (self.status, self.out, self.err)
+
+
+class Running:
+    """A started process; leaving the with block ends it."""
+
+    def __init__(self, command, environment, folder):
+        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, text=True, cwd=folder,
+                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                         env=environment)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.communicate()
+
+    def alive(self):
+        return self._process.poll() is None
+
+    def interrupt(self):
+        self._process.send_signal(signal.SIGINT)
+
+    def finish(self, timeout=60):
+        try:
+            out, err = self._process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            out, err = self._process.communicate()
+            raise AssertionError("did not end within %d s\nstdout: %s\nstderr: %s"
+                                 % (timeout, out, err)) from None
+        return Result(self._process.returncode, out, err)
+
+
+class Telemetry:
+    """DPDK's telemetry socket: a command in, JSON out."""
+
+    def __init__(self, path):
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._socket.settimeout(10)
+        try:
+            self._socket.connect(str(path))
+            self._longest = json.loads(self._socket.recv(1024))["max_output_len"]
+        except (OSError, ValueError, KeyError):
+            self._socket.close()
+            raise
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self._socket.close()
+
+    def ask(self, command):
+        self._socket.send(command.encode())
+        return json.loads(self._socket.recv(self._longest))[command]
+
+
+def wait_for(condition, what, timeout=30):
+    """The first true value of condition(); it may also fail with OSError until it is there."""
+    end = time.monotonic() + timeout
+    while time.monotonic() < end:
+        try:
+            value = condition()
+        except OSError:
+            value = None
+        if value:
+            return value
+        time.sleep(0.005)
+    raise AssertionError("%s did not come to be within %d s" % (what, timeout))
+
+
+class E2eTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="unecho-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def start(self, config, *arguments, eal=EAL_ARGS, wrapper=(), folder=None):
+        """unecho run; config is a document for toml(), or a path."""
+        if isinstance(config, dict):
+            document, config = config, self.folder / ("config-%d.toml" % next(_serial))
+            config.write_text(toml(document))
+        # DPDK keeps its socket and locks below here: nothing stays behind, nobody is disturbed.
+        environment = dict(os.environ, RUNTIME_DIRECTORY=str(self.folder))
+        prefix = "--file-prefix=e2e-%d-%d" % (os.getpid(), next(_serial))
+        return Running([*wrapper, os.environ["UNECHO_BIN"], "run", str(config), *arguments, "--",
+                        *eal, prefix], environment, folder or self.folder)
+
+    def run_unecho(self, config, *arguments, timeout=60, **options):
+        with self.start(config, "--json", *arguments, **options) as running:
+            return running.finish(timeout)
+
+    def report(self, config, **options):
+        """The report of a run that must succeed."""
+        return self.report_of(self.run_unecho(config, **options))
+
+    def report_of(self, result):
+        """The report, if the run succeeded and its numbers agree with each other."""
+        self.assertEqual(result.status, 0, result)
+        report = json.loads(result.out)
+        for counts in report["routes"] + [report["totals"]]:
+            self.assert_conserved(counts)
+            self.assertEqual(counts["in_flight"], 0, counts)
+        for route in report["routes"]:
+            for fate, reasons in FATES.items():
+                self.assertEqual(route[fate], sum(route["reasons"][name] for name in reasons),
+                                 route)
+            self.assertLessEqual(set(route["reasons"]), set(itertools.chain(*FATES.values())))
+        for fate in ("received", *FATES):
+            self.assertEqual(report["totals"][fate], sum(route[fate] for route in report["routes"]))
+        self.assertEqual(report["totals"]["received"],
+                         sum(each["rx_packets"] for each in report["ports"]))
+        self.assertEqual(sum(report["totals"][fate] for fate in ("forwarded", "diverted")),
+                         sum(each["tx_packets"] for each in report["ports"]))
+        return report
+
+    def assert_conserved(self, counts):
+        self.assertEqual(counts["received"], sum(counts[fate] for fate in FATES)
+                         + counts["in_flight"], counts)
+        self.assertGreaterEqual(counts["in_flight"], 0, counts)
+
+    def assert_frames(self, given, expected, what=""):
+        """Equal lists of frames; says where they part instead of printing them."""
+        for number, (one, other) in enumerate(zip(given, expected), 1):
+            if one != other:
+                self.fail("%s: packet %d of the output is %s, expected %s"
+                          % (what, number, one[:48].hex(), other[:48].hex()))
+        self.assertEqual(len(given), len(expected), what)
+
+
+# ---- judging ------------------------------------------------------------------------------------
+
+def packets_of(*paths):
+    """What net_pcap ports deliver of these files, merged by time."""
+    captures = [exact_answer.Capture(path, as_ethernet=True, microseconds=True) for path in paths]
+    return [packet for _, packet in exact_answer.merged(captures)]
+
+
+def frames_of(path):
+    """The frames in an output file."""
+    return [packet.data for packet in exact_answer.Capture(path)]
+
+
+def written(frame):
+    """A frame as net_pcap writes it."""
+    return frame[:NET_PCAP_LONGEST]
+
+
+# The frames that are forwarded, the echoes, and how many packets have which answer.
+Parted = collections.namedtuple("Parted", "kept echoes counts")
+
+
+def part(packets, **answer_options):
+    """Packets parted by the exact answer."""
+    parted = Parted([], [], collections.Counter())
+    for packet, answer in zip(packets, exact_answer.answers(packets, **answer_options)):
+        frames = parted.echoes if answer.kind == "echo" else parted.kept
+        frames.append(written(packet.data))
+        parted.counts[answer.kind] += 1
+    return parted
+
+
+def nonzero(reasons):
+    """The reasons that were met."""
+    return {name: count for name, count in reasons.items() if count}
+
+
+@functools.lru_cache(maxsize=1 << 16)
+def identity_of(key, frame):
+    """The key, None where there is none."""
+    try:
+        return exact_answer.key_of(key, frame)
+    except exact_answer.NoKey:
+        return None
+
+
+def audit(packets, survivors, key, window, slack, policy="fixed"):
+    """What speaks against survivors being the output of a sliding filter; None if nothing does.
+
+    The promise: an echo younger than the window is dropped, nothing is dropped that is as old as
+    window + slack, what is between may be either, all else comes through unchanged and in order.
+    Ages are measured by the filter's own verdicts. These follow from walking along both lists;
+    where equal packets leave open which of them came through, every way is followed.
+    """
+    references, now = {}, 0
+    ways = {(0, frozenset())}  # (survivors seen, references that are not common to all ways)
+    for number, packet in enumerate(packets, 1):
+        now = max(now, packet.time)
+        identity, frame = identity_of(key, packet.data), written(packet.data)
+        following = set()
+        for at, own in ways:
+            then = dict(own).get(identity, references.get(identity))
+            comes_next = at < len(survivors) and survivors[at] == frame
+            for forwarded in _allowed(None if then is None else now - then, window, slack,
+                                      comes_next):
+                seen = identity is not None and (forwarded or policy == "refresh")
+                following.add((at + forwarded,
+                               _with(own, identity, now) if seen else own))
+        if not following:
+            return "packet %d of the input: survivor %d cannot be the next" % (
+                number, max(at for at, _ in ways) + 1)
+        ways = following
+        if len(ways) == 1:
+            (at, own), = ways
+            references.update(own)
+            ways = {(at, frozenset())}
+    if all(at < len(survivors) for at, _ in ways):
+        return "survivor %d should have been dropped, or was never received" % (
+            max(at for at, _ in ways) + 1)
+    return None
+
+
+def _allowed(age, window, slack, comes_next):
+    """Whether a packet of this age may have been forwarded, dropped, or either."""
+    if age is None or age >= window + slack:
+        return (True,) if comes_next else ()
+    if age < window or not comes_next:
+        return (False,)
+    return (True, False)
+
+
+def _with(own, identity, now):
+    return frozenset(entry for entry in own if entry[0] != identity) | {(identity, now)}
+
+
+def is_subsequence(part, whole):
+    """Whether part stands in whole in the same order."""
+    rest = iter(whole)
+    return all(any(item == other for other in rest) for item in part)

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two workers, rings between them, the machine's clock: copies meet, flows keep their order, and
+the numbers add up at every instant that they are read.
+
+The traffic is made here: packets that know their flow and their number in it, each at three of four
+places (two taps with two queues each). Which copy of a packet comes first is up to the workers, so
+the test says what must hold for any: one of them passes, and those of one flow that came from one
+place left in the order in which they arrived.
+"""
+import collections
+import json
+import os
+import random
+import unittest
+
+import harness
+from harness import exact_answer
+
+import frames  # noqa: E402  harness has put tools/ on the path
+
+PLACES = ("a0", "a1", "b0", "b1")
+FLOWS, PACKETS = 40, 60
+COPIES = 3
+# A ring that holds all there is: no packet can be passed unfiltered because its owner is slow.
+RING_SIZE = 8192
+
+
+def flow_packet(flow, number):
+    """Packet `number` of flow `flow`, as an IP packet; flows 2n and 2n + 1 are one conversation."""
+    conversation, back = divmod(flow, 2)
+    ends = [("10.0.0.%d", "198.51.100.%d"), ("2001:db8:1::%x", "2001:db8:2::%x")][conversation % 2]
+    hosts = [end % (conversation + 1) for end in ends]
+    ports = [5000 + conversation, 443]
+    if back:
+        hosts, ports = hosts[::-1], ports[::-1]
+    payload = b"%4d%6d" % (flow, number)
+    if conversation % 3 == 0:
+        protocol, segment = frames.TCP, frames.tcp(*hosts, ports, payload, sequence=number * 10)
+    else:
+        protocol, segment = frames.UDP, frames.udp(*hosts, ports, payload)
+    if conversation % 2:
+        return frames.ipv6(*hosts, protocol, segment)
+    return frames.ipv4(*hosts, protocol, segment, identification=number)
+
+
+def traffic(rng, marked=True):
+    """Per place its frames. Marked frames tell by their MAC which place they are from."""
+    out = collections.defaultdict(list)
+    for number in range(PACKETS):
+        for flow in rng.sample(range(FLOWS), FLOWS):
+            packet = flow_packet(flow, number)
+            for place in rng.sample(range(len(PLACES)), COPIES):
+                hops = place // 2 if marked else 0
+                macs = bytes(11) + bytes((place if marked else 0,))
+                out[place].append(frames.ethernet(frames.routed(packet, hops), macs=macs))
+    return [out[place] for place in range(len(PLACES))]
+
+
+def place_of(frame):
+    return frame[11]
+
+
+def identity(frame):
+    """(flow, number) as the payload says."""
+    text = exact_answer._ip_packet(frame)[1][-10:]
+    return int(text[:4]), int(text[4:])
+
+
+def two_cpus():
+    return sorted(os.sched_getaffinity(0))[:2]
+
+
+@unittest.skipIf(len(two_cpus()) < 2, "two workers need two CPUs")
+class TwoWorkers(harness.E2eTest):
+    def replay(self, places, key, engine="exact", outputs=1, ring_size=RING_SIZE):
+        """(report, list of frames per output file)."""
+        for name, content in zip(PLACES, places):
+            (self.folder / name).write_bytes(frames.pcap([(0, frame) for frame in content]))
+        files = [self.folder / ("out-%d.pcap" % index) for index in range(outputs)]
+        document = {
+            "eal": {"args": []},
+            "port": [{**harness.port("tap-a", 0, rx_pcap=["a0", "a1"]), "rx_queues": 2},
+                     {**harness.port("tap-b", 1, rx_pcap=["b0", "b1"]), "rx_queues": 2},
+                     harness.port("tool", 2, tx_pcap=files)],
+            "filter": [harness.filter_("f", "60s", key=key, engine=engine)],
+            "route": [{"from": ["tap-a", "tap-b"], "to": "tool", "filter": "f",
+                       "allow_flow_drop_on_link": False}],
+            "workers": {"lcores": two_cpus(), "steering": "ring", "ring_size": ring_size},
+            "run": {"stop_when_idle": "300ms"}}
+        report = self.report(document)
+        self.assertEqual(report["totals"]["received"], sum(map(len, places)))
+        return report, [harness.frames_of(file) for file in files]
+
+    def check_one_of_each(self, places, survivors, key):
+        """Every key passed once, as one of the frames that have it."""
+        def keys(given):
+            return [exact_answer.key_of(key, frame) for frame in given]
+        everything = [frame for place in places for frame in place]
+        self.assertEqual(collections.Counter(keys(survivors)),
+                         dict.fromkeys(keys(everything), 1))
+        self.assertLessEqual(set(survivors), set(everything))
+
+    def check_order(self, places, survivors):
+        """Of one flow and one place: a part of what arrived, in the same order."""
+        def parts(given):
+            out = collections.defaultdict(list)
+            for frame in given:
+                out[place_of(frame), identity(frame)[0]].append(frame)
+            return out
+        arrived = parts(frame for place in places for frame in place)
+        for part, left in parts(survivors).items():
+            self.assertTrue(harness.is_subsequence(left, arrived[part]), part)
+
+    def test_every_echo_is_found_and_flows_keep_their_order(self):
+        places = traffic(random.Random(11))
+        for engine in ("exact", "apbbf"):
+            for outputs in (1, 2):
+                with self.subTest(engine=engine, outputs=outputs):
+                    report, out = self.replay(places, "packet", engine, outputs)
+                    survivors = sum(out, [])
+                    self.check_one_of_each(places, survivors, "packet")
+                    for part in out:
+                        self.check_order(places, part)
+                    reasons = report["routes"][0]["reasons"]
+                    self.assertEqual(reasons["new"], FLOWS * PACKETS)
+                    self.assertEqual(reasons["echo"], FLOWS * PACKETS * (COPIES - 1))
+
+    def test_both_workers_work_and_hand_over(self):
+        report, out = self.replay(traffic(random.Random(12)), "packet", outputs=2)
+        for worker in report["workers"]:
+            for counter in ("rx_packets", "handed_in", "handed_out", "settled"):
+                self.assertGreater(worker[counter], FLOWS, worker)
+        flows = [{identity(frame)[0] for frame in part} for part in out]
+        self.assertEqual(flows[0] & flows[1], set())  # one worker owns a flow, and transmits it
+        self.assertTrue(flows[0] and flows[1])
+
+    def test_flow_keys_meet_on_one_worker(self):
+        places = traffic(random.Random(13))
+        for key, expected in (("flow", FLOWS), ("flow-bidir", FLOWS // 2)):
+            with self.subTest(key=key):
+                _, out = self.replay(places, key)
+                self.check_one_of_each(places, out[0], key)
+                self.assertEqual(len(out[0]), expected)
+
+    def test_equal_frames_meet_on_one_worker(self):
+        places = traffic(random.Random(14), marked=False)
+        _, out = self.replay(places, "frame")
+        self.check_one_of_each(places, out[0], "frame")
+
+    def test_a_full_ring_sheds_the_filtering(self):
+        """With rings much too small nothing disappears: packets pass unfiltered, and count."""
+        places = traffic(random.Random(15))
+        report, out = self.replay(places, "packet", ring_size=64)
+        reasons = report["routes"][0]["reasons"]
+        everything = collections.Counter(frame for place in places for frame in place)
+        survivors = collections.Counter(out[0])
+        self.assertLessEqual(survivors, everything)
+        self.assertEqual(len(out[0]), reasons["new"] + reasons["overload"])
+        self.assertEqual(sum(everything.values()) - len(out[0]),
+                         reasons["echo"] + reasons["tx_lost"])
+        if reasons["tx_lost"] == 0:
+            self.assertEqual({identity(frame) for frame in survivors},
+                             {identity(frame) for frame in everything})
+
+
+@unittest.skipIf(len(two_cpus()) < 2, "two workers need two CPUs")
+class Telemetry(harness.E2eTest):
+    SAMPLES = 200
+
+    def document(self):
+        """Two taps that never end; most packets are echoes, a window later they are new again."""
+        packets = [frames.ethernet(flow_packet(flow, number))
+                   for number in range(10) for flow in range(FLOWS)]
+        for name in PLACES[:2]:
+            (self.folder / name).write_bytes(frames.pcap([(0, frame) for frame in packets]))
+        ports = [{"name": "tap-" + name, "rx_descriptors": 128, "tx_descriptors": 128,
+                  "device": "net_pcap%d,rx_pcap=%s,infinite_rx=1" % (index, name)}
+                 for index, name in enumerate(PLACES[:2])]
+        return {
+            "eal": {"args": []},
+            "port": ports + [{"name": "tool", "device": "net_null0"}],
+            "filter": [harness.filter_("f", "1ms", engine="exact")],
+            "route": [{"from": ["tap-a0", "tap-a1"], "to": "tool", "filter": "f"}],
+            "workers": {"lcores": two_cpus(), "steering": "ring"},
+            "run": {"mbufs": 32767}}
+
+    def check_sample(self, counters, before):
+        self.assert_conserved(counters)
+        for fate, reasons in harness.FATES.items():
+            self.assertEqual(counters[fate], sum(counters["reasons"][name] for name in reasons))
+        for name in ("received", *harness.FATES):
+            self.assertGreaterEqual(counters[name], before.get(name, 0), name)
+
+    def test_the_numbers_add_up_while_running(self):
+        with self.start(self.document(), "--json") as running:
+            def connect():
+                self.assertTrue(running.alive(), "ended early")
+                return harness.Telemetry(next(self.folder.rglob("dpdk_telemetry.v2"), "not yet"))
+            with harness.wait_for(connect, "the telemetry socket") as telemetry:
+                counters = {}
+                harness.wait_for(lambda: telemetry.ask("/unecho/counters") or None, "an answer")
+                for _ in range(self.SAMPLES):
+                    sample = telemetry.ask("/unecho/counters")
+                    self.check_sample(sample, counters)
+                    counters = sample
+            running.interrupt()
+            result = running.finish()
+        self.assertEqual(result.status, 0, result)
+        report = self.report_of(result)
+        self.check_sample({**report["totals"], "reasons": report["reasons"]}, counters)
+        self.assertGreater(counters["received"], 10_000)
+        self.assertGreater(counters["dropped"], 0)
+        self.assertGreater(counters["forwarded"], 0)
+        self.assertEqual(json.loads(result.out)["totals"], report["totals"])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -9,9 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include <net/if.h>
 #include <rte_bus_vdev.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "eal/session.h"
@@ -58,6 +61,21 @@ std::string driver_names() {
         names.append(names.empty() ? "" : ", ").append(known.name);
     }
     return names;
+}
+
+// Whether a kernel interface is up and has a carrier.
+bool interface_is_running(unsigned index) noexcept {
+    ifreq request{};
+    if (if_indextoname(index, request.ifr_name) == nullptr) {
+        return false;
+    }
+    const int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (control < 0) {
+        return true;  // nothing is known
+    }
+    const bool known = ioctl(control, SIOCGIFFLAGS, &request) == 0;
+    close(control);
+    return known && (request.ifr_flags & IFF_RUNNING) != 0;
 }
 
 // What DPDK logged last, on one line.
@@ -342,10 +360,16 @@ void Port::stop() noexcept {
 
 LinkState Port::link() const noexcept {
     rte_eth_link link{};
+    rte_eth_dev_info info{};
     if (rte_eth_link_get_nowait(id_, &link) != 0) {
         return {};
     }
-    return {link.link_status == RTE_ETH_LINK_UP, link.link_speed};
+    bool up = link.link_status == RTE_ETH_LINK_UP;
+    // af_packet and af_xdp call their link up whatever the interface does.
+    if (up && rte_eth_dev_info_get(id_, &info) == 0 && info.if_index != 0) {
+        up = interface_is_running(info.if_index);
+    }
+    return {up, link.link_speed};
 }
 
 DeviceCounters Port::device_counters() const noexcept {

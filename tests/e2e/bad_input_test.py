@@ -170,7 +170,7 @@ class Refusals(harness.E2eTest):
                           (("--no-huge", "--in-memory"), "--in-memory"),
                           (("--no-huge", "--proc-type=nonsense"), "process type")):
             with self.subTest(eal=eal):
-                self.assert_refused(self.run_unecho(self.document(), eal=eal), 1, word)
+                self.assert_refused(self.run_unecho(self.document(), eal=eal), 2, word)
 
     def test_too_little_memory(self):
         self.assert_refused(self.run_unecho(self.document(), eal=("--no-huge", "-m", "1")), 1)

@@ -159,7 +159,7 @@ class Telemetry:
 
     def ask(self, command):
         self._socket.send(command.encode())
-        return json.loads(self._socket.recv(self._longest))[command]
+        return json.loads(self._socket.recv(self._longest))[command.partition(",")[0]]
 
 
 def wait_for(condition, what, timeout=30):

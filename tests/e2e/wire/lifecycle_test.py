@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starting, stopping and what goes wrong on the way."""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import wire
+from wire import Host, harness, udp_frame
+
+CONFIGS = harness.ROOT / "configs"
+
+
+class Lifecycle(wire.WireTest):
+    def setUp(self):
+        super().setUp()
+        self.one, self.two = Host(self, 1), Host(self, 2)
+
+    def config(self, **options):
+        return wire.link("net_af_packet0,iface=%s,framecnt=4096" % self.one.outside,
+                         "net_af_packet1,iface=%s,framecnt=4096" % self.two.outside,
+                         window="60s", rate="10kpps", **options)
+
+    def running(self, *arguments, **options):
+        running = self.start(self.config(), *arguments, **options)
+        self.addCleanup(running.__exit__)
+        self.wait_until_running()
+        return running
+
+    def received(self):
+        with self.telemetry() as telemetry:
+            return telemetry.ask("/unecho/counters")["received"]
+
+    def test_signals_drain_and_end_with_the_table(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                running = self.running()
+                self.one.send([udp_frame(n) for n in range(300)], self.folder)
+                harness.wait_for(lambda: self.received() >= 300, "the packets")
+                running._process.send_signal(number)
+                result = running.finish(20)
+                self.assertEqual(result.status, 0, result)
+                self.assertRegex(result.out, r"received \d+ = forwarded \d+ \+ diverted 0")
+                self.assertRegex(result.out, r"in flight 0")
+                shutil.rmtree(self.folder / "dpdk")
+
+    def test_duration_ends_it(self):
+        start = time.monotonic()
+        result = self.run_unecho(self.config(), "--duration", "500ms")
+        self.report_of(result)
+        self.assertGreater(time.monotonic() - start, 0.5)
+
+    def test_link_down_is_said_once_and_survived(self):
+        running = self.running("--json")
+        self.two.run("ip", "link", "set", self.two.inside, "down")
+
+        def state(up):
+            with self.telemetry() as telemetry:
+                return telemetry.ask("/unecho/ports")["right"]["link_up"] == up
+        harness.wait_for(lambda: state(0), "the link down")
+        # Long enough to say it again, if it were said again.
+        time.sleep(1.5)
+        self.two.run("ip", "link", "set", self.two.inside, "up")
+        harness.wait_for(lambda: state(1), "the link up")
+        time.sleep(1)
+        listener = wire.Listener(self, self.two, "udp port %d" % wire.PORT)
+        self.one.send([udp_frame(n) for n in range(10)], self.folder)
+        listener.frames(10)
+        running.interrupt()
+        result = running.finish()
+        self.report_of(result)
+        self.assertEqual(result.err.count('port "right": link down'), 1, result.err)
+        self.assertEqual(result.err.count('port "right": link up'), 1, result.err)
+
+    def one_line(self, result, status, *words):
+        self.assertEqual((result.status, result.out), (status, ""), result)
+        lines = [line for line in result.err.splitlines() if line.startswith("unecho: ")]
+        self.assertEqual(len(lines), 1, result.err)
+        for word in words:
+            self.assertIn(word, lines[0])
+
+    def test_an_interface_that_is_not_there_and_one_that_is_taken(self):
+        missing = wire.link("net_af_xdp0,iface=nosuch0", "net_af_xdp1,iface=nosuch1")
+        self.one_line(self.run_unecho(missing), 1, '"left"', "nosuch0")
+        sockets = {name: self.folder / (name + ".sock") for name in ("left", "right")}
+        memif = wire.link(*("net_memif%d,role=server,id=0,socket=%s,socket-abstract=no"
+                            % (i, path) for i, path in enumerate(sockets.values())))
+        first = self.start(memif)
+        self.addCleanup(first.__exit__)
+        self.wait_until_running()
+        self.one_line(self.run_unecho(memif), 1, '"left"')
+        first.interrupt()
+        self.assertEqual(first.finish().status, 0)
+
+    def test_the_same_file_prefix_twice(self):
+        first = self.running()
+        (socket,) = self.folder.glob("dpdk/*/dpdk_telemetry.v2")
+        config = self.folder / "second.toml"
+        config.write_text(harness.toml(self.config()))
+        second = subprocess.run(
+            [os.environ["UNECHO_BIN"], "run", str(config), "--", "--no-huge", "-m", "512",
+             "--file-prefix", socket.parent.name], capture_output=True, text=True, timeout=30,
+            check=False, env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
+        self.one_line(harness.Result(second.returncode, second.stdout, second.stderr), 1,
+                      "--file-prefix")
+        first.interrupt()
+        self.assertEqual(first.finish().status, 0)
+
+    def test_configs_for_interfaces_run_here(self):
+        """Each with its own interfaces and a second to live."""
+        for name in ("link-af-packet", "link-af-xdp", "taps", "flow-first-n"):
+            with self.subTest(config=name):
+                text = (CONFIGS / (name + ".toml")).read_text()
+                hosts = {}
+                for interface in re.findall(r"iface=([^,\"\s]+)", text):
+                    if interface not in hosts:
+                        hosts[interface] = Host(self, 10 + len(hosts))
+                for interface, host in hosts.items():
+                    text = re.sub(r"iface=%s(?=[,\"])" % re.escape(interface),
+                                  "iface=" + host.outside, text)
+                cpu = max(os.sched_getaffinity(0))
+                text = re.sub(r"(?m)^lcores = .*$", "lcores = [%d]" % cpu, text)
+                text = re.sub(r"(?m)^lcore = .*$", "lcore = %d"
+                              % min(os.sched_getaffinity(0)), text)
+                text = re.sub(r"(?m)^args = .*$", "args = []", text)
+                path = self.folder / (name + ".toml")
+                path.write_text(text)
+                result = self.run_unecho(path, "--duration", "1s", eal=("--no-huge", "-m", "512"))
+                self.report_of(result)
+                self.assertGreater(len(hosts), 1)
+
+    def test_check_prints_the_plan_of_every_config(self):
+        configs = sorted(CONFIGS.glob("*.toml"))
+        self.assertGreater(len(configs), 5)
+        for path in configs:
+            with self.subTest(config=path.name):
+                done = subprocess.run([os.environ["UNECHO_BIN"], "check", str(path)],
+                                      capture_output=True, text=True, cwd=harness.ROOT,
+                                      timeout=20, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                for word in ("ports", "workers", "routes", "filter ", "steering:", "window",
+                             "generations", "slack", "false drops", "memory"):
+                    self.assertIn(word, done.stdout)
+
+
+if __name__ == "__main__":
+    wire.main()

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A bump in the wire between two hosts with real network stacks, by both kernel drivers."""
+import collections
+import json
+import time
+
+import wire
+from wire import Host, Listener, copies_of, exact_answer, harness, udp_frame
+
+PACKETS = 200
+
+
+class Link:
+    """The tests; a subclass names the driver."""
+    driver = None
+    arguments = ""
+
+    def setUp(self):
+        super().setUp()
+        self.one, self.two = Host(self, 1), Host(self, 2)
+        self.left = "net_%s0,iface=%s%s" % (self.driver, self.one.outside, self.arguments)
+        self.right = "net_%s1,iface=%s%s" % (self.driver, self.two.outside, self.arguments)
+
+    def running(self, **options):
+        running = self.start(wire.link(self.left, self.right, **options), "--json")
+        self.addCleanup(running.__exit__)
+        self.wait_until_running()
+        return running
+
+    def finish(self, running):
+        running.interrupt()
+        return self.report_of(running.finish())
+
+    def test_copies_disappear_and_the_rest_is_untouched(self):
+        running = self.running()
+        listener = Listener(self, self.two, "udp port %d" % wire.PORT)
+        originals = [udp_frame(number) for number in range(PACKETS)]
+        frames = []
+        for number, frame in enumerate(originals):
+            frames += [frame, *copies_of(number)]
+        self.one.send(frames, self.folder)
+        self.assert_frames(listener.frames(PACKETS), originals)
+        report = self.finish(running)
+        rightward = report["routes"][0]
+        self.assertEqual(rightward["reasons"]["echo"], 2 * PACKETS, rightward)
+        self.assertEqual(rightward["dropped"], 2 * PACKETS)
+
+    def test_the_same_packet_passes_again_after_window_and_slack(self):
+        running = self.running(window="20ms")
+        listener = Listener(self, self.two, "udp port %d" % wire.PORT)
+        frame = udp_frame(7)
+        self.one.send([frame, frame], self.folder)
+        harness.wait_for(lambda: len(listener.seen()) >= 1, "the first")
+        # Far beyond window and slack even if the rotation timer is late all the time.
+        time.sleep(1)
+        self.one.send([frame], self.folder)
+        self.assert_frames(listener.frames(2), [frame, frame])
+        self.assertEqual(self.finish(running)["totals"]["dropped"], 1)
+
+    def test_tagged_packets_keep_their_tag(self):
+        running = self.running()
+        listener = Listener(self, self.two, "vlan 42")
+        frames = [udp_frame(number, vlan=42) for number in range(20)]
+        self.one.send(frames, self.folder)
+        self.assert_frames(listener.frames(20), frames)
+        self.finish(running)
+
+    def test_ping_and_iperf3_pass_unharmed(self):
+        # Echoes go to a file instead of nowhere, so that each can be held against what was sent.
+        diverted = self.folder / "diverted.pcap"
+        running = self.running(on_echo="echoes", more_ports=[
+            {"name": "echoes", "device": "net_pcap9,tx_pcap=%s" % diverted}])
+        sent = Listener(self, self.two, "ip and src host %s and less 100" % self.two.address)
+        ping = self.one.run("ping", "-q", "-c", 20, "-i", "0.05", self.two.address)
+        self.assertIn(" 0% packet loss", ping.stdout)
+        tcp = self.iperf3()
+        self.assertGreater(tcp["end"]["sum_received"]["bytes"], 1_000_000)
+        udp = self.iperf3("-u", "-b", "10M", "-l", "200")
+        self.assertLess(udp["end"]["sum"]["lost_percent"], 1, udp["end"]["sum"])
+        report = self.finish(running)
+        self.assertEqual(report["totals"]["dropped"], report["reasons"]["tx_lost"], report)
+        self.check_diverted(harness.frames_of(diverted), sent.frames(20))
+
+    def iperf3(self, *options):
+        server = self.two.start("iperf3", "-s", "-1")
+        self.addCleanup(lambda: server.poll() is None and server.kill())
+        harness.wait_for(lambda: ":5201" in self.two.run("ss", "-ltn").stdout, "iperf3's server")
+        done = self.one.run("iperf3", "-J", "-t", 2, "-c", self.two.address, *options)
+        server.communicate(timeout=20)
+        return json.loads(done.stdout)
+
+    def check_diverted(self, diverted, sent):
+        """Only packets that were sent twice, to the byte: a closing TCP's resets with ID 0 are."""
+        times = collections.Counter(exact_answer.key_of("packet", frame) for frame in sent)
+        for frame in diverted:
+            key = exact_answer.key_of("packet", frame)
+            self.assertGreaterEqual(times[key], 2, frame.hex())
+            times[key] -= 1
+
+
+class AfPacket(Link, wire.WireTest):
+    driver = "af_packet"
+    arguments = ",framecnt=4096"
+
+
+class AfXdp(Link, wire.WireTest):
+    driver = "af_xdp"
+
+
+if __name__ == "__main__":
+    wire.main("iperf3", "ping", "ss")

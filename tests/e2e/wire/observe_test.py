@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What one sees of a running unecho from outside: telemetry and packet capture."""
+import os
+import pathlib
+import subprocess
+
+import wire
+from wire import Host, exact_answer, udp_frame
+
+COMMANDS = ("info", "counters", "ports", "routes", "workers", "filters")
+HUGEPAGES = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
+NEEDED_PAGES = 256
+
+
+def free_hugepages():
+    path = HUGEPAGES / "free_hugepages"
+    return int(path.read_text()) if path.exists() else 0
+
+
+class Observe(wire.WireTest):
+    def setUp(self):
+        super().setUp()
+        self.one, self.two = Host(self, 1), Host(self, 2)
+
+    def running(self, **options):
+        running = self.start(wire.link("net_af_packet0,iface=%s,framecnt=4096" % self.one.outside,
+                                       "net_af_packet1,iface=%s,framecnt=4096" % self.two.outside,
+                                       window="60s", rate="10kpps"), "--json", **options)
+        self.addCleanup(running.__exit__)
+        self.wait_until_running()
+        return running
+
+    def send(self, numbers):
+        frames = []
+        for number in numbers:
+            frames += [udp_frame(number), *wire.copies_of(number)]
+        self.one.send(frames, self.folder)
+
+    def test_every_command_answers_and_has_help(self):
+        running = self.running()
+        self.send(range(100))
+        with self.telemetry() as telemetry:
+            wire.harness.wait_for(
+                lambda: telemetry.ask("/unecho/counters")["reasons"]["echo"] == 200, "echoes")
+            listed = telemetry.ask("/")
+            answers = {}
+            for name in COMMANDS:
+                command = "/unecho/" + name
+                self.assertIn(command, listed)
+                answers[name] = telemetry.ask(command)
+                self.assertGreater(len(telemetry.ask("/help," + command)[command]), 20)
+            self.assertEqual(answers["counters"]["dropped"], 200)
+            self.assertEqual(set(answers["ports"]), {"left", "right"})
+            # The hosts' own packets (ARP, router solicitations) come on top.
+            received = answers["ports"]["left"]["rx_packets"]
+            self.assertGreaterEqual(received, 300)
+            self.assertEqual(answers["routes"]["0"]["to"], "right")
+            self.assertGreaterEqual(answers["filters"]["rightward"]["insertions"], 100)
+            self.assertGreaterEqual(telemetry.ask("/ethdev/stats,0")["ipackets"], received)
+        running.interrupt()
+        self.report_of(running.finish())
+
+    def test_dpdk_telemetry_py_shows_the_counters(self):
+        running = self.running()
+        (socket,) = self.folder.glob("dpdk/*/dpdk_telemetry.v2")
+        done = subprocess.run(["dpdk-telemetry.py", "-f", socket.parent.name],
+                              input="/unecho/counters\nquit\n", capture_output=True, text=True,
+                              timeout=20, check=False,
+                              env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
+        self.assertIn('"in_flight"', done.stdout, done)
+        running.interrupt()
+        self.report_of(running.finish())
+
+    def test_dumpcap_sees_the_packets(self):
+        if free_hugepages() < NEEDED_PAGES:
+            self.skipTest("needs %d free hugepages of 2 MiB, here are %d"
+                          % (NEEDED_PAGES, free_hugepages()))
+        # A second process shares the memory, so it must be in hugepages.
+        mount = self.folder / "hugepages"
+        mount.mkdir()
+        wire.run("mount", "-t", "hugetlbfs", "none", mount)
+        self.addCleanup(wire.run, "umount", "-l", mount, check=False)
+        running = self.running(eal=("--no-pci", "-m", "256", "--huge-dir", str(mount)))
+        (socket,) = self.folder.glob("dpdk/*/dpdk_telemetry.v2")
+        output = self.folder / "captured.pcapng"
+        dumpcap = subprocess.Popen(
+            ["dpdk-dumpcap", "--file-prefix=" + socket.parent.name, "-i", "0", "-c", "60", "-w",
+             str(output)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
+        self.addCleanup(lambda: dumpcap.poll() is None and dumpcap.kill())
+        number = iter(range(100_000))
+
+        def feed():
+            self.send([next(number) for _ in range(10)])
+            return dumpcap.poll() is not None
+        wire.harness.wait_for(feed, "a full capture", 60)
+        text = dumpcap.communicate()[0]
+        self.assertEqual(dumpcap.returncode, 0, text)
+        frames = [packet.data for packet in exact_answer.Capture(output)]
+        self.assertGreaterEqual(len(frames), 60, text)
+        keys = [exact_answer.key_of("packet", frame) for frame in frames
+                if frame[12:14] == b"\x08\x00"]
+        self.assertGreater(len(keys), len(set(keys)), "the echoes are still there at the port")
+        running.interrupt()
+        self.report_of(running.finish())
+
+
+if __name__ == "__main__":
+    wire.main("dpdk-telemetry.py", "dpdk-dumpcap")

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Network namespaces joined by unecho, frames sent into one and counted in the other.
+
+Names carry the process number, so that tests never meet; everything is taken down again when a test
+ends, however it ends. Needs root.
+"""
+import itertools
+import os
+import pathlib
+import shutil
+import struct
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+import harness  # noqa: E402
+from harness import exact_answer  # noqa: E402
+
+_serial = itertools.count()
+OFFLOADS = ("tx", "rx", "tso", "gso", "gro")
+PORT = 7777
+
+
+def main(*programs):
+    """Instead of harness.main(): without root, namespaces or a program, no test."""
+    if os.geteuid() != 0:
+        harness.skip("needs root")
+    absent = [name for name in ("ip", "ethtool", "tcpdump") + programs if not shutil.which(name)]
+    if absent:
+        harness.skip("needs " + ", ".join(absent))
+    probe = subprocess.run(["unshare", "--net", "ip", "link", "add", "ue0", "type", "veth", "peer",
+                            "name", "ue1"], capture_output=True, text=True, check=False)
+    if probe.returncode != 0:
+        harness.skip("no namespaces with veth here: " + probe.stderr.strip())
+    harness.main()
+
+
+def run(*command, check=True, timeout=60):
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False,
+                          timeout=timeout)
+    if check and done.returncode != 0:
+        raise AssertionError("%s: %s%s" % (" ".join(map(str, command)), done.stdout, done.stderr))
+    return done
+
+
+class Host:
+    """A namespace with one interface whose other end, .outside, is in ours."""
+
+    def __init__(self, test, number):
+        serial = next(_serial)
+        self.name = "ue%d-%d" % (os.getpid(), serial)
+        self.outside = "ue%d.%d" % (os.getpid() % 100000, serial)
+        self.inside = "in0"
+        self.address = "10.99.0.%d" % number
+        self.mac = "02:00:00:00:00:%02x" % number
+        run("ip", "netns", "add", self.name)
+        test.addCleanup(run, "ip", "netns", "del", self.name, check=False)
+        run("ip", "link", "add", self.outside, "numrxqueues", 1, "numtxqueues", 1, "type", "veth",
+            "peer", "name", self.inside, "netns", self.name, "numrxqueues", 1, "numtxqueues", 1)
+        test.addCleanup(run, "ip", "link", "del", self.outside, check=False)
+        # Nobody but the test speaks here.
+        self.run("sysctl", "-q", "-w", "net.ipv6.conf.all.disable_ipv6=1", check=False)
+        run("sysctl", "-q", "-w", "net.ipv6.conf.%s.disable_ipv6=1" %
+            self.outside.replace(".", "/"), check=False)
+        self.run("ip", "link", "set", self.inside, "address", self.mac)
+        self.run("ip", "addr", "add", self.address + "/24", "dev", self.inside)
+        self.run("ip", "link", "set", self.inside, "up")
+        run("ip", "link", "set", self.outside, "up", "promisc", "on")
+        offloads = itertools.chain.from_iterable((name, "off") for name in OFFLOADS)
+        offloads = list(offloads)
+        self.run("ethtool", "-K", self.inside, *offloads)
+        run("ethtool", "-K", self.outside, *offloads)
+
+    def run(self, *command, **options):
+        return run("ip", "netns", "exec", self.name, *command, **options)
+
+    def start(self, *command):
+        return subprocess.Popen(["ip", "netns", "exec", self.name, *map(str, command)],
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, text=True)
+
+    def send(self, frames, folder):
+        """Raw frames, in order; a pause every 30, because the driver's ring is short and the machine
+        may be busy."""
+        path = pathlib.Path(folder) / ("send-%d" % next(_serial))
+        path.write_bytes(b"".join(struct.pack("<I", len(f)) + f for f in frames))
+        program = ("import socket,struct,time\n"
+                   "s=socket.socket(socket.AF_PACKET,socket.SOCK_RAW)\n"
+                   "s.bind((%r,0))\n"
+                   "d=open(%r,'rb').read()\n"
+                   "i=k=0\n"
+                   "while i<len(d):\n"
+                   " n,=struct.unpack_from('<I',d,i)\n"
+                   " s.send(d[i+4:i+4+n])\n"
+                   " i+=4+n\n"
+                   " k+=1\n"
+                   " if k%%30==0: time.sleep(0.002)\n" % (self.inside, str(path)))
+        self.run(sys.executable, "-c", program)
+
+
+class Listener:
+    """tcpdump on a host's interface; frames() ends it."""
+
+    def __init__(self, test, host, expression):
+        self.path = test.folder / ("listen-%d.pcap" % next(_serial))
+        self._process = host.start("tcpdump", "-i", host.inside, "-U", "-B", 65536, "-w", self.path,
+                                   *expression.split())
+        test.addCleanup(self._end)
+        while "listening on" not in self._process.stderr.readline():
+            if self._process.poll() is not None:
+                raise AssertionError("tcpdump did not start")
+
+    def _end(self):
+        if self._process.poll() is None:
+            self._process.terminate()
+        self._process.communicate()
+
+    def seen(self):
+        return [p.data for p in exact_answer.Capture(self.path)] if self.path.stat().st_size else []
+
+    def frames(self, at_least):
+        """All frames, once so many are there; and none more comes for a moment."""
+        harness.wait_for(lambda: len(self.seen()) >= at_least, "%d frames" % at_least, 20)
+        quiet = 0
+        before = len(self.seen())
+        while quiet < 10:
+            time.sleep(0.02)
+            now = len(self.seen())
+            quiet = quiet + 1 if now == before else 0
+            before = now
+        self._end()
+        return self.seen()
+
+
+def _sum16(data):
+    if len(data) % 2:
+        data += b"\0"
+    total = sum(struct.unpack(">%dH" % (len(data) // 2), data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return ~total & 0xFFFF
+
+
+def udp_frame(number, source=1, target=2, ttl=64, mac_shift=0, vlan=None, size=64):
+    """A frame of its own for each number; the other arguments make another copy of it."""
+    payload = struct.pack(">Q", number).ljust(size, b"\x5a")
+    addresses = bytes((10, 99, 0, source, 10, 99, 0, target))
+    udp = struct.pack(">HHHH", 20000 + number % 64, PORT, 8 + len(payload), 0) + payload
+    pseudo = addresses + struct.pack(">BBH", 0, 17, len(udp))
+    udp = udp[:6] + struct.pack(">H", _sum16(pseudo + udp) or 0xFFFF) + udp[8:]
+    header = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), number & 0xFFFF, 0x4000, ttl, 17, 0)
+    header = header[:10] + struct.pack(">H", _sum16(header + addresses)) + addresses
+    macs = bytes((2, 0, 0, 0, mac_shift, target, 2, 0, 0, 0, mac_shift, source))
+    tag = b"" if vlan is None else struct.pack(">HH", 0x8100, vlan)
+    return macs + tag + b"\x08\x00" + header + udp
+
+
+def copies_of(number):
+    """The same packet as another tap would see it."""
+    return [udp_frame(number, ttl=63, mac_shift=1), udp_frame(number, ttl=62, mac_shift=2)]
+
+
+class WireTest(harness.E2eTest):
+    def telemetry(self):
+        """The running unecho's socket, once it answers."""
+        def connect():
+            for path in self.folder.glob("dpdk/*/dpdk_telemetry.v2"):
+                return harness.Telemetry(path)
+            return None
+        return harness.wait_for(connect, "telemetry")
+
+    def wait_until_running(self):
+        with self.telemetry() as telemetry:
+            harness.wait_for(lambda: _polls(telemetry), "polling workers")
+
+    def assert_consistent(self, telemetry):
+        """Every packet accounted for, in all and on each worker; the counters."""
+        counters = telemetry.ask("/unecho/counters")
+        self.assert_conserved(counters)
+        for worker in telemetry.ask("/unecho/workers").values():
+            self.assertEqual(worker["rx_packets"] + worker["handed_in"],
+                             worker["settled"] + worker["handed_out"], worker)
+        return counters
+
+
+def _polls(telemetry):
+    try:
+        workers = telemetry.ask("/unecho/workers")
+    except (KeyError, ValueError):
+        return False
+    return bool(workers) and all(worker["polls"] > 0 for worker in workers.values())
+
+
+def link(left, right, window="20ms", on_echo="drop", more_ports=(), rate="500kpps"):
+    """A bump in the wire: a filter for each direction."""
+    return {
+        "port": [{"name": "left", "device": left}, {"name": "right", "device": right},
+                 *more_ports],
+        "filter": [{"name": "rightward", "window": window, "rate": rate},
+                   {"name": "leftward", "window": window, "rate": rate}],
+        "route": [{"from": ["left"], "to": "right", "filter": "rightward", "on_echo": on_echo},
+                  {"from": ["right"], "to": "left", "filter": "leftward", "on_echo": on_echo}],
+    }

@@ -3,12 +3,12 @@
 // Bloom filter, APBF section 4 and 6). This scalar code is the specification for any other.
 //
 // Parts: if b divides B all have B / b bits; otherwise the first B mod b parts have one bit more
-// than the others. The match probability of a block at capacity then differs from (1 - (1 -
-// b/B)^n)^b, which sizing uses, by at most 0.4 % (B = 64, b = 10).
+// than the others. At capacity that changes a block's match probability by at most 0.4 %
+// (B = 64, b = 10) against (1 - (1 - b/B)^n)^b, which sizing uses.
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdint>
 
 #include "hash/digest.h"
@@ -29,7 +29,7 @@ inline constexpr std::array<std::uint64_t, kMaxBitsPerKey / 8> kDigitFactor{0x9E
 class BlockShape {
   public:
     constexpr BlockShape(unsigned B, unsigned b) noexcept
-        : bits_(b), digit_bits_(static_cast<unsigned>(std::bit_width((B + b - 1) / b - 1))) {
+        : bits_(b), stride_(b == 1 ? 0 : kLastDigit / (std::min(b, 8u) - 1)) {
         unsigned first = 0;
         for (unsigned part = 0; part < b; ++part) {
             const unsigned size = B / b + (part < B % b ? 1 : 0);
@@ -54,27 +54,24 @@ class BlockShape {
         }
     }
 
-    // Eight parts draw from one 64-bit word, each from its own digit on. The last digit begins at
-    // bit 42 or before: 22 bits are left for it, positions of a part are equally likely to 2^-13.
+    // Eight parts draw from one 64-bit word, each from its own digit on, stride_ bits apart and so
+    // wide apart that neighbours are independent also where a part's size is no power of two.
     [[nodiscard]] constexpr std::uint64_t bit_of(unsigned part, std::uint64_t hash) const noexcept {
         const std::uint64_t word = hash * kDigitFactor[part / 8];
-        return parts_[part].first + reduce(word << (part % 8 * digit_bits_), parts_[part].size);
+        return parts_[part].first + reduce(word << (part % 8 * stride_), parts_[part].size);
     }
 
   private:
+    // Where the last digit begins at most: 15 bits are left for it.
+    static constexpr unsigned kLastDigit = 49;
+
     struct Part {
         std::uint16_t first;
         std::uint16_t size;
     };
 
-    // Odd: the product's high bits depend on all bits of the hash, its low ones too where the
-    // block's number has used up the high ones. Fractions of the golden ratio and of the square
-    // root of 3.
-    static constexpr std::array<std::uint64_t, kMaxBitsPerKey / 8> kWord{0x9E3779B97F4A7C15ULL,
-                                                                         0xBB67AE8584CAA73BULL};
-
     unsigned bits_;
-    unsigned digit_bits_;
+    unsigned stride_;
     std::array<Part, kMaxBitsPerKey> parts_{};
 };
 
@@ -99,7 +96,7 @@ requires(b <= 8) class WordParts {
 
   private:
     [[nodiscard]] static std::uint64_t bit_of(unsigned part, std::uint64_t hash) noexcept {
-        return std::uint64_t{1} << (hash * kDigitFactor[0] << (6 * part) >> 58);
+        return std::uint64_t{1} << (hash * kDigitFactor[0] << (7 * part) >> 58);
     }
 };
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/apbbf.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <random>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -79,6 +81,33 @@ TEST(block_shape, one_bit_in_each_part_evenly) {
                     << "B " << B << " b " << b << " bit " << bit;
             }
         }
+    }
+}
+
+// With parts of 5 and 6 bits, digits that overlap would show as unequal pairs of positions.
+TEST(block_shape, neighbouring_parts_are_independent) {
+    std::mt19937_64 random(4);
+    const BlockShape shape(64, 12);
+    const unsigned keys = 40000;
+    std::vector<std::array<unsigned, 64 * 64>> pairs(11);
+    for (unsigned key = 0; key < keys; ++key) {
+        const std::uint64_t hash = random();
+        for (unsigned part = 0; part < 11; ++part) {
+            ++pairs[part][shape.bit_of(part, hash) * 64 + shape.bit_of(part + 1, hash)];
+        }
+    }
+    const auto size = [](unsigned part) { return part < 4 ? 6u : 5u; };
+    for (unsigned part = 0; part < 11; ++part) {
+        const double p = 1.0 / (size(part) * size(part + 1));
+        for (const unsigned hits : pairs[part]) {
+            // Some 300 pairs are possible: 6 sigma, alpha 2e-9 each.
+            if (hits != 0) {
+                EXPECT_NEAR(hits, keys * p, 6 * std::sqrt(keys * p * (1 - p))) << "part " << part;
+            }
+        }
+        EXPECT_EQ(std::count_if(pairs[part].begin(), pairs[part].end(),
+                                [](unsigned hits) { return hits != 0; }),
+                  size(part) * size(part + 1));
     }
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exact filter: a ring of the last entries in order of arrival, indexed by a hash table with
 // chains.
-#include <bit>
 #include <cmath>
 
 #include "sizing/search.h"
@@ -23,7 +22,7 @@ std::uint64_t whole_lines(std::uint64_t bytes) {
 }
 
 std::uint64_t buckets_of(const ExactGeometry& geometry) {
-    return std::bit_ceil(geometry.entries);
+    return 2 * geometry.entries;
 }
 
 // One entry more is the list's ends.

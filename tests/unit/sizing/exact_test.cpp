@@ -56,15 +56,15 @@ TEST(predict_exact, has_no_slack_and_only_the_digests_chance) {
     EXPECT_EQ(given.npws, 0.0);
     EXPECT_EQ(given.slack, 0U);
     EXPECT_EQ(given.window_keys, 50'000U);
-    EXPECT_EQ(given.bytes, 65'536 * 4 + 62'502 * 32U);
-    EXPECT_DOUBLE_EQ(given.bits_per_key, 8.0 * (65'536 * 4 + 62'502 * 32) / 50'000);
-    EXPECT_DOUBLE_EQ(given.lines_per_packet, 3 + 50'000.0 / 65'536);
+    EXPECT_EQ(given.bytes, 125'008 * 4 + 62'502 * 32U);
+    EXPECT_DOUBLE_EQ(given.bits_per_key, 8.0 * (125'008 * 4 + 62'502 * 32) / 50'000);
+    EXPECT_DOUBLE_EQ(given.lines_per_packet, 3 + 50'000.0 / 125'000);
 }
 
 TEST(predict_exact, own_capacity_is_its_entries) {
     const Prediction given = predict(ExactGeometry{1024}, kSecond, std::nullopt);
     EXPECT_EQ(given.window_keys, 1024U);
-    EXPECT_EQ(given.bytes, 1024 * 4 + 1026 * 32U);
+    EXPECT_EQ(given.bytes, 2048 * 4 + 1026 * 32U);
 }
 
 }  // namespace

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Sizing may not know the filters; here the two meet: geometries that were found are taken by the
+// filters, and the bytes predicted are those that the filters ask for (without spare segments).
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "filter/apbbf.h"
+#include "filter/apbf.h"
+#include "filter/exact.h"
+#include "sizing/sizing.h"
+
+namespace unecho::sizing {
+namespace {
+
+const std::vector<Targets> kTargets{
+    {50 * kMillisecond, 1e6, 1e-2},
+    {50 * kMillisecond, 1e6, 1e-6},
+    {kSecond, 14.88e6, 1e-9},
+    {kSecond, 148.8e6, 0.5},
+    {3'333'333, 7'777.7, 1e-3},
+    {kMicrosecond, 1e6, 1e-6},
+    {1, 1, 1e-3},
+    {7, 1e12, 0.1},
+    {kMaxWindow, 1e-9, 1e-12},
+};
+
+TEST(memory, apbf_takes_what_is_predicted) {
+    for (const Targets& targets : kTargets) {
+        const Result<ApbfGeometry> found = size_apbf(targets);
+        ASSERT_TRUE(found.has_value());
+        const auto params =
+            filter::ApbfParams::make({.k = found->k, .l = found->l, .m = found->m, .spares = 0});
+        ASSERT_TRUE(params.has_value()) << params.error().context;
+        EXPECT_EQ(filter::Apbf::bytes(*params),
+                  predict(*found, targets.window, targets.keys_per_second).bytes);
+    }
+}
+
+TEST(memory, apbf_of_any_size_takes_what_is_predicted) {
+    for (const std::uint64_t m : {64U, 65U, 512U, 513U, 10'007U}) {
+        const auto params = filter::ApbfParams::make({.k = 3, .l = 5, .m = m, .spares = 0});
+        ASSERT_TRUE(params.has_value());
+        EXPECT_EQ(filter::Apbf::bytes(*params),
+                  predict(ApbfGeometry{3, 5, m}, kSecond, std::nullopt).bytes);
+    }
+}
+
+TEST(memory, apbbf_takes_what_is_predicted) {
+    for (const Targets& targets : kTargets) {
+        const Result<ApbbfGeometry> found = size_apbbf(targets);
+        ASSERT_TRUE(found.has_value());
+        const auto params = filter::ApbbfParams::make({.k = found->k,
+                                                       .l = found->l,
+                                                       .B = found->B,
+                                                       .b = found->b,
+                                                       .blocks = found->blocks,
+                                                       .spares = 0});
+        ASSERT_TRUE(params.has_value()) << params.error().context;
+        EXPECT_EQ(filter::Apbbf::bytes(*params),
+                  predict(*found, targets.window, targets.keys_per_second).bytes);
+    }
+}
+
+TEST(memory, apbbf_of_any_blocks_takes_what_is_predicted) {
+    for (const unsigned B : {64U, 128U, 256U, 512U}) {
+        for (const std::uint64_t blocks : {1U, 7U, 8U, 9U, 1'000U}) {
+            const auto params = filter::ApbbfParams::make(
+                {.k = 2, .l = 5, .B = B, .b = 4, .blocks = blocks, .spares = 0});
+            ASSERT_TRUE(params.has_value());
+            EXPECT_EQ(filter::Apbbf::bytes(*params),
+                      predict(ApbbfGeometry{2, 5, B, 4, blocks}, kSecond, std::nullopt).bytes);
+        }
+    }
+}
+
+TEST(memory, exact_takes_what_is_predicted) {
+    for (const Targets& targets :
+         {Targets{50 * kMillisecond, 1e6, 1e-2}, Targets{1, 1, 1e-3}, Targets{kSecond, 1.7e9, 0.1},
+          Targets{3'333'333, 7'777.7, 1e-3}}) {
+        const Result<ExactGeometry> found = size_exact(targets);
+        ASSERT_TRUE(found.has_value());
+        const auto params =
+            filter::ExactParams::make({.entries = found->entries, .window = targets.window});
+        ASSERT_TRUE(params.has_value()) << params.error().context;
+        EXPECT_EQ(filter::Exact::bytes(*params),
+                  predict(*found, targets.window, targets.keys_per_second).bytes);
+    }
+}
+
+}  // namespace
+}  // namespace unecho::sizing

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The false-positive rate on keys that were never inserted, against the formulas, at several phases
+// of a generation, in the steady state and from the start on.
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <random>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "sizing/fpr.h"
+#include "statistical/model.h"
+#include "support/bounds.h"
+#include "support/seed.h"
+
+namespace unecho::test {
+namespace {
+
+// Enough expected matches to tell rates apart that differ by 2.5 %, if the trials suffice.
+constexpr double kExpectedMatches = 40'000;
+constexpr double kMaxTrials = 6e6;
+// Tables differ by at most this, on their mean, relative to the rate.
+constexpr double kTableSpread = 0.004;
+
+template <typename Shape>
+auto false_positive_rate(const Shape& shape) {
+    return [k = shape.k, l = shape.l](const sizing::Profile& r) {
+        return sizing::false_positive_rate(k, l, r);
+    };
+}
+
+// After k + l generations a table has nothing left of what it was: an independent instance.
+template <typename Shape>
+std::uint64_t instances_for(const Shape& shape, std::uint64_t g) {
+    constexpr double kMost = 400;
+    const Rate one = rate_of(fills_of(shape, kSteady, g, g), 1, false_positive_rate(shape));
+    const double ratio = one.deviation / one.mean / kTableSpread;
+    return static_cast<std::uint64_t>(std::clamp(std::ceil(ratio * ratio), 1.0, kMost));
+}
+
+template <typename Shape>
+std::uint64_t trials_for(const Shape& shape, std::uint64_t g) {
+    const Rate rate = rate_of(fills_of(shape, kSteady, g, g), 1, false_positive_rate(shape));
+    return static_cast<std::uint64_t>(std::min(kMaxTrials, kExpectedMatches / rate.mean));
+}
+
+template <typename Filter>
+std::uint64_t count_matches(const Filter& filter, std::uint64_t queries, std::mt19937_64& random) {
+    std::uint64_t matches = 0;
+    for (std::uint64_t i = 0; i < queries; ++i) {
+        matches += filter.query(random()) ? 1 : 0;
+    }
+    return matches;
+}
+
+template <typename Filter>
+void insert_keys(Filter& filter, std::uint64_t keys, std::mt19937_64& random) {
+    for (std::uint64_t i = 0; i < keys; ++i) {
+        filter.insert(random());
+    }
+}
+
+template <typename Shape>
+void expect_rate(const Shape& shape, const std::vector<Fill>& fills, std::uint64_t matches,
+                 std::uint64_t trials, std::uint64_t instances, const std::string& when) {
+    const Rate rate = rate_of(fills, static_cast<double>(instances), false_positive_rate(shape));
+    // Each of the k segments of a run may have the excess of a block.
+    const double excess = std::pow(1 + shape.excess(), shape.k) - 1;
+    expect_count(matches, counts_of(rate, static_cast<double>(trials), excess),
+                 "foreign keys that match " + when);
+}
+
+template <typename Shape>
+void check_steady_state(const Shape& shape) {
+    SCOPED_TRACE(seed_note());
+    std::mt19937_64 random(seed());
+    Instance<Shape> table(shape);
+    auto& filter = table.filter;
+    const std::uint64_t g = generation_keys(shape);
+    const std::uint64_t cycle = shape.k + shape.l;
+    const std::uint64_t instances = instances_for(shape, g);
+    const std::uint64_t queries = trials_for(shape, g) / (instances * cycle) + 1;
+    std::array<std::uint64_t, 3> matches{};
+    for (std::uint64_t generation = 0; generation < cycle * (1 + instances); ++generation) {
+        const bool steady = generation >= cycle;
+        filter.advance({.generation = generation});
+        matches[0] += steady ? count_matches(filter, queries, random) : 0;
+        insert_keys(filter, g / 2, random);
+        matches[1] += steady ? count_matches(filter, queries, random) : 0;
+        insert_keys(filter, g / 2, random);
+        matches[2] += steady ? count_matches(filter, queries, random) : 0;
+    }
+    const std::array<std::string, 3> when{"just after a shift", "mid generation",
+                                          "just before a shift"};
+    for (std::size_t phase = 0; phase < when.size(); ++phase) {
+        expect_rate(shape, fills_of(shape, kSteady, g, g / 2 * phase), matches.at(phase),
+                    queries * cycle * instances, instances, when.at(phase));
+    }
+}
+
+// From an empty table on: a fresh one, and cleared ones.
+template <typename Shape>
+void check_start_up(const Shape& shape) {
+    SCOPED_TRACE(seed_note());
+    constexpr std::uint64_t kStarts = 24;
+    constexpr std::uint64_t kQueries = 50'000;
+    std::mt19937_64 random(seed());
+    Instance<Shape> table(shape);
+    const std::uint64_t g = generation_keys(shape);
+    const std::uint64_t cycle = shape.k + shape.l;
+    std::vector<std::uint64_t> matches(cycle);
+    std::uint64_t generation = 0;
+    for (std::uint64_t start = 0; start < kStarts; ++start) {
+        for (std::uint64_t i = 0; i < cycle; ++i) {
+            table.filter.advance({.generation = generation++});
+            insert_keys(table.filter, g, random);
+            matches[i] += count_matches(table.filter, kQueries, random);
+        }
+        table.filter.clear();
+    }
+    for (std::uint64_t i = 0; i < cycle; ++i) {
+        expect_rate(shape, fills_of(shape, i, g, g), matches[i], kStarts * kQueries, kStarts,
+                    "generation " + std::to_string(i));
+    }
+    EXPECT_EQ(count_matches(table.filter, kQueries, random), 0U) << "after clear";
+}
+
+class ApbfRate : public ::testing::TestWithParam<ApbfShape> {};
+class ApbbfRate : public ::testing::TestWithParam<ApbbfShape> {};
+
+const auto kName = [](const auto& info) { return info.param.name(); };
+
+TEST_P(ApbfRate, steady_state_gives_the_predicted_rate) {
+    check_steady_state(GetParam());
+}
+TEST_P(ApbbfRate, steady_state_gives_the_predicted_rate) {
+    check_steady_state(GetParam());
+}
+
+// Table 2's shapes, the smallest there are, more and less than the paper's load, slices of odd
+// sizes.
+INSTANTIATE_TEST_SUITE_P(
+    , ApbfRate,
+    ::testing::Values(ApbfShape{1, 1, 40'000}, ApbfShape{1, 6, 10'007}, ApbfShape{2, 5, 20'000},
+                      ApbfShape{4, 3, 65'536}, ApbfShape{5, 7, 30'000}, ApbfShape{7, 5, 30'000},
+                      ApbfShape{7, 28, 16'384}, ApbfShape{8, 56, 10'000}, ApbfShape{10, 7, 50'000},
+                      ApbfShape{10, 25, 50'000}, ApbfShape{11, 46, 20'000},
+                      ApbfShape{9, 35, 22'528, 0.98}, ApbfShape{3, 9, 20'000, 0.4},
+                      ApbfShape{6, 4, 20'000, 1.5}, ApbfShape{4, 6, 577, 0.7},
+                      ApbfShape{5, 5, 64, 0.7}),
+    kName);
+
+// Table 3's shapes, bits that do not divide a block, few blocks and one, more and less load.
+INSTANTIATE_TEST_SUITE_P(
+    , ApbbfRate,
+    ::testing::Values(ApbbfShape{2, 3, 64, 4, 2'000}, ApbbfShape{2, 3, 512, 4, 400},
+                      ApbbfShape{2, 5, 64, 4, 2'000}, ApbbfShape{2, 5, 512, 4, 400},
+                      ApbbfShape{3, 5, 64, 4, 2'000}, ApbbfShape{3, 8, 512, 4, 300},
+                      ApbbfShape{2, 3, 64, 8, 3'000}, ApbbfShape{1, 1, 512, 5, 300},
+                      ApbbfShape{1, 6, 256, 6, 300}, ApbbfShape{1, 4, 512, 8, 300, 1.07},
+                      ApbbfShape{2, 11, 512, 6, 250, 1.02}, ApbbfShape{2, 7, 128, 3, 500},
+                      ApbbfShape{4, 3, 512, 3, 300}, ApbbfShape{1, 9, 512, 16, 400, 1.4},
+                      ApbbfShape{1, 3, 64, 7, 1'000, 0.7}, ApbbfShape{2, 4, 512, 1, 300},
+                      ApbbfShape{1, 3, 512, 8, 1, 0.7}, ApbbfShape{2, 4, 512, 3, 2},
+                      ApbbfShape{3, 4, 64, 5, 16}),
+    kName);
+
+class ApbfStart : public ::testing::TestWithParam<ApbfShape> {};
+class ApbbfStart : public ::testing::TestWithParam<ApbbfShape> {};
+
+TEST_P(ApbfStart, rate_grows_as_predicted_from_the_start) {
+    check_start_up(GetParam());
+}
+TEST_P(ApbbfStart, rate_grows_as_predicted_from_the_start) {
+    check_start_up(GetParam());
+}
+
+INSTANTIATE_TEST_SUITE_P(, ApbfStart,
+                         ::testing::Values(ApbfShape{2, 5, 10'000}, ApbfShape{5, 3, 10'000, 1.3},
+                                           ApbfShape{4, 9, 5'000}),
+                         kName);
+INSTANTIATE_TEST_SUITE_P(, ApbbfStart,
+                         ::testing::Values(ApbbfShape{2, 5, 64, 4, 500},
+                                           ApbbfShape{1, 4, 512, 6, 100},
+                                           ApbbfShape{3, 2, 512, 2, 100, 1.5}),
+                         kName);
+
+}  // namespace
+}  // namespace unecho::test

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Measured values of one quantity, one a window, and their quantiles.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace unecho::bench {
+
+class Samples {
+  public:
+    void add(double value) { values_.push_back(value); }
+
+    [[nodiscard]] bool empty() const { return values_.empty(); }
+    [[nodiscard]] std::size_t size() const { return values_.size(); }
+
+    // The value that a share p of all is at most; there is at least one.
+    [[nodiscard]] double quantile(double p) const {
+        std::vector<double> sorted = values_;
+        std::sort(sorted.begin(), sorted.end());
+        const auto last = static_cast<double>(sorted.size() - 1);
+        return sorted[static_cast<std::size_t>(p * last + 0.5)];
+    }
+    [[nodiscard]] double median() const { return quantile(0.5); }
+
+  private:
+    std::vector<double> values_;
+};
+
+}  // namespace unecho::bench

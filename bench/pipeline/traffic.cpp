@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "traffic.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "hash/digest.h"
+#include "packet/headers.h"
+
+namespace unecho::bench {
+namespace {
+
+constexpr std::uint32_t kShortest = 60;
+constexpr std::uint32_t kMiddle = 590;
+constexpr std::uint8_t kFiller = 0x5A;
+
+// Ethernet, IPv4, and of TCP or UDP what comes first; checksums are 0, nothing looks at them.
+struct [[gnu::packed]] Headers {
+    std::array<std::uint8_t, 12> macs;
+    std::array<std::uint8_t, 2> ether_type;
+    std::uint8_t version_ihl;
+    std::uint8_t tos;
+    std::uint16_t length;
+    std::uint16_t id;
+    std::uint16_t flags;
+    std::uint8_t ttl;
+    std::uint8_t protocol;
+    std::uint16_t checksum;
+    std::uint32_t source;
+    std::uint32_t destination;
+    std::uint16_t source_port;
+    std::uint16_t destination_port;
+    std::uint32_t a;  // TCP: sequence number; UDP: length and checksum
+    std::uint64_t b;  // TCP: acknowledgement number and so on; UDP: payload
+    std::uint64_t c;  // payload
+};
+static_assert(sizeof(Headers) == 58 && sizeof(Headers) <= kShortest);
+
+}  // namespace
+
+const char* name_of(Mix mix) {
+    switch (mix) {
+        case Mix::k64:
+            return "64";
+        case Mix::kImix:
+            return "IMIX";
+        case Mix::k1518:
+            return "1518";
+    }
+    return "";
+}
+
+Traffic::Traffic(PacketCounter& counter, Mix mix, unsigned echo_percent)
+    : counter_(counter), mix_(mix), echo_below_(~std::uint64_t{0} / 100 * echo_percent) {}
+
+std::uint64_t Traffic::random() {
+    return remix(0, state_++);
+}
+
+// 64:7, 594:4, 1518:1.
+std::uint32_t Traffic::length_of(std::uint64_t identity) const {
+    if (mix_ == Mix::k64) {
+        return kShortest;
+    }
+    if (mix_ == Mix::k1518) {
+        return kLongest;
+    }
+    const std::uint64_t place = reduce(remix(identity, 1), 12);
+    return place < 7 ? kShortest : place < 11 ? kMiddle : kLongest;
+}
+
+void Traffic::fill(rte_mbuf& mbuf) {
+    std::memset(rte_pktmbuf_mtod(&mbuf, std::uint8_t*), kFiller, kLongest);
+}
+
+// 65536 flows, half of them TCP. IP ID and 64 bits behind the ports name the packet.
+void Traffic::write(rte_mbuf& mbuf, std::uint64_t identity, bool echo) const {
+    const std::uint32_t length = length_of(identity);
+    const auto flow = static_cast<std::uint16_t>(remix(identity, 2));
+    const bool tcp = (flow & 1) != 0;
+    Headers h{};
+    h.macs = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, static_cast<std::uint8_t>(echo ? 3 : 2)};
+    h.ether_type = {0x08, 0x00};
+    h.version_ihl = 0x45;
+    h.length = __builtin_bswap16(static_cast<std::uint16_t>(length - packet::kEthernetHeader));
+    h.id = static_cast<std::uint16_t>(identity);
+    h.ttl = echo ? 63 : 64;
+    h.protocol = tcp ? packet::kProtoTcp : packet::kProtoUdp;
+    h.source = __builtin_bswap32(0x0A000000U | flow);
+    h.destination = __builtin_bswap32(0x0A800000U | (flow & 0xFFU));
+    h.source_port = static_cast<std::uint16_t>(flow | 0x80U);
+    h.destination_port = __builtin_bswap16(tcp ? 443 : 53);
+    h.a = __builtin_bswap16(static_cast<std::uint16_t>(length - 34));
+    h.b = identity;
+    auto* data = rte_pktmbuf_mtod(&mbuf, std::uint8_t*);
+    std::memcpy(data, &h, sizeof h);
+    mbuf.data_len = static_cast<std::uint16_t>(length);
+    mbuf.pkt_len = length;
+}
+
+unsigned Traffic::stamp(std::span<rte_mbuf* const> mbufs) {
+    unsigned echoes = 0;
+    for (rte_mbuf* mbuf : mbufs) {
+        const std::uint64_t reach = std::min<std::uint64_t>(sent_, kReach);
+        if (reach != 0 && random() < echo_below_) {
+            const std::uint64_t back = 1 + reduce(random(), reach);
+            write(*mbuf, history_[(sent_ - back) % kHistory], true);
+            ++echoes;
+        } else {
+            history_[sent_ % kHistory] = counter_.next;
+            write(*mbuf, counter_.next, false);
+            ++counter_.next;
+            ++sent_;
+        }
+    }
+    return echoes;
+}
+
+}  // namespace unecho::bench

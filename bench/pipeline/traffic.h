@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packets for the pipeline benchmark: every one unique by a counter, but for a wanted share of
+// echoes, which repeat one of the last packets with another TTL and other MAC addresses.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include <rte_mbuf.h>
+
+namespace unecho::bench {
+
+// Frame sizes as on the wire; in memory a frame is 4 bytes shorter, without its check sequence.
+enum class Mix : std::uint8_t { k64, kImix, k1518 };
+
+[[nodiscard]] const char* name_of(Mix mix);
+
+// A source of numbers that each stand for one packet. One for the process, so that no two rows of
+// the benchmark send the same packet.
+struct PacketCounter {
+    std::uint64_t next = 1;
+};
+
+class Traffic {
+  public:
+    // Echoes are of one of the last kReach new packets, so at most 2000 packets old at 50 %.
+    static constexpr unsigned kReach = 1000;
+    static constexpr std::uint32_t kLongest = 1514;
+
+    Traffic(PacketCounter& counter, Mix mix, unsigned echo_percent);
+
+    // Forgets what it sent: echoes are of what follows.
+    void restart() { sent_ = 0; }
+
+    // Makes mbufs of one segment with room for kLongest bytes the next packets; how many are echoes.
+    unsigned stamp(std::span<rte_mbuf* const> mbufs);
+
+    // Everything that stamp() leaves as it is.
+    static void fill(rte_mbuf& mbuf);
+
+  private:
+    static constexpr unsigned kHistory = 1024;
+    static_assert(kReach <= kHistory);
+
+    [[nodiscard]] std::uint64_t random();
+    [[nodiscard]] std::uint32_t length_of(std::uint64_t identity) const;
+    void write(rte_mbuf& mbuf, std::uint64_t identity, bool echo) const;
+
+    PacketCounter& counter_;
+    Mix mix_;
+    std::uint64_t echo_below_;  // random() below it: an echo
+    std::uint64_t state_ = 1;
+    std::array<std::uint64_t, kHistory> history_{};  // of new packets, by their number mod kHistory
+    std::uint64_t sent_ = 0;                         // new packets since restart()
+};
+
+}  // namespace unecho::bench

@@ -33,7 +33,8 @@ class Traffic {
     // Forgets what it sent: echoes are of what follows.
     void restart() { sent_ = 0; }
 
-    // Makes mbufs of one segment with room for kLongest bytes the next packets; how many are echoes.
+    // Makes mbufs of one segment with room for kLongest bytes the next packets; how many are
+    // echoes.
     unsigned stamp(std::span<rte_mbuf* const> mbufs);
 
     // Everything that stamp() leaves as it is.

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a packet costs in a worker, stage by stage, on one core and without a network card:
+// docs/benchmarking.md says what is measured and how to read it.
+//
+//   pipeline_bench [--json FILE] [--only REGEX] [--rounds N] [--cpu N] [--burst N] [--no-huge]
+//                  [--smoke]
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <memory>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include <getopt.h>
+#include <rte_cycles.h>
+#include <sched.h>
+
+#include "report.h"
+#include "rig.h"
+#include "row.h"
+#include "subject.h"
+
+namespace unecho::bench {
+namespace {
+
+constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kMiB = 1024 * kKiB;
+
+constexpr unsigned kWarmWindows = 4;
+constexpr unsigned kWindows = 16;  // of each kind, before another row has its turn
+
+struct Options {
+    std::string json;
+    std::string only = ".*";
+    unsigned rounds = 30;
+    RigOptions rig;
+    bool no_huge = false;
+    bool smoke = false;
+};
+
+constexpr const char* kUsage =
+    "pipeline_bench [--json FILE] [--only REGEX] [--rounds N] [--cpu N] [--burst N] [--no-huge] "
+    "[--smoke]\n"
+    "  --only    rows whose name engine/residence/frames/echo matches, as in 'apbbf/L3/64/'\n"
+    "  --rounds  turns of 16 windows for each row, interleaved with the other rows (30)\n"
+    "  --smoke   small tables, two rounds, any build: shows that it runs\n";
+
+unsigned last_cpu() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    unsigned last = 0;
+    if (sched_getaffinity(0, sizeof set, &set) == 0) {
+        for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
+            last = CPU_ISSET(cpu, &set) ? cpu : last;
+        }
+    }
+    return last;
+}
+
+// Free hugepages of the default size, in bytes.
+std::uint64_t free_hugepage_bytes() {
+    std::ifstream file("/proc/meminfo");
+    std::uint64_t free = 0;
+    std::uint64_t kib = 0;
+    for (std::string key; file >> key;) {
+        if (key == "HugePages_Free:") {
+            file >> free;
+        } else if (key == "Hugepagesize:") {
+            file >> kib;
+        }
+    }
+    return free * kib * kKiB;
+}
+
+unsigned number(const char* text) {
+    return static_cast<unsigned>(std::strtoul(text, nullptr, 10));
+}
+
+Result<Options> parse(int argc, char** argv) {
+    Options options;
+    options.rig.cpu = last_cpu();
+    const option known[] = {
+        {"json", required_argument, nullptr, 'j'},   {"only", required_argument, nullptr, 'o'},
+        {"rounds", required_argument, nullptr, 'r'}, {"cpu", required_argument, nullptr, 'c'},
+        {"burst", required_argument, nullptr, 'b'},  {"no-huge", no_argument, nullptr, 'n'},
+        {"smoke", no_argument, nullptr, 's'},        {nullptr, 0, nullptr, 0}};
+    for (int c = 0; (c = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
+        switch (c) {
+            case 'j':
+                options.json = optarg;
+                break;
+            case 'o':
+                options.only = optarg;
+                break;
+            case 'r':
+                options.rounds = number(optarg);
+                break;
+            case 'c':
+                options.rig.cpu = number(optarg);
+                break;
+            case 'b':
+                options.rig.burst = number(optarg);
+                break;
+            case 'n':
+                options.no_huge = true;
+                break;
+            case 's':
+                options.smoke = true;
+                break;
+            default:
+                return fail(Errc::kInvalidArgument, kUsage);
+        }
+    }
+    const unsigned burst = options.rig.burst;
+    if (optind != argc || options.rounds == 0 || burst == 0 || burst > kMaxBurst ||
+        (burst & (burst - 1)) != 0) {
+        return fail(Errc::kInvalidArgument, kUsage);
+    }
+    options.rig.hugepages = !options.no_huge && free_hugepage_bytes() >= 64 * kMiB;
+    return options;
+}
+
+std::vector<Residence> residences(bool smoke) {
+    if (smoke) {
+        return {{"L2", 512 * kKiB}, {"L3", kMiB}, {"DRAM", 2 * kMiB}};
+    }
+    return {{"L2", 512 * kKiB}, {"L3", 12 * kMiB}, {"DRAM", 576 * kMiB}};
+}
+
+// A filter with the rows that use it.
+struct Group {
+    std::unique_ptr<Subject> subject;
+    std::vector<Row*> rows;
+};
+
+struct Suite {
+    std::vector<Group> groups;
+    Rows rows;
+};
+
+std::vector<std::pair<Mix, unsigned>> traffics() {
+    std::vector<std::pair<Mix, unsigned>> out;
+    for (const Mix mix : {Mix::k64, Mix::kImix, Mix::k1518}) {
+        for (const unsigned percent : {0U, 10U, 50U}) {
+            out.emplace_back(mix, percent);
+        }
+    }
+    return out;
+}
+
+bool wanted(const std::regex& only, Engine engine, const Residence& residence, Mix mix,
+            unsigned percent) {
+    return std::regex_search(std::string(name_of(engine)) + "/" + residence.name + "/" +
+                                 name_of(mix) + "/" + std::to_string(percent),
+                             only);
+}
+
+Result<Suite> make_suite(const Options& options, Rig& rig) {
+    Suite suite;
+    const std::regex only(options.only);
+    for (const Engine engine : {Engine::kApbbf, Engine::kApbf, Engine::kExact}) {
+        for (const Residence& residence : residences(options.smoke)) {
+            Group group;
+            for (const auto& [mix, percent] : traffics()) {
+                if (!wanted(only, engine, residence, mix, percent)) {
+                    continue;
+                }
+                if (group.subject == nullptr) {
+                    auto subject = Subject::make(engine, residence.bytes, options.rig.hugepages);
+                    if (!subject) {
+                        return tl::unexpected(subject.error());
+                    }
+                    group.subject = std::move(*subject);
+                    group.subject->fill();
+                }
+                suite.rows.push_back(std::make_unique<Row>(rig.packet_counter(), residence,
+                                                           *group.subject, mix, percent));
+                group.rows.push_back(suite.rows.back().get());
+            }
+            if (group.subject != nullptr) {
+                suite.groups.push_back(std::move(group));
+            }
+        }
+    }
+    if (suite.rows.empty()) {
+        return fail(Errc::kInvalidArgument, "--only " + options.only + ": no row has such a name");
+    }
+    return suite;
+}
+
+// The row's turn: whole worker, stages and bare ports one after the other, window by window.
+void take_turn(Rig& rig, Row& row) {
+    Found unmeasured;
+    row.traffic.restart();
+    for (unsigned i = 0; i < kWarmWindows; ++i) {
+        rig.measure_worker(row.traffic, unmeasured);
+    }
+    const auto packets = static_cast<double>(rig.window());
+    for (unsigned i = 0; i < kWindows; ++i) {
+        row.worker.add(static_cast<double>(rig.measure_worker(row.traffic, row.found)) / packets);
+        const StageCycles stages = rig.measure_stages(row.traffic, row.found);
+        row.view.add(static_cast<double>(stages.view) / packets);
+        row.digest.add(static_cast<double>(stages.digest) / packets);
+        row.decide.add(static_cast<double>(stages.decide) / packets);
+        row.packets += std::uint64_t{2} * rig.window();
+    }
+    for (unsigned i = 0; i < kWindows; ++i) {
+        row.ports.add(static_cast<double>(rig.measure_ports(row.traffic)) / packets);
+    }
+}
+
+// A benchmark of wrong answers is none: each echo that was sent must be found, and hardly more.
+Status check_answers(const Row& row) {
+    const std::uint64_t allowed = 10 + row.packets / 10'000;
+    const std::uint64_t missed =
+        row.found.sent_echoes > row.found.echoes ? row.found.sent_echoes - row.found.echoes : 0;
+    const std::uint64_t added =
+        row.found.echoes > row.found.sent_echoes ? row.found.echoes - row.found.sent_echoes : 0;
+    if (missed > 0 || added > allowed || row.found.inline_clears != 0) {
+        return fail(Errc::kIo, row.name() + ": " + std::to_string(row.found.sent_echoes) +
+                                   " echoes sent, " + std::to_string(row.found.echoes) +
+                                   " found, " + std::to_string(row.found.inline_clears) +
+                                   " segments cleared by the worker");
+    }
+    return {};
+}
+
+Status run(const Options& options) {
+    auto rig = Rig::make(options.rig);
+    if (!rig) {
+        return tl::unexpected(rig.error());
+    }
+    auto suite = make_suite(options, **rig);
+    if (!suite) {
+        return tl::unexpected(suite.error());
+    }
+    for (unsigned round = 0; round < (options.smoke ? 2 : options.rounds); ++round) {
+        for (Group& group : suite->groups) {
+            for (Row* row : group.rows) {
+                (*rig)->install(*group.subject);
+                take_turn(**rig, *row);
+            }
+        }
+    }
+    const RunFacts facts{static_cast<double>(rte_get_tsc_hz()),
+                         options.rig.hugepages,
+                         options.rig.cpu,
+                         options.rig.window,
+                         options.rig.burst,
+                         options.smoke};
+    print(facts, suite->rows);
+    for (const auto& row : suite->rows) {
+        if (const Status status = check_answers(*row); !status) {
+            return status;
+        }
+    }
+    if (options.json.empty()) {
+        return {};
+    }
+    return write_json(options.json, facts, suite->rows);
+}
+
+}  // namespace
+}  // namespace unecho::bench
+
+int main(int argc, char** argv) {
+    using namespace unecho;
+    const auto options = bench::parse(argc, argv);
+    if (!options) {
+        std::fputs(options.error().context.c_str(), stderr);
+        return 2;
+    }
+    if (const std::string why = bench::unfit_build(); !why.empty() && !options->smoke) {
+        std::fprintf(stderr, "pipeline_bench: not measured: %s; use --buildtype=release\n",
+                     why.c_str());
+        return 2;
+    }
+    if (const Status status = bench::run(*options); !status) {
+        std::fprintf(stderr, "pipeline_bench: %s\n", status.error().context.c_str());
+        return 1;
+    }
+    return 0;
+}

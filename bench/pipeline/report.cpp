@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "report.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+#include <rte_version.h>
+#include <sys/utsname.h>
+
+#include "base/units.h"
+#include "build_info.h"
+
+namespace unecho::bench {
+namespace {
+
+constexpr const char* kCompiler = UNECHO_BENCH_COMPILER;
+constexpr const char* kBuildtype = UNECHO_BENCH_BUILDTYPE;
+constexpr const char* kSanitize = UNECHO_BENCH_SANITIZE;
+constexpr const char* kFlags = UNECHO_BENCH_FLAGS;
+
+using nlohmann::ordered_json;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#elif defined(__has_feature)
+constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||
+                            __has_feature(memory_sanitizer) ||
+                            __has_feature(undefined_behavior_sanitizer);
+#else
+constexpr bool kSanitized = false;
+#endif
+
+#if defined(__OPTIMIZE__)
+constexpr bool kOptimized = true;
+#else
+constexpr bool kOptimized = false;
+#endif
+
+#if defined(NDEBUG)
+constexpr bool kChecked = false;
+#else
+constexpr bool kChecked = true;
+#endif
+
+// The text behind "key" and a colon, in a file of such lines under /proc.
+std::string line_of(const char* path, std::string_view key) {
+    std::ifstream file(path);
+    for (std::string line; std::getline(file, line);) {
+        if (line.starts_with(key)) {
+            const std::size_t at = line.find_first_not_of(" \t", line.find(':') + 1);
+            return at == std::string::npos ? "" : line.substr(at);
+        }
+    }
+    return "unknown";
+}
+
+std::string first_line_of(const char* path) {
+    std::ifstream file(path);
+    std::string line;
+    std::getline(file, line);
+    return line;
+}
+
+std::string utc_now() {
+    const std::time_t now = std::time(nullptr);
+    std::tm parts{};
+    gmtime_r(&now, &parts);
+    char text[32];
+    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+    return text;
+}
+
+ordered_json environment(const RunFacts& facts) {
+    utsname system{};
+    uname(&system);
+    return {{"date", utc_now()},
+            {"cpu", line_of("/proc/cpuinfo", "model name")},
+            {"cpu_family_model",
+             line_of("/proc/cpuinfo", "cpu family") + "/" + line_of("/proc/cpuinfo", "model\t")},
+            {"cache_l3", first_line_of("/sys/devices/system/cpu/cpu0/cache/index3/size")},
+            {"cache_l2", first_line_of("/sys/devices/system/cpu/cpu0/cache/index2/size")},
+            {"tsc_hz", facts.tsc_hz},
+            {"ran_on_cpu", facts.cpu},
+            {"load_average", first_line_of("/proc/loadavg")},
+            {"kernel", std::string(system.sysname) + " " + system.release},
+            {"hugepages", facts.hugepages},
+            {"hugepages_total", line_of("/proc/meminfo", "HugePages_Total")},
+            {"transparent_hugepages", first_line_of("/sys/kernel/mm/transparent_hugepage/enabled")},
+            {"transparent_hugepages_used", line_of("/proc/self/smaps_rollup", "AnonHugePages")},
+            {"dpdk", rte_version()},
+            {"compiler", kCompiler},
+            {"buildtype", kBuildtype},
+            {"flags", kFlags},
+            {"commit", kCommit}};
+}
+
+ordered_json quantiles(const Samples& cycles, double ns_per_cycle) {
+    ordered_json out;
+    const auto add = [&](const char* name, double p) {
+        const double value = cycles.quantile(p);
+        out[name] = {{"cycles", value}, {"ns", value * ns_per_cycle}};
+    };
+    add("p10", 0.1);
+    add("p25", 0.25);
+    add("median", 0.5);
+    add("p90", 0.9);
+    out["windows"] = cycles.size();
+    return out;
+}
+
+// Of the worker, what the stages and the ports do not explain.
+double rest_of(const Row& row) {
+    return row.worker.median() - row.view.median() - row.digest.median() - row.decide.median() -
+           row.ports.median();
+}
+
+ordered_json to_json(const Row& row, double ns_per_cycle) {
+    const control::FilterPlan& plan = row.subject->plan();
+    const double rest = rest_of(row);
+    return {{"name", row.name()},
+            {"engine", plan.engine()},
+            {"geometry", plan.geometry_text()},
+            {"residence", row.residence},
+            {"bytes", row.subject->bytes()},
+            {"pages", row.subject->on_hugepages() ? "huge" : "plain"},
+            {"window_keys", plan.prediction.window_keys},
+            {"generation_keys", plan.prediction.generation_keys},
+            {"false_drop", plan.prediction.false_drop},
+            {"frames", name_of(row.mix)},
+            {"echo_percent", row.echo_percent},
+            {"packets", row.packets},
+            {"echoes_sent", row.found.sent_echoes},
+            {"echoes_found", row.found.echoes},
+            {"inline_clears", row.found.inline_clears},
+            {"view", quantiles(row.view, ns_per_cycle)},
+            {"digest", quantiles(row.digest, ns_per_cycle)},
+            {"filter", quantiles(row.decide, ns_per_cycle)},
+            {"ports", quantiles(row.ports, ns_per_cycle)},
+            {"verdict", {{"median", {{"cycles", rest}, {"ns", rest * ns_per_cycle}}}}},
+            {"worker", quantiles(row.worker, ns_per_cycle)},
+            {"mpps", 1e3 / (row.worker.median() * ns_per_cycle)}};
+}
+
+std::string size_text(const Subject& subject) {
+    return format_size(subject.bytes() / 1024 * 1024) + (subject.on_hugepages() ? "" : " plain");
+}
+
+void print_row(const Row& row, double ns) {
+    std::printf(
+        "%-6s %-4s %-19s %5s %4u%% %6.1f %6.1f %6.1f %6.1f %6.1f %8.1f %6.1f %6.1f %7.1f %6.1f\n",
+        row.subject->plan().engine(), row.residence.c_str(), size_text(*row.subject).c_str(),
+        name_of(row.mix), row.echo_percent, row.view.median() * ns, row.digest.median() * ns,
+        row.decide.median() * ns, row.ports.median() * ns, rest_of(row) * ns,
+        row.worker.median() * ns, row.worker.quantile(0.1) * ns, row.worker.quantile(0.9) * ns,
+        row.worker.median(), 1e3 / (row.worker.median() * ns));
+}
+
+}  // namespace
+
+std::string unfit_build() {
+    if (kSanitized || std::string_view(kSanitize) != "none") {
+        return "a sanitizer is built in";
+    }
+    if (!kOptimized) {
+        return "it is built without optimisation";
+    }
+    if (kChecked) {
+        return "its assertions are on";
+    }
+    return "";
+}
+
+void print(const RunFacts& facts, const Rows& rows) {
+    const double ns = 1e9 / facts.tsc_hz;
+    std::printf("%s, TSC %.3f GHz, lcore on cpu %u, %s, bursts of %u, windows of %u packets\n",
+                line_of("/proc/cpuinfo", "model name").c_str(), facts.tsc_hz / 1e9, facts.cpu,
+                facts.hugepages ? "hugepages" : "no hugepages (packed pool)", facts.burst,
+                facts.window);
+    std::printf("%s, %s, %s, commit %s\n\n", rte_version(), kCompiler, kFlags, kCommit);
+    std::printf(
+        "ns a packet, medians of windows; the worker's p10 and p90, its TSC cycles, Mpps\n");
+    std::printf("%-6s %-4s %-19s %5s %5s %6s %6s %6s %6s %6s %8s %6s %6s %7s %6s\n", "engine", "in",
+                "table", "frame", "echo", "view", "digest", "filter", "ports", "rest", "worker",
+                "p10", "p90", "cycles", "Mpps");
+    for (const auto& row : rows) {
+        print_row(*row, ns);
+    }
+}
+
+Status write_json(const std::string& path, const RunFacts& facts, const Rows& rows) {
+    ordered_json out{{"benchmark", "pipeline"},
+                     {"smoke", facts.smoke},
+                     {"environment", environment(facts)},
+                     {"burst", facts.burst},
+                     {"window_packets", facts.window}};
+    out["rows"] = ordered_json::array();
+    for (const auto& row : rows) {
+        out["rows"].push_back(to_json(*row, 1e9 / facts.tsc_hz));
+    }
+    std::ofstream file(path);
+    file << out.dump(1) << "\n";
+    file.close();
+    if (!file) {
+        return fail(Errc::kIo, path + ": not written");
+    }
+    return {};
+}
+
+}  // namespace unecho::bench

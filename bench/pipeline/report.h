@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The result for people and for programs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "row.h"
+
+namespace unecho::bench {
+
+struct RunFacts {
+    double tsc_hz = 0;
+    bool hugepages = false;
+    unsigned cpu = 0;
+    unsigned window = 0;
+    unsigned burst = 0;
+    bool smoke = false;
+};
+
+using Rows = std::vector<std::unique_ptr<Row>>;
+
+// Why numbers of this build would mean nothing; empty for an optimised build without checks.
+std::string unfit_build();
+
+void print(const RunFacts& facts, const Rows& rows);
+Status write_json(const std::string& path, const RunFacts& facts, const Rows& rows);
+
+}  // namespace unecho::bench

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The test bed: DPDK, packet buffers, one port whose two ends are rings. Gives a worker packets to
+// receive, takes back what it sent, and measures one window of packets at a time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "dataplane/worker.h"
+#include "eal/mempool.h"
+#include "eal/ring.h"
+#include "eal/session.h"
+#include "subject.h"
+#include "traffic.h"
+
+namespace unecho::bench {
+
+struct RigOptions {
+    unsigned cpu = 0;
+    unsigned window = 2048;  // packets of a measured window, a multiple of burst * 8
+    unsigned burst = 32;
+    bool hugepages = false;
+};
+
+// TSC cycles that one window took.
+struct StageCycles {
+    std::uint64_t view = 0;
+    std::uint64_t digest = 0;
+    std::uint64_t decide = 0;
+};
+
+// What a window found, to be compared with what was sent.
+struct Found {
+    std::uint64_t sent_echoes = 0;
+    std::uint64_t echoes = 0;
+    std::uint64_t inline_clears = 0;
+};
+
+class Rig {
+  public:
+    static Result<std::unique_ptr<Rig>> make(const RigOptions& options);
+    ~Rig();
+    Rig(const Rig&) = delete;
+    Rig& operator=(const Rig&) = delete;
+    Rig(Rig&&) = delete;
+    Rig& operator=(Rig&&) = delete;
+
+    // The worker that runs() uses from now on.
+    void install(Subject& subject);
+
+    // The whole worker: poll_once() from receive to transmit.
+    std::uint64_t measure_worker(Traffic& traffic, Found& found);
+    // Each stage over eight bursts at a time, of which the burst structures stay in L1.
+    StageCycles measure_stages(Traffic& traffic, Found& found);
+    // Receive and transmit alone: what the ports cost.
+    std::uint64_t measure_ports(Traffic& traffic);
+
+    [[nodiscard]] unsigned window() const { return options_.window; }
+    [[nodiscard]] PacketCounter& packet_counter() { return packet_counter_; }
+
+  private:
+    static constexpr unsigned kStaged = 8;
+
+    Rig(const RigOptions& options, eal::Session session);
+
+    Status make_port();
+    // The next packets of the window, in mbufs_; how many are echoes.
+    unsigned next_packets(Traffic& traffic);
+    void load_rx();
+    void return_packets();
+
+    RigOptions options_;
+    eal::Session session_;
+    eal::Mempool pool_;
+    eal::Ring rx_;
+    eal::Ring tx_;
+    PortId port_ = 0;
+    bool port_open_ = false;
+
+    PacketCounter packet_counter_;
+    std::vector<rte_mbuf*> mbufs_;
+    hash::Secret secret_;
+    std::vector<std::uint8_t> scratch_;
+    std::array<dataplane::RxSource, 1> sources_{};
+    std::unique_ptr<std::array<dataplane::Burst, kStaged>> bursts_;
+
+    Subject* subject_ = nullptr;
+    std::unique_ptr<dataplane::WorkerShared> worker_shared_;
+    std::unique_ptr<dataplane::Worker> worker_;
+};
+
+}  // namespace unecho::bench

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One line of the result: what was measured on which filter with which traffic.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "rig.h"
+#include "samples.h"
+#include "subject.h"
+#include "traffic.h"
+
+namespace unecho::bench {
+
+// Where a filter's memory is meant to be, and how much it is.
+struct Residence {
+    std::string name;
+    std::uint64_t bytes = 0;
+};
+
+struct Row {
+    Row(PacketCounter& counter, const Residence& where, Subject& filter, Mix frames,
+        unsigned percent)
+        : residence(where.name),
+          subject(&filter),
+          mix(frames),
+          echo_percent(percent),
+          traffic(counter, frames, percent) {}
+
+    [[nodiscard]] std::string name() const {
+        return std::string(subject->plan().engine()) + "/" + residence + "/" + name_of(mix) + "/" +
+               std::to_string(echo_percent);
+    }
+
+    std::string residence;
+    Subject* subject;
+    Mix mix;
+    unsigned echo_percent;
+    Traffic traffic;
+
+    // TSC cycles a packet, one value a window.
+    Samples view;
+    Samples digest;
+    Samples decide;
+    Samples ports;
+    Samples worker;
+
+    Found found;
+    std::uint64_t packets = 0;  // that went into `found`
+};
+
+}  // namespace unecho::bench

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A filter under measurement: sized as the appliance sizes it, for as many keys as fit into the
+// wanted memory; filled to its steady state; its generations turned and its segments zeroed between
+// measured windows, as the control thread does it beside them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "control/cleaner.h"
+#include "control/filter_instance.h"
+#include "dataplane/shared.h"
+
+namespace unecho::bench {
+
+enum class Engine : std::uint8_t { kApbbf, kApbf, kExact };
+
+[[nodiscard]] const char* name_of(Engine engine);
+
+class Subject {
+  public:
+    // At most `bytes` of memory, and nearly as much.
+    static Result<std::unique_ptr<Subject>> make(Engine engine, std::uint64_t bytes,
+                                                 bool has_hugepages);
+
+    // Keys of a whole window and its slack, unlike those of any packet.
+    void fill();
+
+    // Brings a table that fits there into the caches shared with other rows.
+    void touch() const;
+
+    // What is due by now: a generation for each g keys inserted, and zeroed segments.
+    void keep_house();
+
+    [[nodiscard]] const dataplane::Lane& lane() const { return lane_; }
+    [[nodiscard]] dataplane::LaneShared& lane_shared() { return instance_->shared(); }
+    [[nodiscard]] const dataplane::FilterShared& filter_shared() const { return shared_; }
+    [[nodiscard]] std::uint64_t generation() const;
+    [[nodiscard]] const filter::FilterCounters& counters() const {
+        return lane_.ops->counters(lane_.filter);
+    }
+
+    [[nodiscard]] std::uint64_t bytes() const { return instance_->memory().size(); }
+    [[nodiscard]] bool on_hugepages() const { return instance_->on_hugepages(); }
+    [[nodiscard]] const control::FilterPlan& plan() const { return plan_; }
+
+  private:
+    Subject(control::FilterPlan plan, std::unique_ptr<control::FilterInstance> instance);
+
+    void zero_retired();
+
+    control::FilterPlan plan_;
+    std::unique_ptr<control::FilterInstance> instance_;
+    dataplane::Lane lane_;
+    dataplane::FilterShared shared_;
+    control::Cleaner cleaner_;
+    std::uint64_t turned_at_ = 0;  // insertions when the present generation began
+};
+
+}  // namespace unecho::bench

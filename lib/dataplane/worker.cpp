@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "dataplane/bits.h"
+#include "dataplane/moment.h"
 
 namespace unecho::dataplane {
 namespace {
@@ -422,20 +423,9 @@ void Worker::tally(const Burst& burst, Reason reason, std::uint64_t mask) noexce
 
 // --- time and control --------------------------------------------------------------------------
 
-// The generation in force at a time: read around the clock, so that a packet inserted under value j
-// was there before j + 1 was published, and one that finds j came after j was. The rotation timer's
-// spacing then guarantees the whole window (docs/decisions/0004-generations.md).
 filter::Moment Worker::moment(FilterIndex filter) noexcept {
-    const std::atomic<std::uint64_t>& word = setup_.filter_shared[filter]->generation;
-    std::uint64_t generation = word.load(std::memory_order_acquire);
-    for (;;) {
-        const Nanoseconds now = setup_.clock.at(rte_rdtsc());
-        const std::uint64_t again = word.load(std::memory_order_acquire);
-        if (again == generation) {
-            return {now, generation};
-        }
-        generation = again;
-    }
+    return read_moment(*setup_.filter_shared[filter],
+                       [this]() noexcept { return setup_.clock.at(rte_rdtsc()); });
 }
 
 void Worker::keep_house() noexcept {

@@ -15,35 +15,46 @@ constexpr auto kAnswerTimeout = std::chrono::seconds(1);
 
 }  // namespace
 
-void StatsReader::take(std::vector<Snapshot>& out) {
-    std::vector<std::uint64_t> wanted;
-    for (dataplane::WorkerShared* worker : workers_) {
-        wanted.push_back(worker->snapshot_wanted.load(std::memory_order_relaxed) + 1);
-        worker->snapshot_wanted.store(wanted.back(), std::memory_order_release);
+// A snapshot is the worker's to write from when it is wanted until it is taken. One that comes too
+// late is therefore left alone: it may be half written.
+void StatsReader::take() {
+    if (!closed_) {
+        ask();
     }
     const auto deadline = Clock::now() + kAnswerTimeout;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
-        dataplane::WorkerShared& worker = *workers_[i];
-        while (worker.snapshot_taken.load(std::memory_order_acquire) != wanted[i] &&
-               Clock::now() < deadline) {
+        const dataplane::WorkerShared& worker = *workers_[i];
+        const std::uint64_t wanted = worker.snapshot_wanted.load(std::memory_order_relaxed);
+        const auto answered = [&] {
+            return worker.snapshot_taken.load(std::memory_order_acquire) == wanted;
+        };
+        while (!answered() && Clock::now() < deadline) {
             std::this_thread::yield();
         }
-        out[i].counters = worker.snapshot;
-        out[i].filters = worker.filters;
+        if (answered()) {
+            last_[i] = {worker.snapshot, worker.filters};
+        }
+    }
+}
+
+void StatsReader::ask() {
+    for (dataplane::WorkerShared* worker : workers_) {
+        const std::uint64_t wanted = worker->snapshot_wanted.load(std::memory_order_relaxed) + 1;
+        worker->snapshot_wanted.store(wanted, std::memory_order_release);
     }
 }
 
 Report StatsReader::read(const Plan& plan) {
     const std::lock_guard lock(mutex_);
-    std::vector<Snapshot> earlier(workers_.size());
-    take(earlier);
+    take();
+    const std::vector<Snapshot> earlier = last_;
     // With one worker, one look is consistent in itself. With several, a packet may pass from one
     // that was looked at to one that was not yet: what was received is therefore read after what
     // became of it, so that nothing is ever accounted for before it was received.
-    std::vector<Snapshot> later = earlier;
     if (workers_.size() > 1) {
-        take(later);
+        take();
     }
+    const std::vector<Snapshot>& later = last_;
     Report report = empty_report(plan);
     for (std::size_t i = 0; i < workers_.size(); ++i) {
         add_outcomes(plan, earlier[i].counters, report);

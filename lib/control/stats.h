@@ -70,21 +70,33 @@ struct Report {
 class StatsReader {
   public:
     explicit StatsReader(std::vector<dataplane::WorkerShared*> workers)
-        : workers_(std::move(workers)) {}
+        : workers_(std::move(workers)), last_(workers_.size()) {}
 
     // ports and longest generations are left to the caller. A worker that does not answer within
-    // a second is reported with its last snapshot.
+    // a second is reported as it answered last.
     Report read(const Plan& plan);
+
+    // The workers have returned. settle() leaves their final snapshots, while nobody reads; from
+    // then on nobody is asked, and read() gives these.
+    template <typename Settle>
+    void close(Settle&& settle) {
+        const std::lock_guard lock(mutex_);
+        settle();
+        closed_ = true;
+    }
 
   private:
     struct Snapshot {
         dataplane::Counters counters;
         std::array<filter::FilterCounters, kMaxFilters> filters{};
     };
-    void take(std::vector<Snapshot>& out);
+    void take();
+    void ask();
 
     std::mutex mutex_;
     std::vector<dataplane::WorkerShared*> workers_;
+    std::vector<Snapshot> last_;  // as answered
+    bool closed_ = false;
 };
 
 nlohmann::ordered_json to_json(const Plan& plan, const Report& report);

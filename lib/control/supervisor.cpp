@@ -117,9 +117,11 @@ Result<Report> Supervisor::run(const std::atomic<bool>& stop) {
     }
     drain();
     stop_workers();
-    for (std::size_t i = 0; i < appliance_.plan().workers.size(); ++i) {
-        appliance_.worker(i).settle_leftovers();
-    }
+    reader_.close([&] {
+        for (std::size_t i = 0; i < appliance_.plan().workers.size(); ++i) {
+            appliance_.worker(i).settle_leftovers();
+        }
+    });
     return report();
 }
 

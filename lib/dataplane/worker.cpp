@@ -469,9 +469,13 @@ void Worker::answer_snapshot() noexcept {
     WorkerShared& shared = *setup_.shared;
     shared.heartbeat.store(counters_.polls, std::memory_order_relaxed);
     const std::uint64_t wanted = shared.snapshot_wanted.load(std::memory_order_acquire);
-    if (wanted == shared.snapshot_taken.load(std::memory_order_relaxed)) {
-        return;
+    if (wanted != shared.snapshot_taken.load(std::memory_order_relaxed)) {
+        take_snapshot(wanted);
     }
+}
+
+void Worker::take_snapshot(std::uint64_t wanted) noexcept {
+    WorkerShared& shared = *setup_.shared;
     shared.snapshot = counters_;
     for (unsigned i = 0; i < setup_.filters; ++i) {
         shared.filters[i] = setup_.lanes[i].ops->counters(setup_.lanes[i].filter);
@@ -506,7 +510,7 @@ void Worker::settle_leftovers() noexcept {
             settle_one(s.mbufs[s.next], setup_.route_of[source.port]);
         }
     }
-    answer_snapshot();
+    take_snapshot(setup_.shared->snapshot_wanted.load(std::memory_order_acquire));
 }
 
 }  // namespace unecho::dataplane

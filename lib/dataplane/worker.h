@@ -112,7 +112,8 @@ class Worker {
     // One round over all sources and rings; the packets taken.
     unsigned poll_once() noexcept;
 
-    // After run(): frees and counts what is left in rings and staging.
+    // After run() of all workers, while nobody reads snapshots: frees and counts what is left in
+    // rings and staging, and leaves the final snapshot unasked.
     void settle_leftovers() noexcept;
 
     [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
@@ -145,6 +146,7 @@ class Worker {
     void keep_house() noexcept;
     void exchange_segments(unsigned lane) noexcept;
     void answer_snapshot() noexcept;
+    void take_snapshot(std::uint64_t wanted) noexcept;
 
     WorkerSetup setup_;
     Counters counters_;

@@ -14,7 +14,7 @@ namespace unecho::control {
 class Rotation {
   public:
     Rotation(dataplane::FilterShared& shared, Nanoseconds length, Nanoseconds now)
-        : shared_(&shared), length_(length), published_(now), due_(now + length + kMargin) {}
+        : shared_(&shared), length_(length), begun_(now), due_(now + length + kMargin) {}
 
     // When the next generation may be published.
     [[nodiscard]] Nanoseconds due() const { return due_; }
@@ -29,15 +29,17 @@ class Rotation {
         }
         const std::uint64_t next = shared_->generation.load(std::memory_order_relaxed) + 1;
         shared_->generation.store(next, std::memory_order_release);
-        longest_ = std::max(longest_, now - published_);
-        published_ = clock();
-        due_ = published_ + length_ + kMargin;
+        const Nanoseconds published = clock();
+        longest_ = std::max(longest_, published - begun_);
+        begun_ = now;
+        due_ = published + length_ + kMargin;
         ++count_;
         return true;
     }
 
     [[nodiscard]] std::uint64_t count() const { return count_; }
-    // The longest generation so far: what a stalled timer adds to window and slack shows here.
+    // The longest generation so far, from just before its word was published until just after the
+    // next one was: what a stalled timer adds to window and slack shows here, wherever it stalled.
     [[nodiscard]] Nanoseconds longest() const { return longest_; }
     [[nodiscard]] Nanoseconds length() const { return length_; }
 
@@ -47,7 +49,7 @@ class Rotation {
 
     dataplane::FilterShared* shared_;
     Nanoseconds length_;
-    Nanoseconds published_;
+    Nanoseconds begun_;  // just before the present generation was visible
     Nanoseconds due_;
     Nanoseconds longest_ = 0;
     std::uint64_t count_ = 0;

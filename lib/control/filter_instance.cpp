@@ -67,26 +67,40 @@ struct FilterOf<filter::ExactParams> {
     using type = filter::Exact;
 };
 
-}  // namespace
-
-Result<std::unique_ptr<FilterInstance>> FilterInstance::make(const FilterPlan& plan, int socket,
-                                                             bool has_hugepages) {
-    const auto build = [&](const auto& geometry) -> Result<std::unique_ptr<FilterInstance>> {
+// Calls with the checked parameters of the plan's geometry.
+template <typename Answer, typename Build>
+Result<Answer> with_params(const FilterPlan& plan, Build build) {
+    const auto visit = [&](const auto& geometry) -> Result<Answer> {
         const auto params = params_of(plan, geometry);
         if (!params) {
             return fail(params.error().code,
                         "filter \"" + plan.name + "\": " + params.error().context);
         }
-        using Made = typename FilterOf<std::decay_t<decltype(*params)>>::type;
-        auto memory = eal::HugeMemory::allocate(Made::bytes(*params), socket, has_hugepages);
+        return build(*params);
+    };
+    return std::visit(visit, plan.geometry);
+}
+
+}  // namespace
+
+Result<std::uint64_t> FilterInstance::bytes_for(const FilterPlan& plan) {
+    return with_params<std::uint64_t>(plan, []<typename Params>(const Params& params) {
+        return FilterOf<Params>::type::bytes(params);
+    });
+}
+
+Result<std::unique_ptr<FilterInstance>> FilterInstance::make(const FilterPlan& plan, int socket,
+                                                             bool has_hugepages) {
+    using Made = std::unique_ptr<FilterInstance>;
+    return with_params<Made>(plan, [&]<typename Params>(const Params& params) -> Result<Made> {
+        using F = typename FilterOf<Params>::type;
+        auto memory = eal::HugeMemory::allocate(F::bytes(params), socket, has_hugepages);
         if (!memory) {
             return tl::unexpected(memory.error());
         }
-        Made made(*params, memory->bytes());
-        return std::unique_ptr<FilterInstance>(
-            new FilterInstance(std::move(*memory), Filter(std::move(made))));
-    };
-    return std::visit(build, plan.geometry);
+        F made(params, memory->bytes());
+        return Made(new FilterInstance(std::move(*memory), Filter(std::move(made))));
+    });
 }
 
 dataplane::Lane FilterInstance::lane(const FilterPlan& plan) {

@@ -19,6 +19,10 @@ namespace unecho::control {
 
 class FilterInstance {
   public:
+    // What make() allocates, spare segments too. Errc::kInvalidArgument if no filter can be built
+    // by this geometry.
+    static Result<std::uint64_t> bytes_for(const FilterPlan& plan);
+
     static Result<std::unique_ptr<FilterInstance>> make(const FilterPlan& plan, int socket,
                                                         bool has_hugepages);
 

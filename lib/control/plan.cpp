@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "control/devices.h"
+#include "control/filter_instance.h"
 #include "eal/lcores.h"
 
 namespace unecho::control {
@@ -72,8 +73,8 @@ class Planner {
             if (std::binary_search(machine_.cpus.begin(), machine_.cpus.end(), cpu)) {
                 return;
             }
-            const std::string message = "CPU " + std::to_string(cpu) +
-                                        " is not there; this process may use " + available;
+            const std::string message =
+                "CPU " + std::to_string(cpu) + " is not there; this process may use " + available;
             if (machine_.may_differ) {
                 plan_.notes.push_back(std::string(key) + ": " + message);
             } else {
@@ -238,14 +239,18 @@ class Planner {
             out.policy = wanted.policy;
             out.first = wanted.first;
             out.window = wanted.window;
-            const Status sized = wanted.geometry ? take_geometry(wanted, out) : size(wanted, out);
+            Status sized = wanted.geometry ? take_geometry(wanted, out) : size(wanted, out);
+            if (sized) {
+                sized = finish(out);
+            }
             if (!sized) {
                 problem(wanted.line, "filter[" + std::to_string(i) + "]", sized.error().context);
                 continue;
             }
             check_memory(i, out);
-            if (config_.run.clock == config::Clock::kTsc && out.prediction.generation != 0 &&
-                out.prediction.generation < kShortGeneration) {
+            const bool rotates = config_.run.clock == config::Clock::kTsc &&
+                                 !std::holds_alternative<sizing::ExactGeometry>(out.geometry);
+            if (rotates && out.prediction.generation < kShortGeneration) {
                 plan_.notes.push_back("filter \"" + out.name + "\": a generation of " +
                                       format_duration(out.prediction.generation) +
                                       " is short for the rotation timer; the achieved window will "
@@ -285,7 +290,6 @@ class Planner {
                 status = keep(sizing::size_exact(targets));
                 break;
         }
-        finish(out);
         return status;
     }
 
@@ -303,13 +307,17 @@ class Planner {
         }
         out.keys_per_second = static_cast<double>(out.prediction.window_keys) /
                               (static_cast<double>(wanted.window) / kSecond);
-        finish(out);
         return {};
     }
 
-    static void finish(FilterPlan& out) {
+    static Status finish(FilterPlan& out) {
         out.clock.length = std::max<Nanoseconds>(out.prediction.generation, 1);
-        out.instance_bytes = out.prediction.bytes;
+        const auto bytes = FilterInstance::bytes_for(out);
+        if (!bytes) {
+            return tl::unexpected(bytes.error());
+        }
+        out.instance_bytes = *bytes;
+        return {};
     }
 
     void check_memory(std::size_t index, const FilterPlan& out) {

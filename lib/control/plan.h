@@ -48,11 +48,11 @@ struct FilterPlan {
     config::Policy policy = config::Policy::kFixed;
     unsigned first = 1;
     Nanoseconds window = 0;
-    Geometry geometry;              // of one worker's instance
-    filter::GenerationClock clock;  // of one generation; unused by exact
-    sizing::Prediction prediction;  // of one instance at its planned rate
-    double keys_per_second = 0;     // planned for one instance
-    std::uint64_t instance_bytes = 0;
+    Geometry geometry;                 // of one worker's instance
+    filter::GenerationClock clock;     // of one generation; unused by exact
+    sizing::Prediction prediction;     // of one instance at its planned rate
+    double keys_per_second = 0;        // planned for one instance
+    std::uint64_t instance_bytes = 0;  // allocated, with spare segments
 
     [[nodiscard]] const char* engine() const;
     [[nodiscard]] std::string geometry_text() const;

@@ -94,7 +94,7 @@ std::string filter_text(const Plan& plan, const FilterPlan& filter) {
     table.row({"engine", std::string(filter.engine()) + " (" + filter.geometry_text() + ")"});
     table.row({"window", format_duration(filter.window) + ", " +
                              (filter.policy == config::Policy::kFixed ? "fixed" : "refresh")});
-    if (p.generation != 0) {
+    if (!std::holds_alternative<sizing::ExactGeometry>(filter.geometry)) {
         table.row({"generations", format_duration(p.generation) + " each, " +
                                       std::to_string(p.generation_keys) + " keys"});
     }

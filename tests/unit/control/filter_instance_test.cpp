@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/filter_instance.h"
+
+#include <algorithm>
+#include <array>
+
+#include <gtest/gtest.h>
+
+#include "unit/control/plans.h"
+
+namespace unecho::control {
+namespace {
+
+constexpr bool kNoHugepages = false;
+
+FilterPlan plan_for(config::Engine engine, config::Policy policy = config::Policy::kFixed) {
+    config::Config config = taps_to_tool();
+    config.filters[0].engine = engine;
+    config.filters[0].policy = policy;
+    config.filters[0].rate = 1e4;
+    return plan_of(config, machine_with({0}), all_of(config, device("net_made_up"))).filters.at(0);
+}
+
+std::unique_ptr<FilterInstance> made(const FilterPlan& plan) {
+    auto instance = FilterInstance::make(plan, 0, kNoHugepages);
+    EXPECT_TRUE(instance) << instance.error().context;
+    return std::move(*instance);
+}
+
+class Engines : public testing::TestWithParam<config::Engine> {};
+
+TEST_P(Engines, are_built_in_the_memory_that_was_planned) {
+    const FilterPlan plan = plan_for(GetParam());
+    const auto instance = made(plan);
+    EXPECT_EQ(instance->memory().size(), plan.instance_bytes);
+    EXPECT_FALSE(instance->on_hugepages());
+    EXPECT_TRUE(std::all_of(instance->memory().begin(), instance->memory().end(),
+                            [](std::byte b) { return b == std::byte{0}; }));
+}
+
+TEST_P(Engines, remember_through_their_lane) {
+    const FilterPlan plan = plan_for(GetParam());
+    const auto instance = made(plan);
+    const dataplane::Lane lane = instance->lane(plan);
+    const std::array<Digest, 4> digests{11, 22, 11, 33};
+    EXPECT_EQ(lane.ops->test(lane.filter, digests, {0, 0}, lane.first), 0b0100U);
+    EXPECT_EQ(lane.ops->test(lane.filter, digests, {1, 0}, lane.first), 0b1111U);
+    EXPECT_EQ(lane.ops->counters(lane.filter).insertions, 3U);
+}
+
+// Under refresh the echo half a window later counts as an insertion.
+TEST_P(Engines, take_the_policy_of_the_plan) {
+    for (const auto policy : {config::Policy::kFixed, config::Policy::kRefresh}) {
+        const FilterPlan plan = plan_for(GetParam(), policy);
+        const auto instance = made(plan);
+        const dataplane::Lane lane = instance->lane(plan);
+        const std::array<Digest, 1> digest{42};
+        lane.ops->test(lane.filter, digest, {0, 0}, 1);
+        lane.ops->test(lane.filter, digest, {1, 0}, 1);
+        EXPECT_EQ(lane.ops->counters(lane.filter).insertions,
+                  policy == config::Policy::kFixed ? 1U : 2U);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Engines,
+                         testing::Values(config::Engine::kApbbf, config::Engine::kApbf,
+                                         config::Engine::kExact));
+
+TEST(FilterInstance, of_the_exact_engine_keeps_the_planned_window) {
+    const FilterPlan plan = plan_for(config::Engine::kExact);
+    const auto instance = made(plan);
+    const dataplane::Lane lane = instance->lane(plan);
+    const std::array<Digest, 1> digest{42};
+    const auto seen_at = [&](Nanoseconds now) {
+        return lane.ops->test(lane.filter, digest, {now, 0}, 1) != 0;
+    };
+    EXPECT_FALSE(seen_at(5));
+    EXPECT_TRUE(seen_at(5 + plan.window - 1));
+    EXPECT_FALSE(seen_at(5 + plan.window));
+}
+
+TEST(FilterInstance, has_segments_where_its_engine_has) {
+    const auto apbf = made(plan_for(config::Engine::kApbf));
+    const auto apbbf = made(plan_for(config::Engine::kApbbf));
+    const auto exact = made(plan_for(config::Engine::kExact));
+    for (const auto& instance : {&apbf, &apbbf}) {
+        ASSERT_NE((*instance)->segments(), nullptr);
+        EXPECT_EQ((*instance)->segments()->geometry().bytes(), (*instance)->memory().size());
+        // The exchange with the control thread has room for all of them.
+        EXPECT_LE((*instance)->segments()->geometry().segments(), dataplane::LaneShared::kSegments);
+    }
+    EXPECT_EQ(exact->segments(), nullptr);
+}
+
+TEST(FilterInstance, of_the_largest_ring_fits_the_exchange) {
+    EXPECT_LE(filter::kMaxSegments, dataplane::LaneShared::kSegments);
+}
+
+TEST(FilterInstance, of_the_lane_s_key_and_first_are_the_plan_s) {
+    FilterPlan plan = plan_for(config::Engine::kApbbf);
+    plan.key = packet::KeyMode::kFlowBidir;
+    plan.first = 3;
+    plan.clock.length = 777;
+    const auto instance = made(plan);
+    const dataplane::Lane lane = instance->lane(plan);
+    EXPECT_EQ(lane.key, packet::KeyMode::kFlowBidir);
+    EXPECT_EQ(lane.first, 3U);
+    EXPECT_EQ(lane.clock.length, 777U);
+}
+
+TEST(FilterInstance, of_a_geometry_that_no_filter_takes_is_an_error_that_names_it) {
+    FilterPlan plan = plan_for(config::Engine::kApbf);
+    plan.geometry = sizing::ApbfGeometry{100, 100, 4096};
+    const auto instance = FilterInstance::make(plan, 0, kNoHugepages);
+    ASSERT_FALSE(instance);
+    EXPECT_EQ(instance.error().code, Errc::kInvalidArgument);
+    EXPECT_NE(instance.error().context.find("\"echo\""), std::string::npos);
+    EXPECT_NE(instance.error().context.find("k + l = 200"), std::string::npos);
+    const auto bytes = FilterInstance::bytes_for(plan);
+    ASSERT_FALSE(bytes);
+    EXPECT_EQ(bytes.error().context, instance.error().context);
+}
+
+}  // namespace
+}  // namespace unecho::control

@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/plan.h"
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "unit/control/plans.h"
+
+namespace unecho::control {
+namespace {
+
+// A plan for the taps on so many workers, whatever the devices.
+Plan plan_with(unsigned workers, const eal::DeviceFacts& facts,
+               config::Steering steering = config::Steering::kAuto) {
+    config::Config config = taps_to_tool();
+    config.workers.steering = steering;
+    std::vector<LcoreId> lcores;
+    for (unsigned i = 0; i < workers; ++i) {
+        lcores.push_back(i + 1);
+    }
+    config.workers.lcores = lcores;
+    return plan_of(config, machine_with({0, 1, 2, 3, 4, 5, 6, 7, 8}), all_of(config, facts));
+}
+
+bool contains(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+// --- lcores ------------------------------------------------------------------------------------
+
+TEST(PlanLcores, by_default_are_the_first_cpu_for_control_and_the_last_for_one_worker) {
+    const config::Config config = taps_to_tool();
+    const Plan plan = plan_of(config, machine_with({2, 3, 5}), all_of(config, device("net_null")));
+    EXPECT_EQ(plan.main_cpu, 2U);
+    EXPECT_EQ(plan.main_lcore, 2U);
+    ASSERT_EQ(plan.workers.size(), 1U);
+    EXPECT_EQ(plan.workers[0].lcore, 5U);
+    EXPECT_EQ(plan.lcore_map, "2@2,5@5");
+}
+
+TEST(PlanLcores, on_a_machine_of_one_cpu_share_it) {
+    const config::Config config = taps_to_tool();
+    const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
+    EXPECT_EQ(plan.workers.at(0).lcore, 0U);
+    EXPECT_EQ(plan.main_cpu, 0U);
+    EXPECT_EQ(plan.lcore_map, "127@0,0@0");
+}
+
+TEST(PlanLcores, asked_for_are_taken_in_their_order) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {4, 1};
+    config.control.lcore = 3;
+    const Plan plan = plan_of(config, machine_with({0, 1, 3, 4}), all_of(config, nic()));
+    EXPECT_EQ(plan.lcore_map, "3@3,4@4,1@1");
+    EXPECT_EQ(plan.workers.at(0).lcore, 4U);
+    EXPECT_EQ(plan.workers.at(1).lcore, 1U);
+}
+
+TEST(PlanLcores, that_are_not_there_are_named_with_their_keys) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 9};
+    config.control.lcore = 8;
+    const Problems problems = problems_of(config, machine_with({0, 1}), all_of(config, nic()));
+    EXPECT_EQ(problems.size(), 2U);
+    EXPECT_EQ(message_for(problems, "workers.lcores"),
+              "CPU 9 is not there; this process may use 0, 1");
+    EXPECT_EQ(message_for(problems, "control.lcore"),
+              "CPU 8 is not there; this process may use 0, 1");
+}
+
+TEST(PlanLcores, of_a_plan_for_another_machine_are_only_noted) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {9};
+    Machine machine = machine_with({0, 1});
+    machine.may_differ = true;
+    const Plan plan = plan_of(config, machine, all_of(config, nic()));
+    EXPECT_EQ(plan.workers.at(0).lcore, 9U);
+    ASSERT_EQ(plan.notes.size(), 1U);
+    EXPECT_TRUE(contains(plan.notes[0], "workers.lcores: CPU 9 is not there")) << plan.notes[0];
+}
+
+TEST(PlanLcores, on_a_machine_without_cpus_is_a_problem) {
+    const config::Config config = taps_to_tool();
+    const Problems problems = problems_of(config, machine_with({}), all_of(config, nic()));
+    EXPECT_NE(message_for(problems, "workers.lcores"), "");
+}
+
+// --- steering ----------------------------------------------------------------------------------
+
+TEST(PlanSteering, with_one_worker_is_none) {
+    for (const auto& facts : {nic(), device("net_null")}) {
+        const Plan plan = plan_with(1, facts);
+        EXPECT_EQ(plan.steering, Steering::kSingle);
+        EXPECT_FALSE(plan.steering_reason.empty());
+        EXPECT_EQ(plan.ports[0].setup.rss_types, 0U);
+    }
+}
+
+TEST(PlanSteering, where_all_ports_hash_is_rss_by_the_types_they_share) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2};
+    Facts facts = all_of(config, nic(0b0111));
+    facts[1] = nic(0b1101);
+    facts[2] = device("net_null", 1, 2);  // sends only: what it hashes does not matter
+    const Plan plan = plan_of(config, machine_with({0, 1, 2}), facts);
+    EXPECT_EQ(plan.steering, Steering::kRss);
+    EXPECT_EQ(plan.ports[0].setup.rss_types, 0b0101U);
+    EXPECT_EQ(plan.ports[1].setup.rss_types, 0b0101U);
+    EXPECT_EQ(plan.ports[2].setup.rss_types, 0U);
+}
+
+// Each with the words that say why.
+TEST(PlanSteering, where_a_port_cannot_hash_is_by_rings_and_says_which) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2, 3};
+    const Machine machine = machine_with({0, 1, 2, 3});
+    const auto reason_with = [&](const eal::DeviceFacts& second) {
+        Facts facts = all_of(config, nic(0b01));
+        facts[1] = second;
+        const Plan plan = plan_of(config, machine, facts);
+        EXPECT_EQ(plan.steering, Steering::kRing);
+        EXPECT_EQ(plan.ports[0].setup.rss_types, 0U);
+        return plan.steering_reason;
+    };
+    EXPECT_TRUE(contains(reason_with(device("net_pcap", 16, 16)),
+                         "port \"tap-b\" (net_pcap) does not hash"));
+    EXPECT_TRUE(contains(reason_with(nic(0b01, 128, 2)), "has 2 rx queues for 3 workers"));
+    EXPECT_TRUE(contains(reason_with(nic(0b01, 64)), "redirection tables differ"));
+    EXPECT_TRUE(contains(reason_with(nic(0b10)), "no packet type in common"));
+}
+
+// Entry i of each table leads to queue i mod n: the same queue for equal hashes where n divides the
+// sizes.
+TEST(PlanSteering, with_tables_of_different_sizes_is_rss_for_a_power_of_two_of_workers) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2, 3, 4};
+    Facts facts = all_of(config, nic(1, 128));
+    facts[1] = nic(1, 512);
+    EXPECT_EQ(plan_of(config, machine_with({0, 1, 2, 3, 4}), facts).steering, Steering::kRss);
+}
+
+TEST(PlanSteering, asked_for_by_rings_is_by_rings_even_on_nics) {
+    const Plan plan = plan_with(2, nic(), config::Steering::kRing);
+    EXPECT_EQ(plan.steering, Steering::kRing);
+    EXPECT_TRUE(contains(plan.steering_reason, "asked for"));
+}
+
+TEST(PlanSteering, asked_for_by_rss_that_cannot_be_is_a_problem_that_says_why) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2};
+    config.workers.steering = config::Steering::kRss;
+    const Problems problems =
+        problems_of(config, machine_with({0, 1, 2}), all_of(config, device("net_tap", 4, 4)));
+    const std::string message = message_for(problems, "workers.steering");
+    EXPECT_TRUE(contains(message, "\"rss\" is not possible")) << message;
+    EXPECT_TRUE(contains(message, "net_tap")) << message;
+    EXPECT_TRUE(contains(message, "\"ring\"")) << message;
+}
+
+TEST(PlanSteering, of_captures_reads_on_one_worker_and_steers_by_rings) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2};
+    config.run.clock = config::Clock::kCapture;
+    const Plan plan = plan_of(config, machine_with({0, 1, 2}), all_of(config, nic()));
+    EXPECT_EQ(plan.steering, Steering::kRing);
+    EXPECT_TRUE(contains(plan.steering_reason, "merged by time"));
+    EXPECT_EQ(plan.workers.at(0).rx.size(), 2U);
+    EXPECT_TRUE(plan.workers.at(1).rx.empty());
+
+    config.workers.steering = config::Steering::kRss;
+    EXPECT_NE(message_for(problems_of(config, machine_with({0, 1, 2}), all_of(config, nic())),
+                          "workers.steering"),
+              "");
+}
+
+// --- queues ------------------------------------------------------------------------------------
+
+// Each (port, queue) that is set up is polled by exactly one worker.
+void expect_each_queue_polled_once(const Plan& plan) {
+    std::map<std::pair<PortIndex, QueueId>, unsigned> polled;
+    for (const WorkerPlan& worker : plan.workers) {
+        for (const RxAssignment& rx : worker.rx) {
+            ++polled[{rx.port, rx.queue}];
+            EXPECT_TRUE(std::ranges::count(plan.routes.at(rx.route).from, rx.port) == 1);
+        }
+    }
+    std::size_t expected = 0;
+    for (const PortPlan& port : plan.ports) {
+        expected += port.receives ? port.setup.rx_queues : 0;
+    }
+    EXPECT_EQ(polled.size(), expected);
+    for (const auto& [queue, times] : polled) {
+        EXPECT_EQ(times, 1U) << "port " << queue.first << " queue " << queue.second;
+    }
+}
+
+TEST(PlanQueues, with_rss_are_one_a_worker_on_each_port) {
+    const Plan plan = plan_with(3, nic());
+    expect_each_queue_polled_once(plan);
+    for (WorkerIndex w = 0; w < 3; ++w) {
+        ASSERT_EQ(plan.workers[w].rx.size(), 2U);
+        for (const RxAssignment& rx : plan.workers[w].rx) {
+            EXPECT_EQ(rx.queue, w) << "queue q of every port must be worker q's";
+        }
+    }
+}
+
+TEST(PlanQueues, with_rings_are_dealt_out_to_workers_in_turn) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2, 3};
+    config.ports[0].rx_queues = 3;
+    config.ports[1].rx_queues = 2;
+    const Plan plan =
+        plan_of(config, machine_with({0, 1, 2, 3}), all_of(config, device("net_memif", 4, 4)));
+    EXPECT_EQ(plan.steering, Steering::kRing);
+    expect_each_queue_polled_once(plan);
+    EXPECT_EQ(plan.workers[0].rx.size(), 2U);
+    EXPECT_EQ(plan.workers[1].rx.size(), 2U);
+    EXPECT_EQ(plan.workers[2].rx.size(), 1U);
+}
+
+TEST(PlanQueues, belong_to_the_route_of_their_port) {
+    config::Config config = taps_to_tool();
+    config.ports.push_back(config.ports[2]);
+    config.ports[3].name = "other-tool";
+    config.routes[0].from = {0};
+    config::Route second = config.routes[0];
+    second.from = {1};
+    second.to = 3;
+    second.on_echo = config::OnEcho::kDivert;
+    second.divert_to = 2;
+    config.routes.push_back(second);
+    const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
+    expect_each_queue_polled_once(plan);
+    for (const RxAssignment& rx : plan.workers.at(0).rx) {
+        EXPECT_EQ(rx.route, rx.port);  // tap-a's is route 0, tap-b's route 1
+    }
+    EXPECT_TRUE(plan.ports[0].receives);
+    EXPECT_FALSE(plan.ports[0].transmits);
+    EXPECT_TRUE(plan.ports[2].transmits);
+    EXPECT_TRUE(plan.ports[3].transmits);
+    EXPECT_FALSE(plan.ports[3].receives);
+    EXPECT_EQ(plan.routes[1].on_echo, config::OnEcho::kDivert);
+    EXPECT_EQ(plan.routes[1].divert_to, 2U);
+}
+
+TEST(PlanQueues, more_than_a_device_has_are_problems_with_their_keys) {
+    config::Config config = taps_to_tool();
+    config.ports[0].rx_queues = 5;
+    config.ports[2].tx_queues = 7;
+    const Problems problems =
+        problems_of(config, machine_with({0}), all_of(config, device("net_made_up", 4, 4)));
+    EXPECT_EQ(message_for(problems, "port[0].rx_queues"),
+              "5 is more than the device has: at most 4");
+    EXPECT_EQ(message_for(problems, "port[2].tx_queues"),
+              "7 is more than the device has: at most 4");
+    EXPECT_EQ(problems.size(), 2U);
+    EXPECT_EQ(problems[0].line, 10);
+}
+
+TEST(PlanQueues, other_than_one_a_worker_do_not_fit_rss) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2};
+    config.ports[1].rx_queues = 3;
+    const Problems problems = problems_of(config, machine_with({0, 1, 2}), all_of(config, nic()));
+    const std::string message = message_for(problems, "port[1].rx_queues");
+    EXPECT_TRUE(contains(message, "3 does not fit RSS over 2 workers; allowed: 2")) << message;
+}
+
+// --- tx ----------------------------------------------------------------------------------------
+
+TEST(PlanTx, with_queues_for_all_gives_each_worker_its_own) {
+    const Plan plan = plan_with(3, nic());
+    EXPECT_EQ(plan.ports[2].setup.tx_queues, 3U);
+    EXPECT_EQ(plan.ports[0].setup.tx_queues, 1U);  // nothing is sent there
+    for (WorkerIndex w = 0; w < 3; ++w) {
+        EXPECT_EQ(plan.tx_owner(2, w), w);
+    }
+}
+
+// A queue has one owner, and its owner sends through itself.
+TEST(PlanTx, with_fewer_queues_shares_them_out_among_owners) {
+    for (const std::uint16_t queues : {1, 2, 3}) {
+        const Plan plan = plan_with(5, device("net_made_up", 1, queues));
+        EXPECT_EQ(plan.ports[2].setup.tx_queues, queues);
+        for (WorkerIndex w = 0; w < 5; ++w) {
+            const WorkerIndex owner = plan.tx_owner(2, w);
+            EXPECT_LT(owner, queues);
+            EXPECT_EQ(plan.tx_owner(2, owner), owner);
+        }
+    }
+}
+
+TEST(PlanTx, with_fewer_queues_asked_for_takes_these) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2};
+    config.ports[2].tx_queues = 1;
+    const Plan plan = plan_of(config, machine_with({0, 1, 2}), all_of(config, nic()));
+    EXPECT_EQ(plan.tx_owner(2, 1), 0U);
+}
+
+TEST(PlanPorts, take_their_settings_and_refuse_an_mtu_that_the_device_cannot) {
+    config::Config config = taps_to_tool();
+    config.ports[0].rx_descriptors = 256;
+    config.ports[0].tx_descriptors = 512;
+    config.ports[0].promiscuous = false;
+    config.ports[0].mtu = 1400;
+    Facts facts = all_of(config, device("net_null"));
+    const Plan plan = plan_of(config, machine_with({0}), facts);
+    EXPECT_EQ(plan.ports[0].setup.rx_descriptors, 256U);
+    EXPECT_EQ(plan.ports[0].setup.tx_descriptors, 512U);
+    EXPECT_FALSE(plan.ports[0].setup.promiscuous);
+    EXPECT_EQ(plan.ports[0].setup.mtu, 1400U);
+
+    config.ports[0].mtu = 9000;
+    facts[0].max_mtu = 8999;
+    const Problems problems = problems_of(config, machine_with({0}), facts);
+    EXPECT_EQ(message_for(problems, "port[0].mtu"),
+              "9000 is more than the device can: at most 8999");
+}
+
+// --- filters -----------------------------------------------------------------------------------
+
+TEST(PlanFilters, on_one_worker_are_sized_for_the_whole_rate) {
+    const Plan plan = plan_with(1, nic());
+    const FilterPlan& filter = plan.filters.at(0);
+    EXPECT_EQ(filter.name, "echo");
+    EXPECT_DOUBLE_EQ(filter.keys_per_second, 1e6);
+    EXPECT_LE(filter.prediction.false_drop, 1e-6);
+    EXPECT_EQ(filter.window, 50 * kMillisecond);
+    EXPECT_STREQ(filter.engine(), "apbbf");
+}
+
+// Flows spread unevenly, so each must bear more than its share, but not everything.
+TEST(PlanFilters, on_several_workers_are_sized_for_a_share_with_room) {
+    const double share = 1e6 / 4;
+    const Plan plan = plan_with(4, nic());
+    EXPECT_GT(plan.filters.at(0).keys_per_second, share);
+    EXPECT_LT(plan.filters.at(0).keys_per_second, 1e6);
+}
+
+TEST(PlanFilters, generations_cover_the_window) {
+    for (const auto engine : {config::Engine::kApbbf, config::Engine::kApbf}) {
+        config::Config config = taps_to_tool();
+        config.filters[0].engine = engine;
+        config.filters[0].window = 1'234'567;
+        const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
+        const FilterPlan& filter = plan.filters.at(0);
+        const unsigned l = std::visit(
+            [](const auto& g) -> unsigned {
+                if constexpr (requires { g.l; }) {
+                    return g.l;
+                }
+                return 0;
+            },
+            filter.geometry);
+        ASSERT_GT(l, 0U);
+        EXPECT_GE(filter.clock.length * l, filter.window) << filter.engine();
+        EXPECT_LT((filter.clock.length - 1) * l, filter.window) << filter.engine();
+        EXPECT_EQ(filter.clock.length, filter.prediction.generation);
+    }
+}
+
+TEST(PlanFilters, with_a_geometry_take_it_as_it_stands) {
+    config::Config config = taps_to_tool();
+    config.filters[0].rate.reset();
+    config.filters[0].engine = config::Engine::kApbbf;
+    config.filters[0].geometry = config::Geometry{3, 7, 64 * 512, 512, 8};
+    Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
+    const auto* blocked = std::get_if<sizing::ApbbfGeometry>(&plan.filters.at(0).geometry);
+    ASSERT_NE(blocked, nullptr);
+    EXPECT_EQ(blocked->k, 3U);
+    EXPECT_EQ(blocked->l, 7U);
+    EXPECT_EQ(blocked->B, 512U);
+    EXPECT_EQ(blocked->b, 8U);
+    EXPECT_EQ(blocked->blocks, 64U);
+    EXPECT_GT(plan.filters[0].keys_per_second, 0);
+    EXPECT_EQ(plan.filters[0].geometry_text(), "k=3 l=7 B=512 b=8, 64 blocks a segment");
+
+    config.filters[0].engine = config::Engine::kApbf;
+    config.filters[0].geometry = config::Geometry{4, 6, 12345, 512, 0};
+    plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
+    const auto* sliced = std::get_if<sizing::ApbfGeometry>(&plan.filters.at(0).geometry);
+    ASSERT_NE(sliced, nullptr);
+    EXPECT_EQ(sliced->m, 12345U);
+    EXPECT_EQ(plan.filters[0].geometry_text(), "k=4 l=6, 12345 bits a slice");
+    EXPECT_STREQ(plan.filters[0].engine(), "apbf");
+}
+
+TEST(PlanFilters, with_a_geometry_that_no_filter_takes_are_problems) {
+    config::Config config = taps_to_tool();
+    config.filters[0].rate.reset();
+    config.filters[0].engine = config::Engine::kApbf;
+    config.filters[0].geometry = config::Geometry{100, 100, 4096, 512, 0};
+    const Problems problems =
+        problems_of(config, machine_with({0}), all_of(config, device("net_null")));
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0].key, "filter[0]");
+    EXPECT_EQ(problems[0].line, 50);
+    EXPECT_TRUE(contains(problems[0].message, "k + l = 200")) << problems[0].message;
+}
+
+TEST(PlanFilters, above_their_memory_are_problems_that_say_how_much_it_takes) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2};
+    const Machine machine = machine_with({0, 1, 2});
+    const std::uint64_t needed =
+        2 * plan_of(config, machine, all_of(config, nic())).filters.at(0).instance_bytes;
+    config.filters[0].memory = needed;
+    EXPECT_TRUE(problems_of(config, machine, all_of(config, nic())).empty());
+    config.filters[0].memory = needed - 1;
+    const std::string message =
+        message_for(problems_of(config, machine, all_of(config, nic())), "filter[0].memory");
+    EXPECT_TRUE(contains(message, format_size(needed))) << message;
+    EXPECT_TRUE(contains(message, "2 worker(s)")) << message;
+}
+
+TEST(PlanFilters, that_cannot_be_sized_are_problems) {
+    config::Config config = taps_to_tool();
+    config.filters[0].engine = config::Engine::kExact;
+    config.filters[0].window = config::kHour;
+    config.filters[0].rate = 1e9;
+    const Problems problems =
+        problems_of(config, machine_with({0}), all_of(config, device("net_null")));
+    ASSERT_EQ(problems.size(), 1U);
+    EXPECT_EQ(problems[0].key, "filter[0]");
+}
+
+TEST(PlanFilters, of_short_generations_are_noted_where_a_timer_turns_them) {
+    config::Config config = taps_to_tool();
+    config.filters[0].window = kMillisecond;
+    const auto notes = [&] {
+        return plan_of(config, machine_with({0}), all_of(config, device("net_null"))).notes;
+    };
+    ASSERT_EQ(notes().size(), 1U);
+    EXPECT_TRUE(contains(notes()[0], "\"echo\""));
+    EXPECT_TRUE(contains(notes()[0], "short for the rotation timer"));
+    config.run.clock = config::Clock::kCapture;
+    EXPECT_TRUE(notes().empty());
+    config.run.clock = config::Clock::kTsc;
+    config.filters[0].engine = config::Engine::kExact;  // has no generations
+    config.filters[0].window = 100 * kMicrosecond;
+    EXPECT_TRUE(notes().empty());
+}
+
+// --- packet buffers ----------------------------------------------------------------------------
+
+// What may hold packets at one time: the queues' descriptors, the rings between workers.
+std::uint64_t holders(const Plan& plan, std::uint32_t ring_size) {
+    std::uint64_t sum = 0;
+    for (const PortPlan& port : plan.ports) {
+        sum += std::uint64_t{port.setup.rx_queues} * port.setup.rx_descriptors +
+               std::uint64_t{port.setup.tx_queues} * port.setup.tx_descriptors;
+    }
+    const std::uint64_t pairs = plan.workers.size() * (plan.workers.size() - 1);
+    return sum + 2 * pairs * ring_size;
+}
+
+TEST(PlanBuffers, are_enough_for_all_queues_and_rings_and_compact) {
+    for (unsigned workers = 1; workers <= 8; ++workers) {
+        for (const auto& facts : {nic(), device("net_null", 4, 4)}) {
+            const Plan plan = plan_with(workers, facts);
+            EXPECT_GT(plan.mbufs, holders(plan, 1024)) << workers;
+            EXPECT_TRUE(std::has_single_bit(plan.mbufs + 1U)) << plan.mbufs;
+        }
+    }
+}
+
+TEST(PlanBuffers, asked_for_are_taken_or_refused_with_what_it_takes) {
+    config::Config config = taps_to_tool();
+    config.run.mbufs = 512;
+    const Facts facts = all_of(config, device("net_null"));
+    const std::string message =
+        message_for(problems_of(config, machine_with({0}), facts), "run.mbufs");
+    EXPECT_TRUE(contains(message, "512 is too few")) << message;
+    const std::string hold = "queues and rings hold ";
+    ASSERT_TRUE(contains(message, hold)) << message;
+    const auto needed =
+        static_cast<std::uint32_t>(std::stoul(message.substr(message.find(hold) + hold.size())));
+    config.run.mbufs = needed - 1;
+    EXPECT_EQ(problems_of(config, machine_with({0}), facts).size(), 1U);
+    config.run.mbufs = needed;
+    const Plan plan = plan_of(config, machine_with({0}), facts);
+    EXPECT_EQ(plan.mbufs, needed);
+    EXPECT_GT(needed, holders(plan, 1024));
+}
+
+TEST(PlanBuffers, hold_the_largest_mtu) {
+    config::Config config = taps_to_tool();
+    const auto room = [&] {
+        return plan_of(config, machine_with({0}), all_of(config, device("net_null"))).data_room;
+    };
+    EXPECT_EQ(room(), 128 + 2048);
+    config.ports[1].mtu = 9000;
+    EXPECT_GE(room(), 128 + 9000 + 14 + 4 + 8);
+}
+
+// A burst from every worker at once: below that, captures would wait for room for ever.
+TEST(PlanBuffers, rings_too_small_for_a_burst_from_each_worker_are_problems) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2, 3};
+    config.workers.burst = 64;
+    config.workers.ring_size = 128;
+    const Machine machine = machine_with({0, 1, 2, 3});
+    const std::string message = message_for(
+        problems_of(config, machine, all_of(config, device("net_null"))), "workers.ring_size");
+    EXPECT_TRUE(contains(message, "at least 256")) << message;
+    config.workers.ring_size = 256;
+    EXPECT_TRUE(problems_of(config, machine, all_of(config, device("net_null"))).empty());
+}
+
+TEST(PlanProblems, are_reported_together) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2};
+    config.workers.steering = config::Steering::kRss;
+    config.workers.ring_size = 32;
+    config.ports[0].rx_queues = 9;
+    config.ports[2].tx_queues = 9;
+    config.filters[0].memory = 4096;
+    config.run.mbufs = 512;
+    const Problems problems =
+        problems_of(config, machine_with({0, 1, 2}), all_of(config, device("net_null")));
+    std::set<std::string> keys;
+    for (const config::Problem& problem : problems) {
+        keys.insert(problem.key);
+        EXPECT_FALSE(contains(problem.message, "\n")) << problem.message;
+    }
+    EXPECT_EQ(keys,
+              (std::set<std::string>{"workers.steering", "workers.ring_size", "port[0].rx_queues",
+                                     "port[2].tx_queues", "filter[0].memory", "run.mbufs"}));
+}
+
+}  // namespace
+}  // namespace unecho::control

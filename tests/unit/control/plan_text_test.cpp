@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "unit/control/plans.h"
+
+namespace unecho::control {
+namespace {
+
+// The line that begins with these words, blanks squeezed; empty if there is none.
+std::string line_of(const std::string& text, const std::string& start) {
+    std::string squeezed;
+    for (const char c : text) {
+        if (c != ' ' || (!squeezed.empty() && squeezed.back() != ' ' && squeezed.back() != '\n')) {
+            squeezed += c;
+        }
+    }
+    const std::size_t at = ("\n" + squeezed).find("\n" + start);
+    return at == std::string::npos ? "" : squeezed.substr(at, squeezed.find('\n', at) - at);
+}
+
+TEST(PlanText, names_every_port_worker_route_and_filter) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2, 3};
+    config.ports[0].device = "net_pcap0,rx_pcap=a.pcap";
+    config.ports.push_back(config.ports[2]);
+    config.ports[3].name = "echoes";
+    config.routes[0].on_echo = config::OnEcho::kDivert;
+    config.routes[0].divert_to = 3;
+    Facts facts = all_of(config, device("net_null", 1, 4));
+    facts[1].probed = true;
+    const std::string text = to_text(plan_of(config, machine_with({0, 1, 2, 3}), facts));
+
+    EXPECT_EQ(line_of(text, "tap-a net"),
+              "tap-a net_pcap0,rx_pcap=a.pcap 1 1 1500 its driver's name");
+    EXPECT_EQ(line_of(text, "tap-b net"), "tap-b net_null1 1 1 1500 the device");
+    EXPECT_EQ(line_of(text, "tool net"), "tool net_null2 1 3 1500 its driver's name");
+    EXPECT_EQ(line_of(text, "0 1 tap-a"), "0 1 tap-a queue 0 route 0: -> tool echo");
+    EXPECT_EQ(line_of(text, "1 2 tap-b"), "1 2 tap-b queue 0 route 0: -> tool echo");
+    EXPECT_EQ(line_of(text, "2 3 rings"), "2 3 rings from other workers all routes");
+    EXPECT_EQ(line_of(text, "0 tap-a, tap-b"), "0 tap-a, tap-b tool echo sent to echoes");
+    EXPECT_EQ(line_of(text, "steering: ring").substr(0, 16), "steering: ring (");
+    EXPECT_EQ(line_of(text, "workers (control"), "workers (control thread: lcore 0 on CPU 0)");
+    EXPECT_NE(line_of(text, "filter echo"), "");
+    EXPECT_NE(line_of(text, "engine apbbf (k="), "");
+    EXPECT_EQ(text.find(" \n"), std::string::npos) << "blanks at the end of a line";
+}
+
+TEST(PlanText, says_what_a_filter_costs_and_forgets) {
+    config::Config config = taps_to_tool();
+    config.filters[0].key = packet::KeyMode::kFlow;
+    config.filters[0].first = 3;
+    config.filters[0].policy = config::Policy::kRefresh;
+    const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
+    const std::string text = to_text(plan);
+    EXPECT_EQ(line_of(text, "key "), "key flow, first 3 of each pass");
+    EXPECT_EQ(line_of(text, "window "), "window 50ms, refresh");
+    EXPECT_NE(line_of(text, "slack ").find(format_duration(plan.filters[0].prediction.slack)),
+              std::string::npos);
+    EXPECT_EQ(line_of(text, "planned rate "), "planned rate 1Mpps a worker");
+    EXPECT_NE(line_of(text, "memory ").find(format_size(plan.filters[0].instance_bytes)),
+              std::string::npos);
+    EXPECT_NE(line_of(text, std::to_string(plan.mbufs) + " of " + std::to_string(plan.data_room)),
+              "");
+}
+
+TEST(PlanText, of_an_exact_filter_speaks_of_no_slack) {
+    config::Config config = taps_to_tool();
+    config.filters[0].engine = config::Engine::kExact;
+    const std::string text =
+        to_text(plan_of(config, machine_with({0}), all_of(config, device("net_null"))));
+    EXPECT_EQ(line_of(text, "slack "), "slack none");
+    EXPECT_NE(line_of(text, "engine exact (").find(" entries)"), std::string::npos);
+    EXPECT_EQ(line_of(text, "generations"), "") << "it has none";
+}
+
+TEST(PlanText, says_what_becomes_of_echoes) {
+    config::Config config = taps_to_tool();
+    const auto route = [&] {
+        return line_of(
+            to_text(plan_of(config, machine_with({0}), all_of(config, device("net_null")))),
+            "0 tap-a, tap-b");
+    };
+    EXPECT_EQ(route(), "0 tap-a, tap-b tool echo dropped");
+    config.routes[0].on_echo = config::OnEcho::kPass;
+    EXPECT_EQ(route(), "0 tap-a, tap-b tool echo forwarded, counted (dry run)");
+}
+
+TEST(PlanText, ends_with_the_notes) {
+    config::Config config = taps_to_tool();
+    config.filters[0].window = kMillisecond;
+    const std::string text =
+        to_text(plan_of(config, machine_with({0}), all_of(config, device("net_null"))));
+    EXPECT_NE(line_of(text, "note: filter \"echo\""), "");
+}
+
+}  // namespace
+}  // namespace unecho::control

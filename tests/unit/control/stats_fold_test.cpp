@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/stats_fold.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/control/plans.h"
+
+namespace unecho::control {
+namespace {
+
+using dataplane::Counters;
+using dataplane::Reason;
+
+// Two routes: tap-a and tap-b to the tool, and the tool back to tap-a.
+Plan two_routes() {
+    config::Config config = taps_to_tool();
+    config::Route back = config.routes[0];
+    back.from = {2};
+    back.to = 0;
+    config.routes.push_back(back);
+    return plan_of(config, machine_with({0}), all_of(config, device("net_null")));
+}
+
+void count(Counters& counters, RouteIndex route, Reason reason, std::uint64_t packets,
+           std::uint64_t bytes) {
+    counters.routes[route][static_cast<unsigned>(reason)].add(packets, bytes);
+}
+
+TEST(StatsFold, of_nothing_is_a_place_for_everything) {
+    const Plan plan = two_routes();
+    Report report = empty_report(plan);
+    finish(report);
+    EXPECT_EQ(report.ports.size(), 3U);
+    EXPECT_EQ(report.routes.size(), 2U);
+    EXPECT_EQ(report.workers.size(), 1U);
+    EXPECT_EQ(report.filters.size(), 1U);
+    EXPECT_EQ(report.totals.received, 0U);
+    EXPECT_EQ(report.totals.in_flight, 0U);
+}
+
+// Each reason once, with a count that no other has: a lost or doubled one changes a sum.
+TEST(StatsFold, counts_each_reason_under_its_fate) {
+    const Plan plan = two_routes();
+    std::array<std::uint64_t, 3> by_fate{};
+    Counters counters;
+    std::uint64_t all = 0;
+    for (unsigned i = 0; i < dataplane::kReasons; ++i) {
+        const std::uint64_t packets = std::uint64_t{1} << i;
+        count(counters, 0, static_cast<Reason>(i), packets, 10 * packets);
+        by_fate[static_cast<unsigned>(dataplane::kReasonTable[i].fate)] += packets;
+        all += packets;
+    }
+    counters.rx[0].add(all, 10 * all);
+    Report report = empty_report(plan);
+    add_outcomes(plan, counters, report);
+    add_received(plan, counters, report);
+    finish(report);
+    const FateCounts& totals = report.totals;
+    EXPECT_EQ(totals.received, all);
+    EXPECT_EQ(totals.forwarded, by_fate[static_cast<unsigned>(dataplane::Fate::kForwarded)]);
+    EXPECT_EQ(totals.diverted, by_fate[static_cast<unsigned>(dataplane::Fate::kDiverted)]);
+    EXPECT_EQ(totals.dropped, by_fate[static_cast<unsigned>(dataplane::Fate::kDropped)]);
+    EXPECT_EQ(totals.in_flight, 0U);
+    EXPECT_EQ(report.routes[0].counts.received, all);
+    EXPECT_EQ(report.routes[1].counts.received, 0U);
+    for (unsigned i = 0; i < dataplane::kReasons; ++i) {
+        EXPECT_EQ(report.reasons[i].packets, std::uint64_t{1} << i);
+        EXPECT_EQ(report.reasons[i].bytes, 10 * (std::uint64_t{1} << i));
+    }
+}
+
+TEST(StatsFold, adds_workers_and_keeps_routes_and_ports_apart) {
+    const Plan plan = two_routes();
+    Counters a;
+    a.rx[0].add(10, 1000);
+    a.rx[2].add(3, 300);
+    a.tx[2].add(7, 700);
+    count(a, 0, Reason::kNew, 7, 700);
+    count(a, 0, Reason::kEcho, 2, 200);
+    count(a, 1, Reason::kNew, 3, 300);
+    Counters b;
+    b.rx[1].add(5, 500);
+    b.tx[2].add(5, 500);
+    count(b, 0, Reason::kNew, 5, 500);
+    Report report = empty_report(plan);
+    for (const Counters* counters : {&a, &b}) {
+        add_outcomes(plan, *counters, report);
+        add_received(plan, *counters, report);
+    }
+    finish(report);
+    EXPECT_EQ(report.routes[0].counts.received, 15U);  // both taps
+    EXPECT_EQ(report.routes[0].counts.forwarded, 12U);
+    EXPECT_EQ(report.routes[0].counts.dropped, 2U);
+    EXPECT_EQ(report.routes[0].counts.in_flight, 1U);
+    EXPECT_EQ(report.routes[1].counts.received, 3U);
+    EXPECT_EQ(report.routes[1].counts.in_flight, 0U);
+    EXPECT_EQ(report.totals.received, 18U);
+    EXPECT_EQ(report.totals.in_flight, 1U);
+    EXPECT_EQ(report.ports[0].rx.packets, 10U);
+    EXPECT_EQ(report.ports[1].rx.bytes, 500U);
+    EXPECT_EQ(report.ports[2].rx.packets, 3U);
+    EXPECT_EQ(report.ports[2].tx.packets, 12U);
+    EXPECT_EQ(report.ports[2].tx.bytes, 1200U);
+    EXPECT_EQ(report.ports[0].tx.packets, 0U);
+}
+
+TEST(StatsFold, of_a_worker_shows_what_it_settled_and_handed_on) {
+    const Plan plan = two_routes();
+    Counters counters;
+    counters.rx[0].add(10, 1000);
+    counters.rx[1].add(1, 100);
+    count(counters, 0, Reason::kNew, 4, 400);
+    count(counters, 1, Reason::kMalformed, 2, 200);
+    counters.handed_in = 3;
+    counters.handed_out = 8;
+    counters.tx_retries = 5;
+    counters.bursts = 6;
+    counters.polls = 100;
+    counters.empty_polls = 94;
+    const WorkerReport worker = worker_report(plan, counters);
+    EXPECT_EQ(worker.rx.packets, 11U);
+    EXPECT_EQ(worker.rx.bytes, 1100U);
+    EXPECT_EQ(worker.settled, 6U);
+    EXPECT_EQ(worker.handed_in, 3U);
+    EXPECT_EQ(worker.handed_out, 8U);
+    EXPECT_EQ(worker.rx.packets + worker.handed_in, worker.settled + worker.handed_out);
+    EXPECT_EQ(worker.tx_retries, 5U);
+    EXPECT_EQ(worker.bursts, 6U);
+    EXPECT_EQ(worker.polls, 100U);
+    EXPECT_EQ(worker.empty_polls, 94U);
+}
+
+TEST(StatsFold, adds_filters_of_workers) {
+    FilterReport sum;
+    add_filter({1, 20, 300, 4000}, sum);
+    add_filter({5, 60, 700, 8000}, sum);
+    EXPECT_EQ(sum.counters.insertions, 6U);
+    EXPECT_EQ(sum.counters.shifts, 80U);
+    EXPECT_EQ(sum.counters.inline_clears, 1000U);
+    EXPECT_EQ(sum.counters.evicted_early, 12000U);
+}
+
+}  // namespace
+}  // namespace unecho::control

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <set>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "unit/control/plans.h"
+#include "control/stats.h"
+#include "control/stats_fold.h"
+
+namespace unecho::control {
+namespace {
+
+using dataplane::Reason;
+using nlohmann::ordered_json;
+
+struct Case {
+    Plan plan;
+    Report report;
+};
+
+// Of 10 received 6 are forwarded, 1 diverted, 2 dropped; 1 is on its way.
+Case ten_packets() {
+    config::Config config = taps_to_tool();
+    config.ports.push_back(config.ports[2]);
+    config.ports[3].name = "echoes";
+    config.routes[0].on_echo = config::OnEcho::kDivert;
+    config.routes[0].divert_to = 3;
+    Case out{plan_of(config, machine_with({0}), all_of(config, device("net_null"))), {}};
+    dataplane::Counters counters;
+    counters.rx[0].add(4, 400);
+    counters.rx[1].add(6, 600);
+    counters.tx[2].add(6, 600);
+    counters.tx[3].add(1, 100);
+    const auto count = [&](Reason reason, std::uint64_t packets) {
+        counters.routes[0][static_cast<unsigned>(reason)].add(packets, 100 * packets);
+    };
+    count(Reason::kNew, 5);
+    count(Reason::kNonIp, 1);
+    count(Reason::kEchoDiverted, 1);
+    count(Reason::kTxLost, 2);
+    counters.polls = 9;
+    out.report = empty_report(out.plan);
+    add_outcomes(out.plan, counters, out.report);
+    add_received(out.plan, counters, out.report);
+    out.report.workers[0] = worker_report(out.plan, counters);
+    out.report.filters[0].counters = {5, 2, 1, 7};
+    out.report.filters[0].longest_generation = 3 * kMillisecond;
+    out.report.ports[0].rx_missed = 11;
+    out.report.ports[0].rx_no_mbuf = 4;
+    out.report.ports[2].tx_errors = 3;
+    out.report.ports[0].link_up = true;
+    out.report.uptime = 123;
+    finish(out.report);
+    return out;
+}
+
+TEST(StatsJson, holds_totals_reasons_ports_routes_workers_and_filters) {
+    const Case c = ten_packets();
+    const ordered_json json = to_json(c.plan, c.report);
+    EXPECT_EQ(json["uptime_ns"], 123);
+    EXPECT_EQ(json["totals"]["received"], 10);
+    EXPECT_EQ(json["totals"]["forwarded"], 6);
+    EXPECT_EQ(json["totals"]["diverted"], 1);
+    EXPECT_EQ(json["totals"]["dropped"], 2);
+    EXPECT_EQ(json["totals"]["in_flight"], 1);
+    EXPECT_EQ(json["ports"].size(), 4U);
+    EXPECT_EQ(json["ports"][1]["name"], "tap-b");
+    EXPECT_EQ(json["ports"][1]["rx_packets"], 6);
+    EXPECT_EQ(json["ports"][0]["rx_missed"], 11);
+    EXPECT_EQ(json["ports"][0]["rx_no_mbuf"], 4);
+    EXPECT_EQ(json["ports"][0]["link_up"], true);
+    EXPECT_EQ(json["ports"][2]["tx_bytes"], 600);
+    EXPECT_EQ(json["ports"][2]["tx_errors"], 3);
+    EXPECT_EQ(json["routes"].size(), 1U);
+    EXPECT_EQ(json["routes"][0]["from"], (ordered_json{"tap-a", "tap-b"}));
+    EXPECT_EQ(json["routes"][0]["to"], "tool");
+    EXPECT_EQ(json["routes"][0]["filter"], "echo");
+    EXPECT_EQ(json["routes"][0]["received"], 10);
+    EXPECT_EQ(json["routes"][0]["reasons"]["tx_lost"], 2);
+    EXPECT_EQ(json["workers"][0]["lcore"], 0);
+    EXPECT_EQ(json["workers"][0]["rx_packets"], 10);
+    EXPECT_EQ(json["workers"][0]["settled"], 9);
+    EXPECT_EQ(json["workers"][0]["polls"], 9);
+    EXPECT_EQ(json["filters"][0]["name"], "echo");
+    EXPECT_EQ(json["filters"][0]["engine"], "apbbf");
+    EXPECT_EQ(json["filters"][0]["window_ns"], 50 * kMillisecond);
+    EXPECT_EQ(json["filters"][0]["insertions"], 5);
+    EXPECT_EQ(json["filters"][0]["shifts"], 2);
+    EXPECT_EQ(json["filters"][0]["inline_clears"], 1);
+    EXPECT_EQ(json["filters"][0]["evicted_early"], 7);
+    EXPECT_EQ(json["filters"][0]["longest_generation_ns"], 3 * kMillisecond);
+}
+
+// A reader may rely on each reason's key, also where nothing happened.
+TEST(StatsJson, names_every_reason_in_the_order_of_the_table) {
+    const Case c = ten_packets();
+    const ordered_json json = to_json(c.plan, c.report);
+    unsigned i = 0;
+    for (const auto& [name, value] : json["reasons"].items()) {
+        ASSERT_LT(i, dataplane::kReasons);
+        EXPECT_EQ(name, dataplane::kReasonTable[i].name);
+        EXPECT_EQ(value, c.report.reasons[i].packets);
+        ++i;
+    }
+    EXPECT_EQ(i, dataplane::kReasons);
+}
+
+TEST(StatsJson, is_text_that_reads_back) {
+    const Case c = ten_packets();
+    const ordered_json json = to_json(c.plan, c.report);
+    EXPECT_EQ(ordered_json::parse(json.dump(1)), json);
+}
+
+TEST(StatsText, shows_the_sum_and_the_reasons_that_occurred) {
+    const Case c = ten_packets();
+    const std::string text = to_text(c.plan, c.report);
+    EXPECT_NE(text.find("received 10 = forwarded 6 + diverted 1 + dropped 2 + in flight 1\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("route 0: tap-a, tap-b -> tool, filter echo\n"), std::string::npos);
+    EXPECT_NE(text.find("tx_lost"), std::string::npos);
+    EXPECT_NE(text.find("50.00 %"), std::string::npos) << "5 of 10 are new";
+    EXPECT_EQ(text.find("malformed"), std::string::npos) << "none was";
+    EXPECT_NE(text.find("3ms"), std::string::npos) << "the longest generation";
+    EXPECT_EQ(text.find(" \n"), std::string::npos);
+}
+
+TEST(StatsText, of_nothing_received_has_no_share) {
+    const Case c = ten_packets();
+    Report report = empty_report(c.plan);
+    finish(report);
+    const std::string text = to_text(c.plan, report);
+    EXPECT_EQ(text.find('%'), std::string::npos);
+    EXPECT_NE(text.find("received 0 = forwarded 0 + diverted 0 + dropped 0 + in flight 0\n"),
+              std::string::npos);
+    EXPECT_EQ(text.find("nan"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace unecho::control

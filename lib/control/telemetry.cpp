@@ -60,13 +60,12 @@ void fill_dict(rte_tel_data* data, const ordered_json& object) {
     }
 }
 
-// A list of objects as a dict, by name or else by position.
-ordered_json by_name(const ordered_json& list) {
+// A list of objects as a dict, by position: DPDK drops an entry whose key has a "-" or a ".", which
+// names of ports and filters may have.
+ordered_json by_position(const ordered_json& list) {
     ordered_json out = ordered_json::object();
     for (std::size_t i = 0; i < list.size(); ++i) {
-        const std::string name =
-            list[i].contains("name") ? list[i]["name"].get<std::string>() : std::to_string(i);
-        out[name] = list[i];
+        out[std::to_string(i)] = list[i];
     }
     return out;
 }
@@ -104,19 +103,20 @@ int on_info(const char*, const char*, rte_tel_data* data) {
     return answer(data, [](const Plan& plan, const ordered_json&) { return info_of(plan); });
 }
 int on_ports(const char*, const char*, rte_tel_data* data) {
-    return answer(data, [](const Plan&, const ordered_json& all) { return by_name(all["ports"]); });
+    return answer(data,
+                  [](const Plan&, const ordered_json& all) { return by_position(all["ports"]); });
 }
 int on_routes(const char*, const char*, rte_tel_data* data) {
     return answer(data,
-                  [](const Plan&, const ordered_json& all) { return by_name(all["routes"]); });
+                  [](const Plan&, const ordered_json& all) { return by_position(all["routes"]); });
 }
 int on_workers(const char*, const char*, rte_tel_data* data) {
     return answer(data,
-                  [](const Plan&, const ordered_json& all) { return by_name(all["workers"]); });
+                  [](const Plan&, const ordered_json& all) { return by_position(all["workers"]); });
 }
 int on_filters(const char*, const char*, rte_tel_data* data) {
     return answer(data,
-                  [](const Plan&, const ordered_json& all) { return by_name(all["filters"]); });
+                  [](const Plan&, const ordered_json& all) { return by_position(all["filters"]); });
 }
 
 struct Command {

@@ -59,7 +59,7 @@ class Lifecycle(wire.WireTest):
 
         def state(up):
             with self.telemetry() as telemetry:
-                return telemetry.ask("/unecho/ports")["right"]["link_up"] == up
+                return telemetry.ask("/unecho/ports")["1"]["link_up"] == up
         harness.wait_for(lambda: state(0), "the link down")
         # Long enough to say it again, if it were said again.
         time.sleep(1.5)

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One filter with segments as a worker has it: test, insert, and exchange of segments with the
+// control thread, in the way of dataplane/worker.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "base/assert.h"
+#include "control/cleaner.h"
+#include "dataplane/shared.h"
+#include "filter/apbbf.h"
+#include "filter/apbf.h"
+#include "support/filter_memory.h"
+
+namespace unecho::test {
+
+struct Shape {
+    unsigned k;
+    unsigned l;
+    filter::EchoPolicy policy;
+};
+
+// So sparse that no key matches by accident: with 32 keys and k = 3 once in 10^9 questions.
+inline filter::ApbfParams params_of(const Shape& shape, const filter::Apbf*) {
+    filter::ApbfSpec spec;
+    spec.k = shape.k;
+    spec.l = shape.l;
+    spec.m = 1U << 16;
+    spec.policy = shape.policy;
+    return filter::ApbfParams::make(spec).value();
+}
+
+inline filter::ApbbfParams params_of(const Shape& shape, const filter::Apbbf*) {
+    filter::ApbbfSpec spec;
+    spec.k = shape.k;
+    spec.l = shape.l;
+    spec.B = 512;
+    spec.b = 8;
+    spec.blocks = 64;
+    spec.policy = shape.policy;
+    return filter::ApbbfParams::make(spec).value();
+}
+
+template <typename F>
+class TestedLane {
+  public:
+    explicit TestedLane(const Shape& shape)
+        : memory_(F::bytes(params_of(shape, static_cast<const F*>(nullptr)))),
+          filter_(params_of(shape, static_cast<const F*>(nullptr)), memory_.span()) {
+        cleaner_.add(shared_, memory_.span(), filter_.segments().geometry().segment_bytes);
+    }
+
+    // The worker's side.
+    F& filter() { return filter_; }
+    void exchange() {
+        while (const auto retired = filter_.segments().take_retired()) {
+            [[maybe_unused]] const bool pushed = shared_.retired.push(*retired);
+            UNECHO_ASSERT(pushed);
+        }
+        std::uint16_t id = 0;
+        while (shared_.zeroed.pop(id)) {
+            filter_.segments().supply_zeroed(id);
+        }
+    }
+
+    // The control thread's.
+    control::Cleaner& cleaner() { return cleaner_; }
+
+  private:
+    FilterMemory memory_;
+    F filter_;
+    dataplane::LaneShared shared_;
+    control::Cleaner cleaner_;
+};
+
+}  // namespace unecho::test

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Rotation timer and worker on a virtual clock, each stalled anywhere: the timer before and after
+// it publishes, the worker between its reads of word and clock and before it asks the filter. What
+// the other one does meanwhile is drawn at random too. Thousands of schedules against exact times.
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <optional>
+#include <random>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "control/rotation.h"
+#include "dataplane/moment.h"
+#include "property/generations/lane.h"
+#include "support/seed.h"
+
+namespace unecho::test {
+namespace {
+
+// How far off a worker's clock may be read from where the program says, out-of-order execution
+// being what it is. The timer's margin must cover it.
+constexpr Nanoseconds kReorder = 400;
+constexpr unsigned kKeys = 24;
+// A foreign match needs k accidents: one in some 10^9 questions from here on.
+constexpr unsigned kSureK = 3;
+
+struct Tally {
+    std::uint64_t echoes_due = 0;  // asked inside the window: must be echoes
+    std::uint64_t news_due = 0;    // asked behind window, slack and delays: must be new
+    std::uint64_t skips = 0;       // several generations turned while the worker was away
+};
+
+template <typename F>
+class World {
+  public:
+    World(const Shape& shape, std::uint64_t seed, Tally& tally)
+        : shape_(shape),
+          tally_(tally),
+          random_(seed),
+          length_(2 * kMicrosecond + random_() % (48 * kMicrosecond)),
+          now_(kMicrosecond + random_() % kSecond),
+          begun_(now_),
+          lane_(shape),
+          rotation_(shared_, length_, now_) {}
+
+    // Empty, or what went wrong.
+    std::string run(unsigned steps) {
+        for (unsigned i = 0; i < steps && wrong_.empty(); ++i) {
+            step();
+        }
+        return wrong_;
+    }
+
+  private:
+    bool chance(unsigned percent) { return random_() % 100 < percent; }
+
+    // Mostly short; now and then longer than everything is remembered.
+    void pass() {
+        const Nanoseconds spans[] = {50,          50,      kMicrosecond, kMicrosecond,
+                                     length_ / 4, length_, length_,      3 * length_};
+        const Nanoseconds all = (shape_.l + shape_.k) * length_;
+        now_ += random_() % (chance(2) ? 3 * all : spans[random_() % std::size(spans)]);
+    }
+
+    // Whoever is not stalled acts, or nobody.
+    void step() {
+        pass();
+        if (!in_timer_ && chance(50)) {
+            in_timer_ = true;
+            tick();
+            in_timer_ = false;
+        }
+        if (!in_worker_ && chance(60)) {
+            in_worker_ = true;
+            poll();
+            in_worker_ = false;
+        }
+    }
+
+    void stall(unsigned percent) {
+        while (chance(percent)) {
+            step();
+        }
+    }
+
+    Nanoseconds stalled_clock(unsigned percent) {
+        stall(percent);
+        const Nanoseconds now = now_;
+        stall(percent);
+        return now;
+    }
+
+    void tick() {
+        std::optional<Nanoseconds> first;
+        const bool turned = rotation_.tick([&] {
+            const Nanoseconds now = stalled_clock(10);
+            first = first.value_or(now);
+            return now;
+        });
+        begun_ = turned ? *first : begun_;
+        if (chance(80)) {
+            lane_.cleaner().step();
+        }
+    }
+
+    // As dataplane::Worker: keeps house, reads the moment, asks.
+    void poll() {
+        const std::uint64_t seen = shared_.generation;
+        if (chance(50)) {
+            adopt(seen);
+        }
+        stall(10);
+        const filter::Moment moment = dataplane::read_moment(shared_, [this] {
+            return stalled_clock(15) - kReorder + random_() % (2 * kReorder + 1);
+        });
+        stall(10);
+        adopt(moment.generation);
+        for (auto n = 1 + random_() % 4; n > 0 && wrong_.empty(); --n) {
+            ask(random_() % kKeys, moment.now);
+        }
+    }
+
+    void adopt(std::uint64_t generation) {
+        tally_.skips += generation > adopted_ + 1 ? 1 : 0;
+        lane_.filter().advance({0, generation});
+        if (generation != adopted_ || chance(5)) {
+            lane_.exchange();
+        }
+        adopted_ = generation;
+    }
+
+    void ask(std::size_t key, Nanoseconds now) {
+        const bool echo = lane_.filter().test_and_insert(remix(key, 77));
+        if (inserted_[key]) {
+            judge(key, now > *inserted_[key] ? now - *inserted_[key] : 0, echo);
+        } else if (echo && shape_.k >= kSureK) {
+            fail("an echo of nothing", key, 0);
+        }
+        if (!echo || shape_.policy == filter::EchoPolicy::kRefresh) {
+            inserted_[key] = now;
+        }
+    }
+
+    void judge(std::size_t key, Nanoseconds age, bool echo) {
+        if (age < shape_.l * length_) {
+            ++tally_.echoes_due;
+            if (!echo) {
+                fail("a miss inside the window", key, age);
+            }
+        }
+        // What the timer reports of the generations that are over; the present one may be longer.
+        const Nanoseconds longest = std::max(rotation_.longest(), now_ - begun_);
+        if (age >= (shape_.l + shape_.k) * longest + 2 * kReorder && shape_.k >= kSureK) {
+            ++tally_.news_due;
+            if (echo) {
+                fail("remembered beyond window, slack and delays", key, age);
+            }
+        }
+    }
+
+    void fail(const char* what, std::size_t key, Nanoseconds age) {
+        wrong_ = std::string(what) + ": key " + std::to_string(key) + ", age " +
+                 std::to_string(age) + " ns, window " + std::to_string(shape_.l * length_) +
+                 " ns, generations of " + std::to_string(length_) + " to " +
+                 std::to_string(rotation_.longest()) + " ns, number " + std::to_string(adopted_);
+    }
+
+    Shape shape_;
+    Tally& tally_;
+    std::mt19937_64 random_;
+    Nanoseconds length_;
+    Nanoseconds now_;
+    Nanoseconds begun_;  // before the present generation was visible
+    dataplane::FilterShared shared_;
+    TestedLane<F> lane_;
+    control::Rotation rotation_;
+    bool in_timer_ = false;
+    bool in_worker_ = false;
+    std::uint64_t adopted_ = 0;
+    std::array<std::optional<Nanoseconds>, kKeys> inserted_;
+    std::string wrong_;
+};
+
+constexpr auto kFixed = filter::EchoPolicy::kFixed;
+constexpr auto kRefresh = filter::EchoPolicy::kRefresh;
+constexpr std::array kShapes{Shape{1, 1, kFixed}, Shape{1, 4, kFixed},   Shape{2, 3, kRefresh},
+                             Shape{3, 1, kFixed}, Shape{3, 5, kRefresh}, Shape{4, 4, kFixed},
+                             Shape{5, 2, kFixed}};
+
+template <typename F>
+class GenerationSchedules : public testing::Test {};
+using Filters = testing::Types<filter::Apbf, filter::Apbbf>;
+TYPED_TEST_SUITE(GenerationSchedules, Filters);
+
+TYPED_TEST(GenerationSchedules, never_miss_inside_the_window_and_forget_behind_slack_and_delays) {
+    SCOPED_TRACE(seed_note());
+    constexpr unsigned kSchedules = 700;  // of each shape
+    constexpr unsigned kSteps = 150;
+    Tally tally;
+    for (std::size_t s = 0; s < kShapes.size(); ++s) {
+        for (unsigned i = 0; i < kSchedules; ++i) {
+            const std::uint64_t own = remix(seed(), s * kSchedules + i);
+            const std::string wrong = World<TypeParam>(kShapes[s], own, tally).run(kSteps);
+            ASSERT_EQ(wrong, "") << "k = " << kShapes[s].k << ", l = " << kShapes[s].l
+                                 << ", schedule " << i;
+        }
+    }
+    // Of each situation so many that the test means something.
+    EXPECT_GT(tally.echoes_due, 10'000U);
+    EXPECT_GT(tally.news_due, 1'000U);
+    EXPECT_GT(tally.skips, 1'000U);
+}
+
+}  // namespace
+}  // namespace unecho::test

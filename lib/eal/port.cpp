@@ -209,6 +209,9 @@ Result<Port> Port::open(const std::string& name, const DeviceSpec& spec) {
     Port port(name, spec, RTE_MAX_ETHPORTS);
     port.open_ = false;
     take_log();
+    if (const Status claimed = port.claim_interface(); !claimed) {
+        return tl::unexpected(claimed.error());
+    }
     if (!spec.pci) {
         const int code = rte_vdev_init(spec.name.c_str(), spec.args_text().c_str());
         if (code != 0) {
@@ -220,6 +223,23 @@ Result<Port> Port::open(const std::string& name, const DeviceSpec& spec) {
     }
     port.open_ = true;
     return port;
+}
+
+// Whatever becomes of an AF_XDP port, its driver takes the XDP program off the interface when it
+// closes: a second user would cut the first one off, even by a start that fails.
+Status Port::claim_interface() {
+    const auto interface = std::find_if(spec_.args.begin(), spec_.args.end(),
+                                        [](const auto& arg) { return arg.first == "iface"; });
+    if (spec_.driver() != "net_af_xdp" || interface == spec_.args.end()) {
+        return {};
+    }
+    auto claim = InterfaceClaim::take(interface->second);
+    if (!claim) {
+        return fail(claim.error().code,
+                    "port \"" + name_ + "\" (" + spec_.name + "): " + claim.error().context);
+    }
+    claim_ = std::move(*claim);
+    return {};
 }
 
 Port::~Port() {
@@ -237,6 +257,7 @@ Port::Port(Port&& other) noexcept
     : name_(std::move(other.name_)),
       spec_(std::move(other.spec_)),
       id_(other.id_),
+      claim_(std::move(other.claim_)),
       open_(std::exchange(other.open_, false)),
       started_(std::exchange(other.started_, false)) {}
 

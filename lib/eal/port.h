@@ -13,6 +13,7 @@
 
 #include "base/ids.h"
 #include "base/result.h"
+#include "eal/interface_claim.h"
 
 namespace unecho::eal {
 
@@ -91,6 +92,7 @@ class Port {
   private:
     Port(std::string name, DeviceSpec spec, PortId id)
         : name_(std::move(name)), spec_(std::move(spec)), id_(id) {}
+    Status claim_interface();
     Status setup_queues(const PortSetup& setup, rte_mempool* pool);
     Status spread_rss(std::uint16_t queues, std::uint16_t reta_size);
     [[nodiscard]] Error error(std::string_view step, int code) const;
@@ -99,6 +101,7 @@ class Port {
     std::string name_;
     DeviceSpec spec_;
     PortId id_;
+    InterfaceClaim claim_;  // given up after the device is closed
     bool open_ = true;
     bool started_ = false;
 };

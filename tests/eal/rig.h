@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Workers over net_ring, wired as control/appliance.cpp wires them, driven by hand: poll() checks
+// after every single poll that the worker's books balance.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "control/filter_instance.h"
+#include "dataplane/worker.h"
+#include "ring_port.h"
+
+namespace unecho::test {
+
+using dataplane::EchoAction;
+using dataplane::Reason;
+
+struct PortLayout {
+    unsigned rx_queues = 1;
+    unsigned tx_queues = 1;
+    unsigned tx_size = 4096;
+};
+
+struct FilterLayout {
+    packet::KeyMode key = packet::KeyMode::kPacket;
+    config::Policy policy = config::Policy::kFixed;
+    unsigned first = 1;
+    Nanoseconds window = 50 * kMillisecond;
+    control::Geometry geometry = sizing::ExactGeometry{8192};
+};
+
+struct RouteLayout {
+    std::vector<PortIndex> from;
+    PortIndex to = 0;
+    FilterIndex filter = 0;
+    EchoAction on_echo = EchoAction::kDrop;
+    PortIndex divert_to = 0;
+};
+
+// By default two taps (ports 0 and 1) into a tool (port 2), on one worker.
+struct Layout {
+    unsigned workers = 1;
+    unsigned burst = 32;
+    unsigned ring_size = 1024;
+    bool steer = true;     // by rings, with several workers; else as RSS would
+    bool capture = false;  // the packets' clock; all sources on worker 0
+    std::uint64_t tx_retry_cycles = 0;
+    std::vector<PortLayout> ports = std::vector<PortLayout>(3);
+    std::vector<FilterLayout> filters{FilterLayout{}};
+    std::vector<RouteLayout> routes{{{0, 1}, 2}};
+};
+
+class Rig {
+  public:
+    explicit Rig(const Layout& layout);
+    ~Rig();
+    Rig(const Rig&) = delete;
+    Rig& operator=(const Rig&) = delete;
+
+    // To a port's rx queue. Queue q of the i-th receiving port is polled by worker (i + q) mod n;
+    // with capture by worker 0.
+    void offer(PortIndex port, const Bytes& bytes, QueueId queue = 0);
+    void offer(PortIndex port, rte_mbuf* mbuf, QueueId queue = 0);
+    // With its time of capture, in microseconds as net_pcap has it.
+    void offer_at(PortIndex port, const Bytes& bytes, std::uint64_t microseconds);
+
+    unsigned poll(WorkerIndex worker = 0);
+    // All workers in turn until nobody finds anything.
+    void settle();
+
+    std::vector<Bytes> sent(PortIndex port) { return ports_[port]->sent(); }
+    RingPort& port(PortIndex port) { return *ports_[port]; }
+    rte_ring* steer_ring(WorkerIndex from, WorkerIndex to) { return setups_[from].steer_out[to]; }
+    rte_ring* tx_ring(WorkerIndex from, WorkerIndex to) { return setups_[to].tx_in[from]; }
+
+    dataplane::Worker& worker(WorkerIndex i = 0) { return *workers_[i]; }
+    dataplane::WorkerShared& shared(WorkerIndex i = 0) { return *shared_[i]; }
+    dataplane::FilterShared& filter_shared(FilterIndex i = 0) { return filter_shared_[i]; }
+    const filter::FilterCounters& filter_counters(WorkerIndex worker = 0, FilterIndex i = 0);
+    control::FilterInstance& instance(WorkerIndex worker = 0, FilterIndex i = 0) {
+        return *instances_[worker][i];
+    }
+    std::vector<dataplane::WorkerShared*> shareds();
+    void set_phase(dataplane::Phase phase);
+
+    // Over all workers.
+    [[nodiscard]] dataplane::PacketBytes total(Reason reason, RouteIndex route = 0) const;
+    [[nodiscard]] std::uint64_t count(Reason reason, RouteIndex route = 0) const {
+        return total(reason, route).packets;
+    }
+    [[nodiscard]] std::uint64_t received() const;
+
+    // Which worker owns this frame.
+    [[nodiscard]] WorkerIndex owner_of(const Bytes& bytes) const;
+
+  private:
+    void make_filters(WorkerIndex worker);
+    void assign_sources();
+    void connect();
+    void check_books(WorkerIndex worker) const;
+    rte_ring* new_ring(unsigned size);
+
+    Layout layout_;
+    hash::Secret secret_;
+    int timestamp_offset_;
+    std::vector<std::unique_ptr<RingPort>> ports_;
+    std::vector<eal::Ring> rings_;
+    std::unique_ptr<dataplane::FilterShared[]> filter_shared_;
+    std::vector<std::unique_ptr<dataplane::WorkerShared>> shared_;
+    std::vector<std::vector<std::unique_ptr<control::FilterInstance>>> instances_;
+    std::vector<std::vector<dataplane::RxSource>> sources_;
+    std::vector<std::vector<dataplane::Staging>> staging_;
+    std::vector<std::vector<std::uint8_t>> scratch_;
+    std::vector<dataplane::WorkerSetup> setups_;
+    std::vector<std::unique_ptr<dataplane::Worker>> workers_;
+};
+
+}  // namespace unecho::test

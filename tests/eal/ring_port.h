@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A port of net_ring: what a test puts into its rx rings is received, what is sent lies in its tx
+// rings, which are as large as asked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "eal/ring.h"
+#include "mbufs.h"
+
+namespace unecho::test {
+
+// mbuf by mbuf out of a ring, freed.
+std::vector<Bytes> drain(rte_ring* ring);
+
+class RingPort {
+  public:
+    RingPort(unsigned rx_queues, unsigned tx_queues, unsigned tx_size);
+    ~RingPort();
+    RingPort(const RingPort&) = delete;
+    RingPort& operator=(const RingPort&) = delete;
+
+    [[nodiscard]] PortId id() const { return id_; }
+    [[nodiscard]] rte_ring* rx(QueueId queue) const { return rx_[queue].get(); }
+    [[nodiscard]] rte_ring* tx(QueueId queue) const { return tx_[queue].get(); }
+    [[nodiscard]] unsigned tx_queues() const { return static_cast<unsigned>(tx_.size()); }
+
+    void offer(rte_mbuf* mbuf, QueueId queue = 0);
+    // All that was sent, by queue and order.
+    std::vector<Bytes> sent();
+
+  private:
+    void start();
+
+    std::string name_;
+    std::vector<eal::Ring> rx_;
+    std::vector<eal::Ring> tx_;
+    PortId id_ = 0;
+};
+
+}  // namespace unecho::test

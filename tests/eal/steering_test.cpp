@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Several workers: copies meet, flows keep their order, and what is between workers is accounted
+// for at every moment.
+#include <algorithm>
+#include <map>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "packets.h"
+#include "rig.h"
+
+namespace unecho::test {
+namespace {
+
+using Steering = EalTest;
+
+// n taps and one tool, the last port.
+Layout taps(unsigned workers, unsigned ports) {
+    Layout layout;
+    layout.workers = workers;
+    layout.ports.resize(ports + 1);
+    layout.routes = {{}};
+    for (PortIndex p = 0; p < ports; ++p) {
+        layout.routes[0].from.push_back(p);
+    }
+    layout.routes[0].to = static_cast<PortIndex>(ports);
+    return layout;
+}
+
+// A packet that this worker owns.
+Bytes packet_of(const Rig& rig, WorkerIndex owner, unsigned number = 0) {
+    for (unsigned flow = 0;; ++flow) {
+        if (rig.owner_of(packet(flow)) == owner) {
+            return packet(flow, number);
+        }
+    }
+}
+
+// Workers polled in any order, any of them left out for a while.
+void poll_at_random(Rig& rig, unsigned workers, std::mt19937_64& random, unsigned polls) {
+    for (unsigned i = 0; i < polls; ++i) {
+        rig.poll(static_cast<WorkerIndex>(random() % workers));
+    }
+}
+
+TEST_F(Steering, of_copies_on_ports_of_different_workers_finds_every_one) {
+    for (const unsigned workers : {2U, 3U}) {
+        Rig rig(taps(workers, workers));
+        std::mt19937_64 random(workers);
+        constexpr unsigned kPackets = 600;
+        for (unsigned i = 0; i < kPackets; ++i) {
+            // A copy on each port, the first now on this one and now on that.
+            for (unsigned copy = 0; copy < workers; ++copy) {
+                const auto port = static_cast<PortIndex>((i + copy) % workers);
+                rig.offer(port, copy == 0 ? packet(i % 97, i) : copy_of(i % 97, i));
+            }
+            poll_at_random(rig, workers, random, random() % 3);
+        }
+        rig.settle();
+        EXPECT_EQ(rig.count(Reason::kNew), kPackets);
+        EXPECT_EQ(rig.count(Reason::kEcho), kPackets * (workers - 1));
+        EXPECT_EQ(rig.sent(static_cast<PortIndex>(workers)).size(), kPackets);
+        for (WorkerIndex w = 0; w < workers; ++w) {
+            EXPECT_GT(rig.filter_counters(w).insertions, 0U) << "worker " << w << " owns nothing";
+        }
+    }
+}
+
+TEST_F(Steering, of_both_directions_of_a_flow_leads_to_one_worker) {
+    Layout layout = taps(3, 3);
+    layout.filters[0].key = packet::KeyMode::kFlowBidir;
+    Rig rig(layout);
+    for (unsigned flow = 0; flow < 200; ++flow) {
+        PacketSpec back = spec_of(flow, 1);
+        std::swap(back.source, back.destination);
+        std::swap(back.source_port, back.destination_port);
+        rig.offer(static_cast<PortIndex>(flow % 3), packet(flow));
+        rig.offer(static_cast<PortIndex>((flow + 1) % 3), build(back));
+    }
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kNew), 200U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 200U);
+    rig.sent(3);
+}
+
+TEST_F(Steering, keeps_the_order_within_each_flow) {
+    constexpr unsigned kFlows = 23;
+    for (const unsigned tx_queues : {1U, 3U}) {
+        Layout layout = taps(3, 3);
+        layout.burst = 8;
+        layout.ports[3].tx_queues = tx_queues;
+        Rig rig(layout);
+        std::mt19937_64 random(77);
+        std::vector<unsigned> sent(kFlows);
+        for (unsigned i = 0; i < 3000; ++i) {
+            const auto flow = static_cast<unsigned>(random() % kFlows);
+            // All packets of a flow come in by one port, as on a link.
+            const auto port = static_cast<PortIndex>(flow % 3);
+            rig.offer(port, marked(packet(flow, sent[flow]), flow << 16 | sent[flow]));
+            ++sent[flow];
+            poll_at_random(rig, 3, random, random() % 2);
+        }
+        rig.settle();
+        std::vector<unsigned> seen(kFlows);
+        const std::vector<Bytes> out = rig.sent(3);
+        ASSERT_EQ(out.size(), 3000U);
+        for (const Bytes& frame : out) {
+            const std::uint32_t mark = mark_of(frame);
+            ASSERT_EQ(mark & 0xFFFF, seen[mark >> 16]++) << "flow " << (mark >> 16);
+        }
+    }
+}
+
+TEST_F(Steering, carries_every_kind_of_frame_to_its_reason) {
+    Rig rig(taps(3, 3));
+    for (unsigned i = 0; i < 60; ++i) {
+        const auto port = static_cast<PortIndex>(i % 3);
+        rig.offer(port, packet(i));
+        rig.offer(port, arp(i));
+        rig.offer(port, malformed(i));
+        rig.offer(port, make_mbuf(copy_of(i), {20}));
+    }
+    rig.offer(1, Bytes(dataplane::kScratchBytes + 1, 0x45));
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kNew), 60U);
+    EXPECT_EQ(rig.count(Reason::kNonIp), 60U);
+    EXPECT_EQ(rig.count(Reason::kMalformed), 60U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 60U);
+    EXPECT_EQ(rig.count(Reason::kTooLong), 1U);
+    rig.sent(3);
+}
+
+// A frame of many segments goes to its owner by the same flow as a whole one.
+TEST_F(Steering, of_a_chain_cut_anywhere_reaches_the_owner_of_the_whole) {
+    Rig rig(taps(3, 3));
+    for (unsigned flow = 0; flow < 20; ++flow) {
+        const Bytes whole = packet(flow);
+        rig.offer(0, whole);
+        for (std::size_t cut = 1; cut < 50; cut += 3) {
+            rig.offer(static_cast<PortIndex>(cut % 3), make_mbuf(whole, {cut}));
+        }
+    }
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kNew), 20U);
+    rig.sent(3);
+}
+
+TEST_F(Steering, keeps_routes_apart_when_a_ring_mixes_them) {
+    Layout layout;
+    layout.workers = 2;
+    layout.ports.resize(6);
+    layout.filters.push_back({});
+    layout.routes = {{{0, 1}, 4, 0}, {{2, 3}, 5, 1, EchoAction::kPass}};
+    Rig rig(layout);
+    for (unsigned i = 0; i < 200; ++i) {
+        for (PortIndex port = 0; port < 4; ++port) {
+            rig.offer(port, packet(i));
+        }
+    }
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kNew, 0), 200U);
+    EXPECT_EQ(rig.count(Reason::kEcho, 0), 200U);
+    EXPECT_EQ(rig.count(Reason::kNew, 1), 200U);
+    EXPECT_EQ(rig.count(Reason::kEchoPassed, 1), 200U);
+    EXPECT_EQ(rig.sent(4).size(), 200U);
+    EXPECT_EQ(rig.sent(5).size(), 400U);
+}
+
+TEST_F(Steering, counts_what_is_handed_over_on_both_sides) {
+    Rig rig(taps(2, 2));
+    rig.offer(0, packet_of(rig, 1));  // received by worker 0, owned by worker 1, sent by worker 0
+    EXPECT_EQ(rig.poll(0), 1U);
+    EXPECT_EQ(rig.worker(0).counters().handed_out, 1U);
+    EXPECT_EQ(rig.poll(1), 1U);
+    EXPECT_EQ(rig.worker(1).counters().handed_in, 1U);
+    EXPECT_EQ(rig.worker(1).counters().handed_out, 1U);
+    EXPECT_EQ(rig.count(Reason::kNew), 0U) << "not before it is sent";
+    EXPECT_EQ(rig.poll(0), 1U);
+    EXPECT_EQ(rig.worker(0).counters().handed_in, 1U);
+    EXPECT_EQ(rig.count(Reason::kNew), 1U);
+    EXPECT_EQ(rig.worker(0).counters().tx[2].packets, 1U);
+    EXPECT_EQ(rig.sent(2).size(), 1U);
+}
+
+TEST_F(Steering, with_a_tx_queue_for_each_worker_sends_without_handing_over) {
+    Layout layout = taps(2, 2);
+    layout.ports[2].tx_queues = 2;
+    Rig rig(layout);
+    rig.offer(0, packet_of(rig, 0));
+    rig.offer(1, packet_of(rig, 1));
+    rig.settle();
+    EXPECT_EQ(rig.worker(0).counters().handed_out, 0U);
+    EXPECT_EQ(rig.worker(1).counters().handed_out, 0U);
+    EXPECT_EQ(rte_ring_count(rig.port(2).tx(0)), 1U);
+    EXPECT_EQ(rte_ring_count(rig.port(2).tx(1)), 1U);
+    rig.sent(2);
+}
+
+// As with RSS: the device brings copies together, nobody looks at owners.
+TEST_F(Steering, where_the_device_spreads_flows_leaves_packets_where_they_are) {
+    Layout layout;
+    layout.workers = 2;
+    layout.steer = false;
+    layout.ports[0].rx_queues = layout.ports[1].rx_queues = 2;
+    Rig rig(layout);
+    for (unsigned flow = 0; flow < 100; ++flow) {
+        const auto hash = static_cast<QueueId>(flow % 2);
+        // Queue q of the second port is worker (1 + q) mod 2's.
+        rig.offer(0, packet(flow), hash);
+        rig.offer(1, copy_of(flow), static_cast<QueueId>(1 - hash));
+    }
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kNew), 100U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 100U);
+    EXPECT_EQ(rig.worker(0).counters().handed_out, 0U);
+    rig.sent(2);
+}
+
+// --- too much ----------------------------------------------------------------------------------
+
+TEST_F(Steering, to_a_full_ring_forwards_unfiltered_and_counts_overload) {
+    Layout layout = taps(2, 2);
+    layout.ring_size = 4;
+    layout.ports[2].tx_queues = 2;
+    Rig rig(layout);
+    const Bytes one = packet_of(rig, 1);
+    for (std::uint32_t i = 0; i < 10; ++i) {
+        rig.offer(0, marked(one, i));
+    }
+    rig.poll(0);
+    EXPECT_EQ(rig.count(Reason::kOverload), 6U);
+    EXPECT_EQ(rig.total(Reason::kOverload).bytes, 6 * (one.size() + 4));
+    EXPECT_EQ(rig.worker(0).counters().handed_out, 4U);
+    const std::vector<Bytes> sent = rig.sent(2);
+    ASSERT_EQ(sent.size(), 6U);
+    EXPECT_EQ(mark_of(sent[0]), 4U);
+    EXPECT_EQ(mark_of(sent[5]), 9U);
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kNew), 1U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 3U);
+    rig.sent(2);
+}
+
+// Worker 1 has no tx queue: what it cannot steer goes out through worker 0, with its reason.
+TEST_F(Steering, overloaded_without_a_tx_queue_sends_through_the_queue_s_owner) {
+    Layout layout = taps(2, 2);
+    layout.ring_size = 4;
+    Rig rig(layout);
+    const Bytes one = packet_of(rig, 0);
+    for (unsigned i = 0; i < 7; ++i) {
+        rig.offer(1, one);
+    }
+    rig.poll(1);
+    EXPECT_EQ(rig.count(Reason::kOverload), 0U) << "not sent yet";
+    EXPECT_EQ(rig.worker(1).counters().handed_out, 7U);
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kOverload), 3U);
+    EXPECT_EQ(rig.count(Reason::kNew), 1U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 3U);
+    EXPECT_EQ(rig.sent(2).size(), 4U);
+}
+
+TEST_F(Steering, with_the_ring_to_the_tx_owner_full_counts_tx_lost) {
+    Layout layout = taps(2, 2);
+    layout.ring_size = 4;
+    Rig rig(layout);
+    std::vector<Bytes> own;
+    for (unsigned flow = 0; own.size() < 10; ++flow) {
+        if (rig.owner_of(packet(flow)) == 1) {
+            own.push_back(packet(flow));
+        }
+    }
+    for (const Bytes& frame : own) {
+        rig.offer(1, frame);
+    }
+    rig.poll(1);
+    EXPECT_EQ(rig.count(Reason::kTxLost), 6U);
+    EXPECT_EQ(rig.worker(1).counters().handed_out, 4U);
+    EXPECT_GE(rig.worker(1).counters().tx_retries, 1U);
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kNew), 4U);
+    EXPECT_EQ(rig.sent(2), std::vector<Bytes>(own.begin(), own.begin() + 4));
+}
+
+// Overload and a full tx queue together: freed once, one reason.
+TEST_F(Steering, overloaded_with_a_full_tx_queue_counts_tx_lost) {
+    Layout layout = taps(2, 2);
+    layout.ring_size = 4;
+    layout.ports[2].tx_size = 1;
+    Rig rig(layout);
+    const Bytes one = packet_of(rig, 1);
+    for (unsigned i = 0; i < 8; ++i) {
+        rig.offer(0, one);
+    }
+    rig.poll(0);
+    EXPECT_EQ(rig.count(Reason::kOverload), 1U);
+    EXPECT_EQ(rig.count(Reason::kTxLost), 3U);
+    rig.sent(2);
+}
+
+// The owner of the queue counts what it cannot send, under the route that the packet came by.
+TEST_F(Steering, of_packets_that_the_tx_owner_cannot_send_counts_their_route) {
+    Layout layout;
+    layout.workers = 2;
+    layout.ports.resize(4);
+    layout.ports[3].tx_size = 2;
+    layout.routes = {{{0, 1}, 2}, {{}, 3}};
+    layout.routes[0].on_echo = EchoAction::kDivert;
+    layout.routes[0].divert_to = 3;
+    Rig rig(layout);
+    const Bytes one = packet_of(rig, 1);
+    for (unsigned i = 0; i < 9; ++i) {
+        rig.offer(1, one);
+    }
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kNew, 0), 1U);
+    EXPECT_EQ(rig.count(Reason::kEchoDiverted, 0), 2U);
+    EXPECT_EQ(rig.count(Reason::kTxLost, 0), 6U);
+    rig.sent(2);
+    rig.sent(3);
+}
+
+// --- stopping ----------------------------------------------------------------------------------
+
+TEST_F(Steering, when_draining_delivers_what_is_between_workers) {
+    Rig rig(taps(2, 2));
+    const Bytes one = packet_of(rig, 1);
+    rig.offer(0, one);
+    rig.poll(0);
+    rig.set_phase(dataplane::Phase::kDraining);
+    rig.offer(0, packet_of(rig, 0));
+    rig.settle();
+    EXPECT_EQ(rig.sent(2), std::vector<Bytes>{one});
+    EXPECT_EQ(rig.received(), 1U);
+    drain(rig.port(0).rx(0));
+}
+
+TEST_F(Steering, settles_leftovers_of_both_kinds_of_rings_as_stopped) {
+    Rig rig(taps(2, 2));
+    const Bytes decided = packet_of(rig, 1);
+    const Bytes steered = packet_of(rig, 0);
+    rig.offer(0, decided);
+    rig.poll(0);
+    rig.poll(1);  // now on its way to the owner of the tx queue
+    rig.offer(1, make_mbuf(steered, {30}));
+    rig.poll(1);
+    ASSERT_EQ(rte_ring_count(rig.tx_ring(1, 0)), 1U);
+    ASSERT_EQ(rte_ring_count(rig.steer_ring(1, 0)), 1U);
+    rig.worker(0).settle_leftovers();
+    rig.worker(1).settle_leftovers();
+    EXPECT_EQ(rig.count(Reason::kStopped), 2U);
+    EXPECT_EQ(rig.total(Reason::kStopped).bytes, decided.size() + steered.size());
+    EXPECT_EQ(rig.worker(0).counters().handed_in, 2U);
+    EXPECT_EQ(rig.worker(1).counters().handed_in, 1U);
+    EXPECT_TRUE(rig.sent(2).empty());
+    rig.poll(0);  // and the books balance
+}
+
+}  // namespace
+}  // namespace unecho::test

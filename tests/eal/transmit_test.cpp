@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tx queues that are full: a bounded retry, each packet that does not get through counted, none
+// leaked, order kept.
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "packets.h"
+#include "rig.h"
+
+namespace unecho::test {
+namespace {
+
+using Transmit = EalTest;
+
+constexpr unsigned kQueue = 16;
+
+Layout small_queue(unsigned size = kQueue) {
+    Layout layout;
+    layout.burst = 64;
+    layout.ports[2].tx_size = size;
+    return layout;
+}
+
+std::vector<std::uint32_t> marks_of(const std::vector<Bytes>& frames) {
+    std::vector<std::uint32_t> out;
+    for (const Bytes& frame : frames) {
+        out.push_back(mark_of(frame));
+    }
+    return out;
+}
+
+std::vector<std::uint32_t> count_to(std::uint32_t n) {
+    std::vector<std::uint32_t> out;
+    for (std::uint32_t i = 0; i < n; ++i) {
+        out.push_back(i);
+    }
+    return out;
+}
+
+TEST_F(Transmit, to_a_full_queue_sends_what_fits_and_counts_the_rest_as_lost) {
+    for (const std::uint64_t retry_cycles : {0ULL, 100'000ULL}) {
+        Layout layout = small_queue();
+        layout.tx_retry_cycles = retry_cycles;
+        Rig rig(layout);
+        std::uint64_t lost_bytes = 0;
+        for (std::uint32_t i = 0; i < 40; ++i) {
+            const Bytes frame = marked(packet(i), i);
+            lost_bytes += i < kQueue ? 0 : frame.size();
+            rig.offer(0, frame);
+        }
+        rig.poll();
+        EXPECT_EQ(rig.count(Reason::kNew), kQueue);
+        EXPECT_EQ(rig.count(Reason::kTxLost), 40 - kQueue);
+        EXPECT_EQ(rig.total(Reason::kTxLost).bytes, lost_bytes);
+        EXPECT_EQ(rig.worker().counters().tx[2].packets, kQueue);
+        EXPECT_GE(rig.worker().counters().tx_retries, 1U);
+        EXPECT_EQ(marks_of(rig.sent(2)), count_to(kQueue));
+    }
+}
+
+// With unkeyed packets between new ones, what is lost keeps no reason of its own.
+TEST_F(Transmit, of_a_mixed_burst_counts_sent_packets_by_their_reasons) {
+    Rig rig(small_queue(4));
+    for (unsigned i = 0; i < 12; ++i) {
+        rig.offer(0, i % 3 == 0 ? packet(i) : i % 3 == 1 ? arp(i) : malformed(i));
+    }
+    rig.poll();
+    EXPECT_EQ(rig.count(Reason::kNew), 2U);        // 0, 3
+    EXPECT_EQ(rig.count(Reason::kNonIp), 1U);      // 1
+    EXPECT_EQ(rig.count(Reason::kMalformed), 1U);  // 2
+    EXPECT_EQ(rig.count(Reason::kTxLost), 8U);
+    EXPECT_EQ(rig.sent(2), (std::vector<Bytes>{packet(0), arp(1), malformed(2), packet(3)}));
+}
+
+// docs/decisions/0010: it was recorded before it was lost.
+TEST_F(Transmit, of_a_lost_packet_its_copy_is_an_echo) {
+    Rig rig(small_queue(1));
+    rig.offer(0, packet(1));
+    rig.offer(0, packet(2));
+    rig.poll();
+    rig.sent(2);
+    rig.offer(1, copy_of(2));
+    rig.poll();
+    EXPECT_EQ(rig.count(Reason::kTxLost), 1U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 1U);
+    EXPECT_TRUE(rig.sent(2).empty());
+}
+
+TEST_F(Transmit, of_diverted_echoes_to_a_full_queue_loses_only_these) {
+    Layout layout;
+    layout.burst = 64;
+    layout.ports.resize(4);
+    layout.ports[3].tx_size = 2;
+    layout.routes[0].on_echo = EchoAction::kDivert;
+    layout.routes[0].divert_to = 3;
+    Rig rig(layout);
+    for (std::uint32_t i = 0; i < 10; ++i) {
+        rig.offer(0, marked(packet(i % 2), i));
+    }
+    rig.poll();
+    EXPECT_EQ(rig.count(Reason::kNew), 2U);
+    EXPECT_EQ(rig.count(Reason::kEchoDiverted), 2U);
+    EXPECT_EQ(rig.count(Reason::kTxLost), 6U);
+    EXPECT_EQ(marks_of(rig.sent(2)), (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_EQ(marks_of(rig.sent(3)), (std::vector<std::uint32_t>{2, 3}));
+}
+
+TEST_F(Transmit, of_chains_to_a_full_queue_frees_every_segment) {
+    Rig rig(small_queue(1));
+    for (unsigned i = 0; i < 8; ++i) {
+        rig.offer(0, make_mbuf(packet(i), {10, 30, 40}));
+    }
+    rig.poll();
+    EXPECT_EQ(rig.count(Reason::kTxLost), 7U);
+    rig.sent(2);  // the fixture counts what is back in the pool
+}
+
+// A reader that is slow but alive: everything gets through, in order.
+TEST_F(Transmit, to_a_queue_that_empties_meanwhile_loses_nothing) {
+    Layout layout = small_queue(4);
+    layout.tx_retry_cycles = std::uint64_t{1} << 40;  // minutes
+    Rig rig(layout);
+    constexpr std::uint32_t kCount = 600;
+    for (std::uint32_t i = 0; i < kCount; ++i) {
+        rig.offer(0, marked(packet(i), i));
+    }
+    std::vector<Bytes> received;
+    std::atomic<bool> done{false};
+    std::thread reader([&] {
+        const auto take = [&] {
+            for (Bytes& frame : drain(rig.port(2).tx(0))) {
+                received.push_back(std::move(frame));
+            }
+        };
+        while (!done.load()) {
+            take();
+            std::this_thread::yield();
+        }
+        take();
+    });
+    rig.settle();
+    done.store(true);
+    reader.join();
+    EXPECT_EQ(marks_of(received), count_to(kCount));
+    EXPECT_EQ(rig.count(Reason::kTxLost), 0U);
+    EXPECT_EQ(rig.count(Reason::kNew), kCount);
+    EXPECT_GT(rig.worker().counters().tx_retries, 0U);
+}
+
+}  // namespace
+}  // namespace unecho::test

@@ -1,0 +1,477 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One worker: what becomes of each packet, and that it is counted once.
+#include <algorithm>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "control/cleaner.h"
+#include "packets.h"
+#include "rig.h"
+#include "support/window_oracle.h"
+
+namespace unecho::test {
+namespace {
+
+using Worker = EalTest;
+
+constexpr std::size_t kTooLong = dataplane::kScratchBytes + 1;
+
+std::uint64_t sum_of_reasons(const Rig& rig, RouteIndex route = 0) {
+    std::uint64_t sum = 0;
+    for (unsigned i = 0; i < dataplane::kReasons; ++i) {
+        sum += rig.count(static_cast<Reason>(i), route);
+    }
+    return sum;
+}
+
+TEST_F(Worker, of_each_kind_of_packet_counts_one_reason_and_forwards_the_bytes) {
+    Rig rig({});
+    const std::vector<Bytes> frames{packet(1), arp(), malformed(), Bytes(kTooLong, 0x45)};
+    for (const Bytes& frame : frames) {
+        rig.offer(0, frame);
+    }
+    rig.offer(1, copy_of(1));
+    rig.settle();
+    EXPECT_EQ(rig.sent(2), frames);
+    for (const Reason reason :
+         {Reason::kNew, Reason::kNonIp, Reason::kMalformed, Reason::kTooLong, Reason::kEcho}) {
+        EXPECT_EQ(rig.count(reason), 1U) << info_of(reason).name;
+    }
+    EXPECT_EQ(sum_of_reasons(rig), 5U);
+    EXPECT_EQ(rig.total(Reason::kNew).bytes, frames[0].size());
+    EXPECT_EQ(rig.total(Reason::kNonIp).bytes, frames[1].size());
+    EXPECT_EQ(rig.total(Reason::kMalformed).bytes, frames[2].size());
+    EXPECT_EQ(rig.total(Reason::kTooLong).bytes, kTooLong);
+    EXPECT_EQ(rig.total(Reason::kEcho).bytes, copy_of(1).size());
+}
+
+TEST_F(Worker, counts_ports_packets_and_bytes) {
+    Rig rig({});
+    rig.offer(0, packet(1));
+    rig.offer(0, packet(2));
+    rig.offer(1, copy_of(1));
+    rig.settle();
+    const dataplane::Counters& c = rig.worker().counters();
+    EXPECT_EQ(c.rx[0].packets, 2U);
+    EXPECT_EQ(c.rx[0].bytes, packet(1).size() + packet(2).size());
+    EXPECT_EQ(c.rx[1].packets, 1U);
+    EXPECT_EQ(c.rx[1].bytes, copy_of(1).size());
+    EXPECT_EQ(c.tx[2].packets, 2U);
+    EXPECT_EQ(c.tx[2].bytes, c.rx[0].bytes);
+    EXPECT_EQ(c.bursts, 2U);
+    rig.sent(2);
+}
+
+TEST_F(Worker, with_nothing_received_counts_an_empty_poll) {
+    Rig rig({});
+    EXPECT_EQ(rig.poll(), 0U);
+    rig.offer(0, packet(1));
+    EXPECT_EQ(rig.poll(), 1U);
+    EXPECT_EQ(rig.poll(), 0U);
+    const dataplane::Counters& c = rig.worker().counters();
+    EXPECT_EQ(c.polls, 3U);
+    EXPECT_EQ(c.empty_polls, 2U);
+    EXPECT_EQ(c.bursts, 1U);
+    EXPECT_EQ(rig.shared().heartbeat, 3U);
+}
+
+TEST_F(Worker, takes_a_burst_of_each_source_at_a_poll) {
+    Layout layout;
+    layout.burst = 8;
+    Rig rig(layout);
+    for (unsigned i = 0; i < 20; ++i) {
+        rig.offer(0, packet(i));
+    }
+    for (unsigned i = 0; i < 5; ++i) {
+        rig.offer(1, packet(100 + i));
+    }
+    EXPECT_EQ(rig.poll(), 8U + 5U);
+    EXPECT_EQ(rig.poll(), 8U);
+    EXPECT_EQ(rig.poll(), 4U);
+    EXPECT_EQ(rig.poll(), 0U);
+}
+
+TEST_F(Worker, finds_all_echoes_within_one_burst) {
+    Layout layout;
+    layout.burst = 64;
+    Rig rig(layout);
+    for (std::uint32_t i = 0; i < 64; ++i) {
+        rig.offer(0, marked(i % 2 == 0 ? packet(7) : copy_of(7), i));
+    }
+    EXPECT_EQ(rig.poll(), 64U);
+    const std::vector<Bytes> sent = rig.sent(2);
+    ASSERT_EQ(sent.size(), 1U);
+    EXPECT_EQ(mark_of(sent[0]), 0U) << "the first of them, no other";
+    EXPECT_EQ(rig.count(Reason::kEcho), 63U);
+}
+
+// Keyed and unkeyed packets, new ones and echoes at every place of bursts of every size.
+TEST_F(Worker, in_bursts_of_each_size_decides_as_one_by_one) {
+    std::mt19937_64 random(5);
+    for (unsigned burst = 1; burst <= 64; ++burst) {
+        Layout layout;
+        layout.burst = burst;
+        Rig rig(layout);
+        WindowOracle oracle(kForEver);
+        std::vector<std::uint32_t> expected;
+        std::array<std::uint64_t, dataplane::kReasons> reasons{};
+        for (std::uint32_t i = 0; i < 200; ++i) {
+            const unsigned kind = random() % 8;
+            Reason reason = Reason::kNew;
+            Bytes frame;
+            if (kind == 0) {
+                frame = arp(i);
+                reason = Reason::kNonIp;
+            } else if (kind == 1) {
+                frame = malformed(i);
+                reason = Reason::kMalformed;
+            } else {
+                const auto flow = static_cast<unsigned>(random() % 60);
+                frame = kind % 2 == 0 ? packet(flow) : copy_of(flow);
+                reason = oracle.see(flow, 0) ? Reason::kEcho : Reason::kNew;
+            }
+            rig.offer(0, marked(frame, i));
+            ++reasons[static_cast<unsigned>(reason)];
+            if (reason != Reason::kEcho) {
+                expected.push_back(i);
+            }
+        }
+        rig.settle();
+        std::vector<std::uint32_t> marks;
+        for (const Bytes& bytes : rig.sent(2)) {
+            marks.push_back(mark_of(bytes));
+        }
+        ASSERT_EQ(marks, expected) << "burst " << burst;
+        for (unsigned i = 0; i < dataplane::kReasons; ++i) {
+            ASSERT_EQ(rig.count(static_cast<Reason>(i)), reasons[i])
+                << "burst " << burst << ", " << dataplane::kReasonTable[i].name;
+        }
+    }
+}
+
+// --- frames of several mbuf segments -----------------------------------------------------------
+
+TEST_F(Worker, of_a_packet_cut_at_any_byte_finds_the_echo_and_leaves_the_cut) {
+    for (const unsigned version : {4U, 6U}) {
+        PacketSpec spec = spec_of(3, 1);
+        spec.version = version;
+        spec.tags = {{0x8100, 5}};
+        const Bytes whole = build(spec);
+        for (std::size_t cut = 0; cut <= whole.size(); ++cut) {
+            Rig rig({});
+            rig.offer(0, make_mbuf(whole, {cut}));
+            rig.offer(0, make_mbuf(whole));
+            rig.poll();
+            ASSERT_EQ(rig.count(Reason::kNew), 1U) << "cut at " << cut;
+            ASSERT_EQ(rig.count(Reason::kEcho), 1U) << "cut at " << cut;
+            void* object = nullptr;
+            ASSERT_EQ(rte_ring_dequeue(rig.port(2).tx(0), &object), 0);
+            auto* mbuf = static_cast<rte_mbuf*>(object);
+            EXPECT_EQ(mbuf->nb_segs, 2U);
+            EXPECT_EQ(mbuf->data_len, cut);
+            EXPECT_EQ(bytes_of(mbuf), whole);
+            rte_pktmbuf_free(mbuf);
+        }
+    }
+}
+
+TEST_F(Worker, of_chains_among_whole_packets_keeps_each_verdict_with_its_packet) {
+    Layout layout;
+    layout.burst = 64;
+    Rig rig(layout);
+    std::mt19937_64 random(9);
+    WindowOracle oracle(kForEver);
+    std::vector<Bytes> expected;
+    for (std::uint32_t i = 0; i < 2000; ++i) {
+        const auto flow = static_cast<unsigned>(random() % 700);
+        const Bytes frame = marked(packet(flow), i);
+        std::vector<std::size_t> cuts;
+        for (unsigned n = random() % 4; n > 0; --n) {
+            cuts.push_back(random() % frame.size());
+        }
+        std::sort(cuts.begin(), cuts.end());
+        rig.offer(0, make_mbuf(frame, cuts));
+        if (!oracle.see(flow, 0)) {
+            expected.push_back(frame);
+        }
+    }
+    rig.settle();
+    EXPECT_EQ(rig.sent(2), expected);
+}
+
+TEST_F(Worker, of_a_chain_that_is_cut_short_or_no_ip_says_so) {
+    Rig rig({});
+    rig.offer(0, make_mbuf(malformed(), {5, 20}));
+    rig.offer(0, make_mbuf(arp(), {14}));
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kMalformed), 1U);
+    EXPECT_EQ(rig.count(Reason::kNonIp), 1U);
+    EXPECT_EQ(rig.sent(2), (std::vector<Bytes>{malformed(), arp()}));
+}
+
+// As long as the space for it, and a byte more: the second is never looked at, so its copy is no
+// echo.
+TEST_F(Worker, of_chains_up_to_its_space_finds_echoes_and_passes_longer_ones) {
+    Layout layout;
+    layout.filters[0].key = packet::KeyMode::kFrame;
+    Rig rig(layout);
+    for (int copies = 0; copies < 2; ++copies) {
+        for (const std::size_t size : {kTooLong - 1, kTooLong}) {
+            rig.offer(0, Bytes(size, 0x42));
+        }
+    }
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kNew), 1U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 1U);
+    EXPECT_EQ(rig.count(Reason::kTooLong), 2U);
+}
+
+// --- keys and policies -------------------------------------------------------------------------
+
+TEST_F(Worker, by_frame_finds_equal_frames_of_any_kind_only) {
+    Layout layout;
+    layout.filters[0].key = packet::KeyMode::kFrame;
+    Rig rig(layout);
+    for (const Bytes& frame : {packet(1), copy_of(1), arp(), malformed(), packet(1), arp(),
+                               malformed(), marked(packet(1), 1)}) {
+        rig.offer(0, frame);
+    }
+    rig.offer(1, make_mbuf(packet(1), {20}));
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kNew), 5U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 4U);
+    EXPECT_EQ(rig.count(Reason::kNonIp), 0U);
+    EXPECT_EQ(rig.count(Reason::kMalformed), 0U);
+}
+
+TEST_F(Worker, by_flow_passes_the_first_n_of_each_flow) {
+    for (const unsigned n : {1U, 2U, 5U}) {
+        for (const auto key : {packet::KeyMode::kFlow, packet::KeyMode::kFlowBidir}) {
+            Layout layout;
+            layout.filters[0].key = key;
+            layout.filters[0].first = n;
+            Rig rig(layout);
+            std::vector<Bytes> expected;
+            for (unsigned number = 0; number < 10; ++number) {
+                for (unsigned flow = 0; flow < 7; ++flow) {
+                    rig.offer(0, packet(flow, number));
+                    if (number < n) {
+                        expected.push_back(packet(flow, number));
+                    }
+                }
+            }
+            rig.settle();
+            EXPECT_EQ(rig.sent(2), expected) << "first = " << n;
+        }
+    }
+}
+
+TEST_F(Worker, by_flow_tells_directions_apart_and_bidir_does_not) {
+    PacketSpec back = spec_of(1, 2);
+    std::swap(back.source, back.destination);
+    std::swap(back.source_port, back.destination_port);
+    for (const auto key : {packet::KeyMode::kFlow, packet::KeyMode::kFlowBidir}) {
+        Layout layout;
+        layout.filters[0].key = key;
+        Rig rig(layout);
+        rig.offer(0, packet(1, 1));
+        rig.offer(0, build(back));
+        rig.settle();
+        EXPECT_EQ(rig.count(Reason::kEcho), key == packet::KeyMode::kFlow ? 0U : 1U);
+    }
+}
+
+// --- what becomes of an echo -------------------------------------------------------------------
+
+TEST_F(Worker, in_a_dry_run_forwards_echoes_in_their_place) {
+    Layout layout;
+    layout.routes[0].on_echo = EchoAction::kPass;
+    Rig rig(layout);
+    const std::vector<Bytes> frames{packet(1), copy_of(1),  arp(),
+                                    packet(2), malformed(), packet(1)};
+    for (const Bytes& frame : frames) {
+        rig.offer(0, frame);
+    }
+    rig.settle();
+    EXPECT_EQ(rig.sent(2), frames);
+    EXPECT_EQ(rig.count(Reason::kNew), 2U);
+    EXPECT_EQ(rig.count(Reason::kEchoPassed), 2U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 0U);
+    EXPECT_EQ(rig.total(Reason::kEchoPassed).bytes, copy_of(1).size() + packet(1).size());
+}
+
+TEST_F(Worker, diverts_echoes_and_nothing_else) {
+    Layout layout;
+    layout.ports.resize(4);
+    layout.routes[0].on_echo = EchoAction::kDivert;
+    layout.routes[0].divert_to = 3;
+    Rig rig(layout);
+    for (const Bytes& frame : {packet(1), copy_of(1), arp(), packet(2), malformed(), packet(1)}) {
+        rig.offer(1, frame);
+    }
+    rig.settle();
+    EXPECT_EQ(rig.sent(2), (std::vector<Bytes>{packet(1), arp(), packet(2), malformed()}));
+    EXPECT_EQ(rig.sent(3), (std::vector<Bytes>{copy_of(1), packet(1)}));
+    EXPECT_EQ(rig.count(Reason::kEchoDiverted), 2U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 0U);
+    EXPECT_EQ(rig.worker().counters().tx[3].packets, 2U);
+}
+
+// --- routes and filters ------------------------------------------------------------------------
+
+Layout two_routes() {
+    Layout layout;
+    layout.ports.resize(4);
+    layout.routes = {{{0}, 2}, {{1}, 3}};
+    return layout;
+}
+
+TEST_F(Worker, of_two_routes_that_share_a_filter_finds_copies_across_them) {
+    Rig rig(two_routes());
+    rig.offer(0, packet(1));
+    rig.offer(1, packet(2));
+    rig.settle();
+    rig.offer(1, copy_of(1));
+    rig.offer(0, copy_of(2));
+    rig.settle();
+    EXPECT_EQ(rig.sent(2), std::vector<Bytes>{packet(1)});
+    EXPECT_EQ(rig.sent(3), std::vector<Bytes>{packet(2)});
+    for (const RouteIndex route : {0, 1}) {
+        EXPECT_EQ(rig.count(Reason::kNew, route), 1U);
+        EXPECT_EQ(rig.count(Reason::kEcho, route), 1U);
+    }
+}
+
+TEST_F(Worker, of_two_routes_with_a_filter_each_keeps_them_apart) {
+    Layout layout = two_routes();
+    layout.filters.push_back({.key = packet::KeyMode::kFlow});
+    layout.routes[1].filter = 1;
+    Rig rig(layout);
+    for (const PortIndex port : {0, 1}) {
+        for (unsigned number = 0; number < 3; ++number) {
+            rig.offer(port, packet(1, number));
+        }
+    }
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kNew, 0), 3U);  // three packets
+    EXPECT_EQ(rig.count(Reason::kNew, 1), 1U);  // one flow
+    EXPECT_EQ(rig.count(Reason::kEcho, 1), 2U);
+    EXPECT_EQ(rig.filter_counters(0, 0).insertions, 3U);
+    EXPECT_EQ(rig.filter_counters(0, 1).insertions, 1U);
+}
+
+TEST_F(Worker, on_a_link_carries_both_ways_with_one_filter) {
+    Layout layout;
+    layout.ports.resize(2);
+    layout.routes = {{{0}, 1}, {{1}, 0}};
+    Rig rig(layout);
+    rig.offer(0, packet(1));
+    rig.offer(1, packet(2));
+    rig.settle();
+    EXPECT_EQ(rig.sent(1), std::vector<Bytes>{packet(1)});
+    EXPECT_EQ(rig.sent(0), std::vector<Bytes>{packet(2)});
+    EXPECT_EQ(rig.count(Reason::kNew, 0), 1U);
+    EXPECT_EQ(rig.count(Reason::kNew, 1), 1U);
+}
+
+// --- generations -------------------------------------------------------------------------------
+
+constexpr unsigned kK = 3;
+constexpr unsigned kL = 4;
+
+Layout segmented(config::Policy policy = config::Policy::kFixed) {
+    Layout layout;
+    layout.filters[0].policy = policy;
+    layout.filters[0].geometry = sizing::ApbbfGeometry{kK, kL, 512, 8, 64};
+    return layout;
+}
+
+void send_at(Rig& rig, std::uint64_t generation, unsigned flow) {
+    rig.filter_shared().generation = generation;
+    rig.offer(0, packet(flow));
+    rig.settle();
+    rig.sent(2);
+}
+
+TEST_F(Worker, adopts_the_published_generation) {
+    Rig rig(segmented());
+    send_at(rig, 0, 1);
+    send_at(rig, kL, 1);  // through generation j + l
+    EXPECT_EQ(rig.count(Reason::kEcho), 1U);
+    send_at(rig, kL + kK, 1);
+    EXPECT_EQ(rig.count(Reason::kNew), 2U);
+    EXPECT_EQ(rig.filter_counters().shifts, kL + kK);
+}
+
+TEST_F(Worker, under_refresh_remembers_from_the_last_echo_on) {
+    Rig rig(segmented(config::Policy::kRefresh));
+    for (std::uint64_t generation = 0; generation <= 5 * kL; generation += kL) {
+        send_at(rig, generation, 1);
+    }
+    EXPECT_EQ(rig.count(Reason::kNew), 1U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 5U);
+}
+
+TEST_F(Worker, adopts_a_generation_with_nothing_received) {
+    Rig rig(segmented());
+    rig.filter_shared().generation = 2;
+    rig.poll();
+    EXPECT_EQ(rig.filter_counters().shifts, 2U);
+}
+
+// The cleaner in its turn: no generation makes the worker clear a segment itself.
+TEST_F(Worker, hands_retired_segments_over_and_takes_zeroed_ones_back) {
+    Rig rig(segmented());
+    control::FilterInstance& instance = rig.instance();
+    control::Cleaner cleaner;
+    cleaner.add(instance.shared(), instance.memory(),
+                instance.segments()->geometry().segment_bytes);
+    for (std::uint64_t generation = 1; generation <= 100; ++generation) {
+        send_at(rig, generation, static_cast<unsigned>(generation));
+        while (cleaner.step()) {
+        }
+    }
+    EXPECT_EQ(rig.filter_counters().shifts, 100U);
+    EXPECT_EQ(rig.filter_counters().inline_clears, 0U);
+    EXPECT_GT(cleaner.cleaned(), 80U);
+}
+
+TEST_F(Worker, without_a_cleaner_clears_segments_itself) {
+    Rig rig(segmented());
+    for (std::uint64_t generation = 0; generation <= 100; ++generation) {
+        send_at(rig, generation, 1);
+    }
+    EXPECT_GT(rig.filter_counters().inline_clears, 0U);
+    // A key asked once a generation is accepted each l + 1 generations at the latest possible
+    // moment, and each l + k at the latest of all.
+    EXPECT_GE(rig.count(Reason::kNew), 1 + 100U / (kL + kK));
+    EXPECT_LE(rig.count(Reason::kNew), 1 + 100U / (kL + 1));
+}
+
+// --- stopping ----------------------------------------------------------------------------------
+
+TEST_F(Worker, when_draining_receives_nothing_more) {
+    Rig rig({});
+    rig.offer(0, packet(1));
+    rig.set_phase(dataplane::Phase::kDraining);
+    EXPECT_EQ(rig.poll(), 0U);
+    EXPECT_EQ(rig.received(), 0U);
+    EXPECT_EQ(rte_ring_count(rig.port(0).rx(0)), 1U);
+    rig.set_phase(dataplane::Phase::kRunning);
+    EXPECT_EQ(rig.poll(), 1U);
+    rig.sent(2);
+    drain(rig.port(0).rx(0));
+}
+
+TEST_F(Worker, told_to_stop_returns_without_another_poll) {
+    Rig rig({});
+    rig.offer(0, packet(1));
+    rig.set_phase(dataplane::Phase::kStopped);
+    rig.worker().run();
+    EXPECT_EQ(rig.worker().counters().polls, 0U);
+    EXPECT_EQ(rig.received(), 0U);
+}
+
+}  // namespace
+}  // namespace unecho::test

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/apbbf.h"
 
-namespace unecho::filter {
+#include <algorithm>
+#include <bit>
 
+namespace unecho::filter {
 // The blocks that a query looks at first, and those that are written: slots l, l - k, l - 2k, ...
 // are all that a new digest asks; an echo younger than a generation lies in slots 0..k-1, and its
 // query asks slot k on the way. Leaving slot k out saves a new digest 3 ns out of cache and costs
@@ -37,18 +39,114 @@ bool Apbbf::test_and_insert(Digest digest) noexcept {
         [&](const auto& shape) noexcept { return test_and_insert_shaped(shape, digest); });
 }
 
-std::uint64_t Apbbf::test_and_insert_burst(std::span<const Digest> digests) noexcept {
-    UNECHO_ASSERT(digests.size() <= kMaxBurst);
+void Apbbf::find_probes(Probes& probes) const noexcept {
+    const unsigned k = params_.k();
+    const unsigned l = params_.l();
+    const auto add = [&](unsigned slot) noexcept {
+        if (std::byte* const segment = ring_.segment(slot); segment != nullptr) {
+            probes.list[probes.count++] = {segment, ring_.identity(slot), slot};
+        }
+    };
+    const unsigned asked = l % k;
+    add(asked);
+    for (unsigned slot = 0; slot < k; ++slot) {
+        if (slot != asked) {
+            add(slot);
+        }
+    }
+    for (unsigned slot = asked + k; slot <= l; slot += k) {
+        add(slot);
+    }
+    probes.asked_end = probes.count;
+    if (asked != 0) {
+        add(k);
+    }
+}
+
+// For writing, all of them: the table is this thread's alone.
+void Apbbf::prefetch_places(const Probes& probes, Digest digest, Place* places) const noexcept {
+    for (unsigned p = 0; p < probes.count; ++p) {
+        const std::uint64_t hash = remix(digest, probes.list[p].identity);
+        std::uint64_t* const block = block_of(probes.list[p].segment, hash);
+        __builtin_prefetch(block, 1);
+        places[p] = {block, hash};
+    }
+}
+
+// As test_and_insert(), with one branch, and that one rarely taken:
+//  - k matches in slots 0..k-1 are an echo, as nearly all echoes are: younger than a generation;
+//  - the query of a new digest mismatches in slots l, l - k, l - 2k, ... and asks no other. All of
+//    these are asked at once. Where some match, the search begins at the oldest of them, as it
+//    would have arrived there.
+template <typename Shape>
+bool Apbbf::test_and_insert_at(const Shape& shape, const Probes& probes, const Place* places,
+                               Digest digest) noexcept {
+    constexpr unsigned kNone = ~0U;
+    const unsigned k = params_.k();
+    const auto missing = [&](unsigned p) noexcept {
+        return shape.missing(places[p].block, places[p].hash);
+    };
+    std::uint64_t missing_young = missing(0);
+    unsigned oldest = missing_young == 0 ? 0 : kNone;
+    for (unsigned p = 1; p < k; ++p) {
+        missing_young |= missing(p);
+    }
+    for (unsigned p = k; p < probes.asked_end; ++p) {
+        oldest = missing(p) == 0 ? p : oldest;
+    }
+    bool echo = missing_young == 0;
+    if (!echo & (oldest != kNone)) [[unlikely]] {
+        echo = run_of_matches(k, probes.list[oldest].slot, [&](unsigned slot) noexcept {
+            return slot_matches(shape, digest, slot);
+        });
+    }
+    const bool insert = !echo | (params_.policy() == EchoPolicy::kRefresh);
+    for (unsigned p = 0; p < k; ++p) {
+        shape.set_if(insert, places[p].block, places[p].hash);
+    }
+    counters_.insertions += insert ? 1 : 0;
+    return echo;
+}
+
+template <typename Shape>
+std::uint64_t Apbbf::test_and_insert_all(const Shape& shape,
+                                         std::span<const Digest> digests) noexcept {
+    Probes probes;
+    find_probes(probes);
+    std::array<Place, kMostPlaces> places;
+    const std::size_t together = kMostPlaces / probes.count;
+    std::uint64_t echoes = 0;
+    for (std::size_t begin = 0; begin < digests.size(); begin += together) {
+        const auto part = digests.subspan(begin, std::min(together, digests.size() - begin));
+        for (std::size_t i = 0; i < part.size(); ++i) {
+            prefetch_places(probes, part[i], &places[i * probes.count]);
+        }
+        for (std::size_t i = 0; i < part.size(); ++i) {
+            const bool echo = test_and_insert_at(shape, probes, &places[i * probes.count], part[i]);
+            echoes |= std::uint64_t{echo} << (begin + i);
+        }
+    }
+    return echoes;
+}
+
+std::uint64_t Apbbf::one_by_one(std::span<const Digest> digests) noexcept {
     for (const Digest digest : digests) {
         prefetch(digest);
     }
-    return with_shape([&](const auto& shape) noexcept {
-        std::uint64_t echoes = 0;
-        for (std::size_t i = 0; i < digests.size(); ++i) {
-            echoes |= std::uint64_t{test_and_insert_shaped(shape, digests[i])} << i;
-        }
-        return echoes;
-    });
+    std::uint64_t echoes = 0;
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+        echoes |= std::uint64_t{test_and_insert(digests[i])} << i;
+    }
+    return echoes;
+}
+
+std::uint64_t Apbbf::test_and_insert_burst(std::span<const Digest> digests) noexcept {
+    UNECHO_ASSERT(digests.size() <= kMaxBurst);
+    if (digests.size() == 1) {  // as in captures, where each packet has a time of its own
+        return one_by_one(digests);
+    }
+    return with_shape(
+        [&](const auto& shape) noexcept { return test_and_insert_all(shape, digests); });
 }
 
 }  // namespace unecho::filter

@@ -5,8 +5,9 @@
 //
 // Guarantee: a digest inserted in generation j is an echo through generation j + l; from j + l + k
 //   on (and without another insertion) it is new, but for false positives.
-// Cost: one cache line for each segment touched: a new digest k + 3 or so (query and insertion), an
-//   echo about k + 1. (k + l + spares) * blocks * B bits.
+// Cost: one cache line for each segment touched: k + l / k + 2 or so, all of them prefetched for a
+//   burst; nearly all of them for a digest by itself if it is new, about k + 1 if it is an echo.
+//   (k + l + spares) * blocks * B bits.
 // Accuracy: a block that holds n digests matches a foreign one with (1 - (1 - b/B)^n)^b; averaged
 //   over the load of blocks (Poisson) that is r_i of segment i, and the false-positive rate is the
 //   recursion F(k, l) over r_i. A block is full at n = ln 2 / -ln(1 - b/B), a generation is n / k
@@ -15,6 +16,7 @@
 // References: Age-Partitioned Bloom Filters, section 6 (Tables 3 and 4); 5.1 for the query.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -98,11 +100,48 @@ class Apbbf {
     }
     void prefetch_slot(Digest digest, unsigned slot) const noexcept;
 
+    // The slots that a burst prefetches, with what is the same for all of its digests: slots
+    // 0..k-1, which are written, of these first the one that a new digest asks; then, the oldest
+    // last, the others that it asks; then slot k, if it is not among them.
+    struct Probe {
+        std::byte* segment;
+        std::uint64_t identity;
+        unsigned slot;
+    };
+    struct Probes {
+        std::array<Probe, kMaxSlots + 1> list;
+        unsigned count = 0;
+        unsigned asked_end = 0;
+    };
+    void find_probes(Probes& probes) const noexcept;
+
+    // Where a digest has its bits in the segment of a probe.
+    struct Place {
+        std::uint64_t* block;
+        std::uint64_t hash;
+    };
+    // Of as many digests as stay in the L1 cache together with the blocks that they name.
+    static constexpr unsigned kMostPlaces = 1024;
+    static_assert(kMostPlaces > kMaxSlots);
+
+    void prefetch_places(const Probes& probes, Digest digest, Place* places) const noexcept;
+    template <typename Shape>
+    bool test_and_insert_at(const Shape& shape, const Probes& probes, const Place* places,
+                            Digest digest) noexcept;
+    template <typename Shape>
+    std::uint64_t test_and_insert_all(const Shape& shape, std::span<const Digest> digests) noexcept;
+
+    // A burst that is not worth these preparations.
+    std::uint64_t one_by_one(std::span<const Digest> digests) noexcept;
+
     // Calls with the fastest shape that has this geometry's bits.
     template <typename Function>
     auto with_shape(Function function) const noexcept {
-        return word_parts_ ? function(WordParts<8>{}) : function(shape_);
+        return word_parts_ ? function(WordParts{}) : function(shape_);
     }
+    template <typename Shape>
+    [[nodiscard]] bool slot_matches(const Shape& shape, Digest digest,
+                                    unsigned slot) const noexcept;
     template <typename Shape>
     [[nodiscard]] bool query_shaped(const Shape& shape, Digest digest) const noexcept;
     template <typename Shape>
@@ -112,7 +151,7 @@ class Apbbf {
 
     ApbbfParams params_;
     BlockShape shape_;
-    bool word_parts_;  // WordParts<8> has the same bits as shape_
+    bool word_parts_;  // WordParts has the same bits as shape_
     unsigned block_words_;
     FilterCounters counters_;
     SegmentRing ring_;
@@ -121,14 +160,19 @@ class Apbbf {
 static_assert(SlidingFilter<Apbbf>);
 
 template <typename Shape>
+bool Apbbf::slot_matches(const Shape& shape, Digest digest, unsigned slot) const noexcept {
+    std::byte* const segment = ring_.segment(slot);
+    if (segment == nullptr) {
+        return false;
+    }
+    const std::uint64_t hash = hash_of(digest, slot);
+    return shape.matches(block_of(segment, hash), hash);
+}
+
+template <typename Shape>
 bool Apbbf::query_shaped(const Shape& shape, Digest digest) const noexcept {
     return run_of_matches(params_.k(), params_.l(), [&](unsigned slot) noexcept {
-        std::byte* const segment = ring_.segment(slot);
-        if (segment == nullptr) {
-            return false;
-        }
-        const std::uint64_t hash = hash_of(digest, slot);
-        return shape.matches(block_of(segment, hash), hash);
+        return slot_matches(shape, digest, slot);
     });
 }
 

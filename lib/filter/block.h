@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 
 #include "hash/digest.h"
 
@@ -38,19 +39,28 @@ class BlockShape {
         }
     }
 
-    [[nodiscard]] bool matches(const std::uint64_t* block, std::uint64_t hash) const noexcept {
+    // 0 iff all of the bits are set.
+    [[nodiscard]] std::uint64_t missing(const std::uint64_t* block,
+                                        std::uint64_t hash) const noexcept {
         std::uint64_t all = 1;
         for (unsigned part = 0; part < bits_; ++part) {
             const std::uint64_t bit = bit_of(part, hash);
             all &= block[bit / 64] >> (bit % 64);
         }
-        return all != 0;
+        return all ^ 1;
     }
 
-    void set(std::uint64_t* block, std::uint64_t hash) const noexcept {
+    [[nodiscard]] bool matches(const std::uint64_t* block, std::uint64_t hash) const noexcept {
+        return missing(block, hash) == 0;
+    }
+
+    void set(std::uint64_t* block, std::uint64_t hash) const noexcept { set_if(true, block, hash); }
+
+    // Without a branch on the condition.
+    void set_if(bool condition, std::uint64_t* block, std::uint64_t hash) const noexcept {
         for (unsigned part = 0; part < bits_; ++part) {
             const std::uint64_t bit = bit_of(part, hash);
-            block[bit / 64] |= std::uint64_t{1} << (bit % 64);
+            block[bit / 64] |= std::uint64_t{condition} << (bit % 64);
         }
     }
 
@@ -75,29 +85,55 @@ class BlockShape {
     std::array<Part, kMaxBitsPerKey> parts_{};
 };
 
-// B / b = 64, with the positions of BlockShape(64 b, b): each part is a word of its own, so nothing
-// has to be looked up. (512, 8) is what sizing picks most; it runs twice as fast this way.
-template <unsigned b>
-requires(b <= 8) class WordParts {
+// B = 512, b = 8, with the positions of BlockShape(512, 8): each part is a word of its own, so
+// nothing has to be looked up, and four parts are a vector. It is what sizing picks most.
+class WordParts {
   public:
+    [[nodiscard]] static std::uint64_t missing(const std::uint64_t* block,
+                                               std::uint64_t hash) noexcept {
+        Four low;
+        Four high;
+        std::memcpy(&low, block, sizeof low);
+        std::memcpy(&high, block + 4, sizeof high);
+        const std::uint64_t word = hash * kDigitFactor[0];
+        const Four four =
+            ((kOne << (word << kLow >> 58)) & ~low) | ((kOne << (word << kHigh >> 58)) & ~high);
+        const Two half =
+            __builtin_shufflevector(four, four, 0, 1) | __builtin_shufflevector(four, four, 2, 3);
+        return half[0] | half[1];
+    }
+
     [[nodiscard]] static bool matches(const std::uint64_t* block, std::uint64_t hash) noexcept {
-        std::uint64_t missing = 0;
-        for (unsigned part = 0; part < b; ++part) {
-            missing |= bit_of(part, hash) & ~block[part];
-        }
-        return missing == 0;
+        return missing(block, hash) == 0;
     }
 
     static void set(std::uint64_t* block, std::uint64_t hash) noexcept {
-        for (unsigned part = 0; part < b; ++part) {
-            block[part] |= bit_of(part, hash);
-        }
+        set_if(true, block, hash);
+    }
+
+    static void set_if(bool condition, std::uint64_t* block, std::uint64_t hash) noexcept {
+        Four low;
+        Four high;
+        std::memcpy(&low, block, sizeof low);
+        std::memcpy(&high, block + 4, sizeof high);
+        const std::uint64_t word = hash * kDigitFactor[0];
+        const std::uint64_t bit = condition ? 1 : 0;
+        const Four bits{bit, bit, bit, bit};
+        low |= bits << (word << kLow >> 58);
+        high |= bits << (word << kHigh >> 58);
+        std::memcpy(block, &low, sizeof low);
+        std::memcpy(block + 4, &high, sizeof high);
     }
 
   private:
-    [[nodiscard]] static std::uint64_t bit_of(unsigned part, std::uint64_t hash) noexcept {
-        return std::uint64_t{1} << (hash * kDigitFactor[0] << (7 * part) >> 58);
-    }
+    // Of gcc and clang; no instruction set is presumed.
+    using Two [[gnu::vector_size(16)]] = std::uint64_t;
+    using Four [[gnu::vector_size(32)]] = std::uint64_t;
+
+    static constexpr Four kOne{1, 1, 1, 1};
+    // Where a part's digit begins in the word.
+    static constexpr Four kLow{0, 7, 14, 21};
+    static constexpr Four kHigh{28, 35, 42, 49};
 };
 
 }  // namespace unecho::filter

@@ -146,11 +146,11 @@ TEST(word_parts, equals_block_shape) {
         std::array<std::uint64_t, 8> expected{};
         std::array<std::uint64_t, 8> block{};
         shape.set(expected.data(), hash);
-        WordParts<8>::set(block.data(), hash);
+        WordParts::set(block.data(), hash);
         ASSERT_EQ(block, expected);
-        ASSERT_TRUE(WordParts<8>::matches(block.data(), hash));
+        ASSERT_TRUE(WordParts::matches(block.data(), hash));
         block[round % 8] = 0;
-        ASSERT_FALSE(WordParts<8>::matches(block.data(), hash));
+        ASSERT_FALSE(WordParts::matches(block.data(), hash));
     }
 }
 

@@ -13,8 +13,8 @@ constexpr unsigned kMinL = 2;
 constexpr unsigned kMaxL = 16;
 // Smaller blocks need 1 to 18 % more memory at any target.
 constexpr unsigned kBlockBits = 512;
-// Other numbers would save at most 3 % of the memory, but leave parts of unequal size, for which
-// positions cannot be cut out of a hash as independent runs of bits.
+// Parts are then of equal size, a power of two, and positions in them plain bits of a hash. Other
+// numbers would save at most 3 % of the memory.
 constexpr std::array<unsigned, 4> kBits{2, 4, 8, 16};
 
 std::uint64_t bytes_of(const ApbbfGeometry& geometry) {

@@ -65,9 +65,7 @@ template <typename Shape>
 void expect_rate(const Shape& shape, const std::vector<Fill>& fills, std::uint64_t matches,
                  std::uint64_t trials, std::uint64_t instances, const std::string& when) {
     const Rate rate = rate_of(fills, static_cast<double>(instances), false_positive_rate(shape));
-    // Each of the k segments of a run may have the excess of a block.
-    const double excess = std::pow(1 + shape.excess(), shape.k) - 1;
-    expect_count(matches, counts_of(rate, static_cast<double>(trials), excess),
+    expect_count(matches, counts_of(rate, static_cast<double>(trials)),
                  "foreign keys that match " + when);
 }
 

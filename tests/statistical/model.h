@@ -8,7 +8,6 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <ostream>
@@ -47,7 +46,6 @@ struct ApbfShape {
     std::uint64_t m;
     double load = 1;  // keys of a generation, relative to what fills slices to 1/2
 
-    [[nodiscard]] static double excess() { return 0; }
     [[nodiscard]] Fill fill(std::uint64_t keys) const {
         return fill_of_bits(static_cast<double>(m), static_cast<double>(keys));
     }
@@ -107,12 +105,6 @@ struct ApbbfShape {
         out << "k" << k << "_l" << l << "_B" << B << "_b" << b << "_blocks" << blocks << "_load"
             << std::lround(load * 100);
         return out.str();
-    }
-    // The positions of parts whose size is no power of two are cut out of overlapping runs of hash
-    // bits. Simulated with single blocks, such a block matches more often than independent draws
-    // would: by 1.8 % at B = 512, by 4.4 % at B = 64.
-    [[nodiscard]] double excess() const {
-        return std::has_single_bit(b) ? 0 : B == 64 ? 0.05 : 0.02;
     }
 
   private:
@@ -189,12 +181,11 @@ Rate rate_of(const std::vector<Fill>& fills, double instances, Statistic statist
     return {statistic(r), std::sqrt(variance / instances)};
 }
 
-// Counts that do not contradict the rate, of so many trials. excess: by how much the rate itself
-// may be larger, relatively.
-inline Counts counts_of(const Rate& rate, double trials, double excess = 0) {
+// Counts that do not contradict the rate, of so many trials.
+inline Counts counts_of(const Rate& rate, double trials) {
     const double away = kDeviations * rate.deviation;
     return {binomial_bounds(trials, std::max(0.0, rate.mean - away)).low,
-            binomial_bounds(trials, std::min(1.0, rate.mean * (1 + excess) + away)).high};
+            binomial_bounds(trials, std::min(1.0, rate.mean + away)).high};
 }
 
 // Checks a count against those allowed.

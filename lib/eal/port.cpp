@@ -9,12 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include <linux/capability.h>
 #include <net/if.h>
 #include <rte_bus_vdev.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "eal/session.h"
@@ -37,16 +39,24 @@ constexpr std::uint64_t kRssTypes = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 |
 struct KnownDriver {
     std::string_view name;
     std::uint16_t queues;
-    bool privileged;  // needs capabilities of the network
+    std::string_view capabilities;  // without which it does not work
 };
 
+constexpr std::string_view kAfPacketNeeds = "CAP_NET_RAW and CAP_NET_ADMIN";
+constexpr std::string_view kAfXdpNeeds =
+    "CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF, CAP_SYS_ADMIN and CAP_IPC_LOCK";
 // Queue limits of the virtual devices; none of them hashes.
 constexpr std::array kKnownDrivers{
-    KnownDriver{"net_pcap", 16, false},       KnownDriver{"net_null", 64, false},
-    KnownDriver{"net_ring", 16, false},       KnownDriver{"net_memif", 64, false},
-    KnownDriver{"net_af_xdp", 1, true},       KnownDriver{"net_af_packet", 16, true},
-    KnownDriver{"net_tap", 4, true},          KnownDriver{"net_vhost", 16, false},
-    KnownDriver{"net_virtio_user", 8, false}, KnownDriver{"virtio_user", 8, false},
+    KnownDriver{"net_pcap", 16, ""},
+    KnownDriver{"net_null", 64, ""},
+    KnownDriver{"net_ring", 16, ""},
+    KnownDriver{"net_memif", 64, ""},
+    KnownDriver{"net_af_xdp", 1, kAfXdpNeeds},
+    KnownDriver{"net_af_packet", 16, kAfPacketNeeds},
+    KnownDriver{"net_tap", 4, "CAP_NET_ADMIN"},
+    KnownDriver{"net_vhost", 16, ""},
+    KnownDriver{"net_virtio_user", 8, ""},
+    KnownDriver{"virtio_user", 8, ""},
 };
 
 const KnownDriver* find_driver(std::string_view name) {
@@ -61,6 +71,16 @@ std::string driver_names() {
         names.append(names.empty() ? "" : ", ").append(known.name);
     }
     return names;
+}
+
+// Every driver that needs capabilities needs this one. A user may have it, and root may not.
+bool may_change_the_network() noexcept {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
+    if (syscall(SYS_capget, &header, data.data()) != 0) {
+        return true;  // nothing is known
+    }
+    return (data[CAP_TO_INDEX(CAP_NET_ADMIN)].effective & CAP_TO_MASK(CAP_NET_ADMIN)) != 0;
 }
 
 // Whether a kernel interface is up and has a carrier.
@@ -155,6 +175,9 @@ Error Port::error(std::string_view step, int code) const {
         std::string remedy;
     };
     const int number = code < 0 ? -code : code;
+    if ((number == EPERM || number == EINVAL) && lacks_capabilities()) {
+        return permission_error();
+    }
     const auto meaning = [&]() -> Meaning {
         switch (number) {
             case EPERM:
@@ -181,6 +204,18 @@ Error Port::error(std::string_view step, int code) const {
     return {meaning.errc, context + log_tail()};
 }
 
+bool Port::lacks_capabilities() const {
+    const KnownDriver* known = find_driver(spec_.driver());
+    return known != nullptr && !known->capabilities.empty() && !may_change_the_network();
+}
+
+// Drivers say EINVAL, or nothing in particular, where the kernel said EPERM.
+Error Port::permission_error() const {
+    return {Errc::kPermission,
+            "port \"" + name_ + "\" (" + spec_.name + "): not permitted; run as root or grant " +
+                std::string(find_driver(spec_.driver())->capabilities) + log_tail()};
+}
+
 // rte_vdev_init() says -1 for most of what can go wrong inside a driver, so only the circumstances
 // tell.
 Error Port::creation_error(int code) const {
@@ -194,10 +229,8 @@ Error Port::creation_error(int code) const {
                                      "\", or it refused; known here: " + driver_names() +
                                      log_tail()};
     }
-    if (known->privileged && geteuid() != 0) {
-        return {
-            Errc::kPermission,
-            who + "not permitted; run as root or grant CAP_NET_RAW and CAP_NET_ADMIN" + log_tail()};
+    if (lacks_capabilities()) {
+        return permission_error();
     }
     return {Errc::kInvalidArgument, who + "the driver refused \"" + spec_.args_text() +
                                         "\"; do its arguments, files, interfaces and sockets "

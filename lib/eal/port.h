@@ -97,6 +97,8 @@ class Port {
     Status spread_rss(std::uint16_t queues, std::uint16_t reta_size);
     [[nodiscard]] Error error(std::string_view step, int code) const;
     [[nodiscard]] Error creation_error(int code) const;
+    [[nodiscard]] bool lacks_capabilities() const;
+    [[nodiscard]] Error permission_error() const;
 
     std::string name_;
     DeviceSpec spec_;

@@ -9,6 +9,8 @@
 #include <rte_launch.h>
 #include <sys/prctl.h>
 
+#include "control/prompt_thread.h"
+
 namespace unecho::control {
 namespace {
 
@@ -90,6 +92,10 @@ void Supervisor::add_timers() {
 Result<Report> Supervisor::run(const std::atomic<bool>& stop) {
     // The default slack of 50 us would be added to every generation.
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
+    const PromptThread prompt;
+    if (!prompt.status()) {
+        log_(prompt.status().error().context + "; beside other threads, generations may turn late");
+    }
     started_ = last_packet_ = now();
     add_timers();
     if (const Status status = launch(); !status) {

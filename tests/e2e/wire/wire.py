@@ -192,13 +192,13 @@ def _polls(telemetry):
     return bool(workers) and all(worker["polls"] > 0 for worker in workers.values())
 
 
-def link(left, right, window="20ms", on_echo="drop", more_ports=(), rate="500kpps"):
-    """A bump in the wire: a filter for each direction."""
+def link(left, right, on_echo="drop", more_ports=(), **options):
+    """A bump in the wire: a filter for each direction, with these options."""
+    options = {"window": "20ms", "rate": "500kpps", **options}
     return {
         "port": [{"name": "left", "device": left}, {"name": "right", "device": right},
                  *more_ports],
-        "filter": [{"name": "rightward", "window": window, "rate": rate},
-                   {"name": "leftward", "window": window, "rate": rate}],
+        "filter": [{"name": "rightward", **options}, {"name": "leftward", **options}],
         "route": [{"from": ["left"], "to": "right", "filter": "rightward", "on_echo": on_echo},
                   {"from": ["right"], "to": "left", "filter": "leftward", "on_echo": on_echo}],
     }

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "unit/control/plans.h"
 #include "control/stats.h"
 #include "control/stats_fold.h"
+#include "unit/control/plans.h"
 
 namespace unecho::control {
 namespace {

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Copies a sample of the reference vectors into tests/unit/sizing/vectors.
+"""Copies a sample of the reference vectors into tests/vectors.
 
 The vectors come from $UNECHO_SHARED/reference/csv, or ../shared beside the repository. A file that is
 larger than MAX_BYTES keeps every n-th row, from the first on; columns with remarks are left out.
@@ -11,8 +11,8 @@ import os
 import sys
 
 MAX_BYTES = 20_000
-NAMES = ["apbf_table1", "apbf_table2", "apbf_grid", "apbf_sizes",
-         "apbbf_table3", "apbbf_table4", "apbbf_grid", "apbbf_binomial"]
+# Of layouts that are not in lib/filter.
+NOT_HERE = "linelocal"
 REMARKS = {"note", "agrees(round|unit|no)"}
 
 
@@ -40,15 +40,17 @@ def main():
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     shared = os.environ.get("UNECHO_SHARED", os.path.join(os.path.dirname(root), "shared"))
     source = os.path.join(shared, "reference", "csv")
-    target = os.path.join(root, "tests", "unit", "sizing", "vectors")
+    target = os.path.join(root, "tests", "vectors")
     if not os.path.isdir(source):
         sys.exit("%s: not there; set UNECHO_SHARED" % source)
     os.makedirs(target, exist_ok=True)
-    for name in NAMES:
-        text = sample(read(os.path.join(source, name + ".csv")))
-        with open(os.path.join(target, name + ".csv"), "w") as file:
+    for name in sorted(os.listdir(source)):
+        if name.startswith(NOT_HERE):
+            continue
+        text = sample(read(os.path.join(source, name)))
+        with open(os.path.join(target, name), "w") as file:
             file.write(text)
-        print("%-16s %4d rows %6d bytes" % (name, text.count("\n") - 1, len(text)))
+        print("%-32s %4d rows %6d bytes" % (name, text.count("\n") - 1, len(text)))
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@
 
 #include "sizing/fpr.h"
 #include "sizing/sizing.h"
-#include "vectors.h"
+#include "support/vectors.h"
 
 namespace unecho::sizing {
 namespace {
@@ -129,9 +129,9 @@ TEST(size_apbf, impossible_targets_are_refused) {
 }
 
 TEST(predict_apbf, own_capacity_agrees_with_the_vectors) {
-    const auto rows = testing::vectors("apbf_sizes");
+    const auto rows = test::vectors("apbf_sizes");
     ASSERT_GE(rows.size(), 100U);
-    for (const testing::Row& row : rows) {
+    for (const test::Row& row : rows) {
         const ApbfGeometry geometry{row.whole("k"), row.whole("l"), row.whole("m")};
         if (row.whole("g") == 0) {
             continue;

@@ -10,13 +10,13 @@
 
 #include <gtest/gtest.h>
 
-#include "vectors.h"
+#include "support/vectors.h"
 
 namespace unecho::sizing {
 namespace {
 
-using testing::Row;
-using testing::vectors;
+using test::Row;
+using test::vectors;
 
 // The vectors have 12 significant digits.
 constexpr double kDigits = 2e-11;

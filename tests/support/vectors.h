@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reference vectors as tables: a sample of each in vectors/ beside this file, all of them in
-// ../shared/reference/csv of the repository (or $UNECHO_SHARED) where present.
+// Reference vectors as tables: a sample of each in tests/vectors, all of them in
+// ../shared/reference/csv of the repository (or $UNECHO_SHARED) where present. For executables with
+// UNECHO_SOURCE_ROOT defined.
 #pragma once
 
 #include <cstdlib>
@@ -11,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace unecho::sizing::testing {
+namespace unecho::test {
 
 // A row by column name, without the unit in brackets.
 class Row {
@@ -65,11 +66,11 @@ inline std::vector<Row> vectors(const std::string& name) {
     const std::filesystem::path full =
         (shared != nullptr ? std::filesystem::path(shared) : root / ".." / "shared") / "reference" /
         "csv" / (name + ".csv");
-    std::vector<Row> rows = read_vectors(root / "tests/unit/sizing/vectors" / (name + ".csv"));
+    std::vector<Row> rows = read_vectors(root / "tests/vectors" / (name + ".csv"));
     for (Row& row : read_vectors(full)) {
         rows.push_back(std::move(row));
     }
     return rows;
 }
 
-}  // namespace unecho::sizing::testing
+}  // namespace unecho::test

@@ -4,9 +4,12 @@
 // turns late takes more keys than it was sized for.
 #pragma once
 
+#include <algorithm>
+
 #include <sched.h>
 
 #include "base/result.h"
+#include "base/units.h"
 
 namespace unecho::control {
 
@@ -24,6 +27,21 @@ class PromptThread {
     int policy_ = SCHED_OTHER;
     sched_param parameters_{};
     Status status_;
+};
+
+// Leaves the threads of normal priority a fifth of the CPU at least, whatever the thread has to do:
+// who has worked for kStint without having slept a quarter as long is due for a rest of kRest.
+class Fatigue {
+  public:
+    static constexpr Nanoseconds kStint = kMillisecond;
+    static constexpr Nanoseconds kRest = kStint / 4;
+
+    void worked(Nanoseconds time) noexcept { owed_ += time; }
+    void slept(Nanoseconds time) noexcept { owed_ -= std::min(owed_, 4 * time); }
+    [[nodiscard]] bool rest_due() const noexcept { return owed_ >= kStint; }
+
+  private:
+    Nanoseconds owed_ = 0;  // work that no sleep made up for
 };
 
 }  // namespace unecho::control

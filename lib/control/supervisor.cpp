@@ -101,7 +101,9 @@ Result<Report> Supervisor::run(const std::atomic<bool>& stop) {
     if (const Status status = launch(); !status) {
         return tl::unexpected(status.error());
     }
+    Fatigue fatigue;
     while (!stop.load(std::memory_order_relaxed)) {
+        const Nanoseconds woken = now();
         for (std::size_t i = 0; i < rotations_.size(); ++i) {
             if (rotations_[i].tick([&] { return now(); })) {
                 longest_[rotating_filters_[i]].store(rotations_[i].longest(),
@@ -117,8 +119,11 @@ Result<Report> Supervisor::run(const std::atomic<bool>& stop) {
         if (finished(time)) {
             break;
         }
-        if (!busy) {
-            sleep_until_due(time);
+        fatigue.worked(now() - woken);
+        const Nanoseconds pause = fatigue.rest_due() ? Fatigue::kRest : busy ? 0 : until_due(time);
+        if (pause > 0) {
+            sleep_for(pause);
+            fatigue.slept(pause);
         }
     }
     drain();
@@ -157,14 +162,12 @@ void Supervisor::check_links() {
     }
 }
 
-void Supervisor::sleep_until_due(Nanoseconds time) const {
+Nanoseconds Supervisor::until_due(Nanoseconds time) const {
     Nanoseconds due = time + kTick;
     for (const Rotation& rotation : rotations_) {
         due = std::min(due, rotation.due());
     }
-    if (due > time) {
-        sleep_for(due - time);
-    }
+    return due > time ? due - time : 0;
 }
 
 // Nothing more is received; packets between workers go on their way, for a bounded time. Done when

@@ -37,7 +37,7 @@ class Supervisor {
     [[nodiscard]] Nanoseconds now() const;
     [[nodiscard]] bool finished(Nanoseconds time);
     void check_links();
-    void sleep_until_due(Nanoseconds time) const;
+    [[nodiscard]] Nanoseconds until_due(Nanoseconds time) const;
     void drain();
     void stop_workers();
     void set_phase(dataplane::Phase phase);

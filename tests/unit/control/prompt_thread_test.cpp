@@ -47,5 +47,34 @@ TEST(PromptThread, SaysWhyNotAndChangesNothing) {
     EXPECT_EXIT(try_without_privileges(), testing::ExitedWithCode(0), "");
 }
 
+TEST(Fatigue, IsDueForARestAfterAStintOfWork) {
+    Fatigue fatigue;
+    fatigue.worked(Fatigue::kStint - 1);
+    EXPECT_FALSE(fatigue.rest_due());
+    fatigue.worked(1);
+    EXPECT_TRUE(fatigue.rest_due());
+    fatigue.slept(Fatigue::kRest);
+    EXPECT_FALSE(fatigue.rest_due());
+}
+
+TEST(Fatigue, CountsEverySleepAndSavesNoneUp) {
+    Fatigue fatigue;
+    fatigue.slept(kSecond);
+    fatigue.worked(Fatigue::kStint);
+    EXPECT_TRUE(fatigue.rest_due());
+    fatigue.slept(1);
+    EXPECT_FALSE(fatigue.rest_due());
+    for (int i = 0; i < 1000; ++i) {  // a fifth of its time asleep
+        fatigue.worked(40 * kMicrosecond);
+        fatigue.slept(10 * kMicrosecond);
+        ASSERT_FALSE(fatigue.rest_due());
+    }
+    for (int i = 0; i < 100; ++i) {  // less than that
+        fatigue.worked(40 * kMicrosecond);
+        fatigue.slept(5 * kMicrosecond);
+    }
+    EXPECT_TRUE(fatigue.rest_due());
+}
+
 }  // namespace
 }  // namespace unecho::control

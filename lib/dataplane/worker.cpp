@@ -104,13 +104,9 @@ unsigned Worker::receive_live() noexcept {
 
 // Captures: the source whose next packet is the oldest gives packets until another one's is older.
 // Of equal times the first source goes first. A source that has nothing left is not waited for.
-unsigned Worker::receive_merged(bool refill) noexcept {
-    const auto time_at = [&](const Staging& s) {
-        return timestamp_of(s.mbufs[s.next], setup_.timestamp_offset);
-    };
-    std::size_t oldest = setup_.sources.size();
-    std::uint64_t limit = ~std::uint64_t{0};  // the next time of the other sources
-    bool before_limit = false;                // that source stands before the oldest one
+Worker::Turn Worker::next_turn(bool refill) noexcept {
+    Turn turn;
+    std::uint64_t first = ~std::uint64_t{0};
     for (std::size_t i = 0; i < setup_.sources.size(); ++i) {
         Staging& s = setup_.staging[i];
         if (s.next == s.count && refill) {
@@ -121,27 +117,33 @@ unsigned Worker::receive_merged(bool refill) noexcept {
         if (s.next == s.count) {
             continue;
         }
-        const std::uint64_t time = time_at(s);
-        if (oldest == setup_.sources.size() || time < time_at(setup_.staging[oldest])) {
-            if (oldest != setup_.sources.size()) {
-                limit = std::min(limit, time_at(setup_.staging[oldest]));
-                before_limit = true;
+        const std::uint64_t time = timestamp_of(s.mbufs[s.next], setup_.timestamp_offset);
+        if (!turn.source || time < first) {
+            if (turn.source) {
+                turn.limit = first;
+                turn.limit_first = true;
             }
-            oldest = i;
-        } else if (time < limit) {
-            limit = time;
-            before_limit = false;
+            turn.source = i;
+            first = time;
+        } else if (time < turn.limit) {
+            turn.limit = time;
+            turn.limit_first = false;
         }
     }
-    if (oldest == setup_.sources.size()) {
+    return turn;
+}
+
+unsigned Worker::receive_merged(bool refill) noexcept {
+    const Turn turn = next_turn(refill);
+    if (!turn.source) {
         return 0;
     }
-    Staging& s = setup_.staging[oldest];
+    Staging& s = setup_.staging[*turn.source];
     Burst burst;
     while (s.next < s.count && burst.count < setup_.burst) {
         rte_mbuf* mbuf = s.mbufs[s.next];
         rte_mbuf_timestamp_t& stamp = timestamp_of(mbuf, setup_.timestamp_offset);
-        if (burst.count != 0 && (stamp > limit || (stamp == limit && before_limit))) {
+        if (burst.count != 0 && (stamp > turn.limit || (stamp == turn.limit && turn.limit_first))) {
             break;
         }
         // The driver counts microseconds; from here on it is the pipeline's time: nanoseconds, the
@@ -153,74 +155,74 @@ unsigned Worker::receive_merged(bool refill) noexcept {
         ++s.next;
     }
     const unsigned taken = burst.count;
-    begin(burst, setup_.sources[oldest]);
+    begin(burst, setup_.sources[*turn.source]);
     return taken;
 }
 
-unsigned Worker::take_steered() noexcept {
+// A burst from each ring, to handle(mbufs).
+template <typename Rings, typename Handle>
+unsigned Worker::take(const Rings& rings, Handle handle) noexcept {
     unsigned taken = 0;
-    Burst burst;
     std::array<rte_mbuf*, kMaxBurst> mbufs;
     for (unsigned other = 0; other < setup_.workers; ++other) {
-        rte_ring* ring = setup_.steer_in[other];
-        if (ring == nullptr) {
-            continue;
+        if (rte_ring* ring = rings[other]) {
+            const unsigned n = rte_ring_sc_dequeue_burst(
+                ring, reinterpret_cast<void**>(mbufs.data()), setup_.burst, nullptr);
+            counters_.handed_in += n;
+            taken += n;
+            handle(std::span<rte_mbuf*>(mbufs.data(), n));
         }
-        const unsigned n = rte_ring_sc_dequeue_burst(ring, reinterpret_cast<void**>(mbufs.data()),
-                                                     setup_.burst, nullptr);
-        counters_.handed_in += n;
-        taken += n;
-        // A ring mixes routes; a burst is of one.
-        for (unsigned begin = 0; begin < n;) {
-            burst.route = setup_.route_of[mbufs[begin]->port];
-            burst.count = 0;
-            while (begin < n && setup_.route_of[mbufs[begin]->port] == burst.route) {
+    }
+    return taken;
+}
+
+// A ring mixes routes; a burst is of one.
+unsigned Worker::take_steered() noexcept {
+    return take(setup_.steer_in, [this](std::span<rte_mbuf*> mbufs) {
+        const auto route_of = [&](std::size_t i) { return setup_.route_of[mbufs[i]->port]; };
+        for (std::size_t next = 0; next < mbufs.size();) {
+            Burst burst;
+            burst.route = route_of(next);
+            while (next < mbufs.size() && route_of(next) == burst.route) {
                 if (setup_.capture_clock) {
-                    burst.times[burst.count] = timestamp_of(mbufs[begin], setup_.timestamp_offset);
+                    burst.times[burst.count] = timestamp_of(mbufs[next], setup_.timestamp_offset);
                 }
-                burst.mbufs[burst.count++] = mbufs[begin++];
+                burst.mbufs[burst.count++] = mbufs[next++];
             }
             view(burst);
             process(burst);
         }
-    }
-    return taken;
+    });
 }
 
+// A ring mixes ports, too.
 unsigned Worker::take_transmits() noexcept {
-    unsigned taken = 0;
-    std::array<rte_mbuf*, kMaxBurst> mbufs;
-    for (unsigned other = 0; other < setup_.workers; ++other) {
-        rte_ring* ring = setup_.tx_in[other];
-        if (ring == nullptr) {
-            continue;
-        }
-        const unsigned n = rte_ring_sc_dequeue_burst(ring, reinterpret_cast<void**>(mbufs.data()),
-                                                     setup_.burst, nullptr);
-        counters_.handed_in += n;
-        taken += n;
-        for (unsigned begin = 0; begin < n;) {
-            const PortIndex to = tag_of(mbufs[begin], setup_.tag_offset)->to;
+    return take(setup_.tx_in, [this](std::span<rte_mbuf*> mbufs) {
+        const auto tag_at = [&](std::size_t i) { return *tag_of(mbufs[i], setup_.tag_offset); };
+        for (std::size_t next = 0; next < mbufs.size();) {
+            const PortIndex to = tag_at(next).to;
             Burst burst;
             std::array<TxTag, kMaxBurst> tags{};
-            while (begin < n && tag_of(mbufs[begin], setup_.tag_offset)->to == to) {
-                tags[burst.count] = *tag_of(mbufs[begin], setup_.tag_offset);
-                burst.lengths[burst.count] = mbufs[begin]->pkt_len;
-                burst.mbufs[burst.count++] = mbufs[begin++];
+            while (next < mbufs.size() && tag_at(next).to == to) {
+                tags[burst.count] = tag_at(next);
+                burst.lengths[burst.count] = mbufs[next]->pkt_len;
+                burst.mbufs[burst.count++] = mbufs[next++];
             }
-            const Sent sent = send(burst, setup_.tx[to], first_bits(burst.count));
-            for (unsigned i = 0; i < burst.count; ++i) {
-                const bool lost = (sent.lost >> i & 1) != 0;
-                const auto reason = lost ? Reason::kTxLost : static_cast<Reason>(tags[i].reason);
-                counters_.routes[tags[i].route][static_cast<unsigned>(reason)].add(
-                    1, burst.lengths[i]);
-                if (!lost) {
-                    counters_.tx[to].add(1, burst.lengths[i]);
-                }
-            }
+            transmit_tagged(burst, tags, to);
+        }
+    });
+}
+
+void Worker::transmit_tagged(Burst& burst, std::span<const TxTag> tags, PortIndex to) noexcept {
+    const Sent sent = send(burst, setup_.tx[to], first_bits(burst.count));
+    for (unsigned i = 0; i < burst.count; ++i) {
+        const bool lost = (sent.lost >> i & 1) != 0;
+        const auto reason = lost ? Reason::kTxLost : static_cast<Reason>(tags[i].reason);
+        counters_.routes[tags[i].route][static_cast<unsigned>(reason)].add(1, burst.lengths[i]);
+        if (!lost) {
+            counters_.tx[to].add(1, burst.lengths[i]);
         }
     }
-    return taken;
 }
 
 // --- the life of a burst -----------------------------------------------------------------------

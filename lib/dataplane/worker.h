@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include <rte_ethdev.h>
@@ -119,10 +120,21 @@ class Worker {
     [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
 
   private:
+    // Whose packets come next, and up to which time of another source.
+    struct Turn {
+        std::optional<std::size_t> source;
+        std::uint64_t limit = ~std::uint64_t{0};
+        bool limit_first = false;  // at the limit the other source has precedence
+    };
+    Turn next_turn(bool refill) noexcept;
+
     unsigned receive_live() noexcept;
     unsigned receive_merged(bool refill) noexcept;
+    template <typename Rings, typename Handle>
+    unsigned take(const Rings& rings, Handle handle) noexcept;
     unsigned take_steered() noexcept;
     unsigned take_transmits() noexcept;
+    void transmit_tagged(Burst& burst, std::span<const TxTag> tags, PortIndex to) noexcept;
 
     [[nodiscard]] bool room_downstream() const noexcept;
 

@@ -4,11 +4,11 @@
 // UNECHO_SOURCE_ROOT defined.
 #pragma once
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -32,11 +32,21 @@ class Row {
     std::map<std::string, std::string> cells_;
 };
 
+// Cells without the unit in brackets; a cell in quotes may contain commas.
 inline std::vector<std::string> split(const std::string& line) {
-    std::vector<std::string> cells;
-    std::istringstream in(line);
-    for (std::string cell; std::getline(in, cell, ',');) {
-        cells.push_back(cell.substr(0, cell.find('[')));
+    std::vector<std::string> cells{""};
+    bool quoted = false;
+    for (const char c : line) {
+        if (c == '"') {
+            quoted = !quoted;
+        } else if (c == ',' && !quoted) {
+            cells.emplace_back();
+        } else {
+            cells.back() += c;
+        }
+    }
+    for (std::string& cell : cells) {
+        cell.erase(std::min(cell.find('['), cell.size()));
     }
     return cells;
 }

@@ -26,7 +26,9 @@ Tlbf::Tlbf(const TlbfParams& params, std::span<std::byte> memory) noexcept
 Tlbf::SliceView Tlbf::slice(unsigned position) const noexcept {
     const Slice& slice = at(position);
     const bool open = position < params_.k();
-    return {slice.m, slice.load.inserted + (open ? inserted_ : 0)};
+    return {slice.m,
+            slice.load.inserted + (open ? inserted_ : 0),
+            {slice.words, bytes_for_bits(slice.m) / sizeof(std::uint64_t)}};
 }
 
 // As Apbf::prefetch.

@@ -7,10 +7,10 @@
 //
 // Guarantee: a digest inserted less than a window ago is an echo as long as the arena suffices;
 // with
-//   shift_on_time it is new from window + window / l on (but for false positives), after any
-//   silence. When the arena is full, or max_slices are alive, the oldest slice is given up early:
-//   the window gets shorter, the false-positive rate does not get higher (arena_full,
-//   evicted_early).
+//   shift_on_time it is new (but for false positives) from window + k * window / l on, which each
+//   generation of window / l makes likelier, and after a window without any insertion. When the
+//   arena is full, or max_slices are alive, the oldest slice is given up early: the window gets
+//   shorter, the false-positive rate does not get higher (arena_full, evicted_early).
 // Cost: as APBF: k cache lines for an insertion, 2 for a query of a new digest, k for an echo. At a
 //   steady rate k (k + l) / (l ln 2) bits a digest of the window, for a while more after a change.
 // Accuracy: no slice is filled beyond 1/2 at any rate, and slice i < k at most to
@@ -110,6 +110,7 @@ class Tlbf {
     struct SliceView {
         std::uint64_t bits = 0;
         std::uint64_t inserted = 0;
+        std::span<const std::uint64_t> words;  // that hold the bits
     };
     [[nodiscard]] unsigned slices() const noexcept { return count_; }
     [[nodiscard]] SliceView slice(unsigned position) const noexcept;

@@ -157,6 +157,17 @@ TEST_F(Capture, of_a_step_back_takes_the_highest_time_so_far) {
     EXPECT_EQ(sent_marks(rig, 1), (std::vector<std::uint32_t>{0, 1, 3}));
 }
 
+// Only packets with keys come to the filter, each with its own time.
+TEST_F(Capture, beside_packets_without_a_key_every_packet_has_its_own_time) {
+    Rig rig(captures(1, 1));
+    const std::uint64_t window = kWindow / kMicrosecond;
+    rig.offer_at(0, marked(packet(1), 0), 1000);
+    rig.offer_at(0, marked(arp(), 1), 1000 + window - 1);
+    rig.offer_at(0, marked(packet(1), 2), 1000 + window);
+    rig.settle();
+    EXPECT_EQ(sent_marks(rig, 1), (std::vector<std::uint32_t>{0, 1, 2}));
+}
+
 struct Case {
     unsigned workers;
     unsigned sources;

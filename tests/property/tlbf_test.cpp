@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Contract (a) to (f) of filter.h for the Time-limited Bloom Filter, at rates that jump.
+#include "filter/tlbf.h"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "sizing/fpr.h"
+#include "streams.h"
+#include "support/window_oracle.h"
+
+namespace unecho::test {
+namespace {
+
+using filter::EchoPolicy;
+using filter::Tlbf;
+using filter::TlbfParams;
+using filter::TlbfSpec;
+
+struct Table {
+    explicit Table(const TlbfSpec& spec)
+        : params(*TlbfParams::make(spec)),
+          memory(Tlbf::bytes(params)),
+          filter(params, memory.span()) {}
+    TlbfParams params;
+    FilterMemory memory;
+    Tlbf filter;
+};
+
+std::uint64_t set_bits(std::span<const std::uint64_t> words) {
+    std::uint64_t count = 0;
+    for (const std::uint64_t word : words) {
+        count += static_cast<unsigned>(std::popcount(word));
+    }
+    return count;
+}
+
+constexpr Nanoseconds kEndOfTime = std::numeric_limits<Nanoseconds>::max();
+
+// Calls with k, l, policies and windows down to one nanosecond a generation.
+template <typename Function>
+void for_each_case(Function function) {
+    std::uint64_t index = 0;
+    for (const unsigned k : {1u, 2u, 3u, 5u, 8u}) {
+        for (const unsigned l : {1u, 2u, 4u, 7u}) {
+            for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
+                for (const Nanoseconds window : {Nanoseconds{l}, Nanoseconds{1000 + l}}) {
+                    ++index;
+                    SCOPED_TRACE(seed_note() + " case " + std::to_string(index) + " k " +
+                                 std::to_string(k) + " l " + std::to_string(l) + " window " +
+                                 std::to_string(window));
+                    const TlbfSpec spec{.k = k,
+                                        .l = l,
+                                        .window = window,
+                                        .capacity = 20,
+                                        .arena_bytes = 1 << 19,
+                                        .policy = policy};
+                    Random random(index);
+                    function(spec, random, index);
+                    if (testing::Test::HasFatalFailure()) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+// Times whose density jumps: many packets at once, a few in a window, silence, the end of time.
+class Times {
+  public:
+    Times(Random& random, Nanoseconds window, std::uint64_t index)
+        : random_(random), window_(window) {
+        const Nanoseconds starts[] = {0, Nanoseconds{1} << 63, kEndOfTime - 40 * window};
+        now_ = starts[index % 3];
+    }
+
+    Nanoseconds next() {
+        if (random_.one_in(100)) {
+            dense_ = 1 + random_.below(40);
+        }
+        const Nanoseconds gap = random_.one_in(150)      ? random_.below(3 * window_ + 2)
+                                : random_.one_in(dense_) ? random_.below(window_ / (1 + dense_) + 2)
+                                                         : 0;
+        now_ += std::min(gap, kEndOfTime - now_);
+        return now_;
+    }
+
+  private:
+    Random& random_;
+    Nanoseconds window_;
+    Nanoseconds now_;
+    std::uint64_t dense_ = 5;
+};
+
+// (a), (b), (d): an age below the window is an echo; one of k generations more is new
+// but for the rate that the fills of the slices give. Only a refresh moves the reference. So many
+// packets at one moment may ask for more slices than there can be; then misses are counted, see
+// below.
+TEST(tlbf, verdicts_follow_the_window_at_every_rate) {
+    std::uint64_t old_ones = 0;
+    for_each_case([&](const TlbfSpec& spec, Random& random, std::uint64_t index) {
+        Table table(spec);
+        Digests digests(random);
+        References inserted;
+        Times times(random, spec.window, index);
+        const Nanoseconds forgotten = spec.window + spec.k * table.params.period();
+        std::set<Digest> accidental;
+        double expected = 0;
+        unsigned accidents = 0;
+        for (unsigned step = 0; step < 3000; ++step) {
+            const Nanoseconds now = times.next();
+            table.filter.advance({.now = now});
+            const Digest digest = digests.next();
+            const auto age = inserted.age(digest, now);
+            sizing::Profile fills;
+            for (unsigned i = 0; i < table.filter.slices(); ++i) {
+                const auto [bits, keys, words] = table.filter.slice(i);
+                ASSERT_LE(set_bits(words), keys) << "step " << step << " slice " << i;
+                fills.push_back(
+                    sizing::fill_ratio(static_cast<double>(bits), static_cast<double>(keys)));
+            }
+            const bool echo = table.filter.test_and_insert(digest);
+            if (table.filter.counters().evicted_early != 0) {
+                break;
+            }
+            if (age && *age < spec.window) {
+                ASSERT_TRUE(echo) << "step " << step << " age " << *age;
+            } else if ((!age || *age > forgotten) && !accidental.contains(digest)) {
+                old_ones += age ? 1 : 0;
+                expected += sizing::false_positive_rate(
+                    spec.k, static_cast<unsigned>(fills.size()) - spec.k, fills);
+                accidents += echo ? 1 : 0;
+                if (echo) {
+                    accidental.insert(digest);  // asked again, it would match again
+                }
+            }
+            if (!echo || spec.policy == EchoPolicy::kRefresh) {
+                inserted.insert(digest, now);
+                accidental.erase(digest);
+            }
+        }
+        // Queries of one table depend on each other, the more the smaller its slices: statistical
+        // tests hold the rate, this only that what is forgotten is not kept by other means.
+        if (spec.k > 1) {
+            ASSERT_LE(accidents, 2 * expected + 8 * std::sqrt(expected) + 10);
+        }
+    });
+    EXPECT_GT(old_ones, 4'000u);
+}
+
+// (a) as the paper has it: shifts and retirement on insertions only.
+TEST(tlbf, nothing_inside_the_window_is_missed_without_timed_shifts) {
+    std::uint64_t kept = 0;
+    for_each_case([&](TlbfSpec spec, Random& random, std::uint64_t index) {
+        spec.shift_on_time = false;
+        Table table(spec);
+        Digests digests(random);
+        References inserted;
+        Times times(random, spec.window, index);
+        for (unsigned step = 0; step < 3000; ++step) {
+            const Nanoseconds now = times.next();
+            table.filter.advance({.now = now});
+            const Digest digest = digests.next();
+            const auto age = inserted.age(digest, now);
+            const bool echo = table.filter.test_and_insert(digest);
+            if (table.filter.counters().evicted_early != 0) {
+                return;
+            }
+            if (age && *age < spec.window) {
+                ASSERT_TRUE(echo) << "step " << step << " age " << *age;
+                ++kept;
+            }
+            if (!echo || spec.policy == EchoPolicy::kRefresh) {
+                inserted.insert(digest, now);
+            }
+        }
+    });
+    EXPECT_GT(kept, 30'000u);
+}
+
+// An arena that is far too small: every miss inside the window is covered by the counter, and an
+// arena of any size is never written beyond its end (a sanitizer sees it).
+TEST(tlbf, misses_never_exceed_what_was_evicted_early) {
+    std::uint64_t evicted = 0;
+    for_each_case([&](TlbfSpec spec, Random& random, std::uint64_t index) {
+        const std::uint64_t slice =
+            filter::bytes_for_bits(TlbfParams::make(spec)->first_slice_bits());
+        spec.arena_bytes = (spec.k + 2 + random.below(4)) * slice + 64 * random.below(3);
+        Table table(spec);
+        Digests digests(random);
+        References inserted;
+        Times times(random, spec.window, index);
+        std::uint64_t misses = 0;
+        for (unsigned step = 0; step < 3000; ++step) {
+            const Nanoseconds now = times.next();
+            table.filter.advance({.now = now});
+            const Digest digest = digests.next();
+            const auto age = inserted.age(digest, now);
+            const bool echo = table.filter.test_and_insert(digest);
+            misses += age && *age < spec.window && !echo ? 1 : 0;
+            if (!echo || spec.policy == EchoPolicy::kRefresh) {
+                inserted.insert(digest, now);
+            }
+        }
+        ASSERT_LE(misses, table.filter.counters().evicted_early);
+        evicted += table.filter.counters().evicted_early;
+    });
+    EXPECT_GT(evicted, 1000u);
+}
+
+// (f) Bursts, single calls, and query followed by insert leave the same verdicts and the same bits.
+TEST(tlbf, burst_equals_sequence_equals_query_and_insert) {
+    for_each_case([](const TlbfSpec& spec, Random& random, std::uint64_t index) {
+        Table burst(spec);
+        Table single(spec);
+        Table halves(spec);
+        Digests digests(random);
+        Times times(random, spec.window, index);
+        for (unsigned step = 0; step < 200; ++step) {
+            const Nanoseconds now = times.next();
+            for (Table* table : {&burst, &single, &halves}) {
+                table->filter.advance({.now = now});
+            }
+            std::vector<Digest> packets(random.below(kMaxBurst + 1));
+            std::generate(packets.begin(), packets.end(), [&] { return digests.next(); });
+            std::uint64_t expected = 0;
+            for (std::size_t p = 0; p < packets.size(); ++p) {
+                const bool echo = single.filter.test_and_insert(packets[p]);
+                expected |= std::uint64_t{echo} << p;
+                ASSERT_EQ(halves.filter.query(packets[p]), echo);
+                if (!echo || spec.policy == EchoPolicy::kRefresh) {
+                    halves.filter.insert(packets[p]);
+                }
+            }
+            ASSERT_EQ(burst.filter.test_and_insert_burst(packets), expected) << "step " << step;
+        }
+        const auto bits = single.memory.span();
+        ASSERT_EQ(std::memcmp(burst.memory.span().data(), bits.data(), bits.size()), 0);
+        ASSERT_EQ(std::memcmp(halves.memory.span().data(), bits.data(), bits.size()), 0);
+        ASSERT_EQ(burst.filter.counters().insertions, single.filter.counters().insertions);
+    });
+}
+
+// clear() in the middle of anything, also where the arena has just room for the first slices, so
+// that they lie where others have been.
+TEST(tlbf, clear_forgets_at_any_time) {
+    for_each_case([](TlbfSpec spec, Random& random, std::uint64_t index) {
+        if (index % 2 == 0) {
+            spec.arena_bytes = 64 * (spec.k + 2 + random.below(9));
+        }
+        Table table(spec);
+        Times times(random, spec.window, index);
+        for (unsigned step = 0; step < 200; ++step) {
+            table.filter.advance({.now = times.next()});
+            const Digest before = random.bits();
+            table.filter.insert(before);
+            ASSERT_TRUE(table.filter.query(before));
+            if (random.one_in(10)) {
+                table.filter.clear();
+                ASSERT_FALSE(table.filter.query(before));
+                for (unsigned slice = 0; slice < table.filter.slices(); ++slice) {
+                    ASSERT_EQ(set_bits(table.filter.slice(slice).words), 0u) << "step " << step;
+                }
+            }
+        }
+    });
+}
+
+}  // namespace
+}  // namespace unecho::test

@@ -2,6 +2,8 @@
 #include <string>
 #include <string_view>
 
+#include "filter/apshbf.h"
+#include "filter/params_check.h"
 #include "filter/shbf_a.h"
 #include "filter/shbf_m.h"
 #include "filter/shbf_x.h"
@@ -34,10 +36,10 @@ Status check_m(std::string_view filter, std::string_view unit, std::uint64_t m) 
     return {};
 }
 
-Status check_groups(std::string_view filter, unsigned k, unsigned t) {
+Status check_groups(std::string_view filter, unsigned k, unsigned t, std::string_view name = "k") {
     if (k < 1 || k > kMaxShbfBits || k % (std::uint64_t{t} + 1) != 0) {
         return outside(
-            filter, "k", to_string(k),
+            filter, name, to_string(k),
             "multiples of t + 1 = " + to_string(t + 1) + " up to " + to_string(kMaxShbfBits));
     }
     return {};
@@ -63,6 +65,21 @@ Result<ShbfMParams> ShbfMParams::make(const ShbfMSpec& spec) {
         return tl::unexpected(status.error());
     }
     return ShbfMParams(spec);
+}
+
+Result<ApshbfParams> ApshbfParams::make(const ApshbfSpec& spec) {
+    const std::string_view name = "apshbf";
+    if (const Status status = first_failed(check_m(name, "bits", spec.m),
+                                           check_range(name, "t", spec.t, 1, kMaxShifts),
+                                           check_groups(name, spec.b, spec.t, "b"));
+        !status) {
+        return tl::unexpected(status.error());
+    }
+    const ApshbfParams params(spec);
+    if (const Status ring = check_ring(name, params.ring()); !ring) {
+        return tl::unexpected(ring.error());
+    }
+    return params;
 }
 
 Result<CShbfMParams> CShbfMParams::make(const CShbfMSpec& spec) {

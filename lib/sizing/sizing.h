@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "sizing/fpr.h"
 
 namespace unecho::sizing {
 
@@ -54,6 +55,22 @@ struct ApbbfGeometry {
     std::uint64_t blocks = 0;  // of a segment
 };
 
+// Segments that are ShBF_M, with one shift.
+struct ApshbfGeometry {
+    unsigned k = 0;
+    unsigned l = 0;
+    std::uint64_t m = 0;  // bits of a segment, without padding
+    unsigned b = 0;       // bits set in a segment by a key
+};
+
+struct TlbfGeometry {
+    unsigned k = 0;
+    unsigned l = 0;
+    unsigned max_slices = 0;        // that may be alive at a time
+    std::uint64_t capacity = 0;     // keys of a window at the planned rate
+    std::uint64_t arena_bytes = 0;  // for all slices
+};
+
 struct ExactGeometry {
     std::uint64_t entries = 0;
 };
@@ -63,7 +80,13 @@ struct ExactGeometry {
 // segment is whatever costs least, not always the fill 1/2 of the paper.
 Result<ApbfGeometry> size_apbf(const Targets& targets);
 Result<ApbbfGeometry> size_apbbf(const Targets& targets);
+Result<ApshbfGeometry> size_apshbf(const Targets& targets);
+// Here the rate is what the arena is made for; max_false_drop holds at any rate.
+Result<TlbfGeometry> size_tlbf(const Targets& targets);
 Result<ExactGeometry> size_exact(const Targets& targets);
+
+// The match probabilities of the segments, youngest first, in generations of g keys.
+Profile apshbf_profile(const ApshbfGeometry& geometry, std::uint64_t g, Phase phase);
 
 // For a geometry with k, l, m, b, blocks, entries of at least 1 and B/b of at least 2, and a window
 // of 1 ns to kMaxWindow. keys_per_second absent: the geometry's own capacity is the planned rate,
@@ -71,6 +94,10 @@ Result<ExactGeometry> size_exact(const Targets& targets);
 Prediction predict(const ApbfGeometry& geometry, Nanoseconds window,
                    std::optional<double> keys_per_second);
 Prediction predict(const ApbbfGeometry& geometry, Nanoseconds window,
+                   std::optional<double> keys_per_second);
+Prediction predict(const ApshbfGeometry& geometry, Nanoseconds window,
+                   std::optional<double> keys_per_second);
+Prediction predict(const TlbfGeometry& geometry, Nanoseconds window,
                    std::optional<double> keys_per_second);
 Prediction predict(const ExactGeometry& geometry, Nanoseconds window,
                    std::optional<double> keys_per_second);

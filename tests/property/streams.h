@@ -16,6 +16,7 @@
 
 #include "filter/apbbf.h"
 #include "filter/apbf.h"
+#include "filter/apshbf.h"
 #include "filter/segment_ring.h"
 #include "support/filter_memory.h"
 #include "support/seed.h"
@@ -127,6 +128,26 @@ struct ApbbfKind {
     // Not more than 8 of a few hundred digests share one of 997 blocks (chance 1e-9 for 200).
     static double match(const filter::ApbbfParams& params, double n) {
         return n / 997 * std::pow(8.0 * params.b() / params.B(), params.b());
+    }
+};
+
+struct ApshbfKind {
+    using Filter = filter::Apshbf;
+    static filter::ApshbfParams params(const Shape& s, Size size, Random& random) {
+        const unsigned t = 1 + static_cast<unsigned>(random.below(3));
+        const unsigned groups = 1 + static_cast<unsigned>(random.below(4));
+        const std::uint64_t m = size == Size::kSmall ? 1 + random.below(300) : 1000003;
+        return *filter::ApshbfParams::make({.k = s.k,
+                                            .l = s.l,
+                                            .m = m,
+                                            .b = groups * (t + 1),
+                                            .t = t,
+                                            .spares = s.spares,
+                                            .policy = s.policy});
+    }
+    // By a group's first bit alone.
+    static double match(const filter::ApshbfParams& params, double n) {
+        return n * params.b() / static_cast<double>(params.m());
     }
 };
 

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/apshbf.h"
+
+namespace unecho::filter {
+
+// What an insertion writes, and the first window of each further segment that the query of a new
+// digest looks at, as Apbf::prefetch.
+void Apshbf::prefetch(Digest digest) const noexcept {
+    const unsigned k = params_.k();
+    for (unsigned slot = 0; slot < k; ++slot) {
+        shape_.prefetch(ring_.segment(slot), params_.m(), hash_of(digest, slot));
+    }
+    const auto first_window = [&](unsigned slot) noexcept {
+        if (const std::byte* const segment = ring_.segment(slot); segment != nullptr) {
+            prefetch_window(segment, window_of(hash_of(digest, slot), 0, params_.m()));
+        }
+    };
+    first_window(k);
+    for (unsigned slot = params_.l(); slot > k; slot -= k) {
+        first_window(slot);
+    }
+}
+
+std::uint64_t Apshbf::test_and_insert_burst(std::span<const Digest> digests) noexcept {
+    UNECHO_ASSERT(digests.size() <= kMaxBurst);
+    for (const Digest digest : digests) {
+        prefetch(digest);
+    }
+    std::uint64_t echoes = 0;
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+        echoes |= std::uint64_t{test_and_insert(digests[i])} << i;
+    }
+    return echoes;
+}
+
+}  // namespace unecho::filter

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Age-Partitioned Shifting Bloom Filter: k + l segments, each a ShBF_M in which a key sets b bits.
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "sizing/search.h"
+#include "sizing/shbf.h"
+
+namespace unecho::sizing {
+namespace {
+
+constexpr unsigned kMaxK = 8;
+constexpr unsigned kMinL = 2;
+constexpr unsigned kMaxL = 24;
+constexpr unsigned kShifts = 1;
+constexpr unsigned kWBar = 57;
+constexpr std::array<unsigned, 6> kBits{2, 4, 6, 8, 12, 16};
+
+// A window that begins at the last bit is read whole.
+constexpr std::uint64_t kPadding = 64;
+
+const ShbfGroupModel& model() {
+    static const ShbfGroupModel instance(kWBar, kShifts);
+    return instance;
+}
+
+std::uint64_t bytes_of(const ApshbfGeometry& geometry) {
+    return (geometry.k + geometry.l) * lines_for_bits(geometry.m + kPadding) * kLineBytes;
+}
+
+double segment_match(const ApshbfGeometry& geometry, double keys) {
+    return model().fpr(static_cast<double>(geometry.m), keys, geometry.b);
+}
+
+// Keys of a generation that bring a segment to fill 1/2 in k generations.
+std::uint64_t capacity(const ApshbfGeometry& geometry) {
+    return static_cast<std::uint64_t>(static_cast<double>(geometry.m) * std::numbers::ln2 /
+                                      (geometry.b * geometry.k));
+}
+
+// Adds what k, l and b can do with the fewest lines.
+void consider(const Targets& targets, ApshbfGeometry geometry, std::uint64_t generation_keys,
+              Shortlist<ApshbfGeometry>& shortlist) {
+    const std::uint64_t most = shortlist.max_bytes() / ((geometry.k + geometry.l) * kLineBytes);
+    const auto lines = smallest(1, most, [&](std::uint64_t n) {
+        geometry.m = n * kLineBits - kPadding;
+        const Profile r = apshbf_profile(geometry, generation_keys, kBeforeShift);
+        return meets(worst_case(geometry.k, geometry.l, r, generation_keys), targets);
+    });
+    if (lines) {
+        geometry.m = *lines * kLineBits - kPadding;
+        shortlist.add(geometry, bytes_of(geometry));
+    }
+}
+
+// Of a new key: one window of each segment that the query alone reads, and every group of those
+// that are written.
+double lines_of_new_key(const ApshbfGeometry& geometry, const Profile& r) {
+    return segments_of_new_key(geometry.k, geometry.l, r) +
+           geometry.k * (static_cast<double>(geometry.b) / (kShifts + 1) - 1);
+}
+
+}  // namespace
+
+Profile apshbf_profile(const ApshbfGeometry& geometry, std::uint64_t g, Phase phase) {
+    Profile r;
+    for (unsigned i = 0; i < geometry.k + geometry.l; ++i) {
+        const double keys = static_cast<double>(g) * (i < geometry.k ? i + phase : geometry.k);
+        r.push_back(segment_match(geometry, keys));
+    }
+    return r;
+}
+
+Result<ApshbfGeometry> size_apshbf(const Targets& targets) {
+    if (const Status allowed = check(targets); !allowed) {
+        return tl::unexpected(allowed.error());
+    }
+    const auto keys = [&](unsigned l) {
+        return keys_within(generation_length(targets.window, l), targets.keys_per_second);
+    };
+    Shortlist<ApshbfGeometry> shortlist;
+    for (unsigned k = 1; k <= kMaxK; ++k) {
+        for (unsigned l = kMinL; l <= kMaxL; ++l) {
+            for (const unsigned b : kBits) {
+                consider(targets, {k, l, 0, b}, keys(l), shortlist);
+            }
+        }
+    }
+    const auto picked = shortlist.pick([&](const ApshbfGeometry& geometry) {
+        return lines_of_new_key(geometry, apshbf_profile(geometry, keys(geometry.l), kBeforeShift));
+    });
+    if (!picked) {
+        return too_much(targets);
+    }
+    return *picked;
+}
+
+Prediction predict(const ApshbfGeometry& geometry, Nanoseconds window,
+                   std::optional<double> keys_per_second) {
+    const Load load = load_of(window, geometry.l, keys_per_second, capacity(geometry));
+    const Profile r = apshbf_profile(geometry, load.generation_keys, kBeforeShift);
+    Prediction out = predict_segments(geometry.k, geometry.l, r, load, bytes_of(geometry));
+    out.lines_per_packet = lines_of_new_key(geometry, r);
+    return out;
+}
+
+}  // namespace unecho::sizing

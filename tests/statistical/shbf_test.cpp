@@ -1,0 +1,491 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What shifting Bloom filters measure on random digests, against the formulas and against the
+// simulations of the reference vectors.
+#include "sizing/shbf.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "statistical/model.h"
+#include "support/seed.h"
+#include "support/shbf_filters.h"
+#include "support/vectors.h"
+
+namespace unecho::test {
+namespace {
+
+using filter::Association;
+using filter::Region;
+
+// Rows that are in the sample and in the whole file are measured once.
+std::vector<Row> distinct_vectors(const std::string& name,
+                                  const std::vector<std::string>& columns) {
+    std::vector<Row> rows;
+    std::set<std::string> seen;
+    for (Row& row : vectors(name)) {
+        std::string key;
+        for (const std::string& column : columns) {
+            key.append(column).append(" ").append(row.text(column)).append(" ");
+        }
+        if (seen.insert(key).second) {
+            rows.push_back(std::move(row));
+        }
+    }
+    return rows;
+}
+
+// The share of set bits differs from array to array as that of occupied boxes does, which goes with
+// the k-th power into the chance that k bits match: its deviation, relative to the chance. Bits in
+// groups spread a little more than single ones.
+double array_spread(double m, double n, double k) {
+    constexpr double kGroups = 1.25;
+    const double load = n * k / m;
+    const double zero = std::exp(-load);
+    const double share = std::sqrt((zero - zero * zero * (1 + load)) / m);
+    return kGroups * k * share / (1 - zero);
+}
+
+// --- Membership ---
+
+struct Measured {
+    std::uint64_t matches = 0;
+    double trials = 0;
+    double spread = 0;  // of the arrays, relative
+};
+
+// The share of foreign elements that match, in several arrays.
+template <typename Filter, typename Spec>
+Measured measure(const Spec& spec, std::uint64_t n, double expected) {
+    constexpr unsigned kArrays = 40;
+    constexpr double kExpectedMatches = 40'000;
+    constexpr double kMaxTrials = 1.2e7;
+    std::mt19937_64 random(seed());
+    Measured measured;
+    const auto queries =
+        static_cast<std::uint64_t>(std::min(kMaxTrials, kExpectedMatches / expected) / kArrays);
+    for (unsigned array = 0; array < kArrays; ++array) {
+        Filter i(spec);
+        for (std::uint64_t key = 0; key < n; ++key) {
+            i.filter.insert(random());
+        }
+        for (std::uint64_t query = 0; query < queries; ++query) {
+            measured.matches += i.filter.query(random()) ? 1 : 0;
+        }
+    }
+    measured.trials = static_cast<double>(queries) * kArrays;
+    measured.spread = array_spread(static_cast<double>(spec.m), static_cast<double>(n), spec.k) /
+                      std::sqrt(kArrays);
+    return measured;
+}
+
+// Within the tolerance of the expected rate, and what sampling adds.
+void expect_rate(const Measured& measured, double expected, double deviation, double tolerance) {
+    const double away = std::hypot(deviation, measured.spread * expected);
+    const Counts low = counts_of({expected * (1 - tolerance), away}, measured.trials);
+    const Counts high = counts_of({expected * (1 + tolerance), away}, measured.trials);
+    expect_count(measured.matches, {low.low, high.high}, "foreign elements that match");
+}
+
+// What the paper says that theory and measurement differ by at most.
+constexpr double kPaper = 0.03;
+
+TEST(shbf_statistical, membership_is_as_simulated_and_within_3_percent_of_theory) {
+    SCOPED_TRACE(seed_note());
+    const auto rows = distinct_vectors("shbf_m_sim", {"figure set-up", "m", "n", "k", "W"});
+    ASSERT_GE(rows.size(), 25U);
+    for (const Row& row : rows) {
+        const unsigned n = row.whole("n");
+        const filter::ShbfMSpec spec{
+            .m = row.whole("m"), .k = row.whole("k"), .w_bar = row.whole("W")};
+        const auto m = static_cast<double>(spec.m);
+        SCOPED_TRACE(row.text("figure set-up") + " n " + std::to_string(n) + " k " +
+                     std::to_string(spec.k) + " W " + std::to_string(spec.w_bar));
+        const double theory = sizing::shbf_m_fpr_shared(m, n, spec.k, spec.w_bar);
+        const Measured measured = measure<Membership>(spec, n, theory);
+        expect_rate(measured, theory, 0, kPaper);
+        // The standard error of directly queried arrays does not contain how much these differ.
+        const double arrays = row.text("figure set-up") == "6a direct queries" ? 35 : 0;
+        const double between =
+            arrays == 0 ? 0 : array_spread(m, n, spec.k) / std::sqrt(arrays) * theory;
+        expect_rate(measured, row.real("fpr_simulated"), std::hypot(row.real("stderr"), between),
+                    0);
+    }
+}
+
+TEST(shbf_statistical, membership_with_t_shifts_is_as_simulated_and_as_derived) {
+    SCOPED_TRACE(seed_note());
+    const auto rows = distinct_vectors("shbf_general_sim", {"t", "k", "W", "m", "n"});
+    ASSERT_GE(rows.size(), 6U);
+    unsigned measurable = 0;
+    for (const Row& row : rows) {
+        const unsigned n = row.whole("n");
+        const filter::ShbfMSpec spec{
+            .m = row.whole("m"), .k = row.whole("k"), .t = row.whole("t"), .w_bar = row.whole("W")};
+        // The others are for words of 128 bits.
+        if (spec.w_bar <= filter::kMaxWBar) {
+            ++measurable;
+            SCOPED_TRACE("t " + std::to_string(spec.t) + " W " + std::to_string(spec.w_bar));
+            const double derived = sizing::ShbfGroupModel(spec.w_bar, spec.t)
+                                       .fpr(static_cast<double>(spec.m), n, spec.k);
+            const Measured measured = measure<Membership>(spec, n, derived);
+            expect_rate(measured, derived, 0, kPaper);
+            expect_rate(measured, row.real("fpr_simulated"), row.real("stderr"), 0);
+        }
+    }
+    EXPECT_GE(measurable, 5U);
+}
+
+// Odd sizes, every number of shifts, windows of every kind.
+TEST(shbf_statistical, membership_of_any_geometry_is_as_derived) {
+    SCOPED_TRACE(seed_note());
+    const struct {
+        filter::ShbfMSpec spec;
+        std::uint64_t n;
+    } cases[] = {{{.m = 5003, .k = 6}, 600},
+                 {{.m = 9973, .k = 2}, 500},
+                 {{.m = 20'011, .k = 10}, 1300},
+                 {{.m = 40'009, .k = 16}, 1500},
+                 {{.m = 33'333, .k = 8, .w_bar = 2}, 2500},
+                 {{.m = 33'333, .k = 9, .t = 2}, 2500},
+                 {{.m = 33'331, .k = 8, .t = 3, .w_bar = 31}, 2500},
+                 {{.m = 33'329, .k = 10, .t = 4}, 2500},
+                 {{.m = 33'327, .k = 12, .t = 5}, 2500},
+                 {{.m = 33'325, .k = 14, .t = 6}, 2000},
+                 {{.m = 33'323, .k = 16, .t = 7}, 2000},
+                 {{.m = 33'321, .k = 18, .t = 8}, 2000}};
+    for (const auto& [spec, n] : cases) {
+        SCOPED_TRACE("m " + std::to_string(spec.m) + " k " + std::to_string(spec.k) + " t " +
+                     std::to_string(spec.t));
+        const auto m = static_cast<double>(spec.m);
+        const double derived =
+            spec.t == 1
+                ? sizing::shbf_m_fpr_shared(m, n, spec.k, spec.w_bar)
+                : sizing::ShbfGroupModel(spec.w_bar, spec.t).fpr(m, static_cast<double>(n), spec.k);
+        expect_rate(measure<Membership>(spec, n, derived), derived, 0, kPaper);
+    }
+}
+
+TEST(shbf_statistical, counting_membership_is_that_of_its_smaller_window) {
+    SCOPED_TRACE(seed_note());
+    for (const filter::CShbfMSpec& spec : {filter::CShbfMSpec{.m = 20'011, .k = 8, .z = 4},
+                                           {.m = 20'011, .k = 8, .z = 2},
+                                           {.m = 20'011, .k = 8, .z = 8},
+                                           {.m = 20'011, .k = 9, .t = 2, .z = 4}}) {
+        SCOPED_TRACE("z " + std::to_string(spec.z) + " t " + std::to_string(spec.t));
+        constexpr std::uint64_t kElements = 1500;
+        const double derived = sizing::ShbfGroupModel(sizing::shbf_max_w_bar(64, spec.z), spec.t)
+                                   .fpr(static_cast<double>(spec.m), kElements, spec.k);
+        expect_rate(measure<CountingMembership>(spec, kElements, derived), derived, 0, kPaper);
+    }
+}
+
+TEST(shbf_statistical, planned_geometry_has_its_rate) {
+    SCOPED_TRACE(seed_note());
+    for (const double rate : {0.1, 1e-2, 1e-3}) {
+        for (const unsigned t : {1U, 2U, 3U}) {
+            SCOPED_TRACE(std::to_string(rate) + " t " + std::to_string(t));
+            constexpr std::uint64_t kElements = 5000;
+            const auto g = sizing::size_shbf_m({.n = kElements, .max_fpr = rate, .t = t});
+            ASSERT_TRUE(g);
+            const filter::ShbfMSpec spec{.m = g->m, .k = g->k, .t = t};
+            expect_rate(measure<Membership>(spec, kElements, rate), rate, 0, kPaper);
+        }
+    }
+}
+
+// --- Association ---
+
+constexpr Region kRegions[] = {Region::kFirstOnly, Region::kBoth, Region::kSecondOnly};
+
+const std::map<std::string, Region> kRegionNames{
+    {"S1-S2", Region::kFirstOnly}, {"S1 and S2", Region::kBoth}, {"S2-S1", Region::kSecondOnly}};
+const std::map<std::string, Association> kOutcomeNames{
+    {"only S1-S2", Association::kFirstOnly},  {"only both", Association::kBoth},
+    {"only S2-S1", Association::kSecondOnly}, {"in S1", Association::kFirst},
+    {"in S2", Association::kSecond},          {"S1-S2 or S2-S1", Association::kOneOnly},
+    {"no information", Association::kUnknown}};
+
+// How often each answer came for the elements of each region.
+using Answers = std::map<Region, std::array<std::uint64_t, 8>>;
+
+constexpr unsigned kAssociationArrays = 12;
+
+Answers measure_association(const filter::ShbfASpec& spec,
+                            const std::array<std::uint64_t, 3>& elements) {
+    std::mt19937_64 random(seed());
+    Answers answers;
+    for (unsigned array = 0; array < kAssociationArrays; ++array) {
+        AssociationFilter i(spec);
+        std::vector<std::pair<Digest, Region>> keys;
+        for (unsigned region = 0; region < 3; ++region) {
+            for (std::uint64_t key = 0; key < elements[region]; ++key) {
+                keys.emplace_back(random(), kRegions[region]);
+                i.filter.insert(keys.back().first, keys.back().second);
+            }
+        }
+        for (const auto& [key, region] : keys) {
+            ++answers[region][static_cast<unsigned>(i.filter.query(key))];
+        }
+    }
+    return answers;
+}
+
+// Of an answer's probability, between arrays: through h = 2^-k, of which it is (1 - h)^2, h (1 - h)
+// or h^2.
+double association_spread(double m, double n, unsigned k) {
+    return 2 * std::pow(0.5, k) * array_spread(m, n, k);
+}
+
+TEST(shbf_statistical, association_answers_are_as_simulated_and_as_equation_16) {
+    SCOPED_TRACE(seed_note());
+    constexpr double kSimulatedArrays = 20;
+    const auto rows = distinct_vectors("shbf_a_sim", {"k", "element is in", "outcome"});
+    ASSERT_GE(rows.size(), 84U);
+    std::map<unsigned, Answers> measured;
+    for (const Row& row : rows) {
+        const unsigned k = row.whole("k");
+        const std::uint64_t n3 = row.whole("n3 (common)");
+        const std::uint64_t elements[] = {row.whole("n1") - n3, n3, row.whole("n2") - n3};
+        if (!measured.contains(k)) {
+            measured[k] =
+                measure_association({.m = row.whole("m"), .k = k, .w_bar = row.whole("W")},
+                                    {elements[0], elements[1], elements[2]});
+        }
+        SCOPED_TRACE("k " + row.text("k") + " " + row.text("element is in") + " " +
+                     row.text("outcome"));
+        const Region region = kRegionNames.at(row.text("element is in"));
+        const auto answer = static_cast<unsigned>(kOutcomeNames.at(row.text("outcome")));
+        const std::uint64_t count = measured[k][region][answer];
+        const double formula = row.real("formula eq 16");
+        const auto of_region = static_cast<double>(
+            elements[static_cast<std::size_t>(std::countr_zero(static_cast<unsigned>(region)))]);
+        const auto n = static_cast<double>(elements[0] + elements[1] + elements[2]);
+        const double spread = formula > 0 ? association_spread(row.real("m"), n, k) : 0;
+        const double trials = of_region * kAssociationArrays;
+        const double ours = spread / std::sqrt(kAssociationArrays);
+        expect_count(count, counts_of({formula, ours}, trials), "against (16)");
+        const double simulation =
+            std::hypot(std::sqrt(formula * (1 - formula) / (of_region * kSimulatedArrays)),
+                       spread / std::sqrt(kSimulatedArrays));
+        expect_count(count,
+                     counts_of({row.real("simulated"), std::hypot(ours, simulation)}, trials),
+                     "against the simulation");
+    }
+}
+
+// An element of neither set is answered so but for (1 - 2^-k)^3.
+TEST(shbf_statistical, foreign_elements_are_in_neither_set) {
+    SCOPED_TRACE(seed_note());
+    for (const unsigned k : {1U, 3U, 6U, 9U}) {
+        constexpr double kElements = 30'000;
+        constexpr unsigned kArrays = 10;
+        constexpr unsigned kQueries = 50'000;
+        const auto m = static_cast<std::uint64_t>(sizing::shbf_a_bits(kElements, 0, 0, k));
+        std::mt19937_64 random(seed());
+        std::uint64_t neither = 0;
+        for (unsigned array = 0; array < kArrays; ++array) {
+            AssociationFilter i({.m = m, .k = k});
+            for (unsigned key = 0; key < kElements; ++key) {
+                i.filter.insert(random(), kRegions[key % 3]);
+            }
+            for (unsigned query = 0; query < kQueries; ++query) {
+                neither += i.filter.query(random()) == Association::kNeither ? 1 : 0;
+            }
+        }
+        const double h = std::pow(0.5, k);
+        const double spread = 3 * h * array_spread(static_cast<double>(m), kElements, k);
+        expect_count(neither,
+                     counts_of({std::pow(1 - h, 3), spread / std::sqrt(kArrays)},
+                               double{kArrays} * kQueries),
+                     "foreign elements, k " + std::to_string(k));
+    }
+}
+
+TEST(shbf_statistical, planned_association_is_clear_enough) {
+    SCOPED_TRACE(seed_note());
+    for (const double clear : {0.6, 0.9, 0.99}) {
+        const auto g = sizing::size_shbf_a(30'000, clear);
+        ASSERT_TRUE(g);
+        Answers answers = measure_association({.m = g->m, .k = g->k}, {10'000, 10'000, 10'000});
+        for (const Region region : kRegions) {
+            const double spread = association_spread(static_cast<double>(g->m), 30'000, g->k) /
+                                  std::sqrt(kAssociationArrays);
+            expect_count(answers[region][static_cast<unsigned>(region)],
+                         counts_of({sizing::shbf_a_outcomes(g->k).clear, spread},
+                                   10'000.0 * kAssociationArrays),
+                         "clear answers");
+        }
+    }
+}
+
+// --- Multiplicity ---
+
+constexpr unsigned kMultiplicityArrays = 40;
+constexpr unsigned kAbsent = 20'000;
+
+// By multiplicity, 0 for absent elements.
+struct Correct {
+    std::array<std::uint64_t, filter::kMaxMultiplicity + 1> asked{};
+    std::array<std::uint64_t, filter::kMaxMultiplicity + 1> largest{};
+    std::array<std::uint64_t, filter::kMaxMultiplicity + 1> smallest{};
+};
+
+Correct measure_multiplicity(const filter::ShbfXSpec& spec, std::uint64_t n) {
+    std::mt19937_64 random(seed());
+    Correct correct;
+    for (unsigned array = 0; array < kMultiplicityArrays; ++array) {
+        Multiplicity i(spec);
+        std::vector<std::pair<Digest, unsigned>> keys(n + kAbsent);
+        for (std::uint64_t key = 0; key < n + kAbsent; ++key) {
+            const auto j = static_cast<unsigned>(random() % spec.c + 1);
+            keys[key] = {random(), key < n ? j : 0};
+            if (key < n) {
+                i.filter.insert(keys[key].first, j);
+            }
+        }
+        for (const auto& [key, j] : keys) {
+            ++correct.asked[j];
+            correct.largest[j] += i.filter.query(key) == j ? 1 : 0;
+            const std::uint64_t candidates = i.filter.candidates(key);
+            const auto smallest =
+                candidates == 0 ? 0 : static_cast<unsigned>(std::countr_zero(candidates)) + 1;
+            correct.smallest[j] += smallest == j ? 1 : 0;
+        }
+    }
+    return correct;
+}
+
+// Of a correctness (1 - f0)^others, between arrays.
+double multiplicity_spread(double m, double n, unsigned k, unsigned others) {
+    return others * sizing::shbf_x_chance(m, n, k) * array_spread(m, n, k);
+}
+
+// A count of right answers against a formula and against a simulated share of so many arrays of n
+// elements each of this multiplicity.
+void expect_correct(std::uint64_t count, std::uint64_t asked, double formula, double simulated,
+                    double simulated_trials, double spread) {
+    constexpr double kSimulatedArrays = 15;
+    const double ours = spread / std::sqrt(kMultiplicityArrays);
+    const auto trials = static_cast<double>(asked);
+    expect_count(count, counts_of({formula, ours}, trials), "against the formula");
+    const double simulation = std::hypot(std::sqrt(formula * (1 - formula) / simulated_trials),
+                                         spread / std::sqrt(kSimulatedArrays));
+    expect_count(count, counts_of({simulated, std::hypot(ours, simulation)}, trials),
+                 "against the simulation");
+}
+
+TEST(shbf_statistical, multiplicity_is_right_as_often_as_simulated_and_as_the_formulas_say) {
+    SCOPED_TRACE(seed_note());
+    constexpr double kSimulatedArrays = 15;
+    const auto rows = distinct_vectors("shbf_x_sim", {"k", "n", "c", "j"});
+    ASSERT_GE(rows.size(), 18U);
+    std::map<unsigned, Correct> measured;
+    for (const Row& row : rows) {
+        const unsigned k = row.whole("k");
+        const unsigned n = row.whole("n");
+        const unsigned c = row.whole("c");
+        const unsigned j = row.whole("j");
+        const double m = row.real("m");
+        SCOPED_TRACE("k " + row.text("k") + " j " + row.text("j"));
+        if (!measured.contains(k)) {
+            measured[k] = measure_multiplicity({.m = row.whole("m"), .k = k, .c = c}, n);
+        }
+        const Correct& correct = measured[k];
+        const double trials = kSimulatedArrays * (j == 0 ? kAbsent : n / c);
+        const double largest = j == 0 ? sizing::shbf_x_correct_absent(m, n, k, c)
+                                      : sizing::shbf_x_correct_largest(m, n, k, c, j);
+        expect_correct(correct.largest[j], correct.asked[j], largest,
+                       row.real("simulated, largest candidate"), trials,
+                       multiplicity_spread(m, n, k, c - j));
+        if (j != 0) {
+            expect_correct(correct.smallest[j], correct.asked[j],
+                           sizing::shbf_x_correct_smallest(m, n, k, j),
+                           row.real("simulated, smallest candidate"), trials,
+                           multiplicity_spread(m, n, k, j - 1));
+        }
+    }
+}
+
+TEST(shbf_statistical, planned_multiplicity_is_right_often_enough) {
+    SCOPED_TRACE(seed_note());
+    constexpr std::uint64_t kElements = 10'000;
+    for (const unsigned c : {1U, 8U, 30U, 57U}) {
+        for (const double target : {0.8, 0.99}) {
+            SCOPED_TRACE("c " + std::to_string(c) + " " + std::to_string(target));
+            const auto g = sizing::size_shbf_x(kElements, c, target);
+            ASSERT_TRUE(g);
+            const Correct correct = measure_multiplicity({.m = g->m, .k = g->k, .c = c}, kElements);
+            const double spread =
+                multiplicity_spread(static_cast<double>(g->m), kElements, g->k, c) /
+                std::sqrt(kMultiplicityArrays);
+            expect_count(correct.largest[0],
+                         counts_of({target, spread}, static_cast<double>(correct.asked[0])),
+                         "absent elements answered 0");
+            for (unsigned j = 1; j <= c; ++j) {
+                const double formula = sizing::shbf_x_correct_largest(static_cast<double>(g->m),
+                                                                      kElements, g->k, c, j);
+                expect_count(correct.largest[j],
+                             counts_of({formula, spread}, static_cast<double>(correct.asked[j])),
+                             "elements of multiplicity " + std::to_string(j));
+            }
+        }
+    }
+}
+
+// --- Positions and offsets ---
+
+TEST(shbf_statistical, offsets_are_uniform_and_independent) {
+    SCOPED_TRACE(seed_note());
+    constexpr unsigned kDraws = 400'000;
+    std::mt19937_64 random(seed());
+    const filter::ShbfShape shape(3, 2, filter::kMaxWBar);
+    constexpr unsigned kRange = 28;
+    std::vector<std::uint64_t> pairs(kRange * kRange);
+    for (unsigned draw = 0; draw < kDraws; ++draw) {
+        const std::uint64_t bits = shape.pattern(random()) >> 1;
+        const auto first = static_cast<unsigned>(std::countr_zero(bits));
+        const auto second = static_cast<unsigned>(std::bit_width(bits)) - 1 - kRange;
+        ++pairs.at(first * kRange + second);
+    }
+    const Counts allowed = chi_square_bounds(kRange * kRange - 1);
+    EXPECT_GE(chi_square(pairs), allowed.low);
+    EXPECT_LE(chi_square(pairs), allowed.high);
+}
+
+// Of an element: two of its positions, and a position and its offset.
+TEST(shbf_statistical, positions_are_uniform_and_independent) {
+    SCOPED_TRACE(seed_note());
+    constexpr unsigned kDraws = 400'000;
+    constexpr unsigned kPositions = 31;
+    constexpr unsigned kOffsets = 56;
+    std::mt19937_64 random(seed());
+    const filter::ShbfShape shape(2, 1, filter::kMaxWBar);
+    std::vector<std::uint64_t> positions(kPositions * kPositions);
+    std::vector<std::uint64_t> offsets(kPositions * kOffsets);
+    for (unsigned draw = 0; draw < kDraws; ++draw) {
+        const Digest digest = random();
+        const auto first = static_cast<unsigned>(filter::window_of(digest, 0, kPositions));
+        const auto second = static_cast<unsigned>(filter::window_of(digest, 1, kPositions));
+        ++positions.at(first * kPositions + second);
+        ++offsets.at(first * kOffsets +
+                     static_cast<unsigned>(std::countr_zero(shape.pattern(digest) >> 1)));
+    }
+    for (const auto& counts : {positions, offsets}) {
+        const Counts allowed = chi_square_bounds(static_cast<double>(counts.size() - 1));
+        EXPECT_GE(chi_square(counts), allowed.low);
+        EXPECT_LE(chi_square(counts), allowed.high);
+    }
+}
+
+}  // namespace
+}  // namespace unecho::test

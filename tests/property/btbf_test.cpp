@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The timing filters against exact oracles: by count of insertions, and contract (a) to (f) of
+// filter.h by generations.
+#include "filter/btbf.h"
+
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "filter/generation.h"
+#include "streams.h"
+#include "support/window_oracle.h"
+
+namespace unecho::test {
+namespace {
+
+using filter::Btbf;
+using filter::BtbfParams;
+using filter::BtbfSpec;
+using filter::EchoPolicy;
+using filter::TimedBtbf;
+using filter::TimedBtbfParams;
+using filter::TimedBtbfSpec;
+using filter::TimerReading;
+
+template <typename Filter, typename Params>
+struct Owner {
+    explicit Owner(const Params& p)
+        : params(p), memory(Filter::bytes(p)), filter(p, memory.span()) {}
+    Params params;
+    FilterMemory memory;
+    Filter filter;
+};
+using Counted = Owner<Btbf, BtbfParams>;
+using Timed = Owner<TimedBtbf, TimedBtbfParams>;
+
+// Small tables are saturated, roomy ones nearly never match by accident.
+constexpr std::uint64_t kRoomyTimers = 4099;
+constexpr unsigned kRoomyHashes = 6;
+
+unsigned least_bits(std::uint64_t blocks) {
+    unsigned bits = filter::kMinTimerBits;
+    while ((std::uint64_t{1} << bits) < blocks + 3) {
+        ++bits;
+    }
+    return bits;
+}
+
+// The padding is often all that the bits leave, so that timers come as close to their wrap as they
+// ever may; the bits are often the fewest.
+BtbfParams random_counted(Size size, Random& random, EchoPolicy policy) {
+    BtbfSpec spec;
+    spec.w = 1 + random.below(40);
+    spec.B = 1 + random.below(spec.w);
+    spec.bpt = least_bits((spec.w + spec.B - 1) / spec.B) + static_cast<unsigned>(random.below(2));
+    spec.k = size == Size::kSmall ? 1 + static_cast<unsigned>(random.below(5)) : kRoomyHashes;
+    spec.m = size == Size::kSmall ? 1 + random.below(200) : kRoomyTimers;
+    spec.policy = policy;
+    if (random.one_in(2)) {
+        spec.P = static_cast<unsigned>(random.below(BtbfParams::make(spec)->P() + 1));
+    }
+    return *BtbfParams::make(spec);
+}
+
+TimedBtbfParams random_timed(unsigned l, Size size, Random& random, EchoPolicy policy) {
+    TimedBtbfSpec spec;
+    spec.l = l;
+    spec.bpt = least_bits(l) + static_cast<unsigned>(random.below(2));
+    spec.k = size == Size::kSmall ? 1 + static_cast<unsigned>(random.below(5)) : kRoomyHashes;
+    spec.m = size == Size::kSmall ? 1 + random.below(200) : kRoomyTimers;
+    spec.policy = policy;
+    if (random.one_in(2)) {
+        spec.P = static_cast<unsigned>(random.below(TimedBtbfParams::make(spec)->P() + 1));
+    }
+    return *TimedBtbfParams::make(spec);
+}
+
+EchoPolicy policy_of(std::uint64_t index) {
+    return index % 2 == 0 ? EchoPolicy::kFixed : EchoPolicy::kRefresh;
+}
+
+std::string text(const BtbfParams& p) {
+    return "w " + std::to_string(p.w()) + " B " + std::to_string(p.B()) + " k " +
+           std::to_string(p.k()) + " m " + std::to_string(p.m()) + " bpt " +
+           std::to_string(p.bpt()) + " P " + std::to_string(p.P());
+}
+
+std::string text(const TimedBtbfParams& p) {
+    return "l " + std::to_string(p.l()) + " k " + std::to_string(p.k()) + " m " +
+           std::to_string(p.m()) + " bpt " + std::to_string(p.bpt()) + " P " +
+           std::to_string(p.P());
+}
+
+template <typename Function>
+void for_each_counted(Size size, unsigned cases, Function function) {
+    for (std::uint64_t index = 0; index < cases; ++index) {
+        Random random(index);
+        Counted table(random_counted(size, random, policy_of(index)));
+        SCOPED_TRACE(seed_note() + " case " + std::to_string(index) + " " + text(table.params));
+        function(table, random);
+        if (testing::Test::HasFatalFailure()) {
+            return;
+        }
+    }
+}
+
+constexpr unsigned kMaxL = 14;
+
+template <typename Function>
+void for_each_timed(Size size, unsigned rounds, Function function) {
+    for (std::uint64_t index = 0; index < std::uint64_t{rounds} * kMaxL; ++index) {
+        Random random(index);
+        Timed table(random_timed(1 + static_cast<unsigned>(index % kMaxL), size, random,
+                                 policy_of(index / kMaxL + index)));
+        SCOPED_TRACE(seed_note() + " case " + std::to_string(index) + " " + text(table.params));
+        function(table, random);
+        if (testing::Test::HasFatalFailure()) {
+            return;
+        }
+    }
+}
+
+// Accidents of so many queries, each with at most n live digests: mean + 6 sigma + 4 of Poisson.
+double most_accidents(double asked, double n) {
+    const double mean =
+        asked * std::pow(kRoomyHashes * n / static_cast<double>(kRoomyTimers), kRoomyHashes);
+    return mean + 6 * std::sqrt(mean) + 4;
+}
+
+// --- By count of insertions ---
+
+// A digest inserted at any position of any block is an echo while fewer than w insertions came
+// after it and new after w + B - 1, for longer than block numbers take to come round.
+TEST(counted_btbf, digest_of_every_position_is_kept_for_w_insertions) {
+    for_each_counted(Size::kRoomy, 40, [](Counted& table, Random& random) {
+        const BtbfParams& p = table.params;
+        const std::uint64_t cycle = p.B() * p.timers().numbers();
+        const std::uint64_t forgotten = p.w() + p.B() - 1;
+        unsigned accidents = 0;
+        unsigned asked = 0;
+        for (unsigned turn = 0; turn < 6; ++turn) {
+            const Digest digest = random.bits();
+            table.filter.insert(digest);
+            const std::uint64_t ages = forgotten + 2 * cycle + random.below(cycle);
+            for (std::uint64_t age = 0; age < ages; ++age) {
+                if (age < p.w()) {
+                    ASSERT_TRUE(table.filter.query(digest)) << "turn " << turn << " age " << age;
+                } else if (age >= forgotten) {
+                    accidents += table.filter.query(digest) ? 1 : 0;
+                    ++asked;
+                }
+                table.filter.insert(random.bits());
+            }
+        }
+        ASSERT_LE(accidents, most_accidents(asked, static_cast<double>(p.w() + p.B())));
+    });
+}
+
+// What the timers show is the age in blocks, and the insertion age lies in its range.
+TEST(counted_btbf, reading_is_the_age_in_blocks) {
+    for_each_counted(Size::kRoomy, 40, [](Counted& table, Random& random) {
+        const BtbfParams& p = table.params;
+        unsigned accidents = 0;
+        std::uint64_t insertions = 0;
+        for (unsigned turn = 0; turn < 20; ++turn) {
+            const Digest digest = random.bits();
+            const std::uint64_t block = insertions / p.B();
+            table.filter.insert(digest);
+            ++insertions;
+            for (std::uint64_t age = 0; age < p.w(); ++age) {
+                const TimerReading reading = table.filter.read(digest);
+                ASSERT_LE(reading.age, insertions / p.B() - block);
+                ASSERT_EQ(table.filter.position(), insertions % p.B());
+                if (reading.age == insertions / p.B() - block) {
+                    const std::uint64_t least = table.filter.most_likely_age(reading);
+                    ASSERT_LE(least, age);
+                    ASSERT_LT(age, least + p.B());
+                } else {
+                    ++accidents;
+                }
+                table.filter.insert(random.bits());
+                ++insertions;
+            }
+        }
+        ASSERT_LE(accidents, most_accidents(20.0 * 40, 80));
+    });
+}
+
+// With accidents everywhere, and digests asked for and inserted at random.
+TEST(counted_btbf, nothing_inside_the_window_is_missed_when_saturated) {
+    for_each_counted(Size::kSmall, 200, [](Counted& table, Random& random) {
+        const BtbfParams& p = table.params;
+        Digests digests(random);
+        References inserted;
+        std::uint64_t insertions = 0;
+        for (unsigned step = 0; step < 1500; ++step) {
+            const Digest digest = digests.next();
+            const auto age = inserted.age(digest, insertions);
+            if (age && *age <= p.w()) {
+                ASSERT_TRUE(table.filter.query(digest)) << "step " << step << " age " << *age;
+                ASSERT_LE(table.filter.read(digest).age, table.filter.oldest_echo());
+            }
+            const bool always = random.one_in(3);
+            const bool echo = always ? (table.filter.insert(digest), false)
+                                     : table.filter.test_and_insert(digest);
+            if (!echo || p.policy() == EchoPolicy::kRefresh) {
+                inserted.insert(digest, insertions++);
+            }
+            if (random.one_in(400)) {
+                table.filter.clear();
+                inserted.clear();
+                ASSERT_FALSE(table.filter.query(digest));
+            }
+        }
+    });
+}
+
+TEST(counted_btbf, verdicts_follow_the_window_when_roomy) {
+    for_each_counted(Size::kRoomy, 100, [](Counted& table, Random& random) {
+        const BtbfParams& p = table.params;
+        Digests digests(random);
+        References inserted;
+        std::uint64_t insertions = 0;
+        unsigned accidents = 0;
+        unsigned asked = 0;
+        for (unsigned step = 0; step < 1500; ++step) {
+            const Digest digest = digests.next();
+            // One less counts those that came after.
+            const auto age = inserted.age(digest, insertions);
+            const bool echo = table.filter.test_and_insert(digest);
+            if (age && *age <= p.w()) {
+                ASSERT_TRUE(echo) << "step " << step << " age " << *age;
+            } else if (!age || *age >= p.w() + p.B()) {
+                ++asked;
+                accidents += echo ? 1 : 0;
+            }
+            if (!echo || p.policy() == EchoPolicy::kRefresh) {
+                inserted.insert(digest, insertions++);
+            }
+        }
+        ASSERT_GT(asked, 300u);
+        ASSERT_LE(accidents, most_accidents(asked, static_cast<double>(p.w() + p.B())));
+    });
+}
+
+template <typename Table>
+void expect_same_bits(const Table& a, const Table& b) {
+    const auto bits = a.memory.span();
+    ASSERT_EQ(std::memcmp(b.memory.span().data(), bits.data(), bits.size()), 0);
+    ASSERT_EQ(a.filter.counters().insertions, b.filter.counters().insertions);
+}
+
+// (f) of one burst.
+template <typename Table>
+void expect_burst_equals_sequence(Table& burst, Table& single, Table& halves,
+                                  const std::vector<Digest>& packets, EchoPolicy policy) {
+    std::uint64_t expected = 0;
+    for (std::size_t p = 0; p < packets.size(); ++p) {
+        const bool echo = single.filter.test_and_insert(packets[p]);
+        expected |= std::uint64_t{echo} << p;
+        ASSERT_EQ(halves.filter.query(packets[p]), echo);
+        if (!echo || policy == EchoPolicy::kRefresh) {
+            halves.filter.insert(packets[p]);
+        }
+    }
+    ASSERT_EQ(burst.filter.test_and_insert_burst(packets), expected);
+}
+
+TEST(counted_btbf, burst_equals_sequence_equals_query_and_insert) {
+    for_each_counted(Size::kSmall, 60, [](Counted& burst, Random& random) {
+        Counted single(burst.params);
+        Counted halves(burst.params);
+        Digests digests(random);
+        for (unsigned step = 0; step < 60; ++step) {
+            std::vector<Digest> packets(random.below(kMaxBurst + 1));
+            std::generate(packets.begin(), packets.end(), [&] { return digests.next(); });
+            expect_burst_equals_sequence(burst, single, halves, packets, burst.params.policy());
+        }
+        expect_same_bits(single, burst);
+        expect_same_bits(single, halves);
+    });
+}
+
+// --- By generations ---
+
+// First generations: 0, around 2^63, and so that the stream ends near the last generation there is.
+std::uint64_t first_generation(std::uint64_t index) {
+    const std::uint64_t starts[] = {
+        0, (std::uint64_t{1} << 63) - 30,
+        std::numeric_limits<std::uint64_t>::max() - (std::uint64_t{1} << 48)};
+    return starts[index % 3];
+}
+
+// How many generations pass at once: mostly none or one, now and then what is at the edge of window
+// and padding, or far beyond.
+std::uint64_t random_turns(Random& random, const TimedBtbfParams& p) {
+    if (!random.one_in(50)) {
+        return random.one_in(8) ? 1 : 0;
+    }
+    const std::uint64_t steps[] = {p.P(),
+                                   p.P() + 1,
+                                   p.P() + 2,
+                                   p.l(),
+                                   p.l() + 1,
+                                   p.l() + p.P() + 1,
+                                   p.l() + p.P() + 2,
+                                   p.timers().numbers(),
+                                   p.timers().numbers() + 1,
+                                   1'000'003,
+                                   1ULL << 40};
+    return steps[random.below(std::size(steps))];
+}
+
+// (a), (b): of every block number, one generation after another, until numbers came round twice;
+// with digests that keep the filter from being empty, or without.
+TEST(timed_btbf, digest_of_every_generation_is_kept_through_l) {
+    for_each_timed(Size::kRoomy, 2, [](Timed& table, Random& random) {
+        const TimedBtbfParams& p = table.params;
+        const unsigned numbers = p.timers().numbers();
+        const bool busy = random.one_in(2);
+        std::uint64_t generation = first_generation(random.below(3));
+        unsigned accidents = 0;
+        for (unsigned start = 0; start < numbers + 1; ++start) {
+            const Digest digest = random.bits();
+            table.filter.advance({.generation = generation});
+            ASSERT_FALSE(table.filter.test_and_insert(digest));
+            for (unsigned age = 0; age <= p.l() + 2 * numbers; ++age) {
+                table.filter.advance({.generation = generation + age});
+                const bool echo = table.filter.query(digest);
+                if (age <= p.l()) {
+                    ASSERT_TRUE(echo) << "start " << start << " age " << age;
+                    ASSERT_EQ(table.filter.read(digest).age, age);
+                } else {
+                    accidents += echo ? 1 : 0;
+                }
+                if (busy) {
+                    table.filter.insert(random.bits());
+                }
+            }
+            generation += p.l() + 2 * numbers + 1;
+        }
+        ASSERT_LE(accidents, most_accidents(2.0 * numbers * numbers, p.l() + 2.0));
+    });
+}
+
+// The same for every number of generations skipped at once.
+TEST(timed_btbf, digest_survives_every_skip_up_to_l) {
+    for_each_timed(Size::kRoomy, 2, [](Timed& table, Random& random) {
+        const TimedBtbfParams& p = table.params;
+        std::uint64_t generation = 0;
+        for (unsigned before = 0; before <= p.P() + 1; ++before) {
+            for (unsigned skip = 0; skip <= p.timers().numbers() + 2; ++skip) {
+                const Digest digest = random.bits();
+                table.filter.insert(digest);
+                for (unsigned step = 0; step < before; ++step) {
+                    table.filter.advance({.generation = ++generation});
+                }
+                generation += skip;
+                table.filter.advance({.generation = generation});
+                ASSERT_EQ(table.filter.query(digest), before + skip <= p.l())
+                    << "before " << before << " skip " << skip;
+                table.filter.advance({.generation = generation + p.l()});
+                table.filter.advance({.generation = generation + p.l() + 1});
+                generation += p.l() + 1;
+                ASSERT_FALSE(table.filter.query(digest));
+            }
+        }
+    });
+}
+
+// (a), (e), with accidents everywhere.
+TEST(timed_btbf, nothing_inside_the_window_is_missed_when_saturated) {
+    for_each_timed(Size::kSmall, 12, [](Timed& table, Random& random) {
+        const TimedBtbfParams& p = table.params;
+        Digests digests(random);
+        References inserted;
+        std::uint64_t generation = first_generation(random.below(3));
+        for (unsigned step = 0; step < 1500; ++step) {
+            generation += random_turns(random, p);
+            table.filter.advance({.generation = generation});
+            const Digest digest = digests.next();
+            const auto age = inserted.age(digest, generation);
+            if (age && *age <= p.l()) {
+                ASSERT_TRUE(table.filter.query(digest)) << "step " << step << " age " << *age;
+                ASSERT_LE(table.filter.read(digest).age, *age);
+            }
+            if (random.one_in(3)) {
+                table.filter.insert(digest);
+                inserted.insert(digest, generation);
+            } else if (!table.filter.test_and_insert(digest) ||
+                       p.policy() == EchoPolicy::kRefresh) {
+                inserted.insert(digest, generation);
+            }
+            if (random.one_in(400)) {
+                table.filter.clear();
+                inserted.clear();
+                ASSERT_FALSE(table.filter.query(digest));
+            }
+        }
+    });
+}
+
+// (a) to (e) with test_and_insert alone: echo through j + l, new from j + l + 1 on, where only a
+// refresh moves j.
+TEST(timed_btbf, verdicts_follow_the_window_when_roomy) {
+    for_each_timed(Size::kRoomy, 8, [](Timed& table, Random& random) {
+        const TimedBtbfParams& p = table.params;
+        Digests digests(random);
+        References inserted;
+        std::uint64_t generation = first_generation(random.below(3));
+        unsigned accidents = 0;
+        unsigned asked = 0;
+        for (unsigned step = 0; step < 1500; ++step) {
+            generation += random_turns(random, p);
+            table.filter.advance({.generation = generation});
+            const Digest digest = digests.next();
+            const auto age = inserted.age(digest, generation);
+            const bool echo = table.filter.test_and_insert(digest);
+            if (age && *age <= p.l()) {
+                ASSERT_TRUE(echo) << "step " << step << " age " << *age;
+            } else {
+                ++asked;
+                accidents += echo ? 1 : 0;
+            }
+            if (!echo || p.policy() == EchoPolicy::kRefresh) {
+                inserted.insert(digest, generation);
+            }
+        }
+        // A generation takes about 8 packets.
+        ASSERT_GT(asked, 300u);
+        ASSERT_LE(accidents, most_accidents(asked, 16.0 * (p.l() + 1)));
+    });
+}
+
+// A digest asked for again and again under kFixed is new once in l + 1 generations, under kRefresh
+// never.
+TEST(timed_btbf, policy_decides_whether_repeats_refresh) {
+    for_each_timed(Size::kRoomy, 2, [](Timed& table, Random& random) {
+        const TimedBtbfParams& p = table.params;
+        const Digest digest = random.bits();
+        for (std::uint64_t generation = 0; generation < 100; ++generation) {
+            table.filter.advance({.generation = generation});
+            const bool due =
+                p.policy() == EchoPolicy::kFixed ? generation % (p.l() + 1) == 0 : generation == 0;
+            ASSERT_EQ(table.filter.test_and_insert(digest), !due) << generation;
+        }
+    });
+}
+
+// Expiry earlier or later, by idle polls, changes no verdict.
+TEST(timed_btbf, idle_polls_do_not_change_verdicts) {
+    for_each_timed(Size::kSmall, 8, [](Timed& plain, Random& random) {
+        Timed polled(plain.params);
+        Digests digests(random);
+        std::uint64_t generation = first_generation(random.below(3));
+        for (unsigned step = 0; step < 1500; ++step) {
+            generation += random_turns(random, plain.params);
+            if (plain.filter.generation() < generation) {
+                plain.filter.advance({.generation = generation});
+            }
+            for (std::uint64_t polls = random.below(20); polls > 0; --polls) {
+                polled.filter.advance({.generation = generation});
+            }
+            polled.filter.advance({.generation = generation});
+            const Digest digest = digests.next();
+            const bool echo = plain.filter.test_and_insert(digest);
+            ASSERT_EQ(polled.filter.test_and_insert(digest), echo) << "step " << step;
+            const Digest fresh = digests.fresh();
+            ASSERT_EQ(polled.filter.query(fresh), plain.filter.query(fresh)) << "step " << step;
+        }
+    });
+}
+
+TEST(timed_btbf, burst_equals_sequence_equals_query_and_insert) {
+    for_each_timed(Size::kSmall, 4, [](Timed& burst, Random& random) {
+        Timed single(burst.params);
+        Timed halves(burst.params);
+        Digests digests(random);
+        std::uint64_t generation = first_generation(random.below(3));
+        for (unsigned step = 0; step < 100; ++step) {
+            generation += random_turns(random, burst.params);
+            for (auto* table : {&burst, &single, &halves}) {
+                table->filter.advance({.generation = generation});
+            }
+            std::vector<Digest> packets(random.below(kMaxBurst + 1));
+            std::generate(packets.begin(), packets.end(), [&] { return digests.next(); });
+            expect_burst_equals_sequence(burst, single, halves, packets, burst.params.policy());
+        }
+        expect_same_bits(single, burst);
+        expect_same_bits(single, halves);
+    });
+}
+
+// The window in nanoseconds, through the generation clock: an age below the window is an echo, one
+// of l + 1 generations or more is new.
+TEST(timed_btbf, window_in_time_holds_at_every_phase) {
+    for_each_timed(Size::kRoomy, 4, [](Timed& table, Random& random) {
+        const TimedBtbfParams& p = table.params;
+        const Nanoseconds window = 50 + random.below(1000);
+        const auto clock = filter::GenerationClock::covering(window, p.l());
+        const Nanoseconds forgotten = (p.l() + 1) * clock.length;
+        Digests digests(random);
+        References inserted;
+        Nanoseconds now = (std::uint64_t{1} << 63) - random.below(10000);
+        unsigned accidents = 0;
+        for (unsigned step = 0; step < 1000; ++step) {
+            now += random.one_in(100) ? random.below(3 * forgotten) : random.below(window / 8);
+            table.filter.advance({.now = now, .generation = clock.generation_of(now)});
+            const Digest digest = digests.next();
+            const auto age = inserted.age(digest, now);
+            const bool echo = table.filter.test_and_insert(digest);
+            if (age && *age < window) {
+                ASSERT_TRUE(echo) << "step " << step << " age " << *age << " of " << window;
+            } else if (!age || *age >= forgotten) {
+                accidents += echo ? 1 : 0;
+            }
+            if (!echo || p.policy() == EchoPolicy::kRefresh) {
+                inserted.insert(digest, now);
+            }
+        }
+        ASSERT_LE(accidents, most_accidents(1000, 60));
+    });
+}
+
+}  // namespace
+}  // namespace unecho::test

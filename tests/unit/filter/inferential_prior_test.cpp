@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/inferential_prior.h"
+
+#include <cmath>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "filter/btbf.h"
+#include "sizing/inferential.h"
+#include "support/filter_memory.h"
+#include "support/seed.h"
+
+namespace unecho::filter {
+namespace {
+
+// Insertion ages by definition.
+class Ages {
+  public:
+    std::optional<std::uint64_t> insert(std::uint64_t key) {
+        const auto [found, fresh] = last_.try_emplace(key, now_);
+        std::optional<std::uint64_t> age;
+        if (!fresh) {
+            age = now_ - found->second - 1;
+            found->second = now_;
+        }
+        ++now_;
+        return age;
+    }
+
+  private:
+    std::map<std::uint64_t, std::uint64_t> last_;
+    std::uint64_t now_ = 0;
+};
+
+TEST(echo_share, is_the_share_of_answers) {
+    EchoShare share(1000);
+    EXPECT_EQ(share.share(0.25, 0), 0.25);
+    share.add(true);
+    share.add(false);
+    share.add(0b1011, 6);
+    EXPECT_EQ(share.answers(), 8u);
+    EXPECT_DOUBLE_EQ(share.share(0.25, 0), 0.5);
+}
+
+TEST(echo_share, false_positives_are_taken_out) {
+    EchoShare share(1000);
+    share.add(0b11, 10);
+    EXPECT_NEAR(share.share(0, 0.1), 0.1 / 0.9, 1e-15);
+    EXPECT_EQ(share.share(0, 0.2), 0);
+    EXPECT_EQ(share.share(0, 0.3), 0);
+    EchoShare all(1000);
+    all.add(~0ULL, 64);
+    EXPECT_EQ(all.share(0, 0.3), 1);
+}
+
+TEST(echo_share, follows_a_stream_that_changes) {
+    EchoShare share(100);
+    for (unsigned i = 0; i < 10'000; ++i) {
+        share.add(i % 2 == 0);
+    }
+    EXPECT_NEAR(share.share(0, 0), 0.5, 0.02);
+    EXPECT_LT(share.answers(), 200u);
+    EXPECT_GE(share.answers(), 100u);
+    for (unsigned i = 0; i < 1'000; ++i) {
+        share.add(false);
+    }
+    EXPECT_LT(share.share(0, 0), 0.01);
+}
+
+TEST(distinct_curve, knows_nothing_at_first) {
+    DistinctCurve curve(1000);
+    EXPECT_EQ(curve.at_power(0), 1);
+    EXPECT_EQ(curve.at_power(32), std::exp2(32));
+    curve.add_new();
+    EXPECT_EQ(curve.at_power(5), 32);
+    EXPECT_EQ(curve.keys(), 1u);
+}
+
+TEST(distinct_curve, is_the_mean_of_the_cut_distance) {
+    DistinctCurve curve(1000);
+    const std::vector<std::uint64_t> ages{0, 0, 1, 2, 3, 7, 8, 100, ~std::uint64_t{0}};
+    for (const std::uint64_t age : ages) {
+        curve.add(age);
+    }
+    curve.add_new();
+    for (unsigned e = 0; e < DistinctCurve::kOctaves; ++e) {
+        const double j = std::exp2(e);
+        double sum = j;  // the new one
+        for (const std::uint64_t age : ages) {
+            sum += std::min(static_cast<double>(age) + 1, j);
+        }
+        EXPECT_NEAR(curve.at_power(e), sum / 10, 1e-12 * j) << e;
+    }
+}
+
+// Against the number of distinct keys in runs of a real stream.
+TEST(distinct_curve, counts_the_distinct_keys_of_runs) {
+    SCOPED_TRACE(test::seed_note());
+    constexpr unsigned kUniverse = 300;
+    constexpr unsigned kLength = 1 << 16;
+    std::mt19937_64 random(test::seed());
+    std::vector<std::uint64_t> stream;
+    DistinctCurve curve(1 << 20);
+    Ages ages;
+    for (unsigned i = 0; i < kLength; ++i) {
+        // Half of the keys from a tenth of the universe.
+        stream.push_back(random() % (random() % 2 == 0 ? kUniverse / 10 : kUniverse));
+        const auto age = ages.insert(stream.back());
+        if (age) {
+            curve.add(*age);
+        } else {
+            curve.add_new();
+        }
+    }
+    for (unsigned e = 0; e <= 10; ++e) {
+        const std::size_t j = std::size_t{1} << e;
+        double distinct = 0;
+        double runs = 0;
+        for (std::size_t first = kLength / 2; first + j <= kLength; first += j) {
+            distinct += static_cast<double>(
+                std::set(stream.begin() + static_cast<std::ptrdiff_t>(first),
+                         stream.begin() + static_cast<std::ptrdiff_t>(first + j))
+                    .size());
+            runs += 1;
+        }
+        // Runs are few where they are long; their spread is small there.
+        EXPECT_NEAR(curve.at_power(e) / (distinct / runs), 1, 0.02) << j;
+    }
+}
+
+// Halving keeps what was learnt, and forgets it when the stream changes.
+TEST(distinct_curve, halving_keeps_means_and_follows_changes) {
+    SCOPED_TRACE(test::seed_note());
+    std::mt19937_64 random(test::seed());
+    DistinctCurve curve(5000);
+    Ages ages;
+    const auto feed = [&](unsigned keys, std::uint64_t universe) {
+        for (unsigned i = 0; i < keys; ++i) {
+            const auto age = ages.insert(random() % universe);
+            if (age) {
+                curve.add(*age);
+            } else {
+                curve.add_new();
+            }
+        }
+    };
+    const auto expect_uniform = [&](double universe) {
+        for (unsigned e = 0; e < 12; ++e) {
+            const double d = sizing::distinct_uniform(std::exp2(e), universe);
+            EXPECT_NEAR(curve.at_power(e) / d, 1, 0.05) << universe << " " << e;
+        }
+    };
+    feed(100'000, 400);
+    expect_uniform(400);
+    EXPECT_GE(curve.keys(), 4900u);
+    EXPECT_LT(curve.keys(), 10'000u);
+    feed(100'000, 50);
+    expect_uniform(50);
+}
+
+// All that the inferential answer needs, learnt from a timing filter alone, compared with the
+// truth.
+TEST(distinct_curve, a_timing_filter_learns_the_model_of_its_stream) {
+    SCOPED_TRACE(test::seed_note());
+    constexpr double kUniverse = 500;
+    constexpr std::uint64_t kWindow = 2048;
+    const auto params = BtbfParams::make(
+        {.w = kWindow, .k = 8, .m = 1 << 18, .bpt = 12, .policy = EchoPolicy::kRefresh});
+    const test::FilterMemory memory(Btbf::bytes(*params));
+    Btbf filter(*params, memory.span());
+    std::mt19937_64 random(test::seed());
+    DistinctCurve curve(1 << 16);
+    EchoShare share(1 << 16);
+    for (unsigned i = 0; i < 100'000; ++i) {
+        const Digest digest = remix(random() % static_cast<std::uint64_t>(kUniverse), 9);
+        const TimerReading reading = filter.read(digest);
+        if (reading.age == kExpiredAge) {
+            curve.add_new();
+        } else {
+            curve.add(filter.most_likely_age(reading));
+        }
+        share.add(filter.test_and_insert(digest));
+    }
+    std::vector<double> samples;
+    for (unsigned e = 0; e <= 11; ++e) {
+        samples.push_back(curve.at_power(e));
+        EXPECT_NEAR(samples.back() / sizing::distinct_uniform(std::exp2(e), kUniverse), 1, 0.03);
+    }
+    const auto learnt = sizing::DistinctSamples::make(samples);
+    ASSERT_TRUE(learnt);
+    EXPECT_NEAR((*learnt)(700) / sizing::distinct_uniform(700, kUniverse), 1, 0.05);
+    const double right = 1 - std::pow(1 - 1 / kUniverse, kWindow);
+    EXPECT_NEAR(share.share(0, 0), right, 0.005);
+}
+
+}  // namespace
+}  // namespace unecho::filter

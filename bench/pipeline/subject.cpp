@@ -23,25 +23,15 @@ Result<control::FilterPlan> plan_for(Engine engine, double keys_per_second) {
     plan.name = name_of(engine);
     plan.window = kWindow;
     plan.keys_per_second = keys_per_second;
-    const auto keep = [&](const auto& sized) -> Result<control::FilterPlan> {
-        if (!sized) {
-            return tl::unexpected(sized.error());
-        }
-        plan.geometry = *sized;
-        plan.prediction = sizing::predict(*sized, kWindow, keys_per_second);
-        plan.clock.length = std::max<Nanoseconds>(plan.prediction.generation, 1);
-        plan.instance_bytes = plan.prediction.bytes;
-        return plan;
-    };
-    switch (engine) {
-        case Engine::kApbbf:
-            return keep(sizing::size_apbbf(targets));
-        case Engine::kApbf:
-            return keep(sizing::size_apbf(targets));
-        case Engine::kExact:
-            return keep(sizing::size_exact(targets));
+    auto sized = control::size(engine, targets);
+    if (!sized) {
+        return tl::unexpected(sized.error());
     }
-    return fail(Errc::kInvalidArgument, "no such engine");
+    plan.geometry = *sized;
+    plan.prediction = control::predict(*sized, kWindow, keys_per_second);
+    plan.clock.length = std::max<Nanoseconds>(plan.prediction.generation, 1);
+    plan.instance_bytes = plan.prediction.bytes;
+    return plan;
 }
 
 // Memory is nearly proportional to keys; the aim leaves room for the spare segments.
@@ -61,15 +51,7 @@ Result<control::FilterPlan> plan_of_size(Engine engine, std::uint64_t bytes) {
 }  // namespace
 
 const char* name_of(Engine engine) {
-    switch (engine) {
-        case Engine::kApbbf:
-            return "apbbf";
-        case Engine::kApbf:
-            return "apbf";
-        case Engine::kExact:
-            return "exact";
-    }
-    return "";
+    return config::kEngineNames.at(static_cast<std::size_t>(engine)).data();
 }
 
 Result<std::unique_ptr<Subject>> Subject::make(Engine engine, std::uint64_t bytes,

@@ -15,7 +15,7 @@
 
 namespace unecho::bench {
 
-enum class Engine : std::uint8_t { kApbbf, kApbf, kExact };
+using config::Engine;
 
 [[nodiscard]] const char* name_of(Engine engine);
 

@@ -64,7 +64,8 @@ inline constexpr WholeRange kMbufs{512, std::uint64_t{1} << 24};
 // Names of enum values as the file writes them, in the order of the enum.
 inline constexpr std::array<std::string_view, packet::kKeyModes> kKeyNames{"packet", "flow",
                                                                            "flow-bidir", "frame"};
-inline constexpr std::array<std::string_view, 4> kEngineNames{"auto", "apbbf", "apbf", "exact"};
+inline constexpr std::array<std::string_view, 7> kEngineNames{
+    "auto", "apbbf", "apbf", "tlbf", "btbf", "shbf", "exact"};
 inline constexpr std::array<std::string_view, 2> kPolicyNames{"fixed", "refresh"};
 inline constexpr std::array<std::string_view, 3> kSteeringNames{"auto", "rss", "ring"};
 inline constexpr std::array<std::string_view, 2> kClockNames{"tsc", "capture"};
@@ -89,7 +90,7 @@ struct Port {
     bool operator==(const Port&) const = default;
 };
 
-enum class Engine : std::uint8_t { kAuto, kApbbf, kApbf, kExact };
+enum class Engine : std::uint8_t { kAuto, kApbbf, kApbf, kTlbf, kBtbf, kShbf, kExact };
 enum class Policy : std::uint8_t { kFixed, kRefresh };
 
 // Instead of targets. Segments: k written by each insertion, k + l in all.

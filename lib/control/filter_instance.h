@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One filter on one worker, with its memory and its exchange with the control thread. The only
-// place that knows every engine.
+// One filter on one worker, with its memory and its exchange with the control thread.
 #pragma once
 
 #include <memory>
-#include <variant>
 
 #include "base/result.h"
+#include "control/engines.h"
 #include "control/plan.h"
 #include "dataplane/shared.h"
 #include "dataplane/stages.h"
 #include "eal/huge_memory.h"
-#include "filter/apbbf.h"
-#include "filter/apbf.h"
-#include "filter/exact.h"
 
 namespace unecho::control {
 
 class FilterInstance {
   public:
-    // What make() allocates, spare segments too. Errc::kInvalidArgument if no filter can be built
-    // by this geometry.
-    static Result<std::uint64_t> bytes_for(const FilterPlan& plan);
-
+    // Of plan.instance_bytes. socket: where its memory should be; -1 for any.
     static Result<std::unique_ptr<FilterInstance>> make(const FilterPlan& plan, int socket,
                                                         bool has_hugepages);
 
@@ -34,15 +27,15 @@ class FilterInstance {
     [[nodiscard]] std::span<std::byte> memory() const { return memory_.bytes(); }
 
   private:
-    using Filter = std::variant<filter::Apbbf, filter::Apbf, filter::Exact>;
-
-    FilterInstance(eal::HugeMemory memory, Filter filter)
+    FilterInstance(eal::HugeMemory memory, AnyFilter filter)
         : memory_(std::move(memory)),
           filter_(std::move(filter)),
           shared_(std::make_unique<dataplane::LaneShared>()) {}
 
+    [[nodiscard]] void* address();
+
     eal::HugeMemory memory_;
-    Filter filter_;
+    AnyFilter filter_;
     std::unique_ptr<dataplane::LaneShared> shared_;
 };
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "control/devices.h"
-#include "control/filter_instance.h"
 #include "eal/lcores.h"
 
 namespace unecho::control {
@@ -248,8 +247,8 @@ class Planner {
                 continue;
             }
             check_memory(i, out);
-            const bool rotates = config_.run.clock == config::Clock::kTsc &&
-                                 !std::holds_alternative<sizing::ExactGeometry>(out.geometry);
+            const bool rotates =
+                config_.run.clock == config::Clock::kTsc && ages_by_generation(out.geometry);
             if (rotates && out.prediction.generation < kShortGeneration) {
                 plan_.notes.push_back("filter \"" + out.name + "\": a generation of " +
                                       format_duration(out.prediction.generation) +
@@ -269,42 +268,24 @@ class Planner {
         const sizing::Targets targets{wanted.window, instance_rate(wanted),
                                       wanted.max_false_drop.value_or(1e-6)};
         out.keys_per_second = targets.keys_per_second;
-        const auto keep = [&](const auto& sized) -> Status {
-            if (!sized) {
-                return tl::unexpected(sized.error());
-            }
-            out.geometry = *sized;
-            out.prediction = sizing::predict(*sized, wanted.window, targets.keys_per_second);
-            return {};
-        };
-        Status status;
-        switch (wanted.engine) {
-            case config::Engine::kAuto:
-            case config::Engine::kApbbf:
-                status = keep(sizing::size_apbbf(targets));
-                break;
-            case config::Engine::kApbf:
-                status = keep(sizing::size_apbf(targets));
-                break;
-            case config::Engine::kExact:
-                status = keep(sizing::size_exact(targets));
-                break;
+        auto sized = control::size(wanted.engine, targets);
+        if (!sized) {
+            return tl::unexpected(sized.error());
         }
-        return status;
+        out.geometry = *sized;
+        out.prediction = predict(*sized, wanted.window, targets.keys_per_second);
+        return {};
     }
 
     Status take_geometry(const config::Filter& wanted, FilterPlan& out) {
         const config::Geometry& g = *wanted.geometry;
         if (wanted.engine == config::Engine::kApbf) {
-            const sizing::ApbfGeometry geometry{g.k, g.l, g.segment_bits};
-            out.prediction = sizing::predict(geometry, wanted.window, std::nullopt);
-            out.geometry = geometry;
+            out.geometry = sizing::ApbfGeometry{g.k, g.l, g.segment_bits};
         } else {
-            const sizing::ApbbfGeometry geometry{g.k, g.l, g.block_bits, g.bits_per_key,
+            out.geometry = sizing::ApbbfGeometry{g.k, g.l, g.block_bits, g.bits_per_key,
                                                  g.segment_bits / g.block_bits};
-            out.prediction = sizing::predict(geometry, wanted.window, std::nullopt);
-            out.geometry = geometry;
         }
+        out.prediction = predict(out.geometry, wanted.window, std::nullopt);
         out.keys_per_second = static_cast<double>(out.prediction.window_keys) /
                               (static_cast<double>(wanted.window) / kSecond);
         return {};
@@ -312,9 +293,10 @@ class Planner {
 
     static Status finish(FilterPlan& out) {
         out.clock.length = std::max<Nanoseconds>(out.prediction.generation, 1);
-        const auto bytes = FilterInstance::bytes_for(out);
+        const auto bytes = bytes_of(out.setup());
         if (!bytes) {
-            return tl::unexpected(bytes.error());
+            return fail(bytes.error().code,
+                        "filter \"" + out.name + "\": " + bytes.error().context);
         }
         out.instance_bytes = *bytes;
         return {};
@@ -369,33 +351,6 @@ class Planner {
 };
 
 }  // namespace
-
-const char* FilterPlan::engine() const {
-    struct Name {
-        const char* operator()(const sizing::ApbbfGeometry&) const { return "apbbf"; }
-        const char* operator()(const sizing::ApbfGeometry&) const { return "apbf"; }
-        const char* operator()(const sizing::ExactGeometry&) const { return "exact"; }
-    };
-    return std::visit(Name{}, geometry);
-}
-
-std::string FilterPlan::geometry_text() const {
-    struct Text {
-        std::string operator()(const sizing::ApbbfGeometry& g) const {
-            return "k=" + std::to_string(g.k) + " l=" + std::to_string(g.l) +
-                   " B=" + std::to_string(g.B) + " b=" + std::to_string(g.b) + ", " +
-                   std::to_string(g.blocks) + " blocks a segment";
-        }
-        std::string operator()(const sizing::ApbfGeometry& g) const {
-            return "k=" + std::to_string(g.k) + " l=" + std::to_string(g.l) + ", " +
-                   std::to_string(g.m) + " bits a slice";
-        }
-        std::string operator()(const sizing::ExactGeometry& g) const {
-            return std::to_string(g.entries) + " entries";
-        }
-    };
-    return std::visit(Text{}, geometry);
-}
 
 tl::expected<Plan, std::vector<config::Problem>> make_plan(
     const config::Config& config, const Machine& machine,

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <tl/expected.hpp>
@@ -13,10 +12,10 @@
 #include "base/ids.h"
 #include "config/load.h"
 #include "config/schema.h"
+#include "control/engines.h"
 #include "control/machine.h"
 #include "eal/port.h"
 #include "filter/generation.h"
-#include "sizing/sizing.h"
 
 namespace unecho::control {
 
@@ -40,8 +39,6 @@ struct WorkerPlan {
     std::vector<RxAssignment> rx;
 };
 
-using Geometry = std::variant<sizing::ApbbfGeometry, sizing::ApbfGeometry, sizing::ExactGeometry>;
-
 struct FilterPlan {
     std::string name;
     packet::KeyMode key = packet::KeyMode::kPacket;
@@ -49,13 +46,17 @@ struct FilterPlan {
     unsigned first = 1;
     Nanoseconds window = 0;
     Geometry geometry;                 // of one worker's instance
-    filter::GenerationClock clock;     // of one generation; unused by exact
+    filter::GenerationClock clock;     // of one generation; unused by engines that keep times
     sizing::Prediction prediction;     // of one instance at its planned rate
     double keys_per_second = 0;        // planned for one instance
     std::uint64_t instance_bytes = 0;  // allocated, with spare segments
 
-    [[nodiscard]] const char* engine() const;
-    [[nodiscard]] std::string geometry_text() const;
+    [[nodiscard]] const char* engine() const { return engine_name(geometry); }
+    [[nodiscard]] FilterSetup setup() const {
+        return {geometry, window,
+                policy == config::Policy::kRefresh ? filter::EchoPolicy::kRefresh
+                                                   : filter::EchoPolicy::kFixed};
+    }
 };
 
 struct RoutePlan {

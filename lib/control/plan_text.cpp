@@ -91,10 +91,10 @@ std::string filter_text(const Plan& plan, const FilterPlan& filter) {
         key += ", first " + std::to_string(filter.first) + " of each pass";
     }
     table.row({"key", key});
-    table.row({"engine", std::string(filter.engine()) + " (" + filter.geometry_text() + ")"});
+    table.row({"engine", std::string(filter.engine()) + " (" + geometry_text(filter.geometry) + ")"});
     table.row({"window", format_duration(filter.window) + ", " +
                              (filter.policy == config::Policy::kFixed ? "fixed" : "refresh")});
-    if (!std::holds_alternative<sizing::ExactGeometry>(filter.geometry)) {
+    if (p.slack != 0) {
         table.row({"generations", format_duration(p.generation) + " each, " +
                                       std::to_string(p.generation_keys) + " keys"});
     }

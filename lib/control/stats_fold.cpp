@@ -87,6 +87,7 @@ void add_filter(const filter::FilterCounters& from, FilterReport& to) {
     to.counters.shifts += from.shifts;
     to.counters.inline_clears += from.inline_clears;
     to.counters.evicted_early += from.evicted_early;
+    to.counters.arena_full += from.arena_full;
 }
 
 void finish(Report& report) {

@@ -79,6 +79,7 @@ ordered_json json_of(const FilterPlan& plan, const FilterReport& filter) {
             {"shifts", filter.counters.shifts},
             {"inline_clears", filter.counters.inline_clears},
             {"evicted_early", filter.counters.evicted_early},
+            {"arena_full", filter.counters.arena_full},
             {"longest_generation_ns", filter.longest_generation}};
 }
 

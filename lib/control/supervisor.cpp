@@ -81,7 +81,7 @@ void Supervisor::add_timers() {
         return;
     }
     for (std::size_t f = 0; f < plan.filters.size(); ++f) {
-        if (appliance_.instances(0)[f]->segments() != nullptr) {
+        if (ages_by_generation(plan.filters[f].geometry)) {
             rotations_.emplace_back(appliance_.filter_shared(f), plan.filters[f].clock.length,
                                     now());
             rotating_filters_.push_back(f);

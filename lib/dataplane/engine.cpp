@@ -5,8 +5,11 @@
 
 #include "filter/apbbf.h"
 #include "filter/apbf.h"
+#include "filter/apshbf.h"
+#include "filter/btbf.h"
 #include "filter/exact.h"
 #include "filter/first.h"
+#include "filter/tlbf.h"
 
 namespace unecho::dataplane {
 namespace {
@@ -77,6 +80,9 @@ constexpr EngineOps ops_of() noexcept {
 
 constexpr EngineOps kApbfOps = ops_of<filter::Apbf>();
 constexpr EngineOps kApbbfOps = ops_of<filter::Apbbf>();
+constexpr EngineOps kTlbfOps = ops_of<filter::Tlbf>();
+constexpr EngineOps kBtbfOps = ops_of<filter::TimedBtbf>();
+constexpr EngineOps kApshbfOps = ops_of<filter::Apshbf>();
 constexpr EngineOps kExactOps = ops_of<filter::Exact>();
 
 }  // namespace unecho::dataplane

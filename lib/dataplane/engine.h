@@ -29,6 +29,9 @@ struct EngineOps {
 // One table for each engine.
 extern const EngineOps kApbfOps;
 extern const EngineOps kApbbfOps;
+extern const EngineOps kTlbfOps;
+extern const EngineOps kBtbfOps;
+extern const EngineOps kApshbfOps;
 extern const EngineOps kExactOps;
 
 }  // namespace unecho::dataplane

@@ -5,8 +5,10 @@
 
 #include <gtest/gtest.h>
 #include <rte_ethdev.h>
+#include <unistd.h>
 
 #include "eal/huge_memory.h"
+#include "eal/interface_claim.h"
 #include "eal/mbuf_fields.h"
 #include "eal/mempool.h"
 #include "eal/port.h"
@@ -54,6 +56,19 @@ TEST_F(Ports, of_a_virtual_device_open_start_and_close) {
     EXPECT_EQ(rte_eth_dev_count_avail(), before);
 }
 
+TEST_F(Ports, take_every_frame_or_their_own_as_asked) {
+    for (const bool promiscuous : {true, false}) {
+        eal::DeviceSpec spec;
+        spec.name = "net_ring78";
+        auto port = eal::Port::open("loop", spec);
+        ASSERT_TRUE(port) << port.error().context;
+        eal::PortSetup setup;
+        setup.promiscuous = promiscuous;
+        ASSERT_TRUE(port->start(setup, packet_pool()));
+        EXPECT_EQ(rte_eth_promiscuous_get(port->id()), promiscuous ? 1 : 0);
+    }
+}
+
 TEST_F(Ports, moved_are_closed_once) {
     auto opened = eal::Port::open("made", null_device("net_null8"));
     ASSERT_TRUE(opened);
@@ -97,6 +112,21 @@ TEST_F(Ports, opened_twice_are_refused_the_second_time) {
     const auto second = eal::Port::open("two", null_device("net_null9"));
     ASSERT_FALSE(second);
     EXPECT_EQ(second.error().code, Errc::kBusy) << second.error().context;
+}
+
+TEST(InterfaceClaims, are_one_at_a_time) {
+    const std::string interface = "unecho-test-" + std::to_string(getpid());
+    {
+        auto first = eal::InterfaceClaim::take(interface);
+        ASSERT_TRUE(first) << first.error().context;
+        const eal::InterfaceClaim kept = std::move(*first);
+        const auto second = eal::InterfaceClaim::take(interface);
+        ASSERT_FALSE(second);
+        EXPECT_EQ(second.error().code, Errc::kBusy);
+        EXPECT_NE(second.error().context.find(interface), std::string::npos);
+        EXPECT_TRUE(eal::InterfaceClaim::take(interface + "-other"));
+    }
+    EXPECT_TRUE(eal::InterfaceClaim::take(interface));
 }
 
 TEST_F(Ports, with_more_queues_than_the_device_has_do_not_start) {

@@ -108,6 +108,17 @@ class AfPacket(Link, wire.WireTest):
 class AfXdp(Link, wire.WireTest):
     driver = "af_xdp"
 
+    def test_a_second_user_is_refused_and_the_first_goes_on(self):
+        running = self.running()
+        result = self.run_unecho(wire.link(self.left, self.right))
+        self.assertEqual(result.status, 1, result)
+        self.assertRegex(result.err, r"^unecho: port \"\w+\".*%s" % self.one.outside)
+        listener = Listener(self, self.two, "udp port %d" % wire.PORT)
+        frames = [udp_frame(number) for number in range(PACKETS)]
+        self.one.send(frames, self.folder)
+        self.assert_frames(listener.frames(PACKETS), frames)
+        self.finish(running)
+
 
 if __name__ == "__main__":
     wire.main("iperf3", "ping", "ss")

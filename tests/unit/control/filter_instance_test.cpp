@@ -48,6 +48,28 @@ TEST_P(Engines, remember_through_their_lane) {
     EXPECT_EQ(lane.ops->counters(lane.filter).insertions, 3U);
 }
 
+// By the time or by the generation, as the engine ages: an echo through the window, and forgotten
+// when it is over with its slack.
+TEST_P(Engines, forget_after_window_and_slack) {
+    const FilterPlan plan = plan_for(GetParam());
+    const auto instance = made(plan);
+    const dataplane::Lane lane = instance->lane(plan);
+    const std::array<Digest, 1> digest{42};
+    const auto seen_at = [&](Nanoseconds now) {
+        const std::uint64_t generation = plan.clock.generation_of(now);
+        return lane.ops->test(lane.filter, digest, {now, generation}, 1) != 0;
+    };
+    const Nanoseconds start = 5;
+    EXPECT_FALSE(seen_at(start));
+    EXPECT_TRUE(seen_at(start + plan.window - 1));
+    EXPECT_FALSE(seen_at(start + plan.window + plan.prediction.slack + plan.clock.length));
+}
+
+TEST_P(Engines, have_the_name_that_the_configuration_uses) {
+    EXPECT_EQ(engine_name(plan_for(GetParam()).geometry),
+              config::kEngineNames.at(static_cast<std::size_t>(GetParam())));
+}
+
 // Under refresh the echo half a window later counts as an insertion.
 TEST_P(Engines, take_the_policy_of_the_plan) {
     for (const auto policy : {config::Policy::kFixed, config::Policy::kRefresh}) {
@@ -64,7 +86,12 @@ TEST_P(Engines, take_the_policy_of_the_plan) {
 
 INSTANTIATE_TEST_SUITE_P(All, Engines,
                          testing::Values(config::Engine::kApbbf, config::Engine::kApbf,
-                                         config::Engine::kExact));
+                                         config::Engine::kTlbf, config::Engine::kBtbf,
+                                         config::Engine::kShbf, config::Engine::kExact),
+                         [](const auto& info) {
+                             return std::string(
+                                 config::kEngineNames.at(static_cast<std::size_t>(info.param)));
+                         });
 
 TEST(FilterInstance, of_the_exact_engine_keeps_the_planned_window) {
     const FilterPlan plan = plan_for(config::Engine::kExact);
@@ -82,14 +109,29 @@ TEST(FilterInstance, of_the_exact_engine_keeps_the_planned_window) {
 TEST(FilterInstance, has_segments_where_its_engine_has) {
     const auto apbf = made(plan_for(config::Engine::kApbf));
     const auto apbbf = made(plan_for(config::Engine::kApbbf));
-    const auto exact = made(plan_for(config::Engine::kExact));
-    for (const auto& instance : {&apbf, &apbbf}) {
+    const auto shbf = made(plan_for(config::Engine::kShbf));
+    for (const auto& instance : {&apbf, &apbbf, &shbf}) {
         ASSERT_NE((*instance)->segments(), nullptr);
         EXPECT_EQ((*instance)->segments()->geometry().bytes(), (*instance)->memory().size());
         // The exchange with the control thread has room for all of them.
         EXPECT_LE((*instance)->segments()->geometry().segments(), dataplane::LaneShared::kSegments);
     }
-    EXPECT_EQ(exact->segments(), nullptr);
+    for (const auto engine :
+         {config::Engine::kExact, config::Engine::kTlbf, config::Engine::kBtbf}) {
+        EXPECT_EQ(made(plan_for(engine))->segments(), nullptr);
+    }
+}
+
+TEST(FilterInstance, of_an_engine_that_keeps_times_needs_no_generations) {
+    const auto by_generation = [](config::Engine engine) {
+        return ages_by_generation(plan_for(engine).geometry);
+    };
+    EXPECT_TRUE(by_generation(config::Engine::kAuto));
+    EXPECT_TRUE(by_generation(config::Engine::kApbf));
+    EXPECT_TRUE(by_generation(config::Engine::kBtbf));
+    EXPECT_TRUE(by_generation(config::Engine::kShbf));
+    EXPECT_FALSE(by_generation(config::Engine::kTlbf));
+    EXPECT_FALSE(by_generation(config::Engine::kExact));
 }
 
 TEST(FilterInstance, of_the_largest_ring_fits_the_exchange) {
@@ -116,9 +158,7 @@ TEST(FilterInstance, of_a_geometry_that_no_filter_takes_is_an_error_that_names_i
     EXPECT_EQ(instance.error().code, Errc::kInvalidArgument);
     EXPECT_NE(instance.error().context.find("\"echo\""), std::string::npos);
     EXPECT_NE(instance.error().context.find("k + l = 200"), std::string::npos);
-    const auto bytes = FilterInstance::bytes_for(plan);
-    ASSERT_FALSE(bytes);
-    EXPECT_EQ(bytes.error().context, instance.error().context);
+    EXPECT_FALSE(bytes_of(plan.setup()));
 }
 
 }  // namespace

@@ -227,12 +227,14 @@ TEST(PlanQueues, belong_to_the_route_of_their_port) {
     config::Config config = taps_to_tool();
     config.ports.push_back(config.ports[2]);
     config.ports[3].name = "other-tool";
+    config.ports.push_back(config.ports[2]);
+    config.ports[4].name = "echoes";
     config.routes[0].from = {0};
     config::Route second = config.routes[0];
     second.from = {1};
     second.to = 3;
     second.on_echo = config::OnEcho::kDivert;
-    second.divert_to = 2;
+    second.divert_to = 4;
     config.routes.push_back(second);
     const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
     expect_each_queue_polled_once(plan);
@@ -244,8 +246,10 @@ TEST(PlanQueues, belong_to_the_route_of_their_port) {
     EXPECT_TRUE(plan.ports[2].transmits);
     EXPECT_TRUE(plan.ports[3].transmits);
     EXPECT_FALSE(plan.ports[3].receives);
+    EXPECT_TRUE(plan.ports[4].transmits);
+    EXPECT_FALSE(plan.ports[4].receives);
     EXPECT_EQ(plan.routes[1].on_echo, config::OnEcho::kDivert);
-    EXPECT_EQ(plan.routes[1].divert_to, 2U);
+    EXPECT_EQ(plan.routes[1].divert_to, 4U);
 }
 
 TEST(PlanQueues, more_than_a_device_has_are_problems_with_their_keys) {
@@ -379,7 +383,7 @@ TEST(PlanFilters, with_a_geometry_take_it_as_it_stands) {
     EXPECT_EQ(blocked->b, 8U);
     EXPECT_EQ(blocked->blocks, 64U);
     EXPECT_GT(plan.filters[0].keys_per_second, 0);
-    EXPECT_EQ(plan.filters[0].geometry_text(), "k=3 l=7 B=512 b=8, 64 blocks a segment");
+    EXPECT_EQ(geometry_text(plan.filters[0].geometry), "k=3 l=7 B=512 b=8, 64 blocks a segment");
 
     config.filters[0].engine = config::Engine::kApbf;
     config.filters[0].geometry = config::Geometry{4, 6, 12345, 512, 0};
@@ -387,7 +391,7 @@ TEST(PlanFilters, with_a_geometry_take_it_as_it_stands) {
     const auto* sliced = std::get_if<sizing::ApbfGeometry>(&plan.filters.at(0).geometry);
     ASSERT_NE(sliced, nullptr);
     EXPECT_EQ(sliced->m, 12345U);
-    EXPECT_EQ(plan.filters[0].geometry_text(), "k=4 l=6, 12345 bits a slice");
+    EXPECT_EQ(geometry_text(plan.filters[0].geometry), "k=4 l=6, 12345 bits a slice");
     EXPECT_STREQ(plan.filters[0].engine(), "apbf");
 }
 

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/engines.h"
+
+#include <utility>
+
+#include "base/assert.h"
+
+namespace unecho::control {
+namespace {
+
+using std::to_string;
+
+// For each geometry: its filter's type, parameters and function table, its name, its letters, how
+// it is found, and whether it ages by generations.
+template <typename G>
+struct Engine;
+
+template <>
+struct Engine<sizing::ApbbfGeometry> {
+    using Filter = filter::Apbbf;
+    static constexpr auto kName = "apbbf";
+    static constexpr auto kOps = &dataplane::kApbbfOps;
+    static constexpr auto kSize = &sizing::size_apbbf;
+    static constexpr bool kByGeneration = true;
+
+    static auto params(const sizing::ApbbfGeometry& g, const FilterSetup& setup) {
+        return filter::ApbbfParams::make(
+            {.k = g.k, .l = g.l, .B = g.B, .b = g.b, .blocks = g.blocks, .policy = setup.policy});
+    }
+    static std::string text(const sizing::ApbbfGeometry& g) {
+        return "k=" + to_string(g.k) + " l=" + to_string(g.l) + " B=" + to_string(g.B) +
+               " b=" + to_string(g.b) + ", " + to_string(g.blocks) + " blocks a segment";
+    }
+};
+
+template <>
+struct Engine<sizing::ApbfGeometry> {
+    using Filter = filter::Apbf;
+    static constexpr auto kName = "apbf";
+    static constexpr auto kOps = &dataplane::kApbfOps;
+    static constexpr auto kSize = &sizing::size_apbf;
+    static constexpr bool kByGeneration = true;
+
+    static auto params(const sizing::ApbfGeometry& g, const FilterSetup& setup) {
+        return filter::ApbfParams::make({.k = g.k, .l = g.l, .m = g.m, .policy = setup.policy});
+    }
+    static std::string text(const sizing::ApbfGeometry& g) {
+        return "k=" + to_string(g.k) + " l=" + to_string(g.l) + ", " + to_string(g.m) +
+               " bits a slice";
+    }
+};
+
+template <>
+struct Engine<sizing::TlbfGeometry> {
+    using Filter = filter::Tlbf;
+    static constexpr auto kName = "tlbf";
+    static constexpr auto kOps = &dataplane::kTlbfOps;
+    static constexpr auto kSize = &sizing::size_tlbf;
+    static constexpr bool kByGeneration = false;
+
+    static auto params(const sizing::TlbfGeometry& g, const FilterSetup& setup) {
+        return filter::TlbfParams::make({.k = g.k,
+                                         .l = g.l,
+                                         .window = setup.window,
+                                         .capacity = g.capacity,
+                                         .arena_bytes = g.arena_bytes,
+                                         .max_slices = g.max_slices,
+                                         .policy = setup.policy});
+    }
+    static std::string text(const sizing::TlbfGeometry& g) {
+        return "k=" + to_string(g.k) + " l=" + to_string(g.l) + ", up to " +
+               to_string(g.max_slices) + " slices in " + format_size(g.arena_bytes);
+    }
+};
+
+template <>
+struct Engine<sizing::BtbfGeometry> {
+    using Filter = filter::TimedBtbf;
+    static constexpr auto kName = "btbf";
+    static constexpr auto kOps = &dataplane::kBtbfOps;
+    static constexpr auto kSize = &sizing::size_btbf;
+    static constexpr bool kByGeneration = true;
+
+    static auto params(const sizing::BtbfGeometry& g, const FilterSetup& setup) {
+        return filter::TimedBtbfParams::make(
+            {.l = g.l, .k = g.k, .m = g.m, .bpt = g.bits, .policy = setup.policy});
+    }
+    static std::string text(const sizing::BtbfGeometry& g) {
+        return "k=" + to_string(g.k) + " l=" + to_string(g.l) + ", " + to_string(g.m) +
+               " timers of " + to_string(g.bits) + " bits";
+    }
+};
+
+template <>
+struct Engine<sizing::ApshbfGeometry> {
+    using Filter = filter::Apshbf;
+    static constexpr auto kName = "shbf";
+    static constexpr auto kOps = &dataplane::kApshbfOps;
+    static constexpr auto kSize = &sizing::size_apshbf;
+    static constexpr bool kByGeneration = true;
+
+    static auto params(const sizing::ApshbfGeometry& g, const FilterSetup& setup) {
+        return filter::ApshbfParams::make(
+            {.k = g.k, .l = g.l, .m = g.m, .b = g.b, .policy = setup.policy});
+    }
+    static std::string text(const sizing::ApshbfGeometry& g) {
+        return "k=" + to_string(g.k) + " l=" + to_string(g.l) + " b=" + to_string(g.b) + ", " +
+               to_string(g.m) + " bits a segment";
+    }
+};
+
+template <>
+struct Engine<sizing::ExactGeometry> {
+    using Filter = filter::Exact;
+    static constexpr auto kName = "exact";
+    static constexpr auto kOps = &dataplane::kExactOps;
+    static constexpr auto kSize = &sizing::size_exact;
+    static constexpr bool kByGeneration = false;
+
+    static auto params(const sizing::ExactGeometry& g, const FilterSetup& setup) {
+        return filter::ExactParams::make(
+            {.entries = g.entries, .window = setup.window, .policy = setup.policy});
+    }
+    static std::string text(const sizing::ExactGeometry& g) {
+        return to_string(g.entries) + " entries";
+    }
+};
+
+// Calls with the Engine of a geometry's type, and the geometry.
+template <typename Function>
+auto with_engine(const Geometry& geometry, Function function) {
+    return std::visit([&]<typename G>(const G& g) { return function(Engine<G>{}, g); }, geometry);
+}
+
+template <typename G>
+Result<Geometry> sized_as(const sizing::Targets& targets) {
+    const Result<G> sized = Engine<G>::kSize(targets);
+    if (!sized) {
+        return tl::unexpected(sized.error());
+    }
+    return Geometry(*sized);
+}
+
+// In the order of the variant, which is that of the configuration's names behind "auto".
+template <std::size_t... I>
+Result<Geometry> size_number(std::size_t number, const sizing::Targets& targets,
+                             std::index_sequence<I...> /*alternatives*/) {
+    using Sizer = Result<Geometry> (*)(const sizing::Targets&);
+    static constexpr std::array<Sizer, sizeof...(I)> kSizers{
+        &sized_as<std::variant_alternative_t<I, Geometry>>...};
+    static_assert(kSizers.size() + 1 == config::kEngineNames.size());
+    return kSizers.at(number)(targets);
+}
+
+}  // namespace
+
+Result<Geometry> size(config::Engine engine, const sizing::Targets& targets) {
+    const std::size_t number =
+        engine == config::Engine::kAuto ? 0 : static_cast<std::size_t>(engine) - 1;
+    return size_number(number, targets, std::make_index_sequence<std::variant_size_v<Geometry>>{});
+}
+
+sizing::Prediction predict(const Geometry& geometry, Nanoseconds window,
+                           std::optional<double> keys_per_second) {
+    return std::visit([&](const auto& g) { return sizing::predict(g, window, keys_per_second); },
+                      geometry);
+}
+
+const char* engine_name(const Geometry& geometry) {
+    return with_engine(geometry, [](auto engine, const auto&) { return engine.kName; });
+}
+
+std::string geometry_text(const Geometry& geometry) {
+    return with_engine(geometry, [](auto engine, const auto& g) { return engine.text(g); });
+}
+
+bool ages_by_generation(const Geometry& geometry) {
+    return with_engine(geometry, [](auto engine, const auto&) { return engine.kByGeneration; });
+}
+
+Result<std::uint64_t> bytes_of(const FilterSetup& setup) {
+    return with_engine(setup.geometry, [&](auto engine, const auto& g) -> Result<std::uint64_t> {
+        const auto params = engine.params(g, setup);
+        if (!params) {
+            return tl::unexpected(params.error());
+        }
+        return decltype(engine)::Filter::bytes(*params);
+    });
+}
+
+Result<AnyFilter> make_filter(const FilterSetup& setup, std::span<std::byte> memory) {
+    return with_engine(setup.geometry, [&](auto engine, const auto& g) -> Result<AnyFilter> {
+        const auto params = engine.params(g, setup);
+        if (!params) {
+            return tl::unexpected(params.error());
+        }
+        return AnyFilter(typename decltype(engine)::Filter(*params, memory));
+    });
+}
+
+const dataplane::EngineOps& ops_of(const AnyFilter& filter) {
+    const auto ops = []<std::size_t... I>(std::size_t number, std::index_sequence<I...>) {
+        static constexpr std::array kOps{Engine<std::variant_alternative_t<I, Geometry>>::kOps...};
+        static_assert(
+            (std::is_same_v<typename Engine<std::variant_alternative_t<I, Geometry>>::Filter,
+                            std::variant_alternative_t<I, AnyFilter>> &&
+             ...));
+        return kOps.at(number);
+    };
+    return *ops(filter.index(), std::make_index_sequence<std::variant_size_v<AnyFilter>>{});
+}
+
+}  // namespace unecho::control

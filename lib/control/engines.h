@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every engine there is: which filter, which sizing, which function table. A new engine is one line
+// in the lists here, one block in engines.cpp, and its name in config/schema.h.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "config/schema.h"
+#include "dataplane/engine.h"
+#include "filter/apbbf.h"
+#include "filter/apbf.h"
+#include "filter/apshbf.h"
+#include "filter/btbf.h"
+#include "filter/exact.h"
+#include "filter/tlbf.h"
+#include "sizing/btbf.h"
+#include "sizing/sizing.h"
+
+namespace unecho::control {
+
+// In the order of the enum in config/schema.h, without "auto".
+using Geometry = std::variant<sizing::ApbbfGeometry, sizing::ApbfGeometry, sizing::TlbfGeometry,
+                              sizing::BtbfGeometry, sizing::ApshbfGeometry, sizing::ExactGeometry>;
+using AnyFilter = std::variant<filter::Apbbf, filter::Apbf, filter::Tlbf, filter::TimedBtbf,
+                               filter::Apshbf, filter::Exact>;
+
+// "auto" is APBBF.
+Result<Geometry> size(config::Engine engine, const sizing::Targets& targets);
+sizing::Prediction predict(const Geometry& geometry, Nanoseconds window,
+                           std::optional<double> keys_per_second);
+
+// As in the configuration, and what the letters of the papers are.
+const char* engine_name(const Geometry& geometry);
+std::string geometry_text(const Geometry& geometry);
+
+// Ages by the generations that the control thread publishes; the others keep times themselves.
+bool ages_by_generation(const Geometry& geometry);
+
+struct FilterSetup {
+    Geometry geometry;
+    Nanoseconds window = 0;
+    filter::EchoPolicy policy = filter::EchoPolicy::kFixed;
+};
+
+// What make_filter() needs, line-aligned and zeroed, spare segments too. Errc::kInvalidArgument if
+// no filter can be built by this geometry.
+Result<std::uint64_t> bytes_of(const FilterSetup& setup);
+Result<AnyFilter> make_filter(const FilterSetup& setup, std::span<std::byte> memory);
+
+const dataplane::EngineOps& ops_of(const AnyFilter& filter);
+
+}  // namespace unecho::control

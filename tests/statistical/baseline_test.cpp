@@ -1,0 +1,539 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The baselines' rates against their formulas (sizing/baseline.h).
+//
+// Tables differ in their fill, so queries of one table are not independent trials. Each check takes
+// many tables with digests of their own: their rates are independent, and their mean lies within
+// Student's t times their own deviation of the truth.
+#include "sizing/baseline.h"
+
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+#include <numeric>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "filter/baseline/a2_buffering.h"
+#include "filter/baseline/blocked_bloom.h"
+#include "filter/baseline/bloom.h"
+#include "filter/baseline/count_min.h"
+#include "filter/baseline/counting_bloom.h"
+#include "filter/baseline/double_buffering.h"
+#include "filter/baseline/forgetful_bloom.h"
+#include "filter/baseline/ibf.h"
+#include "filter/baseline/one_mem_bloom.h"
+#include "filter/baseline/partitioned_bloom.h"
+#include "filter/baseline/rotating_blocked.h"
+#include "filter/baseline/spectral_bloom.h"
+#include "filter/baseline/stable_bloom.h"
+#include "filter/baseline/swamp.h"
+#include "sizing/shbf.h"
+#include "support/bounds.h"
+#include "support/filter_memory.h"
+#include "support/seed.h"
+
+namespace unecho::test {
+namespace {
+
+using namespace filter::baseline;
+
+// Of 1 - kAlpha / 2: Cornish and Fisher's expansion, good to 1 % from 40 degrees of freedom on.
+double student(double freedom) {
+    const double z = kDeviations;
+    const double z3 = z * z * z;
+    const double z5 = z3 * z * z;
+    return z + (z3 + z) / (4 * freedom) + (5 * z5 + 16 * z3 + 3 * z) / (96 * freedom * freedom);
+}
+
+// Shares measured on independent tables, against what they should be in the mean.
+void expect_mean(const std::vector<double>& shares, double expected, const std::string& what) {
+    const auto tables = static_cast<double>(shares.size());
+    const double mean = std::accumulate(shares.begin(), shares.end(), 0.0) / tables;
+    double squares = 0;
+    for (const double share : shares) {
+        squares += (share - mean) * (share - mean);
+    }
+    const double deviation = std::sqrt(squares / (tables - 1) / tables);
+    ASSERT_GT(mean, 6 * deviation) << what << ": too few to say";
+    EXPECT_NEAR(mean, expected, student(tables - 1) * deviation) << what;
+}
+
+template <typename Filter, typename Params>
+struct Table {
+    explicit Table(const Params& given)
+        : params(given), memory(Filter::bytes(params)), filter(params, memory.span()) {}
+    Params params;
+    FilterMemory memory;
+    Filter filter;
+};
+
+// How much is measured. Small tables differ more, so there are more of them.
+struct Effort {
+    unsigned tables = 64;
+    unsigned queries = 60'000;
+};
+constexpr Effort kSmallTables{4000, 1500};
+
+class Rates {
+  public:
+    explicit Rates(Effort effort = {}) : effort_(effort), random_(seed()) {}
+
+    std::mt19937_64& random() { return random_; }
+    template <typename Filter>
+    void insert(Filter& filter, std::uint64_t digests) {
+        for (std::uint64_t i = 0; i < digests; ++i) {
+            filter.insert(random_());
+        }
+    }
+    // The share of random digests of which ask(digest) is true.
+    template <typename Ask>
+    double share(Ask ask) {
+        unsigned matches = 0;
+        for (unsigned i = 0; i < effort_.queries; ++i) {
+            matches += ask(random_()) ? 1 : 0;
+        }
+        return static_cast<double>(matches) / effort_.queries;
+    }
+    template <typename Filter>
+    double matches(const Filter& filter) {
+        return share([&](Digest digest) { return filter.query(digest); });
+    }
+    // A measurement of each table.
+    template <typename Measure>
+    std::vector<double> over_tables(Measure measure) {
+        std::vector<double> shares(effort_.tables);
+        for (double& share : shares) {
+            share = measure();
+        }
+        return shares;
+    }
+
+  private:
+    Effort effort_;
+    std::mt19937_64 random_;
+};
+
+// --- Sets ---
+
+// load: digests, relative to what brings the fill to 1/2.
+struct SetCase {
+    std::uint64_t m;
+    unsigned k;
+    double load;
+
+    [[nodiscard]] std::uint64_t digests() const {
+        return static_cast<std::uint64_t>(load * static_cast<double>(m) * std::numbers::ln2 / k);
+    }
+    [[nodiscard]] std::string text() const {
+        return "m " + std::to_string(m) + " k " + std::to_string(k) + " load " +
+               std::to_string(load);
+    }
+};
+
+template <typename Filter, typename Params, typename Predict>
+void check_set(const SetCase& c, Predict predict, Effort effort = {}) {
+    SCOPED_TRACE(seed_note());
+    Rates rates(effort);
+    const auto params = *Params::make({.m = c.m, .k = c.k});
+    const auto shares = rates.over_tables([&] {
+        Table<Filter, Params> table(params);
+        rates.insert(table.filter, c.digests());
+        return rates.matches(table.filter);
+    });
+    expect_mean(shares, predict(c), c.text());
+}
+
+double predicted_bloom(const SetCase& c) {
+    return sizing::bloom_rate(static_cast<double>(c.m), static_cast<double>(c.digests()), c.k);
+}
+
+TEST(bloom, rate_is_as_predicted) {
+    for (const SetCase& c :
+         {SetCase{20'000, 2, 1}, SetCase{20'000, 4, 1}, SetCase{30'011, 5, 0.6},
+          SetCase{65'536, 8, 1}, SetCase{20'000, 8, 1.5}, SetCase{10'000, 16, 2}}) {
+        check_set<Bloom, BloomParams>(c, predicted_bloom);
+    }
+}
+
+TEST(bloom, rate_of_small_filters_is_the_exact_one) {
+    const auto exact = [](const SetCase& c) {
+        return sizing::bloom_rate_exact(static_cast<unsigned>(c.m), c.digests(), c.k);
+    };
+    for (const SetCase& c : {SetCase{64, 2, 1}, SetCase{64, 6, 1}, SetCase{100, 4, 1},
+                             SetCase{300, 8, 1}, SetCase{512, 8, 1}, SetCase{128, 10, 1.5}}) {
+        check_set<Bloom, BloomParams>(c, exact, kSmallTables);
+    }
+}
+
+TEST(partitioned_bloom, rate_is_as_predicted) {
+    const auto predict = [](const SetCase& c) {
+        return sizing::partitioned_rate(static_cast<double>(c.m), static_cast<double>(c.digests()),
+                                        c.k);
+    };
+    for (const SetCase& c :
+         {SetCase{20'000, 2, 1}, SetCase{20'000, 4, 1}, SetCase{30'010, 5, 0.6},
+          SetCase{65'536, 8, 1}, SetCase{20'000, 8, 1.5}, SetCase{10'000, 16, 2}}) {
+        check_set<PartitionedBloom, PartitionedBloomParams>(c, predict);
+    }
+    check_set<PartitionedBloom, PartitionedBloomParams>({70, 7, 1}, predict, kSmallTables);
+}
+
+// The load of a block is binomial; Poisson is as good with 400 blocks and more.
+TEST(blocked_bloom, rate_is_as_predicted) {
+    const auto predict = [](const SetCase& c) {
+        return sizing::blocked_rate(
+            512.0 * static_cast<double>(c.digests()) / static_cast<double>(c.m), 512, c.k);
+    };
+    for (const SetCase& c :
+         {SetCase{512 * 400, 2, 1}, SetCase{512 * 401, 4, 1}, SetCase{512 * 600, 8, 1},
+          SetCase{512 * 500, 8, 1.4}, SetCase{512 * 400, 12, 1.5}, SetCase{512 * 400, 3, 0.5}}) {
+        check_set<BlockedBloom, BlockedBloomParams>(c, predict);
+    }
+}
+
+double predicted_one_mem(const SetCase& c) {
+    return sizing::blocked_rate(64.0 * static_cast<double>(c.digests()) / static_cast<double>(c.m),
+                                64, c.k);
+}
+
+TEST(one_mem_bloom, rate_is_as_predicted) {
+    for (const SetCase& c :
+         {SetCase{64 * 3000, 2, 1}, SetCase{64 * 3001, 4, 1}, SetCase{64 * 3000, 8, 1},
+          SetCase{64 * 3000, 8, 0.5}, SetCase{64 * 3000, 12, 1}, SetCase{64 * 3000, 16, 1.5}}) {
+        check_set<OneMemBloom, OneMemBloomParams>(c, predicted_one_mem);
+    }
+}
+
+// The paper's formula is far enough off that the same test tells: see sizing/baseline.h.
+TEST(one_mem_bloom, rate_is_above_the_mean_fill_s) {
+    Rates rates;
+    const SetCase c{64 * 3000, 8, 1};
+    const auto params = *OneMemBloomParams::make({.m = c.m, .k = c.k});
+    const auto shares = rates.over_tables([&] {
+        Table<OneMemBloom, OneMemBloomParams> table(params);
+        rates.insert(table.filter, c.digests());
+        return rates.matches(table.filter);
+    });
+    const double mean =
+        std::accumulate(shares.begin(), shares.end(), 0.0) / static_cast<double>(shares.size());
+    const double paper = sizing::blocked_rate_mean_fill(
+        64.0 * static_cast<double>(c.digests()) / static_cast<double>(c.m), 64, c.k);
+    EXPECT_GT(mean, 1.06 * paper);
+    EXPECT_LT(mean, 1.14 * paper);
+}
+
+// Half of what was inserted is erased again; then the rate is that of the rest.
+TEST(counting_bloom, rate_is_that_of_what_is_left) {
+    for (const SetCase& c : {SetCase{20'000, 2, 1}, SetCase{20'000, 4, 1}, SetCase{65'536, 8, 1},
+                             SetCase{10'007, 6, 0.7}}) {
+        SCOPED_TRACE(seed_note());
+        Rates rates;
+        const auto params = *CountingBloomParams::make({.m = c.m, .k = c.k});
+        const auto shares = rates.over_tables([&] {
+            Table<CountingBloom, CountingBloomParams> table(params);
+            std::vector<Digest> erased(c.digests());
+            for (Digest& digest : erased) {
+                digest = rates.random()();
+                table.filter.insert(digest);
+            }
+            rates.insert(table.filter, c.digests());
+            for (const Digest digest : erased) {
+                EXPECT_TRUE(table.filter.erase(digest));
+            }
+            return rates.matches(table.filter);
+        });
+        expect_mean(shares, predicted_bloom(c), c.text());
+    }
+}
+
+// --- Windows ---
+
+// load: digests of a generation, relative to what brings one array to fill 1/2.
+template <typename Filter, typename Params, typename Predict>
+void check_window(const SetCase& c, Predict predict, unsigned generations) {
+    SCOPED_TRACE(seed_note());
+    Rates rates({.tables = 50, .queries = 20'000});
+    const auto params = *Params::make({.m = c.m, .k = c.k});
+    const std::uint64_t half = c.digests() / 2;
+    for (unsigned halves = 0; halves <= 2; ++halves) {
+        const auto shares = rates.over_tables([&] {
+            Table<Filter, Params> table(params);
+            for (unsigned generation = 0; generation < generations; ++generation) {
+                table.filter.advance({.generation = generation});
+                rates.insert(table.filter, 2 * half);
+            }
+            table.filter.advance({.generation = generations});
+            rates.insert(table.filter, halves * half);
+            return rates.matches(table.filter);
+        });
+        expect_mean(shares, predict(c, static_cast<double>(2 * half), halves / 2.0),
+                    c.text() + " phase " + std::to_string(halves) + "/2 after " +
+                        std::to_string(generations));
+    }
+}
+
+const std::vector<SetCase> kWindowCases{
+    {20'000, 2, 0.5}, {20'000, 4, 0.5}, {30'011, 6, 0.5}, {20'000, 8, 1}};
+
+TEST(double_buffering, rate_is_as_predicted) {
+    for (const SetCase& c : kWindowCases) {
+        for (const unsigned generations : {1U, 4U}) {
+            check_window<DoubleBuffering, BloomParams>(
+                c,
+                [](const SetCase& s, double g, double phase) {
+                    return sizing::double_buffering_rate(static_cast<double>(s.m), g, s.k, phase);
+                },
+                generations);
+        }
+    }
+}
+
+TEST(a2_buffering, rate_is_as_predicted) {
+    for (const SetCase& c : kWindowCases) {
+        for (const unsigned generations : {1U, 4U}) {
+            check_window<A2Buffering, BloomParams>(
+                c,
+                [](const SetCase& s, double g, double phase) {
+                    return sizing::a2_rate(static_cast<double>(s.m), g, s.k, phase);
+                },
+                generations);
+        }
+    }
+}
+
+TEST(rotating_blocked, rate_is_as_predicted) {
+    for (const SetCase& c : {SetCase{512 * 150, 2, 0.5}, SetCase{512 * 200, 4, 1},
+                             SetCase{512 * 180, 8, 1}, SetCase{512 * 400, 6, 1.2}}) {
+        for (const unsigned generations : {1U, 4U}) {
+            check_window<RotatingBlocked, BlockedBloomParams>(
+                c,
+                [](const SetCase& s, double g, double phase) {
+                    return sizing::rotating_blocked_rate(s.m / 512, g, s.k, phase);
+                },
+                generations);
+        }
+    }
+}
+
+TEST(forgetful_bloom, rate_is_as_predicted) {
+    for (const SetCase& c :
+         {SetCase{20'000, 1, 0.5}, SetCase{20'000, 2, 0.7}, SetCase{30'011, 3, 1},
+          SetCase{20'000, 6, 0.5}, SetCase{20'000, 8, 1}}) {
+        for (const unsigned generations : {2U, 5U}) {
+            check_window<ForgetfulBloom, BloomParams>(
+                c,
+                [](const SetCase& s, double g, double phase) {
+                    return sizing::forgetful_rate(static_cast<double>(s.m), g, s.k, phase);
+                },
+                generations);
+        }
+    }
+}
+
+struct StableCase {
+    std::uint64_t m;
+    unsigned k;
+    unsigned max;
+    std::uint64_t P;
+};
+
+// Stable after cells were taken from many times max; then the rate is the stable one.
+TEST(stable_bloom, rate_settles_as_predicted) {
+    for (const StableCase& c :
+         {StableCase{20'000, 1, 1, 5}, StableCase{20'000, 3, 3, 20}, StableCase{20'000, 4, 7, 30},
+          StableCase{10'007, 2, 1, 2}, StableCase{4'000, 6, 3, 40}, StableCase{2'000, 2, 15, 40}}) {
+        SCOPED_TRACE(seed_note());
+        Rates rates({.tables = 100, .queries = 20'000});
+        std::uint64_t table_number = 0;
+        const auto shares = rates.over_tables([&] {
+            const auto params = *StableParams::make(
+                {.m = c.m, .k = c.k, .max = c.max, .P = c.P, .seed = ++table_number});
+            Table<StableBloom, StableParams> table(params);
+            rates.insert(table.filter, 3 * (c.max + 4) * c.m / c.P);
+            return rates.matches(table.filter);
+        });
+        expect_mean(
+            shares,
+            sizing::stable_rate(static_cast<double>(c.m), c.k, c.max, static_cast<double>(c.P)),
+            "m " + std::to_string(c.m) + " k " + std::to_string(c.k) + " max " +
+                std::to_string(c.max) + " P " + std::to_string(c.P));
+    }
+}
+
+TEST(swamp, rate_is_as_predicted) {
+    struct Case {
+        std::uint64_t W;
+        unsigned f;
+    };
+    for (const Case& c : {Case{1, 4}, Case{100, 8}, Case{1000, 12}, Case{3000, 10}, Case{5000, 16},
+                          Case{20'000, 20}}) {
+        SCOPED_TRACE(seed_note());
+        Rates rates({.tables = 64, .queries = 40'000});
+        const auto params = *SwampParams::make({.W = c.W, .f = c.f});
+        const auto shares = rates.over_tables([&] {
+            Table<Swamp, SwampParams> table(params);
+            rates.insert(table.filter, c.W + c.W / 2 + 1);
+            return rates.matches(table.filter);
+        });
+        expect_mean(shares, sizing::swamp_rate(static_cast<double>(c.W), c.f),
+                    "W " + std::to_string(c.W) + " f " + std::to_string(c.f));
+    }
+}
+
+// --- Counts ---
+
+// Of absent digests whose estimate is above 0, whatever the selection.
+template <typename Filter>
+void check_spectral_absent(const SetCase& c) {
+    Rates rates;
+    const auto params = *SpectralParams::make({.m = c.m, .k = c.k});
+    const auto shares = rates.over_tables([&] {
+        Table<Filter, SpectralParams> table(params);
+        rates.insert(table.filter, c.digests());
+        return rates.share([&](Digest digest) { return table.filter.estimate(digest) > 0; });
+    });
+    expect_mean(shares, predicted_bloom(c), c.text());
+}
+
+const std::vector<SetCase> kSpectralCases{
+    {20'000, 2, 1}, {20'000, 4, 1}, {30'011, 5, 0.6}, {10'000, 8, 1.5}};
+
+TEST(spectral, absent_digests_count_as_in_a_bloom_filter) {
+    SCOPED_TRACE(seed_note());
+    for (const SetCase& c : kSpectralCases) {
+        check_spectral_absent<SpectralMs>(c);
+        check_spectral_absent<SpectralMi>(c);
+    }
+}
+
+// Share of digests, each inserted once, whose estimate is above 1.
+template <typename Filter>
+std::vector<double> spectral_errors(const SetCase& c) {
+    Rates rates({.tables = 400, .queries = 0});
+    const auto params = *SpectralParams::make({.m = c.m, .k = c.k});
+    return rates.over_tables([&] {
+        Table<Filter, SpectralParams> table(params);
+        std::vector<Digest> digests(c.digests());
+        for (Digest& digest : digests) {
+            digest = rates.random()();
+            table.filter.insert(digest);
+        }
+        double wrong = 0;
+        for (const Digest digest : digests) {
+            wrong += table.filter.estimate(digest) > 1 ? 1 : 0;
+        }
+        return wrong / static_cast<double>(digests.size());
+    });
+}
+
+TEST(spectral, minimum_selection_errs_as_a_bloom_filter_of_the_others) {
+    SCOPED_TRACE(seed_note());
+    for (const SetCase& c : kSpectralCases) {
+        expect_mean(
+            spectral_errors<SpectralMs>(c),
+            sizing::bloom_rate(static_cast<double>(c.m), static_cast<double>(c.digests() - 1), c.k),
+            c.text());
+    }
+}
+
+// Cohen and Matias: k times less often when all are equally frequent, up to fill 1/2.
+TEST(spectral, minimum_increase_errs_k_times_less) {
+    SCOPED_TRACE(seed_note());
+    for (const SetCase& c : {SetCase{20'000, 2, 1}, SetCase{20'000, 4, 1}, SetCase{30'011, 5, 0.6},
+                             SetCase{20'000, 3, 0.8}}) {
+        const auto errors = spectral_errors<SpectralMi>(c);
+        const double mean =
+            std::accumulate(errors.begin(), errors.end(), 0.0) / static_cast<double>(errors.size());
+        EXPECT_NEAR(predicted_bloom(c) / mean, c.k, 0.15 * c.k) << c.text();
+    }
+}
+
+TEST(count_min, estimates_exceed_as_predicted) {
+    struct Case {
+        std::uint64_t w;
+        unsigned d;
+        std::uint64_t n;
+    };
+    for (const Case& c : {Case{2000, 1, 1000}, Case{2000, 3, 3000}, Case{500, 4, 1500},
+                          Case{3001, 2, 9000}, Case{1000, 6, 2000}}) {
+        SCOPED_TRACE(seed_note());
+        const auto params = *CountMinParams::make({.w = c.w, .d = c.d});
+        for (const std::uint64_t j : {0U, 1U, 2U}) {
+            Rates rates;
+            const auto shares = rates.over_tables([&] {
+                Table<CountMin, CountMinParams> table(params);
+                rates.insert(table.filter, c.n);
+                return rates.share(
+                    [&](Digest digest) { return table.filter.estimate(digest) > j; });
+            });
+            expect_mean(shares, sizing::count_min_exceeds(c.w, c.d, c.n, j),
+                        "w " + std::to_string(c.w) + " d " + std::to_string(c.d) + " n " +
+                            std::to_string(c.n) + " j " + std::to_string(j));
+        }
+    }
+}
+
+// Conservative update takes an absent digest for present as often as the plain one does.
+TEST(count_min, conservative_update_counts_absent_digests_alike) {
+    SCOPED_TRACE(seed_note());
+    for (const unsigned d : {1U, 3U, 5U}) {
+        Rates rates;
+        const auto params = *CountMinParams::make({.w = 2000, .d = d, .conservative = true});
+        const auto shares = rates.over_tables([&] {
+            Table<CountMin, CountMinParams> table(params);
+            rates.insert(table.filter, 2500);
+            return rates.share([&](Digest digest) { return table.filter.estimate(digest) > 0; });
+        });
+        expect_mean(shares, sizing::count_min_exceeds(2000, d, 2500, 0), "d " + std::to_string(d));
+    }
+}
+
+// --- Associations ---
+
+// A quarter of each set is in both, as in the paper's comparison; a third of the queries each.
+double clear_share(std::mt19937_64& random, std::uint64_t n, unsigned k) {
+    const auto m = static_cast<std::uint64_t>(
+        std::llround(sizing::two_bloom_bits(static_cast<double>(n), 0, k)));
+    const auto params = *BloomParams::make({.m = m, .k = k});
+    const FilterMemory memory(Ibf::bytes(params, params));
+    Ibf filter(params, params, memory.span());
+    std::vector<Digest> first(n - n / 4);
+    std::vector<Digest> second(n - n / 4);
+    for (Digest& digest : first) {
+        digest = random();
+        filter.insert_first(digest);
+    }
+    for (Digest& digest : second) {
+        digest = random();
+        filter.insert_second(digest);
+    }
+    double clear = 0;
+    for (std::uint64_t i = 0; i < n / 4; ++i) {
+        const Digest both = random();
+        filter.insert_first(both);
+        filter.insert_second(both);
+        clear += filter.query(both) == Association::kBoth ? 0 : 1;
+    }
+    for (const Digest digest : first) {
+        clear += filter.query(digest) == Association::kFirst ? 1 : 0;
+    }
+    for (const Digest digest : second) {
+        clear += filter.query(digest) == Association::kSecond ? 1 : 0;
+    }
+    return clear / (3.0 * static_cast<double>(first.size()));
+}
+
+TEST(ibf, clear_answers_are_as_frequent_as_predicted) {
+    SCOPED_TRACE(seed_note());
+    for (const unsigned k : {1U, 2U, 4U, 6U, 8U, 10U}) {
+        Rates rates({.tables = 100, .queries = 0});
+        const auto shares = rates.over_tables([&] { return clear_share(rates.random(), 4000, k); });
+        expect_mean(shares, sizing::two_bloom_clear(k), "k " + std::to_string(k));
+    }
+}
+
+}  // namespace
+}  // namespace unecho::test

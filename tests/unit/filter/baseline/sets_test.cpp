@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The baselines that hold a set: Bloom filters plain, partitioned, blocked, of words, counting.
+#include <cstring>
+#include <limits>
+#include <random>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "filter/baseline/blocked_bloom.h"
+#include "filter/baseline/bloom.h"
+#include "filter/baseline/counting_bloom.h"
+#include "filter/baseline/one_mem_bloom.h"
+#include "filter/baseline/partitioned_bloom.h"
+#include "instance.h"
+#include "support/seed.h"
+
+namespace unecho::test {
+namespace {
+
+using namespace filter::baseline;
+
+template <typename FilterType, typename ParamsType>
+struct Kind {
+    using Filter = FilterType;
+    using Params = ParamsType;
+    using Instance = BaselineInstance<Filter, Params>;
+};
+
+template <typename K>
+class set_filter : public testing::Test {};
+using Kinds =
+    testing::Types<Kind<Bloom, BloomParams>, Kind<PartitionedBloom, PartitionedBloomParams>,
+                   Kind<BlockedBloom, BlockedBloomParams>, Kind<OneMemBloom, OneMemBloomParams>,
+                   Kind<CountingBloom, CountingBloomParams>>;
+TYPED_TEST_SUITE(set_filter, Kinds);
+
+// All layouts allow any multiple of 512 k.
+template <typename K, typename Function>
+void for_each_geometry(Function function) {
+    for (unsigned k = 1; k <= kMaxHashes; ++k) {
+        for (const std::uint64_t lines : {1, 3, 20}) {
+            const BaselineSpec spec{.m = 512 * k * lines, .k = k};
+            SCOPED_TRACE("k " + std::to_string(k) + " lines " + std::to_string(lines));
+            typename K::Instance instance(spec);
+            function(instance);
+        }
+    }
+}
+
+TYPED_TEST(set_filter, empty_matches_nothing) {
+    for_each_geometry<TypeParam>([](auto& i) {
+        for (Digest digest = 0; digest < 100; ++digest) {
+            ASSERT_FALSE(i.filter.query(remix(digest, 0)));
+        }
+    });
+}
+
+TYPED_TEST(set_filter, inserted_digests_always_match) {
+    for_each_geometry<TypeParam>([](auto& i) {
+        std::mt19937_64 random(seed());
+        std::vector<Digest> digests(i.params.m() / i.params.k() * 2);  // beyond its capacity
+        for (Digest& digest : digests) {
+            digest = random();
+            i.filter.insert(digest);
+        }
+        for (const Digest digest : digests) {
+            ASSERT_TRUE(i.filter.query(digest));
+        }
+    });
+}
+
+TYPED_TEST(set_filter, few_digests_match_no_other) {
+    for_each_geometry<TypeParam>([](auto& i) {
+        if (i.params.k() < 12 || i.params.m() < 100'000) {
+            return;  // too likely by accident
+        }
+        std::mt19937_64 random(seed());
+        for (unsigned n = 0; n < 50; ++n) {
+            i.filter.insert(random());
+        }
+        for (unsigned n = 0; n < 1000; ++n) {
+            ASSERT_FALSE(i.filter.query(random()));
+        }
+    });
+}
+
+TYPED_TEST(set_filter, neighbouring_digests_are_different) {
+    for (const Digest digest : {Digest{0}, Digest{1} << 32, ~Digest{0} - 1}) {
+        typename TypeParam::Instance i(BaselineSpec{.m = 8192, .k = 8});
+        i.filter.insert(digest);
+        EXPECT_FALSE(i.filter.query(digest + 1));
+        EXPECT_TRUE(i.filter.query(digest));
+    }
+}
+
+TYPED_TEST(set_filter, clear_forgets_everything) {
+    for_each_geometry<TypeParam>([](auto& i) {
+        for (Digest digest = 0; digest < i.params.m(); ++digest) {
+            i.filter.insert(remix(digest, 0));
+        }
+        i.filter.clear();
+        const auto memory = i.memory.span();
+        ASSERT_TRUE(std::all_of(memory.begin(), memory.end(),
+                                [](std::byte byte) { return byte == std::byte{0}; }));
+    });
+}
+
+TYPED_TEST(set_filter, prefetch_changes_nothing) {
+    typename TypeParam::Instance i(BaselineSpec{.m = 4096, .k = 4});
+    i.filter.prefetch(42);
+    EXPECT_FALSE(i.filter.query(42));
+}
+
+TYPED_TEST(set_filter, k_has_limits) {
+    using Params = typename TypeParam::Params;
+    const std::string name(message<Params>(BaselineSpec{.m = 4096, .k = 0}));
+    EXPECT_NE(name.find(": k = 0; allowed: 1 to 32"), std::string::npos) << name;
+    EXPECT_EQ(message<Params>(BaselineSpec{.m = 4096, .k = 1}), "valid");
+    EXPECT_EQ(message<Params>(BaselineSpec{.m = 4096, .k = 32}), "valid");
+    EXPECT_NE(message<Params>(BaselineSpec{.m = 4096, .k = 33}), "valid");
+    EXPECT_NE(message<Params>(BaselineSpec{.m = 4096, .k = ~0u}), "valid");
+}
+
+template <typename Params>
+std::string with_m(std::uint64_t m, unsigned k = 4) {
+    return message<Params>(BaselineSpec{.m = m, .k = k});
+}
+
+TEST(set_params, m_has_limits) {
+    constexpr std::uint64_t kAll = std::numeric_limits<std::uint64_t>::max();
+    EXPECT_EQ(with_m<BloomParams>(64), "valid");
+    EXPECT_EQ(with_m<BloomParams>(65), "valid");
+    EXPECT_EQ(with_m<BloomParams>(std::uint64_t{1} << 49), "valid");
+    EXPECT_EQ(with_m<BloomParams>(63), "bloom: m = 63 bits; allowed: 64 to 562949953421312");
+    EXPECT_EQ(with_m<BloomParams>((std::uint64_t{1} << 49) + 1),
+              "bloom: m = 562949953421313 bits; allowed: 64 to 562949953421312");
+    EXPECT_EQ(with_m<CountingBloomParams>(kAll),
+              "counting bloom: m = 18446744073709551615 counters; allowed: 64 to 140737488355328");
+    EXPECT_EQ(with_m<BlockedBloomParams>(64),
+              "blocked bloom: m = 64 bits; allowed: 512 to 562949953421312");
+    EXPECT_EQ(with_m<BlockedBloomParams>(513),
+              "blocked bloom: m = 513 bits; allowed: multiples of 512");
+    EXPECT_EQ(with_m<OneMemBloomParams>(100), "1membf: m = 100 bits; allowed: multiples of 64");
+    EXPECT_EQ(with_m<OneMemBloomParams>(128), "valid");
+    EXPECT_EQ(with_m<PartitionedBloomParams>(100, 7),
+              "partitioned bloom: m = 100 bits; allowed: multiples of 7 (k)");
+    EXPECT_EQ(with_m<PartitionedBloomParams>(105, 7), "valid");
+}
+
+TEST(set_params, bytes_are_whole_lines) {
+    EXPECT_EQ(Bloom::bytes(*BloomParams::make({.m = 512, .k = 3})), 64U);
+    EXPECT_EQ(Bloom::bytes(*BloomParams::make({.m = 513, .k = 3})), 128U);
+    EXPECT_EQ(CountingBloom::bytes(*CountingBloomParams::make({.m = 512, .k = 3})), 256U);
+    EXPECT_EQ(OneMemBloom::bytes(*OneMemBloomParams::make({.m = 64, .k = 3})), 64U);
+}
+
+std::set<std::size_t> changed_lines(const FilterMemory& memory) {
+    std::set<std::size_t> lines;
+    for (std::size_t i = 0; i < memory.span().size(); ++i) {
+        if (memory.span()[i] != std::byte{0}) {
+            lines.insert(i / 64);
+        }
+    }
+    return lines;
+}
+
+TEST(blocked_bloom, digest_changes_one_line) {
+    std::set<std::size_t> seen;
+    for (Digest digest = 0; digest < 300; ++digest) {
+        BaselineInstance<BlockedBloom, BlockedBloomParams> i(BaselineSpec{.m = 512 * 9, .k = 16});
+        i.filter.insert(remix(digest, 0));
+        const auto lines = changed_lines(i.memory);
+        ASSERT_EQ(lines.size(), 1U);
+        seen.insert(lines.begin(), lines.end());
+    }
+    EXPECT_EQ(seen.size(), 9U);
+}
+
+TEST(one_mem_bloom, digest_changes_one_word) {
+    for (Digest digest = 0; digest < 300; ++digest) {
+        BaselineInstance<OneMemBloom, OneMemBloomParams> i(BaselineSpec{.m = 64 * 9, .k = 16});
+        i.filter.insert(remix(digest, 0));
+        unsigned words = 0;
+        for (std::size_t word = 0; word < 9; ++word) {
+            std::uint64_t bits = 0;
+            std::memcpy(&bits, i.memory.span().data() + 8 * word, sizeof bits);
+            words += bits != 0 ? 1 : 0;
+        }
+        ASSERT_EQ(words, 1U);
+    }
+}
+
+TEST(partitioned_bloom, digest_sets_a_bit_in_each_slice) {
+    constexpr unsigned kSlices = 8;
+    for (Digest digest = 0; digest < 300; ++digest) {
+        BaselineInstance<PartitionedBloom, PartitionedBloomParams> i(
+            BaselineSpec{.m = 64 * kSlices, .k = kSlices});
+        i.filter.insert(remix(digest, 0));
+        for (std::size_t slice = 0; slice < kSlices; ++slice) {
+            std::uint64_t bits = 0;
+            std::memcpy(&bits, i.memory.span().data() + 8 * slice, sizeof bits);
+            ASSERT_EQ(std::popcount(bits), 1);
+        }
+    }
+}
+
+using Counting = BaselineInstance<CountingBloom, CountingBloomParams>;
+
+TEST(counting_bloom, erased_digest_is_gone_and_leaves_nothing) {
+    for (const unsigned k : {1u, 4u, 9u}) {
+        Counting i(BaselineSpec{.m = 100, .k = k});
+        for (Digest digest = 0; digest < 3; ++digest) {
+            i.filter.insert(remix(digest, 0));
+        }
+        for (Digest digest = 0; digest < 3; ++digest) {
+            EXPECT_TRUE(i.filter.erase(remix(digest, 0)));
+        }
+        EXPECT_TRUE(changed_lines(i.memory).empty());
+    }
+}
+
+TEST(counting_bloom, erasure_takes_one_of_several_insertions) {
+    Counting i(BaselineSpec{.m = 1000, .k = 5});
+    i.filter.insert(42);
+    i.filter.insert(42);
+    EXPECT_TRUE(i.filter.erase(42));
+    EXPECT_TRUE(i.filter.query(42));
+    EXPECT_TRUE(i.filter.erase(42));
+    EXPECT_FALSE(i.filter.query(42));
+    EXPECT_FALSE(i.filter.erase(42));
+}
+
+TEST(counting_bloom, digest_that_cannot_be_in_is_not_erased) {
+    Counting i(BaselineSpec{.m = 1000, .k = 5});
+    i.filter.insert(42);
+    EXPECT_FALSE(i.filter.erase(43));
+    EXPECT_TRUE(i.filter.query(42));
+}
+
+TEST(counting_bloom, counter_sticks_at_15) {
+    Counting i(BaselineSpec{.m = 100'000, .k = 5});
+    for (unsigned n = 0; n < 14; ++n) {
+        i.filter.insert(42);
+    }
+    for (unsigned n = 0; n < 14; ++n) {
+        ASSERT_TRUE(i.filter.erase(42));
+    }
+    EXPECT_FALSE(i.filter.query(42));
+    for (unsigned n = 0; n < 15; ++n) {
+        i.filter.insert(42);
+    }
+    for (unsigned n = 0; n < 40; ++n) {
+        ASSERT_TRUE(i.filter.erase(42)) << n;
+    }
+    EXPECT_TRUE(i.filter.query(42));
+}
+
+// Against the contract, but it must not wrap: digests that match by accident, many of whose
+// positions are the same, are erased until none of them matches.
+TEST(counting_bloom, wrong_erasures_stop_at_zero) {
+    SCOPED_TRACE(seed_note());
+    std::mt19937_64 random(seed());
+    Counting i(BaselineSpec{.m = 64, .k = 32});
+    for (unsigned n = 0; n < 3; ++n) {
+        i.filter.insert(random());
+    }
+    unsigned erased = 0;
+    for (unsigned n = 0; n < 100'000; ++n) {
+        erased += i.filter.erase(random()) ? 1 : 0;
+    }
+    EXPECT_GT(erased, 0U);
+    unsigned total = 0;
+    for (const std::byte byte : i.memory.span()) {
+        total += static_cast<unsigned>(byte >> 4) + static_cast<unsigned>(byte & std::byte{15});
+    }
+    EXPECT_LT(total, 3U * 32);
+}
+
+// Random insertions and erasures of what is in: no false negative, counters saturating or not.
+TEST(counting_bloom, nothing_inserted_is_missed_while_others_go) {
+    SCOPED_TRACE(seed_note());
+    std::mt19937_64 random(seed());
+    for (const std::uint64_t m : {64U, 200U, 5000U}) {
+        Counting i(BaselineSpec{.m = m, .k = 3});
+        std::multiset<Digest> in;
+        for (unsigned step = 0; step < 20'000; ++step) {
+            if (in.empty() || in.size() < 400 - random() % 400) {
+                const Digest digest = remix(random() % 100, 0);
+                i.filter.insert(digest);
+                in.insert(digest);
+            } else {
+                const auto victim = in.lower_bound(random() % *in.rbegin());
+                ASSERT_TRUE(i.filter.erase(*victim));
+                in.erase(victim);
+            }
+            if (!in.empty()) {
+                ASSERT_TRUE(i.filter.query(*in.lower_bound(random() % *in.rbegin())));
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace unecho::test

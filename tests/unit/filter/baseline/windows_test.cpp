@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The baselines that forget: two or three filters in turn, SWAMP, and the stable Bloom filter.
+#include <array>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "filter/baseline/a2_buffering.h"
+#include "filter/baseline/double_buffering.h"
+#include "filter/baseline/forgetful_bloom.h"
+#include "filter/baseline/rotating_blocked.h"
+#include "filter/baseline/stable_bloom.h"
+#include "filter/baseline/swamp.h"
+#include "instance.h"
+#include "support/seed.h"
+
+namespace unecho::test {
+namespace {
+
+using namespace filter::baseline;
+using filter::EchoPolicy;
+
+// Generations that a digest surely stays, after its own.
+template <typename FilterType, typename ParamsType, unsigned kStays>
+struct Kind {
+    using Filter = FilterType;
+    using Params = ParamsType;
+    using Instance = BaselineInstance<Filter, Params>;
+    static constexpr unsigned kWindow = kStays;
+};
+
+template <typename K>
+class turning : public testing::Test {};
+using Kinds =
+    testing::Types<Kind<DoubleBuffering, BloomParams, 1>, Kind<A2Buffering, BloomParams, 1>,
+                   Kind<RotatingBlocked, BlockedBloomParams, 1>,
+                   Kind<ForgetfulBloom, BloomParams, 2>>;
+TYPED_TEST_SUITE(turning, Kinds);
+
+constexpr BaselineSpec kRoomy{.m = 512 * 2000, .k = 8};
+constexpr BaselineSpec kRefreshing{.m = 512 * 2000, .k = 8, .policy = EchoPolicy::kRefresh};
+
+TYPED_TEST(turning, digest_is_new_then_an_echo_through_its_window) {
+    typename TypeParam::Instance i(kRoomy);
+    for (std::uint64_t generation = 0; generation < 40; generation += 4) {
+        const Digest digest = remix(generation, 1);
+        i.filter.advance({.generation = generation});
+        EXPECT_FALSE(i.filter.test_and_insert(digest));
+        for (std::uint64_t age = 0; age <= 3; ++age) {
+            i.filter.advance({.generation = generation + age});
+            EXPECT_EQ(i.filter.query(digest), age <= TypeParam::kWindow) << age;
+        }
+    }
+}
+
+TYPED_TEST(turning, skipped_generations_count) {
+    for (const std::uint64_t skip :
+         {std::uint64_t{1}, std::uint64_t{2}, std::uint64_t{3}, std::uint64_t{4}, std::uint64_t{5},
+          std::uint64_t{1} << 40, std::numeric_limits<std::uint64_t>::max()}) {
+        typename TypeParam::Instance i(kRoomy);
+        i.filter.insert(42);
+        i.filter.advance({.generation = skip});
+        EXPECT_EQ(i.filter.query(42), skip <= TypeParam::kWindow) << skip;
+        i.filter.insert(43);
+        EXPECT_TRUE(i.filter.query(43));
+    }
+}
+
+TYPED_TEST(turning, earlier_generation_changes_nothing) {
+    typename TypeParam::Instance i(kRoomy);
+    i.filter.advance({.generation = 10});
+    i.filter.insert(42);
+    i.filter.advance({.generation = 9});
+    i.filter.advance({.generation = 10});
+    EXPECT_EQ(i.filter.counters().shifts, TypeParam::kWindow + 1U);
+    i.filter.advance({.generation = 10 + TypeParam::kWindow});
+    EXPECT_TRUE(i.filter.query(42));
+}
+
+TYPED_TEST(turning, echo_refreshes_only_if_told_to) {
+    for (const BaselineSpec& spec : {kRoomy, kRefreshing}) {
+        typename TypeParam::Instance i(spec);
+        EXPECT_FALSE(i.filter.test_and_insert(42));
+        for (std::uint64_t generation = 1; generation <= TypeParam::kWindow; ++generation) {
+            i.filter.advance({.generation = generation});
+            EXPECT_TRUE(i.filter.test_and_insert(42));
+        }
+        i.filter.advance({.generation = TypeParam::kWindow + 1});
+        EXPECT_EQ(i.filter.query(42), spec.policy == EchoPolicy::kRefresh);
+    }
+}
+
+TYPED_TEST(turning, clear_forgets_and_keeps_the_generation) {
+    typename TypeParam::Instance i(kRoomy);
+    i.filter.advance({.generation = 7});
+    i.filter.insert(42);
+    i.filter.clear();
+    EXPECT_FALSE(i.filter.query(42));
+    i.filter.insert(43);
+    i.filter.advance({.generation = 7 + TypeParam::kWindow});
+    EXPECT_TRUE(i.filter.query(43));
+    i.filter.advance({.generation = 8 + TypeParam::kWindow});
+    EXPECT_FALSE(i.filter.query(43));
+}
+
+TYPED_TEST(turning, insertions_and_shifts_are_counted) {
+    typename TypeParam::Instance i(kRoomy);
+    EXPECT_FALSE(i.filter.test_and_insert(1));
+    EXPECT_TRUE(i.filter.test_and_insert(1));
+    EXPECT_FALSE(i.filter.test_and_insert(2));
+    i.filter.advance({.generation = 2});
+    EXPECT_EQ(i.filter.counters().insertions, 2U);
+    EXPECT_EQ(i.filter.counters().shifts, 2U);
+    EXPECT_EQ(i.filter.counters().inline_clears, 2U);
+}
+
+// Memory is cleared where it should be: a filter long out of use is as good as new.
+TYPED_TEST(turning, silence_leaves_no_bit) {
+    typename TypeParam::Instance i(kRoomy);
+    for (Digest digest = 0; digest < 1000; ++digest) {
+        i.filter.advance({.generation = digest / 100});
+        i.filter.insert(remix(digest, 0));
+    }
+    i.filter.advance({.generation = 100});
+    for (const std::byte byte : i.memory.span()) {
+        ASSERT_EQ(byte, std::byte{0});
+    }
+}
+
+template <typename Filter, typename Params, typename Spec>
+void expect_burst_is_a_sequence(const Spec& spec) {
+    BaselineInstance<Filter, Params> burst(spec);
+    BaselineInstance<Filter, Params> single(spec);
+    std::mt19937_64 random(seed());
+    for (unsigned step = 0; step < 200; ++step) {
+        std::vector<Digest> digests(random() % (kMaxBurst + 1));
+        for (Digest& digest : digests) {
+            digest = remix(random() % 300, 0);
+        }
+        burst.filter.advance({.generation = step / 10});
+        single.filter.advance({.generation = step / 10});
+        std::uint64_t expected = 0;
+        for (std::size_t p = 0; p < digests.size(); ++p) {
+            expected |= std::uint64_t{single.filter.test_and_insert(digests[p])} << p;
+        }
+        ASSERT_EQ(burst.filter.test_and_insert_burst(digests), expected);
+    }
+    ASSERT_EQ(std::memcmp(burst.memory.span().data(), single.memory.span().data(),
+                          single.memory.span().size()),
+              0);
+}
+
+TYPED_TEST(turning, burst_is_a_sequence) {
+    using Filter = typename TypeParam::Filter;
+    using Params = typename TypeParam::Params;
+    expect_burst_is_a_sequence<Filter, Params>(kRoomy);
+    expect_burst_is_a_sequence<Filter, Params>(kRefreshing);
+}
+
+// The paper's warm-up: what the active holds after a shift is what came in the last generation.
+TEST(double_buffering, active_after_a_shift_is_the_last_generation) {
+    BaselineInstance<DoubleBuffering, BloomParams> i(kRoomy);
+    for (Digest digest = 0; digest < 30; ++digest) {
+        i.filter.advance({.generation = digest / 10});
+        i.filter.insert(remix(digest, 0));
+    }
+    i.filter.advance({.generation = 3});
+    for (Digest digest = 0; digest < 30; ++digest) {
+        EXPECT_EQ(i.filter.query(remix(digest, 0)), digest >= 20) << digest;
+    }
+}
+
+// --- Swamp ---
+
+using SwampInstance = BaselineInstance<Swamp, SwampParams>;
+
+TEST(swamp, params_have_limits) {
+    const auto with = [](std::uint64_t W, unsigned f) {
+        return message<SwampParams>(SwampSpec{.W = W, .f = f});
+    };
+    EXPECT_EQ(with(1, 1), "valid");
+    EXPECT_EQ(with(std::uint64_t{1} << 31, 32), "valid");
+    EXPECT_EQ(with(0, 8), "swamp: W = 0; allowed: 1 to 2147483648");
+    EXPECT_EQ(with((std::uint64_t{1} << 31) + 1, 8),
+              "swamp: W = 2147483649; allowed: 1 to 2147483648");
+    EXPECT_EQ(with(10, 0), "swamp: f = 0; allowed: 1 to 32");
+    EXPECT_EQ(with(10, 33), "swamp: f = 33; allowed: 1 to 32");
+}
+
+TEST(swamp, last_w_insertions_are_echoes_and_no_other) {
+    for (const std::uint64_t W : {1U, 2U, 3U, 10U, 100U}) {
+        SwampInstance i(SwampSpec{.W = W, .f = 32});
+        for (Digest n = 0; n < 5 * W; ++n) {
+            i.filter.insert(remix(n, 0));
+            for (Digest digest = 0; digest <= n; ++digest) {
+                ASSERT_EQ(i.filter.query(remix(digest, 0)), n - digest < W) << W << " " << n;
+            }
+        }
+        EXPECT_EQ(i.filter.distinct(), W);
+        EXPECT_EQ(i.filter.counters().insertions, 5 * W);
+    }
+}
+
+TEST(swamp, frequency_counts_the_window) {
+    SwampInstance i(SwampSpec{.W = 4, .f = 32});
+    for (const Digest digest : {1, 1, 2, 1}) {
+        i.filter.insert(digest);
+    }
+    EXPECT_EQ(i.filter.frequency(1), 3U);
+    EXPECT_EQ(i.filter.distinct(), 2U);
+    i.filter.insert(3);
+    EXPECT_EQ(i.filter.frequency(1), 2U);
+    EXPECT_EQ(i.filter.frequency(2), 1U);
+    EXPECT_EQ(i.filter.frequency(3), 1U);
+    EXPECT_EQ(i.filter.frequency(4), 0U);
+}
+
+TEST(swamp, short_fingerprints_are_shared) {
+    SwampInstance i(SwampSpec{.W = 1000, .f = 1});
+    for (Digest digest = 0; digest < 1000; ++digest) {
+        i.filter.insert(remix(digest, 0));
+    }
+    EXPECT_EQ(i.filter.distinct(), 2U);
+    const std::uint32_t first = i.filter.frequency(remix(0, 0));
+    EXPECT_GT(first, 0U);
+    EXPECT_LT(first, 1000U);
+    for (Digest digest = 0; digest < 1100; ++digest) {
+        const std::uint32_t frequency = i.filter.frequency(remix(digest, 0));
+        EXPECT_TRUE(frequency == first || frequency == 1000 - first);
+    }
+}
+
+TEST(swamp, echo_counts_as_an_insertion_only_under_refresh) {
+    for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
+        SwampInstance i(SwampSpec{.W = 2, .f = 32, .policy = policy});
+        EXPECT_FALSE(i.filter.test_and_insert(1));
+        EXPECT_FALSE(i.filter.test_and_insert(2));
+        EXPECT_TRUE(i.filter.test_and_insert(2));
+        EXPECT_EQ(i.filter.query(1), policy == EchoPolicy::kFixed);
+    }
+}
+
+TEST(swamp, clear_forgets_and_goes_on) {
+    SwampInstance i(SwampSpec{.W = 10, .f = 32});
+    for (Digest digest = 0; digest < 25; ++digest) {
+        i.filter.insert(remix(digest, 0));
+    }
+    i.filter.clear();
+    for (Digest digest = 0; digest < 25; ++digest) {
+        EXPECT_FALSE(i.filter.query(remix(digest, 0)));
+    }
+    EXPECT_EQ(i.filter.distinct(), 0U);
+    for (Digest digest = 0; digest < 25; ++digest) {
+        i.filter.insert(remix(digest, 0));
+    }
+    for (Digest digest = 0; digest < 25; ++digest) {
+        EXPECT_EQ(i.filter.query(remix(digest, 0)), digest >= 15);
+    }
+}
+
+TEST(swamp, burst_is_a_sequence) {
+    expect_burst_is_a_sequence<Swamp, SwampParams>(SwampSpec{.W = 100, .f = 9});
+    expect_burst_is_a_sequence<Swamp, SwampParams>(
+        SwampSpec{.W = 100, .f = 9, .policy = EchoPolicy::kFixed});
+}
+
+// --- Stable Bloom filter ---
+
+using Stable = BaselineInstance<StableBloom, StableParams>;
+
+TEST(stable_bloom, params_have_limits) {
+    const auto with = [](const StableSpec& spec) { return message<StableParams>(spec); };
+    EXPECT_EQ(with({.m = 64, .k = 1, .max = 1, .P = 1}), "valid");
+    EXPECT_EQ(with({.m = 64, .k = 32, .max = 255, .P = 64}), "valid");
+    EXPECT_EQ(with({.m = 64, .k = 0, .max = 1, .P = 1}), "stable bloom: k = 0; allowed: 1 to 32");
+    EXPECT_EQ(with({.m = 63, .k = 1, .max = 1, .P = 1}),
+              "stable bloom: m = 63 counters; allowed: 64 to 70368744177664");
+    EXPECT_EQ(with({.m = 64, .k = 1, .max = 0, .P = 1}),
+              "stable bloom: max = 0; allowed: 1 to 255");
+    EXPECT_EQ(with({.m = 64, .k = 1, .max = 256, .P = 1}),
+              "stable bloom: max = 256; allowed: 1 to 255");
+    EXPECT_EQ(with({.m = 64, .k = 1, .max = 1, .P = 0}),
+              "stable bloom: P = 0; allowed: 1 to 64 (m)");
+    EXPECT_EQ(with({.m = 64, .k = 1, .max = 1, .P = 65}),
+              "stable bloom: P = 65; allowed: 1 to 64 (m)");
+}
+
+TEST(stable_bloom, cells_are_as_wide_as_max_needs) {
+    const auto width = [](unsigned max) {
+        return StableParams::make({.m = 64, .k = 1, .max = max, .P = 1})->d();
+    };
+    EXPECT_EQ(width(1), 1U);
+    EXPECT_EQ(width(2), 2U);
+    EXPECT_EQ(width(3), 2U);
+    EXPECT_EQ(width(4), 4U);
+    EXPECT_EQ(width(15), 4U);
+    EXPECT_EQ(width(16), 8U);
+    EXPECT_EQ(width(255), 8U);
+}
+
+TEST(stable_bloom, inserted_digest_matches_at_once) {
+    for (const unsigned max : {1U, 3U, 7U, 200U}) {
+        Stable i(StableSpec{.m = 100, .k = 6, .max = max, .P = 100});
+        for (Digest digest = 0; digest < 1000; ++digest) {
+            i.filter.insert(remix(digest, 0));
+            ASSERT_TRUE(i.filter.query(remix(digest, 0)));
+        }
+    }
+}
+
+// With P = m each insertion takes 1 from all cells: a digest stays for max - 1 others exactly.
+TEST(stable_bloom, cells_fade_one_by_one) {
+    for (const unsigned max : {1U, 2U, 3U, 15U, 16U, 255U}) {
+        Stable i(StableSpec{.m = 10'000, .k = 8, .max = max, .P = 10'000});
+        i.filter.insert(42);
+        for (unsigned others = 0; others < max; ++others) {
+            ASSERT_TRUE(i.filter.query(42)) << max << " " << others;
+            i.filter.insert(remix(others % 3, 0));
+        }
+        EXPECT_FALSE(i.filter.query(42)) << max;
+    }
+}
+
+// Each insertion takes from P cells in a row, round the end; all cells get their turn.
+TEST(stable_bloom, p_cells_fade_at_every_place) {
+    constexpr std::uint64_t kCells = 70;
+    constexpr std::uint64_t kRow = 5;
+    std::array<unsigned, kCells> faded{};
+    for (std::uint64_t trial = 0; trial < 2000; ++trial) {
+        Stable i(StableSpec{.m = kCells, .k = 1, .max = 255, .P = kRow, .seed = trial});
+        std::memset(i.memory.span().data(), 9, kCells);
+        i.filter.insert(remix(trial, 0));
+        unsigned rows = 0;
+        for (std::size_t cell = 0; cell < kCells; ++cell) {
+            const auto value = static_cast<unsigned>(i.memory.span()[cell]);
+            faded[cell] += value == 8 ? 1 : 0;
+            rows += value == 8 ? 1 : 0;
+            ASSERT_TRUE(value == 8 || value == 9 || value == 255);
+        }
+        ASSERT_TRUE(rows == kRow || rows == kRow - 1);  // one of them may be the digest's
+    }
+    for (const unsigned times : faded) {
+        EXPECT_GT(times, 0U);
+    }
+}
+
+TEST(stable_bloom, clear_forgets) {
+    Stable i(StableSpec{.m = 1000, .k = 4, .max = 3, .P = 10});
+    i.filter.insert(42);
+    i.filter.clear();
+    EXPECT_FALSE(i.filter.query(42));
+}
+
+TEST(stable_bloom, echo_is_inserted_only_under_refresh) {
+    for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
+        Stable i(StableSpec{.m = 1000, .k = 4, .max = 3, .P = 10, .policy = policy});
+        EXPECT_FALSE(i.filter.test_and_insert(42));
+        EXPECT_TRUE(i.filter.test_and_insert(42));
+        EXPECT_EQ(i.filter.counters().insertions, policy == EchoPolicy::kFixed ? 1U : 2U);
+    }
+}
+
+TEST(stable_bloom, advance_does_nothing) {
+    Stable i(StableSpec{.m = 1000, .k = 4, .max = 3, .P = 10});
+    i.filter.insert(42);
+    i.filter.advance({.now = 1000, .generation = 1000});
+    EXPECT_TRUE(i.filter.query(42));
+}
+
+TEST(stable_bloom, burst_is_a_sequence) {
+    expect_burst_is_a_sequence<StableBloom, StableParams>(
+        StableSpec{.m = 2000, .k = 4, .max = 3, .P = 10});
+}
+
+}  // namespace
+}  // namespace unecho::test

@@ -35,6 +35,16 @@ TEST(shbf_a_params, limits_are_named) {
     EXPECT_EQ(message({.m = 9, .k = 1, .z = 17}), "shbf_a: z = 17; allowed: 2 to 16");
 }
 
+// The counters of 4 bits are those of the bits 0 to m - 1 + 56: 64 bytes hold 114 of them.
+TEST(shbf_a_params, bytes_hold_the_last_window_and_counter_in_whole_lines) {
+    const auto bits = [](std::uint64_t m) { return ShbfA::bytes(*ShbfAParams::make({m, 4})); };
+    EXPECT_EQ(bits(456), 64U);
+    EXPECT_EQ(bits(457), 128U);
+    const auto both = [](std::uint64_t m) { return CShbfA::bytes(*ShbfAParams::make({m, 4})); };
+    EXPECT_EQ(both(58), 128U);
+    EXPECT_EQ(both(59), 192U);
+}
+
 TEST(shbf_a_region, joining_and_leaving_moves_between_regions) {
     using enum Region;
     const struct {

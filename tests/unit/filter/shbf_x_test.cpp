@@ -29,6 +29,20 @@ TEST(shbf_x_params, limits_are_named) {
     EXPECT_EQ(message({.m = 9, .k = 1, .c = 9, .z = 17}), "shbf_x: z = 17; allowed: 2 to 16");
 }
 
+// A counter of 4 bits for each of the bits 0 to m - 1 + c - 1.
+TEST(shbf_x_params, bytes_hold_the_last_window_and_counter_in_whole_lines) {
+    const auto bits = [](std::uint64_t m) {
+        return ShbfX::bytes(*ShbfXParams::make({.m = m, .k = 4, .c = 10}));
+    };
+    EXPECT_EQ(bits(456), 64U);
+    EXPECT_EQ(bits(457), 128U);
+    const auto both = [](std::uint64_t m) {
+        return CShbfX::bytes(*ShbfXParams::make({.m = m, .k = 4, .c = 10}));
+    };
+    EXPECT_EQ(both(105), 128U);
+    EXPECT_EQ(both(106), 192U);
+}
+
 TEST(shbf_x, every_multiplicity_is_read_back) {
     for (unsigned c = 1; c <= kMaxMultiplicity; ++c) {
         for (unsigned j = 1; j <= c; ++j) {

@@ -160,8 +160,9 @@ ShbfGroupModel::Offsets ShbfGroupModel::sample(unsigned number, unsigned samples
 // share of its range that the subset's bits take, seen from there.
 double ShbfGroupModel::reaching_positions(const Offsets& bits, unsigned subset) const {
     double sum = 0;
+    std::vector<int> in_range;
     for (int position = -shifts_ * range_; position <= shifts_ * range_; ++position) {
-        std::vector<int> in_range(bits.size());
+        in_range.assign(bits.size(), 0);
         for (std::size_t bit = 0; bit < bits.size(); ++bit) {
             const int distance = bits[bit] - position;
             if ((subset >> bit & 1) != 0 && distance >= 0 && distance <= shifts_ * range_) {

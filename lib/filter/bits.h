@@ -18,4 +18,8 @@ inline bool set_bit(std::byte* memory, std::uint64_t bit) noexcept {
     return clear;
 }
 
+inline void clear_bit(std::byte* memory, std::uint64_t bit) noexcept {
+    memory[bit / 8] &= ~(std::byte{1} << (bit % 8));
+}
+
 }  // namespace unecho::filter

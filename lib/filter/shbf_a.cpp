@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/shbf_a.h"
 
+#include "filter/bits.h"
+
 namespace unecho::filter {
 
 Region joined(Region region, SetOfTwo set) noexcept {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "filter/bits.h"
 #include "filter/shbf_shape.h"
 #include "filter/storage.h"
 

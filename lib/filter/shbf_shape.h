@@ -41,14 +41,6 @@ inline void or_window(std::byte* array, std::uint64_t bit, std::uint64_t mask) n
     std::memcpy(array + bit / 8, &word, sizeof word);
 }
 
-// One bit, any that a window reaches.
-inline void set_bit(std::byte* array, std::uint64_t bit) noexcept {
-    array[bit / 8] |= std::byte{1} << (bit % 8);
-}
-inline void clear_bit(std::byte* array, std::uint64_t bit) noexcept {
-    array[bit / 8] &= ~(std::byte{1} << (bit % 8));
-}
-
 // An array of m bits with what windows reach behind its end, in whole cache lines.
 [[nodiscard]] constexpr std::uint64_t window_bytes(std::uint64_t m) noexcept {
     return align_to_line((m - 1) / 8 + sizeof(std::uint64_t));

@@ -3,6 +3,8 @@
 
 #include <bit>
 
+#include "filter/bits.h"
+
 namespace unecho::filter {
 
 void ShbfX::prefetch(Digest digest) const noexcept {

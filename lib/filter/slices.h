@@ -45,13 +45,13 @@ struct Slice {
 };
 
 struct Place {
-    unsigned slice = 0;
-    std::uint64_t cell = 0;
+    unsigned slice;
+    std::uint64_t cell;
 
     friend bool operator==(const Place&, const Place&) = default;
 };
 
-// The places of a digest's cells.
+// The places of a digest's cells. The array is not initialised: only what was added is read.
 class Places {
   public:
     void add(Place place) noexcept { places_[size_++] = place; }

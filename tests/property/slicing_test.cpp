@@ -436,39 +436,78 @@ TEST(timers_property, a_burst_is_its_digests_in_order) {
 
 // --- Growth ---
 
+// The definition, in sets of bits.
+class ChainModel {
+  public:
+    explicit ChainModel(const GrowingParams& params) : params_(params), chain_(1) {}
+
+    [[nodiscard]] bool query(Digest digest) const {
+        const std::set<std::uint64_t> bits = bits_of(digest);
+        return std::any_of(chain_.begin(), chain_.end(), [&](const Stage& stage) {
+            return std::includes(stage.bits.begin(), stage.bits.end(), bits.begin(), bits.end());
+        });
+    }
+    void insert(Digest digest) {
+        const bool full = params_.by() == GrowBy::kDensity
+                              ? chain_.back().bits.size() > params_.limit()
+                              : chain_.back().insertions == params_.limit() + overfull_;
+        if (full && chain_.size() < params_.filters()) {
+            chain_.emplace_back();
+        } else if (full) {
+            ++overfull_;
+        }
+        for (const std::uint64_t bit : bits_of(digest)) {
+            chain_.back().bits.insert(bit);
+        }
+        ++chain_.back().insertions;
+    }
+    [[nodiscard]] std::size_t filters() const { return chain_.size(); }
+    [[nodiscard]] std::size_t set_bits() const { return chain_.back().bits.size(); }
+    [[nodiscard]] std::uint64_t overfull() const { return overfull_; }
+
+  private:
+    struct Stage {
+        std::set<std::uint64_t> bits;
+        std::uint64_t insertions = 0;
+    };
+
+    [[nodiscard]] std::set<std::uint64_t> bits_of(Digest digest) const {
+        std::set<std::uint64_t> bits;
+        for (unsigned salt = 1; salt <= params_.k(); ++salt) {
+            bits.insert(reduce(remix(digest, salt), params_.m()));
+        }
+        return bits;
+    }
+
+    GrowingParams params_;
+    std::vector<Stage> chain_;
+    std::uint64_t overfull_ = 0;
+};
+
+GrowingParams random_chain(Random& random, GrowBy by) {
+    const std::uint64_t m = 2 + random.below(700);
+    return *GrowingParams::make(
+        {.k = up_to(random, 9),
+         .m = m,
+         .filters = up_to(random, 12),
+         .by = by,
+         .limit = by == GrowBy::kDensity ? 1 + random.below(m - 1) : 1 + random.below(80)});
+}
+
 TEST(growing_property, no_false_negative_and_the_chain_is_the_models) {
     SCOPED_TRACE(seed_note());
     for (unsigned c = 0; c < 300; ++c) {
         Random random(8000 + c);
-        const std::uint64_t m = 2 + random.below(700);
-        const GrowBy by = c % 2 == 0 ? GrowBy::kDensity : GrowBy::kCardinality;
-        const std::uint64_t limit =
-            by == GrowBy::kDensity ? 1 + random.below(m - 1) : 1 + random.below(80);
-        const GrowingParams params = *GrowingParams::make({.k = up_to(random, 9),
-                                                           .m = m,
-                                                           .filters = up_to(random, 12),
-                                                           .by = by,
-                                                           .limit = limit});
+        const GrowingParams params =
+            random_chain(random, c % 2 == 0 ? GrowBy::kDensity : GrowBy::kCardinality);
         FilterMemory memory(GrowingFilter::bytes(params));
         GrowingFilter filter(params, memory.span());
-        struct Stage {
-            std::set<std::uint64_t> bits;
-            std::uint64_t insertions = 0;
-        };
-        std::vector<Stage> chain(1);
+        ChainModel model(params);
         std::set<Digest> seen;
         Digests digests(random);
-        std::uint64_t overfull = 0;
         for (unsigned step = 0; step < 400; ++step) {
             const Digest digest = digests.next();
-            std::set<std::uint64_t> bits;
-            for (unsigned salt = 1; salt <= params.k(); ++salt) {
-                bits.insert(reduce(remix(digest, salt), m));
-            }
-            const bool expected = std::any_of(chain.begin(), chain.end(), [&](const Stage& stage) {
-                return std::includes(stage.bits.begin(), stage.bits.end(), bits.begin(),
-                                     bits.end());
-            });
+            const bool expected = model.query(digest);
             ASSERT_TRUE(expected || !seen.contains(digest));
             ASSERT_EQ(filter.query(digest), expected) << step;
             const bool anyway = random.one_in(6);
@@ -477,27 +516,14 @@ TEST(growing_property, no_false_negative_and_the_chain_is_the_models) {
             } else {
                 ASSERT_EQ(filter.test_and_insert(digest), expected);
             }
+            if (anyway || !expected) {
+                model.insert(digest);
+            }
             seen.insert(digest);
-            if (expected && !anyway) {
-                continue;
-            }
-            const Stage& last = chain.back();
-            const bool full =
-                by == GrowBy::kDensity ? last.bits.size() > limit : last.insertions == limit;
-            const bool over = last.insertions > limit && by == GrowBy::kCardinality;
-            if (full || over) {
-                if (chain.size() < params.filters()) {
-                    chain.emplace_back();
-                } else {
-                    ++overfull;
-                }
-            }
-            chain.back().bits.insert(bits.begin(), bits.end());
-            ++chain.back().insertions;
-            ASSERT_EQ(filter.filters(), chain.size());
-            ASSERT_EQ(filter.youngest_set_bits(), chain.back().bits.size());
+            ASSERT_EQ(filter.filters(), model.filters());
+            ASSERT_EQ(filter.youngest_set_bits(), model.set_bits());
         }
-        EXPECT_EQ(filter.counters().overfull, overfull);
+        EXPECT_EQ(filter.counters().overfull, model.overfull());
     }
 }
 

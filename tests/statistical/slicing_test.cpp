@@ -268,11 +268,103 @@ Rate over_fills(const Fill& fill, double tables, Of of) {
     return {of(fill.mean), std::abs(slope) * std::sqrt(fill.variance / tables)};
 }
 
+// Compares the counts of a run with a row of the vectors: a count belongs to the quantity that the
+// row names, or is passed over.
+class FaultRow {
+  public:
+    FaultRow(const Row& row, const FaultCounts& found, const Rate& horizontal)
+        : row_(row),
+          found_(found),
+          k_(row.whole("k")),
+          x_(row.has("x") ? row.whole("x") : 0),
+          f_(row.real("f")),
+          S_(row.real("S")),
+          inserted_(kFaultTables * row.real("n")),
+          fill_(fill_of_bits(row.real("m"), k_ * row.real("n"))),
+          horizontal_(horizontal) {}
+
+    // Whether the row names a quantity that is known.
+    bool check() {
+        vertical();
+        horizontal();
+        if (x_ != 0) {
+            heuristic();
+        }
+        return compared_ == 1;
+    }
+
+  private:
+    // The vectors' run: 40 tables, each asked for so many digests.
+    static constexpr double kForeignOfVectors = 40 * 40'000;
+    static constexpr double kInsertedOfVectors = 40 * 5'000;
+
+    void vertical() {
+        foreign("fp vertical, failed = set (eq 6)", found_.vertical_set,
+                [&](double p) { return formula::fpr_failed_vertical(f_, S_, p, k_); });
+        foreign("fp vertical, failed = distinct", found_.vertical_unset,
+                [&](double p) { return formula::fpr_unset_vertical(f_, S_, p, k_); });
+        inserted("fn vertical, failed = distinct", found_.vertical_lost,
+                 formula::fnr_unset_vertical(f_, S_, k_));
+    }
+    void horizontal() {
+        foreign(
+            "fp horizontal, failed = duplicate (eq 5)", found_.horizontal_set,
+            Rate{formula::fpr_failed_horizontal(f_, S_, horizontal_.mean), horizontal_.deviation});
+        foreign(
+            "fp horizontal, failed = distinct", found_.horizontal_unset,
+            Rate{formula::fpr_unset_horizontal(f_, S_, horizontal_.mean), horizontal_.deviation});
+        inserted("fn horizontal, failed = distinct", found_.horizontal_lost,
+                 formula::fnr_unset_horizontal(f_, S_));
+    }
+    void heuristic() {
+        inserted("fn of >= x alive", found_.lost[x_], formula::fnr_hybrid(f_, S_, k_, x_));
+        foreign("fp of >= x alive and no alive 0", found_.strict[x_],
+                [&](double p) { return formula::fpr_hybrid_strict(f_, S_, p, k_, x_); });
+        foreign("fp of >= x alive and set, zeros ignored", found_.literal[x_],
+                [&](double p) { return formula::fpr_hybrid_literal(f_, S_, p, k_, x_); });
+    }
+
+    template <typename OfFill>
+    void foreign(const char* name, std::uint64_t count, OfFill of_fill) {
+        foreign(name, count, over_fills(fill_, kFaultTables, of_fill));
+    }
+    void foreign(const char* name, std::uint64_t count, const Rate& rate) {
+        compare(name, count, kFaultTables * kFaultQueries, rate, kForeignOfVectors);
+    }
+    void inserted(const char* name, std::uint64_t count, double rate) {
+        compare(name, count, inserted_, {rate, 0}, kInsertedOfVectors);
+    }
+
+    void compare(const std::string& name, std::uint64_t count, double trials, const Rate& rate,
+                 double trials_of_vectors) {
+        if (row_.text("quantity ") != name) {
+            return;
+        }
+        ++compared_;
+        const std::string what = name + " f " + row_.text("f") + " x " + row_.text("x");
+        expect_count(count, counts_of(rate, trials), what);
+        // Where the vectors' run found none or few, its own error says too little.
+        const double least = std::sqrt(rate.mean * (1 - rate.mean) / trials_of_vectors);
+        const double error = std::max(least, row_.real("simulated_stderr"));
+        expect_count(count,
+                     counts_of({row_.real("simulated"), std::hypot(rate.deviation, error)}, trials),
+                     what + ", simulated");
+    }
+
+    const Row& row_;
+    const FaultCounts& found_;
+    unsigned k_;
+    unsigned x_;
+    double f_;
+    double S_;
+    double inserted_;
+    Fill fill_;
+    Rate horizontal_;
+    unsigned compared_ = 0;
+};
+
 TEST(slicing_faults, rates_are_the_derived_ones_and_the_vectors) {
     SCOPED_TRACE(seed_note());
-    // The vectors' run: 40 tables, each asked for so many digests.
-    constexpr double kForeignOfVectors = 40 * 40'000;
-    constexpr double kInsertedOfVectors = 40 * 5'000;
     const std::vector<Row> rows = vectors("slicing_faults");
     ASSERT_GE(rows.size(), 90u);
     const std::uint64_t n = rows[0].whole("n");
@@ -289,61 +381,13 @@ TEST(slicing_faults, rates_are_the_derived_ones_and_the_vectors) {
             faults.measure(count, random);
         }
     }
-    const Fill fill = fill_of_bits(real(m), k * real(n));
-    const Rate base = rate_of_tables(cut(Slicing::kHorizontal, k, m, S), n, kFaultTables);
-    unsigned compared = 0;
+    const Rate horizontal = rate_of_tables(cut(Slicing::kHorizontal, k, m, S), n, kFaultTables);
     for (const Row& row : rows) {
         ASSERT_EQ(std::tuple(row.whole("n"), row.whole("k"), row.whole("m"), row.whole("S")),
                   std::tuple(n, k, m, S));
-        const unsigned f = row.whole("f");
-        const FaultCounts& found = counts.at(f);
-        const unsigned x = row.has("x") ? row.whole("x") : 0;
-        const bool foreign = row.text("quantity ").starts_with("fp");
-        const auto check = [&](const std::string& name, std::uint64_t count, double trials,
-                               const Rate& rate) {
-            if (row.text("quantity ") != name) {
-                return;
-            }
-            ++compared;
-            const std::string what = name + " f " + std::to_string(f) + " x " + std::to_string(x);
-            expect_count(count, counts_of(rate, trials), what);
-            // Where it found none or few, its own error says too little.
-            const double least = std::sqrt(rate.mean * (1 - rate.mean) /
-                                           (foreign ? kForeignOfVectors : kInsertedOfVectors));
-            const double error = std::max(least, row.real("simulated_stderr"));
-            const Rate simulated = {row.real("simulated"), std::hypot(rate.deviation, error)};
-            expect_count(count, counts_of(simulated, trials), what + ", simulated");
-        };
-        const auto fp = [&](const std::string& name, std::uint64_t count, auto of) {
-            check(name, count, kFaultTables * kFaultQueries, over_fills(fill, kFaultTables, of));
-        };
-        const auto fn = [&](const std::string& name, std::uint64_t count, double rate) {
-            check(name, count, kFaultTables * real(n), {rate, 0});
-        };
-        fp("fp vertical, failed = set (eq 6)", found.vertical_set,
-           [&](double p) { return formula::fpr_failed_vertical(f, S, p, k); });
-        fp("fp vertical, failed = distinct", found.vertical_unset,
-           [&](double p) { return formula::fpr_unset_vertical(f, S, p, k); });
-        check("fp horizontal, failed = duplicate (eq 5)", found.horizontal_set,
-              kFaultTables * kFaultQueries,
-              {formula::fpr_failed_horizontal(f, S, base.mean), base.deviation});
-        check("fp horizontal, failed = distinct", found.horizontal_unset,
-              kFaultTables * kFaultQueries,
-              {formula::fpr_unset_horizontal(f, S, base.mean), base.deviation});
-        fn("fn vertical, failed = distinct", found.vertical_lost,
-           formula::fnr_unset_vertical(f, S, k));
-        fn("fn horizontal, failed = distinct", found.horizontal_lost,
-           formula::fnr_unset_horizontal(f, S));
-        if (x == 0) {
-            continue;
-        }
-        fn("fn of >= x alive", found.lost[x], formula::fnr_hybrid(f, S, k, x));
-        fp("fp of >= x alive and no alive 0", found.strict[x],
-           [&](double p) { return formula::fpr_hybrid_strict(f, S, p, k, x); });
-        fp("fp of >= x alive and set, zeros ignored", found.literal[x],
-           [&](double p) { return formula::fpr_hybrid_literal(f, S, p, k, x); });
+        EXPECT_TRUE(FaultRow(row, counts.at(row.whole("f")), horizontal).check())
+            << row.text("quantity ");
     }
-    EXPECT_EQ(compared, rows.size());
 }
 
 // --- Load: slicing_fairness_sim ---
@@ -394,15 +438,44 @@ struct Loads {
         reciprocal.add(1 / index.values.back());
         largest.add(formula::largest_share(loads));
     }
+    static constexpr unsigned kRounds = 60;
     Sample index;
     Sample reciprocal;
     Sample largest;
 };
 
+// Compares loads measured for items that occur so often with a row of the vectors.
+void expect_loads(const Row& row, unsigned k, const std::vector<double>& counts,
+                  const Loads& loads) {
+    constexpr double kRoundsOfVectors = 30;
+    const std::string what =
+        row.text("distribution") + " " + row.text("slicing") + " S " + row.text("S");
+    const double n = std::accumulate(counts.begin(), counts.end(), 0.0);
+    double squares = 0;
+    for (const double count : counts) {
+        squares += count / n * (count / n);
+    }
+    const double expected = formula::fairness_expected(row.whole("S"), squares, k);
+    EXPECT_NEAR(loads.reciprocal.mean(), 1 / expected,
+                kDeviations * std::sqrt(loads.reciprocal.variance() / Loads::kRounds))
+        << what;
+    // Both are means over rounds, for draws of events of their own: how far each is from its
+    // formula.
+    const double both = 1 / kRoundsOfVectors + 1.0 / Loads::kRounds;
+    EXPECT_NEAR(loads.index.mean() - expected,
+                row.real("fairness_simulated") - row.real("fairness_formula 1/(1+(S-1)*sum p^2/k)"),
+                kDeviations * std::sqrt(loads.index.variance() * both))
+        << what;
+    // The largest share follows that of the most frequent item, which two draws have at different
+    // values.
+    const double top = *std::max_element(counts.begin(), counts.end()) / n;
+    EXPECT_NEAR(loads.largest.mean(), row.real("largest_share_simulated"),
+                kDeviations * std::sqrt(loads.largest.variance() * both + 2 * top * (1 - top) / n))
+        << what;
+}
+
 TEST(slicing_fairness, loads_are_as_fair_as_derived_and_as_the_vectors) {
     SCOPED_TRACE(seed_note());
-    constexpr unsigned kRounds = 60;
-    constexpr double kRoundsOfVectors = 30;
     const std::vector<Row> rows = vectors("slicing_fairness_sim");
     ASSERT_GE(rows.size(), 42u);
     std::mt19937_64 random(seed());
@@ -414,41 +487,17 @@ TEST(slicing_fairness, loads_are_as_fair_as_derived_and_as_the_vectors) {
         const unsigned S = row.whole("S");
         const bool vertical = slicing != "horizontal";
         const unsigned k = vertical ? slicing.back() - '0' : 1;
-        const SliceMap map(
-            cut(vertical ? Slicing::kVertical : Slicing::kHorizontal, k, std::uint64_t{S} * 50, S));
         std::vector<double>& counts = events[distribution];
         if (counts.empty()) {
             counts = draw(distribution, row.whole("events"), row.whole("domain"), random);
         }
+        const SliceMap map(
+            cut(vertical ? Slicing::kVertical : Slicing::kHorizontal, k, std::uint64_t{S} * 50, S));
         const auto [measured, fresh] = loads.try_emplace({distribution, slicing, S});
-        for (unsigned round = 0; fresh && round < kRounds; ++round) {
+        for (unsigned round = 0; fresh && round < Loads::kRounds; ++round) {
             measured->second.add(map, S, counts, random);
         }
-        const auto& [index, reciprocal, largest] = measured->second;
-        const std::string what = distribution + " " + slicing + " S " + std::to_string(S);
-        const double n = std::accumulate(counts.begin(), counts.end(), 0.0);
-        double squares = 0;
-        for (const double count : counts) {
-            squares += count / n * (count / n);
-        }
-        const double expected = formula::fairness_expected(S, squares, k);
-        EXPECT_NEAR(reciprocal.mean(), 1 / expected,
-                    kDeviations * std::sqrt(reciprocal.variance() / kRounds))
-            << what;
-        // Both are means over rounds, for draws of events of their own: how far each is from its
-        // formula.
-        const double both = 1 / kRoundsOfVectors + 1.0 / kRounds;
-        EXPECT_NEAR(
-            index.mean() - expected,
-            row.real("fairness_simulated") - row.real("fairness_formula 1/(1+(S-1)*sum p^2/k)"),
-            kDeviations * std::sqrt(index.variance() * both))
-            << what;
-        // The largest share follows that of the most frequent item, which two draws have at
-        // different values.
-        const double top = *std::max_element(counts.begin(), counts.end()) / n;
-        EXPECT_NEAR(largest.mean(), row.real("largest_share_simulated"),
-                    kDeviations * std::sqrt(largest.variance() * both + 2 * top * (1 - top) / n))
-            << what;
+        expect_loads(row, k, counts, measured->second);
     }
 }
 

@@ -63,6 +63,7 @@ int main(int argc, char** argv) {
     unecho::app::Action action;
     unecho::app::add_run(app, eal_args, action);
     unecho::app::add_check(app, action);
+    unecho::app::add_size(app, action);
 
     if (!args.empty() && !args.front().starts_with('-') && !is_command(app, args.front())) {
         std::fprintf(stderr, "unecho: unknown command \"%s\"; allowed: %s\n", args.front().c_str(),

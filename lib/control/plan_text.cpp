@@ -91,7 +91,8 @@ std::string filter_text(const Plan& plan, const FilterPlan& filter) {
         key += ", first " + std::to_string(filter.first) + " of each pass";
     }
     table.row({"key", key});
-    table.row({"engine", std::string(filter.engine()) + " (" + geometry_text(filter.geometry) + ")"});
+    table.row(
+        {"engine", std::string(filter.engine()) + " (" + geometry_text(filter.geometry) + ")"});
     table.row({"window", format_duration(filter.window) + ", " +
                              (filter.policy == config::Policy::kFixed ? "fixed" : "refresh")});
     if (p.slack != 0) {

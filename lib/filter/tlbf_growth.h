@@ -12,7 +12,6 @@
 #include <numbers>
 #include <span>
 
-#include "base/int128.h"
 #include "base/units.h"
 
 namespace unecho::filter::growth {
@@ -52,12 +51,14 @@ struct Load {
 
 // Insertions that a generation would have taken had it lasted window / l, as it should (6). g of
 // them came in `elapsed`. At least 1.
-[[nodiscard]] constexpr std::uint64_t target_generation(std::uint64_t g, Nanoseconds window,
+[[nodiscard]] inline std::uint64_t target_generation(std::uint64_t g, Nanoseconds window,
                                                         unsigned l, Nanoseconds elapsed) noexcept {
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 50;
-    const uint128 by = static_cast<uint128>(l) * std::max<Nanoseconds>(elapsed, 1);
-    const uint128 target = (static_cast<uint128>(g) * window + by - 1) / by;
-    return static_cast<std::uint64_t>(std::clamp<uint128>(target, 1, kMost));
+    constexpr double kMost = 0x1p50;
+    constexpr double kRounding = 1e-9;  // a generation that lasted as long as it should keeps its g
+    const double lasted = static_cast<double>(std::max<Nanoseconds>(elapsed, 1));
+    const double target =
+        static_cast<double>(g) * (static_cast<double>(window) / l) / lasted - kRounding;
+    return static_cast<std::uint64_t>(std::clamp(std::ceil(target), 1.0, kMost));
 }
 
 // Capacity of a new slice 0 (7). ahead: the slices that will be at positions 1..k-1 with it,

@@ -29,8 +29,14 @@ std::uint64_t bytes_of(const ApshbfGeometry& geometry) {
     return (geometry.k + geometry.l) * lines_for_bits(geometry.m + kPadding) * kLineBytes;
 }
 
+// The model is for arrays without ends. Second bits, at offsets o of 1 to 56, also fall behind the
+// m positions of first bits, so a bit is hit less often than in a ring of m: by E[o] / m for first
+// bits by second ones and the other way round, by E|o - o'| / m for second bits by second ones, in
+// the mean by (2 E[o] + E|o - o'|) / 4m. As if there were so many more positions:
+constexpr double kEdge = (2 * 28.5 + 18.66) / 4;
+
 double segment_match(const ApshbfGeometry& geometry, double keys) {
-    return model().fpr(static_cast<double>(geometry.m), keys, geometry.b);
+    return model().fpr(static_cast<double>(geometry.m) + kEdge, keys, geometry.b);
 }
 
 // Keys of a generation that bring a segment to fill 1/2 in k generations.

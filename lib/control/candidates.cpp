@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/candidates.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+#include "control/table.h"
+
+namespace unecho::control {
+namespace {
+
+// Among the engines that need at most so many times the least memory, speed decides: that is the
+// cache lines that a new packet touches.
+constexpr double kMemoryRange = 2;
+
+std::string number(double value, const char* format) {
+    char text[32];
+    std::snprintf(text, sizeof(text), format, value);
+    return text;
+}
+
+Result<Candidate> candidate_at(config::Engine engine, const SizeQuestion& question, double rate) {
+    const auto geometry = size(engine, {question.window, rate, question.max_false_drop});
+    if (!geometry) {
+        return tl::unexpected(geometry.error());
+    }
+    Candidate out;
+    out.geometry = *geometry;
+    out.rate = rate;
+    out.prediction = predict(*geometry, question.window, rate);
+    const auto bytes = bytes_of({*geometry, question.window});
+    if (!bytes) {
+        return tl::unexpected(bytes.error());
+    }
+    out.bytes = *bytes;
+    out.fits = !question.memory || *bytes <= *question.memory;
+    return out;
+}
+
+// Nearly the highest rate that the memory takes: it grows in proportion to the rate, but for whole
+// cache lines and what the geometry jumps.
+Result<Candidate> candidate_for_memory(config::Engine engine, const SizeQuestion& question) {
+    constexpr unsigned kSteps = 6;
+    constexpr double kAim = 0.998;
+    const double lowest = kSecond / static_cast<double>(question.window);  // a packet a window
+    Result<Candidate> best = candidate_at(engine, question, lowest);
+    if (best && !best->fits) {
+        return fail(Errc::kInvalidArgument,
+                    "needs at least " + format_size(best->bytes) + " for any rate");
+    }
+    Result<Candidate> tried = best;
+    for (unsigned step = 0; step < kSteps && tried; ++step) {
+        const double scale =
+            kAim * static_cast<double>(*question.memory) / static_cast<double>(tried->bytes);
+        tried = candidate_at(engine, question,
+                             std::clamp(tried->rate * scale, lowest, sizing::kMaxRate));
+        if (tried && tried->fits && tried->rate > best->rate) {
+            best = tried;
+        }
+    }
+    return best;
+}
+
+std::vector<Candidate>::const_iterator least_memory(const std::vector<Candidate>& list) {
+    return std::min_element(list.begin(), list.end(),
+                            [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+}
+
+// For a given rate: what fits, and of that the fewest lines in kMemoryRange of the least memory,
+// then by memory. For given memory: the highest rate first.
+void rank(Candidates& candidates) {
+    auto& list = candidates.list;
+    if (!candidates.question.rate) {
+        std::stable_sort(list.begin(), list.end(),
+                         [](const Candidate& a, const Candidate& b) { return a.rate > b.rate; });
+        return;
+    }
+    const auto least = std::min_element(
+        list.begin(), list.end(), [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
+    const double range = kMemoryRange * static_cast<double>(least->bytes);
+    const auto order = [&](const Candidate& c) {
+        const bool far = static_cast<double>(c.bytes) > range;
+        return std::tuple(!c.fits, far,
+                          far ? static_cast<double>(c.bytes) : c.prediction.lines_per_packet);
+    };
+    std::stable_sort(list.begin(), list.end(),
+                     [&](const Candidate& a, const Candidate& b) { return order(a) < order(b); });
+}
+
+std::string reason_for(const Candidates& candidates) {
+    const Candidate& first = candidates.list.front();
+    const std::string name = engine_name(first.geometry);
+    if (!candidates.question.rate) {
+        return name + " is first: it takes the highest rate in this memory";
+    }
+    if (!first.fits) {
+        return "nothing fits into " + format_size(*candidates.question.memory) + ": " + name +
+               " needs " + format_size(first.bytes);
+    }
+    std::string text = name + " is first: of the engines within " + number(kMemoryRange, "%g") +
+                       " times the least memory a new packet touches fewest cache lines in it, " +
+                       number(first.prediction.lines_per_packet, "%.1f");
+    const auto least = least_memory(candidates.list);
+    if (least->bytes < first.bytes) {
+        const double saved =
+            100 * (1 - static_cast<double>(least->bytes) / static_cast<double>(first.bytes));
+        text += "; " + std::string(engine_name(least->geometry)) + " saves " +
+                number(saved, "%.0f %%") + " of the memory but touches " +
+                number(least->prediction.lines_per_packet, "%.1f");
+    }
+    return text;
+}
+
+}  // namespace
+
+Result<Candidates> find_candidates(const SizeQuestion& question) {
+    if (!question.rate && !question.memory) {
+        return fail(Errc::kConfig, "size: --rate or --memory is needed");
+    }
+    Candidates out;
+    out.question = question;
+    for (std::size_t i = 1; i < config::kEngineNames.size(); ++i) {
+        const auto engine = static_cast<config::Engine>(i);
+        auto found = question.rate ? candidate_at(engine, question, *question.rate)
+                                   : candidate_for_memory(engine, question);
+        if (found) {
+            out.list.push_back(std::move(*found));
+        } else {
+            out.refused.push_back(std::string(config::kEngineNames.at(i)) + ": " +
+                                  found.error().context);
+        }
+    }
+    if (out.list.empty()) {
+        return fail(Errc::kConfig, "size: no engine can: " + out.refused.front());
+    }
+    rank(out);
+    out.reason = reason_for(out);
+    return out;
+}
+
+std::string to_text(const Candidates& candidates) {
+    const bool by_memory = !candidates.question.rate;
+    std::vector<std::string> header{"engine", ">memory",          ">bits a key", ">lines a packet",
+                                    ">slack", ">predicted drops", "geometry"};
+    if (by_memory) {
+        header.insert(header.begin() + 1, ">highest rate");
+    }
+    Table table(header);
+    for (const Candidate& c : candidates.list) {
+        const sizing::Prediction& p = c.prediction;
+        std::vector<std::string> row{engine_name(c.geometry),
+                                     format_size(c.bytes) + (c.fits ? "" : " (too much)"),
+                                     number(p.bits_per_key, "%.1f"),
+                                     number(p.lines_per_packet, "%.1f"),
+                                     p.slack == 0 ? "none" : format_duration(p.slack),
+                                     number(p.false_drop, "%.2g"),
+                                     geometry_text(c.geometry)};
+        if (by_memory) {
+            row.insert(row.begin() + 1, format_rate(c.rate));
+        }
+        table.row(row);
+    }
+    std::string text = table.text() + candidates.reason + "\n";
+    for (const std::string& refused : candidates.refused) {
+        text += "not possible: " + refused + "\n";
+    }
+    return text;
+}
+
+nlohmann::ordered_json to_json(const Candidates& candidates) {
+    using nlohmann::ordered_json;
+    ordered_json list = ordered_json::array();
+    for (const Candidate& c : candidates.list) {
+        const sizing::Prediction& p = c.prediction;
+        list.push_back({{"engine", engine_name(c.geometry)},
+                        {"geometry", geometry_text(c.geometry)},
+                        {"rate_pps", c.rate},
+                        {"bytes", c.bytes},
+                        {"fits", c.fits},
+                        {"bits_per_key", p.bits_per_key},
+                        {"lines_per_packet", p.lines_per_packet},
+                        {"false_drop", p.false_drop},
+                        {"npws", p.npws},
+                        {"slack_ns", p.slack},
+                        {"generation_ns", p.generation},
+                        {"generation_keys", p.generation_keys},
+                        {"window_keys", p.window_keys}});
+    }
+    return {{"window_ns", candidates.question.window},
+            {"max_false_drop", candidates.question.max_false_drop},
+            {"candidates", list},
+            {"refused", candidates.refused},
+            {"reason", candidates.reason}};
+}
+
+}  // namespace unecho::control

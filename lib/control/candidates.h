@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What each engine would need for given targets, best first: the answer of `unecho size`.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "control/engines.h"
+
+namespace unecho::control {
+
+struct SizeQuestion {
+    Nanoseconds window = 0;
+    double max_false_drop = 1e-6;
+    std::optional<double> rate;  // packets per second; absent: the highest that fits memory
+    std::optional<std::uint64_t> memory;  // at most, in bytes, spare segments too
+};
+
+struct Candidate {
+    Geometry geometry;
+    double rate = 0;
+    sizing::Prediction prediction;
+    std::uint64_t bytes = 0;  // allocated, spare segments too
+    bool fits = true;         // into the memory given
+};
+
+struct Candidates {
+    SizeQuestion question;
+    std::vector<Candidate> list;       // best first
+    std::vector<std::string> refused;  // engines that cannot, with the reason
+    std::string reason;                // why the first is first
+};
+
+// Errc::kConfig if neither rate nor memory is given, or no engine can.
+Result<Candidates> find_candidates(const SizeQuestion& question);
+
+std::string to_text(const Candidates& candidates);
+nlohmann::ordered_json to_json(const Candidates& candidates);
+
+}  // namespace unecho::control

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/candidates.h"
+
+#include <set>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace unecho::control {
+namespace {
+
+SizeQuestion question_at(std::optional<double> rate, std::optional<std::uint64_t> memory = {}) {
+    return {50 * kMillisecond, 1e-4, rate, memory};
+}
+
+Candidates found(const SizeQuestion& question) {
+    auto candidates = find_candidates(question);
+    EXPECT_TRUE(candidates) << candidates.error().context;
+    return *candidates;
+}
+
+const Candidate& of(const Candidates& candidates, const std::string& engine) {
+    const auto place =
+        std::find_if(candidates.list.begin(), candidates.list.end(),
+                     [&](const Candidate& c) { return engine_name(c.geometry) == engine; });
+    EXPECT_NE(place, candidates.list.end()) << engine;
+    return *place;
+}
+
+TEST(Candidates, of_a_rate_are_all_engines_and_keep_the_targets) {
+    const Candidates candidates = found(question_at(1e6));
+    std::set<std::string> names;
+    for (const Candidate& c : candidates.list) {
+        names.insert(engine_name(c.geometry));
+        EXPECT_LE(c.prediction.false_drop, 1e-4);
+        EXPECT_LE(c.prediction.npws, sizing::kMaxNpws);
+        EXPECT_EQ(c.prediction.window_keys, 50'000U);
+        EXPECT_TRUE(c.fits);
+    }
+    EXPECT_EQ(names, (std::set<std::string>{"apbbf", "apbf", "tlbf", "btbf", "shbf", "exact"}));
+    EXPECT_TRUE(candidates.refused.empty());
+}
+
+TEST(Candidates, of_a_rate_are_ordered_by_lines_within_twice_the_least_memory) {
+    const Candidates candidates = found(question_at(1e6));
+    std::uint64_t least = ~std::uint64_t{0};
+    for (const Candidate& c : candidates.list) {
+        least = std::min(least, c.bytes);
+    }
+    bool far = false;
+    double lines = 0;
+    std::uint64_t bytes = 0;
+    for (const Candidate& c : candidates.list) {
+        if (c.bytes <= 2 * least) {
+            EXPECT_FALSE(far) << engine_name(c.geometry);
+            EXPECT_GE(c.prediction.lines_per_packet, lines);
+            lines = c.prediction.lines_per_packet;
+        } else {
+            far = true;
+            EXPECT_GE(c.bytes, bytes);
+            bytes = c.bytes;
+        }
+    }
+    EXPECT_TRUE(far);
+    EXPECT_EQ(candidates.reason.find("apbbf is first"), 0U) << candidates.reason;
+    EXPECT_NE(candidates.reason.find("shbf saves"), std::string::npos) << candidates.reason;
+}
+
+TEST(Candidates, that_do_not_fit_come_last_and_say_so) {
+    const Candidates all = found(question_at(1e6));
+    const std::uint64_t limit = of(all, "tlbf").bytes - 1;
+    const Candidates some = found(question_at(1e6, limit));
+    EXPECT_EQ(some.list.size(), all.list.size());
+    EXPECT_FALSE(of(some, "tlbf").fits);
+    EXPECT_FALSE(some.list.back().fits);
+    EXPECT_TRUE(some.list.front().fits);
+    EXPECT_NE(to_text(some).find("(too much)"), std::string::npos);
+    const Candidates none = found(question_at(1e6, 1000));
+    EXPECT_FALSE(none.list.front().fits);
+    EXPECT_EQ(none.reason.find("nothing fits into 1000B"), 0U) << none.reason;
+}
+
+// The other way round: the rate that the memory takes, and the memory that this rate takes.
+TEST(Candidates, of_a_memory_use_nearly_all_of_it) {
+    constexpr std::uint64_t kMemory = 4 << 20;
+    const Candidates candidates = found(question_at({}, kMemory));
+    double rate = 1e18;
+    for (const Candidate& c : candidates.list) {
+        EXPECT_LE(c.bytes, kMemory);
+        EXPECT_GE(static_cast<double>(c.bytes), 0.97 * kMemory) << engine_name(c.geometry);
+        EXPECT_LE(c.rate, rate);
+        rate = c.rate;
+        EXPECT_EQ(of(found(question_at(c.rate)), engine_name(c.geometry)).bytes, c.bytes);
+    }
+}
+
+TEST(Candidates, too_little_memory_for_any_rate_is_a_refusal) {
+    const Candidates candidates = found(question_at({}, 2000));
+    EXPECT_FALSE(candidates.refused.empty());
+    EXPECT_NE(candidates.refused.front().find("needs at least"), std::string::npos);
+    const auto none = find_candidates(question_at({}, 63));
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, Errc::kConfig);
+    EXPECT_EQ(none.error().context.find('\n'), std::string::npos);
+}
+
+TEST(Candidates, without_rate_and_memory_are_refused) {
+    const auto none = find_candidates(question_at({}));
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, Errc::kConfig);
+}
+
+TEST(Candidates, that_cannot_be_are_named_with_the_reason) {
+    const Candidates candidates = found({kSecond, 1e-6, 1e11, {}});
+    ASSERT_FALSE(candidates.refused.empty());
+    EXPECT_NE(to_text(candidates).find("not possible: exact: window 1s at 100Gpps"),
+              std::string::npos);
+}
+
+TEST(Candidates, as_json_are_the_same) {
+    const Candidates candidates = found(question_at(1e6));
+    const auto json = to_json(candidates);
+    ASSERT_EQ(json["candidates"].size(), candidates.list.size());
+    for (std::size_t i = 0; i < candidates.list.size(); ++i) {
+        const Candidate& c = candidates.list[i];
+        EXPECT_EQ(json["candidates"][i]["engine"], engine_name(c.geometry));
+        EXPECT_EQ(json["candidates"][i]["bytes"], c.bytes);
+        EXPECT_EQ(json["candidates"][i]["false_drop"], c.prediction.false_drop);
+    }
+    EXPECT_EQ(json["reason"], candidates.reason);
+}
+
+}  // namespace
+}  // namespace unecho::control

@@ -16,7 +16,9 @@
 // Inferential answer: the timers of a digest show its age in blocks, lambda, and how many of them
 //   agree on it, c of r. From these, the position b in the block and a prior follows the chance
 //   that it was inserted in the window; whether the answer should then be "echo" for given costs of
-//   either mistake is looked up in a DecisionTable, computed beforehand (sizing/inferential.h).
+//   either mistake is looked up in a DecisionTable, computed beforehand (sizing/inferential.h), one
+//   for each class of traffic that has its own costs. It turns some echoes into new ones, never the
+//   other way: fewer false positives, and misses inside the window where these cost less.
 // References: Inferential Time-Decaying Bloom Filters, sections 3 (structures), 4 (posterior), 2.6
 //   (decision), 5.1 (sweep, sizes).
 #pragma once
@@ -270,7 +272,8 @@ class TimedBtbf {
     }
     void insert(Digest digest) noexcept;
 
-    // The inferential answer; the policy decides what is inserted by it.
+    // The inferential answer; the policy decides what is inserted by it. The table is that of a
+    // window of l B insertions, B being those that a generation is expected to take.
     bool decide_and_insert(Digest digest, const DecisionTable& table) noexcept;
     // The age is in generations.
     [[nodiscard]] TimerReading read(Digest digest) const noexcept { return keyed_.read(digest); }

@@ -156,6 +156,35 @@ TEST(counted_btbf, digest_of_every_position_is_kept_for_w_insertions) {
     });
 }
 
+// The same without accidents: the only other digest that comes has timers of its own. No timer ever
+// gets so old that it looks young again.
+TEST(counted_btbf, timer_that_nobody_writes_stays_expired) {
+    for_each_counted(Size::kSmall, 300, [](Counted& shape, Random& random) {
+        const BtbfParams& p = shape.params;
+        Counted table(*BtbfParams::make(
+            {.w = p.w(), .B = p.B(), .k = 1, .m = 2 + p.m(), .bpt = p.bpt(), .P = p.P()}));
+        const Digest digest = random.bits();
+        table.filter.insert(digest);
+        Digest other = random.bits();
+        while (table.filter.read(other).age != filter::kExpiredAge) {
+            other = random.bits();
+        }
+        const std::uint64_t cycle = p.B() * p.timers().numbers();
+        for (unsigned turn = 0; turn < 4; ++turn) {
+            for (std::uint64_t waited = random.below(cycle); waited > 0; --waited) {
+                table.filter.insert(other);
+            }
+            table.filter.insert(digest);
+            for (std::uint64_t age = 0; age < p.w() + 3 * cycle; ++age) {
+                if (age < p.w() || age + 1 >= p.w() + p.B()) {
+                    ASSERT_EQ(table.filter.query(digest), age < p.w()) << "age " << age;
+                }
+                table.filter.insert(other);
+            }
+        }
+    });
+}
+
 // What the timers show is the age in blocks, and the insertion age lies in its range.
 TEST(counted_btbf, reading_is_the_age_in_blocks) {
     for_each_counted(Size::kRoomy, 40, [](Counted& table, Random& random) {
@@ -343,6 +372,30 @@ TEST(timed_btbf, digest_of_every_generation_is_kept_through_l) {
     });
 }
 
+// The same without accidents: nothing else comes. No timer ever gets so old that it looks young
+// again, whatever is skipped.
+TEST(timed_btbf, timer_that_nobody_writes_stays_expired) {
+    for_each_timed(Size::kSmall, 20, [](Timed& table, Random& random) {
+        const TimedBtbfParams& p = table.params;
+        const bool one_by_one = random.one_in(2);
+        std::uint64_t generation = first_generation(random.below(3));
+        for (unsigned turn = 0; turn < 20; ++turn) {
+            const Digest digest = random.bits();
+            generation += random.below(p.timers().numbers());
+            table.filter.advance({.generation = generation});
+            table.filter.clear();
+            table.filter.insert(digest);
+            const std::uint64_t first = generation;
+            while (generation < first + p.l() + 3 * p.timers().numbers()) {
+                generation += one_by_one ? 1 : random.below(p.l() + 1);
+                table.filter.advance({.generation = generation});
+                ASSERT_EQ(table.filter.query(digest), generation - first <= p.l())
+                    << "turn " << turn << " age " << generation - first;
+            }
+        }
+    });
+}
+
 // The same for every number of generations skipped at once.
 TEST(timed_btbf, digest_survives_every_skip_up_to_l) {
     for_each_timed(Size::kRoomy, 2, [](Timed& table, Random& random) {
@@ -488,6 +541,37 @@ TEST(timed_btbf, burst_equals_sequence_equals_query_and_insert) {
         }
         expect_same_bits(single, burst);
         expect_same_bits(single, halves);
+    });
+}
+
+// Generations that turn every B insertions are blocks of B: with w = l B both filters show and
+// answer the same.
+TEST(timed_btbf, generations_of_B_insertions_are_blocks) {
+    for_each_timed(Size::kSmall, 4, [](Timed& timed, Random& random) {
+        const TimedBtbfParams& p = timed.params;
+        const std::uint64_t B = 1 + random.below(20);
+        Counted counted(*BtbfParams::make({.w = p.l() * B,
+                                           .B = B,
+                                           .k = p.k(),
+                                           .m = p.m(),
+                                           .bpt = p.bpt(),
+                                           .policy = p.policy()}));
+        Digests digests(random);
+        for (unsigned step = 0; step < 2000; ++step) {
+            timed.filter.advance({.generation = timed.filter.counters().insertions / B});
+            ASSERT_EQ(timed.filter.position(), counted.filter.position());
+            ASSERT_EQ(counted.filter.oldest_echo(), p.l());
+            const Digest digest = digests.next();
+            const TimerReading by_time = timed.filter.read(digest);
+            const TimerReading by_count = counted.filter.read(digest);
+            if (by_time.age <= p.l() || by_count.age <= p.l()) {
+                ASSERT_EQ(by_time.age, by_count.age) << "step " << step;
+                ASSERT_EQ(by_time.c, by_count.c) << "step " << step;
+            }
+            ASSERT_EQ(by_time.r, by_count.r);
+            ASSERT_EQ(timed.filter.test_and_insert(digest), counted.filter.test_and_insert(digest))
+                << "step " << step;
+        }
     });
 }
 

@@ -5,7 +5,8 @@
 // equation 18 of "Inferential Time-Decaying Bloom Filters").
 //
 // Both are means over the past with weights that halve from one horizon to the next, so that they
-// follow a stream that changes. A few additions a packet; readable at any time.
+// follow a stream that changes. A few additions a packet; readable at any time. A timing filter
+// shows some new keys an age, too: probes with random digests tell how many, and correct for it.
 // May not: allocate, divide or take logarithms per packet, look at the time.
 #pragma once
 
@@ -132,5 +133,23 @@ class DistinctCurve {
     std::array<std::uint64_t, kOctaves + 1> keys_{};  // by octave of I + 1; the last: not known
     std::array<std::uint64_t, kOctaves> distances_{};
 };
+
+// D(2^e) of the keys that come, where the ages are those that a timing filter shows, accidents
+// included. What it shows is the lesser of the true age and that of an accident, so that
+//     P(shown >= n) = P(true >= n) P(accident >= n);
+// probes are the ages that it shows for random digests, the accidents alone: a probe for some of
+// the packets will do. Exact but that within an octave the accidents are taken at their mean: some
+// percent too much where an octave makes the difference between few accidents and nothing else.
+inline double distinct_at_power(const DistinctCurve& shown, const DistinctCurve& probes,
+                                unsigned e) noexcept {
+    double distinct = shown.at_power(0);
+    for (unsigned octave = 0; octave < e; ++octave) {
+        const double keys = shown.at_power(octave + 1) - shown.at_power(octave);
+        const double unhurt = probes.at_power(octave + 1) - probes.at_power(octave);
+        const auto all = static_cast<double>(std::uint64_t{1} << octave);
+        distinct += unhurt > 0 ? std::min(keys / unhurt, 1.0) * all : keys;
+    }
+    return distinct;
+}
 
 }  // namespace unecho::filter

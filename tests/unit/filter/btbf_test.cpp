@@ -202,6 +202,20 @@ TEST(btbf, decision_follows_the_table) {
     EXPECT_FALSE(DecisionTable().echo({0, 1, 1}, 0));
 }
 
+TEST(btbf, decided_echoes_refresh_where_the_policy_says_so) {
+    const std::array<std::uint32_t, 2> always{~0U, ~0U};
+    const DecisionTable table(always, 1);
+    auto by_time = timed({.l = 2, .k = 1, .m = 99, .bpt = 3, .policy = EchoPolicy::kRefresh});
+    by_time.filter.insert(42);
+    EXPECT_TRUE(by_time.filter.decide_and_insert(42, table));
+    EXPECT_EQ(by_time.filter.counters().insertions, 2u);
+    auto by_count =
+        counted({.w = 20, .B = 20, .k = 1, .m = 99, .bpt = 5, .policy = EchoPolicy::kRefresh});
+    by_count.filter.insert(42);
+    EXPECT_TRUE(by_count.filter.decide_and_insert(42, table));
+    EXPECT_EQ(by_count.filter.counters().insertions, 2u);
+}
+
 TEST(btbf, burst_finds_echoes_within_itself) {
     auto i = counted({.w = 200, .k = 4, .m = 4096, .bpt = 8});
     const Digest digests[] = {1, 2, 1, 3, 2, 1};

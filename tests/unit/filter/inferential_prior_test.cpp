@@ -133,6 +133,39 @@ TEST(distinct_curve, counts_the_distinct_keys_of_runs) {
     }
 }
 
+// Ages as a filter shows them, the lesser of the true one and an accident's.
+TEST(distinct_curve, accidents_are_taken_out) {
+    SCOPED_TRACE(test::seed_note());
+    std::mt19937_64 random(test::seed());
+    std::geometric_distribution<std::uint64_t> ages(1 / 300.0);
+    std::geometric_distribution<std::uint64_t> accidents(1 / 2000.0);
+    DistinctCurve shown(1 << 20);
+    DistinctCurve probes(1 << 20);
+    for (unsigned i = 0; i < 200'000; ++i) {
+        shown.add(std::min(ages(random), accidents(random)));
+        probes.add(accidents(random));
+    }
+    for (unsigned e = 0; e <= 11; ++e) {
+        const double truth = sizing::distinct_uniform(std::exp2(e), 300);
+        EXPECT_NEAR(distinct_at_power(shown, probes, e) / truth, 1, 0.02) << e;
+    }
+    EXPECT_LT(shown.at_power(11) / sizing::distinct_uniform(2048, 300), 0.9);
+}
+
+TEST(distinct_curve, without_accidents_nothing_is_taken_out) {
+    DistinctCurve shown(1000);
+    shown.add(3);
+    shown.add(77);
+    shown.add_new();
+    const DistinctCurve none(1000);
+    DistinctCurve always(1000);
+    always.add(0);
+    for (unsigned e = 0; e < 20; ++e) {
+        EXPECT_NEAR(distinct_at_power(shown, none, e), shown.at_power(e), 1e-6);
+        EXPECT_NEAR(distinct_at_power(shown, always, e), shown.at_power(e), 1e-6);
+    }
+}
+
 // Halving keeps what was learnt, and forgets it when the stream changes.
 TEST(distinct_curve, halving_keeps_means_and_follows_changes) {
     SCOPED_TRACE(test::seed_note());

@@ -173,6 +173,30 @@ TEST(btbf, reading_counts_distinct_timers) {
     EXPECT_EQ(one.filter.read(42).r, 1u);
 }
 
+// Another digest that has one timer of two in common makes that one young again.
+TEST(btbf, reading_counts_the_timers_of_the_oldest_age) {
+    for (Digest first = 0; first < 12; ++first) {
+        auto i = counted({.w = 20, .k = 2, .m = 97, .bpt = 5});
+        i.filter.insert(first);
+        ASSERT_EQ(i.filter.read(first).r, 2u);
+        Digest other = 100;
+        const auto shares_one = [&] {
+            const TimerReading reading = i.filter.read(other);
+            return reading.age == kExpiredAge && reading.c == 1 && reading.r == 2;
+        };
+        while (!shares_one()) {
+            ASSERT_LT(++other, 10'000u);
+        }
+        i.filter.insert(other);
+        const TimerReading reading = i.filter.read(first);
+        EXPECT_EQ(reading.age, 2u);
+        EXPECT_EQ(reading.c, 1u);
+        EXPECT_EQ(reading.r, 2u);
+        EXPECT_EQ(i.filter.read(other).age, 1u);
+        EXPECT_EQ(i.filter.read(other).c, 2u);
+    }
+}
+
 TEST(btbf, reading_of_mixed_ages_is_that_of_the_oldest) {
     auto i = counted({.w = 2000, .B = 10, .k = 2, .m = 64, .bpt = 8, .P = 0});
     for (Digest d = 0; d < 500; ++d) {

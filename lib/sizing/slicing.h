@@ -35,7 +35,9 @@ double fpr_diced_vh_loads(double m, unsigned k, unsigned S2, std::uint64_t n);
 // --- Failed slices ([ONE] section 3.2) ---
 
 // False positives if a failed slice's bits count as set: (5), from the rate without failures; (6),
-// and (7) with S S' for S, from the share of set bits.
+// and (7) with S S' for S, from the share of set bits. (7) holds if every group of slices over
+// which a key's bits are spread has lost the same share of its own; a group lost as a whole counts
+// as a horizontal slice, (5).
 double fpr_failed_horizontal(double f, double S, double rate);
 double fpr_failed_vertical(double f, double S, double fill, unsigned k);
 // If they count as unset.

@@ -51,18 +51,20 @@ unsigned groups_of(const SliceGeometry& g) {
 
 // The false-positive rate of one table over tables of n keys. A group is a filter of its own whose
 // load is binomial; its fill varies a little around its mean, which to second order raises the mean
-// of its k-th power. Loads of groups are negatively correlated: the deviation is at most this.
-Rate rate_of_tables(const SliceGeometry& g, std::uint64_t n, double tables) {
+// of its k-th power. Loads of groups are negatively correlated: the deviation is at most this. A
+// share of each group's slices may have failed, its bits counting as set.
+Rate rate_of_tables(const SliceGeometry& g, std::uint64_t n, double tables, double failed = 0) {
     const double groups = groups_of(g);
     const double bits = real(g.m) / groups;
     const double k = g.k;
     const auto moment = [&](double load, double power) {
-        if (load == 0) {
+        const Fill fill = fill_of_bits(bits, k * load);
+        const double mean = failed + (1 - failed) * fill.mean;
+        const double variance = (1 - failed) * (1 - failed) * fill.variance;
+        if (mean == 0) {
             return 0.0;
         }
-        const Fill fill = fill_of_bits(bits, k * load);
-        return std::pow(fill.mean, power) *
-               (1 + power * (power - 1) / 2 * fill.variance / (fill.mean * fill.mean));
+        return std::pow(mean, power) * (1 + power * (power - 1) / 2 * variance / (mean * mean));
     };
     double mean = 0;
     double square = 0;
@@ -387,6 +389,67 @@ TEST(slicing_faults, rates_are_the_derived_ones_and_the_vectors) {
                   std::tuple(n, k, m, S));
         EXPECT_TRUE(FaultRow(row, counts.at(row.whole("f")), horizontal).check())
             << row.text("quantity ");
+    }
+}
+
+// The false positives of diced filters some of whose slices have failed.
+std::uint64_t positives_with_failures(const SliceGeometry& g, std::uint64_t n,
+                                      const std::vector<unsigned>& failed) {
+    std::mt19937_64 random(seed());
+    std::uint64_t positives = 0;
+    for (unsigned table = 0; table < kFaultTables; ++table) {
+        Sliced i(*SlicedParams::make({.geometry = g}));
+        for (std::uint64_t key = 0; key < n; ++key) {
+            i.filter.insert(random());
+        }
+        for (const unsigned slice : failed) {
+            i.filter.fail(slice);
+        }
+        for (unsigned q = 0; q < kFaultQueries; ++q) {
+            positives += i.filter.query(random()) ? 1 : 0;
+        }
+    }
+    return positives;
+}
+
+// (7): every group loses one slice. Diced v-h, that is a site of the outer cut with all it has.
+TEST(slicing_faults, diced_groups_that_lose_a_slice_each) {
+    SCOPED_TRACE(seed_note());
+    for (const SliceGeometry& g :
+         {cut(Slicing::kDicedHv, 4, 20'000, 10, 4), cut(Slicing::kDicedHv, 8, 30'000, 6, 5),
+          cut(Slicing::kDicedHv, 3, 9'000, 3, 20), cut(Slicing::kDicedHv, 6, 24'000, 4, 2),
+          cut(Slicing::kDicedHv, 5, 12'600, 9, 7), cut(Slicing::kDicedVh, 4, 20'000, 10, 4),
+          cut(Slicing::kDicedVh, 8, 30'000, 6, 5), cut(Slicing::kDicedVh, 3, 9'000, 3, 20),
+          cut(Slicing::kDicedVh, 6, 24'000, 4, 2), cut(Slicing::kDicedVh, 5, 12'600, 9, 7)}) {
+        const bool hv = g.slicing == Slicing::kDicedHv;
+        std::vector<unsigned> failed;
+        for (unsigned group = 0; group < groups_of(g); ++group) {
+            failed.push_back(hv ? group * g.S2 + group % g.S2 : group);
+        }
+        const auto n = static_cast<std::uint64_t>(0.5 * real(g.m) / g.k);
+        const double share = real(failed.size()) / g.slices();
+        const Rate rate = rate_of_tables(g, n, kFaultTables, share);
+        expect_count(positives_with_failures(g, n, failed),
+                     counts_of(rate, kFaultTables * kFaultQueries), text(g));
+        const double seven = formula::fpr_failed_vertical(
+            real(failed.size()), g.slices(), formula::fill_limit(real(g.m), g.k, real(n)), g.k);
+        EXPECT_NEAR(rate.mean, seven, 0.1 * seven) << text(g);
+    }
+}
+
+// Diced h-v, a site of the outer cut with all it has is a horizontal slice: (5).
+TEST(slicing_faults, a_diced_group_lost_as_a_whole) {
+    SCOPED_TRACE(seed_note());
+    for (const auto& [k, m, S, S2] :
+         {std::tuple{4U, 20'000U, 10U, 4U}, {8U, 30'000U, 6U, 5U}, {3U, 9'000U, 3U, 20U}}) {
+        const SliceGeometry g = cut(Slicing::kDicedHv, k, m, S, S2);
+        std::vector<unsigned> failed(S2);
+        std::iota(failed.begin(), failed.end(), S2);
+        const auto n = static_cast<std::uint64_t>(0.5 * m / k);
+        const Rate whole = rate_of_tables(g, n, kFaultTables);
+        const Rate rate = {formula::fpr_failed_horizontal(1, S, whole.mean), whole.deviation};
+        expect_count(positives_with_failures(g, n, failed),
+                     counts_of(rate, kFaultTables * kFaultQueries), text(g));
     }
 }
 

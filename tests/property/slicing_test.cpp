@@ -113,6 +113,16 @@ struct SlicedModel {
             }
         }
     }
+    // Of any operation.
+    [[nodiscard]] std::uint64_t messages(Digest digest) const {
+        std::set<unsigned> contacted;
+        for (const Place& place : map.places(digest)) {
+            if (!failed.contains(place.slice)) {
+                contacted.insert(place.slice);
+            }
+        }
+        return contacted.size();
+    }
 
     SliceMap map;
     std::set<Cell> cells;
@@ -131,6 +141,7 @@ TEST(sliced_property, answers_are_the_models_whatever_fails_and_returns) {
         const unsigned needed[] = {0, geometry.k, least};
         Sliced i(*SlicedParams::make({.geometry = geometry, .failed = failed[c % 3], .x = least}));
         SlicedModel model(geometry);
+        std::uint64_t messages = 0;
         Digests digests(random);
         for (unsigned step = 0; step < 300; ++step) {
             if (random.one_in(20)) {
@@ -146,6 +157,7 @@ TEST(sliced_property, answers_are_the_models_whatever_fails_and_returns) {
             const Digest digest = digests.next();
             const bool expected = model.query(digest, needed[c % 3]);
             ASSERT_EQ(i.filter.query(digest), expected);
+            messages += 2 * model.messages(digest);  // of the query, and of what follows
             if (random.one_in(3)) {
                 i.filter.insert(digest);
                 model.insert(digest);
@@ -155,6 +167,7 @@ TEST(sliced_property, answers_are_the_models_whatever_fails_and_returns) {
                     model.insert(digest);
                 }
             }
+            ASSERT_EQ(i.filter.counters().messages, messages);
         }
     }
 }

@@ -147,8 +147,8 @@ void Tlbf::shift() noexcept {
     shifted_ = now_;
     inserted_ = 0;
     ++counters_.shifts;
-    make_slice(
-        growth::bits_for(growth::new_slice_capacity({ahead.data(), spec.k - 1}, target), spec.k));
+    const std::uint64_t capacity = growth::new_slice_capacity({ahead.data(), spec.k - 1}, target);
+    make_slice(std::max(growth::bits_for(capacity, spec.k), params_.least_slice_bits()));
     plan_turn();
 }
 

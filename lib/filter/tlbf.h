@@ -47,8 +47,9 @@ struct TlbfSpec {
     std::uint64_t arena_bytes = 0;  // for all slices; whole cache lines
     unsigned max_slices = kMaxSlots;
     // Also shift when a generation has lasted window / l, and retire slices as time passes: then
-    // the slack is bounded at any rate. Without, both happen on insertions only, as in the paper,
-    // which also keeps k + l slices always.
+    // the slack is bounded at any rate. And no slice is smaller than the first ones. Without, both
+    // happen on insertions only, as in the paper, which also keeps k + l slices always and makes
+    // them as small as the rate asks for.
     bool shift_on_time = true;
     EchoPolicy policy = EchoPolicy::kFixed;
 };
@@ -77,6 +78,11 @@ class TlbfParams {
     }
     // Of the slices at the start.
     [[nodiscard]] std::uint64_t first_slice_bits() const noexcept;
+    // Slices shrink to these again: the arena has room for them, and packets that come together
+    // after a silence would find small ones full at once.
+    [[nodiscard]] std::uint64_t least_slice_bits() const noexcept {
+        return spec_.shift_on_time ? first_slice_bits() : 0;
+    }
 
   private:
     explicit TlbfParams(const TlbfSpec& spec) noexcept : spec_(spec) {}

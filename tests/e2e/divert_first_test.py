@@ -6,7 +6,7 @@ import itertools
 import harness
 from harness import MS, PCAPS, exact_answer
 
-ENGINES = ("exact", "apbbf", "apbf")
+ENGINES = harness.ENGINES
 TAPS = (PCAPS / "two-taps-a.pcap", PCAPS / "two-taps-b.pcap")
 
 

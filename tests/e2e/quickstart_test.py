@@ -37,6 +37,20 @@ class Quickstart(harness.E2eTest):
         self.assert_frames(harness.frames_of(self.folder / output), expected.kept)
         self.assertEqual(harness.nonzero(report["routes"][0]["reasons"]), expected.counts)
 
+    def test_every_engine_keeps_the_same(self):
+        packets = harness.packets_of(*[self.folder / path for path in self.files("rx_pcap")])
+        filter_, = self.config["filter"]
+        expected = harness.part(packets, key=filter_.get("key", "packet"),
+                                window=exact_answer.duration(filter_["window"]))
+        output, = self.files("tx_pcap")
+        for engine in harness.ENGINES:
+            with self.subTest(engine=engine):
+                filter_["engine"] = engine
+                report = self.report(self.config, eal=())
+                self.assertEqual(report["filters"][0]["engine"], engine)
+                self.assert_frames(harness.frames_of(self.folder / output), expected.kept)
+                self.assertEqual(harness.nonzero(report["routes"][0]["reasons"]), expected.counts)
+
     def test_the_table_for_people_shows_the_echoes(self):
         with self.start("configs/quickstart.toml", eal=()) as running:
             result = running.finish()

@@ -4,7 +4,8 @@
 //
 // Guarantee: a digest inserted in generation j is an echo through generation j + l; from j + l + k
 //   on (and without another insertion) it is new, but for false positives.
-// Cost: an insertion touches k cache lines, a query of a new digest about 2, of an echo about k.
+// Cost: an insertion touches k cache lines, a query of a new digest about 2 (1 + l / k), of an echo
+//   about k.
 //   (k + l + spares) * m bits.
 // Accuracy: slice i just before a shift is filled to r_i = 1 - (1 - 1/m)^(min(i + 1, k) g) after
 //   generations of g insertions; the false-positive rate is the recursion F(k, l) over r_i. With

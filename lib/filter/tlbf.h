@@ -11,7 +11,8 @@
 //   generation of window / l makes likelier, and after a window without any insertion. When the
 //   arena is full, or max_slices are alive, the oldest slice is given up early: the window gets
 //   shorter, the false-positive rate does not get higher (arena_full, evicted_early).
-// Cost: as APBF: k cache lines for an insertion, 2 for a query of a new digest, k for an echo. At a
+// Cost: as APBF: k cache lines for an insertion, about 2 (1 + l / k) for a query of a new digest, k
+//   for an echo. At a
 //   steady rate k (k + l) / (l ln 2) bits a digest of the window, for a while more after a change.
 // Accuracy: no slice is filled beyond 1/2 at any rate, and slice i < k at most to
 //   1 - 2^-((i + 1) / k): the false-positive rate is at most F(k, n - k), n <= max_slices alive.

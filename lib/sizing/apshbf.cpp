@@ -17,8 +17,13 @@ constexpr unsigned kShifts = 1;
 constexpr unsigned kWBar = 57;
 constexpr std::array<unsigned, 6> kBits{2, 4, 6, 8, 12, 16};
 
-// A window that begins at the last bit is read whole.
-constexpr std::uint64_t kPadding = 64;
+// The eight bytes that begin with the last bit's are read whole: a segment of n lines has 512 n -
+// 56 bits.
+constexpr std::uint64_t kWindowBytes = 8;
+
+std::uint64_t bits_in(std::uint64_t lines) {
+    return lines * kLineBits - 8 * kWindowBytes + 8;
+}
 
 const ShbfGroupModel& model() {
     static const ShbfGroupModel instance(kWBar, kShifts);
@@ -26,7 +31,8 @@ const ShbfGroupModel& model() {
 }
 
 std::uint64_t bytes_of(const ApshbfGeometry& geometry) {
-    return (geometry.k + geometry.l) * lines_for_bits(geometry.m + kPadding) * kLineBytes;
+    const std::uint64_t segment = (geometry.m - 1) / 8 + kWindowBytes;
+    return (geometry.k + geometry.l) * lines_for_bits(8 * segment) * kLineBytes;
 }
 
 // The model is for arrays without ends. Second bits, at offsets o of 1 to 56, also fall behind the
@@ -50,12 +56,12 @@ void consider(const Targets& targets, ApshbfGeometry geometry, std::uint64_t gen
               Shortlist<ApshbfGeometry>& shortlist) {
     const std::uint64_t most = shortlist.max_bytes() / ((geometry.k + geometry.l) * kLineBytes);
     const auto lines = smallest(1, most, [&](std::uint64_t n) {
-        geometry.m = n * kLineBits - kPadding;
+        geometry.m = bits_in(n);
         const Profile r = apshbf_profile(geometry, generation_keys, kBeforeShift);
         return meets(worst_case(geometry.k, geometry.l, r, generation_keys), targets);
     });
     if (lines) {
-        geometry.m = *lines * kLineBits - kPadding;
+        geometry.m = bits_in(*lines);
         shortlist.add(geometry, bytes_of(geometry));
     }
 }

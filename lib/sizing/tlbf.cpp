@@ -54,7 +54,8 @@ Result<TlbfGeometry> size_tlbf(const Targets& targets) {
     const std::uint64_t keys = keys_within(targets.window, targets.keys_per_second);
     Shortlist<TlbfGeometry> shortlist;
     for (unsigned k = 1; k <= kMaxK; ++k) {
-        for (unsigned l = 2; l <= kMaxL; ++l) {
+        // A generation lasts at least a nanosecond.
+        for (unsigned l = 1; l <= kMaxL && l <= targets.window; ++l) {
             TlbfGeometry geometry{k, l, std::min(k + (kSpareGenerations * l), kMaxSlices), keys, 0};
             geometry.arena_bytes = arena_for(k, l, keys);
             if (geometry.max_slices >= k + l && geometry.arena_bytes <= shortlist.max_bytes() &&

@@ -7,7 +7,9 @@
 
 #include "filter/apbbf.h"
 #include "filter/apbf.h"
+#include "filter/apshbf.h"
 #include "filter/exact.h"
+#include "filter/tlbf.h"
 #include "sizing/sizing.h"
 
 namespace unecho::sizing {
@@ -43,6 +45,48 @@ TEST(memory, apbf_of_any_size_takes_what_is_predicted) {
         ASSERT_TRUE(params.has_value());
         EXPECT_EQ(filter::Apbf::bytes(*params),
                   predict(ApbfGeometry{3, 5, m}, kSecond, std::nullopt).bytes);
+    }
+}
+
+TEST(memory, apshbf_takes_what_is_predicted) {
+    for (const Targets& targets : kTargets) {
+        const Result<ApshbfGeometry> found = size_apshbf(targets);
+        ASSERT_TRUE(found.has_value()) << found.error().context;
+        const auto params = filter::ApshbfParams::make(
+            {.k = found->k, .l = found->l, .m = found->m, .b = found->b, .spares = 0});
+        ASSERT_TRUE(params.has_value()) << params.error().context;
+        EXPECT_EQ(filter::Apshbf::bytes(*params),
+                  predict(*found, targets.window, targets.keys_per_second).bytes);
+    }
+}
+
+TEST(memory, apshbf_of_any_size_takes_what_is_predicted) {
+    for (const std::uint64_t m : {1U, 448U, 456U, 457U, 512U, 10'007U}) {
+        const auto params =
+            filter::ApshbfParams::make({.k = 3, .l = 5, .m = m, .b = 4, .spares = 0});
+        ASSERT_TRUE(params.has_value());
+        EXPECT_EQ(filter::Apshbf::bytes(*params),
+                  predict(ApshbfGeometry{3, 5, m, 4}, kSecond, std::nullopt).bytes)
+            << m;
+    }
+}
+
+TEST(memory, tlbf_takes_what_is_predicted) {
+    for (const Targets& targets : kTargets) {
+        if (targets.window < kMicrosecond) {
+            continue;  // too few whole nanoseconds for generations
+        }
+        const Result<TlbfGeometry> found = size_tlbf(targets);
+        ASSERT_TRUE(found.has_value()) << found.error().context;
+        const auto params = filter::TlbfParams::make({.k = found->k,
+                                                      .l = found->l,
+                                                      .window = targets.window,
+                                                      .capacity = found->capacity,
+                                                      .arena_bytes = found->arena_bytes,
+                                                      .max_slices = found->max_slices});
+        ASSERT_TRUE(params.has_value()) << params.error().context;
+        EXPECT_EQ(filter::Tlbf::bytes(*params),
+                  predict(*found, targets.window, targets.keys_per_second).bytes);
     }
 }
 

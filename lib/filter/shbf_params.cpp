@@ -7,6 +7,7 @@
 #include "filter/shbf_a.h"
 #include "filter/shbf_m.h"
 #include "filter/shbf_x.h"
+#include "filter/shbf_x_window.h"
 
 namespace unecho::filter {
 
@@ -123,6 +124,21 @@ Result<ShbfXParams> ShbfXParams::make(const ShbfXSpec& spec) {
         return tl::unexpected(status.error());
     }
     return ShbfXParams(spec);
+}
+
+Result<ShbfXWindowParams> ShbfXWindowParams::make(const ShbfXWindowSpec& spec) {
+    const std::string_view name = "shbf_x_window";
+    if (const Status status = first_failed(check_m(name, "bits", spec.m),
+                                           check_range(name, "k", spec.k, 1, kMaxShbfBits),
+                                           check_range(name, "c", spec.c, 1, kMaxMultiplicity));
+        !status) {
+        return tl::unexpected(status.error());
+    }
+    const ShbfXWindowParams params(spec);
+    if (const Status ring = check_ring(name, params.ring()); !ring) {
+        return tl::unexpected(ring.error());
+    }
+    return params;
 }
 
 }  // namespace unecho::filter

@@ -14,7 +14,7 @@ using filter::EchoPolicy;
 
 template <typename Kind>
 class segmented : public testing::Test {};
-using Kinds = testing::Types<ApbfKind, ApbbfKind, ApshbfKind>;
+using Kinds = testing::Types<ApbfKind, ApbbfKind, ApshbfKind, ShbfXWindowKind>;
 TYPED_TEST_SUITE(segmented, Kinds);
 
 constexpr unsigned kMaxK = 6;

@@ -18,6 +18,7 @@
 #include "filter/apbf.h"
 #include "filter/apshbf.h"
 #include "filter/segment_ring.h"
+#include "filter/shbf_x_window.h"
 #include "support/filter_memory.h"
 #include "support/seed.h"
 
@@ -148,6 +149,23 @@ struct ApshbfKind {
     // By a group's first bit alone.
     static double match(const filter::ApshbfParams& params, double n) {
         return n * params.b() / static_cast<double>(params.m());
+    }
+};
+
+// With n = 1: 1 + l segments, and the shape's k for the bits of a digest in each.
+struct ShbfXWindowKind {
+    struct Filter : filter::ShbfXWindow {
+        using ShbfXWindow::ShbfXWindow;
+        [[nodiscard]] bool query(Digest digest) const noexcept { return count(digest, 1) == 1; }
+        void insert(Digest digest) noexcept { ShbfXWindow::insert(digest, 1); }
+    };
+    static filter::ShbfXWindowParams params(const Shape& s, Size size, Random& random) {
+        const std::uint64_t m = size == Size::kSmall ? 1 + random.below(300) : 1000003;
+        return *filter::ShbfXWindowParams::make(
+            {.k = s.k, .l = s.l, .m = m, .c = 1, .spares = s.spares, .policy = s.policy});
+    }
+    static double match(const filter::ShbfXWindowParams& params, double n) {
+        return n * params.k() / static_cast<double>(params.m());
     }
 };
 

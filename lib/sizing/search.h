@@ -84,10 +84,12 @@ std::optional<std::uint64_t> smallest(std::uint64_t low, std::uint64_t high, Eno
     return high;
 }
 
-// Geometries that need about the least memory.
+// Geometries that need about the least memory: at most so many per cent more.
 template <typename Geometry>
 class Shortlist {
   public:
+    explicit Shortlist(std::uint64_t range = 1) : range_(range) {}
+
     // No geometry beyond this can be picked.
     [[nodiscard]] std::uint64_t max_bytes() const { return std::min(kMaxBytes, tie(least_)); }
 
@@ -115,11 +117,11 @@ class Shortlist {
     }
 
   private:
-    static std::uint64_t tie(std::uint64_t bytes) {
-        constexpr std::uint64_t kShare = 100;  // 1 %
-        return bytes > kMaxBytes ? bytes : bytes + bytes / kShare;
+    [[nodiscard]] std::uint64_t tie(std::uint64_t bytes) const {
+        return bytes > kMaxBytes ? bytes : bytes + bytes * range_ / 100;
     }
 
+    std::uint64_t range_;
     std::uint64_t least_ = std::numeric_limits<std::uint64_t>::max();
     std::vector<std::pair<std::uint64_t, Geometry>> entries_;
 };

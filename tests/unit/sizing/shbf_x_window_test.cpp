@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/shbf_x_window.h"
+
+#include <cmath>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "sizing/shbf.h"
+#include "sizing/sizing.h"
+
+namespace unecho::sizing {
+namespace {
+
+constexpr Nanoseconds kWindow = 50 * kMillisecond;
+
+std::string message(const Targets& targets, unsigned n) {
+    const auto sized = size_shbf_x_window(targets, n);
+    return sized ? "valid" : sized.error().context;
+}
+
+// In large arrays the two are the paper's: (17) for one multiplicity, (18) for any of c.
+TEST(shbf_x_window_match, is_the_papers_in_large_arrays) {
+    for (const unsigned c : {1U, 2U, 10U, 57U}) {
+        for (const unsigned k : {1U, 4U, 12U}) {
+            SCOPED_TRACE("c " + std::to_string(c) + " k " + std::to_string(k));
+            constexpr std::uint64_t kM = std::uint64_t{1} << 34;
+            const ShbfXGeometry geometry{k, 3, kM, c};
+            for (const double fill : {0.1, 0.5, 0.9}) {
+                const double packets = -std::log1p(-fill) * kM / k;
+                const double chance = shbf_x_chance(kM, packets, k);
+                EXPECT_NEAR(shbf_x_multiplicity_match(geometry, packets) / chance, 1, 1e-4);
+                const double absent = shbf_x_correct_absent(kM, packets, k, c);
+                EXPECT_NEAR(shbf_x_match(geometry, packets), 1 - absent, 1e-4 * (1 - absent));
+            }
+        }
+    }
+}
+
+// Small arrays differ in their fill, and a flow's windows overlap: never below the paper's.
+TEST(shbf_x_window_match, is_larger_in_small_arrays) {
+    double before = 0;
+    for (const std::uint64_t m : {1'000'000, 100'000, 10'000, 1'000}) {
+        const double packets = static_cast<double>(m) * 0.4 / 6;
+        const double match = shbf_x_multiplicity_match({6, 3, m, 10}, packets);
+        EXPECT_GT(match, shbf_x_chance(static_cast<double>(m), packets, 6));
+        EXPECT_GT(match, before);
+        before = match;
+    }
+}
+
+TEST(shbf_x_window_match, is_a_probability_to_the_ends) {
+    EXPECT_EQ(shbf_x_match({3, 2, 960, 10}, 0), 0);
+    EXPECT_EQ(shbf_x_match({3, 2, 960, 10}, 1e9), 1);
+    EXPECT_EQ(shbf_x_match({3, 2, 9, 10}, 1), 1);
+    EXPECT_LE(shbf_x_match({40, 2, 12, 10}, 3), 1);
+}
+
+TEST(shbf_x_window_size, keeps_the_targets_and_no_smaller_segment_does) {
+    for (const unsigned n : {1U, 2U, 5U, 10U, 57U}) {
+        for (const double false_drop : {1e-2, 1e-4, 1e-6, 1e-9}) {
+            for (const double rate : {200.0, 1e4, 1e6}) {
+                SCOPED_TRACE("n " + std::to_string(n) + " at " + std::to_string(rate));
+                const auto found = size_shbf_x_window({kWindow, rate, false_drop}, n);
+                ASSERT_TRUE(found);
+                EXPECT_EQ(found->c, n);
+                const Prediction predicted = predict(*found, kWindow, rate);
+                EXPECT_LE(predicted.false_drop, false_drop);
+                EXPECT_LE(predicted.npws, kMaxNpws);
+                ShbfXGeometry smaller = *found;
+                if (found->m > 512) {
+                    smaller.m -= 512;
+                    EXPECT_GT(predict(smaller, kWindow, rate).false_drop, false_drop);
+                }
+            }
+        }
+    }
+}
+
+TEST(shbf_x_window_size, bytes_are_those_of_the_filter) {
+    const auto found = size_shbf_x_window({kWindow, 1e6, 1e-6}, 10);
+    ASSERT_TRUE(found);
+    const auto params = filter::ShbfXWindowParams::make(
+        {.k = found->k, .l = found->l, .m = found->m, .c = found->c, .spares = 0});
+    ASSERT_TRUE(params);
+    EXPECT_EQ(predict(*found, kWindow, 1e6).bytes, filter::ShbfXWindow::bytes(*params));
+}
+
+TEST(shbf_x_window_size, more_packets_of_a_flow_need_more) {
+    std::uint64_t before = 0;
+    for (const unsigned n : {1U, 3U, 9U, 27U, 57U}) {
+        const auto found = size_shbf_x_window({kWindow, 1e6, 1e-6}, n);
+        ASSERT_TRUE(found);
+        const Prediction predicted = predict(*found, kWindow, 1e6);
+        EXPECT_GT(predicted.bytes, before);
+        before = predicted.bytes;
+        // At most half more than k / ln 2 bits with the k that fill 1/2 needs, in 1 + 1/8 windows.
+        const double k = std::log2(n * 9 / 1e-6);
+        EXPECT_LT(predicted.bits_per_key, 1.5 * 1.125 * (k + 1) / std::log(2));
+        EXPECT_LT(predicted.lines_per_packet, 30);
+    }
+}
+
+TEST(shbf_x_window_predict, is_of_one_generation_of_slack) {
+    const Prediction predicted = predict(ShbfXGeometry{8, 5, 100'000, 10}, kWindow, 1e5);
+    EXPECT_EQ(predicted.generation, 10 * kMillisecond);
+    EXPECT_EQ(predicted.slack, 10 * kMillisecond);
+    EXPECT_EQ(predicted.npws, 0.2);
+    EXPECT_EQ(predicted.generation_keys, 1'000U);
+    EXPECT_EQ(predicted.window_keys, 5'000U);
+    const double match = shbf_x_match({8, 5, 100'000, 10}, 1'000);
+    EXPECT_NEAR(predicted.false_drop, 1 - std::pow(1 - match, 6), 1e-6 * predicted.false_drop);
+}
+
+TEST(shbf_x_window_predict, without_a_rate_is_at_fill_one_half) {
+    const Prediction predicted = predict(ShbfXGeometry{8, 5, 100'000, 10}, kWindow, {});
+    EXPECT_EQ(predicted.generation_keys, 8'664U);  // m ln 2 / k
+    EXPECT_EQ(predicted.window_keys, 5 * 8'664U);
+    // 5 segments: windows until none of 10 multiplicities is left, 4.7 of 8; and the 8 written.
+    double windows = 0;
+    for (int read = 0; read < 8; ++read) {
+        windows += 1 - std::pow(1 - std::pow(0.5, read), 10);
+    }
+    EXPECT_NEAR(predicted.lines_per_packet, 5 * windows + 8, 0.01);
+}
+
+TEST(shbf_x_window_size, refuses_what_it_cannot) {
+    EXPECT_EQ(message({kWindow, 1e6, 1e-6}, 0), "first 0 packets of a flow; allowed: 1 to 57");
+    EXPECT_EQ(message({kWindow, 1e6, 1e-6}, 58), "first 58 packets of a flow; allowed: 1 to 57");
+    EXPECT_EQ(message({0, 1e6, 1e-6}, 5), "window 0ns; allowed: 1ns to 8760h");
+    EXPECT_NE(message({8760 * 3600 * kSecond, 1e6, 1e-3}, 5).find("needs more than the"),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace unecho::sizing

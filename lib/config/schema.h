@@ -43,6 +43,7 @@ inline constexpr double kMostFalseDrop = 0.5;  // the range is (0, 0.5]
 inline constexpr double kDefaultFalseDrop = 1e-6;
 inline constexpr WholeRange kMemory{std::uint64_t{4} << 10, std::uint64_t{1} << 40};
 inline constexpr WholeRange kFirst{1, 64};
+inline constexpr WholeRange kFirstCounted{2, 57};  // with engine "shbf-x"
 inline constexpr WholeRange kGeometryK{1, 127};
 inline constexpr WholeRange kGeometryL{1, 127};
 inline constexpr std::uint64_t kMostSegments = 128;  // k + l
@@ -64,8 +65,8 @@ inline constexpr WholeRange kMbufs{512, std::uint64_t{1} << 24};
 // Names of enum values as the file writes them, in the order of the enum.
 inline constexpr std::array<std::string_view, packet::kKeyModes> kKeyNames{"packet", "flow",
                                                                            "flow-bidir", "frame"};
-inline constexpr std::array<std::string_view, 7> kEngineNames{
-    "auto", "apbbf", "apbf", "tlbf", "btbf", "shbf", "exact"};
+inline constexpr std::array<std::string_view, 8> kEngineNames{"auto", "apbbf", "apbf",   "tlbf",
+                                                              "btbf", "shbf",  "shbf-x", "exact"};
 inline constexpr std::array<std::string_view, 2> kPolicyNames{"fixed", "refresh"};
 inline constexpr std::array<std::string_view, 3> kSteeringNames{"auto", "rss", "ring"};
 inline constexpr std::array<std::string_view, 2> kClockNames{"tsc", "capture"};
@@ -90,7 +91,7 @@ struct Port {
     bool operator==(const Port&) const = default;
 };
 
-enum class Engine : std::uint8_t { kAuto, kApbbf, kApbf, kTlbf, kBtbf, kShbf, kExact };
+enum class Engine : std::uint8_t { kAuto, kApbbf, kApbf, kTlbf, kBtbf, kShbf, kShbfX, kExact };
 enum class Policy : std::uint8_t { kFixed, kRefresh };
 
 // Instead of targets. Segments: k written by each insertion, k + l in all.

@@ -143,6 +143,24 @@ bool is_flow(packet::KeyMode key) {
     return key == packet::KeyMode::kFlow || key == packet::KeyMode::kFlowBidir;
 }
 
+// Counts the packets of flows, and is for nothing else.
+void check_counting(const Keys& keys, const Filter& filter) {
+    if (filter.engine != Engine::kShbfX || !keys.sound("engine") || !keys.sound("key") ||
+        !keys.sound("first")) {
+        return;
+    }
+    if (!is_flow(filter.key)) {
+        return keys.report("engine", R"("shbf-x" counts packets of a flow; it needs key = "flow" )"
+                                     R"(or "flow-bidir")");
+    }
+    if (!kFirstCounted.contains(filter.first)) {
+        keys.report(keys.given("first") ? "first" : "engine",
+                    "engine \"shbf-x\" counts packets of a flow; allowed: first from " +
+                        std::to_string(kFirstCounted.lo) + " to " +
+                        std::to_string(kFirstCounted.hi));
+    }
+}
+
 void check_filters(Draft& draft) {
     for (std::size_t i = 0; i < draft.config.filters.size(); ++i) {
         Filter& filter = draft.config.filters[i];
@@ -152,6 +170,7 @@ void check_filters(Draft& draft) {
             keys.report("first", R"(counts packets of a flow; it needs key = "flow" or )"
                                  R"("flow-bidir")");
         }
+        check_counting(keys, filter);
         if (filter.geometry) {
             check_geometry(keys, *filter.geometry, filter.engine);
         } else if (keys.sound("geometry")) {

@@ -124,6 +124,9 @@ Result<Candidates> find_candidates(const SizeQuestion& question) {
     out.question = question;
     for (std::size_t i = 1; i < config::kEngineNames.size(); ++i) {
         const auto engine = static_cast<config::Engine>(i);
+        if (counts_packets(engine)) {
+            continue;  // no engine for what the question is
+        }
         auto found = question.rate ? candidate_at(engine, question, *question.rate)
                                    : candidate_for_memory(engine, question);
         if (found) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What each engine would need for given targets, best first: the answer of `unecho size`.
+// What each engine would need for given targets, best first: the answer of `unecho size`. Engines
+// that are for the first packets of a flow alone are left out.
 #pragma once
 
 #include <cstdint>

@@ -110,6 +110,24 @@ struct Engine<sizing::ApshbfGeometry> {
 };
 
 template <>
+struct Engine<sizing::ShbfXGeometry> {
+    using Filter = filter::ShbfXWindow;
+    static constexpr auto kName = "shbf-x";
+    static constexpr auto kOps = &dataplane::kShbfXOps;
+    static constexpr auto kSize = &sizing::size_shbf_x_window;
+    static constexpr bool kByGeneration = true;
+
+    static auto params(const sizing::ShbfXGeometry& g, const FilterSetup& setup) {
+        return filter::ShbfXWindowParams::make(
+            {.k = g.k, .l = g.l, .m = g.m, .c = g.c, .policy = setup.policy});
+    }
+    static std::string text(const sizing::ShbfXGeometry& g) {
+        return "k=" + to_string(g.k) + " l=" + to_string(g.l) + " c=" + to_string(g.c) + ", " +
+               to_string(g.m) + " bits a segment";
+    }
+};
+
+template <>
 struct Engine<sizing::ExactGeometry> {
     using Filter = filter::Exact;
     static constexpr auto kName = "exact";
@@ -132,9 +150,23 @@ auto with_engine(const Geometry& geometry, Function function) {
     return std::visit([&]<typename G>(const G& g) { return function(Engine<G>{}, g); }, geometry);
 }
 
+// Depends on the packets of a flow that pass.
 template <typename G>
-Result<Geometry> sized_as(const sizing::Targets& targets) {
-    const Result<G> sized = Engine<G>::kSize(targets);
+constexpr bool kCountsPackets =
+    std::is_invocable_v<decltype(Engine<G>::kSize), const sizing::Targets&, unsigned>;
+
+template <typename G>
+Result<G> sized_for(const sizing::Targets& targets, [[maybe_unused]] unsigned first) {
+    if constexpr (kCountsPackets<G>) {
+        return Engine<G>::kSize(targets, first);
+    } else {
+        return Engine<G>::kSize(targets);
+    }
+}
+
+template <typename G>
+Result<Geometry> sized_as(const sizing::Targets& targets, unsigned first) {
+    const Result<G> sized = sized_for<G>(targets, first);
     if (!sized) {
         return tl::unexpected(sized.error());
     }
@@ -143,21 +175,37 @@ Result<Geometry> sized_as(const sizing::Targets& targets) {
 
 // In the order of the variant, which is that of the configuration's names behind "auto".
 template <std::size_t... I>
-Result<Geometry> size_number(std::size_t number, const sizing::Targets& targets,
+Result<Geometry> size_number(std::size_t number, const sizing::Targets& targets, unsigned first,
                              std::index_sequence<I...> /*alternatives*/) {
-    using Sizer = Result<Geometry> (*)(const sizing::Targets&);
+    using Sizer = Result<Geometry> (*)(const sizing::Targets&, unsigned);
     static constexpr std::array<Sizer, sizeof...(I)> kSizers{
         &sized_as<std::variant_alternative_t<I, Geometry>>...};
     static_assert(kSizers.size() + 1 == config::kEngineNames.size());
-    return kSizers.at(number)(targets);
+    return kSizers.at(number)(targets, first);
 }
+
+// The alternative that an engine is.
+std::size_t number_of(config::Engine engine) {
+    return engine == config::Engine::kAuto ? 0 : static_cast<std::size_t>(engine) - 1;
+}
+
+template <std::size_t... I>
+bool number_counts(std::size_t number, std::index_sequence<I...> /*alternatives*/) {
+    static constexpr std::array<bool, sizeof...(I)> kCounts{
+        kCountsPackets<std::variant_alternative_t<I, Geometry>>...};
+    return kCounts.at(number);
+}
+
+using Alternatives = std::make_index_sequence<std::variant_size_v<Geometry>>;
 
 }  // namespace
 
-Result<Geometry> size(config::Engine engine, const sizing::Targets& targets) {
-    const std::size_t number =
-        engine == config::Engine::kAuto ? 0 : static_cast<std::size_t>(engine) - 1;
-    return size_number(number, targets, std::make_index_sequence<std::variant_size_v<Geometry>>{});
+Result<Geometry> size(config::Engine engine, const sizing::Targets& targets, unsigned first) {
+    return size_number(number_of(engine), targets, first, Alternatives{});
+}
+
+bool counts_packets(config::Engine engine) {
+    return number_counts(number_of(engine), Alternatives{});
 }
 
 sizing::Prediction predict(const Geometry& geometry, Nanoseconds window,

@@ -16,6 +16,7 @@
 #include "filter/apshbf.h"
 #include "filter/btbf.h"
 #include "filter/exact.h"
+#include "filter/shbf_x_window.h"
 #include "filter/tlbf.h"
 #include "sizing/btbf.h"
 #include "sizing/sizing.h"
@@ -24,18 +25,22 @@ namespace unecho::control {
 
 // In the order of the enum in config/schema.h, without "auto".
 using Geometry = std::variant<sizing::ApbbfGeometry, sizing::ApbfGeometry, sizing::TlbfGeometry,
-                              sizing::BtbfGeometry, sizing::ApshbfGeometry, sizing::ExactGeometry>;
+                              sizing::BtbfGeometry, sizing::ApshbfGeometry, sizing::ShbfXGeometry,
+                              sizing::ExactGeometry>;
 using AnyFilter = std::variant<filter::Apbbf, filter::Apbf, filter::Tlbf, filter::TimedBtbf,
-                               filter::Apshbf, filter::Exact>;
+                               filter::Apshbf, filter::ShbfXWindow, filter::Exact>;
 
-// "auto" is APBBF.
-Result<Geometry> size(config::Engine engine, const sizing::Targets& targets);
+// "auto" is APBBF. Only an engine that counts_packets() depends on the packets of a flow that pass.
+Result<Geometry> size(config::Engine engine, const sizing::Targets& targets, unsigned first = 1);
 sizing::Prediction predict(const Geometry& geometry, Nanoseconds window,
                            std::optional<double> keys_per_second);
 
 // As in the configuration, and what the letters of the papers are.
 const char* engine_name(const Geometry& geometry);
 std::string geometry_text(const Geometry& geometry);
+
+// Is for the first packets of a flow alone, with the number of them in its geometry.
+bool counts_packets(config::Engine engine);
 
 // Ages by the generations that the control thread publishes; the others keep times themselves.
 bool ages_by_generation(const Geometry& geometry);

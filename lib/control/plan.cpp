@@ -268,7 +268,7 @@ class Planner {
         const sizing::Targets targets{wanted.window, instance_rate(wanted),
                                       wanted.max_false_drop.value_or(1e-6)};
         out.keys_per_second = targets.keys_per_second;
-        auto sized = control::size(wanted.engine, targets);
+        auto sized = control::size(wanted.engine, targets, wanted.first);
         if (!sized) {
             return tl::unexpected(sized.error());
         }

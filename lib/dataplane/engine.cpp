@@ -9,10 +9,17 @@
 #include "filter/btbf.h"
 #include "filter/exact.h"
 #include "filter/first.h"
+#include "filter/shbf_x_window.h"
 #include "filter/tlbf.h"
 
 namespace unecho::dataplane {
 namespace {
+
+// Counts the packets of a flow itself, without a digest for each.
+template <typename F>
+concept Counting = requires(F f, std::span<const Digest> digests, unsigned first) {
+    { f.test_and_insert_first_burst(digests, first) } -> std::same_as<std::uint64_t>;
+};
 
 template <filter::SlidingFilter F>
 std::uint64_t test(void* filter, std::span<const Digest> digests, filter::Moment moment,
@@ -22,7 +29,11 @@ std::uint64_t test(void* filter, std::span<const Digest> digests, filter::Moment
     if (first == 1) {
         return f.test_and_insert_burst(digests);
     }
-    return filter::test_and_insert_first_burst(f, digests, first);
+    if constexpr (Counting<F>) {
+        return f.test_and_insert_first_burst(digests, first);
+    } else {
+        return filter::test_and_insert_first_burst(f, digests, first);
+    }
 }
 
 // Packets of one time are one burst to the filter; a capture's times mostly differ, so all of them
@@ -83,6 +94,7 @@ constexpr EngineOps kApbbfOps = ops_of<filter::Apbbf>();
 constexpr EngineOps kTlbfOps = ops_of<filter::Tlbf>();
 constexpr EngineOps kBtbfOps = ops_of<filter::TimedBtbf>();
 constexpr EngineOps kApshbfOps = ops_of<filter::Apshbf>();
+constexpr EngineOps kShbfXOps = ops_of<filter::ShbfXWindow>();
 constexpr EngineOps kExactOps = ops_of<filter::Exact>();
 
 }  // namespace unecho::dataplane

@@ -32,6 +32,7 @@ extern const EngineOps kApbbfOps;
 extern const EngineOps kTlbfOps;
 extern const EngineOps kBtbfOps;
 extern const EngineOps kApshbfOps;
+extern const EngineOps kShbfXOps;
 extern const EngineOps kExactOps;
 
 }  // namespace unecho::dataplane

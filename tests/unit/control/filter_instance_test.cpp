@@ -87,11 +87,44 @@ TEST_P(Engines, take_the_policy_of_the_plan) {
 INSTANTIATE_TEST_SUITE_P(All, Engines,
                          testing::Values(config::Engine::kApbbf, config::Engine::kApbf,
                                          config::Engine::kTlbf, config::Engine::kBtbf,
-                                         config::Engine::kShbf, config::Engine::kExact),
+                                         config::Engine::kShbf, config::Engine::kShbfX,
+                                         config::Engine::kExact),
                          [](const auto& info) {
-                             return std::string(
+                             std::string name(
                                  config::kEngineNames.at(static_cast<std::size_t>(info.param)));
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
                          });
+
+// Its geometry is for the flow's packets that pass; through the lane it counts them itself, one
+// digest a flow, and leaves the bits that the filter alone leaves.
+TEST(FilterInstance, of_the_counting_engine_counts_a_flow_by_one_digest) {
+    for (const auto engine : {config::Engine::kShbfX, config::Engine::kApbbf}) {
+        EXPECT_EQ(counts_packets(engine), engine == config::Engine::kShbfX);
+    }
+    constexpr unsigned kFirst = 3;
+    config::Config config = taps_to_tool();
+    config.filters[0].engine = config::Engine::kShbfX;
+    config.filters[0].key = packet::KeyMode::kFlow;
+    config.filters[0].first = kFirst;
+    const FilterPlan plan =
+        plan_of(config, machine_with({0}), all_of(config, device("net_made_up"))).filters.at(0);
+    EXPECT_EQ(std::get<sizing::ShbfXGeometry>(plan.geometry).c, kFirst);
+    EXPECT_LE(plan.prediction.false_drop, 1e-6);
+    const auto instance = made(plan);
+    const auto alone = made(plan);
+    const dataplane::Lane lane = instance->lane(plan);
+    const std::array<Digest, 6> digests{11, 11, 22, 11, 11, 22};
+    const std::array<Nanoseconds, 6> times{1, 1, 2, 3, 3, 3};
+    EXPECT_EQ(lane.ops->test(lane.filter, digests, {0, 0}, lane.first), 0b010000U);
+    EXPECT_EQ(lane.ops->test_timed(lane.filter, digests, times.data(), lane.clock, lane.first),
+              0b111011U);
+    auto& filter = *static_cast<filter::ShbfXWindow*>(alone->lane(plan).filter);
+    filter.test_and_insert_first_burst(digests, kFirst);
+    filter.test_and_insert_first_burst(digests, kFirst);
+    EXPECT_TRUE(
+        std::equal(alone->memory().begin(), alone->memory().end(), instance->memory().begin()));
+}
 
 TEST(FilterInstance, of_the_exact_engine_keeps_the_planned_window) {
     const FilterPlan plan = plan_for(config::Engine::kExact);
@@ -110,7 +143,8 @@ TEST(FilterInstance, has_segments_where_its_engine_has) {
     const auto apbf = made(plan_for(config::Engine::kApbf));
     const auto apbbf = made(plan_for(config::Engine::kApbbf));
     const auto shbf = made(plan_for(config::Engine::kShbf));
-    for (const auto& instance : {&apbf, &apbbf, &shbf}) {
+    const auto shbf_x = made(plan_for(config::Engine::kShbfX));
+    for (const auto& instance : {&apbf, &apbbf, &shbf, &shbf_x}) {
         ASSERT_NE((*instance)->segments(), nullptr);
         EXPECT_EQ((*instance)->segments()->geometry().bytes(), (*instance)->memory().size());
         // The exchange with the control thread has room for all of them.
@@ -130,6 +164,7 @@ TEST(FilterInstance, of_an_engine_that_keeps_times_needs_no_generations) {
     EXPECT_TRUE(by_generation(config::Engine::kApbf));
     EXPECT_TRUE(by_generation(config::Engine::kBtbf));
     EXPECT_TRUE(by_generation(config::Engine::kShbf));
+    EXPECT_TRUE(by_generation(config::Engine::kShbfX));
     EXPECT_FALSE(by_generation(config::Engine::kTlbf));
     EXPECT_FALSE(by_generation(config::Engine::kExact));
 }

@@ -18,8 +18,9 @@
 //   writes k; one that is through reads k in the segments that it passed in, and stops at the last
 //   of them. One load in 9 touches two lines. (1 + l + spares) * m bits.
 // Accuracy: in a segment of fill f some multiplicity matches a foreign flow by chance with
-//   1 - (1 - f^k)^n, equations (17) and (18), f = 1 - (1 - n/m)^(k g / n) at most for g packets. A
-//   packet is held back wrongly only if one of the segments has such a match.
+//   1 - (1 - f^k)^n, equations (17) and (18), where the segment's packets are one of a flow each,
+//   f = 1 - (1 - 1/m)^(k g) for g packets; several of a flow set runs of bits, and fewer flows
+//   have a match. A packet is held back wrongly only if one of the segments has one.
 // Weakness: each of the n multiplicities in each segment may match, so k is larger than that of a
 //   plain filter by log2 n. A count that was too large by chance stays so while the segment lives,
 //   under kRefresh while the flow does.

@@ -23,7 +23,8 @@
 //   have a match. A packet is held back wrongly only if one of the segments has one.
 // Weakness: each of the n multiplicities in each segment may match, so k is larger than that of a
 //   plain filter by log2 n. A count that was too large by chance stays so while the segment lives,
-//   under kRefresh while the flow does.
+//   under kRefresh while the flow does: if its first packets come a window apart, that makes its
+//   n-th up to n times as likely to be held back.
 // References: Shifting Bloom Filter, section 5; the ageing is that of Age-Partitioned Bloom
 //   Filters, section 5.1, with k = 1.
 #pragma once

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which of two taps saw the flows of a window: only A, only B, or both, in numbers. A ShBF_A over
+// the flows, S1 those that A saw, S2 those that B saw; what is counted is what its answers say.
+//
+// TapFlows is one window after the other: add() for each packet, turn() where one ends. TapReport
+// adds the time: windows number 0, 1, 2, ... each of the same length, from time 0 on.
+//
+// A flow's first packet on a tap adds it to its region. Nothing is ever taken out of the array: a
+// flow of both has the bits of the region where it was first, and those of both. So nothing is
+// forgotten within a window, no counters beside the bits are needed, and an answer that has kBoth
+// alone is of a new flow. Numbers move only by answers that leave one reading:
+//   neither A nor B, perhaps kBoth      a new flow: it joins this tap's region
+//   the other tap's region alone        the flow joins both
+//   the other tap's region alone, while no flow is counted there: a new flow
+//   any other                           seen here before, or ambiguous: nothing changes
+//
+// Guarantee: only_a + only_b + both is never more than the distinct flows there were. A flow is
+//   counted once at most, and further packets of it on a tap change nothing.
+// Cost: a packet at most k loads; the first of a flow on a tap k stores besides. Two arrays, one
+//   in use and one being cleared.
+// Accuracy: a region matches by accident with chance f = fill^k. A new flow is counted with
+//   probability (1 - f)^2, and taken for one of both, at the other tap's expense, with f (1 - f)^2;
+//   a known flow's first packet on the other tap makes it one of both with (1 - f)^2 (the clear
+//   answer of equation (16)). sizing/tap_report.h has the expected numbers of a stream.
+// Weakness: with more flows than planned the fill rises, and more and more of them are not counted.
+// References: Shifting Bloom Filter, section 4.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/units.h"
+#include "filter/shbf_a.h"
+
+namespace unecho::filter {
+
+struct TapCounts {
+    std::uint64_t only_a = 0;
+    std::uint64_t only_b = 0;
+    std::uint64_t both = 0;
+
+    [[nodiscard]] constexpr std::uint64_t flows() const noexcept { return only_a + only_b + both; }
+    constexpr TapCounts& operator+=(const TapCounts& other) noexcept {
+        only_a += other.only_a;
+        only_b += other.only_b;
+        both += other.both;
+        return *this;
+    }
+    bool operator==(const TapCounts&) const = default;
+};
+
+class TapFlows {
+  public:
+    // What the constructor's memory must hold; line-aligned, zeroed.
+    [[nodiscard]] static std::size_t bytes(const ShbfAParams& params) noexcept {
+        return 2 * ShbfA::bytes(params);
+    }
+
+    TapFlows(const ShbfAParams& params, std::span<std::byte> memory) noexcept;
+
+    void prefetch(Digest flow) const noexcept { present().prefetch(flow); }
+    // A packet of this flow on tap A (kFirst) or B (kSecond).
+    void add(Digest flow, SetOfTwo tap) noexcept;
+    // Of the present window.
+    [[nodiscard]] const TapCounts& counts() const noexcept { return counts_; }
+
+    // Clears so much of the array that the next window will begin with.
+    void clear_some(std::size_t bytes) noexcept;
+    [[nodiscard]] bool cleared() const noexcept { return cleared_ == array_bytes(); }
+
+    // Ends the window; the answer is what was counted. The next begins with an empty array: what
+    // clear_some() left of it is cleared here.
+    TapCounts turn() noexcept;
+
+    [[nodiscard]] const ShbfAParams& params() const noexcept { return arrays_[0].params(); }
+
+  private:
+    [[nodiscard]] const ShbfA& present() const noexcept { return arrays_[in_use_]; }
+    [[nodiscard]] std::size_t array_bytes() const noexcept { return memory_.size() / 2; }
+
+    std::span<std::byte> memory_;
+    std::array<ShbfA, 2> arrays_;
+    unsigned in_use_ = 0;
+    std::size_t cleared_;  // of the other array
+    TapCounts counts_;
+};
+
+struct TapWindow {
+    std::uint64_t number = 0;
+    TapCounts counts;
+};
+
+// What can be said of the windows at a moment.
+struct TapSummary {
+    bool begun = false;  // there is a present window
+    bool ended = false;  // and a last one
+    TapWindow present;   // so far
+    TapWindow last;      // that ended; of a window without packets all counts are 0
+    TapCounts before;    // sum over all windows before the present one
+};
+
+class TapReport {
+  public:
+    // keep() clears this much.
+    static constexpr std::size_t kClearStep = 4096;
+
+    [[nodiscard]] static std::size_t bytes(const ShbfAParams& params) noexcept {
+        return TapFlows::bytes(params);
+    }
+
+    // window: at least 1 ns.
+    TapReport(const ShbfAParams& params, Nanoseconds window, std::span<std::byte> memory) noexcept
+        : window_(window), flows_(params, memory) {}
+
+    void prefetch(Digest flow) const noexcept { flows_.prefetch(flow); }
+    // In the present window, which must have begun.
+    void add(Digest flow, SetOfTwo tap) noexcept { flows_.add(flow, tap); }
+
+    // To the window of this time, exactly: for captures, whose times jump and never decrease. Those
+    // jumped over ended without packets.
+    void advance(Nanoseconds now) noexcept;
+
+    // The same for a clock that is looked at again and again: clears at most kClearStep a call. A
+    // window ends late when the clearing is not done by then; what came meanwhile is counted in
+    // it, and it bears the number of the last that it reached into.
+    void keep(Nanoseconds now) noexcept;
+
+    [[nodiscard]] TapSummary summary() const noexcept;
+    [[nodiscard]] Nanoseconds window() const noexcept { return window_; }
+    [[nodiscard]] const ShbfAParams& params() const noexcept { return flows_.params(); }
+
+  private:
+    void begin(Nanoseconds now) noexcept;
+    void end_window() noexcept;
+
+    Nanoseconds window_;
+    TapFlows flows_;
+    bool begun_ = false;
+    bool ended_ = false;
+    std::uint64_t number_ = 0;
+    TapWindow last_;
+    TapCounts before_;
+};
+
+}  // namespace unecho::filter

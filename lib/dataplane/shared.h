@@ -10,6 +10,7 @@
 #include "dataplane/counters.h"
 #include "dataplane/spsc_queue.h"
 #include "filter/filter.h"
+#include "filter/tap_report.h"
 
 namespace unecho::dataplane {
 
@@ -45,6 +46,7 @@ struct alignas(64) WorkerShared {
     std::atomic<std::uint64_t> heartbeat{0};                    // dp: rw, cp: ro; counts polls
     Counters snapshot;                                          // dp: rw, cp: ro when taken
     std::array<filter::FilterCounters, kMaxFilters> filters{};  // dp: rw, cp: ro when taken
+    std::array<filter::TapSummary, kMaxRoutes> taps{};          // dp: rw, cp: ro when taken
 };
 
 }  // namespace unecho::dataplane

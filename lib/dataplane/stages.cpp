@@ -82,6 +82,17 @@ void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
     });
 }
 
+void report_flows(const Burst& burst, filter::TapReport& report,
+                  std::span<const filter::SetOfTwo> tap_of, bool timed) noexcept {
+    for_each_bit(burst.keys.keyed, [&](unsigned i) { report.prefetch(burst.digests[i]); });
+    for_each_bit(burst.keys.keyed, [&](unsigned i) {
+        if (timed) {
+            report.advance(burst.times[i]);
+        }
+        report.add(burst.digests[i], tap_of[burst.mbufs[i]->port]);
+    });
+}
+
 void decide(Burst& burst, const Lane& lane, filter::Moment moment) noexcept {
     const std::uint64_t keyed = burst.keys.keyed;
     if (keyed == first_bits(burst.count)) {

@@ -8,6 +8,7 @@
 
 #include "dataplane/burst.h"
 #include "dataplane/engine.h"
+#include "filter/tap_report.h"
 #include "hash/secret.h"
 
 namespace unecho::dataplane {
@@ -31,6 +32,11 @@ void view(Burst& burst) noexcept;
 // digests, keys, too_long. scratch holds kScratchBytes.
 void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
             std::span<std::uint8_t> scratch) noexcept;
+
+// Tells a report of the flows, which stage digest found, each on the tap that its port is. timed:
+// each packet at its own time.
+void report_flows(const Burst& burst, filter::TapReport& report,
+                  std::span<const filter::SetOfTwo> tap_of, bool timed) noexcept;
 
 // echoes, at one moment for all.
 void decide(Burst& burst, const Lane& lane, filter::Moment moment) noexcept;

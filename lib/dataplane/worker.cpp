@@ -232,10 +232,12 @@ void Worker::begin(Burst& burst, const RxSource& source) noexcept {
     view(burst);
     counters_.rx[source.index].add(burst.count, burst.bytes);
     counters_.bursts++;
-    if (setup_.steer_by_ring) {
+    if (setup_.steer_by_ring || setup_.reports != 0) {
         for (unsigned i = 0; i < burst.count; ++i) {
             burst.mbufs[i]->port = source.port;  // not every driver sets it
         }
+    }
+    if (setup_.steer_by_ring) {
         steer(burst);
     }
     if (burst.count != 0) {
@@ -287,13 +289,19 @@ void Worker::steer(Burst& burst) noexcept {
 }
 
 void Worker::process(Burst& burst) noexcept {
-    const FilterIndex index = setup_.routes[burst.route].filter;
-    const Lane& lane = setup_.lanes[index];
-    digest(burst, lane.key, *setup_.secret, setup_.scratch);
+    const RouteContext& route = setup_.routes[burst.route];
+    const Lane& lane = setup_.lanes[route.filter];
+    if (route.taps != nullptr) {
+        digest(burst, packet::KeyMode::kFlowBidir, *setup_.secret, setup_.scratch);
+        report_flows(burst, *route.taps, setup_.tap_of, setup_.capture_clock);
+    }
+    if (route.taps == nullptr || lane.key != packet::KeyMode::kFlowBidir) {
+        digest(burst, lane.key, *setup_.secret, setup_.scratch);
+    }
     if (setup_.capture_clock) {
         decide_timed(burst, lane);
     } else {
-        decide(burst, lane, moment(index));
+        decide(burst, lane, moment(route.filter));
     }
     settle(burst);
 }
@@ -430,7 +438,19 @@ filter::Moment Worker::moment(FilterIndex filter) noexcept {
                        [this]() noexcept { return setup_.clock.at(rte_rdtsc()); });
 }
 
+// Windows of reports end by this worker's own clock; those of captures by the packets' times.
+void Worker::keep_reports() noexcept {
+    if (setup_.reports == 0 || setup_.capture_clock) {
+        return;
+    }
+    const Nanoseconds now = setup_.clock.at(rte_rdtsc());
+    for (unsigned i = 0; i < setup_.reports; ++i) {
+        setup_.routes[setup_.reporting[i]].taps->keep(now);
+    }
+}
+
 void Worker::keep_house() noexcept {
+    keep_reports();
     const bool look = counters_.polls % kExchangeInterval == 0;
     for (unsigned i = 0; i < setup_.filters; ++i) {
         if (!setup_.capture_clock) {
@@ -481,6 +501,10 @@ void Worker::take_snapshot(std::uint64_t wanted) noexcept {
     shared.snapshot = counters_;
     for (unsigned i = 0; i < setup_.filters; ++i) {
         shared.filters[i] = setup_.lanes[i].ops->counters(setup_.lanes[i].filter);
+    }
+    for (unsigned i = 0; i < setup_.reports; ++i) {
+        const RouteIndex route = setup_.reporting[i];
+        shared.taps[route] = setup_.routes[route].taps->summary();
     }
     shared.snapshot_taken.store(wanted, std::memory_order_release);
 }

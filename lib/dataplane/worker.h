@@ -60,6 +60,7 @@ struct RouteContext {
     PortIndex to = 0;
     PortIndex divert_to = 0;
     EchoAction on_echo = EchoAction::kDrop;
+    filter::TapReport* taps = nullptr;  // of the flows of its two ports; null: not reported
 };
 
 // What a packet carries from the worker that decided to the one that transmits it.
@@ -77,7 +78,10 @@ struct WorkerSetup {
     std::span<const RxSource> sources;
     std::array<RouteIndex, RTE_MAX_ETHPORTS> route_of{};  // by DPDK's port number
     std::array<RouteContext, kMaxRoutes> routes{};
-    std::array<TxTarget, kMaxPorts> tx{};  // by PortIndex
+    std::array<RouteIndex, kMaxRoutes> reporting{};  // those with taps
+    unsigned reports = 0;
+    std::array<filter::SetOfTwo, RTE_MAX_ETHPORTS> tap_of{};  // by DPDK's port number
+    std::array<TxTarget, kMaxPorts> tx{};                     // by PortIndex
 
     unsigned filters = 0;
     std::array<Lane, kMaxFilters> lanes{};
@@ -156,6 +160,7 @@ class Worker {
 
     filter::Moment moment(FilterIndex filter) noexcept;
     void keep_house() noexcept;
+    void keep_reports() noexcept;
     void exchange_segments(unsigned lane) noexcept;
     void answer_snapshot() noexcept;
     void take_snapshot(std::uint64_t wanted) noexcept;

@@ -131,6 +131,8 @@ std::vector<Field> fields_of(Route& route, RouteNames& names) {
          field::Text{"\"drop\", \"pass\" or the name of a port", to(names.on_echo)}},
         {"allow_flow_drop_on_link", kOptional, "false",
          field::Flag{to(route.allow_flow_drop_on_link)}},
+        {"report_taps", kOptional, "false", field::Flag{to(route.report_taps)}},
+        {"report_flows", kOptional, "", field::Whole{kReportFlows, to(route.report_flows)}},
     };
 }
 

@@ -50,7 +50,9 @@ inline constexpr std::uint64_t kMostSegments = 128;  // k + l
 inline constexpr WholeRange kSegmentBits{64, std::uint64_t{1} << 40};
 inline constexpr WholeRange kBlockBits{64, 512};  // at most a cache line
 inline constexpr WholeRange kBitsPerKey{1, 16};   // a quarter of the smallest block
-inline constexpr WholeRange kLcore{0, 127};       // RTE_MAX_LCORE is 128
+inline constexpr WholeRange kReportFlows{100, 1'000'000'000};
+inline constexpr std::uint64_t kDefaultReportFlows = 100'000;
+inline constexpr WholeRange kLcore{0, 127};  // RTE_MAX_LCORE is 128
 inline constexpr WholeRange kWorkerCount{1, kMaxWorkers};
 inline constexpr WholeRange kRingSize{64, 65536};
 inline constexpr WholeRange kBurst{1, kMaxBurst};
@@ -130,6 +132,8 @@ struct Route {
     OnEcho on_echo = OnEcho::kDrop;
     PortIndex divert_to = 0;  // with kDivert
     bool allow_flow_drop_on_link = false;
+    bool report_taps = false;  // count the flows that only one of two taps saw, and both
+    std::optional<std::uint64_t> report_flows;  // of a window; absent: kDefaultReportFlows
     int line = 0;
 
     bool operator==(const Route&) const = default;

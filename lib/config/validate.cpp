@@ -328,6 +328,26 @@ void check_links(Draft& draft, const Resolved& resolved) {
     }
 }
 
+void check_taps(Draft& draft) {
+    for (std::size_t i = 0; i < draft.config.routes.size(); ++i) {
+        const Keys keys{draft, element("route", i)};
+        const bool asked = draft.config.routes[i].report_taps;
+        if (!keys.sound("report_taps")) {
+            continue;
+        }
+        if (!asked && keys.given("report_flows") && keys.sound("report_flows")) {
+            keys.report("report_flows",
+                        "plans what report_taps counts; it needs report_taps = true");
+        }
+        const std::size_t taps = draft.route_names[i].from.size();
+        if (asked && keys.sound("from") && taps != 2) {
+            keys.report("report_taps", "tells two taps apart, and from has " +
+                                           std::to_string(taps) +
+                                           "; allowed: with exactly two ports in from");
+        }
+    }
+}
+
 void check_unused(Draft& draft, const Resolved& resolved) {
     bool ports_known = draft.sound("route") && !draft.config.routes.empty();
     bool filters_known = ports_known;
@@ -365,6 +385,7 @@ void validate(Draft& draft) {
     check_filters(draft);
     const Resolved resolved = resolve_routes(draft, ports, filters);
     check_links(draft, resolved);
+    check_taps(draft);
     check_unused(draft, resolved);
     check_devices(draft);
 }

@@ -138,6 +138,9 @@ Status Appliance::make_workers() {
         if (const Status status = make_filters(w, setups[w]); !status) {
             return status;
         }
+        if (const Status status = make_taps(w, setups[w]); !status) {
+            return status;
+        }
     }
     if (const Status status = connect(setups); !status) {
         return status;
@@ -176,7 +179,7 @@ void Appliance::fill_tables(WorkerIndex worker, dataplane::WorkerSetup& setup) {
                             : route.on_echo == config::OnEcho::kPass
                                 ? dataplane::EchoAction::kPass
                                 : dataplane::EchoAction::kDivert;
-        setup.routes[r] = {route.filter, route.to, route.divert_to, action};
+        setup.routes[r] = {route.filter, route.to, route.divert_to, action, nullptr};
         for (const PortIndex port : route.from) {
             setup.route_of[ports_[port].id()] = static_cast<RouteIndex>(r);
         }
@@ -198,6 +201,25 @@ Status Appliance::make_filters(WorkerIndex worker, dataplane::WorkerSetup& setup
         setup.lane_shared[f] = &(*instance)->shared();
         setup.filter_shared[f] = &filter_shared_[f];
         parts_[worker]->instances.push_back(std::move(*instance));
+    }
+    return {};
+}
+
+Status Appliance::make_taps(WorkerIndex worker, dataplane::WorkerSetup& setup) {
+    const int socket = static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
+    for (std::size_t r = 0; r < plan_.routes.size(); ++r) {
+        const RoutePlan& route = plan_.routes[r];
+        if (!route.taps) {
+            continue;
+        }
+        auto instance = TapInstance::make(*route.taps, socket, session_->has_hugepages());
+        if (!instance) {
+            return tl::unexpected(instance.error());
+        }
+        setup.routes[r].taps = &(*instance)->report();
+        setup.reporting[setup.reports++] = static_cast<RouteIndex>(r);
+        setup.tap_of[ports_[route.from[1]].id()] = filter::SetOfTwo::kSecond;
+        parts_[worker]->taps.push_back(std::move(*instance));
     }
     return {};
 }
@@ -285,6 +307,11 @@ Status Appliance::connect_pair(WorkerIndex from, WorkerIndex to,
 bool Appliance::filters_on_hugepages() const {
     for (const auto& parts : parts_) {
         for (const auto& instance : parts->instances) {
+            if (!instance->on_hugepages()) {
+                return false;
+            }
+        }
+        for (const auto& instance : parts->taps) {
             if (!instance->on_hugepages()) {
                 return false;
             }

@@ -11,6 +11,7 @@
 #include "config/schema.h"
 #include "control/filter_instance.h"
 #include "control/plan.h"
+#include "control/tap_instance.h"
 #include "dataplane/worker.h"
 #include "eal/mempool.h"
 #include "eal/port.h"
@@ -60,6 +61,7 @@ class Appliance {
         std::vector<dataplane::Staging> staging;
         std::vector<std::uint8_t> scratch;
         std::vector<std::unique_ptr<FilterInstance>> instances;
+        std::vector<std::unique_ptr<TapInstance>> taps;
         dataplane::WorkerShared shared;
         std::unique_ptr<dataplane::Worker> worker;
     };
@@ -75,6 +77,7 @@ class Appliance {
                         std::vector<dataplane::WorkerSetup>& setups);
     [[nodiscard]] bool sends_through(WorkerIndex from, WorkerIndex to) const;
     Status make_filters(WorkerIndex worker, dataplane::WorkerSetup& setup);
+    Status make_taps(WorkerIndex worker, dataplane::WorkerSetup& setup);
     void fill_tables(WorkerIndex worker, dataplane::WorkerSetup& setup);
     Result<rte_ring*> new_ring(const char* kind, WorkerIndex from, WorkerIndex to);
 

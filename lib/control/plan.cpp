@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include "control/devices.h"
+#include "control/tap_instance.h"
 #include "eal/lcores.h"
 
 namespace unecho::control {
@@ -41,6 +43,7 @@ class Planner {
         plan_rx();
         plan_tx();
         plan_filters();
+        plan_taps();
         plan_buffers();
         if (!problems_.empty()) {
             return tl::unexpected(std::move(problems_));
@@ -259,9 +262,13 @@ class Planner {
         }
     }
 
+    // Of what is planned for all workers together, what one must be ready for.
+    [[nodiscard]] double share() const {
+        return workers() == 1 ? 1.0 : kUnevenSpread / static_cast<double>(workers());
+    }
+
     [[nodiscard]] double instance_rate(const config::Filter& wanted) const {
-        const double share = workers() == 1 ? 1.0 : kUnevenSpread / static_cast<double>(workers());
-        return wanted.rate.value_or(0) * share;
+        return wanted.rate.value_or(0) * share();
     }
 
     Status size(const config::Filter& wanted, FilterPlan& out) {
@@ -310,6 +317,30 @@ class Planner {
                     format_size(*wanted.memory) + " is too little: " + out.engine() + " needs " +
                         format_size(total) + " on " + std::to_string(workers()) +
                         " worker(s) for this window, rate and max_false_drop");
+        }
+    }
+
+    void plan_taps() {
+        for (std::size_t i = 0; i < config_.routes.size(); ++i) {
+            const config::Route& wanted = config_.routes[i];
+            if (!wanted.report_taps) {
+                continue;
+            }
+            TapPlan out;
+            out.window = config_.filters[wanted.filter].window;
+            out.flows = wanted.report_flows.value_or(config::kDefaultReportFlows);
+            const auto sized = sizing::size_tap_report(
+                static_cast<std::uint64_t>(std::ceil(static_cast<double>(out.flows) * share())));
+            if (sized) {
+                out.geometry = *sized;
+            }
+            const auto bytes = sized ? bytes_of(out) : tl::unexpected(sized.error());
+            if (!bytes) {
+                problem(wanted.line, path("route", i, "report_flows"), bytes.error().context);
+                continue;
+            }
+            out.instance_bytes = *bytes;
+            plan_.routes[i].taps = out;
         }
     }
 

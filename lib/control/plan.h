@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "control/machine.h"
 #include "eal/port.h"
 #include "filter/generation.h"
+#include "sizing/tap_report.h"
 
 namespace unecho::control {
 
@@ -59,12 +61,21 @@ struct FilterPlan {
     }
 };
 
+// The report of the flows of two taps, on one worker.
+struct TapPlan {
+    Nanoseconds window = 0;
+    std::uint64_t flows = 0;           // planned for a window, all workers together
+    sizing::ShbfGeometry geometry;     // of each of its two arrays
+    std::uint64_t instance_bytes = 0;  // allocated
+};
+
 struct RoutePlan {
     std::vector<PortIndex> from;
     PortIndex to = 0;
     FilterIndex filter = 0;
     config::OnEcho on_echo = config::OnEcho::kDrop;
     PortIndex divert_to = 0;
+    std::optional<TapPlan> taps = std::nullopt;  // A is from[0], B from[1]
 };
 
 enum class Steering { kSingle, kRss, kRing };

@@ -80,7 +80,19 @@ std::string routes_text(const Plan& plan) {
         table.row({std::to_string(i), list_of(plan, route.from), plan.ports[route.to].name,
                    plan.filters[route.filter].name, action});
     }
-    return "routes\n" + table.text();
+    std::string out = "routes\n" + table.text();
+    for (std::size_t i = 0; i < plan.routes.size(); ++i) {
+        if (const std::optional<TapPlan>& taps = plan.routes[i].taps) {
+            out += "  route " + std::to_string(i) + " reports the flows of each window of " +
+                   format_duration(taps->window) + " that only " +
+                   plan.ports[plan.routes[i].from[0]].name + " saw, only " +
+                   plan.ports[plan.routes[i].from[1]].name + " saw, and both: planned for " +
+                   std::to_string(taps->flows) + ", " + format_size(taps->instance_bytes) +
+                   " a worker, " + format_size(taps->instance_bytes * plan.workers.size()) +
+                   " in all\n";
+        }
+    }
+    return out;
 }
 
 std::string filter_text(const Plan& plan, const FilterPlan& filter) {

@@ -32,7 +32,7 @@ void StatsReader::take() {
             std::this_thread::yield();
         }
         if (answered()) {
-            last_[i] = {worker.snapshot, worker.filters};
+            last_[i] = {worker.snapshot, worker.filters, worker.taps};
         }
     }
 }
@@ -63,6 +63,13 @@ Report StatsReader::read(const Plan& plan) {
         for (std::size_t f = 0; f < plan.filters.size(); ++f) {
             add_filter(earlier[i].filters[f], report.filters[f]);
         }
+    }
+    for (std::size_t r = 0; r < plan.routes.size(); ++r) {
+        std::vector<filter::TapSummary> taps;
+        for (const Snapshot& snapshot : earlier) {
+            taps.push_back(snapshot.taps[r]);
+        }
+        report.routes[r].taps = sum_of(taps);
     }
     finish(report);
     return report;

@@ -25,9 +25,17 @@ struct FateCounts {
     std::uint64_t in_flight = 0;
 };
 
+// The flows of two taps, all workers.
+struct TapsReport {
+    bool ended = false;       // there is a last window
+    filter::TapWindow last;   // that ended on a worker at least
+    filter::TapCounts total;  // of all windows, the present one included
+};
+
 struct RouteReport {
     FateCounts counts;
     std::array<dataplane::PacketBytes, dataplane::kReasons> reasons{};
+    TapsReport taps;  // if the plan's route has them
 };
 
 struct PortReport {
@@ -89,6 +97,7 @@ class StatsReader {
     struct Snapshot {
         dataplane::Counters counters;
         std::array<filter::FilterCounters, kMaxFilters> filters{};
+        std::array<filter::TapSummary, kMaxRoutes> taps{};
     };
     void take();
     void ask();

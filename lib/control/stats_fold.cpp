@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/stats_fold.h"
 
+#include <algorithm>
+
 namespace unecho::control {
 namespace {
 
@@ -88,6 +90,26 @@ void add_filter(const filter::FilterCounters& from, FilterReport& to) {
     to.counters.inline_clears += from.inline_clears;
     to.counters.evicted_early += from.evicted_early;
     to.counters.arena_full += from.arena_full;
+}
+
+TapsReport sum_of(const std::vector<filter::TapSummary>& workers) {
+    TapsReport out;
+    for (const filter::TapSummary& worker : workers) {
+        if (worker.ended) {
+            out.last.number = std::max(out.last.number, worker.last.number);
+            out.ended = true;
+        }
+        out.total += worker.before;
+        out.total += worker.present.counts;
+    }
+    for (const filter::TapSummary& worker : workers) {
+        if (worker.ended && worker.last.number == out.last.number) {
+            out.last.counts += worker.last.counts;
+        } else if (out.ended && worker.begun && worker.present.number == out.last.number) {
+            out.last.counts += worker.present.counts;
+        }
+    }
+    return out;
 }
 
 void finish(Report& report) {

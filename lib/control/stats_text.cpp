@@ -43,6 +43,23 @@ ordered_json json_of(const std::string& name, const PortReport& port) {
             {"tx_errors", port.tx_errors}};
 }
 
+ordered_json json_of(const filter::TapCounts& counts) {
+    return {{"only_a", counts.only_a}, {"only_b", counts.only_b}, {"both", counts.both}};
+}
+
+ordered_json taps_json(const Plan& plan, const RoutePlan& route, const TapsReport& taps) {
+    ordered_json out = {{"a", plan.ports[route.from[0]].name},
+                        {"b", plan.ports[route.from[1]].name},
+                        {"window_ns", route.taps->window},
+                        {"planned_flows", route.taps->flows}};
+    if (taps.ended) {
+        out["last"] = {{"begin_ns", taps.last.number * route.taps->window}};
+        out["last"].update(json_of(taps.last.counts));
+    }
+    out["total"] = json_of(taps.total);
+    return out;
+}
+
 ordered_json json_of(const Plan& plan, const RoutePlan& plan_route, const RouteReport& route) {
     ordered_json out;
     out["from"] = ordered_json::array();
@@ -53,6 +70,9 @@ ordered_json json_of(const Plan& plan, const RoutePlan& plan_route, const RouteR
     out["filter"] = plan.filters[plan_route.filter].name;
     out.update(json_of(route.counts));
     out["reasons"] = json_of(route.reasons);
+    if (plan_route.taps) {
+        out["taps"] = taps_json(plan, plan_route, route.taps);
+    }
     return out;
 }
 
@@ -118,6 +138,19 @@ const char* fate_name(dataplane::Fate fate) {
     return "";
 }
 
+std::string taps_text(const Plan& plan, const RoutePlan& route, const TapsReport& taps) {
+    Table table(
+        {"flows of " + format_duration(route.taps->window), ">last window", ">all windows"});
+    const auto row = [&](const std::string& name, std::uint64_t filter::TapCounts::*count) {
+        table.row({name, taps.ended ? std::to_string(taps.last.counts.*count) : "-",
+                   std::to_string(taps.total.*count)});
+    };
+    row("only " + plan.ports[route.from[0]].name, &filter::TapCounts::only_a);
+    row("only " + plan.ports[route.from[1]].name, &filter::TapCounts::only_b);
+    row("both", &filter::TapCounts::both);
+    return table.text();
+}
+
 std::string route_text(const Plan& plan, std::size_t index, const RouteReport& route) {
     const RoutePlan& planned = plan.routes[index];
     std::string from;
@@ -139,7 +172,8 @@ std::string route_text(const Plan& plan, std::size_t index, const RouteReport& r
            ", filter " + plan.filters[planned.filter].name + "\n" + table.text() + "  received " +
            std::to_string(c.received) + " = forwarded " + std::to_string(c.forwarded) +
            " + diverted " + std::to_string(c.diverted) + " + dropped " + std::to_string(c.dropped) +
-           " + in flight " + std::to_string(c.in_flight) + "\n";
+           " + in flight " + std::to_string(c.in_flight) + "\n" +
+           (planned.taps ? taps_text(plan, planned, route.taps) : "");
 }
 
 std::string filters_text(const Plan& plan, const Report& report) {

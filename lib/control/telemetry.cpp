@@ -132,7 +132,9 @@ constexpr Command kCommands[] = {
      "parameters"},
     {"/unecho/ports", on_ports,
      "Packets and bytes of each port, what the device lost. No parameters"},
-    {"/unecho/routes", on_routes, "Counters and reasons of each route. No parameters"},
+    {"/unecho/routes", on_routes,
+     "Counters and reasons of each route, and the flows of its two taps where it reports them. No "
+     "parameters"},
     {"/unecho/workers", on_workers,
      "Each worker: rx_packets + handed_in = settled + handed_out. No parameters"},
     {"/unecho/filters", on_filters,

@@ -62,11 +62,12 @@ Rig::Rig(const Layout& layout)
             staging_[w].resize(sources_[w].size());
             setup.staging = staging_[w];
         }
-        setup.clock = {0, 0};  // stands still: nothing ages but by the filters' words
+        setup.clock = layout.clock;
         setup.tx_retry_cycles = layout.tx_retry_cycles;
         setup.shared = shared_[w].get();
         make_filters(w);
     }
+    make_taps();
     connect();
     for (const dataplane::WorkerSetup& setup : setups_) {
         workers_.push_back(std::make_unique<dataplane::Worker>(setup));
@@ -100,12 +101,34 @@ void Rig::make_filters(WorkerIndex worker) {
     }
 }
 
+void Rig::make_taps() {
+    taps_.resize(layout_.workers);
+    for (std::size_t r = 0; r < layout_.routes.size(); ++r) {
+        const RouteLayout& route = layout_.routes[r];
+        if (route.report_flows == 0) {
+            continue;
+        }
+        control::TapPlan plan;
+        plan.window = layout_.filters[route.filter].window;
+        plan.geometry = sizing::size_tap_report(route.report_flows).value();
+        for (unsigned w = 0; w < layout_.workers; ++w) {
+            auto instance = control::TapInstance::make(plan, 0, false);
+            ASSERT_TRUE(instance) << instance.error().context;
+            dataplane::WorkerSetup& setup = setups_[w];
+            setup.routes[r].taps = &(*instance)->report();
+            setup.reporting[setup.reports++] = static_cast<RouteIndex>(r);
+            setup.tap_of[ports_[route.from[1]]->id()] = filter::SetOfTwo::kSecond;
+            taps_[w].push_back(std::move(*instance));
+        }
+    }
+}
+
 void Rig::assign_sources() {
     unsigned turn = 0;
     for (std::size_t r = 0; r < layout_.routes.size(); ++r) {
         const RouteLayout& route = layout_.routes[r];
         for (dataplane::WorkerSetup& setup : setups_) {
-            setup.routes[r] = {route.filter, route.to, route.divert_to, route.on_echo};
+            setup.routes[r] = {route.filter, route.to, route.divert_to, route.on_echo, nullptr};
             for (const PortIndex port : route.from) {
                 setup.route_of[ports_[port]->id()] = static_cast<RouteIndex>(r);
             }

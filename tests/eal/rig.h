@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "control/filter_instance.h"
+#include "control/tap_instance.h"
 #include "dataplane/worker.h"
 #include "ring_port.h"
 
@@ -38,6 +39,7 @@ struct RouteLayout {
     FilterIndex filter = 0;
     EchoAction on_echo = EchoAction::kDrop;
     PortIndex divert_to = 0;
+    std::uint64_t report_flows = 0;  // of its two taps; 0: no report
 };
 
 // By default two taps (ports 0 and 1) into a tool (port 2), on one worker.
@@ -48,6 +50,7 @@ struct Layout {
     bool steer = true;     // by rings, with several workers; else as RSS would
     bool capture = false;  // the packets' clock; all sources on worker 0
     std::uint64_t tx_retry_cycles = 0;
+    dataplane::TscClock clock;  // stands still: nothing ages but by the filters' words
     std::vector<PortLayout> ports = std::vector<PortLayout>(3);
     std::vector<FilterLayout> filters{FilterLayout{}};
     std::vector<RouteLayout> routes{{{0, 1}, 2}};
@@ -98,6 +101,7 @@ class Rig {
 
   private:
     void make_filters(WorkerIndex worker);
+    void make_taps();
     void assign_sources();
     void connect();
     void check_books(WorkerIndex worker) const;
@@ -111,6 +115,7 @@ class Rig {
     std::unique_ptr<dataplane::FilterShared[]> filter_shared_;
     std::vector<std::unique_ptr<dataplane::WorkerShared>> shared_;
     std::vector<std::vector<std::unique_ptr<control::FilterInstance>>> instances_;
+    std::vector<std::vector<std::unique_ptr<control::TapInstance>>> taps_;
     std::vector<std::vector<dataplane::RxSource>> sources_;
     std::vector<std::vector<dataplane::Staging>> staging_;
     std::vector<std::vector<std::uint8_t>> scratch_;

@@ -85,6 +85,21 @@ stop_when_idle = "200ms"
 seed = 9223372036854775807
 tx_retry = "0us"
 mbufs = 65535
+
+[[port]]
+name = "tap.1"
+device = "net_null2"
+
+[[port]]
+name = "tap.2"
+device = "net_null3"
+
+[[route]]
+from = ["tap.2", "tap.1"]
+to = "out.1"
+filter = "geometry"
+report_taps = true
+report_flows = 1000
 )";
 
 Config load_valid(const std::string& text) {
@@ -111,7 +126,7 @@ TEST(Load, ports_are_read_back) {
     const Config config = load_valid(kEverything);
     EXPECT_EQ(config.path, "valid.toml");
     EXPECT_EQ(config.eal, (Eal{{"--in-memory", "-m", "512"}}));
-    ASSERT_EQ(config.ports.size(), 3U);
+    ASSERT_EQ(config.ports.size(), 5U);
     EXPECT_EQ(config.ports[0], (Port{"in", "0000:3b:00.0,x=1", 3, 4, 64, 32768, 9000, false, 4}));
     Port plain;
     plain.name = "out.1";
@@ -134,9 +149,12 @@ TEST(Load, filters_are_read_back) {
 
 TEST(Load, routes_are_read_back) {
     const Config config = load_valid(kEverything);
-    ASSERT_EQ(config.routes.size(), 2U);
-    EXPECT_EQ(config.routes[0], (Route{{0}, 1, 0, OnEcho::kDivert, 2, true, 39}));
-    EXPECT_EQ(config.routes[1], (Route{{1}, 0, 1, OnEcho::kPass, 0, false, 46}));
+    ASSERT_EQ(config.routes.size(), 3U);
+    EXPECT_EQ(config.routes[0],
+              (Route{{0}, 1, 0, OnEcho::kDivert, 2, true, false, std::nullopt, 39}));
+    EXPECT_EQ(config.routes[1],
+              (Route{{1}, 0, 1, OnEcho::kPass, 0, false, false, std::nullopt, 46}));
+    EXPECT_EQ(config.routes[2], (Route{{4, 3}, 1, 1, OnEcho::kDrop, 0, false, true, 1000, 79}));
 }
 
 TEST(Load, workers_control_and_run_are_read_back) {
@@ -153,6 +171,8 @@ TEST(Load, capture_clock_is_read_back) {
                                               "clock = \"tsc\"", "clock = \"capture\""));
     EXPECT_EQ(config.run.clock, Clock::kCapture);
     EXPECT_EQ(config.routes[0].from, (std::vector<PortIndex>{0, 1}));
+    EXPECT_FALSE(config.routes[0].report_taps);
+    EXPECT_FALSE(config.routes[0].report_flows);
     EXPECT_EQ(config.routes[0].to, 2);
 }
 

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "control/tap_instance.h"
 #include "unit/control/plans.h"
 
 namespace unecho::control {
@@ -536,6 +537,59 @@ TEST(PlanProblems, are_reported_together) {
     EXPECT_EQ(keys,
               (std::set<std::string>{"workers.steering", "workers.ring_size", "port[0].rx_queues",
                                      "port[2].tx_queues", "filter[0].memory", "run.mbufs"}));
+}
+
+// --- reports of taps -----------------------------------------------------------------------------
+
+TEST(PlanTaps, are_there_where_they_are_asked_for) {
+    config::Config config = taps_to_tool();
+    EXPECT_FALSE(plan_of(config, machine_with({0}), all_of(config, device("net_null")))
+                     .routes[0]
+                     .taps.has_value());
+    config.routes[0].report_taps = true;
+    const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
+    ASSERT_TRUE(plan.routes[0].taps.has_value());
+    const TapPlan& taps = *plan.routes[0].taps;
+    EXPECT_EQ(taps.window, 50 * kMillisecond);
+    EXPECT_EQ(taps.flows, 100'000U);
+    EXPECT_EQ(taps.geometry.m, sizing::size_tap_report(100'000)->m);
+    EXPECT_EQ(taps.geometry.k, 11U);
+    EXPECT_GE(taps.instance_bytes, 2 * taps.geometry.m / 8);
+    EXPECT_LE(taps.instance_bytes, 2 * (taps.geometry.m / 8 + 128));
+}
+
+// Flows spread unevenly over workers: a quarter more each.
+TEST(PlanTaps, on_several_workers_are_planned_for_a_share_and_a_quarter) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2, 3};
+    config.routes[0].report_taps = true;
+    config.routes[0].report_flows = 1000;
+    const Plan plan =
+        plan_of(config, machine_with({0, 1, 2, 3}), all_of(config, device("net_null")));
+    EXPECT_EQ(plan.routes[0].taps->flows, 1000U);
+    EXPECT_EQ(plan.routes[0].taps->geometry.m, sizing::size_tap_report(417)->m);
+}
+
+TEST(PlanTaps, are_made_in_the_memory_that_was_planned) {
+    config::Config config = taps_to_tool();
+    config.routes[0].report_taps = true;
+    const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
+    const auto instance = TapInstance::make(*plan.routes[0].taps, 0, false);
+    ASSERT_TRUE(instance);
+    EXPECT_EQ((*instance)->memory().size(), plan.routes[0].taps->instance_bytes);
+    EXPECT_FALSE((*instance)->on_hugepages());
+    EXPECT_EQ((*instance)->report().window(), 50 * kMillisecond);
+    EXPECT_EQ((*instance)->report().params().m(), plan.routes[0].taps->geometry.m);
+    (*instance)->report().advance(0);
+    (*instance)->report().add(1, filter::SetOfTwo::kSecond);
+    EXPECT_EQ((*instance)->report().summary().present.counts.only_b, 1U);
+}
+
+TEST(PlanTaps, of_a_geometry_that_no_array_takes_are_an_error) {
+    TapPlan plan;
+    EXPECT_EQ(TapInstance::make(plan, 0, false).error().context,
+              "shbf_a: m = 0 bits; allowed: 1 to 2^45");
+    EXPECT_FALSE(bytes_of(plan));
 }
 
 }  // namespace

@@ -85,6 +85,25 @@ TEST(PlanText, says_what_becomes_of_echoes) {
     EXPECT_EQ(route(), "0 tap-a, tap-b tool echo forwarded, counted (dry run)");
 }
 
+TEST(PlanText, says_what_reports_of_taps_cost) {
+    config::Config config = taps_to_tool();
+    const auto line = [&] {
+        return line_of(
+            to_text(plan_of(config, machine_with({0, 1, 2}), all_of(config, device("net_null")))),
+            "route 0 reports");
+    };
+    EXPECT_EQ(line(), "");
+    config.workers.lcores = {1, 2};
+    config.routes[0].report_taps = true;
+    config.routes[0].report_flows = 2000;
+    const Plan plan = plan_of(config, machine_with({0, 1, 2}), all_of(config, device("net_null")));
+    const std::uint64_t bytes = plan.routes[0].taps->instance_bytes;
+    EXPECT_EQ(line(),
+              "route 0 reports the flows of each window of 50ms that only tap-a saw, only tap-b "
+              "saw, and both: planned for 2000, " +
+                  format_size(bytes) + " a worker, " + format_size(2 * bytes) + " in all");
+}
+
 TEST(PlanText, ends_with_the_notes) {
     config::Config config = taps_to_tool();
     config.filters[0].window = kMillisecond;

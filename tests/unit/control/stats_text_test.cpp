@@ -126,6 +126,56 @@ TEST(StatsText, shows_the_sum_and_the_reasons_that_occurred) {
     EXPECT_EQ(text.find(" \n"), std::string::npos);
 }
 
+Case with_taps(bool ended) {
+    Case c = ten_packets();
+    c.plan.routes[0].taps = TapPlan{50 * kMillisecond, 1234, {}, 0};
+    c.report.routes[0].taps = {ended, {3, {11, 22, 33}}, {444, 555, 666}};
+    return c;
+}
+
+TEST(StatsJson, holds_the_flows_of_taps_where_they_are_reported) {
+    EXPECT_FALSE(to_json(ten_packets().plan, ten_packets().report)["routes"][0].contains("taps"));
+    const Case c = with_taps(true);
+    EXPECT_EQ(
+        to_json(c.plan, c.report)["routes"][0]["taps"],
+        (ordered_json{
+            {"a", "tap-a"},
+            {"b", "tap-b"},
+            {"window_ns", 50'000'000},
+            {"planned_flows", 1234},
+            {"last", {{"begin_ns", 150'000'000}, {"only_a", 11}, {"only_b", 22}, {"both", 33}}},
+            {"total", {{"only_a", 444}, {"only_b", 555}, {"both", 666}}}}));
+    const Case first = with_taps(false);
+    const ordered_json taps = to_json(first.plan, first.report)["routes"][0]["taps"];
+    EXPECT_FALSE(taps.contains("last"));
+    EXPECT_EQ(taps["total"]["both"], 666);
+}
+
+// Blanks squeezed.
+std::string squeezed(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+        if (c != ' ' || (!out.empty() && out.back() != ' ')) {
+            out += c;
+        }
+    }
+    return out;
+}
+
+TEST(StatsText, shows_the_flows_of_taps_where_they_are_reported) {
+    const Case without = ten_packets();
+    EXPECT_EQ(to_text(without.plan, without.report).find("all windows"), std::string::npos);
+    const Case c = with_taps(true);
+    std::string text = squeezed(to_text(c.plan, c.report));
+    EXPECT_NE(text.find("flows of 50ms last window all windows\n only tap-a 11 444\n"
+                        " only tap-b 22 555\n both 33 666\n"),
+              std::string::npos)
+        << text;
+    const Case first = with_taps(false);
+    text = squeezed(to_text(first.plan, first.report));
+    EXPECT_NE(text.find(" only tap-a - 444\n"), std::string::npos) << text;
+}
+
 TEST(StatsText, of_nothing_received_has_no_share) {
     const Case c = ten_packets();
     Report report = empty_report(c.plan);

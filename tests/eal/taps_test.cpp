@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The flows that two taps saw, as workers report them, against exact sets.
+#include <map>
+#include <random>
+#include <set>
+
+#include <gtest/gtest.h>
+#include <rte_cycles.h>
+
+#include "control/stats_fold.h"
+#include "packets.h"
+#include "rig.h"
+#include "support/seed.h"
+
+namespace unecho::test {
+namespace {
+
+using Taps = EalTest;
+using control::TapsReport;
+using filter::TapCounts;
+using List = std::vector<std::uint64_t>;
+
+constexpr Nanoseconds kWindow = 500 * kMicrosecond;
+
+List as_list(const TapCounts& counts) {
+    return {counts.only_a, counts.only_b, counts.both};
+}
+
+// Captures of two taps (ports 0 and 1), to port 2.
+Layout two_taps(unsigned workers = 1) {
+    Layout layout;
+    layout.workers = workers;
+    layout.capture = true;
+    layout.filters[0].window = kWindow;
+    layout.routes[0].report_flows = 10'000;
+    return layout;
+}
+
+// What control would say of them.
+TapsReport report_of(Rig& rig, RouteIndex route = 0) {
+    std::vector<filter::TapSummary> all;
+    for (WorkerIndex w = 0; w < rig.shareds().size(); ++w) {
+        rig.shared(w).snapshot_wanted++;
+        rig.poll(w);
+        all.push_back(rig.shared(w).taps[route]);
+    }
+    return control::sum_of(all);
+}
+
+// The other direction of packet(flow, number).
+Bytes answer(unsigned flow, unsigned number) {
+    PacketSpec spec = spec_of(flow, number);
+    std::swap(spec.source, spec.destination);
+    std::swap(spec.source_port, spec.destination_port);
+    return build(spec);
+}
+
+// Both taps' flows by window.
+class Exact {
+  public:
+    void add(std::uint64_t microseconds, unsigned flow, unsigned tap) {
+        windows_[microseconds * kMicrosecond / kWindow][tap].insert(flow);
+    }
+    [[nodiscard]] TapCounts of(std::uint64_t window) const {
+        TapCounts out;
+        if (const auto found = windows_.find(window); found != windows_.end()) {
+            const auto& [a, b] = found->second;
+            for (const unsigned flow : a) {
+                (b.contains(flow) ? out.both : out.only_a)++;
+            }
+            out.only_b = b.size() - out.both;
+        }
+        return out;
+    }
+    [[nodiscard]] TapCounts total() const {
+        TapCounts out;
+        for (const auto& entry : windows_) {
+            out += of(entry.first);
+        }
+        return out;
+    }
+    [[nodiscard]] std::uint64_t present() const { return windows_.rbegin()->first; }
+
+  private:
+    std::map<std::uint64_t, std::array<std::set<unsigned>, 2>> windows_;
+};
+
+TEST_F(Taps, of_known_flows_are_counted_whatever_the_filter_drops) {
+    for (const packet::KeyMode key : {packet::KeyMode::kPacket, packet::KeyMode::kFlow,
+                                      packet::KeyMode::kFlowBidir, packet::KeyMode::kFrame}) {
+        Layout layout = two_taps();
+        layout.filters[0].key = key;
+        Rig rig(layout);
+        const std::uint64_t t = 1'000'000;
+        rig.offer_at(0, packet(1), t);      // only A, twice
+        rig.offer_at(0, packet(1, 1), t);   //
+        rig.offer_at(0, packet(2), t + 1);  // both: the copy
+        rig.offer_at(1, copy_of(2), t + 2);
+        rig.offer_at(0, packet(3), t + 3);  // both: a direction each
+        rig.offer_at(1, answer(3, 1), t + 3);
+        rig.offer_at(1, packet(4), t + 4);  // only B
+        rig.offer_at(1, answer(4, 2), t + 5);
+        rig.offer_at(1, packet(5), t + 6);
+        rig.offer_at(1, packet(6), t + 7);
+        rig.settle();
+        const TapsReport report = report_of(rig);
+        EXPECT_EQ(as_list(report.total), (List{1, 3, 2}));
+        EXPECT_FALSE(report.ended);
+        // Echoes as without a report: the copy of 2, and what the flow keys find.
+        const std::uint64_t echoes = key == packet::KeyMode::kPacket      ? 1
+                                     : key == packet::KeyMode::kFlow      ? 2
+                                     : key == packet::KeyMode::kFlowBidir ? 4
+                                                                          : 0;
+        EXPECT_EQ(rig.count(Reason::kEcho), echoes);
+        rig.sent(2);
+    }
+}
+
+TEST_F(Taps, count_no_packet_without_a_flow) {
+    Rig rig(two_taps());
+    rig.offer_at(0, arp(), 1000);
+    rig.offer_at(1, malformed(), 1000);
+    rig.offer_at(0, Bytes(dataplane::kScratchBytes + 1, 0x45), 1001);
+    rig.settle();
+    EXPECT_EQ(report_of(rig).total.flows(), 0U);
+    EXPECT_EQ(rig.sent(2).size(), 3U);
+}
+
+TEST_F(Taps, count_packets_of_several_segments) {
+    Rig rig(two_taps());
+    PacketSpec spec = spec_of(1, 0);
+    spec.payload = counting(3000, 7);
+    rig.offer_at(0, build(spec), 1000);
+    rig.offer_at(1, packet(1), 1001);
+    rig.settle();
+    EXPECT_EQ(as_list(report_of(rig).total), (List{0, 0, 1}));
+    rig.sent(2);
+}
+
+TEST_F(Taps, without_a_report_have_none) {
+    Layout layout = two_taps();
+    layout.routes[0].report_flows = 0;
+    Rig rig(layout);
+    rig.offer_at(0, packet(1), 1000);
+    rig.settle();
+    EXPECT_EQ(report_of(rig).total.flows(), 0U);
+    EXPECT_FALSE(rig.shared().taps[0].begun);
+    rig.sent(2);
+}
+
+TEST_F(Taps, of_two_routes_are_kept_apart) {
+    Layout layout = two_taps();
+    layout.ports.resize(5);
+    layout.routes.push_back({{4, 3}, 2});
+    layout.routes[1].report_flows = 1000;
+    Rig rig(layout);
+    rig.offer_at(0, packet(1), 1000);
+    rig.offer_at(0, packet(2), 1000);
+    rig.offer_at(1, packet(2, 1), 1000);
+    rig.offer_at(3, packet(1, 3), 1000);
+    rig.offer_at(3, packet(3, 3), 1000);
+    rig.offer_at(4, packet(4, 4), 1000);
+    rig.settle();
+    EXPECT_EQ(as_list(report_of(rig, 0).total), (List{1, 0, 1}));
+    EXPECT_EQ(as_list(report_of(rig, 1).total), (List{1, 2, 0})) << "A is port 4, B is port 3";
+    rig.sent(2);
+}
+
+// Streams of a few hundred flows over a few windows, some of them without packets.
+TEST_F(Taps, of_random_captures_are_those_of_exact_sets) {
+    SCOPED_TRACE(seed_note());
+    for (const unsigned workers : {1U, 2U, 3U}) {
+        for (unsigned number = 0; number < 6; ++number) {
+            SCOPED_TRACE(std::to_string(workers) + " workers, case " + std::to_string(number));
+            std::mt19937_64 random(seed() + 100 * workers + number);
+            Rig rig(two_taps(workers));
+            Exact exact;
+            std::uint64_t time = 1'000'000 + random() % 5000;
+            for (unsigned i = 0; i < 900; ++i) {
+                time += random() % 100 == 0 ? random() % 1500 : random() % 4;
+                const auto flow = static_cast<unsigned>(random() % 200);
+                const auto tap = static_cast<unsigned>(random() % 7 < 2 + flow % 3 ? 0 : 1);
+                rig.offer_at(static_cast<PortIndex>(tap),
+                             random() % 2 == 0 ? packet(flow, i) : answer(flow, i), time);
+                exact.add(time, flow, tap);
+                if (random() % 50 == 0) {
+                    rig.settle();
+                }
+            }
+            rig.settle();
+            const TapsReport report = report_of(rig);
+            EXPECT_EQ(as_list(report.total), as_list(exact.total()));
+            ASSERT_TRUE(report.ended);
+            // A worker may have had no packet in the last window: then the others' is the last.
+            EXPECT_EQ(report.last.number, exact.present() - 1);
+            EXPECT_EQ(as_list(report.last.counts), as_list(exact.of(exact.present() - 1)));
+            rig.sent(2);
+        }
+    }
+}
+
+// With the live clock a window ends whether packets come or not.
+TEST_F(Taps, of_a_live_window_are_final_when_the_worker_s_clock_ends_it) {
+    for (const unsigned workers : {1U, 2U}) {
+        Layout layout = two_taps(workers);
+        layout.capture = false;
+        layout.filters[0].window = 20 * kMillisecond;
+        layout.clock = dataplane::TscClock::with_frequency(rte_rdtsc(), rte_get_tsc_hz());
+        Rig rig(layout);
+        rig.offer(0, packet(1));
+        rig.settle();
+        TapsReport report = report_of(rig);
+        const std::uint64_t begun = rig.shared(rig.owner_of(packet(1))).taps[0].present.number;
+        for (unsigned round = 0; !report.ended || report.last.number < begun + 2; ++round) {
+            ASSERT_LT(round, 10'000'000U) << "no window ends";
+            ASSERT_EQ(as_list(report.total), (List{1, 0, 0}));
+            report = report_of(rig);
+        }
+        EXPECT_EQ(as_list(report.last.counts), (List{0, 0, 0}));
+        EXPECT_EQ(as_list(report.total), (List{1, 0, 0}));
+        // Known before, new again.
+        rig.offer(1, packet(1, 1));
+        rig.settle();
+        EXPECT_EQ(as_list(report_of(rig).total), (List{1, 1, 0}));
+        rig.sent(2);
+    }
+}
+
+}  // namespace
+}  // namespace unecho::test

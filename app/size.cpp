@@ -3,6 +3,8 @@
 #include <charconv>
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <string>
 
 #include <nlohmann/json.hpp>
 
@@ -15,9 +17,9 @@ namespace {
 
 struct Options {
     std::string window;
-    std::string rate;
-    std::string max_false_drop;
-    std::string memory;
+    std::optional<std::string> rate;
+    std::optional<std::string> max_false_drop;
+    std::optional<std::string> memory;
     bool json = false;
 };
 
@@ -27,11 +29,12 @@ Error bad_option(const char* name, const std::string& why) {
 
 // Reads with one of base/units.h, if given.
 template <typename T, typename Parse>
-Status read(const char* name, const std::string& text, Parse parse, std::optional<T>& out) {
-    if (text.empty()) {
+Status read(const char* name, const std::optional<std::string>& text, Parse parse,
+            std::optional<T>& out) {
+    if (!text) {
         return {};
     }
-    const Result<T> value = parse(text);
+    const Result<T> value = parse(*text);
     if (!value) {
         return tl::unexpected(bad_option(name, value.error().context));
     }
@@ -53,7 +56,7 @@ Outcome size(const Options& options) {
     std::optional<Nanoseconds> window;
     std::optional<double> max_false_drop;
     control::SizeQuestion question;
-    Status status = read("--window", options.window, parse_duration, window);
+    Status status = read<Nanoseconds>("--window", options.window, parse_duration, window);
     const auto then = [&](Status next) { status = status ? next : status; };
     then(read("--rate", options.rate, parse_rate, question.rate));
     then(read("--memory", options.memory, parse_size, question.memory));

@@ -137,7 +137,7 @@ Result<Candidates> find_candidates(const SizeQuestion& question) {
         }
     }
     if (out.list.empty()) {
-        return fail(Errc::kConfig, "size: no engine can: " + out.refused.front());
+        return fail(Errc::kConfig, "size: no engine can, for instance " + out.refused.front());
     }
     rank(out);
     out.reason = reason_for(out);

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "filter/in_order.h"
+
 namespace unecho::filter {
 // The blocks that a query looks at first, and those that are written: slots l, l - k, l - 2k, ...
 // are all that a new digest asks; an echo younger than a generation lies in slots 0..k-1, and its
@@ -129,21 +131,10 @@ std::uint64_t Apbbf::test_and_insert_all(const Shape& shape,
     return echoes;
 }
 
-std::uint64_t Apbbf::one_by_one(std::span<const Digest> digests) noexcept {
-    for (const Digest digest : digests) {
-        prefetch(digest);
-    }
-    std::uint64_t echoes = 0;
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-        echoes |= std::uint64_t{test_and_insert(digests[i])} << i;
-    }
-    return echoes;
-}
-
 std::uint64_t Apbbf::test_and_insert_burst(std::span<const Digest> digests) noexcept {
     UNECHO_ASSERT(digests.size() <= kMaxBurst);
     if (digests.size() == 1) {  // as in captures, where each packet has a time of its own
-        return one_by_one(digests);
+        return test_in_order(*this, digests);
     }
     return with_shape(
         [&](const auto& shape) noexcept { return test_and_insert_all(shape, digests); });

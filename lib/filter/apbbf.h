@@ -131,9 +131,6 @@ class Apbbf {
     template <typename Shape>
     std::uint64_t test_and_insert_all(const Shape& shape, std::span<const Digest> digests) noexcept;
 
-    // A burst that is not worth these preparations.
-    std::uint64_t one_by_one(std::span<const Digest> digests) noexcept;
-
     // Calls with the fastest shape that has this geometry's bits.
     template <typename Function>
     auto with_shape(Function function) const noexcept {

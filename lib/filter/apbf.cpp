@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/apbf.h"
 
+#include "filter/in_order.h"
+
 namespace unecho::filter {
 
 // The slices that a query looks at first, and those that are written: slots l, l - k, l - 2k, ...
@@ -25,15 +27,7 @@ void Apbf::prefetch_slot(const Hash& hash, unsigned slot) const noexcept {
 }
 
 std::uint64_t Apbf::test_and_insert_burst(std::span<const Digest> digests) noexcept {
-    UNECHO_ASSERT(digests.size() <= kMaxBurst);
-    for (const Digest digest : digests) {
-        prefetch(digest);
-    }
-    std::uint64_t echoes = 0;
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-        echoes |= std::uint64_t{test_and_insert(digests[i])} << i;
-    }
-    return echoes;
+    return test_in_order(*this, digests);
 }
 
 }  // namespace unecho::filter

@@ -21,6 +21,7 @@
 
 #include "base/result.h"
 #include "filter/filter.h"
+#include "filter/positions.h"
 #include "filter/segment_ring.h"
 #include "filter/storage.h"
 #include "hash/digest.h"
@@ -81,24 +82,11 @@ class Apbf {
     [[nodiscard]] SegmentRing& segments() noexcept { return ring_; }
 
   private:
-    // The bit of a digest in a slice of identity i is reduce(h1 + i h2 + i^2 h3, m). With the
-    // linear term alone (double hashing) two digests whose h1 and h2 are close meet in all of k
-    // consecutive slices with probability about 1/(k m^2): among the keys of a window that adds
-    // l/(k^2 m) to the false-positive rate, more than the rate itself for small slices. With the
-    // square it is of order m^-3.
-    struct Hash {
-        explicit Hash(Digest digest) noexcept
-            : h1(remix(digest, 1)), h2(remix(digest, 2)), h3(remix(digest, 3)) {}
-        [[nodiscard]] std::uint64_t at(std::uint64_t i) const noexcept {
-            return h1 + i * (h2 + i * h3);
-        }
-        std::uint64_t h1;
-        std::uint64_t h2;
-        std::uint64_t h3;
-    };
+    // One bit in each slice, by the slice's identity.
+    using Hash = SlicePositions;
 
     [[nodiscard]] std::uint64_t bit_of(const Hash& hash, unsigned slot) const noexcept {
-        return reduce(hash.at(ring_.identity(slot)), m_);
+        return hash.at(ring_.identity(slot), m_);
     }
     void prefetch_slot(const Hash& hash, unsigned slot) const noexcept;
     [[nodiscard]] bool slice_matches(const Hash& hash, unsigned slot) const noexcept;

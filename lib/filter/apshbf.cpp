@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/apshbf.h"
 
+#include "filter/in_order.h"
+
 namespace unecho::filter {
 
 // What an insertion writes, and the first window of each further segment that the query of a new
@@ -22,15 +24,7 @@ void Apshbf::prefetch(Digest digest) const noexcept {
 }
 
 std::uint64_t Apshbf::test_and_insert_burst(std::span<const Digest> digests) noexcept {
-    UNECHO_ASSERT(digests.size() <= kMaxBurst);
-    for (const Digest digest : digests) {
-        prefetch(digest);
-    }
-    std::uint64_t echoes = 0;
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-        echoes |= std::uint64_t{test_and_insert(digests[i])} << i;
-    }
-    return echoes;
+    return test_in_order(*this, digests);
 }
 
 }  // namespace unecho::filter

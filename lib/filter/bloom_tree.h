@@ -6,19 +6,16 @@
 //
 // Guarantee: a digest inserted at any site is an echo, and locate() names that site.
 // Cost: nodes are asked top-down, all children of a matching node at a time, one message to each
-// node
-//   asked. With fanout d and L levels, and M inner nodes reached that match (a node is reached if
-//   all nodes above it match), a query sends 1 + d M messages: one for a new digest, 1 + d (L - 1)
-//   for one of a single site. An insertion sends L, to every node on the way to its site.
-//     sparse: first test, then, only if the digest is new, set: the query's, + L if new. Echoes
-//       leave no trace, so filters stay sparse, and a digest is found at its first site alone.
-//     dense: test-and-set in every node on the way: L + (d - 1) P + d Q, P and Q being those of M
-//       on the way and off it. L for a new digest, but echoes fill the filters on their way, too;
-//       a digest is found at every site that saw it.
-//   These counts take false positives of nodes as matches.
+//   node asked. With fanout d and L levels, and M inner nodes reached that match (a node is reached
+//   if all nodes above it match), a query sends 1 + d M messages: one for a new digest, 1 + d (L -
+//   1) for one of a single site. An insertion sends L, to every node on the way to its site.
+//   sparse: first test, then, only if the digest is new, set: the query's, + L if new. Echoes leave
+//   no trace, so filters stay sparse, and a digest is found at its first site alone. dense:
+//   test-and-set in every node on the way: L + (d - 1) P + d Q, P and Q being those of M on the way
+//   and off it. L for a new digest, but echoes fill the filters on their way, too; a digest is
+//   found at every site that saw it. These counts take false positives of nodes as matches.
 // Accuracy: a false positive needs a match at the root, at a leaf, and on the way: at most the rate
-// of
-//   the root, and at most the sum of those of the leaves.
+//   of the root, and at most the sum of those of the leaves.
 // Weakness: the root holds the digests of all sites, so it must be as large as one filter for all.
 // References: One is enough: distributed filtering for duplicate elimination (Bloom trees). What a
 //   message is, and who asks whom, is defined here.

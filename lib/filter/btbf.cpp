@@ -1,31 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/btbf.h"
 
+#include "filter/in_order.h"
+
 namespace unecho::filter {
-namespace {
-
-// Prefetch all, then one by one: a burst gives exactly the answers of its digests in order.
-template <typename Filter>
-std::uint64_t in_order(Filter& filter, std::span<const Digest> digests) noexcept {
-    UNECHO_ASSERT(digests.size() <= kMaxBurst);
-    for (const Digest digest : digests) {
-        filter.prefetch(digest);
-    }
-    std::uint64_t echoes = 0;
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-        echoes |= std::uint64_t{filter.test_and_insert(digests[i])} << i;
-    }
-    return echoes;
-}
-
-}  // namespace
-
 TimerReading KeyedTimers::read(Digest digest) const noexcept {
-    const Hash hash(digest);
+    const Positions positions(digest);
     std::array<std::uint64_t, kMaxTimerHashes> seen;
     TimerReading reading{0, 0, 0};
     for (unsigned i = 0; i < k_; ++i) {
-        const std::uint64_t index = reduce(hash.at(i), timers_.size());
+        const std::uint64_t index = positions.at(i, timers_.size());
         if (std::find(seen.begin(), seen.begin() + reading.r, index) != seen.begin() + reading.r) {
             continue;
         }
@@ -41,11 +25,11 @@ TimerReading KeyedTimers::read(Digest digest) const noexcept {
 }
 
 std::uint64_t Btbf::test_and_insert_burst(std::span<const Digest> digests) noexcept {
-    return in_order(*this, digests);
+    return test_in_order(*this, digests);
 }
 
 std::uint64_t TimedBtbf::test_and_insert_burst(std::span<const Digest> digests) noexcept {
-    return in_order(*this, digests);
+    return test_in_order(*this, digests);
 }
 
 void TimedBtbf::clear() noexcept {

@@ -32,6 +32,7 @@
 
 #include "base/result.h"
 #include "filter/filter.h"
+#include "filter/positions.h"
 #include "filter/storage.h"
 #include "filter/timers.h"
 #include "hash/digest.h"
@@ -82,17 +83,17 @@ class KeyedTimers {
     [[nodiscard]] Timers& timers() noexcept { return timers_; }
 
     void prefetch(Digest digest) const noexcept {
-        const Hash hash(digest);
+        const Positions positions(digest);
         for (unsigned i = 0; i < k_; ++i) {
-            timers_.prefetch(reduce(hash.at(i), timers_.size()));
+            timers_.prefetch(positions.at(i, timers_.size()));
         }
     }
 
     // Every timer of the digest is at most this old.
     [[nodiscard]] bool all_within(Digest digest, unsigned age) const noexcept {
-        const Hash hash(digest);
+        const Positions positions(digest);
         for (unsigned i = 0; i < k_; ++i) {
-            if (timers_.age(reduce(hash.at(i), timers_.size())) > age) {
+            if (timers_.age(positions.at(i, timers_.size())) > age) {
                 return false;
             }
         }
@@ -100,27 +101,15 @@ class KeyedTimers {
     }
 
     void write(Digest digest) noexcept {
-        const Hash hash(digest);
+        const Positions positions(digest);
         for (unsigned i = 0; i < k_; ++i) {
-            timers_.write(reduce(hash.at(i), timers_.size()));
+            timers_.write(positions.at(i, timers_.size()));
         }
     }
 
     [[nodiscard]] TimerReading read(Digest digest) const noexcept;
 
   private:
-    // Position i is reduce(h1 + i h2 + i^2 h3, m), as in Apbf.
-    struct Hash {
-        explicit Hash(Digest digest) noexcept
-            : h1(remix(digest, 1)), h2(remix(digest, 2)), h3(remix(digest, 3)) {}
-        [[nodiscard]] std::uint64_t at(std::uint64_t i) const noexcept {
-            return h1 + i * (h2 + i * h3);
-        }
-        std::uint64_t h1;
-        std::uint64_t h2;
-        std::uint64_t h3;
-    };
-
     Timers timers_;
     unsigned k_;
 };

@@ -6,15 +6,13 @@
 //   full and the arena has no other, it goes on taking insertions, each counted (overfull): still
 //   no false negative, but the false-positive rate leaves what was planned.
 // Cost: a query looks at the filters in use, youngest first, one cache line or two in each that
-// does
-//   not match; an insertion at k. filters * m bits, each filter in whole cache lines.
+//   does not match; an insertion at k. filters * m bits, each filter in whole cache lines.
 // Accuracy: P for each full filter, limits being the capacity or the density for P of
 //   lib/sizing/slicing.h; 1 - (1 - P)^F for F of them. By cardinality a filter takes exactly its
 //   limit of insertions; by density it takes insertions until more than the limit of its bits are
 //   set, at most k more.
 // Weakness: cost and false positives grow with the number of filters; by cardinality a digest that
-// is
-//   insert()ed twice counts twice.
+//   is insert()ed twice counts twice.
 // References: One is enough: distributed filtering for duplicate elimination, section 5 (dynamic
 //   growth by density and by cardinality).
 #pragma once

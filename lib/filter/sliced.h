@@ -6,9 +6,8 @@
 //   insertion, an inserted digest is an echo. (A slice that was failed during an insertion and is
 //   restored later lacks that insertion's bits.)
 // Cost: an operation sends one message to each live slice that holds one of the key's k bits: 1
-// when
-//   horizontal, S (1 - (1 - 1/S)^k) on average when vertical (S' or S of them when diced h-v or
-//   v-h). Testing and setting travel in the same message. m bits in all.
+//   when horizontal, S (1 - (1 - 1/S)^k) on average when vertical (S' or S of them when diced h-v
+//   or v-h). Testing and setting travel in the same message. m bits in all.
 // Accuracy: with n keys (1 - (1 - 1/m)^(kn))^k vertically; horizontally the mean over the binomial
 //   load of a slice of (1 - (1 - S/m)^(ki))^k. With f failed slices (f/S + (1 - f/S) p)^k
 //   vertically, p being the fill, and f/S + (1 - f/S) P horizontally: lib/sizing/slicing.h.

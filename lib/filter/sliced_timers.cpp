@@ -5,7 +5,7 @@
 #include <array>
 #include <cstring>
 
-#include "base/ids.h"
+#include "filter/in_order.h"
 
 namespace unecho::filter {
 namespace {
@@ -101,15 +101,7 @@ void SlicedTimers::prefetch(Digest digest) const noexcept {
 }
 
 std::uint64_t SlicedTimers::test_and_insert_burst(std::span<const Digest> digests) noexcept {
-    UNECHO_ASSERT(digests.size() <= kMaxBurst);
-    for (const Digest digest : digests) {
-        prefetch(digest);
-    }
-    std::uint64_t echoes = 0;
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-        echoes |= std::uint64_t{test_and_insert(digests[i])} << i;
-    }
-    return echoes;
+    return test_in_order(*this, digests);
 }
 
 void SlicedTimers::tick() noexcept {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
 namespace unecho::filter {
 
@@ -49,43 +50,42 @@ TapCounts TapFlows::turn() noexcept {
     return counts;
 }
 
-void TapReport::begin(Nanoseconds now) noexcept {
+void TapReport::enter(std::uint64_t number) noexcept {
+    constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
     begun_ = true;
-    number_ = now / window_;
+    number_ = number;
+    end_ = number < kNever / window_ ? (number + 1) * window_ : kNever;
 }
 
-void TapReport::end_window() noexcept {
+void TapReport::end_window(std::uint64_t next) noexcept {
     last_.counts = flows_.turn();
+    last_.number = next - 1;
     before_ += last_.counts;
     ended_ = true;
+    enter(next);
 }
 
 void TapReport::advance(Nanoseconds now) noexcept {
     if (!begun_) {
-        return begin(now);
+        return enter(now / window_);
     }
-    const std::uint64_t number = now / window_;
-    if (number == number_) {
+    if (now < end_) {
         return;
     }
-    end_window();
-    if (number != number_ + 1) {
+    const std::uint64_t present = number_;
+    end_window(now / window_);
+    if (number_ != present + 1) {
         last_.counts = {};
     }
-    last_.number = number - 1;
-    number_ = number;
 }
 
 void TapReport::keep(Nanoseconds now) noexcept {
     if (!begun_) {
-        begin(now);
+        enter(now / window_);
     }
     flows_.clear_some(kClearStep);
-    const std::uint64_t number = now / window_;
-    if (number != number_ && flows_.cleared()) {
-        end_window();
-        last_.number = number - 1;
-        number_ = number;
+    if (now >= end_ && flows_.cleared()) {
+        end_window(now / window_);
     }
 }
 

@@ -132,14 +132,15 @@ class TapReport {
     [[nodiscard]] const ShbfAParams& params() const noexcept { return flows_.params(); }
 
   private:
-    void begin(Nanoseconds now) noexcept;
-    void end_window() noexcept;
+    void enter(std::uint64_t number) noexcept;
+    void end_window(std::uint64_t next) noexcept;
 
     Nanoseconds window_;
     TapFlows flows_;
     bool begun_ = false;
     bool ended_ = false;
     std::uint64_t number_ = 0;
+    Nanoseconds end_ = 0;  // of the present window; looked at for every packet
     TapWindow last_;
     TapCounts before_;
 };

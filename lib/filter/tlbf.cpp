@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "filter/in_order.h"
+
 namespace unecho::filter {
 namespace {
 
@@ -36,7 +38,7 @@ void Tlbf::prefetch(Digest digest) const noexcept {
     const Hash hash(digest);
     const auto fetch = [&](unsigned position) noexcept {
         const Slice& slice = at(position);
-        __builtin_prefetch(slice.words + hash.bit(slice) / 64, 1);
+        __builtin_prefetch(slice.words + bit_of(hash, slice) / 64, 1);
     };
     const unsigned k = params_.k();
     for (unsigned position = 0; position < k; ++position) {
@@ -48,15 +50,7 @@ void Tlbf::prefetch(Digest digest) const noexcept {
 }
 
 std::uint64_t Tlbf::test_and_insert_burst(std::span<const Digest> digests) noexcept {
-    UNECHO_ASSERT(digests.size() <= kMaxBurst);
-    for (const Digest digest : digests) {
-        prefetch(digest);
-    }
-    std::uint64_t echoes = 0;
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-        echoes |= std::uint64_t{test_and_insert(digests[i])} << i;
-    }
-    return echoes;
+    return test_in_order(*this, digests);
 }
 
 void Tlbf::clear() noexcept {

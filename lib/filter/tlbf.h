@@ -6,14 +6,13 @@
 // the window is in it.
 //
 // Guarantee: a digest inserted less than a window ago is an echo as long as the arena suffices;
-// with
-//   shift_on_time it is new (but for false positives) from window + k * window / l on, which each
-//   generation of window / l makes likelier, and after a window without any insertion. When the
-//   arena is full, or max_slices are alive, the oldest slice is given up early: the window gets
+//   with shift_on_time it is new (but for false positives) from window + k * window / l on, which
+//   each generation of window / l makes likelier, and after a window without any insertion. When
+//   the arena is full, or max_slices are alive, the oldest slice is given up early: the window gets
 //   shorter, the false-positive rate does not get higher (arena_full, evicted_early).
 // Cost: as APBF: k cache lines for an insertion, about 2 (1 + l / k) for a query of a new digest, k
-//   for an echo. At a
-//   steady rate k (k + l) / (l ln 2) bits a digest of the window, for a while more after a change.
+//   for an echo. At a steady rate k (k + l) / (l ln 2) bits a digest of the window, for a while
+//   more after a change.
 // Accuracy: no slice is filled beyond 1/2 at any rate, and slice i < k at most to
 //   1 - 2^-((i + 1) / k): the false-positive rate is at most F(k, n - k), n <= max_slices alive.
 // Weakness: slower than APBF by the bookkeeping of slices; a rate that jumps up makes many short
@@ -30,6 +29,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "filter/filter.h"
+#include "filter/positions.h"
 #include "filter/segment_ring.h"
 #include "filter/storage.h"
 #include "filter/tlbf_growth.h"
@@ -133,18 +133,10 @@ class Tlbf {
         std::uint64_t function = 0;  // which of the k hash functions is its own
     };
 
-    // Bit of hash function i in a slice of m bits, as in Apbf: the square keeps digests with close
-    // h1 and h2 apart.
-    struct Hash {
-        explicit Hash(Digest digest) noexcept
-            : h1(remix(digest, 1)), h2(remix(digest, 2)), h3(remix(digest, 3)) {}
-        [[nodiscard]] std::uint64_t bit(const Slice& slice) const noexcept {
-            return reduce(h1 + slice.function * (h2 + slice.function * h3), slice.m);
-        }
-        std::uint64_t h1;
-        std::uint64_t h2;
-        std::uint64_t h3;
-    };
+    using Hash = SlicePositions;
+    [[nodiscard]] static std::uint64_t bit_of(const Hash& hash, const Slice& slice) noexcept {
+        return hash.at(slice.function, slice.m);
+    }
 
     [[nodiscard]] const Slice& at(unsigned position) const noexcept {
         return slices_[(newest_ - position) % kMaxSlots];
@@ -170,6 +162,10 @@ class Tlbf {
     void retire_oldest() noexcept;
     void make_slice(std::uint64_t bits) noexcept;
     void plan_turn() noexcept;
+    // Lines zeroed for an insertion, where there are any to zero: many more than it leaves behind,
+    // which is k / (512 ln 2) on average, and few enough for a burst.
+    static constexpr std::uint64_t kZeroedPerInsertion = 8;
+
     [[nodiscard]] std::uint64_t make_room(std::uint64_t lines) noexcept;
     void zero(std::uint64_t lines) noexcept;
 
@@ -202,7 +198,7 @@ static_assert(SlidingFilter<Tlbf>);
 inline bool Tlbf::matches(const Hash& hash) const noexcept {
     return run_of_matches(params_.k(), count_ - params_.k(), [&](unsigned position) noexcept {
         const Slice& slice = at(position);
-        const std::uint64_t bit = hash.bit(slice);
+        const std::uint64_t bit = bit_of(hash, slice);
         return (slice.words[bit / 64] >> (bit % 64) & 1) != 0;
     });
 }
@@ -214,7 +210,7 @@ inline void Tlbf::set(const Hash& hash) noexcept {
         }
     for (unsigned position = 0; position < params_.k(); ++position) {
         const Slice& slice = at(position);
-        const std::uint64_t bit = hash.bit(slice);
+        const std::uint64_t bit = bit_of(hash, slice);
         slice.words[bit / 64] |= std::uint64_t{1} << (bit % 64);
     }
     --until_shift_;
@@ -225,7 +221,7 @@ inline void Tlbf::set(const Hash& hash) noexcept {
 }
 
 inline void Tlbf::insert(Digest digest) noexcept {
-    zero(1);
+    zero(kZeroedPerInsertion);
     set(Hash(digest));
 }
 
@@ -233,7 +229,7 @@ inline bool Tlbf::test_and_insert(Digest digest) noexcept {
     const Hash hash(digest);
     const bool echo = matches(hash);
     if (!echo || params_.policy() == EchoPolicy::kRefresh) {
-        zero(1);
+        zero(kZeroedPerInsertion);
         set(hash);
     }
     return echo;

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "streams.h"
+#include "support/instance.h"
 #include "support/window_oracle.h"
 
 namespace unecho::test {
@@ -15,15 +16,7 @@ using filter::EchoPolicy;
 using filter::Exact;
 using filter::ExactParams;
 
-struct Table {
-    explicit Table(const filter::ExactSpec& spec)
-        : params(*ExactParams::make(spec)),
-          memory(Exact::bytes(params)),
-          filter(params, memory.span()) {}
-    ExactParams params;
-    FilterMemory memory;
-    Exact filter;
-};
+using Table = FilterInstance<Exact>;
 
 struct Packet {
     Nanoseconds now;

@@ -9,6 +9,7 @@
 
 #include "sizing/fpr.h"
 #include "streams.h"
+#include "support/instance.h"
 #include "support/window_oracle.h"
 
 namespace unecho::test {
@@ -19,15 +20,7 @@ using filter::Tlbf;
 using filter::TlbfParams;
 using filter::TlbfSpec;
 
-struct Table {
-    explicit Table(const TlbfSpec& spec)
-        : params(*TlbfParams::make(spec)),
-          memory(Tlbf::bytes(params)),
-          filter(params, memory.span()) {}
-    TlbfParams params;
-    FilterMemory memory;
-    Tlbf filter;
-};
+using Table = FilterInstance<Tlbf>;
 
 std::uint64_t set_bits(std::span<const std::uint64_t> words) {
     std::uint64_t count = 0;

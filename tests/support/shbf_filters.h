@@ -4,19 +4,18 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
 
 #include "filter/shbf_a.h"
 #include "filter/shbf_m.h"
 #include "filter/shbf_x.h"
-#include "support/filter_memory.h"
+#include "support/instance.h"
 
 namespace unecho::test {
 
-template <typename F, typename P, typename Spec>
-struct Shifting {
-    explicit Shifting(const Spec& spec)
-        : params(*P::make(spec)), memory(F::bytes(params)), filter(params, memory.span()) {}
+template <typename F, typename P>
+struct Shifting : FilterInstance<F, P> {
+    using FilterInstance<F, P>::FilterInstance;
+    using FilterInstance<F, P>::memory;
 
     [[nodiscard]] bool all_zero() const {
         const auto bytes = memory.span();
@@ -30,24 +29,13 @@ struct Shifting {
         }
         return bits;
     }
-
-    P params;
-    FilterMemory memory;
-    F filter;
 };
 
-using Membership = Shifting<filter::ShbfM, filter::ShbfMParams, filter::ShbfMSpec>;
-using CountingMembership = Shifting<filter::CShbfM, filter::CShbfMParams, filter::CShbfMSpec>;
-using AssociationFilter = Shifting<filter::ShbfA, filter::ShbfAParams, filter::ShbfASpec>;
-using CountingAssociation = Shifting<filter::CShbfA, filter::ShbfAParams, filter::ShbfASpec>;
-using Multiplicity = Shifting<filter::ShbfX, filter::ShbfXParams, filter::ShbfXSpec>;
-using CountingMultiplicity = Shifting<filter::CShbfX, filter::ShbfXParams, filter::ShbfXSpec>;
-
-// "valid" or what is wrong.
-template <typename P, typename Spec>
-std::string message(const Spec& spec) {
-    const auto params = P::make(spec);
-    return params ? "valid" : params.error().context;
-}
+using Membership = Shifting<filter::ShbfM, filter::ShbfMParams>;
+using CountingMembership = Shifting<filter::CShbfM, filter::CShbfMParams>;
+using AssociationFilter = Shifting<filter::ShbfA, filter::ShbfAParams>;
+using CountingAssociation = Shifting<filter::CShbfA, filter::ShbfAParams>;
+using Multiplicity = Shifting<filter::ShbfX, filter::ShbfXParams>;
+using CountingMultiplicity = Shifting<filter::CShbfX, filter::ShbfXParams>;
 
 }  // namespace unecho::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the baselines are made of: positions of a digest, arrays of bits and of small counters.
+// What the baselines are made of: arrays of bits and of small counters.
 #pragma once
 
 #include <bit>
@@ -9,32 +9,11 @@
 #include <span>
 
 #include "base/assert.h"
-#include "base/int128.h"
+#include "filter/positions.h"
 #include "filter/storage.h"
 #include "hash/digest.h"
 
 namespace unecho::filter::baseline {
-
-// The hash functions of one array; other salts give independent ones. A multiplication a position,
-// which is not linear in i: with h1 + i h2 + i^2 h3 (apbf.h, where each position is in an array of
-// its own) the rate of a Bloom filter of m = 512 bits with k = 12 is 7 % too high.
-class Positions {
-  public:
-    explicit Positions(Digest digest, std::uint64_t salt = 0) noexcept
-        : h1_(remix(digest, 2 * salt + 1)), h2_(remix(digest, 2 * salt + 2)) {}
-
-    // Number i, on [0, m).
-    [[nodiscard]] std::uint64_t at(std::uint64_t i, std::uint64_t m) const noexcept {
-        const std::uint64_t x = h1_ + i * 0x9E3779B97F4A7C15ULL;
-        const uint128 product = static_cast<uint128>(x) * (x ^ h2_);
-        return reduce(
-            static_cast<std::uint64_t>(product >> 64) ^ static_cast<std::uint64_t>(product), m);
-    }
-
-  private:
-    std::uint64_t h1_;
-    std::uint64_t h2_;
-};
 
 class BitArray {
   public:

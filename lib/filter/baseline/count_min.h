@@ -5,10 +5,9 @@
 // Guarantee: an estimate is never below the true count.
 // Cost: d cache lines for any operation. 32 w d bits.
 // Accuracy: after counts of N in all, an estimate exceeds the true count by more than (e / w) N
-// with
-//   probability at most e^-d (sizing::count_min_error, count_min_failure); when n digests count 1
-//   each, by more than j with (P(Binomial(n, 1/w) > j))^d (sizing::count_min_exceeds). Conservative
-//   update is never worse.
+//   with probability at most e^-d (sizing::count_min_error, count_min_failure); when n digests
+//   count 1 each, by more than j with (P(Binomial(n, 1/w) > j))^d (sizing::count_min_exceeds).
+//   Conservative update is never worse.
 // Weakness: a bound relative to all that was counted, which says little of rare digests.
 // References: Cormode, Muthukrishnan, An Improved Data Stream Summary: The Count-Min Sketch and its
 //   Applications, J. Algorithms 55(1), 2005. Estan, Varghese, New Directions in Traffic Measurement

@@ -16,8 +16,7 @@
 //   in the present, too: with the same hash functions for both the present would never say no where
 //   the future says yes. So each of the three has its own here, which travel with it.
 // Weakness: the past alone already gives a whole Bloom filter's false positives; 3 filters with
-// each
-//   digest in two of them.
+//   each digest in two of them.
 // References: Subramanyam, Gupta, Leslie, Wang, Idempotent Distributed Counters Using a Forgetful
 //   Bloom Filter, Cluster Computing 19(2), 2016 (the basic FBF, with its three rules of membership;
 //   not the one with more pasts, nor its adaptive refresh rate).
@@ -62,7 +61,7 @@ class ForgetfulBloom {
     }
     bool test_and_insert(Digest digest) noexcept { return query_then_insert(*this, digest); }
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept {
-        return burst_in_order(*this, digests);
+        return test_in_order(*this, digests);
     }
     void advance(Moment moment) noexcept {
         for (unsigned left = generation_.advance(moment, 3, counters_); left > 0; --left) {

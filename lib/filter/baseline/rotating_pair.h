@@ -41,7 +41,7 @@ class RotatingPair {
     }
     bool test_and_insert(Digest digest) noexcept { return query_then_insert(*this, digest); }
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept {
-        return burst_in_order(*this, digests);
+        return test_in_order(*this, digests);
     }
     void advance(Moment moment) noexcept {
         for (unsigned left = generation_.advance(moment, 2, counters_); left > 0; --left) {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the baselines over a window have in common: test-and-insert from the two halves, bursts, and
-// the count of shifts.
+// What the baselines over a window have in common: test-and-insert from the two halves, and the
+// count of shifts.
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 
-#include "base/assert.h"
 #include "filter/filter.h"
+#include "filter/in_order.h"
 #include "hash/digest.h"
 
 namespace unecho::filter::baseline {
@@ -21,20 +19,6 @@ template <typename Filter>
         filter.insert(digest);
     }
     return echo;
-}
-
-template <typename Filter>
-[[nodiscard]] inline std::uint64_t burst_in_order(Filter& filter,
-                                                  std::span<const Digest> digests) noexcept {
-    UNECHO_ASSERT(digests.size() <= kMaxBurst);
-    for (const Digest digest : digests) {
-        filter.prefetch(digest);
-    }
-    std::uint64_t echoes = 0;
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-        echoes |= std::uint64_t{filter.test_and_insert(digests[i])} << i;
-    }
-    return echoes;
 }
 
 // The present generation. An earlier one changes nothing.

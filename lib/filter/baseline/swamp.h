@@ -73,7 +73,7 @@ class Swamp {
     void insert(Digest digest) noexcept;
     bool test_and_insert(Digest digest) noexcept { return query_then_insert(*this, digest); }
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept {
-        return burst_in_order(*this, digests);
+        return test_in_order(*this, digests);
     }
     void advance(Moment /*moment*/) noexcept {}
     void clear() noexcept {

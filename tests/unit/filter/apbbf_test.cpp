@@ -10,24 +10,15 @@
 
 #include <gtest/gtest.h>
 
-#include "support/filter_memory.h"
+#include "support/instance.h"
 
 namespace unecho::filter {
 namespace {
 
-struct Instance {
-    explicit Instance(const ApbbfSpec& spec)
-        : params(*ApbbfParams::make(spec)),
-          memory(Apbbf::bytes(params)),
-          filter(params, memory.span()) {}
-    ApbbfParams params;
-    test::FilterMemory memory;
-    Apbbf filter;
-};
+using Instance = test::FilterInstance<Apbbf>;
 
 std::string message(const ApbbfSpec& spec) {
-    const auto params = ApbbfParams::make(spec);
-    return params ? "valid" : params.error().context;
+    return test::message<ApbbfParams>(spec);
 }
 
 TEST(apbbf_params, limits_are_named) {

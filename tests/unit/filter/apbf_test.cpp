@@ -3,24 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include "support/filter_memory.h"
+#include "support/instance.h"
 
 namespace unecho::filter {
 namespace {
 
-struct Instance {
-    explicit Instance(const ApbfSpec& spec)
-        : params(*ApbfParams::make(spec)),
-          memory(Apbf::bytes(params)),
-          filter(params, memory.span()) {}
-    ApbfParams params;
-    test::FilterMemory memory;
-    Apbf filter;
-};
+using Instance = test::FilterInstance<Apbf>;
 
 std::string message(const ApbfSpec& spec) {
-    const auto params = ApbfParams::make(spec);
-    return params ? "valid" : params.error().context;
+    return test::message<ApbfParams>(spec);
 }
 
 TEST(apbf_params, limits_are_named) {

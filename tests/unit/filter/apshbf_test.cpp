@@ -3,24 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include "support/filter_memory.h"
+#include "support/instance.h"
 
 namespace unecho::filter {
 namespace {
 
-struct Instance {
-    explicit Instance(const ApshbfSpec& spec)
-        : params(*ApshbfParams::make(spec)),
-          memory(Apshbf::bytes(params)),
-          filter(params, memory.span()) {}
-    ApshbfParams params;
-    test::FilterMemory memory;
-    Apshbf filter;
-};
+using Instance = test::FilterInstance<Apshbf>;
 
 std::string message(const ApshbfSpec& spec) {
-    const auto params = ApshbfParams::make(spec);
-    return params ? "valid" : params.error().context;
+    return test::message<ApshbfParams>(spec);
 }
 
 TEST(apshbf_params, limits_are_named) {

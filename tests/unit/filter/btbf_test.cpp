@@ -175,10 +175,14 @@ TEST(btbf, reading_counts_distinct_timers) {
 
 // Another digest that has one timer of two in common makes that one young again.
 TEST(btbf, reading_counts_the_timers_of_the_oldest_age) {
+    unsigned tried = 0;
     for (Digest first = 0; first < 12; ++first) {
         auto i = counted({.w = 20, .k = 2, .m = 97, .bpt = 5});
         i.filter.insert(first);
-        ASSERT_EQ(i.filter.read(first).r, 2u);
+        if (i.filter.read(first).r == 1) {
+            continue;  // both of its hashes name one timer
+        }
+        ++tried;
         Digest other = 100;
         const auto shares_one = [&] {
             const TimerReading reading = i.filter.read(other);
@@ -195,6 +199,7 @@ TEST(btbf, reading_counts_the_timers_of_the_oldest_age) {
         EXPECT_EQ(i.filter.read(other).age, 1u);
         EXPECT_EQ(i.filter.read(other).c, 2u);
     }
+    EXPECT_GE(tried, 8u);
 }
 
 TEST(btbf, reading_of_mixed_ages_is_that_of_the_oldest) {

@@ -3,24 +3,15 @@
 
 #include <gtest/gtest.h>
 
-#include "support/filter_memory.h"
+#include "support/instance.h"
 
 namespace unecho::filter {
 namespace {
 
-struct Instance {
-    explicit Instance(const ExactSpec& spec)
-        : params(*ExactParams::make(spec)),
-          memory(Exact::bytes(params)),
-          filter(params, memory.span()) {}
-    ExactParams params;
-    test::FilterMemory memory;
-    Exact filter;
-};
+using Instance = test::FilterInstance<Exact>;
 
 std::string message(const ExactSpec& spec) {
-    const auto params = ExactParams::make(spec);
-    return params ? "valid" : params.error().context;
+    return test::message<ExactParams>(spec);
 }
 
 TEST(exact_params, limits_are_named) {

@@ -7,24 +7,15 @@
 
 #include <gtest/gtest.h>
 
-#include "support/filter_memory.h"
+#include "support/instance.h"
 
 namespace unecho::filter {
 namespace {
 
-struct Instance {
-    explicit Instance(const GrowingSpec& spec)
-        : params(*GrowingParams::make(spec)),
-          memory(GrowingFilter::bytes(params)),
-          filter(params, memory.span()) {}
-    GrowingParams params;
-    test::FilterMemory memory;
-    GrowingFilter filter;
-};
+using Instance = test::FilterInstance<GrowingFilter>;
 
 std::string message(const GrowingSpec& spec) {
-    const auto params = GrowingParams::make(spec);
-    return params ? "valid" : params.error().context;
+    return test::message<GrowingParams>(spec);
 }
 
 TEST(growing_params, limits_are_named) {

@@ -11,7 +11,7 @@
 namespace unecho::filter {
 namespace {
 
-using Window = test::Shifting<ShbfXWindow, ShbfXWindowParams, ShbfXWindowSpec>;
+using Window = test::Shifting<ShbfXWindow, ShbfXWindowParams>;
 
 // Nothing matches by chance in it.
 ShbfXWindowSpec roomy(unsigned l, EchoPolicy policy = EchoPolicy::kFixed) {

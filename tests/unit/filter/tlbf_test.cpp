@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "support/filter_memory.h"
+#include "support/instance.h"
 #include "support/vectors.h"
 
 namespace unecho::filter {
@@ -20,21 +20,13 @@ TlbfSpec roomy(unsigned k, unsigned l, std::uint64_t capacity) {
     return {.k = k, .l = l, .window = kWindow, .capacity = capacity, .arena_bytes = 1 << 22};
 }
 
-struct Instance {
-    explicit Instance(const TlbfSpec& spec)
-        : params(*TlbfParams::make(spec)),
-          memory(Tlbf::bytes(params)),
-          filter(params, memory.span()) {}
+struct Instance : test::FilterInstance<Tlbf> {
+    using FilterInstance::FilterInstance;
     void at(Nanoseconds now) { filter.advance({.now = now}); }
-
-    TlbfParams params;
-    test::FilterMemory memory;
-    Tlbf filter;
 };
 
 std::string message(TlbfSpec spec) {
-    const auto params = TlbfParams::make(spec);
-    return params ? "valid" : params.error().context;
+    return test::message<TlbfParams>(spec);
 }
 
 // --- equations ---------------------------------------------------------------------------------

@@ -10,7 +10,7 @@
 
 #include "filter/baseline/count_min.h"
 #include "filter/baseline/spectral_bloom.h"
-#include "instance.h"
+#include "support/instance.h"
 #include "support/seed.h"
 
 namespace unecho::test {
@@ -18,9 +18,9 @@ namespace {
 
 using namespace filter::baseline;
 
-using Ms = BaselineInstance<SpectralMs, SpectralParams>;
-using Mi = BaselineInstance<SpectralMi, SpectralParams>;
-using Sketch = BaselineInstance<CountMin, CountMinParams>;
+using Ms = FilterInstance<SpectralMs, SpectralParams>;
+using Mi = FilterInstance<SpectralMi, SpectralParams>;
+using Sketch = FilterInstance<CountMin, CountMinParams>;
 
 // Skewed: low numbers often, high ones seldom.
 Digest skewed(std::mt19937_64& random) {

@@ -13,7 +13,7 @@
 #include "filter/baseline/counting_bloom.h"
 #include "filter/baseline/one_mem_bloom.h"
 #include "filter/baseline/partitioned_bloom.h"
-#include "instance.h"
+#include "support/instance.h"
 #include "support/seed.h"
 
 namespace unecho::test {
@@ -25,7 +25,7 @@ template <typename FilterType, typename ParamsType>
 struct Kind {
     using Filter = FilterType;
     using Params = ParamsType;
-    using Instance = BaselineInstance<Filter, Params>;
+    using Instance = FilterInstance<Filter, Params>;
 };
 
 template <typename K>
@@ -169,7 +169,7 @@ std::set<std::size_t> changed_lines(const FilterMemory& memory) {
 TEST(blocked_bloom, digest_changes_one_line) {
     std::set<std::size_t> seen;
     for (Digest digest = 0; digest < 300; ++digest) {
-        BaselineInstance<BlockedBloom, BlockedBloomParams> i(BaselineSpec{.m = 512 * 9, .k = 16});
+        FilterInstance<BlockedBloom, BlockedBloomParams> i(BaselineSpec{.m = 512 * 9, .k = 16});
         i.filter.insert(remix(digest, 0));
         const auto lines = changed_lines(i.memory);
         ASSERT_EQ(lines.size(), 1U);
@@ -180,7 +180,7 @@ TEST(blocked_bloom, digest_changes_one_line) {
 
 TEST(one_mem_bloom, digest_changes_one_word) {
     for (Digest digest = 0; digest < 300; ++digest) {
-        BaselineInstance<OneMemBloom, OneMemBloomParams> i(BaselineSpec{.m = 64 * 9, .k = 16});
+        FilterInstance<OneMemBloom, OneMemBloomParams> i(BaselineSpec{.m = 64 * 9, .k = 16});
         i.filter.insert(remix(digest, 0));
         unsigned words = 0;
         for (std::size_t word = 0; word < 9; ++word) {
@@ -195,7 +195,7 @@ TEST(one_mem_bloom, digest_changes_one_word) {
 TEST(partitioned_bloom, digest_sets_a_bit_in_each_slice) {
     constexpr unsigned kSlices = 8;
     for (Digest digest = 0; digest < 300; ++digest) {
-        BaselineInstance<PartitionedBloom, PartitionedBloomParams> i(
+        FilterInstance<PartitionedBloom, PartitionedBloomParams> i(
             BaselineSpec{.m = 64 * kSlices, .k = kSlices});
         i.filter.insert(remix(digest, 0));
         for (std::size_t slice = 0; slice < kSlices; ++slice) {
@@ -206,7 +206,7 @@ TEST(partitioned_bloom, digest_sets_a_bit_in_each_slice) {
     }
 }
 
-using Counting = BaselineInstance<CountingBloom, CountingBloomParams>;
+using Counting = FilterInstance<CountingBloom, CountingBloomParams>;
 
 TEST(counting_bloom, erased_digest_is_gone_and_leaves_nothing) {
     for (const unsigned k : {1u, 4u, 9u}) {

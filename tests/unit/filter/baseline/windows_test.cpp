@@ -14,7 +14,7 @@
 #include "filter/baseline/rotating_blocked.h"
 #include "filter/baseline/stable_bloom.h"
 #include "filter/baseline/swamp.h"
-#include "instance.h"
+#include "support/instance.h"
 #include "support/seed.h"
 
 namespace unecho::test {
@@ -28,7 +28,7 @@ template <typename FilterType, typename ParamsType, unsigned kStays>
 struct Kind {
     using Filter = FilterType;
     using Params = ParamsType;
-    using Instance = BaselineInstance<Filter, Params>;
+    using Instance = FilterInstance<Filter, Params>;
     static constexpr unsigned kWindow = kStays;
 };
 
@@ -132,8 +132,8 @@ TYPED_TEST(turning, silence_leaves_no_bit) {
 
 template <typename Filter, typename Params, typename Spec>
 void expect_burst_is_a_sequence(const Spec& spec) {
-    BaselineInstance<Filter, Params> burst(spec);
-    BaselineInstance<Filter, Params> single(spec);
+    FilterInstance<Filter, Params> burst(spec);
+    FilterInstance<Filter, Params> single(spec);
     std::mt19937_64 random(seed());
     for (unsigned step = 0; step < 200; ++step) {
         std::vector<Digest> digests(random() % (kMaxBurst + 1));
@@ -162,7 +162,7 @@ TYPED_TEST(turning, burst_is_a_sequence) {
 
 // The paper's warm-up: what the active holds after a shift is what came in the last generation.
 TEST(double_buffering, active_after_a_shift_is_the_last_generation) {
-    BaselineInstance<DoubleBuffering, BloomParams> i(kRoomy);
+    FilterInstance<DoubleBuffering, BloomParams> i(kRoomy);
     for (Digest digest = 0; digest < 30; ++digest) {
         i.filter.advance({.generation = digest / 10});
         i.filter.insert(remix(digest, 0));
@@ -175,7 +175,7 @@ TEST(double_buffering, active_after_a_shift_is_the_last_generation) {
 
 // --- Swamp ---
 
-using SwampInstance = BaselineInstance<Swamp, SwampParams>;
+using SwampInstance = FilterInstance<Swamp, SwampParams>;
 
 TEST(swamp, params_have_limits) {
     const auto with = [](std::uint64_t W, unsigned f) {
@@ -269,7 +269,7 @@ TEST(swamp, burst_is_a_sequence) {
 
 // --- Stable Bloom filter ---
 
-using Stable = BaselineInstance<StableBloom, StableParams>;
+using Stable = FilterInstance<StableBloom, StableParams>;
 
 TEST(stable_bloom, params_have_limits) {
     const auto with = [](const StableSpec& spec) { return message<StableParams>(spec); };

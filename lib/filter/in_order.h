@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A burst as a sequence: prefetch all, then test one by one. So it gives exactly the answers of its
+// digests in order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/assert.h"
+#include "filter/filter.h"
+#include "hash/digest.h"
+
+namespace unecho::filter {
+
+// Bit i is the answer for digests[i].
+template <typename Filter>
+[[nodiscard]] inline std::uint64_t test_in_order(Filter& filter,
+                                                 std::span<const Digest> digests) noexcept {
+    UNECHO_ASSERT(digests.size() <= kMaxBurst);
+    for (const Digest digest : digests) {
+        filter.prefetch(digest);
+    }
+    std::uint64_t echoes = 0;
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+        echoes |= std::uint64_t{filter.test_and_insert(digests[i])} << i;
+    }
+    return echoes;
+}
+
+}  // namespace unecho::filter

@@ -44,6 +44,8 @@ struct FilterCounters {
                                       // there (a stall of several generations, or offline)
     std::uint64_t evicted_early = 0;  // live entries given up because a table was full: each may be
                                       // a miss inside the window
+    std::uint64_t late_visits = 0;    // lines brought up to date all at once because background
+                                      // visits were behind (a stall, or offline)
     std::uint64_t arena_full = 0;     // times a filter that grows got less memory than it asked for
 };
 

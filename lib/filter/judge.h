@@ -30,8 +30,14 @@ class ChanceLimits {
     explicit constexpr ChanceLimits(const float* each) noexcept : each_(each) {}
 
     [[nodiscard]] constexpr float at(std::size_t i) const noexcept {
-        return each_ == nullptr ? all_ : each_[i];
+        return first()[i * stride()];
     }
+
+    // The limit of digest i is first()[i * stride()].
+    [[nodiscard]] constexpr const float* first() const noexcept {
+        return each_ == nullptr ? &all_ : each_;
+    }
+    [[nodiscard]] constexpr unsigned stride() const noexcept { return each_ == nullptr ? 0 : 1; }
 
   private:
     const float* each_ = nullptr;

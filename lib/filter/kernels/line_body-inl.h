@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The line filter's burst over a handful of operations on a whole line, which each instruction set
+// brings as a struct V (kernels/line_<isa>.cpp). Everything is in an unnamed namespace: nothing of
+// it may be shared between translation units of different instruction sets.
+#pragma once
+
+#include <cstdint>
+
+#include "filter/kernels/line_kernel.h"
+
+namespace unecho::filter {
+namespace {
+
+constexpr unsigned kMostDigests = 64;
+
+// A row's hash of a digest: the digest itself for row 0, this product for the others. Odd, and
+// without small multiples in common, so that two digests that meet in one row do not in another.
+constexpr std::uint64_t kRowFactor[kMostRows] = {1, 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03,
+                                                 0xABC98388FB8FAC03};
+
+// Where the digests of a burst have their bits.
+template <unsigned M, unsigned k>
+struct LinePlaces {
+    std::uint64_t word[M][kMostDigests];  // number of the line's first word
+    std::uint64_t pattern[M][kMostDigests][k];
+    std::uint64_t phase[kMostDigests];
+};
+
+inline std::uint64_t row_hash(std::uint64_t digest, unsigned row) noexcept {
+    return row == 0 ? digest : (digest ^ digest >> 32) * kRowFactor[row];
+}
+
+// Number i of a row's hash, from 16 bits of it: one of the stored patterns, rotated.
+inline std::uint64_t line_pattern(const LineView& view, std::uint64_t hash, unsigned i) noexcept {
+    const std::uint64_t bits = hash >> 16 * i;
+    const std::uint64_t pattern = view.patterns[bits % kLinePatterns];
+    const std::uint64_t by = (bits >> 10 & 63) * kPatternBits >> 6;
+    return (pattern << by | pattern >> (kPatternBits - by)) & ~kTagBits;
+}
+
+// The high half of a row's hash names its line. All lines of a digest are of one phase, that of
+// the line of row 0, so that their ages turn together.
+inline std::uint64_t line_number(const LineView& view, std::uint64_t hash, unsigned row,
+                                 std::uint64_t& phase) noexcept {
+    if (row == 0) {
+        const std::uint64_t line = (hash >> 32) * view.line_count >> 32;
+        phase = line & ((std::uint64_t{1} << view.phase_bits) - 1);
+        return line;
+    }
+    return ((hash >> 32) * view.lines_a_phase >> 32) << view.phase_bits | phase;
+}
+
+template <unsigned M, unsigned k>
+inline void find_places(const LineView& view, const std::uint64_t* digests, unsigned n,
+                        LinePlaces<M, k>& places) noexcept {
+    for (unsigned i = 0; i < n; ++i) {
+        for (unsigned row = 0; row < M; ++row) {
+            const std::uint64_t hash = row_hash(digests[i], row);
+            const std::uint64_t line = line_number(view, hash, row, places.phase[i]);
+            places.word[row][i] = line * kLineWords;
+            __builtin_prefetch(view.lines + line * kLineWords, 1);
+            for (unsigned p = 0; p < k; ++p) {
+                places.pattern[row][i][p] = line_pattern(view, hash, p);
+            }
+        }
+    }
+}
+
+// Words that begin a run of k ages, each of which matches in all rows. Word w - 1 is one age older
+// than word w, but for one place in the ring.
+template <unsigned k>
+inline unsigned runs_of(unsigned matches, const LinePhase& phase) noexcept {
+    if (k == 1) {
+        return matches;
+    }
+    const unsigned older = (matches << 1 | matches >> (kLineWords - 1)) & 0xFF;
+    return matches & older & ~phase.no_run;
+}
+
+template <typename V, unsigned M, unsigned k>
+struct LineBurst {
+    using Line = typename V::Line;
+
+    const LineView& view;
+    LinePlaces<M, k> places;
+
+    LineBurst(const LineView& v, const std::uint64_t* digests, unsigned n) noexcept : view(v) {
+        V::find_places(view, digests, n, places);
+    }
+
+    std::uint64_t* words(unsigned row, unsigned i) const noexcept {
+        return view.lines + places.word[row][i];
+    }
+
+    bool matches(unsigned i, const LinePhase& phase, Line tags,
+                 Line (&patterns)[M]) const noexcept {
+        unsigned all = 0xFF;
+        for (unsigned row = 0; row < M; ++row) {
+            patterns[row] = V::template pattern<k>(places.pattern[row][i]);
+            all &= V::matches(V::load(words(row, i)), tags, patterns[row]);
+        }
+        return runs_of<k>(all, phase) != 0;
+    }
+
+    // Stale words become empty words of the present rotation. Lines are read again: two rows may
+    // have one line.
+    void write(unsigned i, bool insert, const LinePhase& phase, Line tags,
+               const Line (&patterns)[M]) const noexcept {
+        for (unsigned row = 0; row < M; ++row) {
+            std::uint64_t* const at = words(row, i);
+            const Line fresh = V::refreshed(V::load(at), tags);
+            V::store(at, V::inserted(fresh, patterns[row], phase, insert));
+        }
+    }
+
+    // The chance that a random key's patterns are covered where this digest lies: by age, all rows
+    // together; then the union of all runs, which the sum bounds. Word by word in a fixed order of
+    // operations, so that every kernel has the same bits.
+    float chance(unsigned i, const LinePhase& phase, Line tags) const noexcept {
+        float covered[kLineWords];
+        for (unsigned row = 0; row < M; ++row) {
+            V::cover(V::load(words(row, i)), tags, view.coverage, row == 0, covered);
+        }
+        float run[kLineWords];
+        for (unsigned w = 0; w < kLineWords; ++w) {
+            const float older = k == 1 ? 1.0F : covered[(w + kLineWords - 1) % kLineWords];
+            run[w] = (phase.no_run >> w & 1) != 0 ? 0.0F : covered[w] * older;
+        }
+        return ((run[0] + run[4]) + (run[2] + run[6])) + ((run[1] + run[5]) + (run[3] + run[7]));
+    }
+};
+
+template <typename V, unsigned M, unsigned k>
+std::uint64_t test_burst(const LineView& view, const std::uint64_t* digests, unsigned n) noexcept {
+    const LineBurst<V, M, k> burst(view, digests, n);
+    std::uint64_t echoes = 0;
+    for (unsigned i = 0; i < n; ++i) {
+        const LinePhase& phase = view.phases[burst.places.phase[i]];
+        const auto tags = V::load(phase.tags);
+        typename V::Line patterns[M];
+        const bool echo = burst.matches(i, phase, tags, patterns);
+        burst.write(i, !echo | view.refresh, phase, tags, patterns);
+        echoes |= std::uint64_t{echo} << i;
+    }
+    return echoes;
+}
+
+template <typename V, unsigned M, unsigned k>
+LineAnswers judge_burst(const LineView& view, const std::uint64_t* digests, unsigned n,
+                        const float* limits, unsigned stride) noexcept {
+    const LineBurst<V, M, k> burst(view, digests, n);
+    LineAnswers answers{0, 0};
+    for (unsigned i = 0; i < n; ++i) {
+        const LinePhase& phase = view.phases[burst.places.phase[i]];
+        const auto tags = V::load(phase.tags);
+        typename V::Line patterns[M];
+        const bool match = burst.matches(i, phase, tags, patterns);
+        const bool echo = match && burst.chance(i, phase, tags) <= limits[i * stride];
+        burst.write(i, !echo | view.refresh, phase, tags, patterns);
+        answers.echoes |= std::uint64_t{echo} << i;
+        answers.doubts |= std::uint64_t{match != echo} << i;
+    }
+    return answers;
+}
+
+template <typename V, unsigned M, unsigned k>
+LineProbe probe(const LineView& view, std::uint64_t digest) noexcept {
+    const LineBurst<V, M, k> burst(view, &digest, 1);
+    const LinePhase& phase = view.phases[burst.places.phase[0]];
+    const auto tags = V::load(phase.tags);
+    typename V::Line patterns[M];
+    return {burst.matches(0, phase, tags, patterns), burst.chance(0, phase, tags)};
+}
+
+template <typename V, unsigned M, unsigned k>
+void insert(const LineView& view, std::uint64_t digest) noexcept {
+    const LineBurst<V, M, k> burst(view, &digest, 1);
+    const LinePhase& phase = view.phases[burst.places.phase[0]];
+    const auto tags = V::load(phase.tags);
+    typename V::Line patterns[M];
+    static_cast<void>(burst.matches(0, phase, tags, patterns));
+    burst.write(0, true, phase, tags, patterns);
+}
+
+template <typename V, unsigned M, unsigned k>
+constexpr LineKernel line_kernel() noexcept {
+    return {&test_burst<V, M, k>, &judge_burst<V, M, k>, &probe<V, M, k>, &insert<V, M, k>};
+}
+
+template <typename V>
+constexpr LineKernels line_kernels() noexcept {
+    return {{{line_kernel<V, 1, 1>(), line_kernel<V, 2, 1>(), line_kernel<V, 3, 1>(),
+              line_kernel<V, 4, 1>()},
+             {line_kernel<V, 1, 2>(), line_kernel<V, 2, 2>(), line_kernel<V, 3, 2>(),
+              line_kernel<V, 4, 2>()}}};
+}
+
+}  // namespace
+}  // namespace unecho::filter

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a kernel of the line filter works on and what it is: plain data, so that translation units
+// of different instruction sets share nothing that a compiler could emit in each of them.
+//
+// kernels/line_scalar.cpp is the specification; every other kernel gives the same bits.
+#pragma once
+
+#include <cstdint>
+
+namespace unecho::filter {
+
+inline constexpr unsigned kLineWords = 8;
+inline constexpr unsigned kPatternBits = 62;
+inline constexpr unsigned kMostRows = 4;         // M
+inline constexpr unsigned kMostYoungest = 2;     // k
+inline constexpr unsigned kLinePatterns = 1024;  // before rotation
+inline constexpr std::uint64_t kTagBits = std::uint64_t{3} << kPatternBits;
+
+// What holds for all lines of one phase.
+struct alignas(64) LinePhase {
+    std::uint64_t tags[kLineWords];     // of a word that is not stale, in place
+    std::uint64_t written[kLineWords];  // all ones for the words that an insertion writes
+    std::uint32_t written_words;        // the same, a bit a word
+    std::uint32_t no_run;               // k = 2: the word whose predecessor is not one age older
+};
+
+struct LineView {
+    std::uint64_t* lines;           // kLineWords each
+    const std::uint64_t* patterns;  // kLinePatterns of them
+    const float* coverage;  // by the bits set in a word: chance that a random pattern is covered
+    const LinePhase* phases;
+    std::uint32_t line_count;
+    std::uint32_t lines_a_phase;
+    std::uint32_t phase_bits;  // line number i is of phase i mod 2^phase_bits
+    bool refresh;
+};
+
+struct LineAnswers {
+    std::uint64_t echoes;
+    std::uint64_t doubts;
+};
+
+struct LineProbe {
+    bool match;
+    float chance;
+};
+
+// For one k and M.
+struct LineKernel {
+    // n digests, 1 to 64, in order; answers as bits.
+    std::uint64_t (*test)(const LineView& view, const std::uint64_t* digests, unsigned n) noexcept;
+    // limits[i * stride] belongs to digest i.
+    LineAnswers (*judge)(const LineView& view, const std::uint64_t* digests, unsigned n,
+                         const float* limits, unsigned stride) noexcept;
+    // One digest, its halves.
+    LineProbe (*probe)(const LineView& view, std::uint64_t digest) noexcept;
+    void (*insert)(const LineView& view, std::uint64_t digest) noexcept;
+};
+
+struct LineKernels {
+    LineKernel of[kMostYoungest][kMostRows];  // by k - 1 and M - 1
+};
+
+extern const LineKernels kLineScalar;
+extern const LineKernels kLineAvx2;
+extern const LineKernels kLineAvx512;
+
+}  // namespace unecho::filter

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The specification: word by word.
+#include "filter/kernels/line_body-inl.h"
+
+namespace unecho::filter {
+namespace {
+
+struct ScalarLine {
+    struct Line {
+        std::uint64_t word[kLineWords];
+    };
+
+    template <unsigned M, unsigned k>
+    static void find_places(const LineView& view, const std::uint64_t* digests, unsigned n,
+                            LinePlaces<M, k>& places) noexcept {
+        filter::find_places(view, digests, n, places);
+    }
+
+    static Line load(const std::uint64_t* words) noexcept {
+        Line line;
+        for (unsigned w = 0; w < kLineWords; ++w) {
+            line.word[w] = words[w];
+        }
+        return line;
+    }
+
+    static void store(std::uint64_t* words, const Line& line) noexcept {
+        for (unsigned w = 0; w < kLineWords; ++w) {
+            words[w] = line.word[w];
+        }
+    }
+
+    // Neighbouring ages take different patterns; k divides the words, so each word keeps its own.
+    template <unsigned k>
+    static Line pattern(const std::uint64_t* patterns) noexcept {
+        Line line;
+        for (unsigned w = 0; w < kLineWords; ++w) {
+            line.word[w] = patterns[w % k];
+        }
+        return line;
+    }
+
+    // A bit for each word that is of this rotation and covers the pattern.
+    static unsigned matches(const Line& line, const Line& tags, const Line& pattern) noexcept {
+        unsigned matching = 0;
+        for (unsigned w = 0; w < kLineWords; ++w) {
+            const std::uint64_t differs = line.word[w] ^ (tags.word[w] | pattern.word[w]);
+            const bool all = (differs & (kTagBits | pattern.word[w])) == 0;
+            matching |= unsigned{all} << w;
+        }
+        return matching;
+    }
+
+    static bool stale(std::uint64_t word, std::uint64_t tag) noexcept {
+        return ((word ^ tag) & kTagBits) != 0;
+    }
+
+    static Line refreshed(Line line, const Line& tags) noexcept {
+        for (unsigned w = 0; w < kLineWords; ++w) {
+            line.word[w] = stale(line.word[w], tags.word[w]) ? tags.word[w] : line.word[w];
+        }
+        return line;
+    }
+
+    static Line inserted(Line line, const Line& pattern, const LinePhase& phase,
+                         bool insert) noexcept {
+        for (unsigned w = 0; w < kLineWords; ++w) {
+            line.word[w] |= insert ? pattern.word[w] & phase.written[w] : 0;
+        }
+        return line;
+    }
+
+    // Sets covered to, or multiplies it by, the coverage of each word.
+    static void cover(const Line& line, const Line& tags, const float* coverage, bool set,
+                      float* covered) noexcept {
+        for (unsigned w = 0; w < kLineWords; ++w) {
+            const std::uint64_t bits =
+                stale(line.word[w], tags.word[w]) ? 0 : line.word[w] & ~kTagBits;
+            const float c = coverage[__builtin_popcountll(bits)];
+            covered[w] = set ? c : covered[w] * c;
+        }
+    }
+};
+
+}  // namespace
+
+constexpr LineKernels kLineScalar = line_kernels<ScalarLine>();
+
+}  // namespace unecho::filter

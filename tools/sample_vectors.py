@@ -12,7 +12,7 @@ import sys
 
 MAX_BYTES = 20_000
 # Of layouts that are not in lib/filter.
-NOT_HERE = "linelocal"
+NOT_HERE = ("linelocal_baseline", "linelocal_log", "linelocal_spill")
 REMARKS = {"note", "agrees(round|unit|no)"}
 
 

@@ -50,10 +50,10 @@ Status check(const Targets& targets) {
     return {};
 }
 
-tl::unexpected<Error> too_much(const Targets& targets) {
+tl::unexpected<Error> too_much(const Targets& targets, std::uint64_t bytes_allowed) {
     return fail(Errc::kInvalidArgument,
                 workload(targets) + " with a false-drop rate of " + number(targets.max_false_drop) +
-                    " needs more than the " + format_size(kMaxBytes) +
+                    " needs more than the " + format_size(bytes_allowed) +
                     " allowed; shorten the window, lower the rate or allow more false drops");
 }
 

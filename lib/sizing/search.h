@@ -28,7 +28,7 @@ inline constexpr std::uint64_t kLineBits = 8 * kLineBytes;
 Status check(const Targets& targets);
 
 // For targets that are each allowed, but not together.
-tl::unexpected<Error> too_much(const Targets& targets);
+tl::unexpected<Error> too_much(const Targets& targets, std::uint64_t bytes_allowed = kMaxBytes);
 
 // Keys that come in a time at a steady rate: at least 1.
 std::uint64_t keys_within(Nanoseconds time, double keys_per_second);

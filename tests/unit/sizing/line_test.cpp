@@ -395,7 +395,7 @@ TEST(size_line, found_geometry_meets_the_targets_and_a_line_less_of_each_phase_d
 }
 
 TEST(size_line, no_other_form_needs_fewer_lines) {
-    const Targets targets{50 * kMillisecond, 2e6, 1e-4};
+    const Targets targets{50 * kMillisecond, 20e6, 1e-4};
     for (unsigned M = 1; M <= kMaxLinesOfKey; ++M) {
         const auto found = size_line_of(targets, M);
         ASSERT_TRUE(found.has_value());
@@ -500,10 +500,14 @@ TEST(size_line, phases_are_as_many_as_ticks_allow) {
     EXPECT_EQ(phases(kMicrosecond), 1U);
 }
 
-TEST(size_line, small_filters_have_one_phase) {
+TEST(size_line, small_filters_have_fewer_phases) {
     const LineGeometry small = sized({kSecond, 1000, 1e-2});
     EXPECT_EQ(small.phases, 1U);
-    EXPECT_LT(small.lines, kLeastLinesOfPhase);
+    EXPECT_LT(small.lines, 50U);
+    EXPECT_EQ(sized({kSecond, 90e3, 1e-2}).phases, 1U);
+    EXPECT_EQ(sized({kSecond, 110e3, 1e-2}).phases, 2U);
+    EXPECT_EQ(sized({kSecond, 220e3, 1e-2}).phases, 4U);
+    EXPECT_EQ(sized({kSecond, 440e3, 1e-2}).phases, 8U);
     EXPECT_EQ(sized({kSecond, 1, 1e-2}).lines, 1U);
 }
 
@@ -616,8 +620,8 @@ TEST(complete_line, adds_what_is_missing) {
     EXPECT_EQ(given->lines, 100'008U);
     EXPECT_EQ(complete_line({2, 1, 7, 5, 2, 100'003}, kSecond)->lines, 100'004U);
     EXPECT_EQ(complete_line({1, 2, 0, 5, 0, 100'003}, kMillisecond)->phases, 1U);
-    EXPECT_EQ(complete_line({1, 2, 0, 5, 0, 4'096}, kSecond)->phases, 8U);
-    EXPECT_EQ(complete_line({1, 2, 0, 5, 0, 4'095}, kSecond)->phases, 4U);
+    EXPECT_EQ(complete_line({1, 2, 0, 5, 0, 16'384}, kSecond)->phases, 8U);
+    EXPECT_EQ(complete_line({1, 2, 0, 5, 0, 16'383}, kSecond)->phases, 4U);
     EXPECT_EQ(complete_line({1, 2, 0, 5, 0, 1}, kSecond)->phases, 1U);
 }
 

@@ -41,8 +41,7 @@ inline constexpr Nanoseconds kLongTick = kMillisecond;
 // Fewer where it is not, unless a single one has shorter generations than this.
 inline constexpr Nanoseconds kShortTick = 100 * kMicrosecond;
 // A phase of fewer lines is none: what falls into it varies for all its lines alike. Eight phases
-// of 512 lines have 1 % (M = 3) to 4 % (M = 4) more false drops than predicted; of so many, 1 % at
-// most.
+// of 512 lines have 1 % (M = 3) to 4 % (M = 4) more false drops than predicted; of so many, 1 %.
 inline constexpr std::uint64_t kLeastLinesOfPhase = 2048;
 
 // --- The formulas ---

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
@@ -41,23 +42,41 @@ Result<Candidate> candidate_at(config::Engine engine, const SizeQuestion& questi
 }
 
 // Nearly the highest rate that the memory takes: it grows in proportion to the rate, but for whole
-// cache lines and what the geometry jumps.
+// cache lines and what the geometry jumps. Where an engine refuses a rate that the memory would
+// take, nearly the highest that it does not refuse.
 Result<Candidate> candidate_for_memory(config::Engine engine, const SizeQuestion& question) {
     constexpr unsigned kSteps = 6;
+    constexpr unsigned kStepsBelowRefusal = 16;
     constexpr double kAim = 0.998;
+    constexpr double kNearEnough = 1.005;
     const double lowest = kSecond / static_cast<double>(question.window);  // a packet a window
     Result<Candidate> best = candidate_at(engine, question, lowest);
-    if (best && !best->fits) {
+    if (!best) {
+        return best;
+    }
+    if (!best->fits) {
         return fail(Errc::kInvalidArgument,
                     "needs at least " + format_size(best->bytes) + " for any rate");
     }
-    Result<Candidate> tried = best;
-    for (unsigned step = 0; step < kSteps && tried; ++step) {
+    std::optional<double> refused;
+    Candidate last = *best;
+    for (unsigned step = 0; step < (refused ? kStepsBelowRefusal : kSteps); ++step) {
         const double scale =
-            kAim * static_cast<double>(*question.memory) / static_cast<double>(tried->bytes);
-        tried = candidate_at(engine, question,
-                             std::clamp(tried->rate * scale, lowest, sizing::kMaxRate));
-        if (tried && tried->fits && tried->rate > best->rate) {
+            kAim * static_cast<double>(*question.memory) / static_cast<double>(last.bytes);
+        double rate = std::clamp(last.rate * scale, lowest, sizing::kMaxRate);
+        if (refused && rate >= *refused) {
+            rate = std::sqrt(best->rate * *refused);
+            if (rate < kNearEnough * best->rate) {
+                break;
+            }
+        }
+        const Result<Candidate> tried = candidate_at(engine, question, rate);
+        if (!tried) {
+            refused = rate;
+            continue;
+        }
+        last = *tried;
+        if (last.fits && last.rate > best->rate) {
             best = tried;
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/candidates.h"
 
+#include <cmath>
 #include <set>
 
 #include <gtest/gtest.h>
@@ -91,6 +92,22 @@ TEST(Candidates, of_a_memory_use_nearly_all_of_it) {
         EXPECT_LE(c.rate, rate);
         rate = c.rate;
         EXPECT_EQ(of(found(question_at(c.rate)), engine_name(c.geometry)).bytes, c.bytes);
+    }
+}
+
+// An engine that cannot use all of a memory takes the rate that it can: 2^31 entries, of which a
+// quarter is room for bursts.
+TEST(Candidates, of_more_memory_than_an_engine_can_use_take_the_rate_that_it_can) {
+    constexpr std::uint64_t kGiB = 1 << 30;
+    const double most = std::ldexp(1, 31) / 1.25 / 60;
+    double before = 0;
+    for (const std::uint64_t memory : {64 * kGiB, 90 * kGiB, 200 * kGiB, 1000 * kGiB}) {
+        const Candidates candidates = found({60 * kSecond, 0.5, {}, memory});
+        const Candidate& exact = of(candidates, "exact");
+        EXPECT_GE(exact.rate, before) << memory;
+        before = memory == 64 * kGiB ? exact.rate : 0.98 * most;
+        EXPECT_LE(exact.rate, most) << memory;
+        EXPECT_TRUE(exact.fits);
     }
 }
 

@@ -132,6 +132,7 @@ std::vector<Field> fields_of(Route& route, RouteNames& names) {
         {"allow_flow_drop_on_link", kOptional, "false",
          field::Flag{to(route.allow_flow_drop_on_link)}},
         {"report_taps", kOptional, "false", field::Flag{to(route.report_taps)}},
+        {"report_window", kOptional, "", field::Duration{kWindow, to(route.report_window)}},
         {"report_flows", kOptional, "", field::Whole{kReportFlows, to(route.report_flows)}},
     };
 }

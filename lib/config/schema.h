@@ -133,6 +133,7 @@ struct Route {
     PortIndex divert_to = 0;  // with kDivert
     bool allow_flow_drop_on_link = false;
     bool report_taps = false;  // count the flows that only one of two taps saw, and both
+    std::optional<Nanoseconds> report_window;   // absent: the filter's
     std::optional<std::uint64_t> report_flows;  // of a window; absent: kDefaultReportFlows
     int line = 0;
 

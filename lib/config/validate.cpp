@@ -335,9 +335,10 @@ void check_taps(Draft& draft) {
         if (!keys.sound("report_taps")) {
             continue;
         }
-        if (!asked && keys.given("report_flows") && keys.sound("report_flows")) {
-            keys.report("report_flows",
-                        "plans what report_taps counts; it needs report_taps = true");
+        for (const char* const key : {"report_window", "report_flows"}) {
+            if (!asked && keys.given(key) && keys.sound(key)) {
+                keys.report(key, "plans what report_taps counts; it needs report_taps = true");
+            }
         }
         const std::size_t taps = draft.route_names[i].from.size();
         if (asked && keys.sound("from") && taps != 2) {

@@ -327,7 +327,7 @@ class Planner {
                 continue;
             }
             TapPlan out;
-            out.window = config_.filters[wanted.filter].window;
+            out.window = wanted.report_window.value_or(config_.filters[wanted.filter].window);
             out.flows = wanted.report_flows.value_or(config::kDefaultReportFlows);
             const auto sized = sizing::size_tap_report(
                 static_cast<std::uint64_t>(std::ceil(static_cast<double>(out.flows) * share())));

@@ -38,14 +38,15 @@ def two_cpus():
 
 
 class TapReport(harness.E2eTest):
-    def config(self, window, taps=TAPS, key="packet", flows=20_000, **run):
+    def config(self, window, taps=TAPS, key="packet", flows=20_000, report_window=None, **run):
         out = self.folder / "out.pcap"
+        own = {} if report_window is None else {"report_window": "%dns" % report_window}
         return harness.replay(
             [harness.port("tap-a", 0, rx_pcap=taps[0]), harness.port("tap-b", 1, rx_pcap=taps[1]),
              harness.port("tool", 2, tx_pcap=out)],
             [harness.filter_("echo", "%dns" % window, key=key)],
             [{"from": ["tap-a", "tap-b"], "to": "tool", "filter": "echo", "report_taps": True,
-              "report_flows": flows}], **run)
+              "report_flows": flows, **own}], **run)
 
     def check(self, config, window, taps=TAPS):
         report = self.report(config)
@@ -72,6 +73,39 @@ class TapReport(harness.E2eTest):
                 seen.update(reported["total"])
                 seen["without a last window"] += "last" not in reported
         self.assertTrue(all(seen[name] for name in COUNTS), seen)
+
+    def test_windows_may_be_longer_than_the_filter_s(self):
+        """Captures of 50 ms windows: a longer report parts no packet from its copy."""
+        echoes = self.report(self.config(50 * MS))["routes"][0]["reasons"]
+        for window in (500 * MS, 600 * SECOND):
+            with self.subTest(window=window):
+                reported, report = self.check(self.config(50 * MS, report_window=window), window)
+                self.assertEqual((reported["total"]["only_a"], reported["total"]["only_b"]), (0, 0))
+                self.assertEqual(report["routes"][0]["reasons"], echoes)
+
+    def test_each_route_reports_its_own_taps(self):
+        """The same captures on two routes, the second with the taps the other way round."""
+        windows = (20 * MS, 70 * MS)
+        ports, routes, filters = [], [], []
+        for index, window in enumerate(windows):
+            ports += [harness.port("%s-%d" % (name, index), 3 * index + i, **device)
+                      for i, (name, device) in enumerate((("a", {"rx_pcap": TAPS[0]}),
+                                                          ("b", {"rx_pcap": TAPS[1]}),
+                                                          ("tool", {"tx_pcap": self.folder /
+                                                                    ("out-%d.pcap" % index)})))]
+            filters.append(harness.filter_("f-%d" % index, "%dns" % window))
+            taps = ["a-%d" % index, "b-%d" % index]
+            routes.append({"from": taps[::-1] if index else taps, "to": "tool-%d" % index,
+                           "filter": "f-%d" % index, "report_taps": True, "report_flows": 20_000})
+        reported = [route["taps"] for route in
+                    self.report(harness.replay(ports, filters, routes))["routes"]]
+        for index, window in enumerate(windows):
+            total = collections.Counter()
+            for a, b in flows_by_window(TAPS, window).values():
+                total.update(counts_of(b, a) if index else counts_of(a, b))
+            with self.subTest(route=index):
+                self.assertEqual(reported[index]["window_ns"], window)
+                self.assertEqual(reported[index]["total"], {name: total[name] for name in COUNTS})
 
     def test_neither_the_filter_s_key_nor_the_report_changes_the_other(self):
         window = 50 * MS

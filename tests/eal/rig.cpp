@@ -109,7 +109,8 @@ void Rig::make_taps() {
             continue;
         }
         control::TapPlan plan;
-        plan.window = layout_.filters[route.filter].window;
+        plan.window =
+            route.report_window != 0 ? route.report_window : layout_.filters[route.filter].window;
         plan.geometry = sizing::size_tap_report(route.report_flows).value();
         for (unsigned w = 0; w < layout_.workers; ++w) {
             auto instance = control::TapInstance::make(plan, 0, false);

@@ -40,6 +40,7 @@ struct RouteLayout {
     EchoAction on_echo = EchoAction::kDrop;
     PortIndex divert_to = 0;
     std::uint64_t report_flows = 0;  // of its two taps; 0: no report
+    Nanoseconds report_window = 0;   // 0: the filter's
 };
 
 // By default two taps (ports 0 and 1) into a tool (port 2), on one worker.

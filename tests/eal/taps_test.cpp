@@ -226,5 +226,27 @@ TEST_F(Taps, of_a_live_window_are_final_when_the_worker_s_clock_ends_it) {
     }
 }
 
+TEST_F(Taps, of_two_live_routes_end_each_its_own_windows) {
+    Layout layout = two_taps();
+    layout.capture = false;
+    layout.ports.resize(5);
+    layout.routes[0].report_window = 3600 * kSecond;
+    layout.routes.push_back({{4, 3}, 2});
+    layout.routes[1].report_flows = 1000;
+    layout.routes[1].report_window = 20 * kMillisecond;
+    layout.clock = dataplane::TscClock::with_frequency(rte_rdtsc(), rte_get_tsc_hz());
+    Rig rig(layout);
+    rig.offer(0, packet(1));
+    rig.offer(3, packet(2));
+    rig.settle();
+    for (unsigned round = 0; report_of(rig, 1).last.number < 3; ++round) {
+        ASSERT_LT(round, 10'000'000U) << "no window ends";
+    }
+    EXPECT_FALSE(report_of(rig, 0).ended);
+    EXPECT_EQ(as_list(report_of(rig, 0).total), (List{1, 0, 0}));
+    EXPECT_EQ(as_list(report_of(rig, 1).total), (List{0, 1, 0}));
+    rig.sent(2);
+}
+
 }  // namespace
 }  // namespace unecho::test

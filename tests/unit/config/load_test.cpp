@@ -99,6 +99,7 @@ from = ["tap.2", "tap.1"]
 to = "out.1"
 filter = "geometry"
 report_taps = true
+report_window = "10s"
 report_flows = 1000
 )";
 
@@ -151,10 +152,11 @@ TEST(Load, routes_are_read_back) {
     const Config config = load_valid(kEverything);
     ASSERT_EQ(config.routes.size(), 3U);
     EXPECT_EQ(config.routes[0],
-              (Route{{0}, 1, 0, OnEcho::kDivert, 2, true, false, std::nullopt, 39}));
+              (Route{{0}, 1, 0, OnEcho::kDivert, 2, true, false, std::nullopt, std::nullopt, 39}));
     EXPECT_EQ(config.routes[1],
-              (Route{{1}, 0, 1, OnEcho::kPass, 0, false, false, std::nullopt, 46}));
-    EXPECT_EQ(config.routes[2], (Route{{4, 3}, 1, 1, OnEcho::kDrop, 0, false, true, 1000, 79}));
+              (Route{{1}, 0, 1, OnEcho::kPass, 0, false, false, std::nullopt, std::nullopt, 46}));
+    EXPECT_EQ(config.routes[2],
+              (Route{{4, 3}, 1, 1, OnEcho::kDrop, 0, false, true, 10 * kSecond, 1000, 79}));
 }
 
 TEST(Load, workers_control_and_run_are_read_back) {
@@ -172,6 +174,7 @@ TEST(Load, capture_clock_is_read_back) {
     EXPECT_EQ(config.run.clock, Clock::kCapture);
     EXPECT_EQ(config.routes[0].from, (std::vector<PortIndex>{0, 1}));
     EXPECT_FALSE(config.routes[0].report_taps);
+    EXPECT_FALSE(config.routes[0].report_window);
     EXPECT_FALSE(config.routes[0].report_flows);
     EXPECT_EQ(config.routes[0].to, 2);
 }

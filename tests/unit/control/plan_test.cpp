@@ -558,6 +558,22 @@ TEST(PlanTaps, are_there_where_they_are_asked_for) {
     EXPECT_LE(taps.instance_bytes, 2 * (taps.geometry.m / 8 + 128));
 }
 
+TEST(PlanTaps, have_the_filter_s_window_or_their_own) {
+    config::Config config = taps_to_tool();
+    config.routes[0].report_taps = true;
+    config.filters.push_back(config.filters[0]);
+    config.filters[1].window = 70 * kMillisecond;
+    config.routes[0].filter = 1;
+    const auto window = [&] {
+        return plan_of(config, machine_with({0}), all_of(config, device("net_null")))
+            .routes[0]
+            .taps->window;
+    };
+    EXPECT_EQ(window(), 70 * kMillisecond);
+    config.routes[0].report_window = 10 * kSecond;
+    EXPECT_EQ(window(), 10 * kSecond);
+}
+
 // Flows spread unevenly over workers: a quarter more each.
 TEST(PlanTaps, on_several_workers_are_planned_for_a_share_and_a_quarter) {
     config::Config config = taps_to_tool();

@@ -2,6 +2,7 @@
 #include "filter/tap_report.h"
 
 #include <bit>
+#include <limits>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -244,6 +245,21 @@ TEST(TapReport, ends_a_window_at_its_multiple) {
     EXPECT_EQ(s.last.number, 3U);
     EXPECT_EQ(as_list(s.last.counts), (List{2, 0, 0}));
     EXPECT_EQ(as_list(s.before), (List{2, 0, 1}));
+}
+
+// The end of the last window there is would be beyond 64 bits.
+TEST(TapReport, of_the_last_window_of_all_does_not_end) {
+    constexpr Nanoseconds kMost = std::numeric_limits<Nanoseconds>::max();
+    Windows i;
+    i.see(kMost / 10 * 10 - 1, 1, kA);
+    i.see(kMost / 10 * 10, 2, kA);
+    i.see(kMost - 2, 2, kB);
+    i.see(kMost - 1, 3, kB);
+    const TapSummary s = i.report.summary();
+    EXPECT_EQ(s.last.number, kMost / 10 - 1);
+    EXPECT_EQ(as_list(s.last.counts), (List{1, 0, 0}));
+    EXPECT_EQ(s.present.number, kMost / 10);
+    EXPECT_EQ(as_list(s.present.counts), (List{0, 1, 1}));
 }
 
 TEST(TapReport, counts_nothing_in_windows_without_packets) {

@@ -48,10 +48,9 @@ Status check_groups(std::string_view filter, unsigned k, unsigned t, std::string
 
 // The first of several that failed.
 template <typename... Checks>
-Status first_failed(const Checks&... checks) {
-    Status all;
-    ((all ? void(all = checks) : void()), ...);
-    return all;
+Status first_failed(Status status, const Checks&... further) {
+    ((status ? void(status = further) : void()), ...);
+    return status;
 }
 
 }  // namespace

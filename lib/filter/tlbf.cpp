@@ -117,18 +117,18 @@ void Tlbf::close_generation() noexcept {
         Slice& slice = at(position);
         slice.load.inserted += inserted_;
         slice.last = inserted_;
-        if (inserted_ != 0) {
-            slice.updated = last_insert_;
-        }
+        slice.updated = last_insert_;
     }
 }
 
+// Never of a generation without insertions: slice i < k can take at least k - i more, since it was
+// made for k or more and a generation takes 1 / (k - i) of the rest, rounded upwards (4).
 void Tlbf::shift() noexcept {
+    UNECHO_ASSERT(inserted_ != 0);
     const TlbfSpec& spec = params_.spec();
     close_generation();
     const Nanoseconds elapsed = std::max(now_ - shifted_, params_.period() / kMostGrowth);
-    const std::uint64_t target = growth::target_generation(std::max<std::uint64_t>(inserted_, 1),
-                                                           spec.window, spec.l, elapsed);
+    const std::uint64_t target = growth::target_generation(inserted_, spec.window, spec.l, elapsed);
     retire_expired(params_.least_slices() - 1);
     if (count_ == spec.max_slices) {
         ++counters_.arena_full;
@@ -143,6 +143,7 @@ void Tlbf::shift() noexcept {
     ++counters_.shifts;
     const std::uint64_t capacity = growth::new_slice_capacity({ahead.data(), spec.k - 1}, target);
     make_slice(std::max(growth::bits_for(capacity, spec.k), params_.least_slice_bits()));
+    UNECHO_ASSERT(until_shift_ != 0);
     plan_turn();
 }
 
@@ -159,7 +160,8 @@ void Tlbf::retire_oldest() noexcept {
         counters_.evicted_early += oldest.last;
     }
     --count_;
-    tail_ = count_ == 0 ? head_ : at(count_ - 1).line;
+    UNECHO_ASSERT(count_ != 0);
+    tail_ = at(count_ - 1).line;
 }
 
 void Tlbf::make_slice(std::uint64_t bits) noexcept {

@@ -204,10 +204,9 @@ inline bool Tlbf::matches(const Hash& hash) const noexcept {
 }
 
 inline void Tlbf::set(const Hash& hash) noexcept {
-    while (until_shift_ == 0)
-        [[unlikely]] {
-            shift();
-        }
+    if (until_shift_ == 0) [[unlikely]] {
+        shift();
+    }
     for (unsigned position = 0; position < params_.k(); ++position) {
         const Slice& slice = at(position);
         const std::uint64_t bit = bit_of(hash, slice);

@@ -28,7 +28,7 @@ double real(std::uint64_t n) {
 }
 
 std::uint64_t ratio_up(std::uint64_t a, std::uint64_t b) {
-    return a == 0 ? 0 : (a - 1) / b + 1;
+    return a / b + (a % b != 0 ? 1 : 0);
 }
 
 // Where the likelihood of an insertion age i changes: 0 below `from` (all timers are older than

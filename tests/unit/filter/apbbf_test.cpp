@@ -33,6 +33,10 @@ TEST(apbbf_params, limits_are_named) {
               "apbbf: b = 0; allowed with B = 512: 1 to 16");
     EXPECT_EQ(message({.k = 3, .l = 8, .b = 8, .blocks = 0}),
               "apbbf: blocks = 0; allowed: 1 to 1099511627776");
+    EXPECT_EQ(message({.k = 3, .l = 8, .b = 8, .blocks = (std::uint64_t{1} << 40) + 1}),
+              "apbbf: blocks = 1099511627777; allowed: 1 to 1099511627776");
+    EXPECT_EQ(message({.k = 3, .l = 8, .B = 64, .b = 8, .blocks = (std::uint64_t{1} << 43) + 1}),
+              "apbbf: blocks = 8796093022209; allowed: 1 to 8796093022208");
     EXPECT_EQ(message({.k = 0, .l = 8, .b = 8, .blocks = 1}), "apbbf: k = 0; allowed: 1 to 127");
     EXPECT_EQ(message({.k = 3, .l = 8, .b = 8, .blocks = std::uint64_t{1} << 40}),
               "apbbf: 13 segments of 70368744177664 bytes; allowed: 2^46 bytes in all");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/tlbf.h"
 
+#include <array>
 #include <map>
 #include <sstream>
 #include <string>
@@ -92,6 +93,10 @@ TEST(tlbf_growth, extremes_neither_wrap_nor_divide_by_zero) {
     EXPECT_EQ(growth::target_generation(~std::uint64_t{0}, kWindow, 1, 1), std::uint64_t{1} << 50);
     EXPECT_EQ(growth::insertions_left({5, 7}, 0, 3), 0u);  // overfilled
     EXPECT_EQ(growth::new_slice_capacity({}, 7), 7u);      // k = 1
+    // An overfilled slice ahead takes nothing until it leaves, so a new one need not take it
+    // either.
+    const std::array<growth::Load, 2> overfilled{{{100, 0}, {5, 7}}};
+    EXPECT_EQ(growth::new_slice_capacity(overfilled, 7), 14u);
     EXPECT_EQ(growth::bits_for(1, 4), 8u);
 }
 
@@ -111,9 +116,20 @@ TEST(tlbf_params, limits_are_named) {
     spec = roomy(4, 3, 100);
     spec.window = 2;
     EXPECT_EQ(message(spec), "tlbf: window = 2 ns; allowed: l = 3 ns to 2^62 ns");
+    spec.window = 3;
+    EXPECT_EQ(message(spec), "valid");
+    spec.window = kMaxTlbfWindow;
+    EXPECT_EQ(message(spec), "valid");
+    spec.window = kMaxTlbfWindow + 1;
+    EXPECT_EQ(message(spec), "tlbf: window = 4611686018427387905 ns; allowed: l = 3 ns to 2^62 ns");
     spec = roomy(4, 3, 100);
     spec.arena_bytes = 100;
     EXPECT_EQ(message(spec), "tlbf: arena_bytes = 100; allowed: multiples of 64 up to 2^46");
+    spec.arena_bytes = kMaxFilterBytes;
+    EXPECT_EQ(message(spec), "valid");
+    spec.arena_bytes = kMaxFilterBytes + 64;
+    EXPECT_EQ(message(spec),
+              "tlbf: arena_bytes = 70368744177728; allowed: multiples of 64 up to 2^46");
     spec.arena_bytes = 64 * 5;
     EXPECT_EQ(
         message(spec),
@@ -155,6 +171,45 @@ TEST(tlbf, remembered_for_the_window_forgotten_after_it_in_silence) {
     EXPECT_TRUE(i.filter.query(42));
     i.at(7 + kWindow + 1);
     EXPECT_FALSE(i.filter.query(42));
+}
+
+// Nothing was inserted in it, so there is nothing to shift: what is alive stays so.
+TEST(tlbf, a_generation_without_insertions_makes_no_slice) {
+    Instance i(roomy(4, 5, 1000));
+    i.at(1);
+    i.filter.insert(42);
+    i.at(1 + kWindow / 5);
+    EXPECT_EQ(i.filter.counters().shifts, 1u);
+    EXPECT_EQ(i.filter.slices(), 5u);
+    for (unsigned generation = 2; generation <= 4; ++generation) {
+        i.at(1 + generation * kWindow / 5);
+        EXPECT_EQ(i.filter.counters().shifts, 1u);
+        EXPECT_EQ(i.filter.slices(), 5u);
+        EXPECT_TRUE(i.filter.query(42));
+    }
+    // The next insertion's generation begins with the last silent one's end.
+    i.at(1 + 9 * kWindow / 10);
+    i.filter.insert(43);
+    i.at(kWindow);
+    EXPECT_EQ(i.filter.counters().shifts, 1u);
+    i.at(1 + kWindow);
+    EXPECT_EQ(i.filter.counters().shifts, 2u);
+}
+
+// One slice an insertion, the least arena: every shift finds it written to, with room for the next.
+TEST(tlbf, one_slice_of_one_line_works_at_any_rate) {
+    for (const Nanoseconds step : {Nanoseconds{0}, kWindow / 1000, kWindow / 2, kWindow}) {
+        TlbfSpec spec = roomy(1, 1, 1);
+        spec.arena_bytes = 64 * 3;
+        Instance i(spec);
+        for (unsigned x = 0; x < 2000; ++x) {
+            i.at(x * step);
+            i.filter.insert(x);
+            ASSERT_TRUE(i.filter.query(x)) << x;
+            ASSERT_GE(i.filter.slices(), 1u);
+            ASSERT_LE(i.filter.slice(0).inserted, growth::capacity_of(i.filter.slice(0).bits));
+        }
+    }
 }
 
 // Far fewer packets than planned: generations end with time alone, and in slices as good as empty

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "filter/tlbf.h"
+
 #include <cmath>
 #include <string>
 
@@ -7,6 +9,7 @@
 #include "sizing/fpr.h"
 #include "sizing/sizing.h"
 #include "support/vectors.h"
+#include "targets.h"
 
 namespace unecho::sizing {
 namespace {
@@ -38,6 +41,29 @@ TEST(size_tlbf, arena_has_room_for_twice_the_slices_of_the_planned_rate) {
     const double slices = (found->k + found->l) * slice / 8;
     EXPECT_GE(static_cast<double>(found->arena_bytes), 2 * slices);
     EXPECT_LE(static_cast<double>(found->arena_bytes), 2.1 * slices + 128.0 * 64);
+}
+
+// Windows shorter than the most generations too: one lasts at least a nanosecond.
+TEST(size_tlbf, what_it_answers_the_filter_takes) {
+    std::vector<Targets> all = kTargets;
+    for (const Nanoseconds window : {1U, 2U, 5U, 39U, 40U, 41U}) {
+        all.push_back({window, 1e9, 1e-3});
+    }
+    for (const Targets& targets : all) {
+        const auto found = size_tlbf(targets);
+        if (!found) {
+            EXPECT_NE(found.error().context.find("needs more than"), std::string::npos)
+                << found.error().context;
+            continue;
+        }
+        const auto params = filter::TlbfParams::make({.k = found->k,
+                                                      .l = found->l,
+                                                      .window = targets.window,
+                                                      .capacity = found->capacity,
+                                                      .arena_bytes = found->arena_bytes,
+                                                      .max_slices = found->max_slices});
+        EXPECT_TRUE(params) << params.error().context;
+    }
 }
 
 TEST(size_tlbf, what_cannot_be_is_refused) {

@@ -252,6 +252,20 @@ class Pairs {
     std::vector<double> inner_;
 };
 
+// Just before a tick.
+WorstCase at_tick(const LineShape& shape, double gamma) {
+    UNECHO_ASSERT(shape.k == 1 || shape.k == 2);
+    const double load = std::min(gamma, kFull);
+    // Of generation l, what is older than the window: as much as the current one is complete.
+    const double outside = (shape.phases + 1) / (2.0 * shape.phases);
+    if (shape.k == 1) {
+        return {fpr_of_ages(shape, load), outside / shape.l};
+    }
+    // Of generation l + 1, one word of two is left.
+    const Pairs pairs(shape, load);
+    return {pairs.fpr(), (outside + pairs.with_oldest()) / shape.l};
+}
+
 struct Form {
     unsigned k;
     unsigned l;
@@ -301,10 +315,10 @@ std::uint64_t capacity(const LineGeometry& geometry) {
 }
 
 WorstCase worst_case(const LineGeometry& geometry, std::uint64_t generation_keys) {
-    const double gamma = load_of_line(geometry, generation_keys);
-    const double npws = line_npws(shape_of(geometry), gamma);
-    const double known = static_cast<double>(generation_keys) * geometry.l * (1 + npws);
-    return {line_fpr(shape_of(geometry), gamma) + digest_collision(known), npws};
+    WorstCase reached = at_tick(shape_of(geometry), load_of_line(geometry, generation_keys));
+    const double known = static_cast<double>(generation_keys) * geometry.l * (1 + reached.npws);
+    reached.false_drop += digest_collision(known);
+    return reached;
 }
 
 bool enough(const LineGeometry& geometry, const Targets& targets) {
@@ -361,17 +375,11 @@ double line_match(unsigned S, unsigned b, unsigned n) {
 }
 
 double line_fpr(const LineShape& shape, double gamma) {
-    UNECHO_ASSERT(shape.k == 1 || shape.k == 2);
-    const double load = std::min(gamma, kFull);
-    return shape.k == 1 ? fpr_of_ages(shape, load) : Pairs(shape, load).fpr();
+    return at_tick(shape, gamma).false_drop;
 }
 
 double line_npws(const LineShape& shape, double gamma) {
-    // Of generation l, what is older than the window: as much as the current one is complete.
-    const double outside = (shape.phases + 1) / (2.0 * shape.phases);
-    // Of generation l + 1, one word of two is left.
-    const double older = shape.k == 1 ? 0 : Pairs(shape, std::min(gamma, kFull)).with_oldest();
-    return (outside + older) / shape.l;
+    return at_tick(shape, gamma).npws;
 }
 
 double line_bits_per_key(const LineShape& shape, double gamma) {

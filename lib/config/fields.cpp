@@ -115,10 +115,12 @@ std::vector<Field> fields_of(Filter& filter) {
 std::vector<Field> fields_of(Geometry& geometry) {
     return {
         {"k", kRequired, "", field::Whole{kGeometryK, to(geometry.k)}},
-        {"l", kRequired, "", field::Whole{kGeometryL, to(geometry.l)}},
-        {"segment_bits", kRequired, "", field::Bits{kSegmentBits, to(geometry.segment_bits)}},
+        {"l", kOptional, "", field::Whole{kGeometryL, to(geometry.l)}},
+        {"segment_bits", kOptional, "", field::Bits{kSegmentBits, to(geometry.segment_bits)}},
         {"block_bits", kOptional, "512", field::PowerOfTwo{kBlockBits, to(geometry.block_bits)}},
         {"bits_per_key", kOptional, "", field::Whole{kBitsPerKey, to(geometry.bits_per_key)}},
+        {"lines", kOptional, "", field::Whole{kLines, to(geometry.lines)}},
+        {"lines_per_key", kOptional, "", field::Whole{kLinesPerKey, to(geometry.lines_per_key)}},
     };
 }
 
@@ -143,6 +145,7 @@ std::vector<Field> fields_of(Workers& workers) {
         {"steering", kOptional, "\"auto\"", field::Choice{kSteeringNames, to(workers.steering)}},
         {"ring_size", kOptional, "1024", field::PowerOfTwo{kRingSize, to(workers.ring_size)}},
         {"burst", kOptional, "32", field::Whole{kBurst, to(workers.burst)}},
+        {"isa", kOptional, "\"auto\"", field::Choice{kIsaNames, to(workers.isa)}},
     };
 }
 

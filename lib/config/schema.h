@@ -50,6 +50,9 @@ inline constexpr std::uint64_t kMostSegments = 128;  // k + l
 inline constexpr WholeRange kSegmentBits{64, std::uint64_t{1} << 40};
 inline constexpr WholeRange kBlockBits{64, 512};  // at most a cache line
 inline constexpr WholeRange kBitsPerKey{1, 16};   // a quarter of the smallest block
+inline constexpr WholeRange kLines{8, (std::uint64_t{1} << 28) - 1};
+inline constexpr WholeRange kLinesPerKey{1, 4};
+inline constexpr WholeRange kLineK{1, 2};
 inline constexpr WholeRange kReportFlows{100, 1'000'000'000};
 inline constexpr std::uint64_t kDefaultReportFlows = 100'000;
 inline constexpr WholeRange kLcore{0, 127};  // RTE_MAX_LCORE is 128
@@ -67,9 +70,10 @@ inline constexpr WholeRange kMbufs{512, std::uint64_t{1} << 24};
 // Names of enum values as the file writes them, in the order of the enum.
 inline constexpr std::array<std::string_view, packet::kKeyModes> kKeyNames{"packet", "flow",
                                                                            "flow-bidir", "frame"};
-inline constexpr std::array<std::string_view, 8> kEngineNames{"auto", "apbbf", "apbf",   "tlbf",
-                                                              "btbf", "shbf",  "shbf-x", "exact"};
+inline constexpr std::array<std::string_view, 9> kEngineNames{
+    "auto", "line", "apbbf", "apbf", "tlbf", "btbf", "shbf", "shbf-x", "exact"};
 inline constexpr std::array<std::string_view, 2> kPolicyNames{"fixed", "refresh"};
+inline constexpr std::array<std::string_view, 4> kIsaNames{"auto", "scalar", "avx2", "avx512"};
 inline constexpr std::array<std::string_view, 3> kSteeringNames{"auto", "rss", "ring"};
 inline constexpr std::array<std::string_view, 2> kClockNames{"tsc", "capture"};
 
@@ -93,16 +97,28 @@ struct Port {
     bool operator==(const Port&) const = default;
 };
 
-enum class Engine : std::uint8_t { kAuto, kApbbf, kApbf, kTlbf, kBtbf, kShbf, kShbfX, kExact };
+enum class Engine : std::uint8_t {
+    kAuto,
+    kLine,
+    kApbbf,
+    kApbf,
+    kTlbf,
+    kBtbf,
+    kShbf,
+    kShbfX,
+    kExact,
+};
 enum class Policy : std::uint8_t { kFixed, kRefresh };
 
 // Instead of targets. Segments: k written by each insertion, k + l in all.
 struct Geometry {
     unsigned k = 0;
-    unsigned l = 0;
-    std::uint64_t segment_bits = 0;  // m: bits of one segment, on one worker
+    unsigned l = 0;                  // not for line: k + l is 8
+    std::uint64_t segment_bits = 0;  // m: bits of one segment, on one worker; not for line
     unsigned block_bits = 512;       // B, apbbf only
-    unsigned bits_per_key = 0;       // b, apbbf only
+    unsigned bits_per_key = 0;       // b, apbbf and line only
+    std::uint64_t lines = 0;         // of one worker; line only
+    unsigned lines_per_key = 0;      // M, line only
 
     bool operator==(const Geometry&) const = default;
 };
@@ -147,11 +163,15 @@ enum class Steering : std::uint8_t {
     kRing,
 };
 
+// Which instruction set the filters' kernels use.
+enum class Isa : std::uint8_t { kAuto, kScalar, kAvx2, kAvx512 };
+
 struct Workers {
     std::optional<std::vector<LcoreId>> lcores;  // absent: one, on the last CPU of the process
     Steering steering = Steering::kAuto;
     std::uint32_t ring_size = 1024;  // packets of each ring between two workers, a power of two
     unsigned burst = 32;
+    Isa isa = Isa::kAuto;
 
     bool operator==(const Workers&) const = default;
 };

@@ -95,18 +95,43 @@ struct Keys {
     }
 };
 
-void check_blocks(const Keys& keys, const Geometry& geometry, Engine engine) {
+// Which keys of a geometry its engine needs, and which it does not have.
+struct GeometryKeys {
+    std::string_view engine;
+    std::vector<std::string_view> needed;
+    std::vector<std::string_view> foreign;
+};
+
+GeometryKeys geometry_keys(Engine engine) {
+    if (engine == Engine::kLine) {
+        return {"line",
+                {"bits_per_key", "lines", "lines_per_key"},
+                {"l", "segment_bits", "block_bits"}};
+    }
     if (engine == Engine::kApbf) {
-        for (const std::string_view key : {"block_bits", "bits_per_key"}) {
-            if (keys.given(key)) {
-                keys.report(key, R"(engine "apbf" has no blocks; leave it out, or use "apbbf")");
-            }
+        return {"apbf",
+                {"l", "segment_bits"},
+                {"block_bits", "bits_per_key", "lines", "lines_per_key"}};
+    }
+    return {"apbbf", {"l", "segment_bits", "bits_per_key"}, {"lines", "lines_per_key"}};
+}
+
+void check_presence(const Keys& keys, Engine engine) {
+    const GeometryKeys wanted = geometry_keys(engine);
+    const std::string name = in_quotes(wanted.engine);
+    for (const std::string_view key : wanted.needed) {
+        if (!keys.given(key) && keys.sound(key)) {
+            keys.report(key, "is missing; engine " + name + " needs it");
         }
-        return;
     }
-    if (!keys.given("bits_per_key") && keys.sound("bits_per_key")) {
-        keys.report("bits_per_key", R"(is missing; engine "apbbf" needs it)");
+    for (const std::string_view key : wanted.foreign) {
+        if (keys.given(key)) {
+            keys.report(key, "engine " + name + " has none; leave it out");
+        }
     }
+}
+
+void check_blocks(const Keys& keys, const Geometry& geometry) {
     if (!keys.sound("block_bits") || !keys.sound("segment_bits")) {
         return;
     }
@@ -128,15 +153,26 @@ void check_geometry(const Keys& filter_keys, const Geometry& geometry, Engine en
                                "max_false_drop, memory) or geometry");
         }
     }
-    if (engine != Engine::kApbf && engine != Engine::kApbbf) {
-        return filter_keys.report("geometry", R"(needs engine = "apbf" or engine = "apbbf")");
+    if (engine != Engine::kApbf && engine != Engine::kApbbf && engine != Engine::kLine) {
+        return filter_keys.report("geometry",
+                                  R"(needs engine = "line", engine = "apbbf" or engine = "apbf")");
     }
     const Keys keys{filter_keys.draft, filter_keys.path("geometry")};
+    check_presence(keys, engine);
+    if (engine == Engine::kLine) {
+        if (keys.sound("k") && !kLineK.contains(geometry.k)) {
+            keys.report("k",
+                        std::to_string(geometry.k) + R"(; allowed with engine "line": 1 or 2)");
+        }
+        return;
+    }
     if (keys.sound("k") && keys.sound("l") && geometry.k + geometry.l > kMostSegments) {
         keys.report("l", "k + l is " + std::to_string(geometry.k + geometry.l) +
                              "; allowed: at most " + std::to_string(kMostSegments));
     }
-    check_blocks(keys, geometry, engine);
+    if (engine == Engine::kApbbf) {
+        check_blocks(keys, geometry);
+    }
 }
 
 bool is_flow(packet::KeyMode key) {

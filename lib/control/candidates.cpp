@@ -13,8 +13,8 @@
 namespace unecho::control {
 namespace {
 
-// Among the engines that need at most so many times the least memory, speed decides: that is the
-// cache lines that a new packet touches.
+// Among the engines that need at most so many times the least memory, speed decides: the time that
+// a new packet takes in the filter.
 constexpr double kMemoryRange = 2;
 
 std::string number(double value, const char* format) {
@@ -37,6 +37,7 @@ Result<Candidate> candidate_at(config::Engine engine, const SizeQuestion& questi
         return tl::unexpected(bytes.error());
     }
     out.bytes = *bytes;
+    out.packet_ns = packet_ns(*geometry, out.prediction, *bytes);
     out.fits = !question.memory || *bytes <= *question.memory;
     return out;
 }
@@ -88,8 +89,8 @@ std::vector<Candidate>::const_iterator least_memory(const std::vector<Candidate>
                             [](const auto& a, const auto& b) { return a.bytes < b.bytes; });
 }
 
-// For a given rate: what fits, and of that the fewest lines in kMemoryRange of the least memory,
-// then by memory. For given memory: the highest rate first.
+// For a given rate: what fits, and of that the fastest in kMemoryRange of the least memory, then by
+// memory. For given memory: the highest rate first.
 void rank(Candidates& candidates) {
     auto& list = candidates.list;
     if (!candidates.question.rate) {
@@ -102,8 +103,7 @@ void rank(Candidates& candidates) {
     const double range = kMemoryRange * static_cast<double>(least->bytes);
     const auto order = [&](const Candidate& c) {
         const bool far = static_cast<double>(c.bytes) > range;
-        return std::tuple(!c.fits, far,
-                          far ? static_cast<double>(c.bytes) : c.prediction.lines_per_packet);
+        return std::tuple(!c.fits, far, far ? static_cast<double>(c.bytes) : c.packet_ns);
     };
     std::stable_sort(list.begin(), list.end(),
                      [&](const Candidate& a, const Candidate& b) { return order(a) < order(b); });
@@ -120,15 +120,16 @@ std::string reason_for(const Candidates& candidates) {
                " needs " + format_size(first.bytes);
     }
     std::string text = name + " is first: of the engines within " + number(kMemoryRange, "%g") +
-                       " times the least memory a new packet touches fewest cache lines in it, " +
-                       number(first.prediction.lines_per_packet, "%.1f");
+                       " times the least memory a new packet takes the least time in it, about " +
+                       number(first.packet_ns, "%.0f ns for ") +
+                       number(first.prediction.lines_per_packet, "%.1f") + " cache lines";
     const auto least = least_memory(candidates.list);
     if (least->bytes < first.bytes) {
         const double saved =
             100 * (1 - static_cast<double>(least->bytes) / static_cast<double>(first.bytes));
         text += "; " + std::string(engine_name(least->geometry)) + " saves " +
-                number(saved, "%.0f %%") + " of the memory but touches " +
-                number(least->prediction.lines_per_packet, "%.1f");
+                number(saved, "%.0f %%") + " of the memory but takes about " +
+                number(least->packet_ns, "%.0f ns");
     }
     return text;
 }
@@ -136,23 +137,32 @@ std::string reason_for(const Candidates& candidates) {
 }  // namespace
 
 Result<Candidates> find_candidates(const SizeQuestion& question) {
+    std::vector<config::Engine> engines;
+    for (std::size_t i = 1; i < config::kEngineNames.size(); ++i) {
+        const auto engine = static_cast<config::Engine>(i);
+        if (!counts_packets(engine)) {  // those are no answer to this question
+            engines.push_back(engine);
+        }
+    }
+    return find_candidates(question, engines);
+}
+
+Result<Candidates> find_candidates(const SizeQuestion& question,
+                                   std::span<const config::Engine> engines) {
     if (!question.rate && !question.memory) {
         return fail(Errc::kConfig, "size: --rate or --memory is needed");
     }
     Candidates out;
     out.question = question;
-    for (std::size_t i = 1; i < config::kEngineNames.size(); ++i) {
-        const auto engine = static_cast<config::Engine>(i);
-        if (counts_packets(engine)) {
-            continue;  // no engine for what the question is
-        }
+    for (const config::Engine engine : engines) {
         auto found = question.rate ? candidate_at(engine, question, *question.rate)
                                    : candidate_for_memory(engine, question);
         if (found) {
             out.list.push_back(std::move(*found));
         } else {
-            out.refused.push_back(std::string(config::kEngineNames.at(i)) + ": " +
-                                  found.error().context);
+            out.refused.push_back(
+                std::string(config::kEngineNames.at(static_cast<std::size_t>(engine))) + ": " +
+                found.error().context);
         }
     }
     if (out.list.empty()) {
@@ -165,21 +175,20 @@ Result<Candidates> find_candidates(const SizeQuestion& question) {
 
 std::string to_text(const Candidates& candidates) {
     const bool by_memory = !candidates.question.rate;
-    std::vector<std::string> header{"engine", ">memory",          ">bits a key", ">lines a packet",
-                                    ">slack", ">predicted drops", "geometry"};
+    std::vector<std::string> header{"engine",           ">memory",      ">bits a key",
+                                    ">lines a packet",  ">ns a packet", ">slack",
+                                    ">predicted drops", "geometry"};
     if (by_memory) {
         header.insert(header.begin() + 1, ">highest rate");
     }
     Table table(header);
     for (const Candidate& c : candidates.list) {
         const sizing::Prediction& p = c.prediction;
-        std::vector<std::string> row{engine_name(c.geometry),
-                                     format_size(c.bytes) + (c.fits ? "" : " (too much)"),
-                                     number(p.bits_per_key, "%.1f"),
-                                     number(p.lines_per_packet, "%.1f"),
-                                     p.slack == 0 ? "none" : format_duration(p.slack),
-                                     number(p.false_drop, "%.2g"),
-                                     geometry_text(c.geometry)};
+        std::vector<std::string> row{
+            engine_name(c.geometry),        format_size(c.bytes) + (c.fits ? "" : " (too much)"),
+            number(p.bits_per_key, "%.1f"), number(p.lines_per_packet, "%.1f"),
+            number(c.packet_ns, "%.0f"),    p.slack == 0 ? "none" : format_duration(p.slack),
+            number(p.false_drop, "%.2g"),   geometry_text(c.geometry)};
         if (by_memory) {
             row.insert(row.begin() + 1, format_rate(c.rate));
         }
@@ -204,6 +213,7 @@ nlohmann::ordered_json to_json(const Candidates& candidates) {
                         {"fits", c.fits},
                         {"bits_per_key", p.bits_per_key},
                         {"lines_per_packet", p.lines_per_packet},
+                        {"packet_ns", c.packet_ns},
                         {"false_drop", p.false_drop},
                         {"npws", p.npws},
                         {"slack_ns", p.slack},

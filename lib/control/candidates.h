@@ -3,8 +3,10 @@
 // that are for the first packets of a flow alone are left out.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,11 +25,16 @@ struct SizeQuestion {
     std::optional<std::uint64_t> memory;  // at most, in bytes, spare segments too
 };
 
+// Those among which "auto" chooses: no other is ever faster within its memory range.
+inline constexpr std::array kAutoEngines{config::Engine::kLine, config::Engine::kApbbf,
+                                         config::Engine::kExact};
+
 struct Candidate {
     Geometry geometry;
     double rate = 0;
     sizing::Prediction prediction;
     std::uint64_t bytes = 0;  // allocated, spare segments too
+    double packet_ns = 0;     // that a new packet takes in the filter, about
     bool fits = true;         // into the memory given
 };
 
@@ -40,6 +47,9 @@ struct Candidates {
 
 // Errc::kConfig if neither rate nor memory is given, or no engine can.
 Result<Candidates> find_candidates(const SizeQuestion& question);
+// Of these engines only.
+Result<Candidates> find_candidates(const SizeQuestion& question,
+                                   std::span<const config::Engine> engines);
 
 std::string to_text(const Candidates& candidates);
 nlohmann::ordered_json to_json(const Candidates& candidates);

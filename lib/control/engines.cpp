@@ -10,10 +10,42 @@ namespace {
 
 using std::to_string;
 
+// Of a new packet, and of each cache line it touches where that is: in ns, measured by
+// bench/micro on the machine of bench/results.
+struct Cost {
+    double packet;
+    std::array<double, 3> line;  // L2, L3, memory
+};
+
 // For each geometry: its filter's type, parameters and function table, its name, its letters, how
 // it is found, and whether it ages by generations.
 template <typename G>
 struct Engine;
+
+template <>
+struct Engine<sizing::LineGeometry> {
+    using Filter = filter::LineFilter;
+    static constexpr auto kName = "line";
+    static constexpr auto kOps = &dataplane::kLineOps;
+    static constexpr auto kSize = &sizing::size_line;
+    static constexpr bool kByGeneration = true;
+    static constexpr Cost kCost{2, {3, 4, 10}};
+
+    static auto params(const sizing::LineGeometry& g, const FilterSetup& setup) {
+        return filter::LineParams::make({.M = g.M,
+                                         .k = g.k,
+                                         .b = g.b,
+                                         .phases = g.phases,
+                                         .lines = g.lines,
+                                         .policy = setup.policy,
+                                         .isa = setup.isa});
+    }
+    static std::string text(const sizing::LineGeometry& g) {
+        return "M=" + to_string(g.M) + " k=" + to_string(g.k) + " l=" + to_string(g.l) +
+               " b=" + to_string(g.b) + ", " + to_string(g.lines) + " lines in " +
+               to_string(g.phases) + (g.phases == 1 ? " phase" : " phases");
+    }
+};
 
 template <>
 struct Engine<sizing::ApbbfGeometry> {
@@ -22,6 +54,7 @@ struct Engine<sizing::ApbbfGeometry> {
     static constexpr auto kOps = &dataplane::kApbbfOps;
     static constexpr auto kSize = &sizing::size_apbbf;
     static constexpr bool kByGeneration = true;
+    static constexpr Cost kCost{2, {3.4, 3.8, 9}};
 
     static auto params(const sizing::ApbbfGeometry& g, const FilterSetup& setup) {
         return filter::ApbbfParams::make(
@@ -40,6 +73,7 @@ struct Engine<sizing::ApbfGeometry> {
     static constexpr auto kOps = &dataplane::kApbfOps;
     static constexpr auto kSize = &sizing::size_apbf;
     static constexpr bool kByGeneration = true;
+    static constexpr Cost kCost{6, {4, 5, 14}};
 
     static auto params(const sizing::ApbfGeometry& g, const FilterSetup& setup) {
         return filter::ApbfParams::make({.k = g.k, .l = g.l, .m = g.m, .policy = setup.policy});
@@ -57,6 +91,7 @@ struct Engine<sizing::TlbfGeometry> {
     static constexpr auto kOps = &dataplane::kTlbfOps;
     static constexpr auto kSize = &sizing::size_tlbf;
     static constexpr bool kByGeneration = false;
+    static constexpr Cost kCost{10, {6, 7, 16}};
 
     static auto params(const sizing::TlbfGeometry& g, const FilterSetup& setup) {
         return filter::TlbfParams::make({.k = g.k,
@@ -80,6 +115,7 @@ struct Engine<sizing::BtbfGeometry> {
     static constexpr auto kOps = &dataplane::kBtbfOps;
     static constexpr auto kSize = &sizing::size_btbf;
     static constexpr bool kByGeneration = true;
+    static constexpr Cost kCost{10, {4, 5, 14}};
 
     static auto params(const sizing::BtbfGeometry& g, const FilterSetup& setup) {
         return filter::TimedBtbfParams::make(
@@ -98,6 +134,7 @@ struct Engine<sizing::ApshbfGeometry> {
     static constexpr auto kOps = &dataplane::kApshbfOps;
     static constexpr auto kSize = &sizing::size_apshbf;
     static constexpr bool kByGeneration = true;
+    static constexpr Cost kCost{6, {4, 5, 14}};
 
     static auto params(const sizing::ApshbfGeometry& g, const FilterSetup& setup) {
         return filter::ApshbfParams::make(
@@ -116,6 +153,7 @@ struct Engine<sizing::ShbfXGeometry> {
     static constexpr auto kOps = &dataplane::kShbfXOps;
     static constexpr auto kSize = &sizing::size_shbf_x_window;
     static constexpr bool kByGeneration = true;
+    static constexpr Cost kCost{10, {5, 6, 14}};
 
     static auto params(const sizing::ShbfXGeometry& g, const FilterSetup& setup) {
         return filter::ShbfXWindowParams::make(
@@ -134,6 +172,7 @@ struct Engine<sizing::ExactGeometry> {
     static constexpr auto kOps = &dataplane::kExactOps;
     static constexpr auto kSize = &sizing::size_exact;
     static constexpr bool kByGeneration = false;
+    static constexpr Cost kCost{8, {3.5, 6, 20}};
 
     static auto params(const sizing::ExactGeometry& g, const FilterSetup& setup) {
         return filter::ExactParams::make(
@@ -186,7 +225,8 @@ Result<Geometry> size_number(std::size_t number, const sizing::Targets& targets,
 
 // The alternative that an engine is.
 std::size_t number_of(config::Engine engine) {
-    return engine == config::Engine::kAuto ? 0 : static_cast<std::size_t>(engine) - 1;
+    UNECHO_ASSERT(engine != config::Engine::kAuto);
+    return static_cast<std::size_t>(engine) - 1;
 }
 
 template <std::size_t... I>
@@ -212,6 +252,18 @@ sizing::Prediction predict(const Geometry& geometry, Nanoseconds window,
                            std::optional<double> keys_per_second) {
     return std::visit([&](const auto& g) { return sizing::predict(g, window, keys_per_second); },
                       geometry);
+}
+
+double packet_ns(const Geometry& geometry, const sizing::Prediction& prediction,
+                 std::uint64_t bytes) {
+    // Of the cache of one core, and of all of them together; less than a machine has, as the
+    // packets need some.
+    constexpr std::uint64_t kL2 = std::uint64_t{3} << 18;
+    constexpr std::uint64_t kL3 = std::uint64_t{16} << 20;
+    const std::size_t place = bytes <= kL2 ? 0 : bytes <= kL3 ? 1 : 2;
+    return with_engine(geometry, [&](auto engine, const auto&) {
+        return engine.kCost.packet + prediction.lines_per_packet * engine.kCost.line.at(place);
+    });
 }
 
 const char* engine_name(const Geometry& geometry) {

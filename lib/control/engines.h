@@ -16,21 +16,25 @@
 #include "filter/apshbf.h"
 #include "filter/btbf.h"
 #include "filter/exact.h"
+#include "filter/line.h"
 #include "filter/shbf_x_window.h"
 #include "filter/tlbf.h"
 #include "sizing/btbf.h"
+#include "sizing/line.h"
 #include "sizing/sizing.h"
 
 namespace unecho::control {
 
 // In the order of the enum in config/schema.h, without "auto".
-using Geometry = std::variant<sizing::ApbbfGeometry, sizing::ApbfGeometry, sizing::TlbfGeometry,
-                              sizing::BtbfGeometry, sizing::ApshbfGeometry, sizing::ShbfXGeometry,
-                              sizing::ExactGeometry>;
-using AnyFilter = std::variant<filter::Apbbf, filter::Apbf, filter::Tlbf, filter::TimedBtbf,
-                               filter::Apshbf, filter::ShbfXWindow, filter::Exact>;
+using Geometry = std::variant<sizing::LineGeometry, sizing::ApbbfGeometry, sizing::ApbfGeometry,
+                              sizing::TlbfGeometry, sizing::BtbfGeometry, sizing::ApshbfGeometry,
+                              sizing::ShbfXGeometry, sizing::ExactGeometry>;
+using AnyFilter =
+    std::variant<filter::LineFilter, filter::Apbbf, filter::Apbf, filter::Tlbf, filter::TimedBtbf,
+                 filter::Apshbf, filter::ShbfXWindow, filter::Exact>;
 
-// "auto" is APBBF. Only an engine that counts_packets() depends on the packets of a flow that pass.
+// Not for "auto": that is candidates.h. Only an engine that counts_packets() depends on the packets
+// of a flow that pass.
 Result<Geometry> size(config::Engine engine, const sizing::Targets& targets, unsigned first = 1);
 sizing::Prediction predict(const Geometry& geometry, Nanoseconds window,
                            std::optional<double> keys_per_second);
@@ -38,6 +42,11 @@ sizing::Prediction predict(const Geometry& geometry, Nanoseconds window,
 // As in the configuration, and what the letters of the papers are.
 const char* engine_name(const Geometry& geometry);
 std::string geometry_text(const Geometry& geometry);
+
+// What a new packet costs in the filter, measured: in nanoseconds, with its lines in the L2 cache,
+// in the L3 cache or in memory, as so many bytes of filter are.
+double packet_ns(const Geometry& geometry, const sizing::Prediction& prediction,
+                 std::uint64_t bytes);
 
 // Is for the first packets of a flow alone, with the number of them in its geometry.
 bool counts_packets(config::Engine engine);
@@ -49,6 +58,7 @@ struct FilterSetup {
     Geometry geometry;
     Nanoseconds window = 0;
     filter::EchoPolicy policy = filter::EchoPolicy::kFixed;
+    filter::Isa isa = filter::Isa::kScalar;
 };
 
 // What make_filter() needs, line-aligned and zeroed, spare segments too. Errc::kInvalidArgument if

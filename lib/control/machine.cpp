@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/machine.h"
 
+#include <cstdlib>
+
 #include <sched.h>
 
 namespace unecho::control {
@@ -15,6 +17,10 @@ Machine Machine::detect() {
                 machine.cpus.push_back(cpu);
             }
         }
+    }
+    machine.widest_isa = filter::best_isa();
+    if (const char* forced = std::getenv("UNECHO_ISA"); forced != nullptr) {
+        machine.forced_isa = forced;
     }
     return machine;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "control/candidates.h"
 #include "control/devices.h"
 #include "control/tap_instance.h"
 #include "eal/lcores.h"
@@ -42,6 +43,7 @@ class Planner {
         plan_steering();
         plan_rx();
         plan_tx();
+        plan_isa();
         plan_filters();
         plan_taps();
         plan_buffers();
@@ -232,6 +234,37 @@ class Planner {
         }
     }
 
+    // The environment wins over the configuration, so that tests can force every kernel.
+    void plan_isa() {
+        const std::string_view configured =
+            config::kIsaNames.at(static_cast<std::size_t>(config_.workers.isa));
+        const std::string wanted = machine_.forced_isa.value_or(std::string(configured));
+        const std::string where = machine_.forced_isa ? "UNECHO_ISA" : "workers.isa";
+        plan_.isa = machine_.widest_isa;
+        std::string allowed = "auto";
+        for (unsigned isa = 0; isa <= static_cast<unsigned>(machine_.widest_isa); ++isa) {
+            allowed += ", " + std::string(filter::kIsaNames.at(isa));
+            if (filter::kIsaNames.at(isa) == wanted) {
+                plan_.isa = static_cast<filter::Isa>(isa);
+                return;
+            }
+        }
+        if (wanted == "auto") {
+            return;
+        }
+        const bool known = std::find(filter::kIsaNames.begin(), filter::kIsaNames.end(), wanted) !=
+                           filter::kIsaNames.end();
+        const std::string text = "\"" + wanted + "\"" +
+                                 (known ? " is not on this processor" : " is no instruction set") +
+                                 "; allowed: " + allowed;
+        if (known && machine_.may_differ) {
+            plan_.notes.push_back(where + ": " + text + "; planned with " +
+                                  std::string(filter::name_of(plan_.isa)));
+            return;
+        }
+        problem(0, where, text);
+    }
+
     void plan_filters() {
         for (std::size_t i = 0; i < config_.filters.size(); ++i) {
             const config::Filter& wanted = config_.filters[i];
@@ -241,6 +274,7 @@ class Planner {
             out.policy = wanted.policy;
             out.first = wanted.first;
             out.window = wanted.window;
+            out.isa = plan_.isa;
             Status sized = wanted.geometry ? take_geometry(wanted, out) : size(wanted, out);
             if (sized) {
                 sized = finish(out);
@@ -275,7 +309,9 @@ class Planner {
         const sizing::Targets targets{wanted.window, instance_rate(wanted),
                                       wanted.max_false_drop.value_or(1e-6)};
         out.keys_per_second = targets.keys_per_second;
-        auto sized = control::size(wanted.engine, targets, wanted.first);
+        auto sized = wanted.engine == config::Engine::kAuto
+                         ? choose(wanted, targets, out)
+                         : control::size(wanted.engine, targets, wanted.first);
         if (!sized) {
             return tl::unexpected(sized.error());
         }
@@ -284,9 +320,35 @@ class Planner {
         return {};
     }
 
+    // "auto"
+    [[nodiscard]] Result<Geometry> choose(const config::Filter& wanted,
+                                          const sizing::Targets& targets, FilterPlan& out) const {
+        SizeQuestion question;
+        question.window = targets.window;
+        question.max_false_drop = targets.max_false_drop;
+        question.rate = targets.keys_per_second;
+        if (wanted.memory) {
+            question.memory = *wanted.memory / workers();
+        }
+        auto found = find_candidates(question, kAutoEngines);
+        if (!found) {
+            return tl::unexpected(found.error());
+        }
+        out.choice = std::move(found->reason);
+        return std::move(found->list.front().geometry);
+    }
+
     Status take_geometry(const config::Filter& wanted, FilterPlan& out) {
         const config::Geometry& g = *wanted.geometry;
-        if (wanted.engine == config::Engine::kApbf) {
+        if (wanted.engine == config::Engine::kLine) {
+            const auto whole = sizing::complete_line(
+                {.M = g.lines_per_key, .k = g.k, .b = g.bits_per_key, .lines = g.lines},
+                wanted.window);
+            if (!whole) {
+                return tl::unexpected(whole.error());
+            }
+            out.geometry = *whole;
+        } else if (wanted.engine == config::Engine::kApbf) {
             out.geometry = sizing::ApbfGeometry{g.k, g.l, g.segment_bits};
         } else {
             out.geometry = sizing::ApbbfGeometry{g.k, g.l, g.block_bits, g.bits_per_key,

@@ -52,12 +52,15 @@ struct FilterPlan {
     sizing::Prediction prediction;     // of one instance at its planned rate
     double keys_per_second = 0;        // planned for one instance
     std::uint64_t instance_bytes = 0;  // allocated, with spare segments
+    filter::Isa isa = filter::Isa::kScalar;
+    std::string choice;  // why this engine, if it was "auto"
 
     [[nodiscard]] const char* engine() const { return engine_name(geometry); }
     [[nodiscard]] FilterSetup setup() const {
         return {geometry, window,
                 policy == config::Policy::kRefresh ? filter::EchoPolicy::kRefresh
-                                                   : filter::EchoPolicy::kFixed};
+                                                   : filter::EchoPolicy::kFixed,
+                isa};
     }
 };
 
@@ -85,6 +88,7 @@ struct Plan {
     std::vector<WorkerPlan> workers;
     std::vector<FilterPlan> filters;
     std::vector<RoutePlan> routes;
+    filter::Isa isa = filter::Isa::kScalar;  // of the kernels
     LcoreId main_lcore = 0;  // the control thread's, by DPDK's number
     LcoreId main_cpu = 0;
     std::string lcore_map;  // DPDK's --lcores

@@ -105,6 +105,12 @@ std::string filter_text(const Plan& plan, const FilterPlan& filter) {
     table.row({"key", key});
     table.row(
         {"engine", std::string(filter.engine()) + " (" + geometry_text(filter.geometry) + ")"});
+    if (!filter.choice.empty()) {
+        table.row({"chosen", filter.choice});
+    }
+    if (std::holds_alternative<sizing::LineGeometry>(filter.geometry)) {
+        table.row({"kernel", std::string(filter::name_of(filter.isa))});
+    }
     table.row({"window", format_duration(filter.window) + ", " +
                              (filter.policy == config::Policy::kFixed ? "fixed" : "refresh")});
     if (p.slack != 0) {

@@ -9,6 +9,7 @@
 #include "filter/btbf.h"
 #include "filter/exact.h"
 #include "filter/first.h"
+#include "filter/line.h"
 #include "filter/shbf_x_window.h"
 #include "filter/tlbf.h"
 
@@ -69,6 +70,26 @@ const filter::FilterCounters& counters(const void* filter) noexcept {
 }
 
 template <typename F>
+concept Maintained = requires(F f) {
+    { f.maintain() }
+    noexcept;
+};
+
+template <filter::SlidingFilter F>
+void maintain(void* filter) noexcept {
+    static_cast<F*>(filter)->maintain();
+}
+
+template <filter::SlidingFilter F>
+constexpr auto maintain_of() noexcept -> void (*)(void*) noexcept {
+    if constexpr (Maintained<F>) {
+        return &maintain<F>;
+    } else {
+        return nullptr;
+    }
+}
+
+template <typename F>
 concept Segmented = requires(F f) {
     { f.segments() } -> std::same_as<filter::SegmentRing&>;
 };
@@ -84,11 +105,12 @@ filter::SegmentRing* segments([[maybe_unused]] void* filter) noexcept {
 
 template <filter::SlidingFilter F>
 constexpr EngineOps ops_of() noexcept {
-    return {&test<F>, &test_timed<F>, &advance<F>, &counters<F>, &segments<F>};
+    return {&test<F>, &test_timed<F>, &advance<F>, &counters<F>, maintain_of<F>(), &segments<F>};
 }
 
 }  // namespace
 
+constexpr EngineOps kLineOps = ops_of<filter::LineFilter>();
 constexpr EngineOps kApbfOps = ops_of<filter::Apbf>();
 constexpr EngineOps kApbbfOps = ops_of<filter::Apbbf>();
 constexpr EngineOps kTlbfOps = ops_of<filter::Tlbf>();

@@ -22,11 +22,15 @@ struct EngineOps {
                                 unsigned first) noexcept;
     void (*advance)(void* filter, filter::Moment moment) noexcept;
     const filter::FilterCounters& (*counters)(const void* filter) noexcept;
+    // A bounded step of what the filter keeps doing between bursts, also when none come; null if
+    // there is nothing.
+    void (*maintain)(void* filter) noexcept;
     // The filter's segments, for exchange with the control thread; null if it has none.
     filter::SegmentRing* (*segments)(void* filter) noexcept;
 };
 
 // One table for each engine.
+extern const EngineOps kLineOps;
 extern const EngineOps kApbfOps;
 extern const EngineOps kApbbfOps;
 extern const EngineOps kTlbfOps;

@@ -453,6 +453,9 @@ void Worker::keep_house() noexcept {
     keep_reports();
     const bool look = counters_.polls % kExchangeInterval == 0;
     for (unsigned i = 0; i < setup_.filters; ++i) {
+        if (const auto maintain = setup_.lanes[i].ops->maintain; maintain != nullptr) {
+            maintain(setup_.lanes[i].filter);
+        }
         if (!setup_.capture_clock) {
             const std::uint64_t generation =
                 setup_.filter_shared[i]->generation.load(std::memory_order_acquire);

@@ -40,7 +40,7 @@ FATES = {
     "diverted": ("echo_diverted",),
     "dropped": ("echo", "tx_lost", "stopped"),
 }
-SLIDING_ENGINES = ("apbbf", "apbf", "tlbf", "btbf", "shbf")
+SLIDING_ENGINES = ("line", "apbbf", "apbf", "tlbf", "btbf", "shbf")
 ENGINES = ("exact", *SLIDING_ENGINES)
 _serial = itertools.count()
 

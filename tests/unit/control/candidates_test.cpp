@@ -38,24 +38,25 @@ TEST(Candidates, of_a_rate_are_all_engines_and_keep_the_targets) {
         EXPECT_EQ(c.prediction.window_keys, 50'000U);
         EXPECT_TRUE(c.fits);
     }
-    EXPECT_EQ(names, (std::set<std::string>{"apbbf", "apbf", "tlbf", "btbf", "shbf", "exact"}));
+    EXPECT_EQ(names,
+              (std::set<std::string>{"line", "apbbf", "apbf", "tlbf", "btbf", "shbf", "exact"}));
     EXPECT_TRUE(candidates.refused.empty());
 }
 
-TEST(Candidates, of_a_rate_are_ordered_by_lines_within_twice_the_least_memory) {
+TEST(Candidates, of_a_rate_are_ordered_by_time_within_twice_the_least_memory) {
     const Candidates candidates = found(question_at(1e6));
     std::uint64_t least = ~std::uint64_t{0};
     for (const Candidate& c : candidates.list) {
         least = std::min(least, c.bytes);
     }
     bool far = false;
-    double lines = 0;
+    double time = 0;
     std::uint64_t bytes = 0;
     for (const Candidate& c : candidates.list) {
         if (c.bytes <= 2 * least) {
             EXPECT_FALSE(far) << engine_name(c.geometry);
-            EXPECT_GE(c.prediction.lines_per_packet, lines);
-            lines = c.prediction.lines_per_packet;
+            EXPECT_GE(c.packet_ns, time);
+            time = c.packet_ns;
         } else {
             far = true;
             EXPECT_GE(c.bytes, bytes);
@@ -63,8 +64,17 @@ TEST(Candidates, of_a_rate_are_ordered_by_lines_within_twice_the_least_memory) {
         }
     }
     EXPECT_TRUE(far);
-    EXPECT_EQ(candidates.reason.find("apbbf is first"), 0U) << candidates.reason;
+    EXPECT_EQ(candidates.reason.find("line is first"), 0U) << candidates.reason;
     EXPECT_NE(candidates.reason.find("shbf saves"), std::string::npos) << candidates.reason;
+}
+
+TEST(Candidates, may_be_of_some_engines_only) {
+    const auto some = find_candidates(question_at(1e6), kAutoEngines);
+    const auto all = found(question_at(1e6));
+    ASSERT_TRUE(some);
+    EXPECT_EQ(some->list.size(), kAutoEngines.size());
+    // What "auto" chooses among is never behind what it leaves out.
+    EXPECT_STREQ(engine_name(some->list.front().geometry), engine_name(all.list.front().geometry));
 }
 
 TEST(Candidates, that_do_not_fit_come_last_and_say_so) {

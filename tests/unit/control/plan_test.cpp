@@ -337,7 +337,8 @@ TEST(PlanFilters, on_one_worker_are_sized_for_the_whole_rate) {
     EXPECT_DOUBLE_EQ(filter.keys_per_second, 1e6);
     EXPECT_LE(filter.prediction.false_drop, 1e-6);
     EXPECT_EQ(filter.window, 50 * kMillisecond);
-    EXPECT_STREQ(filter.engine(), "apbbf");
+    EXPECT_STREQ(filter.engine(), "line");
+    EXPECT_TRUE(contains(filter.choice, "line is first")) << filter.choice;
 }
 
 // Flows spread unevenly, so each must bear more than its share, but not everything.
@@ -412,6 +413,7 @@ TEST(PlanFilters, with_a_geometry_that_no_filter_takes_are_problems) {
 TEST(PlanFilters, above_their_memory_are_problems_that_say_how_much_it_takes) {
     config::Config config = taps_to_tool();
     config.workers.lcores = {1, 2};
+    config.filters[0].engine = config::Engine::kApbbf;
     const Machine machine = machine_with({0, 1, 2});
     const std::uint64_t needed =
         2 * plan_of(config, machine, all_of(config, nic())).filters.at(0).instance_bytes;
@@ -423,6 +425,91 @@ TEST(PlanFilters, above_their_memory_are_problems_that_say_how_much_it_takes) {
     EXPECT_TRUE(contains(message, format_size(needed))) << message;
     EXPECT_TRUE(contains(message, "2 worker(s)")) << message;
 }
+
+// The line filter is faster and takes a little more memory.
+TEST(PlanFilters, of_any_engine_take_one_that_fits_the_memory) {
+    config::Config config = taps_to_tool();
+    const Machine machine = machine_with({0, 1});
+    const FilterPlan line = plan_of(config, machine, all_of(config, nic())).filters.at(0);
+    EXPECT_STREQ(line.engine(), "line");
+    config.filters[0].memory = line.instance_bytes - 1;
+    const FilterPlan other = plan_of(config, machine, all_of(config, nic())).filters.at(0);
+    EXPECT_STREQ(other.engine(), "apbbf");
+    EXPECT_LT(other.instance_bytes, line.instance_bytes);
+    config.filters[0].memory = 4096;
+    EXPECT_TRUE(contains(
+        message_for(problems_of(config, machine, all_of(config, nic())), "filter[0].memory"),
+        "4KiB is too little"));
+}
+
+TEST(PlanFilters, of_lines_take_a_geometry) {
+    config::Config config = taps_to_tool();
+    config.filters[0].rate.reset();
+    config.filters[0].engine = config::Engine::kLine;
+    config::Geometry geometry;
+    geometry.k = 2;
+    geometry.bits_per_key = 3;
+    geometry.lines = 100'000;
+    geometry.lines_per_key = 2;
+    config.filters[0].geometry = geometry;
+    const Machine machine = machine_with({0, 1});
+    const FilterPlan plan = plan_of(config, machine, all_of(config, nic())).filters.at(0);
+    EXPECT_EQ(geometry_text(plan.geometry), "M=2 k=2 l=6 b=3, 100000 lines in 8 phases");
+    EXPECT_EQ(plan.clock.length, (50 * kMillisecond + 47) / 48);  // a tick
+    config.filters[0].geometry->lines = 1;
+    EXPECT_TRUE(contains(
+        message_for(problems_of(config, machine, all_of(config, nic())), "filter[0]"), "lines"));
+}
+
+// --- kernels -----------------------------------------------------------------------------------
+
+filter::Isa isa_of(config::Isa wanted, filter::Isa widest, std::optional<std::string> forced) {
+    config::Config config = taps_to_tool();
+    config.workers.isa = wanted;
+    Machine machine = machine_with({0, 1});
+    machine.widest_isa = widest;
+    machine.forced_isa = std::move(forced);
+    const Plan plan = plan_of(config, machine, all_of(config, nic()));
+    EXPECT_EQ(plan.filters.at(0).isa, plan.isa);
+    return plan.isa;
+}
+
+TEST(PlanIsa, is_the_widest_there_is_or_the_one_asked_for) {
+    using filter::Isa;
+    EXPECT_EQ(isa_of(config::Isa::kAuto, Isa::kScalar, {}), Isa::kScalar);
+    EXPECT_EQ(isa_of(config::Isa::kAuto, Isa::kAvx2, {}), Isa::kAvx2);
+    EXPECT_EQ(isa_of(config::Isa::kScalar, Isa::kAvx2, {}), Isa::kScalar);
+    EXPECT_EQ(isa_of(config::Isa::kAvx2, Isa::kAvx2, {}), Isa::kAvx2);
+}
+
+TEST(PlanIsa, of_the_environment_wins) {
+    using filter::Isa;
+    EXPECT_EQ(isa_of(config::Isa::kAvx2, Isa::kAvx2, "scalar"), Isa::kScalar);
+    EXPECT_EQ(isa_of(config::Isa::kScalar, Isa::kAvx2, "auto"), Isa::kAvx2);
+}
+
+TEST(PlanIsa, that_the_processor_lacks_is_a_problem) {
+    config::Config config = taps_to_tool();
+    config.workers.isa = config::Isa::kAvx512;
+    Machine machine = machine_with({0, 1});
+    machine.widest_isa = filter::Isa::kAvx2;
+    const auto problem = [&](const char* key) {
+        return message_for(problems_of(config, machine, all_of(config, nic())), key);
+    };
+    EXPECT_EQ(problem("workers.isa"),
+              "\"avx512\" is not on this processor; allowed: auto, scalar, avx2");
+    machine.forced_isa = "neon";
+    EXPECT_EQ(problem("UNECHO_ISA"), "\"neon\" is no instruction set; allowed: auto, scalar, avx2");
+    // Worth a note where the plan is for another machine.
+    machine.forced_isa.reset();
+    machine.may_differ = true;
+    const Plan plan = plan_of(config, machine, all_of(config, nic()));
+    EXPECT_EQ(plan.isa, filter::Isa::kAvx2);
+    EXPECT_TRUE(std::any_of(plan.notes.begin(), plan.notes.end(),
+                            [](const std::string& note) { return contains(note, "avx512"); }));
+}
+
+// -----------------------------------------------------------------------------------------------
 
 TEST(PlanFilters, that_cannot_be_sized_are_problems) {
     config::Config config = taps_to_tool();

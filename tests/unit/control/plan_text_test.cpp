@@ -41,7 +41,7 @@ TEST(PlanText, names_every_port_worker_route_and_filter) {
     EXPECT_EQ(line_of(text, "steering: ring").substr(0, 16), "steering: ring (");
     EXPECT_EQ(line_of(text, "workers (control"), "workers (control thread: lcore 0 on CPU 0)");
     EXPECT_NE(line_of(text, "filter echo"), "");
-    EXPECT_NE(line_of(text, "engine apbbf (k="), "");
+    EXPECT_NE(line_of(text, "engine line (M="), "");
     EXPECT_EQ(text.find(" \n"), std::string::npos) << "blanks at the end of a line";
 }
 

@@ -83,7 +83,7 @@ TEST(StatsJson, holds_totals_reasons_ports_routes_workers_and_filters) {
     EXPECT_EQ(json["workers"][0]["settled"], 9);
     EXPECT_EQ(json["workers"][0]["polls"], 9);
     EXPECT_EQ(json["filters"][0]["name"], "echo");
-    EXPECT_EQ(json["filters"][0]["engine"], "apbbf");
+    EXPECT_EQ(json["filters"][0]["engine"], "line");
     EXPECT_EQ(json["filters"][0]["window_ns"], 50 * kMillisecond);
     EXPECT_EQ(json["filters"][0]["insertions"], 5);
     EXPECT_EQ(json["filters"][0]["shifts"], 2);

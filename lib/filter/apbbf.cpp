@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "filter/in_order.h"
-
 namespace unecho::filter {
+
 // The blocks that a query looks at first, and those that are written: slots l, l - k, l - 2k, ...
 // are all that a new digest asks; an echo younger than a generation lies in slots 0..k-1, and its
 // query asks slot k on the way. Leaving slot k out saves a new digest 3 ns out of cache and costs
@@ -39,6 +38,15 @@ void Apbbf::insert(Digest digest) noexcept {
 bool Apbbf::test_and_insert(Digest digest) noexcept {
     return with_shape(
         [&](const auto& shape) noexcept { return test_and_insert_shaped(shape, digest); });
+}
+
+Answer Apbbf::test_and_insert(Digest digest, float limit) noexcept {
+    const bool match = query(digest);
+    const bool echo = match && chance_now() <= limit;
+    if (!echo || params_.policy() == EchoPolicy::kRefresh) {
+        insert(digest);
+    }
+    return echo ? Answer::kEcho : match ? Answer::kDoubt : Answer::kNew;
 }
 
 void Apbbf::find_probes(Probes& probes) const noexcept {
@@ -80,55 +88,64 @@ void Apbbf::prefetch_places(const Probes& probes, Digest digest, Place* places) 
 //  - the query of a new digest mismatches in slots l, l - k, l - 2k, ... and asks no other. All of
 //    these are asked at once. Where some match, the search begins at the oldest of them, as it
 //    would have arrived there.
-template <typename Shape>
-bool Apbbf::test_and_insert_at(const Shape& shape, const Probes& probes, const Place* places,
-                               Digest digest) noexcept {
+template <typename Shape, typename Doubted>
+Answers Apbbf::test_and_insert_at(const Shape& shape, const Probes& probes, const Place* places,
+                                  Digest digest, Doubted doubted) noexcept {
     constexpr unsigned kNone = ~0U;
     const unsigned k = params_.k();
     const auto missing = [&](unsigned p) noexcept {
         return shape.missing(places[p].block, places[p].hash);
     };
-    std::uint64_t missing_young = missing(0);
+    std::array<std::uint64_t, kMaxSlots> young;
+    young[0] = missing(0);
+    std::uint64_t missing_young = young[0];
     unsigned oldest = missing_young == 0 ? 0 : kNone;
     for (unsigned p = 1; p < k; ++p) {
-        missing_young |= missing(p);
+        young[p] = missing(p);
+        missing_young |= young[p];
     }
     for (unsigned p = k; p < probes.asked_end; ++p) {
         oldest = missing(p) == 0 ? p : oldest;
     }
-    bool echo = missing_young == 0;
-    if (!echo & (oldest != kNone)) [[unlikely]] {
-        echo = run_of_matches(k, probes.list[oldest].slot, [&](unsigned slot) noexcept {
+    bool match = missing_young == 0;
+    if (!match & (oldest != kNone)) [[unlikely]] {
+        match = run_of_matches(k, probes.list[oldest].slot, [&](unsigned slot) noexcept {
             return slot_matches(shape, digest, slot);
         });
     }
+    const bool doubt = match & doubted();
+    const bool echo = match & !doubt;
     const bool insert = !echo | (params_.policy() == EchoPolicy::kRefresh);
     for (unsigned p = 0; p < k; ++p) {
         shape.set_if(insert, places[p].block, places[p].hash);
+        ring_.count_change(probes.list[p].slot, insert & (young[p] != 0));
     }
     counters_.insertions += insert ? 1 : 0;
-    return echo;
+    return {std::uint64_t{echo}, std::uint64_t{doubt}};
 }
 
-template <typename Shape>
-std::uint64_t Apbbf::test_and_insert_all(const Shape& shape,
-                                         std::span<const Digest> digests) noexcept {
+template <typename Shape, typename Doubted>
+Answers Apbbf::test_and_insert_all(const Shape& shape, std::span<const Digest> digests,
+                                   Doubted doubted) noexcept {
     Probes probes;
     find_probes(probes);
     std::array<Place, kMostPlaces> places;
     const std::size_t together = kMostPlaces / probes.count;
-    std::uint64_t echoes = 0;
+    Answers answers;
     for (std::size_t begin = 0; begin < digests.size(); begin += together) {
         const auto part = digests.subspan(begin, std::min(together, digests.size() - begin));
         for (std::size_t i = 0; i < part.size(); ++i) {
             prefetch_places(probes, part[i], &places[i * probes.count]);
         }
         for (std::size_t i = 0; i < part.size(); ++i) {
-            const bool echo = test_and_insert_at(shape, probes, &places[i * probes.count], part[i]);
-            echoes |= std::uint64_t{echo} << (begin + i);
+            const Answers one =
+                test_and_insert_at(shape, probes, &places[i * probes.count], part[i],
+                                   [&]() noexcept { return doubted(begin + i); });
+            answers.echoes |= one.echoes << (begin + i);
+            answers.doubts |= one.doubts << (begin + i);
         }
     }
-    return echoes;
+    return answers;
 }
 
 std::uint64_t Apbbf::test_and_insert_burst(std::span<const Digest> digests) noexcept {
@@ -136,8 +153,21 @@ std::uint64_t Apbbf::test_and_insert_burst(std::span<const Digest> digests) noex
     if (digests.size() == 1) {  // as in captures, where each packet has a time of its own
         return test_in_order(*this, digests);
     }
+    const auto never = [](std::size_t /*i*/) noexcept { return false; };
+    return with_shape([&](const auto& shape) noexcept {
+        return test_and_insert_all(shape, digests, never).echoes;
+    });
+}
+
+Answers Apbbf::test_and_insert_burst(std::span<const Digest> digests,
+                                     ChanceLimits limits) noexcept {
+    UNECHO_ASSERT(digests.size() <= kMaxBurst);
+    if (digests.size() == 1) {
+        return test_in_order(*this, digests, limits);
+    }
+    const auto above = [&](std::size_t i) noexcept { return chance_now() > limits.at(i); };
     return with_shape(
-        [&](const auto& shape) noexcept { return test_and_insert_all(shape, digests); });
+        [&](const auto& shape) noexcept { return test_and_insert_all(shape, digests, above); });
 }
 
 }  // namespace unecho::filter

@@ -23,7 +23,10 @@
 
 #include "base/result.h"
 #include "filter/block.h"
+#include "filter/chance.h"
 #include "filter/filter.h"
+#include "filter/in_order.h"
+#include "filter/judge.h"
 #include "filter/segment_ring.h"
 #include "filter/storage.h"
 #include "hash/digest.h"
@@ -55,9 +58,14 @@ class ApbbfParams {
         return {spec_.k, spec_.l, spec_.spares, bytes_for_bits(spec_.blocks * spec_.B)};
     }
 
+    // How likely a segment matches by accident.
+    [[nodiscard]] const MatchTable& matches() const noexcept { return matches_; }
+
   private:
     explicit ApbbfParams(const ApbbfSpec& spec) noexcept : spec_(spec) {}
+
     ApbbfSpec spec_;
+    MatchTable matches_;
 };
 
 class Apbbf {
@@ -77,8 +85,16 @@ class Apbbf {
     void prefetch(Digest digest) const noexcept;
     bool test_and_insert(Digest digest) noexcept;
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
+    Answer test_and_insert(Digest digest, float limit) noexcept;
+    Answers test_and_insert_burst(std::span<const Digest> digests, ChanceLimits limits) noexcept;
+    [[nodiscard]] float chance(Digest /*digest*/) const noexcept {
+        return chance_of_run(ring_, params_.matches());
+    }
     void advance(Moment moment) noexcept { ring_.advance(moment.generation, counters_); }
-    void clear() noexcept { ring_.clear(counters_); }
+    void clear() noexcept {
+        ring_.clear(counters_);
+        chance_.renew(ring_, params_.matches(), counters_);
+    }
 
     // The two halves of test_and_insert, without a policy.
     [[nodiscard]] bool query(Digest digest) const noexcept;
@@ -90,6 +106,10 @@ class Apbbf {
     [[nodiscard]] SegmentRing& segments() noexcept { return ring_; }
 
   private:
+    // As chance().
+    [[nodiscard]] float chance_now() noexcept {
+        return chance_.at(ring_, params_.matches(), counters_);
+    }
     // A digest's hash in the segment of a slot: which block, and which bits of it.
     [[nodiscard]] std::uint64_t hash_of(Digest digest, unsigned slot) const noexcept {
         return remix(digest, ring_.identity(slot));
@@ -125,11 +145,13 @@ class Apbbf {
     static_assert(kMostPlaces > kMaxSlots);
 
     void prefetch_places(const Probes& probes, Digest digest, Place* places) const noexcept;
-    template <typename Shape>
-    bool test_and_insert_at(const Shape& shape, const Probes& probes, const Place* places,
-                            Digest digest) noexcept;
-    template <typename Shape>
-    std::uint64_t test_and_insert_all(const Shape& shape, std::span<const Digest> digests) noexcept;
+    // doubted: whether a match, of the i-th digest of the burst, is no echo.
+    template <typename Shape, typename Doubted>
+    Answers test_and_insert_at(const Shape& shape, const Probes& probes, const Place* places,
+                               Digest digest, Doubted doubted) noexcept;
+    template <typename Shape, typename Doubted>
+    Answers test_and_insert_all(const Shape& shape, std::span<const Digest> digests,
+                                Doubted doubted) noexcept;
 
     // Calls with the fastest shape that has this geometry's bits.
     template <typename Function>
@@ -152,9 +174,10 @@ class Apbbf {
     unsigned block_words_;
     FilterCounters counters_;
     SegmentRing ring_;
+    ChanceNow chance_;
 };
 
-static_assert(SlidingFilter<Apbbf>);
+static_assert(JudgingFilter<Apbbf>);
 
 template <typename Shape>
 bool Apbbf::slot_matches(const Shape& shape, Digest digest, unsigned slot) const noexcept {
@@ -177,7 +200,9 @@ template <typename Shape>
 void Apbbf::insert_shaped(const Shape& shape, Digest digest) noexcept {
     for (unsigned slot = 0; slot < params_.k(); ++slot) {
         const std::uint64_t hash = hash_of(digest, slot);
-        shape.set(block_of(ring_.segment(slot), hash), hash);
+        std::uint64_t* const block = block_of(ring_.segment(slot), hash);
+        ring_.count_change(slot, shape.missing(block, hash) != 0);
+        shape.set(block, hash);
     }
     ++counters_.insertions;
 }

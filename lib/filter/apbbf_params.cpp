@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <functional>
 #include <string>
 
 #include "filter/apbbf.h"
+#include "filter/block_match.h"
 #include "filter/params_check.h"
 
 namespace unecho::filter {
@@ -25,10 +27,12 @@ Result<ApbbfParams> ApbbfParams::make(const ApbbfSpec& spec) {
         return fail(Errc::kInvalidArgument, "apbbf: blocks = " + to_string(spec.blocks) +
                                                 "; allowed: 1 to " + to_string(most_blocks));
     }
-    const ApbbfParams params(spec);
+    ApbbfParams params(spec);
     if (const Status ring = check_ring("apbbf", params.ring()); !ring) {
         return tl::unexpected(ring.error());
     }
+    BlockMatch match(spec.B, spec.b, spec.blocks);
+    params.matches_ = MatchTable::make(match.half(), spec.k, std::ref(match));
     return params;
 }
 

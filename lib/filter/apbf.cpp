@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/apbf.h"
 
-#include "filter/in_order.h"
-
 namespace unecho::filter {
 
 // The slices that a query looks at first, and those that are written: slots l, l - k, l - 2k, ...
@@ -28,6 +26,10 @@ void Apbf::prefetch_slot(const Hash& hash, unsigned slot) const noexcept {
 
 std::uint64_t Apbf::test_and_insert_burst(std::span<const Digest> digests) noexcept {
     return test_in_order(*this, digests);
+}
+
+Answers Apbf::test_and_insert_burst(std::span<const Digest> digests, ChanceLimits limits) noexcept {
+    return test_in_order(*this, digests, limits);
 }
 
 }  // namespace unecho::filter

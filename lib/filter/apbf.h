@@ -20,7 +20,10 @@
 #include <span>
 
 #include "base/result.h"
+#include "filter/chance.h"
 #include "filter/filter.h"
+#include "filter/in_order.h"
+#include "filter/judge.h"
 #include "filter/positions.h"
 #include "filter/segment_ring.h"
 #include "filter/storage.h"
@@ -51,9 +54,14 @@ class ApbfParams {
         return {spec_.k, spec_.l, spec_.spares, bytes_for_bits(spec_.m)};
     }
 
+    // How likely a segment matches by accident.
+    [[nodiscard]] const MatchTable& matches() const noexcept { return matches_; }
+
   private:
     explicit ApbfParams(const ApbfSpec& spec) noexcept : spec_(spec) {}
+
     ApbfSpec spec_;
+    MatchTable matches_;
 };
 
 class Apbf {
@@ -69,8 +77,16 @@ class Apbf {
     void prefetch(Digest digest) const noexcept;
     bool test_and_insert(Digest digest) noexcept;
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
+    Answer test_and_insert(Digest digest, float limit) noexcept;
+    Answers test_and_insert_burst(std::span<const Digest> digests, ChanceLimits limits) noexcept;
+    [[nodiscard]] float chance(Digest /*digest*/) const noexcept {
+        return chance_of_run(ring_, params_.matches());
+    }
     void advance(Moment moment) noexcept { ring_.advance(moment.generation, counters_); }
-    void clear() noexcept { ring_.clear(counters_); }
+    void clear() noexcept {
+        ring_.clear(counters_);
+        chance_.renew(ring_, params_.matches(), counters_);
+    }
 
     // The two halves of test_and_insert, without a policy.
     [[nodiscard]] bool query(Digest digest) const noexcept { return matches(Hash(digest)); }
@@ -82,6 +98,10 @@ class Apbf {
     [[nodiscard]] SegmentRing& segments() noexcept { return ring_; }
 
   private:
+    // As chance().
+    [[nodiscard]] float chance_now() noexcept {
+        return chance_.at(ring_, params_.matches(), counters_);
+    }
     // One bit in each slice, by the slice's identity.
     using Hash = SlicePositions;
 
@@ -97,9 +117,10 @@ class Apbf {
     std::uint64_t m_;
     FilterCounters counters_;
     SegmentRing ring_;
+    ChanceNow chance_;
 };
 
-static_assert(SlidingFilter<Apbf>);
+static_assert(JudgingFilter<Apbf>);
 
 inline bool Apbf::slice_matches(const Hash& hash, unsigned slot) const noexcept {
     const auto* words = reinterpret_cast<const std::uint64_t*>(ring_.segment(slot));
@@ -119,7 +140,9 @@ inline void Apbf::set(const Hash& hash) noexcept {
     for (unsigned slot = 0; slot < params_.k(); ++slot) {
         auto* words = reinterpret_cast<std::uint64_t*>(ring_.segment(slot));
         const std::uint64_t bit = bit_of(hash, slot);
-        words[bit / 64] |= std::uint64_t{1} << (bit % 64);
+        const std::uint64_t word = words[bit / 64];
+        words[bit / 64] = word | std::uint64_t{1} << (bit % 64);
+        ring_.count_change(slot, (word >> (bit % 64) & 1) == 0);
     }
     ++counters_.insertions;
 }
@@ -131,6 +154,16 @@ inline bool Apbf::test_and_insert(Digest digest) noexcept {
         set(hash);
     }
     return echo;
+}
+
+inline Answer Apbf::test_and_insert(Digest digest, float limit) noexcept {
+    const Hash hash(digest);
+    const bool match = matches(hash);
+    const bool echo = match && chance_now() <= limit;
+    if (!echo || params_.policy() == EchoPolicy::kRefresh) {
+        set(hash);
+    }
+    return echo ? Answer::kEcho : match ? Answer::kDoubt : Answer::kNew;
 }
 
 }  // namespace unecho::filter

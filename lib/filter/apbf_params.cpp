@@ -11,10 +11,11 @@ Result<ApbfParams> ApbfParams::make(const ApbfSpec& spec) {
         return fail(Errc::kInvalidArgument,
                     "apbf: m = " + std::to_string(spec.m) + " bits; allowed: 64 to 2^49");
     }
-    const ApbfParams params(spec);
+    ApbfParams params(spec);
     if (const Status ring = check_ring("apbf", params.ring()); !ring) {
         return tl::unexpected(ring.error());
     }
+    params.matches_ = MatchTable::of_bits(spec.m, spec.k);
     return params;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/apshbf.h"
 
-#include "filter/in_order.h"
-
 namespace unecho::filter {
 
 // What an insertion writes, and the first window of each further segment that the query of a new
@@ -25,6 +23,11 @@ void Apshbf::prefetch(Digest digest) const noexcept {
 
 std::uint64_t Apshbf::test_and_insert_burst(std::span<const Digest> digests) noexcept {
     return test_in_order(*this, digests);
+}
+
+Answers Apshbf::test_and_insert_burst(std::span<const Digest> digests,
+                                      ChanceLimits limits) noexcept {
+    return test_in_order(*this, digests, limits);
 }
 
 }  // namespace unecho::filter

@@ -19,7 +19,10 @@
 #include <span>
 
 #include "base/result.h"
+#include "filter/chance.h"
 #include "filter/filter.h"
+#include "filter/in_order.h"
+#include "filter/judge.h"
 #include "filter/segment_ring.h"
 #include "filter/shbf_m.h"
 #include "filter/shbf_shape.h"
@@ -54,9 +57,14 @@ class ApshbfParams {
     }
     [[nodiscard]] ShbfShape shape() const noexcept { return {spec_.b, spec_.t, kMaxWBar}; }
 
+    // How likely a segment matches by accident.
+    [[nodiscard]] const MatchTable& matches() const noexcept { return matches_; }
+
   private:
     explicit ApshbfParams(const ApshbfSpec& spec) noexcept : spec_(spec) {}
+
     ApshbfSpec spec_;
+    MatchTable matches_;
 };
 
 class Apshbf {
@@ -72,8 +80,16 @@ class Apshbf {
     void prefetch(Digest digest) const noexcept;
     bool test_and_insert(Digest digest) noexcept;
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
+    Answer test_and_insert(Digest digest, float limit) noexcept;
+    Answers test_and_insert_burst(std::span<const Digest> digests, ChanceLimits limits) noexcept;
+    [[nodiscard]] float chance(Digest /*digest*/) const noexcept {
+        return chance_of_run(ring_, params_.matches());
+    }
     void advance(Moment moment) noexcept { ring_.advance(moment.generation, counters_); }
-    void clear() noexcept { ring_.clear(counters_); }
+    void clear() noexcept {
+        ring_.clear(counters_);
+        chance_.renew(ring_, params_.matches(), counters_);
+    }
 
     // The two halves of test_and_insert, without a policy.
     [[nodiscard]] bool query(Digest digest) const noexcept;
@@ -85,6 +101,10 @@ class Apshbf {
     [[nodiscard]] SegmentRing& segments() noexcept { return ring_; }
 
   private:
+    // As chance().
+    [[nodiscard]] float chance_now() noexcept {
+        return chance_.at(ring_, params_.matches(), counters_);
+    }
     // A digest's hash in the segment of a slot.
     [[nodiscard]] std::uint64_t hash_of(Digest digest, unsigned slot) const noexcept {
         return remix(digest, ring_.identity(slot));
@@ -94,9 +114,10 @@ class Apshbf {
     ShbfShape shape_;
     FilterCounters counters_;
     SegmentRing ring_;
+    ChanceNow chance_;
 };
 
-static_assert(SlidingFilter<Apshbf>);
+static_assert(JudgingFilter<Apshbf>);
 
 inline bool Apshbf::query(Digest digest) const noexcept {
     return run_of_matches(params_.k(), params_.l(), [&](unsigned slot) noexcept {
@@ -107,7 +128,8 @@ inline bool Apshbf::query(Digest digest) const noexcept {
 
 inline void Apshbf::insert(Digest digest) noexcept {
     for (unsigned slot = 0; slot < params_.k(); ++slot) {
-        shape_.set(ring_.segment(slot), params_.m(), hash_of(digest, slot));
+        ring_.count_change(slot,
+                           shape_.set(ring_.segment(slot), params_.m(), hash_of(digest, slot)));
     }
     ++counters_.insertions;
 }
@@ -118,6 +140,15 @@ inline bool Apshbf::test_and_insert(Digest digest) noexcept {
         insert(digest);
     }
     return echo;
+}
+
+inline Answer Apshbf::test_and_insert(Digest digest, float limit) noexcept {
+    const bool match = query(digest);
+    const bool echo = match && chance_now() <= limit;
+    if (!echo || params_.policy() == EchoPolicy::kRefresh) {
+        insert(digest);
+    }
+    return echo ? Answer::kEcho : match ? Answer::kDoubt : Answer::kNew;
 }
 
 }  // namespace unecho::filter

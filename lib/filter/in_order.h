@@ -9,6 +9,7 @@
 
 #include "base/assert.h"
 #include "filter/filter.h"
+#include "filter/judge.h"
 #include "hash/digest.h"
 
 namespace unecho::filter {
@@ -26,6 +27,25 @@ template <typename Filter>
         echoes |= std::uint64_t{filter.test_and_insert(digests[i])} << i;
     }
     return echoes;
+}
+
+enum class Answer : std::uint8_t { kNew, kEcho, kDoubt };
+
+// The same with a limit for each digest.
+template <typename Filter>
+[[nodiscard]] inline Answers test_in_order(Filter& filter, std::span<const Digest> digests,
+                                           ChanceLimits limits) noexcept {
+    UNECHO_ASSERT(digests.size() <= kMaxBurst);
+    for (const Digest digest : digests) {
+        filter.prefetch(digest);
+    }
+    Answers answers;
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+        const Answer answer = filter.test_and_insert(digests[i], limits.at(i));
+        answers.echoes |= std::uint64_t{answer == Answer::kEcho} << i;
+        answers.doubts |= std::uint64_t{answer == Answer::kDoubt} << i;
+    }
+    return answers;
 }
 
 }  // namespace unecho::filter

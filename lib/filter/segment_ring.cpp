@@ -28,6 +28,9 @@ void SegmentRing::shift_to(std::uint64_t generation, FilterCounters& counters) n
     retire(slots_ - shifts);
     std::copy_backward(slot_.begin(), slot_.begin() + (slots_ - shifts), slot_.begin() + slots_);
     std::fill_n(slot_.begin(), shifts, kNone);
+    std::copy_backward(changes_.begin(), changes_.begin() + (slots_ - shifts),
+                       changes_.begin() + slots_);
+    std::fill_n(changes_.begin(), shifts, 0);
     generation_ = generation;
     newest_identity_ = static_cast<unsigned>(generation % slots_);
     counters.shifts += shifts;
@@ -36,6 +39,7 @@ void SegmentRing::shift_to(std::uint64_t generation, FilterCounters& counters) n
 
 void SegmentRing::clear(FilterCounters& counters) noexcept {
     retire(0);
+    changes_.fill(0);
     back_youngest(counters);
 }
 

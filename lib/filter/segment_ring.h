@@ -74,6 +74,14 @@ class SegmentRing {
                                         : newest_identity_ + slots_ - slot;
     }
 
+    // Insertions that set a bit of the slot's segment which was clear; its owner counts them for
+    // the slots that it writes. 0 without a segment.
+    [[nodiscard]] std::uint64_t changes(unsigned slot) const noexcept { return changes_[slot]; }
+    void count_change(unsigned slot, bool changed) noexcept {
+        UNECHO_ASSERT(slot < geometry_.k);
+        changes_[slot] += changed ? 1 : 0;
+    }
+
     // Shifts once for each generation passed (after k + l shifts nothing is left, more are not
     // done). An earlier generation than the present one changes nothing.
     void advance(std::uint64_t generation, FilterCounters& counters) noexcept {
@@ -117,6 +125,7 @@ class SegmentRing {
     unsigned newest_identity_ = 0;  // generation_ mod slots_
     std::uint64_t generation_ = 0;
     std::array<SegmentId, kMaxSlots> slot_;
+    std::array<std::uint64_t, kMaxSlots> changes_{};  // by slot
     Pile zeroed_;
     Pile retired_;
     unsigned lent_ = 0;  // segments with the helper

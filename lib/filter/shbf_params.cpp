@@ -8,6 +8,7 @@
 #include "filter/shbf_m.h"
 #include "filter/shbf_x.h"
 #include "filter/shbf_x_window.h"
+#include "filter/window_match.h"
 
 namespace unecho::filter {
 
@@ -75,10 +76,12 @@ Result<ApshbfParams> ApshbfParams::make(const ApshbfSpec& spec) {
         !status) {
         return tl::unexpected(status.error());
     }
-    const ApshbfParams params(spec);
+    ApshbfParams params(spec);
     if (const Status ring = check_ring(name, params.ring()); !ring) {
         return tl::unexpected(ring.error());
     }
+    const WindowMatch match(spec.m, spec.b, spec.t);
+    params.matches_ = MatchTable::make(match.half(), spec.k, match);
     return params;
 }
 

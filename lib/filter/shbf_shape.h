@@ -33,12 +33,15 @@ inline constexpr unsigned kMaxWBar = 57;
     return word >> (bit % 8);
 }
 
-// Sets those of the bits from this one on that are set in the mask, of 57 bits.
-inline void or_window(std::byte* array, std::uint64_t bit, std::uint64_t mask) noexcept {
+// Sets those of the bits from this one on that are set in the mask, of 57 bits; those that were
+// clear.
+inline std::uint64_t or_window(std::byte* array, std::uint64_t bit, std::uint64_t mask) noexcept {
     std::uint64_t word;
     std::memcpy(&word, array + bit / 8, sizeof word);
+    const std::uint64_t clear = mask & ~(word >> (bit % 8));
     word |= mask << (bit % 8);
     std::memcpy(array + bit / 8, &word, sizeof word);
+    return clear;
 }
 
 // An array of m bits with what windows reach behind its end, in whole cache lines.
@@ -109,11 +112,14 @@ class ShbfShape {
         return true;
     }
 
-    void set(std::byte* array, std::uint64_t m, std::uint64_t hash) const noexcept {
+    // True if one of the bits was clear.
+    bool set(std::byte* array, std::uint64_t m, std::uint64_t hash) const noexcept {
         const std::uint64_t bits = pattern(hash);
+        std::uint64_t clear = 0;
         for (unsigned group = 0; group < groups_; ++group) {
-            or_window(array, window_of(hash, group, m), bits);
+            clear |= or_window(array, window_of(hash, group, m), bits);
         }
+        return clear != 0;
     }
 
     void prefetch(const std::byte* array, std::uint64_t m, std::uint64_t hash) const noexcept {

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The chance of an accident that a filter states, against the share of random digests that match:
+// never above it beyond what was drawn, and within a tenth of it. At the planned load and at
+// several times it, with copies, with limits, for every policy.
+#include <array>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "filter/apbbf.h"
+#include "filter/apbf.h"
+#include "filter/apshbf.h"
+#include "sizing/fpr.h"
+#include "support/bounds.h"
+#include "support/instance.h"
+#include "support/seed.h"
+
+namespace unecho::test {
+namespace {
+
+using filter::EchoPolicy;
+
+// What a stream does to a filter besides new keys.
+struct Traffic {
+    const char* name;
+    double load;    // new keys of a generation, of those that fill segments to half
+    double copies;  // of each new key, about
+    EchoPolicy policy;
+    float limit;  // of the judged bursts
+};
+
+constexpr std::array kTraffic{
+    Traffic{"planned", 1, 0, EchoPolicy::kFixed, 1},
+    Traffic{"light", 0.8, 0, EchoPolicy::kFixed, 1},
+    Traffic{"copies", 1, 1.5, EchoPolicy::kFixed, 1e-3F},
+    Traffic{"refresh", 1, 1.5, EchoPolicy::kRefresh, 1},
+    Traffic{"overloaded", 3, 0.5, EchoPolicy::kFixed, 1},
+    Traffic{"overloaded_limited", 3, 0.5, EchoPolicy::kFixed, 1e-3F},
+    Traffic{"overloaded_refresh", 3, 1, EchoPolicy::kRefresh, 1e-3F},
+};
+
+struct Seen {
+    double trials = 0;
+    double expected = 0;  // matches, by the stated chances
+    double matches = 0;
+};
+
+// One generation of the stream, asked in the middle and at the end.
+template <typename Filter>
+class Stream {
+  public:
+    Stream(Filter& filter, const Traffic& traffic, double half)
+        : filter_(filter),
+          traffic_(traffic),
+          keys_(static_cast<std::uint64_t>(half * traffic.load)) {}
+
+    void generation(std::uint64_t generation, std::uint64_t queries, Seen& seen) {
+        filter_.advance({.generation = generation});
+        for (unsigned part = 0; part < 2; ++part) {
+            send(keys_ / 2);
+            const float chance = filter_.chance(0);
+            seen.trials += static_cast<double>(queries);
+            seen.expected += static_cast<double>(queries) * chance;
+            for (std::uint64_t i = 0; i < queries; ++i) {
+                seen.matches += filter_.query(random_()) ? 1 : 0;
+            }
+        }
+    }
+
+  private:
+    void send(std::uint64_t keys) {
+        std::vector<Digest> burst;
+        for (std::uint64_t i = 0; i < keys; ++i) {
+            past_.push_back(random_());
+            add(burst, past_.back());
+            copies_ += traffic_.copies;
+            for (; copies_ >= 1; copies_ -= 1) {
+                const std::uint64_t recent = std::min<std::uint64_t>(past_.size(), 2 * keys_ + 1);
+                add(burst, past_[past_.size() - 1 - random_() % recent]);
+            }
+        }
+        flush(burst);
+    }
+    void add(std::vector<Digest>& burst, Digest digest) {
+        burst.push_back(digest);
+        if (burst.size() == kMaxBurst) {
+            flush(burst);
+        }
+    }
+    void flush(std::vector<Digest>& burst) {
+        filter_.test_and_insert_burst(burst, filter::ChanceLimits(traffic_.limit));
+        burst.clear();
+    }
+
+    Filter& filter_;
+    Traffic traffic_;
+    std::uint64_t keys_;
+    std::mt19937_64 random_{seed()};
+    std::vector<Digest> past_;
+    double copies_ = 0;
+};
+
+// half: new keys of a generation that fill segments to half.
+template <typename Filter, typename Spec>
+void check(Spec spec, double half) {
+    for (const Traffic& traffic : kTraffic) {
+        SCOPED_TRACE(std::string(traffic.name) + " " + seed_note());
+        spec.policy = traffic.policy;
+        FilterInstance<Filter> i(spec);
+        Stream<Filter> stream(i.filter, traffic, half);
+        const std::uint64_t warm = spec.k + spec.l;
+        Seen seen;
+        for (std::uint64_t generation = 0; generation < warm; ++generation) {
+            stream.generation(generation, 0, seen);
+        }
+        // About 10'000 matches in what follows.
+        const double queries = 10'000 / i.filter.chance(0) / (2.0 * 4);
+        for (std::uint64_t generation = warm; generation < warm + 4; ++generation) {
+            stream.generation(generation, static_cast<std::uint64_t>(std::min(queries, 2e5)), seen);
+        }
+        const double chance = seen.expected / seen.trials;
+        EXPECT_LE(seen.matches, binomial_bounds(seen.trials, chance).high);
+        EXPECT_GE(seen.matches, binomial_bounds(seen.trials, chance / 1.1).low);
+        EXPECT_GE(seen.matches, 500);
+    }
+}
+
+TEST(chance, of_apbf_is_the_share_of_random_digests_that_match) {
+    check<filter::Apbf>(filter::ApbfSpec{.k = 4, .l = 7, .m = 100'000},
+                        static_cast<double>(sizing::generation_capacity(100'000, 4)));
+    check<filter::Apbf>(filter::ApbfSpec{.k = 7, .l = 8, .m = 50'003},
+                        static_cast<double>(sizing::generation_capacity(50'003, 7)));
+}
+
+TEST(chance, of_apbbf_is_the_share_of_random_digests_that_match) {
+    check<filter::Apbbf>(filter::ApbbfSpec{.k = 1, .l = 6, .b = 8, .blocks = 6'000},
+                         6'000 * sizing::block_capacity(512, 8));
+    check<filter::Apbbf>(filter::ApbbfSpec{.k = 2, .l = 5, .B = 64, .b = 4, .blocks = 30'000},
+                         30'000 * sizing::block_capacity(64, 4) / 2);
+    check<filter::Apbbf>(filter::ApbbfSpec{.k = 3, .l = 4, .B = 256, .b = 3, .blocks = 6'000},
+                         6'000 * sizing::block_capacity(256, 3) / 3);
+}
+
+TEST(chance, of_apshbf_is_the_share_of_random_digests_that_match) {
+    check<filter::Apshbf>(filter::ApshbfSpec{.k = 2, .l = 5, .m = 600'000, .b = 4},
+                          600'000 * 0.6931 / 4 / 2);
+    check<filter::Apshbf>(filter::ApshbfSpec{.k = 1, .l = 4, .m = 600'000, .b = 8},
+                          600'000 * 0.6931 / 8);
+    check<filter::Apshbf>(filter::ApshbfSpec{.k = 1, .l = 4, .m = 600'000, .b = 9, .t = 2},
+                          600'000 * 0.6931 / 9);
+}
+
+}  // namespace
+}  // namespace unecho::test

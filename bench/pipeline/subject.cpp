@@ -87,7 +87,7 @@ void Subject::fill() {
         for (Digest& digest : digests) {
             digest = remix(next++, 7);
         }
-        lane_.ops->test(lane_.filter, digests, {0, generation()}, 1);
+        lane_.ops->test(lane_.filter, digests, {0, generation()}, 1, nullptr);
         keep_house();
     }
 }

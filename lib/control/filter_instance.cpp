@@ -37,6 +37,8 @@ dataplane::Lane FilterInstance::lane(const FilterPlan& plan) {
     lane.key = plan.key;
     lane.first = plan.first;
     lane.clock = plan.clock;
+    judge_ = plan.judge;
+    lane.judge = judge_ ? &*judge_ : nullptr;
     return lane;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/result.h"
 #include "control/engines.h"
@@ -19,6 +20,7 @@ class FilterInstance {
     static Result<std::unique_ptr<FilterInstance>> make(const FilterPlan& plan, int socket,
                                                         bool has_hugepages);
 
+    // Valid as long as this and until the next call; its judge begins anew.
     [[nodiscard]] dataplane::Lane lane(const FilterPlan& plan);
     [[nodiscard]] dataplane::LaneShared& shared() { return *shared_; }
     // Null for an engine without segments.
@@ -36,6 +38,7 @@ class FilterInstance {
 
     eal::HugeMemory memory_;
     AnyFilter filter_;
+    std::optional<dataplane::Judge> judge_;
     std::unique_ptr<dataplane::LaneShared> shared_;
 };
 

@@ -15,6 +15,7 @@
 #include "config/schema.h"
 #include "control/engines.h"
 #include "control/machine.h"
+#include "dataplane/judge.h"
 #include "eal/port.h"
 #include "filter/generation.h"
 #include "sizing/tap_report.h"
@@ -46,6 +47,7 @@ struct FilterPlan {
     packet::KeyMode key = packet::KeyMode::kPacket;
     config::Policy policy = config::Policy::kFixed;
     unsigned first = 1;
+    std::optional<dataplane::Judge> judge = std::nullopt;  // absent: every match is an echo
     Nanoseconds window = 0;
     Geometry geometry;                 // of one worker's instance
     filter::GenerationClock clock;     // of one generation; unused by engines that keep times

@@ -31,6 +31,7 @@ struct Burst {
     std::uint64_t chained = 0;   // stage view: frames of several mbuf segments
     std::uint64_t too_long = 0;  // stage digest: chained ones that do not fit the scratch space
     std::uint64_t echoes = 0;    // stage decide
+    std::uint64_t doubts = 0;    // stage decide: matches that may be accidents
 };
 
 }  // namespace unecho::dataplane

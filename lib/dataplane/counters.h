@@ -13,6 +13,7 @@ namespace unecho::dataplane {
 
 enum class Reason : std::uint8_t {
     kNew,           // not seen within the window
+    kDoubt,         // a match that is more likely an accident than the filter's rule allows
     kNonIp,         // no IP packet to make a key of
     kMalformed,     // a header that the key needs is cut short or contradicts itself
     kTooLong,       // longer than the space for frames of several mbuf segments
@@ -23,7 +24,7 @@ enum class Reason : std::uint8_t {
     kTxLost,        // the tx queue stayed full for the whole bounded retry
     kStopped,       // still between two workers when the drain timed out
 };
-inline constexpr unsigned kReasons = 10;
+inline constexpr unsigned kReasons = 11;
 
 enum class Fate : std::uint8_t { kForwarded, kDiverted, kDropped };
 
@@ -36,6 +37,7 @@ struct ReasonInfo {
 // Indexed by Reason.
 inline constexpr std::array<ReasonInfo, kReasons> kReasonTable{{
     {"new", Fate::kForwarded, "not seen within the window"},
+    {"doubt", Fate::kForwarded, "a match that may be an accident: above max_false_drop"},
     {"non_ip", Fate::kForwarded, "no IP packet to make a key of"},
     {"malformed", Fate::kForwarded, "a header that the key needs is cut short or inconsistent"},
     {"too_long", Fate::kForwarded, "frame longer than can be looked at"},

@@ -3,6 +3,7 @@
 
 #include <concepts>
 
+#include "base/assert.h"
 #include "filter/apbbf.h"
 #include "filter/apbf.h"
 #include "filter/apshbf.h"
@@ -23,40 +24,61 @@ concept Counting = requires(F f, std::span<const Digest> digests, unsigned first
 };
 
 template <filter::SlidingFilter F>
-std::uint64_t test(void* filter, std::span<const Digest> digests, filter::Moment moment,
-                   unsigned first) noexcept {
-    F& f = *static_cast<F*>(filter);
-    f.advance(moment);
+std::uint64_t test_unjudged(F& filter, std::span<const Digest> digests, unsigned first) noexcept {
     if (first == 1) {
-        return f.test_and_insert_burst(digests);
+        return filter.test_and_insert_burst(digests);
     }
     if constexpr (Counting<F>) {
-        return f.test_and_insert_first_burst(digests, first);
+        return filter.test_and_insert_first_burst(digests, first);
     } else {
-        return filter::test_and_insert_first_burst(f, digests, first);
+        return filter::test_and_insert_first_burst(filter, digests, first);
     }
+}
+
+template <filter::SlidingFilter F>
+filter::Answers test(void* filter, std::span<const Digest> digests, filter::Moment moment,
+                     unsigned first, const filter::ChanceLimits* limits) noexcept {
+    F& f = *static_cast<F*>(filter);
+    f.advance(moment);
+    if constexpr (filter::JudgingFilter<F>) {
+        if (limits != nullptr) {
+            return filter::test_and_insert_first_burst(f, digests, first, *limits);
+        }
+    }
+    UNECHO_ASSERT(limits == nullptr);
+    return {test_unjudged(f, digests, first), 0};
 }
 
 // Packets of one time are one burst to the filter; a capture's times mostly differ, so all of them
 // are prefetched beforehand.
 template <filter::SlidingFilter F>
-std::uint64_t test_timed(void* filter, std::span<const Digest> digests, const Nanoseconds* times,
-                         filter::GenerationClock clock, unsigned first) noexcept {
+filter::Answers test_timed(void* filter, std::span<const Digest> digests, const Nanoseconds* times,
+                           filter::GenerationClock clock, unsigned first,
+                           const filter::ChanceLimits* limits) noexcept {
     F& f = *static_cast<F*>(filter);
     for (const Digest digest : digests) {
         f.prefetch(digest);
     }
-    std::uint64_t echoes = 0;
+    filter::Answers answers;
     for (std::size_t begin = 0; begin < digests.size();) {
         std::size_t end = begin + 1;
         while (end < digests.size() && times[end] == times[begin]) {
             ++end;
         }
         const filter::Moment moment{times[begin], clock.generation_of(times[begin])};
-        echoes |= test<F>(filter, digests.subspan(begin, end - begin), moment, first) << begin;
+        const auto part = limits == nullptr ? filter::ChanceLimits(1.0F) : limits->from(begin);
+        const filter::Answers some = test<F>(filter, digests.subspan(begin, end - begin), moment,
+                                             first, limits == nullptr ? nullptr : &part);
+        answers.echoes |= some.echoes << begin;
+        answers.doubts |= some.doubts << begin;
         begin = end;
     }
-    return echoes;
+    return answers;
+}
+
+template <filter::SlidingFilter F>
+float chance(const void* filter) noexcept {
+    return static_cast<const F*>(filter)->chance(0);
 }
 
 template <filter::SlidingFilter F>
@@ -105,7 +127,12 @@ filter::SegmentRing* segments([[maybe_unused]] void* filter) noexcept {
 
 template <filter::SlidingFilter F>
 constexpr EngineOps ops_of() noexcept {
-    return {&test<F>, &test_timed<F>, &advance<F>, &counters<F>, maintain_of<F>(), &segments<F>};
+    float (*chance_of)(const void*) noexcept = nullptr;
+    if constexpr (filter::JudgingFilter<F>) {
+        chance_of = &chance<F>;
+    }
+    return {&test<F>,     &test_timed<F>,    chance_of,   &advance<F>,
+            &counters<F>, maintain_of<F>(), &segments<F>};
 }
 
 }  // namespace

@@ -8,18 +8,22 @@
 
 #include "filter/filter.h"
 #include "filter/generation.h"
+#include "filter/judge.h"
 #include "filter/segment_ring.h"
 
 namespace unecho::dataplane {
 
 struct EngineOps {
-    // Bit i: digests[i] is an echo. All of them are tested at one moment.
-    std::uint64_t (*test)(void* filter, std::span<const Digest> digests, filter::Moment moment,
-                          unsigned first) noexcept;
+    // Bit i: digests[i] is an echo, or a doubt. All of them are tested at one moment. Without
+    // limits, as an engine without chance() must be asked, every match is an echo.
+    filter::Answers (*test)(void* filter, std::span<const Digest> digests, filter::Moment moment,
+                            unsigned first, const filter::ChanceLimits* limits) noexcept;
     // The same with a time for each digest, as captures have it. times never decrease.
-    std::uint64_t (*test_timed)(void* filter, std::span<const Digest> digests,
-                                const Nanoseconds* times, filter::GenerationClock clock,
-                                unsigned first) noexcept;
+    filter::Answers (*test_timed)(void* filter, std::span<const Digest> digests,
+                                  const Nanoseconds* times, filter::GenerationClock clock,
+                                  unsigned first, const filter::ChanceLimits* limits) noexcept;
+    // The chance that a packet which is no echo matches now; null for an engine that cannot judge.
+    float (*chance)(const void* filter) noexcept;
     void (*advance)(void* filter, filter::Moment moment) noexcept;
     const filter::FilterCounters& (*counters)(const void* filter) noexcept;
     // A bounded step of what the filter keeps doing between bursts, also when none come; null if

@@ -26,6 +26,32 @@ unsigned compact(const Burst& burst, std::array<Digest, kMaxBurst>& digests,
     return n;
 }
 
+// echoes and doubts by test(digests, limits), where digests are those of the keyed packets.
+template <typename Test>
+void judge(Burst& burst, const Lane& lane, std::span<const Digest> digests, Test test) noexcept {
+    burst.echoes = 0;
+    burst.doubts = 0;
+    if (digests.empty()) {
+        return;
+    }
+    filter::Answers answers;
+    if (lane.judge == nullptr) {
+        answers = test(digests, nullptr);
+    } else {
+        if (lane.judge->wants_chance()) {
+            lane.judge->tell_chance(lane.ops->chance(lane.filter));
+        }
+        std::array<float, kMaxBurst> each;
+        const filter::ChanceLimits limits = lane.judge->limits(burst, each);
+        answers = test(digests, &limits);
+        lane.judge->learn(answers.echoes | answers.doubts, static_cast<unsigned>(digests.size()));
+    }
+    const bool all = digests.size() == burst.count;
+    burst.echoes = all ? answers.echoes : deposit_bits(answers.echoes, burst.keys.keyed);
+    burst.doubts = all || answers.doubts == 0 ? answers.doubts
+                                              : deposit_bits(answers.doubts, burst.keys.keyed);
+}
+
 }  // namespace
 
 void view(Burst& burst) noexcept {
@@ -94,28 +120,27 @@ void report_flows(const Burst& burst, filter::TapReport& report,
 }
 
 void decide(Burst& burst, const Lane& lane, filter::Moment moment) noexcept {
-    const std::uint64_t keyed = burst.keys.keyed;
-    if (keyed == first_bits(burst.count)) {
-        burst.echoes =
-            lane.ops->test(lane.filter, {burst.digests.data(), burst.count}, moment, lane.first);
+    const auto test = [&](std::span<const Digest> digests, const filter::ChanceLimits* limits) {
+        return lane.ops->test(lane.filter, digests, moment, lane.first, limits);
+    };
+    if (burst.keys.keyed == first_bits(burst.count)) {
+        judge(burst, lane, {burst.digests.data(), burst.count}, test);
         return;
     }
     std::array<Digest, kMaxBurst> digests;
     const unsigned n = compact(burst, digests, nullptr);
-    burst.echoes =
-        n == 0 ? 0
-               : deposit_bits(lane.ops->test(lane.filter, {digests.data(), n}, moment, lane.first),
-                              keyed);
+    judge(burst, lane, {digests.data(), n}, test);
 }
 
 void decide_timed(Burst& burst, const Lane& lane) noexcept {
     std::array<Digest, kMaxBurst> digests;
     std::array<Nanoseconds, kMaxBurst> times;
     const unsigned n = compact(burst, digests, &times);
-    burst.echoes = n == 0 ? 0
-                          : deposit_bits(lane.ops->test_timed(lane.filter, {digests.data(), n},
-                                                              times.data(), lane.clock, lane.first),
-                                         burst.keys.keyed);
+    judge(burst, lane, {digests.data(), n},
+          [&](std::span<const Digest> all, const filter::ChanceLimits* limits) {
+              return lane.ops->test_timed(lane.filter, all, times.data(), lane.clock, lane.first,
+                                          limits);
+          });
 }
 
 }  // namespace unecho::dataplane

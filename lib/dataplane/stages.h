@@ -8,6 +8,7 @@
 
 #include "dataplane/burst.h"
 #include "dataplane/engine.h"
+#include "dataplane/judge.h"
 #include "filter/tap_report.h"
 #include "hash/secret.h"
 
@@ -23,6 +24,7 @@ struct Lane {
     packet::KeyMode key = packet::KeyMode::kPacket;
     unsigned first = 1;
     filter::GenerationClock clock;
+    Judge* judge = nullptr;  // null: every match is an echo
 };
 
 // frames, lengths, chained, bytes: where each packet's bytes lie. Packets of one segment are not
@@ -38,10 +40,10 @@ void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
 void report_flows(const Burst& burst, filter::TapReport& report,
                   std::span<const filter::SetOfTwo> tap_of, bool timed) noexcept;
 
-// echoes, at one moment for all.
+// echoes and doubts, at one moment for all.
 void decide(Burst& burst, const Lane& lane, filter::Moment moment) noexcept;
 
-// echoes, each packet at its own time.
+// The same, each packet at its own time.
 void decide_timed(Burst& burst, const Lane& lane) noexcept;
 
 // The contiguous bytes of a packet: its own memory, or a copy in scratch if it is chained (length 0

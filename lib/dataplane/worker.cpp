@@ -316,8 +316,9 @@ void Worker::settle(Burst& burst) noexcept {
     };
     const bool pass = route.on_echo == EchoAction::kPass;
     const bool divert = route.on_echo == EchoAction::kDivert;
-    const std::array<Outcome, 5> forwards{{
-        {Reason::kNew, burst.keys.keyed & ~burst.echoes},
+    const std::array<Outcome, 6> forwards{{
+        {Reason::kNew, burst.keys.keyed & ~burst.echoes & ~burst.doubts},
+        {Reason::kDoubt, burst.doubts},
         {Reason::kNonIp, burst.keys.non_ip},
         {Reason::kMalformed, burst.keys.malformed},
         {Reason::kTooLong, burst.too_long},

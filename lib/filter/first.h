@@ -15,6 +15,7 @@
 
 #include "base/assert.h"
 #include "filter/filter.h"
+#include "filter/judge.h"
 
 namespace unecho::filter {
 
@@ -35,14 +36,9 @@ bool test_and_insert_first(F& filter, Digest digest, unsigned n) noexcept {
     return true;
 }
 
-// Bit i is the answer for digests[i], as test_and_insert_first one by one.
-template <SlidingFilter F>
-std::uint64_t test_and_insert_first_burst(F& filter, std::span<const Digest> digests,
-                                          unsigned n) noexcept {
-    UNECHO_ASSERT(n >= 1 && digests.size() <= kMaxBurst);
-    if (n == 1) {
-        return filter.test_and_insert_burst(digests);
-    }
+// Calls answer(i) for each of a burst's digests, in order, with its slots prefetched; n > 1.
+template <SlidingFilter F, typename Answer>
+void for_each_flow(F& filter, std::span<const Digest> digests, unsigned n, Answer answer) noexcept {
     // Slots prefetched for a packet, and how many packets before it is tested: a flow that is
     // through needs all of its slots, but more lines than these would drive each other out of the
     // L1 cache.
@@ -56,14 +52,52 @@ std::uint64_t test_and_insert_first_burst(F& filter, std::span<const Digest> dig
     for (std::size_t i = 0; i < std::min(kPacketsAhead, digests.size()); ++i) {
         prefetch(digests[i]);
     }
-    std::uint64_t echoes = 0;
     for (std::size_t i = 0; i < digests.size(); ++i) {
         if (i + kPacketsAhead < digests.size()) {
             prefetch(digests[i + kPacketsAhead]);
         }
-        echoes |= std::uint64_t{test_and_insert_first(filter, digests[i], n)} << i;
+        answer(i);
     }
+}
+
+// Bit i is the answer for digests[i], as test_and_insert_first one by one.
+template <SlidingFilter F>
+std::uint64_t test_and_insert_first_burst(F& filter, std::span<const Digest> digests,
+                                          unsigned n) noexcept {
+    UNECHO_ASSERT(n >= 1 && digests.size() <= kMaxBurst);
+    if (n == 1) {
+        return filter.test_and_insert_burst(digests);
+    }
+    std::uint64_t echoes = 0;
+    for_each_flow(filter, digests, n, [&](std::size_t i) noexcept {
+        echoes |= std::uint64_t{test_and_insert_first(filter, digests[i], n)} << i;
+    });
     return echoes;
+}
+
+// With limits the match of the n-th slot is judged, and it alone: the others cost no packet, a
+// match by accident there means that one packet less of the flow passes for certain. So no packet
+// is dropped unless its n-th match is an echo.
+template <JudgingFilter F>
+Answers test_and_insert_first_burst(F& filter, std::span<const Digest> digests, unsigned n,
+                                    ChanceLimits limits) noexcept {
+    UNECHO_ASSERT(n >= 1 && digests.size() <= kMaxBurst);
+    if (n == 1) {
+        return filter.test_and_insert_burst(digests, limits);
+    }
+    Answers answers;
+    for_each_flow(filter, digests, n, [&](std::size_t i) noexcept {
+        for (unsigned slot = 0; slot + 1 < n; ++slot) {
+            if (!filter.test_and_insert(first_slot(digests[i], slot, n))) {
+                return;
+            }
+        }
+        const Digest last = first_slot(digests[i], n - 1, n);
+        const Answers one = filter.test_and_insert_burst({&last, 1}, limits.from(i));
+        answers.echoes |= one.echoes << i;
+        answers.doubts |= one.doubts << i;
+    });
+    return answers;
 }
 
 }  // namespace unecho::filter

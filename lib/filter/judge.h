@@ -32,6 +32,10 @@ class ChanceLimits {
     [[nodiscard]] constexpr float at(std::size_t i) const noexcept {
         return first()[i * stride()];
     }
+    // Those of the digests from this one on.
+    [[nodiscard]] constexpr ChanceLimits from(std::size_t first) const noexcept {
+        return each_ == nullptr ? *this : ChanceLimits(each_ + first);
+    }
 
     // The limit of digest i is first()[i * stride()].
     [[nodiscard]] constexpr const float* first() const noexcept {

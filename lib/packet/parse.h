@@ -101,6 +101,21 @@ struct FlowFields {
     return at.found;
 }
 
+inline constexpr unsigned kDscps = 64;
+
+// The differentiated services code point (RFC 2474) of the outermost IP packet; kDscps without one.
+[[nodiscard]] inline unsigned read_dscp(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    IpPacket ip{};
+    switch (find_ip(frame, length, ip)) {
+        case Found::kIpv4:
+            return ip.data[1] >> 2;
+        case Found::kIpv6:
+            return load_be16(ip.data) >> 6 & 63;
+        default:
+            return kDscps;
+    }
+}
+
 [[nodiscard]] constexpr bool has_ports(std::uint8_t protocol) noexcept {
     return protocol == kProtoTcp || protocol == kProtoUdp || protocol == kProtoSctp ||
            protocol == kProtoDccp || protocol == kProtoUdpLite;

@@ -36,7 +36,7 @@ NET_PCAP_LONGEST = 0x3F00
 # Works unprivileged and without hugepages; small, because several may run on one machine.
 EAL_ARGS = ("--no-pci", "--no-huge", "-m", "512")
 FATES = {
-    "forwarded": ("new", "non_ip", "malformed", "too_long", "overload", "echo_passed"),
+    "forwarded": ("new", "doubt", "non_ip", "malformed", "too_long", "overload", "echo_passed"),
     "diverted": ("echo_diverted",),
     "dropped": ("echo", "tx_lost", "stopped"),
 }

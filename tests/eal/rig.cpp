@@ -18,6 +18,7 @@ control::FilterPlan plan_of(const FilterLayout& layout) {
     plan.key = layout.key;
     plan.policy = layout.policy;
     plan.first = layout.first;
+    plan.judge = layout.judge;
     plan.window = layout.window;
     plan.geometry = layout.geometry;
     plan.clock.length = std::visit(

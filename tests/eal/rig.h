@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "control/filter_instance.h"
@@ -29,6 +30,7 @@ struct FilterLayout {
     packet::KeyMode key = packet::KeyMode::kPacket;
     config::Policy policy = config::Policy::kFixed;
     unsigned first = 1;
+    std::optional<dataplane::Judge> judge = std::nullopt;
     Nanoseconds window = 50 * kMillisecond;
     control::Geometry geometry = sizing::ExactGeometry{8192};
 };

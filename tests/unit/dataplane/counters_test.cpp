@@ -44,6 +44,7 @@ TEST(ReasonTable, fate_of_each_reason_is_what_becomes_of_the_packet) {
 
 TEST(ReasonTable, stands_in_the_order_of_the_enum) {
     EXPECT_EQ(info_of(Reason::kNew).name, "new");
+    EXPECT_EQ(info_of(Reason::kDoubt).name, "doubt");
     EXPECT_EQ(info_of(Reason::kNonIp).name, "non_ip");
     EXPECT_EQ(info_of(Reason::kMalformed).name, "malformed");
     EXPECT_EQ(info_of(Reason::kTooLong).name, "too_long");

@@ -277,5 +277,34 @@ TEST(ReadFlow, ipv6_longest_chain_is_walked_to_its_end) {
     EXPECT_EQ(flow_of(build_ip(spec)), (Flow{true, 1000, 2000, 17, 8}));
 }
 
+unsigned dscp(const Bytes& bytes) {
+    const ExactFrame exact(bytes);
+    return read_dscp(exact.frame().data, exact.frame().length);
+}
+
+TEST(ReadDscp, of_every_traffic_class_is_its_upper_six_bits) {
+    for (const unsigned version : {4U, 6U}) {
+        for (unsigned tos = 0; tos < 256; ++tos) {
+            PacketSpec spec{.version = version,
+                            .tos = static_cast<std::uint8_t>(tos),
+                            .flow_label = 0xFFFFF,
+                            .payload = test::counting(9)};
+            EXPECT_EQ(dscp(build(spec)), tos / 4) << version;
+            spec.tags = {{0x8100, 0xFFFF}};
+            spec.labels = {16};
+            EXPECT_EQ(dscp(build(spec)), tos / 4) << version;
+        }
+    }
+}
+
+TEST(ReadDscp, without_a_whole_ip_header_is_none) {
+    const Bytes whole = build({.tos = 0xB8, .payload = test::counting(9)});
+    EXPECT_EQ(dscp(whole), 46U);
+    for (std::size_t length = 0; length < 14 + 20; ++length) {
+        EXPECT_EQ(dscp(Bytes(whole.begin(), whole.begin() + static_cast<long>(length))), kDscps);
+    }
+    EXPECT_EQ(dscp(test::build_ethernet(0x0806, test::counting(46))), kDscps);
+}
+
 }  // namespace
 }  // namespace unecho::packet

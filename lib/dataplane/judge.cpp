@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/judge.h"
+
+#include <algorithm>
+
+#include "dataplane/bits.h"
+
+namespace unecho::dataplane {
+namespace {
+
+// A chain's headers lie in its first mbuf segment; where they do not, the packet has no class.
+unsigned dscp_of(const rte_mbuf& mbuf) noexcept {
+    return packet::read_dscp(rte_pktmbuf_mtod(&mbuf, const std::uint8_t*), mbuf.data_len);
+}
+
+}  // namespace
+
+// Before any packet, echoes and others are as likely: one of each was seen.
+Judge::Judge() noexcept {
+    matches_.add(1, 2);
+}
+
+Judge Judge::bound(float most_chance) noexcept {
+    Judge judge;
+    judge.most_chance_ = most_chance;
+    return judge;
+}
+
+Judge Judge::penalty(const CostRatios& ratios) noexcept {
+    Judge judge;
+    judge.learns_ = true;
+    judge.ratios_ = ratios;
+    judge.by_class_ = std::any_of(ratios.begin(), ratios.end(),
+                                  [&](float ratio) { return ratio != ratios.back(); });
+    return judge;
+}
+
+filter::ChanceLimits Judge::limits(const Burst& burst,
+                                   std::array<float, kMaxBurst>& each) const noexcept {
+    if (!learns_) {
+        return filter::ChanceLimits(most_chance_);
+    }
+    const double share = echo_share();
+    const auto odds = static_cast<float>(share / (1 - share));
+    if (!by_class_) {
+        return filter::ChanceLimits(odds * ratios_.back());
+    }
+    unsigned n = 0;
+    for_each_bit(burst.keys.keyed,
+                 [&](unsigned i) { each[n++] = odds * ratios_[dscp_of(*burst.mbufs[i])]; });
+    return filter::ChanceLimits(each.data());
+}
+
+void Judge::learn(std::uint64_t matches, unsigned answers) noexcept {
+    if (!learns_) {
+        return;
+    }
+    const std::uint64_t before = matches_.answers();
+    matches_.add(matches, answers);
+    accidents_ += static_cast<double>(chance_) * answers;
+    if (matches_.answers() < before + answers) {
+        accidents_ /= 2;
+    }
+    since_chance_ += answers;
+}
+
+double Judge::echo_share() const noexcept {
+    constexpr double kMost = 1 - 0x1p-30;  // odds are finite
+    const double accidents = std::min(accidents_ / static_cast<double>(matches_.answers()), kMost);
+    return std::min(matches_.share(0, accidents), kMost);
+}
+
+}  // namespace unecho::dataplane

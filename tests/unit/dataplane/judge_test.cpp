@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The limits of a burst; those by traffic class are in tests/eal.
+#include "dataplane/judge.h"
+
+#include <gtest/gtest.h>
+
+namespace unecho::dataplane {
+namespace {
+
+CostRatios equal_ratios(float ratio) {
+    CostRatios ratios;
+    ratios.fill(ratio);
+    return ratios;
+}
+
+float limit_of(const Judge& judge) {
+    std::array<float, kMaxBurst> each{};
+    return judge.limits(Burst{}, each).at(0);
+}
+
+TEST(Judge, bound_is_the_same_for_all_whatever_comes) {
+    Judge judge = Judge::bound(1e-5F);
+    for (unsigned i = 0; i < 10'000; ++i) {
+        judge.learn(~std::uint64_t{0}, 64);
+    }
+    EXPECT_EQ(limit_of(judge), 1e-5F);
+    EXPECT_FALSE(judge.wants_chance());
+}
+
+TEST(Judge, penalty_begins_with_even_odds) {
+    EXPECT_DOUBLE_EQ(Judge::penalty(equal_ratios(0.25F)).echo_share(), 0.5);
+    EXPECT_FLOAT_EQ(limit_of(Judge::penalty(equal_ratios(0.25F))), 0.25F);
+}
+
+// A quarter of echoes: odds 1 to 3.
+TEST(Judge, penalty_follows_the_share_of_echoes) {
+    Judge judge = Judge::penalty(equal_ratios(0.3F));
+    judge.tell_chance(0);
+    for (unsigned i = 0; i < 100'000; ++i) {
+        judge.learn(0x1111111111111111, 64);
+    }
+    EXPECT_NEAR(judge.echo_share(), 0.25, 1e-4);
+    EXPECT_NEAR(limit_of(judge), 0.1, 1e-4);
+    for (unsigned i = 0; i < 100'000; ++i) {
+        judge.learn(0x7777777777777777, 64);
+    }
+    EXPECT_NEAR(judge.echo_share(), 0.75, 1e-4);
+    EXPECT_NEAR(limit_of(judge), 0.9, 1e-3);
+}
+
+// Of all packets 3/8 match; as 1/6 of those that are no echo do, 1/4 are echoes.
+TEST(Judge, penalty_takes_accidents_out_of_the_share) {
+    Judge judge = Judge::penalty(equal_ratios(1));
+    judge.tell_chance(1.0F / 6);
+    for (unsigned i = 0; i < 100'000; ++i) {
+        judge.learn(0b00100101, 8);
+    }
+    EXPECT_NEAR(judge.echo_share(), 0.25, 1e-3);
+}
+
+// The accidents of answers that are long past go with them.
+TEST(Judge, penalty_forgets_an_overload) {
+    Judge judge = Judge::penalty(equal_ratios(1));
+    judge.tell_chance(0.5F);
+    for (unsigned i = 0; i < 10'000; ++i) {
+        judge.learn(0b0101, 4);
+    }
+    EXPECT_LT(judge.echo_share(), 1e-3);
+    judge.tell_chance(1e-6F);
+    for (unsigned i = 0; i < 1'000'000; ++i) {
+        judge.learn(0b0001, 4);
+    }
+    EXPECT_NEAR(judge.echo_share(), 0.25, 1e-2);
+}
+
+TEST(Judge, penalty_of_nothing_but_echoes_or_accidents_is_finite) {
+    Judge judge = Judge::penalty(equal_ratios(1e-6F));
+    judge.tell_chance(0);
+    for (unsigned i = 0; i < 1'000'000; ++i) {
+        judge.learn(~std::uint64_t{0}, 64);
+    }
+    EXPECT_GT(limit_of(judge), 0.5F);
+    judge.tell_chance(1);
+    for (unsigned i = 0; i < 1'000'000; ++i) {
+        judge.learn(~std::uint64_t{0}, 64);
+    }
+    EXPECT_GE(judge.echo_share(), 0);
+    EXPECT_LE(judge.echo_share(), 1);
+}
+
+TEST(Judge, penalty_asks_for_the_chance_at_once_and_then_now_and_then) {
+    Judge judge = Judge::penalty(equal_ratios(1));
+    EXPECT_TRUE(judge.wants_chance());
+    judge.tell_chance(0);
+    unsigned asked = 0;
+    for (unsigned i = 0; i < 1024; ++i) {
+        judge.learn(0, 32);
+        if (judge.wants_chance()) {
+            ++asked;
+            judge.tell_chance(0);
+        }
+    }
+    EXPECT_EQ(asked, 32U);
+}
+
+}  // namespace
+}  // namespace unecho::dataplane

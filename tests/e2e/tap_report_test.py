@@ -74,6 +74,14 @@ class TapReport(harness.E2eTest):
                 seen["without a last window"] += "last" not in reported
         self.assertTrue(all(seen[name] for name in COUNTS), seen)
 
+    def test_packets_of_all_kinds(self):
+        """Each capture against the next: malformed, cut, jumbo, fragments, no IP."""
+        captures = sorted(PCAPS.glob("*.pcap"))
+        self.assertLess(5, len(captures))
+        for taps in zip(captures, captures[1:] + captures[:1]):
+            with self.subTest(taps=[path.name for path in taps]):
+                self.check(self.config(50 * MS, taps, report_window=SECOND), SECOND, taps)
+
     def test_windows_may_be_longer_than_the_filter_s(self):
         """Captures of 50 ms windows: a longer report parts no packet from its copy."""
         echoes = self.report(self.config(50 * MS))["routes"][0]["reasons"]

@@ -49,6 +49,12 @@ TEST(shbf_x_window_match, is_larger_in_small_arrays) {
     }
 }
 
+// Worked out by hand: fill^k = 2.503e-4, 1.3543 times that for arrays of unlike fill, and 9.891e-4
+// for windows that overlap.
+TEST(shbf_x_window_match, of_a_small_array_has_all_its_parts) {
+    EXPECT_NEAR(shbf_x_multiplicity_match({12, 1, 2000, 30}, 115), 1.32812e-3, 1e-8);
+}
+
 TEST(shbf_x_window_match, is_a_probability_to_the_ends) {
     EXPECT_EQ(shbf_x_match({3, 2, 960, 10}, 0), 0);
     EXPECT_EQ(shbf_x_match({3, 2, 960, 10}, 1e9), 1);

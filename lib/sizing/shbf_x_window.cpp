@@ -22,11 +22,12 @@ constexpr unsigned kMaxN = 57;
 // for that, more memory than the least is well spent.
 constexpr std::uint64_t kMemoryRange = 50;  // per cent
 
-// A window that begins at the last bit is read whole.
+// A window that begins at the last bit is read whole, from the byte where it begins.
 constexpr std::uint64_t kPadding = 64;
 
 std::uint64_t bytes_of(const ShbfXGeometry& geometry) {
-    return (geometry.l + 1) * lines_for_bits(geometry.m + kPadding) * kLineBytes;
+    const std::uint64_t bits = (geometry.m - 1) / 8 * 8 + kPadding;
+    return (geometry.l + 1) * lines_for_bits(bits) * kLineBytes;
 }
 
 // The share of set bits after so many packets, k bits each. At most: with all of them in flows of c

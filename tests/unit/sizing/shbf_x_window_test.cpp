@@ -86,10 +86,17 @@ TEST(shbf_x_window_size, keeps_the_targets_and_no_smaller_segment_does) {
 TEST(shbf_x_window_size, bytes_are_those_of_the_filter) {
     const auto found = size_shbf_x_window({kWindow, 1e6, 1e-6}, 10);
     ASSERT_TRUE(found);
-    const auto params = filter::ShbfXWindowParams::make(
-        {.k = found->k, .l = found->l, .m = found->m, .c = found->c, .spares = 0});
-    ASSERT_TRUE(params);
-    EXPECT_EQ(predict(*found, kWindow, 1e6).bytes, filter::ShbfXWindow::bytes(*params));
+    // A window that begins at the last bit takes a line more where the array ends near a line's
+    // end.
+    for (const std::uint64_t bits : {0, 8, 9, 63, 64, 65}) {
+        const std::uint64_t m = found->m + bits;
+        const auto params = filter::ShbfXWindowParams::make(
+            {.k = found->k, .l = found->l, .m = m, .c = found->c, .spares = 0});
+        ASSERT_TRUE(params);
+        EXPECT_EQ(predict(ShbfXGeometry{found->k, found->l, m, found->c}, kWindow, 1e6).bytes,
+                  filter::ShbfXWindow::bytes(*params))
+            << bits;
+    }
 }
 
 TEST(shbf_x_window_size, more_packets_of_a_flow_need_more) {

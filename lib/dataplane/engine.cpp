@@ -77,8 +77,8 @@ filter::Answers test_timed(void* filter, std::span<const Digest> digests, const 
 }
 
 template <filter::SlidingFilter F>
-float chance(const void* filter) noexcept {
-    return static_cast<const F*>(filter)->chance(0);
+float chance(const void* filter, Digest digest) noexcept {
+    return static_cast<const F*>(filter)->chance(digest);
 }
 
 template <filter::SlidingFilter F>
@@ -127,11 +127,11 @@ filter::SegmentRing* segments([[maybe_unused]] void* filter) noexcept {
 
 template <filter::SlidingFilter F>
 constexpr EngineOps ops_of() noexcept {
-    float (*chance_of)(const void*) noexcept = nullptr;
+    float (*chance_of)(const void*, Digest) noexcept = nullptr;
     if constexpr (filter::JudgingFilter<F>) {
         chance_of = &chance<F>;
     }
-    return {&test<F>,     &test_timed<F>,    chance_of,   &advance<F>,
+    return {&test<F>,     &test_timed<F>,   chance_of,   &advance<F>,
             &counters<F>, maintain_of<F>(), &segments<F>};
 }
 

@@ -22,8 +22,9 @@ struct EngineOps {
     filter::Answers (*test_timed)(void* filter, std::span<const Digest> digests,
                                   const Nanoseconds* times, filter::GenerationClock clock,
                                   unsigned first, const filter::ChanceLimits* limits) noexcept;
-    // The chance that a packet which is no echo matches now; null for an engine that cannot judge.
-    float (*chance)(const void* filter) noexcept;
+    // The chance that a packet which is no echo matches now where this digest lies; null for an
+    // engine that cannot judge.
+    float (*chance)(const void* filter, Digest digest) noexcept;
     void (*advance)(void* filter, filter::Moment moment) noexcept;
     const filter::FilterCounters& (*counters)(const void* filter) noexcept;
     // A bounded step of what the filter keeps doing between bursts, also when none come; null if

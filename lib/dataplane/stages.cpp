@@ -39,7 +39,7 @@ void judge(Burst& burst, const Lane& lane, std::span<const Digest> digests, Test
         answers = test(digests, nullptr);
     } else {
         if (lane.judge->wants_chance()) {
-            lane.judge->tell_chance(lane.ops->chance(lane.filter));
+            lane.judge->tell_chance(lane.ops->chance(lane.filter, digests.front()));
         }
         std::array<float, kMaxBurst> each;
         const filter::ChanceLimits limits = lane.judge->limits(burst, each);

@@ -6,7 +6,6 @@
 //                  [--smoke]
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <memory>
 #include <regex>
 #include <string>
@@ -14,8 +13,8 @@
 
 #include <getopt.h>
 #include <rte_cycles.h>
-#include <sched.h>
 
+#include "common/machine.h"
 #include "report.h"
 #include "rig.h"
 #include "row.h"
@@ -45,33 +44,6 @@ constexpr const char* kUsage =
     "  --only    rows whose name engine/residence/frames/echo matches, as in 'apbbf/L3/64/'\n"
     "  --rounds  turns of 16 windows for each row, interleaved with the other rows (30)\n"
     "  --smoke   small tables, two rounds, any build: shows that it runs\n";
-
-unsigned last_cpu() {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    unsigned last = 0;
-    if (sched_getaffinity(0, sizeof set, &set) == 0) {
-        for (unsigned cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-            last = CPU_ISSET(cpu, &set) ? cpu : last;
-        }
-    }
-    return last;
-}
-
-// Free hugepages of the default size, in bytes.
-std::uint64_t free_hugepage_bytes() {
-    std::ifstream file("/proc/meminfo");
-    std::uint64_t free = 0;
-    std::uint64_t kib = 0;
-    for (std::string key; file >> key;) {
-        if (key == "HugePages_Free:") {
-            file >> free;
-        } else if (key == "Hugepagesize:") {
-            file >> kib;
-        }
-    }
-    return free * kib * kKiB;
-}
 
 unsigned number(const char* text) {
     return static_cast<unsigned>(std::strtoul(text, nullptr, 10));

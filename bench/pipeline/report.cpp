@@ -2,100 +2,26 @@
 #include "report.h"
 
 #include <cstdio>
-#include <cstdlib>
-#include <ctime>
 #include <fstream>
-#include <string_view>
 
 #include <nlohmann/json.hpp>
 #include <rte_version.h>
-#include <sys/utsname.h>
 
 #include "base/units.h"
-#include "build_info.h"
+#include "common/machine.h"
 
 namespace unecho::bench {
 namespace {
 
-constexpr const char* kCompiler = UNECHO_BENCH_COMPILER;
-constexpr const char* kBuildtype = UNECHO_BENCH_BUILDTYPE;
-constexpr const char* kSanitize = UNECHO_BENCH_SANITIZE;
-constexpr const char* kFlags = UNECHO_BENCH_FLAGS;
-
 using nlohmann::ordered_json;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-constexpr bool kSanitized = __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) ||
-                            __has_feature(memory_sanitizer) ||
-                            __has_feature(undefined_behavior_sanitizer);
-#else
-constexpr bool kSanitized = false;
-#endif
-
-#if defined(__OPTIMIZE__)
-constexpr bool kOptimized = true;
-#else
-constexpr bool kOptimized = false;
-#endif
-
-#if defined(NDEBUG)
-constexpr bool kChecked = false;
-#else
-constexpr bool kChecked = true;
-#endif
-
-// The text behind "key" and a colon, in a file of such lines under /proc.
-std::string line_of(const char* path, std::string_view key) {
-    std::ifstream file(path);
-    for (std::string line; std::getline(file, line);) {
-        if (line.starts_with(key)) {
-            const std::size_t at = line.find_first_not_of(" \t", line.find(':') + 1);
-            return at == std::string::npos ? "" : line.substr(at);
-        }
-    }
-    return "unknown";
-}
-
-std::string first_line_of(const char* path) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return line;
-}
-
-std::string utc_now() {
-    const std::time_t now = std::time(nullptr);
-    std::tm parts{};
-    gmtime_r(&now, &parts);
-    char text[32];
-    std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-    return text;
-}
-
 ordered_json environment(const RunFacts& facts) {
-    utsname system{};
-    uname(&system);
-    return {{"date", utc_now()},
-            {"cpu", line_of("/proc/cpuinfo", "model name")},
-            {"cpu_family_model",
-             line_of("/proc/cpuinfo", "cpu family") + "/" + line_of("/proc/cpuinfo", "model\t")},
-            {"cache_l3", first_line_of("/sys/devices/system/cpu/cpu0/cache/index3/size")},
-            {"cache_l2", first_line_of("/sys/devices/system/cpu/cpu0/cache/index2/size")},
-            {"tsc_hz", facts.tsc_hz},
-            {"ran_on_cpu", facts.cpu},
-            {"load_average", first_line_of("/proc/loadavg")},
-            {"kernel", std::string(system.sysname) + " " + system.release},
-            {"hugepages", facts.hugepages},
-            {"hugepages_total", line_of("/proc/meminfo", "HugePages_Total")},
-            {"transparent_hugepages", first_line_of("/sys/kernel/mm/transparent_hugepage/enabled")},
-            {"transparent_hugepages_used", line_of("/proc/self/smaps_rollup", "AnonHugePages")},
-            {"dpdk", rte_version()},
-            {"compiler", kCompiler},
-            {"buildtype", kBuildtype},
-            {"flags", kFlags},
-            {"commit", kCommit}};
+    ordered_json out = machine_facts();
+    out["tsc_hz"] = facts.tsc_hz;
+    out["ran_on_cpu"] = facts.cpu;
+    out["hugepages"] = facts.hugepages;
+    out["dpdk"] = rte_version();
+    return out;
 }
 
 ordered_json quantiles(const Samples& cycles, double ns_per_cycle) {
@@ -161,26 +87,13 @@ void print_row(const Row& row, double ns) {
 
 }  // namespace
 
-std::string unfit_build() {
-    if (kSanitized || std::string_view(kSanitize) != "none") {
-        return "a sanitizer is built in";
-    }
-    if (!kOptimized) {
-        return "it is built without optimisation";
-    }
-    if (kChecked) {
-        return "its assertions are on";
-    }
-    return "";
-}
-
 void print(const RunFacts& facts, const Rows& rows) {
     const double ns = 1e9 / facts.tsc_hz;
     std::printf("%s, TSC %.3f GHz, lcore on cpu %u, %s, bursts of %u, windows of %u packets\n",
-                line_of("/proc/cpuinfo", "model name").c_str(), facts.tsc_hz / 1e9, facts.cpu,
+                cpu_name().c_str(), facts.tsc_hz / 1e9, facts.cpu,
                 facts.hugepages ? "hugepages" : "no hugepages (packed pool)", facts.burst,
                 facts.window);
-    std::printf("%s, %s, %s, commit %s\n\n", rte_version(), kCompiler, kFlags, kCommit);
+    std::printf("%s, %s\n\n", rte_version(), build_text().c_str());
     std::printf(
         "ns a packet, medians of windows; the worker's p10 and p90, its TSC cycles, Mpps\n");
     std::printf("%-6s %-4s %-19s %5s %5s %6s %6s %6s %6s %6s %8s %6s %6s %7s %6s\n", "engine", "in",

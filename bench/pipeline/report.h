@@ -22,9 +22,6 @@ struct RunFacts {
 
 using Rows = std::vector<std::unique_ptr<Row>>;
 
-// Why numbers of this build would mean nothing; empty for an optimised build without checks.
-std::string unfit_build();
-
 void print(const RunFacts& facts, const Rows& rows);
 Status write_json(const std::string& path, const RunFacts& facts, const Rows& rows);
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "common/samples.h"
 #include "rig.h"
-#include "samples.h"
 #include "subject.h"
 #include "traffic.h"
 

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One row of a table of filters: what is measured, and what came out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "common/mapping.h"
+#include "common/raw_limit.h"
+#include "common/track.h"
+
+namespace unecho::bench {
+
+struct RowSpec {
+    unsigned echo_percent = 0;
+    unsigned burst = 32;
+    // A generation turns among the timed bursts, however long it takes to get there.
+    bool to_turn = false;
+};
+
+struct Effort {
+    std::uint64_t cycles = 0;  // of timed parts, for a row
+    unsigned bursts = 0;       // timed each
+};
+
+// A filter with its memory, filled.
+class Subject {
+  public:
+    virtual ~Subject() = default;
+    Subject(const Subject&) = delete;
+    Subject& operator=(const Subject&) = delete;
+    Subject(Subject&&) = delete;
+    Subject& operator=(Subject&&) = delete;
+
+    virtual void fill() = 0;
+    virtual Speed speed(const RowSpec& row, const Effort& effort, Answers& answers) = 0;
+    virtual Bursts bursts(const RowSpec& row, const Effort& effort) = 0;
+
+    [[nodiscard]] const Facts& facts() const noexcept { return facts_; }
+    [[nodiscard]] Pages pages() const noexcept { return pages_; }
+
+  protected:
+    Subject(Facts facts, Pages pages) : facts_(std::move(facts)), pages_(pages) {}
+
+  private:
+    Facts facts_;
+    Pages pages_;
+};
+
+template <typename F>
+class SubjectOf : public Subject {
+  public:
+    // The filter is made from the arguments.
+    template <typename... Args>
+    SubjectOf(const Facts& facts, Pages pages, Args&&... args)
+        : Subject(facts, pages), filter_(std::forward<Args>(args)...), track_(filter_, facts) {}
+
+    void fill() override { track_.run(facts().fill_keys); }
+    Speed speed(const RowSpec& row, const Effort& effort, Answers& answers) override {
+        return track_.speed(row.burst, row.echo_percent, effort.cycles, answers);
+    }
+    Bursts bursts(const RowSpec& row, const Effort& effort) override {
+        return track_.bursts(row.burst, row.echo_percent, effort.bursts, row.to_turn);
+    }
+
+  private:
+    F filter_;
+    Track<F> track_;
+};
+
+// A subject whose filter takes its memory from the benchmark.
+template <typename F>
+class MappedSubjectOf : public SubjectOf<F> {
+  public:
+    // The filter is made from the arguments and the memory.
+    template <typename... Args>
+    MappedSubjectOf(const Facts& facts, Mapping memory, const Args&... args)
+        : SubjectOf<F>(facts, memory.pages(), args..., memory.bytes()),
+          memory_(std::move(memory)) {}
+
+  private:
+    Mapping memory_;
+};
+
+using SubjectMaker = std::function<Result<std::unique_ptr<Subject>>()>;
+
+// Rows of one subject, which is made when the first of them is run.
+struct RowGroup {
+    std::string engine;
+    std::string where;
+    SubjectMaker make;
+    std::vector<RowSpec> rows;
+};
+
+}  // namespace unecho::bench

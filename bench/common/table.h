@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tables of filters: Google Benchmark chooses the rows and writes the JSON file
+// (--benchmark_filter, --benchmark_out), this prints one line a row while they run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "common/row.h"
+
+namespace unecho::bench {
+
+struct TableOptions {
+    std::string program;
+    double row_seconds = 0.1;
+    unsigned bursts = 20'000;  // timed each, for the worst
+    unsigned cpu = 0;
+    bool smoke = false;  // small and short, in any build
+    bool full = false;   // every combination of echoes and bursts
+    double false_positives = 1e-3;
+    std::uint64_t dram_mib = 128;
+};
+
+// Takes Google Benchmark's options and then these, of which some may do nothing in a program.
+Result<TableOptions> parse_options(int argc, char** argv);
+
+// Echoes 0, 10, 50, 90 % at bursts of 32, and bursts 1, 8, 64 without echoes; all combinations if
+// full.
+std::vector<RowSpec> usual_rows(bool full);
+
+// Runs the rows that were chosen, in the order of the groups; the exit status.
+int run_table(const TableOptions& options, std::vector<RowGroup> groups);
+
+}  // namespace unecho::bench

@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A filter under measurement: anything with advance() and test_and_insert_burst() as a
+// SlidingFilter has them. It is fed a stream that goes on from row to row, so that each row finds
+// it in its steady state.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <x86intrin.h>
+
+#include "common/allocations.h"
+#include "common/samples.h"
+#include "common/stream.h"
+#include "filter/segment_ring.h"
+
+namespace unecho::bench {
+
+struct Facts {
+    std::string geometry;
+    std::uint64_t bytes = 0;  // all that it takes
+    std::uint64_t window_keys = 0;
+    std::uint64_t generation_keys = 0;  // between two turns; 0: nothing turns
+    std::uint64_t fill_keys = 0;        // until it is in its steady state
+    double predicted = std::numeric_limits<double>::quiet_NaN();  // false-positive rate
+    bool answers = true;                                          // no: the raw limit
+};
+
+struct Speed {
+    double median = 0;   // cycles a key
+    double mean = 0;     // with what happens rarely
+    double zeroing = 0;  // cycles a new key of zeroing, which a helper thread does
+    double allocations = 0;
+};
+
+// Of new digests and of echoes; echoes of digests that were themselves taken for an echo, and so
+// not inserted, are not missed.
+struct Answers {
+    std::uint64_t fresh = 0;
+    std::uint64_t false_echoes = 0;
+    std::uint64_t echoes = 0;
+    std::uint64_t missed = 0;
+};
+
+// Cycles of single bursts.
+struct Bursts {
+    double median = 0;
+    double p999 = 0;
+    double max = 0;
+    unsigned turns = 0;
+    double turn = 0;  // around a turn, the worst; the median of that over the turns
+};
+
+[[nodiscard]] inline std::uint64_t fenced_tsc() noexcept {
+    _mm_lfence();
+    const std::uint64_t now = __rdtsc();
+    _mm_lfence();
+    return now;
+}
+
+template <typename F>
+class Track {
+  public:
+    Track(F& filter, const Facts& facts)
+        : filter_(filter),
+          stream_(facts.window_keys),
+          clock_(facts.generation_keys),
+          answers_matter_(facts.answers),
+          generation_keys_(facts.generation_keys),
+          warm_keys_(std::min<std::uint64_t>(facts.bytes / 64, kMostWarmKeys)) {
+        false_echoes_.reserve(kMostFalseEchoes);
+    }
+
+    // New digests alone, until so many have passed.
+    void run(std::uint64_t keys) {
+        for (std::uint64_t passed = 0; passed < keys; passed += kChunkKeys) {
+            stream_.make(chunk_, kBurst, 0);
+            feed();
+            settle(discarded_);
+        }
+    }
+
+    // Until the timed parts took so many cycles together.
+    Speed speed(unsigned burst, unsigned echo_percent, std::uint64_t cycles, Answers& answers) {
+        run(warm_keys_);
+        Samples samples;
+        std::uint64_t total = 0;
+        std::uint64_t keys = 0;
+        std::uint64_t fresh = stream_.fresh();
+        std::uint64_t allocated = 0;
+        zeroing_ = 0;
+        while (total < cycles) {
+            stream_.make(chunk_, burst, echo_percent);
+            const std::uint64_t before = allocations();
+            const std::uint64_t took = feed();
+            allocated += allocations() - before;
+            settle(answers);
+            samples.add(static_cast<double>(took));
+            total += took;
+            keys += kChunkKeys;
+        }
+        fresh = stream_.fresh() - fresh;
+        return {
+            samples.median() / kChunkKeys, static_cast<double>(total) / static_cast<double>(keys),
+            static_cast<double>(zeroing_) / static_cast<double>(std::max<std::uint64_t>(fresh, 1)),
+            static_cast<double>(allocated)};
+    }
+
+    // Times each of so many bursts. Where to_turn, a generation turns amidst them.
+    Bursts bursts(unsigned burst, unsigned echo_percent, unsigned count, bool to_turn) {
+        const std::uint64_t half = std::uint64_t{count} * burst / 2;
+        if (to_turn && generation_keys_ != 0 && clock_.until_turn() > half) {
+            run(clock_.until_turn() - half);
+        }
+        std::vector<double> cycles;
+        std::vector<std::size_t> turns;
+        cycles.reserve(count + kChunkKeys);
+        last_generation_ = clock_.generation();
+        while (cycles.size() < count) {
+            stream_.make(chunk_, burst, echo_percent);
+            time_each(cycles, turns);
+            compare(discarded_);
+            // Not sooner: what a helper thread zeroes would push the bursts behind a turn out of
+            // this thread's caches.
+            if (turns.empty() || cycles.size() - turns.back() > 2 * kTurnBursts) {
+                zero_retired();
+            }
+        }
+        return summed_up(cycles, turns);
+    }
+
+  private:
+    static constexpr std::uint64_t kMostWarmKeys = 1 << 18;
+    static constexpr std::size_t kMostFalseEchoes = 1 << 21;
+    // A turn shows in its burst and in the next ones.
+    static constexpr std::size_t kTurnBursts = 16;
+
+    void feed_burst(unsigned b) noexcept {
+        filter_.advance(clock_.moment());
+        chunk_.answers[b] = filter_.test_and_insert_burst(chunk_.keys_of(b));
+        clock_.pass(chunk_.fresh_of(b));
+    }
+
+    std::uint64_t feed() noexcept {
+        const std::uint64_t begin = fenced_tsc();
+        for (unsigned b = 0; b < chunk_.bursts(); ++b) {
+            feed_burst(b);
+        }
+        return fenced_tsc() - begin;
+    }
+
+    void time_each(std::vector<double>& cycles, std::vector<std::size_t>& turns) {
+        for (unsigned b = 0; b < chunk_.bursts(); ++b) {
+            const std::uint64_t generation = clock_.generation();
+            const bool turned = generation != last_generation_;
+            const std::uint64_t begin = fenced_tsc();
+            feed_burst(b);
+            const std::uint64_t end = fenced_tsc();
+            if (turned) {
+                last_generation_ = generation;
+                turns.push_back(cycles.size());
+            }
+            cycles.push_back(static_cast<double>(end - begin));
+        }
+    }
+
+    static Bursts summed_up(const std::vector<double>& cycles,
+                            const std::vector<std::size_t>& turns) {
+        Samples all;
+        for (const double one : cycles) {
+            all.add(one);
+        }
+        Samples worst;
+        for (const std::size_t at : turns) {
+            const auto first = cycles.begin() + static_cast<std::ptrdiff_t>(at);
+            const std::size_t left = std::min(kTurnBursts, cycles.size() - at);
+            worst.add(*std::max_element(first, first + static_cast<std::ptrdiff_t>(left)));
+        }
+        return {all.median(), all.quantile(0.999), all.quantile(1),
+                static_cast<unsigned>(turns.size()), worst.empty() ? 0 : worst.median()};
+    }
+
+    // After each chunk, untimed.
+    void settle(Answers& answers) {
+        compare(answers);
+        zero_retired();
+    }
+
+    void compare(Answers& answers) {
+        for (unsigned b = 0; answers_matter_ && b < chunk_.bursts(); ++b) {
+            compare_burst(b, answers);
+        }
+    }
+
+    void compare_burst(unsigned b, Answers& answers) {
+        const std::uint64_t echoes = chunk_.echoes[b];
+        const std::uint64_t wrong = (chunk_.answers[b] ^ echoes) & burst_mask(chunk_.burst);
+        answers.fresh += chunk_.fresh_of(b);
+        answers.echoes += chunk_.burst - chunk_.fresh_of(b);
+        for (std::uint64_t left = wrong; left != 0; left &= left - 1) {
+            const auto i = static_cast<unsigned>(std::countr_zero(left));
+            const std::uint64_t number = chunk_.numbers[b * chunk_.burst + i];
+            if ((echoes >> i & 1) == 0) {
+                ++answers.false_echoes;
+                note_false(number);
+            } else {
+                const bool was_inserted =
+                    !std::binary_search(false_echoes_.begin(), false_echoes_.end(), number);
+                answers.missed += was_inserted ? 1 : 0;
+            }
+        }
+    }
+
+    // New digests come in the order of their numbers, so the list is sorted.
+    void note_false(std::uint64_t number) {
+        if (false_echoes_.size() == kMostFalseEchoes) {
+            false_echoes_.erase(false_echoes_.begin(),
+                                false_echoes_.begin() + kMostFalseEchoes / 2);
+        }
+        false_echoes_.push_back(number);
+    }
+
+    // As the control thread does it beside the worker.
+    void zero_retired() {
+        if constexpr (requires { filter_.segments().take_retired(); }) {
+            const std::uint64_t begin = __rdtsc();
+            filter::SegmentRing& segments = filter_.segments();
+            while (const auto retired = segments.take_retired()) {
+                const std::span<std::byte> memory = segments.segment_memory(*retired);
+                std::memset(memory.data(), 0, memory.size());
+                segments.supply_zeroed(*retired);
+                zeroing_ += __rdtsc() - begin;
+            }
+        }
+    }
+
+    F& filter_;
+    Stream stream_;
+    KeyClock clock_;
+    bool answers_matter_;
+    std::uint64_t generation_keys_;
+    std::uint64_t warm_keys_;
+    std::uint64_t last_generation_ = 0;
+    std::uint64_t zeroing_ = 0;
+    Chunk chunk_;
+    Answers discarded_;
+    std::vector<std::uint64_t> false_echoes_;
+};
+
+}  // namespace unecho::bench

@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The engines of lib/filter as the benchmarks make them. An engine is a small struct:
+//
+//   kName            in the rows' names; with the kernel, if it has several
+//   Filter, Params   the filter's class, constructible from (params, memory), and its checked spec
+//   plan(keys, p)    for a window of so many keys at a false-positive rate of p
+//   unavailable()    optional: why this machine cannot run it, or empty
+//
+// and gets its rows by standing in Engines, at the end.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include "base/result.h"
+#include "common/mapping.h"
+#include "common/row.h"
+#include "filter/apbbf.h"
+#include "filter/apbf.h"
+#include "filter/apshbf.h"
+#include "filter/btbf.h"
+#include "filter/exact.h"
+#include "filter/generation.h"
+#include "filter/tlbf.h"
+#include "sizing/btbf.h"
+#include "sizing/sizing.h"
+
+namespace unecho::bench {
+
+// Parameters, and all that a row says of them but for the bytes, which the filter knows.
+template <typename Params>
+struct Planned {
+    Params params;
+    Facts facts;
+};
+
+inline constexpr double kKeysPerSecond = static_cast<double>(kSecond) / kKeyTime;
+
+[[nodiscard]] inline Nanoseconds window_of(std::uint64_t keys) {
+    return keys * kKeyTime;
+}
+
+[[nodiscard]] inline sizing::Targets targets_of(std::uint64_t keys, double false_positives) {
+    return {window_of(keys), kKeysPerSecond, false_positives};
+}
+
+template <typename... Values>
+std::string text(const char* format, Values... values) {
+    char out[96];
+    std::snprintf(out, sizeof out, format, values...);
+    return out;
+}
+
+// Filled for so many generations, it is in its steady state.
+inline Facts facts_of(const sizing::Prediction& prediction, unsigned generations,
+                      std::string geometry) {
+    Facts facts;
+    facts.geometry = std::move(geometry);
+    facts.window_keys = prediction.window_keys;
+    facts.generation_keys = prediction.generation_keys;
+    facts.fill_keys = generations * prediction.generation_keys;
+    facts.predicted = prediction.false_drop;
+    return facts;
+}
+
+// From a geometry that was sized, its prediction and the spec for it.
+template <typename Params, typename Geometry, typename SpecOf>
+Result<Planned<Params>> planned(const Result<Geometry>& geometry, std::uint64_t keys,
+                                unsigned generations, std::string name, SpecOf spec_of) {
+    if (!geometry) {
+        return tl::unexpected(geometry.error());
+    }
+    auto params = Params::make(spec_of(*geometry));
+    if (!params) {
+        return tl::unexpected(params.error());
+    }
+    const sizing::Prediction prediction =
+        sizing::predict(*geometry, window_of(keys), kKeysPerSecond);
+    return Planned<Params>{*params, facts_of(prediction, generations, std::move(name))};
+}
+
+struct ApbfEngine {
+    static constexpr const char* kName = "apbf";
+    using Filter = filter::Apbf;
+    using Params = filter::ApbfParams;
+
+    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
+        const auto g = sizing::size_apbf(targets_of(keys, false_positives));
+        const auto [k, l, m] = g.value_or(sizing::ApbfGeometry{});
+        return planned<Params>(g, keys, k + l + 1, text("k=%u l=%u", k, l), [](const auto& found) {
+            return filter::ApbfSpec{.k = found.k, .l = found.l, .m = found.m};
+        });
+    }
+};
+
+[[nodiscard]] inline Result<Planned<filter::ApbbfParams>> plan_apbbf(
+    const Result<sizing::ApbbfGeometry>& g, std::uint64_t keys) {
+    const auto [k, l, B, b, blocks] = g.value_or(sizing::ApbbfGeometry{});
+    return planned<filter::ApbbfParams>(
+        g, keys, k + l + 1, text("k=%u l=%u B=%u b=%u", k, l, B, b), [](const auto& found) {
+            return filter::ApbbfSpec{
+                .k = found.k, .l = found.l, .B = found.B, .b = found.b, .blocks = found.blocks};
+        });
+}
+
+struct ApbbfEngine {
+    static constexpr const char* kName = "apbbf";
+    using Filter = filter::Apbbf;
+    using Params = filter::ApbbfParams;
+
+    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
+        return plan_apbbf(sizing::size_apbbf(targets_of(keys, false_positives)), keys);
+    }
+};
+
+// The geometry (2, 5, 512, 8) of the paper's Table 4 at its own load, whatever the wanted rate.
+struct Apbbf25Engine {
+    static constexpr const char* kName = "apbbf-2-5-512-8";
+    using Filter = filter::Apbbf;
+    using Params = filter::ApbbfParams;
+
+    static Result<Planned<Params>> plan(std::uint64_t keys, double /*false_positives*/) {
+        sizing::ApbbfGeometry geometry{.k = 2, .l = 5, .B = 512, .b = 8, .blocks = 1 << 16};
+        const auto capacity = sizing::predict(geometry, window_of(keys), std::nullopt).window_keys;
+        geometry.blocks = std::max<std::uint64_t>(
+            1, keys * geometry.blocks / std::max<std::uint64_t>(1, capacity));
+        return plan_apbbf(geometry, keys);
+    }
+};
+
+struct ApshbfEngine {
+    static constexpr const char* kName = "apshbf";
+    using Filter = filter::Apshbf;
+    using Params = filter::ApshbfParams;
+
+    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
+        const auto g = sizing::size_apshbf(targets_of(keys, false_positives));
+        const auto [k, l, m, b] = g.value_or(sizing::ApshbfGeometry{});
+        return planned<Params>(
+            g, keys, k + l + 1, text("k=%u l=%u b=%u", k, l, b), [](const auto& found) {
+                return filter::ApshbfSpec{.k = found.k, .l = found.l, .m = found.m, .b = found.b};
+            });
+    }
+};
+
+struct TlbfEngine {
+    static constexpr const char* kName = "tlbf";
+    using Filter = filter::Tlbf;
+    using Params = filter::TlbfParams;
+
+    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
+        const auto g = sizing::size_tlbf(targets_of(keys, false_positives));
+        const auto [k, l, max_slices, capacity, bytes] = g.value_or(sizing::TlbfGeometry{});
+        return planned<Params>(g, keys, k + 2 * l, text("k=%u l=%u", k, l), [&](const auto& found) {
+            return filter::TlbfSpec{.k = found.k,
+                                    .l = found.l,
+                                    .window = window_of(keys),
+                                    .capacity = found.capacity,
+                                    .arena_bytes = found.arena_bytes,
+                                    .max_slices = found.max_slices};
+        });
+    }
+};
+
+struct BtbfEngine {
+    static constexpr const char* kName = "btbf";
+    using Filter = filter::TimedBtbf;
+    using Params = filter::TimedBtbfParams;
+
+    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
+        const auto g = sizing::size_btbf(targets_of(keys, false_positives));
+        const auto [k, l, m, bits] = g.value_or(sizing::BtbfGeometry{});
+        return planned<Params>(g, keys, l + 1, text("k=%u l=%u bpt=%u", k, l, bits),
+                               [](const auto& found) {
+                                   return filter::TimedBtbfSpec{
+                                       .l = found.l, .k = found.k, .m = found.m, .bpt = found.bits};
+                               });
+    }
+};
+
+struct ExactEngine {
+    static constexpr const char* kName = "exact";
+    using Filter = filter::Exact;
+    using Params = filter::ExactParams;
+
+    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
+        const auto g = sizing::size_exact(targets_of(keys, false_positives));
+        auto out = planned<Params>(g, keys, 2, "", [&](const auto& found) {
+            return filter::ExactSpec{.entries = found.entries, .window = window_of(keys)};
+        });
+        if (out) {
+            out->facts.generation_keys = 0;
+        }
+        return out;
+    }
+};
+
+// All of them; another one is added here.
+using Engines = std::tuple<ApbbfEngine, Apbbf25Engine, ApbfEngine, ApshbfEngine, TlbfEngine,
+                           BtbfEngine, ExactEngine>;
+
+// Empty if this machine can run it.
+template <typename Engine>
+std::string unavailable() {
+    if constexpr (requires { Engine::unavailable(); }) {
+        return Engine::unavailable();
+    } else {
+        return "";
+    }
+}
+
+// For as many keys as need so much memory, or hardly less; it is nearly proportional to the keys.
+template <typename Engine>
+Result<Planned<typename Engine::Params>> plan_of_bytes(std::uint64_t bytes,
+                                                       double false_positives) {
+    static constexpr int kSteps = 6;
+    static constexpr double kClose = 0.97;
+    const auto wanted = static_cast<double>(bytes);
+    double keys = wanted * 8 / 64;
+    auto plan = Engine::plan(static_cast<std::uint64_t>(keys), false_positives);
+    for (int step = 0; step < kSteps && plan; ++step) {
+        const double ratio = wanted / static_cast<double>(Engine::Filter::bytes(plan->params));
+        if (ratio >= 1 && ratio * kClose <= 1) {
+            break;
+        }
+        keys *= ratio * 0.99;
+        plan = Engine::plan(static_cast<std::uint64_t>(std::max(keys, 1.0)), false_positives);
+    }
+    return plan;
+}
+
+// On these pages; on plain ones if `else_plain` and there are no others.
+template <typename Engine>
+Result<std::unique_ptr<Subject>> make_subject(const Result<Planned<typename Engine::Params>>& plan,
+                                              Pages pages, bool else_plain) {
+    if (!plan) {
+        return tl::unexpected(plan.error());
+    }
+    if (const std::string why = unavailable<Engine>(); !why.empty()) {
+        return fail(Errc::kUnsupported, why);
+    }
+    Facts facts = plan->facts;
+    facts.bytes = Engine::Filter::bytes(plan->params);
+    auto memory = Mapping::make(facts.bytes, pages);
+    if (!memory && else_plain) {
+        memory = Mapping::make(facts.bytes, Pages::kPlain);
+    }
+    if (!memory) {
+        return tl::unexpected(memory.error());
+    }
+    return std::make_unique<MappedSubjectOf<typename Engine::Filter>>(facts, std::move(*memory),
+                                                                      plan->params);
+}
+
+// function.template operator()<Engine>() for each of the engines.
+template <typename Function, typename... Each>
+void for_each_engine(std::tuple<Each...>* /*engines*/, Function function) {
+    (function.template operator()<Each>(), ...);
+}
+
+}  // namespace unecho::bench

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a key costs in each engine, by where its table lies: docs/benchmarking.md says what is
+// measured and how to read it.
+#include <cstdio>
+#include <vector>
+
+#include "common/raw_limit.h"
+#include "common/table.h"
+#include "micro/engines.h"
+
+namespace unecho::bench {
+namespace {
+
+constexpr std::uint64_t kKiB = 1024;
+constexpr std::uint64_t kMiB = 1024 * kKiB;
+
+// Where a table is meant to be.
+struct Place {
+    const char* name;
+    std::uint64_t bytes;
+    Pages pages;
+    bool else_plain;
+};
+
+std::vector<Place> places(const TableOptions& options) {
+    const std::uint64_t part = options.smoke ? 16 : 1;
+    const std::uint64_t dram = options.smoke ? 4 * kMiB : options.dram_mib * kMiB;
+    return {{"L2", 512 * kKiB / part, Pages::kHuge, true},
+            {"L3", 12 * kMiB / part, Pages::kHuge, true},
+            {"DRAM", dram, Pages::kPlain, false},
+            {"DRAM-2M", dram, Pages::kHuge, false}};
+}
+
+Result<std::unique_ptr<Subject>> make_raw(const Place& place) {
+    auto memory = Mapping::make(place.bytes, place.pages);
+    if (!memory && place.else_plain) {
+        memory = Mapping::make(place.bytes, Pages::kPlain);
+    }
+    if (!memory) {
+        return tl::unexpected(memory.error());
+    }
+    Facts facts;
+    facts.bytes = place.bytes;
+    facts.answers = false;
+    return std::make_unique<MappedSubjectOf<RawLimit>>(facts, std::move(*memory));
+}
+
+std::vector<RowSpec> raw_rows() {
+    return {{.burst = 32}, {.burst = 1}, {.burst = 8}, {.burst = 64}};
+}
+
+}  // namespace
+}  // namespace unecho::bench
+
+int main(int argc, char** argv) {
+    using namespace unecho::bench;
+    const auto options = parse_options(argc, argv);
+    if (!options) {
+        std::fputs(options.error().context.c_str(), stderr);
+        return 2;
+    }
+    std::vector<RowGroup> groups;
+    for (const Place& place : places(*options)) {
+        groups.push_back({"raw", place.name, [place] { return make_raw(place); }, raw_rows()});
+    }
+    for_each_engine(static_cast<Engines*>(nullptr), [&]<typename Engine>() {
+        for (const Place& place : places(*options)) {
+            const auto make = [place, rate = options->false_positives] {
+                return make_subject<Engine>(plan_of_bytes<Engine>(place.bytes, rate), place.pages,
+                                            place.else_plain);
+            };
+            groups.push_back({Engine::kName, place.name, make, usual_rows(options->full)});
+        }
+    });
+    return run_table(*options, std::move(groups));
+}

@@ -6,7 +6,7 @@
 
 #include "common/raw_limit.h"
 #include "common/table.h"
-#include "micro/engines.h"
+#include "common/engines.h"
 
 namespace unecho::bench {
 namespace {

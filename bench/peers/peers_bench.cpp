@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Our engines beside what one could take instead, at equal windows and rates: docs/benchmarking.md
+// says what is measured and how to read it.
+#include <cstdio>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "common/engines.h"
+#include "common/machine.h"
+#include "common/table.h"
+#include "peers/dpdk_peers.h"
+#include "peers/exact_sets.h"
+#include "peers/rotating_blocked.h"
+
+namespace unecho::bench {
+namespace {
+
+// The engines that are compared; another one is added here.
+using Compared =
+    std::tuple<Apbbf25Engine, ApbbfEngine, ExactEngine, RotatingEngine<BlockKernel::kAvx2>,
+               RotatingEngine<BlockKernel::kAvx512>>;
+
+struct Window {
+    const char* name;
+    std::uint64_t keys;
+};
+
+std::vector<Window> windows(bool smoke) {
+    if (smoke) {
+        return {{"4Ki", 1 << 12}};
+    }
+    return {{"256Ki", 1 << 18}, {"4Mi", 1 << 22}, {"16Mi", 1 << 24}};
+}
+
+template <typename Set>
+Result<std::unique_ptr<Subject>> make_set(std::uint64_t keys, const char* geometry) {
+    Facts facts;
+    facts.geometry = geometry;
+    facts.window_keys = keys;
+    facts.fill_keys = 2 * keys;
+    facts.predicted = 0;
+    const auto on = [&](Pages pages) -> std::unique_ptr<Subject> {
+        Set set(keys, pages);
+        facts.bytes = set.bytes();
+        return std::make_unique<SubjectOf<Set>>(facts, pages, std::move(set));
+    };
+    try {
+        return on(Pages::kHuge);
+    } catch (const std::bad_alloc&) {
+        return on(Pages::kPlain);
+    }
+}
+
+std::vector<RowSpec> peer_rows(bool full) {
+    if (full) {
+        return usual_rows(true);
+    }
+    return {{.echo_percent = 0, .burst = 32, .to_turn = true}, {.echo_percent = 50, .burst = 32}};
+}
+
+std::vector<RowGroup> groups_of(const TableOptions& options, const Window& window) {
+    const std::uint64_t keys = window.keys;
+    const double rate = options.false_positives;
+    std::vector<RowGroup> groups;
+    const auto add = [&](const char* name, SubjectMaker make) {
+        groups.push_back({name, window.name, std::move(make), peer_rows(options.full)});
+    };
+    for_each_engine(static_cast<Compared*>(nullptr), [&]<typename Engine>() {
+        add(Engine::kName, [keys, rate] {
+            return make_subject<Engine>(Engine::plan(keys, rate), Pages::kHuge, true);
+        });
+    });
+    add("member-cache-x1", [keys] { return make_member_cache(keys, 1); });
+    add("member-cache-x2", [keys] { return make_member_cache(keys, 2); });
+    add("member-vbf", [keys, rate] { return make_member_vbf(keys, rate); });
+    add("member-sketch", [keys, rate] { return make_member_sketch(keys, rate); });
+    add("rte_hash", [keys] { return make_rte_hash(keys); });
+    add("absl-flat-set", [keys] { return make_set<AbslSet>(keys, "flat_hash_set and a ring"); });
+    add("std-unordered-set", [keys] { return make_set<StdSet>(keys, "unordered_set and a ring"); });
+    return groups;
+}
+
+int run(const TableOptions& options) {
+    if (const Status started = start_dpdk(options.cpu); !started) {
+        std::fprintf(stderr, "%s: %s\n", options.program.c_str(), started.error().context.c_str());
+        return 1;
+    }
+    std::vector<RowGroup> groups;
+    for (const Window& window : windows(options.smoke)) {
+        for (RowGroup& group : groups_of(options, window)) {
+            groups.push_back(std::move(group));
+        }
+    }
+    const int status = run_table(options, std::move(groups));
+    stop_dpdk();
+    return status;
+}
+
+}  // namespace
+}  // namespace unecho::bench
+
+int main(int argc, char** argv) {
+    using namespace unecho::bench;
+    const auto options = parse_options(argc, argv);
+    if (!options) {
+        std::fputs(options.error().context.c_str(), stderr);
+        return 2;
+    }
+    return run(*options);
+}

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The engines of lib/filter as the benchmarks make them. An engine is a small struct:
 //
-//   kName            in the rows' names; with the kernel, if it has several
+//   name()           in the rows' names; with the kernel, if it has several
 //   Filter, Params   the filter's class, constructible from (params, memory), and its checked spec
 //   plan(keys, p)    for a window of so many keys at a false-positive rate of p
 //   unavailable()    optional: why this machine cannot run it, or empty
+//   kSlow            optional: takes many cache lines a key, so that a large table takes long to
+//                    fill; gets half of one
+//   kKernel          optional: one kernel of several, not the one that this machine would choose;
+//                    gets fewer rows
 //
 // and gets its rows by standing in Engines, at the end.
 #pragma once
@@ -25,9 +29,10 @@
 #include "filter/apshbf.h"
 #include "filter/btbf.h"
 #include "filter/exact.h"
-#include "filter/generation.h"
+#include "filter/line.h"
 #include "filter/tlbf.h"
 #include "sizing/btbf.h"
+#include "sizing/line.h"
 #include "sizing/sizing.h"
 
 namespace unecho::bench {
@@ -85,7 +90,8 @@ Result<Planned<Params>> planned(const Result<Geometry>& geometry, std::uint64_t 
 }
 
 struct ApbfEngine {
-    static constexpr const char* kName = "apbf";
+    static constexpr bool kSlow = true;
+    static std::string name() { return "apbf"; }
     using Filter = filter::Apbf;
     using Params = filter::ApbfParams;
 
@@ -109,7 +115,7 @@ struct ApbfEngine {
 }
 
 struct ApbbfEngine {
-    static constexpr const char* kName = "apbbf";
+    static std::string name() { return "apbbf"; }
     using Filter = filter::Apbbf;
     using Params = filter::ApbbfParams;
 
@@ -120,7 +126,7 @@ struct ApbbfEngine {
 
 // The geometry (2, 5, 512, 8) of the paper's Table 4 at its own load, whatever the wanted rate.
 struct Apbbf25Engine {
-    static constexpr const char* kName = "apbbf-2-5-512-8";
+    static std::string name() { return "apbbf-2-5-512-8"; }
     using Filter = filter::Apbbf;
     using Params = filter::ApbbfParams;
 
@@ -134,7 +140,8 @@ struct Apbbf25Engine {
 };
 
 struct ApshbfEngine {
-    static constexpr const char* kName = "apshbf";
+    static constexpr bool kSlow = true;
+    static std::string name() { return "apshbf"; }
     using Filter = filter::Apshbf;
     using Params = filter::ApshbfParams;
 
@@ -149,26 +156,33 @@ struct ApshbfEngine {
 };
 
 struct TlbfEngine {
-    static constexpr const char* kName = "tlbf";
+    static constexpr bool kSlow = true;
+    static std::string name() { return "tlbf"; }
     using Filter = filter::Tlbf;
     using Params = filter::TlbfParams;
 
     static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
         const auto g = sizing::size_tlbf(targets_of(keys, false_positives));
         const auto [k, l, max_slices, capacity, bytes] = g.value_or(sizing::TlbfGeometry{});
-        return planned<Params>(g, keys, k + 2 * l, text("k=%u l=%u", k, l), [&](const auto& found) {
-            return filter::TlbfSpec{.k = found.k,
-                                    .l = found.l,
-                                    .window = window_of(keys),
-                                    .capacity = found.capacity,
-                                    .arena_bytes = found.arena_bytes,
-                                    .max_slices = found.max_slices};
-        });
+        auto out =
+            planned<Params>(g, keys, k + 2 * l, text("k=%u l=%u", k, l), [&](const auto& found) {
+                return filter::TlbfSpec{.k = found.k,
+                                        .l = found.l,
+                                        .window = window_of(keys),
+                                        .capacity = found.capacity,
+                                        .arena_bytes = found.arena_bytes,
+                                        .max_slices = found.max_slices};
+            });
+        if (out) {
+            out->facts.generation_keys = 0;  // it turns when it wants to
+        }
+        return out;
     }
 };
 
 struct BtbfEngine {
-    static constexpr const char* kName = "btbf";
+    static constexpr bool kSlow = true;
+    static std::string name() { return "btbf"; }
     using Filter = filter::TimedBtbf;
     using Params = filter::TimedBtbfParams;
 
@@ -184,7 +198,7 @@ struct BtbfEngine {
 };
 
 struct ExactEngine {
-    static constexpr const char* kName = "exact";
+    static std::string name() { return "exact"; }
     using Filter = filter::Exact;
     using Params = filter::ExactParams;
 
@@ -200,9 +214,57 @@ struct ExactEngine {
     }
 };
 
+// With M lines of a key, on the kernel that this machine chooses.
+template <unsigned M>
+struct LineEngine {
+    static std::string name() { return "line-m" + std::to_string(M); }
+    using Filter = filter::LineFilter;
+    using Params = filter::LineParams;
+
+    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
+        return plan_on(filter::best_isa(), keys, false_positives);
+    }
+    static Result<Planned<Params>> plan_on(filter::Isa isa, std::uint64_t keys,
+                                           double false_positives) {
+        const auto g = sizing::size_line_of(targets_of(keys, false_positives), M);
+        const auto [m, k, l, b, phases, lines] = g.value_or(sizing::LineGeometry{});
+        return planned<Params>(g, keys, (k + l + 1) * phases,
+                               text("k=%u l=%u b=%u S=%u", k, l, b, phases),
+                               [&](const auto& found) {
+                                   return filter::LineSpec{.M = M,
+                                                           .k = found.k,
+                                                           .b = found.b,
+                                                           .phases = found.phases,
+                                                           .lines = found.lines,
+                                                           .isa = isa};
+                               });
+    }
+};
+
+template <unsigned M, filter::Isa isa>
+struct LineKernelEngine {
+    static constexpr bool kKernel = true;
+    static std::string name() {
+        return LineEngine<M>::name() + "-" + std::string(filter::name_of(isa));
+    }
+    using Filter = filter::LineFilter;
+    using Params = filter::LineParams;
+
+    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
+        return LineEngine<M>::plan_on(isa, keys, false_positives);
+    }
+};
+
 // All of them; another one is added here.
-using Engines = std::tuple<ApbbfEngine, Apbbf25Engine, ApbfEngine, ApshbfEngine, TlbfEngine,
-                           BtbfEngine, ExactEngine>;
+using Engines =
+    std::tuple<LineEngine<1>, LineEngine<2>, LineEngine<3>, LineEngine<4>, ApbbfEngine,
+               Apbbf25Engine, ApbfEngine, ApshbfEngine, TlbfEngine, BtbfEngine, ExactEngine,
+               LineKernelEngine<1, filter::Isa::kScalar>, LineKernelEngine<1, filter::Isa::kAvx2>,
+               LineKernelEngine<1, filter::Isa::kAvx512>, LineKernelEngine<2, filter::Isa::kScalar>,
+               LineKernelEngine<2, filter::Isa::kAvx2>, LineKernelEngine<2, filter::Isa::kAvx512>,
+               LineKernelEngine<3, filter::Isa::kScalar>, LineKernelEngine<3, filter::Isa::kAvx2>,
+               LineKernelEngine<3, filter::Isa::kAvx512>, LineKernelEngine<4, filter::Isa::kScalar>,
+               LineKernelEngine<4, filter::Isa::kAvx2>, LineKernelEngine<4, filter::Isa::kAvx512>>;
 
 // Empty if this machine can run it.
 template <typename Engine>

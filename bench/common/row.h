@@ -37,7 +37,8 @@ class Subject {
     Subject(Subject&&) = delete;
     Subject& operator=(Subject&&) = delete;
 
-    virtual void fill() = 0;
+    // Echoes will repeat the younger part of the window, so much of it.
+    virtual void fill(double echo_reach) = 0;
     virtual Speed speed(const RowSpec& row, const Effort& effort, Answers& answers) = 0;
     virtual Bursts bursts(const RowSpec& row, const Effort& effort) = 0;
 
@@ -60,7 +61,11 @@ class SubjectOf : public Subject {
     SubjectOf(const Facts& facts, Pages pages, Args&&... args)
         : Subject(facts, pages), filter_(std::forward<Args>(args)...), track_(filter_, facts) {}
 
-    void fill() override { track_.run(facts().fill_keys); }
+    void fill(double echo_reach) override {
+        track_.set_reach(
+            static_cast<std::uint64_t>(echo_reach * static_cast<double>(facts().window_keys)));
+        track_.run(facts().fill_keys);
+    }
     Speed speed(const RowSpec& row, const Effort& effort, Answers& answers) override {
         return track_.speed(row.burst, row.echo_percent, effort.cycles, answers);
     }

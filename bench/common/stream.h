@@ -41,10 +41,10 @@ struct Chunk {
 
 class Stream {
   public:
-    explicit Stream(std::uint64_t window_keys) noexcept : reach_(window_keys / 2) {}
+    // Echoes repeat the last so many new digests, evenly, but none of the very last 64: a peer that
+    // looks up a whole burst before it inserts would miss these.
+    void set_reach(std::uint64_t keys) noexcept { reach_ = keys; }
 
-    // Echoes repeat a digest of the younger half of the window, evenly, but none of the last 64: a
-    // peer that looks up a whole burst before it inserts would miss these.
     void make(Chunk& chunk, unsigned burst, unsigned echo_percent) noexcept {
         const std::uint64_t limit = (std::uint64_t{echo_percent} << 32) / 100;
         chunk.burst = burst;
@@ -75,7 +75,7 @@ class Stream {
         return all - 1 - reduce(remix(draw, kDraws), reach < all ? reach : all);
     }
 
-    std::uint64_t reach_;
+    std::uint64_t reach_ = 2 * kBurst;
     std::uint64_t fresh_ = 0;
     std::uint64_t drawn_ = 0;
 };

@@ -20,7 +20,7 @@ constexpr std::uint64_t kMiB = 1024 * 1024;
 
 constexpr const char* kUsage =
     "[--benchmark_filter=REGEX] [--benchmark_out=FILE] [--row-seconds S] [--bursts N]\n"
-    "  [--false-positives P] [--dram-mib N] [--full] [--cpu N] [--smoke]\n"
+    "  [--false-positives P] [--dram-mib N] [--echo-reach PART] [--full] [--cpu N] [--smoke]\n"
     "  rows are named engine/where/echo per cent/burst\n"
     "  --full   every combination of echoes and bursts\n"
     "  --smoke  small and short, in any build: shows that it runs\n";
@@ -124,6 +124,7 @@ class Runner {
   public:
     Runner(const TableOptions& options, double hz)
         : hz_(hz),
+          echo_reach_(options.echo_reach),
           effort_{static_cast<std::uint64_t>(options.row_seconds * hz), options.bursts},
           raw_(options.dram_mib * kMiB,
                {static_cast<std::uint64_t>(options.row_seconds * hz * kRawPart), options.bursts}) {}
@@ -149,7 +150,7 @@ class Runner {
             auto made = group.make();
             if (made) {
                 subject_ = std::move(*made);
-                subject_->fill();
+                subject_->fill(echo_reach_);
             } else {
                 problem_ = made.error().context;
             }
@@ -169,6 +170,7 @@ class Runner {
     }
 
     double hz_;
+    double echo_reach_;
     Effort effort_;
     RawTables raw_;
     const RowGroup* group_ = nullptr;
@@ -274,6 +276,7 @@ Result<TableOptions> parse_options(int argc, char** argv) {
                             {"cpu", required_argument, nullptr, 'c'},
                             {"false-positives", required_argument, nullptr, 'p'},
                             {"dram-mib", required_argument, nullptr, 'd'},
+                            {"echo-reach", required_argument, nullptr, 'e'},
                             {"full", no_argument, nullptr, 'f'},
                             {"smoke", no_argument, nullptr, 's'},
                             {nullptr, 0, nullptr, 0}};
@@ -294,6 +297,9 @@ Result<TableOptions> parse_options(int argc, char** argv) {
             case 'd':
                 options.dram_mib = std::strtoull(optarg, nullptr, 10);
                 break;
+            case 'e':
+                options.echo_reach = std::strtod(optarg, nullptr);
+                break;
             case 'f':
                 options.full = true;
                 break;
@@ -307,7 +313,8 @@ Result<TableOptions> parse_options(int argc, char** argv) {
         }
     }
     if (optind != argc || !(options.row_seconds > 0) || options.bursts == 0 ||
-        !(options.false_positives > 0 && options.false_positives < 0.5) || options.dram_mib == 0) {
+        !(options.false_positives > 0 && options.false_positives < 0.5) ||
+        !(options.echo_reach > 0 && options.echo_reach <= 1) || options.dram_mib == 0) {
         return usage(options.program);
     }
     return options;
@@ -323,6 +330,13 @@ std::vector<RowSpec> usual_rows(bool full) {
         }
     }
     return rows;
+}
+
+std::vector<RowSpec> few_rows(bool full) {
+    if (full) {
+        return usual_rows(true);
+    }
+    return {{.echo_percent = 0, .burst = 32, .to_turn = true}, {.echo_percent = 50, .burst = 32}};
 }
 
 int run_table(const TableOptions& options, std::vector<RowGroup> groups) {

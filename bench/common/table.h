@@ -12,12 +12,13 @@ namespace unecho::bench {
 
 struct TableOptions {
     std::string program;
-    double row_seconds = 0.1;
+    double row_seconds = 0.08;
     unsigned bursts = 20'000;  // timed each, for the worst
     unsigned cpu = 0;
     bool smoke = false;  // small and short, in any build
     bool full = false;   // every combination of echoes and bursts
     double false_positives = 1e-3;
+    double echo_reach = 0.5;  // echoes repeat the younger part of the window, so much of it
     std::uint64_t dram_mib = 128;
 };
 
@@ -27,6 +28,8 @@ Result<TableOptions> parse_options(int argc, char** argv);
 // Echoes 0, 10, 50, 90 % at bursts of 32, and bursts 1, 8, 64 without echoes; all combinations if
 // full.
 std::vector<RowSpec> usual_rows(bool full);
+// Echoes 0 and 50 % at bursts of 32; all combinations if full.
+std::vector<RowSpec> few_rows(bool full);
 
 // Runs the rows that were chosen, in the order of the groups; the exit status.
 int run_table(const TableOptions& options, std::vector<RowGroup> groups);

@@ -68,13 +68,15 @@ class Track {
   public:
     Track(F& filter, const Facts& facts)
         : filter_(filter),
-          stream_(facts.window_keys),
           clock_(facts.generation_keys),
           answers_matter_(facts.answers),
           generation_keys_(facts.generation_keys),
           warm_keys_(std::min<std::uint64_t>(facts.bytes / 64, kMostWarmKeys)) {
         false_echoes_.reserve(kMostFalseEchoes);
     }
+
+    // Echoes repeat the last so many new digests.
+    void set_reach(std::uint64_t keys) noexcept { stream_.set_reach(keys); }
 
     // New digests alone, until so many have passed.
     void run(std::uint64_t keys) {
@@ -143,6 +145,9 @@ class Track {
     void feed_burst(unsigned b) noexcept {
         filter_.advance(clock_.moment());
         chunk_.answers[b] = filter_.test_and_insert_burst(chunk_.keys_of(b));
+        if constexpr (requires { filter_.maintain(); }) {
+            filter_.maintain();
+        }
         clock_.pass(chunk_.fresh_of(b));
     }
 

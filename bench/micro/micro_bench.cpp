@@ -2,11 +2,12 @@
 // What a key costs in each engine, by where its table lies: docs/benchmarking.md says what is
 // measured and how to read it.
 #include <cstdio>
+#include <string>
 #include <vector>
 
+#include "common/engines.h"
 #include "common/raw_limit.h"
 #include "common/table.h"
-#include "common/engines.h"
 
 namespace unecho::bench {
 namespace {
@@ -45,6 +46,24 @@ Result<std::unique_ptr<Subject>> make_raw(const Place& place) {
     return std::make_unique<MappedSubjectOf<RawLimit>>(facts, std::move(*memory));
 }
 
+template <typename Engine>
+Place place_of(const Place& place) {
+    Place out = place;
+    if constexpr (requires { Engine::kSlow; }) {
+        out.bytes /= std::string(place.name).starts_with("DRAM") ? 2 : 1;
+    }
+    return out;
+}
+
+template <typename Engine>
+std::vector<RowSpec> rows_of(bool full) {
+    if constexpr (requires { Engine::kKernel; }) {
+        return few_rows(full);
+    } else {
+        return usual_rows(full);
+    }
+}
+
 std::vector<RowSpec> raw_rows() {
     return {{.burst = 32}, {.burst = 1}, {.burst = 8}, {.burst = 64}};
 }
@@ -64,12 +83,13 @@ int main(int argc, char** argv) {
         groups.push_back({"raw", place.name, [place] { return make_raw(place); }, raw_rows()});
     }
     for_each_engine(static_cast<Engines*>(nullptr), [&]<typename Engine>() {
-        for (const Place& place : places(*options)) {
+        for (const Place& any : places(*options)) {
+            const Place place = place_of<Engine>(any);
             const auto make = [place, rate = options->false_positives] {
                 return make_subject<Engine>(plan_of_bytes<Engine>(place.bytes, rate), place.pages,
                                             place.else_plain);
             };
-            groups.push_back({Engine::kName, place.name, make, usual_rows(options->full)});
+            groups.push_back({Engine::name(), place.name, make, rows_of<Engine>(options->full)});
         }
     });
     return run_table(*options, std::move(groups));

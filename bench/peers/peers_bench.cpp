@@ -18,7 +18,8 @@ namespace {
 
 // The engines that are compared; another one is added here.
 using Compared =
-    std::tuple<Apbbf25Engine, ApbbfEngine, ExactEngine, RotatingEngine<BlockKernel::kAvx2>,
+    std::tuple<LineEngine<1>, LineEngine<2>, LineEngine<3>, LineEngine<4>, Apbbf25Engine,
+               ApbbfEngine, ExactEngine, RotatingEngine<BlockKernel::kAvx2>,
                RotatingEngine<BlockKernel::kAvx512>>;
 
 struct Window {
@@ -52,22 +53,15 @@ Result<std::unique_ptr<Subject>> make_set(std::uint64_t keys, const char* geomet
     }
 }
 
-std::vector<RowSpec> peer_rows(bool full) {
-    if (full) {
-        return usual_rows(true);
-    }
-    return {{.echo_percent = 0, .burst = 32, .to_turn = true}, {.echo_percent = 50, .burst = 32}};
-}
-
 std::vector<RowGroup> groups_of(const TableOptions& options, const Window& window) {
     const std::uint64_t keys = window.keys;
     const double rate = options.false_positives;
     std::vector<RowGroup> groups;
-    const auto add = [&](const char* name, SubjectMaker make) {
-        groups.push_back({name, window.name, std::move(make), peer_rows(options.full)});
+    const auto add = [&](std::string name, SubjectMaker make) {
+        groups.push_back({std::move(name), window.name, std::move(make), few_rows(options.full)});
     };
     for_each_engine(static_cast<Compared*>(nullptr), [&]<typename Engine>() {
-        add(Engine::kName, [keys, rate] {
+        add(Engine::name(), [keys, rate] {
             return make_subject<Engine>(Engine::plan(keys, rate), Pages::kHuge, true);
         });
     });

@@ -64,8 +64,9 @@ Planned<RotatingParams> plan_rotating(std::uint64_t keys, double false_positives
 
 template <BlockKernel kernel>
 struct RotatingEngine {
-    static constexpr const char* kName =
-        kernel == BlockKernel::kAvx512 ? "rotating-blocked-avx512" : "rotating-blocked-avx2";
+    static std::string name() {
+        return kernel == BlockKernel::kAvx512 ? "rotating-avx512" : "rotating-avx2";
+    }
     using Filter = RotatingBlocked<kernel>;
     using Params = RotatingParams;
 

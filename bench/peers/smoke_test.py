@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-FILTERS = ("apbbf-2-5-512-8", "apbbf", "rotating-blocked-avx2", "rotating-blocked-avx512",
+FILTERS = ("line-m1", "line-m2", "line-m3", "line-m4", "apbbf-2-5-512-8", "apbbf", "rotating-avx2", "rotating-avx512",
            "member-vbf", "member-sketch")
 EXACT = ("exact", "rte_hash", "absl-flat-set", "std-unordered-set")
 CACHES = ("member-cache-x1", "member-cache-x2")

@@ -67,7 +67,8 @@ struct Avx512Line {
     }
 
     static Line inserted(Line line, Line pattern, const LinePhase& phase, bool insert) noexcept {
-        const auto words = static_cast<__mmask8>(insert ? phase.written_words : 0);
+        // Without a branch: at 50 % echoes a mispredicted one costs 6 ns.
+        const auto words = static_cast<__mmask8>(phase.written_words & (0U - unsigned{insert}));
         return _mm512_mask_or_epi64(line, words, line, pattern);
     }
 

@@ -20,6 +20,16 @@ auto to(T& member) {
 }
 
 template <typename T>
+auto to(std::vector<T>& member) {
+    return [&member](const auto& values) { member.assign(values.begin(), values.end()); };
+}
+
+template <typename T>
+auto to(std::optional<std::vector<T>>& member) {
+    return [&member](const auto& values) { member.emplace(values.begin(), values.end()); };
+}
+
+template <typename T>
 auto to(std::optional<T>& member) {
     return [&member](auto value) { member = static_cast<T>(std::move(value)); };
 }
@@ -55,6 +65,9 @@ struct Allowed {
     std::string operator()(const field::FalseDrop& /*v*/) const {
         return "a number above 0 and at most " + number_text(kMostFalseDrop);
     }
+    std::string operator()(const field::Number& v) const {
+        return "a number from " + number_text(v.range.lo) + " to " + number_text(v.range.hi);
+    }
     std::string operator()(const field::Flag& /*v*/) const { return "true or false"; }
     std::string operator()(const field::Choice& v) const { return list_in_quotes(v.names); }
     std::string operator()(const field::Name& /*v*/) const {
@@ -63,11 +76,12 @@ struct Allowed {
     }
     std::string operator()(const field::Text& v) const { return std::string(v.allowed); }
     std::string operator()(const field::Texts& v) const { return std::string(v.allowed); }
-    std::string operator()(const field::Lcores& /*v*/) const {
-        return "a list of" + from_to(kWorkerCount).substr(5) + " different whole numbers" +
-               from_to(kLcore);
+    std::string operator()(const field::Wholes& v) const {
+        return "a list of" + from_to(v.count).substr(5) + " different whole numbers" +
+               from_to(v.range);
     }
     std::string operator()(const field::Group& v) const { return std::string(v.allowed); }
+    std::string operator()(const field::Groups& v) const { return std::string(v.allowed); }
 };
 
 }  // namespace
@@ -109,6 +123,20 @@ std::vector<Field> fields_of(Filter& filter) {
                       [&filter] { return fields_of(filter.geometry.emplace()); }}},
         {"policy", kOptional, "\"fixed\"", field::Choice{kPolicyNames, to(filter.policy)}},
         {"first", kOptional, "1", field::Whole{kFirst, to(filter.first)}},
+        {"rule", kOptional, "", field::Choice{kRuleNames, to(filter.rule)}},
+        {"false_drop_cost", kOptional, "1000", field::Number{kCost, to(filter.false_drop_cost)}},
+        {"leak_cost", kOptional, "1", field::Number{kCost, to(filter.leak_cost)}},
+        {"class", kOptional, "",
+         field::Groups{"tables [[filter.class]] with dscp and their costs",
+                       [&filter] { return fields_of(filter.classes.emplace_back()); }}},
+    };
+}
+
+std::vector<Field> fields_of(TrafficClass& traffic) {
+    return {
+        {"dscp", kRequired, "", field::Wholes{"code points", kDscpCount, kDscp, to(traffic.dscp)}},
+        {"false_drop_cost", kOptional, "", field::Number{kCost, to(traffic.false_drop_cost)}},
+        {"leak_cost", kOptional, "", field::Number{kCost, to(traffic.leak_cost)}},
     };
 }
 
@@ -141,7 +169,8 @@ std::vector<Field> fields_of(Route& route, RouteNames& names) {
 
 std::vector<Field> fields_of(Workers& workers) {
     return {
-        {"lcores", kOptional, "", field::Lcores{to(workers.lcores)}},
+        {"lcores", kOptional, "",
+         field::Wholes{"lcores", kWorkerCount, kLcore, to(workers.lcores)}},
         {"steering", kOptional, "\"auto\"", field::Choice{kSteeringNames, to(workers.steering)}},
         {"ring_size", kOptional, "1024", field::PowerOfTwo{kRingSize, to(workers.ring_size)}},
         {"burst", kOptional, "32", field::Whole{kBurst, to(workers.burst)}},
@@ -174,6 +203,7 @@ std::vector<KnownKey> known_keys() {
     Port port;
     Filter filter;
     Geometry geometry;
+    TrafficClass traffic;
     Route route;
     RouteNames names;
     std::vector<KnownKey> keys;
@@ -187,6 +217,7 @@ std::vector<KnownKey> known_keys() {
     add("port", fields_of(port));
     add("filter", fields_of(filter));
     add("filter.geometry", fields_of(geometry));
+    add("filter.class", fields_of(traffic));
     add("route", fields_of(route, names));
     add("workers", fields_of(sample.workers));
     add("control", fields_of(sample.control));

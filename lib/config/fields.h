@@ -49,6 +49,10 @@ struct Rate {
 struct FalseDrop {
     std::function<void(double)> set;
 };
+struct Number {
+    Range<double> range;
+    std::function<void(double)> set;
+};
 struct Flag {
     std::function<void(bool)> set;
 };
@@ -67,16 +71,23 @@ struct Texts {
     std::string_view allowed;
     std::function<void(std::vector<std::string>)> set;
 };
-struct Lcores {
-    std::function<void(std::vector<LcoreId>)> set;
+struct Wholes {  // all different
+    std::string_view what;
+    WholeRange count;
+    WholeRange range;
+    std::function<void(std::vector<std::uint64_t>)> set;
 };
 struct Group {
     std::string_view allowed;
     std::function<std::vector<Field>()> open;
 };
+struct Groups {  // any number of them
+    std::string_view allowed;
+    std::function<std::vector<Field>()> open;  // the next
+};
 
-using Value = std::variant<Whole, PowerOfTwo, Bits, Size, Duration, Rate, FalseDrop, Flag, Choice,
-                           Name, Text, Texts, Lcores, Group>;
+using Value = std::variant<Whole, PowerOfTwo, Bits, Size, Duration, Rate, FalseDrop, Number, Flag,
+                           Choice, Name, Text, Texts, Wholes, Group, Groups>;
 
 }  // namespace field
 
@@ -96,6 +107,7 @@ std::vector<Field> fields_of(Eal& eal);
 std::vector<Field> fields_of(Port& port);
 std::vector<Field> fields_of(Filter& filter);
 std::vector<Field> fields_of(Geometry& geometry);
+std::vector<Field> fields_of(TrafficClass& traffic);
 std::vector<Field> fields_of(Route& route, RouteNames& names);
 std::vector<Field> fields_of(Workers& workers);
 std::vector<Field> fields_of(Control& control);

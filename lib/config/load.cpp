@@ -84,6 +84,17 @@ class Reader {
         v.set(*value);
     }
 
+    void operator()(const field::Number& v) const {
+        const std::optional<double> value = node_.value<double>();
+        if (!node_.is_number() || !value) {
+            return refuse_type(path_, node_);
+        }
+        if (!v.range.contains(*value)) {
+            return refuse(path_, number_text(*value) + " is out of range");
+        }
+        v.set(*value);
+    }
+
     void operator()(const field::Flag& v) const {
         if (const auto* value = node_.as_boolean()) {
             return v.set(value->get());
@@ -136,29 +147,31 @@ class Reader {
         v.set(std::move(texts));
     }
 
-    void operator()(const field::Lcores& v) const {
-        std::vector<LcoreId> lcores;
+    void operator()(const field::Wholes& v) const {
+        std::vector<std::uint64_t> values;
         const bool list = for_each_element([&](const std::string& path, const toml::node& element) {
             const auto* value = element.as_integer();
             if (value == nullptr) {
                 return refuse_type(path, element);
             }
-            if (value->get() < 0 || !kLcore.contains(static_cast<std::uint64_t>(value->get()))) {
+            const auto whole = static_cast<std::uint64_t>(value->get());
+            if (value->get() < 0 || !v.range.contains(whole)) {
                 return refuse(path, std::to_string(value->get()) + " is out of range");
             }
-            const auto lcore = static_cast<LcoreId>(value->get());
-            if (std::find(lcores.begin(), lcores.end(), lcore) != lcores.end()) {
-                return refuse(path, std::to_string(lcore) + " is in the list already");
+            if (std::find(values.begin(), values.end(), whole) != values.end()) {
+                return refuse(path, std::to_string(whole) + " is in the list already");
             }
-            lcores.push_back(lcore);
+            values.push_back(whole);
         });
-        if (list && draft_.sound(path_) && !kWorkerCount.contains(lcores.size())) {
-            refuse(path_, std::to_string(lcores.size()) + " lcores are out of range");
+        if (list && draft_.sound(path_) && !v.count.contains(values.size())) {
+            refuse(path_,
+                   std::to_string(values.size()) + " " + std::string(v.what) + " are out of range");
         }
-        v.set(std::move(lcores));
+        v.set(std::move(values));
     }
 
     void operator()(const field::Group& v) const;
+    void operator()(const field::Groups& v) const;
 
   private:
     void refuse(const std::string& path, const std::string& what) const {
@@ -319,6 +332,15 @@ void Reader::operator()(const field::Group& v) const {
         return read_fields(draft_, *table, path_, v.open());
     }
     refuse_type(path_, node_);
+}
+
+void Reader::operator()(const field::Groups& v) const {
+    for_each_element([&](const std::string& path, const toml::node& element) {
+        if (const toml::table* table = element.as_table()) {
+            return read_fields(draft_, *table, path, v.open());
+        }
+        refuse_type(path, element);
+    });
 }
 
 // The tables of [[name]], at most limit of them; read_one gets each with its path and number.

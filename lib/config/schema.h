@@ -44,6 +44,9 @@ inline constexpr double kDefaultFalseDrop = 1e-6;
 inline constexpr WholeRange kMemory{std::uint64_t{4} << 10, std::uint64_t{1} << 40};
 inline constexpr WholeRange kFirst{1, 64};
 inline constexpr WholeRange kFirstCounted{2, 57};  // with engine "shbf-x"
+inline constexpr Range<double> kCost{1e-6, 1e12};
+inline constexpr WholeRange kDscp{0, 63};
+inline constexpr WholeRange kDscpCount{1, 64};
 inline constexpr WholeRange kGeometryK{1, 127};
 inline constexpr WholeRange kGeometryL{1, 127};
 inline constexpr std::uint64_t kMostSegments = 128;  // k + l
@@ -74,6 +77,7 @@ inline constexpr std::array<std::string_view, 9> kEngineNames{
     "auto", "line", "apbbf", "apbf", "tlbf", "btbf", "shbf", "shbf-x", "exact"};
 inline constexpr std::array<std::string_view, 2> kPolicyNames{"fixed", "refresh"};
 inline constexpr std::array<std::string_view, 4> kIsaNames{"auto", "scalar", "avx2", "avx512"};
+inline constexpr std::array<std::string_view, 3> kRuleNames{"match", "bound", "penalty"};
 inline constexpr std::array<std::string_view, 3> kSteeringNames{"auto", "rss", "ring"};
 inline constexpr std::array<std::string_view, 2> kClockNames{"tsc", "capture"};
 
@@ -110,6 +114,28 @@ enum class Engine : std::uint8_t {
 };
 enum class Policy : std::uint8_t { kFixed, kRefresh };
 
+// Which matches are echoes.
+enum class Rule : std::uint8_t {
+    kMatch,    // all
+    kBound,    // those whose chance of an accident is at most max_false_drop
+    kPenalty,  // those that cost less dropped than forwarded
+};
+
+// Knows from its fill how likely a match is an accident.
+[[nodiscard]] constexpr bool can_judge(Engine engine) noexcept {
+    return engine == Engine::kAuto || engine == Engine::kLine || engine == Engine::kApbbf ||
+           engine == Engine::kApbf || engine == Engine::kShbf;
+}
+
+// What mistakes cost for the packets of some code points; absent: as for all others.
+struct TrafficClass {
+    std::vector<unsigned> dscp;
+    std::optional<double> false_drop_cost;
+    std::optional<double> leak_cost;
+
+    bool operator==(const TrafficClass&) const = default;
+};
+
 // Instead of targets. Segments: k written by each insertion, k + l in all.
 struct Geometry {
     unsigned k = 0;
@@ -131,9 +157,13 @@ struct Filter {
     std::optional<double> rate;            // packets per second, all workers together
     std::optional<double> max_false_drop;  // probability
     std::optional<std::uint64_t> memory;   // bytes, all workers together
-    std::optional<Geometry> geometry;      // either this or rate and max_false_drop
+    std::optional<Geometry> geometry;      // either this or rate
     Policy policy = Policy::kFixed;
-    unsigned first = 1;  // flow modes: packets of a flow that pass per window
+    unsigned first = 1;        // flow modes: packets of a flow that pass per window
+    std::optional<Rule> rule;  // absent in the file: kBound if the engine can and a bound is known
+    double false_drop_cost = 1000;      // kPenalty
+    double leak_cost = 1;               // kPenalty; of an echo that is forwarded
+    std::vector<TrafficClass> classes;  // kPenalty
     int line = 0;
 
     bool operator==(const Filter&) const = default;

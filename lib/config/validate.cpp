@@ -146,11 +146,11 @@ void check_geometry(const Keys& filter_keys, const Geometry& geometry, Engine en
     if (!filter_keys.sound("engine") || !filter_keys.sound("geometry")) {
         return;
     }
-    for (const std::string_view key : {"rate", "max_false_drop", "memory"}) {
+    for (const std::string_view key : {"rate", "memory"}) {
         if (filter_keys.given(key)) {
             filter_keys.report(key,
                                "cannot stand next to geometry; allowed: either targets (rate, "
-                               "max_false_drop, memory) or geometry");
+                               "memory) or geometry");
         }
     }
     if (engine != Engine::kApbf && engine != Engine::kApbbf && engine != Engine::kLine) {
@@ -197,6 +197,62 @@ void check_counting(const Keys& keys, const Filter& filter) {
     }
 }
 
+// The costs of mistakes, which only one rule weighs.
+void check_costs(const Keys& keys, const Filter& filter) {
+    if (!keys.sound("rule")) {
+        return;
+    }
+    for (const std::string_view key : {"false_drop_cost", "leak_cost", "class"}) {
+        if (filter.rule != Rule::kPenalty && keys.given(key)) {
+            keys.report(key, R"(is weighed by rule = "penalty" alone; leave it out, or use that)");
+        }
+    }
+}
+
+void check_classes(const Keys& keys, const Filter& filter) {
+    std::map<unsigned, std::size_t> holder;  // of each code point
+    for (std::size_t i = 0; i < filter.classes.size(); ++i) {
+        const TrafficClass& traffic = filter.classes[i];
+        const Keys own{keys.draft, element(keys.path("class"), i)};
+        if (!own.given("false_drop_cost") && !own.given("leak_cost") &&
+            own.sound("false_drop_cost") && own.sound("leak_cost")) {
+            keys.draft.report(own.table,
+                              "has no cost of its own; needed: false_drop_cost, leak_cost or both");
+        }
+        for (std::size_t code = 0; own.sound("dscp") && code < traffic.dscp.size(); ++code) {
+            const auto [held, fresh] = holder.emplace(traffic.dscp[code], i);
+            if (!fresh) {
+                keys.draft.report(element(own.path("dscp"), code),
+                                  std::to_string(traffic.dscp[code]) + " is in " +
+                                      element(keys.path("class"), held->second) +
+                                      " already; a code point can be in one class");
+            }
+        }
+    }
+}
+
+// Sets the rule that the file leaves to us. Next to a geometry the bound may be left out.
+void settle_rule(const Keys& keys, Filter& filter) {
+    if (!keys.sound("rule") || !keys.sound("engine") || !keys.sound("max_false_drop")) {
+        return;
+    }
+    if (filter.rule && *filter.rule != Rule::kMatch && !can_judge(filter.engine)) {
+        const bool exact = filter.engine == Engine::kExact;
+        return keys.report(
+            "rule", "engine " +
+                        in_quotes(kEngineNames.at(static_cast<std::size_t>(filter.engine))) +
+                        (exact ? " knows every match for certain" : " cannot judge a match") +
+                        R"(; allowed: "match", or with engine "line", "apbbf", "apbf" or )"
+                        R"("shbf")" +
+                        R"( "bound" and "penalty")");
+    }
+    if (filter.rule == Rule::kBound && !filter.max_false_drop && !keys.given("max_false_drop")) {
+        return keys.report("rule", R"("bound" next to a geometry needs max_false_drop)");
+    }
+    const bool bounded = can_judge(filter.engine) && filter.max_false_drop;
+    filter.rule = filter.rule.value_or(bounded ? Rule::kBound : Rule::kMatch);
+}
+
 void check_filters(Draft& draft) {
     for (std::size_t i = 0; i < draft.config.filters.size(); ++i) {
         Filter& filter = draft.config.filters[i];
@@ -217,6 +273,9 @@ void check_filters(Draft& draft) {
             }
             filter.max_false_drop = filter.max_false_drop.value_or(kDefaultFalseDrop);
         }
+        check_costs(keys, filter);
+        check_classes(keys, filter);
+        settle_rule(keys, filter);
     }
 }
 

@@ -17,6 +17,12 @@ struct Cost {
     std::array<double, 3> line;  // L2, L3, memory
 };
 
+// A filter of segments states a chance that lies up to 4 % above that of its fill. The chance of a
+// line is that of its own load, which varies: with a tenth, 0.1 to 2 % of the echoes are in doubt
+// at the planned rate, just before a tick (tests/unit/sizing/line_doubts_test.cpp).
+constexpr double kSegmentMargin = 1.05;
+constexpr double kLineMargin = 10;
+
 // For each geometry: its filter's type, parameters and function table, its name, its letters, how
 // it is found, and whether it ages by generations.
 template <typename G>
@@ -30,6 +36,7 @@ struct Engine<sizing::LineGeometry> {
     static constexpr auto kSize = &sizing::size_line;
     static constexpr bool kByGeneration = true;
     static constexpr Cost kCost{2, {3, 4, 10}};
+    static constexpr double kJudgeMargin = kLineMargin;
 
     static auto params(const sizing::LineGeometry& g, const FilterSetup& setup) {
         return filter::LineParams::make({.M = g.M,
@@ -55,6 +62,7 @@ struct Engine<sizing::ApbbfGeometry> {
     static constexpr auto kSize = &sizing::size_apbbf;
     static constexpr bool kByGeneration = true;
     static constexpr Cost kCost{2, {3.4, 3.8, 9}};
+    static constexpr double kJudgeMargin = kSegmentMargin;
 
     static auto params(const sizing::ApbbfGeometry& g, const FilterSetup& setup) {
         return filter::ApbbfParams::make(
@@ -74,6 +82,7 @@ struct Engine<sizing::ApbfGeometry> {
     static constexpr auto kSize = &sizing::size_apbf;
     static constexpr bool kByGeneration = true;
     static constexpr Cost kCost{6, {4, 5, 14}};
+    static constexpr double kJudgeMargin = kSegmentMargin;
 
     static auto params(const sizing::ApbfGeometry& g, const FilterSetup& setup) {
         return filter::ApbfParams::make({.k = g.k, .l = g.l, .m = g.m, .policy = setup.policy});
@@ -92,6 +101,7 @@ struct Engine<sizing::TlbfGeometry> {
     static constexpr auto kSize = &sizing::size_tlbf;
     static constexpr bool kByGeneration = false;
     static constexpr Cost kCost{10, {6, 7, 16}};
+    static constexpr double kJudgeMargin = 1;
 
     static auto params(const sizing::TlbfGeometry& g, const FilterSetup& setup) {
         return filter::TlbfParams::make({.k = g.k,
@@ -116,6 +126,7 @@ struct Engine<sizing::BtbfGeometry> {
     static constexpr auto kSize = &sizing::size_btbf;
     static constexpr bool kByGeneration = true;
     static constexpr Cost kCost{10, {4, 5, 14}};
+    static constexpr double kJudgeMargin = 1;
 
     static auto params(const sizing::BtbfGeometry& g, const FilterSetup& setup) {
         return filter::TimedBtbfParams::make(
@@ -135,6 +146,7 @@ struct Engine<sizing::ApshbfGeometry> {
     static constexpr auto kSize = &sizing::size_apshbf;
     static constexpr bool kByGeneration = true;
     static constexpr Cost kCost{6, {4, 5, 14}};
+    static constexpr double kJudgeMargin = kSegmentMargin;
 
     static auto params(const sizing::ApshbfGeometry& g, const FilterSetup& setup) {
         return filter::ApshbfParams::make(
@@ -154,6 +166,7 @@ struct Engine<sizing::ShbfXGeometry> {
     static constexpr auto kSize = &sizing::size_shbf_x_window;
     static constexpr bool kByGeneration = true;
     static constexpr Cost kCost{10, {5, 6, 14}};
+    static constexpr double kJudgeMargin = 1;
 
     static auto params(const sizing::ShbfXGeometry& g, const FilterSetup& setup) {
         return filter::ShbfXWindowParams::make(
@@ -173,6 +186,7 @@ struct Engine<sizing::ExactGeometry> {
     static constexpr auto kSize = &sizing::size_exact;
     static constexpr bool kByGeneration = false;
     static constexpr Cost kCost{8, {3.5, 6, 20}};
+    static constexpr double kJudgeMargin = 1;
 
     static auto params(const sizing::ExactGeometry& g, const FilterSetup& setup) {
         return filter::ExactParams::make(
@@ -236,6 +250,13 @@ bool number_counts(std::size_t number, std::index_sequence<I...> /*alternatives*
     return kCounts.at(number);
 }
 
+template <std::size_t... I>
+double margin_number(std::size_t number, std::index_sequence<I...> /*alternatives*/) {
+    static constexpr std::array<double, sizeof...(I)> kMargins{
+        Engine<std::variant_alternative_t<I, Geometry>>::kJudgeMargin...};
+    return kMargins.at(number);
+}
+
 using Alternatives = std::make_index_sequence<std::variant_size_v<Geometry>>;
 
 }  // namespace
@@ -252,6 +273,15 @@ sizing::Prediction predict(const Geometry& geometry, Nanoseconds window,
                            std::optional<double> keys_per_second) {
     return std::visit([&](const auto& g) { return sizing::predict(g, window, keys_per_second); },
                       geometry);
+}
+
+bool can_judge(const Geometry& geometry) {
+    return with_engine(geometry,
+                       [](auto engine, const auto&) { return engine.kOps->chance != nullptr; });
+}
+
+double judge_margin(config::Engine engine) {
+    return margin_number(number_of(engine), Alternatives{});
 }
 
 double packet_ns(const Geometry& geometry, const sizing::Prediction& prediction,

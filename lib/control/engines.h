@@ -43,6 +43,13 @@ sizing::Prediction predict(const Geometry& geometry, Nanoseconds window,
 const char* engine_name(const Geometry& geometry);
 std::string geometry_text(const Geometry& geometry);
 
+// Knows from its fill how likely a match is an accident.
+bool can_judge(const Geometry& geometry);
+
+// How many times below the bound of rule "bound" a filter's mean rate must be so that, at the
+// planned rate, no more than a few of its matches are in doubt. 1 for engines that cannot judge.
+double judge_margin(config::Engine engine);
+
 // What a new packet costs in the filter, measured: in nanoseconds, with its lines in the L2 cache,
 // in the L3 cache or in memory, as so many bytes of filter are.
 double packet_ns(const Geometry& geometry, const sizing::Prediction& prediction,

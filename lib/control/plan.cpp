@@ -8,6 +8,7 @@
 
 #include "control/candidates.h"
 #include "control/devices.h"
+#include "control/rules.h"
 #include "control/tap_instance.h"
 #include "eal/lcores.h"
 
@@ -277,6 +278,7 @@ class Planner {
             out.isa = plan_.isa;
             Status sized = wanted.geometry ? take_geometry(wanted, out) : size(wanted, out);
             if (sized) {
+                settle_rule(wanted, out);
                 sized = finish(out);
             }
             if (!sized) {
@@ -296,6 +298,17 @@ class Planner {
         }
     }
 
+    // "auto" may have chosen an engine that has nothing to judge.
+    static void settle_rule(const config::Filter& wanted, FilterPlan& out) {
+        config::Filter settled = wanted;
+        if (!can_judge(out.geometry)) {
+            settled.rule = config::Rule::kMatch;
+        }
+        out.rule = settled.rule.value_or(config::Rule::kMatch);
+        out.judge = judge_of(settled);
+        out.rule_text = rule_text(settled);
+    }
+
     // Of what is planned for all workers together, what one must be ready for.
     [[nodiscard]] double share() const {
         return workers() == 1 ? 1.0 : kUnevenSpread / static_cast<double>(workers());
@@ -306,12 +319,17 @@ class Planner {
     }
 
     Status size(const config::Filter& wanted, FilterPlan& out) {
-        const sizing::Targets targets{wanted.window, instance_rate(wanted),
-                                      wanted.max_false_drop.value_or(1e-6)};
+        const double most = wanted.max_false_drop.value_or(config::kDefaultFalseDrop);
+        const bool bounded = wanted.rule == config::Rule::kBound;
+        sizing::Targets targets{wanted.window, instance_rate(wanted), most};
         out.keys_per_second = targets.keys_per_second;
-        auto sized = wanted.engine == config::Engine::kAuto
-                         ? choose(wanted, targets, out)
-                         : control::size(wanted.engine, targets, wanted.first);
+        Result<Geometry> sized;
+        if (wanted.engine == config::Engine::kAuto) {
+            sized = choose(wanted, targets, bounded, out);
+        } else {
+            targets.max_false_drop /= bounded ? judge_margin(wanted.engine) : 1;
+            sized = control::size(wanted.engine, targets, wanted.first);
+        }
         if (!sized) {
             return tl::unexpected(sized.error());
         }
@@ -322,10 +340,12 @@ class Planner {
 
     // "auto"
     [[nodiscard]] Result<Geometry> choose(const config::Filter& wanted,
-                                          const sizing::Targets& targets, FilterPlan& out) const {
+                                          const sizing::Targets& targets, bool bounded,
+                                          FilterPlan& out) const {
         SizeQuestion question;
         question.window = targets.window;
         question.max_false_drop = targets.max_false_drop;
+        question.bounded = bounded;
         question.rate = targets.keys_per_second;
         if (wanted.memory) {
             question.memory = *wanted.memory / workers();

@@ -47,7 +47,9 @@ struct FilterPlan {
     packet::KeyMode key = packet::KeyMode::kPacket;
     config::Policy policy = config::Policy::kFixed;
     unsigned first = 1;
+    config::Rule rule = config::Rule::kMatch;
     std::optional<dataplane::Judge> judge = std::nullopt;  // absent: every match is an echo
+    std::string rule_text;                                 // the rule for people
     Nanoseconds window = 0;
     Geometry geometry;                 // of one worker's instance
     filter::GenerationClock clock;     // of one generation; unused by engines that keep times

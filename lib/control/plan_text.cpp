@@ -111,6 +111,7 @@ std::string filter_text(const Plan& plan, const FilterPlan& filter) {
     if (std::holds_alternative<sizing::LineGeometry>(filter.geometry)) {
         table.row({"kernel", std::string(filter::name_of(filter.isa))});
     }
+    table.row({"rule", filter.rule_text});
     table.row({"window", format_duration(filter.window) + ", " +
                              (filter.policy == config::Policy::kFixed ? "fixed" : "refresh")});
     if (p.slack != 0) {

@@ -92,6 +92,7 @@ ordered_json json_of(LcoreId lcore, const WorkerReport& worker) {
 ordered_json json_of(const FilterPlan& plan, const FilterReport& filter) {
     return {{"name", plan.name},
             {"engine", plan.engine()},
+            {"rule", config::kRuleNames.at(static_cast<std::size_t>(plan.rule))},
             {"window_ns", plan.window},
             {"slack_ns", plan.prediction.slack},
             {"predicted_false_drop", plan.prediction.false_drop},

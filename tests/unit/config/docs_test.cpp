@@ -18,8 +18,8 @@ constexpr const char* kPage = "docs/configuration.md";
 // The part of the page about a section: from its heading to the next.
 std::string part_of(const std::string& page, const std::string& section) {
     const std::vector<std::string> headings =
-        section == "filter.geometry"
-            ? std::vector<std::string>{"\n### geometry\n"}
+        section.starts_with("filter.")
+            ? std::vector<std::string>{"\n### " + section.substr(sizeof("filter.") - 1) + "\n"}
             : std::vector<std::string>{"\n## [" + section + "]\n", "\n## [[" + section + "]]\n"};
     for (const std::string& heading : headings) {
         if (const std::size_t at = page.find(heading); at != std::string::npos) {

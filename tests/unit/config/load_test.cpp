@@ -53,6 +53,10 @@ name = "geometry"
 window = "20ms"
 engine = "apbbf"
 geometry = { k = 3, l = 8, segment_bits = "256KiB", block_bits = 256, bits_per_key = 5 }
+rule = "penalty"
+false_drop_cost = 5e3
+leak_cost = 2
+class = [{ dscp = [46, 0], leak_cost = 3 }]
 
 [[route]]
 from = ["in"]
@@ -140,24 +144,48 @@ TEST(Load, ports_are_read_back) {
 TEST(Load, filters_are_read_back) {
     const Config config = load_valid(kEverything);
     ASSERT_EQ(config.filters.size(), 2U);
-    EXPECT_EQ(config.filters[0], (Filter{"targets", packet::KeyMode::kFlowBidir, 1'500'000'000,
-                                         Engine::kExact, 14.88e6, 0.25, std::uint64_t{64} << 20,
-                                         std::nullopt, Policy::kRefresh, 10, 22}));
+    EXPECT_EQ(config.filters[0], (Filter{"targets",
+                                         packet::KeyMode::kFlowBidir,
+                                         1'500'000'000,
+                                         Engine::kExact,
+                                         14.88e6,
+                                         0.25,
+                                         std::uint64_t{64} << 20,
+                                         std::nullopt,
+                                         Policy::kRefresh,
+                                         10,
+                                         Rule::kMatch,
+                                         1000,
+                                         1,
+                                         {},
+                                         22}));
     const Geometry geometry{3, 8, std::uint64_t{256} << 13, 256, 5};
-    EXPECT_EQ(config.filters[1],
-              (Filter{"geometry", packet::KeyMode::kPacket, 20'000'000, Engine::kApbbf,
-                      std::nullopt, std::nullopt, std::nullopt, geometry, Policy::kFixed, 1, 33}));
+    EXPECT_EQ(config.filters[1], (Filter{"geometry",
+                                         packet::KeyMode::kPacket,
+                                         20'000'000,
+                                         Engine::kApbbf,
+                                         std::nullopt,
+                                         std::nullopt,
+                                         std::nullopt,
+                                         geometry,
+                                         Policy::kFixed,
+                                         1,
+                                         Rule::kPenalty,
+                                         5000,
+                                         2,
+                                         {{{46, 0}, std::nullopt, 3.0}},
+                                         33}));
 }
 
 TEST(Load, routes_are_read_back) {
     const Config config = load_valid(kEverything);
     ASSERT_EQ(config.routes.size(), 3U);
     EXPECT_EQ(config.routes[0],
-              (Route{{0}, 1, 0, OnEcho::kDivert, 2, true, false, std::nullopt, std::nullopt, 39}));
+              (Route{{0}, 1, 0, OnEcho::kDivert, 2, true, false, std::nullopt, std::nullopt, 43}));
     EXPECT_EQ(config.routes[1],
-              (Route{{1}, 0, 1, OnEcho::kPass, 0, false, false, std::nullopt, std::nullopt, 46}));
+              (Route{{1}, 0, 1, OnEcho::kPass, 0, false, false, std::nullopt, std::nullopt, 50}));
     EXPECT_EQ(config.routes[2],
-              (Route{{4, 3}, 1, 1, OnEcho::kDrop, 0, false, true, 10 * kSecond, 1000, 80}));
+              (Route{{4, 3}, 1, 1, OnEcho::kDrop, 0, false, true, 10 * kSecond, 1000, 84}));
 }
 
 TEST(Load, workers_control_and_run_are_read_back) {
@@ -268,6 +296,7 @@ name = "f"
 key = "flow"
 window = "1s"
 rate = "1kpps"
+rule = "penalty"
 [[route]]
 from = ["a"]
 to = "b"
@@ -308,8 +337,8 @@ TEST(Load, several_problems_come_at_once_in_the_order_of_the_file) {
         told.push_back(std::to_string(problem.line) + " " + problem.key);
     }
     EXPECT_EQ(told, (std::vector<std::string>{"2 eal.args[0]", "7 port[0].rx_queues",
-                                              "35 filter[1].windw", "41 route[0].to",
-                                              "54 workers.steering"}));
+                                              "35 filter[1].windw", "45 route[0].to",
+                                              "58 workers.steering"}));
 }
 
 TEST(Load, link_of_flow_filters_is_taken_when_asked_for) {
@@ -319,7 +348,7 @@ TEST(Load, link_of_flow_filters_is_taken_when_asked_for) {
     const std::vector<Problem> problems = load_invalid(text);
     ASSERT_EQ(problems.size(), 1U);
     EXPECT_EQ(problems[0].key, "route[0].on_echo");
-    EXPECT_EQ(problems[0].line, 43);
+    EXPECT_EQ(problems[0].line, 47);
     // Nothing is lost in a dry run.
     EXPECT_TRUE(load_text(replaced(text, "on_echo = \"echoes\"\n", "on_echo = \"pass\"\n")
                               .append("[[route]]\nfrom = [\"echoes\"]\nto = \"in\"\n"
@@ -554,6 +583,61 @@ TEST(ToText, problems_are_a_line_each) {
     EXPECT_EQ(to_text({{12, "filter[0].window", "is missing"}, {0, "file", "is empty"}}, "a.toml"),
               "a.toml:12: filter[0].window: is missing\na.toml: file: is empty\n");
     EXPECT_EQ(to_text({}, "a.toml"), "");
+}
+
+Filter filter_with(const std::string& keys) {
+    return load_valid(replaced(kEverything, "rate = \"14.88Mpps\"\n", "rate = \"1Mpps\"\n" + keys))
+        .filters.at(0);
+}
+
+TEST(Rule, of_an_engine_that_can_judge_is_bound) {
+    for (const auto& [engine, rule] : {std::pair{"auto", Rule::kBound},
+                                       {"apbbf", Rule::kBound},
+                                       {"apbf", Rule::kBound},
+                                       {"shbf", Rule::kBound},
+                                       {"tlbf", Rule::kMatch},
+                                       {"btbf", Rule::kMatch},
+                                       {"shbf-x", Rule::kMatch},
+                                       {"exact", Rule::kMatch}}) {
+        const std::string text =
+            replaced(kEverything, "engine = \"exact\"", "engine = \"" + std::string(engine) + "\"");
+        EXPECT_EQ(load_valid(text).filters.at(0).rule, rule) << engine;
+    }
+}
+
+TEST(Rule, of_a_geometry_is_bound_where_a_bound_is_given) {
+    const std::string costs =
+        "rule = \"penalty\"\nfalse_drop_cost = 5e3\nleak_cost = 2\nclass = [{ dscp = [46, 0], "
+        "leak_cost = 3 }]\n";
+    const Filter without = load_valid(replaced(kEverything, costs, "")).filters.at(1);
+    EXPECT_EQ(without.rule, Rule::kMatch);
+    EXPECT_EQ(without.max_false_drop, std::nullopt);
+    const Filter with =
+        load_valid(replaced(kEverything, costs, "max_false_drop = 1e-3\n")).filters.at(1);
+    EXPECT_EQ(with.rule, Rule::kBound);
+    EXPECT_EQ(with.max_false_drop, 1e-3);
+}
+
+TEST(Rule, as_given_is_kept) {
+    EXPECT_EQ(filter_with("rule = \"match\"\n").rule, Rule::kMatch);
+    const std::string text =
+        replaced(kEverything, "engine = \"exact\"", "engine = \"apbf\"\nrule = \"match\"");
+    EXPECT_EQ(load_valid(text).filters.at(0).rule, Rule::kMatch);
+}
+
+TEST(Rule, penalty_has_costs_of_the_filter_and_of_classes) {
+    const std::string text = replaced(
+        replaced(kEverything, "engine = \"exact\"", "engine = \"apbf\"\nrule = \"penalty\""),
+        "first = 10\n",
+        "first = 10\nleak_cost = 3\n[[filter.class]]\ndscp = [46, 0]\nfalse_drop_cost = 1e6\n"
+        "[[filter.class]]\ndscp = [63]\nleak_cost = 0.5\n");
+    const Filter filter = load_valid(text).filters.at(0);
+    EXPECT_EQ(filter.rule, Rule::kPenalty);
+    EXPECT_EQ(filter.false_drop_cost, 1000);
+    EXPECT_EQ(filter.leak_cost, 3);
+    const std::vector<TrafficClass> classes{{{46, 0}, 1e6, std::nullopt},
+                                            {{63}, std::nullopt, 0.5}};
+    EXPECT_EQ(filter.classes, classes);
 }
 
 }  // namespace

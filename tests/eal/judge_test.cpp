@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Doubts through a worker: forwarded, counted once, on every way that a packet can take.
+#include <algorithm>
+#include <random>
+
 #include <gtest/gtest.h>
 
 #include "packets.h"
 #include "rig.h"
+#include "support/bounds.h"
+#include "support/seed.h"
+#include "support/window_oracle.h"
 
 namespace unecho::test {
 namespace {
@@ -211,6 +217,115 @@ TEST_F(Judging, penalty_of_frames_without_a_class_is_the_common_one) {
         rig.sent(2);
     }
 }
+
+// --- the promise -------------------------------------------------------------------------------
+
+constexpr double kBound = 1e-3;
+constexpr std::uint64_t kPlannedRate = 100'000;
+constexpr std::uint64_t kMicroseconds = 120'000;  // of the stream, a packet each: ten times planned
+
+// What became of the packets of a stream, by what they were.
+struct Outcome {
+    std::uint64_t fresh = 0;  // no copy of anything
+    std::uint64_t fresh_doubts = 0;
+    std::uint64_t false_drops = 0;
+    std::uint64_t copies = 0;  // of a packet that was forwarded less than a window ago
+    std::uint64_t copies_dropped = 0;
+    std::uint64_t copies_missed = 0;  // taken for new
+};
+
+// Two of three packets are new, the others copies of one of the last 20'000.
+Outcome flood(config::Engine engine, const std::optional<dataplane::Judge>& judge) {
+    Layout layout;
+    layout.capture = true;
+    layout.filters[0].window = 50 * kMillisecond;
+    layout.filters[0].geometry = *control::size(
+        engine, {layout.filters[0].window, static_cast<double>(kPlannedRate), kBound});
+    layout.filters[0].judge = judge;
+    Rig rig(layout);
+    std::mt19937_64 random(seed());
+    std::vector<unsigned> past;
+    References forwarded;
+    Outcome out;
+    std::uint64_t news = 0;
+    std::uint64_t echoes = 0;
+    for (std::uint64_t now = 1; now <= kMicroseconds; ++now) {
+        const bool fresh = past.empty() || random() % 3 != 0;
+        const auto flow =
+            fresh ? static_cast<unsigned>(past.size())
+                  : past[past.size() - 1 - random() % std::min<std::size_t>(past.size(), 20'000)];
+        const auto age = forwarded.age(flow, now);
+        const bool copy = age && *age < 50'000;
+        rig.offer_at(0, packet(flow), now);
+        rig.settle();
+        const bool dropped = rig.count(Reason::kEcho) != echoes;
+        const bool taken_for_new = rig.count(Reason::kNew) != news;
+        echoes = rig.count(Reason::kEcho);
+        news = rig.count(Reason::kNew);
+        out.fresh += fresh ? 1 : 0;
+        out.fresh_doubts += fresh && !dropped && !taken_for_new ? 1 : 0;
+        out.false_drops += fresh && dropped ? 1 : 0;
+        out.copies += copy ? 1 : 0;
+        out.copies_dropped += copy && dropped ? 1 : 0;
+        out.copies_missed += copy && taken_for_new ? 1 : 0;
+        if (!dropped) {
+            forwarded.insert(flow, now);
+        }
+        past.push_back(flow);
+        rig.sent(2);
+    }
+    EXPECT_EQ(rig.received(), kMicroseconds);
+    EXPECT_EQ(rig.count(Reason::kNew) + rig.count(Reason::kDoubt) + rig.count(Reason::kEcho),
+              kMicroseconds);
+    return out;
+}
+
+class Promise : public EalTest, public testing::WithParamInterface<config::Engine> {};
+
+// Not one packet in a thousand that is no echo is dropped, at ten times the planned rate; and no
+// copy of a forwarded packet is taken for new.
+TEST_P(Promise, bound_holds_at_ten_times_the_planned_rate) {
+    SCOPED_TRACE(seed_note());
+    const Outcome out = flood(GetParam(), dataplane::Judge::bound(static_cast<float>(kBound)));
+    EXPECT_LE(static_cast<double>(out.false_drops),
+              binomial_bounds(static_cast<double>(out.fresh), kBound).high);
+    EXPECT_GT(out.fresh_doubts, out.fresh / 10);
+    EXPECT_EQ(out.copies_missed, 0U);
+    EXPECT_GT(out.copies_dropped, 0U);
+    EXPECT_LT(out.copies_dropped, out.copies);
+}
+
+// What it is worth: without a judge many of them are.
+TEST_P(Promise, without_a_bound_breaks_at_ten_times_the_planned_rate) {
+    SCOPED_TRACE(seed_note());
+    const Outcome out = flood(GetParam(), std::nullopt);
+    EXPECT_GT(static_cast<double>(out.false_drops), 100 * kBound * static_cast<double>(out.fresh));
+    EXPECT_EQ(out.copies_missed, 0U);
+    EXPECT_EQ(out.copies_dropped, out.copies);
+}
+
+// Even where a leaked echo costs as much as a false drop, no more is dropped than pays.
+TEST_P(Promise, penalty_drops_what_pays_at_ten_times_the_planned_rate) {
+    SCOPED_TRACE(seed_note());
+    CostRatios even;
+    even.fill(1);
+    const Outcome judged = flood(GetParam(), dataplane::Judge::penalty(even));
+    const Outcome all = flood(GetParam(), std::nullopt);
+    const auto cost = [](const Outcome& out) {
+        return out.false_drops + out.copies - out.copies_dropped;
+    };
+    EXPECT_LT(cost(judged), cost(all));
+    EXPECT_LT(cost(judged), judged.copies);
+    EXPECT_EQ(judged.copies_missed, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Promise,
+                         testing::Values(config::Engine::kApbf, config::Engine::kApbbf,
+                                         config::Engine::kShbf),
+                         [](const auto& info) {
+                             return std::string(
+                                 config::kEngineNames.at(static_cast<std::size_t>(info.param)));
+                         });
 
 }  // namespace
 }  // namespace unecho::test

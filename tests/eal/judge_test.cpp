@@ -67,13 +67,13 @@ TEST_F(Judging, doubts_between_packets_without_a_key_are_the_right_ones) {
         Layout layout = doubting();
         layout.filters[0].judge = dataplane::Judge::bound(bound);
         Rig rig(layout);
-        for (const Bytes& frame : {arp(), packet(1), malformed(), packet(1), arp(1), packet(2),
-                                   packet(1), malformed(1)}) {
+        for (const Bytes& frame : {arp(), arp(2), packet(1), malformed(), packet(1), arp(1),
+                                   packet(2), packet(1), malformed(1)}) {
             rig.offer(0, frame);
         }
         rig.settle();
         const Reason matched = bound == 0 ? Reason::kDoubt : Reason::kEcho;
-        EXPECT_EQ(rig.sent(2).size(), bound == 0 ? 8U : 6U);
+        EXPECT_EQ(rig.sent(2).size(), bound == 0 ? 9U : 7U);
         EXPECT_EQ(rig.count(matched), 2U);
         EXPECT_EQ(rig.total(matched).bytes, 2 * packet(1).size());
         EXPECT_EQ(rig.count(Reason::kNew), 2U);
@@ -186,12 +186,28 @@ TEST_F(Judging, penalty_goes_by_the_class_of_the_copy) {
 TEST_F(Judging, penalty_finds_the_class_beside_other_frames_and_in_chains) {
     Rig rig(by_class());
     rig.offer(0, arp());
-    rig.offer(0, of_class(1, 46));
+    rig.offer(0, of_class(1, 0));
+    rig.offer(0, arp(1));
     rig.offer(0, malformed());
     rig.offer(0, make_mbuf(of_class(1, 46), {40}));
     rig.offer(0, of_class(1, 0));
-    rig.offer(0, arp(1));
     rig.offer(0, make_mbuf(of_class(1, 46), {34, 35}));
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kNew), 1U);
+    EXPECT_EQ(rig.count(Reason::kDoubt), 2U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 1U);
+    EXPECT_EQ(rig.sent(2), (std::vector<Bytes>{arp(), of_class(1, 0), arp(1), malformed(),
+                                               of_class(1, 46), of_class(1, 46)}));
+}
+
+TEST_F(Judging, penalty_goes_by_the_class_at_times_of_their_own) {
+    Layout layout = by_class();
+    layout.capture = true;
+    Rig rig(layout);
+    rig.offer_at(0, of_class(1, 0), 10);
+    rig.offer_at(0, of_class(1, 46), 11);
+    rig.offer_at(0, of_class(1, 0), 12);
+    rig.offer_at(0, of_class(1, 46), 12);
     rig.settle();
     EXPECT_EQ(rig.count(Reason::kNew), 1U);
     EXPECT_EQ(rig.count(Reason::kDoubt), 2U);

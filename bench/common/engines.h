@@ -7,8 +7,8 @@
 //   unavailable()    optional: why this machine cannot run it, or empty
 //   kSlow            optional: takes many cache lines a key, so that a large table takes long to
 //                    fill; gets half of one
-//   kKernel          optional: one kernel of several, not the one that this machine would choose;
-//                    gets fewer rows
+//   kKernel          optional: one kernel of several; gets fewer rows, and none where the machine
+//                    would choose it anyway: wanted() says so
 //
 // and gets its rows by standing in Engines, at the end.
 #pragma once
@@ -228,22 +228,25 @@ struct LineEngine {
                                            double false_positives) {
         const auto g = sizing::size_line_of(targets_of(keys, false_positives), M);
         const auto [m, k, l, b, phases, lines] = g.value_or(sizing::LineGeometry{});
-        return planned<Params>(g, keys, (k + l + 1) * phases,
-                               text("k=%u l=%u b=%u S=%u", k, l, b, phases),
-                               [&](const auto& found) {
-                                   return filter::LineSpec{.M = M,
-                                                           .k = found.k,
-                                                           .b = found.b,
-                                                           .phases = found.phases,
-                                                           .lines = found.lines,
-                                                           .isa = isa};
-                               });
+        return planned<Params>(
+            g, keys, (k + l + 1) * phases,
+            text("%s k=%u l=%u b=%u S=%u", filter::name_of(isa).data(), k, l, b, phases),
+            [&](const auto& found) {
+                return filter::LineSpec{.M = M,
+                                        .k = found.k,
+                                        .b = found.b,
+                                        .phases = found.phases,
+                                        .lines = found.lines,
+                                        .isa = isa};
+            });
     }
 };
 
 template <unsigned M, filter::Isa isa>
 struct LineKernelEngine {
     static constexpr bool kKernel = true;
+    static constexpr bool kSlow = true;
+    static bool wanted() { return isa != filter::best_isa(); }
     static std::string name() {
         return LineEngine<M>::name() + "-" + std::string(filter::name_of(isa));
     }

@@ -58,7 +58,7 @@ Place place_of(const Place& place) {
 template <typename Engine>
 std::vector<RowSpec> rows_of(bool full) {
     if constexpr (requires { Engine::kKernel; }) {
-        return few_rows(full);
+        return Engine::wanted() ? few_rows(full) : std::vector<RowSpec>();
     } else {
         return usual_rows(full);
     }

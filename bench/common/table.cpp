@@ -284,6 +284,7 @@ Result<TableOptions> parse_options(int argc, char** argv) {
                             {"dram-mib", required_argument, nullptr, 'd'},
                             {"echo-reach", required_argument, nullptr, 'e'},
                             {"full", no_argument, nullptr, 'f'},
+                            {"usage", no_argument, nullptr, 'u'},
                             {"smoke", no_argument, nullptr, 's'},
                             {nullptr, 0, nullptr, 0}};
     for (int c = 0; (c = getopt_long(argc, argv, "", known, nullptr)) != -1;) {

@@ -165,7 +165,7 @@ struct TlbfEngine {
         const auto g = sizing::size_tlbf(targets_of(keys, false_positives));
         const auto [k, l, max_slices, capacity, bytes] = g.value_or(sizing::TlbfGeometry{});
         auto out =
-            planned<Params>(g, keys, k + 2 * l, text("k=%u l=%u", k, l), [&](const auto& found) {
+            planned<Params>(g, keys, k + l + 1, text("k=%u l=%u", k, l), [&](const auto& found) {
                 return filter::TlbfSpec{.k = found.k,
                                         .l = found.l,
                                         .window = window_of(keys),

@@ -21,9 +21,9 @@ namespace unecho::control {
 struct SizeQuestion {
     Nanoseconds window = 0;
     double max_false_drop = 1e-6;
-    bool bounded = true;  // packet by packet, by the engines that can judge: rule "bound"
     std::optional<double> rate;  // packets per second; absent: the highest that fits memory
     std::optional<std::uint64_t> memory;  // at most, in bytes, spare segments too
+    bool bounded = true;  // packet by packet, by the engines that can judge: rule "bound"
 };
 
 // Those among which "auto" chooses: no other is ever faster within its memory range.

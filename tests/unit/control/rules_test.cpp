@@ -96,11 +96,45 @@ TEST(Rules, bound_is_met_at_the_planned_rate) {
                 const Digest digest = remix(++next, 1);
                 lane.ops->test(lane.filter, {&digest, 1}, {0, generation}, 1, &most);
             }
-            greatest = std::max(greatest, lane.ops->chance(lane.filter));
+            greatest = std::max(greatest, lane.ops->chance(lane.filter, next));
         }
         EXPECT_LE(greatest, 1e-4F) << plan.engine();
         EXPECT_GE(greatest, 0.7e-4F) << plan.engine();
     }
+}
+
+// The chance of a line is that of its own load: its mean is far enough below the bound that few
+// lines are above.
+TEST(Rules, bound_is_rarely_met_by_lines_at_the_planned_rate) {
+    config::Config config = taps_to_tool();
+    config.filters[0].engine = config::Engine::kLine;
+    config.filters[0].rule = Rule::kBound;
+    config.filters[0].max_false_drop = 1e-4;
+    const FilterPlan plan =
+        plan_of(config, machine_with({0}), all_of(config, device("net_null"))).filters.at(0);
+    EXPECT_DOUBLE_EQ(judge_margin(config::Engine::kLine), 10);
+    EXPECT_LE(plan.prediction.false_drop, 1e-5);
+    auto instance = FilterInstance::make(plan, 0, false);
+    ASSERT_TRUE(instance);
+    const dataplane::Lane lane = (*instance)->lane(plan);
+    const filter::ChanceLimits most(1e-4F);
+    Digest next = 0;
+    double sum = 0;
+    unsigned above = 0;
+    constexpr unsigned kSamples = 20'000;
+    for (std::uint64_t tick = 0; tick < 60; ++tick) {
+        for (std::uint64_t key = 0; key < plan.prediction.generation_keys; ++key) {
+            const Digest digest = remix(++next, 1);
+            lane.ops->test(lane.filter, {&digest, 1}, {0, tick}, 1, &most);
+        }
+    }
+    for (Digest digest = 0; digest < kSamples; ++digest) {
+        const float chance = lane.ops->chance(lane.filter, remix(digest, 7));
+        sum += chance;
+        above += chance > 1e-4F ? 1 : 0;
+    }
+    EXPECT_NEAR(sum / kSamples / plan.prediction.false_drop, 1, 0.2);
+    EXPECT_LE(above, kSamples / 50);
 }
 
 // What the configuration allows is what the engines can.

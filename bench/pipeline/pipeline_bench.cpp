@@ -121,9 +121,9 @@ std::vector<std::pair<Mix, unsigned>> traffics() {
     return out;
 }
 
-bool wanted(const std::regex& only, Engine engine, const Residence& residence, Mix mix,
+bool wanted(const std::regex& only, const Contender& contender, const Residence& residence, Mix mix,
             unsigned percent) {
-    return std::regex_search(std::string(name_of(engine)) + "/" + residence.name + "/" +
+    return std::regex_search(std::string(contender.name) + "/" + residence.name + "/" +
                                  name_of(mix) + "/" + std::to_string(percent),
                              only);
 }
@@ -131,15 +131,15 @@ bool wanted(const std::regex& only, Engine engine, const Residence& residence, M
 Result<Suite> make_suite(const Options& options, Rig& rig) {
     Suite suite;
     const std::regex only(options.only);
-    for (const Engine engine : {Engine::kApbbf, Engine::kApbf, Engine::kExact}) {
+    for (const Contender& contender : kContenders) {
         for (const Residence& residence : residences(options.smoke)) {
             Group group;
             for (const auto& [mix, percent] : traffics()) {
-                if (!wanted(only, engine, residence, mix, percent)) {
+                if (!wanted(only, contender, residence, mix, percent)) {
                     continue;
                 }
                 if (group.subject == nullptr) {
-                    auto subject = Subject::make(engine, residence.bytes, options.rig.hugepages);
+                    auto subject = Subject::make(contender, residence.bytes, options.rig.hugepages);
                     if (!subject) {
                         return tl::unexpected(subject.error());
                     }
@@ -182,17 +182,23 @@ void take_turn(Rig& rig, Row& row) {
     }
 }
 
-// A benchmark of wrong answers is none: each echo that was sent must be found, and hardly more.
+// A benchmark of wrong answers is none: each echo that was sent must be found or, now and then, be
+// in doubt, and hardly more than the filter's bound.
 Status check_answers(const Row& row) {
-    const std::uint64_t allowed = 10 + row.packets / 10'000;
+    const double most = row.subject->most_false_drops();
+    const auto allowed = static_cast<std::uint64_t>(
+        10 + 2 * most * static_cast<double>(row.packets) + static_cast<double>(row.packets) / 1e4);
+    const std::uint64_t matches = row.found.echoes + row.found.doubts;
     const std::uint64_t missed =
-        row.found.sent_echoes > row.found.echoes ? row.found.sent_echoes - row.found.echoes : 0;
+        row.found.sent_echoes > matches ? row.found.sent_echoes - matches : 0;
     const std::uint64_t added =
         row.found.echoes > row.found.sent_echoes ? row.found.echoes - row.found.sent_echoes : 0;
-    if (missed > 0 || added > allowed || row.found.inline_clears != 0) {
+    if (missed > 0 || added > allowed || row.found.doubts > 10 + row.found.echoes / 20 ||
+        row.found.inline_clears != 0) {
         return fail(Errc::kIo, row.name() + ": " + std::to_string(row.found.sent_echoes) +
                                    " echoes sent, " + std::to_string(row.found.echoes) +
-                                   " found, " + std::to_string(row.found.inline_clears) +
+                                   " found, " + std::to_string(row.found.doubts) + " in doubt, " +
+                                   std::to_string(row.found.inline_clears) +
                                    " segments cleared by the worker");
     }
     return {};

@@ -48,7 +48,7 @@ ordered_json to_json(const Row& row, double ns_per_cycle) {
     const control::FilterPlan& plan = row.subject->plan();
     const double rest = rest_of(row);
     return {{"name", row.name()},
-            {"engine", plan.engine()},
+            {"engine", plan.name},
             {"geometry", control::geometry_text(plan.geometry)},
             {"residence", row.residence},
             {"bytes", row.subject->bytes()},
@@ -77,8 +77,8 @@ std::string size_text(const Subject& subject) {
 
 void print_row(const Row& row, double ns) {
     std::printf(
-        "%-6s %-4s %-19s %5s %4u%% %6.1f %6.1f %6.1f %6.1f %6.1f %8.1f %6.1f %6.1f %7.1f %6.1f\n",
-        row.subject->plan().engine(), row.residence.c_str(), size_text(*row.subject).c_str(),
+        "%-7s %-4s %-19s %5s %4u%% %6.1f %6.1f %6.1f %6.1f %6.1f %8.1f %6.1f %6.1f %7.1f %6.1f\n",
+        row.subject->plan().name.c_str(), row.residence.c_str(), size_text(*row.subject).c_str(),
         name_of(row.mix), row.echo_percent, row.view.median() * ns, row.digest.median() * ns,
         row.decide.median() * ns, row.ports.median() * ns, rest_of(row) * ns,
         row.worker.median() * ns, row.worker.quantile(0.1) * ns, row.worker.quantile(0.9) * ns,
@@ -96,7 +96,7 @@ void print(const RunFacts& facts, const Rows& rows) {
     std::printf("%s, %s\n\n", rte_version(), build_text().c_str());
     std::printf(
         "ns a packet, medians of windows; the worker's p10 and p90, its TSC cycles, Mpps\n");
-    std::printf("%-6s %-4s %-19s %5s %5s %6s %6s %6s %6s %6s %8s %6s %6s %7s %6s\n", "engine", "in",
+    std::printf("%-7s %-4s %-19s %5s %5s %6s %6s %6s %6s %6s %8s %6s %6s %7s %6s\n", "engine", "in",
                 "table", "frame", "echo", "view", "digest", "filter", "ports", "rest", "worker",
                 "p10", "p90", "cycles", "Mpps");
     for (const auto& row : rows) {

@@ -149,19 +149,19 @@ void Rig::return_packets() {
 std::uint64_t Rig::measure_worker(Traffic& traffic, Found& found) {
     found.sent_echoes += next_packets(traffic);
     load_rx();
-    const auto echoes = [&] {
-        return worker_->counters()
-            .routes[0][static_cast<unsigned>(dataplane::Reason::kEcho)]
-            .packets;
+    const auto settled = [&](dataplane::Reason reason) {
+        return worker_->counters().routes[0][static_cast<unsigned>(reason)].packets;
     };
-    const std::uint64_t echoes_before = echoes();
+    const std::uint64_t echoes_before = settled(dataplane::Reason::kEcho);
+    const std::uint64_t doubts_before = settled(dataplane::Reason::kDoubt);
     const std::uint64_t clears_before = subject_->counters().inline_clears;
     const std::uint64_t start = rte_rdtsc_precise();
     for (unsigned taken = 0; taken < options_.window;) {
         taken += worker_->poll_once();
     }
     const std::uint64_t cycles = rte_rdtsc_precise() - start;
-    found.echoes += echoes() - echoes_before;
+    found.echoes += settled(dataplane::Reason::kEcho) - echoes_before;
+    found.doubts += settled(dataplane::Reason::kDoubt) - doubts_before;
     found.inline_clears += subject_->counters().inline_clears - clears_before;
     return cycles;
 }
@@ -200,6 +200,7 @@ StageCycles Rig::measure_stages(Traffic& traffic, Found& found) {
         });
         each([&](const dataplane::Burst& burst) {
             found.echoes += static_cast<unsigned>(std::popcount(burst.echoes));
+            found.doubts += static_cast<unsigned>(std::popcount(burst.doubts));
         });
     }
     found.inline_clears += subject_->counters().inline_clears - clears_before;

@@ -36,6 +36,7 @@ struct StageCycles {
 struct Found {
     std::uint64_t sent_echoes = 0;
     std::uint64_t echoes = 0;
+    std::uint64_t doubts = 0;
     std::uint64_t inline_clears = 0;
 };
 

@@ -28,7 +28,7 @@ struct Row {
           traffic(counter, frames, percent) {}
 
     [[nodiscard]] std::string name() const {
-        return std::string(subject->plan().engine()) + "/" + residence + "/" + name_of(mix) + "/" +
+        return subject->plan().name + "/" + residence + "/" + name_of(mix) + "/" +
                std::to_string(echo_percent);
     }
 

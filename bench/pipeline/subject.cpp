@@ -12,22 +12,38 @@ namespace {
 
 // The window is what the sizing formulas need one for; here a generation is a number of keys.
 constexpr Nanoseconds kWindow = 50 * kMillisecond;
-constexpr double kMaxFalseDrop = 1e-6;
 
 // Larger tables do not stay in any cache.
 constexpr std::uint64_t kLargestL3 = 32 * 1024 * 1024;
 
-Result<control::FilterPlan> plan_for(Engine engine, double keys_per_second) {
-    const sizing::Targets targets{kWindow, keys_per_second, kMaxFalseDrop};
+Result<control::Geometry> size(const Contender& contender, const sizing::Targets& targets) {
+    if (contender.lines == 0) {
+        return control::size(contender.engine, targets);
+    }
+    const auto sized = sizing::size_line_of(targets, contender.lines);
+    if (!sized) {
+        return tl::unexpected(sized.error());
+    }
+    return control::Geometry(*sized);
+}
+
+Result<control::FilterPlan> plan_for(const Contender& contender, double keys_per_second) {
+    const sizing::Targets targets{
+        kWindow, keys_per_second,
+        contender.max_false_drop / control::judge_margin(contender.engine)};
     control::FilterPlan plan;
-    plan.name = name_of(engine);
+    plan.name = contender.name;
+    plan.isa = filter::best_isa();
     plan.window = kWindow;
     plan.keys_per_second = keys_per_second;
-    auto sized = control::size(engine, targets);
+    auto sized = size(contender, targets);
     if (!sized) {
         return tl::unexpected(sized.error());
     }
     plan.geometry = *sized;
+    if (control::can_judge(*sized)) {
+        plan.judge = dataplane::Judge::bound(static_cast<float>(contender.max_false_drop));
+    }
     plan.prediction = control::predict(*sized, kWindow, keys_per_second);
     plan.clock.length = std::max<Nanoseconds>(plan.prediction.generation, 1);
     plan.instance_bytes = plan.prediction.bytes;
@@ -35,28 +51,25 @@ Result<control::FilterPlan> plan_for(Engine engine, double keys_per_second) {
 }
 
 // Memory is nearly proportional to keys; the aim leaves room for the spare segments.
-Result<control::FilterPlan> plan_of_size(Engine engine, std::uint64_t bytes) {
+Result<control::FilterPlan> plan_of_size(const Contender& contender, std::uint64_t bytes) {
     static constexpr double kSpares = 0.87;
     static constexpr int kSteps = 4;
-    const double aim = static_cast<double>(bytes) * (engine == Engine::kExact ? 0.995 : kSpares);
+    const double aim =
+        static_cast<double>(bytes) * (contender.engine == Engine::kExact ? 0.995 : kSpares);
     double rate = static_cast<double>(bytes) * 8 / 64 / (static_cast<double>(kWindow) / kSecond);
-    Result<control::FilterPlan> plan = plan_for(engine, rate);
+    Result<control::FilterPlan> plan = plan_for(contender, rate);
     for (int step = 0; step < kSteps && plan; ++step) {
         rate *= aim / static_cast<double>(plan->instance_bytes);
-        plan = plan_for(engine, rate);
+        plan = plan_for(contender, rate);
     }
     return plan;
 }
 
 }  // namespace
 
-const char* name_of(Engine engine) {
-    return config::kEngineNames.at(static_cast<std::size_t>(engine)).data();
-}
-
-Result<std::unique_ptr<Subject>> Subject::make(Engine engine, std::uint64_t bytes,
+Result<std::unique_ptr<Subject>> Subject::make(const Contender& contender, std::uint64_t bytes,
                                                bool has_hugepages) {
-    auto plan = plan_of_size(engine, bytes);
+    auto plan = plan_of_size(contender, bytes);
     if (!plan) {
         return tl::unexpected(plan.error());
     }
@@ -64,11 +77,15 @@ Result<std::unique_ptr<Subject>> Subject::make(Engine engine, std::uint64_t byte
     if (!instance) {
         return tl::unexpected(instance.error());
     }
-    return std::unique_ptr<Subject>(new Subject(std::move(*plan), std::move(*instance)));
+    return std::unique_ptr<Subject>(new Subject(contender, std::move(*plan), std::move(*instance)));
 }
 
-Subject::Subject(control::FilterPlan plan, std::unique_ptr<control::FilterInstance> instance)
-    : plan_(std::move(plan)), instance_(std::move(instance)), lane_(instance_->lane(plan_)) {
+Subject::Subject(const Contender& contender, control::FilterPlan plan,
+                 std::unique_ptr<control::FilterInstance> instance)
+    : most_false_drops_(contender.max_false_drop),
+      plan_(std::move(plan)),
+      instance_(std::move(instance)),
+      lane_(instance_->lane(plan_)) {
     if (const filter::SegmentRing* segments = instance_->segments()) {
         cleaner_.add(instance_->shared(), instance_->memory(), segments->geometry().segment_bytes);
     }
@@ -79,9 +96,12 @@ std::uint64_t Subject::generation() const {
 }
 
 void Subject::fill() {
-    const std::uint64_t slots =
-        instance_->segments() == nullptr ? 1 : instance_->segments()->slots();
-    const std::uint64_t keys = (slots + 1) * plan_.prediction.generation_keys;
+    // A window, its slack, and a generation more.
+    const std::uint64_t turns =
+        control::ages_by_generation(plan_.geometry)
+            ? (plan_.window + plan_.prediction.slack) / plan_.prediction.generation + 1
+            : 2;
+    const std::uint64_t keys = turns * plan_.prediction.generation_keys;
     std::array<Digest, kMaxBurst> digests{};
     for (std::uint64_t next = 0; next < keys;) {
         for (Digest& digest : digests) {
@@ -103,7 +123,7 @@ void Subject::touch() const {
 }
 
 void Subject::keep_house() {
-    if (instance_->segments() == nullptr) {
+    if (!control::ages_by_generation(plan_.geometry)) {
         return;
     }
     const std::uint64_t inserted = counters().insertions;
@@ -111,7 +131,9 @@ void Subject::keep_house() {
         turned_at_ += plan_.prediction.generation_keys;
         shared_.generation.store(generation() + 1, std::memory_order_release);
     }
-    zero_retired();
+    if (instance_->segments() != nullptr) {
+        zero_retired();
+    }
 }
 
 // Those that the worker handed over, and those that it had no occasion to.

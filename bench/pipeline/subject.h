@@ -17,12 +17,25 @@ namespace unecho::bench {
 
 using config::Engine;
 
-[[nodiscard]] const char* name_of(Engine engine);
+// What is measured: an engine for a bound on false drops, which it keeps packet by packet if it can
+// judge. The line filter with so many lines a key, at the bound these are for.
+struct Contender {
+    const char* name;
+    Engine engine;
+    double max_false_drop;
+    unsigned lines = 0;
+};
+
+inline constexpr Contender kContenders[]{
+    {"line-m1", Engine::kLine, 1e-2, 1}, {"line-m2", Engine::kLine, 1e-3, 2},
+    {"line-m3", Engine::kLine, 1e-6, 3}, {"apbbf", Engine::kApbbf, 1e-6},
+    {"apbf", Engine::kApbf, 1e-6},       {"exact", Engine::kExact, 1e-6},
+};
 
 class Subject {
   public:
     // At most `bytes` of memory, and nearly as much.
-    static Result<std::unique_ptr<Subject>> make(Engine engine, std::uint64_t bytes,
+    static Result<std::unique_ptr<Subject>> make(const Contender& contender, std::uint64_t bytes,
                                                  bool has_hugepages);
 
     // Keys of a whole window and its slack, unlike those of any packet.
@@ -42,15 +55,19 @@ class Subject {
         return lane_.ops->counters(lane_.filter);
     }
 
+    // The bound, a chance.
+    [[nodiscard]] double most_false_drops() const { return most_false_drops_; }
     [[nodiscard]] std::uint64_t bytes() const { return instance_->memory().size(); }
     [[nodiscard]] bool on_hugepages() const { return instance_->on_hugepages(); }
     [[nodiscard]] const control::FilterPlan& plan() const { return plan_; }
 
   private:
-    Subject(control::FilterPlan plan, std::unique_ptr<control::FilterInstance> instance);
+    Subject(const Contender& contender, control::FilterPlan plan,
+            std::unique_ptr<control::FilterInstance> instance);
 
     void zero_retired();
 
+    double most_false_drops_;
     control::FilterPlan plan_;
     std::unique_ptr<control::FilterInstance> instance_;
     dataplane::Lane lane_;

@@ -58,14 +58,22 @@ struct Avx2Line {
                 with(line.high, pattern.high, written.high)};
     }
 
-    static void cover(Line line, Line tags, const float* coverage, bool set,
-                      float* covered) noexcept {
-        alignas(32) std::uint64_t words[kLineWords];
-        store(words, {live(line.low, tags.low), live(line.high, tags.high)});
-        for (unsigned w = 0; w < kLineWords; ++w) {
-            const float c = coverage[__builtin_popcountll(words[w])];
-            covered[w] = set ? c : covered[w] * c;
+    // Computed for matches only.
+    static constexpr bool kChanceIsCheap = false;
+
+    template <unsigned M, unsigned k>
+    static float chance(const std::uint64_t* const (&lines)[M], Line tags, unsigned no_run,
+                        const float* coverage) noexcept {
+        unsigned bits[M][kLineWords];
+        for (unsigned row = 0; row < M; ++row) {
+            alignas(32) std::uint64_t words[kLineWords];
+            const Line line = load(lines[row]);
+            store(words, {live(line.low, tags.low), live(line.high, tags.high)});
+            for (unsigned w = 0; w < kLineWords; ++w) {
+                bits[row][w] = static_cast<unsigned>(__builtin_popcountll(words[w]));
+            }
         }
+        return chance_of<M, k>(bits, no_run, coverage);
     }
 
   private:

@@ -77,6 +77,28 @@ inline unsigned runs_of(unsigned matches, const LinePhase& phase) noexcept {
     return matches & older & ~phase.no_run;
 }
 
+// The chance that a random key's patterns are covered where a digest lies: by age, all rows
+// together; then the union of all runs, which the sum bounds. Word by word in a fixed order of
+// operations, so that every kernel has the same bits. bits[row][w]: those set in words of this
+// rotation.
+template <unsigned M, unsigned k>
+inline float chance_of(const unsigned (&bits)[M][kLineWords], unsigned no_run,
+                       const float* coverage) noexcept {
+    float covered[kLineWords];
+    for (unsigned w = 0; w < kLineWords; ++w) {
+        covered[w] = coverage[bits[0][w]];
+        for (unsigned row = 1; row < M; ++row) {
+            covered[w] *= coverage[bits[row][w]];
+        }
+    }
+    float run[kLineWords];
+    for (unsigned w = 0; w < kLineWords; ++w) {
+        const float older = k == 1 ? 1.0F : covered[(w + kLineWords - 1) % kLineWords];
+        run[w] = (no_run >> w & 1) != 0 ? 0.0F : covered[w] * older;
+    }
+    return ((run[0] + run[4]) + (run[2] + run[6])) + ((run[1] + run[5]) + (run[3] + run[7]));
+}
+
 template <typename V, unsigned M, unsigned k>
 struct LineBurst {
     using Line = typename V::Line;
@@ -113,20 +135,12 @@ struct LineBurst {
         }
     }
 
-    // The chance that a random key's patterns are covered where this digest lies: by age, all rows
-    // together; then the union of all runs, which the sum bounds. Word by word in a fixed order of
-    // operations, so that every kernel has the same bits.
     float chance(unsigned i, const LinePhase& phase, Line tags) const noexcept {
-        float covered[kLineWords];
+        const std::uint64_t* lines[M];
         for (unsigned row = 0; row < M; ++row) {
-            V::cover(V::load(words(row, i)), tags, view.coverage, row == 0, covered);
+            lines[row] = words(row, i);
         }
-        float run[kLineWords];
-        for (unsigned w = 0; w < kLineWords; ++w) {
-            const float older = k == 1 ? 1.0F : covered[(w + kLineWords - 1) % kLineWords];
-            run[w] = (phase.no_run >> w & 1) != 0 ? 0.0F : covered[w] * older;
-        }
-        return ((run[0] + run[4]) + (run[2] + run[6])) + ((run[1] + run[5]) + (run[3] + run[7]));
+        return V::template chance<M, k>(lines, tags, phase.no_run, view.coverage);
     }
 };
 
@@ -155,7 +169,10 @@ LineAnswers judge_burst(const LineView& view, const std::uint64_t* digests, unsi
         const auto tags = V::load(phase.tags);
         typename V::Line patterns[M];
         const bool match = burst.matches(i, phase, tags, patterns);
-        const bool echo = match && burst.chance(i, phase, tags) <= limits[i * stride];
+        bool echo = match;
+        if (V::kChanceIsCheap || match) {
+            echo &= burst.chance(i, phase, tags) <= limits[i * stride];
+        }
         burst.write(i, !echo | view.refresh, phase, tags, patterns);
         answers.echoes |= std::uint64_t{echo} << i;
         answers.doubts |= std::uint64_t{match != echo} << i;

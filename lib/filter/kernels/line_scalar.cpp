@@ -70,15 +70,22 @@ struct ScalarLine {
         return line;
     }
 
-    // Sets covered to, or multiplies it by, the coverage of each word.
-    static void cover(const Line& line, const Line& tags, const float* coverage, bool set,
-                      float* covered) noexcept {
-        for (unsigned w = 0; w < kLineWords; ++w) {
-            const std::uint64_t bits =
-                stale(line.word[w], tags.word[w]) ? 0 : line.word[w] & ~kTagBits;
-            const float c = coverage[__builtin_popcountll(bits)];
-            covered[w] = set ? c : covered[w] * c;
+    // Computed for matches only.
+    static constexpr bool kChanceIsCheap = false;
+
+    template <unsigned M, unsigned k>
+    static float chance(const std::uint64_t* const (&lines)[M], const Line& tags, unsigned no_run,
+                        const float* coverage) noexcept {
+        unsigned bits[M][kLineWords];
+        for (unsigned row = 0; row < M; ++row) {
+            for (unsigned w = 0; w < kLineWords; ++w) {
+                const std::uint64_t word = lines[row][w];
+                bits[row][w] = stale(word, tags.word[w])
+                                   ? 0
+                                   : static_cast<unsigned>(__builtin_popcountll(word & ~kTagBits));
+            }
         }
+        return chance_of<M, k>(bits, no_run, coverage);
     }
 };
 

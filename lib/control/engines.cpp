@@ -65,8 +65,13 @@ struct Engine<sizing::ApbbfGeometry> {
     static constexpr double kJudgeMargin = kSegmentMargin;
 
     static auto params(const sizing::ApbbfGeometry& g, const FilterSetup& setup) {
-        return filter::ApbbfParams::make(
-            {.k = g.k, .l = g.l, .B = g.B, .b = g.b, .blocks = g.blocks, .policy = setup.policy});
+        return filter::ApbbfParams::make({.k = g.k,
+                                          .l = g.l,
+                                          .B = g.B,
+                                          .b = g.b,
+                                          .blocks = g.blocks,
+                                          .policy = setup.policy,
+                                          .isa = setup.isa});
     }
     static std::string text(const sizing::ApbbfGeometry& g) {
         return "k=" + to_string(g.k) + " l=" + to_string(g.l) + " B=" + to_string(g.B) +

@@ -5,6 +5,22 @@
 #include <bit>
 
 namespace unecho::filter {
+namespace {
+
+constexpr std::uint64_t kSaltFactor = 0x9E3779B97F4A7C15;  // as in remix()
+static_assert(kMostProbes >= kMaxSlots);
+
+}  // namespace
+
+Apbbf::Apbbf(const ApbbfParams& params, std::span<std::byte> memory) noexcept
+    : params_(params),
+      shape_(params.B(), params.b()),
+      word_parts_(params.B() == 512 && params.b() == 8),
+      has_kernel_(word_parts_ && params.blocks() <= ~std::uint32_t{0}),
+      kernel_(
+          apbbf_kernels_for(params.isa()).of[params.k() <= ApbbfKernels::kOwn ? params.k() : 0]),
+      block_words_(params.B() / 64),
+      ring_(params.ring(), memory) {}
 
 // The blocks that a query looks at first, and those that are written: slots l, l - k, l - 2k, ...
 // are all that a new digest asks; an echo younger than a generation lies in slots 0..k-1, and its
@@ -148,10 +164,85 @@ Answers Apbbf::test_and_insert_all(const Shape& shape, std::span<const Digest> d
     return answers;
 }
 
+void Apbbf::view_for(ApbbfView& view, ApbbfTally& tally) noexcept {
+    const unsigned k = params_.k();
+    const unsigned asked = params_.l() % k;
+    view.count = 0;
+    const auto add = [&](unsigned slot) noexcept {
+        if (std::byte* const segment = ring_.segment(slot); segment != nullptr) {
+            view.probes[view.count++] = {reinterpret_cast<std::uint64_t*>(segment),
+                                         ring_.identity(slot) * kSaltFactor, slot};
+        }
+    };
+    add(asked);
+    for (unsigned slot = 0; slot < k; ++slot) {
+        if (slot != asked) {
+            add(slot);
+        }
+        tally.changes[slot] = 0;
+    }
+    for (unsigned slot = asked + k; slot <= params_.l(); slot += k) {
+        add(slot);
+    }
+    tally.insertions = 0;
+    view.k = k;
+    view.block_count = static_cast<std::uint32_t>(params_.blocks());
+    view.refresh = params_.policy() == EchoPolicy::kRefresh;
+    view.tally = &tally;
+    view.filter = this;
+    view.approach = &Apbbf::approach;
+    view.search = &Apbbf::search;
+    view.doubted = &Apbbf::doubted;
+}
+
+void Apbbf::settle(ApbbfTally& tally, const ApbbfView& view) noexcept {
+    for (unsigned p = 0; p < view.k; ++p) {
+        ring_.count_changes(view.probes[p].slot, tally.changes[p]);
+        tally.changes[p] = 0;
+    }
+    counters_.insertions += tally.insertions;
+    tally.insertions = 0;
+}
+
+// An echo has its k slots on both sides of the asked one; the search may end one further on. Slots
+// 0..k-1 are there already.
+void Apbbf::approach(void* filter, Digest digest, unsigned slot) noexcept {
+    const auto& self = *static_cast<const Apbbf*>(filter);
+    const unsigned k = self.params_.k();
+    const unsigned end = std::min(slot + k + 1, self.ring_.slots());
+    for (unsigned s = std::max(slot + 1, 2 * k) - k; s < end; ++s) {
+        self.prefetch_slot(digest, s);
+    }
+}
+
+bool Apbbf::search(void* filter, Digest digest, unsigned slot) noexcept {
+    const auto& self = *static_cast<const Apbbf*>(filter);
+    return self.with_shape([&](const auto& shape) noexcept {
+        return run_of_matches(self.params_.k(), slot, [&](unsigned s) noexcept {
+            return self.slot_matches(shape, digest, s);
+        });
+    });
+}
+
+bool Apbbf::doubted(void* filter, ApbbfTally& tally, const ApbbfView& view, float limit) noexcept {
+    auto& self = *static_cast<Apbbf*>(filter);
+    self.settle(tally, view);
+    return self.chance_now() > limit;
+}
+
 std::uint64_t Apbbf::test_and_insert_burst(std::span<const Digest> digests) noexcept {
     UNECHO_ASSERT(digests.size() <= kMaxBurst);
     if (digests.size() == 1) {  // as in captures, where each packet has a time of its own
         return test_in_order(*this, digests);
+    }
+    if (has_kernel_ && !digests.empty()) {
+        ApbbfTally tally;
+        ApbbfView view;
+        view_for(view, tally);
+        const std::uint64_t echoes =
+            kernel_.test(view, digests.data(), static_cast<unsigned>(digests.size()));
+        settle(tally, view);
+        return echoes;
     }
     const auto never = [](std::size_t /*i*/) noexcept { return false; };
     return with_shape([&](const auto& shape) noexcept {
@@ -164,6 +255,16 @@ Answers Apbbf::test_and_insert_burst(std::span<const Digest> digests,
     UNECHO_ASSERT(digests.size() <= kMaxBurst);
     if (digests.size() == 1) {
         return test_in_order(*this, digests, limits);
+    }
+    if (has_kernel_ && !digests.empty()) {
+        ApbbfTally tally;
+        ApbbfView view;
+        view_for(view, tally);
+        const auto n = static_cast<unsigned>(digests.size());
+        const ApbbfAnswers answers =
+            kernel_.judge(view, digests.data(), n, limits.first(), limits.stride());
+        settle(tally, view);
+        return {answers.echoes, answers.doubts};
     }
     const auto above = [&](std::size_t i) noexcept { return chance_now() > limits.at(i); };
     return with_shape(

@@ -7,6 +7,7 @@
 //   on (and without another insertion) it is new, but for false positives.
 // Cost: one cache line for each segment touched: k + l / k + 2 or so, all of them prefetched for a
 //   burst; nearly all of them for a digest by itself if it is new, about k + 1 if it is an echo.
+//   B = 512 with b = 8 has kernels (kernels/apbbf_kernel.h), for bursts: k + l / k lines if new.
 //   (k + l + spares) * blocks * B bits.
 // Accuracy: a block that holds n digests matches a foreign one with (1 - (1 - b/B)^n)^b; averaged
 //   over the load of blocks (Poisson) that is r_i of segment i, and the false-positive rate is the
@@ -27,6 +28,7 @@
 #include "filter/filter.h"
 #include "filter/in_order.h"
 #include "filter/judge.h"
+#include "filter/kernels/select.h"
 #include "filter/segment_ring.h"
 #include "filter/storage.h"
 #include "hash/digest.h"
@@ -41,11 +43,13 @@ struct ApbbfSpec {
     std::uint64_t blocks = 0;  // of a segment
     unsigned spares = kDefaultSpares;
     EchoPolicy policy = EchoPolicy::kFixed;
+    Isa isa = Isa::kScalar;  // of the kernels, which there are for B = 512, b = 8
 };
 
 // A spec that was checked.
 class ApbbfParams {
   public:
+    // Errc::kInvalidArgument, also for an instruction set that the machine lacks.
     static Result<ApbbfParams> make(const ApbbfSpec& spec);
 
     [[nodiscard]] unsigned k() const noexcept { return spec_.k; }
@@ -54,6 +58,7 @@ class ApbbfParams {
     [[nodiscard]] unsigned b() const noexcept { return spec_.b; }
     [[nodiscard]] std::uint64_t blocks() const noexcept { return spec_.blocks; }
     [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
+    [[nodiscard]] Isa isa() const noexcept { return spec_.isa; }
     [[nodiscard]] RingGeometry ring() const noexcept {
         return {spec_.k, spec_.l, spec_.spares, bytes_for_bits(spec_.blocks * spec_.B)};
     }
@@ -75,12 +80,7 @@ class Apbbf {
         return params.ring().bytes();
     }
 
-    Apbbf(const ApbbfParams& params, std::span<std::byte> memory) noexcept
-        : params_(params),
-          shape_(params.B(), params.b()),
-          word_parts_(params.B() == 512 && params.b() == 8),
-          block_words_(params.B() / 64),
-          ring_(params.ring(), memory) {}
+    Apbbf(const ApbbfParams& params, std::span<std::byte> memory) noexcept;
 
     void prefetch(Digest digest) const noexcept;
     bool test_and_insert(Digest digest) noexcept;
@@ -119,6 +119,14 @@ class Apbbf {
                reduce(hash, params_.blocks()) * block_words_;
     }
     void prefetch_slot(Digest digest, unsigned slot) const noexcept;
+
+    // For the kernels.
+    void view_for(ApbbfView& view, ApbbfTally& tally) noexcept;
+    void settle(ApbbfTally& tally, const ApbbfView& view) noexcept;
+    static void approach(void* filter, Digest digest, unsigned slot) noexcept;
+    static bool search(void* filter, Digest digest, unsigned slot) noexcept;
+    static bool doubted(void* filter, ApbbfTally& tally, const ApbbfView& view,
+                        float limit) noexcept;
 
     // The slots that a burst prefetches, with what is the same for all of its digests: slots
     // 0..k-1, which are written, of these first the one that a new digest asks; then, the oldest
@@ -171,6 +179,8 @@ class Apbbf {
     ApbbfParams params_;
     BlockShape shape_;
     bool word_parts_;  // WordParts has the same bits as shape_
+    bool has_kernel_;
+    ApbbfKernel kernel_;
     unsigned block_words_;
     FilterCounters counters_;
     SegmentRing ring_;

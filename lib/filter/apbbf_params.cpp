@@ -27,6 +27,12 @@ Result<ApbbfParams> ApbbfParams::make(const ApbbfSpec& spec) {
         return fail(Errc::kInvalidArgument, "apbbf: blocks = " + to_string(spec.blocks) +
                                                 "; allowed: 1 to " + to_string(most_blocks));
     }
+    if (!available(spec.isa)) {
+        return fail(Errc::kInvalidArgument,
+                    "apbbf: isa = " + std::string(name_of(spec.isa)) +
+                        "; this processor does not have it; allowed here: scalar to " +
+                        std::string(name_of(best_isa())));
+    }
     ApbbfParams params(spec);
     if (const Status ring = check_ring("apbbf", params.ring()); !ring) {
         return tl::unexpected(ring.error());

@@ -81,6 +81,10 @@ class SegmentRing {
         UNECHO_ASSERT(slot < geometry_.k);
         changes_[slot] += changed ? 1 : 0;
     }
+    void count_changes(unsigned slot, std::uint64_t changes) noexcept {
+        UNECHO_ASSERT(slot < geometry_.k);
+        changes_[slot] += changes;
+    }
 
     // Shifts once for each generation passed (after k + l shifts nothing is left, more are not
     // done). An earlier generation than the present one changes nothing.

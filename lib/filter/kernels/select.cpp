@@ -43,4 +43,17 @@ const LineKernels& line_kernels_for(Isa isa) noexcept {
     return kLineScalar;
 }
 
+const ApbbfKernels& apbbf_kernels_for(Isa isa) noexcept {
+    UNECHO_ASSERT(available(isa));
+    switch (isa) {
+        case Isa::kAvx2:
+            return kApbbfAvx2;
+        case Isa::kAvx512:
+            return kApbbfAvx512;
+        case Isa::kScalar:
+            break;
+    }
+    return kApbbfScalar;
+}
+
 }  // namespace unecho::filter

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "filter/kernels/apbbf_kernel.h"
 #include "filter/kernels/line_kernel.h"
 
 namespace unecho::filter {
@@ -25,5 +26,6 @@ inline constexpr std::array<std::string_view, 3> kIsaNames{"scalar", "avx2", "av
 
 // isa is available.
 [[nodiscard]] const LineKernels& line_kernels_for(Isa isa) noexcept;
+[[nodiscard]] const ApbbfKernels& apbbf_kernels_for(Isa isa) noexcept;
 
 }  // namespace unecho::filter

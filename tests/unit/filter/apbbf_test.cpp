@@ -42,6 +42,17 @@ TEST(apbbf_params, limits_are_named) {
               "apbbf: 13 segments of 70368744177664 bytes; allowed: 2^46 bytes in all");
 }
 
+TEST(apbbf_params, every_missing_isa_is_refused) {
+    for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+        const std::string answer = message({.k = 1, .l = 1, .b = 8, .blocks = 1, .isa = isa});
+        if (available(isa)) {
+            EXPECT_EQ(answer, "valid");
+        } else {
+            EXPECT_EQ(answer.find("apbbf: isa = " + std::string(name_of(isa))), 0u) << answer;
+        }
+    }
+}
+
 TEST(apbbf_params, bytes_are_whole_lines_for_all_segments) {
     const auto bytes = [](const ApbbfSpec& spec) { return Apbbf::bytes(*ApbbfParams::make(spec)); };
     EXPECT_EQ(bytes({.k = 3, .l = 8, .B = 512, .b = 8, .blocks = 10}), 13u * 640);

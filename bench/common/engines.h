@@ -105,13 +105,18 @@ struct ApbfEngine {
 };
 
 [[nodiscard]] inline Result<Planned<filter::ApbbfParams>> plan_apbbf(
-    const Result<sizing::ApbbfGeometry>& g, std::uint64_t keys) {
+    const Result<sizing::ApbbfGeometry>& g, std::uint64_t keys,
+    filter::Isa isa = filter::best_isa()) {
     const auto [k, l, B, b, blocks] = g.value_or(sizing::ApbbfGeometry{});
-    return planned<filter::ApbbfParams>(
-        g, keys, k + l + 1, text("k=%u l=%u B=%u b=%u", k, l, B, b), [](const auto& found) {
-            return filter::ApbbfSpec{
-                .k = found.k, .l = found.l, .B = found.B, .b = found.b, .blocks = found.blocks};
-        });
+    return planned<filter::ApbbfParams>(g, keys, k + l + 1, text("k=%u l=%u B=%u b=%u", k, l, B, b),
+                                        [&](const auto& found) {
+                                            return filter::ApbbfSpec{.k = found.k,
+                                                                     .l = found.l,
+                                                                     .B = found.B,
+                                                                     .b = found.b,
+                                                                     .blocks = found.blocks,
+                                                                     .isa = isa};
+                                        });
 }
 
 struct ApbbfEngine {
@@ -131,11 +136,28 @@ struct Apbbf25Engine {
     using Params = filter::ApbbfParams;
 
     static Result<Planned<Params>> plan(std::uint64_t keys, double /*false_positives*/) {
+        return plan_on(filter::best_isa(), keys);
+    }
+    static Result<Planned<Params>> plan_on(filter::Isa isa, std::uint64_t keys) {
         sizing::ApbbfGeometry geometry{.k = 2, .l = 5, .B = 512, .b = 8, .blocks = 1 << 16};
         const auto capacity = sizing::predict(geometry, window_of(keys), std::nullopt).window_keys;
         geometry.blocks = std::max<std::uint64_t>(
             1, keys * geometry.blocks / std::max<std::uint64_t>(1, capacity));
-        return plan_apbbf(geometry, keys);
+        return plan_apbbf(geometry, keys, isa);
+    }
+};
+
+template <filter::Isa isa>
+struct Apbbf25KernelEngine {
+    static constexpr bool kKernel = true;
+    static std::string name() {
+        return Apbbf25Engine::name() + "-" + std::string(filter::name_of(isa));
+    }
+    using Filter = filter::Apbbf;
+    using Params = filter::ApbbfParams;
+
+    static Result<Planned<Params>> plan(std::uint64_t keys, double /*false_positives*/) {
+        return Apbbf25Engine::plan_on(isa, keys);
     }
 };
 
@@ -267,7 +289,9 @@ using Engines =
                LineKernelEngine<2, filter::Isa::kAvx2>, LineKernelEngine<2, filter::Isa::kAvx512>,
                LineKernelEngine<3, filter::Isa::kScalar>, LineKernelEngine<3, filter::Isa::kAvx2>,
                LineKernelEngine<3, filter::Isa::kAvx512>, LineKernelEngine<4, filter::Isa::kScalar>,
-               LineKernelEngine<4, filter::Isa::kAvx2>, LineKernelEngine<4, filter::Isa::kAvx512>>;
+               LineKernelEngine<4, filter::Isa::kAvx2>, LineKernelEngine<4, filter::Isa::kAvx512>,
+               Apbbf25KernelEngine<filter::Isa::kScalar>, Apbbf25KernelEngine<filter::Isa::kAvx2>,
+               Apbbf25KernelEngine<filter::Isa::kAvx512>>;
 
 // Empty if this machine can run it.
 template <typename Engine>

@@ -153,6 +153,7 @@ struct Apbbf25KernelEngine {
     static std::string name() {
         return Apbbf25Engine::name() + "-" + std::string(filter::name_of(isa));
     }
+    static bool wanted() { return isa != filter::best_isa(); }
     using Filter = filter::Apbbf;
     using Params = filter::ApbbfParams;
 

@@ -193,7 +193,7 @@ Status check_answers(const Row& row) {
         row.found.sent_echoes > matches ? row.found.sent_echoes - matches : 0;
     const std::uint64_t added =
         row.found.echoes > row.found.sent_echoes ? row.found.echoes - row.found.sent_echoes : 0;
-    if (missed > 0 || added > allowed || row.found.doubts > 10 + row.found.echoes / 20 ||
+    if (missed > 0 || added > allowed || row.found.doubts > allowed + row.found.sent_echoes / 20 ||
         row.found.inline_clears != 0) {
         return fail(Errc::kIo, row.name() + ": " + std::to_string(row.found.sent_echoes) +
                                    " echoes sent, " + std::to_string(row.found.echoes) +

@@ -61,6 +61,7 @@ ordered_json to_json(const Row& row, double ns_per_cycle) {
             {"packets", row.packets},
             {"echoes_sent", row.found.sent_echoes},
             {"echoes_found", row.found.echoes},
+            {"doubts", row.found.doubts},
             {"inline_clears", row.found.inline_clears},
             {"view", quantiles(row.view, ns_per_cycle)},
             {"digest", quantiles(row.digest, ns_per_cycle)},

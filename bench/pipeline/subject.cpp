@@ -41,7 +41,9 @@ Result<control::FilterPlan> plan_for(const Contender& contender, double keys_per
         return tl::unexpected(sized.error());
     }
     plan.geometry = *sized;
-    if (control::can_judge(*sized)) {
+    // Not those of segments: their generations turn between windows here, and one window overfills
+    // that of a small table many times.
+    if (contender.lines != 0) {
         plan.judge = dataplane::Judge::bound(static_cast<float>(contender.max_false_drop));
     }
     plan.prediction = control::predict(*sized, kWindow, keys_per_second);

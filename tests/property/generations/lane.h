@@ -10,10 +10,12 @@
 #include "dataplane/shared.h"
 #include "filter/apbbf.h"
 #include "filter/apbf.h"
+#include "filter/line.h"
 #include "support/filter_memory.h"
 
 namespace unecho::test {
 
+// k and l in what the control thread counts: generations, or ticks of the line filter.
 struct Shape {
     unsigned k;
     unsigned l;
@@ -41,18 +43,51 @@ inline filter::ApbbfParams params_of(const Shape& shape, const filter::Apbbf*) {
     return filter::ApbbfParams::make(spec).value();
 }
 
+// k + l = 8 generations of as many ticks as there are phases.
+inline filter::LineParams params_of(const Shape& shape, const filter::LineFilter*) {
+    filter::LineSpec spec;
+    spec.phases = (shape.k + shape.l) / filter::kLineWords;
+    spec.k = shape.k / spec.phases;
+    spec.M = 2;
+    spec.b = 8;
+    spec.lines = 4096;
+    spec.policy = shape.policy;
+    spec.isa = filter::best_isa();
+    return filter::LineParams::make(spec).value();
+}
+
 template <typename F>
 class TestedLane {
   public:
     explicit TestedLane(const Shape& shape)
         : memory_(F::bytes(params_of(shape, static_cast<const F*>(nullptr)))),
           filter_(params_of(shape, static_cast<const F*>(nullptr)), memory_.span()) {
-        cleaner_.add(shared_, memory_.span(), filter_.segments().geometry().segment_bytes);
+        if constexpr (kSegmented) {
+            cleaner_.add(shared_, memory_.span(), filter_.segments().geometry().segment_bytes);
+        }
     }
+
+    static constexpr bool kSegmented = requires(F f) { f.segments(); };
 
     // The worker's side.
     F& filter() { return filter_; }
+    // At each poll.
+    void maintain() {
+        if constexpr (!kSegmented) {
+            filter_.maintain();
+        }
+    }
     void exchange() {
+        if constexpr (kSegmented) {
+            exchange_segments();
+        }
+    }
+
+    // The control thread's.
+    control::Cleaner& cleaner() { return cleaner_; }
+
+  private:
+    void exchange_segments() {
         while (const auto retired = filter_.segments().take_retired()) {
             [[maybe_unused]] const bool pushed = shared_.retired.push(*retired);
             UNECHO_ASSERT(pushed);
@@ -63,10 +98,6 @@ class TestedLane {
         }
     }
 
-    // The control thread's.
-    control::Cleaner& cleaner() { return cleaner_; }
-
-  private:
     FilterMemory memory_;
     F filter_;
     dataplane::LaneShared shared_;

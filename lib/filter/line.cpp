@@ -20,13 +20,32 @@ std::uint64_t pattern_number(unsigned number, unsigned b) noexcept {
     return pattern;
 }
 
-// The chance that b distinct bits, drawn at random, are among c set ones.
-float coverage_of(unsigned c, unsigned b) noexcept {
-    double chance = 1;
-    for (unsigned i = 0; i < b; ++i) {
-        chance *= c > i ? double(c - i) / double(kPatternBits - i) : 0;
+// Two keys have the same pattern: the same of those stored, and the same rotation, of which two
+// come from two values of the hash's six bits.
+constexpr double kSamePattern = (60 * 1 + 2 * 4) / (64.0 * 64 * kLinePatterns);
+
+// At least as many keys as set c bits, b distinct ones each.
+unsigned keys_of(unsigned c, unsigned b) noexcept {
+    double clear = kPatternBits;
+    unsigned keys = 0;
+    while (kPatternBits - clear < c - 0.5) {
+        clear *= 1 - double(b) / kPatternBits;
+        ++keys;
     }
-    return static_cast<float>(chance);
+    return keys;
+}
+
+// The chance that a key's pattern is covered by c set bits: it is that of a key there, or its b
+// distinct bits happen to be among them.
+float coverage_of(unsigned c, unsigned b) noexcept {
+    if (c < b) {
+        return 0;
+    }
+    double among = 1;
+    for (unsigned i = 0; i < b; ++i) {
+        among *= double(c - i) / double(kPatternBits - i);
+    }
+    return static_cast<float>(among + (1 - among) * keys_of(c, b) * kSamePattern);
 }
 
 }  // namespace

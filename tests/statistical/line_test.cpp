@@ -222,7 +222,7 @@ TEST_P(LineRate, just_before_a_tick_is_the_predicted_one) {
     EXPECT_LE(seen.matches, binomial_bounds(seen.trials, high).high);
 
     const double drawn = kDeviations * seen.spread_of_draws();
-    const double chance = seen.chance() * (1 + shape.equal_patterns(predicted));
+    const double chance = seen.chance();
     const double most = std::min(1.0, chance * (1 + drawn + kPatternTable));
     EXPECT_LE(seen.matches, binomial_bounds(seen.trials, most).high) << "chance " << chance;
     if (predicted < 2e-2) {

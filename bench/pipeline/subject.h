@@ -17,8 +17,8 @@ namespace unecho::bench {
 
 using config::Engine;
 
-// What is measured: an engine for a bound on false drops. The line filter with so many lines a key, at
-// the bound these are for, which it keeps packet by packet.
+// What is measured: an engine for a bound on false drops. The line filter with so many lines a key,
+// at the bound these are for, which it keeps packet by packet.
 struct Contender {
     const char* name;
     Engine engine;

@@ -35,7 +35,7 @@ struct Engine<sizing::LineGeometry> {
     static constexpr auto kOps = &dataplane::kLineOps;
     static constexpr auto kSize = &sizing::size_line;
     static constexpr bool kByGeneration = true;
-    static constexpr Cost kCost{2, {3, 4, 10}};
+    static constexpr Cost kCost{1.5, {2, 2.2, 6}};
     static constexpr double kJudgeMargin = kLineMargin;
 
     static auto params(const sizing::LineGeometry& g, const FilterSetup& setup) {
@@ -61,7 +61,7 @@ struct Engine<sizing::ApbbfGeometry> {
     static constexpr auto kOps = &dataplane::kApbbfOps;
     static constexpr auto kSize = &sizing::size_apbbf;
     static constexpr bool kByGeneration = true;
-    static constexpr Cost kCost{2, {3.4, 3.8, 9}};
+    static constexpr Cost kCost{2, {1.5, 2, 6}};
     static constexpr double kJudgeMargin = kSegmentMargin;
 
     static auto params(const sizing::ApbbfGeometry& g, const FilterSetup& setup) {
@@ -190,7 +190,7 @@ struct Engine<sizing::ExactGeometry> {
     static constexpr auto kOps = &dataplane::kExactOps;
     static constexpr auto kSize = &sizing::size_exact;
     static constexpr bool kByGeneration = false;
-    static constexpr Cost kCost{8, {3.5, 6, 20}};
+    static constexpr Cost kCost{6, {2.6, 5, 13}};
     static constexpr double kJudgeMargin = 1;
 
     static auto params(const sizing::ExactGeometry& g, const FilterSetup& setup) {

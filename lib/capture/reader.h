@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads a capture as a stream, forward only, in bounded memory: pcap (microseconds, nanoseconds,
+// the modified kind with longer records; both byte orders), pcapng (several sections and
+// interfaces), each also gzip-compressed (several members too). Files and pipes.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capture/source.h"
+
+namespace unecho::capture {
+
+// path: "-" is standard input. Errc::kNotFound, kPermission, kIo; kUnsupported for what is no
+// capture. The context names the path and says what was found and what is allowed.
+Result<std::unique_ptr<Source>> open_capture(const std::string& path);
+
+// Several, merged by time: of the next packets of all inputs the one with the earliest time comes
+// first, among equals that of the input named first. A packet whose time steps back within its
+// input counts as if it had the latest time before it; each input keeps its order. One input is
+// passed on as it is.
+Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths);
+
+}  // namespace unecho::capture

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a capture consists of: interfaces, and packets in batches that own the memory they lie in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+
+namespace unecho::capture {
+
+// Where packets were captured. A pcap file has one; a pcapng file has as many as its sections
+// declare. Numbered over all inputs of a source, in the order in which they are met.
+struct Interface {
+    std::uint16_t link_type = 0;      // LINKTYPE_ number of pcap
+    std::uint32_t snap_length = 0;    // 0: not limited
+    Nanoseconds tick = kMicrosecond;  // unit of its timestamps, whole nanoseconds, at least 1
+    std::uint32_t file = 0;           // index of the input
+    std::string name;                 // if_name of pcapng, else empty
+};
+
+// A packet as captured. Its bytes belong to the batch it came in.
+struct Record {
+    Nanoseconds time = 0;  // since 1970, finer parts cut off; what does not fit 64 bits is clamped
+    const std::uint8_t* data = nullptr;
+    std::uint32_t length = 0;       // captured
+    std::uint32_t wire_length = 0;  // as the capture says, never changed
+    std::uint32_t interface = 0;
+    std::uint64_t number = 0;  // in its own file, from 1
+};
+
+using Bytes = std::vector<std::byte>;
+
+// Up to kMaxBatch records, in the order of their source, and what they lie in. May be handed to
+// another thread.
+struct Batch {
+    std::vector<Record> records;
+    std::vector<std::shared_ptr<const Bytes>> memory;
+
+    void clear() {
+        records.clear();
+        memory.clear();
+    }
+};
+
+inline constexpr std::size_t kMaxBatch = 4096;
+
+// Something in a capture that is not as it should be, and was dealt with. Equal ones of a file come
+// as one, with the packet that was first.
+struct Warning {
+    std::uint32_t file = 0;
+    std::uint64_t number = 0;  // of the packet at which it was met first, from 1; 0: none yet
+    std::uint64_t times = 1;
+    std::string text;
+};
+
+}  // namespace unecho::capture

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Where packets come from: one capture (reader.h), or several merged by time (merger.h).
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "capture/record.h"
+
+namespace unecho::capture {
+
+class Source {
+  public:
+    virtual ~Source() = default;
+    Source(const Source&) = delete;
+    Source& operator=(const Source&) = delete;
+
+    // Empties the batch and fills it with the next packets. False: no more, and the batch is empty.
+    // A file that is cut short ends with a warning, not an error. Errc::kIo: reading failed; what
+    // was read before has been given. Errc::kUnsupported: a record that cannot be understood and
+    // beyond which nothing can.
+    virtual Result<bool> next(Batch& batch) = 0;
+
+    // Those met so far; grows while packets are read, never shrinks. For every record given so far.
+    [[nodiscard]] virtual std::vector<Interface> interfaces() const = 0;
+
+    // Bytes of the inputs taken so far, as they lie in the files (compressed ones count so), and
+    // the sum of their sizes; total is 0 where one is a pipe.
+    struct Progress {
+        std::uint64_t done = 0;
+        std::uint64_t total = 0;
+    };
+    [[nodiscard]] virtual Progress progress() const = 0;
+
+    [[nodiscard]] virtual std::vector<Warning> warnings() const = 0;
+
+  protected:
+    Source() = default;
+};
+
+}  // namespace unecho::capture

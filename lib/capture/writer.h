@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes a capture: pcap, or pcapng where the name ends in .pcapng; compressed where it ends in
+// .gz. Under its final name there is never half a file: it is written beside it under another name
+// and renamed by close(). Not for pipes and devices, which are written to as they are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "capture/record.h"
+
+namespace unecho::capture {
+
+class Writer {
+  public:
+    virtual ~Writer() = default;
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+
+    // Records whose bit in keep is set; keep[i / 64] >> i % 64 is record i's. interfaces: of the
+    // source, at least up to those of the records. Errc::kIo: full disk, closed pipe and the like.
+    // Errc::kUnsupported: pcap, and the packets have several link types; the context says what to
+    // do.
+    virtual Status write(std::span<const Record> records, std::span<const std::uint64_t> keep,
+                         std::span<const Interface> interfaces) = 0;
+
+    // Everything on disk, under its final name. Without this call nothing is left of it.
+    virtual Status close() = 0;
+
+    // Written so far, before compression.
+    [[nodiscard]] virtual std::uint64_t bytes() const = 0;
+
+  protected:
+    Writer() = default;
+};
+
+// path: "-" is standard output. pcap: the precision is the finest of the first record's interface
+// (nanoseconds if its tick is below a microsecond), the snap length the largest; an empty capture
+// has those of the first interface, or Ethernet and microseconds.
+Result<std::unique_ptr<Writer>> create_capture(const std::string& path);
+
+}  // namespace unecho::capture

@@ -46,8 +46,9 @@ void announce(const control::Appliance& appliance) {
         log_line("note: " + note);
     }
     log_line("steering: " + plan.steering_reason);
-    log_line(std::string("filters on ") +
-             (appliance.filters_on_hugepages() ? "hugepages" : "plain pages"));
+    for (const auto& [page, bytes] : appliance.filter_bytes_by_page()) {
+        log_line("filters: " + format_size(bytes) + " in pages of " + format_size(page));
+    }
     log_line("running with " + std::to_string(plan.workers.size()) + " worker(s), " +
              std::to_string(plan.routes.size()) + " route(s); stop with Ctrl-C");
 }

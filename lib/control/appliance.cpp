@@ -304,20 +304,17 @@ Status Appliance::connect_pair(WorkerIndex from, WorkerIndex to,
     return {};
 }
 
-bool Appliance::filters_on_hugepages() const {
+std::map<std::uint64_t, std::uint64_t> Appliance::filter_bytes_by_page() const {
+    std::map<std::uint64_t, std::uint64_t> bytes;
     for (const auto& parts : parts_) {
         for (const auto& instance : parts->instances) {
-            if (!instance->on_hugepages()) {
-                return false;
-            }
+            bytes[instance->page_bytes()] += instance->memory().size();
         }
         for (const auto& instance : parts->taps) {
-            if (!instance->on_hugepages()) {
-                return false;
-            }
+            bytes[instance->page_bytes()] += instance->memory().size();
         }
     }
-    return true;
+    return bytes;
 }
 
 }  // namespace unecho::control

@@ -3,6 +3,7 @@
 // Parts are destroyed in the reverse order of their construction.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -49,7 +50,8 @@ class Appliance {
     }
     // The workers' clock.
     [[nodiscard]] const dataplane::TscClock& clock() const { return clock_; }
-    [[nodiscard]] bool filters_on_hugepages() const;
+    // What the filters take, by the size of the pages that it lies in; both in bytes.
+    [[nodiscard]] std::map<std::uint64_t, std::uint64_t> filter_bytes_by_page() const;
 
   private:
     explicit Appliance(const config::Config& config)

@@ -26,6 +26,7 @@ class FilterInstance {
     // Null for an engine without segments.
     [[nodiscard]] filter::SegmentRing* segments();
     [[nodiscard]] bool on_hugepages() const { return memory_.on_hugepages(); }
+    [[nodiscard]] std::uint64_t page_bytes() const { return memory_.page_bytes(); }
     [[nodiscard]] std::span<std::byte> memory() const { return memory_.bytes(); }
 
   private:

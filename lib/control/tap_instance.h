@@ -22,6 +22,7 @@ class TapInstance {
 
     [[nodiscard]] filter::TapReport& report() { return report_; }
     [[nodiscard]] bool on_hugepages() const { return memory_.on_hugepages(); }
+    [[nodiscard]] std::uint64_t page_bytes() const { return memory_.page_bytes(); }
     [[nodiscard]] std::span<std::byte> memory() const { return memory_.bytes(); }
 
   private:

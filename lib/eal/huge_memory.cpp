@@ -6,7 +6,9 @@
 #include <string>
 
 #include <rte_malloc.h>
+#include <rte_memory.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/units.h"
 
@@ -48,6 +50,16 @@ HugeMemory& HugeMemory::operator=(HugeMemory&& other) noexcept {
         mapped_ = other.mapped_;
     }
     return *this;
+}
+
+std::uint64_t HugeMemory::page_bytes() const {
+    if (!mapped_) {
+        const rte_memseg_list* list = rte_mem_virt2memseg_list(data_);
+        if (list != nullptr) {
+            return list->page_sz;
+        }
+    }
+    return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
 void HugeMemory::release() noexcept {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 
@@ -23,6 +24,9 @@ class HugeMemory {
 
     [[nodiscard]] std::span<std::byte> bytes() const { return {data_, size_}; }
     [[nodiscard]] bool on_hugepages() const { return !mapped_; }
+    // In bytes: 4 KiB, 2 MiB, 1 GiB. Of plain memory what it was asked for in; the kernel may have
+    // joined pages since.
+    [[nodiscard]] std::uint64_t page_bytes() const;
 
   private:
     HugeMemory(std::byte* data, std::size_t size, bool mapped)

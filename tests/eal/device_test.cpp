@@ -178,6 +178,7 @@ TEST_F(Memory, for_filters_is_zeroed_aligned_and_the_caller_s) {
         auto memory = eal::HugeMemory::allocate(bytes, 0, false);
         ASSERT_TRUE(memory) << memory.error().context;
         EXPECT_FALSE(memory->on_hugepages());
+        EXPECT_EQ(memory->page_bytes(), static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
         const std::span<std::byte> span = memory->bytes();
         EXPECT_EQ(span.size(), bytes);
         EXPECT_EQ(reinterpret_cast<std::uintptr_t>(span.data()) % 64, 0U);
@@ -195,6 +196,10 @@ TEST_F(Memory, for_filters_from_dpdk_is_zeroed_too) {
     auto memory = eal::HugeMemory::allocate(1 << 20, 0, true);
     ASSERT_TRUE(memory) << memory.error().context;
     EXPECT_TRUE(memory->on_hugepages());
+    // Those DPDK was given: ordinary ones under --no-huge.
+    EXPECT_EQ(memory->page_bytes(), rte_eal_has_hugepages() != 0
+                                        ? std::uint64_t{1} << 21
+                                        : static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
     const std::span<std::byte> span = memory->bytes();
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(span.data()) % 64, 0U);
     EXPECT_TRUE(

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The report as data. Names are stable and have their units in them (docs/captures-report.md);
+// what is absent in the report is null.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "analyze/report.h"
+#include "base/result.h"
+
+namespace unecho::analyze {
+
+nlohmann::ordered_json to_json(const Report& report);
+
+// What to_json gave. Errc::kInvalidArgument: a member is missing or of another type.
+Result<Report> from_json(const nlohmann::ordered_json& json);
+
+}  // namespace unecho::analyze

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Everything that `unecho analyze` says, as plain data: filled by the collector, drawn as text,
+// JSON, TOML or a page. Knows nothing of how it was found. docs/captures-report.md explains every
+// figure; the JSON has the same names.
+//
+// "Echo": a packet that has the same key as an earlier one, in mode packet unless it says so, with
+// no limit of time but memory's (blind_after). Its age is the time since the last packet with that
+// key before it, echo or not.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "packet/key.h"
+
+namespace unecho::analyze {
+
+struct Count {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;  // of the frames as they were on the wire
+
+    void add(std::uint64_t length) noexcept {
+        ++packets;
+        bytes += length;
+    }
+    bool operator==(const Count&) const = default;
+};
+
+// Why an echo is not, byte for byte, the first packet with its key: the one reason that stands for
+// it in sums that must come to all echoes. Ordered: the first that holds.
+enum class Cause : std::uint8_t {
+    kRouted,     // TTL or hop limit and MAC addresses differ
+    kHopLimit,   // TTL or hop limit differs, the MAC addresses do not (or there are none)
+    kRetagged,   // VLAN tags, MPLS labels or what else stands between MACs and IP differ
+    kRelayed,    // MAC addresses or cooked header alone
+    kRemarked,   // TOS or traffic class
+    kPadded,     // bytes behind the IP packet, or captured length
+    kChecksum,   // nothing but the IPv4 header checksum
+    kIdentical,  // nothing: the same frame
+};
+inline constexpr std::size_t kCauses = 8;
+inline constexpr std::array<std::string_view, kCauses> kCauseNames{
+    "routed", "hop-limit", "retagged", "relayed", "remarked", "padded", "checksum", "identical"};
+
+// What differs, each counted alone: an echo may have several, or none.
+enum class Difference : std::uint8_t { kHopLimit, kMacs, kTags, kTos, kPadding, kChecksum };
+inline constexpr std::size_t kDifferences = 6;
+inline constexpr std::array<std::string_view, kDifferences> kDifferenceNames{
+    "hop_limit", "macs", "tags", "tos", "padding", "checksum"};
+
+using Causes = std::array<std::uint64_t, kCauses>;  // echoes by Cause
+
+struct FileInfo {
+    std::string path;
+    Count total;
+    Count echoes;
+};
+
+struct InterfaceInfo {
+    std::string name;  // if_name of pcapng, else the file's name; unique among them
+    std::uint32_t file = 0;
+    std::uint16_t link_type = 0;
+    std::string link_name;  // "Ethernet"
+    Count total;
+    Count echoes;
+};
+
+// Ages in [low, high). Logarithmic, four to an octave; from the youngest age met to the oldest,
+// without holes. The first may begin at 0.
+struct AgeBin {
+    Nanoseconds low = 0;
+    Nanoseconds high = 0;
+    std::uint64_t echoes = 0;
+    Causes causes{};
+};
+
+struct Ages {
+    std::vector<AgeBin> bins;  // empty without echoes
+    Nanoseconds youngest = 0;  // exact
+    Nanoseconds oldest = 0;    // exact
+    Nanoseconds p50 = 0;       // these: the upper end of the bin in which they lie, at most oldest
+    Nanoseconds p90 = 0;
+    Nanoseconds p99 = 0;
+    Nanoseconds p999 = 0;
+};
+
+struct CauseCount {
+    Cause cause = Cause::kIdentical;
+    Count echoes;
+};
+
+struct DifferenceCount {
+    Difference difference = Difference::kHopLimit;
+    std::uint64_t echoes = 0;
+};
+
+// Where the first packet came from, and where its echo. Indices into interfaces; only cells that
+// are not 0.
+struct Crossing {
+    std::uint32_t original = 0;
+    std::uint32_t echo = 0;
+    Count echoes;
+};
+
+struct ProtocolCount {
+    std::string name;  // "IPv4 TCP", "IPv6 ICMPv6", "not IP", "malformed"
+    Count total;
+    Count echoes;
+};
+
+// A stretch of the capture's time. All are equally long: Report::time_bin.
+struct TimeBin {
+    Nanoseconds start = 0;  // since the first packet
+    Count total;
+    Count echoes;
+};
+
+// Source and destination of packets whose copies are many. At most `excess` of the echoes counted
+// here belong to others (space-saving counting); bytes as counted since the pair was first kept.
+struct Talker {
+    std::string source;
+    std::string destination;
+    std::uint64_t echoes = 0;
+    std::uint64_t excess = 0;
+    std::uint64_t bytes = 0;
+};
+
+// What key packet drops with this window, by policy.
+struct WindowRow {
+    std::optional<Nanoseconds> window;  // absent: without end
+    Count fixed;
+    Count refresh;
+};
+
+// What a key mode would drop with policy fixed, with the recommended window and with every other.
+struct ModeRow {
+    std::optional<Nanoseconds> window;
+    Count dropped;
+    Count lost;    // of these: that key packet forwards with the same window, so no copies
+    Count missed;  // copies that key packet drops with the same window and this mode forwards
+};
+
+struct Mode {
+    packet::KeyMode key = packet::KeyMode::kPacket;
+    ModeRow recommended;        // that of the recommended window
+    std::vector<ModeRow> rows;  // as many as windows, with the same windows
+};
+
+// TCP segments with the addresses, ports, sequence number and payload of an earlier one that differ
+// otherwise (ID, flags, acknowledgement, options): no echoes, but look like ones.
+struct LookAlikes {
+    Count segments;
+    std::uint64_t compared = 0;  // TCP segments with payload that are no echoes
+    std::vector<AgeBin> ages;    // causes all 0
+};
+
+struct Recommendation {
+    packet::KeyMode key = packet::KeyMode::kPacket;
+    Nanoseconds window = 0;
+    double rate = 0;  // planned, new packets per second
+    std::string policy = "fixed";
+    double max_false_drop = 1e-6;
+    std::string engine = "auto";
+    bool needed = true;         // false: there is nothing worth removing
+    double covered = 0;         // share of all echoes that it removes, 0 to 1
+    Count removed;              // with this window and policy, counted
+    std::uint64_t memory = 0;   // bytes that the engine chosen would take, 0: not known
+    std::string engine_chosen;  // what "auto" stands for with these figures
+    // A sentence or two each.
+    std::string key_reason;
+    std::string window_reason;
+    std::string rate_reason;
+    std::string policy_reason;
+    std::string taps_reason;  // empty with one interface
+    std::string toml;         // a whole configuration, reasons as comments
+};
+
+struct Note {
+    std::string file;          // path, empty: all
+    std::uint64_t number = 0;  // packet, 0: none
+    std::uint64_t times = 1;
+    std::string text;
+};
+
+struct Report {
+    std::vector<FileInfo> files;
+    std::vector<InterfaceInfo> interfaces;
+    std::vector<Note> warnings;
+
+    Count total;
+    Count echoes;
+    Count keyed;   // packets that have a key: all echoes are among these
+    Count non_ip;  // ARP, LLDP and the like
+    Count malformed;
+    Nanoseconds first_time = 0;  // since 1970
+    Nanoseconds last_time = 0;   // the latest, not the last packet's
+    std::uint64_t keys = 0;      // different ones: packets that are no echoes but have a key
+    // copies[i]: keys met i + 1 times, those met more often in the last; counted while remembered.
+    std::array<std::uint64_t, 8> copies{};
+
+    Ages ages;
+    std::vector<CauseCount> causes;            // all of them, in the order of the enum
+    std::vector<DifferenceCount> differences;  // all of them, in the order of the enum
+    LookAlikes look_alikes;
+    std::vector<Crossing> crossings;
+    std::vector<ProtocolCount> protocols;  // most packets first
+    Nanoseconds time_bin = 0;
+    std::vector<TimeBin> time;       // from the first packet to the last, holes too; at most 256
+    std::vector<Talker> talkers;     // most echoes first; at most 20
+    std::vector<WindowRow> windows;  // 100 ns to 1000 s in steps 1-2-5, then without end
+    std::array<Mode, packet::kKeyModes> modes;  // by KeyMode
+    Recommendation recommendation;
+
+    // Ages from which on echoes may have been overlooked, because memory was full and the oldest
+    // packets were forgotten. Absent: everything was remembered.
+    std::optional<Nanoseconds> blind_after;
+    std::uint64_t memory_bytes = 0;  // taken at most for what was remembered
+};
+
+// x of base as a share of 0 to 1; 0 where base is 0.
+[[nodiscard]] constexpr double share(std::uint64_t x, std::uint64_t base) noexcept {
+    return base == 0 ? 0 : static_cast<double>(x) / static_cast<double>(base);
+}
+
+}  // namespace unecho::analyze

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/byte_stream.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace unecho::capture {
+namespace {
+
+// Not closed if it is standard input, which is not ours.
+class File final : public ByteStream {
+  public:
+    File(int descriptor, std::string name) : descriptor_(descriptor), name_(std::move(name)) {}
+    ~File() override {
+        if (descriptor_ != STDIN_FILENO) {
+            ::close(descriptor_);
+        }
+    }
+
+    Status examine() {
+        struct stat status {};
+        if (::fstat(descriptor_, &status) != 0) {
+            return fail(Errc::kIo, name_ + ": " + std::strerror(errno));
+        }
+        if (S_ISDIR(status.st_mode)) {
+            return fail(Errc::kUnsupported,
+                        name_ +
+                            ": a directory; allowed: a pcap or pcapng file, or - for "
+                            "standard input");
+        }
+        if (S_ISREG(status.st_mode)) {
+            // Standard input may have been read by somebody else before.
+            const off_t at = ::lseek(descriptor_, 0, SEEK_CUR);
+            size_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size - at, 0));
+            ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
+        }
+        return {};
+    }
+
+    // A signal that does not restart system calls is meant to end the wait for a pipe.
+    Result<std::size_t> read(std::span<std::byte> to) override {
+        const ssize_t got = ::read(descriptor_, to.data(), to.size());
+        if (got < 0) {
+            return fail(Errc::kIo, name_ + ": cannot be read: " + std::strerror(errno));
+        }
+        taken_ += static_cast<std::uint64_t>(got);
+        return static_cast<std::size_t>(got);
+    }
+
+    [[nodiscard]] std::uint64_t taken() const override { return taken_; }
+    [[nodiscard]] std::uint64_t size() const override { return size_; }
+
+  private:
+    int descriptor_;
+    std::string name_;
+    std::uint64_t taken_ = 0;
+    std::uint64_t size_ = 0;
+};
+
+Errc code_of(int error) {
+    switch (error) {
+        case ENOENT:
+        case ENOTDIR:
+            return Errc::kNotFound;
+        case EACCES:
+        case EPERM:
+            return Errc::kPermission;
+        default:
+            return Errc::kIo;
+    }
+}
+
+}  // namespace
+
+std::string name_of_input(const std::string& path) {
+    return path == kStandardInput ? "standard input" : path;
+}
+
+Result<std::unique_ptr<ByteStream>> open_file(const std::string& path) {
+    const std::string name = name_of_input(path);
+    const int descriptor =
+        path == kStandardInput ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+        const int error = errno;
+        return fail(code_of(error), name + ": cannot be opened: " + std::strerror(error));
+    }
+    auto file = std::make_unique<File>(descriptor, name);
+    if (const Status good = file->examine(); !good) {
+        return tl::unexpected(good.error());
+    }
+    return file;
+}
+
+}  // namespace unecho::capture

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Bytes of an input, forward only: a file or pipe as it is, or what is in a compressed one
+// (gunzip.h). Private to capture.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+
+namespace unecho::capture {
+
+class ByteStream {
+  public:
+    virtual ~ByteStream() = default;
+    ByteStream(const ByteStream&) = delete;
+    ByteStream& operator=(const ByteStream&) = delete;
+
+    // Puts the next bytes there, as many as there are without waiting longer than for the first.
+    // 0: the end. Errc::kIo, whose context names the input.
+    virtual Result<std::size_t> read(std::span<std::byte> to) = 0;
+
+    // As they lie in the file; size is 0 for a pipe.
+    [[nodiscard]] virtual std::uint64_t taken() const = 0;
+    [[nodiscard]] virtual std::uint64_t size() const = 0;
+
+    // What is wrong with the bytes and was not told yet; the end of the stream may come early.
+    [[nodiscard]] virtual std::optional<std::string> trouble() { return std::nullopt; }
+
+  protected:
+    ByteStream() = default;
+};
+
+inline constexpr const char* kStandardInput = "-";
+
+// "-" is called "standard input".
+std::string name_of_input(const std::string& path);
+
+// Errc::kNotFound, kPermission, kIo; kUnsupported for a directory.
+Result<std::unique_ptr<ByteStream>> open_file(const std::string& path);
+
+}  // namespace unecho::capture

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes the records of one capture format from memory. Private to capture. Knows no files: reader
+// brings the bytes, in pieces that may end anywhere.
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include "capture/notes.h"
+#include "capture/record.h"
+
+namespace unecho::capture {
+
+// The largest record or block: beyond it a length is taken for garbage.
+inline constexpr std::uint32_t kMaxRecord = 64U << 20;
+
+struct Taken {
+    std::size_t bytes = 0;  // from the front
+    std::size_t need = 0;   // of what is left, more than there is: before that nothing can be taken
+    bool ended = false;     // what follows cannot be understood; noted
+};
+
+class Format {
+  public:
+    virtual ~Format() = default;
+    Format(const Format&) = delete;
+    Format& operator=(const Format&) = delete;
+
+    // What stands before the records, and is given once before anything else.
+    [[nodiscard]] virtual std::size_t header_bytes() const = 0;
+    virtual void take_header(std::span<const std::uint8_t> bytes) = 0;
+
+    // Appends records, up to kMaxBatch in all. If it stops for that, need is 0.
+    virtual Taken take(std::span<const std::uint8_t> bytes, std::vector<Record>& records) = 0;
+
+    // What to say of bytes after which nothing comes and of which nothing was taken.
+    [[nodiscard]] virtual std::string_view cut(std::span<const std::uint8_t> rest) const = 0;
+
+    [[nodiscard]] const std::vector<Interface>& interfaces() const { return interfaces_; }
+    [[nodiscard]] std::uint64_t packets() const { return packets_; }
+
+  protected:
+    explicit Format(Notes& notes) : notes_(notes) {}
+
+    Notes& notes_;
+    std::vector<Interface> interfaces_;
+    std::uint64_t packets_ = 0;
+};
+
+inline constexpr std::size_t kMagicBytes = 4;
+
+// By the first kMagicBytes, which are part of its header or first block. Null if it is none.
+std::unique_ptr<Format> format_of(std::span<const std::uint8_t> bytes, Notes& notes);
+std::unique_ptr<Format> pcap_format(std::span<const std::uint8_t> bytes, Notes& notes);
+std::unique_ptr<Format> pcapng_format(std::span<const std::uint8_t> bytes, Notes& notes);
+
+// A number in the given byte order.
+template <typename T, std::endian kOrder>
+[[nodiscard]] inline T load(const std::uint8_t* at) {
+    T value;
+    std::memcpy(&value, at, sizeof(value));
+    if constexpr (kOrder != std::endian::native) {
+        if constexpr (sizeof(T) == 2) {
+            value = static_cast<T>(__builtin_bswap16(value));
+        } else if constexpr (sizeof(T) == 4) {
+            value = static_cast<T>(__builtin_bswap32(value));
+        } else {
+            value = static_cast<T>(__builtin_bswap64(value));
+        }
+    }
+    return value;
+}
+
+}  // namespace unecho::capture

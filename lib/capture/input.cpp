@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/input.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "capture/buffers.h"
+#include "capture/first_bytes.h"
+#include "capture/format.h"
+#include "capture/notes.h"
+
+namespace unecho::capture {
+namespace {
+
+constexpr std::string_view kAllowed = "allowed: pcap and pcapng, also compressed with gzip";
+
+// Bytes go from the stream straight into the buffer that batches share. What is between begin_ and
+// end_ was read and not yet given; behind end_ more is put while there is room, so a pipe that
+// brings little at a time does not take a buffer each.
+class Input final : public Source {
+  public:
+    Input(std::unique_ptr<ByteStream> stream, std::size_t buffer_bytes)
+        : stream_(std::move(stream)),
+          buffers_(buffer_bytes),
+          buffer_(buffers_.take(buffer_bytes)) {}
+
+    // Reads until the format is known.
+    Status begin(const std::string& name);
+
+    Result<bool> next(Batch& batch) override;
+
+    [[nodiscard]] std::vector<Interface> interfaces() const override {
+        return format_->interfaces();
+    }
+    [[nodiscard]] Progress progress() const override { return {stream_->taken(), stream_->size()}; }
+    [[nodiscard]] std::vector<Warning> warnings() const override { return notes_.list(); }
+
+  private:
+    [[nodiscard]] std::span<const std::uint8_t> unread() const {
+        const auto* const data = reinterpret_cast<const std::uint8_t*>(buffer_->data());
+        return {data + begin_, end_ - begin_};
+    }
+
+    // False: there are not so many.
+    Result<bool> read_until(std::size_t bytes);
+    // At least one byte more; false at the end. need: how many unread() must become.
+    Result<bool> read_more(std::size_t need);
+    void make_room(std::size_t need);
+    void end_of_stream();
+    void note_times(std::span<const Record> records);
+
+    std::unique_ptr<ByteStream> stream_;
+    Buffers buffers_;
+    std::shared_ptr<Bytes> buffer_;
+    std::size_t begin_ = 0;
+    std::size_t end_ = 0;
+    Notes notes_;
+    std::unique_ptr<Format> format_;
+    Nanoseconds latest_ = 0;
+    bool ended_ = false;
+};
+
+Status Input::begin(const std::string& name) {
+    const auto no_capture = [&](const std::string& what) {
+        return fail(Errc::kUnsupported, name + ": " + what + "; " + std::string(kAllowed));
+    };
+    Result<bool> whole = read_until(kMagicBytes);
+    if (whole && *whole) {
+        format_ = format_of(unread(), notes_);
+        if (!format_) {
+            return no_capture("no capture: " + describe_first_bytes(unread()));
+        }
+        whole = read_until(format_->header_bytes());
+    }
+    if (!whole) {
+        return tl::unexpected(whole.error());
+    }
+    if (!*whole) {
+        return no_capture(unread().empty()
+                              ? "empty"
+                              : "too short, " + std::to_string(unread().size()) + " bytes");
+    }
+    format_->take_header(unread());
+    begin_ += format_->header_bytes();
+    return {};
+}
+
+Result<bool> Input::next(Batch& batch) {
+    batch.clear();
+    batch.records.reserve(kMaxBatch);
+    while (!ended_) {
+        const Taken taken = format_->take(unread(), batch.records);
+        begin_ += taken.bytes;
+        ended_ = taken.ended;
+        if (!batch.records.empty()) {
+            batch.memory.push_back(buffer_);
+            note_times(batch.records);
+            return true;
+        }
+        if (ended_) {
+            break;
+        }
+        const Result<bool> more = read_more(taken.need);
+        if (!more) {
+            ended_ = true;
+            return tl::unexpected(more.error());
+        }
+        if (!*more) {
+            end_of_stream();
+        }
+    }
+    return false;
+}
+
+Result<bool> Input::read_until(std::size_t bytes) {
+    while (unread().size() < bytes) {
+        const Result<bool> more = read_more(bytes);
+        if (!more || !*more) {
+            return more;
+        }
+    }
+    return true;
+}
+
+Result<bool> Input::read_more(std::size_t need) {
+    make_room(need);
+    const Result<std::size_t> got = stream_->read({buffer_->data() + end_, buffer_->size() - end_});
+    if (const std::optional<std::string> trouble = stream_->trouble()) {
+        notes_.add(format_ ? format_->packets() + 1 : 0, *trouble);
+    }
+    if (!got) {
+        return tl::unexpected(got.error());
+    }
+    end_ += *got;
+    return *got != 0;
+}
+
+// A buffer that was not read into to its end is left behind when little more would fit. A large
+// record's buffer grows as the record comes, so that a wrong length costs no memory.
+void Input::make_room(std::size_t need) {
+    constexpr std::size_t kLittle = 16;  // parts of a buffer
+    const std::size_t unread_bytes = end_ - begin_;
+    const std::size_t missing = need > unread_bytes ? need - unread_bytes : 1;
+    const std::size_t room = buffer_->size() - end_;
+    if (begin_ == 0 && room > 0) {
+        return;
+    }
+    if (buffer_->size() == buffers_.size() && room >= missing &&
+        room >= buffers_.size() / kLittle) {
+        return;
+    }
+    const std::size_t wanted = std::min(need, 2 * std::max(unread_bytes, buffers_.size() / 2));
+    std::shared_ptr<Bytes> fresh = buffers_.take(std::max(wanted, unread_bytes + 1));
+    std::memcpy(fresh->data(), buffer_->data() + begin_, unread_bytes);
+    buffer_ = std::move(fresh);
+    begin_ = 0;
+    end_ = unread_bytes;
+}
+
+void Input::end_of_stream() {
+    ended_ = true;
+    if (begin_ != end_) {
+        notes_.add(format_->packets() + 1, format_->cut(unread()));
+    }
+}
+
+void Input::note_times(std::span<const Record> records) {
+    Nanoseconds latest = latest_;
+    for (const Record& record : records) {
+        if (record.time < latest) [[unlikely]] {
+            notes_.add(record.number, "time steps back");
+        }
+        latest = std::max(latest, record.time);
+    }
+    latest_ = latest;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> open_input(std::unique_ptr<ByteStream> stream,
+                                           const std::string& name, std::size_t buffer_bytes) {
+    auto input = std::make_unique<Input>(std::move(stream), buffer_bytes);
+    if (const Status begun = input->begin(name); !begun) {
+        return tl::unexpected(begun.error());
+    }
+    return input;
+}
+
+}  // namespace unecho::capture

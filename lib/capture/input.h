@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One capture from any stream of bytes. Private to capture, for reader.cpp, tests and fuzzing.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+#include "capture/byte_stream.h"
+#include "capture/source.h"
+
+namespace unecho::capture {
+
+// Of a batch. A larger record gets one of its own.
+inline constexpr std::size_t kBufferBytes = 1U << 20;
+
+// name: for messages.
+Result<std::unique_ptr<Source>> open_input(std::unique_ptr<ByteStream> stream,
+                                           const std::string& name,
+                                           std::size_t buffer_bytes = kBufferBytes);
+
+}  // namespace unecho::capture

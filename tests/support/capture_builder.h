@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Captures for tests, byte by byte as their formats define them, in either byte order; and what a
+// source gives, copied.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capture/byte_stream.h"
+#include "capture/source.h"
+
+namespace unecho::test {
+
+using CaptureBytes = std::vector<std::uint8_t>;
+
+// Appends numbers in a byte order.
+class ByteWriter {
+  public:
+    explicit ByteWriter(std::endian order) : order_(order) {}
+
+    ByteWriter& u16(std::uint16_t value) { return number(value, 2); }
+    ByteWriter& u32(std::uint32_t value) { return number(value, 4); }
+    ByteWriter& u64(std::uint64_t value) { return number(value, 8); }
+    ByteWriter& bytes(std::span<const std::uint8_t> more);
+    ByteWriter& zeros(std::size_t count);
+
+    [[nodiscard]] const CaptureBytes& done() const { return bytes_; }
+
+  private:
+    ByteWriter& number(std::uint64_t value, unsigned size);
+
+    std::endian order_;
+    CaptureBytes bytes_;
+};
+
+struct PcapSpec {
+    std::endian order = std::endian::little;
+    bool nanoseconds = false;
+    bool modified = false;
+    std::uint32_t snap_length = 262'144;
+    std::uint32_t link_type = 1;  // with the bits above it
+
+    [[nodiscard]] std::uint32_t magic() const;
+};
+
+CaptureBytes pcap_header(const PcapSpec& spec);
+CaptureBytes pcap_record(const PcapSpec& spec, std::uint32_t seconds, std::uint32_t fraction,
+                         std::span<const std::uint8_t> data, std::uint32_t wire_length);
+
+// Packets of unequal lengths, one of them empty, a millisecond apart.
+CaptureBytes pcap_sample(const PcapSpec& spec, unsigned packets);
+
+CaptureBytes operator+(const CaptureBytes& a, const CaptureBytes& b);
+
+// Bytes that differ from packet to packet.
+CaptureBytes sample_data(unsigned packet, std::size_t length);
+
+// Gives pieces of at most so many bytes, as a pipe may.
+class MemoryStream final : public capture::ByteStream {
+  public:
+    explicit MemoryStream(CaptureBytes bytes, std::size_t piece = SIZE_MAX)
+        : bytes_(std::move(bytes)), piece_(piece) {}
+
+    Result<std::size_t> read(std::span<std::byte> to) override;
+    [[nodiscard]] std::uint64_t taken() const override { return at_; }
+    [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
+
+  private:
+    CaptureBytes bytes_;
+    std::size_t piece_;
+    std::size_t at_ = 0;
+};
+
+struct ReadPacket {
+    Nanoseconds time = 0;
+    std::uint32_t wire_length = 0;
+    std::uint32_t interface = 0;
+    std::uint64_t number = 0;
+    CaptureBytes data;
+
+    bool operator==(const ReadPacket&) const = default;
+};
+
+struct ReadCapture {
+    std::vector<ReadPacket> packets;
+    std::vector<capture::Interface> interfaces;
+    std::vector<capture::Warning> warnings;
+    std::string error;  // that ended it
+};
+
+ReadCapture read_all(capture::Source& source);
+
+// A capture that cannot be opened has the message as its error.
+ReadCapture read_bytes(const CaptureBytes& bytes, std::size_t buffer_bytes = 1U << 20,
+                       std::size_t piece = SIZE_MAX);
+
+}  // namespace unecho::test

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+#include <bit>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/capture_builder.h"
+
+namespace {
+
+using namespace unecho;
+using namespace unecho::test;
+
+std::vector<PcapSpec> all_kinds() {
+    std::vector<PcapSpec> out;
+    for (const std::endian order : {std::endian::little, std::endian::big}) {
+        out.push_back({.order = order});
+        out.push_back({.order = order, .nanoseconds = true});
+        out.push_back({.order = order, .modified = true});
+    }
+    return out;
+}
+
+// What pcap_sample() holds.
+std::vector<ReadPacket> sample_packets(unsigned packets) {
+    std::vector<ReadPacket> out;
+    for (unsigned i = 0; i < packets; ++i) {
+        ReadPacket packet;
+        packet.time = 1000 * kSecond + i * kMillisecond;
+        packet.data = sample_data(i, i * 7 % 23);
+        packet.wire_length = static_cast<std::uint32_t>(packet.data.size() + i);
+        packet.number = i + 1;
+        out.push_back(packet);
+    }
+    return out;
+}
+
+TEST(Pcap, every_kind_gives_packets_as_written) {
+    for (const PcapSpec& spec : all_kinds()) {
+        const ReadCapture got = read_bytes(pcap_sample(spec, 30));
+        EXPECT_EQ(got.error, "");
+        EXPECT_EQ(got.packets, sample_packets(30)) << std::hex << spec.magic();
+        EXPECT_TRUE(got.warnings.empty());
+        ASSERT_EQ(got.interfaces.size(), 1U);
+        EXPECT_EQ(got.interfaces[0].tick, spec.nanoseconds ? 1 : kMicrosecond);
+        EXPECT_EQ(got.interfaces[0].link_type, 1);
+        EXPECT_EQ(got.interfaces[0].snap_length, 262'144U);
+    }
+}
+
+TEST(Pcap, no_packets_is_a_capture) {
+    for (const PcapSpec& spec : all_kinds()) {
+        const ReadCapture got = read_bytes(pcap_header(spec));
+        EXPECT_EQ(got.error, "");
+        EXPECT_TRUE(got.packets.empty());
+        EXPECT_TRUE(got.warnings.empty());
+        EXPECT_EQ(got.interfaces.size(), 1U);
+    }
+}
+
+TEST(Pcap, link_type_with_check_sequence_bits_is_the_low_half) {
+    for (const PcapSpec& kind : all_kinds()) {
+        PcapSpec spec = kind;
+        spec.link_type = 0x2400'0000 | 276;
+        const ReadCapture got = read_bytes(pcap_header(spec));
+        ASSERT_EQ(got.interfaces.size(), 1U);
+        EXPECT_EQ(got.interfaces[0].link_type, 276);
+    }
+}
+
+TEST(Pcap, fraction_beyond_a_second_counts_on) {
+    for (const PcapSpec& spec : all_kinds()) {
+        const ReadCapture got = read_bytes(
+            pcap_header(spec) + pcap_record(spec, 0xFFFF'FFFF, 0xFFFF'FFFF, sample_data(1, 3), 3));
+        ASSERT_EQ(got.packets.size(), 1U);
+        const Nanoseconds unit = spec.nanoseconds ? 1 : kMicrosecond;
+        EXPECT_EQ(got.packets[0].time, 0xFFFF'FFFF * kSecond + 0xFFFF'FFFF * unit);
+    }
+}
+
+TEST(Pcap, cut_anywhere_gives_the_records_before) {
+    for (const PcapSpec& spec : all_kinds()) {
+        const CaptureBytes whole = pcap_sample(spec, 4);
+        const std::vector<ReadPacket> packets = sample_packets(4);
+        const std::size_t header = spec.modified ? 24 : 16;
+        for (std::size_t length = 24; length < whole.size(); ++length) {
+            std::size_t records = 0;
+            std::size_t end = 24;
+            while (end + header <= length &&
+                   end + header + packets[records].data.size() <= length) {
+                end += header + packets[records++].data.size();
+            }
+            const CaptureBytes cut(whole.begin(), whole.begin() + static_cast<long>(length));
+            const ReadCapture got = read_bytes(cut);
+            EXPECT_EQ(got.error, "");
+            EXPECT_EQ(got.packets, sample_packets(static_cast<unsigned>(records)));
+            ASSERT_EQ(got.warnings.size(), end == length ? 0U : 1U) << length;
+            if (end != length) {
+                EXPECT_EQ(got.warnings[0].text,
+                          length - end < header ? "record header cut short" : "record cut short");
+                EXPECT_EQ(got.warnings[0].number, records + 1);
+            }
+        }
+    }
+}
+
+TEST(Pcap, header_cut_anywhere_is_no_capture) {
+    for (const PcapSpec& spec : all_kinds()) {
+        const CaptureBytes whole = pcap_header(spec);
+        for (std::size_t length = 1; length < whole.size(); ++length) {
+            const ReadCapture got =
+                read_bytes({whole.begin(), whole.begin() + static_cast<long>(length)});
+            EXPECT_EQ(got.error, "sample: too short, " + std::to_string(length) +
+                                     " bytes; allowed: pcap and pcapng, also compressed with gzip");
+        }
+    }
+}
+
+TEST(Pcap, record_beyond_64_mib_ends_with_warning) {
+    for (const PcapSpec& spec : all_kinds()) {
+        const CaptureBytes good = pcap_sample(spec, 2);
+        const CaptureBytes bad =
+            ByteWriter(spec.order).u32(5).u32(5).u32((64U << 20) + 1).u32(60).zeros(100).done();
+        const ReadCapture got = read_bytes(good + bad);
+        EXPECT_EQ(got.packets, sample_packets(2));
+        ASSERT_EQ(got.warnings.size(), 1U);
+        EXPECT_EQ(got.warnings[0].text, "record of 67108865 bytes");
+        EXPECT_EQ(got.warnings[0].number, 3U);
+    }
+}
+
+TEST(Pcap, record_of_64_mib_is_waited_for) {
+    const CaptureBytes begun = ByteWriter(std::endian::little).u64(0).u32(64U << 20).u32(60).done();
+    const ReadCapture got = read_bytes(pcap_header({}) + begun + sample_data(1, 100), 64);
+    ASSERT_EQ(got.warnings.size(), 1U);
+    EXPECT_EQ(got.warnings[0].text, "record cut short");
+}
+
+}  // namespace

@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/reader.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/capture_builder.h"
+
+namespace {
+
+using namespace unecho;
+using namespace unecho::test;
+using capture::open_capture;
+
+class Reader : public testing::Test {
+  protected:
+    Reader() {
+        std::string name = (std::filesystem::temp_directory_path() / "reader_XXXXXX").string();
+        folder_ = ::mkdtemp(name.data());
+    }
+    ~Reader() override { std::filesystem::remove_all(folder_); }
+
+    [[nodiscard]] std::string path(const std::string& name) const {
+        return (folder_ / name).string();
+    }
+    static void write(const std::string& path, const CaptureBytes& bytes) {
+        std::ofstream(path, std::ios::binary)
+            .write(reinterpret_cast<const char*>(bytes.data()),
+                   static_cast<std::streamsize>(bytes.size()));
+    }
+    [[nodiscard]] std::string file(const std::string& name, const CaptureBytes& bytes) const {
+        write(path(name), bytes);
+        return path(name);
+    }
+
+  private:
+    std::filesystem::path folder_;
+};
+
+TEST_F(Reader, file_gives_its_packets) {
+    const CaptureBytes bytes = pcap_sample({}, 5000);
+    const auto source = open_capture(file("a.pcap", bytes));
+    ASSERT_TRUE(source);
+    const ReadCapture got = read_all(**source);
+    EXPECT_EQ(got.packets, read_bytes(bytes).packets);
+    EXPECT_EQ((*source)->progress().done, bytes.size());
+    EXPECT_EQ((*source)->progress().total, bytes.size());
+}
+
+TEST_F(Reader, named_pipe_gives_its_packets_and_has_no_size) {
+    const CaptureBytes bytes = pcap_sample({}, 5000);
+    ASSERT_EQ(::mkfifo(path("pipe").c_str(), 0600), 0);
+    std::thread writer([&] { write(path("pipe"), bytes); });
+    const auto source = open_capture(path("pipe"));
+    ASSERT_TRUE(source);
+    EXPECT_EQ((*source)->progress().total, 0U);
+    const ReadCapture got = read_all(**source);
+    writer.join();
+    EXPECT_EQ(got.packets, read_bytes(bytes).packets);
+    EXPECT_EQ((*source)->progress().done, bytes.size());
+}
+
+// Standard input of the test, put back at the end.
+class StandardInput {
+  public:
+    explicit StandardInput(const std::string& path) : before_(::dup(STDIN_FILENO)) {
+        const int file = ::open(path.c_str(), O_RDONLY);
+        ::dup2(file, STDIN_FILENO);
+        ::close(file);
+    }
+    ~StandardInput() {
+        ::dup2(before_, STDIN_FILENO);
+        ::close(before_);
+    }
+    StandardInput(const StandardInput&) = delete;
+    StandardInput& operator=(const StandardInput&) = delete;
+
+  private:
+    int before_;
+};
+
+TEST_F(Reader, dash_is_standard_input_and_stays_open) {
+    const CaptureBytes bytes = pcap_sample({}, 20);
+    const StandardInput input(file("a.pcap", bytes));
+    {
+        const auto source = open_capture("-");
+        ASSERT_TRUE(source);
+        EXPECT_EQ(read_all(**source).packets, read_bytes(bytes).packets);
+        EXPECT_EQ((*source)->progress().total, bytes.size());
+    }
+    EXPECT_EQ(::lseek(STDIN_FILENO, 0, SEEK_CUR), static_cast<off_t>(bytes.size()));
+    const auto rest = open_capture("-");
+    ASSERT_FALSE(rest);
+    EXPECT_EQ(rest.error().context,
+              "standard input: empty; allowed: pcap and pcapng, also compressed with gzip");
+}
+
+TEST_F(Reader, what_cannot_be_opened_is_told_in_a_line) {
+    const auto missing = open_capture(path("none.pcap"));
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Errc::kNotFound);
+    EXPECT_EQ(missing.error().context,
+              path("none.pcap") + ": cannot be opened: No such file or directory");
+
+    const auto below_file = open_capture(file("a", {1, 2, 3, 4}) + "/b");
+    ASSERT_FALSE(below_file);
+    EXPECT_EQ(below_file.error().code, Errc::kNotFound);
+
+    const auto folder = open_capture(path(""));
+    ASSERT_FALSE(folder);
+    EXPECT_EQ(folder.error().code, Errc::kUnsupported);
+    EXPECT_EQ(folder.error().context, path("") +
+                                          ": a directory; allowed: a pcap or pcapng file, "
+                                          "or - for standard input");
+}
+
+// Root may read everything, so the test is somebody else for a while.
+class Somebody {
+  public:
+    Somebody() : before_(::geteuid()) { changed_ = before_ == 0 && ::seteuid(65534) == 0; }
+    ~Somebody() {
+        if (changed_ && ::seteuid(before_) != 0) {
+            std::abort();
+        }
+    }
+    Somebody(const Somebody&) = delete;
+    Somebody& operator=(const Somebody&) = delete;
+
+  private:
+    uid_t before_;
+    bool changed_ = false;
+};
+
+TEST_F(Reader, file_without_permission_is_told) {
+    const std::string name = file("a.pcap", pcap_sample({}, 1));
+    ASSERT_EQ(::chmod(name.c_str(), 0), 0);
+    const Somebody somebody;
+    const auto source = open_capture(name);
+    ASSERT_FALSE(source);
+    EXPECT_EQ(source.error().code, Errc::kPermission);
+    EXPECT_EQ(source.error().context, name + ": cannot be opened: Permission denied");
+}
+
+}  // namespace

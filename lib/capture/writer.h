@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "capture/record.h"
@@ -33,13 +34,17 @@ class Writer {
     // Written so far, before compression.
     [[nodiscard]] virtual std::uint64_t bytes() const = 0;
 
+    // What the format could not hold, so far: each kind once, with the first packet of it.
+    [[nodiscard]] virtual std::vector<Warning> warnings() const = 0;
+
   protected:
     Writer() = default;
 };
 
-// path: "-" is standard output. pcap: the precision is the finest of the first record's interface
-// (nanoseconds if its tick is below a microsecond), the snap length the largest; an empty capture
-// has those of the first interface, or Ethernet and microseconds.
+// path: "-" is standard output. pcap: the precision is the finest of the interfaces known at the
+// first record that is kept (nanoseconds if a tick is no whole number of microseconds), the snap
+// length the largest; an empty capture has those of the first interface, or Ethernet and
+// microseconds. Times beyond 32 bits of seconds are written modulo 2^32, with a warning.
 Result<std::unique_ptr<Writer>> create_capture(const std::string& path);
 
 }  // namespace unecho::capture

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Compresses a stream as one gzip member, with ISA-L at its level 1.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "base/result.h"
+#include "capture/output.h"
+
+namespace unecho::capture {
+
+class GzipWriter {
+  public:
+    GzipWriter();
+    ~GzipWriter();
+    GzipWriter(const GzipWriter&) = delete;
+    GzipWriter& operator=(const GzipWriter&) = delete;
+
+    Status write(std::span<const std::byte> bytes, Output& output);
+    // The end of the member. Nothing may be written after it.
+    Status finish(Output& output);
+
+  private:
+    struct State;  // keeps ISA-L out of the header
+    Status deflate(Output& output);
+
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace unecho::capture

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/output.h"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <climits>
+#include <cstdlib>
+#include <random>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture/unfinished.h"
+
+namespace unecho::capture {
+namespace {
+
+constexpr mode_t kModeBits = 07777;
+constexpr mode_t kNewFile = 0666;  // less the umask
+
+std::string text_of(int number) {
+    return std::generic_category().message(number);
+}
+
+Errc code_of(int number) {
+    switch (number) {
+        case EACCES:
+        case EPERM:
+        case EROFS:
+            return Errc::kPermission;
+        case ENOENT:
+        case ENOTDIR:
+            return Errc::kNotFound;
+        case EISDIR:
+        case ENAMETOOLONG:
+            return Errc::kInvalidArgument;
+        default:
+            return Errc::kIo;
+    }
+}
+
+// The open descriptor that a path stands for, -1 if none. Opened by its path, a file that standard
+// output was redirected to would be written from its start.
+int descriptor_of(std::string_view path) {
+    if (path == "-" || path == "/dev/stdout") {
+        return STDOUT_FILENO;
+    }
+    for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+        if (path.starts_with(folder)) {
+            int number = -1;
+            const char* end = path.data() + path.size();
+            const auto [stop, error] = std::from_chars(path.data() + folder.size(), end, number);
+            return error == std::errc{} && stop == end ? number : -1;
+        }
+    }
+    return -1;
+}
+
+std::string random_suffix() {
+    constexpr std::string_view kLetters = "0123456789abcdefghijklmnopqrstuvwxyz";
+    std::random_device device;
+    std::string text;
+    for (int i = 0; i < 6; ++i) {
+        text += kLetters[device() % kLetters.size()];
+    }
+    return text;
+}
+
+// What the path leads to, so that a symbolic link stays one.
+std::string resolve(const std::string& path) {
+    char* real = ::realpath(path.c_str(), nullptr);
+    std::string out = real == nullptr ? path : real;
+    std::free(real);
+    return out;
+}
+
+bool stat_of(const std::string& path, int standard, struct stat& out) {
+    return (path == "-" ? ::fstat(standard, &out) : ::stat(path.c_str(), &out)) == 0;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Output>> Output::create(const std::string& path) {
+    const int descriptor = descriptor_of(path);
+    std::unique_ptr<Output> out(new Output(path == "-" ? "standard output" : path));
+    struct stat about {};
+    const bool exists = descriptor < 0 && ::stat(path.c_str(), &about) == 0;
+    if (path.empty() || path.back() == '/' || (exists && S_ISDIR(about.st_mode))) {
+        return fail(Errc::kInvalidArgument,
+                    "\"" + path + "\": is a directory; the output must be a file");
+    }
+    const bool direct = descriptor >= 0 || (exists && !S_ISREG(about.st_mode));
+    const Status opened = direct ? out->open_stream(path, descriptor) : out->open_beside(path);
+    if (!opened) {
+        return tl::unexpected(opened.error());
+    }
+    return out;
+}
+
+Output::~Output() {
+    discard();
+}
+
+void Output::discard() noexcept {
+    if (descriptor_ >= 0) {
+        ::close(descriptor_);
+        descriptor_ = -1;
+    }
+    if (!temporary_.empty()) {
+        ::unlink(temporary_.c_str());
+        forget_unfinished(std::exchange(unfinished_, -1));
+        temporary_.clear();
+    }
+}
+
+Status Output::open_stream(const std::string& path, int descriptor) {
+    descriptor_ = descriptor >= 0 ? ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+                                  : ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY);
+    if (descriptor_ < 0) {
+        return failed(errno);
+    }
+    if (::isatty(descriptor_) == 1) {
+        return fail(Errc::kInvalidArgument,
+                    name_ + ": is a terminal; a capture goes to a file or a pipe");
+    }
+    struct stat about {};
+    is_stream_ = ::fstat(descriptor_, &about) == 0 && !S_ISREG(about.st_mode);
+    return {};
+}
+
+Status Output::open_beside(const std::string& path) {
+    final_ = resolve(path);
+    struct stat about {};
+    const bool exists = ::stat(final_.c_str(), &about) == 0;
+    if (exists && ::access(final_.c_str(), W_OK) != 0) {
+        return failed(errno);  // the directory alone would allow to replace it
+    }
+    const std::size_t slash = final_.rfind('/');
+    const std::size_t start = slash == std::string::npos ? 0 : slash + 1;
+    const Status opened = open_temporary(final_.substr(0, start), final_.substr(start));
+    if (!opened) {
+        return opened;
+    }
+    if (exists && ::fchmod(descriptor_, about.st_mode & kModeBits) != 0) {
+        return failed(errno);
+    }
+    return {};
+}
+
+Status Output::open_temporary(const std::string& directory, const std::string& file) {
+    constexpr int kTries = 100;
+    constexpr std::size_t kAdded =
+        std::string_view(".").size() + std::string_view(".unecho-XXXXXX").size();
+    if (file.size() > NAME_MAX) {
+        return failed(ENAMETOOLONG);
+    }
+    const std::string stem = directory + "." + file.substr(0, NAME_MAX - kAdded) + ".unecho-";
+    int error = EEXIST;
+    for (int i = 0; i < kTries && error == EEXIST; ++i) {
+        const std::string name = stem + random_suffix();
+        unfinished_ = add_unfinished(name);
+        if (unfinished_ < 0) {
+            return fail(Errc::kIo, name_ + ": too many files are being written");
+        }
+        descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kNewFile);
+        if (descriptor_ >= 0) {
+            temporary_ = name;
+            return {};
+        }
+        error = errno;
+        forget_unfinished(std::exchange(unfinished_, -1));
+    }
+    if (error == ENOENT) {
+        return fail(Errc::kNotFound, name_ + ": its directory does not exist");
+    }
+    return failed(error);
+}
+
+tl::unexpected<Error> Output::failed(int number) const {
+    if (number == EPIPE) {
+        return fail(Errc::kIo, name_ + ": closed by its reader before everything was written");
+    }
+    return fail(code_of(number), name_ + ": cannot be written: " + text_of(number));
+}
+
+Status Output::write(std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+        if (written < 0 && errno != EINTR) {
+            return failed(errno);
+        }
+        bytes = bytes.subspan(written < 0 ? 0 : static_cast<std::size_t>(written));
+    }
+    return {};
+}
+
+Status Output::overwrite(std::uint64_t offset, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t written =
+            ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+        if (written < 0 && errno != EINTR) {
+            return failed(errno);
+        }
+        const std::size_t taken = written < 0 ? 0 : static_cast<std::size_t>(written);
+        bytes = bytes.subspan(taken);
+        offset += taken;
+    }
+    return {};
+}
+
+Status Output::close() {
+    if (descriptor_ < 0) {
+        return {};
+    }
+    // After EINTR too the descriptor is gone (close(2)).
+    if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
+        const int error = errno;
+        discard();
+        return failed(error);
+    }
+    if (temporary_.empty()) {
+        return {};
+    }
+    if (::rename(temporary_.c_str(), final_.c_str()) != 0) {
+        const int error = errno;
+        discard();
+        return failed(error);
+    }
+    forget_unfinished(std::exchange(unfinished_, -1));
+    temporary_.clear();
+    return {};
+}
+
+bool same_file(const std::string& input, const std::string& output) {
+    struct stat in {};
+    struct stat out {};
+    return stat_of(input, STDIN_FILENO, in) && stat_of(output, STDOUT_FILENO, out) &&
+           S_ISREG(in.st_mode) && in.st_dev == out.st_dev && in.st_ino == out.st_ino;
+}
+
+}  // namespace unecho::capture

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A file to write to, of which there is never half under its name: it is written beside it as
+// .NAME.unecho-XXXXXX and renamed by close(). An existing file is replaced whole and its mode kept.
+// Standard output, pipes and devices are written to as they are. Not buffered.
+//
+// A pipe closed by its reader is an error like others only where SIGPIPE is ignored; that is the
+// program's to do. For SIGINT and the like: unfinished.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+
+namespace unecho::capture {
+
+class Output {
+  public:
+    // path: "-" is standard output. Errc::kInvalidArgument (a directory, a terminal), kNotFound,
+    // kPermission, kIo.
+    static Result<std::unique_ptr<Output>> create(const std::string& path);
+
+    ~Output();  // without close(): nothing is left
+    Output(const Output&) = delete;
+    Output& operator=(const Output&) = delete;
+
+    Status write(std::span<const std::byte> bytes);
+
+    // Bytes that were written before; only where can_overwrite().
+    Status overwrite(std::uint64_t offset, std::span<const std::byte> bytes);
+    [[nodiscard]] bool can_overwrite() const noexcept { return !temporary_.empty(); }
+
+    // A pipe or the like, whose reader waits for what is written.
+    [[nodiscard]] bool is_stream() const noexcept { return is_stream_; }
+
+    // The file has its final name. The kernel may still hold it in memory: not for power failures.
+    Status close();
+
+    // For messages.
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+
+  private:
+    explicit Output(std::string name) : name_(std::move(name)) {}
+    Status open_stream(const std::string& path, int descriptor);
+    Status open_beside(const std::string& path);
+    Status open_temporary(const std::string& directory, const std::string& file);
+    void discard() noexcept;
+    [[nodiscard]] tl::unexpected<Error> failed(int number) const;
+
+    std::string name_;
+    std::string final_;      // with symbolic links followed
+    std::string temporary_;  // empty: written to as it is
+    int descriptor_ = -1;
+    int unfinished_ = -1;  // its slot
+    bool is_stream_ = false;
+};
+
+// Whether writing to output would overwrite input: both are the same regular file. "-" is standard
+// input or output.
+[[nodiscard]] bool same_file(const std::string& input, const std::string& output);
+
+}  // namespace unecho::capture

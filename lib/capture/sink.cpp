@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/sink.h"
+
+#include <utility>
+
+namespace unecho::capture {
+
+Result<Sink> Sink::create(const std::string& path) {
+    auto output = Output::create(path);
+    if (!output) {
+        return tl::unexpected(output.error());
+    }
+    auto gzip = path.ends_with(".gz") ? std::make_unique<GzipWriter>() : nullptr;
+    return Sink(std::move(*output), std::move(gzip));
+}
+
+Sink::Sink(std::unique_ptr<Output> output, std::unique_ptr<GzipWriter> gzip)
+    : output_(std::move(output)), gzip_(std::move(gzip)), buffer_(new std::byte[kBuffer]) {}
+
+bool Sink::keep(const Status& status) {
+    if (!status && !error_) {
+        error_ = status.error();
+    }
+    return !error_;
+}
+
+bool Sink::send(std::span<const std::byte> bytes) {
+    flushed_ += bytes.size();
+    return keep(gzip_ != nullptr ? gzip_->write(bytes, *output_) : output_->write(bytes));
+}
+
+bool Sink::flush() {
+    const std::size_t used = std::exchange(used_, 0);
+    return !error_ && (used == 0 || send({buffer_.get(), used}));
+}
+
+bool Sink::make_room(std::size_t bytes) {
+    return flush() && bytes <= kBuffer;
+}
+
+Status Sink::put(std::span<const std::byte> bytes) {
+    if (std::byte* to = room(bytes.size()); to != nullptr) {
+        if (!bytes.empty()) {
+            std::memcpy(to, bytes.data(), bytes.size());
+        }
+        took(bytes.size());
+    } else if (!error_) {
+        send(bytes);
+    }
+    return status();
+}
+
+Status Sink::pass_on() {
+    if (gzip_ == nullptr && output_->is_stream()) {
+        flush();
+    }
+    return status();
+}
+
+Status Sink::overwrite(std::uint64_t offset, std::span<const std::byte> bytes) {
+    if (flush()) {
+        keep(output_->overwrite(offset, bytes));
+    }
+    return status();
+}
+
+Status Sink::close() {
+    if (flush() && gzip_ != nullptr) {
+        keep(gzip_->finish(*output_));
+    }
+    if (!error_) {
+        keep(output_->close());
+    }
+    return status();
+}
+
+}  // namespace unecho::capture

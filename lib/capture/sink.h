@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a writer's bytes go through: a large buffer, and gzip where the name ends in .gz. One system
+// call a buffer. The first error stays: whatever comes after it returns it again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "capture/gzip_writer.h"
+#include "capture/output.h"
+
+namespace unecho::capture {
+
+class Sink {
+  public:
+    static Result<Sink> create(const std::string& path);
+
+    // Room for so many bytes, or nullptr: it takes no more (error()), or they are more than the
+    // buffer holds and go through put(). Followed by took().
+    [[nodiscard]] std::byte* room(std::size_t bytes) {
+        if (used_ + bytes > kBuffer) [[unlikely]] {
+            return make_room(bytes) ? buffer_.get() + used_ : nullptr;
+        }
+        return buffer_.get() + used_;
+    }
+    void took(std::size_t bytes) noexcept { used_ += bytes; }
+
+    Status put(std::span<const std::byte> bytes);
+
+    // For a reader that waits: what is buffered goes out, if it is not compressed.
+    Status pass_on();
+
+    Status overwrite(std::uint64_t offset, std::span<const std::byte> bytes);
+    [[nodiscard]] bool can_overwrite() const noexcept {
+        return gzip_ == nullptr && output_->can_overwrite();
+    }
+
+    Status close();
+
+    // So far, before compression.
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return flushed_ + used_; }
+    [[nodiscard]] Status status() const {
+        return error_ ? Status(tl::unexpected(*error_)) : Status();
+    }
+
+  private:
+    static constexpr std::size_t kBuffer = std::size_t{1} << 20U;
+
+    Sink(std::unique_ptr<Output> output, std::unique_ptr<GzipWriter> gzip);
+    bool make_room(std::size_t bytes);
+    bool flush();
+    bool send(std::span<const std::byte> bytes);
+    bool keep(const Status& status);
+
+    std::unique_ptr<Output> output_;
+    std::unique_ptr<GzipWriter> gzip_;  // null: not compressed
+    std::unique_ptr<std::byte[]> buffer_;
+    std::size_t used_ = 0;
+    std::uint64_t flushed_ = 0;
+    std::optional<Error> error_;
+};
+
+}  // namespace unecho::capture

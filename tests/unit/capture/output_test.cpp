@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/output.h"
+
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "capture/unfinished.h"
+#include "unit/capture/child.h"
+#include "unit/capture/folder.h"
+
+namespace unecho::capture {
+namespace {
+
+constexpr uid_t kNobody = 65534;
+
+std::span<const std::byte> bytes(std::string_view text) {
+    return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+// The error of writing text to path, or what the file came to.
+std::string outcome(const std::string& path, std::string_view text) {
+    const auto out = Output::create(path);
+    if (!out) {
+        return out.error().context;
+    }
+    if (const Status written = (*out)->write(bytes(text)); !written) {
+        return written.error().context;
+    }
+    const Status closed = (*out)->close();
+    return closed ? "written" : closed.error().context;
+}
+
+mode_t mode_of(const std::string& path) {
+    struct stat about {};
+    EXPECT_EQ(::stat(path.c_str(), &about), 0);
+    return about.st_mode & 07777;
+}
+
+TEST(Output, closed_appears_under_its_name_alone) {
+    const Folder folder;
+    const auto out = Output::create(folder.file("out.bin"));
+    ASSERT_TRUE(out);
+    ASSERT_TRUE((*out)->write(bytes("half")));
+    ASSERT_EQ(folder.names().size(), 1U);
+    EXPECT_EQ(folder.names().begin()->substr(0, 16), ".out.bin.unecho-");
+    ASSERT_TRUE((*out)->close());
+    EXPECT_EQ(folder.names(), std::set<std::string>{"out.bin"});
+    EXPECT_EQ(folder.get("out.bin"), "half");
+}
+
+TEST(Output, not_closed_leaves_nothing_new) {
+    const Folder folder;
+    folder.put("old.bin", "old");
+    for (const char* name : {"new.bin", "old.bin"}) {
+        const auto out = Output::create(folder.file(name));
+        ASSERT_TRUE(out);
+        ASSERT_TRUE((*out)->write(bytes("half")));
+    }
+    EXPECT_EQ(folder.names(), std::set<std::string>{"old.bin"});
+    EXPECT_EQ(folder.get("old.bin"), "old");
+}
+
+TEST(Output, new_file_has_the_mode_of_the_umask) {
+    const Folder folder;
+    const mode_t before = ::umask(027);
+    EXPECT_EQ(outcome(folder.file("out.bin"), "x"), "written");
+    ::umask(before);
+    EXPECT_EQ(mode_of(folder.file("out.bin")), 0640U);
+}
+
+TEST(Output, existing_file_keeps_its_mode) {
+    const Folder folder;
+    folder.put("out.bin", "much longer than what comes");
+    ASSERT_EQ(::chmod(folder.file("out.bin").c_str(), 0604), 0);
+    EXPECT_EQ(outcome(folder.file("out.bin"), "new"), "written");
+    EXPECT_EQ(folder.get("out.bin"), "new");
+    EXPECT_EQ(mode_of(folder.file("out.bin")), 0604U);
+}
+
+TEST(Output, symbolic_link_stays_and_its_target_is_replaced) {
+    const Folder folder;
+    folder.put("target.bin", "old");
+    std::filesystem::create_symlink("target.bin", folder.file("link.bin"));
+    EXPECT_EQ(outcome(folder.file("link.bin"), "new"), "written");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder.file("link.bin")));
+    EXPECT_EQ(folder.get("target.bin"), "new");
+}
+
+TEST(Output, longest_name_is_written) {
+    const Folder folder;
+    const std::string longest(255, 'n');
+    EXPECT_EQ(outcome(folder.file(longest), "x"), "written");
+    EXPECT_EQ(folder.names(), std::set<std::string>{longest});
+    const std::string path = folder.file(longest + "n");
+    EXPECT_EQ(outcome(path, "x"), path + ": cannot be written: File name too long");
+}
+
+TEST(Output, overwrite_changes_those_bytes) {
+    const Folder folder;
+    const auto out = Output::create(folder.file("out.bin"));
+    ASSERT_TRUE(out);
+    ASSERT_TRUE((*out)->can_overwrite());
+    ASSERT_TRUE((*out)->write(bytes("abcdef")));
+    ASSERT_TRUE((*out)->overwrite(2, bytes("XY")));
+    ASSERT_TRUE((*out)->write(bytes("g")));
+    ASSERT_TRUE((*out)->close());
+    EXPECT_EQ(folder.get("out.bin"), "abXYefg");
+}
+
+TEST(Output, directory_is_refused) {
+    const Folder folder;
+    const std::string rest = ": is a directory; the output must be a file";
+    for (const std::string& path : {folder.path(), folder.path() + "/", std::string()}) {
+        const auto out = Output::create(path);
+        ASSERT_FALSE(out);
+        EXPECT_EQ(out.error().context, "\"" + path + "\"" + rest);
+        EXPECT_EQ(out.error().code, Errc::kInvalidArgument);
+    }
+}
+
+TEST(Output, missing_directory_is_named) {
+    const Folder folder;
+    const std::string path = folder.file("none/out.bin");
+    const auto out = Output::create(path);
+    ASSERT_FALSE(out);
+    EXPECT_EQ(out.error().context, path + ": its directory does not exist");
+    EXPECT_EQ(out.error().code, Errc::kNotFound);
+}
+
+TEST(Output, no_permission_is_told) {
+    if (::geteuid() != 0) {
+        GTEST_SKIP() << "cannot become nobody";
+    }
+    const Folder folder;
+    folder.put("read-only.bin", "old");
+    ASSERT_EQ(::chmod(folder.path().c_str(), 0755), 0);
+    const ChildEnd in_folder = in_child([&] {
+        return ::setuid(kNobody) == 0 ? outcome(folder.file("new.bin"), "x") : "no setuid";
+    });
+    EXPECT_EQ(in_folder.text, folder.file("new.bin") + ": cannot be written: Permission denied");
+    ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0);
+    const ChildEnd on_file = in_child([&] {
+        return ::setuid(kNobody) == 0 ? outcome(folder.file("read-only.bin"), "x") : "no setuid";
+    });
+    EXPECT_EQ(on_file.text,
+              folder.file("read-only.bin") + ": cannot be written: Permission denied");
+    EXPECT_EQ(folder.names(), std::set<std::string>{"read-only.bin"});
+}
+
+TEST(Output, full_device_is_told) {
+    EXPECT_EQ(outcome("/dev/full", "x"), "/dev/full: cannot be written: No space left on device");
+}
+
+TEST(Output, full_disk_is_told_and_left_empty) {
+    if (::geteuid() != 0) {
+        GTEST_SKIP() << "cannot mount a tmpfs";
+    }
+    const Folder folder;
+    const ChildEnd end = in_child([&]() -> std::string {
+        if (::unshare(CLONE_NEWNS) != 0 ||
+            ::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+            ::mount("none", folder.path().c_str(), "tmpfs", 0, "size=64k") != 0) {
+            return "skipped";
+        }
+        const std::string said = outcome(folder.file("out.bin"), std::string(1U << 20U, 'x'));
+        return folder.names().empty() ? said : "left " + *folder.names().begin();
+    });
+    if (end.text == "skipped") {
+        GTEST_SKIP() << "may not mount a tmpfs";
+    }
+    EXPECT_EQ(end.text, folder.file("out.bin") + ": cannot be written: No space left on device");
+}
+
+TEST(Output, pipe_closed_by_its_reader_is_told) {
+    const ChildEnd end = in_child([]() -> std::string {
+        int ends[2];
+        if (::signal(SIGPIPE, SIG_IGN) == SIG_ERR || ::pipe(ends) != 0 ||
+            ::dup2(ends[1], STDOUT_FILENO) < 0) {
+            return "no pipe";
+        }
+        ::close(ends[0]);
+        return outcome("-", "x");
+    });
+    EXPECT_EQ(end.status, 0);
+    EXPECT_EQ(end.text, "standard output: closed by its reader before everything was written");
+}
+
+// Opened by its path the file would be written from its start, or replaced.
+TEST(Output, standard_output_goes_on_where_it_stands) {
+    const Folder folder;
+    for (const char* path : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
+        folder.put("out.bin", "before ");
+        const ChildEnd end = in_child([&]() -> std::string {
+            const int file = ::open(folder.file("out.bin").c_str(), O_WRONLY | O_APPEND);
+            return ::dup2(file, STDOUT_FILENO) < 0 ? "no dup" : outcome(path, "after");
+        });
+        EXPECT_EQ(end.text, "written") << path;
+        EXPECT_EQ(folder.get("out.bin"), "before after") << path;
+    }
+}
+
+TEST(Output, fifo_is_written_as_it_is) {
+    const Folder folder;
+    const std::string path = folder.file("fifo");
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    std::string got;
+    std::thread reader([&] { got = folder.get("fifo"); });
+    const auto out = Output::create(path);
+    ASSERT_TRUE(out);
+    EXPECT_TRUE((*out)->is_stream());
+    EXPECT_FALSE((*out)->can_overwrite());
+    EXPECT_TRUE((*out)->write(bytes("through")));
+    EXPECT_TRUE((*out)->close());
+    reader.join();
+    EXPECT_EQ(got, "through");
+    EXPECT_TRUE(std::filesystem::is_fifo(path));
+}
+
+TEST(Output, interrupted_leaves_nothing) {
+    for (const int signal : {SIGINT, SIGTERM}) {
+        const Folder folder;
+        folder.put("old.bin", "old");
+        const ChildEnd end = in_child([&]() -> std::string {
+            ::signal(signal, [](int number) {
+                remove_unfinished();
+                ::signal(number, SIG_DFL);
+                ::raise(number);
+            });
+            const auto first = Output::create(folder.file("new.bin"));
+            const auto second = Output::create(folder.file("old.bin"));
+            const bool written = first && second && (*first)->write(bytes("half")) &&
+                                 (*second)->write(bytes("half")) && folder.names().size() == 3;
+            if (written) {
+                ::raise(signal);
+            }
+            return "not ended";
+        });
+        EXPECT_EQ(end.text, "");
+        EXPECT_TRUE(WIFSIGNALED(end.status) && WTERMSIG(end.status) == signal);
+        EXPECT_EQ(folder.names(), std::set<std::string>{"old.bin"});
+        EXPECT_EQ(folder.get("old.bin"), "old");
+    }
+}
+
+TEST(Unfinished, finished_files_are_left_alone) {
+    const Folder folder;
+    for (unsigned i = 0; i < 2 * kMaxUnfinished; ++i) {
+        ASSERT_EQ(outcome(folder.file("out.bin"), "x"), "written");
+    }
+    remove_unfinished();
+    EXPECT_EQ(folder.names(), std::set<std::string>{"out.bin"});
+}
+
+TEST(Unfinished, more_than_there_is_room_for_are_refused) {
+    const Folder folder;
+    std::vector<std::unique_ptr<Output>> open;
+    for (unsigned i = 0; i < kMaxUnfinished; ++i) {
+        auto out = Output::create(folder.file("out" + std::to_string(i)));
+        ASSERT_TRUE(out);
+        open.push_back(std::move(*out));
+    }
+    EXPECT_EQ(outcome(folder.file("more"), "x"),
+              folder.file("more") + ": too many files are being written");
+    remove_unfinished();
+    EXPECT_TRUE(folder.names().empty());
+    open.clear();
+    EXPECT_EQ(outcome(folder.file("more"), "x"), "written");
+}
+
+TEST(SameFile, regular_files_by_any_name) {
+    const Folder folder;
+    folder.put("a", "x");
+    folder.put("b", "x");
+    std::filesystem::create_symlink("a", folder.file("symbolic"));
+    std::filesystem::create_hard_link(folder.file("a"), folder.file("hard"));
+    EXPECT_TRUE(same_file(folder.file("a"), folder.file("a")));
+    EXPECT_TRUE(same_file(folder.file("a"), folder.path() + "/./a"));
+    EXPECT_TRUE(same_file(folder.file("a"), folder.file("symbolic")));
+    EXPECT_TRUE(same_file(folder.file("hard"), folder.file("a")));
+    EXPECT_FALSE(same_file(folder.file("a"), folder.file("b")));
+    EXPECT_FALSE(same_file(folder.file("a"), folder.file("none")));
+    EXPECT_FALSE(same_file(folder.file("none"), folder.file("none")));
+    EXPECT_FALSE(same_file("/dev/null", "/dev/null"));
+}
+
+TEST(SameFile, standard_output_redirected_to_the_input) {
+    const Folder folder;
+    folder.put("a", "x");
+    const ChildEnd end = in_child([&]() -> std::string {
+        const int file = ::open(folder.file("a").c_str(), O_WRONLY | O_APPEND);
+        const bool same = ::dup2(file, STDOUT_FILENO) >= 0 && same_file(folder.file("a"), "-") &&
+                          !same_file(folder.file("none"), "-");
+        return same ? "same" : "different";
+    });
+    EXPECT_EQ(end.text, "same");
+}
+
+}  // namespace
+}  // namespace unecho::capture

@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/writer.h"
+
+#include <array>
+#include <cstdio>
+#include <initializer_list>
+#include <memory>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "unit/capture/folder.h"
+
+namespace unecho::capture {
+namespace {
+
+constexpr std::uint16_t kEthernet = 1;
+constexpr std::uint16_t kRaw = 101;
+constexpr Nanoseconds kNanosecond = 1;
+constexpr Nanoseconds kTime = 1'700'000'000 * kSecond + 123'456'789;  // 0x6553f100 seconds
+
+Interface interface(std::uint16_t link_type, Nanoseconds tick, std::uint32_t snap_length = 0xffff,
+                    std::uint32_t file = 0, std::string name = {}) {
+    return {link_type, snap_length, tick, file, std::move(name)};
+}
+
+// The string belongs to the caller.
+Record record(std::string_view data, Nanoseconds time, std::uint64_t number = 1,
+              std::uint32_t interface = 0, std::uint32_t wire_length = 0) {
+    const auto length = static_cast<std::uint32_t>(data.size());
+    return {time,      reinterpret_cast<const std::uint8_t*>(data.data()),
+            length,    wire_length == 0 ? length : wire_length,
+            interface, number};
+}
+
+std::vector<std::uint64_t> all(std::size_t records) {
+    return std::vector<std::uint64_t>((records + 63) / 64, ~std::uint64_t{0});
+}
+
+std::string from_hex(std::string_view hex) {
+    std::string out;
+    for (std::size_t i = 0; i < hex.size(); ++i) {
+        if (hex[i] != ' ') {
+            out += static_cast<char>(std::stoi(std::string(hex.substr(i, 2)), nullptr, 16));
+            ++i;
+        }
+    }
+    return out;
+}
+
+std::string to_hex(std::string_view bytes) {
+    std::string out;
+    for (const char byte : bytes) {
+        char text[3];
+        std::snprintf(text, sizeof(text), "%02x", static_cast<unsigned char>(byte));
+        out += text;
+    }
+    return out;
+}
+
+// What the capture's file came to, or the error.
+std::string written(const Folder& folder, const std::string& name,
+                    const std::vector<Record>& records, const std::vector<Interface>& interfaces) {
+    auto writer = create_capture(folder.file(name));
+    if (!writer) {
+        return writer.error().context;
+    }
+    if (const Status done = (*writer)->write(records, all(records.size()), interfaces); !done) {
+        return done.error().context;
+    }
+    const Status closed = (*writer)->close();
+    return closed ? folder.get(name) : closed.error().context;
+}
+
+std::string output_of(const std::string& command) {
+    std::string out;
+    FILE* pipe = ::popen(command.c_str(), "r");
+    char part[4096];
+    while (pipe != nullptr && std::fgets(part, sizeof(part), pipe) != nullptr) {
+        out += part;
+    }
+    return pipe != nullptr && ::pclose(pipe) == 0 ? out : "failed: " + out;
+}
+
+bool installed(const std::string& program) {
+    return !output_of("command -v " + program + " || true").empty();
+}
+
+// Packets of all lengths up to some, and one that is larger than any buffer, at the end.
+struct Sample {
+    std::vector<std::string> data;
+    std::vector<Record> records;
+
+    Sample(unsigned packets, std::size_t longest, std::size_t large) {
+        std::mt19937 random(7);
+        for (unsigned i = 0; i < packets; ++i) {
+            data.emplace_back(i + 1 == packets && large != 0 ? large : random() % (longest + 1),
+                              static_cast<char>(i));
+        }
+        for (unsigned i = 0; i < packets; ++i) {
+            records.push_back(record(data[i], kTime + i * kMicrosecond, i + 1));
+        }
+    }
+};
+
+TEST(PcapWriter, microseconds_byte_by_byte) {
+    const Folder folder;
+    EXPECT_EQ(to_hex(written(folder, "out.pcap", {record("abcde", kTime, 1, 0, 1500)},
+                             {interface(kEthernet, kMicrosecond, 0x1234)})),
+              to_hex(from_hex("d4c3b2a1 0200 0400 00000000 00000000 34120000 01000000"
+                              "00f15365 40e20100 05000000 dc050000 6162636465")));
+}
+
+TEST(PcapWriter, nanoseconds_byte_by_byte) {
+    const Folder folder;
+    EXPECT_EQ(to_hex(written(folder, "out.pcap", {record("ab", kTime), record("", kTime + 1, 2)},
+                             {interface(kRaw, kNanosecond, 96)})),
+              to_hex(from_hex("4d3cb2a1 0200 0400 00000000 00000000 60000000 65000000"
+                              "00f15365 15cd5b07 02000000 02000000 6162"
+                              "00f15365 16cd5b07 00000000 00000000")));
+}
+
+TEST(PcapWriter, snap_length_not_limited_is_that_of_libpcap) {
+    const Folder folder;
+    EXPECT_EQ(to_hex(written(folder, "out.pcap", {}, {interface(kRaw, kMicrosecond, 0)})),
+              to_hex(from_hex("d4c3b2a1 0200 0400 00000000 00000000 00000400 65000000")));
+}
+
+TEST(PcapWriter, empty_capture_is_that_of_the_first_interface) {
+    const Folder folder;
+    EXPECT_EQ(to_hex(written(folder, "out.pcap", {},
+                             {interface(kRaw, kNanosecond, 96), interface(9, kMicrosecond, 128)})),
+              to_hex(from_hex("4d3cb2a1 0200 0400 00000000 00000000 80000000 65000000")));
+    EXPECT_EQ(to_hex(written(folder, "none.pcap", {}, {})),
+              to_hex(from_hex("d4c3b2a1 0200 0400 00000000 00000000 00000400 01000000")));
+}
+
+TEST(PcapWriter, keep_bits_choose_the_records) {
+    const Folder folder;
+    const Sample sample(130, 3, 0);
+    const std::vector<std::uint64_t> keep{0x8000000000000001, 0x2, ~std::uint64_t{0} << 1U};
+    const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
+    auto writer = create_capture(folder.file("some.pcap"));
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE((*writer)->write(sample.records, keep, interfaces));
+    ASSERT_TRUE((*writer)->close());
+    const std::vector<Record> kept{sample.records[0], sample.records[63], sample.records[65],
+                                   sample.records[129]};
+    EXPECT_EQ(folder.get("some.pcap"), written(folder, "kept.pcap", kept, interfaces));
+}
+
+TEST(PcapWriter, times_beyond_32_bits_are_counted) {
+    const Folder folder;
+    const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
+    const Nanoseconds last = 0xffffffff * kSecond;
+    const std::vector<Record> records{record("a", last, 7), record("a", last + kSecond, 8),
+                                      record("a", last + 2 * kSecond, 9)};
+    auto writer = create_capture(folder.file("out.pcap"));
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE((*writer)->write(records, all(3), interfaces));
+    ASSERT_EQ((*writer)->warnings().size(), 1U);
+    const Warning warning = (*writer)->warnings()[0];
+    EXPECT_EQ(warning.number, 8U);
+    EXPECT_EQ(warning.times, 2U);
+    EXPECT_EQ(warning.text, "time beyond 2106, the last year of pcap: written modulo 2^32 seconds");
+    ASSERT_TRUE((*writer)->close());
+    const std::string file = folder.get("out.pcap");
+    EXPECT_EQ(to_hex(file.substr(24, 4)), "ffffffff");
+    EXPECT_EQ(to_hex(file.substr(24 + 17, 4)), "00000000");
+    EXPECT_EQ(to_hex(file.substr(24 + 34, 4)), "01000000");
+}
+
+TEST(PcapWriter, precision_is_the_finest_known_at_the_first_record) {
+    const Folder folder;
+    const std::vector<Interface> both{interface(kEthernet, kMicrosecond),
+                                      interface(kEthernet, kNanosecond, 0xffff, 1)};
+    const std::string file = written(folder, "out.pcap", {record("a", kTime)}, both);
+    EXPECT_EQ(to_hex(file.substr(0, 4)), "4d3cb2a1");
+    // 2^-10 s, as pcapng has it.
+    const std::string binary =
+        written(folder, "binary.pcap", {record("a", 976'562)}, {interface(kEthernet, 976'562)});
+    EXPECT_EQ(to_hex(binary.substr(0, 4)), "4d3cb2a1");
+    const std::string coarse =
+        written(folder, "coarse.pcap", {record("a", kTime)}, {interface(kEthernet, kMillisecond)});
+    EXPECT_EQ(to_hex(coarse.substr(0, 4)), "d4c3b2a1");
+}
+
+TEST(PcapWriter, finer_interface_met_later_is_cut_and_counted) {
+    const Folder folder;
+    std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
+    auto writer = create_capture(folder.file("out.pcap"));
+    ASSERT_TRUE(writer);
+    const std::vector<Record> first{record("a", 5 * kMicrosecond)};
+    ASSERT_TRUE((*writer)->write(first, all(1), interfaces));
+    interfaces.push_back(interface(kEthernet, kNanosecond, 0xffff, 1));
+    const std::vector<Record> later{record("a", 6 * kMicrosecond + 999, 4, 1)};
+    ASSERT_TRUE((*writer)->write(later, all(1), interfaces));
+    ASSERT_TRUE((*writer)->close());
+    ASSERT_EQ((*writer)->warnings().size(), 1U);
+    const Warning warning = (*writer)->warnings()[0];
+    EXPECT_EQ(warning.file, 1U);
+    EXPECT_EQ(warning.number, 4U);
+    EXPECT_EQ(warning.text, "time finer than the microseconds of the output: cut off");
+    EXPECT_EQ(to_hex(folder.get("out.pcap").substr(24 + 17 + 4, 4)), "06000000");
+}
+
+TEST(PcapWriter, larger_snap_length_met_later_is_written_into_the_header) {
+    const Folder folder;
+    std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond, 96)};
+    auto writer = create_capture(folder.file("out.pcap"));
+    ASSERT_TRUE(writer);
+    ASSERT_TRUE((*writer)->write(std::vector<Record>{record("a", kTime)}, all(1), interfaces));
+    interfaces.push_back(interface(kEthernet, kMicrosecond, 0x1234, 1));
+    ASSERT_TRUE(
+        (*writer)->write(std::vector<Record>{record("a", kTime, 1, 1)}, all(1), interfaces));
+    ASSERT_TRUE((*writer)->close());
+    EXPECT_EQ(to_hex(folder.get("out.pcap").substr(16, 4)), "34120000");
+    EXPECT_EQ(folder.get("out.pcap").size(), 24U + 2 * 17);
+}
+
+TEST(PcapWriter, several_link_types_are_refused_and_pcapng_is_named) {
+    const Folder folder;
+    const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond),
+                                            interface(kRaw, kMicrosecond)};
+    auto writer = create_capture(folder.file("out.pcap"));
+    ASSERT_TRUE(writer);
+    const std::vector<Record> records{record("a", kTime, 1), record("b", kTime, 2, 1)};
+    const Status done = (*writer)->write(records, all(2), interfaces);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, Errc::kUnsupported);
+    EXPECT_EQ(done.error().context,
+              "packet 2 has link type 101, those before it 1, and a pcap file takes one: name the "
+              "output .pcapng");
+    writer->reset();
+    EXPECT_TRUE(folder.names().empty());
+    const std::vector<Interface> files{interface(kEthernet, kMicrosecond),
+                                       interface(kRaw, kMicrosecond, 96, 1)};
+    EXPECT_EQ(written(folder, "out.pcap", records, files).substr(0, 20), "packet 2 of input 2 ");
+}
+
+TEST(PcapWriter, link_type_of_packets_not_kept_does_not_matter) {
+    const Folder folder;
+    const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond),
+                                            interface(kRaw, kMicrosecond)};
+    auto writer = create_capture(folder.file("out.pcap"));
+    ASSERT_TRUE(writer);
+    const std::vector<Record> records{record("a", kTime, 1), record("b", kTime, 2, 1)};
+    const std::vector<std::uint64_t> second{2};
+    ASSERT_TRUE((*writer)->write(records, second, interfaces));
+    ASSERT_TRUE((*writer)->close());
+    EXPECT_EQ(to_hex(folder.get("out.pcap").substr(20, 4)), "65000000");
+}
+
+TEST(PcapngWriter, byte_by_byte) {
+    const Folder folder;
+    const std::vector<Interface> interfaces{interface(kRaw, kMicrosecond, 96),
+                                            interface(kEthernet, kNanosecond, 0, 0, "eth7x"),
+                                            interface(kRaw, kMillisecond, 128)};
+    // The second interface comes first and is number 0; the first never comes.
+    EXPECT_EQ(
+        to_hex(written(folder, "out.pcapng",
+                       {record("abcde", kTime, 1, 1, 1500), record("wxyz", kTime, 2, 2)},
+                       interfaces)),
+        to_hex(from_hex(
+            "0a0d0d0a 1c000000 4d3c2b1a 0100 0000 ffffffffffffffff 1c000000"
+            "01000000 2c000000 0100 0000 00000000 0200 0500 6574683778000000 0900 0100 09000000"
+            "0000 0000 2c000000"
+            // 1700000000123456789 = 0x17979cfe3d85cd15
+            "06000000 28000000 00000000 fe9c9717 15cd853d 05000000 dc050000 6162636465000000"
+            "28000000"
+            "01000000 20000000 6500 0000 80000000 0900 0100 06000000 0000 0000 20000000"
+            // 1700000000123456 = 0x60a2418202240
+            "06000000 24000000 01000000 240a0600 40222018 04000000 04000000 7778797a 24000000")));
+}
+
+TEST(PcapngWriter, empty_capture_is_that_of_the_first_interface) {
+    const Folder folder;
+    const std::string section = "0a0d0d0a 1c000000 4d3c2b1a 0100 0000 ffffffffffffffff 1c000000";
+    EXPECT_EQ(to_hex(written(folder, "out.pcapng", {}, {interface(kRaw, kNanosecond, 96)})),
+              to_hex(from_hex(section +
+                              "01000000 20000000 6500 0000 60000000 0900 0100 09000000 0000 0000"
+                              "20000000")));
+    EXPECT_EQ(to_hex(written(folder, "none.pcapng", {}, {})),
+              to_hex(from_hex(section +
+                              "01000000 20000000 0100 0000 00000000 0900 0100 06000000 0000 0000"
+                              "20000000")));
+}
+
+// Through the buffer's end, several times, and with a packet that is larger than the buffer.
+TEST(Writers, large_captures_are_the_sum_of_their_packets) {
+    const Folder folder;
+    const Sample sample(300, 30000, 3'000'001);
+    const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
+    for (const std::string name : {"out.pcap", "out.pcapng"}) {
+        std::string expected = written(folder, "empty." + name, {}, interfaces);
+        const std::size_t head = expected.size();
+        for (const Record& each : sample.records) {
+            expected += written(folder, "one." + name, {each}, interfaces).substr(head);
+        }
+        const std::string file = written(folder, name, sample.records, interfaces);
+        EXPECT_EQ(file.size(), expected.size());
+        EXPECT_TRUE(file == expected) << name;
+    }
+}
+
+TEST(Writers, bytes_are_those_of_the_file) {
+    const Folder folder;
+    const Sample sample(4096, 1500, 3'000'001);
+    const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
+    for (const std::string name : {"out.pcap", "out.pcapng"}) {
+        auto writer = create_capture(folder.file(name));
+        ASSERT_TRUE(writer);
+        ASSERT_TRUE((*writer)->write(sample.records, all(sample.records.size()), interfaces));
+        const std::uint64_t bytes = (*writer)->bytes();
+        ASSERT_TRUE((*writer)->close());
+        EXPECT_EQ(bytes, folder.get(name).size());
+    }
+}
+
+TEST(Writers, compressed_is_the_same_uncompressed) {
+    if (!installed("gzip")) {
+        GTEST_SKIP() << "gzip is not installed";
+    }
+    const Folder folder;
+    const Sample sample(4096, 1500, 3'000'001);
+    const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
+    for (const std::string name : {"out.pcap", "out.pcapng"}) {
+        const std::string plain = written(folder, name, sample.records, interfaces);
+        const std::string packed = written(folder, name + ".gz", sample.records, interfaces);
+        EXPECT_LT(packed.size(), plain.size() / 4);
+        ASSERT_EQ(output_of("gzip -dc " + folder.file(name + ".gz") + " > " +
+                            folder.file("unpacked") + " 2>&1"),
+                  "");
+        EXPECT_TRUE(folder.get("unpacked") == plain) << name;
+    }
+}
+
+// What hardly compresses comes out of the compressor in several buffers.
+TEST(Writers, incompressible_data_survives_compression) {
+    if (!installed("gzip")) {
+        GTEST_SKIP() << "gzip is not installed";
+    }
+    const Folder folder;
+    std::mt19937 random(11);
+    std::string noise(5'000'000, '\0');
+    for (char& byte : noise) {
+        byte = static_cast<char>(random());
+    }
+    const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
+    const std::string packed = written(folder, "out.pcap.gz", {record(noise, kTime)}, interfaces);
+    EXPECT_GT(packed.size(), noise.size());
+    const std::string name = folder.file("out.pcap");
+    ASSERT_EQ(output_of("gzip -dc " + name + ".gz > " + name + " 2>&1"), "");
+    EXPECT_TRUE(folder.get("out.pcap").substr(40) == noise);
+}
+
+TEST(Writers, other_programs_read_them) {
+    const bool tcpdump = installed("tcpdump");
+    const bool capinfos = installed("capinfos");
+    if (!tcpdump && !capinfos) {
+        GTEST_SKIP() << "neither tcpdump nor capinfos is installed";
+    }
+    const Folder folder;
+    const Sample sample(1000, 1500, 0);
+    for (const Nanoseconds tick : {kMicrosecond, kNanosecond}) {
+        for (const std::string name : {"out.pcap", "out.pcapng", "out.pcap.gz", "out.pcapng.gz"}) {
+            written(folder, name, sample.records, {interface(kEthernet, tick)});
+            const std::string path = folder.file(name);
+            if (tcpdump && !name.ends_with(".gz")) {
+                EXPECT_EQ(output_of("tcpdump -nr " + path + " --count 2>/dev/null"),
+                          "1000 packets\n");
+            }
+            if (capinfos) {
+                EXPECT_NE(output_of("capinfos -Mc " + path).find("packets:   1000\n"),
+                          std::string::npos)
+                    << name;
+            }
+        }
+    }
+}
+
+TEST(Writers, not_closed_leaves_nothing) {
+    const Folder folder;
+    const Sample sample(4096, 1500, 0);
+    for (const char* name : {"out.pcap", "out.pcapng", "out.pcap.gz", "out.pcapng.gz"}) {
+        auto writer = create_capture(folder.file(name));
+        ASSERT_TRUE(writer);
+        ASSERT_TRUE((*writer)->write(sample.records, all(sample.records.size()),
+                                     std::vector<Interface>{interface(kEthernet, kMicrosecond)}));
+        writer->reset();
+        EXPECT_TRUE(folder.names().empty()) << name;
+    }
+}
+
+TEST(Writers, full_device_is_told_by_write_or_close) {
+    const Sample large(4096, 1500, 3'000'001);
+    const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
+    for (const std::size_t packets : {std::size_t{1}, large.records.size()}) {
+        auto writer = create_capture("/dev/full");
+        ASSERT_TRUE(writer);
+        const std::span<const Record> records = std::span(large.records).first(packets);
+        const Status done = (*writer)->write(records, all(packets), interfaces);
+        const Status closed = (*writer)->close();
+        const Status again = (*writer)->close();
+        EXPECT_FALSE(done);  // a device is written to after each batch
+        ASSERT_FALSE(closed);
+        EXPECT_EQ(closed.error().context, "/dev/full: cannot be written: No space left on device");
+        EXPECT_FALSE(again);
+    }
+}
+
+// A reader at the other end of a pipe has every batch at once.
+TEST(Writers, batches_go_through_a_pipe_as_they_come) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    auto writer = create_capture("/dev/fd/" + std::to_string(ends[1]));
+    ASSERT_TRUE(writer);
+    const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
+    ASSERT_TRUE((*writer)->write(std::vector<Record>{record("abcd", kTime)}, all(1), interfaces));
+    std::array<char, 100> got{};
+    EXPECT_EQ(::read(ends[0], got.data(), got.size()), 24 + 16 + 4);
+    ASSERT_TRUE((*writer)->close());
+    ::close(ends[0]);
+    ::close(ends[1]);
+}
+
+}  // namespace
+}  // namespace unecho::capture

@@ -129,7 +129,7 @@ Result<bool> Input::read_more(std::size_t need) {
     make_room(need);
     const Result<std::size_t> got = stream_->read({buffer_->data() + end_, buffer_->size() - end_});
     if (const std::optional<std::string> trouble = stream_->trouble()) {
-        notes_.add(format_ ? format_->packets() + 1 : 0, *trouble);
+        notes_.add(format_ ? format_->packets() : 0, *trouble);
     }
     if (!got) {
         return tl::unexpected(got.error());

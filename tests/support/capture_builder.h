@@ -53,6 +53,44 @@ CaptureBytes pcap_record(const PcapSpec& spec, std::uint32_t seconds, std::uint3
 // Packets of unequal lengths, one of them empty, a millisecond apart.
 CaptureBytes pcap_sample(const PcapSpec& spec, unsigned packets);
 
+// Blocks of a pcapng, one after the other.
+class PcapngBuilder {
+  public:
+    explicit PcapngBuilder(std::endian order = std::endian::little) : order_(order) {}
+
+    // Following sections may have another byte order.
+    PcapngBuilder& section(std::endian order);
+    PcapngBuilder& section() { return section(order_); }
+
+    struct Option {
+        std::uint16_t code;
+        CaptureBytes value;
+    };
+    PcapngBuilder& interface(std::uint16_t link_type, std::uint32_t snap_length,
+                             const std::vector<Option>& options = {});
+    PcapngBuilder& enhanced(std::uint32_t interface, std::uint64_t time,
+                            std::span<const std::uint8_t> data, std::uint32_t wire_length);
+    PcapngBuilder& obsolete(std::uint16_t interface, std::uint64_t time,
+                            std::span<const std::uint8_t> data, std::uint32_t wire_length);
+    PcapngBuilder& simple(std::span<const std::uint8_t> data, std::uint32_t wire_length);
+    // Any, its body padded.
+    PcapngBuilder& block(std::uint32_t type, const CaptureBytes& body);
+    // Any, with this length in front, as it is.
+    PcapngBuilder& raw(std::uint32_t type, std::uint32_t length, const CaptureBytes& rest);
+
+    // Of the section, for options.
+    [[nodiscard]] CaptureBytes seconds(std::int64_t value) const;
+
+    [[nodiscard]] const CaptureBytes& done() const { return bytes_; }
+    // Where each block so far begins, and the end.
+    [[nodiscard]] std::vector<std::size_t> borders() const;
+
+  private:
+    std::endian order_;
+    CaptureBytes bytes_;
+    std::vector<std::size_t> starts_;
+};
+
 CaptureBytes operator+(const CaptureBytes& a, const CaptureBytes& b);
 
 // Bytes that differ from packet to packet.

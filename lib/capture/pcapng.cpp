@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// pcapng: draft-ietf-opsawg-pcapng. Each section has a byte order and interfaces of its own.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdio>
+#include <limits>
+#include <string>
+
+#include "base/int128.h"
+#include "capture/format.h"
+
+namespace unecho::capture {
+namespace {
+
+__extension__ using int128 = __int128;
+
+constexpr std::uint32_t kSectionHeader = 0x0A0D0D0A;  // the same in both byte orders
+constexpr std::uint32_t kByteOrderMagic = 0x1A2B3C4D;
+constexpr std::uint32_t kInterfaceBlock = 1;
+constexpr std::uint32_t kObsoletePacket = 2;
+constexpr std::uint32_t kSimplePacket = 3;
+constexpr std::uint32_t kEnhancedPacket = 6;
+
+// Blocks without packets: name resolution, interface statistics, journal entry, decryption secrets,
+// custom.
+constexpr std::array<std::uint32_t, 6> kWithoutPackets{4, 5, 9, 10, 0xBAD, 0x4000'0BAD};
+
+// Type and length before a block's body, the length again behind it.
+constexpr std::size_t kBlockHeader = 8;
+constexpr std::size_t kBlockFrame = 12;
+constexpr std::size_t kSmallestSection = 16;
+constexpr std::size_t kPacketHeader = 20;  // of enhanced and obsolete ones
+
+constexpr std::size_t kMaxInterfaces = 1U << 20;
+constexpr std::size_t kMaxName = 256;
+
+// Blocks are padded to four bytes even if their length, against the rules, is no multiple of it.
+constexpr std::size_t padding(std::size_t length) {
+    return -length % 4;
+}
+
+constexpr std::uint64_t power_of_10(unsigned exponent) {
+    std::uint64_t out = 1;
+    while (exponent-- > 0) {
+        out *= 10;
+    }
+    return out;
+}
+
+// if_tsresol and if_tsoffset: units of a power of 10 or 2 of a second.
+class Clock {
+  public:
+    Clock(std::uint8_t resolution, std::int64_t offset_seconds)
+        : binary_((resolution & 0x80) != 0),
+          exponent_(resolution & 0x7F),
+          offset_seconds_(offset_seconds) {
+        if (!binary_ && exponent_ <= kNanoDigits) {
+            factor_ = power_of_10(kNanoDigits - exponent_);
+        }
+    }
+
+    // Finer than a nanosecond counts as one.
+    [[nodiscard]] Nanoseconds tick() const {
+        if (factor_ != 0) {
+            return factor_;
+        }
+        const unsigned shift = std::min(exponent_, 63U);
+        return binary_ ? std::max<Nanoseconds>(kSecond >> shift, 1) : 1;
+    }
+
+    // False if that does not fit, then the nearest that does.
+    bool convert(std::uint64_t units, Nanoseconds& time) const {
+        if (factor_ != 0 && offset_seconds_ == 0 && !__builtin_mul_overflow(units, factor_, &time))
+            [[likely]] {
+            return true;
+        }
+        const int128 exact = static_cast<int128>(since_offset(units)) +
+                             static_cast<int128>(offset_seconds_) * kSecond;
+        const int128 highest = std::numeric_limits<Nanoseconds>::max();
+        time = static_cast<Nanoseconds>(std::clamp<int128>(exact, 0, highest));
+        return exact >= 0 && exact <= highest;
+    }
+
+  private:
+    static constexpr unsigned kNanoDigits = 9;
+
+    [[nodiscard]] uint128 since_offset(std::uint64_t units) const {
+        if (factor_ != 0) {
+            return static_cast<uint128>(units) * factor_;
+        }
+        if (binary_) {
+            return static_cast<uint128>(units) * kSecond >> exponent_;
+        }
+        constexpr unsigned kMostDigits = 19;
+        const unsigned digits = exponent_ - kNanoDigits;
+        return digits > kMostDigits ? 0 : units / power_of_10(digits);
+    }
+
+    bool binary_;
+    unsigned exponent_;
+    std::int64_t offset_seconds_;
+    std::uint64_t factor_ = 0;  // where a unit is whole nanoseconds of a power of 10
+};
+
+struct Block {
+    std::uint32_t type;
+    const std::uint8_t* body;
+    std::size_t length;  // of the body
+};
+
+class Pcapng final : public Format {
+  public:
+    explicit Pcapng(Notes& notes) : Format(notes) {}
+
+    [[nodiscard]] std::size_t header_bytes() const override { return 0; }
+    void take_header(std::span<const std::uint8_t> /*bytes*/) override {}
+
+    Taken take(std::span<const std::uint8_t> bytes, std::vector<Record>& records) override {
+        std::size_t done = 0;
+        for (;;) {
+            const auto rest = bytes.subspan(done);
+            Taken taken = order_ == std::endian::little
+                              ? take_blocks<std::endian::little>(rest, records)
+                              : take_blocks<std::endian::big>(rest, records);
+            done += taken.bytes;
+            if (taken.need == 0 && !taken.ended && records.size() < kMaxBatch) {
+                taken = take_section(bytes.subspan(done));
+                done += taken.bytes;
+            }
+            if (taken.need != 0 || taken.ended || records.size() >= kMaxBatch) {
+                taken.bytes = done;
+                return taken;
+            }
+        }
+    }
+
+    [[nodiscard]] std::string_view cut(std::span<const std::uint8_t> rest) const override {
+        return rest.size() < kBlockHeader ? "block header cut short" : "block cut short";
+    }
+
+  private:
+    // Up to a section header.
+    template <std::endian kOrder>
+    Taken take_blocks(std::span<const std::uint8_t> bytes, std::vector<Record>& records);
+    Taken take_section(std::span<const std::uint8_t> bytes);
+
+    // False: what follows cannot be understood. Noted.
+    template <std::endian kOrder>
+    bool take_block(const Block& block, std::vector<Record>& records);
+    template <std::endian kOrder>
+    bool take_interface(const Block& block);
+    template <std::endian kOrder>
+    bool take_packet(const Block& block, std::vector<Record>& records);
+    template <std::endian kOrder>
+    bool take_simple_packet(const Block& block, std::vector<Record>& records);
+
+    bool refuse(std::string_view why) {
+        notes_.add(packets_ + 1, why);
+        return false;
+    }
+    void note_skipped(std::uint32_t type);
+
+    std::endian order_ = std::endian::little;
+    std::size_t section_first_ = 0;  // index of the section's first interface
+    std::vector<Clock> clocks_;      // of the section
+    Nanoseconds last_time_ = 0;
+    std::vector<std::uint32_t> skipped_;  // types of blocks noted
+};
+
+template <std::endian kOrder>
+Taken Pcapng::take_blocks(std::span<const std::uint8_t> bytes, std::vector<Record>& records) {
+    Taken out;
+    while (records.size() < kMaxBatch) {
+        const std::uint8_t* const at = bytes.data() + out.bytes;
+        const std::size_t left = bytes.size() - out.bytes;
+        if (left < kBlockHeader) {
+            out.need = kBlockHeader;
+            break;
+        }
+        const auto type = load<std::uint32_t, kOrder>(at);
+        if (type == kSectionHeader) {
+            break;
+        }
+        const std::size_t total = load<std::uint32_t, kOrder>(at + 4);
+        if (total < kBlockFrame || total > kMaxRecord) {
+            refuse("block of " + std::to_string(total) + " bytes");
+            out.ended = true;
+            break;
+        }
+        const std::size_t size = total + padding(total);
+        if (left < size) {
+            out.need = size;
+            break;
+        }
+        if (!take_block<kOrder>({type, at + kBlockHeader, total - kBlockFrame}, records)) {
+            out.ended = true;
+            break;
+        }
+        out.bytes += size;
+    }
+    return out;
+}
+
+Taken Pcapng::take_section(std::span<const std::uint8_t> bytes) {
+    constexpr std::size_t kUpToMagic = 12;
+    if (bytes.size() < kUpToMagic) {
+        return {.need = kUpToMagic};
+    }
+    const std::uint8_t* const at = bytes.data();
+    std::size_t total = 0;
+    std::endian order = std::endian::little;
+    if (load<std::uint32_t, std::endian::little>(at + kBlockHeader) == kByteOrderMagic) {
+        total = load<std::uint32_t, std::endian::little>(at + 4);
+    } else if (load<std::uint32_t, std::endian::big>(at + kBlockHeader) == kByteOrderMagic) {
+        total = load<std::uint32_t, std::endian::big>(at + 4);
+        order = std::endian::big;
+    } else {
+        return {.ended = !refuse("bad byte-order magic")};
+    }
+    if (total > kMaxRecord) {
+        return {.ended = !refuse("block of " + std::to_string(total) + " bytes")};
+    }
+    const std::size_t size = std::max(total, kSmallestSection) + padding(total);
+    if (bytes.size() < size) {
+        return {.need = size};
+    }
+    order_ = order;
+    section_first_ = interfaces_.size();
+    clocks_.clear();
+    return {.bytes = size};
+}
+
+template <std::endian kOrder>
+bool Pcapng::take_block(const Block& block, std::vector<Record>& records) {
+    switch (block.type) {
+        case kEnhancedPacket:
+        case kObsoletePacket:
+            return take_packet<kOrder>(block, records);
+        case kSimplePacket:
+            return take_simple_packet<kOrder>(block, records);
+        case kInterfaceBlock:
+            return take_interface<kOrder>(block);
+        default:
+            note_skipped(block.type);
+            return true;
+    }
+}
+
+template <std::endian kOrder>
+bool Pcapng::take_interface(const Block& block) {
+    constexpr std::size_t kFixed = 8;
+    constexpr unsigned kEnd = 0;
+    constexpr unsigned kName = 2;
+    constexpr unsigned kResolution = 9;
+    constexpr unsigned kOffset = 14;
+    if (block.length < kFixed) {
+        return refuse("interface block too short");
+    }
+    if (interfaces_.size() == kMaxInterfaces) {
+        return refuse("more than " + std::to_string(kMaxInterfaces) + " interfaces");
+    }
+    Interface out;
+    out.link_type = load<std::uint16_t, kOrder>(block.body);
+    out.snap_length = load<std::uint32_t, kOrder>(block.body + 4);
+    std::uint8_t resolution = 6;
+    std::int64_t offset = 0;
+    for (std::size_t at = kFixed; at + 4 <= block.length;) {
+        const auto code = load<std::uint16_t, kOrder>(block.body + at);
+        const std::size_t length = load<std::uint16_t, kOrder>(block.body + at + 2);
+        const std::uint8_t* const value = block.body + at + 4;
+        if (code == kEnd || at + 4 + length > block.length) {
+            break;
+        }
+        if (code == kName) {
+            out.name.assign(value, value + std::min(length, kMaxName));
+        } else if (code == kResolution && length >= 1) {
+            resolution = value[0];
+        } else if (code == kOffset && length == sizeof(offset)) {
+            offset = static_cast<std::int64_t>(load<std::uint64_t, kOrder>(value));
+        }
+        at += 4 + length + padding(length);
+    }
+    out.tick = clocks_.emplace_back(resolution, offset).tick();
+    interfaces_.push_back(std::move(out));
+    return true;
+}
+
+template <std::endian kOrder>
+bool Pcapng::take_packet(const Block& block, std::vector<Record>& records) {
+    const bool enhanced = block.type == kEnhancedPacket;
+    if (block.length < kPacketHeader) {
+        return refuse(enhanced ? "enhanced packet block too short" : "packet block too short");
+    }
+    const std::uint8_t* const body = block.body;
+    // The obsolete block has 16 bits, and 16 of drops behind them.
+    const std::uint32_t interface =
+        enhanced ? load<std::uint32_t, kOrder>(body) : load<std::uint16_t, kOrder>(body);
+    const auto length = load<std::uint32_t, kOrder>(body + 12);
+    if (interface >= clocks_.size()) {
+        return refuse("packet of an unknown interface");
+    }
+    if (length > block.length - kPacketHeader) {
+        return refuse("packet longer than its block");
+    }
+    const std::uint64_t units = std::uint64_t{load<std::uint32_t, kOrder>(body + 4)} << 32 |
+                                load<std::uint32_t, kOrder>(body + 8);
+    ++packets_;
+    if (!clocks_[interface].convert(units, last_time_)) [[unlikely]] {
+        notes_.add(packets_, last_time_ == 0 ? "time before 1970 cannot be held"
+                                             : "time after 2554 cannot be held");
+    }
+    records.push_back({.time = last_time_,
+                       .data = body + kPacketHeader,
+                       .length = length,
+                       .wire_length = load<std::uint32_t, kOrder>(body + 16),
+                       .interface = static_cast<std::uint32_t>(section_first_ + interface),
+                       .number = packets_});
+    return true;
+}
+
+// Of the section's first interface; without a time, so it has that of the packet before.
+template <std::endian kOrder>
+bool Pcapng::take_simple_packet(const Block& block, std::vector<Record>& records) {
+    constexpr std::size_t kFixed = 4;
+    if (block.length < kFixed || clocks_.empty()) {
+        return refuse("bad simple packet block");
+    }
+    const auto wire_length = load<std::uint32_t, kOrder>(block.body);
+    const std::uint32_t snap = interfaces_[section_first_].snap_length;
+    const std::size_t meant = snap != 0 ? std::min(wire_length, snap) : wire_length;
+    records.push_back({.time = last_time_,
+                       .data = block.body + kFixed,
+                       .length = static_cast<std::uint32_t>(std::min(meant, block.length - kFixed)),
+                       .wire_length = wire_length,
+                       .interface = static_cast<std::uint32_t>(section_first_),
+                       .number = ++packets_});
+    return true;
+}
+
+void Pcapng::note_skipped(std::uint32_t type) {
+    constexpr std::size_t kMaxTypes = 16;
+    if (std::find(kWithoutPackets.begin(), kWithoutPackets.end(), type) != kWithoutPackets.end()) {
+        return;
+    }
+    const bool known = std::find(skipped_.begin(), skipped_.end(), type) != skipped_.end();
+    if (!known && skipped_.size() < kMaxTypes) {
+        skipped_.push_back(type);
+    } else if (!known) {
+        notes_.add(packets_, "blocks of further unknown types skipped");
+        return;
+    }
+    char text[48];
+    std::snprintf(text, sizeof(text), "block of unknown type 0x%08x skipped", type);
+    notes_.add(packets_, text);
+}
+
+}  // namespace
+
+std::unique_ptr<Format> pcapng_format(std::span<const std::uint8_t> bytes, Notes& notes) {
+    if (bytes.size() < kMagicBytes ||
+        load<std::uint32_t, std::endian::native>(bytes.data()) != kSectionHeader) {
+        return nullptr;
+    }
+    return std::make_unique<Pcapng>(notes);
+}
+
+}  // namespace unecho::capture

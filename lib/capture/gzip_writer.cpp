@@ -51,7 +51,7 @@ Status GzipWriter::deflate(Output& output) {
                                        std::to_string(error));
         }
         const bool done = stream.end_of_stream != 0 ? stream.internal_state.state == ZSTATE_END
-                                                    : stream.avail_in == 0 && stream.avail_out != 0;
+                                                    : stream.avail_in == 0;
         if (done) {
             return {};
         }

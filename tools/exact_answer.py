@@ -5,8 +5,8 @@
 No hash decides and nothing is sampled, so a filter is measured against this program.
 
 Capture files: pcap (microseconds or nanoseconds, either byte order) and pcapng, plain or .gz.
-Frames are Ethernet; another link type is an error unless --as-ethernet reads it as Ethernet all the
-same, as a DPDK net_pcap port does. Several files are merged by time: the file whose next packet is
+Link types: Ethernet, raw IP, null and loop, PPP, Linux cooked 1 and 2; another is an error, but for
+--key frame. --as-ethernet reads all as Ethernet, as a DPDK net_pcap port does. Several files are merged by time: the file whose next packet is
 earliest goes first, of equal times the file named first.
 
 Key (--key):
@@ -41,7 +41,9 @@ import zlib
 KEYS = ("packet", "flow", "flow-bidir", "frame")
 POLICIES = ("fixed", "refresh")
 KINDS = ("new", "echo", "non_ip", "malformed")
-ETHERNET = 1
+ETHERNET, NULL, PPP, LOOP, COOKED, IPV4, IPV6, COOKED2 = 1, 0, 9, 108, 113, 228, 229, 276
+RAW = (12, 14, 101)
+LINKS = (ETHERNET, NULL, PPP, LOOP, COOKED, IPV4, IPV6, COOKED2) + RAW
 MAX_RECORD = 64 << 20
 
 Packet = collections.namedtuple("Packet", "time link data")  # time in ns since the epoch
@@ -205,10 +207,7 @@ def _number(data, at):
     return data[at] << 8 | data[at + 1]
 
 
-def _find_ip(frame):
-    """(version, offset) of the outermost IP packet."""
-    _need(len(frame), 14)
-    ethertype, at = _number(frame, 12), 14
+def _behind_ethertype(frame, ethertype, at):
     while ethertype in TAGS:
         _need(len(frame), at + 4)
         ethertype, at = _number(frame, at + 2), at + 4
@@ -222,15 +221,51 @@ def _find_ip(frame):
     while not bottom:
         _need(len(frame), at + 4)
         bottom, at = frame[at + 2] & 1, at + 4
+    return _by_version(frame, at, "non_ip", "mpls payload")
+
+
+def _by_version(frame, at, *otherwise):
     _need(len(frame), at + 1)
     if frame[at] >> 4 not in (4, 6):
-        raise NoKey("non_ip", "mpls payload")
+        raise NoKey(*otherwise)
     return frame[at] >> 4, at
 
 
-def _ip_packet(frame):
+def _known(versions, number, at, name):
+    if number not in versions:
+        raise NoKey("non_ip", name % number)
+    return versions[number], at
+
+
+PPP_PROTOCOLS = {0x0021: 4, 0x0057: 6}
+FAMILIES = {2: 4, 10: 6, 24: 6, 28: 6, 30: 6}  # each system has its own number for IPv6
+ETHERTYPES = {ETHERNET: (12, 14), COOKED: (14, 16), COOKED2: (0, 20)}  # link: (offset, end)
+
+
+def _find_ip(frame, link):
+    """(version, offset) of the outermost IP packet."""
+    if link in ETHERTYPES:
+        at, end = ETHERTYPES[link]
+        _need(len(frame), end)
+        return _behind_ethertype(frame, _number(frame, at), end)
+    if link in RAW:
+        return _by_version(frame, 0, "malformed", "ip version")
+    if link in (IPV4, IPV6):
+        return (4 if link == IPV4 else 6), 0
+    if link == PPP:
+        at = 2 if frame[:2] == b"\xff\x03" else 0
+        _need(len(frame), at + 2)
+        return _known(PPP_PROTOCOLS, _number(frame, at), at + 2, "ppp 0x%04x")
+    if link not in (NULL, LOOP):
+        raise NoKey("non_ip", "link type %d" % link)
+    _need(len(frame), 4)
+    swapped = link == NULL and frame[0]  # in the byte order of the host that captured
+    return _known(FAMILIES, frame[0] if swapped else frame[3], 4, "address family %d")
+
+
+def _ip_packet(frame, link=ETHERNET):
     """(version, bytes of the outermost IP packet up to its length or the captured end)."""
-    version, at = _find_ip(frame)
+    version, at = _find_ip(frame, link)
     ip = frame[at:]
     _need(len(ip), 20 if version == 4 else 40)
     if ip[0] >> 4 != version:
@@ -279,11 +314,11 @@ def _flow(version, ip):
     return (source, ports[:2]), (destination, ports[2:]), protocol
 
 
-def key_of(mode, frame):
+def key_of(mode, frame, link=ETHERNET):
     """What decides sameness: bytes or a tuple. Raises NoKey."""
     if mode == "frame":
         return frame
-    version, ip = _ip_packet(frame)
+    version, ip = _ip_packet(frame, link)
     if mode == "packet":
         if version == 4:
             return ip[:1] + ip[2:8] + ip[9:10] + ip[12:]
@@ -329,7 +364,7 @@ def answers(packets, key="packet", window=None, policy="fixed", first=1, reasons
     for number, packet in enumerate(packets, 1):
         now = packet.time if now is None else max(now, packet.time)
         try:
-            yield memory.see(number, now, key_of(key, packet.data))
+            yield memory.see(number, now, key_of(key, packet.data, packet.link))
         except NoKey as no_key:
             kind, reason = no_key.args
             if reasons is not None:
@@ -376,8 +411,8 @@ def _load(captures, key):
     """merged() as a list, with every link type checked."""
     order = list(merged(captures))
     for index, packet in order:
-        if packet.link != ETHERNET and key != "frame":
-            raise CaptureError("%s: link type %d is not Ethernet; --as-ethernet reads it so"
+        if packet.link not in LINKS and key != "frame":
+            raise CaptureError("%s: link type %d is unknown; --as-ethernet reads it as Ethernet"
                                % (captures[index].path, packet.link))
     return order
 

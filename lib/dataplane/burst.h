@@ -13,13 +13,15 @@
 #include "dataplane/counters.h"
 #include "hash/digest.h"
 #include "packet/key.h"
+#include "packet/link.h"
 
 namespace unecho::dataplane {
 
 struct Burst {
     unsigned count = 0;
     RouteIndex route = 0;
-    std::uint64_t bytes = 0;  // of all packets
+    packet::Link link = packet::Link::kEthernet;  // of all packets
+    std::uint64_t bytes = 0;                      // of all packets
 
     std::array<rte_mbuf*, kMaxBurst> mbufs;
     std::array<packet::Frame, kMaxBurst> frames;   // stage view

@@ -9,8 +9,8 @@ namespace unecho::dataplane {
 namespace {
 
 // A chain's headers lie in its first mbuf segment; where they do not, the packet has no class.
-unsigned dscp_of(const rte_mbuf& mbuf) noexcept {
-    return packet::read_dscp(rte_pktmbuf_mtod(&mbuf, const std::uint8_t*), mbuf.data_len);
+unsigned dscp_of(packet::Link link, const rte_mbuf& mbuf) noexcept {
+    return packet::read_dscp(link, rte_pktmbuf_mtod(&mbuf, const std::uint8_t*), mbuf.data_len);
 }
 
 }  // namespace
@@ -46,8 +46,9 @@ filter::ChanceLimits Judge::limits(const Burst& burst,
         return filter::ChanceLimits(odds * ratios_.back());
     }
     unsigned n = 0;
-    for_each_bit(burst.keys.keyed,
-                 [&](unsigned i) { each[n++] = odds * ratios_[dscp_of(*burst.mbufs[i])]; });
+    for_each_bit(burst.keys.keyed, [&](unsigned i) {
+        each[n++] = odds * ratios_[dscp_of(burst.link, *burst.mbufs[i])];
+    });
     return filter::ChanceLimits(each.data());
 }
 

@@ -89,7 +89,7 @@ packet::Frame contiguous(const rte_mbuf& mbuf, std::span<std::uint8_t> scratch) 
 
 void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
             std::span<std::uint8_t> scratch) noexcept {
-    burst.keys = packet::digest_burst(mode, {burst.frames.data(), burst.count}, secret,
+    burst.keys = packet::digest_burst(mode, burst.link, {burst.frames.data(), burst.count}, secret,
                                       burst.digests.data());
     burst.too_long = 0;
     // Rare: the scratch space holds one frame at a time.
@@ -98,7 +98,7 @@ void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
         const packet::Frame frame = contiguous(*burst.mbufs[i], scratch);
         packet::KeyMasks one;
         if (frame.length != 0) {
-            one = packet::digest_burst(mode, {&frame, 1}, secret, &burst.digests[i]);
+            one = packet::digest_burst(mode, burst.link, {&frame, 1}, secret, &burst.digests[i]);
         } else {
             burst.too_long |= bit;
         }

@@ -254,8 +254,8 @@ void Worker::steer(Burst& burst) noexcept {
         const packet::Frame frame = (burst.chained >> i & 1) != 0
                                         ? contiguous(*burst.mbufs[i], setup_.scratch)
                                         : burst.frames[i];
-        owner[i] = static_cast<WorkerIndex>(
-            reduce(packet::owner_digest(frame, *setup_.secret), setup_.workers));
+        owner[i] = static_cast<WorkerIndex>(reduce(
+            packet::owner_digest(packet::Link::kEthernet, frame, *setup_.secret), setup_.workers));
         mine |= std::uint64_t{owner[i] == setup_.self} << i;
     }
     std::uint64_t refused = 0;

@@ -12,7 +12,10 @@
 namespace unecho::packet {
 
 inline constexpr std::uint32_t kEthernetHeader = 14;
-inline constexpr std::uint32_t kTag = 4;  // a VLAN tag, or an MPLS label
+inline constexpr std::uint32_t kSllHeader = 16;    // Linux cooked capture
+inline constexpr std::uint32_t kSll2Header = 20;   // version 2
+inline constexpr std::uint32_t kFamilyHeader = 4;  // null, loop
+inline constexpr std::uint32_t kTag = 4;           // a VLAN tag, or an MPLS label
 inline constexpr std::uint32_t kIpv4MinHeader = 20;
 inline constexpr std::uint32_t kIpv6Header = 40;
 inline constexpr std::uint32_t kPorts = 4;  // source and destination port
@@ -26,6 +29,18 @@ inline constexpr std::uint16_t kEtherQinq91 = 0x9100;  // before 802.1ad, still 
 inline constexpr std::uint16_t kEtherQinq92 = 0x9200;
 inline constexpr std::uint16_t kEtherMpls = 0x8847;
 inline constexpr std::uint16_t kEtherMplsMulticast = 0x8848;
+
+// PPP protocol numbers, and what stands before them in HDLC-like framing (RFC 1662)
+inline constexpr std::uint16_t kPppIpv4 = 0x0021;
+inline constexpr std::uint16_t kPppIpv6 = 0x0057;
+inline constexpr std::uint16_t kPppAddressControl = 0xFF03;
+
+// Address families. Each system has its own number for IPv6.
+inline constexpr std::uint8_t kFamilyIpv4 = 2;
+inline constexpr std::uint8_t kFamilyIpv6Linux = 10;
+inline constexpr std::uint8_t kFamilyIpv6Bsd = 24;  // NetBSD, OpenBSD
+inline constexpr std::uint8_t kFamilyIpv6FreeBsd = 28;
+inline constexpr std::uint8_t kFamilyIpv6Darwin = 30;
 
 // IP protocol numbers, IPv6 next headers
 inline constexpr std::uint8_t kProtoHopByHop = 0;

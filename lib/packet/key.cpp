@@ -122,14 +122,29 @@ Outcome digest_ip(Found found, const IpPacket& ip, const Secret& secret, Digest&
     }
 }
 
-template <KeyMode kMode>
-Outcome digest_frame(const Frame& frame, const Secret& secret, Digest& digest) noexcept {
+// Where an IP packet lies in a frame. Ethernet is compiled into its loop, which is the live packet
+// path; the others, of captures, share one loop that asks for each frame.
+struct InEthernet {
+    Found operator()(const Frame& frame, IpPacket& ip) const noexcept {
+        return find_ip(frame.data, frame.length, ip);
+    }
+};
+
+struct InLink {
+    Found operator()(const Frame& frame, IpPacket& ip) const noexcept {
+        return find_ip(link, frame.data, frame.length, ip);
+    }
+    Link link;
+};
+
+template <KeyMode kMode, typename Find>
+Outcome digest_frame(const Frame& frame, Find find, const Secret& secret, Digest& digest) noexcept {
     if constexpr (kMode == KeyMode::kFrame) {
         digest = keyed_digest(frame.data, frame.length, secret);
         return Outcome::kKeyed;
     } else {
         IpPacket ip;
-        const Found found = find_ip(frame.data, frame.length, ip);
+        const Found found = find(frame, ip);
         if (found != Found::kIpv4 && found != Found::kIpv6) {
             return outcome_of(found);
         }
@@ -137,17 +152,33 @@ Outcome digest_frame(const Frame& frame, const Secret& secret, Digest& digest) n
     }
 }
 
-template <KeyMode kMode>
-KeyMasks digest_frames(std::span<const Frame> frames, const Secret& secret,
+template <KeyMode kMode, typename Find>
+KeyMasks digest_frames(std::span<const Frame> frames, Find find, const Secret& secret,
                        Digest* digests) noexcept {
     KeyMasks masks;
     for (std::size_t i = 0; i < frames.size(); ++i) {
-        const Outcome outcome = digest_frame<kMode>(frames[i], secret, digests[i]);
+        const Outcome outcome = digest_frame<kMode>(frames[i], find, secret, digests[i]);
         masks.keyed |= std::uint64_t{outcome == Outcome::kKeyed} << i;
         masks.non_ip |= std::uint64_t{outcome == Outcome::kNonIp} << i;
         masks.malformed |= std::uint64_t{outcome == Outcome::kMalformed} << i;
     }
     return masks;
+}
+
+template <typename Find>
+KeyMasks digest_in(KeyMode mode, std::span<const Frame> frames, Find find, const Secret& secret,
+                   Digest* digests) noexcept {
+    switch (mode) {
+        case KeyMode::kPacket:
+            return digest_frames<KeyMode::kPacket>(frames, find, secret, digests);
+        case KeyMode::kFlow:
+            return digest_frames<KeyMode::kFlow>(frames, find, secret, digests);
+        case KeyMode::kFlowBidir:
+            return digest_frames<KeyMode::kFlowBidir>(frames, find, secret, digests);
+        case KeyMode::kFrame:
+            return digest_frames<KeyMode::kFrame>(frames, find, secret, digests);
+    }
+    return {};
 }
 
 }  // namespace
@@ -158,28 +189,21 @@ std::string_view name_of(KeyMode mode) noexcept {
     return kNames[static_cast<std::size_t>(mode)];
 }
 
-KeyMasks digest_burst(KeyMode mode, std::span<const Frame> frames, const Secret& secret,
+KeyMasks digest_burst(KeyMode mode, Link link, std::span<const Frame> frames, const Secret& secret,
                       Digest* digests) noexcept {
     UNECHO_ASSERT(frames.size() <= kMaxBurst);
-    switch (mode) {
-        case KeyMode::kPacket:
-            return digest_frames<KeyMode::kPacket>(frames, secret, digests);
-        case KeyMode::kFlow:
-            return digest_frames<KeyMode::kFlow>(frames, secret, digests);
-        case KeyMode::kFlowBidir:
-            return digest_frames<KeyMode::kFlowBidir>(frames, secret, digests);
-        case KeyMode::kFrame:
-            return digest_frames<KeyMode::kFrame>(frames, secret, digests);
+    if (link == Link::kEthernet) {
+        return digest_in(mode, frames, InEthernet{}, secret, digests);
     }
-    return {};
+    return digest_in(mode, frames, InLink{link}, secret, digests);
 }
 
 // Of an IP packet only what every mode's key contains may be used: addresses, protocol and ports,
 // as far as they were captured. Never its offset, its TTL or the frame's length.
-Digest owner_digest(const Frame& frame, const Secret& secret) noexcept {
+Digest owner_digest(Link link, const Frame& frame, const Secret& secret) noexcept {
     IpPacket ip;
     FlowFields flow;
-    switch (find_ip(frame.data, frame.length, ip)) {
+    switch (find_ip(link, frame.data, frame.length, ip)) {
         case Found::kIpv4:
             std::ignore = read_flow_ipv4(ip, flow);  // cut short: ports 0
             return flow_digest_ipv4<true, Purpose::kOwner>(flow, secret);

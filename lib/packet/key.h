@@ -17,6 +17,7 @@
 
 #include "hash/digest.h"
 #include "hash/secret.h"
+#include "packet/link.h"
 
 namespace unecho::packet {
 
@@ -25,7 +26,7 @@ inline constexpr unsigned kKeyModes = 4;
 
 [[nodiscard]] std::string_view name_of(KeyMode mode) noexcept;
 
-// A frame in contiguous memory, from its Ethernet header.
+// A frame in contiguous memory, from the first byte of what its link type puts before IP.
 struct Frame {
     const std::uint8_t* data;
     std::uint32_t length;
@@ -35,17 +36,18 @@ struct Frame {
 // forwarded: nothing is known of them.
 struct KeyMasks {
     std::uint64_t keyed = 0;
-    std::uint64_t non_ip = 0;     // ARP, LLDP, 802.3, PPPoE, unknown EtherTypes
+    std::uint64_t non_ip = 0;     // ARP, LLDP, 802.3, PPPoE, unknown EtherTypes, kUnknown
     std::uint64_t malformed = 0;  // cut short or contradictory in a header that the key needs
 };
 
-// digests[i] is set for every keyed frame. frames.size() <= kMaxBurst.
-KeyMasks digest_burst(KeyMode mode, std::span<const Frame> frames, const hash::Secret& secret,
-                      Digest* digests) noexcept;
+// digests[i] is set for every keyed frame. frames.size() <= kMaxBurst; all are of one link type.
+KeyMasks digest_burst(KeyMode mode, Link link, std::span<const Frame> frames,
+                      const hash::Secret& secret, Digest* digests) noexcept;
 
 // Decides which worker owns a frame: equal for both directions of a flow and for all copies of a
 // packet that any key mode finds, so that copies meet and a flow keeps its order. Frames without an
 // IP packet: by their first 14 bytes.
-[[nodiscard]] Digest owner_digest(const Frame& frame, const hash::Secret& secret) noexcept;
+[[nodiscard]] Digest owner_digest(Link link, const Frame& frame,
+                                  const hash::Secret& secret) noexcept;
 
 }  // namespace unecho::packet

@@ -19,6 +19,7 @@ enum class Link : std::uint8_t {
     kSll2,     // Linux cooked capture, version 2
     kUnknown,  // only frame keys can be made
 };
+inline constexpr unsigned kLinks = 10;
 
 // By the LINKTYPE_ number of pcap (1, 101 and 12 and 14, 228, 229, 0, 108, 9, 113, 276).
 [[nodiscard]] Link link_of(std::uint16_t link_type) noexcept;

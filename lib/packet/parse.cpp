@@ -8,6 +8,22 @@ constexpr bool is_tag(std::uint16_t type) noexcept {
     return type == kEtherVlan || type == kEtherQinq || type == kEtherQinq91 || type == kEtherQinq92;
 }
 
+// What the first nibble of an IP header says; other is what it is with any other nibble.
+Located locate_by_version(const std::uint8_t* frame, std::uint32_t length, std::uint32_t offset,
+                          Found other) noexcept {
+    if (offset == length) {
+        return {Found::kMalformed, offset};
+    }
+    switch (frame[offset] >> 4) {
+        case 4:
+            return {Found::kIpv4, offset};
+        case 6:
+            return {Found::kIpv6, offset};
+        default:
+            return {other, offset};
+    }
+}
+
 // Below the last label nothing says what follows; as routers do, the first nibble decides
 // (RFC 4928, section 2).
 Located locate_below_mpls(const std::uint8_t* frame, std::uint32_t length,
@@ -20,17 +36,72 @@ Located locate_below_mpls(const std::uint8_t* frame, std::uint32_t length,
         bottom = (frame[offset + 2] & 1) != 0;
         offset += kTag;
     }
-    if (offset == length) {
+    return locate_by_version(frame, length, offset, Found::kNonIp);
+}
+
+Located locate_raw(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    return locate_by_version(frame, length, 0, Found::kMalformed);
+}
+
+Located locate_by_family(std::uint8_t family) noexcept {
+    switch (family) {
+        case kFamilyIpv4:
+            return {Found::kIpv4, kFamilyHeader};
+        case kFamilyIpv6Linux:
+        case kFamilyIpv6Bsd:
+        case kFamilyIpv6FreeBsd:
+        case kFamilyIpv6Darwin:
+            return {Found::kIpv6, kFamilyHeader};
+        default:
+            return {Found::kNonIp, kFamilyHeader};
+    }
+}
+
+// Families are below 256, so the byte that is not 0 is the lowest.
+Located locate_in_null(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    if (length < kFamilyHeader) {
+        return {Found::kMalformed, 0};
+    }
+    return locate_by_family(frame[0] != 0 ? frame[0] : frame[3]);
+}
+
+Located locate_in_loop(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    if (length < kFamilyHeader) {
+        return {Found::kMalformed, 0};
+    }
+    return locate_by_family(frame[3]);
+}
+
+Located locate_in_ppp(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    const bool framed = length >= 2 && load_be16(frame) == kPppAddressControl;
+    const std::uint32_t offset = framed ? 2 : 0;
+    if (length < offset + 2) {
         return {Found::kMalformed, offset};
     }
-    switch (frame[offset] >> 4) {
-        case 4:
-            return {Found::kIpv4, offset};
-        case 6:
-            return {Found::kIpv6, offset};
+    switch (load_be16(frame + offset)) {
+        case kPppIpv4:
+            return {Found::kIpv4, offset + 2};
+        case kPppIpv6:
+            return {Found::kIpv6, offset + 2};
         default:
-            return {Found::kNonIp, offset};
+            return {Found::kNonIp, offset + 2};
     }
+}
+
+// Ends with an EtherType.
+Located locate_in_sll(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    if (length < kSllHeader) {
+        return {Found::kMalformed, 0};
+    }
+    return locate_by_ethertype(load_be16(frame + kSllHeader - 2), frame, length, kSllHeader);
+}
+
+// Begins with an EtherType.
+Located locate_in_sll2(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    if (length < kSll2Header) {
+        return {Found::kMalformed, 0};
+    }
+    return locate_by_ethertype(load_be16(frame), frame, length, kSll2Header);
 }
 
 // Headers whose second byte counts 8-byte units beyond the first 8.
@@ -74,6 +145,32 @@ Located locate_by_ethertype(std::uint16_t type, const std::uint8_t* frame, std::
         default:
             return {Found::kNonIp, offset};
     }
+}
+
+Located locate(Link link, const std::uint8_t* frame, std::uint32_t length) noexcept {
+    switch (link) {
+        case Link::kEthernet:
+            return locate_in_ethernet(frame, length);
+        case Link::kRaw:
+            return locate_raw(frame, length);
+        case Link::kIpv4:
+            return {Found::kIpv4, 0};
+        case Link::kIpv6:
+            return {Found::kIpv6, 0};
+        case Link::kNull:
+            return locate_in_null(frame, length);
+        case Link::kLoop:
+            return locate_in_loop(frame, length);
+        case Link::kPpp:
+            return locate_in_ppp(frame, length);
+        case Link::kSll:
+            return locate_in_sll(frame, length);
+        case Link::kSll2:
+            return locate_in_sll2(frame, length);
+        case Link::kUnknown:
+            break;
+    }
+    return {Found::kNonIp, 0};
 }
 
 bool walk_extensions(const IpPacket& ip, FlowFields& flow) noexcept {

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "packet/headers.h"
+#include "packet/link.h"
 
 namespace unecho::packet {
 
@@ -57,6 +58,9 @@ struct FlowFields {
     return locate_by_ethertype(type, frame, length, kEthernetHeader);
 }
 
+// Of a frame of any link type. kUnknown: never an IP packet.
+[[nodiscard]] Located locate(Link link, const std::uint8_t* frame, std::uint32_t length) noexcept;
+
 // False: no complete IPv4 header, or one that contradicts itself. A total length of 0 stands for
 // the captured length (segmentation offload).
 [[nodiscard]] inline bool bound_ipv4(const std::uint8_t* data, std::uint32_t available,
@@ -86,10 +90,8 @@ struct FlowFields {
     return true;
 }
 
-// kIpv4 or kIpv6, and ip is set; or why not.
-[[nodiscard]] inline Found find_ip(const std::uint8_t* frame, std::uint32_t length,
-                                   IpPacket& ip) noexcept {
-    const Located at = locate_in_ethernet(frame, length);
+[[nodiscard]] inline Found bound(const Located& at, const std::uint8_t* frame, std::uint32_t length,
+                                 IpPacket& ip) noexcept {
     const std::uint8_t* data = frame + at.offset;
     const std::uint32_t available = length - at.offset;
     if (at.found == Found::kIpv4) {
@@ -101,12 +103,27 @@ struct FlowFields {
     return at.found;
 }
 
+// kIpv4 or kIpv6, and ip is set; or why not. Ethernet, the only link type of the live packet path.
+[[nodiscard]] inline Found find_ip(const std::uint8_t* frame, std::uint32_t length,
+                                   IpPacket& ip) noexcept {
+    return bound(locate_in_ethernet(frame, length), frame, length, ip);
+}
+
+// The same for any link type; what the live packet path asks for is inline.
+[[nodiscard]] inline Found find_ip(Link link, const std::uint8_t* frame, std::uint32_t length,
+                                   IpPacket& ip) noexcept {
+    const Located at =
+        link == Link::kEthernet ? locate_in_ethernet(frame, length) : locate(link, frame, length);
+    return bound(at, frame, length, ip);
+}
+
 inline constexpr unsigned kDscps = 64;
 
 // The differentiated services code point (RFC 2474) of the outermost IP packet; kDscps without one.
-[[nodiscard]] inline unsigned read_dscp(const std::uint8_t* frame, std::uint32_t length) noexcept {
+[[nodiscard]] inline unsigned read_dscp(Link link, const std::uint8_t* frame,
+                                        std::uint32_t length) noexcept {
     IpPacket ip{};
-    switch (find_ip(frame, length, ip)) {
+    switch (find_ip(link, frame, length, ip)) {
         case Found::kIpv4:
             return ip.data[1] >> 2;
         case Found::kIpv6:

@@ -282,7 +282,8 @@ std::uint64_t Rig::received() const {
 
 WorkerIndex Rig::owner_of(const Bytes& bytes) const {
     const packet::Frame frame{bytes.data(), static_cast<std::uint32_t>(bytes.size())};
-    return static_cast<WorkerIndex>(reduce(packet::owner_digest(frame, secret_), layout_.workers));
+    return static_cast<WorkerIndex>(
+        reduce(packet::owner_digest(packet::Link::kEthernet, frame, secret_), layout_.workers));
 }
 
 }  // namespace unecho::test

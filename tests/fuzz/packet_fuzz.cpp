@@ -69,7 +69,8 @@ Digest packet_digest(const Bytes& bytes) {
     Burst burst;
     burst.add(bytes);
     Digest digest = 0;
-    const KeyMasks masks = digest_burst(KeyMode::kPacket, burst.frames(), kSecret, &digest);
+    const KeyMasks masks =
+        digest_burst(KeyMode::kPacket, Link::kEthernet, burst.frames(), kSecret, &digest);
     require(masks.keyed == 1, "an IP packet has a key", KeyMode::kPacket);
     return digest;
 }
@@ -123,7 +124,7 @@ KeyOutcome outcome_at(const KeyMasks& masks, std::size_t i) {
 
 void check_mode(KeyMode mode, std::span<const Frame> frames, std::span<const Digest> owners) {
     std::array<Digest, kMaxBurst> digests{};
-    const KeyMasks masks = digest_burst(mode, frames, kSecret, digests.data());
+    const KeyMasks masks = digest_burst(mode, Link::kEthernet, frames, kSecret, digests.data());
     const std::uint64_t all = ~std::uint64_t{0} >> (kMaxBurst - frames.size());
     require((masks.keyed | masks.non_ip | masks.malformed) == all &&
                 (masks.keyed ^ masks.non_ip ^ masks.malformed) == all &&
@@ -150,8 +151,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Bytes input(data, data + size);
     const Burst burst = variants(input);
     std::array<Digest, kMaxBurst> owners{};
-    std::transform(burst.frames().begin(), burst.frames().end(), owners.begin(),
-                   [](const Frame& frame) { return owner_digest(frame, kSecret); });
+    std::transform(
+        burst.frames().begin(), burst.frames().end(), owners.begin(),
+        [](const Frame& frame) { return owner_digest(Link::kEthernet, frame, kSecret); });
     for (unsigned mode = 0; mode < kKeyModes; ++mode) {
         check_mode(static_cast<KeyMode>(mode), burst.frames(), owners);
     }

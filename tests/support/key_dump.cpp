@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// key_dump MODE CAPTURE: one line for each packet of a capture, read as Ethernet:
+// key_dump MODE CAPTURE: one line for each packet of a capture, by its link type:
 //     NUMBER keyed|non_ip|malformed DIGEST OWNER
 // DIGEST and OWNER are hexadecimal, under the secret of seed 1; DIGEST is "-" without a key.
 #include <array>
@@ -20,6 +20,7 @@ namespace {
 using unecho::packet::Frame;
 using unecho::packet::KeyMasks;
 using unecho::packet::KeyMode;
+using unecho::packet::Link;
 
 std::optional<KeyMode> mode_named(std::string_view name) {
     for (unsigned i = 0; i < unecho::packet::kKeyModes; ++i) {
@@ -34,16 +35,16 @@ std::optional<KeyMode> mode_named(std::string_view name) {
 // Each frame in a buffer of exactly its size, so that a sanitizer sees a read beyond it.
 using Burst = std::vector<std::vector<std::uint8_t>>;
 
-std::uint64_t print(const Burst& burst, KeyMode mode, std::uint64_t number) {
+std::uint64_t print(const Burst& burst, KeyMode mode, Link link, std::uint64_t number) {
     static const unecho::hash::Secret kSecret = unecho::hash::secret_from_seed(1);
     std::vector<Frame> frames;
     for (const auto& bytes : burst) {
         frames.push_back({bytes.data(), static_cast<std::uint32_t>(bytes.size())});
     }
     std::array<unecho::Digest, unecho::kMaxBurst> digests{};
-    const KeyMasks masks = digest_burst(mode, frames, kSecret, digests.data());
+    const KeyMasks masks = digest_burst(mode, link, frames, kSecret, digests.data());
     for (std::size_t i = 0; i < frames.size(); ++i) {
-        const auto owner = static_cast<unsigned long long>(owner_digest(frames[i], kSecret));
+        const auto owner = static_cast<unsigned long long>(owner_digest(link, frames[i], kSecret));
         std::printf("%llu ", static_cast<unsigned long long>(++number));
         if ((masks.keyed >> i & 1) != 0) {
             std::printf("keyed %016llx", static_cast<unsigned long long>(digests[i]));
@@ -56,6 +57,7 @@ std::uint64_t print(const Burst& burst, KeyMode mode, std::uint64_t number) {
 }
 
 int dump(pcap_t* capture, KeyMode mode) {
+    const Link link = unecho::packet::link_of(static_cast<std::uint16_t>(pcap_datalink(capture)));
     Burst burst;
     std::uint64_t number = 0;
     pcap_pkthdr* header = nullptr;
@@ -64,11 +66,11 @@ int dump(pcap_t* capture, KeyMode mode) {
     while ((got = pcap_next_ex(capture, &header, &data)) == 1) {
         burst.emplace_back(data, data + header->caplen);
         if (burst.size() == unecho::kMaxBurst) {
-            number = print(burst, mode, number);
+            number = print(burst, mode, link, number);
             burst.clear();
         }
     }
-    print(burst, mode, number);
+    print(burst, mode, link, number);
     if (got == PCAP_ERROR) {
         std::fprintf(stderr, "key_dump: %s\n", pcap_geterr(capture));
         return 1;

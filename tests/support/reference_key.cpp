@@ -60,10 +60,20 @@ Bytes joined(std::initializer_list<View> parts) {
     return out;
 }
 
-// The IP version that the layers in front announce; reader then stands at the IP header.
-unsigned strip_link(Reader& reader) {
-    reader.take(12);
-    unsigned type = reader.take_u16();
+// These return the IP version that is announced; reader then stands at the IP header.
+
+unsigned version_ahead(const Reader& reader, KeyOutcome otherwise) {
+    if (reader.rest().empty()) {
+        throw NoKey{KeyOutcome::kMalformed};
+    }
+    const unsigned nibble = reader.rest()[0] / 16;
+    if (nibble != 4 && nibble != 6) {
+        throw NoKey{otherwise};
+    }
+    return nibble;
+}
+
+unsigned strip_tags(Reader& reader, unsigned type) {
     while (kTags.contains(type)) {
         reader.take(2);
         type = reader.take_u16();
@@ -79,14 +89,70 @@ unsigned strip_link(Reader& reader) {
     }
     while (reader.take(4)[2] % 2 == 0) {
     }
-    if (reader.rest().empty()) {
-        throw NoKey{KeyOutcome::kMalformed};
-    }
-    const unsigned nibble = reader.rest()[0] / 16;
-    if (nibble != 4 && nibble != 6) {
+    return version_ahead(reader, KeyOutcome::kNonIp);
+}
+
+unsigned strip_ethernet(Reader& reader) {
+    reader.take(12);
+    return strip_tags(reader, reader.take_u16());
+}
+
+unsigned strip_sll(Reader& reader) {
+    reader.take(14);
+    return strip_tags(reader, reader.take_u16());
+}
+
+unsigned strip_sll2(Reader& reader) {
+    const unsigned type = reader.take_u16();
+    reader.take(18);
+    return strip_tags(reader, type);
+}
+
+unsigned version_of(unsigned number, unsigned ipv4, const std::set<unsigned>& ipv6) {
+    if (number != ipv4 && !ipv6.contains(number)) {
         throw NoKey{KeyOutcome::kNonIp};
     }
-    return nibble;
+    return number == ipv4 ? 4 : 6;
+}
+
+unsigned strip_family(Reader& reader, bool either_order) {
+    const View four = reader.take(4);
+    const unsigned family = either_order && four[0] != 0 ? four[0] : four[3];
+    return version_of(family, 2, {10, 24, 28, 30});
+}
+
+unsigned strip_ppp(Reader& reader) {
+    unsigned number = reader.take_u16();
+    if (number == 0xFF03) {
+        number = reader.take_u16();
+    }
+    return version_of(number, 0x21, {0x57});
+}
+
+unsigned strip_link(packet::Link link, Reader& reader) {
+    switch (link) {
+        case packet::Link::kEthernet:
+            return strip_ethernet(reader);
+        case packet::Link::kRaw:
+            return version_ahead(reader, KeyOutcome::kMalformed);
+        case packet::Link::kIpv4:
+            return 4;
+        case packet::Link::kIpv6:
+            return 6;
+        case packet::Link::kNull:
+            return strip_family(reader, true);
+        case packet::Link::kLoop:
+            return strip_family(reader, false);
+        case packet::Link::kPpp:
+            return strip_ppp(reader);
+        case packet::Link::kSll:
+            return strip_sll(reader);
+        case packet::Link::kSll2:
+            return strip_sll2(reader);
+        case packet::Link::kUnknown:
+            break;
+    }
+    throw NoKey{KeyOutcome::kNonIp};
 }
 
 // The IP packet up to its own length, or all there is.
@@ -176,13 +242,14 @@ Bytes flow_key(unsigned version, View ip, bool both_ways) {
 
 }  // namespace
 
-ReferenceKey reference_key(packet::KeyMode mode, std::span<const std::uint8_t> frame) {
+ReferenceKey reference_key(packet::KeyMode mode, std::span<const std::uint8_t> frame,
+                           packet::Link link) {
     if (mode == packet::KeyMode::kFrame) {
         return {KeyOutcome::kKeyed, {frame.begin(), frame.end()}};
     }
     try {
         Reader reader(frame);
-        const unsigned version = strip_link(reader);
+        const unsigned version = strip_link(link, reader);
         const View ip = bounded(version, reader.rest());
         if (mode == packet::KeyMode::kPacket) {
             return {KeyOutcome::kKeyed, packet_key(version, ip)};

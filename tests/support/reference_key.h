@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "packet/key.h"
+#include "packet/link.h"
 
 namespace unecho::test {
 
@@ -19,6 +20,7 @@ struct ReferenceKey {
     bool operator==(const ReferenceKey&) const = default;
 };
 
-ReferenceKey reference_key(packet::KeyMode mode, std::span<const std::uint8_t> frame);
+ReferenceKey reference_key(packet::KeyMode mode, std::span<const std::uint8_t> frame,
+                           packet::Link link = packet::Link::kEthernet);
 
 }  // namespace unecho::test

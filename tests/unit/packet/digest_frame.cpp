@@ -17,11 +17,11 @@ ExactFrame::ExactFrame(std::span<const std::uint8_t> bytes)
     std::copy(bytes.begin(), bytes.end(), data_.get());
 }
 
-Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes) {
+Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes, Link link) {
     const ExactFrame exact(bytes);
     const Frame frame = exact.frame();
     Digest digest = 0;
-    const KeyMasks masks = digest_burst(mode, {&frame, 1}, test_secret(), &digest);
+    const KeyMasks masks = digest_burst(mode, link, {&frame, 1}, test_secret(), &digest);
     EXPECT_EQ(masks.keyed + masks.non_ip + masks.malformed, 1U);
     const test::KeyOutcome outcome = masks.keyed != 0    ? test::KeyOutcome::kKeyed
                                      : masks.non_ip != 0 ? test::KeyOutcome::kNonIp
@@ -29,9 +29,9 @@ Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes) {
     return {outcome, digest};
 }
 
-Digest owner_of(std::span<const std::uint8_t> bytes) {
+Digest owner_of(std::span<const std::uint8_t> bytes, Link link) {
     const ExactFrame exact(bytes);
-    return owner_digest(exact.frame(), test_secret());
+    return owner_digest(link, exact.frame(), test_secret());
 }
 
 }  // namespace unecho::packet

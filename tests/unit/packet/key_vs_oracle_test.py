@@ -8,7 +8,8 @@ the folder UNECHO_SHARED, else in ../shared beside the repository; without it: s
 For every key mode: each packet has the same outcome, two packets have equal digests exactly if their
 keys are equal, and packets with equal keys have one owner. The packets of each capture come as they
 are and then changed: headers are where a parser errs, so bits flip in the first 80 bytes, numbers
-that mean something are put in, and frames are cut.
+that mean something are put in, and frames are cut. Packets of Ethernet captures come as frames of
+every other link type too, changed likewise.
 """
 import contextlib
 import importlib.util
@@ -27,8 +28,9 @@ import exact_answer  # noqa: E402
 
 SHARED = pathlib.Path(os.environ.get("UNECHO_SHARED", ROOT.parent / "shared"))
 MODES = ("packet", "flow", "flow-bidir", "frame")
-ETHERNET = 1
+ETHERNET = exact_answer.ETHERNET
 MUTANTS = 3000  # for each capture
+RELINKED = 400  # of these for each link type
 HEADERS = 80    # bytes that are changed
 VALUES = (0, 1, 6, 17, 43, 44, 51, 59, 60, 132, 0x40, 0x45, 0x46, 0x60, 0x81, 0x86, 0x88, 0xDD, 0xFF)
 KEY_DUMP = WHICH = None
@@ -41,13 +43,14 @@ class OwnOracle:
 
     @staticmethod
     def packets(path):
-        return [packet.data for packet in exact_answer.Capture(path) if packet.link == ETHERNET]
+        """[(link, data)]"""
+        return [(packet.link, packet.data) for packet in exact_answer.Capture(path)]
 
     @staticmethod
-    def key(mode, data):
+    def key(mode, link, data):
         """(outcome, key)"""
         try:
-            return "keyed", exact_answer.key_of(mode, data)
+            return "keyed", exact_answer.key_of(mode, data, link)
         except exact_answer.NoKey as reason:
             return reason.args[0], None
 
@@ -66,11 +69,11 @@ class SharedOracle:
     def packets(self, path):
         capture = self.module.open_capture(str(path))
         with contextlib.closing(capture.stream):
-            return [data for _, link, _, data in capture if link == ETHERNET]
+            return [(link, data) for _, link, _, data in capture]
 
-    def key(self, mode, data):
+    def key(self, mode, link, data):
         keyer = self.module.Keyer(mode)
-        key = keyer.key(ETHERNET, data, len(data))
+        key = keyer.key(link, data, len(data))
         if key is not None:
             return "keyed", key
         return ("malformed" if keyer.malformed else "non_ip"), None
@@ -87,8 +90,31 @@ def mutant(draw, data):
     return bytes(data)
 
 
-def write_pcap(file, packets):
-    file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, ETHERNET))
+def header(draw, link, version):
+    """Of link, before an IP packet."""
+    ethertype = struct.pack(">H", 0x86DD if version == 6 else 0x0800)
+    if draw.random() < 0.3:
+        ethertype = b"\x81\x00\x00\x07" + ethertype
+    family = bytes((0, 0, 0, draw.choice((10, 24, 28, 30)) if version == 6 else 2))
+    if link == exact_answer.NULL:
+        return draw.choice((family, family[::-1]))
+    return {
+        ETHERNET: bytes(12) + ethertype,
+        exact_answer.LOOP: family,
+        exact_answer.PPP: draw.choice((b"", b"\xff\x03")) + (b"\0\x57" if version == 6 else b"\0\x21"),
+        exact_answer.COOKED: bytes(14) + ethertype,
+        exact_answer.COOKED2: ethertype[:2] + bytes(18) + ethertype[2:],
+    }.get(link, b"")
+
+
+def relinked(draw, link, data):
+    """A frame of Ethernet as one of another link type."""
+    ip = data[14:]
+    return header(draw, link, ip[0] >> 4 if ip else 4) + ip
+
+
+def write_pcap(file, link, packets):
+    file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, link))
     for number, data in enumerate(packets):
         file.write(struct.pack("<IIII", number, 0, len(data), len(data)) + data)
     file.flush()
@@ -103,18 +129,18 @@ def dumped(mode, path):
 
 
 class Keys(unittest.TestCase):
-    def compare(self, oracle, packets):
+    def compare(self, oracle, link, packets):
         with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
-            write_pcap(file, packets)
+            write_pcap(file, link, packets)
             for mode in MODES:
                 with self.subTest(key=mode):
-                    self.compare_mode(oracle, mode, packets, dumped(mode, file.name))
+                    self.compare_mode(oracle, mode, link, packets, dumped(mode, file.name))
 
-    def compare_mode(self, oracle, mode, packets, answers):
+    def compare_mode(self, oracle, mode, link, packets, answers):
         self.assertEqual(len(answers), len(packets))
         keys, digests = {}, {}
         for number, (data, (outcome, digest, owner)) in enumerate(zip(packets, answers), 1):
-            expected, key = oracle.key(mode, data)
+            expected, key = oracle.key(mode, link, data)
             self.assertEqual(outcome, expected, "packet %d: %s" % (number, data.hex()))
             if key is None:
                 continue
@@ -127,15 +153,28 @@ class Keys(unittest.TestCase):
         oracle = OwnOracle() if WHICH == "answer" else SharedOracle()
         total = 0
         for path in oracle.captures:
-            packets = oracle.packets(path)
+            by_link = {}
+            for link, data in oracle.packets(path):
+                by_link.setdefault(link, []).append(data)
             draw = random.Random(path.name)
-            mutants = [mutant(draw, draw.choice(packets)) for _ in range(MUTANTS if packets else 0)]
-            with self.subTest(capture=path.name):
-                self.compare(oracle, packets)
-            with self.subTest(mutants_of=path.name):
-                self.compare(oracle, mutants)
-            total += len(packets)
+            for link, packets in by_link.items():
+                if link not in exact_answer.LINKS:
+                    continue
+                mutants = [mutant(draw, draw.choice(packets)) for _ in range(MUTANTS)]
+                with self.subTest(capture=path.name, link=link):
+                    self.compare(oracle, link, packets)
+                with self.subTest(mutants_of=path.name, link=link):
+                    self.compare(oracle, link, mutants)
+                total += len(packets)
+            self.compare_relinked(oracle, draw, path.name, by_link.get(ETHERNET))
         self.assertGreater(total, 1000)
+
+    def compare_relinked(self, oracle, draw, name, packets):
+        for link in exact_answer.LINKS if packets else ():
+            frames = [relinked(draw, link, draw.choice(packets)) for _ in range(RELINKED)]
+            frames += [mutant(draw, frame) for frame in frames]
+            with self.subTest(relinked=name, link=link):
+                self.compare(oracle, link, frames)
 
 
 if __name__ == "__main__":

@@ -279,7 +279,7 @@ TEST(ReadFlow, ipv6_longest_chain_is_walked_to_its_end) {
 
 unsigned dscp(const Bytes& bytes) {
     const ExactFrame exact(bytes);
-    return read_dscp(exact.frame().data, exact.frame().length);
+    return read_dscp(Link::kEthernet, exact.frame().data, exact.frame().length);
 }
 
 TEST(ReadDscp, of_every_traffic_class_is_its_upper_six_bits) {

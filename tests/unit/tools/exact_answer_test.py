@@ -35,10 +35,10 @@ def replaced(data, at, value):
     return data[:at] + value + data[at + len(value):]
 
 
-def key(mode, frame):
+def key(mode, frame, link=exact_answer.ETHERNET):
     """The key, or why there is none."""
     try:
-        return exact_answer.key_of(mode, frame)
+        return exact_answer.key_of(mode, frame, link)
     except exact_answer.NoKey as no_key:
         return no_key.args[0]
 
@@ -64,6 +64,31 @@ class PacketKey(unittest.TestCase):
             self.same(plain, frames.ethernet(ip, tags=((0x88A8, 1), (0x8100, 2), (0x8100, 3))))
             self.same(plain, frames.ethernet(ip, labels=(16, 17, 18)))
             self.same(plain, frames.ethernet(ip, tags=((0x8100, 1),), labels=(16,)))
+
+    def test_every_link_type_leads_to_the_ip_packet(self):
+        for ip, version in ((udp4(), 4), (udp6(), 6)):
+            ethernet, ethertype = frames.ethernet(ip), frames.ethernet(ip)[12:14]
+            ppp = b"\x00\x21" if version == 4 else b"\x00\x57"
+            forms = [(link, b"") for link in (12, 14, 101, 228 if version == 4 else 229)]
+            forms += [(9, ppp), (9, b"\xff\x03" + ppp)]
+            forms += [(113, bytes(14) + ethertype), (276, ethertype + bytes(18)),
+                      (113, bytes(14) + b"\x81\x00\x00\x07" + ethertype)]
+            for family in ((2,) if version == 4 else (10, 24, 28, 30)):
+                forms += [(0, bytes((family, 0, 0, 0))), (0, bytes((0, 0, 0, family))),
+                          (108, bytes((0, 0, 0, family)))]
+            for link, header in forms:
+                self.assertEqual(key("packet", header + ip, link), key("packet", ethernet), link)
+                for length in range(len(header) + (20 if version == 4 else 40)):
+                    self.assertEqual(key("packet", (header + ip)[:length], link), "malformed")
+
+    def test_other_protocols_of_link_types_are_not_ip(self):
+        for link, header in ((0, b"\x03\0\0\0"), (108, b"\x02\0\0\0"), (9, b"\x02\x21"),
+                             (9, b"\xff\x02\x00\x21"), (113, bytes(14) + b"\x08\x06"),
+                             (276, b"\x08\x06" + bytes(18)), (105, b"")):
+            self.assertEqual(key("packet", header + udp4(), link), "non_ip", link)
+        for link, nibble in ((101, 5), (228, 6), (229, 4)):
+            packet = bytes((nibble << 4 | 5,)) + udp4()[1:]
+            self.assertEqual(key("packet", packet, link), "malformed", link)
 
     def test_what_stands_behind_the_ip_length_is_left_out(self):
         for ip in (udp4(b""), udp6(b"")):
@@ -385,7 +410,7 @@ class Files(unittest.TestCase):
 
     def test_command_refuses_with_one_line(self):
         raw = self.folder / "raw"
-        raw.write_bytes(frames.pcap([(0, udp4())], link=101))
+        raw.write_bytes(frames.pcap([(0, udp4())], link=105))
         self.assertEqual(self.command(raw, "--as-ethernet")[0], 0)
         self.assertEqual(self.command(raw, "--key", "frame")[0], 0)
         for arguments in ((raw,), (self.folder,), (self.folder / "missing",)):

@@ -3,7 +3,7 @@
 """tools/exact_answer.py against an oracle written by somebody else, on captures of real traffic.
 
 Both lie in the folder UNECHO_SHARED, else in ../shared beside the repository; without it: skipped.
-Captures of other link types are read as Ethernet by both.
+Packets of link types that neither knows have no key.
 """
 import contextlib
 import importlib.util
@@ -21,7 +21,6 @@ SHARED = pathlib.Path(os.environ.get("UNECHO_SHARED", ROOT.parent / "shared"))
 ORACLE = SHARED / "tools" / "exact_dedup.py"
 CAPTURES = sorted((SHARED / "captures").glob("*.pcap*"))
 WINDOWS = (20_000, 1_000_000, 50_000_000, 1_000_000_000, None)
-ETHERNET = 1
 
 
 def load_oracle():
@@ -33,8 +32,8 @@ def load_oracle():
 
 def oracle_keys(oracle, packets, mode):
     """(keys with None for packets that pass unkeyed, how many are not IP, how many malformed)."""
-    keyer = oracle.Keyer(mode)
-    keys = [keyer.key(ETHERNET, data, wire) for _, _, wire, data in packets]
+    keyer = oracle.Keyer(mode, pass_unknown_link=True)
+    keys = [keyer.key(link, data, wire) for _, link, wire, data in packets]
     return keys, sum(keyer.non_ip.values()), sum(keyer.malformed.values())
 
 

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "packet/link.h"
+
+#include <array>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/ids.h"
+#include "digest_frame.h"
+#include "packet/parse.h"
+#include "support/link_frames.h"
+
+namespace unecho::packet {
+namespace {
+
+using test::build_ip;
+using test::Bytes;
+using test::KeyOutcome;
+using test::kIpLinks;
+using test::link_headers;
+using test::PacketSpec;
+using test::reference_key;
+using test::ReferenceKey;
+using test::operator+;
+
+struct Parsed {
+    Found found;
+    std::size_t offset;  // of the IP packet in the frame
+    std::uint32_t length;
+    bool operator==(const Parsed&) const = default;
+};
+
+constexpr Parsed kNonIp{Found::kNonIp, 0, 0};
+constexpr Parsed kMalformed{Found::kMalformed, 0, 0};
+
+Parsed parse(Link link, std::span<const std::uint8_t> bytes) {
+    const ExactFrame exact(bytes);
+    const Frame frame = exact.frame();
+    IpPacket ip{frame.data, 0};
+    const Found found = find_ip(link, frame.data, frame.length, ip);
+    if (found != Found::kIpv4 && found != Found::kIpv6) {
+        return {found, 0, 0};
+    }
+    return {found, static_cast<std::size_t>(ip.data - frame.data), ip.length};
+}
+
+Found found_of(unsigned version) {
+    return version == 4 ? Found::kIpv4 : Found::kIpv6;
+}
+
+// A frame of the link type whose last two bytes before IP, or those at `at`, are number.
+Bytes with_number(Bytes frame, std::size_t at, unsigned number) {
+    frame[at] = static_cast<std::uint8_t>(number >> 8);
+    frame[at + 1] = static_cast<std::uint8_t>(number);
+    return frame;
+}
+
+// ---- numbers and names ----
+
+TEST(LinkOf, numbers_that_are_known_are_these) {
+    const std::map<unsigned, Link> known{
+        {0, Link::kNull},   {1, Link::kEthernet}, {9, Link::kPpp},    {12, Link::kRaw},
+        {14, Link::kRaw},   {101, Link::kRaw},    {108, Link::kLoop}, {113, Link::kSll},
+        {228, Link::kIpv4}, {229, Link::kIpv6},   {276, Link::kSll2}};
+    for (unsigned number = 0; number < 0x10000; ++number) {
+        const auto it = known.find(number);
+        ASSERT_EQ(link_of(static_cast<std::uint16_t>(number)),
+                  it == known.end() ? Link::kUnknown : it->second)
+            << number;
+    }
+}
+
+TEST(LinkName, every_link_type_has_its_own) {
+    std::set<std::string_view> names;
+    for (unsigned i = 0; i < kLinks; ++i) {
+        names.insert(name_of(static_cast<Link>(i)));
+    }
+    EXPECT_EQ(names.size(), kLinks);
+    EXPECT_FALSE(names.contains(""));
+    EXPECT_EQ(name_of(Link::kEthernet), "Ethernet");
+    EXPECT_EQ(name_of(Link::kUnknown), "unknown");
+}
+
+// ---- where the IP packet is ----
+
+TEST(FindIpInLink, every_cut_of_every_header_is_as_defined) {
+    for (const Link link : kIpLinks) {
+        for (const unsigned version : {4U, 6U}) {
+            const Bytes ip = build_ip({.version = version, .payload = test::counting(9)});
+            for (const Bytes& header : link_headers(link, version)) {
+                const Bytes frame = header + ip;
+                const std::size_t needed = header.size() + (version == 4 ? 20 : 40);
+                for (std::size_t n = 0; n <= frame.size(); ++n) {
+                    const auto left = static_cast<std::uint32_t>(n - header.size());
+                    const Parsed whole{found_of(version), header.size(), left};
+                    ASSERT_EQ(parse(link, {frame.data(), n}), n < needed ? kMalformed : whole)
+                        << name_of(link) << " version " << version << " cut to " << n;
+                }
+            }
+        }
+    }
+}
+
+TEST(FindIpInLink, what_follows_the_ip_packet_does_not_count) {
+    for (const Link link : kIpLinks) {
+        for (const unsigned version : {4U, 6U}) {
+            const Bytes ip = build_ip({.version = version, .payload = test::counting(9)});
+            for (const Bytes& header : link_headers(link, version)) {
+                const Parsed expected{found_of(version), header.size(),
+                                      static_cast<std::uint32_t>(ip.size())};
+                EXPECT_EQ(parse(link, header + ip + Bytes(30, 0xAA)), expected) << name_of(link);
+            }
+        }
+    }
+}
+
+TEST(FindIpInLink, version_of_raw_packets_decides) {
+    Bytes ip = build_ip({.payload = test::counting(60)});
+    ip[2] = ip[3] = 0;
+    for (unsigned nibble = 0; nibble < 16; ++nibble) {
+        ip[0] = static_cast<std::uint8_t>(nibble << 4 | 5);
+        const auto length = static_cast<std::uint32_t>(ip.size());
+        const Parsed v4 = nibble == 4 ? Parsed{Found::kIpv4, 0, length} : kMalformed;
+        const Parsed v6 =
+            nibble == 6 ? Parsed{Found::kIpv6, 0, parse(Link::kIpv6, ip).length} : kMalformed;
+        EXPECT_EQ(parse(Link::kIpv4, ip), v4) << nibble;
+        EXPECT_EQ(parse(Link::kIpv6, ip), v6) << nibble;
+        EXPECT_EQ(parse(Link::kRaw, ip), nibble == 4 ? v4 : v6) << nibble;
+    }
+}
+
+TEST(FindIpInLink, every_other_ethertype_is_not_ip) {
+    const std::set<unsigned> known{0x0800, 0x86DD, 0x8100, 0x88A8, 0x9100, 0x9200, 0x8847, 0x8848};
+    for (const auto& [link, at] : std::map<Link, std::size_t>{{Link::kSll, 14}, {Link::kSll2, 0}}) {
+        const Bytes frame = link_headers(link, 4).front() + build_ip({});
+        for (unsigned type = 0; type < 0x10000; ++type) {
+            if (!known.contains(type)) {
+                ASSERT_EQ(parse(link, with_number(frame, at, type)), kNonIp) << std::hex << type;
+            }
+        }
+    }
+}
+
+TEST(FindIpInLink, every_other_ppp_protocol_is_not_ip) {
+    const Bytes plain = link_headers(Link::kPpp, 4)[0] + build_ip({});
+    const Bytes framed = link_headers(Link::kPpp, 4)[1] + build_ip({});
+    for (unsigned protocol = 0; protocol < 0x10000; ++protocol) {
+        if (protocol == 0x21 || protocol == 0x57) {
+            continue;
+        }
+        ASSERT_EQ(parse(Link::kPpp, with_number(framed, 2, protocol)), kNonIp) << protocol;
+        if (protocol != 0xFF03) {  // then come address and control
+            ASSERT_EQ(parse(Link::kPpp, with_number(plain, 0, protocol)), kNonIp) << protocol;
+        }
+    }
+}
+
+TEST(FindIpInLink, ppp_address_and_control_count_together_only) {
+    const Bytes ip = build_ip({});
+    EXPECT_EQ(parse(Link::kPpp, Bytes{0xFF, 0x02, 0, 0x21} + ip), kNonIp);
+    EXPECT_EQ(parse(Link::kPpp, Bytes{0xFE, 0x03, 0, 0x21} + ip), kNonIp);
+    EXPECT_EQ(parse(Link::kPpp, Bytes{0xFF, 0x03}), kMalformed);
+    EXPECT_EQ(parse(Link::kPpp, Bytes{0xFF, 0x03, 0}), kMalformed);
+    EXPECT_EQ(parse(Link::kPpp, Bytes{0xFF}), kMalformed);
+}
+
+TEST(FindIpInLink, every_other_address_family_is_not_ip) {
+    const Bytes ip = build_ip({});
+    for (unsigned family = 0; family < 256; ++family) {
+        if (family == 2 || family == 10 || family == 24 || family == 28 || family == 30) {
+            continue;
+        }
+        const auto byte = static_cast<std::uint8_t>(family);
+        EXPECT_EQ(parse(Link::kNull, Bytes{0, 0, 0, byte} + ip), kNonIp) << family;
+        EXPECT_EQ(parse(Link::kNull, Bytes{byte, 0, 0, 0} + ip), kNonIp) << family;
+        EXPECT_EQ(parse(Link::kLoop, Bytes{0, 0, 0, byte} + ip), kNonIp) << family;
+    }
+    EXPECT_EQ(parse(Link::kLoop, Bytes{2, 0, 0, 0} + ip), kNonIp);  // one byte order only
+}
+
+TEST(FindIpInLink, unknown_is_never_ip) {
+    for (const Link link : kIpLinks) {
+        for (const Bytes& header : link_headers(link, 4)) {
+            EXPECT_EQ(parse(Link::kUnknown, header + build_ip({})), kNonIp);
+        }
+    }
+    EXPECT_EQ(parse(Link::kUnknown, {}), kNonIp);
+}
+
+TEST(ReadDscpInLink, is_that_of_the_ip_packet) {
+    for (const Link link : kIpLinks) {
+        for (const unsigned version : {4U, 6U}) {
+            for (const Bytes& header : link_headers(link, version)) {
+                const ExactFrame exact(header + build_ip({.version = version, .tos = 46 << 2}));
+                EXPECT_EQ(read_dscp(link, exact.frame().data, exact.frame().length), 46U);
+            }
+        }
+    }
+}
+
+// ---- keys ----
+
+TEST(DigestInLink, packet_has_one_digest_and_owner_behind_every_header) {
+    for (const KeyMode mode : {KeyMode::kPacket, KeyMode::kFlow, KeyMode::kFlowBidir}) {
+        for (const unsigned version : {4U, 6U}) {
+            const Bytes ip = build_ip({.version = version, .payload = test::counting(70)});
+            const Bytes ethernet = link_headers(Link::kEthernet, version).front() + ip;
+            for (const Link link : kIpLinks) {
+                for (const Bytes& header : link_headers(link, version)) {
+                    EXPECT_EQ(digest_of(mode, header + ip, link), digest_of(mode, ethernet))
+                        << name_of(link) << " " << name_of(mode);
+                    EXPECT_EQ(owner_of(header + ip, link), owner_of(ethernet)) << name_of(link);
+                }
+            }
+        }
+    }
+}
+
+TEST(DigestInLink, unknown_has_frame_keys_only) {
+    const Bytes frame = test::build({});
+    for (const KeyMode mode : kModes) {
+        EXPECT_EQ(digest_of(mode, frame, Link::kUnknown).outcome,
+                  mode == KeyMode::kFrame ? KeyOutcome::kKeyed : KeyOutcome::kNonIp);
+    }
+    EXPECT_EQ(digest_of(KeyMode::kFrame, frame, Link::kUnknown),
+              digest_of(KeyMode::kFrame, frame, Link::kEthernet));
+    for (std::size_t at = 0; at < frame.size(); ++at) {
+        Bytes changed = frame;
+        changed[at] ^= 1;
+        EXPECT_EQ(owner_of(changed, Link::kUnknown) == owner_of(frame, Link::kUnknown), at >= 14);
+    }
+}
+
+// Random frames of a link type: a header of it, an IP packet of few flows, then changed, cut and
+// grown in the places where a parser errs.
+Bytes random_frame(std::mt19937& random, Link link) {
+    static constexpr std::array<std::uint8_t, 12> kValues{0,    1,    2,    6,    17,   0x45,
+                                                          0x60, 0x81, 0x86, 0x88, 0xDD, 0xFF};
+    const unsigned version = random() % 2 == 0 ? 4 : 6;
+    const std::vector<Bytes> headers = link_headers(link, version);
+    const Bytes header = headers.empty() ? Bytes() : headers[random() % headers.size()];
+    PacketSpec spec{.version = version, .payload = test::counting(random() % 3)};
+    std::swap(spec.source, random() % 2 == 0 ? spec.destination : spec.source);
+    spec.protocol = random() % 2 == 0 ? 17 : 1;
+    Bytes frame = header + build_ip(spec);
+    for (unsigned n = random() % 3; n > 0; --n) {
+        const std::size_t at = random() % std::min<std::size_t>(frame.size(), 48);
+        frame[at] = random() % 2 == 0 ? kValues[random() % kValues.size()]
+                                      : static_cast<std::uint8_t>(frame[at] ^ 1U << random() % 8);
+    }
+    if (random() % 4 == 0) {
+        frame.resize(random() % (frame.size() + 8));
+    }
+    return frame;
+}
+
+struct Judged {
+    ReferenceKey key;
+    bool keyed;
+    Digest digest;
+};
+
+// Bursts as the masks tell of them, next to the definition.
+std::vector<Judged> judged_frames(KeyMode mode, Link link, const std::vector<Bytes>& frames) {
+    std::vector<Judged> out;
+    for (std::size_t from = 0; from < frames.size(); from += kMaxBurst) {
+        const std::size_t n = std::min<std::size_t>(kMaxBurst, frames.size() - from);
+        std::vector<ExactFrame> exact;
+        std::vector<Frame> burst;
+        for (std::size_t i = 0; i < n; ++i) {
+            exact.emplace_back(frames[from + i]);
+            burst.push_back(exact.back().frame());
+        }
+        std::array<Digest, kMaxBurst> digests{};
+        const KeyMasks masks = digest_burst(mode, link, burst, test_secret(), digests.data());
+        for (std::size_t i = 0; i < n; ++i) {
+            const ReferenceKey key = reference_key(mode, frames[from + i], link);
+            EXPECT_EQ(masks.keyed >> i & 1, key.outcome == KeyOutcome::kKeyed ? 1U : 0U);
+            EXPECT_EQ(masks.non_ip >> i & 1, key.outcome == KeyOutcome::kNonIp ? 1U : 0U);
+            EXPECT_EQ(masks.malformed >> i & 1, key.outcome == KeyOutcome::kMalformed ? 1U : 0U);
+            out.push_back({key, key.outcome == KeyOutcome::kKeyed, digests[i]});
+        }
+    }
+    return out;
+}
+
+TEST(DigestInLink, random_frames_are_the_same_exactly_if_defined_so) {
+    std::mt19937 random(5);
+    for (unsigned number = 0; number < kLinks; ++number) {
+        const auto link = static_cast<Link>(number);
+        std::vector<Bytes> frames;
+        for (unsigned i = 0; i < 2000; ++i) {
+            frames.push_back(random_frame(random, link));
+        }
+        for (const KeyMode mode : kModes) {
+            std::map<std::string, Digest> digest_of_key;
+            std::map<Digest, std::string> key_of_digest;
+            for (const Judged& one : judged_frames(mode, link, frames)) {
+                if (one.keyed) {
+                    const std::string key(one.key.bytes.begin(), one.key.bytes.end());
+                    ASSERT_EQ(digest_of_key.emplace(key, one.digest).first->second, one.digest);
+                    ASSERT_EQ(key_of_digest.emplace(one.digest, key).first->second, key)
+                        << name_of(link) << " " << name_of(mode);
+                }
+            }
+            if (link != Link::kUnknown || mode == KeyMode::kFrame) {
+                EXPECT_GT(digest_of_key.size(), 3U) << name_of(link) << " " << name_of(mode);
+            }
+        }
+    }
+}
+
+}  // namespace
+}  // namespace unecho::packet

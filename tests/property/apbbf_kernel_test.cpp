@@ -89,32 +89,52 @@ Answers by_halves(Apbbf& filter, const std::vector<Digest>& packets,
     return answers;
 }
 
+struct Burst {
+    std::uint64_t generation = 0;
+    std::vector<Digest> packets;
+    std::vector<float> limits;
+};
+
+// Powers of two, down to 2^-(halves - 1).
+std::vector<float> random_limits(Random& random, std::size_t n, std::uint64_t halves) {
+    std::vector<float> limits(n);
+    for (float& limit : limits) {
+        limit = std::ldexp(1.0F, -static_cast<int>(random.below(halves)));
+    }
+    return limits;
+}
+
+std::vector<Burst> random_bursts(const ApbbfSpec& spec, Random& random) {
+    Digests digests(random);
+    std::vector<Burst> bursts(60);
+    std::uint64_t generation = 0;
+    for (Burst& burst : bursts) {
+        generation += random_step(random, spec.k, spec.l);
+        burst.generation = generation;
+        burst.packets.resize(random.below(kMaxBurst + 1));
+        std::generate(burst.packets.begin(), burst.packets.end(), [&] { return digests.next(); });
+        burst.limits = random_limits(random, burst.packets.size(), 20);
+    }
+    return bursts;
+}
+
 enum class How { kHalves, kBursts };
 
-Outcome run(ApbbfSpec spec, Isa isa, How how, bool judged, std::uint64_t stream) {
+Outcome run(ApbbfSpec spec, Isa isa, How how, bool judged, const std::vector<Burst>& bursts) {
     spec.isa = isa;
     FilterInstance<Apbbf> i(spec);
-    Random random(stream);
-    Digests digests(random);
     Outcome run;
-    std::uint64_t generation = 0;
-    for (unsigned step = 0; step < 60; ++step) {
-        generation += random_step(random, spec.k, spec.l);
-        i.filter.advance({.generation = generation});
-        std::vector<Digest> packets(random.below(kMaxBurst + 1));
-        std::generate(packets.begin(), packets.end(), [&] { return digests.next(); });
-        std::vector<float> limits(packets.size(), 1.0F);
-        for (float& limit : limits) {
-            const int half = static_cast<int>(random.below(20));
-            limit = judged ? std::ldexp(1.0F, -half) : 1.0F;
-        }
+    for (const Burst& burst : bursts) {
+        i.filter.advance({.generation = burst.generation});
         Answers answers;
         if (how == How::kHalves) {
-            answers = by_halves(i.filter, packets, limits);
+            const std::vector<float> always(burst.packets.size(), 1.0F);
+            answers = by_halves(i.filter, burst.packets, judged ? burst.limits : always);
         } else if (judged) {
-            answers = i.filter.test_and_insert_burst(packets, ChanceLimits(limits.data()));
+            const ChanceLimits limits(burst.limits.data());
+            answers = i.filter.test_and_insert_burst(burst.packets, limits);
         } else {
-            answers = {i.filter.test_and_insert_burst(packets), 0};
+            answers = {i.filter.test_and_insert_burst(burst.packets), 0};
         }
         run.echoes.push_back(answers.echoes);
         run.doubts.push_back(answers.doubts);
@@ -129,31 +149,93 @@ Outcome run(ApbbfSpec spec, Isa isa, How how, bool judged, std::uint64_t stream)
     return run;
 }
 
+struct Matches {
+    std::uint64_t echoes = 0;
+    std::uint64_t doubts = 0;
+};
+
+// The bursts on every kernel, and packet by packet; what they found is added to found.
+void expect_same_on_every_kernel(const ApbbfSpec& spec, bool judged,
+                                 const std::vector<Burst>& bursts, Matches& found) {
+    const Outcome single = run(spec, Isa::kScalar, How::kHalves, judged, bursts);
+    for (const std::uint64_t bits : single.echoes) {
+        found.echoes += static_cast<unsigned>(std::popcount(bits));
+    }
+    for (const std::uint64_t bits : single.doubts) {
+        found.doubts += static_cast<unsigned>(std::popcount(bits));
+    }
+    for (const Isa isa : isas()) {
+        const Outcome burst = run(spec, isa, How::kBursts, judged, bursts);
+        ASSERT_EQ(burst.echoes, single.echoes) << name_of(isa);
+        ASSERT_EQ(burst.doubts, single.doubts) << name_of(isa);
+        ASSERT_EQ(burst.changes, single.changes) << name_of(isa);
+        ASSERT_TRUE(burst == single) << name_of(isa);
+    }
+}
+
 TEST(apbbf_kernel, bursts_on_every_kernel_equal_single_calls) {
     ASSERT_GE(isas().size(), 2u);  // AVX2 is the baseline of all code
-    unsigned echoes = 0;
-    unsigned doubts = 0;
+    Matches found;
     for_each_shape([&](const ApbbfSpec& spec, Random& random) {
-        const std::uint64_t stream = random.bits();
+        const std::vector<Burst> bursts = random_bursts(spec, random);
         for (const bool judged : {false, true}) {
-            const Outcome single = run(spec, Isa::kScalar, How::kHalves, judged, stream);
-            for (const std::uint64_t bits : single.echoes) {
-                echoes += static_cast<unsigned>(std::popcount(bits));
-            }
-            for (const std::uint64_t bits : single.doubts) {
-                doubts += static_cast<unsigned>(std::popcount(bits));
-            }
-            for (const Isa isa : isas()) {
-                const Outcome burst = run(spec, isa, How::kBursts, judged, stream);
-                ASSERT_EQ(burst.echoes, single.echoes) << name_of(isa);
-                ASSERT_EQ(burst.doubts, single.doubts) << name_of(isa);
-                ASSERT_EQ(burst.changes, single.changes) << name_of(isa);
-                ASSERT_TRUE(burst == single) << name_of(isa);
-            }
+            expect_same_on_every_kernel(spec, judged, bursts, found);
         }
     });
-    EXPECT_GT(echoes, 100'000u);
-    EXPECT_GT(doubts, 10'000u);
+    EXPECT_GT(found.echoes, 100'000u);
+    EXPECT_GT(found.doubts, 10'000u);
+}
+
+// Whole groups and short ones, half of them echoes; a shift every 100 bursts. The limits go below
+// the least chance that there is.
+std::vector<Burst> bursts_over_shifts(unsigned shifts, Random& random) {
+    constexpr unsigned kBurstsAGeneration = 100;
+    std::vector<Burst> bursts((shifts + 1) * kBurstsAGeneration);
+    std::vector<Digest> past;
+    for (std::size_t b = 0; b < bursts.size(); ++b) {
+        Burst& burst = bursts[b];
+        burst.generation = b / kBurstsAGeneration;
+        burst.packets.resize(random.one_in(4) ? 1 + random.below(kMaxBurst) : kMaxBurst);
+        for (Digest& digest : burst.packets) {
+            const bool echo = !past.empty() && random.one_in(2);
+            digest = echo ? past[random.below(past.size())] : random.bits();
+            past.push_back(digest);
+        }
+        burst.limits = random_limits(random, burst.packets.size(), 80);
+    }
+    return bursts;
+}
+
+// From 2^16 + 1 blocks on the AVX-512 kernel finds blocks one by one, and a block's number has more
+// than 16 bits. Each bit of a number counts: the memory is compared, most blocks of which are empty
+// or hold one digest.
+TEST(apbbf_kernel, tables_around_the_greatest_of_the_cache_equal_single_calls) {
+    constexpr std::uint64_t kLimit = std::uint64_t{1} << 16;
+    std::uint64_t index = 1000;
+    Matches found;
+    std::vector<std::uint64_t> sizes{kLimit - 1, kLimit, kLimit + 1, 2 * kLimit + 77};
+    for (const std::uint64_t blocks : sizes) {
+        for (const unsigned k : {1U, 2U, 3U, 4U}) {
+            Random random(++index);
+            const ApbbfSpec spec{.k = k,
+                                 .l = 3,
+                                 .b = 8,
+                                 .blocks = blocks,
+                                 .spares = 0,
+                                 .policy = k % 2 == 0 ? EchoPolicy::kFixed : EchoPolicy::kRefresh};
+            SCOPED_TRACE(seed_note() + " blocks " + std::to_string(blocks) + " k " +
+                         std::to_string(k));
+            const std::vector<Burst> bursts = bursts_over_shifts(5, random);
+            for (const bool judged : {false, true}) {
+                expect_same_on_every_kernel(spec, judged, bursts, found);
+                if (HasFatalFailure()) {
+                    return;
+                }
+            }
+        }
+    }
+    EXPECT_GT(found.echoes, 100'000u);
+    EXPECT_GT(found.doubts, 10'000u);
 }
 
 }  // namespace

@@ -5,11 +5,14 @@
 #include <cstring>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "capture/buffers.h"
 #include "capture/first_bytes.h"
 #include "capture/format.h"
+#include "capture/gunzip.h"
 #include "capture/notes.h"
 
 namespace unecho::capture {
@@ -44,12 +47,15 @@ class Input final : public Source {
         return {data + begin_, end_ - begin_};
     }
 
+    std::string why_too_short();
+
     // False: there are not so many.
     Result<bool> read_until(std::size_t bytes);
     // At least one byte more; false at the end. need: how many unread() must become.
     Result<bool> read_more(std::size_t need);
     void make_room(std::size_t need);
     void end_of_stream();
+    void note_troubles();
     void note_times(std::span<const Record> records);
 
     std::unique_ptr<ByteStream> stream_;
@@ -58,6 +64,7 @@ class Input final : public Source {
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
     Notes notes_;
+    std::vector<std::string> troubles_;  // of the bytes read last, told when these are given
     std::unique_ptr<Format> format_;
     Nanoseconds latest_ = 0;
     bool ended_ = false;
@@ -68,6 +75,11 @@ Status Input::begin(const std::string& name) {
         return fail(Errc::kUnsupported, name + ": " + what + "; " + std::string(kAllowed));
     };
     Result<bool> whole = read_until(kMagicBytes);
+    if (whole && is_gzip(unread())) {
+        stream_ = gunzip(std::move(stream_), unread());
+        begin_ = end_ = 0;
+        whole = read_until(kMagicBytes);
+    }
     if (whole && *whole) {
         format_ = format_of(unread(), notes_);
         if (!format_) {
@@ -79,13 +91,26 @@ Status Input::begin(const std::string& name) {
         return tl::unexpected(whole.error());
     }
     if (!*whole) {
-        return no_capture(unread().empty()
-                              ? "empty"
-                              : "too short, " + std::to_string(unread().size()) + " bytes");
+        return no_capture(why_too_short());
     }
     format_->take_header(unread());
     begin_ += format_->header_bytes();
     return {};
+}
+
+void Input::note_troubles() {
+    for (const std::string& trouble : troubles_) {
+        notes_.add(format_ ? format_->packets() : 0, trouble);
+    }
+    troubles_.clear();
+}
+
+std::string Input::why_too_short() {
+    note_troubles();
+    if (!notes_.list().empty()) {
+        return notes_.list().front().text;
+    }
+    return unread().empty() ? "empty" : "too short, " + std::to_string(unread().size()) + " bytes";
 }
 
 Result<bool> Input::next(Batch& batch) {
@@ -126,10 +151,11 @@ Result<bool> Input::read_until(std::size_t bytes) {
 }
 
 Result<bool> Input::read_more(std::size_t need) {
+    note_troubles();
     make_room(need);
     const Result<std::size_t> got = stream_->read({buffer_->data() + end_, buffer_->size() - end_});
-    if (const std::optional<std::string> trouble = stream_->trouble()) {
-        notes_.add(format_ ? format_->packets() : 0, *trouble);
+    while (std::optional<std::string> trouble = stream_->trouble()) {
+        troubles_.push_back(std::move(*trouble));
     }
     if (!got) {
         return tl::unexpected(got.error());
@@ -162,6 +188,7 @@ void Input::make_room(std::size_t need) {
 
 void Input::end_of_stream() {
     ended_ = true;
+    note_troubles();
     if (begin_ != end_) {
         notes_.add(format_->packets() + 1, format_->cut(unread()));
     }

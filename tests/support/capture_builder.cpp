@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <memory>
 
+#include <isa-l/crc.h>
+#include <isa-l/igzip_lib.h>
+
 #include "capture/input.h"
 
 namespace unecho::test {
@@ -151,6 +154,56 @@ std::vector<std::size_t> PcapngBuilder::borders() const {
     std::vector<std::size_t> out = starts_;
     out.push_back(bytes_.size());
     return out;
+}
+
+namespace {
+
+CaptureBytes deflate(const CaptureBytes& bytes) {
+    CaptureBytes input = bytes;
+    CaptureBytes out(bytes.size() * 2 + 1024);
+    isal_zstream stream;
+    isal_deflate_init(&stream);
+    stream.next_in = input.data();
+    stream.avail_in = static_cast<std::uint32_t>(input.size());
+    stream.next_out = out.data();
+    stream.avail_out = static_cast<std::uint32_t>(out.size());
+    stream.end_of_stream = 1;
+    isal_deflate(&stream);
+    out.resize(stream.total_out);
+    return out;
+}
+
+CaptureBytes store(const CaptureBytes& bytes) {
+    constexpr std::size_t kMost = 0xFFFF;
+    ByteWriter out(std::endian::little);
+    std::span<const std::uint8_t> left = bytes;
+    do {
+        const auto part = left.first(std::min(left.size(), kMost));
+        left = left.subspan(part.size());
+        const std::uint8_t last = left.empty() ? 1 : 0;
+        const auto length = static_cast<std::uint16_t>(part.size());
+        out.bytes({&last, 1}).u16(length).u16(static_cast<std::uint16_t>(~length)).bytes(part);
+    } while (!left.empty());
+    return out.done();
+}
+
+}  // namespace
+
+CaptureBytes gzip(const CaptureBytes& bytes, const GzipSpec& spec) {
+    constexpr std::uint8_t kAllFields = 2 | 4 | 8 | 16;  // header checksum, extra, name, comment
+    ByteWriter head(std::endian::little);
+    head.u16(0x8B1F).u16(static_cast<std::uint16_t>(8 | (spec.all_fields ? kAllFields << 8 : 0)));
+    head.zeros(6);
+    if (spec.all_fields) {
+        head.u16(5).bytes(sample_data(1, 5)).bytes(CaptureBytes{'n', 'a', 'm', 'e', 0});
+        head.bytes(CaptureBytes{'w', 'h', 'y', 0});
+        const CaptureBytes& done = head.done();
+        head.u16(static_cast<std::uint16_t>(crc32_gzip_refl(0, done.data(), done.size())));
+    }
+    return head.bytes(spec.stored ? store(bytes) : deflate(bytes))
+        .u32(crc32_gzip_refl(0, bytes.data(), bytes.size()))
+        .u32(static_cast<std::uint32_t>(bytes.size()))
+        .done();
 }
 
 Result<std::size_t> MemoryStream::read(std::span<std::byte> to) {

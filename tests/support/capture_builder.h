@@ -96,6 +96,14 @@ CaptureBytes operator+(const CaptureBytes& a, const CaptureBytes& b);
 // Bytes that differ from packet to packet.
 CaptureBytes sample_data(unsigned packet, std::size_t length);
 
+// One gzip member; with name, comment, extra field and a checksum in its header if all are wanted.
+// stored: not compressed.
+struct GzipSpec {
+    bool all_fields = false;
+    bool stored = false;
+};
+CaptureBytes gzip(const CaptureBytes& bytes, const GzipSpec& spec = {});
+
 // Gives pieces of at most so many bytes, as a pipe may.
 class MemoryStream final : public capture::ByteStream {
   public:

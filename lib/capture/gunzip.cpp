@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/gunzip.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <isa-l/igzip_lib.h>
+
+namespace unecho::capture {
+namespace {
+
+constexpr std::array<std::uint8_t, 2> kMagic{0x1F, 0x8B};
+constexpr std::size_t kInputBytes = 256U << 10;
+
+class Gunzip final : public ByteStream {
+  public:
+    Gunzip(std::unique_ptr<ByteStream> stream, std::span<const std::uint8_t> taken)
+        : stream_(std::move(stream)), input_(std::max(kInputBytes, taken.size())) {
+        std::copy(taken.begin(), taken.end(), input_.begin());
+        isal_inflate_init(&state_);
+        state_.crc_flag = ISAL_GZIP_NO_HDR_VER;
+        state_.next_in = input_.data();
+        state_.avail_in = static_cast<std::uint32_t>(taken.size());
+        isal_gzip_header_init(&header_);
+    }
+
+    Result<std::size_t> read(std::span<std::byte> to) override;
+
+    [[nodiscard]] std::uint64_t taken() const override { return stream_->taken(); }
+    [[nodiscard]] std::uint64_t size() const override { return stream_->size(); }
+
+    [[nodiscard]] std::optional<std::string> trouble() override {
+        if (troubles_.empty()) {
+            return std::nullopt;
+        }
+        std::string first = std::move(troubles_.front());
+        troubles_.erase(troubles_.begin());
+        return first;
+    }
+
+  private:
+    enum class Part : std::uint8_t { kBetween, kHeader, kData, kZeros, kEnd };
+
+    // Goes on with what is there. False: it takes more input.
+    bool step();
+    bool step_between();
+    bool step_header();
+    bool step_data();
+    bool step_zeros();
+
+    Status refill();
+    void end(const char* why);
+    void drain();
+
+    std::unique_ptr<ByteStream> stream_;
+    std::vector<std::uint8_t> input_;
+    bool input_ended_ = false;
+    Part part_ = Part::kBetween;
+    inflate_state state_{};
+    // Kept from call to call: isal_inflate() forgets the flags of a header that comes in pieces.
+    isal_gzip_header header_{};
+    std::vector<std::string> troubles_;
+};
+
+Result<std::size_t> Gunzip::read(std::span<std::byte> to) {
+    constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
+    const auto room = static_cast<std::uint32_t>(std::min(to.size(), kMost));
+    state_.next_out = reinterpret_cast<std::uint8_t*>(to.data());
+    state_.avail_out = room;
+    while (state_.avail_out > 0 && part_ != Part::kEnd) {
+        if (step()) {
+            continue;
+        }
+        if (input_ended_) {
+            if (part_ != Part::kBetween && part_ != Part::kZeros) {
+                troubles_.emplace_back("compressed data cut short");
+            }
+            part_ = Part::kEnd;
+        } else if (state_.avail_out < room) {
+            break;
+        } else if (const Status good = refill(); !good) {
+            return tl::unexpected(good.error());
+        }
+    }
+    drain();
+    return room - state_.avail_out;
+}
+
+bool Gunzip::step() {
+    switch (part_) {
+        case Part::kBetween:
+            return step_between();
+        case Part::kHeader:
+            return step_header();
+        case Part::kData:
+            return step_data();
+        case Part::kZeros:
+            return step_zeros();
+        case Part::kEnd:
+            break;
+    }
+    return true;
+}
+
+bool Gunzip::step_between() {
+    if (state_.avail_in == 0) {
+        return false;
+    }
+    const std::span<const std::uint8_t> next(state_.next_in, state_.avail_in);
+    if (next[0] == 0) {
+        part_ = Part::kZeros;
+    } else if (next.size() < kMagic.size() && next[0] == kMagic[0] && !input_ended_) {
+        return false;
+    } else if (is_gzip(next)) {
+        part_ = Part::kHeader;
+    } else {
+        end("bytes behind the compressed data ignored");
+    }
+    return true;
+}
+
+bool Gunzip::step_header() {
+    const int result = isal_read_gzip_header(&state_, &header_);
+    if (result < 0) {
+        end("compressed data damaged");
+        return true;
+    }
+    if (result != ISAL_DECOMP_OK) {
+        return false;
+    }
+    part_ = Part::kData;
+    return true;
+}
+
+bool Gunzip::step_data() {
+    const std::uint32_t in_before = state_.avail_in;
+    const std::uint32_t out_before = state_.avail_out;
+    const int result = isal_inflate(&state_);
+    if (result == ISAL_INCORRECT_CHECKSUM) {
+        troubles_.emplace_back("checksum of compressed data wrong");
+    } else if (result != ISAL_DECOMP_OK) {
+        end("compressed data damaged");
+        return true;
+    }
+    if (state_.block_state == ISAL_BLOCK_FINISH) {
+        isal_inflate_reset(&state_);
+        isal_gzip_header_init(&header_);
+        part_ = Part::kBetween;
+        return true;
+    }
+    return state_.avail_in != in_before || state_.avail_out != out_before;
+}
+
+bool Gunzip::step_zeros() {
+    const std::uint8_t* const last = state_.next_in + state_.avail_in;
+    if (std::find_if(static_cast<const std::uint8_t*>(state_.next_in), last,
+                     [](std::uint8_t byte) { return byte != 0; }) != last) {
+        end("bytes behind the compressed data ignored");
+        return true;
+    }
+    state_.avail_in = 0;
+    return false;
+}
+
+// Keeps what is left, a byte at most.
+Status Gunzip::refill() {
+    std::memmove(input_.data(), state_.next_in, state_.avail_in);
+    state_.next_in = input_.data();
+    const std::span<std::uint8_t> room = std::span(input_).subspan(state_.avail_in);
+    const Result<std::size_t> got = stream_->read(std::as_writable_bytes(room));
+    if (!got) {
+        return tl::unexpected(got.error());
+    }
+    state_.avail_in += static_cast<std::uint32_t>(*got);
+    input_ended_ = *got == 0;
+    return {};
+}
+
+void Gunzip::end(const char* why) {
+    troubles_.emplace_back(why);
+    part_ = Part::kEnd;
+}
+
+// isal_inflate() holds back what it has decompressed when it finds damage.
+void Gunzip::drain() {
+    if (part_ != Part::kEnd) {
+        return;
+    }
+    const auto held =
+        static_cast<std::uint32_t>(std::max(state_.tmp_out_valid - state_.tmp_out_processed, 0));
+    const std::uint32_t count = std::min(held, state_.avail_out);
+    std::memcpy(state_.next_out, state_.tmp_out_buffer + state_.tmp_out_processed, count);
+    state_.tmp_out_processed += static_cast<std::int32_t>(count);
+    state_.avail_out -= count;
+}
+
+}  // namespace
+
+bool is_gzip(std::span<const std::uint8_t> bytes) {
+    return bytes.size() >= kMagic.size() && std::equal(kMagic.begin(), kMagic.end(), bytes.begin());
+}
+
+std::unique_ptr<ByteStream> gunzip(std::unique_ptr<ByteStream> stream,
+                                   std::span<const std::uint8_t> taken) {
+    return std::make_unique<Gunzip>(std::move(stream), taken);
+}
+
+}  // namespace unecho::capture

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unecho: picks the command; the only file that knows exit statuses.
+// unecho: picks the command; with exit_status.h the only file that knows exit statuses.
 // The tour goes on in lib/control/plan.h, lib/dataplane/worker.h, lib/filter/apbbf.h.
 #include <algorithm>
 #include <cstdio>
@@ -8,13 +8,14 @@
 
 #include <CLI/CLI.hpp>
 
-#include "commands.h"
+#include "command_line.h"
+#include "exit_status.h"
 
 namespace {
 
-constexpr int kDone = 0;
-constexpr int kFailed = 1;
-constexpr int kBadUsage = 2;
+using unecho::app::kBadUsage;
+using unecho::app::kDone;
+using unecho::app::kFailed;
 
 // Cuts off what stands behind "--".
 unecho::app::EalArgs split_eal_args(std::vector<std::string>& args) {
@@ -48,7 +49,7 @@ int report(const unecho::Error& error) {
         text.pop_back();
     }
     std::fprintf(stderr, "unecho: %s\n", text.c_str());
-    return error.code == unecho::Errc::kConfig ? kBadUsage : kFailed;
+    return error.code == unecho::Errc::kConfig ? kBadUsage.value : kFailed.value;
 }
 
 }  // namespace
@@ -57,25 +58,20 @@ int main(int argc, char** argv) {
     std::vector<std::string> args(argv + 1, argv + argc);
     const unecho::app::EalArgs eal_args = split_eal_args(args);
 
-    CLI::App app{"Removes echoes (packets already seen a moment ago) from a wire.", "unecho"};
-    app.set_version_flag("--version", UNECHO_VERSION);
-    app.require_subcommand(1);
     unecho::app::Action action;
-    unecho::app::add_run(app, eal_args, action);
-    unecho::app::add_check(app, action);
-    unecho::app::add_size(app, action);
+    const auto app = unecho::app::make_command_line(eal_args, action);
 
-    if (!args.empty() && !args.front().starts_with('-') && !is_command(app, args.front())) {
+    if (!args.empty() && !args.front().starts_with('-') && !is_command(*app, args.front())) {
         std::fprintf(stderr, "unecho: unknown command \"%s\"; allowed: %s\n", args.front().c_str(),
-                     command_names(app).c_str());
-        return kBadUsage;
+                     command_names(*app).c_str());
+        return kBadUsage.value;
     }
     try {
         std::vector<std::string> reversed(args.rbegin(), args.rend());
-        app.parse(reversed);
+        app->parse(reversed);
     } catch (const CLI::ParseError& error) {
-        return app.exit(error) == 0 ? kDone : kBadUsage;
+        return app->exit(error) == 0 ? kDone.value : kBadUsage.value;
     }
     const unecho::app::Outcome outcome = action();
-    return outcome ? kDone : report(outcome.error());
+    return outcome ? kDone.value : report(outcome.error());
 }

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "command_line.h"
+
+namespace unecho::app {
+
+std::unique_ptr<CLI::App> make_command_line(const EalArgs& eal_args, Action& action) {
+    auto app = std::make_unique<CLI::App>(
+        "Removes echoes (packets already seen a moment ago) from a wire.", "unecho");
+    app->set_version_flag("--version", UNECHO_VERSION);
+    app->require_subcommand(1);
+    add_run(*app, eal_args, action);
+    add_check(*app, action);
+    add_size(*app, action);
+    return app;
+}
+
+}  // namespace unecho::app

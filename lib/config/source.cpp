@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "config/source.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <system_error>
@@ -42,7 +43,8 @@ std::optional<Problem> check_bytes(std::string_view text) {
     return std::nullopt;
 }
 
-// Tells comments, one-line strings and the rest apart, as far as check_letters() needs it.
+// Tells comments, one-line strings, table headers and the rest apart, as far as check_syntax()
+// needs it. Behind text that is no TOML it may be wrong: toml++ ends there.
 class Scanner {
   public:
     // What is wrong with the character at the head of rest; nullptr: nothing.
@@ -52,6 +54,7 @@ class Scanner {
         if (c == '\n') {
             comment_ = escaped_ = false;
             quote_ = '\0';
+            line_is_blank_ = true;
         } else if (comment_) {
             return nullptr;
         } else if (quote_ != '\0') {
@@ -61,12 +64,13 @@ class Scanner {
             comment_ = true;
         } else if (c == '"' || c == '\'') {
             quote_ = c;
+            line_is_blank_ = false;
             value_ = before_ == '=' || before_ == '[' || before_ == ',';
             return rest.substr(1, 2) == std::string(2, c) ? kThreeQuotes : nullptr;
         } else if (letter) {
             return kOutside;
         } else if (c != ' ' && c != '\t' && c != '\r') {
-            before_ = c;
+            return take_other(rest);
         }
         return nullptr;
     }
@@ -76,6 +80,35 @@ class Scanner {
         "only comments and values in quotes may hold other letters than those of ASCII";
     static constexpr const char* kThreeQuotes =
         "a string in three quotes is not taken here; write it on one line in one pair of quotes";
+
+    static constexpr const char* kNoName =
+        "the name of a table begins with a letter, a digit, _ or -, or is in quotes";
+
+    // A bracket that begins a line is a table's unless an array is open.
+    const char* take_other(std::string_view rest) {
+        const char c = rest.front();
+        const bool header = c == '[' && line_is_blank_ && open_ == 0;
+        open_ += c == '[' ? 1 : 0;
+        open_ -= c == ']' ? 1 : 0;
+        before_ = c;
+        line_is_blank_ = false;
+        return header && !has_name(rest) ? kNoName : nullptr;
+    }
+
+    // False: what follows the brackets is none of what may follow.
+    static bool has_name(std::string_view header) {
+        for (int brackets = 0; brackets < 2 && header.starts_with('['); ++brackets) {
+            header.remove_prefix(1);
+            header.remove_prefix(std::min(header.find_first_not_of(" \t"), header.size()));
+        }
+        constexpr std::string_view kMarks = "_-\"']";  // "[]" has a message of its own
+        return header.empty() || is_letter_or_digit(header.front()) ||
+               kMarks.find(header.front()) != std::string_view::npos;
+    }
+
+    static bool is_letter_or_digit(char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    }
 
     void take_in_string(char c) {
         if (escaped_) {
@@ -93,13 +126,17 @@ class Scanner {
     bool value_ = false;  // the open string stands where a value may
     bool escaped_ = false;
     bool comment_ = false;
+    bool line_is_blank_ = true;
+    int open_ = 0;  // square brackets
 };
 
 // toml++ 3.3 has undefined behaviour where it looks for white space and finds a letter such as
 // U+00E9 (is_non_ascii_horizontal_whitespace() ends in a place declared unreachable). It does not
 // look in comments and one-line strings, so letters may stand there and nowhere else; TOML itself
 // would take them in strings of several lines and in quoted keys, which no configuration needs.
-std::optional<Problem> check_letters(std::string_view text) {
+// Nor is what toml++ does defined where a table's name begins with another character than a name
+// may (parse_key() is told to assume that it does not).
+std::optional<Problem> check_syntax(std::string_view text) {
     constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
     Scanner scanner;
     int line = 1;
@@ -156,7 +193,7 @@ std::optional<Problem> check_source(std::string_view text) {
     if (std::optional<Problem> problem = check_bytes(text)) {
         return problem;
     }
-    return check_letters(text);
+    return check_syntax(text);
 }
 
 }  // namespace unecho::config

@@ -436,6 +436,28 @@ TEST(LoadFile, good_one_is_read) {
     EXPECT_EQ(result->path, "good.toml");
 }
 
+std::string complaint(const std::string& text) {
+    return to_text(load_invalid(text), "x");
+}
+
+TEST(Load, tables_have_names) {
+    for (const std::string header : {"[?x]", "[[?x]]", "[ ?x]", "[[\t?x]]", "[=]", "[", "[[", "[ ",
+                                     "[#x]", "[,x]", "[[[x]]]"}) {
+        EXPECT_EQ(
+            complaint("# first\n" + header + "\nname = 1\n"),
+            "x:2: syntax: column 1: the name of a table begins with a letter, a digit, _ or -, "
+            "or is in quotes\n")
+            << header;
+    }
+    for (const std::string header :
+         {"[]", "[[]]", "[\"?x\"]", "['?']", "[-x]", "[_x]", "[0]", "[Z]"}) {
+        EXPECT_EQ(complaint(header + "\n").find("the name of a table"), std::string::npos)
+            << header;
+    }
+    EXPECT_EQ(complaint("a = [\n[1],\n['?']]\nb = '['\n# [\nc = [[]]\n [?]").substr(0, 22),
+              "x:7: syntax: column 2:");
+}
+
 TEST(Load, letters_beyond_ascii_stand_in_comments_and_values_only) {
     const WorkingDirectory directory;
     WorkingDirectory::write("caf\xc3\xa9.pcap", "x");

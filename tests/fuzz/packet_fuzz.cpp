@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The input is one frame. It goes through digest_burst in every mode, in a burst with variants of
-// itself (cut, one byte changed, masked fields changed), each in a block of exactly its size.
-// Checked:
+// The first byte of the input chooses the link type, the rest is one frame. It goes through
+// digest_burst in every mode, in a burst with variants of itself (cut, one byte changed, masked
+// fields changed), each in a block of exactly its size. Checked:
 //   the masks are disjoint and name every frame, and each frame's outcome is the defined one
 //   two frames have equal digests exactly if the definition gives them equal keys
 //   frames with equal keys in any mode have one owner
@@ -65,23 +65,22 @@ std::span<const std::uint8_t> masked_bytes(Found found) {
                                  : std::span<const std::uint8_t>();
 }
 
-Digest packet_digest(const Bytes& bytes) {
+Digest packet_digest(Link link, const Bytes& bytes) {
     Burst burst;
     burst.add(bytes);
     Digest digest = 0;
-    const KeyMasks masks =
-        digest_burst(KeyMode::kPacket, Link::kEthernet, burst.frames(), kSecret, &digest);
+    const KeyMasks masks = digest_burst(KeyMode::kPacket, link, burst.frames(), kSecret, &digest);
     require(masks.keyed == 1, "an IP packet has a key", KeyMode::kPacket);
     return digest;
 }
 
-void check_masked_fields(const Bytes& bytes) {
+void check_masked_fields(Link link, const Bytes& bytes) {
     IpPacket ip{bytes.data(), 0};
-    const Found found = find_ip(bytes.data(), static_cast<std::uint32_t>(bytes.size()), ip);
+    const Found found = find_ip(link, bytes.data(), static_cast<std::uint32_t>(bytes.size()), ip);
     for (const std::uint8_t offset : masked_bytes(found)) {
         Bytes changed = bytes;
         changed[static_cast<std::size_t>(ip.data - bytes.data()) + offset] ^= 0xFF;
-        require(packet_digest(changed) == packet_digest(bytes), "a masked byte counts",
+        require(packet_digest(link, changed) == packet_digest(link, bytes), "a masked byte counts",
                 KeyMode::kPacket);
     }
 }
@@ -122,18 +121,19 @@ KeyOutcome outcome_at(const KeyMasks& masks, std::size_t i) {
     return (masks.non_ip >> i & 1) != 0 ? KeyOutcome::kNonIp : KeyOutcome::kMalformed;
 }
 
-void check_mode(KeyMode mode, std::span<const Frame> frames, std::span<const Digest> owners) {
+void check_mode(KeyMode mode, Link link, std::span<const Frame> frames,
+                std::span<const Digest> owners) {
     std::array<Digest, kMaxBurst> digests{};
-    const KeyMasks masks = digest_burst(mode, Link::kEthernet, frames, kSecret, digests.data());
+    const KeyMasks masks = digest_burst(mode, link, frames, kSecret, digests.data());
     const std::uint64_t all = ~std::uint64_t{0} >> (kMaxBurst - frames.size());
     require((masks.keyed | masks.non_ip | masks.malformed) == all &&
                 (masks.keyed ^ masks.non_ip ^ masks.malformed) == all &&
                 (masks.keyed & masks.non_ip & masks.malformed) == 0,
             "masks are disjoint and name every frame", mode);
 
-    const ReferenceKey first = reference_key(mode, {frames[0].data, frames[0].length});
+    const ReferenceKey first = reference_key(mode, {frames[0].data, frames[0].length}, link);
     for (std::size_t i = 0; i < frames.size(); ++i) {
-        const ReferenceKey key = reference_key(mode, {frames[i].data, frames[i].length});
+        const ReferenceKey key = reference_key(mode, {frames[i].data, frames[i].length}, link);
         require(outcome_at(masks, i) == key.outcome, "outcome", mode);
         if (key.outcome != KeyOutcome::kKeyed || first.outcome != KeyOutcome::kKeyed) {
             continue;
@@ -148,15 +148,18 @@ void check_mode(KeyMode mode, std::span<const Frame> frames, std::span<const Dig
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    const Bytes input(data, data + size);
+    if (size == 0) {
+        return 0;
+    }
+    const auto link = static_cast<Link>(data[0] % kLinks);
+    const Bytes input(data + 1, data + size);
     const Burst burst = variants(input);
     std::array<Digest, kMaxBurst> owners{};
-    std::transform(
-        burst.frames().begin(), burst.frames().end(), owners.begin(),
-        [](const Frame& frame) { return owner_digest(Link::kEthernet, frame, kSecret); });
+    std::transform(burst.frames().begin(), burst.frames().end(), owners.begin(),
+                   [link](const Frame& frame) { return owner_digest(link, frame, kSecret); });
     for (unsigned mode = 0; mode < kKeyModes; ++mode) {
-        check_mode(static_cast<KeyMode>(mode), burst.frames(), owners);
+        check_mode(static_cast<KeyMode>(mode), link, burst.frames(), owners);
     }
-    check_masked_fields(input);
+    check_masked_fields(link, input);
     return 0;
 }

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What was seen lately, by digest, in bounded memory: entries side by side in the order of their
+// coming, and an index over them. When there is no room the oldest entry goes; one that was seen
+// again in the younger half of its time here stays for another round.
+//
+// Entry is trivially copyable and has members digest, last (when it was seen last) and stamp (the
+// table's).
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "base/units.h"
+#include "hash/digest.h"
+
+namespace unecho::analyze {
+
+template <typename Entry>
+class RecentTable {
+    static_assert(std::is_trivially_copyable_v<Entry>);
+
+  public:
+    // Throws std::bad_alloc where not even the addresses for that much memory are to be had. Pages
+    // are taken as they fill.
+    explicit RecentTable(std::size_t bytes) {
+        for (std::size_t slots = kLeastSlots; slots * kSlotBytes < bytes; slots *= 2) {
+            const std::size_t room = (bytes - slots * kSlotBytes) / sizeof(Entry);
+            capacity_ = std::max(capacity_, std::min(room, most_in(slots)));
+        }
+        capacity_ = std::max<std::size_t>(capacity_, 16);
+        entries_ = std::make_unique_for_overwrite<Entry[]>(capacity_);
+        index_.assign(kLeastSlots, 0);
+    }
+
+    void prefetch_index(Digest digest) const noexcept { __builtin_prefetch(&index_[home(digest)]); }
+
+    // Null if it is not there. Valid until the entry is forgotten.
+    [[nodiscard]] Entry* find(Digest digest) noexcept {
+        const std::uint64_t tag = digest >> 32;
+        for (std::size_t at = home(digest); index_[at] != 0; at = next(at)) {
+            if (index_[at] >> 32 == tag && entry_of(index_[at]).digest == digest) {
+                return &entry_of(index_[at]);
+            }
+        }
+        return nullptr;
+    }
+
+    // For a digest that is not there. forget(Entry&) is called for the one that has to go. The
+    // entry has digest, last and stamp; the rest is whatever was there.
+    template <typename Forget>
+    Entry& insert(Digest digest, Nanoseconds now, Forget forget) {
+        std::size_t place = size_;
+        if (size_ == capacity_) {
+            place = make_room(now, forget);
+        } else if (++size_ > most_in(index_.size())) {
+            grow();
+        }
+        Entry& entry = entries_[place];
+        entry.digest = digest;
+        entry.last = now;
+        entry.stamp = stamp_of(now);
+        put(slot_of(digest, place));
+        return entry;
+    }
+
+    template <typename Visit>
+    void for_each(Visit visit) {
+        std::for_each(entries_.get(), entries_.get() + size_, visit);
+    }
+
+    // The youngest that was ever forgotten, by the time since it was seen last.
+    [[nodiscard]] std::optional<Nanoseconds> blind_after() const noexcept { return blind_after_; }
+
+    [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+    [[nodiscard]] std::size_t bytes() const noexcept {
+        return size_ * sizeof(Entry) + index_.size() * sizeof(std::uint64_t);
+    }
+
+  private:
+    // A slot holds the digest's upper half, by which its home is found, and the entry's place + 1.
+    static constexpr std::size_t kLeastSlots = 1024;
+    static constexpr std::size_t kSlotBytes = 12;  // the half of the old index, while it grows, too
+    static constexpr unsigned kStampShift = 16;
+
+    static constexpr std::size_t most_in(std::size_t slots) noexcept { return slots / 4 * 3; }
+    static std::uint64_t slot_of(Digest digest, std::size_t place) noexcept {
+        return (digest & 0xFFFF'FFFF'0000'0000) | (place + 1);
+    }
+    // Of a digest or of a slot, as only the upper half counts.
+    [[nodiscard]] std::size_t home(std::uint64_t digest) const noexcept {
+        return digest >> (64 - std::countr_zero(index_.size()));
+    }
+    [[nodiscard]] std::size_t next(std::size_t at) const noexcept {
+        return (at + 1) & (index_.size() - 1);
+    }
+    [[nodiscard]] Entry& entry_of(std::uint64_t slot) noexcept {
+        return entries_[(slot & 0xFFFF'FFFF) - 1];
+    }
+    static std::uint32_t stamp_of(Nanoseconds now) noexcept {
+        return static_cast<std::uint32_t>(now >> kStampShift);
+    }
+
+    void put(std::uint64_t slot) noexcept {
+        std::size_t at = home(slot);
+        while (index_[at] != 0) {
+            at = next(at);
+        }
+        index_[at] = slot;
+    }
+
+    void grow() {
+        const std::vector<std::uint64_t> old = std::move(index_);
+        index_.assign(old.size() * 2, 0);
+        for (const std::uint64_t slot : old) {
+            if (slot != 0) {
+                put(slot);
+            }
+        }
+    }
+
+    // Takes the entry out of the index and closes the gap in its run.
+    void erase(Digest digest, std::size_t place) noexcept {
+        std::size_t at = home(digest);
+        while (index_[at] != slot_of(digest, place)) {
+            at = next(at);
+        }
+        const std::size_t mask = index_.size() - 1;
+        for (std::size_t from = next(at); index_[from] != 0; from = next(from)) {
+            if (((from - home(index_[from])) & mask) >= ((from - at) & mask)) {
+                index_[at] = index_[from];
+                at = from;
+            }
+        }
+        index_[at] = 0;
+    }
+
+    template <typename Forget>
+    std::size_t make_room(Nanoseconds now, Forget forget) {
+        while (true) {
+            Entry& entry = entries_[hand_];
+            const std::size_t place = hand_;
+            hand_ = hand_ + 1 < capacity_ ? hand_ + 1 : 0;
+            const std::uint32_t stay = stamp_of(now) - entry.stamp;
+            const std::uint32_t unseen = stamp_of(now) - stamp_of(entry.last);
+            if (unseen < stay / 2) {
+                entry.stamp = stamp_of(now);
+                continue;
+            }
+            blind_after_ = std::min(blind_after_.value_or(now - entry.last), now - entry.last);
+            erase(entry.digest, place);
+            forget(entry);
+            return place;
+        }
+    }
+
+    std::size_t capacity_ = 0;
+    std::size_t size_ = 0;
+    std::size_t hand_ = 0;
+    std::unique_ptr<Entry[]> entries_;
+    std::vector<std::uint64_t> index_;
+    std::optional<Nanoseconds> blind_after_;
+};
+
+}  // namespace unecho::analyze

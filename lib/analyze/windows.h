@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every window at once: a ladder of 32 windows from 100 ns to 1000 s in steps 1-2-5, the last one
+// without end, and what policy fixed does with a key under each of them, in one pass and exactly.
+//
+// Policy fixed remembers the last accepted packet of a key, which differs from window to window. Of
+// a key that was seen a few times these times are mostly two, split at one window; only a key for
+// which that is not enough gets a time for each window.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "analyze/report.h"
+#include "base/units.h"
+
+namespace unecho::analyze {
+
+inline constexpr unsigned kWindows = 32;
+inline constexpr Nanoseconds kForever = INT64_MAX;  // larger than any age
+
+namespace detail {
+constexpr std::array<Nanoseconds, kWindows> ladder() noexcept {
+    std::array<Nanoseconds, kWindows> out{};
+    Nanoseconds decade = 100;
+    for (unsigned i = 0; i + 1 < kWindows; ++i) {
+        constexpr std::array<Nanoseconds, 3> kSteps{1, 2, 5};
+        out[i] = decade * kSteps[i % 3];
+        decade *= i % 3 == 2 ? 10 : 1;
+    }
+    out[kWindows - 1] = kForever;
+    return out;
+}
+}  // namespace detail
+
+inline constexpr std::array<Nanoseconds, kWindows> kLadder = detail::ladder();
+static_assert(kLadder[kWindows - 2] == 1000 * kSecond);
+
+// How many windows are too short for this age: those with a window <= age. The windows from that
+// one on hold it. Ages are below kForever.
+[[nodiscard]] inline unsigned rank(Nanoseconds age) noexcept {
+    unsigned n = 0;
+    for (const Nanoseconds window : kLadder) {
+        n += static_cast<std::int64_t>(window) <= static_cast<std::int64_t>(age) ? 1U : 0U;
+    }
+    return n;
+}
+
+// Bit i: with window kLadder[i].
+using WindowMask = std::uint32_t;
+
+// The windows from n on; n up to kWindows.
+[[nodiscard]] constexpr WindowMask from(unsigned n) noexcept {
+    return static_cast<WindowMask>(~std::uint64_t{0} << n);
+}
+
+inline constexpr std::uint32_t kNoLadder = UINT32_MAX;
+
+// The times of one key. Windows below split: low, the others: high; low is not before high. With a
+// ladder: those in it.
+struct AcceptedTimes {
+    Nanoseconds low = 0;
+    Nanoseconds high = 0;
+    std::uint32_t ladder = kNoLadder;
+    std::uint8_t split = 0;
+};
+
+// Ladders for the keys that need one. Bounded: when there are no more, that of another key is
+// taken, which is then known by two times only, and counted.
+class Ladders {
+  public:
+    explicit Ladders(std::size_t most) : most_(most) {}
+
+    // A key that was seen for the first time.
+    [[nodiscard]] static AcceptedTimes first(Nanoseconds now) noexcept {
+        return {now, now, kNoLadder, 0};
+    }
+
+    // The key is seen again: the windows with which it is dropped. Times never step back. The key
+    // must stay where it is until it is released.
+    WindowMask step(AcceptedTimes& key, Nanoseconds now);
+
+    void release(AcceptedTimes& key);
+
+    void prefetch(const AcceptedTimes& key) const noexcept {
+        if (key.ladder != kNoLadder) {
+            const auto* line = reinterpret_cast<const char*>(pool_[key.ladder].times.data());
+            for (unsigned i = 0; i < sizeof(Times); i += 64) {
+                __builtin_prefetch(line + i);
+            }
+        }
+    }
+
+    // How often a ladder was taken away: as many keys' counts may be off.
+    [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
+
+    [[nodiscard]] std::size_t bytes() const noexcept { return pool_.size() * kBytes; }
+
+    static constexpr std::size_t kBytes = 64 * 5;  // of one ladder, about
+
+  private:
+    using Times = std::array<Nanoseconds, kWindows>;
+    struct alignas(64) Ladder {
+        Times times;
+        AcceptedTimes* owner = nullptr;
+    };
+
+    std::uint32_t make(AcceptedTimes& key);
+    WindowMask step_ladder(Times& times, Nanoseconds now) const noexcept;
+
+    std::size_t most_;
+    std::vector<Ladder> pool_;
+    std::vector<std::uint32_t> free_;
+    std::size_t hand_ = 0;
+    std::uint64_t taken_ = 0;
+};
+
+// Packets and bytes by window.
+class WindowCounts {
+  public:
+    void add(WindowMask windows, std::uint64_t length) noexcept {
+        if (windows == 0) {
+            return;
+        }
+        for (unsigned i = 0; i < kWindows; ++i) {
+            const std::uint64_t bit = windows >> i & 1U;
+            packets_[i] += bit;
+            bytes_[i] += (0 - bit) & length;
+        }
+    }
+    [[nodiscard]] Count at(unsigned i) const noexcept { return {packets_[i], bytes_[i]}; }
+
+  private:
+    alignas(64) std::array<std::uint64_t, kWindows> packets_{};
+    alignas(64) std::array<std::uint64_t, kWindows> bytes_{};
+};
+
+}  // namespace unecho::analyze

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/recent.h"
+
+#include <random>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <gtest/gtest.h>
+
+namespace unecho::analyze {
+namespace {
+
+struct Entry {
+    Digest digest;
+    Nanoseconds last;
+    std::uint32_t stamp;
+    std::uint32_t value;
+};
+
+TEST(RecentTable, finds_what_was_put_in_as_long_as_there_is_room) {
+    RecentTable<Entry> table(1 << 20);
+    std::mt19937_64 random(1);
+    std::unordered_map<Digest, std::uint32_t> oracle;
+    const auto nothing = [](const Entry&) { FAIL() << "forgotten"; };
+    while (oracle.size() < table.capacity()) {
+        // Many with the same upper half: the index cannot tell them apart.
+        const Digest digest = (random() % 4096) << 32 | (random() % 65536);
+        if (oracle.emplace(digest, static_cast<std::uint32_t>(oracle.size())).second) {
+            ASSERT_EQ(table.find(digest), nullptr);
+            table.insert(digest, 5, nothing).value = oracle[digest];
+        }
+    }
+    for (const auto& [digest, value] : oracle) {
+        ASSERT_NE(table.find(digest), nullptr);
+        EXPECT_EQ(table.find(digest)->value, value);
+    }
+    EXPECT_FALSE(table.blind_after());
+    EXPECT_LE(table.bytes(), std::size_t{1} << 20);
+    EXPECT_GT(table.capacity() * sizeof(Entry), std::size_t{1} << 19);
+}
+
+TEST(RecentTable, full_table_forgets_the_oldest_and_finds_all_others) {
+    RecentTable<Entry> table(64 << 10);
+    std::mt19937_64 random(2);
+    std::vector<Digest> digests;
+    std::unordered_set<Digest> forgotten;
+    constexpr Nanoseconds kStep = kMillisecond;
+    for (std::size_t i = 0; i < 5 * table.capacity(); ++i) {
+        digests.push_back(random());
+        table.insert(digests.back(), i * kStep,
+                     [&](const Entry& old) { forgotten.insert(old.digest); });
+    }
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+        const bool kept = i + table.capacity() >= digests.size();
+        ASSERT_EQ(table.find(digests[i]) != nullptr, kept) << i;
+        ASSERT_EQ(forgotten.contains(digests[i]), !kept) << i;
+    }
+    EXPECT_EQ(table.blind_after(), table.capacity() * kStep);
+}
+
+TEST(RecentTable, entry_seen_again_stays_longer) {
+    RecentTable<Entry> table(64 << 10);
+    std::mt19937_64 random(3);
+    constexpr Digest kKnown = 42;
+    const auto forget = [](const Entry&) {};
+    table.insert(kKnown, 0, forget);
+    for (std::size_t i = 1; i < 4 * table.capacity(); ++i) {
+        const Nanoseconds now = i * kMillisecond;
+        table.insert(random() | 1U, now, forget);
+        ASSERT_NE(table.find(kKnown), nullptr) << i;
+        table.find(kKnown)->last = now;
+    }
+}
+
+TEST(RecentTable, visits_every_entry_once) {
+    RecentTable<Entry> table(64 << 10);
+    for (Digest digest = 0; digest < 100; ++digest) {
+        table.insert(remix(digest, 0), 0, [](const Entry&) {}).value = 1;
+    }
+    unsigned seen = 0;
+    table.for_each([&](const Entry& entry) { seen += entry.value; });
+    EXPECT_EQ(seen, 100U);
+}
+
+}  // namespace
+}  // namespace unecho::analyze

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/talkers.h"
+
+#include <map>
+#include <random>
+
+#include <gtest/gtest.h>
+
+namespace unecho::analyze {
+namespace {
+
+AddressPair pair_of(std::uint32_t number) {
+    AddressPair pair;
+    pair.bytes[0] = 10;
+    pair.bytes[1] = static_cast<std::uint8_t>(number >> 16);
+    pair.bytes[2] = static_cast<std::uint8_t>(number >> 8);
+    pair.bytes[3] = static_cast<std::uint8_t>(number);
+    pair.bytes[16] = 192;
+    pair.bytes[19] = 1;
+    return pair;
+}
+
+TEST(Talkers, few_pairs_are_counted_exactly) {
+    Talkers talkers;
+    for (unsigned i = 1; i <= 5; ++i) {
+        for (unsigned n = 0; n < 10 * i; ++n) {
+            talkers.add(pair_of(i), 100);
+        }
+    }
+    const auto most = talkers.most(3);
+    ASSERT_EQ(most.size(), 3U);
+    EXPECT_EQ(most[0].source, "10.0.0.5");
+    EXPECT_EQ(most[0].destination, "192.0.0.1");
+    EXPECT_EQ(most[0].echoes, 50U);
+    EXPECT_EQ(most[0].excess, 0U);
+    EXPECT_EQ(most[0].bytes, 5000U);
+    EXPECT_EQ(most[2].echoes, 30U);
+}
+
+TEST(Talkers, versions_do_not_mix) {
+    Talkers talkers;
+    AddressPair v6 = pair_of(1);
+    v6.v6 = true;
+    talkers.add(v6, 1);
+    talkers.add(pair_of(1), 1);
+    const auto most = talkers.most(9);
+    ASSERT_EQ(most.size(), 2U);
+    EXPECT_EQ(most[0].echoes, 1U);
+    EXPECT_NE(most[0].source.find(':') == std::string::npos,
+              most[1].source.find(':') == std::string::npos);
+}
+
+// The bounds of space-saving: count - excess <= truth <= count.
+TEST(Talkers, heavy_pairs_stay_among_many_light_ones_and_bounds_hold) {
+    Talkers talkers;
+    std::mt19937_64 random(1);
+    std::map<std::uint32_t, std::uint64_t> truth;
+    for (unsigned i = 0; i < 400'000; ++i) {
+        const auto number = static_cast<std::uint32_t>(
+            random() % 4 == 0 ? random() % 10 : 1000 + random() % 200'000);
+        talkers.add(pair_of(number), 1);
+        ++truth[number];
+    }
+    const auto most = talkers.most(10);
+    ASSERT_EQ(most.size(), 10U);
+    for (const Talker& talker : most) {
+        ASSERT_EQ(talker.source.rfind("10.0.0.", 0), 0U) << talker.source;
+        const auto number = static_cast<std::uint32_t>(std::stoul(talker.source.substr(7)));
+        ASSERT_LT(number, 10U);
+        EXPECT_LE(truth[number], talker.echoes);
+        EXPECT_GE(truth[number], talker.echoes - talker.excess);
+        EXPECT_LE(talker.bytes, truth[number]);
+    }
+}
+
+}  // namespace
+}  // namespace unecho::analyze

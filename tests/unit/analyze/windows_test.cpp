@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All windows at once against a memory that is asked about one window at a time.
+#include "analyze/windows.h"
+
+#include <array>
+#include <map>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace unecho::analyze {
+namespace {
+
+// Policy fixed for one key, one window: the definition.
+class Fixed {
+  public:
+    explicit Fixed(Nanoseconds window) : window_(window) {}
+
+    bool drop(Nanoseconds now) {
+        if (accepted_ && now - *accepted_ < window_) {
+            return true;
+        }
+        accepted_ = now;
+        return false;
+    }
+
+  private:
+    Nanoseconds window_;
+    std::optional<Nanoseconds> accepted_;
+};
+
+std::vector<Fixed> every_window() {
+    return {kLadder.begin(), kLadder.end()};
+}
+
+WindowMask ask_each(std::vector<Fixed>& windows, Nanoseconds now) {
+    WindowMask mask = 0;
+    for (unsigned i = 0; i < kWindows; ++i) {
+        mask |= windows[i].drop(now) ? WindowMask{1} << i : 0;
+    }
+    return mask;
+}
+
+TEST(Ladder, is_1_2_5_from_100_ns_to_1000_s_and_then_without_end) {
+    EXPECT_EQ(kLadder[0], 100U);
+    EXPECT_EQ(kLadder[1], 200U);
+    EXPECT_EQ(kLadder[2], 500U);
+    EXPECT_EQ(kLadder[3], kMicrosecond);
+    EXPECT_EQ(kLadder[30], 1000 * kSecond);
+    EXPECT_EQ(kLadder[31], kForever);
+}
+
+TEST(Rank, windows_no_longer_than_the_age_are_too_short) {
+    EXPECT_EQ(rank(0), 0U);
+    EXPECT_EQ(rank(99), 0U);
+    EXPECT_EQ(rank(100), 1U);
+    EXPECT_EQ(rank(199), 1U);
+    EXPECT_EQ(rank(1000 * kSecond), 31U);
+    EXPECT_EQ(rank(kForever - 1), 31U);
+    EXPECT_EQ(from(0), ~WindowMask{0});
+    EXPECT_EQ(from(31), WindowMask{1} << 31);
+    EXPECT_EQ(from(32), 0U);
+}
+
+// Gaps over all magnitudes, edges of windows among them.
+Nanoseconds random_gap(std::mt19937_64& random) {
+    const unsigned i = static_cast<unsigned>(random() % 31);
+    const Nanoseconds window = kLadder[i];
+    switch (random() % 5) {
+        case 0:
+            return 0;
+        case 1:
+            return window;
+        case 2:
+            return window - 1;
+        default:
+            return random() % window;
+    }
+}
+
+TEST(Ladders, drop_with_every_window_what_policy_fixed_drops) {
+    std::mt19937_64 random(1);
+    std::uint64_t with_ladder = 0;
+    for (unsigned key = 0; key < 20'000; ++key) {
+        Ladders ladders(1);
+        std::vector<Fixed> oracle = every_window();
+        Nanoseconds now = random() % kSecond;
+        ask_each(oracle, now);
+        AcceptedTimes times = Ladders::first(now);
+        const unsigned packets = 2 + static_cast<unsigned>(random() % 12);
+        for (unsigned i = 1; i < packets; ++i) {
+            now += random_gap(random);
+            ASSERT_EQ(ladders.step(times, now), ask_each(oracle, now))
+                << "key " << key << " packet " << i;
+        }
+        with_ladder += times.ladder != kNoLadder ? 1 : 0;
+    }
+    EXPECT_GT(with_ladder, 1000U);
+    EXPECT_LT(with_ladder, 19'000U);
+}
+
+TEST(Ladders, keys_share_a_pool_and_give_back) {
+    std::mt19937_64 random(2);
+    Ladders ladders(64);
+    for (unsigned round = 0; round < 200; ++round) {
+        std::array<AcceptedTimes, 64> keys;
+        keys.fill(Ladders::first(0));
+        std::vector<std::vector<Fixed>> oracles(keys.size(), every_window());
+        for (auto& oracle : oracles) {
+            ask_each(oracle, 0);
+        }
+        Nanoseconds now = 0;
+        for (unsigned i = 0; i < 500; ++i) {
+            now += random_gap(random) / 1000;
+            const std::size_t key = random() % keys.size();
+            ASSERT_EQ(ladders.step(keys[key], now), ask_each(oracles[key], now));
+        }
+        for (AcceptedTimes& key : keys) {
+            ladders.release(key);
+        }
+    }
+    EXPECT_EQ(ladders.taken(), 0U);
+}
+
+// Three times: 5 us is the youngest with windows up to 5 us, and so on.
+void need_ladder(Ladders& ladders, AcceptedTimes& key) {
+    ladders.step(key, 10 * kMicrosecond);
+    ladders.step(key, 15 * kMicrosecond);
+    ASSERT_NE(key.ladder, kNoLadder);
+}
+
+TEST(Ladders, beyond_their_number_another_key_keeps_two_times) {
+    Ladders ladders(1);
+    AcceptedTimes a = Ladders::first(0);
+    AcceptedTimes b = Ladders::first(0);
+    need_ladder(ladders, a);
+    need_ladder(ladders, b);
+    EXPECT_EQ(ladders.taken(), 1U);
+    EXPECT_EQ(a.ladder, kNoLadder);
+    EXPECT_EQ(a.low, 15 * kMicrosecond);
+    EXPECT_EQ(a.high, 0U);
+    // The shortest windows and the endless one are still right.
+    const WindowMask dropped = ladders.step(a, 15 * kMicrosecond + 99);
+    EXPECT_TRUE(dropped & 1U);
+    EXPECT_TRUE(dropped >> 31);
+}
+
+TEST(WindowCounts, count_packets_and_bytes_of_each_window) {
+    WindowCounts counts;
+    counts.add(from(3), 100);
+    counts.add(from(31), 1000);
+    counts.add(0, 5);
+    EXPECT_EQ(counts.at(2), (Count{0, 0}));
+    EXPECT_EQ(counts.at(3), (Count{1, 100}));
+    EXPECT_EQ(counts.at(31), (Count{2, 1100}));
+}
+
+}  // namespace
+}  // namespace unecho::analyze

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/dissect.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "packet/headers.h"
+
+namespace unecho::analyze {
+namespace {
+
+using packet::Found;
+using packet::Frame;
+using packet::IpPacket;
+using packet::Link;
+
+constexpr std::uint32_t kTcpHeader = 20;
+
+// 0 for no bytes, and for no others.
+std::uint32_t short_hash(const std::uint8_t* data, std::uint32_t length, std::uint32_t kind,
+                         const hash::Secret& secret) noexcept {
+    if (length == 0) {
+        return 0;
+    }
+    std::uint64_t mixed = 0;
+    if (length <= 16) {
+        std::array<std::uint64_t, 2> words{};
+        std::memcpy(words.data(), data, length);
+        mixed = remix(words[0], length) ^ remix(words[1], ~std::uint64_t{kind});
+    } else {
+        const Frame bytes{data, length};
+        packet::digest_burst(packet::KeyMode::kFrame, Link::kEthernet, {&bytes, 1}, secret, &mixed);
+    }
+    return static_cast<std::uint32_t>(remix(mixed, kind)) | 1U;
+}
+
+// The addresses of the link layer lie in [begin, end) of the frame; tags begin at `tags` and are
+// none where the IP packet begins at `plain`.
+struct Layout {
+    std::uint32_t begin;
+    std::uint32_t end;
+    std::uint32_t tags;
+    std::uint32_t plain;
+};
+
+Layout layout_of(Link link) noexcept {
+    switch (link) {
+        case Link::kEthernet:
+            return {0, 12, 12, 14};
+        case Link::kSll:
+            return {0, 14, 14, 16};
+        case Link::kSll2:
+            return {4, 20, 20, 20};
+        case Link::kNull:
+        case Link::kLoop:
+            return {0, 0, 4, 4};
+        default:
+            return {0, 0, 0, 0};
+    }
+}
+
+void read_link(Link link, const Frame& frame, std::uint32_t ip_offset, const hash::Secret& secret,
+               Origin& origin) noexcept {
+    const Layout layout = layout_of(link);
+    const std::uint32_t end = std::min(layout.end, ip_offset);
+    const std::uint32_t begin = std::min(layout.begin, end);
+    origin.macs =
+        short_hash(frame.data + begin, end - begin, static_cast<std::uint32_t>(link), secret);
+    // PPP: with address and control, or without, is no tag.
+    const bool plain = link == Link::kPpp || ip_offset <= layout.plain;
+    const std::uint32_t tags = std::min(layout.tags, ip_offset);
+    origin.tags = plain ? 0 : short_hash(frame.data + tags, ip_offset - tags, 1, secret);
+}
+
+// The segment's payload, unless it is a later fragment or behind extension headers.
+void read_tcp(const IpPacket& ip, std::uint32_t offset, std::uint32_t ip_size,
+              Dissected& out) noexcept {
+    if (ip.length < offset + kTcpHeader) {
+        return;
+    }
+    const std::uint8_t* tcp = ip.data + offset;
+    const std::uint32_t header = offset + (std::uint32_t{tcp[12]} >> 4) * 4;
+    if (header < offset + kTcpHeader || header >= ip.length) {
+        return;
+    }
+    out.sequence = packet::load_be32(tcp + 4);
+    out.payload = {ip.data + header, ip.length - header};
+    out.payload_size = std::max(ip_size, ip.length) - header;
+}
+
+void read_ipv4(const IpPacket& ip, Dissected& out) noexcept {
+    out.origin.tos = ip.data[1];
+    out.origin.ttl = ip.data[8];
+    out.origin.checksum = packet::load_be16(ip.data + 10);
+    out.protocol = ip.data[9];
+    const bool fragment = (packet::load_be16(ip.data + 6) & 0x3FFF) != 0;
+    if (ip.data[9] == packet::kProtoTcp && !fragment) {
+        read_tcp(ip, (ip.data[0] & 15U) * 4, packet::load_be16(ip.data + 2), out);
+    }
+}
+
+void read_ipv6(const IpPacket& ip, Dissected& out) noexcept {
+    out.origin.tos = static_cast<std::uint8_t>(packet::load_be16(ip.data) >> 4);
+    out.origin.ttl = ip.data[7];
+    packet::FlowFields flow{};
+    const bool whole = packet::read_flow_ipv6(ip, flow);
+    out.protocol = static_cast<std::uint16_t>(256 + flow.protocol);
+    if (whole && ip.data[6] == packet::kProtoTcp) {
+        read_tcp(ip, packet::kIpv6Header, packet::kIpv6Header + packet::load_be16(ip.data + 4),
+                 out);
+    }
+}
+
+struct Name {
+    std::uint8_t number;
+    const char* text;
+};
+constexpr std::array kNames{
+    Name{1, "ICMP"},   Name{2, "IGMP"},   Name{4, "IP-in-IP"},  Name{6, "TCP"},
+    Name{17, "UDP"},   Name{33, "DCCP"},  Name{41, "IPv6"},     Name{44, "fragment"},
+    Name{47, "GRE"},   Name{50, "ESP"},   Name{51, "AH"},       Name{58, "ICMPv6"},
+    Name{88, "EIGRP"}, Name{89, "OSPF"},  Name{103, "PIM"},     Name{112, "VRRP"},
+    Name{115, "L2TP"}, Name{132, "SCTP"}, Name{136, "UDP-Lite"}};
+
+}  // namespace
+
+Dissected dissect(Link link, const Frame& frame, const hash::Secret& secret) noexcept {
+    Dissected out;
+    const Found found = packet::find_ip(link, frame.data, frame.length, out.ip);
+    if (found != Found::kIpv4 && found != Found::kIpv6) {
+        out.protocol = found == Found::kNonIp ? kNotIp : kMalformed;
+        return out;
+    }
+    const auto offset = static_cast<std::uint32_t>(out.ip.data - frame.data);
+    read_link(link, frame, offset, secret, out.origin);
+    const std::uint32_t end = offset + out.ip.length;
+    out.origin.padding = short_hash(frame.data + end, frame.length - end, 2, secret);
+    if (found == Found::kIpv4) {
+        read_ipv4(out.ip, out);
+    } else {
+        read_ipv6(out.ip, out);
+    }
+    return out;
+}
+
+AddressPair addresses_of(const Dissected& packet) noexcept {
+    AddressPair pair;
+    pair.v6 = packet.protocol >= 256;
+    const std::size_t size = pair.v6 ? 16 : 4;
+    const std::uint8_t* addresses = packet.ip.data + (pair.v6 ? 8 : 12);
+    std::memcpy(pair.bytes.data(), addresses, size);
+    std::memcpy(pair.bytes.data() + 16, addresses + size, size);
+    return pair;
+}
+
+std::string protocol_name(std::uint16_t protocol) {
+    if (protocol >= kNotIp) {
+        return protocol == kNotIp ? "not IP" : "malformed";
+    }
+    const std::string version = protocol < 256 ? "IPv4 " : "IPv6 ";
+    const auto* name = std::find_if(kNames.begin(), kNames.end(),
+                                    [&](const Name& n) { return n.number == (protocol & 255); });
+    return version +
+           (name != kNames.end() ? name->text : "protocol " + std::to_string(protocol & 255));
+}
+
+}  // namespace unecho::analyze

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A frame taken apart as far as the report needs it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "analyze/classify.h"
+#include "analyze/talkers.h"
+#include "packet/key.h"
+#include "packet/link.h"
+#include "packet/parse.h"
+
+namespace unecho::analyze {
+
+// Index of a packet's protocol: IP protocol number, that of IPv6 behind the extension headers, plus
+// 256 for IPv6; and two for what has none.
+inline constexpr std::uint16_t kNotIp = 512;
+inline constexpr std::uint16_t kMalformed = 513;
+inline constexpr std::size_t kProtocols = 514;
+
+struct Dissected {
+    Origin origin;
+    packet::IpPacket ip{};           // of IPv4 and IPv6
+    packet::Frame payload{};         // of a TCP segment, as far as captured; else empty
+    std::uint32_t payload_size = 0;  // on the wire
+    std::uint32_t sequence = 0;      // of the TCP segment
+    std::uint16_t protocol = kNotIp;
+};
+
+[[nodiscard]] Dissected dissect(packet::Link link, const packet::Frame& frame,
+                                const hash::Secret& secret) noexcept;
+
+// Of a packet with protocol below kNotIp.
+[[nodiscard]] AddressPair addresses_of(const Dissected& packet) noexcept;
+
+[[nodiscard]] std::string protocol_name(std::uint16_t protocol);
+
+}  // namespace unecho::analyze

@@ -13,14 +13,13 @@ static_assert(kMostProbes >= kMaxSlots);
 }  // namespace
 
 Apbbf::Apbbf(const ApbbfParams& params, std::span<std::byte> memory) noexcept
-    : params_(params),
+    : SegmentedFilter(params, memory),
       shape_(params.B(), params.b()),
       word_parts_(params.B() == 512 && params.b() == 8),
       has_kernel_(word_parts_ && params.blocks() <= ~std::uint32_t{0}),
       kernel_(
           apbbf_kernels_for(params.isa()).of[params.k() <= ApbbfKernels::kOwn ? params.k() : 0]),
-      block_words_(params.B() / 64),
-      ring_(params.ring(), memory) {}
+      block_words_(params.B() / 64) {}
 
 // The blocks that a query looks at first, and those that are written: slots l, l - k, l - 2k, ...
 // are all that a new digest asks; an echo younger than a generation lies in slots 0..k-1, and its
@@ -57,12 +56,7 @@ bool Apbbf::test_and_insert(Digest digest) noexcept {
 }
 
 Answer Apbbf::test_and_insert(Digest digest, float limit) noexcept {
-    const bool match = query(digest);
-    const bool echo = match && chance_now() <= limit;
-    if (!echo || params_.policy() == EchoPolicy::kRefresh) {
-        insert(digest);
-    }
-    return echo ? Answer::kEcho : match ? Answer::kDoubt : Answer::kNew;
+    return judge_match(query(digest), limit, [&]() noexcept { insert(digest); });
 }
 
 void Apbbf::find_probes(Probes& probes) const noexcept {
@@ -131,7 +125,7 @@ Answers Apbbf::test_and_insert_at(const Shape& shape, const Probes& probes, cons
     }
     const bool doubt = match & doubted();
     const bool echo = match & !doubt;
-    const bool insert = !echo | (params_.policy() == EchoPolicy::kRefresh);
+    const bool insert = !echo | refreshes();
     for (unsigned p = 0; p < k; ++p) {
         shape.set_if(insert, places[p].block, places[p].hash);
         ring_.count_change(probes.list[p].slot, insert & (young[p] != 0));
@@ -187,7 +181,7 @@ void Apbbf::view_for(ApbbfView& view, ApbbfTally& tally) noexcept {
     tally.insertions = 0;
     view.k = k;
     view.block_count = static_cast<std::uint32_t>(params_.blocks());
-    view.refresh = params_.policy() == EchoPolicy::kRefresh;
+    view.refresh = refreshes();
     view.tally = &tally;
     view.filter = this;
     view.approach = &Apbbf::approach;

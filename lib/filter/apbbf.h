@@ -24,12 +24,11 @@
 
 #include "base/result.h"
 #include "filter/block.h"
-#include "filter/chance.h"
 #include "filter/filter.h"
 #include "filter/in_order.h"
 #include "filter/judge.h"
 #include "filter/kernels/select.h"
-#include "filter/segment_ring.h"
+#include "filter/segmented.h"
 #include "filter/storage.h"
 #include "hash/digest.h"
 
@@ -47,39 +46,25 @@ struct ApbbfSpec {
 };
 
 // A spec that was checked.
-class ApbbfParams {
+class ApbbfParams : public SegmentedParams<ApbbfSpec> {
   public:
     // Errc::kInvalidArgument, also for an instruction set that the machine lacks.
     static Result<ApbbfParams> make(const ApbbfSpec& spec);
 
-    [[nodiscard]] unsigned k() const noexcept { return spec_.k; }
-    [[nodiscard]] unsigned l() const noexcept { return spec_.l; }
     [[nodiscard]] unsigned B() const noexcept { return spec_.B; }
     [[nodiscard]] unsigned b() const noexcept { return spec_.b; }
     [[nodiscard]] std::uint64_t blocks() const noexcept { return spec_.blocks; }
-    [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
     [[nodiscard]] Isa isa() const noexcept { return spec_.isa; }
     [[nodiscard]] RingGeometry ring() const noexcept {
         return {spec_.k, spec_.l, spec_.spares, bytes_for_bits(spec_.blocks * spec_.B)};
     }
 
-    // How likely a segment matches by accident.
-    [[nodiscard]] const MatchTable& matches() const noexcept { return matches_; }
-
   private:
-    explicit ApbbfParams(const ApbbfSpec& spec) noexcept : spec_(spec) {}
-
-    ApbbfSpec spec_;
-    MatchTable matches_;
+    explicit ApbbfParams(const ApbbfSpec& spec) noexcept : SegmentedParams(spec) {}
 };
 
-class Apbbf {
+class Apbbf : public SegmentedFilter<ApbbfParams> {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
-    [[nodiscard]] static std::size_t bytes(const ApbbfParams& params) noexcept {
-        return params.ring().bytes();
-    }
-
     Apbbf(const ApbbfParams& params, std::span<std::byte> memory) noexcept;
 
     void prefetch(Digest digest) const noexcept;
@@ -87,29 +72,12 @@ class Apbbf {
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
     Answer test_and_insert(Digest digest, float limit) noexcept;
     Answers test_and_insert_burst(std::span<const Digest> digests, ChanceLimits limits) noexcept;
-    [[nodiscard]] float chance(Digest /*digest*/) const noexcept {
-        return chance_of_run(ring_, params_.matches());
-    }
-    void advance(Moment moment) noexcept { ring_.advance(moment.generation, counters_); }
-    void clear() noexcept {
-        ring_.clear(counters_);
-        chance_.renew(ring_, params_.matches(), counters_);
-    }
 
     // The two halves of test_and_insert, without a policy.
     [[nodiscard]] bool query(Digest digest) const noexcept;
     void insert(Digest digest) noexcept;
 
-    [[nodiscard]] const ApbbfParams& params() const noexcept { return params_; }
-    [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
-    // For the exchange of retired segments with a helper.
-    [[nodiscard]] SegmentRing& segments() noexcept { return ring_; }
-
   private:
-    // As chance().
-    [[nodiscard]] float chance_now() noexcept {
-        return chance_.at(ring_, params_.matches(), counters_);
-    }
     // A digest's hash in the segment of a slot: which block, and which bits of it.
     [[nodiscard]] std::uint64_t hash_of(Digest digest, unsigned slot) const noexcept {
         return remix(digest, ring_.identity(slot));
@@ -176,15 +144,11 @@ class Apbbf {
     template <typename Shape>
     bool test_and_insert_shaped(const Shape& shape, Digest digest) noexcept;
 
-    ApbbfParams params_;
     BlockShape shape_;
     bool word_parts_;  // WordParts has the same bits as shape_
     bool has_kernel_;
     ApbbfKernel kernel_;
     unsigned block_words_;
-    FilterCounters counters_;
-    SegmentRing ring_;
-    ChanceNow chance_;
 };
 
 static_assert(JudgingFilter<Apbbf>);
@@ -219,11 +183,8 @@ void Apbbf::insert_shaped(const Shape& shape, Digest digest) noexcept {
 
 template <typename Shape>
 bool Apbbf::test_and_insert_shaped(const Shape& shape, Digest digest) noexcept {
-    const bool echo = query_shaped(shape, digest);
-    if (!echo || params_.policy() == EchoPolicy::kRefresh) {
-        insert_shaped(shape, digest);
-    }
-    return echo;
+    return settle_match(query_shaped(shape, digest),
+                        [&]() noexcept { insert_shaped(shape, digest); });
 }
 
 }  // namespace unecho::filter

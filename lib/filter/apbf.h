@@ -20,12 +20,11 @@
 #include <span>
 
 #include "base/result.h"
-#include "filter/chance.h"
 #include "filter/filter.h"
 #include "filter/in_order.h"
 #include "filter/judge.h"
 #include "filter/positions.h"
-#include "filter/segment_ring.h"
+#include "filter/segmented.h"
 #include "filter/storage.h"
 #include "hash/digest.h"
 
@@ -42,66 +41,35 @@ struct ApbfSpec {
 };
 
 // A spec that was checked.
-class ApbfParams {
+class ApbfParams : public SegmentedParams<ApbfSpec> {
   public:
     static Result<ApbfParams> make(const ApbfSpec& spec);
 
-    [[nodiscard]] unsigned k() const noexcept { return spec_.k; }
-    [[nodiscard]] unsigned l() const noexcept { return spec_.l; }
     [[nodiscard]] std::uint64_t m() const noexcept { return spec_.m; }
-    [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
     [[nodiscard]] RingGeometry ring() const noexcept {
         return {spec_.k, spec_.l, spec_.spares, bytes_for_bits(spec_.m)};
     }
 
-    // How likely a segment matches by accident.
-    [[nodiscard]] const MatchTable& matches() const noexcept { return matches_; }
-
   private:
-    explicit ApbfParams(const ApbfSpec& spec) noexcept : spec_(spec) {}
-
-    ApbfSpec spec_;
-    MatchTable matches_;
+    explicit ApbfParams(const ApbfSpec& spec) noexcept : SegmentedParams(spec) {}
 };
 
-class Apbf {
+class Apbf : public SegmentedFilter<ApbfParams> {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
-    [[nodiscard]] static std::size_t bytes(const ApbfParams& params) noexcept {
-        return params.ring().bytes();
-    }
-
     Apbf(const ApbfParams& params, std::span<std::byte> memory) noexcept
-        : params_(params), m_(params.m()), ring_(params.ring(), memory) {}
+        : SegmentedFilter(params, memory), m_(params.m()) {}
 
     void prefetch(Digest digest) const noexcept;
     bool test_and_insert(Digest digest) noexcept;
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
     Answer test_and_insert(Digest digest, float limit) noexcept;
     Answers test_and_insert_burst(std::span<const Digest> digests, ChanceLimits limits) noexcept;
-    [[nodiscard]] float chance(Digest /*digest*/) const noexcept {
-        return chance_of_run(ring_, params_.matches());
-    }
-    void advance(Moment moment) noexcept { ring_.advance(moment.generation, counters_); }
-    void clear() noexcept {
-        ring_.clear(counters_);
-        chance_.renew(ring_, params_.matches(), counters_);
-    }
 
     // The two halves of test_and_insert, without a policy.
     [[nodiscard]] bool query(Digest digest) const noexcept { return matches(Hash(digest)); }
     void insert(Digest digest) noexcept { set(Hash(digest)); }
 
-    [[nodiscard]] const ApbfParams& params() const noexcept { return params_; }
-    [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
-    // For the exchange of retired segments with a helper.
-    [[nodiscard]] SegmentRing& segments() noexcept { return ring_; }
-
   private:
-    // As chance().
-    [[nodiscard]] float chance_now() noexcept {
-        return chance_.at(ring_, params_.matches(), counters_);
-    }
     // One bit in each slice, by the slice's identity.
     using Hash = SlicePositions;
 
@@ -113,11 +81,7 @@ class Apbf {
     [[nodiscard]] bool matches(const Hash& hash) const noexcept;
     void set(const Hash& hash) noexcept;
 
-    ApbfParams params_;
     std::uint64_t m_;
-    FilterCounters counters_;
-    SegmentRing ring_;
-    ChanceNow chance_;
 };
 
 static_assert(JudgingFilter<Apbf>);
@@ -149,21 +113,12 @@ inline void Apbf::set(const Hash& hash) noexcept {
 
 inline bool Apbf::test_and_insert(Digest digest) noexcept {
     const Hash hash(digest);
-    const bool echo = matches(hash);
-    if (!echo || params_.policy() == EchoPolicy::kRefresh) {
-        set(hash);
-    }
-    return echo;
+    return settle_match(matches(hash), [&]() noexcept { set(hash); });
 }
 
 inline Answer Apbf::test_and_insert(Digest digest, float limit) noexcept {
     const Hash hash(digest);
-    const bool match = matches(hash);
-    const bool echo = match && chance_now() <= limit;
-    if (!echo || params_.policy() == EchoPolicy::kRefresh) {
-        set(hash);
-    }
-    return echo ? Answer::kEcho : match ? Answer::kDoubt : Answer::kNew;
+    return judge_match(matches(hash), limit, [&]() noexcept { set(hash); });
 }
 
 }  // namespace unecho::filter

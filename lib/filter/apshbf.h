@@ -19,11 +19,10 @@
 #include <span>
 
 #include "base/result.h"
-#include "filter/chance.h"
 #include "filter/filter.h"
 #include "filter/in_order.h"
 #include "filter/judge.h"
-#include "filter/segment_ring.h"
+#include "filter/segmented.h"
 #include "filter/shbf_m.h"
 #include "filter/shbf_shape.h"
 #include "filter/storage.h"
@@ -42,79 +41,44 @@ struct ApshbfSpec {
 };
 
 // A spec that was checked.
-class ApshbfParams {
+class ApshbfParams : public SegmentedParams<ApshbfSpec> {
   public:
     static Result<ApshbfParams> make(const ApshbfSpec& spec);
 
-    [[nodiscard]] unsigned k() const noexcept { return spec_.k; }
-    [[nodiscard]] unsigned l() const noexcept { return spec_.l; }
     [[nodiscard]] std::uint64_t m() const noexcept { return spec_.m; }
     [[nodiscard]] unsigned b() const noexcept { return spec_.b; }
     [[nodiscard]] unsigned t() const noexcept { return spec_.t; }
-    [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
     [[nodiscard]] RingGeometry ring() const noexcept {
         return {spec_.k, spec_.l, spec_.spares, window_bytes(spec_.m)};
     }
     [[nodiscard]] ShbfShape shape() const noexcept { return {spec_.b, spec_.t, kMaxWBar}; }
 
-    // How likely a segment matches by accident.
-    [[nodiscard]] const MatchTable& matches() const noexcept { return matches_; }
-
   private:
-    explicit ApshbfParams(const ApshbfSpec& spec) noexcept : spec_(spec) {}
-
-    ApshbfSpec spec_;
-    MatchTable matches_;
+    explicit ApshbfParams(const ApshbfSpec& spec) noexcept : SegmentedParams(spec) {}
 };
 
-class Apshbf {
+class Apshbf : public SegmentedFilter<ApshbfParams> {
   public:
-    // What the constructor's memory must hold; line-aligned, zeroed.
-    [[nodiscard]] static std::size_t bytes(const ApshbfParams& params) noexcept {
-        return params.ring().bytes();
-    }
-
     Apshbf(const ApshbfParams& params, std::span<std::byte> memory) noexcept
-        : params_(params), shape_(params.shape()), ring_(params.ring(), memory) {}
+        : SegmentedFilter(params, memory), shape_(params.shape()) {}
 
     void prefetch(Digest digest) const noexcept;
     bool test_and_insert(Digest digest) noexcept;
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
     Answer test_and_insert(Digest digest, float limit) noexcept;
     Answers test_and_insert_burst(std::span<const Digest> digests, ChanceLimits limits) noexcept;
-    [[nodiscard]] float chance(Digest /*digest*/) const noexcept {
-        return chance_of_run(ring_, params_.matches());
-    }
-    void advance(Moment moment) noexcept { ring_.advance(moment.generation, counters_); }
-    void clear() noexcept {
-        ring_.clear(counters_);
-        chance_.renew(ring_, params_.matches(), counters_);
-    }
 
     // The two halves of test_and_insert, without a policy.
     [[nodiscard]] bool query(Digest digest) const noexcept;
     void insert(Digest digest) noexcept;
 
-    [[nodiscard]] const ApshbfParams& params() const noexcept { return params_; }
-    [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
-    // For the exchange of retired segments with a helper.
-    [[nodiscard]] SegmentRing& segments() noexcept { return ring_; }
-
   private:
-    // As chance().
-    [[nodiscard]] float chance_now() noexcept {
-        return chance_.at(ring_, params_.matches(), counters_);
-    }
     // A digest's hash in the segment of a slot.
     [[nodiscard]] std::uint64_t hash_of(Digest digest, unsigned slot) const noexcept {
         return remix(digest, ring_.identity(slot));
     }
 
-    ApshbfParams params_;
     ShbfShape shape_;
-    FilterCounters counters_;
-    SegmentRing ring_;
-    ChanceNow chance_;
 };
 
 static_assert(JudgingFilter<Apshbf>);
@@ -135,20 +99,11 @@ inline void Apshbf::insert(Digest digest) noexcept {
 }
 
 inline bool Apshbf::test_and_insert(Digest digest) noexcept {
-    const bool echo = query(digest);
-    if (!echo || params_.policy() == EchoPolicy::kRefresh) {
-        insert(digest);
-    }
-    return echo;
+    return settle_match(query(digest), [&]() noexcept { insert(digest); });
 }
 
 inline Answer Apshbf::test_and_insert(Digest digest, float limit) noexcept {
-    const bool match = query(digest);
-    const bool echo = match && chance_now() <= limit;
-    if (!echo || params_.policy() == EchoPolicy::kRefresh) {
-        insert(digest);
-    }
-    return echo ? Answer::kEcho : match ? Answer::kDoubt : Answer::kNew;
+    return judge_match(query(digest), limit, [&]() noexcept { insert(digest); });
 }
 
 }  // namespace unecho::filter

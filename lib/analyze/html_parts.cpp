@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/html_parts.h"
+
+#include <algorithm>
+
+#include "analyze/html_text.h"
+#include "base/assert.h"
+
+namespace unecho::analyze {
+
+std::string fill(std::string_view pattern, std::initializer_list<std::string> values) {
+    std::string out;
+    for (const std::string& value : values) {
+        const std::size_t at = pattern.find("{}");
+        UNECHO_ASSERT(at != std::string_view::npos);
+        out.append(pattern.substr(0, at)).append(value);
+        pattern.remove_prefix(at + 2);
+    }
+    UNECHO_ASSERT(pattern.find("{}") == std::string_view::npos);
+    return out.append(pattern);
+}
+
+std::string figure(std::string_view name, std::uint64_t value, const std::string& text) {
+    return fill("<data data-is=\"{}\" value=\"{}\">{}</data>",
+                {std::string(name), std::to_string(value), text});
+}
+
+std::string figure(std::string_view name, std::uint64_t value) {
+    return figure(name, value, count_text(value));
+}
+
+std::string section(std::string_view id, std::string_view title, const std::string& content) {
+    return fill(
+        "<section id=\"{}\" aria-labelledby=\"{}-h\">\n<h2 id=\"{}-h\">{}</h2>\n{}</section>\n",
+        {std::string(id), std::string(id), std::string(id), escape(title), content});
+}
+
+std::string paragraph(const std::string& content) {
+    return content.empty() ? "" : "<p>" + content + "</p>\n";
+}
+
+std::string fact(std::string_view name, const std::string& value) {
+    return fill("<div><dt>{}</dt><dd>{}</dd></div>\n", {escape(name), value});
+}
+
+std::string meter(double first, double second) {
+    const auto part = [](double share, const char* tone) {
+        const double shown = std::clamp(share, 0.0, 1.0) * 100;
+        return shown <= 0 ? std::string()
+                          : fill("<i style=\"width:{}%{}\"></i>",
+                                 {coordinate(std::max(shown, 0.5)), tone});
+    };
+    return "<span class=\"meter\">" + part(first, "") + part(second, ";--tone:var(--lost)") +
+           "</span>";
+}
+
+std::string row(std::initializer_list<std::string> cells) {
+    std::string out = "<tr>";
+    for (const std::string& cell : cells) {
+        out += out.size() == 4 ? "<th scope=\"row\">" + cell + "</th>"
+                               : "<td class=\"n\">" + cell + "</td>";
+    }
+    return out + "</tr>\n";
+}
+
+std::string head_row(std::initializer_list<std::string_view> names) {
+    std::string out = "<thead><tr>";
+    bool first = true;
+    for (const std::string_view name : names) {
+        out += fill("<th scope=\"col\"{}>{}</th>", {first ? "" : " class=\"n\"", escape(name)});
+        first = false;
+    }
+    return out + "</tr></thead>\n";
+}
+
+}  // namespace unecho::analyze

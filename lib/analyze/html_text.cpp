@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/html_text.h"
+
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <ctime>
+
+namespace unecho::analyze {
+namespace {
+
+constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
+constexpr std::string_view kNoBreak = "\xC2\xA0";
+
+// Bytes of the UTF-8 character at the beginning of text; 0 if there is none (RFC 3629, section 4).
+std::size_t utf8_length(std::string_view text) {
+    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+    const unsigned lead = byte(0);
+    const std::size_t length = lead < 0x80   ? 1
+                               : lead < 0xC2 ? 0
+                               : lead < 0xE0 ? 2
+                               : lead < 0xF0 ? 3
+                               : lead < 0xF5 ? 4
+                                             : 0;
+    if (length == 0 || length > text.size()) {
+        return 0;
+    }
+    for (std::size_t i = 1; i < length; ++i) {
+        if ((byte(i) & 0xC0) != 0x80) {
+            return 0;
+        }
+    }
+    if (length > 2) {
+        const unsigned second = byte(1);
+        const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
+        const bool beyond = (lead == 0xED && second > 0x9F) || (lead == 0xF4 && second > 0x8F);
+        return overlong || beyond ? 0 : length;
+    }
+    return length;
+}
+
+std::string_view replacement_of(char c) {
+    switch (c) {
+        case '&':
+            return "&amp;";
+        case '<':
+            return "&lt;";
+        case '>':
+            return "&gt;";
+        case '"':
+            return "&quot;";
+        case '\'':
+            return "&#39;";
+        default:
+            return {};
+    }
+}
+
+std::string printed(const char* format, double value) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+std::string without_zeros(std::string text) {
+    if (text.find('.') != std::string::npos) {
+        text.erase(text.find_last_not_of('0') + 1);
+        if (text.back() == '.') {
+            text.pop_back();
+        }
+    }
+    return text == "-0" ? "0" : text;
+}
+
+// Three significant digits, of a value below 1000 or so.
+std::string three_digits(double value) {
+    const char* format = value >= 99.95 ? "%.0f" : value >= 9.995 ? "%.1f" : "%.2f";
+    return without_zeros(printed(format, value));
+}
+
+std::string with_unit(const std::string& number, std::string_view unit) {
+    return number + std::string(kNoBreak) + std::string(unit);
+}
+
+struct Unit {
+    double size;
+    std::string_view name;
+};
+
+// In the largest unit in which the rounded value is at least 1; units from small to large.
+template <std::size_t N>
+std::string scaled(double value, const std::array<Unit, N>& units) {
+    std::size_t i = 0;
+    while (i + 1 < N && value / units[i].size >= 999.5) {
+        ++i;
+    }
+    return with_unit(three_digits(value / units[i].size), units[i].name);
+}
+
+// "3 min 20 s": whole small units in a large one.
+std::string two_units(std::uint64_t small, std::uint64_t in_large, std::string_view large_name,
+                      std::string_view small_name) {
+    std::string text = with_unit(count_text(small / in_large), large_name);
+    if (small % in_large != 0) {
+        text += kNoBreak;
+        text += with_unit(std::to_string(small % in_large), small_name);
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string escape(std::string_view text) {
+    std::string out;
+    out.reserve(text.size());
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        const auto lead = static_cast<unsigned char>(text[0]);
+        const bool control =
+            (lead < 0x20 && lead != '\n' && lead != '\t') || lead == 0x7F ||
+            (lead == 0xC2 && length == 2 && static_cast<unsigned char>(text[1]) < 0xA0);
+        if (length == 0 || control) {
+            out += kReplacement;
+        } else if (const auto safe = replacement_of(text[0]); !safe.empty()) {
+            out += safe;
+        } else {
+            out += text.substr(0, length);
+        }
+        text.remove_prefix(length == 0 ? 1 : length);
+    }
+    return out;
+}
+
+std::string count_text(std::uint64_t count) {
+    std::string text = std::to_string(count);
+    for (std::size_t at = text.size(); at > 3;) {
+        at -= 3;
+        text.insert(at, ",");
+    }
+    return text;
+}
+
+std::string count_text(std::uint64_t count, std::string_view unit) {
+    return with_unit(count_text(count), unit) + (count == 1 ? "" : "s");
+}
+
+std::string share_text(std::uint64_t part, std::uint64_t whole) {
+    if (part == 0 || whole == 0) {
+        return "0%";
+    }
+    if (part >= whole) {
+        return "100%";
+    }
+    const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+    if (percent < 0.001) {
+        return "<0.001%";
+    }
+    if (percent >= 99.95) {
+        return ">99.9%";
+    }
+    return without_zeros(printed(percent >= 1     ? "%.1f"
+                                 : percent >= 0.1 ? "%.2f"
+                                                  : "%.3f",
+                                 percent)) +
+           "%";
+}
+
+std::string bytes_text(std::uint64_t bytes) {
+    static constexpr std::array<Unit, 5> kUnits{
+        {{1, "B"}, {1e3, "kB"}, {1e6, "MB"}, {1e9, "GB"}, {1e12, "TB"}}};
+    return scaled(static_cast<double>(bytes), kUnits);
+}
+
+std::string duration_text(Nanoseconds duration) {
+    static constexpr std::array<Unit, 4> kUnits{
+        {{1, "ns"}, {1e3, "\xC2\xB5s"}, {1e6, "ms"}, {1e9, "s"}}};
+    const std::uint64_t seconds = (duration + kSecond / 2) / kSecond;
+    if (seconds < 120) {
+        return scaled(static_cast<double>(duration), kUnits);
+    }
+    if (seconds < 3600) {
+        return two_units(seconds, 60, "min", "s");
+    }
+    if (seconds < 48 * 3600) {
+        return two_units(seconds / 60, 60, "h", "min");
+    }
+    return two_units(seconds / 3600, 24, "d", "h");
+}
+
+std::string date_text(Nanoseconds since_1970) {
+    const auto seconds = static_cast<std::time_t>(since_1970 / kSecond);
+    std::tm parts{};
+    gmtime_r(&seconds, &parts);
+    std::array<char, 40> text{};
+    std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
+    return text.data();
+}
+
+std::string coordinate(double value) {
+    return std::isfinite(value) ? without_zeros(printed("%.2f", value)) : "0";
+}
+
+}  // namespace unecho::analyze

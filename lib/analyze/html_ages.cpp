@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include "analyze/html_parts.h"
+#include "analyze/html_plot.h"
+#include "analyze/html_sections.h"
+#include "analyze/html_text.h"
+
+namespace unecho::analyze {
+namespace {
+
+constexpr double kNear = 0.07;  // labels nearer to each other than this would touch
+
+std::uint64_t most_of(const std::vector<AgeBin>& bins) {
+    std::uint64_t most = 0;
+    for (const AgeBin& bin : bins) {
+        most = std::max(most, bin.echoes);
+    }
+    return most;
+}
+
+// From the first bin to the last, and to the window that is marked.
+LogScale age_scale(const Report& report) {
+    const AgeBin& first = report.ages.bins.front();
+    Nanoseconds low = first.low == 0 ? std::max<Nanoseconds>(first.high / 2, 1) : first.low;
+    Nanoseconds high = report.ages.bins.back().high;
+    if (report.recommendation.needed) {
+        low = std::min(low, std::max<Nanoseconds>(report.recommendation.window, 1));
+        high = std::max(high, report.recommendation.window);
+    }
+    LogScale scale = log_scale(low, high);
+    if (first.low == 0) {
+        auto& ticks = scale.ticks;
+        ticks.erase(std::remove_if(ticks.begin(), ticks.end(),
+                                   [](const Tick& tick) { return tick.at < kNear; }),
+                    ticks.end());
+        ticks.insert(ticks.begin(), {0, "0", false});
+    }
+    return scale;
+}
+
+std::string age_columns(const Report& report, const LogScale& x, const Scale& y) {
+    std::string out;
+    for (const AgeBin& bin : report.ages.bins) {
+        const bool within = report.recommendation.needed && bin.low < report.recommendation.window;
+        const double from = x.at(bin.low);
+        const double to = x.at(bin.high);
+        out += column({from, from + (to - from) * 0.9, y.at(static_cast<double>(bin.echoes)),
+                       within ? "in" : "out",
+                       fill("{} to {}: {}",
+                            {duration_text(bin.low), duration_text(bin.high),
+                             bin.echoes == 1 ? "1 echo" : count_text(bin.echoes) + " echoes"}),
+                       fill("data-low=\"{}\" data-echoes=\"{}\"",
+                            {std::to_string(bin.low), std::to_string(bin.echoes)})});
+    }
+    return out;
+}
+
+std::string window_mark(const Report& report, const LogScale& x) {
+    return report.recommendation.needed
+               ? mark(x.at(report.recommendation.window),
+                      "window " + duration_text(report.recommendation.window))
+               : "";
+}
+
+std::string percentiles(const Ages& ages) {
+    return fill(
+        "<dl class=\"facts narrow\">\n{}{}{}{}{}</dl>\n",
+        {fact("Youngest", figure("ages.youngest_ns", ages.youngest, duration_text(ages.youngest))),
+         fact("Half within", figure("ages.p50_ns", ages.p50, duration_text(ages.p50))),
+         fact("99% within", figure("ages.p99_ns", ages.p99, duration_text(ages.p99))),
+         fact("99.9% within", figure("ages.p999_ns", ages.p999, duration_text(ages.p999))),
+         fact("Oldest", figure("ages.oldest_ns", ages.oldest, duration_text(ages.oldest)))});
+}
+
+// ---- windows ------------------------------------------------------------------------------------
+
+// The windows worth drawing: one before the first that drops anything, one after the last that
+// drops more than its predecessor, and the recommended one.
+std::pair<std::size_t, std::size_t> drawn(const Report& report) {
+    const auto& rows = report.windows;
+    std::size_t first = rows.size();
+    std::size_t last = 0;
+    for (std::size_t i = 0; i < rows.size() && rows[i].window; ++i) {
+        const bool grows =
+            i > 0 && (rows[i].fixed != rows[i - 1].fixed || rows[i].refresh != rows[i - 1].refresh);
+        if (first == rows.size() && rows[i].refresh.packets + rows[i].fixed.packets > 0) {
+            first = i > 0 ? i - 1 : 0;
+        }
+        if (grows ||
+            (report.recommendation.needed && *rows[i].window <= report.recommendation.window)) {
+            last = std::min(i + 2, rows.size());
+        }
+    }
+    while (last > 0 && !rows[last - 1].window) {
+        --last;
+    }
+    return {std::min(first, last), last};
+}
+
+std::vector<Point> points_of(const Report& report, std::pair<std::size_t, std::size_t> range,
+                             Count WindowRow::*policy, const LogScale& x, const Scale& y) {
+    std::vector<Point> points;
+    for (std::size_t i = range.first; i < range.second; ++i) {
+        const WindowRow& row = report.windows[i];
+        points.push_back(
+            {x.at(*row.window), y.at(share((row.*policy).packets, report.total.packets))});
+    }
+    return points;
+}
+
+std::string end_label(const Point& at, std::string_view css_class, const std::string& text,
+                      double shift) {
+    return fill("<text class=\"{}\" x=\"100%\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
+                {std::string(css_class), coordinate(kPlotHeight * (1 - at.y) + shift), text});
+}
+
+std::string curves(const std::vector<Point>& fixed, const std::vector<Point>& refresh) {
+    const bool alike = std::equal(fixed.begin(), fixed.end(), refresh.begin(), refresh.end(),
+                                  [](const Point& a, const Point& b) { return a.y == b.y; });
+    const std::string main = curve(step_path(fixed) + "H1000", "curve");
+    if (alike) {
+        return main + end_label(fixed.back(), "curve-label", "fixed and refresh alike", 18);
+    }
+    return curve(step_path(refresh) + "H1000", "second") + main +
+           end_label(refresh.back(), "second-label", "refresh", -7) +
+           end_label(fixed.back(), "curve-label", "fixed", 18);
+}
+
+std::string window_table(const Report& report) {
+    std::string body;
+    for (std::size_t i = 0; i < report.windows.size(); ++i) {
+        const WindowRow& each = report.windows[i];
+        const std::string path = "windows." + std::to_string(i);
+        body += row({each.window ? duration_text(*each.window) : "without end",
+                     figure(path + ".fixed.packets", each.fixed.packets),
+                     share_text(each.fixed.packets, report.total.packets),
+                     figure(path + ".refresh.packets", each.refresh.packets)});
+    }
+    return fill(
+        "<details><summary>All windows as a table</summary>\n<table>\n{}<tbody>\n{}"
+        "</tbody></table></details>\n",
+        {head_row({"Window", "fixed drops", "of all", "refresh drops"}), body});
+}
+
+std::string window_words(const Report& report) {
+    const Recommendation& advice = report.recommendation;
+    if (!advice.needed) {
+        return "What key packet would drop with each window.";
+    }
+    return fill(
+        "A window of {} removes {} of the echoes. A longer one costs memory, and equal "
+        "packets that are no copies come into its reach.",
+        {duration_text(advice.window), share_text(advice.removed.packets, report.echoes.packets)});
+}
+
+}  // namespace
+
+std::string ages_section(const Report& report) {
+    const Ages& ages = report.ages;
+    if (ages.bins.empty()) {
+        return "";
+    }
+    const LogScale x = age_scale(report);
+    const Scale y = count_scale(static_cast<double>(most_of(ages.bins)));
+    const PlotText text{
+        "ages", "Echoes by age",
+        fill("Half of the echoes come within {}, 99% within {}, the oldest after "
+             "{}.",
+             {duration_text(ages.p50), duration_text(ages.p99), duration_text(ages.oldest)}),
+        "time since the packet before with the same key", "echoes"};
+    const std::string chart =
+        plot(text, x.ticks, y.ticks, age_columns(report, x, y) + window_mark(report, x));
+    return section("ages", "How old are they?",
+                   paragraph("The time from a packet to its echo.") + "<figure><figcaption>" +
+                       "Echoes, by age</figcaption>\n" + chart + "</figure>\n" + percentiles(ages));
+}
+
+std::string windows_section(const Report& report) {
+    const auto range = drawn(report);
+    if (report.echoes.packets == 0 || range.first >= range.second) {
+        return "";
+    }
+    const auto& rows = report.windows;
+    const LogScale x = log_scale(*rows[range.first].window, *rows[range.second - 1].window);
+    const Scale y = share_scale(share(report.echoes.packets, report.total.packets));
+    const PlotText text{"windows", "Share of all packets that a window drops", window_words(report),
+                        "window", "share"};
+    const double all = share(report.echoes.packets, report.total.packets);
+    const std::string limit = fill(
+        "<line class=\"limit\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/>\n",
+        {coordinate(kPlotHeight * (1 - y.at(all))), coordinate(kPlotHeight * (1 - y.at(all)))});
+    const std::string lines = curves(points_of(report, range, &WindowRow::fixed, x, y),
+                                     points_of(report, range, &WindowRow::refresh, x, y));
+    const std::string chart = plot(text, x.ticks, y.ticks, limit + lines + window_mark(report, x));
+    return section("windows", "Which window?",
+                   paragraph(window_words(report)) +
+                       "<figure><figcaption>Dropped, of all packets</figcaption>\n" + chart +
+                       "</figure>\n" + window_table(report));
+}
+
+}  // namespace unecho::analyze

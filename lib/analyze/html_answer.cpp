@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/html_parts.h"
+#include "analyze/html_sections.h"
+#include "analyze/html_text.h"
+#include "packet/key.h"
+
+namespace unecho::analyze {
+namespace {
+
+std::string tile(std::string_view name, const std::string& big, const std::string& small,
+                 const char* tone) {
+    return fill(
+        "<div style=\"--tone:var({})\"><dt>{}</dt><dd><div class=\"big\">{}</div>"
+        "<div class=\"small\">{}</div></dd></div>\n",
+        {tone, escape(name), big, small});
+}
+
+std::string headline(const Report& report) {
+    if (report.total.packets == 0) {
+        return "There are no packets in this capture.";
+    }
+    if (report.echoes.packets == 0) {
+        return report.total.packets == 1 ? "A single packet, so no echoes." : "No echoes.";
+    }
+    return fill("<span class=\"echo-text\">{}</span> of the packets are echoes.",
+                {share_text(report.echoes.packets, report.total.packets)});
+}
+
+std::string without_echoes(const Report& report) {
+    if (report.total.packets == 0 || report.keyed.packets == 0) {
+        return report.total.packets == 0 ? "" : "None of the packets has a key to compare.";
+    }
+    return fill("Each of the {} that have a key came once.",
+                {count_text(report.keyed.packets, "packet")});
+}
+
+std::string in_words(const Report& report) {
+    if (report.echoes.packets == 0) {
+        return without_echoes(report);
+    }
+    std::string text =
+        fill("{} of {} are copies of an earlier one",
+             {count_text(report.echoes.packets), count_text(report.total.packets, "packet")});
+    text += report.ages.oldest == 0
+                ? ", captured at the same time."
+                : fill(": half of them follow within {}, the last after {}.",
+                       {duration_text(report.ages.p50), duration_text(report.ages.oldest)});
+    if (!report.recommendation.needed) {
+        text += " There is nothing worth removing.";
+    }
+    return text;
+}
+
+std::string tiles(const Report& report) {
+    const Recommendation& advice = report.recommendation;
+    std::string out =
+        tile("Echoes", figure("echoes.packets", report.echoes.packets),
+             fill("{} of {}", {share_text(report.echoes.packets, report.total.packets),
+                               count_text(report.total.packets, "packet")}),
+             "--echo");
+    out += tile("What they cost",
+                figure("echoes.bytes", report.echoes.bytes, bytes_text(report.echoes.bytes)),
+                fill("{} of {} on the wire", {share_text(report.echoes.bytes, report.total.bytes),
+                                              bytes_text(report.total.bytes)}),
+                "--echo");
+    if (advice.needed) {
+        out += tile("Recommended window",
+                    figure("recommendation.window_ns", advice.window, duration_text(advice.window)),
+                    fill("key {}, removes {} of the echoes",
+                         {escape(packet::name_of(advice.key)),
+                          share_text(advice.removed.packets, report.echoes.packets)}),
+                    "--mark");
+    }
+    return "<dl class=\"answer\">\n" + out + "</dl>\n";
+}
+
+std::string file_names(const Report& report) {
+    std::string out;
+    for (const FileInfo& file : report.files) {
+        out += (out.empty() ? "" : ", ") + escape(file.path);
+    }
+    return out;
+}
+
+// What the reader should know before believing the numbers.
+std::string doubts(const Report& report) {
+    std::string out;
+    if (report.blind_after) {
+        out += fill(
+            "<p class=\"warning\">Memory was full: echoes that are older than {} may have "
+            "been overlooked.</p>\n",
+            {duration_text(*report.blind_after)});
+    }
+    if (!report.warnings.empty()) {
+        out += fill("<p class=\"warning\"><a href=\"#warnings\">{}</a> about the capture.</p>\n",
+                    {count_text(report.warnings.size(), "warning")});
+    }
+    return out;
+}
+
+std::string copies(const Report& report) {
+    std::string out;
+    for (std::size_t i = 0; i < report.copies.size(); ++i) {
+        if (report.copies[i] != 0) {
+            out +=
+                fill("{}{}: {}",
+                     {out.empty() ? "" : "; ",
+                      i == 0   ? "once"
+                      : i == 1 ? "twice"
+                               : std::to_string(i + 1) +
+                                     (i + 1 == report.copies.size() ? " times or more" : " times"),
+                      figure("copies." + std::to_string(i), report.copies[i])});
+        }
+    }
+    return out;
+}
+
+std::string rate_text(const Report& report, Nanoseconds span) {
+    if (span == 0) {
+        return "all at the same time";
+    }
+    const double rate = static_cast<double>(report.total.packets) * 1e9 / static_cast<double>(span);
+    const double bits = static_cast<double>(report.total.bytes) * 8e9 / static_cast<double>(span);
+    return escape(format_rate(rate)) + ", " +
+           (bits >= 1e9   ? coordinate(bits / 1e9) + "\xC2\xA0Gbit/s"
+            : bits >= 1e6 ? coordinate(bits / 1e6) + "\xC2\xA0Mbit/s"
+                          : coordinate(bits / 1e3) + "\xC2\xA0kbit/s");
+}
+
+}  // namespace
+
+std::string answer_section(const Report& report) {
+    return fill(
+        "<header>\n<p class=\"source\">{}</p>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n{}{}"
+        "</header>\n",
+        {file_names(report), headline(report), in_words(report),
+         report.total.packets == 0 ? "" : tiles(report), doubts(report)});
+}
+
+std::string facts_section(const Report& report) {
+    if (report.total.packets == 0) {
+        return "";
+    }
+    const Nanoseconds span = report.last_time - std::min(report.first_time, report.last_time);
+    std::string out =
+        fact("Packets", figure("total.packets", report.total.packets)) +
+        fact("On the wire",
+             figure("total.bytes", report.total.bytes, bytes_text(report.total.bytes))) +
+        fact("From", date_text(report.first_time)) + fact("Duration", duration_text(span)) +
+        fact("On average", rate_text(report, span)) +
+        fact("With a key", figure("keyed.packets", report.keyed.packets)) +
+        fact("Not IP", figure("non_ip.packets", report.non_ip.packets)) +
+        fact("Malformed", figure("malformed.packets", report.malformed.packets)) +
+        fact("Different packets", figure("keys", report.keys));
+    if (report.echoes.packets != 0) {
+        out += fact("Seen", copies(report));
+    }
+    if (report.interfaces.size() == 1) {
+        out += fact("Link type", escape(report.interfaces.front().link_name));
+    }
+    return section("facts", "What was captured", "<dl class=\"facts\">\n" + out + "</dl>\n");
+}
+
+}  // namespace unecho::analyze

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include "analyze/html_parts.h"
+#include "analyze/html_sections.h"
+#include "analyze/html_text.h"
+
+namespace unecho::analyze {
+namespace {
+
+constexpr std::size_t kMostProtocols = 12;
+constexpr std::size_t kMostPlaces = 8;  // interfaces that a matrix shows; the rest in its table
+
+struct Words {
+    std::string_view name;
+    std::string_view sentence;
+};
+
+// By Cause.
+constexpr std::array<Words, kCauses> kWords{{
+    {"Routed", "TTL and MAC addresses differ: seen before and behind a router."},
+    {"Hop limit", "The TTL differs, the MAC addresses do not: a hop that hides them, or a loop."},
+    {"Retagged", "VLAN tags or MPLS labels differ: seen on both sides of a trunk."},
+    {"Relayed", "MAC addresses alone differ: a host or a balancer in between passed it on."},
+    {"Remarked", "TOS or traffic class differs: something on the way marks packets."},
+    {"Padded", "Bytes behind the IP packet differ: padding, trailers, or cut off elsewhere."},
+    {"Checksum", "Nothing but the IPv4 header checksum differs: filled in by hardware later."},
+    {"Identical", "The same frame, byte for byte: a mirror port or two taps on a wire."},
+}};
+
+std::string cause_rows(const Report& report) {
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < report.causes.size(); ++i) {
+        if (report.causes[i].echoes.packets != 0) {
+            order.push_back(i);
+        }
+    }
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return report.causes[a].echoes.packets > report.causes[b].echoes.packets;
+    });
+    std::string out;
+    for (const std::size_t i : order) {
+        const CauseCount& each = report.causes[i];
+        const Words& words = kWords[static_cast<std::size_t>(each.cause)];
+        out += row({fill("{}<span class=\"sub\">{}</span>{}",
+                         {escape(words.name), escape(words.sentence),
+                          meter(share(each.echoes.packets, report.echoes.packets))}),
+                    figure("causes." + std::to_string(i) + ".echoes.packets", each.echoes.packets),
+                    share_text(each.echoes.packets, report.echoes.packets)});
+    }
+    return out;
+}
+
+std::string look_alikes(const LookAlikes& given) {
+    if (given.segments.packets == 0) {
+        return "";
+    }
+    return fill(
+        "<h3>Only alike</h3>\n<p>{} TCP {} the data of an earlier one in a new packet: "
+        "retransmissions. They are no echoes, and are not removed.</p>\n",
+        {figure("look_alikes.segments.packets", given.segments.packets),
+         given.segments.packets == 1 ? "segment carries" : "segments carry"});
+}
+
+// ---- places -------------------------------------------------------------------------------------
+
+std::uint64_t echoes_between(const Report& report, std::size_t from, std::size_t to) {
+    for (const Crossing& each : report.crossings) {
+        if (each.original == from && each.echo == to) {
+            return each.echoes.packets;
+        }
+    }
+    return 0;
+}
+
+// Interfaces with most to do with echoes, in their own order.
+std::vector<std::size_t> shown_places(const Report& report) {
+    std::vector<std::uint64_t> weight(report.interfaces.size());
+    for (const Crossing& each : report.crossings) {
+        if (std::max(each.original, each.echo) < weight.size()) {
+            weight[each.original] += each.echoes.packets;
+            weight[each.echo] += each.echoes.packets;
+        }
+    }
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < weight.size(); ++i) {
+        order.push_back(i);
+    }
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return weight[a] > weight[b]; });
+    order.resize(std::min(order.size(), kMostPlaces));
+    std::sort(order.begin(), order.end());
+    return order;
+}
+
+std::string cell(std::uint64_t echoes, std::uint64_t most) {
+    return echoes == 0 ? "<td class=\"none\">0</td>"
+                       : fill("<td style=\"--s:{}\">{}</td>",
+                              {coordinate(share(echoes, most)), count_text(echoes)});
+}
+
+std::string matrix(const Report& report) {
+    const auto places = shown_places(report);
+    std::uint64_t most = 0;
+    for (const Crossing& each : report.crossings) {
+        most = std::max(most, each.echoes.packets);
+    }
+    std::string out =
+        "<figure><figcaption>Rows: where a packet was captured first. Columns: where its echoes "
+        "were.</figcaption>\n<div class=\"scroll\"><table class=\"matrix\">\n<thead><tr><td></td>";
+    for (const std::size_t to : places) {
+        out += "<th scope=\"col\">" + escape(report.interfaces[to].name) + "</th>";
+    }
+    out += "</tr></thead>\n<tbody>\n";
+    for (const std::size_t from : places) {
+        out += "<tr><th scope=\"row\">" + escape(report.interfaces[from].name) + "</th>";
+        for (const std::size_t to : places) {
+            out += cell(echoes_between(report, from, to), most);
+        }
+        out += "</tr>\n";
+    }
+    return out + "</tbody></table></div></figure>\n";
+}
+
+std::string interface_table(const Report& report) {
+    std::string body;
+    for (std::size_t i = 0; i < report.interfaces.size(); ++i) {
+        const InterfaceInfo& each = report.interfaces[i];
+        const std::string path = "interfaces." + std::to_string(i);
+        body += row(
+            {fill("{}<span class=\"sub\">{}</span>", {escape(each.name), escape(each.link_name)}),
+             figure(path + ".total.packets", each.total.packets),
+             figure(path + ".echoes.packets", each.echoes.packets),
+             share_text(each.echoes.packets, each.total.packets)});
+    }
+    return fill("<table>\n{}<tbody>\n{}</tbody></table>\n",
+                {head_row({"Interface", "Packets", "Echoes", "Share"}), body});
+}
+
+std::string places_words(const Report& report) {
+    std::uint64_t same = 0;
+    for (const Crossing& each : report.crossings) {
+        same += each.original == each.echo ? each.echoes.packets : 0;
+    }
+    if (same == report.echoes.packets) {
+        return "Every echo came from the interface that its packet came from.";
+    }
+    return same == 0
+               ? "Every echo came from another interface than its packet."
+               : fill("{} of the echoes came from another interface than their packets.",
+                      {share_text(report.echoes.packets - std::min(same, report.echoes.packets),
+                                  report.echoes.packets)});
+}
+
+}  // namespace
+
+std::string causes_section(const Report& report) {
+    if (report.echoes.packets == 0) {
+        return "";
+    }
+    return section("causes", "Why are they there?",
+                   paragraph("What differs between an echo and the first packet with its key.") +
+                       fill("<table>\n{}<tbody>\n{}</tbody></table>\n",
+                            {head_row({"Cause", "Echoes", "Share"}), cause_rows(report)}) +
+                       look_alikes(report.look_alikes));
+}
+
+std::string places_section(const Report& report) {
+    if (report.interfaces.size() < 2) {
+        return "";
+    }
+    const bool echoes = report.echoes.packets != 0;
+    return section(
+        "places", echoes ? "From where to where?" : "Where?",
+        (echoes ? paragraph(places_words(report)) + matrix(report) : "") + interface_table(report));
+}
+
+std::string protocols_section(const Report& report) {
+    if (report.protocols.empty()) {
+        return "";
+    }
+    std::string body;
+    const std::size_t shown = std::min(report.protocols.size(), kMostProtocols);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const ProtocolCount& each = report.protocols[i];
+        const std::string path = "protocols." + std::to_string(i);
+        body += row({escape(each.name) + meter(share(each.echoes.packets, each.total.packets)),
+                     figure(path + ".total.packets", each.total.packets),
+                     figure(path + ".echoes.packets", each.echoes.packets),
+                     share_text(each.echoes.packets, each.total.packets)});
+    }
+    const std::size_t left_out = report.protocols.size() - shown;
+    return section("protocols", "Which protocols?",
+                   fill("<table>\n{}<tbody>\n{}</tbody></table>\n{}",
+                        {head_row({"Protocol", "Packets", "Echoes", "Share"}), body,
+                         left_out == 0 ? ""
+                                       : fill("<p class=\"small\">And {} with fewer packets.</p>\n",
+                                              {count_text(left_out, "protocol")})}));
+}
+
+}  // namespace unecho::analyze

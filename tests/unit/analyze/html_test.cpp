@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/html.h"
+
+#include <gtest/gtest.h>
+
+#include "sample_report.h"
+
+namespace unecho::analyze {
+namespace {
+
+bool has(const std::string& page, std::string_view text) {
+    return page.find(text) != std::string::npos;
+}
+
+std::size_t times(const std::string& page, std::string_view text) {
+    std::size_t count = 0;
+    for (std::size_t at = page.find(text); at != std::string::npos; at = page.find(text, at + 1)) {
+        ++count;
+    }
+    return count;
+}
+
+TEST(Html, sample_has_every_section_in_the_order_of_questions) {
+    const std::string page = to_html(sample_report());
+    std::size_t before = 0;
+    for (const char* id : {"facts", "ages", "windows", "causes", "places", "protocols", "time",
+                           "talkers", "modes", "advice", "warnings"}) {
+        const std::size_t at = page.find("<section id=\"" + std::string(id) + '"');
+        ASSERT_NE(at, std::string::npos) << id;
+        EXPECT_GT(at, before) << id;
+        before = at;
+    }
+}
+
+TEST(Html, hostile_names_add_no_markup) {
+    const std::string page = to_html(hostile_report());
+    EXPECT_FALSE(has(page, "<script>alert"));
+    EXPECT_TRUE(has(page, "&lt;script&gt;alert(1)&lt;/script&gt;&quot;&#39;&amp;"));
+    for (const char* tag : {"<script", "</script>", "<style", "</style>", "<title>", "<!--"}) {
+        EXPECT_EQ(times(page, tag), times(to_html(sample_report()), tag)) << tag;
+    }
+    EXPECT_FALSE(has(page, "\xff"));
+    EXPECT_FALSE(has(page, "\x01"));
+}
+
+TEST(Html, page_names_no_other_place) {
+    const std::string page = to_html(sample_report());
+    for (const char* text : {"http:", "https:", " src=", "@import", "url(", "//"}) {
+        EXPECT_FALSE(has(page, text)) << text;
+    }
+}
+
+TEST(Html, figures_carry_their_values) {
+    const Report report = sample_report();
+    const std::string page = to_html(report);
+    EXPECT_TRUE(has(
+        page, "data-is=\"echoes.packets\" value=\"" + std::to_string(report.echoes.packets) + '"'));
+    EXPECT_TRUE(has(page, "data-is=\"modes.1.recommended.lost.packets\" value=\"" +
+                              std::to_string(report.modes[1].recommended.lost.packets) + '"'));
+}
+
+TEST(Html, histogram_has_a_column_for_each_bin) {
+    const Report report = sample_report();
+    EXPECT_EQ(times(to_html(report), "data-low="), report.ages.bins.size());
+}
+
+TEST(Html, empty_capture_says_so_and_draws_nothing) {
+    const std::string page = to_html(empty_report());
+    EXPECT_TRUE(has(page, "There are no packets in this capture."));
+    EXPECT_FALSE(has(page, "<svg"));
+    EXPECT_FALSE(has(page, "nan"));
+}
+
+TEST(Html, single_packet_has_no_echoes_and_no_charts) {
+    const std::string page = to_html(single_packet_report());
+    EXPECT_TRUE(has(page, "A single packet, so no echoes."));
+    EXPECT_FALSE(has(page, "<svg"));
+    EXPECT_FALSE(has(page, "nan%"));
+}
+
+TEST(Html, no_echoes_leave_out_what_is_about_echoes) {
+    const std::string page = to_html(no_echo_report());
+    EXPECT_TRUE(has(page, "<h1>No echoes.</h1>"));
+    for (const char* id : {"ages", "windows", "causes", "talkers", "warnings"}) {
+        EXPECT_FALSE(has(page, "<section id=\"" + std::string(id) + '"')) << id;
+    }
+    EXPECT_TRUE(has(page, "<section id=\"time\""));
+}
+
+TEST(Html, echoes_without_age_are_drawn) {
+    const std::string page = to_html(same_time_report());
+    EXPECT_EQ(times(page, "data-low=\"0\" data-echoes=\"3\""), 1U);
+    EXPECT_TRUE(has(page, "captured at the same time"));
+    EXPECT_FALSE(has(page, "<section id=\"time\""));
+}
+
+TEST(Html, flow_modes_are_warned_of) {
+    EXPECT_TRUE(has(to_html(sample_report()), "<code>flow-bidir</code> would drop"));
+    Report harmless = sample_report();
+    for (Mode& mode : harmless.modes) {
+        mode.recommended.lost = {};
+    }
+    EXPECT_FALSE(has(to_html(harmless), "</code> would drop"));
+}
+
+TEST(Html, crossings_beyond_the_interfaces_are_left_out) {
+    Report report = sample_report();
+    report.crossings.push_back({7, 9, {1, 60}});
+    EXPECT_TRUE(has(to_html(report), "class=\"matrix\""));
+}
+
+}  // namespace
+}  // namespace unecho::analyze

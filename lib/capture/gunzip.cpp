@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,13 +35,13 @@ class Gunzip final : public ByteStream {
     [[nodiscard]] std::uint64_t taken() const override { return stream_->taken(); }
     [[nodiscard]] std::uint64_t size() const override { return stream_->size(); }
 
+    // That which ends the stream only when all before it was given.
     [[nodiscard]] std::optional<std::string> trouble() override {
-        if (troubles_.empty()) {
-            return std::nullopt;
+        if (wrong_checksums_ > 0) {
+            --wrong_checksums_;
+            return "checksum of compressed data wrong";
         }
-        std::string first = std::move(troubles_.front());
-        troubles_.erase(troubles_.begin());
-        return first;
+        return held() == 0 ? std::exchange(why_ended_, std::nullopt) : std::nullopt;
     }
 
   private:
@@ -55,6 +56,10 @@ class Gunzip final : public ByteStream {
 
     Status refill();
     void end(const char* why);
+    // isal_inflate() holds back what it has decompressed when it finds damage.
+    [[nodiscard]] std::uint32_t held() const {
+        return static_cast<std::uint32_t>(state_.tmp_out_valid - state_.tmp_out_processed);
+    }
     void drain();
 
     std::unique_ptr<ByteStream> stream_;
@@ -64,7 +69,8 @@ class Gunzip final : public ByteStream {
     inflate_state state_{};
     // Kept from call to call: isal_inflate() forgets the flags of a header that comes in pieces.
     isal_gzip_header header_{};
-    std::vector<std::string> troubles_;
+    std::size_t wrong_checksums_ = 0;  // not told yet
+    std::optional<std::string> why_ended_;
 };
 
 Result<std::size_t> Gunzip::read(std::span<std::byte> to) {
@@ -78,7 +84,7 @@ Result<std::size_t> Gunzip::read(std::span<std::byte> to) {
         }
         if (input_ended_) {
             if (part_ != Part::kBetween && part_ != Part::kZeros) {
-                troubles_.emplace_back("compressed data cut short");
+                end("compressed data cut short");
             }
             part_ = Part::kEnd;
         } else if (state_.avail_out < room) {
@@ -142,7 +148,7 @@ bool Gunzip::step_data() {
     const std::uint32_t out_before = state_.avail_out;
     const int result = isal_inflate(&state_);
     if (result == ISAL_INCORRECT_CHECKSUM) {
-        troubles_.emplace_back("checksum of compressed data wrong");
+        ++wrong_checksums_;
     } else if (result != ISAL_DECOMP_OK) {
         end("compressed data damaged");
         return true;
@@ -182,18 +188,15 @@ Status Gunzip::refill() {
 }
 
 void Gunzip::end(const char* why) {
-    troubles_.emplace_back(why);
+    why_ended_ = why;
     part_ = Part::kEnd;
 }
 
-// isal_inflate() holds back what it has decompressed when it finds damage.
 void Gunzip::drain() {
     if (part_ != Part::kEnd) {
         return;
     }
-    const auto held =
-        static_cast<std::uint32_t>(std::max(state_.tmp_out_valid - state_.tmp_out_processed, 0));
-    const std::uint32_t count = std::min(held, state_.avail_out);
+    const std::uint32_t count = std::min(held(), state_.avail_out);
     std::memcpy(state_.next_out, state_.tmp_out_buffer + state_.tmp_out_processed, count);
     state_.tmp_out_processed += static_cast<std::int32_t>(count);
     state_.avail_out -= count;

@@ -29,10 +29,14 @@ ByteWriter& ByteWriter::zeros(std::size_t count) {
     return *this;
 }
 
+CaptureBytes& operator+=(CaptureBytes& a, const CaptureBytes& b) {
+    a.insert(a.end(), b.begin(), b.end());
+    return a;
+}
+
 CaptureBytes operator+(const CaptureBytes& a, const CaptureBytes& b) {
     CaptureBytes out = a;
-    out.insert(out.end(), b.begin(), b.end());
-    return out;
+    return out += b;
 }
 
 CaptureBytes sample_data(unsigned packet, std::size_t length) {
@@ -76,8 +80,8 @@ CaptureBytes pcap_sample(const PcapSpec& spec, unsigned packets) {
     const std::uint32_t millisecond = spec.nanoseconds ? 1'000'000 : 1'000;
     for (unsigned i = 0; i < packets; ++i) {
         const CaptureBytes data = sample_data(i, i * 7 % 23);
-        out = out + pcap_record(spec, 1000 + i / 1000, i % 1000 * millisecond, data,
-                                static_cast<std::uint32_t>(data.size() + i));
+        out += pcap_record(spec, 1000 + i / 1000, i % 1000 * millisecond, data,
+                           static_cast<std::uint32_t>(data.size() + i));
     }
     return out;
 }
@@ -85,7 +89,7 @@ CaptureBytes pcap_sample(const PcapSpec& spec, unsigned packets) {
 PcapngBuilder& PcapngBuilder::raw(std::uint32_t type, std::uint32_t length,
                                   const CaptureBytes& rest) {
     starts_.push_back(bytes_.size());
-    bytes_ = bytes_ + ByteWriter(order_).u32(type).u32(length).bytes(rest).done();
+    bytes_ += ByteWriter(order_).u32(type).u32(length).bytes(rest).done();
     return *this;
 }
 

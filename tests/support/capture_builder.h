@@ -91,6 +91,7 @@ class PcapngBuilder {
     std::vector<std::size_t> starts_;
 };
 
+CaptureBytes& operator+=(CaptureBytes& a, const CaptureBytes& b);
 CaptureBytes operator+(const CaptureBytes& a, const CaptureBytes& b);
 
 // Bytes that differ from packet to packet.

@@ -180,6 +180,20 @@ TEST(Gunzip, damaged_data_gives_the_same_in_any_pieces) {
     }
 }
 
+TEST(Gunzip, all_before_the_damage_is_given) {
+    const CaptureBytes file = pcap_sample({}, 100);
+    CaptureBytes packed = gzip(file, {.stored = true});
+    packed[10] = 0;                    // not the last block
+    packed[packed.size() - 8] = 0x07;  // a block of no type
+    for (const std::size_t buffer : {1U, 100U, 100'000U}) {
+        const ReadCapture got = read_bytes(packed, buffer);
+        EXPECT_EQ(got.packets, read_bytes(file).packets);
+        ASSERT_EQ(got.warnings.size(), 1U);
+        expect_warning(got, "compressed data damaged");
+        EXPECT_EQ(got.warnings[0].number, 100U);
+    }
+}
+
 TEST(Gunzip, header_that_is_none_is_told) {
     CaptureBytes method = gzip(pcap_sample({}, 3));
     method[2] = 7;

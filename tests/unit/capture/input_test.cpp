@@ -134,7 +134,7 @@ TEST(Input, time_that_steps_back_is_given_and_told_once) {
     const PcapSpec spec;
     CaptureBytes file = pcap_header(spec);
     for (const std::uint32_t microsecond : {5U, 7U, 6U, 6U, 7U, 3U}) {
-        file = file + pcap_record(spec, 1, microsecond, sample_data(1, 1), 1);
+        file += pcap_record(spec, 1, microsecond, sample_data(1, 1), 1);
     }
     const ReadCapture got = read_bytes(file);
     ASSERT_EQ(got.packets.size(), 6U);

@@ -150,4 +150,39 @@ TEST_F(Reader, file_without_permission_is_told) {
     EXPECT_EQ(source.error().context, name + ": cannot be opened: Permission denied");
 }
 
+TEST_F(Reader, several_files_are_merged_and_one_is_passed_on) {
+    const PcapSpec spec;
+    const auto at = [&](std::uint32_t second) {
+        return pcap_record(spec, second, 0, sample_data(second, 4), 4);
+    };
+    const std::string a = file("a.pcap", pcap_header(spec) + at(1) + at(4));
+    const std::string b = file("b.pcap.gz", gzip(pcap_header(spec) + at(2) + at(3)));
+    const auto source = capture::open_captures(std::vector{a, b});
+    ASSERT_TRUE(source);
+    const ReadCapture got = read_all(**source);
+    ASSERT_EQ(got.packets.size(), 4U);
+    for (std::uint32_t i = 0; i < 4; ++i) {
+        EXPECT_EQ(got.packets[i].time, (i + 1) * kSecond);
+    }
+    const auto one = capture::open_captures(std::vector{b});
+    ASSERT_TRUE(one);
+    EXPECT_EQ(read_all(**one).packets.size(), 2U);
+}
+
+TEST_F(Reader, inputs_that_cannot_be_merged_are_told) {
+    const auto none = capture::open_captures({});
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().context, "no capture given; allowed: one or more files, or -");
+
+    const std::string good = file("a.pcap", pcap_sample({}, 1));
+    const auto twice = capture::open_captures(std::vector<std::string>{"-", good, "-"});
+    ASSERT_FALSE(twice);
+    EXPECT_EQ(twice.error().code, Errc::kInvalidArgument);
+    EXPECT_EQ(twice.error().context, "standard input (-) is given more than once; allowed: once");
+
+    const auto missing = capture::open_captures(std::vector{good, path("none")});
+    ASSERT_FALSE(missing);
+    EXPECT_EQ(missing.error().code, Errc::kNotFound);
+}
+
 }  // namespace

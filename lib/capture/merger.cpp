@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/merger.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+namespace unecho::capture {
+namespace {
+
+// A batch of large records would otherwise hold any amount of memory.
+constexpr std::size_t kMaxHeldBytes = 16U << 20;
+
+struct Input {
+    std::unique_ptr<Source> source;
+    Batch batch;
+    std::size_t next = 0;                   // record of the batch
+    Nanoseconds latest = 0;                 // of the records up to that one
+    std::vector<std::uint32_t> interfaces;  // their numbers among all
+    bool held = false;                      // its batch's memory by the batch being filled
+
+    void look() { latest = std::max(latest, batch.records[next].time); }
+};
+
+class Merger final : public Source {
+  public:
+    explicit Merger(std::vector<std::unique_ptr<Source>> sources);
+
+    Result<bool> next(Batch& batch) override;
+
+    [[nodiscard]] std::vector<Interface> interfaces() const override { return interfaces_; }
+    [[nodiscard]] Progress progress() const override;
+    [[nodiscard]] std::vector<Warning> warnings() const override;
+
+  private:
+    // Whose next record is next: the first of heads_, which is a heap.
+    struct Head {
+        Nanoseconds time;
+        std::uint32_t input;
+
+        bool operator<(const Head& other) const {
+            return time != other.time ? time < other.time : input < other.input;
+        }
+    };
+
+    // The next batch of an input that has none; false at its end.
+    bool refill(std::uint32_t index);
+    void number_interfaces(std::uint32_t index);
+    // Until an input has to be refilled or the batch is full.
+    void move_records(Batch& batch);
+    void hold_memory(Input& input, Batch& batch);
+    void push_head(std::uint32_t index);
+    void sift_first_down();
+
+    std::vector<Input> inputs_;
+    std::vector<Head> heads_;
+    std::vector<std::uint32_t> empty_;  // inputs to be refilled
+    std::vector<Interface> interfaces_;
+    std::size_t held_bytes_ = 0;
+    std::optional<Error> error_;
+};
+
+Merger::Merger(std::vector<std::unique_ptr<Source>> sources) : inputs_(sources.size()) {
+    for (std::uint32_t i = 0; i < sources.size(); ++i) {
+        inputs_[i].source = std::move(sources[i]);
+        number_interfaces(i);
+    }
+    // The last is refilled first.
+    for (auto i = static_cast<std::uint32_t>(inputs_.size()); i-- > 0;) {
+        empty_.push_back(i);
+    }
+}
+
+Result<bool> Merger::next(Batch& batch) {
+    batch.clear();
+    batch.records.reserve(kMaxBatch);
+    held_bytes_ = 0;
+    for (Input& input : inputs_) {
+        input.held = false;
+    }
+    while (batch.records.size() < kMaxBatch) {
+        if (!empty_.empty() && held_bytes_ >= kMaxHeldBytes) {
+            return true;
+        }
+        while (!empty_.empty() && !error_) {
+            const std::uint32_t index = empty_.back();
+            empty_.pop_back();
+            if (refill(index)) {
+                push_head(index);
+            }
+        }
+        if (heads_.empty()) {
+            break;
+        }
+        move_records(batch);
+    }
+    if (batch.records.empty() && error_) {
+        empty_.clear();
+        return tl::unexpected(*std::exchange(error_, std::nullopt));
+    }
+    return !batch.records.empty();
+}
+
+bool Merger::refill(std::uint32_t index) {
+    Input& input = inputs_[index];
+    input.next = 0;
+    input.held = false;
+    const Result<bool> more = input.source->next(input.batch);
+    if (!more) {
+        error_ = more.error();
+        return false;
+    }
+    if (*more) {
+        number_interfaces(index);
+    }
+    return *more;
+}
+
+void Merger::number_interfaces(std::uint32_t index) {
+    Input& input = inputs_[index];
+    std::vector<Interface> known = input.source->interfaces();
+    for (std::size_t i = input.interfaces.size(); i < known.size(); ++i) {
+        input.interfaces.push_back(static_cast<std::uint32_t>(interfaces_.size()));
+        known[i].file = index;
+        interfaces_.push_back(std::move(known[i]));
+    }
+}
+
+void Merger::move_records(Batch& batch) {
+    while (batch.records.size() < kMaxBatch) {
+        const std::uint32_t index = heads_.front().input;
+        Input& input = inputs_[index];
+        hold_memory(input, batch);
+        Record& record = batch.records.emplace_back(input.batch.records[input.next]);
+        record.interface = input.interfaces[record.interface];
+        if (++input.next == input.batch.records.size()) {
+            heads_.front() = heads_.back();
+            heads_.pop_back();
+            empty_.push_back(index);
+            sift_first_down();
+            return;
+        }
+        input.look();
+        heads_.front().time = input.latest;
+        sift_first_down();
+    }
+}
+
+void Merger::hold_memory(Input& input, Batch& batch) {
+    if (input.held) {
+        return;
+    }
+    input.held = true;
+    for (const auto& bytes : input.batch.memory) {
+        batch.memory.push_back(bytes);
+        held_bytes_ += bytes->size();
+    }
+}
+
+void Merger::push_head(std::uint32_t index) {
+    inputs_[index].look();
+    heads_.push_back({inputs_[index].latest, index});
+    std::push_heap(heads_.begin(), heads_.end(),
+                   [](const Head& a, const Head& b) { return b < a; });
+}
+
+void Merger::sift_first_down() {
+    for (std::size_t at = 0;;) {
+        std::size_t child = 2 * at + 1;
+        if (child >= heads_.size()) {
+            return;
+        }
+        if (child + 1 < heads_.size() && heads_[child + 1] < heads_[child]) {
+            ++child;
+        }
+        if (!(heads_[child] < heads_[at])) {
+            return;
+        }
+        std::swap(heads_[at], heads_[child]);
+        at = child;
+    }
+}
+
+Source::Progress Merger::progress() const {
+    Progress out;
+    bool all_known = true;
+    for (const Input& input : inputs_) {
+        const Progress one = input.source->progress();
+        out.done += one.done;
+        out.total += one.total;
+        all_known = all_known && one.total != 0;
+    }
+    out.total = all_known ? out.total : 0;
+    return out;
+}
+
+std::vector<Warning> Merger::warnings() const {
+    std::vector<Warning> out;
+    for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+        for (Warning& warning : inputs_[i].source->warnings()) {
+            warning.file = i;
+            out.push_back(std::move(warning));
+        }
+    }
+    return out;
+}
+
+}  // namespace
+
+std::unique_ptr<Source> merge(std::vector<std::unique_ptr<Source>> sources) {
+    return std::make_unique<Merger>(std::move(sources));
+}
+
+}  // namespace unecho::capture

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The commands, one a file: arguments in, library call, answer out. Each adds itself to the command
-// line and leaves what to do.
+// line and leaves what to do. From there --help, the man page and the completion are made (pages/):
+// a value that is a file has type_name("FILE") (a positional may have it by its name: IN, OUT,
+// CONFIG), words to choose from are given with CLI::IsMember or as type_name("a|b|c").
 #pragma once
 
 #include <functional>

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "commands_of.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <sstream>
+#include <string_view>
+
+namespace unecho::app {
+namespace {
+
+// Value names that stand for a file, whole or as a part ("FILE", "IN_FILE").
+constexpr std::array<std::string_view, 10> kFileNames{
+    "FILE", "PATH", "DIR", "CONFIG", "IN", "OUT", "INPUT", "OUTPUT", "CAPTURE", "REPORT"};
+
+std::vector<std::string> split(const std::string& text, const std::string& separators) {
+    std::vector<std::string> out(1);
+    for (const char c : text) {
+        if (separators.find(c) == std::string::npos) {
+            out.back() += c;
+        } else if (!out.back().empty()) {
+            out.emplace_back();
+        }
+    }
+    if (out.back().empty()) {
+        out.pop_back();
+    }
+    return out;
+}
+
+bool names_a_file(const std::string& value) {
+    const std::vector<std::string> words = split(value, " :_-[]().,<>|");
+    return std::any_of(words.begin(), words.end(), [](const std::string& word) {
+        return std::find(kFileNames.begin(), kFileNames.end(), word) != kFileNames.end();
+    });
+}
+
+// Of "TEXT:{a,b}", "TEXT:value in {x->1,y->2} OR {1,2}" (CLI11's own ways) or "a|b".
+std::vector<std::string> choices_of(const std::string& type) {
+    std::string list;
+    if (const std::size_t open = type.find('{'); open != std::string::npos) {
+        list = type.substr(open + 1, type.find('}', open) - open - 1);
+    } else if (type.find('|') != std::string::npos) {
+        list = type;
+    }
+    std::vector<std::string> out;
+    for (const std::string& item : split(list, ",| ")) {
+        out.push_back(item.substr(0, item.find("->")));
+    }
+    return out;
+}
+
+std::string joined(const std::vector<std::string>& words, const char* separator) {
+    std::string out;
+    for (const std::string& word : words) {
+        out += (out.empty() ? "" : separator) + word;
+    }
+    return out;
+}
+
+OptionPage page_of(const CLI::Option& option) {
+    OptionPage page;
+    page.positional = option.nonpositional() ? false : option.get_positional();
+    if (page.positional) {
+        page.names.push_back(option.get_name(true));
+    } else {
+        for (const std::string& name : option.get_snames()) {
+            page.names.push_back("-" + name);
+        }
+        for (const std::string& name : option.get_lnames()) {
+            page.names.push_back("--" + name);
+        }
+    }
+    page.takes_value = option.get_items_expected_max() != 0;
+    page.description = option.get_description();
+    if (!page.takes_value) {
+        return page;
+    }
+    const std::string& told = option.get_option_text();
+    const std::string type = told.empty() ? option.get_type_name() : told;
+    page.choices = choices_of(type);
+    page.takes_file =
+        page.choices.empty() && names_a_file(page.positional ? page.names[0] + " " + type : type);
+    page.value = page.choices.empty() ? type.substr(0, type.find(':')) : joined(page.choices, "|");
+    page.value = page.positional ? page.names[0] : page.value;
+    page.required = option.get_required();
+    page.repeated = option.get_expected_max() == CLI::detail::expected_max_vector_size;
+    page.fallback = option.get_default_str();
+    return page;
+}
+
+}  // namespace
+
+CommandPage program_of(const CLI::App& app) {
+    CommandPage page{app.get_name(), app.get_description(), {}, app.get_footer()};
+    for (const CLI::Option* option : app.get_options()) {
+        if (!option->get_group().empty()) {
+            page.options.push_back(page_of(*option));
+        }
+    }
+    std::stable_partition(page.options.begin(), page.options.end(),
+                          [](const OptionPage& option) { return option.positional; });
+    return page;
+}
+
+std::vector<CommandPage> commands_of(const CLI::App& app) {
+    std::vector<CommandPage> out;
+    for (const CLI::App* command : app.get_subcommands({})) {
+        if (!command->get_group().empty()) {
+            out.push_back(program_of(*command));
+        }
+    }
+    return out;
+}
+
+std::vector<std::string> usage_of(const CommandPage& command) {
+    std::vector<std::string> out;
+    bool optional = false;
+    for (const OptionPage& option : command.options) {
+        if (!option.required && !option.positional) {
+            optional = true;
+            continue;
+        }
+        std::string word =
+            option.positional ? option.value : option.names.back() + " " + option.value;
+        word += option.repeated ? "..." : "";
+        out.push_back(option.required ? word : "[" + word + "]");
+    }
+    if (optional) {
+        out.emplace_back("[options]");
+    }
+    return out;
+}
+
+}  // namespace unecho::app

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "completion.h"
+
+namespace unecho::app {
+namespace {
+
+// bash takes "--key=flow" as three words; "=" belongs to neither.
+constexpr const char* kHead =
+    R"(# bash completion for unecho                              -*- shell-script -*-
+# Made from the command line of unecho.
+
+_unecho() {
+    local current=${COMP_WORDS[COMP_CWORD]} at=$((COMP_CWORD - 1)) command= i
+    COMPREPLY=()
+    if [[ $current == "=" ]]; then
+        current=
+    elif [[ ${COMP_WORDS[at]} == "=" ]]; then
+        at=$((at - 1))
+    fi
+    local before=${COMP_WORDS[at]}
+    for ((i = 1; i < COMP_CWORD; ++i)); do
+        if [[ ${COMP_WORDS[i]} == -- ]]; then
+            return
+        elif [[ -z $command && ${COMP_WORDS[i]} != -* ]]; then
+            command=${COMP_WORDS[i]}
+        fi
+    done
+
+    local options= values= files=
+)";
+
+constexpr const char* kTail = R"(
+    if [[ $current == -* && -n $options ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$options" -- "$current")
+    elif [[ -n $values ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$values" -- "$current")
+    elif [[ -n $files ]]; then
+        compopt -o filenames 2>/dev/null || :
+        mapfile -t COMPREPLY < <(compgen -f -- "$current")
+    fi
+} && complete -F _unecho unecho
+)";
+
+std::string names_of(const CommandPage& command) {
+    std::string out;
+    for (const OptionPage& option : command.options) {
+        for (const std::string& name : option.names) {
+            if (!option.positional) {
+                out += (out.empty() ? "" : " ") + name;
+            }
+        }
+    }
+    return out;
+}
+
+std::string words_of(const std::vector<std::string>& words) {
+    std::string out;
+    for (const std::string& word : words) {
+        out += (out.empty() ? "" : " ") + word;
+    }
+    return out;
+}
+
+// What a value is completed with: nothing where none is known.
+std::string offer_of(const OptionPage& option) {
+    if (!option.choices.empty()) {
+        return "values='" + words_of(option.choices) + "'";
+    }
+    return option.takes_file ? "files=1" : "";
+}
+
+std::string options_with_value(const CommandPage& command) {
+    std::string out;
+    for (const OptionPage& option : command.options) {
+        if (option.positional || !option.takes_value) {
+            continue;
+        }
+        std::string pattern;
+        for (const std::string& name : option.names) {
+            pattern += (pattern.empty() ? "" : " | ") + name;
+        }
+        const std::string offer = offer_of(option);
+        out += "                " + pattern + ") options= " + offer + (offer.empty() ? "" : " ") +
+               ";;\n";
+    }
+    return out;
+}
+
+// The first positional stands for all: commands with several have captures.
+std::string case_of(const CommandPage& command) {
+    std::string positional;
+    for (const OptionPage& option : command.options) {
+        if (option.positional && positional.empty()) {
+            positional = offer_of(option);
+        }
+    }
+    std::string out = "        " + command.name + ")\n";
+    out += "            options='" + names_of(command) + "'\n";
+    out += "            case $before in\n" + options_with_value(command);
+    out += "                *) " + positional + (positional.empty() ? "" : " ") + ";;\n";
+    return out + "            esac\n            ;;\n";
+}
+
+}  // namespace
+
+std::string bash_completion(const CommandPage& program, const std::vector<CommandPage>& commands) {
+    std::vector<std::string> names;
+    for (const CommandPage& command : commands) {
+        names.push_back(command.name);
+    }
+    std::string out = kHead;
+    out += "    case $command in\n";
+    out += "        '')\n            options='" + names_of(program) + "'\n";
+    out += "            [[ $current == -* ]] || values='" + words_of(names) + "'\n            ;;\n";
+    for (const CommandPage& command : commands) {
+        out += case_of(command);
+    }
+    return out + "    esac\n" + kTail;
+}
+
+}  // namespace unecho::app

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "man_page.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cstddef>
+#include <string_view>
+
+#include "../exit_status.h"
+#include "roff.h"
+
+namespace unecho::app {
+namespace {
+
+struct Entry {
+    const char* name;
+    const char* text;
+};
+
+// Shown where the command and all of its options are there.
+constexpr std::array kExamples{
+    Entry{"unecho pcap in.pcap -o out.pcap", "Removes the echoes from a capture."},
+    Entry{"unecho pcap tap-a.pcapng tap-b.pcap.gz -o both.pcapng.gz --window 20ms",
+          "Merges the captures of two taps by time and leaves one copy of each packet."},
+    Entry{"tcpdump -w - | unecho pcap - -o - | tcpdump -r -",
+          "Reads from a pipe and writes to one."},
+    Entry{"unecho analyze in.pcap --html report.html",
+          "Which echoes a capture holds and what to configure, as a page for a browser."},
+    Entry{"unecho size --window 50ms --rate 10Mpps --max-false-drop 1e-6",
+          "What each engine needs to remember the packets of 50 ms."},
+    Entry{"unecho check unecho.toml", "Checks a configuration and says what it would do."},
+    Entry{"unecho run unecho.toml --json", "Runs it, and prints the report at the end as JSON."},
+};
+
+constexpr std::array kFiles{
+    Entry{"unecho.toml", "The configuration of a run, under any name; see unecho.toml(5)."},
+    Entry{".NAME.unecho-XXXXXX",
+          "An output NAME that is not finished; it has its name when it is whole. Without a run "
+          "that is still writing it may be removed."},
+};
+
+constexpr std::array kEnvironment{
+    Entry{"UNECHO_ISA",
+          "The instruction set of the filters' kernels, before that of the "
+          "configuration: auto, scalar, avx2 or avx512."},
+};
+
+constexpr std::string_view kDescription =
+    "unecho finds packets that were already seen a moment ago, as several taps, mirror ports and "
+    "loops make them, and removes them: from live traffic, between ports of DPDK, or from "
+    "captures.\n.PP\n"
+    "A packet is an echo if one with the same key was seen less than the window before it. What "
+    "does not count for the key, and how sure an answer is, is said in unecho.toml(5).\n";
+
+std::string paragraph(std::string_view text) {
+    return ".PP\n" + roff_text(text) + "\n";
+}
+
+template <typename Entries>
+std::string entries(const Entries& list) {
+    std::string out;
+    for (const Entry& entry : list) {
+        out += ".TP\n" + roff_bold(entry.name) + "\n" + roff_text(entry.text) + "\n";
+    }
+    return out;
+}
+
+std::string heading_of(const OptionPage& option) {
+    if (option.positional) {
+        return roff_italic(option.value) + (option.repeated ? " ..." : "");
+    }
+    std::string out;
+    for (const std::string& name : option.names) {
+        out += (out.empty() ? "" : ", ") + roff_bold(name);
+    }
+    if (option.takes_value) {
+        out += " " + (option.choices.empty() ? roff_italic(option.value) : roff_bold(option.value));
+        out += option.repeated ? " ..." : "";
+    }
+    return out;
+}
+
+std::string option_entry(const OptionPage& option) {
+    std::string text = option.description;
+    if (!text.empty() && text.back() != '.') {
+        text += '.';
+    }
+    text += option.required && !option.positional ? " Required." : "";
+    text += option.fallback.empty() ? "" : " Default: " + option.fallback + ".";
+    if (option.positional && !option.choices.empty()) {
+        text += " One of:";
+        for (const std::string& choice : option.choices) {
+            text += (choice == option.choices.front() ? " " : ", ") + choice;
+        }
+        text += ".";
+    }
+    return ".TP\n" + heading_of(option) + "\n" + roff_text(text) + "\n";
+}
+
+std::string synopsis_of(const std::string& program, const CommandPage& command) {
+    std::string out = ".HP\n" + roff_bold(program) + " " + roff_bold(command.name);
+    for (const std::string& word : usage_of(command)) {
+        out += " " + roff_text(word);
+    }
+    return out + "\n";
+}
+
+std::string command_section(const std::string& program, const CommandPage& command) {
+    std::string out = ".SS " + roff_argument(program + " " + command.name) + "\n";
+    out += roff_text(command.description) + ".\n";
+    for (const OptionPage& option : command.options) {
+        out += option_entry(option);
+    }
+    return out + (command.footer.empty() ? "" : paragraph(command.footer));
+}
+
+bool is_option(const CommandPage& command, const std::string& word) {
+    return std::any_of(command.options.begin(), command.options.end(), [&](const auto& option) {
+        return std::find(option.names.begin(), option.names.end(), word) != option.names.end();
+    });
+}
+
+// Whether the part of an example that begins with the program's name is understood.
+bool understood(const std::vector<CommandPage>& commands, std::string_view example) {
+    const std::string_view program = "unecho ";
+    std::string rest(example.substr(example.find(program) + program.size()));
+    rest = rest.substr(0, rest.find(" | ")) + " ";
+    const CommandPage* command = nullptr;
+    for (std::size_t end = 0; (end = rest.find(' ')) != std::string::npos;) {
+        const std::string word = rest.substr(0, end);
+        rest.erase(0, end + 1);
+        if (command == nullptr) {
+            const auto found =
+                std::find_if(commands.begin(), commands.end(),
+                             [&](const CommandPage& each) { return each.name == word; });
+            if (found == commands.end()) {
+                return false;
+            }
+            command = &*found;
+        } else if (word.size() > 1 && word[0] == '-' && !is_option(*command, word)) {
+            return false;
+        }
+    }
+    return command != nullptr;
+}
+
+std::string examples_for(const std::vector<CommandPage>& commands) {
+    std::string out;
+    for (const Entry& example : kExamples) {
+        if (understood(commands, example.name)) {
+            out += paragraph(example.text) + roff_example(example.name);
+        }
+    }
+    return out;
+}
+
+// "Removes echoes.": as NAME has it, "removes echoes".
+std::string short_form(std::string text) {
+    if (!text.empty()) {
+        text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+    }
+    return text.ends_with('.') ? text.substr(0, text.size() - 1) : text;
+}
+
+}  // namespace
+
+std::string man_page(const CommandPage& program, const std::vector<CommandPage>& commands) {
+    std::string out = ".\\\" Made from the command line of unecho.\n";
+    out += roff_title("UNECHO", 1, "User Commands");
+    out +=
+        ".SH NAME\n" + program.name + " \\- " + roff_text(short_form(program.description)) + "\n";
+    out += ".SH SYNOPSIS\n";
+    for (const CommandPage& command : commands) {
+        out += synopsis_of(program.name, command);
+    }
+    out += ".SH DESCRIPTION\n" + std::string(kDescription);
+    out += ".SH OPTIONS\n";
+    for (const OptionPage& option : program.options) {
+        out += option_entry(option);
+    }
+    out += ".SH COMMANDS\n";
+    for (const CommandPage& command : commands) {
+        out += command_section(program.name, command);
+    }
+    out += ".SH EXIT STATUS\n";
+    for (const ExitStatus& status : kExitStatuses) {
+        out += ".TP\n" + roff_bold(std::to_string(status.value)) + "\n" +
+               roff_text(status.meaning) + "\n";
+    }
+    out += paragraph("Errors are one line each on standard error and name the remedy.");
+    out += ".SH ENVIRONMENT\n" + entries(kEnvironment);
+    out += ".SH FILES\n" + entries(kFiles);
+    out += ".SH EXAMPLES\n" + examples_for(commands);
+    out += ".SH SEE ALSO\n.BR unecho.toml (5),\n.BR editcap (1),\n.BR tcpdump (8)\n";
+    return out;
+}
+
+}  // namespace unecho::app

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Writes unecho.1, unecho.toml.5 and the completion for bash; run by the build.
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "../command_line.h"
+#include "commands_of.h"
+#include "completion.h"
+#include "man_page.h"
+#include "toml_page.h"
+
+namespace {
+
+bool write(const std::string& path, const std::string& text) {
+    std::ofstream out(path, std::ios::binary);
+    out << text;
+    out.close();
+    if (!out) {
+        std::fprintf(stderr, "%s: cannot be written\n", path.c_str());
+    }
+    return out.good();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc != 5) {
+        std::fputs("usage: write_pages CONFIGURATION.md UNECHO.1 UNECHO.TOML.5 COMPLETION\n",
+                   stderr);
+        return 2;
+    }
+    std::ifstream in(argv[1], std::ios::binary);
+    const std::string markdown{std::istreambuf_iterator<char>(in), {}};
+    const auto toml = unecho::app::toml_page(markdown);
+    if (!toml) {
+        std::fprintf(stderr, "%s: %s\n", argv[1], toml.error().context.c_str());
+        return 1;
+    }
+    const unecho::app::EalArgs eal_args;
+    unecho::app::Action action;
+    const auto app = unecho::app::make_command_line(eal_args, action);
+    const auto program = unecho::app::program_of(*app);
+    const auto commands = unecho::app::commands_of(*app);
+    const bool done = write(argv[2], unecho::app::man_page(program, commands)) &&
+                      write(argv[3], *toml) &&
+                      write(argv[4], unecho::app::bash_completion(program, commands));
+    return done ? 0 : 1;
+}

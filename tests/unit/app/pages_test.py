@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The man pages and the completion say all that --help says, and are well-formed."""
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+UNECHO = os.environ["UNECHO_BIN"]
+PAGES = pathlib.Path(os.environ["UNECHO_PAGES"])
+MAN_PAGES = ("unecho.1", "unecho.toml.5")
+
+
+def help_of(*command):
+    return subprocess.run([UNECHO, *command, "--help"], check=True, capture_output=True,
+                          text=True).stdout
+
+
+def names_in(text):
+    """(names of options, names of positionals or commands) of a --help, as it lists them."""
+    options, others = set(), set()
+    part = None
+    for line in text.splitlines():
+        if line and not line.startswith(" "):
+            part = line
+        elif part and part.startswith("Usage"):
+            continue
+        elif found := re.match(r"  (-[^\s]*)", line):
+            options.update(found[1].split(","))
+        elif found := re.match(r"  ([^\s]+)", line):
+            others.add(found[1])
+    return options, others
+
+
+def section(page, heading):
+    start = page.index(heading)
+    return re.split(r"^\.S[SH] ", page[start:], flags=re.M)[1]
+
+
+def roff(text):
+    return text.replace("-", "\\-")
+
+
+class SameAsHelp(unittest.TestCase):
+    def setUp(self):
+        self.man = (PAGES / "unecho.1").read_text()
+        self.options, self.commands = names_in(help_of())
+        self.assertTrue(self.commands >= {"run", "check", "size"}, self.commands)
+
+    def test_man_page_has_every_option_of_every_command(self):
+        for name in self.options:
+            self.assertIn("\\fB%s\\fR" % roff(name), section(self.man, ".SH OPTIONS"))
+        for command in self.commands:
+            text = section(self.man, '.SS "unecho %s"' % roff(command))
+            options, positionals = names_in(help_of(command))
+            self.assertTrue(options)
+            for name in options:
+                self.assertIn("\\fB%s\\fR" % roff(name), text, command)
+            for name in positionals:
+                self.assertIn("\\fI%s\\fR" % roff(name), text, command)
+
+    def test_completion_offers_every_option_of_every_command(self):
+        self.assertEqual(set(self.complete("")), self.commands)
+        self.assertEqual(set(self.complete("-")), self.options)
+        for command in self.commands:
+            self.assertEqual(set(self.complete(command, "-")), names_in(help_of(command))[0])
+
+    def test_exit_statuses_are_those_of_the_readme(self):
+        table = re.findall(r"\\fB(\d)\\fR\n(.*)", section(self.man, ".SH EXIT STATUS"))
+        told = ", ".join("%s %s" % each for each in table)
+        self.assertIn("Exit status: %s." % told, (ROOT / "README.md").read_text())
+
+    def complete(self, *words):
+        script = ('source "$1"; shift; COMP_WORDS=(unecho "$@"); COMP_CWORD=$#; _unecho; '
+                  'printf "%s\\n" "${COMPREPLY[@]}"')
+        done = subprocess.run(["bash", "-euc", script, "bash", PAGES / "unecho", *words],
+                              check=True, capture_output=True, text=True)
+        self.assertEqual(done.stderr, "")
+        return done.stdout.split()
+
+
+class Form(unittest.TestCase):
+    def test_groff_has_no_warning(self):
+        if shutil.which("groff") is None:
+            self.skipTest("groff is not installed")
+        for name in MAN_PAGES:
+            done = subprocess.run(["groff", "-man", "-ww", "-Tutf8", "-z", PAGES / name],
+                                  check=True, capture_output=True, text=True)
+            self.assertEqual(done.stderr, "", name)
+
+    def test_man_has_no_warning(self):
+        if shutil.which("man") is None:
+            self.skipTest("man is not installed")
+        for name in MAN_PAGES:
+            done = subprocess.run(["man", "--warnings", "-l", PAGES / name], check=True,
+                                  capture_output=True, text=True, env={**os.environ, "LC_ALL": "C"})
+            self.assertEqual(done.stderr, "", name)
+            self.assertRegex(done.stdout, "SEE ALSO")
+
+    def test_nothing_of_markdown_is_left(self):
+        page = (PAGES / "unecho.toml.5").read_text()
+        without_code = re.sub(r"\.EX.*?\.EE", "", page, flags=re.S)
+        for mark in ("`", "**", "](", "\n|", "\n#"):
+            self.assertNotIn(mark, without_code.replace("\\(ga", "`"))
+
+    def test_every_example_of_the_configuration_is_there(self):
+        page = (ROOT / "docs" / "configuration.md").read_text()
+        made = (PAGES / "unecho.toml.5").read_text()
+        blocks = re.findall(r"^```\w*\n(.*?)^```", page, flags=re.S | re.M)
+        self.assertEqual(made.count(".EX"), len(blocks))
+
+    def test_bash_takes_the_completion(self):
+        subprocess.run(["bash", "-n", PAGES / "unecho"], check=True)
+
+
+if __name__ == "__main__":
+    unittest.main()

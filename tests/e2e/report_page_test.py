@@ -1,0 +1,197 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The report's page in a real browser: on a phone and on a desk, in the light and in the dark.
+
+UNECHO_REPORT_PAGES is the program that writes the pages of reports made by hand.
+"""
+import html.parser
+import itertools
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import browser
+import harness
+
+WIDTHS = (360, 768, 1280)
+PAGES = ("sample", "empty", "single", "no_echo", "same_time", "hostile")
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+# Elements whose box leaves the page's, but for what scrolls by itself.
+OVERFLOWING = """
+[...document.querySelectorAll("body *")].filter(element => {
+  const box = element.getBoundingClientRect();
+  return !element.closest("pre, .scroll") && box.width > 0 && getComputedStyle(element).position
+    && (box.right > document.documentElement.clientWidth + 0.5 || box.left < -0.5);
+}).map(element => element.outerHTML.slice(0, 120))
+"""
+# Visible labels of a chart that lie on one another.
+TOUCHING = """
+[...document.querySelectorAll("svg.plot")].flatMap(plot => {
+  const boxes = [...plot.querySelectorAll("text")].map(
+    text => [text.textContent, text.getBoundingClientRect()]).filter(([_, box]) => box.width > 0);
+  return boxes.flatMap(([one, a], i) => boxes.slice(i + 1).filter(([_, b]) =>
+    a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2
+  ).map(([other, _]) => plot.querySelector("title").textContent + ": " + one + " / " + other));
+})
+"""
+# The colours of the style sheet as the page resolves them: {"--ink": [r, g, b]}.
+COLOURS = """
+Object.fromEntries(["--page", "--panel", "--ink", "--muted", "--line", "--echo", "--new", "--mark",
+                    "--lost"].map(name => {
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.color = `var(${name})`;
+  const rgb = getComputedStyle(probe).color.match(/[0-9.]+/g).slice(0, 3).map(Number);
+  probe.remove();
+  return [name, rgb];
+}))
+"""
+TEXTS = ("--ink", "--muted", "--echo", "--mark", "--lost")
+AREAS = ("--echo", "--new", "--mark", "--lost")
+
+
+class Structure(html.parser.HTMLParser):
+    """Which elements are open, and every problem with them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.problems, self.ids, self.references, self.links = [], [], [], [], []
+        self.feed(text)
+        self.close()
+        self.problems += ["%s is not closed" % tag for tag in self.open]
+        self.problems += ["id %s twice" % each for each in set(self.ids)
+                          if self.ids.count(each) > 1]
+        self.problems += ["no id %s" % each for each in self.references if each not in self.ids]
+
+    def handle_starttag(self, tag, attrs):
+        self.handle_startendtag(tag, attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            elif name in ("aria-labelledby", "data-copy"):
+                self.references += value.split()
+            elif name == "href" and value.startswith("#"):
+                self.references.append(value[1:])
+            elif name in ("src", "href", "xlink:href", "srcset", "action"):
+                self.links.append(value)
+            elif name.startswith("on"):
+                self.problems.append("%s has %s" % (tag, name))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.problems.append("</%s> at %s closes nothing" % (tag, self.getpos()))
+
+
+def contrast(one, other):
+    """Of two colours (WCAG 2.1)."""
+    def luminance(rgb):
+        parts = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+class PageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.browser = browser.Browser(browser.find())
+        cls.addClassCleanup(cls.browser.__exit__)
+        folder = tempfile.TemporaryDirectory(prefix="unecho-")
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = pathlib.Path(folder.name)
+
+    def ask(self, expression):
+        return self.browser.evaluate(expression)
+
+    def assert_readable(self, page):
+        """Nothing overflows or touches, nothing is fetched, nothing fails, whatever the width."""
+        for width, dark in itertools.product(WIDTHS, (False, True)):
+            with self.subTest(page=page.name, width=width, dark=dark):
+                self.browser.open(page, width, dark=dark)
+                self.assertEqual(self.ask("document.documentElement.scrollWidth"), width)
+                self.assertEqual(self.ask(OVERFLOWING), [])
+                self.assertEqual(self.ask(TOUCHING), [])
+                requests = [event["request"]["url"]
+                            for event in self.browser.events("Network.requestWillBeSent")]
+                self.assertEqual(requests, [page.absolute().as_uri()])
+                for event in ("Runtime.exceptionThrown", "Log.entryAdded",
+                              "Page.javascriptDialogOpening"):
+                    self.assertEqual(self.browser.events(event), [], event)
+
+    def assert_well_formed(self, page):
+        structure = Structure(page.read_text(encoding="utf-8"))
+        self.assertEqual(structure.problems, [], page.name)
+        self.assertEqual(structure.links, [], page.name)
+
+
+class MadePages(PageTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        subprocess.run([os.environ["UNECHO_REPORT_PAGES"], cls.folder], check=True)
+
+    def page(self, name):
+        return self.folder / (name + ".html")
+
+    def test_every_page_is_readable(self):
+        for name in PAGES:
+            self.assert_readable(self.page(name))
+
+    def test_every_page_is_well_formed(self):
+        for name in PAGES:
+            self.assert_well_formed(self.page(name))
+
+    def test_colours_have_contrast(self):
+        for dark in (False, True):
+            self.browser.open(self.page("sample"), 1280, dark=dark)
+            colours = self.ask(COLOURS)
+            self.assertEqual(contrast(colours["--page"], (255, 255, 255)) > 15, dark)
+            for name, ground, least in ([(t, g, 4.5) for t in TEXTS for g in ("--page", "--panel")]
+                                        + [(a, "--page", 3) for a in AREAS]):
+                self.assertGreaterEqual(contrast(colours[name], colours[ground]), least,
+                                        (name, ground, dark))
+            # The darkest cell of the matrix: 32% of the echoes' colour under the text.
+            cell = [0.68 * p + 0.32 * e for p, e in zip(colours["--page"], colours["--echo"])]
+            self.assertGreaterEqual(contrast(colours["--ink"], cell), 4.5, dark)
+
+    def test_hostile_names_are_shown_as_text(self):
+        self.browser.open(self.page("hostile"), 1280)
+        self.assertIn("<script>alert(1)</script>\"'&", self.ask("document.title"))
+        self.assertEqual(self.ask("document.querySelectorAll('script').length"), 1)
+        self.assertIn("<script>alert(1)</script>", self.ask("document.body.innerText"))
+
+    def test_page_says_the_same_without_script(self):
+        self.browser.open(self.page("sample"), 1280)
+        text = self.ask("document.body.innerText")
+        self.browser.ask("Emulation.setScriptExecutionDisabled", value=True)
+        self.addCleanup(self.browser.ask, "Emulation.setScriptExecutionDisabled", value=False)
+        self.browser.open(self.page("sample"), 1280)
+        self.assertIs(self.ask("document.querySelector('button').hidden"), True)
+        without = self.ask("document.body.innerText")
+        self.assertEqual(text.replace("Copy", "").split(), without.split())
+
+    def test_copy_button_gives_the_configuration(self):
+        self.browser.open(self.page("sample"), 1280)
+        toml = self.ask("document.getElementById('toml').textContent")
+        self.ask("navigator.clipboard.writeText = async text => { window.copied = text; }")
+        self.ask("document.querySelector('button').click()")
+        self.assertEqual(self.ask("window.copied"), toml)
+        self.assertIn("[[filter]]", toml)
+
+
+def main():
+    if browser.find() is None:
+        harness.skip("there is no Chromium")
+    if not os.access(os.environ.get("UNECHO_REPORT_PAGES", ""), os.X_OK):
+        harness.skip("UNECHO_REPORT_PAGES names no executable")
+    unittest.main()
+
+
+if __name__ == "__main__":
+    main()

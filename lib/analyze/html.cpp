@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analyze/html.h"
 
+#include <algorithm>
+#include <iterator>
+#include <vector>
+
 #include "analyze/html_parts.h"
 #include "analyze/html_sections.h"
 #include "analyze/html_style.h"
@@ -19,11 +23,35 @@ std::string title_of(const Report& report) {
                : first + " and " + count_text(report.files.size() - 1) + " more";
 }
 
-std::string side_by_side(std::string_view css_class, const std::string& left,
-                         const std::string& right) {
-    return left.empty() || right.empty()
-               ? left + right
-               : fill("<div class=\"{}\">\n{}{}</div>\n", {std::string(css_class), left, right});
+// Two and two where the page is wide. Of an odd number one has a row of its own: the chart over
+// time, which gains most, where it would be on the left anyway; else the last.
+std::string side_by_side(const std::vector<std::string>& sections, const std::string& wide) {
+    std::vector<std::string> shown;
+    std::copy_if(sections.begin(), sections.end(), std::back_inserter(shown),
+                 [](const std::string& each) { return !each.empty(); });
+    std::string out;
+    for (std::size_t i = 0; i < shown.size();) {
+        const bool odd = (shown.size() - i) % 2 != 0;
+        if (i + 1 == shown.size() || (odd && shown[i] == wide)) {
+            out += shown[i];
+            i += 1;
+        } else {
+            out += "<div class=\"pair\">\n" + shown[i] + shown[i + 1] + "</div>\n";
+            i += 2;
+        }
+    }
+    return out;
+}
+
+std::string body_of(const Report& report) {
+    const std::string time = time_section(report);
+    const std::string ages = ages_section(report) + windows_section(report);
+    return answer_section(report) + facts_section(report) +
+           (ages.empty() ? "" : "<div class=\"pair charts\">\n" + ages + "</div>\n") +
+           side_by_side({causes_section(report), places_section(report), protocols_section(report),
+                         time, talkers_section(report), modes_section(report)},
+                        time) +
+           advice_section(report) + warnings_section(report);
 }
 
 std::string footer() {
@@ -36,14 +64,6 @@ std::string footer() {
 }  // namespace
 
 std::string to_html(const Report& report) {
-    const std::string body =
-        answer_section(report) + facts_section(report) +
-        side_by_side("pair charts", ages_section(report), windows_section(report)) +
-        causes_section(report) +
-        side_by_side("pair", places_section(report), protocols_section(report)) +
-        time_section(report) +
-        side_by_side("pair", talkers_section(report), modes_section(report)) +
-        advice_section(report) + warnings_section(report);
     return fill(
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -51,7 +71,7 @@ std::string to_html(const Report& report) {
         "\">\n"
         "<title>{}</title>\n<style>{}</style>\n</head>\n<body>\n<main>\n{}</main>\n{}"
         "<script>{}</script>\n</body>\n</html>\n",
-        {title_of(report), style_sheet(), body, footer(), std::string(copy_script())});
+        {title_of(report), style_sheet(), body_of(report), footer(), std::string(copy_script())});
 }
 
 }  // namespace unecho::analyze

@@ -19,14 +19,18 @@ std::uint64_t most_of(const std::vector<AgeBin>& bins) {
     return most;
 }
 
-// From the first bin to the last, and to the window that is marked.
+// From the first bin to the last, and to the window that is marked. A bin from 0 has the width of
+// an octave.
 LogScale age_scale(const Report& report) {
     const AgeBin& first = report.ages.bins.front();
-    Nanoseconds low = first.low == 0 ? std::max<Nanoseconds>(first.high / 2, 1) : first.low;
-    Nanoseconds high = report.ages.bins.back().high;
-    if (report.recommendation.needed) {
-        low = std::min(low, std::max<Nanoseconds>(report.recommendation.window, 1));
-        high = std::max(high, report.recommendation.window);
+    auto low = static_cast<double>(first.low);
+    auto high = static_cast<double>(report.ages.bins.back().high);
+    if (first.low == 0) {
+        low = static_cast<double>(first.high) / 2;
+    }
+    if (report.recommendation.needed && report.recommendation.window != 0) {
+        low = std::min(low, static_cast<double>(report.recommendation.window));
+        high = std::max(high, static_cast<double>(report.recommendation.window));
     }
     LogScale scale = log_scale(low, high);
     if (first.low == 0) {
@@ -149,9 +153,8 @@ std::string window_words(const Report& report) {
         return "What key packet would drop with each window.";
     }
     return fill(
-        "A window of {} removes {} of the echoes. A longer one costs memory, and equal "
-        "packets that are no copies come into its reach.",
-        {duration_text(advice.window), share_text(advice.removed.packets, report.echoes.packets)});
+        "{} of the echoes come within {}; more time would cost memory.",
+        {share_text(advice.removed.packets, report.echoes.packets), duration_text(advice.window)});
 }
 
 }  // namespace
@@ -182,7 +185,8 @@ std::string windows_section(const Report& report) {
         return "";
     }
     const auto& rows = report.windows;
-    const LogScale x = log_scale(*rows[range.first].window, *rows[range.second - 1].window);
+    const LogScale x = log_scale(static_cast<double>(*rows[range.first].window),
+                                 static_cast<double>(*rows[range.second - 1].window));
     const Scale y = share_scale(share(report.echoes.packets, report.total.packets));
     const PlotText text{"windows", "Share of all packets that a window drops", window_words(report),
                         "window", "share"};

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "analyze/html_parts.h"
 #include "analyze/html_sections.h"
 #include "analyze/html_text.h"
@@ -27,8 +29,12 @@ std::string headline(const Report& report) {
 }
 
 std::string without_echoes(const Report& report) {
-    if (report.total.packets == 0 || report.keyed.packets == 0) {
-        return report.total.packets == 0 ? "" : "None of the packets has a key to compare.";
+    if (report.total.packets < 2) {
+        return "";
+    }
+    if (report.keyed.packets < 2) {
+        return report.keyed.packets == 0 ? "None of the packets has a key to compare."
+                                         : "Only one of the packets has a key to compare.";
     }
     return fill("Each of the {} that have a key came once.",
                 {count_text(report.keyed.packets, "packet")});
@@ -82,6 +88,10 @@ std::string file_names(const Report& report) {
     return out;
 }
 
+std::string lead(const std::string& content) {
+    return content.empty() ? "" : "<p class=\"lead\">" + content + "</p>\n";
+}
+
 // What the reader should know before believing the numbers.
 std::string doubts(const Report& report) {
     std::string out;
@@ -131,10 +141,10 @@ std::string rate_text(const Report& report, Nanoseconds span) {
 
 std::string answer_section(const Report& report) {
     return fill(
-        "<header>\n<p class=\"source\">{}</p>\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n{}{}"
+        "<header>\n<p class=\"source\">{}</p>\n<h1>{}</h1>\n{}{}{}"
         "</header>\n",
-        {file_names(report), headline(report), in_words(report),
-         report.total.packets == 0 ? "" : tiles(report), doubts(report)});
+        {file_names(report), headline(report), lead(in_words(report)),
+         report.echoes.packets == 0 ? "" : tiles(report), doubts(report)});
 }
 
 std::string facts_section(const Report& report) {
@@ -146,7 +156,7 @@ std::string facts_section(const Report& report) {
         fact("Packets", figure("total.packets", report.total.packets)) +
         fact("On the wire",
              figure("total.bytes", report.total.bytes, bytes_text(report.total.bytes))) +
-        fact("From", date_text(report.first_time)) + fact("Duration", duration_text(span)) +
+        fact("From (UTC)", date_text(report.first_time)) + fact("Duration", duration_text(span)) +
         fact("On average", rate_text(report, span)) +
         fact("With a key", figure("keyed.packets", report.keyed.packets)) +
         fact("Not IP", figure("non_ip.packets", report.non_ip.packets)) +

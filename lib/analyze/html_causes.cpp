@@ -51,6 +51,25 @@ std::string cause_rows(const Report& report) {
     return out;
 }
 
+constexpr std::array<std::string_view, kDifferences> kDifferenceWords{
+    "TTL or hop limit",     "MAC addresses",        "VLAN tags, MPLS labels",
+    "TOS or traffic class", "behind the IP packet", "IPv4 header checksum"};
+
+std::string differences(const Report& report) {
+    std::string body;
+    for (std::size_t i = 0; i < report.differences.size(); ++i) {
+        const DifferenceCount& each = report.differences[i];
+        body += row({escape(kDifferenceWords[static_cast<std::size_t>(each.difference)]),
+                     figure("differences." + std::to_string(i) + ".echoes", each.echoes),
+                     share_text(each.echoes, report.echoes.packets)});
+    }
+    return body.empty() ? body
+                        : fill(
+                              "<details><summary>What differs, each counted alone</summary>\n"
+                              "<table>\n{}<tbody>\n{}</tbody></table></details>\n",
+                              {head_row({"Difference", "Echoes", "Share"}), body});
+}
+
 std::string look_alikes(const LookAlikes& given) {
     if (given.segments.packets == 0) {
         return "";
@@ -162,7 +181,7 @@ std::string causes_section(const Report& report) {
                    paragraph("What differs between an echo and the first packet with its key.") +
                        fill("<table>\n{}<tbody>\n{}</tbody></table>\n",
                             {head_row({"Cause", "Echoes", "Share"}), cause_rows(report)}) +
-                       look_alikes(report.look_alikes));
+                       differences(report) + look_alikes(report.look_alikes));
 }
 
 std::string places_section(const Report& report) {
@@ -184,10 +203,13 @@ std::string protocols_section(const Report& report) {
     for (std::size_t i = 0; i < shown; ++i) {
         const ProtocolCount& each = report.protocols[i];
         const std::string path = "protocols." + std::to_string(i);
-        body += row({escape(each.name) + meter(share(each.echoes.packets, each.total.packets)),
-                     figure(path + ".total.packets", each.total.packets),
-                     figure(path + ".echoes.packets", each.echoes.packets),
-                     share_text(each.echoes.packets, each.total.packets)});
+        body +=
+            row({escape(each.name) + (report.echoes.packets == 0
+                                          ? ""
+                                          : meter(share(each.echoes.packets, each.total.packets))),
+                 figure(path + ".total.packets", each.total.packets),
+                 figure(path + ".echoes.packets", each.echoes.packets),
+                 share_text(each.echoes.packets, each.total.packets)});
     }
     const std::size_t left_out = report.protocols.size() - shown;
     return section("protocols", "Which protocols?",

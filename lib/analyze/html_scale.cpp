@@ -116,10 +116,10 @@ double LogScale::at(Nanoseconds value) const {
     return std::log(clamped / low) / std::log(high / low);
 }
 
-LogScale log_scale(Nanoseconds low, Nanoseconds high) {
+LogScale log_scale(double low, double high) {
     LogScale scale;
-    scale.low = static_cast<double>(std::max<Nanoseconds>(low, 1));
-    scale.high = std::max(static_cast<double>(high), scale.low * 10);
+    scale.low = low;
+    scale.high = std::max(high, low * 10);
     const bool short_span = scale.high / scale.low < kFewDecades;
     for (double decade = 1; decade <= scale.high * (1 + 1e-9); decade *= 10) {
         for (const double factor : {1.0, 2.0, 5.0}) {

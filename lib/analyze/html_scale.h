@@ -40,6 +40,6 @@ struct LogScale {
     [[nodiscard]] double at(Nanoseconds value) const;  // within 0 and 1
 };
 
-LogScale log_scale(Nanoseconds low, Nanoseconds high);
+LogScale log_scale(double low, double high);  // low above 0
 
 }  // namespace unecho::analyze

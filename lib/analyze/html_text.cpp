@@ -192,7 +192,7 @@ std::string date_text(Nanoseconds since_1970) {
     std::tm parts{};
     gmtime_r(&seconds, &parts);
     std::array<char, 40> text{};
-    std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
+    std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
     return text.data();
 }
 

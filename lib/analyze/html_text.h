@@ -29,7 +29,7 @@ std::string share_text(std::uint64_t part, std::uint64_t whole);
 std::string bytes_text(std::uint64_t bytes);
 std::string duration_text(Nanoseconds duration);
 
-// "2026-11-21 14:40:03 UTC"
+// "2026-11-21 14:40:03", UTC
 std::string date_text(Nanoseconds since_1970);
 
 // A number for an attribute of SVG or CSS: two decimals at most, no trailing zeros.

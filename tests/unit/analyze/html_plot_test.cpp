@@ -68,11 +68,11 @@ TEST(HtmlScale, ages_lie_at_equal_ratios) {
 
 TEST(HtmlScale, short_spans_have_ticks_between_powers_of_ten) {
     EXPECT_EQ(labels_of(log_scale(3000, 40'000).ticks), "5\xC2\xB5s | 10\xC2\xB5s | 20\xC2\xB5s");
-    EXPECT_EQ(labels_of(log_scale(0, 0).ticks), "1ns | 2ns | 5ns | 10ns");
+    EXPECT_EQ(labels_of(log_scale(0.5, 0.5).ticks), "1ns | 2ns | 5ns");
 }
 
 TEST(HtmlScale, narrow_pages_show_few_labels) {
-    for (Nanoseconds high = 10; high < 1000 * kSecond; high *= 10) {
+    for (double high = 10; high < 1e12; high *= 10) {
         std::size_t shown = 0;
         for (const Tick& tick : log_scale(1, high).ticks) {
             shown += tick.minor ? 0 : 1;

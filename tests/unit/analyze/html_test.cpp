@@ -94,6 +94,26 @@ TEST(Html, echoes_without_age_are_drawn) {
     EXPECT_FALSE(has(page, "<section id=\"time\""));
 }
 
+TEST(Html, column_of_the_youngest_has_a_width) {
+    const std::string page = to_html(same_time_report());
+    const std::size_t end = page.find("data-low=\"0\"");
+    const std::size_t width = page.rfind("width=\"", end) + 7;
+    EXPECT_GT(std::stod(page.substr(width)), 5);
+    EXPECT_TRUE(has(page, ">0</text>"));
+}
+
+TEST(Html, sections_stand_two_and_two_and_the_odd_one_is_time_or_the_last) {
+    Report report = sample_report();
+    EXPECT_EQ(times(to_html(report), "<div class=\"pair"), 4U);
+    report.interfaces.resize(1);  // no places: time is the third of five
+    const std::string five = to_html(report);
+    EXPECT_EQ(times(five, "<div class=\"pair"), 3U);
+    EXPECT_TRUE(has(five, "</div>\n<section id=\"time\""));
+    report.time.clear();
+    report.talkers.clear();  // causes, protocols, modes
+    EXPECT_TRUE(has(to_html(report), "</div>\n<section id=\"modes\""));
+}
+
 TEST(Html, flow_modes_are_warned_of) {
     EXPECT_TRUE(has(to_html(sample_report()), "<code>flow-bidir</code> would drop"));
     Report harmless = sample_report();

@@ -78,9 +78,9 @@ TEST(HtmlText, sizes_are_of_powers_of_1000) {
 }
 
 TEST(HtmlText, dates_are_utc) {
-    EXPECT_EQ(date_text(0), "1970-01-01 00:00:00 UTC");
-    EXPECT_EQ(date_text(1'763'736'003'999'999'999), "2025-11-21 14:40:03 UTC");
-    EXPECT_EQ(date_text(18'446'744'073'709'551'615U), "2554-07-21 23:34:33 UTC");
+    EXPECT_EQ(date_text(0), "1970-01-01 00:00:00");
+    EXPECT_EQ(date_text(1'763'736'003'999'999'999), "2025-11-21 14:40:03");
+    EXPECT_EQ(date_text(18'446'744'073'709'551'615U), "2554-07-21 23:34:33");
 }
 
 TEST(HtmlText, coordinates_are_short) {

@@ -218,8 +218,9 @@ nlohmann::ordered_json to_json(const Candidates& candidates) {
                         {"false_drop", p.false_drop},
                         {"npws", p.npws},
                         {"slack_ns", p.slack},
-                        {"generation_ns", p.generation},
-                        {"generation_keys", p.generation_keys},
+                        {"generation_ns", p.generation * p.phases},
+                        {"generation_keys", p.shift_keys},
+                        {"tick_ns", p.generation},
                         {"window_keys", p.window_keys}});
     }
     return {{"window_ns", candidates.question.window},

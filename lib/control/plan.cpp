@@ -18,9 +18,9 @@ namespace {
 // Share of the planned rate that one of several workers must be ready for: flows spread unevenly.
 constexpr double kUnevenSpread = 1.25;
 
-// A rotation timer on an ordinary kernel is some tens of microseconds late; below this length of a
-// generation that is no longer small.
-constexpr Nanoseconds kShortGeneration = 500 * kMicrosecond;
+// A rotation timer on an ordinary kernel is some tens of microseconds late; below this length of
+// what it turns, a tick or a generation, that is no longer small.
+constexpr Nanoseconds kShortTurn = 500 * kMicrosecond;
 
 constexpr std::uint16_t kHeadroom = 128;                  // RTE_PKTMBUF_HEADROOM
 constexpr std::uint16_t kStandardRoom = 2048;             // holds any frame of the standard MTU
@@ -288,9 +288,10 @@ class Planner {
             check_memory(i, out);
             const bool rotates =
                 config_.run.clock == config::Clock::kTsc && ages_by_generation(out.geometry);
-            if (rotates && out.prediction.generation < kShortGeneration) {
-                plan_.notes.push_back("filter \"" + out.name + "\": a generation of " +
-                                      format_duration(out.prediction.generation) +
+            if (rotates && out.clock.length < kShortTurn) {
+                plan_.notes.push_back("filter \"" + out.name + "\": a " +
+                                      (out.prediction.phases > 1 ? "tick" : "generation") + " of " +
+                                      format_duration(out.clock.length) +
                                       " is short for the rotation timer; the achieved window will "
                                       "be noticeably longer");
             }

@@ -52,7 +52,8 @@ struct FilterPlan {
     std::string rule_text;                                 // the rule for people
     Nanoseconds window = 0;
     Geometry geometry;                 // of one worker's instance
-    filter::GenerationClock clock;     // of one generation; unused by engines that keep times
+    filter::GenerationClock clock;     // of one generation, or tick (sizing::Prediction::phases);
+                                       // unused by engines that keep times
     sizing::Prediction prediction;     // of one instance at its planned rate
     double keys_per_second = 0;        // planned for one instance
     std::uint64_t instance_bytes = 0;  // allocated, with spare segments
@@ -93,7 +94,7 @@ struct Plan {
     std::vector<FilterPlan> filters;
     std::vector<RoutePlan> routes;
     filter::Isa isa = filter::Isa::kScalar;  // of the kernels
-    LcoreId main_lcore = 0;  // the control thread's, by DPDK's number
+    LcoreId main_lcore = 0;                  // the control thread's, by DPDK's number
     LcoreId main_cpu = 0;
     std::string lcore_map;  // DPDK's --lcores
     Steering steering = Steering::kSingle;

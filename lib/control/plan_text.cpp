@@ -115,8 +115,12 @@ std::string filter_text(const Plan& plan, const FilterPlan& filter) {
     table.row({"window", format_duration(filter.window) + ", " +
                              (filter.policy == config::Policy::kFixed ? "fixed" : "refresh")});
     if (p.slack != 0) {
-        table.row({"generations", format_duration(p.generation) + " each, " +
-                                      std::to_string(p.generation_keys) + " keys"});
+        table.row({"generations", format_duration(p.generation * p.phases) + " each, " +
+                                      std::to_string(p.shift_keys) + " keys"});
+        if (p.phases > 1) {
+            table.row({"ticks", format_duration(p.generation) + " each, " +
+                                    std::to_string(p.phases) + " to a generation"});
+        }
     }
     table.row({"slack", p.slack == 0
                             ? "none"

@@ -116,6 +116,7 @@ Prediction predict(const BtbfGeometry& geometry, Nanoseconds window,
     out.generation = generation_length(window, l);
     out.slack = slack(window, 1, l);
     out.generation_keys = load.generation_keys;
+    out.shift_keys = out.generation_keys;
     out.window_keys = load.window_keys;
     out.bytes = bytes_of(geometry);
     out.bits_per_key = 8.0 * static_cast<double>(out.bytes) / static_cast<double>(out.window_keys);

@@ -58,6 +58,7 @@ Prediction predict(const ExactGeometry& geometry, Nanoseconds window,
     out.false_drop = digest_collision(keys);
     out.generation = window;
     out.generation_keys = out.window_keys;
+    out.shift_keys = out.window_keys;
     out.bytes = bytes_of(geometry);
     out.bits_per_key = 8.0 * static_cast<double>(out.bytes) / static_cast<double>(out.window_keys);
     // The bucket, its chain to the end, the entry taken over, and the bucket that one leaves.

@@ -464,6 +464,8 @@ Prediction predict(const LineGeometry& geometry, Nanoseconds window,
     out.false_drop = reached.false_drop;
     out.npws = reached.npws;
     out.generation = tick;
+    out.phases = geometry.phases;
+    out.shift_keys = keys;
     out.slack = tick * geometry.phases * kLineWords - window;
     out.generation_keys = keys_per_second ? keys_within(tick, *keys_per_second)
                                           : std::max<std::uint64_t>(1, keys / geometry.phases);

@@ -98,6 +98,7 @@ Prediction predict_segments(unsigned k, unsigned l, const Profile& r, const Load
     out.generation = generation_length(load.window, l);
     out.slack = slack(load.window, k, l);
     out.generation_keys = load.generation_keys;
+    out.shift_keys = out.generation_keys;
     out.window_keys = load.window_keys;
     out.bytes = bytes;
     out.bits_per_key = 8.0 * static_cast<double>(bytes) / static_cast<double>(load.window_keys);

@@ -30,11 +30,14 @@ struct Targets {
 
 // What a geometry gives when its planned rate is met, in the worst phase (just before a shift).
 struct Prediction {
-    double false_drop = 0;       // on keys never inserted before
-    double npws = 0;             // peak normalised probability-weighted slack (APBF section 2.1)
-    Nanoseconds generation = 0;  // length of one
-    Nanoseconds slack = 0;       // a key is forgotten at window + slack at the latest
-    std::uint64_t generation_keys = 0;  // g: insertions between two shifts at the planned rate
+    double false_drop = 0;  // on keys never inserted before
+    double npws = 0;        // peak normalised probability-weighted slack (APBF section 2.1)
+    Nanoseconds generation =
+        0;                  // length of one, as they are counted: a tick, where there are phases
+    unsigned phases = 1;    // so many generations from a shift of a segment to its next
+    Nanoseconds slack = 0;  // a key is forgotten at window + slack at the latest
+    std::uint64_t generation_keys = 0;  // g: insertions in one at the planned rate
+    std::uint64_t shift_keys = 0;       // insertions between two shifts of a segment, likewise
     std::uint64_t window_keys = 0;      // insertions in the window at the planned rate
     std::uint64_t bytes = 0;            // of all segments in use (without spares)
     double bits_per_key = 0;            // memory per window key

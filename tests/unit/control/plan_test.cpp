@@ -529,7 +529,7 @@ TEST(PlanFilters, of_short_generations_are_noted_where_a_timer_turns_them) {
         return plan_of(config, machine_with({0}), all_of(config, device("net_null"))).notes;
     };
     ASSERT_EQ(notes().size(), 1U);
-    EXPECT_TRUE(contains(notes()[0], "\"echo\""));
+    EXPECT_TRUE(contains(notes()[0], "\"echo\": a generation of "));
     EXPECT_TRUE(contains(notes()[0], "short for the rotation timer"));
     config.run.clock = config::Clock::kCapture;
     EXPECT_TRUE(notes().empty());
@@ -537,6 +537,29 @@ TEST(PlanFilters, of_short_generations_are_noted_where_a_timer_turns_them) {
     config.filters[0].engine = config::Engine::kExact;  // has no generations
     config.filters[0].window = 100 * kMicrosecond;
     EXPECT_TRUE(notes().empty());
+}
+
+// What the timer turns counts, not how long a segment is written.
+TEST(PlanFilters, of_short_ticks_are_noted_by_the_tick) {
+    config::Config config = taps_to_tool();
+    config.filters[0].engine = config::Engine::kLine;
+    config.filters[0].rate = 50e6;  // lines enough for phases
+    const auto plan = [&](Nanoseconds window) {
+        config.filters[0].window = window;
+        return plan_of(config, machine_with({0}), all_of(config, device("net_null")));
+    };
+    const Plan four = plan(6 * kMillisecond);
+    const sizing::Prediction& p = four.filters.at(0).prediction;
+    ASSERT_EQ(p.phases, 4U);
+    ASSERT_LT(p.generation, 500 * kMicrosecond);
+    ASSERT_GT(p.generation * p.phases, 500 * kMicrosecond);
+    EXPECT_EQ(four.filters.at(0).clock.length, p.generation);
+    ASSERT_EQ(four.notes.size(), 1U);
+    EXPECT_TRUE(contains(four.notes[0], "a tick of " + format_duration(p.generation) +
+                                            " is short for the rotation timer"));
+    EXPECT_TRUE(plan(20 * kMillisecond).notes.empty());
+    EXPECT_EQ(plan(300 * kMicrosecond).filters.at(0).prediction.phases, 1U);
+    EXPECT_TRUE(contains(plan(300 * kMicrosecond).notes.at(0), "a generation of "));
 }
 
 // --- packet buffers ----------------------------------------------------------------------------

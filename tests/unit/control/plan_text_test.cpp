@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cmath>
+
 #include <gtest/gtest.h>
 
 #include "unit/control/plans.h"
@@ -61,6 +63,36 @@ TEST(PlanText, says_what_a_filter_costs_and_forgets) {
               std::string::npos);
     EXPECT_NE(line_of(text, std::to_string(plan.mbufs) + " of " + std::to_string(plan.data_room)),
               "");
+}
+
+TEST(PlanText, names_generations_and_ticks_each_by_its_name) {
+    config::Config config = taps_to_tool();
+    config.filters[0].engine = config::Engine::kLine;
+    config.filters[0].rate = 10e6;
+    const auto plan = [&] {
+        return plan_of(config, machine_with({0}), all_of(config, device("net_null")));
+    };
+    const Plan phased = plan();
+    const auto& line = std::get<sizing::LineGeometry>(phased.filters[0].geometry);
+    ASSERT_GT(line.phases, 1U);
+    const Nanoseconds tick = phased.filters[0].clock.length;
+    const Nanoseconds generation = tick * line.phases;
+    EXPECT_GE(generation * line.l, phased.filters[0].window);
+    const auto keys = static_cast<std::uint64_t>(std::ceil(static_cast<double>(generation) / 100));
+    EXPECT_EQ(
+        line_of(to_text(phased), "generations "),
+        "generations " + format_duration(generation) + " each, " + std::to_string(keys) + " keys");
+    EXPECT_EQ(line_of(to_text(phased), "ticks "), "ticks " + format_duration(tick) + " each, " +
+                                                      std::to_string(line.phases) +
+                                                      " to a generation");
+
+    config.filters[0].engine = config::Engine::kApbbf;
+    const Plan whole = plan();
+    const sizing::Prediction& p = whole.filters[0].prediction;
+    EXPECT_EQ(line_of(to_text(whole), "generations "),
+              "generations " + format_duration(p.generation) + " each, " +
+                  std::to_string(p.generation_keys) + " keys");
+    EXPECT_EQ(line_of(to_text(whole), "ticks "), "") << "it has no phases";
 }
 
 TEST(PlanText, of_an_exact_filter_speaks_of_no_slack) {

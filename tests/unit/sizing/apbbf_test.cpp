@@ -128,6 +128,8 @@ TEST(predict_apbbf, many_blocks_at_their_capacity_give_table_3) {
     EXPECT_EQ(given.generation, 10 * kMillisecond);
     EXPECT_EQ(given.slack, 30 * kMillisecond);
     EXPECT_EQ(given.window_keys, 8 * given.generation_keys);
+    EXPECT_EQ(given.phases, 1U);
+    EXPECT_EQ(given.shift_keys, given.generation_keys);
 }
 
 TEST(predict_apbbf, planned_rate_sets_the_load) {

@@ -540,6 +540,8 @@ TEST(predict_line, is_of_ticks) {
     const Prediction given = predict(geometry, 48 * kMillisecond, 10e6);
     EXPECT_EQ(given.generation, kMillisecond);
     EXPECT_EQ(given.generation_keys, 10'000U);
+    EXPECT_EQ(given.phases, 8U);
+    EXPECT_EQ(given.shift_keys, 80'000U);
     EXPECT_EQ(given.window_keys, 480'000U);
     EXPECT_EQ(given.slack, 16 * kMillisecond);
     EXPECT_EQ(given.bytes, 80'000 * 64U + 16'384);

@@ -17,11 +17,10 @@ struct Input {
     std::unique_ptr<Source> source;
     Batch batch;
     std::size_t next = 0;                   // record of the batch
-    Nanoseconds latest = 0;                 // of the records up to that one
     std::vector<std::uint32_t> interfaces;  // their numbers among all
     bool held = false;                      // its batch's memory by the batch being filled
 
-    void look() { latest = std::max(latest, batch.records[next].time); }
+    [[nodiscard]] Nanoseconds time() const { return batch.records[next].time; }
 };
 
 class Merger final : public Source {
@@ -35,7 +34,8 @@ class Merger final : public Source {
     [[nodiscard]] std::vector<Warning> warnings() const override;
 
   private:
-    // Whose next record is next: the first of heads_, which is a heap.
+    // Whose next record is next: the first of heads_, which is a heap. A time that steps back is
+    // below those of all others, so its record comes at once, as if it had the latest time.
     struct Head {
         Nanoseconds time;
         std::uint32_t input;
@@ -142,8 +142,7 @@ void Merger::move_records(Batch& batch) {
             sift_first_down();
             return;
         }
-        input.look();
-        heads_.front().time = input.latest;
+        heads_.front().time = input.time();
         sift_first_down();
     }
 }
@@ -160,8 +159,7 @@ void Merger::hold_memory(Input& input, Batch& batch) {
 }
 
 void Merger::push_head(std::uint32_t index) {
-    inputs_[index].look();
-    heads_.push_back({inputs_[index].latest, index});
+    heads_.push_back({inputs_[index].time(), index});
     std::push_heap(heads_.begin(), heads_.end(),
                    [](const Head& a, const Head& b) { return b < a; });
 }

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/input.h"
 
+#include <deque>
 #include <memory>
+#include <mutex>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -82,6 +85,42 @@ TEST(Input, memory_of_batches_is_used_again) {
         }
     }
     EXPECT_LE(memory.size(), 2U);
+}
+
+TEST(Input, batches_may_be_freed_on_another_thread) {
+    const CaptureBytes file = pcap_sample({}, 5000);
+    const auto source = open(file, 256);
+    std::mutex mutex;
+    std::deque<Batch> waiting;
+    bool done = false;
+    std::size_t bytes = 0;
+    std::thread consumer([&] {
+        for (bool last = false; !last;) {
+            std::deque<Batch> taken;
+            {
+                const std::lock_guard lock(mutex);
+                taken.swap(waiting);
+                last = done;
+            }
+            for (const Batch& batch : taken) {
+                for (const capture::Record& record : batch.records) {
+                    EXPECT_EQ(CaptureBytes(record.data, record.data + record.length),
+                              sample_data(static_cast<unsigned>(record.number - 1), record.length));
+                    bytes += record.length;
+                }
+            }
+        }
+    });
+    for (Batch batch; *source->next(batch); batch = {}) {
+        const std::lock_guard lock(mutex);
+        waiting.push_back(std::move(batch));
+    }
+    {
+        const std::lock_guard lock(mutex);
+        done = true;
+    }
+    consumer.join();
+    EXPECT_EQ(bytes, file.size() - 24 - 5000 * 16);
 }
 
 TEST(Input, batch_outlives_its_source) {
@@ -188,7 +227,9 @@ TEST(Input, reading_error_comes_after_what_was_read) {
     EXPECT_EQ(got.packets, read_bytes(file).packets);
     EXPECT_EQ(got.error, "sample: cannot be read: no disk");
     Batch batch;
-    EXPECT_FALSE(*(*source)->next(batch));
+    const Result<bool> more = (*source)->next(batch);
+    ASSERT_TRUE(more);
+    EXPECT_FALSE(*more);
 
     const auto none =
         capture::open_input(std::make_unique<FailingStream>(CaptureBytes{}), "sample");

@@ -150,10 +150,10 @@ TEST(Merger, batches_hold_the_memory_of_their_records_and_keep_the_limit) {
 }
 
 TEST(Merger, batch_of_large_records_holds_little_memory) {
-    constexpr std::size_t kLarge = 3U << 20;
+    constexpr std::size_t kLarge = 2U << 20;
     CaptureBytes file = pcap_header({});
     const CaptureBytes record = pcap_record({}, 1, 1, CaptureBytes(kLarge), 0);
-    for (unsigned i = 0; i < 20; ++i) {
+    for (unsigned i = 0; i < 12; ++i) {
         file.insert(file.end(), record.begin(), record.end());
     }
     const auto source = merge_of({file, capture_at(1, {1})}, 512U << 10);
@@ -163,10 +163,10 @@ TEST(Merger, batch_of_large_records_holds_little_memory) {
         for (const auto& memory : batch.memory) {
             bytes += memory->size();
         }
-        EXPECT_LE(bytes, 24U << 20);
+        EXPECT_LE(bytes, 20U << 20);
         packets += batch.records.size();
     }
-    EXPECT_EQ(packets, 21U);
+    EXPECT_EQ(packets, 13U);
 }
 
 TEST(Merger, interfaces_are_numbered_over_all_inputs) {
@@ -225,7 +225,9 @@ TEST(Merger, error_comes_after_what_was_read) {
     EXPECT_EQ(order_of(got.packets), (Order{{0, 0}, {1, 0}, {1, 1}, {0, 1}, {0, 2}}));
     EXPECT_EQ(got.error, "no disk");
     capture::Batch batch;
-    EXPECT_FALSE(*source->next(batch));
+    const Result<bool> more = source->next(batch);
+    ASSERT_TRUE(more);
+    EXPECT_FALSE(*more);
 }
 
 }  // namespace

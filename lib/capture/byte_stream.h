@@ -28,8 +28,10 @@ class ByteStream {
     [[nodiscard]] virtual std::uint64_t taken() const = 0;
     [[nodiscard]] virtual std::uint64_t size() const = 0;
 
-    // What is wrong with the bytes and was not told yet; the end of the stream may come early.
-    [[nodiscard]] virtual std::optional<std::string> trouble() { return std::nullopt; }
+    // What is wrong with the bytes and was not told yet.
+    virtual std::optional<std::string> trouble() { return std::nullopt; }
+    // Whether what was wrong made an end of them, so that the last record may be cut.
+    [[nodiscard]] virtual bool ended_early() const { return false; }
 
   protected:
     ByteStream() = default;

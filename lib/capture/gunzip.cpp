@@ -36,13 +36,15 @@ class Gunzip final : public ByteStream {
     [[nodiscard]] std::uint64_t size() const override { return stream_->size(); }
 
     // That which ends the stream only when all before it was given.
-    [[nodiscard]] std::optional<std::string> trouble() override {
+    std::optional<std::string> trouble() override {
         if (wrong_checksums_ > 0) {
             --wrong_checksums_;
             return "checksum of compressed data wrong";
         }
         return held() == 0 ? std::exchange(why_ended_, std::nullopt) : std::nullopt;
     }
+
+    [[nodiscard]] bool ended_early() const override { return ended_early_; }
 
   private:
     enum class Part : std::uint8_t { kBetween, kHeader, kData, kZeros, kEnd };
@@ -56,6 +58,7 @@ class Gunzip final : public ByteStream {
 
     Status refill();
     void end(const char* why);
+    void end_early(const char* why);
     // isal_inflate() holds back what it has decompressed when it finds damage.
     [[nodiscard]] std::uint32_t held() const {
         return static_cast<std::uint32_t>(state_.tmp_out_valid - state_.tmp_out_processed);
@@ -71,6 +74,7 @@ class Gunzip final : public ByteStream {
     isal_gzip_header header_{};
     std::size_t wrong_checksums_ = 0;  // not told yet
     std::optional<std::string> why_ended_;
+    bool ended_early_ = false;
 };
 
 Result<std::size_t> Gunzip::read(std::span<std::byte> to) {
@@ -84,7 +88,7 @@ Result<std::size_t> Gunzip::read(std::span<std::byte> to) {
         }
         if (input_ended_) {
             if (part_ != Part::kBetween && part_ != Part::kZeros) {
-                end("compressed data cut short");
+                end_early("compressed data cut short");
             }
             part_ = Part::kEnd;
         } else if (state_.avail_out < room) {
@@ -133,7 +137,7 @@ bool Gunzip::step_between() {
 bool Gunzip::step_header() {
     const int result = isal_read_gzip_header(&state_, &header_);
     if (result < 0) {
-        end("compressed data damaged");
+        end_early("compressed data damaged");
         return true;
     }
     if (result != ISAL_DECOMP_OK) {
@@ -150,7 +154,7 @@ bool Gunzip::step_data() {
     if (result == ISAL_INCORRECT_CHECKSUM) {
         ++wrong_checksums_;
     } else if (result != ISAL_DECOMP_OK) {
-        end("compressed data damaged");
+        end_early("compressed data damaged");
         return true;
     }
     if (state_.block_state == ISAL_BLOCK_FINISH) {
@@ -190,6 +194,11 @@ Status Gunzip::refill() {
 void Gunzip::end(const char* why) {
     why_ended_ = why;
     part_ = Part::kEnd;
+}
+
+void Gunzip::end_early(const char* why) {
+    end(why);
+    ended_early_ = true;
 }
 
 void Gunzip::drain() {

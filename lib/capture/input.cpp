@@ -189,7 +189,7 @@ void Input::make_room(std::size_t need) {
 void Input::end_of_stream() {
     ended_ = true;
     note_troubles();
-    if (begin_ != end_) {
+    if (begin_ != end_ && !stream_->ended_early()) {
         notes_.add(format_->packets() + 1, format_->cut(unread()));
     }
 }

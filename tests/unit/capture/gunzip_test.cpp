@@ -19,7 +19,7 @@ using namespace unecho::test;
 constexpr const char* kAllowed = "; allowed: pcap and pcapng, also compressed with gzip";
 
 void expect_warning(const ReadCapture& got, const std::string& what) {
-    ASSERT_FALSE(got.warnings.empty());
+    ASSERT_EQ(got.warnings.size(), 1U);
     EXPECT_EQ(got.warnings[0].text, what);
 }
 
@@ -165,6 +165,18 @@ TEST(Gunzip, wrong_checksum_or_length_is_told_and_reading_goes_on) {
     }
 }
 
+TEST(Gunzip, record_cut_where_the_checksum_is_wrong_is_told_too) {
+    const CaptureBytes file = pcap_sample({}, 3);
+    CaptureBytes bad = gzip({file.begin(), file.end() - 1});
+    bad[bad.size() - 1] ^= 1;
+    for (const std::size_t piece : {1U, 100'000U}) {
+        const ReadCapture got = read_bytes(bad, 4096, piece);
+        ASSERT_EQ(got.warnings.size(), 2U);
+        EXPECT_EQ(got.warnings[0].text, "checksum of compressed data wrong");
+        EXPECT_EQ(got.warnings[1].text, "record cut short");
+    }
+}
+
 TEST(Gunzip, damaged_data_gives_the_same_in_any_pieces) {
     const CaptureBytes file = pcap_sample({}, 3000);
     CaptureBytes packed = gzip(file);
@@ -180,11 +192,27 @@ TEST(Gunzip, damaged_data_gives_the_same_in_any_pieces) {
     }
 }
 
+// Of a stored member: its block is not the last, and what follows is a block of no type.
+void damage_behind(CaptureBytes& packed) {
+    packed[10] = 0;
+    packed[packed.size() - 8] = 0x07;
+}
+
+TEST(Gunzip, damage_within_a_record_is_told_as_such) {
+    const CaptureBytes file = pcap_sample({}, 5);
+    CaptureBytes packed = gzip({file.begin(), file.end() - 1}, {.stored = true});
+    damage_behind(packed);
+    for (const std::size_t buffer : {1U, 100U, 100'000U}) {
+        const ReadCapture got = read_bytes(packed, buffer);
+        EXPECT_EQ(got.packets.size(), 4U);
+        expect_warning(got, "compressed data damaged");
+    }
+}
+
 TEST(Gunzip, all_before_the_damage_is_given) {
     const CaptureBytes file = pcap_sample({}, 100);
     CaptureBytes packed = gzip(file, {.stored = true});
-    packed[10] = 0;                    // not the last block
-    packed[packed.size() - 8] = 0x07;  // a block of no type
+    damage_behind(packed);
     for (const std::size_t buffer : {1U, 100U, 100'000U}) {
         const ReadCapture got = read_bytes(packed, buffer);
         EXPECT_EQ(got.packets, read_bytes(file).packets);

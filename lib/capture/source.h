@@ -18,9 +18,9 @@ class Source {
     Source& operator=(const Source&) = delete;
 
     // Empties the batch and fills it with the next packets. False: no more, and the batch is empty.
-    // A file that is cut short ends with a warning, not an error. Errc::kIo: reading failed; what
-    // was read before has been given. Errc::kUnsupported: a record that cannot be understood and
-    // beyond which nothing can.
+    // A file that is cut short, or has a record that cannot be understood and beyond which nothing
+    // can, ends with a warning, not an error. Errc::kIo: reading failed; what was read before has
+    // been given.
     virtual Result<bool> next(Batch& batch) = 0;
 
     // Those met so far; grows while packets are read, never shrinks. For every record given so far.

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,9 +43,13 @@ class File final : public ByteStream {
         return {};
     }
 
-    // A signal that does not restart system calls is meant to end the wait for a pipe.
+    // Also from a pipe that somebody made non-blocking. A signal that does not restart system calls
+    // is meant to end the wait.
     Result<std::size_t> read(std::span<std::byte> to) override {
-        const ssize_t got = ::read(descriptor_, to.data(), to.size());
+        ssize_t got = ::read(descriptor_, to.data(), to.size());
+        while (got < 0 && errno == EAGAIN && wait()) {
+            got = ::read(descriptor_, to.data(), to.size());
+        }
         if (got < 0) {
             return fail(Errc::kIo, name_ + ": cannot be read: " + std::strerror(errno));
         }
@@ -56,6 +61,11 @@ class File final : public ByteStream {
     [[nodiscard]] std::uint64_t size() const override { return size_; }
 
   private:
+    [[nodiscard]] bool wait() const {
+        pollfd wanted{.fd = descriptor_, .events = POLLIN, .revents = 0};
+        return ::poll(&wanted, 1, -1) >= 0;
+    }
+
     int descriptor_;
     std::string name_;
     std::uint64_t taken_ = 0;

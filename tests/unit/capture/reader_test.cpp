@@ -72,8 +72,9 @@ TEST_F(Reader, named_pipe_gives_its_packets_and_has_no_size) {
 // Standard input of the test, put back at the end.
 class StandardInput {
   public:
-    explicit StandardInput(const std::string& path) : before_(::dup(STDIN_FILENO)) {
-        const int file = ::open(path.c_str(), O_RDONLY);
+    explicit StandardInput(const std::string& path)
+        : StandardInput(::open(path.c_str(), O_RDONLY)) {}
+    explicit StandardInput(int file) : before_(::dup(STDIN_FILENO)) {
         ::dup2(file, STDIN_FILENO);
         ::close(file);
     }
@@ -102,6 +103,24 @@ TEST_F(Reader, dash_is_standard_input_and_stays_open) {
     ASSERT_FALSE(rest);
     EXPECT_EQ(rest.error().context,
               "standard input: empty; allowed: pcap and pcapng, also compressed with gzip");
+}
+
+TEST_F(Reader, pipe_that_does_not_block_is_waited_for) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ASSERT_EQ(::fcntl(ends[0], F_SETFL, O_NONBLOCK), 0);
+    const StandardInput input(ends[0]);
+    const CaptureBytes bytes = pcap_sample({}, 20);
+    std::thread writer([&] {
+        for (const std::uint8_t& byte : bytes) {
+            EXPECT_EQ(::write(ends[1], &byte, 1), 1);
+        }
+        ::close(ends[1]);
+    });
+    const auto source = open_capture("-");
+    EXPECT_TRUE(source);
+    EXPECT_EQ(read_all(**source).packets, read_bytes(bytes).packets);
+    writer.join();
 }
 
 TEST_F(Reader, what_cannot_be_opened_is_told_in_a_line) {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -13,6 +14,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "capture/reader.h"
 #include "unit/capture/folder.h"
 
 namespace unecho::capture {
@@ -375,6 +377,102 @@ TEST(Writers, incompressible_data_survives_compression) {
     const std::string name = folder.file("out.pcap");
     ASSERT_EQ(output_of("gzip -dc " + name + ".gz > " + name + " 2>&1"), "");
     EXPECT_TRUE(folder.get("out.pcap").substr(40) == noise);
+}
+
+// All that a source gives, with its own copy of the bytes.
+struct ReadBack {
+    std::vector<Record> records;
+    std::vector<std::string> data;
+    std::vector<Interface> interfaces;
+    std::size_t warnings = 0;
+    std::string error;
+};
+
+ReadBack read_back(const std::string& path) {
+    ReadBack out;
+    const auto source = open_capture(path);
+    if (!source) {
+        out.error = source.error().context;
+        return out;
+    }
+    Batch batch;
+    for (;;) {
+        const Result<bool> more = (*source)->next(batch);
+        if (!more || !*more) {
+            out.error = more ? "" : more.error().context;
+            break;
+        }
+        for (const Record& each : batch.records) {
+            out.records.push_back(each);
+            out.data.emplace_back(reinterpret_cast<const char*>(each.data), each.length);
+        }
+    }
+    out.interfaces = (*source)->interfaces();
+    out.warnings = (*source)->warnings().size();
+    return out;
+}
+
+TEST(Writers, read_back_they_are_the_same) {
+    const Folder folder;
+    Sample sample(5000, 1500, 3'000'001);
+    for (std::size_t i = 0; i < sample.records.size(); ++i) {
+        sample.records[i].wire_length += static_cast<std::uint32_t>(i % 3);
+    }
+    for (const Nanoseconds tick : {kMicrosecond, kNanosecond}) {
+        const std::vector<Interface> interfaces{interface(kRaw, tick, 4'000'000)};
+        const Nanoseconds unit = tick == kNanosecond ? 1 : kMicrosecond;
+        for (const char* name : {"out.pcap", "out.pcapng", "out.pcap.gz", "out.pcapng.gz"}) {
+            written(folder, name, sample.records, interfaces);
+            const ReadBack back = read_back(folder.file(name));
+            ASSERT_EQ(back.error, "") << name;
+            EXPECT_EQ(back.warnings, 0U) << name;
+            ASSERT_EQ(back.interfaces.size(), 1U);
+            EXPECT_EQ(back.interfaces[0].link_type, kRaw);
+            EXPECT_EQ(back.interfaces[0].tick, tick);
+            EXPECT_EQ(back.interfaces[0].snap_length, 4'000'000U);
+            EXPECT_TRUE(back.data == sample.data) << name;
+            ASSERT_EQ(back.records.size(), sample.records.size());
+            for (std::size_t i = 0; i < back.records.size(); ++i) {
+                EXPECT_EQ(back.records[i].time, sample.records[i].time / unit * unit);
+                EXPECT_EQ(back.records[i].wire_length, sample.records[i].wire_length);
+                EXPECT_EQ(back.records[i].number, i + 1);
+            }
+        }
+    }
+}
+
+TEST(Writers, read_back_pcapng_keeps_interfaces_apart) {
+    const Folder folder;
+    const std::vector<Interface> interfaces{interface(kRaw, kMicrosecond, 96, 0, "tap-a"),
+                                            interface(kEthernet, kNanosecond, 0, 0, "not used"),
+                                            interface(kEthernet, kNanosecond, 0, 1, "tap-b")};
+    const Nanoseconds far = std::numeric_limits<Nanoseconds>::max();
+    const std::vector<Record> records{record("abc", kTime, 1, 2), record("de", far, 2, 0)};
+    written(folder, "out.pcapng", records, interfaces);
+    const ReadBack back = read_back(folder.file("out.pcapng"));
+    ASSERT_EQ(back.error, "");
+    ASSERT_EQ(back.interfaces.size(), 2U);
+    EXPECT_EQ(back.interfaces[0].name, "tap-b");
+    EXPECT_EQ(back.interfaces[0].link_type, kEthernet);
+    EXPECT_EQ(back.interfaces[1].name, "tap-a");
+    EXPECT_EQ(back.interfaces[1].link_type, kRaw);
+    ASSERT_EQ(back.records.size(), 2U);
+    EXPECT_EQ(back.records[0].time, kTime);
+    EXPECT_EQ(back.records[1].time, far / kMicrosecond * kMicrosecond);
+    EXPECT_EQ(back.records[1].interface, 1U);
+}
+
+TEST(Writers, read_back_empty_ones_have_no_packet) {
+    const Folder folder;
+    for (const char* name : {"out.pcap", "out.pcapng", "out.pcap.gz", "out.pcapng.gz"}) {
+        written(folder, name, {}, {});
+        const ReadBack back = read_back(folder.file(name));
+        EXPECT_EQ(back.error, "") << name;
+        EXPECT_EQ(back.records.size(), 0U);
+        ASSERT_EQ(back.interfaces.size(), 1U) << name;
+        EXPECT_EQ(back.interfaces[0].link_type, kEthernet);
+        EXPECT_EQ(back.interfaces[0].tick, kMicrosecond);
+    }
 }
 
 TEST(Writers, other_programs_read_them) {

@@ -4,7 +4,8 @@
 namespace unecho::app {
 namespace {
 
-// bash takes "--key=flow" as three words; "=" belongs to neither.
+// bash takes "--key=flow" as three words; "=" belongs to neither. Where the answer is empty, as for
+// a value of which nothing is known, bash offers files (-o default).
 constexpr const char* kHead =
     R"(# bash completion for unecho                              -*- shell-script -*-
 # Made from the command line of unecho.
@@ -38,7 +39,7 @@ constexpr const char* kTail = R"(
         compopt -o filenames 2>/dev/null || :
         mapfile -t COMPREPLY < <(compgen -f -- "$current")
     fi
-} && complete -F _unecho unecho
+} && complete -o default -F _unecho unecho
 )";
 
 std::string names_of(const CommandPage& command) {
@@ -97,7 +98,7 @@ std::string case_of(const CommandPage& command) {
     std::string out = "        " + command.name + ")\n";
     out += "            options='" + names_of(command) + "'\n";
     out += "            case $before in\n" + options_with_value(command);
-    out += "                *) " + positional + (positional.empty() ? "" : " ") + ";;\n";
+    out += "                *) " + (positional.empty() ? "values=$options" : positional) + " ;;\n";
     return out + "            esac\n            ;;\n";
 }
 

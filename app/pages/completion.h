@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The completion for bash: commands, the options of each, their values where they are known, and
-// files. Needs nothing but bash 4.
+// files. A command that takes nothing else offers its options. Needs nothing but bash 4.
 #pragma once
 
 #include <string>

@@ -33,6 +33,7 @@ class Line {
         clean->add_option("--table", table_, "What to load")->check(CLI::ExistingFile);
         clean->add_flag("-q,--quiet", quiet_, "Say .nothing")->group("Talk");
         clean->add_flag("--secret", quiet_, "Not for users")->group("");
+        app_.add_subcommand("bare", "Without positionals")->add_flag("-x,--extra", quiet_);
         clean->footer("A word at the end.");
         app_.add_subcommand("empty", "Nothing")->group("");
     }
@@ -66,7 +67,7 @@ using Words = std::vector<std::string>;
 
 TEST(CommandsOf, hidden_ones_are_left_out) {
     const Line line;
-    ASSERT_EQ(line.commands().size(), 1U);
+    ASSERT_EQ(line.commands().size(), 2U);
     EXPECT_THROW(option(line.commands()[0], "--secret"), std::out_of_range);
     EXPECT_EQ(option(line.commands()[0], "--quiet").names, (Words{"-q", "--quiet"}));
 }
@@ -168,7 +169,9 @@ class Completion : public testing::Test {
 };
 
 TEST_F(Completion, commands_and_options) {
-    EXPECT_EQ(run("\"\""), "clean,");
+    EXPECT_EQ(run("\"\""), "clean,bare,");
+    EXPECT_EQ(run("bare \"\""), "-h,--help,-x,--extra,");
+    EXPECT_EQ(run("bare -x --e"), "--extra,");
     EXPECT_EQ(run("cl"), "clean,");
     EXPECT_EQ(run("--v"), "--version,");
     EXPECT_EQ(run("clean --q"), "--quiet,");

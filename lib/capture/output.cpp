@@ -124,13 +124,13 @@ Status Output::open_stream(const std::string& path, int descriptor) {
     if (descriptor_ < 0) {
         return failed(errno);
     }
-    if (::isatty(descriptor_) == 1) {
-        return fail(Errc::kInvalidArgument,
-                    name_ + ": is a terminal; a capture goes to a file or a pipe");
-    }
     struct stat about {};
     is_stream_ = ::fstat(descriptor_, &about) == 0 && !S_ISREG(about.st_mode);
     return {};
+}
+
+bool Output::is_terminal() const noexcept {
+    return ::isatty(descriptor_) == 1;
 }
 
 Status Output::open_beside(const std::string& path) {

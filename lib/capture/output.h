@@ -19,8 +19,8 @@ namespace unecho::capture {
 
 class Output {
   public:
-    // path: "-" is standard output. Errc::kInvalidArgument (a directory, a terminal), kNotFound,
-    // kPermission, kIo.
+    // path: "-" is standard output. Errc::kInvalidArgument (a directory), kNotFound, kPermission,
+    // kIo.
     static Result<std::unique_ptr<Output>> create(const std::string& path);
 
     ~Output();  // without close(): nothing is left
@@ -35,6 +35,8 @@ class Output {
 
     // A pipe or the like, whose reader waits for what is written.
     [[nodiscard]] bool is_stream() const noexcept { return is_stream_; }
+
+    [[nodiscard]] bool is_terminal() const noexcept;
 
     // The file has its final name. The kernel may still hold it in memory: not for power failures.
     Status close();

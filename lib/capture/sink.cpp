@@ -10,6 +10,10 @@ Result<Sink> Sink::create(const std::string& path) {
     if (!output) {
         return tl::unexpected(output.error());
     }
+    if ((*output)->is_terminal()) {
+        return fail(Errc::kInvalidArgument,
+                    (*output)->name() + ": is a terminal; a capture goes to a file or a pipe");
+    }
     auto gzip = path.ends_with(".gz") ? std::make_unique<GzipWriter>() : nullptr;
     return Sink(std::move(*output), std::move(gzip));
 }

@@ -11,10 +11,14 @@
 #include <string_view>
 #include <vector>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <stdlib.h>
 #include <unistd.h>
 
+#include "capture/output.h"
 #include "capture/reader.h"
+#include "unit/capture/child.h"
 #include "unit/capture/folder.h"
 
 namespace unecho::capture {
@@ -528,6 +532,26 @@ TEST(Writers, full_device_is_told_by_write_or_close) {
         EXPECT_EQ(closed.error().context, "/dev/full: cannot be written: No space left on device");
         EXPECT_FALSE(again);
     }
+}
+
+TEST(Writers, terminal_is_refused) {
+    const ChildEnd end = in_child([]() -> std::string {
+        const int controller = ::posix_openpt(O_RDWR | O_NOCTTY);
+        if (controller < 0 || ::grantpt(controller) != 0 || ::unlockpt(controller) != 0) {
+            return "no terminal";
+        }
+        const int terminal = ::open(::ptsname(controller), O_RDWR | O_NOCTTY);
+        if (terminal < 0 || ::dup2(terminal, STDOUT_FILENO) < 0) {
+            return "no terminal";
+        }
+        const auto writer = create_capture("-");
+        const bool text_may = Output::create("-").has_value();
+        return (writer ? "taken" : writer.error().context) + (text_may ? "" : "; text too");
+    });
+    if (end.text == "no terminal") {
+        GTEST_SKIP() << "no pseudo-terminal";
+    }
+    EXPECT_EQ(end.text, "standard output: is a terminal; a capture goes to a file or a pipe");
 }
 
 // A reader at the other end of a pipe has every batch at once.

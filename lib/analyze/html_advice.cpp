@@ -93,9 +93,7 @@ std::string modes_section(const Report& report) {
         paragraph(fill("What each key mode would drop {}. Not copies: what key <code>packet</code> "
                        "would forward.",
                        {window ? "within " + duration_text(*window) : "however old"})) +
-            mode_warning(report) +
-            fill("<table>\n{}<tbody>\n{}</tbody></table>\n",
-                 {head_row({"Key", "Drops", "Not copies", "Copies missed"}), body}));
+            mode_warning(report) + table({"Key", "Drops", "Not copies", "Copies missed"}, body));
 }
 
 std::string advice_section(const Report& report) {

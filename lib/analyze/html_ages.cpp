@@ -141,10 +141,8 @@ std::string window_table(const Report& report) {
                      share_text(each.fixed.packets, report.total.packets),
                      figure(path + ".refresh.packets", each.refresh.packets)});
     }
-    return fill(
-        "<details><summary>All windows as a table</summary>\n<table>\n{}<tbody>\n{}"
-        "</tbody></table></details>\n",
-        {head_row({"Window", "fixed drops", "of all", "refresh drops"}), body});
+    return "<details><summary>All windows as a table</summary>\n" +
+           table({"Window", "fixed drops", "of all", "refresh drops"}, body) + "</details>\n";
 }
 
 std::string window_words(const Report& report) {

@@ -9,6 +9,8 @@
 namespace unecho::analyze {
 namespace {
 
+constexpr std::size_t kMostFiles = 4;
+
 std::string tile(std::string_view name, const std::string& big, const std::string& small,
                  const char* tone) {
     return fill(
@@ -80,12 +82,20 @@ std::string tiles(const Report& report) {
     return "<dl class=\"answer\">\n" + out + "</dl>\n";
 }
 
+// All of them; those beyond the first few unfold.
 std::string file_names(const Report& report) {
-    std::string out;
-    for (const FileInfo& file : report.files) {
-        out += (out.empty() ? "" : ", ") + escape(file.path);
+    std::string first;
+    std::string more;
+    for (std::size_t i = 0; i < report.files.size(); ++i) {
+        std::string& out = i < kMostFiles ? first : more;
+        out += (out.empty() ? "" : ", ") + escape(report.files[i].path);
     }
-    return out;
+    return fill(
+        "<div class=\"source\">{}{}</div>\n",
+        {first, more.empty()
+                    ? ""
+                    : fill("<details><summary>and {}</summary>{}</details>",
+                           {count_text(report.files.size() - kMostFiles, "other file"), more})});
 }
 
 std::string lead(const std::string& content) {
@@ -141,7 +151,7 @@ std::string rate_text(const Report& report, Nanoseconds span) {
 
 std::string answer_section(const Report& report) {
     return fill(
-        "<header>\n<p class=\"source\">{}</p>\n<h1>{}</h1>\n{}{}{}"
+        "<header>\n{}<h1>{}</h1>\n{}{}{}"
         "</header>\n",
         {file_names(report), headline(report), lead(in_words(report)),
          report.echoes.packets == 0 ? "" : tiles(report), doubts(report)});

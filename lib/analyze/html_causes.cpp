@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <numeric>
+#include <vector>
 
 #include "analyze/html_parts.h"
 #include "analyze/html_sections.h"
@@ -9,7 +11,8 @@ namespace unecho::analyze {
 namespace {
 
 constexpr std::size_t kMostProtocols = 12;
-constexpr std::size_t kMostPlaces = 8;  // interfaces that a matrix shows; the rest in its table
+constexpr std::size_t kMostInMatrix = 8;
+constexpr std::size_t kMostInTable = 16;
 
 struct Words {
     std::string_view name;
@@ -64,10 +67,8 @@ std::string differences(const Report& report) {
                      share_text(each.echoes, report.echoes.packets)});
     }
     return body.empty() ? body
-                        : fill(
-                              "<details><summary>What differs, each counted alone</summary>\n"
-                              "<table>\n{}<tbody>\n{}</tbody></table></details>\n",
-                              {head_row({"Difference", "Echoes", "Share"}), body});
+                        : "<details><summary>What differs, each counted alone</summary>\n" +
+                              table({"Difference", "Echoes", "Share"}, body) + "</details>\n";
 }
 
 std::string look_alikes(const LookAlikes& given) {
@@ -92,8 +93,8 @@ std::uint64_t echoes_between(const Report& report, std::size_t from, std::size_t
     return 0;
 }
 
-// Interfaces with most to do with echoes, in their own order.
-std::vector<std::size_t> shown_places(const Report& report) {
+// The interfaces that have most to do with echoes, in their own order.
+std::vector<std::size_t> shown_places(const Report& report, std::size_t most) {
     std::vector<std::uint64_t> weight(report.interfaces.size());
     for (const Crossing& each : report.crossings) {
         if (std::max(each.original, each.echo) < weight.size()) {
@@ -101,13 +102,11 @@ std::vector<std::size_t> shown_places(const Report& report) {
             weight[each.echo] += each.echoes.packets;
         }
     }
-    std::vector<std::size_t> order;
-    for (std::size_t i = 0; i < weight.size(); ++i) {
-        order.push_back(i);
-    }
+    std::vector<std::size_t> order(weight.size());
+    std::iota(order.begin(), order.end(), 0U);
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return weight[a] > weight[b]; });
-    order.resize(std::min(order.size(), kMostPlaces));
+    order.resize(std::min(order.size(), most));
     std::sort(order.begin(), order.end());
     return order;
 }
@@ -118,8 +117,14 @@ std::string cell(std::uint64_t echoes, std::uint64_t most) {
                               {coordinate(share(echoes, most)), count_text(echoes)});
 }
 
+// "3 eth2": the number stands for it where the columns are narrow.
+std::string numbered(const Report& report, std::size_t place) {
+    return fill("<span class=\"muted\">{}</span> {}",
+                {std::to_string(place + 1), escape(report.interfaces[place].name)});
+}
+
 std::string matrix(const Report& report) {
-    const auto places = shown_places(report);
+    const auto places = shown_places(report, kMostInMatrix);
     std::uint64_t most = 0;
     for (const Crossing& each : report.crossings) {
         most = std::max(most, each.echoes.packets);
@@ -128,32 +133,34 @@ std::string matrix(const Report& report) {
         "<figure><figcaption>Rows: where a packet was captured first. Columns: where its echoes "
         "were.</figcaption>\n<div class=\"scroll\"><table class=\"matrix\">\n<thead><tr><td></td>";
     for (const std::size_t to : places) {
-        out += "<th scope=\"col\">" + escape(report.interfaces[to].name) + "</th>";
+        out += "<th scope=\"col\">" + std::to_string(to + 1) + "</th>";
     }
     out += "</tr></thead>\n<tbody>\n";
     for (const std::size_t from : places) {
-        out += "<tr><th scope=\"row\">" + escape(report.interfaces[from].name) + "</th>";
+        out += "<tr><th scope=\"row\">" + numbered(report, from) + "</th>";
         for (const std::size_t to : places) {
             out += cell(echoes_between(report, from, to), most);
         }
         out += "</tr>\n";
     }
-    return out + "</tbody></table></div></figure>\n";
+    return out + "</tbody></table></div></figure>\n" +
+           others(report.interfaces.size() - places.size(), "fewer echoes");
 }
 
 std::string interface_table(const Report& report) {
     std::string body;
-    for (std::size_t i = 0; i < report.interfaces.size(); ++i) {
+    const auto places = shown_places(report, kMostInTable);
+    for (const std::size_t i : places) {
         const InterfaceInfo& each = report.interfaces[i];
         const std::string path = "interfaces." + std::to_string(i);
         body += row(
-            {fill("{}<span class=\"sub\">{}</span>", {escape(each.name), escape(each.link_name)}),
+            {fill("{}<span class=\"sub\">{}</span>", {numbered(report, i), escape(each.link_name)}),
              figure(path + ".total.packets", each.total.packets),
              figure(path + ".echoes.packets", each.echoes.packets),
              share_text(each.echoes.packets, each.total.packets)});
     }
-    return fill("<table>\n{}<tbody>\n{}</tbody></table>\n",
-                {head_row({"Interface", "Packets", "Echoes", "Share"}), body});
+    return table({"Interface", "Packets", "Echoes", "Share"}, body) +
+           others(report.interfaces.size() - places.size(), "fewer echoes");
 }
 
 std::string places_words(const Report& report) {
@@ -179,8 +186,7 @@ std::string causes_section(const Report& report) {
     }
     return section("causes", "Why are they there?",
                    paragraph("What differs between an echo and the first packet with its key.") +
-                       fill("<table>\n{}<tbody>\n{}</tbody></table>\n",
-                            {head_row({"Cause", "Echoes", "Share"}), cause_rows(report)}) +
+                       table({"Cause", "Echoes", "Share"}, cause_rows(report)) +
                        differences(report) + look_alikes(report.look_alikes));
 }
 
@@ -211,13 +217,9 @@ std::string protocols_section(const Report& report) {
                  figure(path + ".echoes.packets", each.echoes.packets),
                  share_text(each.echoes.packets, each.total.packets)});
     }
-    const std::size_t left_out = report.protocols.size() - shown;
     return section("protocols", "Which protocols?",
-                   fill("<table>\n{}<tbody>\n{}</tbody></table>\n{}",
-                        {head_row({"Protocol", "Packets", "Echoes", "Share"}), body,
-                         left_out == 0 ? ""
-                                       : fill("<p class=\"small\">And {} with fewer packets.</p>\n",
-                                              {count_text(left_out, "protocol")})}));
+                   table({"Protocol", "Packets", "Echoes", "Share"}, body) +
+                       others(report.protocols.size() - shown, "fewer packets"));
 }
 
 }  // namespace unecho::analyze

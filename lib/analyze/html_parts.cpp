@@ -54,6 +54,16 @@ std::string meter(double first, double second) {
            "</span>";
 }
 
+std::string table(std::initializer_list<std::string_view> names, const std::string& rows) {
+    std::string head;
+    for (const std::string_view name : names) {
+        head +=
+            fill("<th scope=\"col\"{}>{}</th>", {head.empty() ? "" : " class=\"n\"", escape(name)});
+    }
+    return "<div class=\"scroll\"><table>\n<thead><tr>" + head + "</tr></thead>\n<tbody>\n" + rows +
+           "</tbody></table></div>\n";
+}
+
 std::string row(std::initializer_list<std::string> cells) {
     std::string out = "<tr>";
     for (const std::string& cell : cells) {
@@ -63,14 +73,10 @@ std::string row(std::initializer_list<std::string> cells) {
     return out + "</tr>\n";
 }
 
-std::string head_row(std::initializer_list<std::string_view> names) {
-    std::string out = "<thead><tr>";
-    bool first = true;
-    for (const std::string_view name : names) {
-        out += fill("<th scope=\"col\"{}>{}</th>", {first ? "" : " class=\"n\"", escape(name)});
-        first = false;
-    }
-    return out + "</tr></thead>\n";
+std::string others(std::size_t count, std::string_view with_what) {
+    return count == 0 ? ""
+                      : fill("<p class=\"small\">And {} with {}.</p>\n",
+                             {count_text(count, "other"), escape(with_what)});
 }
 
 }  // namespace unecho::analyze

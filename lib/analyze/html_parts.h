@@ -3,6 +3,7 @@
 // HTML already, unless it says text.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -28,9 +29,12 @@ std::string fact(std::string_view name, const std::string& value);  // of a <dl>
 // A bar of two parts, shares of its full length.
 std::string meter(double first, double second = 0);
 
+// A table that scrolls by itself where it is too wide: the columns' names, as text, and rows.
+std::string table(std::initializer_list<std::string_view> names, const std::string& rows);
+
 // A table's row: the first cell is its heading, the others are right-aligned numbers.
 std::string row(std::initializer_list<std::string> cells);
-// The same for the headings; texts.
-std::string head_row(std::initializer_list<std::string_view> names);
+// "And 3 others with fewer packets.", or nothing.
+std::string others(std::size_t count, std::string_view with_what);
 
 }  // namespace unecho::analyze

@@ -12,9 +12,10 @@ namespace unecho::analyze {
 namespace {
 
 constexpr double kMostSteps = 5;
-constexpr double kMostTimes = 8;
+constexpr double kMostTimes = 7;
 constexpr double kFewDecades = 200;     // below it, ticks at 2 and 5 times a power of ten too
 constexpr std::size_t kMostNarrow = 5;  // labels that a phone's width takes
+constexpr std::size_t kMostWide = 8;    // and half the width of a desk's
 
 // The smallest of 1, 2, 5 times a power of ten that needs no more than most steps up to largest.
 double round_step(double largest, double most) {
@@ -72,14 +73,22 @@ double time_step(double span) {
     return round_step(seconds / 86400, kMostTimes) * 86400e9;
 }
 
+// Leaves so many labels that they do not touch, at equal distances.
 void thin_out(std::vector<Tick>& ticks) {
-    if (ticks.size() <= kMostNarrow) {
-        return;
-    }
-    const std::size_t keep = (ticks.size() + kMostNarrow - 1) / kMostNarrow;
+    const auto every = [&](std::size_t most) { return (ticks.size() + most - 1) / most; };
+    const std::size_t wide = every(kMostWide);
+    const std::size_t narrow = (every(kMostNarrow) + wide - 1) / wide * wide;
     for (std::size_t i = 0; i < ticks.size(); ++i) {
-        ticks[i].minor = i % keep != 0;
+        ticks[i].minor = i % narrow != 0;
+        if (i % wide != 0) {
+            ticks[i].label.clear();
+        }
     }
+}
+
+// Powers of ten look like ones in seconds, not in minutes.
+std::string age_label(Nanoseconds age) {
+    return age < kSecond ? duration_text(age) : count_text(age / kSecond) + "\xC2\xA0s";
 }
 
 }  // namespace
@@ -127,7 +136,7 @@ LogScale log_scale(double low, double high) {
             if (value >= scale.low * (1 - 1e-9) && value <= scale.high * (1 + 1e-9) &&
                 (short_span || factor == 1)) {
                 const auto whole = static_cast<Nanoseconds>(std::llround(value));
-                scale.ticks.push_back({scale.at(whole), duration_text(whole), false});
+                scale.ticks.push_back({scale.at(whole), age_label(whole), false});
             }
         }
     }

@@ -94,6 +94,7 @@ pre { background: var(--panel); border: 1px solid var(--line); border-radius: 6p
 details { margin-top: 0.75rem; font-size: 0.875rem; }
 summary { color: var(--muted); cursor: pointer; }
 .scroll { overflow-x: auto; }
+.source details { margin-top: 0; }
 )";
 
 constexpr std::string_view kTables = R"(
@@ -103,7 +104,7 @@ th, td { text-align: left; vertical-align: top; padding: 0.375rem 1rem 0.375rem 
   border-bottom: 1px solid var(--line); }
 th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--muted); font-size: 0.8125rem; font-weight: 400; vertical-align: bottom; }
-tbody th { font-weight: 400; }
+tbody th { font-weight: 400; min-width: 4.5rem; }
 .n { text-align: right; white-space: nowrap; }
 .sub { display: block; color: var(--muted); font-size: 0.8125rem; }
 .meter { display: block; height: 0.5rem; margin-top: 0.3125rem; background: var(--panel);

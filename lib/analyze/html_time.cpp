@@ -80,11 +80,10 @@ std::string talkers_section(const Report& report) {
     }
     return section(
         "talkers", "Whose packets?",
-        fill("<table>\n{}<tbody>\n{}</tbody></table>\n{}",
-             {head_row({"From and to", "Echoes", "Bytes"}), body,
-              excess ? "<p class=\"small\">More pairs than are kept: the counts are upper "
-                       "bounds.</p>\n"
-                     : ""}));
+        table({"From and to", "Echoes", "Bytes"}, body) +
+            (excess ? "<p class=\"small\">More pairs than are kept: the counts are upper "
+                      "bounds.</p>\n"
+                    : ""));
 }
 
 }  // namespace unecho::analyze

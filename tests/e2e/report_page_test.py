@@ -16,7 +16,7 @@ import browser
 import harness
 
 WIDTHS = (360, 768, 1280)
-PAGES = ("sample", "empty", "single", "no_echo", "same_time", "hostile")
+PAGES = ("sample", "empty", "single", "no_echo", "same_time", "vast", "hostile")
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
 # Elements whose box leaves the page's, but for what scrolls by itself.
@@ -26,6 +26,11 @@ OVERFLOWING = """
   return !element.closest("pre, .scroll") && box.width > 0 && getComputedStyle(element).position
     && (box.right > document.documentElement.clientWidth + 0.5 || box.left < -0.5);
 }).map(element => element.outerHTML.slice(0, 120))
+"""
+# Tables that have to be scrolled.
+SCROLLING = """
+[...document.querySelectorAll(".scroll")].filter(box => box.scrollWidth > box.clientWidth)
+  .map(box => box.outerHTML.slice(0, 200))
 """
 # Visible labels of a chart that lie on one another.
 TOUCHING = """
@@ -109,7 +114,7 @@ class PageTest(unittest.TestCase):
     def ask(self, expression):
         return self.browser.evaluate(expression)
 
-    def assert_readable(self, page):
+    def assert_readable(self, page, scrolls=False):
         """Nothing overflows or touches, nothing is fetched, nothing fails, whatever the width."""
         for width, dark in itertools.product(WIDTHS, (False, True)):
             with self.subTest(page=page.name, width=width, dark=dark):
@@ -117,6 +122,8 @@ class PageTest(unittest.TestCase):
                 self.assertEqual(self.ask("document.documentElement.scrollWidth"), width)
                 self.assertEqual(self.ask(OVERFLOWING), [])
                 self.assertEqual(self.ask(TOUCHING), [])
+                if not scrolls:
+                    self.assertEqual(self.ask(SCROLLING), [])
                 requests = [event["request"]["url"]
                             for event in self.browser.events("Network.requestWillBeSent")]
                 self.assertEqual(requests, [page.absolute().as_uri()])
@@ -141,7 +148,7 @@ class MadePages(PageTest):
 
     def test_every_page_is_readable(self):
         for name in PAGES:
-            self.assert_readable(self.page(name))
+            self.assert_readable(self.page(name), scrolls=name in ("vast", "hostile"))
 
     def test_every_page_is_well_formed(self):
         for name in PAGES:
@@ -178,6 +185,7 @@ class MadePages(PageTest):
 
     def test_copy_button_gives_the_configuration(self):
         self.browser.open(self.page("sample"), 1280)
+        self.assertIs(self.ask("document.querySelector('button').hidden"), False)
         toml = self.ask("document.getElementById('toml').textContent")
         self.ask("navigator.clipboard.writeText = async text => { window.copied = text; }")
         self.ask("document.querySelector('button').click()")

@@ -16,9 +16,10 @@ int main(int argc, char** argv) {
         file << to_html(report);
         return file.good();
     };
-    const bool written =
-        write("sample", sample_report()) && write("empty", empty_report()) &&
-        write("single", single_packet_report()) && write("no_echo", no_echo_report()) &&
-        write("same_time", same_time_report()) && write("hostile", hostile_report());
+    const bool written = write("sample", sample_report()) && write("empty", empty_report()) &&
+                         write("single", single_packet_report()) &&
+                         write("no_echo", no_echo_report()) &&
+                         write("same_time", same_time_report()) && write("vast", vast_report()) &&
+                         write("hostile", hostile_report());
     return written ? 0 : 1;
 }

@@ -278,6 +278,41 @@ Report same_time_report() {
     return report;
 }
 
+Report vast_report() {
+    Report report = sample_report();
+    const std::uint64_t many = 987'654'321'012;
+    report.total = sized(many, 900);
+    report.keyed = report.total;
+    report.echoes = sized(many / 3, 900);
+    report.copies.fill(many / 30);
+    report.interfaces.clear();
+    for (std::uint32_t i = 0; i < 20; ++i) {
+        report.interfaces.push_back({"aggregation-switch-" + std::to_string(i) + "/HundredGigE0/0",
+                                     0, 1, "Ethernet", sized(many / 20, 900),
+                                     sized(many / 60, 900)});
+        report.crossings.push_back({i, (i + 1) % 20, sized(many / 60, 900)});
+    }
+    report.ages.bins.clear();
+    for (Nanoseconds low = 0, high = 1; low < 500 * kSecond; low = high, high *= 2) {
+        report.ages.bins.push_back({low, high, many / 100, {}});
+    }
+    report.ages.youngest = 0;
+    report.ages.oldest = 490 * kSecond;
+    for (std::size_t i = 0; i < report.windows.size(); ++i) {
+        report.windows[i].fixed = report.windows[i].refresh = sized(many / 100 * (i + 1), 900);
+    }
+    report.time_bin = 86'400 * kSecond;
+    for (std::size_t i = 0; i < report.time.size(); ++i) {
+        report.time[i] = {i * report.time_bin, sized(many / 120, 900), sized(many / 360, 900)};
+    }
+    report.last_time = report.first_time + 120 * report.time_bin;
+    for (Mode& mode : report.modes) {
+        mode.recommended.dropped = mode.recommended.missed = report.echoes;
+    }
+    report.files.assign(12, {std::string(150, 'x') + ".pcapng.gz", report.total, report.echoes});
+    return report;
+}
+
 Report hostile_report() {
     const std::string evil = "<script>alert(1)</script>\"'&\x01\xff</title></style><!--";
     Report report = sample_report();

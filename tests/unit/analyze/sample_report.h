@@ -14,6 +14,9 @@ Report single_packet_report();  // one packet, no time passes
 Report no_echo_report();        // packets, none twice
 Report same_time_report();      // echoes with the time of their packets, one stretch of time
 
+// Everything long: names, numbers, days, ages from nothing to minutes, twenty interfaces.
+Report vast_report();
+
 // sample_report() with markup, quotes and bytes that are no text wherever a capture may put them.
 Report hostile_report();
 

@@ -57,7 +57,7 @@ std::string reason(std::string_view name, const std::string& value, const std::s
 std::string reasons(const Recommendation& advice) {
     std::string out = reason("Key", escape(packet::name_of(advice.key)), advice.key_reason) +
                       reason("Window", duration_text(advice.window), advice.window_reason) +
-                      reason("Rate", escape(format_rate(advice.rate)), advice.rate_reason) +
+                      reason("Rate", packet_rate_text(advice.rate), advice.rate_reason) +
                       reason("Policy", escape(advice.policy), advice.policy_reason);
     if (!advice.taps_reason.empty()) {
         out += reason("Taps", "", advice.taps_reason);
@@ -93,7 +93,7 @@ std::string modes_section(const Report& report) {
         paragraph(fill("What each key mode would drop {}. Not copies: what key <code>packet</code> "
                        "would forward.",
                        {window ? "within " + duration_text(*window) : "however old"})) +
-            mode_warning(report) + table({"Key", "Drops", "Not copies", "Copies missed"}, body));
+            mode_warning(report) + table({"Key", "Drops", "Not copies", "Missed"}, body));
 }
 
 std::string advice_section(const Report& report) {

@@ -119,16 +119,17 @@ std::string end_label(const Point& at, std::string_view css_class, const std::st
                 {std::string(css_class), coordinate(kPlotHeight * (1 - at.y) + shift), text});
 }
 
+bool alike(const std::vector<Point>& a, const std::vector<Point>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const Point& one, const Point& other) { return one.y == other.y; });
+}
+
 std::string curves(const std::vector<Point>& fixed, const std::vector<Point>& refresh) {
-    const bool alike = std::equal(fixed.begin(), fixed.end(), refresh.begin(), refresh.end(),
-                                  [](const Point& a, const Point& b) { return a.y == b.y; });
     const std::string main = curve(step_path(fixed) + "H1000", "curve");
-    if (alike) {
-        return main + end_label(fixed.back(), "curve-label", "fixed and refresh alike", 18);
-    }
-    return curve(step_path(refresh) + "H1000", "second") + main +
-           end_label(refresh.back(), "second-label", "refresh", -7) +
-           end_label(fixed.back(), "curve-label", "fixed", 18);
+    return alike(fixed, refresh) ? main
+                                 : curve(step_path(refresh) + "H1000", "second") + main +
+                                       end_label(refresh.back(), "second-label", "refresh", -7) +
+                                       end_label(fixed.back(), "curve-label", "fixed", 18);
 }
 
 std::string window_table(const Report& report) {
@@ -192,13 +193,16 @@ std::string windows_section(const Report& report) {
     const std::string limit = fill(
         "<line class=\"limit\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/>\n",
         {coordinate(kPlotHeight * (1 - y.at(all))), coordinate(kPlotHeight * (1 - y.at(all)))});
-    const std::string lines = curves(points_of(report, range, &WindowRow::fixed, x, y),
-                                     points_of(report, range, &WindowRow::refresh, x, y));
-    const std::string chart = plot(text, x.ticks, y.ticks, limit + lines + window_mark(report, x));
-    return section("windows", "Which window?",
-                   paragraph(window_words(report)) +
-                       "<figure><figcaption>Dropped, of all packets</figcaption>\n" + chart +
-                       "</figure>\n" + window_table(report));
+    const auto fixed = points_of(report, range, &WindowRow::fixed, x, y);
+    const auto refresh = points_of(report, range, &WindowRow::refresh, x, y);
+    const std::string chart =
+        plot(text, x.ticks, y.ticks, limit + curves(fixed, refresh) + window_mark(report, x));
+    return section(
+        "windows", "Which window?",
+        paragraph(window_words(report)) +
+            fill("<figure><figcaption>Dropped, of all packets{}</figcaption>\n{}</figure>\n",
+                 {alike(fixed, refresh) ? "; policies fixed and refresh alike" : "", chart}) +
+            window_table(report));
 }
 
 }  // namespace unecho::analyze

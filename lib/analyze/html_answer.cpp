@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <numeric>
 
 #include "analyze/html_parts.h"
 #include "analyze/html_sections.h"
@@ -118,33 +119,22 @@ std::string doubts(const Report& report) {
     return out;
 }
 
+// How many of the keys came once, twice and more often.
 std::string copies(const Report& report) {
-    std::string out;
-    for (std::size_t i = 0; i < report.copies.size(); ++i) {
-        if (report.copies[i] != 0) {
-            out +=
-                fill("{}{}: {}",
-                     {out.empty() ? "" : "; ",
-                      i == 0   ? "once"
-                      : i == 1 ? "twice"
-                               : std::to_string(i + 1) +
-                                     (i + 1 == report.copies.size() ? " times or more" : " times"),
-                      figure("copies." + std::to_string(i), report.copies[i])});
-        }
-    }
-    return out;
+    const std::uint64_t more =
+        std::accumulate(report.copies.begin() + 2, report.copies.end(), std::uint64_t{0});
+    std::string out = figure("copies.0", report.copies[0]) + " once, " +
+                      figure("copies.1", report.copies[1]) + " twice";
+    return more == 0 ? out : out + ", " + count_text(more) + " more often";
 }
 
 std::string rate_text(const Report& report, Nanoseconds span) {
     if (span == 0) {
         return "all at the same time";
     }
-    const double rate = static_cast<double>(report.total.packets) * 1e9 / static_cast<double>(span);
-    const double bits = static_cast<double>(report.total.bytes) * 8e9 / static_cast<double>(span);
-    return escape(format_rate(rate)) + ", " +
-           (bits >= 1e9   ? coordinate(bits / 1e9) + "\xC2\xA0Gbit/s"
-            : bits >= 1e6 ? coordinate(bits / 1e6) + "\xC2\xA0Mbit/s"
-                          : coordinate(bits / 1e3) + "\xC2\xA0kbit/s");
+    const double seconds = static_cast<double>(span) / 1e9;
+    return packet_rate_text(static_cast<double>(report.total.packets) / seconds) + ", " +
+           bit_rate_text(static_cast<double>(report.total.bytes) * 8 / seconds);
 }
 
 }  // namespace
@@ -171,9 +161,9 @@ std::string facts_section(const Report& report) {
         fact("With a key", figure("keyed.packets", report.keyed.packets)) +
         fact("Not IP", figure("non_ip.packets", report.non_ip.packets)) +
         fact("Malformed", figure("malformed.packets", report.malformed.packets)) +
-        fact("Different packets", figure("keys", report.keys));
+        fact("Different ones", figure("keys", report.keys));
     if (report.echoes.packets != 0) {
-        out += fact("Seen", copies(report));
+        out += fact("These came", copies(report));
     }
     if (report.interfaces.size() == 1) {
         out += fact("Link type", escape(report.interfaces.front().link_name));

@@ -119,7 +119,7 @@ std::string cell(std::uint64_t echoes, std::uint64_t most) {
 
 // "3 eth2": the number stands for it where the columns are narrow.
 std::string numbered(const Report& report, std::size_t place) {
-    return fill("<span class=\"muted\">{}</span> {}",
+    return fill("<span class=\"place\"><span class=\"muted\">{}</span> {}</span>",
                 {std::to_string(place + 1), escape(report.interfaces[place].name)});
 }
 

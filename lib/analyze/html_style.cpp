@@ -105,6 +105,7 @@ th, td { text-align: left; vertical-align: top; padding: 0.375rem 1rem 0.375rem 
 th:last-child, td:last-child { padding-right: 0; }
 thead th { color: var(--muted); font-size: 0.8125rem; font-weight: 400; vertical-align: bottom; }
 tbody th { font-weight: 400; min-width: 4.5rem; }
+.place { display: block; min-width: 7rem; }
 .n { text-align: right; white-space: nowrap; }
 .sub { display: block; color: var(--muted); font-size: 0.8125rem; }
 .meter { display: block; height: 0.5rem; margin-top: 0.3125rem; background: var(--panel);

@@ -187,6 +187,18 @@ std::string duration_text(Nanoseconds duration) {
     return two_units(seconds / 3600, 24, "d", "h");
 }
 
+std::string packet_rate_text(double per_second) {
+    static constexpr std::array<Unit, 4> kUnits{
+        {{1, "pps"}, {1e3, "kpps"}, {1e6, "Mpps"}, {1e9, "Gpps"}}};
+    return scaled(per_second, kUnits);
+}
+
+std::string bit_rate_text(double per_second) {
+    static constexpr std::array<Unit, 5> kUnits{
+        {{1, "bit/s"}, {1e3, "kbit/s"}, {1e6, "Mbit/s"}, {1e9, "Gbit/s"}, {1e12, "Tbit/s"}}};
+    return scaled(per_second, kUnits);
+}
+
 std::string date_text(Nanoseconds since_1970) {
     const auto seconds = static_cast<std::time_t>(since_1970 / kSecond);
     std::tm parts{};

@@ -29,6 +29,10 @@ std::string share_text(std::uint64_t part, std::uint64_t whole);
 std::string bytes_text(std::uint64_t bytes);
 std::string duration_text(Nanoseconds duration);
 
+// "7.64 kpps", "39.1 Mbit/s"
+std::string packet_rate_text(double per_second);
+std::string bit_rate_text(double per_second);
+
 // "2026-11-21 14:40:03", UTC
 std::string date_text(Nanoseconds since_1970);
 

@@ -77,6 +77,12 @@ TEST(HtmlText, sizes_are_of_powers_of_1000) {
     EXPECT_EQ(plain(bytes_text(999'600)), "1 MB");
 }
 
+TEST(HtmlText, rates_have_three_digits) {
+    EXPECT_EQ(plain(packet_rate_text(7636.1)), "7.64 kpps");
+    EXPECT_EQ(plain(packet_rate_text(0.5)), "0.5 pps");
+    EXPECT_EQ(plain(bit_rate_text(685.87e6)), "686 Mbit/s");
+}
+
 TEST(HtmlText, dates_are_utc) {
     EXPECT_EQ(date_text(0), "1970-01-01 00:00:00");
     EXPECT_EQ(date_text(1'763'736'003'999'999'999), "2025-11-21 14:40:03");

@@ -90,8 +90,8 @@ std::string modes_section(const Report& report) {
     const std::optional<Nanoseconds> window = report.modes.front().recommended.window;
     return section(
         "modes", "Which key?",
-        paragraph(fill("What each key mode would drop {}. Not copies: what key <code>packet</code> "
-                       "would forward.",
+        paragraph(fill("What each key mode would drop {}. Not copies: packets that key "
+                       "<code>packet</code> would forward. Missed: copies that it would drop.",
                        {window ? "within " + duration_text(*window) : "however old"})) +
             mode_warning(report) + table({"Key", "Drops", "Not copies", "Missed"}, body));
 }

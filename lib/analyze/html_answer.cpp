@@ -159,8 +159,8 @@ std::string facts_section(const Report& report) {
         fact("From (UTC)", date_text(report.first_time)) + fact("Duration", duration_text(span)) +
         fact("On average", rate_text(report, span)) +
         fact("With a key", figure("keyed.packets", report.keyed.packets)) +
-        fact("Not IP", figure("non_ip.packets", report.non_ip.packets)) +
-        fact("Malformed", figure("malformed.packets", report.malformed.packets)) +
+        fact("Without", figure("non_ip.packets", report.non_ip.packets) + " not IP, " +
+                            figure("malformed.packets", report.malformed.packets) + " malformed") +
         fact("Different ones", figure("keys", report.keys));
     if (report.echoes.packets != 0) {
         out += fact("These came", copies(report));

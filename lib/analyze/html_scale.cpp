@@ -105,7 +105,7 @@ Scale share_scale(double largest) {
     const double step = round_step(most, kMostSteps);
     return stepped(round_end(most, step), step, [](double value) {
         std::array<char, 32> text{};
-        std::snprintf(text.data(), text.size(), "%.4g%%", value * 100);
+        std::snprintf(text.data(), text.size(), "%.4g\xC2\xA0%%", value * 100);
         return std::string(text.data());
     });
 }

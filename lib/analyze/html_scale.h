@@ -25,7 +25,7 @@ struct Scale {
 };
 
 Scale count_scale(double largest);  // "0", "500", "20k", "1.5M"
-Scale share_scale(double largest);  // of a share up to 1: "0%", "20%"
+Scale share_scale(double largest);  // of a share up to 1: "0 %", "20 %"
 
 // Time since the capture's beginning, to the very end of the capture.
 Scale time_scale(Nanoseconds span);

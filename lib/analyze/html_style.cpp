@@ -108,7 +108,7 @@ tbody th { font-weight: 400; min-width: 4.5rem; }
 .place { display: block; min-width: 7rem; }
 .n { text-align: right; white-space: nowrap; }
 .sub { display: block; color: var(--muted); font-size: 0.8125rem; }
-.meter { display: block; height: 0.5rem; margin-top: 0.3125rem; background: var(--panel);
+.meter { display: block; height: 0.375rem; margin: 0.125rem 0 0.125rem; background: var(--panel);
   border-radius: 2px; overflow: hidden; white-space: nowrap; font-size: 0; }
 .meter i { display: inline-block; height: 100%; background: var(--tone, var(--echo)); }
 .matrix { width: auto; margin-top: 0.25rem; }

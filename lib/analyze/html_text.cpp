@@ -146,23 +146,20 @@ std::string count_text(std::uint64_t count, std::string_view unit) {
 
 std::string share_text(std::uint64_t part, std::uint64_t whole) {
     if (part == 0 || whole == 0) {
-        return "0%";
+        return with_unit("0", "%");
     }
     if (part >= whole) {
-        return "100%";
+        return with_unit("100", "%");
     }
     const double percent = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
     if (percent < 0.001) {
-        return "<0.001%";
+        return with_unit("under 0.001", "%");
     }
     if (percent >= 99.95) {
-        return ">99.9%";
+        return with_unit("over 99.9", "%");
     }
-    return without_zeros(printed(percent >= 1     ? "%.1f"
-                                 : percent >= 0.1 ? "%.2f"
-                                                  : "%.3f",
-                                 percent)) +
-           "%";
+    const char* format = percent >= 1 ? "%.1f" : percent >= 0.1 ? "%.2f" : "%.3f";
+    return with_unit(without_zeros(printed(format, percent)), "%");
 }
 
 std::string bytes_text(std::uint64_t bytes) {

@@ -21,11 +21,11 @@ std::string count_text(std::uint64_t count);
 // "1 packet", "2,000 packets"
 std::string count_text(std::uint64_t count, std::string_view unit);
 
-// "35.4%", "0.034%". Only nothing is "0%" and only all is "100%"; nothing of nothing is "0%".
+// "35.4 %", "0.034 %". Only nothing is "0 %" and only all is "100 %"; nothing of nothing is "0 %".
 std::string share_text(std::uint64_t part, std::uint64_t whole);
 
-// Three digits and a unit: "12.3 MB" (powers of 1000), "1.23 ms", "3 min 20 s". The space does not
-// break.
+// Three digits and a unit: "12.3 MB" (powers of 1000), "1.23 ms", "3 min 20 s". The space
+// before a unit does not break.
 std::string bytes_text(std::uint64_t bytes);
 std::string duration_text(Nanoseconds duration);
 

@@ -9,6 +9,8 @@
 namespace unecho::analyze {
 namespace {
 
+constexpr std::size_t kMostTalkers = 10;
+
 // Packets per second of what a stretch holds.
 double rate_of(std::uint64_t packets, Nanoseconds stretch) {
     return static_cast<double>(packets) * 1e9 / static_cast<double>(stretch);
@@ -67,8 +69,9 @@ std::string talkers_section(const Report& report) {
     }
     std::string body;
     bool excess = false;
+    const std::size_t shown = std::min(report.talkers.size(), kMostTalkers);
     const std::uint64_t most = report.talkers.front().echoes;
-    for (std::size_t i = 0; i < report.talkers.size(); ++i) {
+    for (std::size_t i = 0; i < shown; ++i) {
         const Talker& each = report.talkers[i];
         excess = excess || each.excess != 0;
         body += row({pair_cell(each, most),
@@ -81,6 +84,7 @@ std::string talkers_section(const Report& report) {
     return section(
         "talkers", "Whose packets?",
         table({"From and to", "Echoes", "Bytes"}, body) +
+            others(report.talkers.size() - shown, "fewer echoes") +
             (excess ? "<p class=\"small\">More pairs than are kept: the counts are upper "
                       "bounds.</p>\n"
                     : ""));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <cmath>
 
 #include "analyze/html_parts.h"
 #include "analyze/html_plot.h"
@@ -9,6 +10,7 @@
 namespace unecho::analyze {
 namespace {
 
+constexpr double kLabel = 0.2;  // of a plot's width, for a word
 constexpr double kNear = 0.07;  // labels nearer to each other than this would touch
 
 std::uint64_t most_of(const std::vector<AgeBin>& bins) {
@@ -19,21 +21,23 @@ std::uint64_t most_of(const std::vector<AgeBin>& bins) {
     return most;
 }
 
-// From the first bin to the last, and to the window that is marked. A bin from 0 has the width of
-// an octave.
+// From the first bin to the last, and beyond the window that is marked. Ages of 0 have no place on
+// it: their bin has the octave before the first of the others.
 LogScale age_scale(const Report& report) {
-    const AgeBin& first = report.ages.bins.front();
-    auto low = static_cast<double>(first.low);
-    auto high = static_cast<double>(report.ages.bins.back().high);
-    if (first.low == 0) {
-        low = static_cast<double>(first.high) / 2;
+    const auto& bins = report.ages.bins;
+    auto low = static_cast<double>(bins.front().low);
+    auto high = static_cast<double>(bins.back().high);
+    if (bins.front().low == 0) {
+        const auto next = std::find_if(bins.begin() + 1, bins.end(),
+                                       [](const AgeBin& bin) { return bin.echoes != 0; });
+        low = static_cast<double>(next == bins.end() ? bins.front().high : next->low) / 2;
     }
     if (report.recommendation.needed && report.recommendation.window != 0) {
         low = std::min(low, static_cast<double>(report.recommendation.window));
-        high = std::max(high, static_cast<double>(report.recommendation.window));
+        high = std::max(high, static_cast<double>(report.recommendation.window) * 2);
     }
     LogScale scale = log_scale(low, high);
-    if (first.low == 0) {
+    if (bins.front().low == 0) {
         auto& ticks = scale.ticks;
         ticks.erase(std::remove_if(ticks.begin(), ticks.end(),
                                    [](const Tick& tick) { return tick.at < kNear; }),
@@ -43,19 +47,24 @@ LogScale age_scale(const Report& report) {
     return scale;
 }
 
+std::string age_column(const Report& report, const AgeBin& bin, const LogScale& x, const Scale& y) {
+    const bool within = report.recommendation.needed && bin.low < report.recommendation.window;
+    const double octave = std::log(2) / std::log(x.high / x.low);
+    const double from = x.at(bin.low);
+    const double to = bin.low == 0 ? std::max(octave, x.at(bin.high)) : x.at(bin.high);
+    return column(
+        {from, from + (to - from) * 0.9, y.at(static_cast<double>(bin.echoes)),
+         within ? "in" : "out",
+         fill("{} to {}: {}", {duration_text(bin.low), duration_text(bin.high),
+                               bin.echoes == 1 ? "1 echo" : count_text(bin.echoes) + " echoes"}),
+         fill("data-low=\"{}\" data-echoes=\"{}\"",
+              {std::to_string(bin.low), std::to_string(bin.echoes)})});
+}
+
 std::string age_columns(const Report& report, const LogScale& x, const Scale& y) {
     std::string out;
     for (const AgeBin& bin : report.ages.bins) {
-        const bool within = report.recommendation.needed && bin.low < report.recommendation.window;
-        const double from = x.at(bin.low);
-        const double to = x.at(bin.high);
-        out += column({from, from + (to - from) * 0.9, y.at(static_cast<double>(bin.echoes)),
-                       within ? "in" : "out",
-                       fill("{} to {}: {}",
-                            {duration_text(bin.low), duration_text(bin.high),
-                             bin.echoes == 1 ? "1 echo" : count_text(bin.echoes) + " echoes"}),
-                       fill("data-low=\"{}\" data-echoes=\"{}\"",
-                            {std::to_string(bin.low), std::to_string(bin.echoes)})});
+        out += age_column(report, bin, x, y);
     }
     return out;
 }
@@ -72,8 +81,8 @@ std::string percentiles(const Ages& ages) {
         "<dl class=\"facts narrow\">\n{}{}{}{}{}</dl>\n",
         {fact("Youngest", figure("ages.youngest_ns", ages.youngest, duration_text(ages.youngest))),
          fact("Half within", figure("ages.p50_ns", ages.p50, duration_text(ages.p50))),
-         fact("99% within", figure("ages.p99_ns", ages.p99, duration_text(ages.p99))),
-         fact("99.9% within", figure("ages.p999_ns", ages.p999, duration_text(ages.p999))),
+         fact("99\xC2\xA0% within", figure("ages.p99_ns", ages.p99, duration_text(ages.p99))),
+         fact("99.9\xC2\xA0% within", figure("ages.p999_ns", ages.p999, duration_text(ages.p999))),
          fact("Oldest", figure("ages.oldest_ns", ages.oldest, duration_text(ages.oldest)))});
 }
 
@@ -113,10 +122,29 @@ std::vector<Point> points_of(const Report& report, std::pair<std::size_t, std::s
     return points;
 }
 
-std::string end_label(const Point& at, std::string_view css_class, const std::string& text,
-                      double shift) {
-    return fill("<text class=\"{}\" x=\"100%\" y=\"{}\" text-anchor=\"end\">{}</text>\n",
-                {std::string(css_class), coordinate(kPlotHeight * (1 - at.y) + shift), text});
+std::string label(std::string_view css_class, std::string_view text, double x, double dx, double y,
+                  bool ends) {
+    return fill("<text class=\"{}\" x=\"{}%\" dx=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n",
+                {std::string(css_class), coordinate(x * 100), coordinate(dx), coordinate(y),
+                 ends ? "end" : "start", std::string(text)});
+}
+
+// At the step where they are furthest apart: the upper curve's above its beginning, the lower one's
+// below its end, where no rising curve is.
+std::string labels(const std::vector<Point>& lower, const std::vector<Point>& upper) {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < lower.size(); ++i) {
+        at = upper[i].y - lower[i].y > upper[at].y - lower[at].y ? i : at;
+    }
+    const double begin = lower[at].x;
+    const double end = at + 1 < lower.size() ? lower[at + 1].x : 1;
+    const double top = kPlotHeight * (1 - upper[at].y);
+    const double bottom = kPlotHeight * (1 - lower[at].y);
+    const bool left = begin > kLabel;  // there is room for a label before it
+    const bool right = end < 1 - kLabel;
+    return label("second-label", "refresh", begin, left ? -6 : 2, left ? top + 4 : top - 7, left) +
+           label("curve-label", "fixed", end, right ? 6 : 0, right ? bottom + 4 : bottom + 17,
+                 !right);
 }
 
 bool alike(const std::vector<Point>& a, const std::vector<Point>& b) {
@@ -126,10 +154,9 @@ bool alike(const std::vector<Point>& a, const std::vector<Point>& b) {
 
 std::string curves(const std::vector<Point>& fixed, const std::vector<Point>& refresh) {
     const std::string main = curve(step_path(fixed) + "H1000", "curve");
-    return alike(fixed, refresh) ? main
-                                 : curve(step_path(refresh) + "H1000", "second") + main +
-                                       end_label(refresh.back(), "second-label", "refresh", -7) +
-                                       end_label(fixed.back(), "curve-label", "fixed", 18);
+    return alike(fixed, refresh)
+               ? main
+               : curve(step_path(refresh) + "H1000", "second") + main + labels(fixed, refresh);
 }
 
 std::string window_table(const Report& report) {
@@ -152,8 +179,8 @@ std::string window_words(const Report& report) {
         return "What key packet would drop with each window.";
     }
     return fill(
-        "{} of the echoes come within {}; more time would cost memory.",
-        {share_text(advice.removed.packets, report.echoes.packets), duration_text(advice.window)});
+        "A window of {} removes {} of the echoes; a longer one costs memory.",
+        {duration_text(advice.window), share_text(advice.removed.packets, report.echoes.packets)});
 }
 
 }  // namespace
@@ -167,7 +194,7 @@ std::string ages_section(const Report& report) {
     const Scale y = count_scale(static_cast<double>(most_of(ages.bins)));
     const PlotText text{
         "ages", "Echoes by age",
-        fill("Half of the echoes come within {}, 99% within {}, the oldest after "
+        fill("Half of the echoes come within {}, 99\xC2\xA0% within {}, the oldest after "
              "{}.",
              {duration_text(ages.p50), duration_text(ages.p99), duration_text(ages.oldest)}),
         "time since the packet before with the same key", "echoes"};

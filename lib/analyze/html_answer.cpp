@@ -121,11 +121,16 @@ std::string doubts(const Report& report) {
 
 // How many of the keys came once, twice and more often.
 std::string copies(const Report& report) {
-    const std::uint64_t more =
-        std::accumulate(report.copies.begin() + 2, report.copies.end(), std::uint64_t{0});
-    std::string out = figure("copies.0", report.copies[0]) + " once, " +
-                      figure("copies.1", report.copies[1]) + " twice";
-    return more == 0 ? out : out + ", " + count_text(more) + " more often";
+    const auto& times = report.copies;
+    const auto more = std::accumulate(times.begin() + 2, times.end(), std::uint64_t{0});
+    std::string out;
+    const auto add = [&out](std::uint64_t count, const std::string& text) {
+        out += count == 0 ? "" : (out.empty() ? "" : ", ") + text;
+    };
+    add(times[0], figure("copies.0", times[0]) + " once");
+    add(times[1], figure("copies.1", times[1]) + " twice");
+    add(more, count_text(more) + " more often");
+    return out;
 }
 
 std::string rate_text(const Report& report, Nanoseconds span) {

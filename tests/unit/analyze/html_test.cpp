@@ -102,6 +102,23 @@ TEST(Html, column_of_the_youngest_has_a_width) {
     EXPECT_TRUE(has(page, ">0</text>"));
 }
 
+TEST(Html, ages_of_0_stand_before_the_first_others) {
+    Report report = sample_report();
+    report.ages.bins.insert(report.ages.bins.begin(), {0, 1, 7, {}});
+    report.ages.bins.insert(report.ages.bins.begin() + 1, {1, report.ages.bins[1].low, 0, {}});
+    const std::string page = to_html(report);
+    const auto share_of = [&](const std::string& low, const std::string& attribute) {
+        const std::size_t end = page.find("data-low=\"" + low + '"');
+        const std::string name = ' ' + attribute + "=\"";
+        return std::stod(page.substr(page.rfind(name, end) + name.size()));
+    };
+    EXPECT_EQ(share_of("0", "x"), 0);
+    EXPECT_EQ(share_of("1", "height"), 0);
+    const double others = share_of(std::to_string(report.ages.bins[2].low), "x");
+    EXPECT_LT(share_of("0", "width"), others);
+    EXPECT_LT(others, 10);
+}
+
 TEST(Html, sections_stand_two_and_two_and_the_odd_one_is_time_or_the_last) {
     Report report = sample_report();
     EXPECT_EQ(times(to_html(report), "<div class=\"pair"), 4U);

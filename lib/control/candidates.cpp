@@ -25,7 +25,8 @@ std::string number(double value, const char* format) {
 
 Result<Candidate> candidate_at(config::Engine engine, const SizeQuestion& question, double rate) {
     const double margin = question.bounded ? judge_margin(engine) : 1;
-    const auto geometry = size(engine, {question.window, rate, question.max_false_drop / margin});
+    const auto geometry =
+        size(engine, {question.window, rate, question.max_false_drop / margin}, question.first);
     if (!geometry) {
         return tl::unexpected(geometry.error());
     }

@@ -23,6 +23,7 @@ struct SizeQuestion {
     double max_false_drop = 1e-6;
     std::optional<double> rate;  // packets per second; absent: the highest that fits memory
     std::optional<std::uint64_t> memory;  // at most, in bytes, spare segments too
+    unsigned first = 1;   // packets of a flow that pass, for an engine that counts them
     bool bounded = true;  // packet by packet, by the engines that can judge: rule "bound"
 };
 

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/deduplicator.h"
+
+#include <utility>
+
+#include "dataplane/bits.h"
+
+namespace unecho::offline {
+namespace {
+
+using config::Engine;
+using dataplane::Reason;
+
+// Those that can judge, best first in speed or memory: the choice of "auto" without "exact".
+constexpr std::array kTakeOver{Engine::kLine, Engine::kApbbf};
+
+// Clears the bits of a burst that begins with bit `begin`.
+void clear_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint64_t mask) {
+    const std::size_t shift = begin % 64;
+    words[begin / 64] &= ~(mask << shift);
+    if (shift != 0 && mask >> (64 - shift) != 0) {
+        words[begin / 64 + 1] &= ~(mask >> (64 - shift));
+    }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Deduplicator>> Deduplicator::make(const Options& options,
+                                                         std::uint64_t memory) {
+    std::unique_ptr<Deduplicator> out(new Deduplicator(options));
+    Status status;
+    const auto take = [&](auto made, auto& place) {
+        if (made) {
+            place = std::move(*made);
+        } else {
+            status = tl::unexpected(made.error());
+        }
+    };
+    if (options.editcap) {
+        take(EditcapDecider::make(options, memory), out->other_);
+    } else if (options.engine == Engine::kAuto || options.engine == Engine::kExact) {
+        const bool shared = options.engine == Engine::kAuto && options.fits_filters();
+        out->filter_memory_ = shared ? memory / 2 : 0;
+        take(ExactDecider::make(options, memory - out->filter_memory_), out->exact_);
+    } else {
+        take(FilterDecider::make(options, {&options.engine, 1}, memory), out->other_);
+    }
+    if (!status) {
+        return tl::unexpected(status.error());
+    }
+    return out;
+}
+
+void Deduplicator::decide(std::vector<Piece>& pieces, std::size_t packets, bool with_copies,
+                          Verdicts& verdicts) {
+    verdicts.keep.assign((packets + 63) / 64, ~std::uint64_t{0});
+    verdicts.copies.clear();
+    std::size_t begin = 0;
+    Originals originals;
+    for (Piece& piece : pieces) {
+        if (filter_memory_ != 0 && !exact_->has_room(piece.burst, piece.place)) {
+            hand_over(piece);
+        }
+        decider().decide(piece.burst, piece.place, originals);
+        count(piece.burst);
+        if (piece.burst.echoes != 0) {
+            clear_bits(verdicts.keep, begin, piece.burst.echoes);
+            if (with_copies) {
+                keep_copies(piece, originals, verdicts);
+            }
+        }
+        begin += piece.burst.count;
+    }
+}
+
+void Deduplicator::hand_over(const Piece& piece) {
+    const std::uint64_t memory = std::exchange(filter_memory_, 0);
+    const std::string packet = "packet " + std::to_string(piece.place.first_number);
+    auto filter = FilterDecider::make(options_, kTakeOver, memory);
+    if (!filter) {
+        notes_.push_back(packet + ": more packets in the window than fit into --memory, and no " +
+                         "filter can take over (" + filter.error().context + ")");
+        return;
+    }
+    exact_->for_each_live(piece.burst, piece.place, [&](Digest digest, Nanoseconds time) {
+        (*filter)->remember(digest, time);
+    });
+    (*filter)->end_of_memories();
+    handed_over_ = piece.place.first_number;
+    exact_.reset();
+    other_ = std::move(*filter);
+    notes_.push_back(packet + ": more packets in the window than fit into --memory; from here on " +
+                     other_->text());
+}
+
+void Deduplicator::count(const dataplane::Burst& burst) {
+    const auto add = [&](Reason reason, std::uint64_t mask) {
+        std::uint64_t bytes = 0;
+        dataplane::for_each_bit(mask, [&](unsigned i) { bytes += burst.lengths[i]; });
+        const auto packets = static_cast<std::uint64_t>(std::popcount(mask));
+        reasons_[static_cast<std::size_t>(reason)].add(packets, bytes);
+        return dataplane::PacketBytes{packets, bytes};
+    };
+    dataplane::PacketBytes fresh{burst.count, burst.bytes};
+    for (const auto& [reason, mask] :
+         {std::pair{Reason::kEcho, burst.echoes}, std::pair{Reason::kDoubt, burst.doubts},
+          std::pair{Reason::kNonIp, burst.keys.non_ip},
+          std::pair{Reason::kMalformed, burst.keys.malformed}}) {
+        const dataplane::PacketBytes some = add(reason, mask);
+        fresh.packets -= some.packets;
+        fresh.bytes -= some.bytes;
+    }
+    reasons_[static_cast<std::size_t>(Reason::kNew)].add(fresh.packets, fresh.bytes);
+}
+
+void Deduplicator::keep_copies(const Piece& piece, const Originals& originals,
+                               Verdicts& verdicts) const {
+    dataplane::for_each_bit(piece.burst.echoes, [&](unsigned i) {
+        Copy copy;
+        copy.number = piece.place.first_number + i;
+        copy.file = piece.place.files[i];
+        copy.known = originals.known;
+        if (originals.known) {
+            copy.original = originals.numbers[i];
+            copy.original_file = originals.files[i];
+            copy.age = originals.ages[i];
+        }
+        verdicts.copies.push_back(copy);
+    });
+}
+
+}  // namespace unecho::offline

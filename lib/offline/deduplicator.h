@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which packets of a capture are kept: the verdicts on digested bursts, counted by reason. Begins
+// exactly; when the packets of a window no longer fit into the memory, a filter takes over in the
+// middle of the capture, told of every packet in the window, so that no echo is missed.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "dataplane/counters.h"
+#include "offline/decider.h"
+#include "offline/digester.h"
+#include "offline/exact_decider.h"
+#include "offline/filter_decider.h"
+#include "offline/options.h"
+
+namespace unecho::offline {
+
+// An echo, with packet numbers of the merged input.
+struct Copy {
+    std::uint64_t number = 0;
+    std::uint32_t file = 0;
+    bool known = false;  // the rest is: a filter knows of no original
+    std::uint32_t original_file = 0;
+    std::uint64_t original = 0;
+    std::int64_t age = 0;
+};
+
+struct Verdicts {
+    std::vector<std::uint64_t> keep;  // bit i of the batch's record i, 64 to a word
+    std::vector<Copy> copies;         // where they were asked for
+};
+
+using Reasons = std::array<dataplane::PacketBytes, dataplane::kReasons>;
+
+class Deduplicator {
+  public:
+    // memory: for what it remembers of packets. Errc::kConfig, kNoMemory.
+    static Result<std::unique_ptr<Deduplicator>> make(const Options& options, std::uint64_t memory);
+
+    // The pieces of a batch of so many packets.
+    void decide(std::vector<Piece>& pieces, std::size_t packets, bool with_copies,
+                Verdicts& verdicts);
+
+    [[nodiscard]] const Reasons& reasons() const { return reasons_; }
+    [[nodiscard]] std::string engine() const { return decider().engine(); }
+    [[nodiscard]] std::string engine_text() const { return decider().text(); }
+    // Packet from which a filter decides; 0: none does that did not from the start.
+    [[nodiscard]] std::uint64_t handed_over() const { return handed_over_; }
+    [[nodiscard]] std::uint64_t forgotten() const { return decider().forgotten(); }
+    // What should be known of the result, a line each.
+    [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
+
+  private:
+    explicit Deduplicator(const Options& options) : options_(options) {}
+
+    [[nodiscard]] Decider& decider() const {
+        return exact_ ? static_cast<Decider&>(*exact_) : *other_;
+    }
+    void hand_over(const Piece& piece);
+    void count(const dataplane::Burst& burst);
+    void keep_copies(const Piece& piece, const Originals& originals, Verdicts& verdicts) const;
+
+    Options options_;
+    std::unique_ptr<ExactDecider> exact_;
+    std::unique_ptr<Decider> other_;   // without exact_
+    std::uint64_t filter_memory_ = 0;  // for the one that may take over; 0: none may
+    std::uint64_t handed_over_ = 0;
+    Reasons reasons_{};
+    std::vector<std::string> notes_;
+};
+
+}  // namespace unecho::offline

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/digester.h"
+
+#include <algorithm>
+
+#include "dataplane/stages.h"
+
+namespace unecho::offline {
+
+using capture::Record;
+
+void Digester::digest(std::span<const Record> records,
+                      std::span<const capture::Interface> interfaces, std::vector<Piece>& pieces) {
+    learn(interfaces);
+    std::size_t used = 0;
+    for (std::size_t begin = 0; begin < records.size(); ++used) {
+        if (used == pieces.size()) {
+            pieces.emplace_back();
+        }
+        Piece& piece = pieces[used];
+        begin += fill(records.subspan(begin), piece);
+        dataplane::digest(piece.burst, mode_, secret_, {});
+    }
+    pieces.resize(used);
+}
+
+void Digester::learn(std::span<const capture::Interface> interfaces) {
+    while (facts_.size() < interfaces.size()) {
+        const capture::Interface& one = interfaces[facts_.size()];
+        const packet::Link link = packet::link_of(one.link_type);
+        const bool keyless = link == packet::Link::kUnknown && mode_ != packet::KeyMode::kFrame;
+        facts_.push_back({link, one.file, keyless ? warning_of(one.link_type) : kNone});
+    }
+}
+
+std::size_t Digester::warning_of(std::uint16_t link_type) {
+    const auto known = std::find_if(unknown_.begin(), unknown_.end(),
+                                    [&](const auto& one) { return one.first == link_type; });
+    if (known != unknown_.end()) {
+        return known->second;
+    }
+    warnings_.push_back({.times = 0,
+                         .text = "link type " + std::to_string(link_type) +
+                                 " has no parser: forwarded without a key; --key frame compares "
+                                 "such packets too"});
+    unknown_.emplace_back(link_type, warnings_.size() - 1);
+    return warnings_.size() - 1;
+}
+
+void Digester::note_unknown(const Facts& facts, std::uint64_t number) {
+    capture::Warning& warning = warnings_[facts.warning];
+    if (warning.times++ == 0) {
+        warning.file = facts.file;
+        warning.number = number;
+    }
+}
+
+// How many of the records make up the burst.
+std::size_t Digester::fill(std::span<const Record> records, Piece& piece) {
+    dataplane::Burst& burst = piece.burst;
+    burst.link = facts_[records.front().interface].link;
+    burst.chained = 0;
+    burst.bytes = 0;
+    unsigned n = 0;
+    for (const Record& record : records.first(std::min<std::size_t>(records.size(), kMaxBurst))) {
+        const Facts& facts = facts_[record.interface];
+        if (facts.link != burst.link) {
+            break;
+        }
+        if (facts.warning != kNone) [[unlikely]] {
+            note_unknown(facts, record.number);
+        }
+        now_ = std::max(now_, record.time);
+        burst.frames[n] = {record.data, record.length};
+        burst.lengths[n] = record.length;
+        burst.times[n] = now_;
+        burst.bytes += record.length;
+        piece.place.files[n] = facts.file;
+        ++n;
+    }
+    burst.count = n;
+    piece.place.first_number = next_number_;
+    piece.place.records = records.data();
+    next_number_ += n;
+    return n;
+}
+
+}  // namespace unecho::offline

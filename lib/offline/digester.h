@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From packets of a capture to bursts with digests: what needs no memory of other packets, so that
+// it can run ahead on a thread of its own. The same stage as on the wire (dataplane/stages.h).
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capture/record.h"
+#include "dataplane/burst.h"
+#include "hash/secret.h"
+#include "offline/decider.h"
+#include "packet/link.h"
+
+namespace unecho::offline {
+
+// Up to kMaxBurst packets of one link type, one behind the other in their batch.
+struct Piece {
+    dataplane::Burst burst;
+    Place place;
+};
+
+class Digester {
+  public:
+    Digester(packet::KeyMode mode, const hash::Secret& secret) : mode_(mode), secret_(secret) {}
+
+    // Everything that a decider needs. The records must outlive the pieces; pieces are used again.
+    void digest(std::span<const capture::Record> records,
+                std::span<const capture::Interface> interfaces, std::vector<Piece>& pieces);
+
+    // Link types whose packets have no key.
+    [[nodiscard]] const std::vector<capture::Warning>& warnings() const { return warnings_; }
+
+  private:
+    struct Facts {
+        packet::Link link;
+        std::uint32_t file;
+        std::size_t warning;  // index, or kNone
+    };
+    static constexpr std::size_t kNone = ~std::size_t{0};
+
+    void learn(std::span<const capture::Interface> interfaces);
+    std::size_t warning_of(std::uint16_t link_type);
+    std::size_t fill(std::span<const capture::Record> records, Piece& piece);
+    void note_unknown(const Facts& facts, std::uint64_t number);
+
+    packet::KeyMode mode_;
+    hash::Secret secret_;
+    std::vector<Facts> facts_;  // by interface
+    std::vector<std::pair<std::uint16_t, std::size_t>> unknown_;
+    std::vector<capture::Warning> warnings_;
+    Nanoseconds now_ = 0;  // the highest time so far
+    std::uint64_t next_number_ = 1;
+};
+
+}  // namespace unecho::offline

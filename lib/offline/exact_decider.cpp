@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/exact_decider.h"
+
+#include <utility>
+
+#include "dataplane/bits.h"
+
+namespace unecho::offline {
+
+using filter::ReferenceParams;
+using filter::ReferenceTable;
+using filter::Sighting;
+
+Result<std::unique_ptr<ExactDecider>> ExactDecider::make(const Options& options,
+                                                         std::uint64_t memory) {
+    const auto params = ReferenceParams::make({.entries = ReferenceParams::entries_in(memory),
+                                               .window = options.window_time(),
+                                               .count = options.window_count(),
+                                               .policy = options.echo_policy()});
+    if (!params) {
+        return tl::unexpected(params.error());
+    }
+    auto pages = Pages::allocate(ReferenceTable::bytes(*params));
+    if (!pages) {
+        return tl::unexpected(pages.error());
+    }
+    return std::unique_ptr<ExactDecider>(
+        new ExactDecider(std::move(*pages), *params, options.first.value_or(1)));
+}
+
+ExactDecider::ExactDecider(Pages pages, const ReferenceParams& params, unsigned first)
+    : pages_(std::move(pages)), table_(params, pages_.bytes()), first_(first) {}
+
+void ExactDecider::decide(dataplane::Burst& burst, const Place& place, Originals& originals) {
+    std::array<Digest, kMaxBurst> digests;
+    std::array<Sighting, kMaxBurst> seen;
+    std::array<Sighting, kMaxBurst> references;
+    unsigned n = 0;
+    dataplane::for_each_bit(burst.keys.keyed, [&](unsigned i) {
+        digests[n] = burst.digests[i];
+        seen[n++] = {burst.times[i], place.first_number + i, place.files[i]};
+    });
+    const std::uint64_t echoes =
+        table_.test_and_insert_burst({digests.data(), n}, first_, seen.data(), references.data());
+    burst.echoes = dataplane::deposit_bits(echoes, burst.keys.keyed);
+    burst.doubts = 0;
+    originals.known = true;
+    n = 0;
+    dataplane::for_each_bit(burst.keys.keyed, [&](unsigned i) {
+        const Sighting& reference = references[n++];
+        originals.numbers[i] = reference.number;
+        originals.files[i] = reference.tag;
+        originals.ages[i] = static_cast<std::int64_t>(burst.times[i] - reference.time);
+    });
+}
+
+bool ExactDecider::has_room(const dataplane::Burst& burst, const Place& place) const {
+    return table_.has_room(burst.count, {burst.times[0], place.first_number, 0});
+}
+
+std::string ExactDecider::text() const {
+    return "exact, room for " + std::to_string(table_.params().entries()) +
+           " packets in the window";
+}
+
+Result<std::unique_ptr<EditcapDecider>> EditcapDecider::make(const Options& options,
+                                                             std::uint64_t memory) {
+    if (memory < EditcapSearch::memory_bytes()) {
+        return fail(Errc::kConfig, "--memory: --editcap needs " +
+                                       format_size(EditcapSearch::memory_bytes()) +
+                                       " to remember a million packets, and " +
+                                       format_size(memory) + " are left for it");
+    }
+    auto pages = Pages::allocate(EditcapSearch::memory_bytes());
+    if (!pages) {
+        return tl::unexpected(pages.error());
+    }
+    const EditcapSearch search =
+        options.count ? EditcapSearch::by_count(*options.count, pages->bytes())
+                      : EditcapSearch::by_time(options.window_time(), pages->bytes());
+    std::string text = options.count ? "as editcap -D " + std::to_string(*options.count)
+                                     : "as editcap -w with " + format_duration(*options.window);
+    return std::unique_ptr<EditcapDecider>(
+        new EditcapDecider(std::move(*pages), search, std::move(text)));
+}
+
+EditcapDecider::EditcapDecider(Pages pages, const EditcapSearch& search, std::string text)
+    : pages_(std::move(pages)), search_(search), text_(std::move(text)) {}
+
+void EditcapDecider::decide(dataplane::Burst& burst, const Place& place, Originals& originals) {
+    burst.echoes = 0;
+    burst.doubts = 0;
+    originals.known = true;
+    for (unsigned i = 0; i < burst.count; ++i) {
+        const Nanoseconds time = place.records[i].time;
+        const auto found =
+            search_.see(place.first_number + i, time, burst.digests[i], place.files[i]);
+        if (found) {
+            burst.echoes |= std::uint64_t{1} << i;
+            originals.numbers[i] = found->number;
+            originals.files[i] = found->tag;
+            originals.ages[i] = static_cast<std::int64_t>(time - found->time);
+        }
+    }
+}
+
+}  // namespace unecho::offline

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/feed.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+namespace unecho::offline {
+namespace {
+
+using capture::Source;
+
+// Makes portions on the thread that asks for them.
+class Maker {
+  public:
+    Maker(std::unique_ptr<Source> source, const Digester& digester)
+        : source_(std::move(source)), digester_(digester) {}
+
+    Result<bool> next(Portion& portion) {
+        const Result<bool> more = source_->next(portion.batch);
+        if (!more || !*more) {
+            return more;
+        }
+        std::vector<capture::Interface> interfaces = source_->interfaces();
+        if (!interfaces_ || interfaces_->size() != interfaces.size()) {
+            interfaces_ =
+                std::make_shared<const std::vector<capture::Interface>>(std::move(interfaces));
+        }
+        portion.interfaces = interfaces_;
+        portion.progress = source_->progress();
+        digester_.digest(portion.batch.records, *interfaces_, portion.pieces);
+        return true;
+    }
+
+    [[nodiscard]] std::vector<capture::Warning> warnings() const {
+        std::vector<capture::Warning> all = source_->warnings();
+        all.insert(all.end(), digester_.warnings().begin(), digester_.warnings().end());
+        return all;
+    }
+
+  private:
+    std::unique_ptr<Source> source_;
+    Digester digester_;
+    std::shared_ptr<const std::vector<capture::Interface>> interfaces_;
+};
+
+class DirectFeed final : public Feed {
+  public:
+    explicit DirectFeed(Maker maker) : maker_(std::move(maker)) {}
+
+    Result<bool> next(Portion& portion) override { return maker_.next(portion); }
+    [[nodiscard]] std::vector<capture::Warning> warnings() const override {
+        return maker_.warnings();
+    }
+
+  private:
+    Maker maker_;
+};
+
+// What the two threads share. Only the maker's thread touches the maker until it has ended.
+struct Shared {
+    explicit Shared(Maker m) : maker(std::move(m)) {}
+
+    void make_all();
+    bool put(Portion& portion);
+
+    Maker maker;
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::deque<Portion> ready;
+    std::deque<Portion> used;  // to be filled again
+    std::optional<Error> error;
+    bool ended = false;    // nothing more is made
+    bool stopped = false;  // nothing more is wanted
+};
+
+void Shared::make_all() {
+    std::optional<Error> failed;
+    for (;;) {
+        Portion portion;
+        {
+            const std::lock_guard lock(mutex);
+            if (!used.empty()) {
+                portion = std::move(used.front());
+                used.pop_front();
+            }
+        }
+        const Result<bool> more = maker.next(portion);
+        if (!more) {
+            failed = more.error();
+        }
+        if (!more || !*more || !put(portion)) {
+            break;
+        }
+    }
+    const std::lock_guard lock(mutex);
+    error = std::move(failed);
+    ended = true;
+    changed.notify_all();
+}
+
+// False: it is not wanted any more.
+bool Shared::put(Portion& portion) {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return stopped || ready.size() < kPortionsAhead; });
+    if (stopped) {
+        return false;
+    }
+    ready.push_back(std::move(portion));
+    changed.notify_all();
+    return true;
+}
+
+class ThreadFeed final : public Feed {
+  public:
+    explicit ThreadFeed(Maker maker)
+        : shared_(std::make_shared<Shared>(std::move(maker))),
+          thread_([shared = shared_] { shared->make_all(); }) {}
+
+    // A read from a pipe to which nobody writes cannot be called off.
+    ~ThreadFeed() override {
+        constexpr auto kPatience = std::chrono::milliseconds(200);
+        std::unique_lock lock(shared_->mutex);
+        shared_->stopped = true;
+        shared_->changed.notify_all();
+        const bool ended =
+            shared_->changed.wait_for(lock, kPatience, [&] { return shared_->ended; });
+        lock.unlock();
+        if (ended) {
+            thread_.join();
+        } else {
+            thread_.detach();
+        }
+    }
+
+    Result<bool> next(Portion& portion) override {
+        std::unique_lock lock(shared_->mutex);
+        if (portion.interfaces != nullptr) {
+            portion.batch.clear();
+            shared_->used.push_back(std::move(portion));
+        }
+        shared_->changed.wait(lock, [&] { return shared_->ended || !shared_->ready.empty(); });
+        if (shared_->ready.empty()) {
+            portion = Portion();
+            return shared_->error ? Result<bool>(tl::unexpected(*shared_->error)) : false;
+        }
+        portion = std::move(shared_->ready.front());
+        shared_->ready.pop_front();
+        shared_->changed.notify_all();
+        return true;
+    }
+
+    [[nodiscard]] std::vector<capture::Warning> warnings() const override {
+        return shared_->maker.warnings();
+    }
+
+  private:
+    std::shared_ptr<Shared> shared_;
+    std::thread thread_;
+};
+
+}  // namespace
+
+std::unique_ptr<Feed> make_feed(std::unique_ptr<Source> source, const Digester& digester,
+                                bool ahead) {
+    Maker maker(std::move(source), digester);
+    if (ahead) {
+        return std::make_unique<ThreadFeed>(std::move(maker));
+    }
+    return std::make_unique<DirectFeed>(std::move(maker));
+}
+
+}  // namespace unecho::offline

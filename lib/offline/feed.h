@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Digested batches of a source, one after the other: made when they are asked for, or ahead on a
+// thread of their own.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/result.h"
+#include "capture/record.h"
+#include "capture/source.h"
+#include "offline/digester.h"
+
+namespace unecho::offline {
+
+struct Portion {
+    capture::Batch batch;
+    std::vector<Piece> pieces;
+    std::shared_ptr<const std::vector<capture::Interface>> interfaces;  // those of its records
+    capture::Source::Progress progress;
+};
+
+class Feed {
+  public:
+    virtual ~Feed() = default;
+    Feed(const Feed&) = delete;
+    Feed& operator=(const Feed&) = delete;
+
+    // As Source::next(). The portion's memory is used again.
+    virtual Result<bool> next(Portion& portion) = 0;
+
+    // Of source and digester. Once next() returned false or an error.
+    [[nodiscard]] virtual std::vector<capture::Warning> warnings() const = 0;
+
+  protected:
+    Feed() = default;
+};
+
+// Portions that may wait, made ahead.
+inline constexpr unsigned kPortionsAhead = 4;
+
+// ahead: on a thread. That thread is left alone when the feed is dropped while it waits for a pipe.
+std::unique_ptr<Feed> make_feed(std::unique_ptr<capture::Source> source, const Digester& digester,
+                                bool ahead);
+
+}  // namespace unecho::offline

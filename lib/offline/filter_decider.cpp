@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/filter_decider.h"
+
+#include <algorithm>
+
+#include "control/candidates.h"
+#include "control/rules.h"
+#include "dataplane/stages.h"
+#include "filter/kernels/select.h"
+
+namespace unecho::offline {
+namespace {
+
+control::FilterPlan plan_of(const Options& options, const control::Candidate& candidate) {
+    control::FilterPlan plan;
+    plan.name = "capture";
+    plan.key = options.key_mode();
+    plan.policy = options.policy_or_fixed();
+    plan.first = options.first.value_or(1);
+    plan.window = options.window_time();
+    plan.geometry = candidate.geometry;
+    plan.prediction = candidate.prediction;
+    plan.keys_per_second = candidate.rate;
+    plan.instance_bytes = candidate.bytes;
+    plan.clock.length = std::max<Nanoseconds>(plan.prediction.generation, 1);
+    plan.isa = filter::best_isa();
+    config::Filter rules;
+    rules.max_false_drop = options.false_drop();
+    rules.rule = control::can_judge(plan.geometry) ? config::Rule::kBound : config::Rule::kMatch;
+    plan.rule = *rules.rule;
+    plan.judge = control::judge_of(rules);
+    plan.rule_text = control::rule_text(rules);
+    return plan;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FilterDecider>> FilterDecider::make(const Options& options,
+                                                           std::span<const config::Engine> engines,
+                                                           std::uint64_t memory) {
+    control::SizeQuestion question;
+    question.window = options.window_time();
+    question.max_false_drop = options.false_drop();
+    question.memory = memory;
+    question.first = options.first.value_or(1);
+    const auto found = control::find_candidates(question, engines);
+    if (!found) {
+        return tl::unexpected(found.error());
+    }
+    control::FilterPlan plan = plan_of(options, found->list.front());
+    auto instance = control::FilterInstance::make(plan, -1, false);
+    if (!instance) {
+        return tl::unexpected(instance.error());
+    }
+    return std::unique_ptr<FilterDecider>(new FilterDecider(std::move(plan), std::move(*instance)));
+}
+
+FilterDecider::FilterDecider(control::FilterPlan plan,
+                             std::unique_ptr<control::FilterInstance> instance)
+    : plan_(std::move(plan)), instance_(std::move(instance)), lane_(instance_->lane(plan_)) {}
+
+void FilterDecider::decide(dataplane::Burst& burst, const Place& /*place*/, Originals& originals) {
+    dataplane::decide_timed(burst, lane_);
+    if (lane_.ops->maintain != nullptr) {
+        lane_.ops->maintain(lane_.filter);
+    }
+    originals.known = false;
+}
+
+void FilterDecider::remember(Digest digest, Nanoseconds time) {
+    digests_[memories_] = digest;
+    times_[memories_] = time;
+    if (++memories_ == kMaxBurst) {
+        end_of_memories();
+    }
+}
+
+// No match is below the limit, so that each is in doubt: a doubt is inserted as if it were new.
+void FilterDecider::end_of_memories() {
+    const filter::ChanceLimits limit(-1.0F);
+    lane_.ops->test_timed(lane_.filter, {digests_.data(), memories_}, times_.data(), lane_.clock, 1,
+                          &limit);
+    memories_ = 0;
+}
+
+std::uint64_t FilterDecider::forgotten() const {
+    return lane_.ops->counters(lane_.filter).evicted_early;
+}
+
+std::string FilterDecider::text() const {
+    return std::string(plan_.engine()) + " (" + control::geometry_text(plan_.geometry) + ", " +
+           format_size(plan_.instance_bytes) + ", up to " + format_rate(plan_.keys_per_second) +
+           " new packets), " + plan_.rule_text;
+}
+
+}  // namespace unecho::offline

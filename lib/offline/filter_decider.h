@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A filter as on the wire, sized by memory instead of by rate.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "base/result.h"
+#include "control/filter_instance.h"
+#include "control/plan.h"
+#include "offline/decider.h"
+#include "offline/options.h"
+
+namespace unecho::offline {
+
+class FilterDecider final : public Decider {
+  public:
+    // The one of these engines that takes the highest rate in so much memory.
+    static Result<std::unique_ptr<FilterDecider>> make(const Options& options,
+                                                       std::span<const config::Engine> engines,
+                                                       std::uint64_t memory);
+
+    void decide(dataplane::Burst& burst, const Place& place, Originals& originals) override;
+    [[nodiscard]] std::string text() const override;
+    [[nodiscard]] std::string engine() const override { return plan_.engine(); }
+    [[nodiscard]] std::uint64_t forgotten() const override;
+
+    // Takes over what another decider knows, oldest first: each digest is remembered from its own
+    // time on, whatever it matches. Only for engines that can judge.
+    void remember(Digest digest, Nanoseconds time);
+    void end_of_memories();
+
+  private:
+    FilterDecider(control::FilterPlan plan, std::unique_ptr<control::FilterInstance> instance);
+
+    control::FilterPlan plan_;
+    std::unique_ptr<control::FilterInstance> instance_;
+    dataplane::Lane lane_;
+    std::array<Digest, kMaxBurst> digests_;  // to remember
+    std::array<Nanoseconds, kMaxBurst> times_;
+    unsigned memories_ = 0;
+};
+
+}  // namespace unecho::offline

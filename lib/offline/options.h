@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What can be asked of `unecho pcap`, and which of it goes together.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "config/schema.h"
+#include "filter/filter.h"
+#include "filter/reference_table.h"
+#include "packet/key.h"
+
+namespace unecho::offline {
+
+inline constexpr Nanoseconds kDefaultWindow = 50 * kMillisecond;
+inline constexpr std::uint64_t kDefaultMemory = std::uint64_t{256} << 20;
+
+struct Options {
+    std::optional<packet::KeyMode> key;  // absent: packet, or frame with editcap
+    std::optional<Nanoseconds> window;   // filter::kInfiniteWindow; absent: kDefaultWindow, or
+                                         // infinite where there is a count
+    std::optional<std::uint64_t> count;
+    std::optional<config::Policy> policy;  // absent: fixed
+    std::optional<unsigned> first;         // absent: 1
+    config::Engine engine = config::Engine::kAuto;
+    std::optional<double> max_false_drop;  // absent: config::kDefaultFalseDrop
+    std::uint64_t memory = kDefaultMemory;
+    bool editcap = false;
+    std::optional<std::uint64_t> seed;
+
+    [[nodiscard]] packet::KeyMode key_mode() const {
+        return key.value_or(editcap ? packet::KeyMode::kFrame : packet::KeyMode::kPacket);
+    }
+    [[nodiscard]] Nanoseconds window_time() const {
+        return window.value_or(count ? filter::kInfiniteWindow : kDefaultWindow);
+    }
+    [[nodiscard]] std::uint64_t window_count() const { return count.value_or(filter::kAnyCount); }
+    [[nodiscard]] config::Policy policy_or_fixed() const {
+        return policy.value_or(config::Policy::kFixed);
+    }
+    [[nodiscard]] filter::EchoPolicy echo_policy() const {
+        return policy_or_fixed() == config::Policy::kRefresh ? filter::EchoPolicy::kRefresh
+                                                             : filter::EchoPolicy::kFixed;
+    }
+    [[nodiscard]] double false_drop() const {
+        return max_false_drop.value_or(config::kDefaultFalseDrop);
+    }
+    // A filter with a window of time alone can do it.
+    [[nodiscard]] bool fits_filters() const {
+        return !count && !editcap && config::kWindow.contains(window_time());
+    }
+};
+
+// Values that are not allowed, or not together: Errc::kConfig, in the words of the command line.
+Status check(const Options& options);
+
+}  // namespace unecho::offline

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A CSV file of the echoes: each with the packet that it repeats, and its age.
+//   echo,original,age_ns                              numbers of the merged input, from 1
+//   echo,original,age_ns,echo_file,original_file      with several inputs
+// The fields of the original are empty where a filter decided: it knows of none.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "capture/output.h"
+#include "offline/deduplicator.h"
+
+namespace unecho::offline {
+
+class Pairs {
+  public:
+    // inputs: named in the file if they are several.
+    static Result<std::unique_ptr<Pairs>> create(const std::string& path,
+                                                 std::span<const std::string> inputs);
+
+    Status write(std::span<const Copy> copies);
+    // Under its final name only now.
+    Status close();
+
+  private:
+    Pairs(std::unique_ptr<capture::Output> output, std::span<const std::string> inputs);
+    void add(const Copy& copy);
+    Status flush();
+
+    std::unique_ptr<capture::Output> output_;
+    std::vector<std::string> files_;  // quoted where needed; empty: not named
+    std::string buffer_;
+};
+
+}  // namespace unecho::offline

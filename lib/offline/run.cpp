@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "capture/output.h"
+#include "capture/reader.h"
+#include "capture/writer.h"
+#include "offline/feed.h"
+#include "offline/pairs.h"
+
+namespace unecho::offline {
+namespace {
+
+// What the command allocates beside what it remembers of packets: the program itself, what every
+// input and output buffers, and batches on their way.
+constexpr std::uint64_t kProgramBytes = std::uint64_t{16} << 20;
+constexpr std::uint64_t kInputBytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t kOutputBytes = std::uint64_t{2} << 20;
+constexpr std::uint64_t kAheadBytes = (kPortionsAhead + 2) * (std::uint64_t{2} << 20);
+constexpr std::uint64_t kLeastToRemember = std::uint64_t{1} << 20;
+
+struct NamedOutput {
+    const char* option;
+    const std::string* path;
+};
+
+std::vector<NamedOutput> outputs_of(const Files& files) {
+    std::vector<NamedOutput> out;
+    for (const auto& [option, path] :
+         {std::pair{"-o", &files.output}, std::pair{"--dropped", &files.dropped},
+          std::pair{"--pairs", &files.pairs}}) {
+        if (path->has_value()) {
+            out.push_back({option, &**path});
+        }
+    }
+    return out;
+}
+
+// The same name in the end, whether there is such a file or not.
+bool same_name(const std::string& a, const std::string& b) {
+    if (a == b) {
+        return a != "/dev/null";
+    }
+    if (a == "-" || b == "-") {
+        return false;
+    }
+    std::error_code problem;
+    const auto first = std::filesystem::weakly_canonical(a, problem);
+    const auto second = std::filesystem::weakly_canonical(b, problem);
+    return !problem && first == second && first != "/dev/null";
+}
+
+Status check_files(const Files& files) {
+    const std::vector<NamedOutput> outputs = outputs_of(files);
+    if (std::count(files.inputs.begin(), files.inputs.end(), "-") > 1) {
+        return fail(Errc::kConfig, "-: standard input can be read only once");
+    }
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        const std::string& path = *outputs[i].path;
+        for (const std::string& input : files.inputs) {
+            if (capture::same_file(input, path)) {
+                return fail(Errc::kConfig, std::string(outputs[i].option) + " " + path +
+                                               ": is the input; give the output another name");
+            }
+        }
+        for (std::size_t j = 0; j < i; ++j) {
+            if (same_name(path, *outputs[j].path)) {
+                return fail(Errc::kConfig, std::string(outputs[i].option) + " " + path +
+                                               ": is the file of " + outputs[j].option + " too");
+            }
+        }
+    }
+    return {};
+}
+
+Result<std::uint64_t> memory_to_remember(const Files& files, const Options& options, bool ahead) {
+    const std::uint64_t buffers = kProgramBytes + kInputBytes * files.inputs.size() +
+                                  kOutputBytes * outputs_of(files).size() +
+                                  (ahead ? kAheadBytes : 0);
+    if (options.memory < buffers + kLeastToRemember) {
+        return fail(Errc::kConfig, "--memory: " + format_size(options.memory) +
+                                       " is too little; allowed here: " +
+                                       format_size(buffers + kLeastToRemember) + " or more");
+    }
+    return options.memory - buffers;
+}
+
+// A seed makes the engines that are not exact reproducible.
+Result<hash::Secret> secret_of(const Options& options) {
+    return options.seed ? hash::secret_from_seed(*options.seed) : hash::random_secret();
+}
+
+Result<std::unique_ptr<capture::Writer>> create(const std::optional<std::string>& path) {
+    return path ? capture::create_capture(*path) : std::unique_ptr<capture::Writer>();
+}
+
+// The files that are written.
+class Sinks {
+  public:
+    static Result<Sinks> create(const Files& files);
+
+    Status write(const Portion& portion, Verdicts& verdicts);
+    Status close();
+    [[nodiscard]] bool wants_copies() const { return pairs_ != nullptr; }
+    [[nodiscard]] std::uint64_t kept_bytes() const { return kept_ ? kept_->bytes() : 0; }
+    [[nodiscard]] std::vector<capture::Warning> warnings() const;
+
+  private:
+    std::unique_ptr<capture::Writer> kept_;
+    std::unique_ptr<capture::Writer> dropped_;
+    std::unique_ptr<Pairs> pairs_;
+};
+
+Result<Sinks> Sinks::create(const Files& files) {
+    Sinks out;
+    auto kept = offline::create(files.output);
+    if (!kept) {
+        return tl::unexpected(kept.error());
+    }
+    auto dropped = offline::create(files.dropped);
+    if (!dropped) {
+        return tl::unexpected(dropped.error());
+    }
+    out.kept_ = std::move(*kept);
+    out.dropped_ = std::move(*dropped);
+    if (files.pairs) {
+        auto pairs = Pairs::create(*files.pairs, files.inputs);
+        if (!pairs) {
+            return tl::unexpected(pairs.error());
+        }
+        out.pairs_ = std::move(*pairs);
+    }
+    return out;
+}
+
+// Turns the verdicts round for the echoes.
+Status Sinks::write(const Portion& portion, Verdicts& verdicts) {
+    Status status;
+    if (pairs_) {
+        status = pairs_->write(verdicts.copies);
+    }
+    if (status && kept_) {
+        status = kept_->write(portion.batch.records, verdicts.keep, *portion.interfaces);
+    }
+    if (status && dropped_) {
+        for (std::uint64_t& word : verdicts.keep) {
+            word = ~word;
+        }
+        const std::size_t rest = portion.batch.records.size() % 64;
+        if (rest != 0) {
+            verdicts.keep.back() &= (std::uint64_t{1} << rest) - 1;
+        }
+        status = dropped_->write(portion.batch.records, verdicts.keep, *portion.interfaces);
+    }
+    return status;
+}
+
+Status Sinks::close() {
+    Status status;
+    if (kept_) {
+        status = kept_->close();
+    }
+    if (status && dropped_) {
+        status = dropped_->close();
+    }
+    if (status && pairs_) {
+        status = pairs_->close();
+    }
+    return status;
+}
+
+std::vector<capture::Warning> Sinks::warnings() const {
+    return kept_ ? kept_->warnings() : std::vector<capture::Warning>();
+}
+
+struct Span {
+    std::optional<Nanoseconds> first;
+    Nanoseconds last = 0;
+
+    void take(const std::vector<Piece>& pieces) {
+        if (!pieces.empty()) {
+            const dataplane::Burst& burst = pieces.back().burst;
+            first = first.value_or(pieces.front().burst.times[0]);
+            last = burst.times[burst.count - 1];
+        }
+    }
+    [[nodiscard]] Nanoseconds length() const { return last - first.value_or(last); }
+};
+
+Result<Nanoseconds> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sinks,
+                             const OnProgress& on_progress) {
+    Portion portion;
+    Verdicts verdicts;
+    Span span;
+    for (;;) {
+        const Result<bool> more = feed.next(portion);
+        if (!more) {
+            return tl::unexpected(more.error());
+        }
+        if (!*more) {
+            break;
+        }
+        span.take(portion.pieces);
+        deduplicator.decide(portion.pieces, portion.batch.records.size(), sinks.wants_copies(),
+                            verdicts);
+        if (const Status written = sinks.write(portion, verdicts); !written) {
+            return tl::unexpected(written.error());
+        }
+        on_progress(portion.progress);
+    }
+    const Status closed = sinks.close();
+    return closed ? Result<Nanoseconds>(span.length()) : tl::unexpected(closed.error());
+}
+
+std::vector<std::string> warnings_of(const Files& files, const Feed& feed, const Sinks& sinks,
+                                     const Deduplicator& deduplicator) {
+    std::vector<std::string> lines;
+    std::vector<capture::Warning> all = feed.warnings();
+    const std::vector<capture::Warning> written = sinks.warnings();
+    all.insert(all.end(), written.begin(), written.end());
+    for (const capture::Warning& warning : all) {
+        if (warning.times != 0) {
+            lines.push_back(warning_text(warning, files.inputs));
+        }
+    }
+    lines.insert(lines.end(), deduplicator.notes().begin(), deduplicator.notes().end());
+    if (deduplicator.forgotten() != 0) {
+        lines.push_back(std::to_string(deduplicator.forgotten()) +
+                        " packets were forgotten inside their window for want of memory: their "
+                        "echoes may have been kept; give more --memory");
+    }
+    return lines;
+}
+
+}  // namespace
+
+Result<Summary> run(const Files& files, const Options& options, bool ahead,
+                    const OnProgress& on_progress) {
+    const auto start = std::chrono::steady_clock::now();
+    Status status = check(options);
+    status = status ? check_files(files) : status;
+    if (!status) {
+        return tl::unexpected(status.error());
+    }
+    const auto memory = memory_to_remember(files, options, ahead);
+    if (!memory) {
+        return tl::unexpected(memory.error());
+    }
+    const auto secret = secret_of(options);
+    if (!secret) {
+        return tl::unexpected(secret.error());
+    }
+    auto source = capture::open_captures(files.inputs);
+    if (!source) {
+        return tl::unexpected(source.error());
+    }
+    auto sinks = Sinks::create(files);
+    if (!sinks) {
+        return tl::unexpected(sinks.error());
+    }
+    auto deduplicator = Deduplicator::make(options, *memory);
+    if (!deduplicator) {
+        return tl::unexpected(deduplicator.error());
+    }
+    const auto feed = make_feed(std::move(*source), Digester(options.key_mode(), *secret), ahead);
+    const auto duration = pass_all(*feed, **deduplicator, *sinks, on_progress);
+    if (!duration) {
+        return tl::unexpected(duration.error());
+    }
+    Summary summary;
+    summary.options = options;
+    summary.inputs = files.inputs;
+    summary.output = files.output;
+    summary.reasons = (*deduplicator)->reasons();
+    summary.output_bytes = sinks->kept_bytes();
+    summary.engine = (*deduplicator)->engine();
+    summary.engine_text = (*deduplicator)->engine_text();
+    summary.handed_over = (*deduplicator)->handed_over();
+    summary.forgotten = (*deduplicator)->forgotten();
+    summary.duration = *duration;
+    summary.warnings = warnings_of(files, *feed, *sinks, **deduplicator);
+    summary.seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return summary;
+}
+
+}  // namespace unecho::offline

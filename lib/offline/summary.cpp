@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/summary.h"
+
+#include <cstdio>
+
+#include <nlohmann/json.hpp>
+
+namespace unecho::offline {
+namespace {
+
+using dataplane::PacketBytes;
+using dataplane::Reason;
+
+// Those that a capture's packets can end in.
+constexpr std::array kOfCaptures{Reason::kNew, Reason::kDoubt, Reason::kNonIp, Reason::kMalformed,
+                                 Reason::kEcho};
+
+const PacketBytes& of(const Summary& summary, Reason reason) {
+    return summary.reasons[static_cast<std::size_t>(reason)];
+}
+
+std::string fixed(double value, int digits) {
+    std::array<char, 32> text;
+    std::snprintf(text.data(), text.size(), "%.*f", digits, value);
+    return text.data();
+}
+
+// "1 234 567"
+std::string grouped(std::uint64_t number) {
+    std::string digits = std::to_string(number);
+    for (std::size_t at = digits.size(); at > 3;) {
+        at -= 3;
+        digits.insert(at, " ");
+    }
+    return digits;
+}
+
+std::string share(std::uint64_t part, std::uint64_t whole) {
+    if (whole == 0 || part == 0) {
+        return "";
+    }
+    const double percent = 100 * static_cast<double>(part) / static_cast<double>(whole);
+    return " (" + (percent < 0.01 ? std::string("below 0.01") : fixed(percent, 2)) + " %)";
+}
+
+std::string window_text(const Options& options) {
+    std::string text;
+    if (options.editcap) {
+        return "";
+    }
+    if (options.window_time() != filter::kInfiniteWindow) {
+        text = "window " + format_duration(options.window_time());
+    }
+    if (options.count) {
+        text +=
+            (text.empty() ? "the last " : " and the last ") + grouped(*options.count) + " packets";
+    }
+    return text.empty() ? "no end of the window" : text;
+}
+
+std::string_view key_name(const Options& options) {
+    return packet::name_of(options.key_mode());
+}
+
+std::string how_text(const Summary& summary) {
+    const Options& options = summary.options;
+    std::string text = "key " + std::string(key_name(options));
+    if (options.editcap) {
+        return text + ", " + summary.engine_text;
+    }
+    text += ", " + window_text(options);
+    if (options.first.value_or(1) > 1) {
+        text += ", the first " + std::to_string(*options.first) + " packets of a flow pass";
+    }
+    if (options.policy_or_fixed() == config::Policy::kRefresh) {
+        text += ", refreshed by echoes";
+    }
+    return text + "; engine " + summary.engine_text;
+}
+
+}  // namespace
+
+PacketBytes Summary::received() const {
+    PacketBytes sum;
+    for (const PacketBytes& some : reasons) {
+        sum.add(some.packets, some.bytes);
+    }
+    return sum;
+}
+
+PacketBytes Summary::dropped() const {
+    return of(*this, Reason::kEcho);
+}
+
+PacketBytes Summary::kept() const {
+    PacketBytes rest = received();
+    rest.packets -= dropped().packets;
+    rest.bytes -= dropped().bytes;
+    return rest;
+}
+
+std::string warning_text(const capture::Warning& warning, const std::vector<std::string>& inputs) {
+    std::string text = warning.file < inputs.size() ? inputs[warning.file] + ": " : "";
+    if (warning.number != 0) {
+        text += "packet " + std::to_string(warning.number) + ": ";
+    }
+    text += warning.text;
+    return warning.times > 1 ? text + " (" + grouped(warning.times) + " times)" : text;
+}
+
+std::string to_text(const Summary& summary) {
+    const PacketBytes in = summary.received();
+    const PacketBytes out = summary.dropped();
+    std::string text = grouped(in.packets) + " packets, " + format_size(in.bytes) + ": kept " +
+                       grouped(summary.kept().packets) + ", dropped " + grouped(out.packets) +
+                       " echoes" + share(out.packets, in.packets);
+    text += out.bytes == 0 ? "\n" : ", " + format_size(out.bytes) + "\n";
+    std::string rest;
+    for (const Reason reason : {Reason::kNonIp, Reason::kMalformed, Reason::kDoubt}) {
+        const std::uint64_t packets = of(summary, reason).packets;
+        if (packets != 0) {
+            const auto& info = dataplane::info_of(reason);
+            rest += (rest.empty() ? "of those kept, " : "; ") + grouped(packets) + " " +
+                    std::string(info.name) + " (" + std::string(info.help) + ")";
+        }
+    }
+    text += rest.empty() ? "" : rest + "\n";
+    text += how_text(summary) + "\n";
+    text += fixed(summary.seconds, 2) + " s";
+    if (summary.seconds > 0.001) {
+        text += ", " + format_rate(static_cast<double>(in.packets) / summary.seconds);
+    }
+    return text + (summary.output ? " to " + *summary.output : ", dry run: nothing written") + "\n";
+}
+
+nlohmann::ordered_json to_json(const Summary& summary) {
+    using nlohmann::ordered_json;
+    const Options& options = summary.options;
+    ordered_json reasons;
+    for (const Reason reason : kOfCaptures) {
+        reasons[std::string(dataplane::info_of(reason).name)] = of(summary, reason).packets;
+    }
+    const auto or_null = [](bool there, auto value) {
+        return there ? ordered_json(value) : ordered_json(nullptr);
+    };
+    const bool endless = options.window_time() == filter::kInfiniteWindow;
+    return {{"inputs", summary.inputs},
+            {"output", or_null(summary.output.has_value(), summary.output.value_or(""))},
+            {"packets", summary.received().packets},
+            {"bytes", summary.received().bytes},
+            {"kept", summary.kept().packets},
+            {"kept_bytes", summary.kept().bytes},
+            {"dropped", summary.dropped().packets},
+            {"dropped_bytes", summary.dropped().bytes},
+            {"reasons", reasons},
+            {"key", key_name(options)},
+            {"window_ns", or_null(!endless, options.window_time())},
+            {"count", or_null(options.count.has_value(), options.count.value_or(0))},
+            {"policy", options.editcap ? "editcap"
+                                       : config::kPolicyNames.at(
+                                             static_cast<std::size_t>(options.policy_or_fixed()))},
+            {"first", options.first.value_or(1)},
+            {"engine", summary.engine},
+            {"engine_text", summary.engine_text},
+            {"handed_over_at", or_null(summary.handed_over != 0, summary.handed_over)},
+            {"forgotten", summary.forgotten},
+            {"max_false_drop", options.false_drop()},
+            {"duration_ns", summary.duration},
+            {"warnings", summary.warnings},
+            {"seconds", summary.seconds}};
+}
+
+}  // namespace unecho::offline

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `unecho pcap` has to say when it is done.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "base/units.h"
+#include "offline/deduplicator.h"
+#include "offline/options.h"
+
+namespace unecho::offline {
+
+struct Summary {
+    Options options;
+    std::vector<std::string> inputs;
+    std::optional<std::string> output;  // absent: a dry run
+    Reasons reasons{};
+    std::uint64_t output_bytes = 0;  // before compression
+    std::string engine;
+    std::string engine_text;
+    std::uint64_t handed_over = 0;
+    std::uint64_t forgotten = 0;
+    Nanoseconds duration = 0;           // of the capture, by its highest and first time
+    std::vector<std::string> warnings;  // a line each
+    double seconds = 0;                 // that it took
+
+    [[nodiscard]] dataplane::PacketBytes received() const;
+    [[nodiscard]] dataplane::PacketBytes dropped() const;
+    [[nodiscard]] dataplane::PacketBytes kept() const;
+};
+
+// "taps.pcap: packet 17: time steps back (3 times)"
+std::string warning_text(const capture::Warning& warning, const std::vector<std::string>& inputs);
+
+// Several lines, without the warnings.
+std::string to_text(const Summary& summary);
+nlohmann::ordered_json to_json(const Summary& summary);
+
+}  // namespace unecho::offline

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/deduplicator.h"
+
+#include <map>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "packets.h"
+#include "support/seed.h"
+
+namespace unecho::offline {
+namespace {
+
+using dataplane::Reason;
+
+constexpr std::uint64_t kPlenty = std::uint64_t{8} << 20;
+
+Options frames(Nanoseconds window) {
+    Options options;
+    options.key = packet::KeyMode::kFrame;
+    options.window = window;
+    return options;
+}
+
+// All of a capture through a deduplicator, in batches of an odd size.
+class Pass {
+  public:
+    Pass(const Options& options, std::uint64_t memory)
+        : digester_(options.key_mode(), hash::secret_from_seed(3)),
+          deduplicator_(std::move(*Deduplicator::make(options, memory))) {}
+
+    void take(const Packets& packets) {
+        constexpr std::size_t kBatch = 1001;
+        std::span<const capture::Record> rest(packets.records());
+        Verdicts verdicts;
+        while (!rest.empty()) {
+            const auto some = rest.first(std::min(rest.size(), kBatch));
+            digester_.digest(some, interfaces_, pieces_);
+            deduplicator_->decide(pieces_, some.size(), true, verdicts);
+            for (std::size_t i = 0; i < some.size(); ++i) {
+                kept.push_back((verdicts.keep[i / 64] >> i % 64 & 1) != 0);
+            }
+            copies.insert(copies.end(), verdicts.copies.begin(), verdicts.copies.end());
+            rest = rest.subspan(some.size());
+        }
+    }
+
+    [[nodiscard]] std::uint64_t count(Reason reason) const {
+        return deduplicator_->reasons()[static_cast<std::size_t>(reason)].packets;
+    }
+    [[nodiscard]] Deduplicator& operator*() { return *deduplicator_; }
+
+    std::vector<bool> kept;
+    std::vector<Copy> copies;
+
+  private:
+    Digester digester_;
+    std::unique_ptr<Deduplicator> deduplicator_;
+    std::vector<capture::Interface> interfaces_{interface_of(1, 0), interface_of(1, 1),
+                                                interface_of(113, 1)};
+    std::vector<Piece> pieces_;
+};
+
+// So many packets a microsecond apart, of which half repeat one of the last `reach`.
+Packets random_packets(unsigned n, unsigned reach) {
+    std::mt19937_64 random(test::seed());
+    Packets packets;
+    std::vector<std::uint64_t> contents;
+    for (unsigned i = 0; i < n; ++i) {
+        const bool fresh = contents.empty() || random() % 2 == 0;
+        const std::size_t back = contents.empty() ? 0 : random() % std::min<std::size_t>(reach, i);
+        contents.push_back(fresh ? random() : contents[i - 1 - back]);
+        packets.add(i * kMicrosecond, contents.back(), static_cast<std::uint32_t>(random() % 3));
+    }
+    return packets;
+}
+
+std::uint64_t content_of(const capture::Record& record) {
+    std::uint64_t content = 0;
+    std::memcpy(&content, record.data, sizeof content);
+    return content;
+}
+
+TEST(deduplicator, verdicts_and_originals_follow_the_definition) {
+    SCOPED_TRACE(test::seed_note());
+    const Nanoseconds window = 300 * kMicrosecond;
+    const Packets packets = random_packets(20'000, 400);
+    Pass pass(frames(window), kPlenty);
+    pass.take(packets);
+    std::map<std::uint64_t, std::size_t> last;
+    std::size_t copy = 0;
+    for (std::size_t i = 0; i < packets.records().size(); ++i) {
+        const capture::Record& record = packets.records()[i];
+        const auto found = last.find(content_of(record));
+        const bool echo =
+            found != last.end() && record.time - packets.records()[found->second].time < window;
+        ASSERT_EQ(pass.kept[i], !echo) << "packet " << i + 1;
+        if (echo) {
+            const capture::Record& original = packets.records()[found->second];
+            ASSERT_LT(copy, pass.copies.size());
+            EXPECT_EQ(pass.copies[copy].number, i + 1);
+            EXPECT_EQ(pass.copies[copy].original, found->second + 1);
+            EXPECT_EQ(pass.copies[copy].age,
+                      static_cast<std::int64_t>(record.time - original.time));
+            EXPECT_EQ(pass.copies[copy].file, record.interface == 0 ? 0u : 1u);
+            EXPECT_EQ(pass.copies[copy].original_file, original.interface == 0 ? 0u : 1u);
+            ++copy;
+        } else {
+            last[content_of(record)] = i;
+        }
+    }
+    EXPECT_EQ(copy, pass.copies.size());
+    EXPECT_EQ(pass.count(Reason::kEcho), copy);
+    EXPECT_EQ(pass.count(Reason::kNew), packets.records().size() - copy);
+    EXPECT_GT(copy, 5000u);
+}
+
+// Packets inside the window of their reference are dropped, those two windows behind it or without
+// one are kept; before packet `exact_before` all follow the window.
+void check_verdicts(const Packets& packets, const std::vector<bool>& kept, Nanoseconds window,
+                    config::Policy policy, std::uint64_t exact_before) {
+    std::map<std::uint64_t, Nanoseconds> references;
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        const capture::Record& record = packets.records()[i];
+        const auto found = references.find(content_of(record));
+        const bool known = found != references.end();
+        const Nanoseconds age = known ? record.time - found->second : 0;
+        if (known && age < window) {
+            ASSERT_FALSE(kept[i]) << "packet " << i + 1 << " of age " << age;
+        } else if (!known || age >= 2 * window || i + 1 < exact_before) {
+            ASSERT_TRUE(kept[i]) << "packet " << i + 1;
+        }
+        if (kept[i] || policy == config::Policy::kRefresh) {
+            references[content_of(record)] = record.time;
+        }
+    }
+}
+
+// In the middle of the capture the table is full: every echo before and after is found.
+TEST(deduplicator, a_filter_takes_over_and_misses_nothing) {
+    SCOPED_TRACE(test::seed_note());
+    for (const config::Policy policy : {config::Policy::kFixed, config::Policy::kRefresh}) {
+        Options options = frames(50 * kMillisecond);
+        options.policy = policy;
+        const Packets packets = random_packets(100'000, 60'000);
+        Pass pass(options, std::uint64_t{1} << 20);
+        pass.take(packets);
+        const std::uint64_t at = (*pass).handed_over();
+        EXPECT_GT(at, 10'000u);
+        EXPECT_LT(at, 60'000u);
+        EXPECT_EQ((*pass).forgotten(), 0u);
+        ASSERT_EQ((*pass).notes().size(), 1u);
+        EXPECT_EQ((*pass).notes()[0].find("packet " + std::to_string(at) + ": "), 0u);
+        check_verdicts(packets, pass.kept, *options.window, policy, at);
+        EXPECT_EQ(pass.count(Reason::kDoubt), 0u);
+        EXPECT_TRUE(pass.copies.front().known);
+        EXPECT_FALSE(pass.copies.back().known);
+    }
+}
+
+TEST(deduplicator, without_a_filter_the_oldest_are_forgotten_and_counted) {
+    const Packets packets = random_packets(30'000, 30'000);
+    for (const bool counted : {false, true}) {
+        Options options = frames(filter::kInfiniteWindow);
+        if (counted) {
+            options.window.reset();
+            options.count = 1'000'000;
+        }
+        Pass pass(options, 400'000);
+        pass.take(packets);
+        EXPECT_EQ((*pass).handed_over(), 0u);
+        EXPECT_GT((*pass).forgotten(), 1000u);
+        EXPECT_EQ((*pass).engine(), "exact");
+    }
+}
+
+TEST(deduplicator, an_engine_that_was_asked_for_stays) {
+    const Packets packets = random_packets(50'000, 1000);
+    Options options = frames(10 * kMillisecond);
+    options.engine = config::Engine::kExact;
+    Pass exact(options, 100'000);
+    exact.take(packets);
+    EXPECT_EQ((*exact).engine(), "exact");
+    EXPECT_GT((*exact).forgotten(), 0u);
+    options.engine = config::Engine::kApbf;
+    Pass apbf(options, kPlenty);
+    apbf.take(packets);
+    EXPECT_EQ((*apbf).engine(), "apbf");
+    EXPECT_FALSE(apbf.copies.front().known);
+    EXPECT_GT(apbf.count(Reason::kEcho), 20'000u);
+}
+
+TEST(deduplicator, editcap_needs_memory_for_a_million_packets) {
+    Options options = frames(kSecond);
+    options.editcap = true;
+    const auto made = Deduplicator::make(options, kPlenty);
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().code, Errc::kConfig);
+    EXPECT_EQ(made.error().context.find("--memory"), 0u);
+}
+
+TEST(deduplicator, reasons_add_up_and_know_bytes) {
+    Options options;
+    options.key = packet::KeyMode::kPacket;
+    Packets packets;
+    packets.add(0, 1);     // cut short
+    packets.add(0, 1, 2);  // cut short, other link type
+    Pass pass(options, kPlenty);
+    pass.take(packets);
+    EXPECT_EQ(pass.count(Reason::kMalformed), 2u);
+    EXPECT_EQ(pass.count(Reason::kNew), 0u);
+    EXPECT_EQ((*pass).reasons()[static_cast<std::size_t>(Reason::kMalformed)].bytes, 16u);
+    EXPECT_EQ(pass.kept, (std::vector<bool>{true, true}));
+}
+
+}  // namespace
+}  // namespace unecho::offline

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/digester.h"
+
+#include <gtest/gtest.h>
+
+#include "packets.h"
+
+namespace unecho::offline {
+namespace {
+
+constexpr std::uint16_t kEthernet = 1;
+constexpr std::uint16_t kCooked = 113;
+constexpr std::uint16_t kUser0 = 147;
+
+Digester make_digester(packet::KeyMode mode = packet::KeyMode::kFrame) {
+    return {mode, hash::secret_from_seed(1)};
+}
+
+std::vector<unsigned> counts_of(const std::vector<Piece>& pieces) {
+    std::vector<unsigned> counts;
+    for (const Piece& piece : pieces) {
+        counts.push_back(piece.burst.count);
+    }
+    return counts;
+}
+
+TEST(digester, bursts_are_full_and_numbers_go_on) {
+    Packets packets;
+    for (unsigned i = 0; i < 130; ++i) {
+        packets.add(i, i);
+    }
+    const std::vector interfaces{interface_of(kEthernet, 5)};
+    Digester digester = make_digester();
+    std::vector<Piece> pieces;
+    for (const std::uint64_t before : {0U, 130U}) {
+        digester.digest(packets.records(), interfaces, pieces);
+        ASSERT_EQ(counts_of(pieces), (std::vector<unsigned>{64, 64, 2}));
+        EXPECT_EQ(pieces[0].place.first_number, before + 1);
+        EXPECT_EQ(pieces[2].place.first_number, before + 129);
+        EXPECT_EQ(pieces[2].place.records, &packets.records()[128]);
+        EXPECT_EQ(pieces[2].place.files[1], 5u);
+        EXPECT_EQ(pieces[0].burst.keys.keyed, ~std::uint64_t{0});
+        EXPECT_EQ(pieces[2].burst.keys.keyed, 3u);
+        EXPECT_EQ(pieces[2].burst.bytes, 16u);
+    }
+}
+
+TEST(digester, bursts_end_where_the_link_type_changes) {
+    Packets packets;
+    for (const std::uint32_t interface : {0, 0, 1, 2, 0}) {
+        packets.add(0, 1, interface);
+    }
+    const std::vector interfaces{interface_of(kEthernet), interface_of(kCooked),
+                                 interface_of(kCooked)};
+    Digester digester = make_digester();
+    std::vector<Piece> pieces;
+    digester.digest(packets.records(), interfaces, pieces);
+    ASSERT_EQ(counts_of(pieces), (std::vector<unsigned>{2, 2, 1}));
+    EXPECT_EQ(pieces[0].burst.link, packet::Link::kEthernet);
+    EXPECT_EQ(pieces[1].burst.link, packet::Link::kSll);
+    EXPECT_EQ(pieces[2].place.first_number, 5u);
+}
+
+TEST(digester, time_is_the_highest_so_far) {
+    Packets packets;
+    for (const Nanoseconds time : {10, 30, 20, 31}) {
+        packets.add(time, 1);
+    }
+    const std::vector interfaces{interface_of(kEthernet)};
+    Digester digester = make_digester();
+    std::vector<Piece> pieces;
+    digester.digest(packets.records(), interfaces, pieces);
+    EXPECT_EQ(
+        std::vector<Nanoseconds>(pieces[0].burst.times.begin(), pieces[0].burst.times.begin() + 4),
+        (std::vector<Nanoseconds>{10, 30, 30, 31}));
+    Packets late;
+    late.add(5, 1);
+    digester.digest(late.records(), interfaces, pieces);
+    EXPECT_EQ(pieces[0].burst.times[0], 31u);
+}
+
+TEST(digester, unknown_link_types_are_noted_once_each) {
+    Packets packets;
+    for (const std::uint32_t interface : {0, 1, 1, 2}) {
+        packets.add(0, 1, interface);
+    }
+    const std::vector interfaces{interface_of(kEthernet), interface_of(kUser0, 3),
+                                 interface_of(kUser0)};
+    Digester digester = make_digester(packet::KeyMode::kPacket);
+    std::vector<Piece> pieces;
+    digester.digest(packets.records(), interfaces, pieces);
+    ASSERT_EQ(digester.warnings().size(), 1u);
+    EXPECT_EQ(digester.warnings()[0].number, 2u);
+    EXPECT_EQ(digester.warnings()[0].file, 3u);
+    EXPECT_EQ(digester.warnings()[0].times, 3u);
+    EXPECT_NE(digester.warnings()[0].text.find("147"), std::string::npos);
+    EXPECT_EQ(pieces.back().burst.keys.non_ip, 7u);
+}
+
+TEST(digester, frames_of_unknown_link_types_have_keys) {
+    Packets packets;
+    packets.add(0, 1);
+    const std::vector interfaces{interface_of(kUser0)};
+    Digester digester = make_digester();
+    std::vector<Piece> pieces;
+    digester.digest(packets.records(), interfaces, pieces);
+    EXPECT_EQ(pieces[0].burst.keys.keyed, 1u);
+    EXPECT_TRUE(digester.warnings().empty());
+}
+
+}  // namespace
+}  // namespace unecho::offline

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/options.h"
+
+#include <gtest/gtest.h>
+
+namespace unecho::offline {
+namespace {
+
+using config::Engine;
+using packet::KeyMode;
+
+// "" if allowed.
+std::string problem(const Options& options) {
+    const Status status = check(options);
+    EXPECT_TRUE(status || status.error().code == Errc::kConfig);
+    return status ? "" : status.error().context;
+}
+
+TEST(options, defaults_are_those_of_the_appliance) {
+    const Options options;
+    EXPECT_EQ(problem(options), "");
+    EXPECT_EQ(options.key_mode(), KeyMode::kPacket);
+    EXPECT_EQ(options.window_time(), 50 * kMillisecond);
+    EXPECT_EQ(options.window_count(), filter::kAnyCount);
+    EXPECT_EQ(options.echo_policy(), filter::EchoPolicy::kFixed);
+    EXPECT_EQ(options.false_drop(), 1e-6);
+}
+
+TEST(options, a_count_alone_is_the_whole_window) {
+    Options options;
+    options.count = 5;
+    EXPECT_EQ(options.window_time(), filter::kInfiniteWindow);
+    options.window = kSecond;
+    EXPECT_EQ(options.window_time(), kSecond);
+    EXPECT_EQ(options.window_count(), 5u);
+}
+
+TEST(options, values_that_are_not_allowed_are_named) {
+    Options options;
+    options.window = 0;
+    EXPECT_EQ(problem(options), "--window: 0; allowed: 1ns or more, or inf");
+    options = {};
+    options.count = 0;
+    EXPECT_EQ(problem(options), "--count: 0; allowed: 1 or more packets");
+    options = {};
+    options.key = KeyMode::kFlow;
+    options.first = 65;
+    EXPECT_EQ(problem(options), "--first: 65; allowed: 1 to 64");
+    options.first = 0;
+    EXPECT_EQ(problem(options), "--first: 0; allowed: 1 to 64");
+    options = {};
+    for (const double value : {0.0, 0.51, -1.0}) {
+        options.max_false_drop = value;
+        EXPECT_EQ(problem(options), "--max-false-drop: allowed: above 0 up to 0.5, as in 1e-6");
+    }
+}
+
+TEST(options, first_needs_flows) {
+    Options options;
+    options.first = 2;
+    EXPECT_NE(problem(options), "");
+    for (const KeyMode key : {KeyMode::kFlow, KeyMode::kFlowBidir}) {
+        options.key = key;
+        EXPECT_EQ(problem(options), "");
+    }
+}
+
+TEST(options, filters_take_windows_of_time) {
+    Options options;
+    options.engine = Engine::kLine;
+    EXPECT_EQ(problem(options), "");
+    options.count = 5;
+    EXPECT_EQ(problem(options).find("--count is for engine exact"), 0u);
+    options.count.reset();
+    for (const Nanoseconds window : {Nanoseconds{1}, filter::kInfiniteWindow}) {
+        options.window = window;
+        EXPECT_EQ(problem(options),
+                  "--engine line takes a --window from 1us to 1h; engine exact takes any");
+    }
+    options = {};
+    options.engine = Engine::kShbfX;
+    EXPECT_NE(problem(options), "");
+    options.key = KeyMode::kFlow;
+    options.first = 2;
+    EXPECT_EQ(problem(options), "");
+}
+
+TEST(options, editcap_takes_one_window_and_no_rules) {
+    Options options;
+    options.editcap = true;
+    EXPECT_NE(problem(options), "");
+    options.window = kSecond;
+    EXPECT_EQ(problem(options), "");
+    EXPECT_EQ(options.key_mode(), KeyMode::kFrame);
+    options.count = 5;
+    EXPECT_NE(problem(options), "");
+    options.window.reset();
+    EXPECT_EQ(problem(options), "");
+    options.count = 1'000'001;
+    EXPECT_NE(problem(options), "");
+    options.count = 5;
+    const auto with = [&](auto change) {
+        Options changed = options;
+        change(changed);
+        return problem(changed);
+    };
+    EXPECT_NE(with([](Options& o) { o.key = KeyMode::kPacket; }), "");
+    EXPECT_NE(with([](Options& o) { o.policy = config::Policy::kFixed; }), "");
+    EXPECT_NE(with([](Options& o) { o.max_false_drop = 0.1; }), "");
+    EXPECT_NE(with([](Options& o) { o.engine = Engine::kApbf; }), "");
+    EXPECT_EQ(with([](Options& o) { o.engine = Engine::kExact; }), "");
+}
+
+}  // namespace
+}  // namespace unecho::offline

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/summary.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+namespace unecho::offline {
+namespace {
+
+using dataplane::Reason;
+
+Summary sample() {
+    Summary summary;
+    summary.inputs = {"a.pcap"};
+    summary.output = "b.pcap";
+    summary.reasons[static_cast<std::size_t>(Reason::kNew)] = {1'234'000, 500'000'000};
+    summary.reasons[static_cast<std::size_t>(Reason::kNonIp)] = {567, 34'020};
+    summary.reasons[static_cast<std::size_t>(Reason::kEcho)] = {123, 1 << 20};
+    summary.engine = "exact";
+    summary.engine_text = "exact, and so on";
+    summary.seconds = 2;
+    return summary;
+}
+
+TEST(summary, received_is_kept_and_dropped) {
+    const Summary summary = sample();
+    EXPECT_EQ(summary.received().packets, 1'234'690u);
+    EXPECT_EQ(summary.kept().packets, 1'234'567u);
+    EXPECT_EQ(summary.kept().bytes, 500'034'020u);
+    EXPECT_EQ(summary.dropped().packets, 123u);
+}
+
+TEST(summary, text_says_what_was_done) {
+    EXPECT_EQ(to_text(sample()),
+              "1 234 690 packets, 477.87MiB: kept 1 234 567, dropped 123 echoes (below 0.01 %), "
+              "1MiB\n"
+              "of those kept, 567 non_ip (no IP packet to make a key of)\n"
+              "key packet, window 50ms; engine exact, and so on\n"
+              "2.00 s, 617.345kpps to b.pcap\n");
+}
+
+TEST(summary, text_names_the_windows) {
+    Summary summary = sample();
+    const auto has = [&](const std::string& part) {
+        return to_text(summary).find(part) != std::string::npos;
+    };
+    summary.options.count = 1000;
+    EXPECT_TRUE(has("key packet, the last 1 000 packets; engine"));
+    summary.options.window = kSecond;
+    EXPECT_TRUE(has("key packet, window 1s and the last 1 000 packets; engine"));
+    summary.options.count.reset();
+    summary.options.window = filter::kInfiniteWindow;
+    summary.options.policy = config::Policy::kRefresh;
+    EXPECT_TRUE(has("key packet, no end of the window, refreshed by echoes; engine"));
+    summary.options.editcap = true;
+    EXPECT_TRUE(has("key frame, exact, and so on\n"));
+    summary.output.reset();
+    EXPECT_TRUE(has(", dry run: nothing written\n"));
+}
+
+TEST(summary, json_holds_the_same_numbers) {
+    const auto json = to_json(sample());
+    EXPECT_EQ(json["packets"], 1'234'690);
+    EXPECT_EQ(json["kept"], 1'234'567);
+    EXPECT_EQ(json["dropped"], 123);
+    EXPECT_EQ(json["reasons"]["non_ip"], 567);
+    EXPECT_EQ(json["window_ns"], 50'000'000);
+    EXPECT_TRUE(json["count"].is_null());
+    EXPECT_TRUE(json["handed_over_at"].is_null());
+    EXPECT_EQ(json["policy"], "fixed");
+}
+
+TEST(summary, warnings_name_file_and_packet) {
+    EXPECT_EQ(warning_text({.file = 1, .number = 5, .times = 1'000, .text = "odd"}, {"a", "b"}),
+              "b: packet 5: odd (1 000 times)");
+    EXPECT_EQ(warning_text({.text = "odd"}, {"a"}), "a: odd");
+}
+
+}  // namespace
+}  // namespace unecho::offline

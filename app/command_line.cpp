@@ -11,6 +11,7 @@ std::unique_ptr<CLI::App> make_command_line(const EalArgs& eal_args, Action& act
     add_run(*app, eal_args, action);
     add_check(*app, action);
     add_size(*app, action);
+    add_pcap(*app, action);
     return app;
 }
 

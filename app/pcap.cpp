@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// unecho pcap IN... -o OUT: removes echoes from captures.
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "capture/unfinished.h"
+#include "commands.h"
+#include "offline/run.h"
+
+namespace unecho::app {
+namespace {
+
+using Text = std::optional<std::string>;
+
+struct Options {
+    offline::Files files;
+    Text key;
+    Text window;
+    Text count;
+    Text policy;
+    Text first;
+    Text engine;
+    Text max_false_drop;
+    Text memory;
+    Text seed;
+    Text jobs;
+    bool editcap = false;
+    bool dry_run = false;
+    bool json = false;
+    bool quiet = false;
+};
+
+tl::unexpected<Error> bad(const std::string& option, const std::string& why) {
+    return fail(Errc::kConfig, option + ": " + why);
+}
+
+Result<std::uint64_t> parse_whole(const std::string& text) {
+    std::uint64_t value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, value);
+    if (problem != std::errc{} || stop != end || text.empty()) {
+        return fail(Errc::kInvalidArgument, "\"" + text + "\" is no whole number");
+    }
+    return value;
+}
+
+Result<double> parse_probability(const std::string& text) {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, value);
+    if (problem != std::errc{} || stop != end) {
+        return fail(Errc::kInvalidArgument,
+                    "\"" + text + "\" is no number; allowed: above 0 up to 0.5, as in 1e-6");
+    }
+    return value;
+}
+
+Result<Nanoseconds> parse_window(const std::string& text) {
+    return text == "inf" ? Result<Nanoseconds>(filter::kInfiniteWindow) : parse_duration(text);
+}
+
+template <typename Names>
+Result<std::size_t> parse_name(const std::string& text, const Names& names) {
+    const auto found = std::find(names.begin(), names.end(), text);
+    if (found != names.end()) {
+        return static_cast<std::size_t>(found - names.begin());
+    }
+    std::string allowed;
+    for (const std::string_view name : names) {
+        allowed += (allowed.empty() ? "" : ", ") + std::string(name);
+    }
+    return fail(Errc::kInvalidArgument, "\"" + text + "\" is unknown; allowed: " + allowed);
+}
+
+// Reads a text that was given; the first problem stays.
+class Reading {
+  public:
+    template <typename Parse, typename Set>
+    void operator()(const char* option, const Text& text, Parse parse, Set set) {
+        if (!status_ || !text) {
+            return;
+        }
+        const auto value = parse(*text);
+        if (value) {
+            set(*value);
+        } else {
+            status_ = bad(option, value.error().context);
+        }
+    }
+    [[nodiscard]] const Status& status() const { return status_; }
+
+  private:
+    Status status_;
+};
+
+Result<offline::Options> read_options(const Options& given) {
+    offline::Options out;
+    const auto name_in = [](const auto& names) {
+        return [&names](const std::string& text) { return parse_name(text, names); };
+    };
+    Reading read;
+    read("--key", given.key, name_in(config::kKeyNames),
+         [&](std::size_t i) { out.key = static_cast<packet::KeyMode>(i); });
+    read("--window", given.window, parse_window, [&](Nanoseconds w) { out.window = w; });
+    read("--count", given.count, parse_whole, [&](std::uint64_t n) { out.count = n; });
+    read("--policy", given.policy, name_in(config::kPolicyNames),
+         [&](std::size_t i) { out.policy = static_cast<config::Policy>(i); });
+    read("--first", given.first, parse_whole, [&](std::uint64_t n) {
+        out.first = static_cast<unsigned>(std::min<std::uint64_t>(n, config::kFirst.hi + 1));
+    });
+    read("--engine", given.engine, name_in(config::kEngineNames),
+         [&](std::size_t i) { out.engine = static_cast<config::Engine>(i); });
+    read("--max-false-drop", given.max_false_drop, parse_probability,
+         [&](double p) { out.max_false_drop = p; });
+    read("--memory", given.memory, parse_size, [&](std::uint64_t n) { out.memory = n; });
+    read("--seed", given.seed, parse_whole, [&](std::uint64_t n) { out.seed = n; });
+    out.editcap = given.editcap;
+    if (!read.status()) {
+        return tl::unexpected(read.status().error());
+    }
+    return out;
+}
+
+// One thread, or two.
+Result<bool> read_ahead(const Options& given) {
+    if (!given.jobs) {
+        return std::thread::hardware_concurrency() > 1;
+    }
+    const auto jobs = parse_whole(*given.jobs);
+    if (!jobs || *jobs == 0) {
+        return bad("--jobs", "\"" + *given.jobs + "\"; allowed: 1 or more threads");
+    }
+    return *jobs > 1;
+}
+
+Status check_outputs(const Options& given) {
+    const offline::Files& files = given.files;
+    if (given.dry_run && (files.dropped || files.pairs)) {
+        return bad("--dry-run", "writes nothing; leave out --dropped and --pairs");
+    }
+    if (!given.dry_run && !files.output && !files.dropped && !files.pairs) {
+        return bad("pcap", "-o OUT is needed, or --dry-run, --dropped or --pairs");
+    }
+    for (const Text& path : {files.output, files.dropped, files.pairs}) {
+        if (given.json && path == "-") {
+            return bad("--json", "goes to standard output; write the capture to a file");
+        }
+    }
+    return {};
+}
+
+// How far a long run is, on a terminal.
+class ProgressLine {
+  public:
+    explicit ProgressLine(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
+    ~ProgressLine() { clear(); }
+    ProgressLine(const ProgressLine&) = delete;
+    ProgressLine& operator=(const ProgressLine&) = delete;
+
+    void show(const capture::Source::Progress& progress) {
+        const auto now = Clock::now();
+        if (!wanted_ || now < next_) {
+            return;
+        }
+        next_ = now + std::chrono::milliseconds(200);
+        shown_ = true;
+        if (progress.total == 0) {
+            std::fprintf(stderr, "\r\033[K%s", format_size(progress.done).c_str());
+            return;
+        }
+        constexpr unsigned kWidth = 40;
+        const double part =
+            std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total));
+        const auto full = static_cast<unsigned>(part * kWidth);
+        std::fprintf(stderr, "\r\033[K[%s%s] %3.0f %% of %s", std::string(full, '#').c_str(),
+                     std::string(kWidth - full, ' ').c_str(), 100 * part,
+                     format_size(progress.total).c_str());
+    }
+    void clear() {
+        if (std::exchange(shown_, false)) {
+            std::fputs("\r\033[K", stderr);
+        }
+    }
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    bool wanted_;
+    bool shown_ = false;
+    Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+};
+
+// Nothing is left of what is not complete, and reads that wait are not waited for.
+void stop(int /*signal*/) {
+    static constexpr std::string_view kLine = "\nunecho: stopped by a signal; no output was left\n";
+    capture::remove_unfinished();
+    std::ignore = write(STDERR_FILENO, kLine.data(), kLine.size());
+    _exit(1);
+}
+
+void take_signals() {
+    struct sigaction action {};
+    action.sa_handler = stop;
+    sigaction(SIGINT, &action, nullptr);
+    sigaction(SIGTERM, &action, nullptr);
+    action.sa_handler = SIG_IGN;
+    sigaction(SIGPIPE, &action, nullptr);
+}
+
+Outcome tell(const offline::Summary& summary, const Options& given) {
+    for (const std::string& warning : summary.warnings) {
+        std::fprintf(stderr, "unecho: warning: %s\n", warning.c_str());
+    }
+    if (given.json) {
+        const std::string text = offline::to_json(summary).dump(1) + "\n";
+        if (std::fputs(text.c_str(), stdout) == EOF || std::fflush(stdout) == EOF) {
+            return fail(Errc::kIo, "standard output: the summary could not be written");
+        }
+    } else if (!given.quiet) {
+        std::fputs(offline::to_text(summary).c_str(), stderr);
+    }
+    return {};
+}
+
+Outcome pcap(const Options& given) {
+    const Status outputs = check_outputs(given);
+    if (!outputs) {
+        return outputs;
+    }
+    const auto options = read_options(given);
+    if (!options) {
+        return tl::unexpected(options.error());
+    }
+    const auto ahead = read_ahead(given);
+    if (!ahead) {
+        return tl::unexpected(ahead.error());
+    }
+    offline::Files files = given.files;
+    if (given.dry_run) {
+        files.output.reset();
+    }
+    take_signals();
+    ProgressLine line(!given.quiet);
+    const auto summary =
+        offline::run(files, *options, *ahead, [&](const auto& progress) { line.show(progress); });
+    line.clear();
+    if (!summary) {
+        return tl::unexpected(summary.error());
+    }
+    return tell(*summary, given);
+}
+
+void add_window_options(CLI::App& command, Options& options) {
+    command.add_option("--key", options.key, "packet (default), flow, flow-bidir or frame");
+    command.add_option("--window", options.window,
+                       "An echo is younger than this: 50ms (default), or inf");
+    command.add_option("--count", options.count,
+                       "An echo repeats one of so many packets before it");
+    command.add_option("--policy", options.policy,
+                       "fixed (default), or refresh: an echo prolongs the window");
+    command.add_option("--first", options.first,
+                       "Packets of a flow that pass in each window (1), with a flow key");
+    command.add_flag("--editcap", options.editcap,
+                     "The packets that editcap -w (--window) or -D (--count) drops, in no time");
+    command.add_option("--engine", options.engine,
+                       "auto (default): exact as long as --memory allows, then a filter; exact, "
+                       "line, apbbf, apbf, tlbf, btbf, shbf, shbf-x");
+    command.add_option("--max-false-drop", options.max_false_drop,
+                       "For a filter: the most chance of an accident with which it drops (1e-6)");
+    command.add_option("--memory", options.memory, "At most this much in all (256MiB)");
+    command.add_option("--seed", options.seed, "For a filter: the same drops in each run");
+}
+
+}  // namespace
+
+void add_pcap(CLI::App& app, Action& action) {
+    CLI::App* command =
+        app.add_subcommand("pcap", "Remove echoes from captures: pcap, pcapng, gzip of them");
+    const auto options = std::make_shared<Options>();
+    offline::Files& files = options->files;
+    command->add_option("IN", files.inputs, "Captures, merged by time; - is standard input")
+        ->required();
+    command->add_option("-o,--output", files.output,
+                        "What is kept: .pcap or .pcapng, also .gz; - is standard output");
+    command->add_option("--dropped", files.dropped, "The echoes, as a capture");
+    command->add_option("--pairs", files.pairs,
+                        "The echoes as CSV: number, number of the original, age");
+    command->add_flag("--dry-run", options->dry_run, "Write nothing but the summary");
+    add_window_options(*command, *options);
+    command->add_option("--jobs", options->jobs, "1: one thread; 2: read ahead on another");
+    command->add_flag("--json", options->json, "The summary as JSON, on standard output");
+    command->add_flag("--quiet", options->quiet, "No summary and no progress; warnings remain");
+    command->callback([options, &action] { action = [options] { return pcap(*options); }; });
+}
+
+}  // namespace unecho::app

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The equality table of `unecho pcap`: captures x keys x windows x policies, packet by packet.
+
+Against exact_dedup.py of the shared data (UNECHO_SHARED), which compares whole keys: every echo, the
+packet that it repeats and its age must be the same, with the exact engine. And against
+exact_answer.py for the captures of the repository. Prints the table.
+"""
+import importlib
+import itertools
+import os
+import subprocess
+import sys
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+import harness
+from harness import PCAPS, SHARED, exact_answer
+
+KEYS = ("packet", "flow", "flow-bidir", "frame")
+WINDOWS = ("20us", "1ms", "50ms", "1s", "inf")
+POLICIES = ("fixed", "refresh")
+TIME_LIMIT = 1 << 64  # ns; later times count as the last of them
+
+
+def echoes_of(path, out, *arguments):
+    """[(echo, original, age in ns)] of the real binary."""
+    subprocess.run([os.environ["UNECHO_BIN"], "pcap", str(path), "--pairs", str(out), "--quiet",
+                    "--engine", "exact", *arguments],
+                   check=True, timeout=60, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    with open(out, encoding="ascii") as file:
+        assert next(file) == "echo,original,age_ns\n"
+        return [tuple(map(int, line.split(","))) for line in file]
+
+
+class Table:
+    """Echoes and differences, one line a capture."""
+
+    def __init__(self):
+        self.rows, self.echoes, self.differences, self.cells = [], 0, 0, 0
+
+    def add(self, name, packets, by_key):
+        """by_key: key -> (echoes, differences, combinations)."""
+        self.rows.append("%-30s %7d %s" % (name, packets, " ".join(
+            "%9d/%d" % by_key[key][:2] for key in KEYS)))
+        for echoes, differences, cells in by_key.values():
+            self.echoes += echoes
+            self.differences += differences
+            self.cells += cells
+
+    def show(self):
+        print("%-30s %7s %s" % ("echoes/differences", "packets",
+                                " ".join("%11s" % key for key in KEYS)))
+        print("\n".join(self.rows))
+        print("%d captures x %d keys x %d windows x %d policies: %d answers, %d echoes, "
+              "differences = %d" % (len(self.rows), len(KEYS), len(WINDOWS), len(POLICIES),
+                                    self.cells, self.echoes, self.differences), flush=True)
+
+
+class EqualityTable(harness.E2eTest):
+    def compare(self, capture, key, expected_of):
+        """(echoes, differences, combinations) of all windows and policies."""
+        combinations = list(itertools.product(WINDOWS, POLICIES))
+
+        def ask(index):
+            window, policy = combinations[index]
+            return echoes_of(capture, self.folder / ("%s-%d.csv" % (key, index)),
+                             "--key", key, "--window", window, "--policy", policy)
+        with ThreadPoolExecutor(2) as pool:
+            answers = pool.map(ask, range(len(combinations)))
+            echoes = differences = 0
+            for (window, policy), given in zip(combinations, answers):
+                expected = expected_of(window, policy)
+                wrong = set(given) ^ set(expected)
+                if wrong:
+                    print("%s --key %s --window %s --policy %s: %s" % (
+                        capture, key, window, policy, sorted(wrong)[:5]))
+                echoes += len(expected)
+                differences += len(wrong)
+        return echoes, differences, len(combinations)
+
+    def finish(self, table):
+        table.show()
+        self.assertEqual(table.differences, 0)
+        self.assertGreater(table.echoes, 1000)
+
+    def test_shared_captures_equal_exact_dedup(self):
+        if not (SHARED / "tools" / "exact_dedup.py").exists():
+            self.skipTest("no exact_dedup.py in %s" % SHARED)
+        sys.dont_write_bytecode = True
+        sys.path.insert(0, str(SHARED / "tools"))
+        exact_dedup = importlib.import_module("exact_dedup")
+        table = Table()
+        for capture in sorted((SHARED / "captures").glob("*.pcap*")):
+            opened = exact_dedup.open_capture(str(capture))
+            packets = list(opened)
+            opened.stream.close()
+            times = list(itertools.accumulate((min(packet[0], TIME_LIMIT - 1)
+                                               for packet in packets), max))
+            by_key = {}
+            for key in KEYS:
+                keyer = exact_dedup.Keyer(key, pass_unknown_link=True)
+                keyed = [(number, now, made) for number, (now, (_, link, wire, data))
+                         in enumerate(zip(times, packets), 1)
+                         if (made := keyer.key(link, data, wire)) is not None]
+
+                def expected(window, policy, keyed=keyed):
+                    dedup = exact_dedup.Dedup(exact_dedup.duration(window), policy=policy)
+                    return [(packet[0], *answer) for packet in keyed
+                            if (answer := dedup.see(*packet)) is not None]
+                by_key[key] = self.compare(capture, key, expected)
+            table.add(capture.name, len(packets), by_key)
+        self.finish(table)
+
+    def test_own_captures_equal_exact_answer(self):
+        table = Table()
+        for capture in sorted(PCAPS.glob("*.pcap")):
+            packets = list(exact_answer.Capture(capture))
+            by_key = {}
+            for key in KEYS:
+                def expected(window, policy, packets=packets, key=key):
+                    answers = exact_answer.answers(packets, key, exact_answer.duration(window),
+                                                   policy)
+                    return [(number, answer.reference, answer.age)
+                            for number, answer in enumerate(answers, 1) if answer.kind == "echo"]
+                by_key[key] = self.compare(capture, key, expected)
+            table.add(capture.name, len(packets), by_key)
+        self.finish(table)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho size: what each engine would need for a window, a rate and a false-drop bound.
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <memory>
@@ -10,6 +11,7 @@
 
 #include "base/units.h"
 #include "commands.h"
+#include "config/schema.h"
 #include "control/candidates.h"
 
 namespace unecho::app {
@@ -20,6 +22,8 @@ struct Options {
     std::optional<std::string> rate;
     std::optional<std::string> max_false_drop;
     std::optional<std::string> memory;
+    std::optional<std::string> key;
+    std::optional<std::string> first;
     bool json = false;
 };
 
@@ -52,6 +56,35 @@ Result<double> parse_probability(const std::string& text) {
     return value;
 }
 
+Result<unsigned> parse_first(const std::string& text) {
+    unsigned value = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (problem != std::errc{} || end != text.data() + text.size() ||
+        !config::kFirst.contains(value)) {
+        return fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: a whole number from 1 to " +
+                                                std::to_string(config::kFirst.hi));
+    }
+    return value;
+}
+
+// As in a configuration: what is asked for must be a key, and only flows have first packets.
+Status check_key(const Options& options, unsigned first) {
+    const std::string key = options.key.value_or("packet");
+    const auto& names = config::kKeyNames;
+    if (std::find(names.begin(), names.end(), key) == names.end()) {
+        std::string allowed;
+        for (const std::string_view name : names) {
+            allowed += (allowed.empty() ? "" : ", ") + std::string(name);
+        }
+        return tl::unexpected(bad_option("--key", "\"" + key + "\"; allowed: " + allowed));
+    }
+    if (first > 1 && key != "flow" && key != "flow-bidir") {
+        return tl::unexpected(bad_option(
+            "--first", "counts packets of a flow; it needs --key flow or --key flow-bidir"));
+    }
+    return {};
+}
+
 Outcome size(const Options& options) {
     std::optional<Nanoseconds> window;
     std::optional<double> max_false_drop;
@@ -61,6 +94,10 @@ Outcome size(const Options& options) {
     then(read("--rate", options.rate, parse_rate, question.rate));
     then(read("--memory", options.memory, parse_size, question.memory));
     then(read("--max-false-drop", options.max_false_drop, parse_probability, max_false_drop));
+    std::optional<unsigned> first;
+    then(read("--first", options.first, parse_first, first));
+    question.first = first.value_or(question.first);
+    then(check_key(options, question.first));
     if (!status) {
         return status;
     }
@@ -90,6 +127,11 @@ void add_size(CLI::App& app, Action& action) {
     command->add_option("--max-false-drop", options->max_false_drop,
                         "Chance that a new packet is taken for an echo (1e-6)");
     command->add_option("--memory", options->memory, "At most this much a worker, as in 64MiB");
+    command->add_option("--key", options->key,
+                        "What makes packets the same, as in a configuration (packet)");
+    command->add_option(
+        "--first", options->first,
+        "Packets of a flow that pass per window, with --key flow or flow-bidir (1)");
     command->add_flag("--json", options->json, "Print JSON");
     command->callback([options, &action] { action = [options] { return size(*options); }; });
 }

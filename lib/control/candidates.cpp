@@ -23,10 +23,16 @@ std::string number(double value, const char* format) {
     return text;
 }
 
+// Of the first n packets of a flow the i-th asks an engine that does not count for i digests
+// (filter/first.h).
+double mean_queries(unsigned first) {
+    return (1 + static_cast<double>(first)) / 2;
+}
+
 Result<Candidate> candidate_at(config::Engine engine, const SizeQuestion& question, double rate) {
     const double margin = question.bounded ? judge_margin(engine) : 1;
-    const auto geometry =
-        size(engine, {question.window, rate, question.max_false_drop / margin}, question.first);
+    const sizing::Targets targets{question.window, rate, question.max_false_drop / margin};
+    const auto geometry = size(engine, targets, question.first);
     if (!geometry) {
         return tl::unexpected(geometry.error());
     }
@@ -39,7 +45,9 @@ Result<Candidate> candidate_at(config::Engine engine, const SizeQuestion& questi
         return tl::unexpected(bytes.error());
     }
     out.bytes = *bytes;
-    out.packet_ns = packet_ns(*geometry, out.prediction, *bytes);
+    const double queries = counts_packets(engine) ? 1 : mean_queries(question.first);
+    out.packet_ns = queries * packet_ns(*geometry, out.prediction, *bytes);
+    out.lines = queries * out.prediction.lines_per_packet;
     out.fits = !question.memory || *bytes <= *question.memory;
     return out;
 }
@@ -123,8 +131,8 @@ std::string reason_for(const Candidates& candidates) {
     }
     std::string text = name + " is first: of the engines within " + number(kMemoryRange, "%g") +
                        " times the least memory a new packet takes the least time in it, about " +
-                       number(first.packet_ns, "%.0f ns for ") +
-                       number(first.prediction.lines_per_packet, "%.1f") + " cache lines";
+                       number(first.packet_ns, "%.0f ns for ") + number(first.lines, "%.1f") +
+                       " cache lines";
     const auto least = least_memory(candidates.list);
     if (least->bytes < first.bytes) {
         const double saved =
@@ -142,7 +150,7 @@ Result<Candidates> find_candidates(const SizeQuestion& question) {
     std::vector<config::Engine> engines;
     for (std::size_t i = 1; i < config::kEngineNames.size(); ++i) {
         const auto engine = static_cast<config::Engine>(i);
-        if (!counts_packets(engine)) {  // those are no answer to this question
+        if (question.first > 1 || !counts_packets(engine)) {
             engines.push_back(engine);
         }
     }
@@ -188,7 +196,7 @@ std::string to_text(const Candidates& candidates) {
         const sizing::Prediction& p = c.prediction;
         std::vector<std::string> row{
             engine_name(c.geometry),        format_size(c.bytes) + (c.fits ? "" : " (too much)"),
-            number(p.bits_per_key, "%.1f"), number(p.lines_per_packet, "%.1f"),
+            number(p.bits_per_key, "%.1f"), number(c.lines, "%.1f"),
             number(c.packet_ns, "%.0f"),    p.slack == 0 ? "none" : format_duration(p.slack),
             number(p.false_drop, "%.2g"),   geometry_text(c.geometry)};
         if (by_memory) {
@@ -197,6 +205,11 @@ std::string to_text(const Candidates& candidates) {
         table.row(row);
     }
     std::string text = table.text() + candidates.reason + "\n";
+    if (const unsigned first = candidates.question.first; first > 1) {
+        text += "the first " + std::to_string(first) +
+                " packets of a flow pass: lines and ns are their mean; a later packet asks " +
+                std::to_string(first) + " times, with shbf-x once\n";
+    }
     for (const std::string& refused : candidates.refused) {
         text += "not possible: " + refused + "\n";
     }
@@ -214,7 +227,7 @@ nlohmann::ordered_json to_json(const Candidates& candidates) {
                         {"bytes", c.bytes},
                         {"fits", c.fits},
                         {"bits_per_key", p.bits_per_key},
-                        {"lines_per_packet", p.lines_per_packet},
+                        {"lines_per_packet", c.lines},
                         {"packet_ns", c.packet_ns},
                         {"false_drop", p.false_drop},
                         {"npws", p.npws},
@@ -226,6 +239,7 @@ nlohmann::ordered_json to_json(const Candidates& candidates) {
     }
     return {{"window_ns", candidates.question.window},
             {"max_false_drop", candidates.question.max_false_drop},
+            {"first", candidates.question.first},
             {"candidates", list},
             {"refused", candidates.refused},
             {"reason", candidates.reason}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What each engine would need for given targets, best first: the answer of `unecho size`. Engines
-// that are for the first packets of a flow alone are left out.
+// that are for the first packets of a flow alone are left out where each packet counts.
 #pragma once
 
 #include <array>
@@ -23,8 +23,8 @@ struct SizeQuestion {
     double max_false_drop = 1e-6;
     std::optional<double> rate;  // packets per second; absent: the highest that fits memory
     std::optional<std::uint64_t> memory;  // at most, in bytes, spare segments too
-    unsigned first = 1;   // packets of a flow that pass, for an engine that counts them
     bool bounded = true;  // packet by packet, by the engines that can judge: rule "bound"
+    unsigned first = 1;   // packets of a flow that pass per window, config::kFirst
 };
 
 // Those among which "auto" chooses: no other is ever faster within its memory range.
@@ -37,6 +37,7 @@ struct Candidate {
     sizing::Prediction prediction;
     std::uint64_t bytes = 0;  // allocated, spare segments too
     double packet_ns = 0;     // that a new packet takes in the filter, about
+    double lines = 0;         // cache lines of a new packet
     bool fits = true;         // into the memory given
 };
 

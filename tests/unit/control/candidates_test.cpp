@@ -144,6 +144,38 @@ TEST(Candidates, that_cannot_be_are_named_with_the_reason) {
               std::string::npos);
 }
 
+// Those that count the packets of a flow beside those that ask for each.
+TEST(Candidates, of_the_first_packets_of_a_flow_are_the_engines_that_count_them_too) {
+    SizeQuestion question = question_at(1e6);
+    const Candidates plain = found(question);
+    for (const unsigned first : {2U, 3U, 57U}) {
+        question.first = first;
+        const Candidates some = found(question);
+        EXPECT_EQ(some.list.size(), plain.list.size() + 1);
+        const Candidate& counting = of(some, "shbf-x");
+        EXPECT_EQ(std::get<sizing::ShbfXGeometry>(counting.geometry).c, first);
+        EXPECT_LE(counting.prediction.false_drop, 1e-4);
+        EXPECT_DOUBLE_EQ(counting.lines, counting.prediction.lines_per_packet);
+        // The others need what they need for single packets, and ask 1 to n times.
+        for (const Candidate& c : plain.list) {
+            const Candidate& same = of(some, engine_name(c.geometry));
+            EXPECT_EQ(same.bytes, c.bytes);
+            EXPECT_DOUBLE_EQ(same.lines, c.lines * (first + 1) / 2) << engine_name(c.geometry);
+            EXPECT_DOUBLE_EQ(same.packet_ns, c.packet_ns * (first + 1) / 2);
+        }
+        EXPECT_NE(to_text(some).find("the first " + std::to_string(first) + " packets of a flow"),
+                  std::string::npos);
+        EXPECT_EQ(to_json(some)["first"], first);
+    }
+    EXPECT_EQ(to_text(plain).find("packets of a flow"), std::string::npos);
+    EXPECT_EQ(to_json(plain)["first"], 1);
+    // Beyond what has a multiplicity the others remain.
+    question.first = 58;
+    const Candidates beyond = found(question);
+    EXPECT_EQ(beyond.list.size(), plain.list.size());
+    EXPECT_NE(to_text(beyond).find("not possible: shbf-x: "), std::string::npos);
+}
+
 TEST(Candidates, as_json_are_the_same) {
     const Candidates candidates = found(question_at(1e6));
     const auto json = to_json(candidates);

@@ -21,9 +21,12 @@ control::FilterPlan plan_of(const FilterLayout& layout) {
     plan.judge = layout.judge;
     plan.window = layout.window;
     plan.geometry = layout.geometry;
+    plan.isa = layout.isa;
     plan.clock.length = std::visit(
         [&](const auto& g) -> Nanoseconds {
-            if constexpr (requires { g.l; }) {
+            if constexpr (requires { g.phases; }) {
+                return filter::GenerationClock::covering(layout.window, g.l * g.phases).length;
+            } else if constexpr (requires { g.l; }) {
                 return filter::GenerationClock::covering(layout.window, g.l).length;
             }
             return 1;

@@ -33,6 +33,7 @@ struct FilterLayout {
     std::optional<dataplane::Judge> judge = std::nullopt;
     Nanoseconds window = 50 * kMillisecond;
     control::Geometry geometry = sizing::ExactGeometry{8192};
+    filter::Isa isa = filter::Isa::kScalar;
 };
 
 struct RouteLayout {

@@ -19,7 +19,7 @@ struct Interface {
     std::uint32_t snap_length = 0;    // 0: not limited
     Nanoseconds tick = kMicrosecond;  // unit of its timestamps, whole nanoseconds, at least 1
     std::uint32_t file = 0;           // index of the input
-    std::string name;                 // if_name of pcapng, else empty
+    std::string name;  // if_name of pcapng, at most 256 bytes of readable UTF-8; else empty
 };
 
 // A packet as captured. Its bytes belong to the batch it came in.

@@ -96,6 +96,10 @@ Digest flow_digest_ipv6(const FlowFields& flow, const Secret& secret) noexcept {
                         secret);
 }
 
+Digest packet_digest_ipv4(const IpPacket& ip, const Secret& secret) noexcept {
+    return keyed_digest(ipv4_head(ip.data), ip.data + kIpv4Body, ip.length - kIpv4Body, secret);
+}
+
 template <KeyMode kMode>
 Outcome digest_ip(Found found, const IpPacket& ip, const Secret& secret, Digest& digest) noexcept {
     if constexpr (kMode == KeyMode::kPacket) {
@@ -128,41 +132,76 @@ struct InEthernet {
     Found operator()(const Frame& frame, IpPacket& ip) const noexcept {
         return find_ip(frame.data, frame.length, ip);
     }
+    static bool plain_ipv4(const Frame& frame, IpPacket& ip) noexcept {
+        return find_plain_ipv4(frame.data, frame.length, ip);
+    }
 };
 
 struct InLink {
     Found operator()(const Frame& frame, IpPacket& ip) const noexcept {
         return find_ip(link, frame.data, frame.length, ip);
     }
+    static bool plain_ipv4(const Frame& /*frame*/, IpPacket& /*ip*/) noexcept { return false; }
     Link link;
 };
 
 template <KeyMode kMode, typename Find>
 Outcome digest_frame(const Frame& frame, Find find, const Secret& secret, Digest& digest) noexcept {
-    if constexpr (kMode == KeyMode::kFrame) {
-        digest = keyed_digest(frame.data, frame.length, secret);
-        return Outcome::kKeyed;
-    } else {
-        IpPacket ip;
-        const Found found = find(frame, ip);
-        if (found != Found::kIpv4 && found != Found::kIpv6) {
-            return outcome_of(found);
-        }
-        return digest_ip<kMode>(found, ip, secret, digest);
+    IpPacket ip;
+    const Found found = find(frame, ip);
+    if (found != Found::kIpv4 && found != Found::kIpv6) {
+        return outcome_of(found);
     }
+    return digest_ip<kMode>(found, ip, secret, digest);
+}
+
+// Not inline, so that the loop over plain packets keeps its registers.
+template <typename Find>
+[[gnu::noinline]] Outcome digest_other_packet(const Frame& frame, Find find, const Secret& secret,
+                                              Digest& digest) noexcept {
+    return digest_frame<KeyMode::kPacket>(frame, find, secret, digest);
+}
+
+template <typename Find>
+Outcome digest_packet(const Frame& frame, Find find, const Secret& secret,
+                      Digest& digest) noexcept {
+    IpPacket ip;
+    if (!find.plain_ipv4(frame, ip)) {
+        return digest_other_packet(frame, find, secret, digest);
+    }
+    digest = packet_digest_ipv4(ip, secret);
+    return Outcome::kKeyed;
+}
+
+constexpr std::uint64_t mask_of(std::size_t frames) noexcept {
+    return frames == 0 ? 0 : ~std::uint64_t{0} >> (kMaxBurst - frames);
 }
 
 template <KeyMode kMode, typename Find>
-KeyMasks digest_frames(std::span<const Frame> frames, Find find, const Secret& secret,
-                       Digest* digests) noexcept {
+KeyMasks digest_packets(std::span<const Frame> frames, Find find, const Secret& secret,
+                        Digest* digests) noexcept {
     KeyMasks masks;
     for (std::size_t i = 0; i < frames.size(); ++i) {
-        const Outcome outcome = digest_frame<kMode>(frames[i], find, secret, digests[i]);
-        masks.keyed |= std::uint64_t{outcome == Outcome::kKeyed} << i;
-        masks.non_ip |= std::uint64_t{outcome == Outcome::kNonIp} << i;
-        masks.malformed |= std::uint64_t{outcome == Outcome::kMalformed} << i;
+        Outcome outcome = Outcome::kKeyed;
+        if constexpr (kMode == KeyMode::kPacket) {
+            outcome = digest_packet(frames[i], find, secret, digests[i]);
+        } else {
+            outcome = digest_frame<kMode>(frames[i], find, secret, digests[i]);
+        }
+        if (outcome != Outcome::kKeyed) [[unlikely]] {
+            (outcome == Outcome::kNonIp ? masks.non_ip : masks.malformed) |= std::uint64_t{1} << i;
+        }
     }
+    masks.keyed = mask_of(frames.size()) & ~(masks.non_ip | masks.malformed);
     return masks;
+}
+
+KeyMasks digest_frames(std::span<const Frame> frames, const Secret& secret,
+                       Digest* digests) noexcept {
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        digests[i] = keyed_digest(frames[i].data, frames[i].length, secret);
+    }
+    return {.keyed = mask_of(frames.size())};
 }
 
 template <typename Find>
@@ -170,13 +209,13 @@ KeyMasks digest_in(KeyMode mode, std::span<const Frame> frames, Find find, const
                    Digest* digests) noexcept {
     switch (mode) {
         case KeyMode::kPacket:
-            return digest_frames<KeyMode::kPacket>(frames, find, secret, digests);
+            return digest_packets<KeyMode::kPacket>(frames, find, secret, digests);
         case KeyMode::kFlow:
-            return digest_frames<KeyMode::kFlow>(frames, find, secret, digests);
+            return digest_packets<KeyMode::kFlow>(frames, find, secret, digests);
         case KeyMode::kFlowBidir:
-            return digest_frames<KeyMode::kFlowBidir>(frames, find, secret, digests);
+            return digest_packets<KeyMode::kFlowBidir>(frames, find, secret, digests);
         case KeyMode::kFrame:
-            return digest_frames<KeyMode::kFrame>(frames, find, secret, digests);
+            return digest_frames(frames, secret, digests);
     }
     return {};
 }

@@ -103,6 +103,21 @@ struct FlowFields {
     return at.found;
 }
 
+// What most frames are: an IPv4 packet without options right behind the Ethernet header, wholly
+// captured. True: ip is set as bound() would set it. False: nothing is known.
+[[nodiscard]] inline bool find_plain_ipv4(const std::uint8_t* frame, std::uint32_t length,
+                                          IpPacket& ip) noexcept {
+    if (length < kEthernetHeader + kIpv4MinHeader) {
+        return false;
+    }
+    // EtherType 0x0800, version 4, five words of header; TOS is not looked at.
+    const bool plain = load_be32(frame + kEthernetHeader - 2) >> 8 == 0x080045;
+    const std::uint32_t total = load_be16(frame + kEthernetHeader + 2);
+    ip = {frame + kEthernetHeader, total};
+    // Below 20 the left side is above any frame's length.
+    return plain && total - kIpv4MinHeader <= length - kEthernetHeader - kIpv4MinHeader;
+}
+
 // kIpv4 or kIpv6, and ip is set; or why not. Ethernet, the only link type of the live packet path.
 [[nodiscard]] inline Found find_ip(const std::uint8_t* frame, std::uint32_t length,
                                    IpPacket& ip) noexcept {

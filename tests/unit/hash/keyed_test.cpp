@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "hash/keyed.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
+#include <random>
 #include <set>
 #include <vector>
 
@@ -56,8 +59,48 @@ TEST(KeyedDigest, known_input_known_digest) {
         const Bytes bytes = counting(row.length);
         EXPECT_EQ(keyed_digest(bytes.data(), bytes.size(), secret), row.digest) << row.length;
     }
-    const Bytes body = counting(100);
-    EXPECT_EQ(keyed_digest(kHead, body.data(), body.size(), secret), 0x1B7013175A3C3696);
+    constexpr std::array kHeaded{
+        Row{0, 0xA515E72F472751F7},   Row{23, 0x1DBDCF875DEE421C},   Row{24, 0xA3FC59786CADB825},
+        Row{34, 0x21914A79BA341E8A},  Row{100, 0x43E235B373E075F3},  Row{120, 0xB30CAFBB7F0431E0},
+        Row{121, 0x94E7024BFC20CFDB}, Row{1500, 0x87FBF78C6B240211},
+    };
+    for (const Row& row : kHeaded) {
+        const Bytes body = counting(row.length);
+        EXPECT_EQ(keyed_digest(kHead, body.data(), body.size(), secret), row.digest) << row.length;
+    }
+}
+
+// The lengths that are written out here, and those around them, against the library.
+TEST(KeyedDigest, is_xxh3_at_every_length) {
+    const Secret secret = secret_from_seed(9);
+    std::mt19937_64 random(9);
+    for (const std::size_t n : lengths()) {
+        for (unsigned round = 0; round < 4; ++round) {
+            Bytes bytes(n);
+            std::generate(bytes.begin(), bytes.end(),
+                          [&] { return static_cast<std::uint8_t>(random()); });
+            ASSERT_EQ(keyed_digest(bytes.data(), n, secret),
+                      XXH3_64bits_withSecret(bytes.data(), n, secret.bytes.data(), 192))
+                << n;
+        }
+    }
+}
+
+TEST(KeyedDigestWithHead, is_xxh3_of_both_up_to_120_bytes) {
+    const Secret secret = secret_from_seed(10);
+    std::mt19937_64 random(10);
+    for (const std::size_t n : lengths()) {
+        Bytes both(8 + n);
+        std::generate(both.begin(), both.end(),
+                      [&] { return static_cast<std::uint8_t>(random()); });
+        std::uint64_t head = 0;
+        std::memcpy(&head, both.data(), sizeof head);
+        const Bytes body(both.begin() + 8, both.end());  // of its own, for a sanitizer to see
+        const auto xxh3 = [&](const Bytes& bytes) {
+            return XXH3_64bits_withSecret(bytes.data(), bytes.size(), secret.bytes.data(), 192);
+        };
+        ASSERT_EQ(keyed_digest(head, body.data(), n, secret) == xxh3(both), n <= 120) << n;
+    }
 }
 
 TEST(KeyedDigest, null_and_empty_are_the_same) {

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/collector.h"
+
+#include <algorithm>
+
+namespace unecho::analyze {
+namespace {
+
+using capture::Record;
+using packet::KeyMode;
+using packet::Link;
+
+// Shares of the memory. A key of mode packet or frame rarely needs a ladder, one of a flow mostly.
+constexpr double kPacketShare = 0.40;
+constexpr double kFrameShare = 0.18;
+constexpr double kFlowShare = 0.16;  // each
+constexpr double kSegmentShare = 0.10;
+constexpr double kFewLadders = 0.2;
+constexpr double kManyLadders = 0.75;
+
+// The end of the year 2261, so that ages are below kForever.
+constexpr Nanoseconds kLatest = kForever - 1;
+
+std::size_t part(std::uint64_t memory, double share) {
+    return static_cast<std::size_t>(static_cast<double>(memory) * share);
+}
+
+std::uint16_t bounded(std::uint32_t interface) noexcept {
+    constexpr std::uint32_t kLast = Collector::kMostInterfaces - 1;
+    return static_cast<std::uint16_t>(std::min(interface, kLast));
+}
+
+}  // namespace
+
+struct Collector::Burst {
+    std::size_t count = 0;
+    std::array<packet::Frame, kMaxBurst> frames{};
+    std::array<Dissected, kMaxBurst> packets;
+    packet::KeyMasks keys;
+    std::uint64_t flows = 0;     // bit i: has a key in the flow modes
+    std::uint64_t segments = 0;  // bit i: is a TCP segment with payload
+    std::array<Digest, kMaxBurst> packet{};
+    std::array<Digest, kMaxBurst> frame{};
+    std::array<Digest, kMaxBurst> flow{};
+    std::array<Digest, kMaxBurst> flow_bidir{};
+    std::array<Digest, kMaxBurst> segment{};
+};
+
+Collector::Collector(std::uint64_t memory, const hash::Secret& secret)
+    : secret_(secret),
+      packets_(part(memory, kPacketShare), kFewLadders),
+      frame_(part(memory, kFrameShare), kFewLadders),
+      flow_(part(memory, kFlowShare), kManyLadders),
+      flow_bidir_(part(memory, kFlowShare), kManyLadders),
+      segments_(part(memory, kSegmentShare)) {}
+
+// Bursts of packets with one link type.
+void Collector::add(std::span<const Record> records,
+                    std::span<const capture::Interface> interfaces) {
+    std::size_t begin = 0;
+    while (begin < records.size()) {
+        const std::uint16_t type = interfaces[records[begin].interface].link_type;
+        std::size_t end = begin + 1;
+        while (end < records.size() && end - begin < kMaxBurst &&
+               interfaces[records[end].interface].link_type == type) {
+            ++end;
+        }
+        add_burst(packet::link_of(type), records.subspan(begin, end - begin));
+        begin = end;
+    }
+}
+
+void Collector::add_burst(Link link, std::span<const Record> records) {
+    Burst burst;
+    burst.count = records.size();
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        burst.frames[i] = {records[i].data, records[i].length};
+        burst.packets[i] = dissect(link, burst.frames[i], secret_);
+    }
+    digest(burst, link);
+    prefetch(burst);
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        add_one(burst, i, records[i]);
+    }
+}
+
+void Collector::digest(Burst& burst, Link link) {
+    const std::span<const packet::Frame> frames(burst.frames.data(), burst.count);
+    const auto digest_all = [&](KeyMode mode, std::array<Digest, kMaxBurst>& digests) {
+        return packet::digest_burst(mode, link, frames, secret_, digests.data());
+    };
+    burst.keys = digest_all(KeyMode::kPacket, burst.packet);
+    burst.flows = digest_all(KeyMode::kFlow, burst.flow).keyed;
+    digest_all(KeyMode::kFlowBidir, burst.flow_bidir);
+    digest_all(KeyMode::kFrame, burst.frame);
+    std::array<packet::Frame, kMaxBurst> payloads{};
+    for (std::size_t i = 0; i < burst.count; ++i) {
+        payloads[i] = burst.packets[i].payload;
+    }
+    packet::digest_burst(KeyMode::kFrame, link, {payloads.data(), burst.count}, secret_,
+                         burst.segment.data());
+    for (std::size_t i = 0; i < burst.count; ++i) {
+        const Dissected& packet = burst.packets[i];
+        burst.segments |= std::uint64_t{packet.payload.length != 0} << i;
+        burst.segment[i] =
+            remix(burst.segment[i] ^ remix(burst.flow[i], packet.sequence), packet.payload_size);
+    }
+}
+
+void Collector::prefetch(const Burst& burst) {
+    for (std::size_t i = 0; i < burst.count; ++i) {
+        packets_.prefetch_index(burst.packet[i]);
+        frame_.prefetch_index(burst.frame[i]);
+        flow_.prefetch_index(burst.flow[i]);
+        flow_bidir_.prefetch_index(burst.flow_bidir[i]);
+        segments_.prefetch_index(burst.segment[i]);
+    }
+    for (std::size_t i = 0; i < burst.count; ++i) {
+        packets_.prefetch_entry(burst.packet[i]);
+        frame_.prefetch_entry(burst.frame[i]);
+        flow_.prefetch_entry(burst.flow[i]);
+        flow_bidir_.prefetch_entry(burst.flow_bidir[i]);
+    }
+}
+
+void Collector::add_one(const Burst& burst, std::size_t i, const Record& record) {
+    const Nanoseconds time = std::min(record.time, kLatest);
+    if (!started_) {
+        started_ = true;
+        first_ = time;
+        now_ = time;
+    }
+    now_ = std::max(now_, time);
+    const std::uint16_t interface = bounded(record.interface);
+    if (interface >= interfaces_.size()) {
+        interfaces_.resize(std::size_t{interface} + 1);
+        crossings_.resize(interfaces_.size() * kMostInterfaces);
+    }
+    const std::uint64_t length = record.wire_length;
+    bool echo = false;
+    const WindowMask dropped =
+        (burst.keys.keyed >> i & 1) != 0 ? add_key(burst, i, record, echo) : 0;
+    frame_.add(burst.frame[i], now_, length, dropped);
+    if ((burst.flows >> i & 1) != 0) {
+        flow_.add(burst.flow[i], now_, length, dropped);
+        flow_bidir_.add(burst.flow_bidir[i], now_, length, dropped);
+        if (!echo && (burst.segments >> i & 1) != 0) {
+            segments_.add(burst.segment[i], now_, length);
+        }
+    } else {
+        flow_.pass(length, dropped);
+        flow_bidir_.pass(length, dropped);
+    }
+    if (((burst.keys.non_ip | burst.keys.malformed) >> i & 1) != 0) {
+        ((burst.keys.non_ip >> i & 1) != 0 ? non_ip_ : malformed_).add(length);
+    }
+    for (Tally* tally : {&all_, &interfaces_[interface], &protocols_[burst.packets[i].protocol]}) {
+        tally->total.add(length);
+        if (echo) {
+            tally->echoes.add(length);
+        }
+    }
+    timeline_.add(now_ - first_, length, echo);
+}
+
+WindowMask Collector::add_key(const Burst& burst, std::size_t i, const Record& record, bool& echo) {
+    keyed_.add(record.wire_length);
+    PacketEntry* entry = packets_.find(burst.packet[i]);
+    echo = entry != nullptr;
+    if (!echo) {
+        PacketEntry& fresh =
+            packets_.insert(burst.packet[i], now_, [&](const PacketEntry& old) { forget(old); });
+        fresh.origin = burst.packets[i].origin;
+        fresh.interface = bounded(record.interface);
+        fresh.times = 1;
+        ++keys_;
+        peaks_.add(now_ - first_);
+        return 0;
+    }
+    count_echo(*entry, burst.packets[i], record);
+    const WindowMask dropped = packets_.seen_again(*entry, now_);
+    fixed_.add(dropped, record.wire_length);
+    return dropped;
+}
+
+void Collector::count_echo(PacketEntry& entry, const Dissected& packet, const Record& record) {
+    const std::uint64_t length = record.wire_length;
+    const Nanoseconds age = now_ - entry.last;
+    const Differences differences = differences_of(entry.origin, packet.origin);
+    const Cause cause = cause_of(differences);
+    ages_.add(age, cause);
+    causes_[static_cast<std::size_t>(cause)].add(length);
+    for (std::size_t bit = 0; bit < kDifferences; ++bit) {
+        differences_[bit] += differences >> bit & 1U;
+    }
+    refresh_.add(from(rank(age)), length);
+    const std::uint16_t interface = bounded(record.interface);
+    crossings_[entry.interface * kMostInterfaces + interface].add(length);
+    talkers_.add(addresses_of(packet), length);
+    entry.times = static_cast<std::uint8_t>(std::min(255, entry.times + 1));
+}
+
+void Collector::forget(const PacketEntry& entry) noexcept {
+    ++copies_[std::min<std::size_t>(entry.times, copies_.size()) - 1];
+}
+
+}  // namespace unecho::analyze

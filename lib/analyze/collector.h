@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes the packets of a capture once, in order, and counts everything that the report says. In
+// bounded memory; what is forgotten because of that, the report says too.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "analyze/ages.h"
+#include "analyze/dissect.h"
+#include "analyze/memories.h"
+#include "analyze/report.h"
+#include "analyze/talkers.h"
+#include "analyze/timeline.h"
+#include "base/ids.h"
+#include "capture/record.h"
+#include "hash/secret.h"
+#include "packet/link.h"
+
+namespace unecho::analyze {
+
+class Collector {
+  public:
+    // memory: some megabytes. May throw std::bad_alloc.
+    Collector(std::uint64_t memory, const hash::Secret& secret);
+
+    // interfaces: of the source, at least up to those of the records.
+    void add(std::span<const capture::Record> records,
+             std::span<const capture::Interface> interfaces);
+
+    // What was counted; not the names of files and interfaces, and no recommendation.
+    [[nodiscard]] Report report();
+
+    [[nodiscard]] std::array<PeakRates::Peak, PeakRates::kStretches.size()> peaks() const noexcept {
+        return peaks_.peaks();
+    }
+
+    // Interfaces beyond count as the last of these.
+    static constexpr std::size_t kMostInterfaces = 256;
+
+  private:
+    struct Burst;
+    struct Tally {
+        Count total;
+        Count echoes;
+    };
+
+    void add_burst(packet::Link link, std::span<const capture::Record> records);
+    void digest(Burst& burst, packet::Link link);
+    void prefetch(const Burst& burst);
+    void add_one(const Burst& burst, std::size_t i, const capture::Record& record);
+    WindowMask add_key(const Burst& burst, std::size_t i, const capture::Record& record,
+                       bool& echo);
+    void count_echo(PacketEntry& entry, const Dissected& packet, const capture::Record& record);
+    void forget(const PacketEntry& entry) noexcept;
+    void report_echoes(Report& out);
+    void report_windows(Report& out);
+    void report_memory(Report& out);
+
+    hash::Secret secret_;
+    KeyMemory<PacketEntry> packets_;
+    ModeMemory frame_;
+    ModeMemory flow_;
+    ModeMemory flow_bidir_;
+    SegmentMemory segments_;
+
+    bool started_ = false;
+    Nanoseconds first_ = 0;
+    Nanoseconds now_ = 0;
+    Tally all_;
+    Count keyed_;
+    Count non_ip_;
+    Count malformed_;
+    std::uint64_t keys_ = 0;
+    std::array<std::uint64_t, 8> copies_{};
+    AgeHistogram ages_;
+    std::array<Count, kCauses> causes_{};
+    std::array<std::uint64_t, kDifferences> differences_{};
+    std::array<Tally, kProtocols> protocols_{};
+    std::vector<Tally> interfaces_;
+    std::vector<Count> crossings_;  // kMostInterfaces to each original
+    WindowCounts fixed_;
+    WindowCounts refresh_;
+    Timeline timeline_;
+    PeakRates peaks_;
+    Talkers talkers_;
+};
+
+}  // namespace unecho::analyze

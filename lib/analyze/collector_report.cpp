@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From what the collector counted to the report.
+#include <algorithm>
+
+#include "analyze/collector.h"
+
+namespace unecho::analyze {
+namespace {
+
+constexpr std::size_t kMostTalkers = 20;
+
+std::optional<Nanoseconds> window_at(unsigned i) {
+    return kLadder[i] == kForever ? std::nullopt : std::optional(kLadder[i]);
+}
+
+Count sum(const Count& a, const Count& b) {
+    return {a.packets + b.packets, a.bytes + b.bytes};
+}
+
+Count less(const Count& a, const Count& b) {
+    return {a.packets - b.packets, a.bytes - b.bytes};
+}
+
+std::optional<Nanoseconds> earlier(std::optional<Nanoseconds> a, std::optional<Nanoseconds> b) {
+    return a && b ? std::min(*a, *b) : (a ? a : b);
+}
+
+}  // namespace
+
+Report Collector::report() {
+    Report out;
+    out.total = all_.total;
+    out.echoes = all_.echoes;
+    out.keyed = keyed_;
+    out.non_ip = non_ip_;
+    out.malformed = malformed_;
+    out.first_time = first_;
+    out.last_time = now_;
+    out.keys = keys_;
+    report_echoes(out);
+    report_windows(out);
+    report_memory(out);
+    return out;
+}
+
+void Collector::report_echoes(Report& out) {
+    out.copies = copies_;
+    packets_.table().for_each([&](const PacketEntry& entry) {
+        ++out.copies[std::min<std::size_t>(entry.times, out.copies.size()) - 1];
+    });
+    out.ages = ages_.ages();
+    for (std::size_t i = 0; i < kCauses; ++i) {
+        out.causes.push_back({static_cast<Cause>(i), causes_[i]});
+    }
+    for (std::size_t i = 0; i < kDifferences; ++i) {
+        out.differences.push_back({static_cast<Difference>(i), differences_[i]});
+    }
+    out.look_alikes = segments_.look_alikes();
+    for (std::size_t i = 0; i < interfaces_.size(); ++i) {
+        InterfaceInfo info;
+        info.total = interfaces_[i].total;
+        info.echoes = interfaces_[i].echoes;
+        out.interfaces.push_back(info);
+    }
+    for (std::size_t i = 0; i < crossings_.size(); ++i) {
+        if (crossings_[i].packets != 0) {
+            out.crossings.push_back({static_cast<std::uint32_t>(i / kMostInterfaces),
+                                     static_cast<std::uint32_t>(i % kMostInterfaces),
+                                     crossings_[i]});
+        }
+    }
+    for (std::uint16_t i = 0; i < kProtocols; ++i) {
+        if (protocols_[i].total.packets != 0) {
+            out.protocols.push_back({protocol_name(i), protocols_[i].total, protocols_[i].echoes});
+        }
+    }
+    std::stable_sort(out.protocols.begin(), out.protocols.end(), [](const auto& a, const auto& b) {
+        return a.total.packets > b.total.packets;
+    });
+    out.time_bin = timeline_.width();
+    out.time = timeline_.bins();
+    out.talkers = talkers_.most(kMostTalkers);
+}
+
+void Collector::report_windows(Report& out) {
+    for (std::size_t i = 0; i < packet::kKeyModes; ++i) {
+        out.modes[i].key = static_cast<packet::KeyMode>(i);
+    }
+    const auto row = [&](packet::KeyMode mode, ModeRow one) {
+        out.modes[static_cast<std::size_t>(mode)].rows.push_back(one);
+    };
+    for (unsigned i = 0; i < kWindows; ++i) {
+        const auto window = window_at(i);
+        const Count fixed = fixed_.at(i);
+        out.windows.push_back({window, fixed, refresh_.at(i)});
+        row(packet::KeyMode::kPacket, {window, fixed, {}, {}});
+        const auto of_mode = [&](packet::KeyMode mode, const ModeMemory& memory) {
+            const Count lost = memory.lost(i);
+            const Count missed = memory.missed(i);
+            row(mode, {window, less(sum(fixed, lost), missed), lost, missed});
+        };
+        of_mode(packet::KeyMode::kFrame, frame_);
+        of_mode(packet::KeyMode::kFlow, flow_);
+        of_mode(packet::KeyMode::kFlowBidir, flow_bidir_);
+    }
+}
+
+void Collector::report_memory(Report& out) {
+    out.blind_after = packets_.table().blind_after();
+    out.memory_bytes = packets_.bytes() + segments_.bytes();
+    std::uint64_t taken = packets_.ladders_taken();
+    std::optional<Nanoseconds> others = segments_.blind_after();
+    for (ModeMemory* mode : {&frame_, &flow_, &flow_bidir_}) {
+        out.memory_bytes += mode->keys().bytes();
+        taken += mode->keys().ladders_taken();
+        others = earlier(others, mode->keys().table().blind_after());
+    }
+    if (others && (!out.blind_after || *others < *out.blind_after)) {
+        out.warnings.push_back(
+            {"", 0, 1,
+             "memory was full: what other key modes drop, and look-alikes, may be short of those "
+             "older than " +
+                 format_duration(*others) + "; more --memory helps"});
+    }
+    if (taken != 0) {
+        out.warnings.push_back(
+            {"", 0, taken,
+             "memory was full: drops by window of keys that repeat irregularly are approximate; "
+             "more --memory helps"});
+    }
+}
+
+}  // namespace unecho::analyze

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/memories.h"
+
+namespace unecho::analyze {
+
+LookAlikes SegmentMemory::look_alikes() const {
+    LookAlikes out{found_, compared_, ages_.ages().bins};
+    for (AgeBin& bin : out.ages) {
+        bin.causes = {};
+    }
+    return out;
+}
+
+}  // namespace unecho::analyze

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is remembered of the packets that were seen: by packet key, with what the first one looked
+// like; by the other keys, with what is needed to say what they would drop; and by the payload of
+// TCP segments.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "analyze/ages.h"
+#include "analyze/classify.h"
+#include "analyze/recent.h"
+#include "analyze/report.h"
+#include "analyze/windows.h"
+
+namespace unecho::analyze {
+
+// A key, and under which windows it would be dropped.
+struct KeyEntry {
+    Digest digest;
+    Nanoseconds last;
+    AcceptedTimes accepted;
+    std::uint32_t stamp;
+};
+
+// Keys of one mode.
+template <typename Entry>
+class KeyMemory {
+  public:
+    // ladders: how much of the memory may go into them.
+    KeyMemory(std::size_t bytes, double ladders)
+        : table_(bytes - static_cast<std::size_t>(static_cast<double>(bytes) * ladders)),
+          ladders_(static_cast<std::size_t>(static_cast<double>(bytes) * ladders) /
+                   Ladders::kBytes) {}
+
+    void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
+    void prefetch_entry(Digest digest) noexcept {
+        if (const Entry* entry = table_.find(digest)) {
+            ladders_.prefetch(entry->accepted);
+        }
+    }
+
+    [[nodiscard]] Entry* find(Digest digest) noexcept { return table_.find(digest); }
+
+    // The windows with which it is dropped.
+    WindowMask seen_again(Entry& entry, Nanoseconds now) {
+        entry.last = now;
+        return ladders_.step(entry.accepted, now);
+    }
+
+    template <typename Forget>
+    Entry& insert(Digest digest, Nanoseconds now, Forget forget) {
+        Entry& entry = table_.insert(digest, now, [&](Entry& old) {
+            ladders_.release(old.accepted);
+            forget(old);
+        });
+        entry.accepted = Ladders::first(now);
+        return entry;
+    }
+    Entry& insert(Digest digest, Nanoseconds now) {
+        return insert(digest, now, [](const Entry&) {});
+    }
+
+    [[nodiscard]] RecentTable<Entry>& table() noexcept { return table_; }
+    [[nodiscard]] std::uint64_t ladders_taken() const noexcept { return ladders_.taken(); }
+    [[nodiscard]] std::size_t bytes() const noexcept { return table_.bytes() + ladders_.bytes(); }
+
+  private:
+    RecentTable<Entry> table_;
+    Ladders ladders_;
+};
+
+struct PacketEntry {
+    Digest digest;
+    Nanoseconds last;
+    AcceptedTimes accepted;
+    std::uint32_t stamp;
+    Origin origin;  // of the first
+    std::uint16_t interface;
+    std::uint8_t times;  // seen, up to 255
+};
+static_assert(sizeof(PacketEntry) == 64);
+
+// Another key mode beside mode packet.
+class ModeMemory {
+  public:
+    ModeMemory(std::size_t bytes, double ladders) : keys_(bytes, ladders) {}
+
+    void prefetch_index(Digest digest) const noexcept { keys_.prefetch_index(digest); }
+    void prefetch_entry(Digest digest) noexcept { keys_.prefetch_entry(digest); }
+
+    // by_packet: with which windows mode packet drops it.
+    void add(Digest digest, Nanoseconds now, std::uint64_t length, WindowMask by_packet) {
+        KeyEntry* entry = keys_.find(digest);
+        WindowMask dropped = 0;
+        if (entry != nullptr) {
+            dropped = keys_.seen_again(*entry, now);
+        } else {
+            keys_.insert(digest, now);
+        }
+        lost_.add(dropped & ~by_packet, length);
+        missed_.add(by_packet & ~dropped, length);
+    }
+    // The packet has no key in this mode.
+    void pass(std::uint64_t length, WindowMask by_packet) { missed_.add(by_packet, length); }
+
+    [[nodiscard]] Count lost(unsigned window) const noexcept { return lost_.at(window); }
+    [[nodiscard]] Count missed(unsigned window) const noexcept { return missed_.at(window); }
+    [[nodiscard]] KeyMemory<KeyEntry>& keys() noexcept { return keys_; }
+
+  private:
+    KeyMemory<KeyEntry> keys_;
+    WindowCounts lost_;
+    WindowCounts missed_;
+};
+
+// TCP segments by addresses, ports, sequence number and payload.
+class SegmentMemory {
+  public:
+    explicit SegmentMemory(std::size_t bytes) : table_(bytes) {}
+
+    void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
+    void prefetch_entry(Digest digest) noexcept {
+        if (const Entry* entry = table_.find(digest)) {
+            __builtin_prefetch(entry, 1);
+        }
+    }
+
+    // A segment that is no echo.
+    void add(Digest digest, Nanoseconds now, std::uint64_t length) {
+        ++compared_;
+        if (Entry* entry = table_.find(digest)) {
+            found_.add(length);
+            ages_.add(now - entry->last, Cause::kIdentical);
+            entry->last = now;
+        } else {
+            table_.insert(digest, now, [](const Entry&) {});
+        }
+    }
+
+    [[nodiscard]] LookAlikes look_alikes() const;
+    [[nodiscard]] std::size_t bytes() const noexcept { return table_.bytes(); }
+    [[nodiscard]] std::optional<Nanoseconds> blind_after() const noexcept {
+        return table_.blind_after();
+    }
+
+  private:
+    struct Entry {
+        Digest digest;
+        Nanoseconds last;
+        std::uint32_t stamp;
+    };
+    RecentTable<Entry> table_;
+    AgeHistogram ages_;
+    Count found_;
+    std::uint64_t compared_ = 0;
+};
+
+}  // namespace unecho::analyze

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packets for the collector, kept where records can point to them.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "analyze/collector.h"
+#include "capture/record.h"
+#include "capture/source.h"
+#include "support/packet_builder.h"
+
+namespace unecho::analyze {
+
+class Stream {
+  public:
+    explicit Stream(std::size_t interfaces = 1, std::uint16_t link_type = 1)
+        : interfaces_(interfaces) {
+        for (std::size_t i = 0; i < interfaces; ++i) {
+            interfaces_[i].link_type = link_type;
+            interfaces_[i].file = static_cast<std::uint32_t>(i);
+        }
+    }
+
+    void add(Nanoseconds time, test::Bytes frame, std::uint32_t interface = 0) {
+        frames_.push_back(std::move(frame));
+        capture::Record record;
+        record.time = time;
+        record.data = frames_.back().data();
+        record.length = static_cast<std::uint32_t>(frames_.back().size());
+        record.wire_length = record.length;
+        record.interface = interface;
+        record.number = records_.size() + 1;
+        records_.push_back(record);
+    }
+    void add(Nanoseconds time, const test::PacketSpec& spec, std::uint32_t interface = 0) {
+        add(time, test::build(spec), interface);
+    }
+
+    [[nodiscard]] Report report(std::uint64_t memory = std::uint64_t{64} << 20) const {
+        Collector collector(memory, hash::secret_from_seed(1));
+        collector.add(records_, interfaces_);
+        return collector.report();
+    }
+
+    [[nodiscard]] const std::vector<capture::Record>& records() const { return records_; }
+    [[nodiscard]] std::vector<capture::Interface>& interfaces() { return interfaces_; }
+
+  private:
+    std::deque<test::Bytes> frames_;
+    std::vector<capture::Record> records_;
+    std::vector<capture::Interface> interfaces_;
+};
+
+}  // namespace unecho::analyze

@@ -6,38 +6,13 @@
 #include <cstdio>
 #include <ctime>
 
+#include "analyze/utf8.h"
+
 namespace unecho::analyze {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 constexpr std::string_view kNoBreak = "\xC2\xA0";
-
-// Bytes of the UTF-8 character at the beginning of text; 0 if there is none (RFC 3629, section 4).
-std::size_t utf8_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-    const unsigned lead = byte(0);
-    const std::size_t length = lead < 0x80   ? 1
-                               : lead < 0xC2 ? 0
-                               : lead < 0xE0 ? 2
-                               : lead < 0xF0 ? 3
-                               : lead < 0xF5 ? 4
-                                             : 0;
-    if (length == 0 || length > text.size()) {
-        return 0;
-    }
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xC0) != 0x80) {
-            return 0;
-        }
-    }
-    if (length > 2) {
-        const unsigned second = byte(1);
-        const bool overlong = (lead == 0xE0 && second < 0xA0) || (lead == 0xF0 && second < 0x90);
-        const bool beyond = (lead == 0xED && second > 0x9F) || (lead == 0xF4 && second > 0x8F);
-        return overlong || beyond ? 0 : length;
-    }
-    return length;
-}
 
 std::string_view replacement_of(char c) {
     switch (c) {

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/recommend.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <optional>
+
+#include "analyze/ages.h"
+#include "analyze/windows.h"
+#include "analyze/words.h"
+#include "control/candidates.h"
+
+namespace unecho::analyze {
+namespace {
+
+constexpr double kCovered = 0.999;  // of the echoes that are taken for copies
+constexpr unsigned kMargin = 2;     // on their age
+constexpr double kRateMargin = 1.5;
+constexpr double kLowestRate = 1000;
+constexpr Nanoseconds kShortest = kMillisecond;
+constexpr Nanoseconds kWithoutEchoes = 50 * kMillisecond;
+// Behind this time a packet is hardly still on its way by another path: what repeats later, behind
+// a gap, was sent again by somebody who uses the same IP ID.
+constexpr Nanoseconds kLongestPath = 200 * kMillisecond;
+constexpr unsigned kGapBins = 8;         // two octaves
+constexpr double kMostCopies = 0.95;     // a gap behind these ends them
+constexpr double kWorthRefresh = 0.05;   // more of the echoes dropped than with fixed
+constexpr double kWorthRemoving = 1e-4;  // of all packets
+
+// Echoes whose ages lie close together: bins first to last, with no gap between.
+struct Cluster {
+    std::size_t first = 0;
+    std::size_t last = 0;
+    std::uint64_t echoes = 0;
+};
+
+std::vector<Cluster> clusters_of(const std::vector<AgeBin>& bins) {
+    std::vector<Cluster> out;
+    for (std::size_t i = 0; i < bins.size(); ++i) {
+        if (bins[i].echoes == 0) {
+            continue;
+        }
+        if (out.empty() || i - out.back().last > kGapBins) {
+            out.push_back({i, i, 0});
+        }
+        out.back().last = i;
+        out.back().echoes += bins[i].echoes;
+    }
+    return out;
+}
+
+// How many clusters are taken for copies: up to the gap that has nearly all echoes before it, or
+// one that reaches beyond kLongestPath.
+std::size_t copies_end(const std::vector<Cluster>& clusters, const std::vector<AgeBin>& bins) {
+    std::uint64_t all = 0;
+    for (const Cluster& cluster : clusters) {
+        all += cluster.echoes;
+    }
+    std::uint64_t before = clusters.front().echoes;
+    std::size_t end = 1;
+    while (end < clusters.size() && bins[clusters[end].first].low < kLongestPath &&
+           share(before, all) < kMostCopies) {
+        before += clusters[end++].echoes;
+    }
+    return end;
+}
+
+Ages first_of(const Ages& ages, std::size_t bins) {
+    Ages out = ages;
+    out.bins.resize(bins);
+    out.oldest = std::min(ages.oldest, out.bins.back().high);
+    return out;
+}
+
+// The shortest of the ladder that is at least this long.
+unsigned ladder_at_least(Nanoseconds window) {
+    return static_cast<unsigned>(std::lower_bound(kLadder.begin(), kLadder.end() - 2, window) -
+                                 kLadder.begin());
+}
+
+struct Choice {
+    unsigned window = 0;  // index
+    std::string reason;
+};
+
+Choice without_echoes() {
+    return {ladder_at_least(kWithoutEchoes),
+            "No packet came twice, so nothing says how long it must be; 50 ms is more than what "
+            "lies between two taps of one network."};
+}
+
+// Twice the age that all but one in a thousand copies have, and within the gap behind them.
+Choice choose_window(const Report& report) {
+    const std::vector<AgeBin>& bins = report.ages.bins;
+    if (bins.empty()) {
+        return without_echoes();
+    }
+    const std::vector<Cluster> clusters = clusters_of(bins);
+    const std::size_t end = copies_end(clusters, bins);
+    const std::size_t last = clusters[end - 1].last;
+    const Ages copies = first_of(report.ages, last + 1);
+    const Nanoseconds age = quantile(copies, kCovered);
+    Choice out{ladder_at_least(std::max(kMargin * age, kShortest)), ""};
+    out.reason = "99.9 % of the copies come within " + brief(age) + " of the packet before them";
+    if (end == clusters.size()) {
+        out.reason += "; twice that, rounded up";
+        out.reason += kMargin * age < kShortest ? " to no less than a millisecond." : ".";
+        return out;
+    }
+    const Nanoseconds next = bins[clusters[end].first].low;
+    std::uint64_t behind = 0;
+    for (std::size_t i = end; i < clusters.size(); ++i) {
+        behind += clusters[i].echoes;
+    }
+    const bool inside = kLadder[out.window] < next;
+    while (kLadder[out.window] >= next) {
+        --out.window;
+    }
+    out.reason += std::string("; ") + (inside ? "twice that, rounded up," : "more") +
+                  " lies in the gap between " + brief(copies.oldest) + " and " + brief(next) +
+                  ", behind which " + grouped(behind) +
+                  " more packets repeat: so late, they were rather sent again than on their way.";
+    return out;
+}
+
+void choose_policy(const Report& report, const WindowRow& row, Recommendation& out) {
+    const auto fixed = static_cast<double>(row.fixed.packets);
+    const auto refresh = static_cast<double>(row.refresh.packets);
+    if (refresh - fixed > kWorthRefresh * static_cast<double>(report.echoes.packets)) {
+        out.policy = "refresh";
+        out.removed = row.refresh;
+        out.policy_reason =
+            "Copies of a packet go on for longer than the window, each soon behind "
+            "the one before, as in a loop: refresh drops " +
+            grouped(row.refresh.packets) + " of them, fixed " + grouped(row.fixed.packets) + ".";
+        return;
+    }
+    out.policy = "fixed";
+    out.removed = row.fixed;
+    out.policy_reason =
+        row.fixed == row.refresh
+            ? "It drops as much here as refresh does, and never keeps a steady repeat out for good."
+            : "A steady repeat passes once a window; refresh would drop " +
+                  grouped(row.refresh.packets - row.fixed.packets) + " more packets here.";
+}
+
+// The mode that finds most of the copies without dropping what is none.
+void choose_key(const Report& report, unsigned window, Recommendation& out) {
+    const auto& frame = report.modes[static_cast<std::size_t>(packet::KeyMode::kFrame)];
+    const auto& flow = report.modes[static_cast<std::size_t>(packet::KeyMode::kFlow)];
+    if (report.keyed.packets == 0 && frame.rows[window].dropped.packets != 0) {
+        out.key = packet::KeyMode::kFrame;
+        out.removed = frame.rows[window].dropped;
+        out.key_reason =
+            "No frame has an IP packet in it that could be compared; whole frames "
+            "can.";
+        out.window_reason =
+            "Ages are known of IP packets only; 50 ms is more than what lies "
+            "between two taps of one network.";
+        return;
+    }
+    out.key = packet::KeyMode::kPacket;
+    out.key_reason = "It finds copies whatever hops changed (TTL, MAC addresses, tags, TOS)";
+    if (frame.rows[window].missed.packets != 0) {
+        out.key_reason +=
+            "; comparing whole frames would miss " + grouped(frame.rows[window].missed.packets);
+    }
+    if (flow.rows[window].lost.packets != 0) {
+        out.key_reason += "; flow would also drop " + grouped(flow.rows[window].lost.packets) +
+                          " packets that are no copies";
+    }
+    out.key_reason += ".";
+}
+
+double three_digits(double value) {
+    const double unit = value < 100 ? 1 : std::pow(10, std::floor(std::log10(value)) - 2);
+    return std::round(value / unit) * unit;
+}
+
+// The peak in stretches of about a generation of the filter, what is accepted again included.
+void choose_rate(const Report& report, std::span<const PeakRates::Peak> peaks, const WindowRow& row,
+                 Recommendation& out) {
+    const auto* peak = peaks.data();
+    for (const PeakRates::Peak& longer : peaks) {
+        peak = longer.stretch <= std::max(out.window / 8, kMillisecond) ? &longer : peak;
+    }
+    const bool frames = out.key == packet::KeyMode::kFrame;
+    const double accepted = frames ? 1
+                                   : share(report.keyed.packets - row.fixed.packets,
+                                           std::max(report.keys, std::uint64_t{1}));
+    const double highest = peak->per_second() * std::max(accepted, 1.0);
+    const double wanted = std::max(kRateMargin * highest, kLowestRate);
+    const double unit = std::pow(10, std::floor(std::log10(wanted)) - 1);
+    out.rate = std::clamp(std::ceil(wanted / unit - 1e-9) * unit, kLowestRate, 1e9);
+    out.rate_reason = "At most " + format_rate(three_digits(highest)) + " of new packets in any " +
+                      brief(peak->stretch) + "; half more for what was not captured.";
+}
+
+void choose_engine(Recommendation& out) {
+    control::SizeQuestion question;
+    question.window = out.window;
+    question.rate = out.rate;
+    question.max_false_drop = out.max_false_drop;
+    const auto found = control::find_candidates(question, control::kAutoEngines);
+    if (found) {
+        out.memory = found->list.front().bytes;
+        out.engine_chosen = control::engine_name(found->list.front().geometry);
+    }
+}
+
+std::string taps_reason(const Report& report) {
+    if (report.interfaces.size() < 2) {
+        return "";
+    }
+    std::uint64_t within = 0;
+    std::uint64_t between = 0;
+    for (const Crossing& cell : report.crossings) {
+        (cell.original == cell.echo ? within : between) += cell.echoes.packets;
+    }
+    const std::string sums = grouped(between) + " echoes came at another interface than their " +
+                             "original, " + grouped(within) + " at the same one";
+    return between != 0 ? sums + ": one route from all of them, so that copies meet."
+                        : sums + ": each could have a route of its own.";
+}
+
+void fill_modes(Report& report, unsigned window) {
+    for (Mode& mode : report.modes) {
+        mode.recommended = mode.rows[window];
+    }
+}
+
+}  // namespace
+
+void recommend(Report& report, std::span<const PeakRates::Peak> peaks) {
+    const Choice window = choose_window(report);
+    Recommendation& out = report.recommendation;
+    const WindowRow& row = report.windows[window.window];
+    out.window = kLadder[window.window];
+    out.window_reason = window.reason;
+    choose_policy(report, row, out);
+    choose_key(report, window.window, out);
+    choose_rate(report, peaks, row, out);
+    choose_engine(out);
+    out.covered = share(out.removed.packets, report.echoes.packets);
+    out.needed = share(out.removed.packets, report.total.packets) >= kWorthRemoving;
+    out.taps_reason = taps_reason(report);
+    fill_modes(report, window.window);
+}
+
+}  // namespace unecho::analyze

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/toml.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string_view>
+
+#include "analyze/utf8.h"
+#include "analyze/words.h"
+#include "base/ids.h"
+
+namespace unecho::analyze {
+namespace {
+
+constexpr std::uint16_t kEthernet = 1;
+
+std::string comment(std::string_view text) {
+    return wrapped(printable(text), "# ");
+}
+
+std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        if (c == '"' || c == '\\') {
+            out += '\\';
+        }
+        out += c;
+    }
+    return out + "\"";
+}
+
+// What net_pcap reads, and a device string can name.
+bool can_replay(const std::string& path) {
+    return path != "-" && !path.ends_with(".gz") && path.find(',') == std::string::npos &&
+           printable(path) == path;
+}
+
+bool can_replay(const Report& report) {
+    return report.files.size() < kMaxPorts &&
+           std::all_of(report.files.begin(), report.files.end(),
+                       [](const FileInfo& file) { return can_replay(file.path); }) &&
+           std::all_of(report.interfaces.begin(), report.interfaces.end(),
+                       [](const InterfaceInfo& one) { return one.link_type == kEthernet; });
+}
+
+std::string port_name(std::size_t i) {
+    return "tap-" + std::to_string(i + 1);
+}
+
+std::string port(const std::string& name, const std::string& device, std::string_view indent) {
+    const std::string begin(indent);
+    return begin + "[[port]]\n" + begin + "name = " + quoted(name) + "\n" + begin +
+           "device = " + quoted(device) + "\n";
+}
+
+std::string replay_ports(const Report& report) {
+    std::string out =
+        "[eal]\nargs = [\"--no-pci\", \"--no-huge\", \"-m\", \"512\", "
+        "\"--no-shconf\"]\n\n";
+    for (std::size_t i = 0; i < report.files.size(); ++i) {
+        out += port(port_name(i),
+                    "net_pcap" + std::to_string(i) + ",rx_pcap=" + report.files[i].path, "") +
+               "\n";
+    }
+    return out +
+           port("tool",
+                "net_pcap" + std::to_string(report.files.size()) + ",tx_pcap=unecho-out.pcap", "") +
+           "\n";
+}
+
+// As many inputs as captures, or as the one capture has interfaces.
+std::string network_ports(std::size_t taps, std::string_view indent) {
+    const std::string begin(indent);
+    std::string out =
+        begin + "[eal]\n" + begin +
+        "args = [\"--no-pci\", \"--no-huge\", \"-m\", \"512\", \"--file-prefix=unecho\"]\n";
+    for (std::size_t i = 0; i <= taps; ++i) {
+        const std::string number = std::to_string(i + 1);
+        out += begin.substr(0, begin.find(' ')) + "\n" +
+               port(i < taps ? port_name(i) : "tool",
+                    "net_af_packet" + std::to_string(i) + ",iface=eth" + number, indent);
+    }
+    return out;
+}
+
+std::string rate_text(double rate) {
+    const auto whole = static_cast<std::uint64_t>(rate);
+    std::array<char, 32> text{};
+    const bool kilo = whole % 1000 == 0;
+    std::snprintf(text.data(), text.size(), "%llu%s",
+                  static_cast<unsigned long long>(kilo ? whole / 1000 : whole),
+                  kilo ? "kpps" : "pps");
+    return text.data();
+}
+
+// "1e-6", not "1e-06".
+std::string bound_text(double bound) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%g", bound);
+    std::string out = text.data();
+    const std::size_t zero = out.find("e-0");
+    return zero == std::string::npos ? out : out.erase(zero + 2, 1);
+}
+
+std::string filter(const Recommendation& wanted) {
+    std::string out =
+        "[[filter]]\nname = \"echo\"\n\n" + comment(wanted.key_reason) +
+        "key = " + quoted(packet::name_of(wanted.key)) + "\n\n" + comment(wanted.window_reason) +
+        "window = " + quoted(format_duration(wanted.window)) + "\n\n" +
+        comment(wanted.rate_reason) + "rate = " + quoted(rate_text(wanted.rate)) + "\n\n" +
+        comment(wanted.policy_reason) + "policy = " + quoted(wanted.policy) + "\n\n" +
+        "# The chance that a new packet is taken for an echo.\nmax_false_drop = " +
+        bound_text(wanted.max_false_drop) + "\n\n";
+    if (!wanted.engine_chosen.empty()) {
+        out += comment("With these figures that is " + wanted.engine_chosen + ", in " +
+                       format_size(wanted.memory) + ".");
+    }
+    return out + "engine = " + quoted(wanted.engine) + "\n\n";
+}
+
+std::string route(const Report& report, std::size_t taps) {
+    std::string from;
+    for (std::size_t i = 0; i < taps; ++i) {
+        from += (i == 0 ? "" : ", ") + quoted(port_name(i));
+    }
+    return "[[route]]\n" + comment(report.recommendation.taps_reason) + "from = [" + from +
+           "]\nto = \"tool\"\nfilter = \"echo\"\n";
+}
+
+std::string head(const Report& report) {
+    std::string files;
+    for (const FileInfo& file : report.files) {
+        files += (files.empty() ? "" : ", ") + file.path;
+    }
+    const Recommendation& wanted = report.recommendation;
+    std::string out =
+        comment("Made by unecho analyze from " + files + ": " + grouped(report.total.packets) +
+                " packets, of which " + grouped(report.echoes.packets) +
+                " came before. This would drop " + grouped(wanted.removed.packets) + " of them, " +
+                percent(share(wanted.removed.packets, report.total.packets)) + " of all packets.");
+    if (!wanted.needed) {
+        out += comment("There is hardly anything to remove here: see whether you need it at all.");
+    }
+    return out + "\n";
+}
+
+}  // namespace
+
+std::string to_toml(const Report& report) {
+    const bool replay = can_replay(report);
+    const std::size_t most = kMaxPorts - 1;
+    const std::size_t seen = std::max(report.files.size(), report.interfaces.size());
+    const std::size_t network = std::clamp<std::size_t>(seen, 1, most);
+    const std::size_t taps = replay ? report.files.size() : network;
+    std::string out = head(report);
+    if (replay) {
+        out += comment(
+                   "Replays the captures. On a network, have instead of the ports and [run] "
+                   "below, with your interfaces for eth1 and so on:") +
+               "#\n" + network_ports(network, "#   ") + "\n" + replay_ports(report);
+    } else {
+        out += comment("Replace eth1 and so on by your interfaces; the last is the tool's.") +
+               network_ports(taps, "") + "\n";
+    }
+    out += filter(report.recommendation) + route(report, taps);
+    if (replay) {
+        out +=
+            "\n[run]\nclock = \"capture\"           # the packets' own times\n"
+            "stop_when_idle = \"200ms\"    # the captures are through\n";
+    }
+    return out;
+}
+
+}  // namespace unecho::analyze

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Text from anywhere: names of files and interfaces are bytes that somebody else chose.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace unecho::analyze {
+
+// Bytes of the UTF-8 character at the beginning of text, which is not empty; 0 if there is none
+// (RFC 3629, section 4).
+std::size_t utf8_length(std::string_view text);
+
+// For a terminal and for comments: control characters, and bytes that are no UTF-8, become '?'.
+std::string printable(std::string_view text);
+
+}  // namespace unecho::analyze

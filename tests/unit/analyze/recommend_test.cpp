@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/recommend.h"
+
+#include <gtest/gtest.h>
+
+#include "analyze/windows.h"
+#include "stream.h"
+
+namespace unecho::analyze {
+namespace {
+
+test::PacketSpec packet_number(unsigned number) {
+    test::PacketSpec spec;
+    spec.id = static_cast<std::uint16_t>(number);
+    spec.source = 0x0A000000 | number >> 16;
+    spec.payload = test::counting(20);
+    return spec;
+}
+
+// n packets a millisecond apart, each with a copy that comes delay later.
+void add_pairs(Stream& stream, Nanoseconds& now, unsigned first, unsigned n, Nanoseconds delay) {
+    for (unsigned i = first; i < first + n; ++i) {
+        stream.add(now, packet_number(i));
+        stream.add(now + delay, packet_number(i));
+        now += delay + kMillisecond;
+    }
+}
+
+Report recommended(const Stream& stream) {
+    Collector collector(std::uint64_t{64} << 20, hash::secret_from_seed(1));
+    std::vector<capture::Interface> interfaces(8);
+    for (auto& one : interfaces) {
+        one.link_type = 1;
+    }
+    collector.add(stream.records(), interfaces);
+    Report report = collector.report();
+    recommend(report, collector.peaks());
+    return report;
+}
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+TEST(Recommend, window_is_twice_the_age_of_nearly_all_rounded_up) {
+    Stream stream;
+    Nanoseconds now = 0;
+    add_pairs(stream, now, 0, 1000, 3 * kMillisecond);
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.window, 10 * kMillisecond);  // 2 * 3 ms, and the next step
+    EXPECT_EQ(out.covered, 1);
+    EXPECT_EQ(out.removed.packets, 1000U);
+    EXPECT_TRUE(out.needed);
+    EXPECT_EQ(out.key, packet::KeyMode::kPacket);
+    EXPECT_EQ(out.policy, "fixed");
+    EXPECT_TRUE(has(out.window_reason, "99.9 % of the copies come within 3"));
+}
+
+TEST(Recommend, window_is_no_less_than_a_millisecond) {
+    Stream stream;
+    Nanoseconds now = 0;
+    add_pairs(stream, now, 0, 100, 300);
+    EXPECT_EQ(recommended(stream).recommendation.window, kMillisecond);
+}
+
+TEST(Recommend, window_lies_in_the_gap_behind_the_copies) {
+    Stream stream;
+    Nanoseconds now = 0;
+    add_pairs(stream, now, 0, 1000, 10 * kMillisecond);
+    add_pairs(stream, now, 1000, 20, 900 * kMillisecond);
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.window, 50 * kMillisecond);
+    EXPECT_EQ(out.removed.packets, 1000U);
+    EXPECT_TRUE(has(out.window_reason, "20 more packets repeat"));
+}
+
+TEST(Recommend, two_paths_are_both_copies) {
+    Stream stream;
+    Nanoseconds now = 0;
+    add_pairs(stream, now, 0, 500, 20 * kMicrosecond);
+    add_pairs(stream, now, 500, 400, 40 * kMillisecond);
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.window, 100 * kMillisecond);
+    EXPECT_EQ(out.covered, 1);
+}
+
+TEST(Recommend, late_repeats_are_not_covered_even_where_there_are_many) {
+    Stream stream;
+    Nanoseconds now = 0;
+    add_pairs(stream, now, 0, 100, 100 * kMicrosecond);
+    add_pairs(stream, now, 100, 300, 3 * kSecond);
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.window, kMillisecond);
+    EXPECT_EQ(out.removed.packets, 100U);
+}
+
+TEST(Recommend, margin_ends_where_the_gap_ends) {
+    Stream stream;
+    Nanoseconds now = 0;
+    add_pairs(stream, now, 0, 1000, 105 * kMillisecond);
+    add_pairs(stream, now, 1000, 10, 475 * kMillisecond);
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.window, 200 * kMillisecond);  // not 500
+    EXPECT_EQ(out.removed.packets, 1000U);
+}
+
+TEST(Recommend, without_echoes_nothing_is_needed) {
+    Stream stream;
+    for (unsigned i = 0; i < 100; ++i) {
+        stream.add(i * kMillisecond, packet_number(i));
+    }
+    const Report report = recommended(stream);
+    EXPECT_FALSE(report.recommendation.needed);
+    EXPECT_EQ(report.recommendation.window, 50 * kMillisecond);
+    EXPECT_EQ(report.recommendation.covered, 0);
+    EXPECT_EQ(report.modes[1].recommended.lost, report.modes[1].rows[17].lost);
+    EXPECT_EQ(kLadder[17], 50 * kMillisecond);
+}
+
+TEST(Recommend, loop_that_goes_on_asks_for_refresh) {
+    Stream stream;
+    for (unsigned i = 0; i < 5000; ++i) {
+        stream.add(i * 400 * kMicrosecond, packet_number(i % 2));
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.policy, "refresh");
+    EXPECT_EQ(out.removed.packets, 4998U);
+}
+
+TEST(Recommend, rate_is_the_peak_of_new_packets_and_half_more) {
+    Stream stream;
+    for (unsigned i = 0; i < 2000; ++i) {  // a burst of 2000 in a millisecond, 1000 of them new
+        stream.add(i * 500, packet_number(i / 2));
+    }
+    stream.add(10 * kSecond, packet_number(5000));
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.rate, 1'500'000);
+    EXPECT_TRUE(has(out.rate_reason, "1Mpps"));
+}
+
+TEST(Recommend, several_interfaces_share_a_route_where_copies_cross) {
+    Stream stream(2);
+    stream.add(0, packet_number(1), 0);
+    stream.add(10, packet_number(1), 1);
+    EXPECT_TRUE(has(recommended(stream).recommendation.taps_reason, "one route from all"));
+    Stream apart(2);
+    apart.add(0, packet_number(1), 0);
+    apart.add(10, packet_number(1), 0);
+    apart.add(20, packet_number(2), 1);
+    EXPECT_TRUE(has(recommended(apart).recommendation.taps_reason, "a route of its own"));
+}
+
+TEST(Recommend, frames_without_ip_are_compared_whole) {
+    Stream stream;
+    const test::Bytes frame = test::build_ethernet(0x88F7, test::counting(46));
+    stream.add(0, frame);
+    stream.add(kMillisecond, frame);
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.key, packet::KeyMode::kFrame);
+    EXPECT_EQ(out.removed.packets, 1U);
+    EXPECT_TRUE(out.needed);
+}
+
+TEST(Recommend, engine_is_told_with_its_memory) {
+    Stream stream;
+    Nanoseconds now = 0;
+    add_pairs(stream, now, 0, 10, kMillisecond);
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.engine, "auto");
+    EXPECT_FALSE(out.engine_chosen.empty());
+    EXPECT_GT(out.memory, 0U);
+}
+
+}  // namespace
+}  // namespace unecho::analyze

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/utf8.h"
+
+#include <gtest/gtest.h>
+
+namespace unecho::analyze {
+namespace {
+
+TEST(Utf8, characters_have_their_length_and_nothing_else_has) {
+    EXPECT_EQ(utf8_length("a"), 1U);
+    EXPECT_EQ(utf8_length("\xC3\xBC"), 2U);
+    EXPECT_EQ(utf8_length("\xE2\x82\xAC"), 3U);
+    EXPECT_EQ(utf8_length("\xF0\x9F\x98\x80"), 4U);
+    for (const char* bad : {"\x80", "\xC0\x80", "\xC3", "\xC3z", "\xE0\x80\x80", "\xED\xA0\x80",
+                            "\xF4\x90\x80\x80", "\xFF"}) {
+        EXPECT_EQ(utf8_length(bad), 0U) << bad;
+    }
+}
+
+TEST(Utf8, printable_text_cannot_speak_to_a_terminal) {
+    EXPECT_EQ(printable("\xC3\xBC"
+                        "ber.pcap"),
+              "\xC3\xBC"
+              "ber.pcap");
+    EXPECT_EQ(printable("a\x1B[31m\n\x7F"), "a?[31m??");
+    EXPECT_EQ(printable("\xC2\x9B"
+                        "31m"),
+              "?31m");
+    EXPECT_EQ(printable("a\xFFz"), "a?z");
+    EXPECT_EQ(printable(""), "");
+}
+
+}  // namespace
+}  // namespace unecho::analyze

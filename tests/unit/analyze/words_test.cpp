@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/words.h"
+
+#include <gtest/gtest.h>
+
+namespace unecho::analyze {
+namespace {
+
+TEST(Words, numbers_are_grouped_by_three) {
+    EXPECT_EQ(grouped(0), "0");
+    EXPECT_EQ(grouped(999), "999");
+    EXPECT_EQ(grouped(1000), "1,000");
+    EXPECT_EQ(grouped(1234567), "1,234,567");
+    EXPECT_EQ(grouped(UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
+TEST(Words, percent_is_0_or_100_only_where_it_is) {
+    EXPECT_EQ(percent(0), "0 %");
+    EXPECT_EQ(percent(1), "100 %");
+    EXPECT_EQ(percent(0.123), "12.3 %");
+    EXPECT_EQ(percent(0.0123), "1.23 %");
+    EXPECT_EQ(percent(1e-9), "1e-07 %");
+    EXPECT_EQ(percent(0.9999999), "99.999 %");
+}
+
+TEST(Words, times_have_three_digits) {
+    EXPECT_EQ(brief(0), "0ns");
+    EXPECT_EQ(brief(999), "999ns");
+    EXPECT_EQ(brief(1234567), "1.23ms");
+    EXPECT_EQ(brief(12345678), "12.3ms");
+    EXPECT_EQ(brief(50 * kMillisecond), "50ms");
+}
+
+TEST(Words, bytes_have_a_unit) {
+    EXPECT_EQ(brief_bytes(0), "0 B");
+    EXPECT_EQ(brief_bytes(999), "999 B");
+    EXPECT_EQ(brief_bytes(1000), "1.00 kB");
+    EXPECT_EQ(brief_bytes(123'456'789), "123 MB");
+    EXPECT_EQ(brief_bytes(UINT64_MAX), "18.4 EB");
+}
+
+TEST(Words, dates_are_utc) {
+    EXPECT_EQ(date(0), "1970-01-01 00:00:00 UTC");
+    EXPECT_EQ(date(1'700'000'000 * kSecond), "2023-11-14 22:13:20 UTC");
+}
+
+TEST(Words, bar_shows_that_there_is_something) {
+    EXPECT_EQ(bar(0, 10), "");
+    EXPECT_EQ(bar(1e-9, 10), "#");
+    EXPECT_EQ(bar(0.5, 10), "#####");
+    EXPECT_EQ(bar(2, 10), "##########");
+}
+
+TEST(Words, long_text_is_wrapped) {
+    std::string text;
+    for (unsigned i = 0; i < 40; ++i) {
+        text += "word ";
+    }
+    const std::string out = wrapped(text, "# ");
+    EXPECT_EQ(out.find("# word word"), 0U);
+    EXPECT_EQ(out.back(), '\n');
+    EXPECT_EQ(out.find('\n'), 96U);
+    EXPECT_EQ(wrapped("", "# "), "");
+}
+
+}  // namespace
+}  // namespace unecho::analyze

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One description of each part of the report, written and read by the same names.
+#include "analyze/json.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include <nlohmann/json.hpp>
+
+namespace unecho::analyze {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+struct IsVector : std::false_type {};
+template <typename T>
+struct IsVector<std::vector<T>> : std::true_type {};
+
+template <typename T>
+struct IsOptional : std::false_type {};
+template <typename T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+
+template <typename Enum>
+std::string_view name_in(Enum value);
+template <>
+std::string_view name_in(Cause value) {
+    return kCauseNames.at(static_cast<std::size_t>(value));
+}
+template <>
+std::string_view name_in(Difference value) {
+    return kDifferenceNames.at(static_cast<std::size_t>(value));
+}
+template <>
+std::string_view name_in(packet::KeyMode value) {
+    return packet::name_of(value);
+}
+
+template <typename Enum>
+constexpr std::size_t kEnumSize = 0;
+template <>
+constexpr std::size_t kEnumSize<Cause> = kCauses;
+template <>
+constexpr std::size_t kEnumSize<Difference> = kDifferences;
+template <>
+constexpr std::size_t kEnumSize<packet::KeyMode> = packet::kKeyModes;
+
+class Writer {
+  public:
+    template <typename T>
+    void operator()(const char* name, T& value) {
+        json[name] = make(value);
+    }
+
+    Json json = Json::object();
+
+  private:
+    template <typename T>
+    static Json make(T& value);
+};
+
+// Throws nlohmann's exceptions. unknown: a name that no value of an enum has.
+class Reader {
+  public:
+    Reader(const Json& from, std::string& unknown) : json_(from), unknown_(unknown) {}
+
+    template <typename T>
+    void operator()(const char* name, T& value) {
+        take(json_.at(name), value);
+    }
+
+  private:
+    template <typename T>
+    void take(const Json& from, T& value);
+
+    const Json& json_;
+    std::string& unknown_;
+};
+
+template <typename Archive>
+void describe(Archive& io, Count& it) {
+    io("packets", it.packets);
+    io("bytes", it.bytes);
+}
+
+template <typename Archive>
+void describe(Archive& io, FileInfo& it) {
+    io("path", it.path);
+    io("total", it.total);
+    io("echoes", it.echoes);
+}
+
+template <typename Archive>
+void describe(Archive& io, InterfaceInfo& it) {
+    io("name", it.name);
+    io("file", it.file);
+    io("link_type", it.link_type);
+    io("link_name", it.link_name);
+    io("total", it.total);
+    io("echoes", it.echoes);
+}
+
+// The causes by name.
+template <typename Archive>
+void describe(Archive& io, Causes& it) {
+    for (std::size_t i = 0; i < it.size(); ++i) {
+        io(kCauseNames.at(i).data(), it[i]);
+    }
+}
+
+template <typename Archive>
+void describe(Archive& io, AgeBin& it) {
+    io("low_ns", it.low);
+    io("high_ns", it.high);
+    io("echoes", it.echoes);
+    io("causes", it.causes);
+}
+
+template <typename Archive>
+void describe(Archive& io, Ages& it) {
+    io("youngest_ns", it.youngest);
+    io("oldest_ns", it.oldest);
+    io("p50_ns", it.p50);
+    io("p90_ns", it.p90);
+    io("p99_ns", it.p99);
+    io("p999_ns", it.p999);
+    io("bins", it.bins);
+}
+
+template <typename Archive>
+void describe(Archive& io, CauseCount& it) {
+    io("cause", it.cause);
+    io("echoes", it.echoes);
+}
+
+template <typename Archive>
+void describe(Archive& io, DifferenceCount& it) {
+    io("difference", it.difference);
+    io("echoes", it.echoes);
+}
+
+template <typename Archive>
+void describe(Archive& io, Crossing& it) {
+    io("original", it.original);
+    io("echo", it.echo);
+    io("echoes", it.echoes);
+}
+
+template <typename Archive>
+void describe(Archive& io, ProtocolCount& it) {
+    io("name", it.name);
+    io("total", it.total);
+    io("echoes", it.echoes);
+}
+
+template <typename Archive>
+void describe(Archive& io, TimeBin& it) {
+    io("start_ns", it.start);
+    io("total", it.total);
+    io("echoes", it.echoes);
+}
+
+template <typename Archive>
+void describe(Archive& io, Talker& it) {
+    io("source", it.source);
+    io("destination", it.destination);
+    io("echoes", it.echoes);
+    io("excess", it.excess);
+    io("bytes", it.bytes);
+}
+
+template <typename Archive>
+void describe(Archive& io, WindowRow& it) {
+    io("window_ns", it.window);
+    io("fixed", it.fixed);
+    io("refresh", it.refresh);
+}
+
+template <typename Archive>
+void describe(Archive& io, ModeRow& it) {
+    io("window_ns", it.window);
+    io("dropped", it.dropped);
+    io("lost", it.lost);
+    io("missed", it.missed);
+}
+
+template <typename Archive>
+void describe(Archive& io, Mode& it) {
+    io("key", it.key);
+    io("recommended", it.recommended);
+    io("rows", it.rows);
+}
+
+template <typename Archive>
+void describe(Archive& io, LookAlikes& it) {
+    io("segments", it.segments);
+    io("compared", it.compared);
+    io("ages", it.ages);
+}
+
+template <typename Archive>
+void describe(Archive& io, Recommendation& it) {
+    io("needed", it.needed);
+    io("key", it.key);
+    io("window_ns", it.window);
+    io("rate_pps", it.rate);
+    io("policy", it.policy);
+    io("max_false_drop", it.max_false_drop);
+    io("engine", it.engine);
+    io("engine_chosen", it.engine_chosen);
+    io("memory_bytes", it.memory);
+    io("covered", it.covered);
+    io("removed", it.removed);
+    io("key_reason", it.key_reason);
+    io("window_reason", it.window_reason);
+    io("rate_reason", it.rate_reason);
+    io("policy_reason", it.policy_reason);
+    io("taps_reason", it.taps_reason);
+    io("toml", it.toml);
+}
+
+template <typename Archive>
+void describe(Archive& io, Note& it) {
+    io("file", it.file);
+    io("number", it.number);
+    io("times", it.times);
+    io("text", it.text);
+}
+
+template <typename Archive>
+void describe(Archive& io, Report& it) {
+    io("files", it.files);
+    io("interfaces", it.interfaces);
+    io("warnings", it.warnings);
+    io("total", it.total);
+    io("echoes", it.echoes);
+    io("keyed", it.keyed);
+    io("non_ip", it.non_ip);
+    io("malformed", it.malformed);
+    io("first_time_ns", it.first_time);
+    io("last_time_ns", it.last_time);
+    io("keys", it.keys);
+    io("copies", it.copies);
+    io("ages", it.ages);
+    io("causes", it.causes);
+    io("differences", it.differences);
+    io("look_alikes", it.look_alikes);
+    io("crossings", it.crossings);
+    io("protocols", it.protocols);
+    io("time_bin_ns", it.time_bin);
+    io("time", it.time);
+    io("talkers", it.talkers);
+    io("windows", it.windows);
+    io("modes", it.modes);
+    io("recommendation", it.recommendation);
+    io("blind_after_ns", it.blind_after);
+    io("memory_bytes", it.memory_bytes);
+}
+
+// Arrays but Causes, which has names: elements one after the other.
+template <typename T>
+struct IsList : IsVector<T> {};
+template <typename T, std::size_t n>
+struct IsList<std::array<T, n>> : std::bool_constant<!std::is_same_v<std::array<T, n>, Causes>> {};
+
+template <typename T>
+Json Writer::make(T& value) {
+    if constexpr (IsOptional<T>::value) {
+        return value ? make(*value) : Json(nullptr);
+    } else if constexpr (IsList<T>::value) {
+        Json list = Json::array();
+        for (auto& element : value) {
+            list.push_back(make(element));
+        }
+        return list;
+    } else if constexpr (std::is_enum_v<T>) {
+        return name_in(value);
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+        return value;
+    } else {
+        Writer inner;
+        describe(inner, value);
+        return std::move(inner.json);
+    }
+}
+
+// Of another type than T: what nlohmann would throw.
+template <typename T>
+void Reader::take(const Json& from, T& value) {
+    if constexpr (IsOptional<T>::value) {
+        value.reset();
+        if (!from.is_null()) {
+            take(from, value.emplace());
+        }
+    } else if constexpr (IsVector<T>::value) {
+        value.resize(from.get_ref<const Json::array_t&>().size());
+        for (std::size_t i = 0; i < value.size(); ++i) {
+            take(from.at(i), value[i]);
+        }
+    } else if constexpr (IsList<T>::value) {
+        for (std::size_t i = 0; i < value.size(); ++i) {
+            take(from.at(i), value[i]);
+        }
+    } else if constexpr (std::is_enum_v<T>) {
+        const auto& name = from.get_ref<const std::string&>();
+        std::size_t i = 0;
+        while (i < kEnumSize<T> && name_in(static_cast<T>(i)) != name) {
+            ++i;
+        }
+        if (i == kEnumSize<T>) {
+            unknown_ = name;
+            return;
+        }
+        value = static_cast<T>(i);
+    } else if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, std::string>) {
+        from.get_to(value);
+    } else {
+        Reader inner(from, unknown_);
+        describe(inner, value);
+    }
+}
+
+}  // namespace
+
+Json to_json(const Report& report) {
+    Report copy = report;  // one description serves both ways, so it takes what may be changed
+    Writer writer;
+    describe(writer, copy);
+    return std::move(writer.json);
+}
+
+std::string to_text(const Json& json) {
+    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<Report> from_json(const Json& json) {
+    try {
+        Report out;
+        std::string unknown;
+        Reader reader(json, unknown);
+        describe(reader, out);
+        if (!unknown.empty()) {
+            return fail(Errc::kInvalidArgument, "no report: \"" + unknown + "\" is not known");
+        }
+        return out;
+    } catch (const Json::exception& problem) {
+        return fail(Errc::kInvalidArgument, std::string("no report: ") + problem.what());
+    }
+}
+
+}  // namespace unecho::analyze

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/text.h"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include "analyze/utf8.h"
+#include "analyze/words.h"
+#include "control/table.h"
+
+namespace unecho::analyze {
+namespace {
+
+using control::Table;
+
+constexpr std::size_t kBar = 32;
+constexpr std::size_t kMostRows = 10;  // of interfaces, crossings, protocols, talkers
+constexpr std::size_t kTimeRows = 24;
+
+std::string cell(const Count& count) {
+    return grouped(count.packets);
+}
+
+std::string window_text(std::optional<Nanoseconds> window) {
+    return window ? format_duration(*window) : "no end";
+}
+
+// A headline and what is below it, with an empty line before.
+std::string section(const std::string& title, const std::string& body) {
+    return "\n" + title + "\n" + body;
+}
+
+std::string rest(std::size_t all, std::size_t shown, const char* what) {
+    return all <= shown ? "" : "  and " + grouped(all - shown) + " more " + what + "\n";
+}
+
+std::string head(const Report& report) {
+    std::string out;
+    for (const FileInfo& file : report.files) {
+        out += file.path + ": " + grouped(file.total.packets) + " packets, " +
+               brief_bytes(file.total.bytes) + "\n";
+    }
+    if (report.total.packets == 0) {
+        return out + "There are no packets in " + (report.files.size() > 1 ? "them" : "it") + ".\n";
+    }
+    const Nanoseconds span = report.last_time - report.first_time;
+    if (report.files.size() > 1) {
+        out += "All together: " + grouped(report.total.packets) + " packets, " +
+               brief_bytes(report.total.bytes) + "\n";
+    }
+    out += "From " + date(report.first_time) + " on, for " + brief(span) + ".";
+    if (report.non_ip.packets + report.malformed.packets != 0) {
+        out += " Without an IP packet to compare: " + cell(report.non_ip) +
+               ", malformed: " + cell(report.malformed) + ".";
+    }
+    out += "\n\n" + percent(share(report.echoes.packets, report.total.packets)) +
+           " of the packets came before: " + cell(report.echoes) + " echoes, " +
+           brief_bytes(report.echoes.bytes) + " (" +
+           percent(share(report.echoes.bytes, report.total.bytes)) + " of the bytes).\n";
+    return out;
+}
+
+std::string warnings(const Report& report) {
+    std::string out;
+    for (const Note& note : report.warnings) {
+        out += "  " + (note.file.empty() ? "" : note.file + ": ");
+        out += (note.number == 0 ? "" : "packet " + grouped(note.number) + ": ") + note.text;
+        out += (note.times == 1 ? "" : " (" + grouped(note.times) + " times)") + std::string("\n");
+    }
+    if (report.blind_after) {
+        out += "  memory was full: echoes older than " + brief(*report.blind_after) +
+               " may have been overlooked; more --memory helps\n";
+    }
+    return out.empty() ? "" : section("Note", out);
+}
+
+// Bins of the report taken together: about as many rows as a decade has steps.
+std::vector<AgeBin> few_bins(const std::vector<AgeBin>& bins) {
+    const std::size_t each = (bins.size() + kTimeRows - 1) / kTimeRows;
+    std::vector<AgeBin> out;
+    for (std::size_t i = 0; i < bins.size(); ++i) {
+        if (i % each == 0) {
+            out.push_back(bins[i]);
+            continue;
+        }
+        out.back().high = bins[i].high;
+        out.back().echoes += bins[i].echoes;
+    }
+    return out;
+}
+
+std::string ages(const Report& report) {
+    const std::vector<AgeBin> bins = few_bins(report.ages.bins);
+    std::uint64_t most = 1;
+    for (const AgeBin& bin : bins) {
+        most = std::max(most, bin.echoes);
+    }
+    Table table({">from", ">below", ">echoes", ""});
+    for (const AgeBin& bin : bins) {
+        table.row({brief(bin.low), brief(bin.high), grouped(bin.echoes),
+                   bar(share(bin.echoes, most), kBar)});
+    }
+    return section("Ages: time since the same packet was there before",
+                   table.text() + "  half within " + brief(report.ages.p50) + ", 99 % within " +
+                       brief(report.ages.p99) + ", 99.9 % within " + brief(report.ages.p999) +
+                       ", the oldest " + brief(report.ages.oldest) + "\n");
+}
+
+std::string_view meaning(Cause cause) {
+    static constexpr std::array<std::string_view, kCauses> kMeanings{
+        "TTL or hop limit and MAC addresses differ: a router in between",
+        "TTL or hop limit differs",
+        "VLAN tags, MPLS labels or the like differ",
+        "MAC addresses or cooked header differ: other port or mirror",
+        "TOS or traffic class differs",
+        "bytes behind the IP packet differ",
+        "IPv4 header checksum differs: offload",
+        "the same frame"};
+    return kMeanings.at(static_cast<std::size_t>(cause));
+}
+
+std::string causes(const Report& report) {
+    Table table({"reason", ">echoes", ">share", "what it is"});
+    for (const CauseCount& one : report.causes) {
+        if (one.echoes.packets != 0) {
+            const auto i = static_cast<std::size_t>(one.cause);
+            table.row({std::string(kCauseNames.at(i)), cell(one.echoes),
+                       percent(share(one.echoes.packets, report.echoes.packets)),
+                       std::string(meaning(one.cause))});
+        }
+    }
+    std::string fields;
+    for (const DifferenceCount& one : report.differences) {
+        if (one.echoes != 0) {
+            std::string name(kDifferenceNames.at(static_cast<std::size_t>(one.difference)));
+            std::replace(name.begin(), name.end(), '_', ' ');
+            fields += (fields.empty() ? "" : ", ") + name + " " + grouped(one.echoes);
+        }
+    }
+    return section(
+        "Why they differ from the first",
+        table.text() + (fields.empty() ? "" : "  each difference alone: " + fields + "\n"));
+}
+
+std::string look_alikes(const Report& report) {
+    const LookAlikes& found = report.look_alikes;
+    return found.segments.packets == 0
+               ? ""
+               : "\nNo echoes, though they look alike: " + cell(found.segments) + " of " +
+                     grouped(found.compared) +
+                     " TCP segments carry the same data again in another packet (sent again).\n";
+}
+
+std::string interfaces(const Report& report) {
+    Table table({"interface", "link", ">packets", ">echoes", ">share"});
+    for (std::size_t i = 0; i < std::min(report.interfaces.size(), kMostRows); ++i) {
+        const InterfaceInfo& one = report.interfaces[i];
+        table.row({one.name, one.link_name, cell(one.total), cell(one.echoes),
+                   percent(share(one.echoes.packets, one.total.packets))});
+    }
+    std::string out =
+        section("Where", table.text() + rest(report.interfaces.size(), kMostRows, "interfaces"));
+    if (report.interfaces.size() < 2 || report.crossings.empty()) {
+        return out;
+    }
+    std::vector<Crossing> cells = report.crossings;
+    std::stable_sort(cells.begin(), cells.end(), [](const Crossing& a, const Crossing& b) {
+        return a.echoes.packets > b.echoes.packets;
+    });
+    Table crossing({"first at", "again at", ">echoes", ">share"});
+    for (std::size_t i = 0; i < std::min(cells.size(), kMostRows); ++i) {
+        crossing.row({report.interfaces.at(cells[i].original).name,
+                      report.interfaces.at(cells[i].echo).name, cell(cells[i].echoes),
+                      percent(share(cells[i].echoes.packets, report.echoes.packets))});
+    }
+    return out + "\n" + crossing.text() + rest(cells.size(), kMostRows, "pairs");
+}
+
+std::string protocols(const Report& report) {
+    Table table({"protocol", ">packets", ">echoes", ">share"});
+    for (std::size_t i = 0; i < std::min(report.protocols.size(), kMostRows); ++i) {
+        const ProtocolCount& one = report.protocols[i];
+        table.row({one.name, cell(one.total), cell(one.echoes),
+                   percent(share(one.echoes.packets, one.total.packets))});
+    }
+    return section("Protocols",
+                   table.text() + rest(report.protocols.size(), kMostRows, "protocols"));
+}
+
+std::string talkers(const Report& report) {
+    if (report.talkers.empty()) {
+        return "";
+    }
+    Table table({"from", "to", ">echoes", ""});
+    for (std::size_t i = 0; i < std::min(report.talkers.size(), kMostRows); ++i) {
+        const Talker& one = report.talkers[i];
+        table.row({one.source, one.destination, grouped(one.echoes),
+                   one.excess == 0 ? "" : "or up to " + grouped(one.excess) + " fewer"});
+    }
+    return section("Whose packets are copied most", table.text());
+}
+
+// As many rows as fit on a screen, each a whole number of bins.
+std::string over_time(const Report& report) {
+    if (report.time.size() < 2) {
+        return "";
+    }
+    const std::size_t each = (report.time.size() + kTimeRows - 1) / kTimeRows;
+    Table table({">at", ">packets", ">echoes", ">share", ""});
+    for (std::size_t i = 0; i < report.time.size(); i += each) {
+        std::uint64_t packets = 0;
+        std::uint64_t echoes = 0;
+        for (std::size_t j = i; j < std::min(i + each, report.time.size()); ++j) {
+            packets += report.time[j].total.packets;
+            echoes += report.time[j].echoes.packets;
+        }
+        table.row({brief(report.time[i].start), grouped(packets), grouped(echoes),
+                   percent(share(echoes, packets)), bar(share(echoes, packets), kBar)});
+    }
+    return section("Over time", table.text());
+}
+
+// Rows in which something changes, and the recommended one.
+std::string windows(const Report& report) {
+    Table table({">window", ">policy fixed drops", ">refresh", ">of all packets", ""});
+    for (std::size_t i = 0; i < report.windows.size(); ++i) {
+        const WindowRow& row = report.windows[i];
+        const bool recommended = row.window == report.recommendation.window;
+        const auto same = [&](const WindowRow& other) {
+            return other.fixed == row.fixed && other.refresh == row.refresh;
+        };
+        const bool dull = i > 0 && i + 1 < report.windows.size() && same(report.windows[i - 1]) &&
+                          same(report.windows[i + 1]);
+        if (!dull || recommended) {
+            table.row({window_text(row.window), cell(row.fixed), cell(row.refresh),
+                       percent(share(row.fixed.packets, report.total.packets)),
+                       bar(share(row.fixed.packets, report.echoes.packets), kBar) +
+                           (recommended ? " <- recommended" : "")});
+        }
+    }
+    return section("What key \"packet\" drops, by window", table.text());
+}
+
+std::string modes(const Report& report) {
+    Table table({"key", ">drops", ">of these no copies", ">their bytes", ">copies missed"});
+    for (const Mode& mode : report.modes) {
+        const ModeRow& row = mode.recommended;
+        table.row({std::string(packet::name_of(mode.key)), cell(row.dropped), cell(row.lost),
+                   brief_bytes(row.lost.bytes), cell(row.missed)});
+    }
+    return section("What each key drops, with window " +
+                       format_duration(report.recommendation.window) + " and policy fixed",
+                   table.text());
+}
+
+std::string recommendation(const Report& report) {
+    const Recommendation& wanted = report.recommendation;
+    const auto line = [](const std::string& name, const std::string& value,
+                         const std::string& reason) {
+        return "  " + name + std::string(16 - name.size(), ' ') + value + "\n" +
+               wrapped(reason, "    ");
+    };
+    std::string out;
+    if (!wanted.needed) {
+        out = "  There is hardly anything to remove here. If you want to be sure:\n";
+    }
+    out += line("key", std::string(packet::name_of(wanted.key)), wanted.key_reason) +
+           line("window", format_duration(wanted.window), wanted.window_reason) +
+           line("rate", format_rate(wanted.rate), wanted.rate_reason) +
+           line("policy", wanted.policy, wanted.policy_reason);
+    if (!wanted.engine_chosen.empty()) {
+        out += line("engine",
+                    wanted.engine + ": " + wanted.engine_chosen + ", " + format_size(wanted.memory),
+                    "");
+    }
+    out += wrapped(wanted.taps_reason, "  ");
+    out += "  Drops " + cell(wanted.removed) + " packets, " + percent(wanted.covered) +
+           " of all echoes. --toml FILE writes this as a configuration.\n";
+    return section("What to configure", out);
+}
+
+std::string sections(const Report& report) {
+    std::string out = head(report) + warnings(report);
+    if (report.total.packets == 0) {
+        return out;
+    }
+    if (report.echoes.packets != 0) {
+        out += ages(report) + causes(report);
+    }
+    out += look_alikes(report) + interfaces(report) + protocols(report);
+    if (report.echoes.packets != 0) {
+        out += talkers(report) + over_time(report) + windows(report);
+    }
+    return out + modes(report) + recommendation(report);
+}
+
+}  // namespace
+
+std::string to_text(const Report& report) {
+    const std::string text = sections(report);
+    std::string out;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = text.find('\n', begin);
+        out += printable(std::string_view(text).substr(begin, end - begin)) + "\n";
+        begin = end + 1;
+    }
+    return out;
+}
+
+}  // namespace unecho::analyze

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "analyze/text.h"
+#include "sample_report.h"
+
+namespace unecho::analyze {
+namespace {
+
+bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+TEST(ReportText, every_section_of_a_full_report_is_there) {
+    const std::string text = to_text(sample_report());
+    for (const char* part :
+         {"echoes", "Ages", "Why they differ", "look alike", "Where", "first at", "Protocols",
+          "Whose packets", "Over time", "by window", "<- recommended", "What each key drops",
+          "What to configure", "--toml"}) {
+        EXPECT_TRUE(has(text, part)) << part;
+    }
+}
+
+TEST(ReportText, sections_with_nothing_to_say_are_left_out) {
+    const std::string none = to_text(no_echo_report());
+    EXPECT_FALSE(has(none, "Ages"));
+    EXPECT_FALSE(has(none, "Whose packets"));
+    EXPECT_TRUE(has(none, "What to configure"));
+    const std::string empty = to_text(empty_report());
+    EXPECT_TRUE(has(empty, "There are no packets in"));
+    EXPECT_FALSE(has(empty, "What to configure"));
+}
+
+TEST(ReportText, names_cannot_speak_to_the_terminal) {
+    const std::string text = to_text(hostile_report());
+    for (const char c : text) {
+        ASSERT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << text;
+    }
+}
+
+TEST(ReportText, one_packet_and_one_moment_are_no_trouble) {
+    EXPECT_FALSE(to_text(single_packet_report()).empty());
+    EXPECT_FALSE(to_text(same_time_report()).empty());
+}
+
+}  // namespace
+}  // namespace unecho::analyze

@@ -26,5 +26,6 @@ void add_run(CLI::App& app, const EalArgs& eal_args, Action& action);
 void add_check(CLI::App& app, Action& action);
 void add_size(CLI::App& app, Action& action);
 void add_pcap(CLI::App& app, Action& action);
+void add_analyze(CLI::App& app, Action& action);
 
 }  // namespace unecho::app

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// unecho analyze IN [IN...]: which echoes are in captures, why, and what to configure.
+#include "analyze/analyze.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "analyze/html.h"
+#include "analyze/json.h"
+#include "analyze/text.h"
+#include "base/units.h"
+#include "capture/reader.h"
+#include "commands.h"
+
+namespace unecho::app {
+namespace {
+
+struct Options {
+    std::vector<std::string> inputs;
+    std::string memory = "256MiB";
+    bool json = false;
+    std::optional<std::string> toml;
+    std::optional<std::string> html;
+};
+
+Status write_file(const std::string& path, const std::string& text) {
+    if (path == "-") {
+        std::fputs(text.c_str(), stdout);
+        return {};
+    }
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"),
+                                                               &std::fclose);
+    if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
+        std::fflush(file.get()) != 0) {
+        return fail(Errc::kIo, path + ": cannot be written: " + std::strerror(errno));
+    }
+    return {};
+}
+
+Result<std::uint64_t> memory_of(const Options& options) {
+    const Result<std::uint64_t> memory = parse_size(options.memory);
+    if (!memory) {
+        return fail(Errc::kConfig, "--memory: " + memory.error().context);
+    }
+    if (*memory < analyze::kLeastMemory) {
+        return fail(Errc::kConfig, "--memory: \"" + options.memory + "\" is too little; allowed: " +
+                                       format_size(analyze::kLeastMemory) + " or more");
+    }
+    return *memory;
+}
+
+Status answer(const Options& options, const analyze::Report& report) {
+    const bool toml_only = options.toml == "-";
+    if (options.toml) {
+        if (Status status = write_file(*options.toml, report.recommendation.toml); !status) {
+            return status;
+        }
+    }
+    if (options.html) {
+        if (Status status = write_file(*options.html, analyze::to_html(report)); !status) {
+            return status;
+        }
+    }
+    if (options.json) {
+        return write_file("-", analyze::to_text(analyze::to_json(report)));
+    }
+    if (!toml_only && options.html != "-") {
+        return write_file("-", analyze::to_text(report));
+    }
+    return {};
+}
+
+Outcome analyze_captures(const Options& options) {
+    const Result<std::uint64_t> memory = memory_of(options);
+    if (!memory) {
+        return tl::unexpected(memory.error());
+    }
+    const auto secret = hash::random_secret();
+    if (!secret) {
+        return tl::unexpected(secret.error());
+    }
+    const auto source = capture::open_captures(options.inputs);
+    if (!source) {
+        return tl::unexpected(source.error());
+    }
+    const auto report = analyze::analyze(**source, {options.inputs, *memory, *secret, {}});
+    if (!report) {
+        return tl::unexpected(report.error());
+    }
+    return answer(options, *report);
+}
+
+}  // namespace
+
+void add_analyze(CLI::App& app, Action& action) {
+    CLI::App* command =
+        app.add_subcommand("analyze", "Which echoes are in captures, why, and what to configure");
+    const auto options = std::make_shared<Options>();
+    command
+        ->add_option("IN", options->inputs,
+                     "Captures: pcap or pcapng, also .gz; - for standard input. Several, as of "
+                     "several taps, are merged by time")
+        ->required();
+    command->add_option("--memory", options->memory, "At most about this much (256MiB)");
+    command->add_flag("--json", options->json, "Print JSON");
+    command->add_option("--toml", options->toml,
+                        "Write the recommended configuration to this file; - prints it");
+    command->add_option("--html", options->html, "Write a page with pictures to this file");
+    command->callback(
+        [options, &action] { action = [options] { return analyze_captures(*options); }; });
+}
+
+}  // namespace unecho::app

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/analyze.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <new>
+
+#include "analyze/collector.h"
+#include "analyze/recommend.h"
+#include "analyze/toml.h"
+#include "packet/link.h"
+
+namespace unecho::analyze {
+namespace {
+
+std::string link_name(std::uint16_t type) {
+    const packet::Link link = packet::link_of(type);
+    return link == packet::Link::kUnknown ? "link type " + std::to_string(type)
+                                          : std::string(packet::name_of(link));
+}
+
+std::string file_name(const std::string& path) {
+    return path == "-" ? "standard input" : std::filesystem::path(path).filename().string();
+}
+
+// The interface's own name; that of its file where it has none, or both.
+std::string name_of(const capture::Interface& one, std::span<const std::string> paths) {
+    const std::string file = one.file < paths.size() ? file_name(paths[one.file]) : "";
+    if (one.name.empty()) {
+        return file;
+    }
+    return paths.size() > 1 ? file + ":" + one.name : one.name;
+}
+
+void name_interfaces(Report& report, const std::vector<capture::Interface>& interfaces,
+                     std::span<const std::string> paths) {
+    std::map<std::string, unsigned> taken;
+    const std::size_t known = std::min(interfaces.size(), Collector::kMostInterfaces);
+    report.interfaces.resize(std::max(known, report.interfaces.size()));
+    for (std::size_t i = 0; i < known; ++i) {
+        InterfaceInfo& info = report.interfaces[i];
+        info.file = interfaces[i].file;
+        info.link_type = interfaces[i].link_type;
+        info.link_name = link_name(info.link_type);
+        info.name = name_of(interfaces[i], paths);
+        const unsigned times = ++taken[info.name];
+        if (times > 1) {
+            info.name += " #" + std::to_string(times);
+        }
+    }
+    if (interfaces.size() > known) {
+        report.interfaces.back().name = "all others";
+    }
+}
+
+void merge(Count& into, const Count& part) {
+    into.packets += part.packets;
+    into.bytes += part.bytes;
+}
+
+void sum_files(Report& report, std::span<const std::string> paths) {
+    for (const std::string& path : paths) {
+        report.files.push_back({path, {}, {}});
+    }
+    for (const InterfaceInfo& info : report.interfaces) {
+        if (info.file < report.files.size()) {
+            merge(report.files[info.file].total, info.total);
+            merge(report.files[info.file].echoes, info.echoes);
+        }
+    }
+}
+
+void take_warnings(Report& report, const capture::Source& source,
+                   std::span<const std::string> paths) {
+    for (const capture::Warning& warning : source.warnings()) {
+        const std::string path = warning.file < paths.size() ? paths[warning.file] : "";
+        report.warnings.push_back({path, warning.number, warning.times, warning.text});
+    }
+}
+
+std::unique_ptr<Collector> make_collector(const Job& job) {
+    try {
+        return std::make_unique<Collector>(job.memory, job.secret);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
+
+}  // namespace
+
+Result<Report> analyze(capture::Source& source, const Job& job) {
+    const std::unique_ptr<Collector> collector = make_collector(job);
+    if (!collector) {
+        return fail(Errc::kNoMemory, "there is no " + format_size(job.memory) +
+                                         " of memory to be had; less --memory may do");
+    }
+    capture::Batch batch;
+    std::vector<capture::Interface> interfaces;
+    Result<bool> more = source.next(batch);
+    for (bool first = true; more && *more; first = false) {
+        if (first || source.interfaces().size() != interfaces.size()) {
+            interfaces = source.interfaces();
+        }
+        collector->add(batch.records, interfaces);
+        if (job.progress) {
+            job.progress(source);
+        }
+        more = source.next(batch);
+    }
+    Report report = collector->report();
+    if (!more && report.total.packets == 0) {
+        return tl::unexpected(more.error());
+    }
+    name_interfaces(report, source.interfaces(), job.paths);
+    sum_files(report, job.paths);
+    take_warnings(report, source, job.paths);
+    if (!more) {
+        report.warnings.push_back({"", 0, 1, more.error().context + "; read up to there"});
+    }
+    recommend(report, collector->peaks());
+    report.recommendation.toml = to_toml(report);
+    return report;
+}
+
+}  // namespace unecho::analyze

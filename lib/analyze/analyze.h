@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// unecho analyze: from captures to the report, recommendation and all.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+
+#include "analyze/report.h"
+#include "base/result.h"
+#include "capture/source.h"
+#include "hash/secret.h"
+
+namespace unecho::analyze {
+
+inline constexpr std::uint64_t kLeastMemory = std::uint64_t{4} << 20;
+
+struct Job {
+    std::span<const std::string> paths;  // of the inputs, for the report
+    std::uint64_t memory = 0;            // kLeastMemory or more
+    hash::Secret secret;
+    std::function<void(const capture::Source&)> progress;  // after each batch; may be empty
+};
+
+// Reads the source to its end. Where reading fails on the way the report is of what came before,
+// with a warning; Errc::kIo or kUnsupported if nothing came. Errc::kNoMemory.
+Result<Report> analyze(capture::Source& source, const Job& job);
+
+}  // namespace unecho::analyze

@@ -81,8 +81,8 @@ std::string percentiles(const Ages& ages) {
         "<dl class=\"facts narrow\">\n{}{}{}{}{}</dl>\n",
         {fact("Youngest", figure("ages.youngest_ns", ages.youngest, duration_text(ages.youngest))),
          fact("Half within", figure("ages.p50_ns", ages.p50, duration_text(ages.p50))),
-         fact("99\xC2\xA0% within", figure("ages.p99_ns", ages.p99, duration_text(ages.p99))),
-         fact("99.9\xC2\xA0% within", figure("ages.p999_ns", ages.p999, duration_text(ages.p999))),
+         fact("99\xC2\xA0%", figure("ages.p99_ns", ages.p99, duration_text(ages.p99))),
+         fact("99.9\xC2\xA0%", figure("ages.p999_ns", ages.p999, duration_text(ages.p999))),
          fact("Oldest", figure("ages.oldest_ns", ages.oldest, duration_text(ages.oldest)))});
 }
 
@@ -153,10 +153,8 @@ bool alike(const std::vector<Point>& a, const std::vector<Point>& b) {
 }
 
 std::string curves(const std::vector<Point>& fixed, const std::vector<Point>& refresh) {
-    const std::string main = curve(step_path(fixed) + "H1000", "curve");
-    return alike(fixed, refresh)
-               ? main
-               : curve(step_path(refresh) + "H1000", "second") + main + labels(fixed, refresh);
+    return (alike(fixed, refresh) ? "" : curve(step_path(refresh) + "H1000", "second")) +
+           curve(step_path(fixed) + "H1000", "curve");
 }
 
 std::string window_table(const Report& report) {
@@ -222,8 +220,9 @@ std::string windows_section(const Report& report) {
         {coordinate(kPlotHeight * (1 - y.at(all))), coordinate(kPlotHeight * (1 - y.at(all)))});
     const auto fixed = points_of(report, range, &WindowRow::fixed, x, y);
     const auto refresh = points_of(report, range, &WindowRow::refresh, x, y);
-    const std::string chart =
-        plot(text, x.ticks, y.ticks, limit + curves(fixed, refresh) + window_mark(report, x));
+    const std::string chart = plot(text, x.ticks, y.ticks,
+                                   limit + curves(fixed, refresh) + window_mark(report, x) +
+                                       (alike(fixed, refresh) ? "" : labels(fixed, refresh)));
     return section(
         "windows", "Which window?",
         paragraph(window_words(report)) +

@@ -139,7 +139,9 @@ figcaption { color: var(--muted); font-size: 0.8125rem; }
 .plot .second { fill: none; stroke: var(--new); stroke-width: 2; }
 .plot .limit { stroke: var(--muted); stroke-dasharray: 2 3; }
 .plot .mark { stroke: var(--mark); stroke-width: 1.5; stroke-dasharray: 5 3; }
-.plot text.mark-label { fill: var(--mark); stroke: none; font-weight: 600; }
+.plot text.mark-label { fill: var(--mark); font-weight: 600; }
+.plot .curve-label, .plot .second-label, .plot .mark-label { paint-order: stroke;
+  stroke: var(--page); stroke-width: 3px; }
 .plot text.curve-label { fill: var(--echo); font-weight: 600; }
 .plot text.second-label { fill: var(--muted); font-weight: 600; }
 .swatch { display: inline-block; width: 0.75em; height: 0.75em; border-radius: 2px;

@@ -10,6 +10,7 @@
 namespace unecho::analyze {
 namespace {
 
+constexpr double kSeen = 0.02;  // of a plot's height
 constexpr double kLabel = 0.2;  // of a plot's width, for a word
 constexpr double kNear = 0.07;  // labels nearer to each other than this would touch
 
@@ -122,15 +123,15 @@ std::vector<Point> points_of(const Report& report, std::pair<std::size_t, std::s
     return points;
 }
 
-std::string label(std::string_view css_class, std::string_view text, double x, double dx, double y,
-                  bool ends) {
+std::string label(std::string_view css_class, std::string_view text, double x, double y,
+                  bool before) {
     return fill("<text class=\"{}\" x=\"{}%\" dx=\"{}\" y=\"{}\" text-anchor=\"{}\">{}</text>\n",
-                {std::string(css_class), coordinate(x * 100), coordinate(dx), coordinate(y),
-                 ends ? "end" : "start", std::string(text)});
+                {std::string(css_class), coordinate(x * 100), before ? "-3" : "3", coordinate(y),
+                 before ? "end" : "start", std::string(text)});
 }
 
-// At the step where they are furthest apart: the upper curve's above its beginning, the lower one's
-// below its end, where no rising curve is.
+// At the step where they are furthest apart: the upper curve's above and before it, the lower one's
+// below and behind it, where no rising curve is.
 std::string labels(const std::vector<Point>& lower, const std::vector<Point>& upper) {
     std::size_t at = 0;
     for (std::size_t i = 0; i < lower.size(); ++i) {
@@ -138,23 +139,36 @@ std::string labels(const std::vector<Point>& lower, const std::vector<Point>& up
     }
     const double begin = lower[at].x;
     const double end = at + 1 < lower.size() ? lower[at + 1].x : 1;
-    const double top = kPlotHeight * (1 - upper[at].y);
-    const double bottom = kPlotHeight * (1 - lower[at].y);
-    const bool left = begin > kLabel;  // there is room for a label before it
-    const bool right = end < 1 - kLabel;
-    return label("second-label", "refresh", begin, left ? -6 : 2, left ? top + 4 : top - 7, left) +
-           label("curve-label", "fixed", end, right ? 6 : 0, right ? bottom + 4 : bottom + 17,
-                 !right);
+    return label("second-label", "refresh", begin, kPlotHeight * (1 - upper[at].y) - 6,
+                 begin > kLabel) +
+           label("curve-label", "fixed", end > 1 - kLabel ? 1 : end,
+                 kPlotHeight * (1 - lower[at].y) + 15, end > 1 - kLabel);
 }
 
-bool alike(const std::vector<Point>& a, const std::vector<Point>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                      [](const Point& one, const Point& other) { return one.y == other.y; });
+// How far they are apart at most.
+double gap(const std::vector<Point>& lower, const std::vector<Point>& upper) {
+    double most = 0;
+    for (std::size_t i = 0; i < lower.size(); ++i) {
+        most = std::max(most, std::abs(upper[i].y - lower[i].y));
+    }
+    return most;
 }
 
-std::string curves(const std::vector<Point>& fixed, const std::vector<Point>& refresh) {
-    return (alike(fixed, refresh) ? "" : curve(step_path(refresh) + "H1000", "second")) +
-           curve(step_path(fixed) + "H1000", "curve");
+// One curve for both where the eye would not tell them apart.
+std::string curves(const std::vector<Point>& fixed, const std::vector<Point>& refresh,
+                   const std::string& marked) {
+    const std::string main = curve(step_path(fixed) + "H1000", "curve");
+    return gap(fixed, refresh) < kSeen ? main + marked
+                                       : curve(step_path(refresh) + "H1000", "second") + main +
+                                             marked + labels(fixed, refresh);
+}
+
+std::string window_caption(const std::vector<Point>& fixed, const std::vector<Point>& refresh) {
+    const double apart = gap(fixed, refresh);
+    return std::string("Dropped, of all packets") +
+           (apart == 0      ? "; policies fixed and refresh alike"
+            : apart < kSeen ? " with policy fixed; refresh drops nearly the same"
+                            : ", by policy");
 }
 
 std::string window_table(const Report& report) {
@@ -220,15 +234,13 @@ std::string windows_section(const Report& report) {
         {coordinate(kPlotHeight * (1 - y.at(all))), coordinate(kPlotHeight * (1 - y.at(all)))});
     const auto fixed = points_of(report, range, &WindowRow::fixed, x, y);
     const auto refresh = points_of(report, range, &WindowRow::refresh, x, y);
-    const std::string chart = plot(text, x.ticks, y.ticks,
-                                   limit + curves(fixed, refresh) + window_mark(report, x) +
-                                       (alike(fixed, refresh) ? "" : labels(fixed, refresh)));
-    return section(
-        "windows", "Which window?",
-        paragraph(window_words(report)) +
-            fill("<figure><figcaption>Dropped, of all packets{}</figcaption>\n{}</figure>\n",
-                 {alike(fixed, refresh) ? "; policies fixed and refresh alike" : "", chart}) +
-            window_table(report));
+    const std::string chart =
+        plot(text, x.ticks, y.ticks, limit + curves(fixed, refresh, window_mark(report, x)));
+    return section("windows", "Which window?",
+                   paragraph(window_words(report)) +
+                       fill("<figure><figcaption>{}</figcaption>\n{}</figure>\n",
+                            {window_caption(fixed, refresh), chart}) +
+                       window_table(report));
 }
 
 }  // namespace unecho::analyze

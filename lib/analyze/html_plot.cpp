@@ -114,8 +114,8 @@ std::string curve(const std::string& path, std::string_view css_class) {
 std::string mark(double at, const std::string& label) {
     const std::string x = percent(std::clamp(at, 0.0, 1.0));
     return fill(
-        "<line class=\"mark\" x1=\"{}\" x2=\"{}\" y1=\"-4\" y2=\"{}\"/>"
-        "<text class=\"mark-label\" x=\"{}\" y=\"-10\" text-anchor=\"{}\">{}</text>\n",
+        "<line class=\"mark\" x1=\"{}\" x2=\"{}\" y1=\"-12\" y2=\"{}\"/>"
+        "<text class=\"mark-label\" x=\"{}\" y=\"-17\" text-anchor=\"{}\">{}</text>\n",
         {x, x, coordinate(kPlotHeight), x, std::string(anchor_of(at)), escape(label)});
 }
 

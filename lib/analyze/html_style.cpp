@@ -128,7 +128,7 @@ tbody th { font-weight: 400; min-width: 4.5rem; }
 constexpr std::string_view kCharts = R"(
 figure { margin-top: 1rem; }
 figcaption { color: var(--muted); font-size: 0.8125rem; }
-.plot { display: block; overflow: visible; margin: 1.75rem 0 0 2.75rem;
+.plot { display: block; overflow: visible; margin: 2rem 0 0 2.75rem;
   width: calc(100% - 3.5rem); }
 .plot svg { overflow: visible; }
 .plot text { fill: var(--muted); font-size: 12px; }

@@ -131,6 +131,23 @@ TEST(Html, sections_stand_two_and_two_and_the_odd_one_is_time_or_the_last) {
     EXPECT_TRUE(has(to_html(report), "</div>\n<section id=\"modes\""));
 }
 
+TEST(Html, policies_are_told_apart_where_they_differ) {
+    Report report = sample_report();
+    const std::string differ = to_html(report);
+    EXPECT_TRUE(has(differ, "class=\"second\""));
+    EXPECT_TRUE(has(differ, ">refresh</text>"));
+    for (WindowRow& row : report.windows) {
+        row.refresh = {row.fixed.packets + 20, row.fixed.bytes};
+    }
+    const std::string nearly = to_html(report);
+    EXPECT_FALSE(has(nearly, "class=\"second\""));
+    EXPECT_TRUE(has(nearly, "refresh drops nearly the same"));
+    for (WindowRow& row : report.windows) {
+        row.refresh = row.fixed;
+    }
+    EXPECT_TRUE(has(to_html(report), "policies fixed and refresh alike"));
+}
+
 TEST(Html, flow_modes_are_warned_of) {
     EXPECT_TRUE(has(to_html(sample_report()), "<code>flow-bidir</code> would drop"));
     Report harmless = sample_report();

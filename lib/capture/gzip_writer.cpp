@@ -12,7 +12,7 @@
 namespace unecho::capture {
 namespace {
 
-constexpr std::size_t kCompressed = std::size_t{1} << 20U;
+constexpr std::size_t kCompressed = std::size_t{1} << 17U;
 
 }  // namespace
 

@@ -52,7 +52,9 @@ class Sink {
     }
 
   private:
-    static constexpr std::size_t kBuffer = std::size_t{1} << 20U;
+    // Measured: writes of 1 MiB to a new file on ext4 took about five times the system time of
+    // these.
+    static constexpr std::size_t kBuffer = std::size_t{1} << 17U;
 
     Sink(std::unique_ptr<Output> output, std::unique_ptr<GzipWriter> gzip);
     bool make_room(std::size_t bytes);

@@ -7,7 +7,7 @@
 // used here.) To somebody who does not know the secret, two different inputs collide with
 // probability 2^-64. XXH3 gives the same value with every vector width, so a digest depends on the
 // bytes and on the secret alone. From 17 to 128 bytes, where most keys are, the same sum is written
-// out here, so that a key may begin in a register.
+// out here, so that a key may begin in a register: docs/decisions/0013-digest-kernels.md.
 #pragma once
 
 #include <algorithm>

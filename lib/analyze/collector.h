@@ -74,7 +74,7 @@ class Collector {
     Count non_ip_;
     Count malformed_;
     std::uint64_t keys_ = 0;
-    std::array<std::uint64_t, 8> copies_{};
+    decltype(Report::copies) copies_{};
     AgeHistogram ages_;
     std::array<Count, kCauses> causes_{};
     std::array<std::uint64_t, kDifferences> differences_{};

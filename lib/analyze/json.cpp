@@ -258,6 +258,8 @@ void describe(Archive& io, Report& it) {
     io("memory_bytes", it.memory_bytes);
 }
 
+static_assert(!std::is_same_v<Causes, decltype(Report::copies)>, "one has names, one has none");
+
 // Arrays but Causes, which has names: elements one after the other.
 template <typename T>
 struct IsList : IsVector<T> {};

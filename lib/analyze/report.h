@@ -202,7 +202,7 @@ struct Report {
     Nanoseconds last_time = 0;   // the latest, not the last packet's
     std::uint64_t keys = 0;      // different ones: packets that are no echoes but have a key
     // copies[i]: keys met i + 1 times, those met more often in the last; counted while remembered.
-    std::array<std::uint64_t, 8> copies{};
+    std::array<std::uint64_t, 10> copies{};
 
     Ages ages;
     std::vector<CauseCount> causes;            // all of them, in the order of the enum

@@ -5,9 +5,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -32,7 +34,10 @@ struct Options {
 
 Status write_file(const std::string& path, const std::string& text) {
     if (path == "-") {
-        std::fputs(text.c_str(), stdout);
+        if (std::fputs(text.c_str(), stdout) == EOF || std::fflush(stdout) == EOF) {
+            return fail(Errc::kIo,
+                        std::string("standard output: cannot be written: ") + std::strerror(errno));
+        }
         return {};
     }
     const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"),
@@ -56,8 +61,26 @@ Result<std::uint64_t> memory_of(const Options& options) {
     return *memory;
 }
 
+// One answer at most on standard output, and no input overwritten.
+Status check_outputs(const Options& options) {
+    unsigned printed = options.json ? 1 : 0;
+    for (const auto& output : {options.toml, options.html}) {
+        printed += output == "-" ? 1 : 0;
+        for (const std::string& input : options.inputs) {
+            std::error_code unknown;
+            if (output && std::filesystem::equivalent(*output, input, unknown)) {
+                return fail(Errc::kConfig, *output + ": is an input; write to another file");
+            }
+        }
+    }
+    if (printed > 1) {
+        return fail(Errc::kConfig,
+                    "analyze: only one of --json, --toml - and --html - can go to standard output");
+    }
+    return {};
+}
+
 Status answer(const Options& options, const analyze::Report& report) {
-    const bool toml_only = options.toml == "-";
     if (options.toml) {
         if (Status status = write_file(*options.toml, report.recommendation.toml); !status) {
             return status;
@@ -71,13 +94,16 @@ Status answer(const Options& options, const analyze::Report& report) {
     if (options.json) {
         return write_file("-", analyze::to_text(analyze::to_json(report)));
     }
-    if (!toml_only && options.html != "-") {
+    if (options.toml != "-" && options.html != "-") {
         return write_file("-", analyze::to_text(report));
     }
     return {};
 }
 
 Outcome analyze_captures(const Options& options) {
+    if (Status status = check_outputs(options); !status) {
+        return status;
+    }
     const Result<std::uint64_t> memory = memory_of(options);
     if (!memory) {
         return tl::unexpected(memory.error());

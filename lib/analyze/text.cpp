@@ -38,8 +38,8 @@ std::string rest(std::size_t all, std::size_t shown, const char* what) {
 std::string head(const Report& report) {
     std::string out;
     for (const FileInfo& file : report.files) {
-        out += file.path + ": " + grouped(file.total.packets) + " packets, " +
-               brief_bytes(file.total.bytes) + "\n";
+        out += (file.path == "-" ? "standard input" : file.path) + ": " +
+               grouped(file.total.packets) + " packets, " + brief_bytes(file.total.bytes) + "\n";
     }
     if (report.total.packets == 0) {
         return out + "There are no packets in " + (report.files.size() > 1 ? "them" : "it") + ".\n";

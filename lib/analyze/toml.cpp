@@ -131,7 +131,7 @@ std::string route(const Report& report, std::size_t taps) {
 std::string head(const Report& report) {
     std::string files;
     for (const FileInfo& file : report.files) {
-        files += (files.empty() ? "" : ", ") + file.path;
+        files += (files.empty() ? "" : ", ") + (file.path == "-" ? "standard input" : file.path);
     }
     const Recommendation& wanted = report.recommendation;
     std::string out =

@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unecho analyze`: its counts against the exact answers, window by window and key by key, its
+recommendation, and what it says to files that are no captures."""
+import gzip
+import importlib
+import itertools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import unittest
+
+import harness
+from harness import MS, PCAPS, SECOND, SHARED, US, exact_answer
+
+KEYS = ("packet", "flow", "flow-bidir", "frame")
+WINDOWS = (20 * US, MS, 50 * MS, SECOND, None)
+LATEST = (1 << 63) - 2  # ns; later times count as this one
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+BACKTRACE = re.compile(r"terminate called|what\(\)|Segmentation|Assertion|Sanitizer|#0 ")
+
+
+def unecho(*arguments, wrapper=(), **options):
+    return subprocess.run([*wrapper, os.environ["UNECHO_BIN"], *map(str, arguments)], text=True,
+                          check=False, capture_output=True, timeout=120, **options)
+
+
+def report_of(*arguments, **options):
+    result = unecho("analyze", "--json", *arguments, **options)
+    assert result.returncode == 0, result
+    return json.loads(result.stdout)
+
+
+def drops_of(report):
+    """(key, policy, window in ns) -> packets."""
+    drops = {}
+    for row in report["windows"]:
+        for policy in ("fixed", "refresh"):
+            drops["packet", policy, row["window_ns"]] = row[policy]["packets"]
+    for mode in report["modes"]:
+        for row in mode["rows"]:
+            drops[mode["key"], "fixed", row["window_ns"]] = row["dropped"]["packets"]
+    return drops
+
+
+def questions():
+    for key, policy, window in itertools.product(KEYS, ("fixed", "refresh"), WINDOWS):
+        if key == "packet" or policy == "fixed":
+            yield key, policy, window
+
+
+class Counts(harness.E2eTest):
+    def compare(self, name, report, expected):
+        drops = drops_of(report)
+        for question, dropped in expected.items():
+            self.assertEqual(drops[question], dropped, (name, question))
+        self.compared += len(expected)
+        self.echoes += sum(expected.values())
+
+    def setUp(self):
+        super().setUp()
+        self.compared = self.echoes = 0
+
+    def finish(self):
+        print("%d counts equal, %d echoes in them" % (self.compared, self.echoes), flush=True)
+        self.assertGreater(self.echoes, 1000)
+
+    def test_own_captures_equal_exact_answer(self):
+        captures = [[path] for path in sorted(PCAPS.glob("*.pcap"))]
+        captures.append(sorted(PCAPS.glob("two-taps-*.pcap")))
+        for paths in captures:
+            packets = [packet for _, packet in exact_answer.merged(
+                [exact_answer.Capture(path) for path in paths])]
+            report = report_of(*paths)
+            self.assertEqual(report["total"]["packets"], len(packets))
+            self.compare(paths, report, {
+                (key, policy, window): sum(answer.kind == "echo" for answer in exact_answer.answers(
+                    packets, key, window, policy)) for key, policy, window in questions()})
+        self.finish()
+
+    def test_shared_captures_equal_exact_dedup(self):
+        if not (SHARED / "tools" / "exact_dedup.py").exists():
+            self.skipTest("no exact_dedup.py in %s" % SHARED)
+        sys.dont_write_bytecode = True
+        sys.path.insert(0, str(SHARED / "tools"))
+        exact_dedup = importlib.import_module("exact_dedup")
+        for capture in sorted((SHARED / "captures").glob("*.pcap*")):
+            opened = exact_dedup.open_capture(str(capture))
+            packets = list(opened)
+            opened.stream.close()
+            times = list(itertools.accumulate((min(packet[0], LATEST) for packet in packets), max))
+            expected = {}
+            for key in KEYS:
+                keyer = exact_dedup.Keyer(key, pass_unknown_link=True)
+                keyed = [(number, now, made) for number, (now, (_, link, wire, data))
+                         in enumerate(zip(times, packets), 1)
+                         if (made := keyer.key(link, data, wire)) is not None]
+                for key_, policy, window in questions():
+                    if key_ == key:
+                        dedup = exact_dedup.Dedup(window, policy=policy)
+                        expected[key, policy, window] = sum(
+                            dedup.see(*packet) is not None for packet in keyed)
+            self.compare(capture, report_of(capture), expected)
+        self.finish()
+
+    def test_report_adds_up(self):
+        report = report_of(*sorted(PCAPS.glob("two-taps-*.pcap")))
+        echoes = report["echoes"]["packets"]
+        self.assertEqual(echoes, drops_of(report)["packet", "refresh", None])
+        for sums in (report["interfaces"], report["files"], report["protocols"], report["time"]):
+            self.assertEqual(sum(one["total"]["packets"] for one in sums),
+                             report["total"]["packets"])
+            self.assertEqual(sum(one["echoes"]["packets"] for one in sums), echoes)
+        self.assertEqual(sum(one["echoes"]["packets"] for one in report["causes"]), echoes)
+        self.assertEqual(sum(one["echoes"]["packets"] for one in report["crossings"]), echoes)
+        self.assertEqual(sum(one["echoes"] for one in report["ages"]["bins"]), echoes)
+        self.assertEqual(report["keys"] + echoes, report["keyed"]["packets"])
+        self.assertEqual(sum(report["copies"]), report["keys"])
+        # Of the README of the captures: routed at tap b, where they are tagged too; sent again.
+        self.assertEqual({one["cause"] for one in report["causes"] if one["echoes"]["packets"]},
+                         {"routed"})
+        self.assertGreater(report["look_alikes"]["segments"]["packets"], 0)
+
+    def test_gzip_and_pipe_give_the_same_report(self):
+        plain = report_of(PCAPS / "one-link.pcap")
+        packed = self.folder / "one-link.pcap.gz"
+        packed.write_bytes(gzip.compress((PCAPS / "one-link.pcap").read_bytes()))
+        with open(PCAPS / "one-link.pcap", "rb") as file:
+            for other in (report_of(packed), report_of("-", stdin=file)):
+                for name in ("total", "echoes", "ages", "causes", "windows", "time", "talkers"):
+                    self.assertEqual(other[name], plain[name], name)
+
+
+class Answers(harness.E2eTest):
+    def setUp(self):
+        super().setUp()
+        for path in PCAPS.glob("two-taps-*.pcap"):
+            shutil.copy(path, self.folder)
+        self.taps = [self.folder / ("two-taps-%s.pcap" % tap) for tap in "ab"]
+
+    def test_recommended_configuration_is_valid_and_drops_what_was_said(self):
+        report = report_of(*self.taps, "--toml", self.folder / "unecho.toml", cwd=self.folder)
+        wanted = report["recommendation"]
+        self.assertEqual((self.folder / "unecho.toml").read_text(), wanted["toml"])
+        # The copies come within 5 ms, what comes 120 to 180 ms later is none.
+        self.assertTrue(10 * MS <= wanted["window_ns"] <= 100 * MS, wanted["window_ns"])
+        self.assertEqual(wanted["removed"]["packets"], 2250)
+        checked = unecho("check", "unecho.toml", cwd=self.folder)
+        self.assertEqual((checked.returncode, checked.stderr), (0, ""), checked)
+        run = unecho("run", "unecho.toml", cwd=self.folder)
+        self.assertEqual(run.returncode, 0, run)
+        kept = len(list(exact_answer.Capture(self.folder / "unecho-out.pcap")))
+        self.assertEqual(kept, report["total"]["packets"] - 2250)
+
+    def test_text_says_what_matters(self):
+        text = unecho("analyze", *self.taps).stdout
+        for words in ("two-taps-a.pcap", "echoes", "routed", "IPv4 TCP", "<- recommended",
+                      "What to configure", "flow-bidir"):
+            self.assertIn(words, text)
+
+    def test_page_is_written(self):
+        result = unecho("analyze", *self.taps, "--html", self.folder / "report.html")
+        self.assertEqual(result.returncode, 0, result)
+        self.assertIn("</html>", (self.folder / "report.html").read_text())
+        self.assertIn("What to configure", result.stdout)
+
+    def test_one_answer_on_standard_output(self):
+        toml = unecho("analyze", *self.taps, "--toml", "-")
+        self.assertIn("[[filter]]", toml.stdout)
+        self.assertNotIn("What to configure", toml.stdout)
+        both = unecho("analyze", *self.taps, "--toml", "-", "--json")
+        self.assertEqual((both.returncode, both.stdout), (2, ""), both)
+
+
+class BadInput(harness.E2eTest):
+    def assert_refused(self, result, status, *words):
+        self.assertEqual((result.returncode, result.stdout), (status, ""), result)
+        self.assertEqual(len(result.stderr.splitlines()), 1, result)
+        self.assertTrue(result.stderr.startswith("unecho: "), result)
+        self.assertNotRegex(result.stderr, BACKTRACE)
+        for word in words:
+            self.assertIn(word, result.stderr)
+
+    def test_what_is_no_capture(self):
+        files = {"empty.pcap": b"", "photo.jpg": b"\xff\xd8\xff\xe0\x00\x10JFIF" + bytes(100),
+                 "text.txt": b"hello, world\n" * 10, "short.pcap": b"\xd4\xc3\xb2"}
+        for name, content in files.items():
+            path = self.folder / name
+            path.write_bytes(content)
+            with self.subTest(name):
+                self.assert_refused(unecho("analyze", path), 1, str(path))
+                self.assert_refused(unecho("analyze", PCAPS / "cut.pcap", path), 1, str(path))
+        self.assert_refused(unecho("analyze", self.folder / "missing.pcap"), 1, "missing.pcap")
+        self.assert_refused(unecho("analyze", self.folder), 1, "directory")
+        self.assert_refused(unecho("analyze", "-", stdin=subprocess.DEVNULL), 1, "empty")
+
+    def test_capture_without_packets_is_said_to_have_none(self):
+        path = self.folder / "none.pcap"
+        path.write_bytes((PCAPS / "one-link.pcap").read_bytes()[:24])
+        result = unecho("analyze", path)
+        self.assertEqual((result.returncode, result.stderr), (0, ""), result)
+        self.assertIn("no packets", result.stdout)
+        self.assertEqual(report_of(path)["total"]["packets"], 0)
+
+    def test_cut_file_gives_what_it_has_and_a_note(self):
+        report = report_of(PCAPS / "cut.pcap")
+        self.assertEqual(report["total"]["packets"], 40)
+        self.assertEqual(len(report["warnings"]), 1)
+
+    def test_file_that_may_not_be_read(self):
+        path = self.folder / "secret.pcap"
+        shutil.copy(PCAPS / "cut.pcap", path)
+        path.chmod(0)
+        self.folder.chmod(0o755)
+        wrapper = NOBODY if os.geteuid() == 0 else ()
+        self.assert_refused(unecho("analyze", path, wrapper=wrapper), 1, str(path))
+
+    def test_outputs_that_cannot_be_written(self):
+        capture = self.folder / "in.pcap"
+        shutil.copy(PCAPS / "cut.pcap", capture)
+        before = capture.read_bytes()
+        for option in ("--toml", "--html"):
+            self.assert_refused(unecho("analyze", capture, option, capture), 2, "is an input")
+            self.assert_refused(unecho("analyze", capture, option, self.folder / "no" / "x"), 1,
+                                "cannot be written")
+            self.assert_refused(unecho("analyze", capture, option, "/dev/full"), 1, "/dev/full")
+        self.assertEqual(capture.read_bytes(), before)
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([os.environ["UNECHO_BIN"], "analyze", str(capture)],
+                                    check=False, stdout=full, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(result.returncode, 1, result)
+        self.assertIn("standard output", result.stderr)
+
+    def test_arguments_that_are_not_allowed(self):
+        for memory in ("1MB", "lots", "-1", "1EB"):
+            self.assert_refused(unecho("analyze", "--memory=" + memory, PCAPS / "cut.pcap"), 2,
+                                "--memory", memory)
+        self.assertEqual(unecho("analyze").returncode, 2)
+
+
+class Memory(harness.E2eTest):
+    def test_little_memory_is_kept_and_what_is_forgotten_is_said(self):
+        captures = sorted(PCAPS.glob("two-taps-*.pcap"))
+        self.assertIsNone(report_of(*captures)["blind_after_ns"])
+        report = report_of(*captures, "--memory", "4MiB")
+        self.assertIsNone(report["blind_after_ns"])
+        self.assertLessEqual(report["memory_bytes"], 4 << 20)
+        # One packet more than memory holds, as often as it takes: a capture of 200,000 packets.
+        frames = self.folder / "many.pcap"
+        header = (PCAPS / "one-link.pcap").read_bytes()[:24]
+        frame = bytearray(bytes(12) + b"\x08\x00\x45\x00\x00\x1c" + bytes(24))
+        with open(frames, "wb") as file:
+            file.write(header)
+            for number in range(200_000):
+                frame[26:30] = number.to_bytes(4, "big")
+                file.write(b"".join(value.to_bytes(4, "little")
+                                    for value in (1, number, len(frame), len(frame))) + frame)
+        result = unecho("analyze", "--json", "--memory", "8MiB", frames)
+        report = json.loads(result.stdout)
+        self.assertEqual(report["total"]["packets"], 200_000)
+        self.assertEqual(report["echoes"]["packets"], 0)
+        self.assertLess(report["blind_after_ns"], 200 * MS)
+        self.assertLessEqual(report["memory_bytes"], 8 << 20)
+
+
+if __name__ == "__main__":
+    harness.main()

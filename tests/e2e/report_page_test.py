@@ -6,8 +6,10 @@ UNECHO_REPORT_PAGES is the program that writes the pages of reports made by hand
 """
 import html.parser
 import itertools
+import json
 import os
 import pathlib
+import re
 import subprocess
 import tempfile
 import unittest
@@ -191,6 +193,160 @@ class MadePages(PageTest):
         self.ask("document.querySelector('button').click()")
         self.assertEqual(self.ask("window.copied"), toml)
         self.assertIn("[[filter]]", toml)
+
+
+# What the page shows: [name, value, text] of each figure.
+FIGURES = """
+[...document.querySelectorAll("data[data-is]")].map(
+  figure => [figure.dataset.is, figure.value, figure.textContent])
+"""
+# [low, echoes, height in pixels] of each column of the histogram.
+COLUMNS = """
+[...document.querySelectorAll("rect[data-low]")].map(column => [
+  Number(column.dataset.low), Number(column.dataset.echoes),
+  column.getBoundingClientRect().height])
+"""
+CELLS = """
+[...document.querySelectorAll(".matrix tbody tr")].map(
+  row => [...row.querySelectorAll("td")].map(cell => cell.textContent))
+"""
+UNITS = {"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "ns": 1, "\N{MICRO SIGN}s": 1e3, "ms": 1e6, "s": 1e9,
+         "min": 60e9, "h": 3600e9, "d": 86400e9}
+PLOT_HEIGHT = 220
+
+
+def shown_value(text):
+    """A figure as it is shown ("1,156", "2.05 ms", "14 min 35 s"), back as a number, and how far off
+    rounding may put it."""
+    words = text.split("\N{NO-BREAK SPACE}") if "\N{NO-BREAK SPACE}" in text else [text, ""]
+    numbers = [float(word.replace(",", "")) * UNITS[unit]
+               for word, unit in zip(words[::2], words[1::2])]
+    return sum(numbers), 0 if words[1] == "" else max(0.005 * numbers[0], UNITS[words[-1]] * 0.005)
+
+
+class CommandPages(PageTest):
+    """Of captures, as the command makes them."""
+
+    @classmethod
+    def setUpClass(cls):
+        if not os.access(os.environ.get("UNECHO_BIN", ""), os.X_OK):
+            raise unittest.SkipTest("UNECHO_BIN names no executable")
+        super().setUpClass()
+
+    def analyze(self, *captures):
+        """The page and the report of --json; of the same run."""
+        page = self.folder / "report.html"
+        run = subprocess.run([os.environ["UNECHO_BIN"], "analyze", *map(str, captures), "--html",
+                              page, "--json"], capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return page, json.loads(run.stdout)
+
+    def assert_figures(self, report):
+        figures = self.ask(FIGURES)
+        for name, value, text in figures:
+            given = report
+            for step in name.split("."):
+                given = given[int(step)] if isinstance(given, list) else given[step]
+            self.assertEqual(int(value), given, name)
+            shown, off = shown_value(text)
+            self.assertLessEqual(abs(shown - given), off, (name, text))
+        return {name for name, _, _ in figures}
+
+    def assert_pictures(self, report):
+        bins = report["ages"]["bins"]
+        columns = self.ask(COLUMNS)
+        self.assertEqual([[low, echoes] for low, echoes, _ in columns],
+                         [[each["low_ns"], each["echoes"]] for each in bins])
+        highest = max(columns, key=lambda column: column[1])
+        for low, echoes, height in columns:
+            due = echoes / highest[1] * highest[2]
+            self.assertAlmostEqual(height, max(due, 1.5) if echoes else 0, delta=1, msg=low)
+        path = self.ask("document.querySelector('#windows path.curve').getAttribute('d')")
+        heights = [PLOT_HEIGHT - float(y) for y in re.findall(r"(?:M\d+ |V)([\d.]+)", path)]
+        fixed = [row["fixed"]["packets"] for row in report["windows"]]
+        fits = [part for part in (fixed[i:i + len(heights)]
+                                  for i in range(len(fixed) - len(heights) + 1))
+                if all(abs(count * heights[-1] - height * part[-1]) < 0.02 * part[-1]
+                       for count, height in zip(part, heights))]
+        self.assertTrue(fits, (heights, fixed))
+
+    def assert_matrix(self, report):
+        size = len(report["interfaces"])
+        cells = [["0"] * size for _ in range(size)]
+        for each in report["crossings"]:
+            count = each["echoes"]["packets"]
+            cells[each["original"]][each["echo"]] = "{:,}".format(count)
+        self.assertEqual(self.ask(CELLS), cells if size > 1 else [])
+
+    def check(self, *captures):
+        page, report = self.analyze(*captures)
+        self.assert_well_formed(page)
+        self.assert_readable(page)
+        names = self.assert_figures(report)
+        text = self.ask("document.body.innerText")
+        for path in captures:
+            self.assertIn(path.name, text)
+        if report["echoes"]["packets"]:
+            self.assertLessEqual({"echoes.packets", "echoes.bytes", "total.packets", "ages.p50_ns",
+                                  "modes.1.recommended.lost.packets"}, names)
+            self.assert_pictures(report)
+            self.assert_matrix(report)
+        toml = self.ask("(document.getElementById('toml') || {}).textContent")
+        self.assertEqual(toml or "", report["recommendation"]["toml"])
+        return report, text
+
+    def test_two_taps(self):
+        report, text = self.check(harness.PCAPS / "two-taps-a.pcap",
+                                  harness.PCAPS / "two-taps-b.pcap")
+        self.assertEqual(len(report["interfaces"]), 2)
+        self.assertIn("Key flow-bidir would drop", text)
+
+    def test_one_link(self):
+        report, _ = self.check(harness.PCAPS / "one-link.pcap")
+        self.assertEqual(report["total"]["packets"], 1156)
+
+    def test_captures_without_echoes(self):
+        report, text = self.check(harness.PCAPS / "flows.pcap")
+        self.assertEqual(report["echoes"]["packets"], 0)
+        self.assertIn("No echoes.", text)
+
+    def test_warnings_are_shown(self):
+        report, text = self.check(harness.PCAPS / "cut.pcap")
+        self.assertTrue(report["warnings"])
+        for warning in report["warnings"]:
+            self.assertIn(warning["text"], text)
+
+    def test_steps_back_in_time(self):
+        self.check(harness.PCAPS / "edges.pcap")
+
+    def test_malformed_packets(self):
+        self.check(harness.PCAPS / "malformed.pcap")
+
+    def test_no_packet_and_one_packet(self):
+        data = (harness.PCAPS / "one-link.pcap").read_bytes()
+        first = 16 + int.from_bytes(data[32:36], "little")
+        for size, words in ((24, "There are no packets in this capture."),
+                            (24 + first, "A single packet, so no echoes.")):
+            capture = self.folder / "short.pcap"
+            capture.write_bytes(data[:size])
+            _, text = self.check(capture)
+            self.assertIn(words, text)
+
+    def test_file_names_are_text(self):
+        capture = self.folder / "<script>alert(1)<b>&amp;'\".pcap"
+        capture.write_bytes((harness.PCAPS / "one-link.pcap").read_bytes())
+        self.check(capture)
+        self.assertEqual(self.ask("document.querySelectorAll('b').length"), 0)
+
+    def test_real_captures_are_readable(self):
+        captures = sorted((harness.SHARED / "captures").glob("*.pcap*"))
+        if not captures:
+            self.skipTest("there are no shared captures")
+        for capture in captures:
+            page, report = self.analyze(capture)
+            self.assert_well_formed(page)
+            self.assert_readable(page)
+            self.assert_figures(report)
 
 
 def main():

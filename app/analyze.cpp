@@ -136,9 +136,12 @@ void add_analyze(CLI::App& app, Action& action) {
         ->required();
     command->add_option("--memory", options->memory, "At most about this much (256MiB)");
     command->add_flag("--json", options->json, "Print JSON");
-    command->add_option("--toml", options->toml,
-                        "Write the recommended configuration to this file; - prints it");
-    command->add_option("--html", options->html, "Write a page with pictures to this file");
+    command
+        ->add_option("--toml", options->toml,
+                     "Write the recommended configuration to this file; - prints it")
+        ->type_name("FILE");
+    command->add_option("--html", options->html, "Write a page with pictures to this file")
+        ->type_name("FILE");
     command->callback(
         [options, &action] { action = [options] { return analyze_captures(*options); }; });
 }

@@ -262,20 +262,25 @@ Outcome pcap(const Options& given) {
 }
 
 void add_window_options(CLI::App& command, Options& options) {
-    command.add_option("--key", options.key, "packet (default), flow, flow-bidir or frame");
+    command.add_option("--key", options.key, "packet (default), flow, flow-bidir or frame")
+        ->type_name("packet|flow|flow-bidir|frame");
     command.add_option("--window", options.window,
                        "An echo is younger than this: 50ms (default), or inf");
     command.add_option("--count", options.count,
                        "An echo repeats one of so many packets before it");
-    command.add_option("--policy", options.policy,
-                       "fixed (default), or refresh: an echo prolongs the window");
+    command
+        .add_option("--policy", options.policy,
+                    "fixed (default), or refresh: an echo prolongs the window")
+        ->type_name("fixed|refresh");
     command.add_option("--first", options.first,
                        "Packets of a flow that pass in each window (1), with a flow key");
     command.add_flag("--editcap", options.editcap,
                      "The packets that editcap -w (--window) or -D (--count) drops, in no time");
-    command.add_option("--engine", options.engine,
-                       "auto (default): exact as long as --memory allows, then a filter; exact, "
-                       "line, apbbf, apbf, tlbf, btbf, shbf, shbf-x");
+    command
+        .add_option("--engine", options.engine,
+                    "auto (default): exact as long as --memory allows, then a filter; exact, "
+                    "line, apbbf, apbf, tlbf, btbf, shbf, shbf-x")
+        ->type_name("auto|exact|line|apbbf|apbf|tlbf|btbf|shbf|shbf-x");
     command.add_option("--max-false-drop", options.max_false_drop,
                        "For a filter: the most chance of an accident with which it drops (1e-6)");
     command.add_option("--memory", options.memory, "At most this much in all (256MiB)");
@@ -291,11 +296,15 @@ void add_pcap(CLI::App& app, Action& action) {
     offline::Files& files = options->files;
     command->add_option("IN", files.inputs, "Captures, merged by time; - is standard input")
         ->required();
-    command->add_option("-o,--output", files.output,
-                        "What is kept: .pcap or .pcapng, also .gz; - is standard output");
-    command->add_option("--dropped", files.dropped, "The echoes, as a capture");
-    command->add_option("--pairs", files.pairs,
-                        "The echoes as CSV: number, number of the original, age");
+    command
+        ->add_option("-o,--output", files.output,
+                     "What is kept: .pcap or .pcapng, also .gz; - is standard output")
+        ->type_name("FILE");
+    command->add_option("--dropped", files.dropped, "The echoes, as a capture")->type_name("FILE");
+    command
+        ->add_option("--pairs", files.pairs,
+                     "The echoes as CSV: number, number of the original, age")
+        ->type_name("FILE");
     command->add_flag("--dry-run", options->dry_run, "Write nothing but the summary");
     add_window_options(*command, *options);
     command->add_option("--jobs", options->jobs, "1: one thread; 2: read ahead on another");

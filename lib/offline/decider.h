@@ -43,6 +43,9 @@ class Decider {
     // As in the configuration.
     [[nodiscard]] virtual std::string engine() const = 0;
 
+    // How long after the window a packet may still be taken for an echo.
+    [[nodiscard]] virtual Nanoseconds slack() const { return 0; }
+
     // Packets forgotten inside their window for want of memory.
     [[nodiscard]] virtual std::uint64_t forgotten() const { return 0; }
 

@@ -25,8 +25,8 @@ void clear_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint6
 
 }  // namespace
 
-Result<std::unique_ptr<Deduplicator>> Deduplicator::make(const Options& options,
-                                                         std::uint64_t memory) {
+Result<std::unique_ptr<Deduplicator>> Deduplicator::make(
+    const Options& options, std::uint64_t memory, std::optional<std::uint64_t> most_packets) {
     std::unique_ptr<Deduplicator> out(new Deduplicator(options));
     Status status;
     const auto take = [&](auto made, auto& place) {
@@ -43,7 +43,7 @@ Result<std::unique_ptr<Deduplicator>> Deduplicator::make(const Options& options,
         out->filter_memory_ = shared ? memory / 2 : 0;
         take(ExactDecider::make(options, memory - out->filter_memory_), out->exact_);
     } else {
-        take(FilterDecider::make(options, {&options.engine, 1}, memory), out->other_);
+        take(FilterDecider::make(options, {&options.engine, 1}, memory, most_packets), out->other_);
     }
     if (!status) {
         return tl::unexpected(status.error());

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,11 @@ using Reasons = std::array<dataplane::PacketBytes, dataplane::kReasons>;
 
 class Deduplicator {
   public:
-    // memory: for what it remembers of packets. Errc::kConfig, kNoMemory.
-    static Result<std::unique_ptr<Deduplicator>> make(const Options& options, std::uint64_t memory);
+    // memory: for what it remembers of packets. most_packets: that there can be, if that is known.
+    // Errc::kConfig, kNoMemory.
+    static Result<std::unique_ptr<Deduplicator>> make(
+        const Options& options, std::uint64_t memory,
+        std::optional<std::uint64_t> most_packets = std::nullopt);
 
     // The pieces of a batch of so many packets.
     void decide(std::vector<Piece>& pieces, std::size_t packets, bool with_copies,
@@ -51,6 +55,7 @@ class Deduplicator {
     [[nodiscard]] std::string engine_text() const { return decider().text(); }
     // Packet from which a filter decides; 0: none does that did not from the start.
     [[nodiscard]] std::uint64_t handed_over() const { return handed_over_; }
+    [[nodiscard]] Nanoseconds slack() const { return decider().slack(); }
     [[nodiscard]] std::uint64_t forgotten() const { return decider().forgotten(); }
     // What should be known of the result, a line each.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }

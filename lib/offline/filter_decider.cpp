@@ -33,21 +33,39 @@ control::FilterPlan plan_of(const Options& options, const control::Candidate& ca
     return plan;
 }
 
-}  // namespace
-
-Result<std::unique_ptr<FilterDecider>> FilterDecider::make(const Options& options,
-                                                           std::span<const config::Engine> engines,
-                                                           std::uint64_t memory) {
+Result<control::Candidate> choose(const Options& options, std::span<const config::Engine> engines,
+                                  std::uint64_t memory, std::optional<std::uint64_t> most_packets) {
     control::SizeQuestion question;
     question.window = options.window_time();
     question.max_false_drop = options.false_drop();
     question.memory = memory;
     question.first = options.first.value_or(1);
-    const auto found = control::find_candidates(question, engines);
+    if (most_packets) {
+        question.rate = static_cast<double>(std::max<std::uint64_t>(*most_packets, 1)) * kSecond /
+                        static_cast<double>(question.window);
+        auto found = control::find_candidates(question, engines);
+        if (found && found->list.front().fits) {
+            return std::move(found->list.front());
+        }
+        question.rate.reset();
+    }
+    auto found = control::find_candidates(question, engines);
     if (!found) {
         return tl::unexpected(found.error());
     }
-    control::FilterPlan plan = plan_of(options, found->list.front());
+    return std::move(found->list.front());
+}
+
+}  // namespace
+
+Result<std::unique_ptr<FilterDecider>> FilterDecider::make(
+    const Options& options, std::span<const config::Engine> engines, std::uint64_t memory,
+    std::optional<std::uint64_t> most_packets) {
+    const auto found = choose(options, engines, memory, most_packets);
+    if (!found) {
+        return tl::unexpected(found.error());
+    }
+    control::FilterPlan plan = plan_of(options, *found);
     auto instance = control::FilterInstance::make(plan, -1, false);
     if (!instance) {
         return tl::unexpected(instance.error());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -16,14 +17,16 @@ namespace unecho::offline {
 
 class FilterDecider final : public Decider {
   public:
-    // The one of these engines that takes the highest rate in so much memory.
-    static Result<std::unique_ptr<FilterDecider>> make(const Options& options,
-                                                       std::span<const config::Engine> engines,
-                                                       std::uint64_t memory);
+    // The one of these engines that takes the highest rate in so much memory. most_packets: if
+    // there are not more of them in the capture, with no more memory than they need.
+    static Result<std::unique_ptr<FilterDecider>> make(
+        const Options& options, std::span<const config::Engine> engines, std::uint64_t memory,
+        std::optional<std::uint64_t> most_packets = std::nullopt);
 
     void decide(dataplane::Burst& burst, const Place& place, Originals& originals) override;
     [[nodiscard]] std::string text() const override;
     [[nodiscard]] std::string engine() const override { return plan_.engine(); }
+    [[nodiscard]] Nanoseconds slack() const override { return plan_.prediction.slack; }
     [[nodiscard]] std::uint64_t forgotten() const override;
 
     // Takes over what another decider knows, oldest first: each digest is remembered from its own

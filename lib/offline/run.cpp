@@ -2,8 +2,10 @@
 #include "offline/run.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <utility>
 
@@ -50,8 +52,11 @@ bool same_name(const std::string& a, const std::string& b) {
         return false;
     }
     std::error_code problem;
-    const auto first = std::filesystem::weakly_canonical(a, problem);
-    const auto second = std::filesystem::weakly_canonical(b, problem);
+    const auto canonical = [&](const std::string& path) {
+        return std::filesystem::weakly_canonical(std::filesystem::absolute(path), problem);
+    };
+    const auto first = canonical(a);
+    const auto second = canonical(b);
     return !problem && first == second && first != "/dev/null";
 }
 
@@ -88,6 +93,22 @@ Result<std::uint64_t> memory_to_remember(const Files& files, const Options& opti
                                        format_size(buffers + kLeastToRemember) + " or more");
     }
     return options.memory - buffers;
+}
+
+// Packets that the inputs can hold, if they are files whose size says so: no record takes less than
+// its header.
+std::optional<std::uint64_t> most_packets_of(const Files& files, const capture::Source& source) {
+    constexpr std::uint64_t kRecordHeader = 16;
+    constexpr std::array<char, 2> kGzip{'\x1F', '\x8B'};
+    const std::uint64_t bytes = source.progress().total;
+    for (const std::string& path : files.inputs) {
+        std::array<char, 2> first{};
+        if (bytes == 0 || !std::ifstream(path, std::ios::binary).read(first.data(), first.size()) ||
+            first == kGzip) {
+            return std::nullopt;
+        }
+    }
+    return bytes / kRecordHeader;
 }
 
 // A seed makes the engines that are not exact reproducible.
@@ -263,7 +284,7 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     if (!sinks) {
         return tl::unexpected(sinks.error());
     }
-    auto deduplicator = Deduplicator::make(options, *memory);
+    auto deduplicator = Deduplicator::make(options, *memory, most_packets_of(files, **source));
     if (!deduplicator) {
         return tl::unexpected(deduplicator.error());
     }
@@ -280,6 +301,7 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     summary.output_bytes = sinks->kept_bytes();
     summary.engine = (*deduplicator)->engine();
     summary.engine_text = (*deduplicator)->engine_text();
+    summary.slack = (*deduplicator)->slack();
     summary.handed_over = (*deduplicator)->handed_over();
     summary.forgotten = (*deduplicator)->forgotten();
     summary.duration = *duration;

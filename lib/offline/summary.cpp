@@ -162,6 +162,7 @@ nlohmann::ordered_json to_json(const Summary& summary) {
             {"first", options.first.value_or(1)},
             {"engine", summary.engine},
             {"engine_text", summary.engine_text},
+            {"slack_ns", summary.slack},
             {"handed_over_at", or_null(summary.handed_over != 0, summary.handed_over)},
             {"forgotten", summary.forgotten},
             {"max_false_drop", options.false_drop()},

@@ -23,6 +23,7 @@ struct Summary {
     std::uint64_t output_bytes = 0;  // before compression
     std::string engine;
     std::string engine_text;
+    Nanoseconds slack = 0;
     std::uint64_t handed_over = 0;
     std::uint64_t forgotten = 0;
     Nanoseconds duration = 0;           // of the capture, by its highest and first time

@@ -1,0 +1,535 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unecho pcap` as people use it: right packets, whole files, clear lines, whatever comes in.
+
+pcap_table_test.py compares every window and key; here are the other options, what is written, the
+engines that are not exact, and everything that goes wrong.
+"""
+import collections
+import gzip
+import importlib
+import itertools
+import json
+import os
+import re
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import time
+import unittest
+
+import harness
+from harness import MS, PCAPS, ROOT, SHARED, US, exact_answer
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "bench" / "captures"))
+import traffic  # noqa: E402
+
+DROPS_NOTHING = ("--editcap", "--count", "1", "--quiet")
+NOBODY = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+Record = collections.namedtuple("Record", "time length wire data")
+
+
+def records_of(path, opener=open):
+    """All of a little-endian pcap: (header, records)."""
+    with opener(path, "rb") as file:
+        data = file.read()
+    records, at = [], 24
+    while at < len(data):
+        seconds, fraction, length, wire = struct.unpack_from("<IIII", data, at)
+        records.append(Record((seconds, fraction), length, wire, data[at + 16:at + 16 + length]))
+        at += 16 + length
+    return data[:24], records
+
+
+class PcapTest(harness.E2eTest):
+    @classmethod
+    def setUpClass(cls):
+        cls.binary = os.path.abspath(os.environ["UNECHO_BIN"])
+
+    def run_pcap(self, *arguments, wrapper=(), **options):
+        options = {"stdin": subprocess.DEVNULL, **options}
+        done = subprocess.run([*wrapper, self.binary, "pcap", *map(str, arguments)], check=False,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                              cwd=self.folder, **options)
+        return harness.Result(done.returncode, done.stdout, done.stderr.decode())
+
+    def pcap(self, *arguments, **options):
+        result = self.run_pcap(*arguments, **options)
+        self.assertEqual(result.status, 0, result)
+        return result
+
+    def summary(self, *arguments):
+        """The JSON of a run that must succeed, its numbers adding up."""
+        summary = json.loads(self.pcap(*arguments, "--json").out)
+        reasons = summary["reasons"]
+        self.assertEqual(summary["packets"], sum(reasons.values()))
+        self.assertEqual(summary["dropped"], reasons["echo"])
+        self.assertEqual(summary["packets"], summary["kept"] + summary["dropped"])
+        self.assertEqual(summary["bytes"], summary["kept_bytes"] + summary["dropped_bytes"])
+        return summary
+
+    def pairs(self, *arguments, columns=3):
+        path = self.folder / "pairs.csv"
+        self.pcap(*arguments, "--pairs", path, "--quiet")
+        lines = path.read_text().splitlines()
+        self.assertEqual(len(lines[0].split(",")), columns, lines[0])
+        return [tuple(int(field) if re.fullmatch(r"-?\d+", field) else field
+                      for field in line.split(",")) for line in lines[1:]]
+
+    def assert_refused(self, result, status, *words):
+        lines = result.err.splitlines()
+        self.assertEqual((result.status, result.out, len(lines)), (status, b"", 1), result)
+        self.assertTrue(lines[0].startswith("unecho: "), result)
+        for word in words:
+            self.assertIn(word, result.err)
+
+    def left_over(self):
+        return sorted(path.name for path in self.folder.iterdir() if ".unecho-" in path.name)
+
+
+def from_exact_dedup():
+    if not (SHARED / "tools" / "exact_dedup.py").exists():
+        raise unittest.SkipTest("no exact_dedup.py in %s" % SHARED)
+    sys.path.insert(0, str(SHARED / "tools"))
+    return importlib.import_module("exact_dedup")
+
+
+class Answers(PcapTest):
+    def test_known_echoes_of_made_traffic(self):
+        """Each copy with its original and its age, near copies not."""
+        capture, packets = self.folder / "made.pcap", []
+        traffic.write(capture, count=30_000, rate=1e6, seed=3)
+        for number, (_, _, original, age, _) in enumerate(
+                traffic.packets(count=30_000, rate=1e6, seed=3), 1):
+            if original is not None:
+                packets.append((number, original, age))
+        self.assertGreater(len(packets), 4000)
+        self.assertEqual(self.pairs(capture, "--window", "inf"), packets)
+        self.assertEqual(self.pairs(capture, "--window", "200us"),
+                         [echo for echo in packets if echo[2] < 200 * US])
+
+    def test_count_and_both_windows(self):
+        exact_dedup = from_exact_dedup()
+        for name in ("ndpi-1kxun.pcap", "zeek-ssh-dups.pcap", "ndpi-fix2.pcap"):
+            capture = SHARED / "captures" / name
+            opened = exact_dedup.open_capture(str(capture))
+            packets = list(opened)
+            opened.stream.close()
+            for window, count, policy in itertools.product((None, "1ms", "1s"), (1, 3, 100),
+                                                           harness.exact_answer.POLICIES):
+                dedup = exact_dedup.Dedup(None if window is None else exact_dedup.duration(window),
+                                          count, policy=policy)
+                now, expected = 0, []
+                for number, (time_, link, wire, data) in enumerate(packets, 1):
+                    now = max(now, time_)
+                    key = exact_dedup.make_key("packet", link, data, wire)
+                    if key is not None and (answer := dedup.see(number, now, key)) is not None:
+                        expected.append((number, *answer))
+                given = self.pairs(capture, "--count", count, "--policy", policy,
+                                   *(("--window", window) if window else ()))
+                self.assertEqual(given, expected, (name, window, count, policy))
+
+    def test_first_packets_of_a_flow(self):
+        for capture, key, first, policy in itertools.product(
+                (PCAPS / "flows.pcap", PCAPS / "edges.pcap"), ("flow", "flow-bidir"), (1, 2, 5),
+                harness.exact_answer.POLICIES):
+            packets = list(exact_answer.Capture(capture))
+            expected = [
+                (number, answer.reference, answer.age) for number, answer in enumerate(
+                    exact_answer.answers(packets, key, 50 * MS, policy, first), 1)
+                if answer.kind == "echo"]
+            self.assertGreater(len(expected), 10)
+            self.assertEqual(self.pairs(capture, "--key", key, "--first", first, "--policy",
+                                        policy), expected, (capture.name, key, first, policy))
+
+    def test_the_appliance_gives_the_same_packets(self):
+        for name, keys in (("one-link.pcap", ("packet", "frame")), ("edges.pcap", ("packet",)),
+                           ("malformed.pcap", ("flow", "packet"))):
+            for key in keys:
+                live, offline = self.folder / "live.pcap", self.folder / "offline.pcap"
+                self.report(harness.replay(
+                    [harness.port("in", 0, rx_pcap=PCAPS / name),
+                     harness.port("out", 1, tx_pcap=live)],
+                    [harness.filter_("f", "50ms", key=key, engine="exact")],
+                    [{"from": ["in"], "to": "out", "filter": "f"}]))
+                self.pcap(PCAPS / name, "-o", offline, "--key", key, "--quiet")
+                self.assert_frames(harness.frames_of(offline), harness.frames_of(live), name + key)
+
+
+class Merging(PcapTest):
+    def test_taps_are_merged_by_time(self):
+        paths = [PCAPS / "two-taps-a.pcap", PCAPS / "two-taps-b.pcap"]
+        merged = list(exact_answer.merged([exact_answer.Capture(path) for path in paths]))
+        answers = list(exact_answer.answers([packet for _, packet in merged], window=50 * MS))
+        out = self.folder / "out.pcap"
+        pairs = self.pairs(*paths, "-o", out, columns=5)
+        self.assertEqual(pairs, [
+            (number, answer.reference, answer.age, str(paths[merged[number - 1][0]]),
+             str(paths[merged[answer.reference - 1][0]]))
+            for number, answer in enumerate(answers, 1) if answer.kind == "echo"])
+        self.assertGreater(sum(pair[3] != pair[4] for pair in pairs), 100)
+        self.assertEqual([record.data for record in records_of(out)[1]],
+                         [packet.data for (_, packet), answer in zip(merged, answers)
+                          if answer.kind != "echo"])
+
+    @unittest.skipUnless(shutil.which("mergecap"), "no mergecap")
+    def test_the_order_is_that_of_mergecap(self):
+        paths = [PCAPS / "two-taps-a.pcap", PCAPS / "two-taps-b.pcap"]
+        subprocess.run(["mergecap", "-F", "pcap", "-w", self.folder / "merged.pcap", *paths],
+                       check=True)
+        self.pcap(*paths, "-o", "out.pcap", *DROPS_NOTHING)
+        self.pcap("merged.pcap", "-o", "one.pcap", *DROPS_NOTHING)
+        self.assertEqual(records_of(self.folder / "out.pcap")[1],
+                         records_of(self.folder / "one.pcap")[1])
+
+
+class Editcap(PcapTest):
+    """The same packets as editcap, and as the definition of what it does."""
+
+    CASES = (("--window", "10ms", "-w", "0.01"), ("--window", "1us", "-w", "0.000001"),
+             ("--window", "2s", "-w", "2"), ("--count", "5", "-D", "5"),
+             ("--count", "2", "-D", "2"), ("--count", "1000", "-D", "1000"))
+
+    def captures(self):
+        made = self.folder / "made.pcap"
+        traffic.write(made, count=5000, rate=1e6, seed=5)
+        own = [made, PCAPS / "one-link.pcap", PCAPS / "edges.pcap"]
+        return own + [SHARED / "captures" / name for name in (
+            "ics-modbus-test-2.pcap", "suricata-dnp3-time-back.pcap", "ndpi-1kxun.pcap",
+            "arkime-retrans.pcap", "zeek-ssh-dups.pcap") if (SHARED / "captures" / name).exists()]
+
+    @unittest.skipUnless(shutil.which("editcap"), "no editcap")
+    def test_editcap_itself_drops_the_same(self):
+        dropped = 0
+        for capture in self.captures():
+            for ours, value, theirs, its in self.CASES:
+                self.pcap(capture, "-o", "ours.pcap", "--editcap", ours, value, "--quiet")
+                subprocess.run(["editcap", "-F", "nsecpcap", theirs, its, capture,
+                                self.folder / "theirs.pcap"], check=True,
+                               stderr=subprocess.DEVNULL)
+                given = [packet.data for packet in exact_answer.Capture(self.folder / "ours.pcap")]
+                expected = list(exact_answer.Capture(self.folder / "theirs.pcap"))
+                self.assert_frames(given, [packet.data for packet in expected],
+                                   "%s %s %s" % (capture.name, ours, value))
+                dropped += sum(1 for _ in exact_answer.Capture(capture)) - len(given)
+        self.assertGreater(dropped, 1000)
+
+    def test_the_definition_drops_the_same(self):
+        exact_dedup = from_exact_dedup()
+        for capture in self.captures():
+            opened = exact_dedup.open_capture(str(capture))
+            packets = list(opened)
+            opened.stream.close()
+            for option, value, _, _ in self.CASES:
+                by = (exact_dedup.EditcapTime(exact_dedup.duration(value))
+                      if option == "--window" else exact_dedup.EditcapCount(int(value)))
+                expected = [(number, *answer)
+                            for number, (time_, _, _, data) in enumerate(packets, 1)
+                            if (answer := by.see(number, time_, data)) is not None]
+                self.assertEqual(self.pairs(capture, "--editcap", option, value), expected,
+                                 (capture.name, option, value))
+
+
+class Engines(PcapTest):
+    """No miss inside the window; no false drop where one in a million is allowed."""
+
+    def judge(self, packets, dropped, window, slack, key, policy="fixed"):
+        """Numbers of packets that should have been dropped, and that should not."""
+        references, now, missed, wrong = {}, 0, [], []
+        for number, packet in enumerate(packets, 1):
+            now = max(now, packet.time)
+            try:
+                identity = exact_answer.key_of(key, packet.data)
+            except exact_answer.NoKey:
+                identity = None
+            then = references.get(identity) if identity is not None else None
+            if number in dropped:
+                if then is None or now - then >= window + slack:
+                    wrong.append(number)
+            elif then is not None and now - then < window:
+                missed.append(number)
+            if identity is not None and (number not in dropped or policy == "refresh"):
+                references[identity] = now
+        return missed, wrong
+
+    def check(self, capture, packets, *arguments, window, key="packet", policy="fixed"):
+        """The summary of a run whose verdicts keep the promise."""
+        path = self.folder / "pairs.csv"
+        summary = self.summary(capture, "--key", key, "--window", "%dns" % window, "--policy",
+                               policy, "--pairs", path, "--seed", 1, *arguments)
+        with open(path, encoding="ascii") as file:
+            dropped = {int(line.split(",")[0]) for line in itertools.islice(file, 1, None)}
+        self.assertEqual(len(dropped), summary["dropped"])
+        self.assertEqual(summary["reasons"]["doubt"], 0)
+        self.assertLessEqual(summary["slack_ns"], window)
+        self.assertEqual(self.judge(packets, dropped, window, summary["slack_ns"], key, policy),
+                         ([], []), arguments)
+        return summary
+
+    def test_every_engine_keeps_its_promise(self):
+        """Each key, window and policy with each capture, under turning engines."""
+        engines = itertools.cycle(harness.SLIDING_ENGINES)
+        for name in ("one-link.pcap", "edges.pcap", "flows.pcap"):
+            packets = list(exact_answer.Capture(PCAPS / name))
+            for (key, window), policy in itertools.product(
+                    (("packet", 50 * MS), ("flow", MS), ("frame", 1000 * MS)),
+                    exact_answer.POLICIES):
+                engine = next(engines)
+                summary = self.check(PCAPS / name, packets, "--engine", engine, "--memory",
+                                     "32MiB", "--jobs", 1, window=window, key=key, policy=policy)
+                self.assertEqual(summary["engine"], engine)
+            next(engines)
+
+    def test_a_full_table_hands_over_and_misses_nothing(self):
+        capture = self.folder / "made.pcap"
+        traffic.write(capture, count=60_000, rate=2e6, seed=4, echoes=0.3)
+        packets = list(exact_answer.Capture(capture))
+        for policy in exact_answer.POLICIES:
+            summary = self.check(capture, packets, "--memory", "24MiB", "--jobs", 1,
+                                 window=40 * MS, policy=policy)
+            self.assertIn(summary["engine"], ("line", "apbbf"))
+            self.assertGreater(summary["handed_over_at"], 1000)
+            self.assertLess(summary["handed_over_at"], 50_000)
+            self.assertIn("packet %d: more packets in the window than fit into --memory; from here "
+                          "on %s" % (summary["handed_over_at"], summary["engine"]),
+                          "".join(summary["warnings"]))
+            self.assertIn("at most 1e-06", "".join(summary["warnings"]))
+
+    def test_without_a_window_the_oldest_are_forgotten_aloud(self):
+        capture = self.folder / "made.pcap"
+        traffic.write(capture, count=60_000, seed=4)
+        for window in (("--window", "inf"), ("--count", 1_000_000)):
+            result = self.pcap(capture, "--dry-run", "--memory", "22MiB", "--jobs", 1, *window)
+            self.assertRegex(result.err, r"warning: \d+ packets were forgotten inside their window")
+
+    def test_a_seed_makes_a_filter_repeat_itself(self):
+        capture = self.folder / "made.pcap"
+        traffic.write(capture, count=20_000, seed=6)
+        outputs = []
+        for name in ("a.pcap", "b.pcap"):
+            self.pcap(capture, "-o", name, "--engine", "line", "--memory", "24MiB", "--jobs", 1,
+                      "--max-false-drop", "0.3", "--seed", 7, "--quiet")
+            outputs.append((self.folder / name).read_bytes())
+        self.assertEqual(*outputs)
+
+
+class Files(PcapTest):
+    def setUp(self):
+        super().setUp()
+        self.capture = self.folder / "in.pcap"
+        shutil.copy(PCAPS / "one-link.pcap", self.capture)
+
+    def test_kept_and_dropped_are_the_input(self):
+        for name in ("one-link.pcap", "edges.pcap", "jumbo.pcap"):
+            self.pcap(PCAPS / name, "-o", "kept.pcap", "--dropped", "dropped.pcap")
+            dropped = {pair[0] for pair in self.pairs(PCAPS / name)}
+            everything = list(exact_answer.Capture(PCAPS / name))
+            for path, wanted in (("kept.pcap", False), ("dropped.pcap", True)):
+                expected = [packet for number, packet in enumerate(everything, 1)
+                            if (number in dropped) == wanted]
+                self.assertEqual(list(exact_answer.Capture(self.folder / path)), expected)
+        self.assertEqual(self.left_over(), [])
+
+    def test_jobs_change_nothing(self):
+        made = self.folder / "made.pcap"
+        traffic.write(made, count=40_000, seed=8)
+        for capture, *options in ((made,), (self.capture, PCAPS / "flows.pcap"),
+                                  (made, "--engine", "apbbf", "--seed", 1)):
+            outputs = []
+            for jobs in (1, 2, 5):
+                self.pcap(capture, *options, "--jobs", jobs, "-o", "out.pcap", "--pairs", "p.csv",
+                          "--memory", "128MiB", "--quiet")
+                outputs.append([(self.folder / name).read_bytes()
+                                for name in ("out.pcap", "p.csv")])
+            self.assertEqual(outputs[0], outputs[1])
+            self.assertEqual(outputs[0], outputs[2])
+
+    def test_compressed_and_piped(self):
+        self.pcap(self.capture, "-o", "out.pcap")
+        plain = (self.folder / "out.pcap").read_bytes()
+        (self.folder / "in.pcap.gz").write_bytes(gzip.compress(self.capture.read_bytes()))
+        self.pcap("in.pcap.gz", "-o", "out.pcap.gz")
+        self.assertEqual(gzip.decompress((self.folder / "out.pcap.gz").read_bytes()), plain)
+        with open(self.capture, "rb") as file:
+            result = self.pcap("-", "-o", "-", "--quiet", stdin=file)
+        self.assertEqual((result.out, result.err), (plain, ""))
+        self.pcap(self.capture, "-o", "out.pcapng")
+        self.pcap("out.pcapng", "-o", "again.pcap", *DROPS_NOTHING)
+        self.assertEqual(records_of(self.folder / "again.pcap")[1],
+                         records_of(self.folder / "out.pcap")[1])
+
+    def test_a_dry_run_writes_nothing(self):
+        before = sorted(self.folder.iterdir())
+        result = self.pcap(self.capture, "--dry-run", "-o", "out.pcap")
+        self.assertIn("dry run: nothing written", result.err)
+        self.assertEqual(sorted(self.folder.iterdir()), before)
+
+    def test_the_summary_says_what_was_done(self):
+        summary = self.summary(self.capture, "-o", "out.pcap")
+        self.assertGreater(summary["dropped"], 0)
+        result = self.pcap(self.capture, "-o", "out.pcap")
+        self.assertEqual(result.out, b"")
+        for text in ("%d echoes" % summary["dropped"], "key packet, window 50ms", "engine exact"):
+            self.assertIn(text, result.err.replace("\u202f", ""))
+        self.assertEqual(self.pcap(self.capture, "-o", "out.pcap", "--quiet").err, "")
+
+    def test_an_empty_capture_stays_one(self):
+        self.capture.write_bytes(self.capture.read_bytes()[:24])
+        self.assertEqual(self.summary("in.pcap", "-o", "out.pcap")["packets"], 0)
+        self.assertEqual((self.folder / "out.pcap").stat().st_size, 24)
+
+    def test_cut_files_and_times_that_step_back(self):
+        summary = self.summary(PCAPS / "cut.pcap", "-o", "out.pcap")
+        self.assertEqual(summary["packets"], 40)
+        self.assertRegex("".join(summary["warnings"]), "packet 41: ")
+        packets = list(exact_answer.Capture(PCAPS / "edges.pcap"))
+        back = next(number for number, (one, two) in enumerate(zip(packets, packets[1:]), 2)
+                    if two.time < one.time)
+        result = self.pcap(PCAPS / "edges.pcap", "--dry-run")
+        self.assertRegex(result.err, r"warning: \S*edges.pcap: packet %d: time steps back \(\d+ "
+                                     r"times\)" % back)
+
+    def test_link_types_without_a_parser_pass(self):
+        data = self.capture.read_bytes()
+        self.capture.write_bytes(data[:20] + struct.pack("<I", 147) + data[24:])
+        summary = self.summary("in.pcap", "-o", "out.pcap")
+        self.assertEqual((summary["dropped"], summary["reasons"]["non_ip"]),
+                         (0, summary["packets"]))
+        self.assertIn("packet 1: link type 147 has no parser", "".join(summary["warnings"]))
+        self.assertEqual((self.folder / "out.pcap").read_bytes()[24:], data[24:])
+        self.assertGreater(self.summary("in.pcap", "--dry-run", "--key", "frame", "--window",
+                                        "inf")["dropped"], 0)
+
+
+class Refusals(PcapTest):
+    def setUp(self):
+        super().setUp()
+        self.capture = self.folder / "in.pcap"
+        shutil.copy(PCAPS / "one-link.pcap", self.capture)
+
+    def test_files_that_are_no_captures(self):
+        (self.folder / "directory").mkdir()
+        (self.folder / "empty").write_bytes(b"")
+        (self.folder / "photo.jpg").write_bytes(
+            bytes.fromhex("ffd8ffe000104a46494600010100000100010000") + bytes(100))
+        (self.folder / "text").write_text("this is no capture\n" * 10)
+        for name, word in (("missing.pcap", "missing.pcap"), ("directory", "directory"),
+                           ("empty", "empty"), ("photo.jpg", "JPEG"), ("text", "text"),
+                           ("in.pcap/x", "in.pcap")):
+            with self.subTest(file=name):
+                self.assert_refused(self.run_pcap(name, "-o", "out.pcap"), 1, name, word)
+                self.assertFalse((self.folder / "out.pcap").exists())
+
+    def test_outputs_that_cannot_be(self):
+        (self.folder / "directory").mkdir()
+        for name in ("directory", "no/such/folder/out.pcap", "in.pcap/out.pcap"):
+            with self.subTest(output=name):
+                self.assert_refused(self.run_pcap("in.pcap", "-o", name), 1, name)
+        os.link(self.capture, self.folder / "linked.pcap")
+        before = self.capture.read_bytes()
+        for name in ("in.pcap", "./in.pcap", "linked.pcap"):
+            for option in ("-o", "--dropped", "--pairs"):
+                with self.subTest(output=name, option=option):
+                    self.assert_refused(self.run_pcap("in.pcap", option, name), 2, option, name)
+        self.assert_refused(self.run_pcap("in.pcap", "-o", "x.pcap", "--dropped", "./x.pcap"), 2,
+                            "--dropped", "x.pcap")
+        self.assertEqual(self.capture.read_bytes(), before)
+        self.assertEqual(self.left_over(), [])
+
+    def test_full_disks(self):
+        for option in ("-o", "--dropped", "--pairs"):
+            with self.subTest(option=option):
+                self.assert_refused(self.run_pcap("in.pcap", option, "/dev/full"), 1, "/dev/full")
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([self.binary, "pcap", "in.pcap", "-o", "-"], check=False,
+                                  stdout=full, stderr=subprocess.PIPE, cwd=self.folder, timeout=60)
+        self.assertEqual(done.returncode, 1, done)
+        self.assertRegex(done.stderr.decode(), r"^unecho: .*No space left")
+        self.assertEqual(self.left_over(), [])
+
+    def test_readers_that_leave_early(self):
+        made = self.folder / "made.pcap"
+        traffic.write(made, count=20_000, seed=9)
+        process = subprocess.Popen([self.binary, "pcap", made, "-o", "-", "--quiet"],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.read(10)
+        process.stdout.close()
+        err = process.stderr.read().decode()
+        process.stderr.close()
+        self.assertEqual(process.wait(60), 1)
+        self.assertRegex(err, r"^unecho: standard output: .*\n$")
+
+    def test_values_that_are_not_allowed(self):
+        for arguments, words in (
+                ((), ("-o",)), (("--json", "-o", "-"), ("--json",)),
+                (("--dry-run", "--dropped", "d.pcap"), ("--dry-run",)),
+                (("-o", "x", "--key", "five-tuple"), ("--key", "five-tuple", "flow-bidir")),
+                (("-o", "x", "--window", "50"), ("--window", "50")),
+                (("-o", "x", "--window", "-1s"), ("--window",)),
+                (("-o", "x", "--window", "0s"), ("--window",)),
+                (("-o", "x", "--count", "0"), ("--count",)),
+                (("-o", "x", "--count", "many"), ("--count", "many")),
+                (("-o", "x", "--policy", "lru"), ("--policy", "lru", "refresh")),
+                (("-o", "x", "--engine", "bloom"), ("--engine", "bloom", "apbbf")),
+                (("-o", "x", "--first", "2"), ("--first", "flow")),
+                (("-o", "x", "--first", "99999999999", "--key", "flow"), ("--first", "64")),
+                (("-o", "x", "--max-false-drop", "2"), ("--max-false-drop",)),
+                (("-o", "x", "--memory", "1MiB"), ("--memory", "or more")),
+                (("-o", "x", "--memory", "much"), ("--memory", "much")),
+                (("-o", "x", "--jobs", "0"), ("--jobs",)),
+                (("-o", "x", "--seed", "x"), ("--seed",)),
+                (("-o", "x", "--engine", "line", "--count", "5"), ("--count", "line")),
+                (("-o", "x", "--engine", "line", "--window", "inf"), ("line", "1h")),
+                (("-o", "x", "--editcap"), ("--editcap", "--window")),
+                (("-o", "x", "--editcap", "--count", "5", "--key", "flow"), ("--editcap",)),
+                (("-o", "x", "--editcap", "--count", "5", "--memory", "30MiB"), ("--memory",)),
+                (("-", "-", "-o", "x"), ("standard input",))):
+            with self.subTest(arguments=arguments):
+                self.assert_refused(self.run_pcap("in.pcap", *arguments), 2, *words)
+        for arguments in (("in.pcap", "--frobnicate"), ()):
+            result = self.run_pcap(*arguments)
+            self.assertEqual((result.status, result.out), (2, b""), result)
+        self.assertFalse((self.folder / "x").exists())
+
+    def test_two_link_types_need_pcapng(self):
+        data = self.capture.read_bytes()
+        (self.folder / "raw.pcap").write_bytes(data[:20] + struct.pack("<I", 113) + data[24:])
+        self.assert_refused(self.run_pcap("in.pcap", "raw.pcap", "-o", "out.pcap"), 1, ".pcapng")
+        self.pcap("in.pcap", "raw.pcap", "-o", "out.pcapng", "--quiet")
+        self.assertEqual(self.left_over(), [])
+
+    def test_no_permission(self):
+        self.folder.chmod(0o777)
+        if os.geteuid() != 0 or shutil.which("setpriv") is None:
+            self.skipTest("cannot become nobody")
+        if subprocess.run([*NOBODY, "test", "-x", self.binary], check=False).returncode != 0:
+            self.skipTest("nobody cannot reach %s" % self.binary)
+        self.capture.chmod(0o600)
+        (self.folder / "closed").mkdir(mode=0o700)
+        self.assert_refused(self.run_pcap("in.pcap", "-o", "o.pcap", wrapper=NOBODY), 1, "in.pcap")
+        self.capture.chmod(0o644)
+        self.assert_refused(self.run_pcap("in.pcap", "-o", "closed/o.pcap", wrapper=NOBODY), 1,
+                            "closed")
+
+    def test_interrupted_runs_leave_nothing(self):
+        for number, jobs in itertools.product((signal.SIGINT, signal.SIGTERM), ("1", "2")):
+            process = subprocess.Popen(
+                [self.binary, "pcap", "-", "-o", "out.pcap", "--dropped", "d.pcap", "--pairs",
+                 "p.csv", "--jobs", jobs], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE, cwd=self.folder)
+            process.stdin.write(self.capture.read_bytes())
+            process.stdin.flush()
+            harness.wait_for(lambda: len(self.left_over()) == 3, "three unfinished files")
+            time.sleep(0.05)
+            process.send_signal(number)
+            out, err = process.communicate(timeout=60)
+            self.assertEqual((process.returncode, out), (1, b""), err)
+            self.assertIn(b"unecho: stopped by a signal", err)
+            self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["in.pcap"])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -376,6 +376,13 @@ class Files(PcapTest):
             self.assertIn(text, result.err.replace("\u202f", ""))
         self.assertEqual(self.pcap(self.capture, "-o", "out.pcap", "--quiet").err, "")
 
+    def test_help_and_manual_name_the_same_options(self):
+        names = re.compile(r"--[a-z][a-z-]+")
+        told = set(names.findall(self.pcap("--help").out.decode())) - {"--help"}
+        manual = (ROOT / "docs" / "captures.md").read_text(encoding="utf-8")
+        rows = [line for line in manual.splitlines() if line.startswith("| `-")]
+        self.assertEqual({name for row in rows for name in names.findall(row.split("|")[1])}, told)
+
     def test_an_empty_capture_stays_one(self):
         self.capture.write_bytes(self.capture.read_bytes()[:24])
         self.assertEqual(self.summary("in.pcap", "-o", "out.pcap")["packets"], 0)

@@ -33,6 +33,13 @@ std::uint16_t bounded(std::uint32_t interface) noexcept {
 }  // namespace
 
 struct Collector::Burst {
+    struct Found {
+        PacketEntry* packet;
+        KeyEntry* frame;
+        KeyEntry* flow;
+        KeyEntry* flow_bidir;
+    };
+
     std::size_t count = 0;
     std::array<packet::Frame, kMaxBurst> frames{};
     std::array<Dissected, kMaxBurst> packets;
@@ -44,6 +51,7 @@ struct Collector::Burst {
     std::array<Digest, kMaxBurst> flow{};
     std::array<Digest, kMaxBurst> flow_bidir{};
     std::array<Digest, kMaxBurst> segment{};
+    std::array<Found, kMaxBurst> found{};
 };
 
 Collector::Collector(std::uint64_t memory, const hash::Secret& secret)
@@ -107,7 +115,7 @@ void Collector::digest(Burst& burst, Link link) {
     }
 }
 
-void Collector::prefetch(const Burst& burst) {
+void Collector::prefetch(Burst& burst) {
     for (std::size_t i = 0; i < burst.count; ++i) {
         packets_.prefetch_index(burst.packet[i]);
         frame_.prefetch_index(burst.frame[i]);
@@ -116,10 +124,9 @@ void Collector::prefetch(const Burst& burst) {
         segments_.prefetch_index(burst.segment[i]);
     }
     for (std::size_t i = 0; i < burst.count; ++i) {
-        packets_.prefetch_entry(burst.packet[i]);
-        frame_.prefetch_entry(burst.frame[i]);
-        flow_.prefetch_entry(burst.flow[i]);
-        flow_bidir_.prefetch_entry(burst.flow_bidir[i]);
+        burst.found[i] = {
+            packets_.prefetch_entry(burst.packet[i]), frame_.prefetch_entry(burst.frame[i]),
+            flow_.prefetch_entry(burst.flow[i]), flow_bidir_.prefetch_entry(burst.flow_bidir[i])};
     }
 }
 
@@ -140,10 +147,11 @@ void Collector::add_one(const Burst& burst, std::size_t i, const Record& record)
     bool echo = false;
     const WindowMask dropped =
         (burst.keys.keyed >> i & 1) != 0 ? add_key(burst, i, record, echo) : 0;
-    frame_.add(burst.frame[i], now_, length, dropped);
+    const Burst::Found& found = burst.found[i];
+    frame_.add(burst.frame[i], found.frame, now_, length, dropped);
     if ((burst.flows >> i & 1) != 0) {
-        flow_.add(burst.flow[i], now_, length, dropped);
-        flow_bidir_.add(burst.flow_bidir[i], now_, length, dropped);
+        flow_.add(burst.flow[i], found.flow, now_, length, dropped);
+        flow_bidir_.add(burst.flow_bidir[i], found.flow_bidir, now_, length, dropped);
         if (!echo && (burst.segments >> i & 1) != 0) {
             segments_.add(burst.segment[i], now_, length);
         }
@@ -165,7 +173,7 @@ void Collector::add_one(const Burst& burst, std::size_t i, const Record& record)
 
 WindowMask Collector::add_key(const Burst& burst, std::size_t i, const Record& record, bool& echo) {
     keyed_.add(record.wire_length);
-    PacketEntry* entry = packets_.find(burst.packet[i]);
+    PacketEntry* entry = packets_.find(burst.packet[i], burst.found[i].packet);
     echo = entry != nullptr;
     if (!echo) {
         PacketEntry& fresh =

@@ -49,7 +49,7 @@ class Collector {
 
     void add_burst(packet::Link link, std::span<const capture::Record> records);
     void digest(Burst& burst, packet::Link link);
-    void prefetch(const Burst& burst);
+    void prefetch(Burst& burst);
     void add_one(const Burst& burst, std::size_t i, const capture::Record& record);
     WindowMask add_key(const Burst& burst, std::size_t i, const capture::Record& record,
                        bool& echo);

@@ -35,13 +35,19 @@ class KeyMemory {
                    Ladders::kBytes) {}
 
     void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
-    void prefetch_entry(Digest digest) noexcept {
-        if (const Entry* entry = table_.find(digest)) {
+    // Where it is now, if it is there.
+    [[nodiscard]] Entry* prefetch_entry(Digest digest) noexcept {
+        Entry* entry = table_.find(digest);
+        if (entry != nullptr) {
             ladders_.prefetch(entry->accepted);
         }
+        return entry;
     }
 
-    [[nodiscard]] Entry* find(Digest digest) noexcept { return table_.find(digest); }
+    // before: what prefetch_entry() said a moment ago.
+    [[nodiscard]] Entry* find(Digest digest, Entry* before) noexcept {
+        return table_.find(digest, before);
+    }
 
     // The windows with which it is dropped.
     WindowMask seen_again(Entry& entry, Nanoseconds now) {
@@ -88,11 +94,14 @@ class ModeMemory {
     ModeMemory(std::size_t bytes, double ladders) : keys_(bytes, ladders) {}
 
     void prefetch_index(Digest digest) const noexcept { keys_.prefetch_index(digest); }
-    void prefetch_entry(Digest digest) noexcept { keys_.prefetch_entry(digest); }
+    [[nodiscard]] KeyEntry* prefetch_entry(Digest digest) noexcept {
+        return keys_.prefetch_entry(digest);
+    }
 
-    // by_packet: with which windows mode packet drops it.
-    void add(Digest digest, Nanoseconds now, std::uint64_t length, WindowMask by_packet) {
-        KeyEntry* entry = keys_.find(digest);
+    // before: what prefetch_entry() said. by_packet: with which windows mode packet drops it.
+    void add(Digest digest, KeyEntry* before, Nanoseconds now, std::uint64_t length,
+             WindowMask by_packet) {
+        KeyEntry* entry = keys_.find(digest, before);
         WindowMask dropped = 0;
         if (entry != nullptr) {
             dropped = keys_.seen_again(*entry, now);
@@ -121,12 +130,6 @@ class SegmentMemory {
     explicit SegmentMemory(std::size_t bytes) : table_(bytes) {}
 
     void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
-    void prefetch_entry(Digest digest) noexcept {
-        if (const Entry* entry = table_.find(digest)) {
-            __builtin_prefetch(entry, 1);
-        }
-    }
-
     // A segment that is no echo.
     void add(Digest digest, Nanoseconds now, std::uint64_t length) {
         ++compared_;

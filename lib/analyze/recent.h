@@ -13,29 +13,50 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <type_traits>
-#include <vector>
+#include <utility>
 
 #include "base/units.h"
 #include "hash/digest.h"
 
 namespace unecho::analyze {
 
+// Memory in cache lines that is not touched before it is used, in large pages where the kernel has
+// any. Throws std::bad_alloc where not even the addresses are to be had.
+class LazyMemory {
+  public:
+    explicit LazyMemory(std::size_t bytes);
+    ~LazyMemory();
+    LazyMemory(LazyMemory&& other) noexcept;
+    LazyMemory& operator=(LazyMemory&& other) noexcept;
+
+    // Nobody knows what is in it.
+    template <typename T>
+    [[nodiscard]] T* as() const noexcept {
+        return static_cast<T*>(start_);
+    }
+
+  private:
+    void* start_ = nullptr;
+    std::size_t lines_ = 0;
+};
+
 template <typename Entry>
 class RecentTable {
     static_assert(std::is_trivially_copyable_v<Entry>);
 
   public:
-    // Throws std::bad_alloc where not even the addresses for that much memory are to be had. Pages
-    // are taken as they fill.
+    // May throw std::bad_alloc.
     explicit RecentTable(std::size_t bytes) {
         for (std::size_t slots = kLeastSlots; slots * kSlotBytes < bytes; slots *= 2) {
             const std::size_t room = (bytes - slots * kSlotBytes) / sizeof(Entry);
             capacity_ = std::max(capacity_, std::min(room, most_in(slots)));
         }
         capacity_ = std::max<std::size_t>(capacity_, 16);
-        entries_ = std::make_unique_for_overwrite<Entry[]>(capacity_);
-        index_.assign(kLeastSlots, 0);
+        memory_ = LazyMemory(capacity_ * sizeof(Entry));
+        entries_ = memory_.as<Entry>();
+        renew_index(kLeastSlots);
     }
 
     void prefetch_index(Digest digest) const noexcept { __builtin_prefetch(&index_[home(digest)]); }
@@ -51,6 +72,11 @@ class RecentTable {
         return nullptr;
     }
 
+    // The same, where find() found it a moment ago (null: nowhere).
+    [[nodiscard]] Entry* find(Digest digest, Entry* before) noexcept {
+        return before != nullptr && before->digest == digest ? before : find(digest);
+    }
+
     // For a digest that is not there. forget(Entry&) is called for the one that has to go. The
     // entry has digest, last and stamp; the rest is whatever was there.
     template <typename Forget>
@@ -58,10 +84,10 @@ class RecentTable {
         std::size_t place = size_;
         if (size_ == capacity_) {
             place = make_room(now, forget);
-        } else if (++size_ > most_in(index_.size())) {
+        } else if (++size_ > most_in(slots_)) {
             grow();
         }
-        Entry& entry = entries_[place];
+        Entry& entry = *std::construct_at(entries_ + place);
         entry.digest = digest;
         entry.last = now;
         entry.stamp = stamp_of(now);
@@ -71,7 +97,7 @@ class RecentTable {
 
     template <typename Visit>
     void for_each(Visit visit) {
-        std::for_each(entries_.get(), entries_.get() + size_, visit);
+        std::for_each(entries_, entries_ + size_, visit);
     }
 
     // The youngest that was ever forgotten, by the time since it was seen last.
@@ -79,25 +105,24 @@ class RecentTable {
 
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
     [[nodiscard]] std::size_t bytes() const noexcept {
-        return size_ * sizeof(Entry) + index_.size() * sizeof(std::uint64_t);
+        return size_ * sizeof(Entry) + slots_ * sizeof(std::uint64_t);
     }
 
   private:
     // A slot holds the digest's upper half, by which its home is found, and the entry's place + 1.
     static constexpr std::size_t kLeastSlots = 1024;
     static constexpr std::size_t kSlotBytes = 12;  // the half of the old index, while it grows, too
+    static constexpr std::size_t kAhead = 8;
     static constexpr unsigned kStampShift = 16;
 
-    static constexpr std::size_t most_in(std::size_t slots) noexcept { return slots / 4 * 3; }
+    static constexpr std::size_t most_in(std::size_t slots) noexcept { return slots / 8 * 5; }
     static std::uint64_t slot_of(Digest digest, std::size_t place) noexcept {
         return (digest & 0xFFFF'FFFF'0000'0000) | (place + 1);
     }
     // Of a digest or of a slot, as only the upper half counts.
-    [[nodiscard]] std::size_t home(std::uint64_t digest) const noexcept {
-        return digest >> (64 - std::countr_zero(index_.size()));
-    }
+    [[nodiscard]] std::size_t home(std::uint64_t digest) const noexcept { return digest >> shift_; }
     [[nodiscard]] std::size_t next(std::size_t at) const noexcept {
-        return (at + 1) & (index_.size() - 1);
+        return (at + 1) & (slots_ - 1);
     }
     [[nodiscard]] Entry& entry_of(std::uint64_t slot) noexcept {
         return entries_[(slot & 0xFFFF'FFFF) - 1];
@@ -114,9 +139,18 @@ class RecentTable {
         index_[at] = slot;
     }
 
+    void renew_index(std::size_t slots) {
+        index_memory_ = LazyMemory(slots * sizeof(std::uint64_t));
+        index_ = index_memory_.as<std::uint64_t>();
+        slots_ = slots;
+        std::fill_n(index_, slots, 0);
+        shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots));
+    }
+
     void grow() {
-        const std::vector<std::uint64_t> old = std::move(index_);
-        index_.assign(old.size() * 2, 0);
+        const LazyMemory memory = std::move(index_memory_);
+        const std::span<const std::uint64_t> old(index_, slots_);
+        renew_index(slots_ * 2);
         for (const std::uint64_t slot : old) {
             if (slot != 0) {
                 put(slot);
@@ -130,7 +164,7 @@ class RecentTable {
         while (index_[at] != slot_of(digest, place)) {
             at = next(at);
         }
-        const std::size_t mask = index_.size() - 1;
+        const std::size_t mask = slots_ - 1;
         for (std::size_t from = next(at); index_[from] != 0; from = next(from)) {
             if (((from - home(index_[from])) & mask) >= ((from - at) & mask)) {
                 index_[at] = index_[from];
@@ -152,6 +186,8 @@ class RecentTable {
                 entry.stamp = stamp_of(now);
                 continue;
             }
+            // The next ones will be taken out of the index soon, somewhere in it.
+            prefetch_index(entries_[(hand_ + kAhead) % capacity_].digest);
             blind_after_ = std::min(blind_after_.value_or(now - entry.last), now - entry.last);
             erase(entry.digest, place);
             forget(entry);
@@ -162,8 +198,12 @@ class RecentTable {
     std::size_t capacity_ = 0;
     std::size_t size_ = 0;
     std::size_t hand_ = 0;
-    std::unique_ptr<Entry[]> entries_;
-    std::vector<std::uint64_t> index_;
+    LazyMemory memory_{0};
+    Entry* entries_ = nullptr;
+    LazyMemory index_memory_{0};
+    std::uint64_t* index_ = nullptr;
+    std::size_t slots_ = 0;
+    unsigned shift_ = 0;
     std::optional<Nanoseconds> blind_after_;
 };
 

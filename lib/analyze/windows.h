@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -70,15 +71,17 @@ struct AcceptedTimes {
 // taken, which is then known by two times only, and counted.
 class Ladders {
   public:
-    explicit Ladders(std::size_t most) : most_(most) {}
+    explicit Ladders(std::size_t most) : most_(most) {
+        pool_.reserve(most);  // addresses only, as long as they are not used
+    }
 
     // A key that was seen for the first time.
     [[nodiscard]] static AcceptedTimes first(Nanoseconds now) noexcept {
         return {now, now, kNoLadder, 0};
     }
 
-    // The key is seen again: the windows with which it is dropped. Times never step back. The key
-    // must stay where it is until it is released.
+    // The key is seen again: the windows with which it is dropped. Times never step back. The
+    // key must stay where it is until it is released.
     WindowMask step(AcceptedTimes& key, Nanoseconds now);
 
     void release(AcceptedTimes& key);
@@ -116,24 +119,35 @@ class Ladders {
     std::uint64_t taken_ = 0;
 };
 
-// Packets and bytes by window.
+// Packets and bytes by window. What counts for windows next to each other is added where they
+// begin and taken back where they end, so a packet costs as many steps as its mask has
+// stretches: mostly one.
 class WindowCounts {
   public:
     void add(WindowMask windows, std::uint64_t length) noexcept {
-        if (windows == 0) {
-            return;
-        }
-        for (unsigned i = 0; i < kWindows; ++i) {
-            const std::uint64_t bit = windows >> i & 1U;
-            packets_[i] += bit;
-            bytes_[i] += (0 - bit) & length;
+        unsigned at = 0;
+        while (windows != 0) {
+            const auto gap = static_cast<unsigned>(std::countr_zero(windows));
+            const auto run = static_cast<unsigned>(std::countr_one(windows >> gap));
+            at += gap;
+            edges_[at].add(length);
+            at += run;
+            edges_[at].packets -= 1;
+            edges_[at].bytes -= length;
+            windows = at < kWindows ? windows >> gap >> run : 0;
         }
     }
-    [[nodiscard]] Count at(unsigned i) const noexcept { return {packets_[i], bytes_[i]}; }
+    [[nodiscard]] Count at(unsigned i) const noexcept {
+        Count sum;
+        for (unsigned edge = 0; edge <= i; ++edge) {
+            sum.packets += edges_[edge].packets;
+            sum.bytes += edges_[edge].bytes;
+        }
+        return sum;
+    }
 
   private:
-    alignas(64) std::array<std::uint64_t, kWindows> packets_{};
-    alignas(64) std::array<std::uint64_t, kWindows> bytes_{};
+    std::array<Count, kWindows + 1> edges_{};  // wraps around, the sums do not
 };
 
 }  // namespace unecho::analyze

@@ -36,7 +36,7 @@ TEST(RecentTable, finds_what_was_put_in_as_long_as_there_is_room) {
     }
     EXPECT_FALSE(table.blind_after());
     EXPECT_LE(table.bytes(), std::size_t{1} << 20);
-    EXPECT_GT(table.capacity() * sizeof(Entry), std::size_t{1} << 19);
+    EXPECT_GT(table.capacity() * sizeof(Entry), std::size_t{3} << 17);
 }
 
 TEST(RecentTable, full_table_forgets_the_oldest_and_finds_all_others) {
@@ -70,6 +70,19 @@ TEST(RecentTable, entry_seen_again_stays_longer) {
         ASSERT_NE(table.find(kKnown), nullptr) << i;
         table.find(kKnown)->last = now;
     }
+}
+
+TEST(RecentTable, place_that_was_found_before_is_looked_at_again) {
+    RecentTable<Entry> table(64 << 10);
+    const auto forget = [](const Entry&) {};
+    Entry* const before = &table.insert(7, 0, forget);
+    EXPECT_EQ(table.find(7, before), before);
+    EXPECT_EQ(table.find(7, nullptr), before);
+    EXPECT_EQ(table.find(8, before), nullptr);
+    for (std::size_t i = 0; i < table.capacity(); ++i) {
+        table.insert(remix(i, 0), kSecond, forget);
+    }
+    EXPECT_EQ(table.find(7, before), nullptr);  // somebody else lies there
 }
 
 TEST(RecentTable, visits_every_entry_once) {

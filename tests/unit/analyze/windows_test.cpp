@@ -151,8 +151,12 @@ TEST(WindowCounts, count_packets_and_bytes_of_each_window) {
     counts.add(from(3), 100);
     counts.add(from(31), 1000);
     counts.add(0, 5);
+    counts.add(0b1010, 10);  // windows that are not next to each other
+    EXPECT_EQ(counts.at(0), (Count{0, 0}));
+    EXPECT_EQ(counts.at(1), (Count{1, 10}));
     EXPECT_EQ(counts.at(2), (Count{0, 0}));
-    EXPECT_EQ(counts.at(3), (Count{1, 100}));
+    EXPECT_EQ(counts.at(3), (Count{2, 110}));
+    EXPECT_EQ(counts.at(4), (Count{1, 100}));
     EXPECT_EQ(counts.at(31), (Count{2, 1100}));
 }
 

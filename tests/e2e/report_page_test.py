@@ -7,6 +7,7 @@ UNECHO_REPORT_PAGES is the program that writes the pages of reports made by hand
 import html.parser
 import itertools
 import json
+import math
 import os
 import pathlib
 import re
@@ -261,14 +262,24 @@ class CommandPages(PageTest):
         for low, echoes, height in columns:
             due = echoes / highest[1] * highest[2]
             self.assertAlmostEqual(height, max(due, 1.5) if echoes else 0, delta=1, msg=low)
+        self.assert_curve(report["windows"])
+
+    def assert_curve(self, windows):
+        """The steps of policy fixed are those of windows that follow each other."""
         path = self.ask("document.querySelector('#windows path.curve').getAttribute('d')")
-        heights = [PLOT_HEIGHT - float(y) for y in re.findall(r"(?:M\d+ |V)([\d.]+)", path)]
-        fixed = [row["fixed"]["packets"] for row in report["windows"]]
-        fits = [part for part in (fixed[i:i + len(heights)]
-                                  for i in range(len(fixed) - len(heights) + 1))
-                if all(abs(count * heights[-1] - height * part[-1]) < 0.02 * part[-1]
-                       for count, height in zip(part, heights))]
-        self.assertTrue(fits, (heights, fixed))
+        steps = [(float(x), PLOT_HEIGHT - float(y))
+                 for x, y in re.findall(r"[MH]([\d.]+)[ V]([\d.]+)", path)]
+        rows = [row for row in windows if row["window_ns"] is not None]
+        parts = [rows[i:i + len(steps)] for i in range(len(rows) - len(steps) + 1)]
+        self.assertTrue(any(self.is_drawn(part, steps) for part in parts), steps)
+
+    @staticmethod
+    def is_drawn(rows, steps):
+        ages = [math.log(row["window_ns"]) for row in rows]
+        counts = [row["fixed"]["packets"] for row in rows]
+        return all(abs((age - ages[0]) * 1000 - x * (ages[-1] - ages[0])) < 0.5
+                   and abs(count * steps[-1][1] - height * counts[-1]) < 0.02 * counts[-1]
+                   for age, count, (x, height) in zip(ages, counts, steps))
 
     def assert_matrix(self, report):
         size = len(report["interfaces"])

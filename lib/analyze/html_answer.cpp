@@ -119,7 +119,7 @@ std::string doubts(const Report& report) {
     return out;
 }
 
-// How many of the keys came once, twice and more often.
+// How many of the keys came once, twice and more than that.
 std::string copies(const Report& report) {
     const auto& times = report.copies;
     const auto more = std::accumulate(times.begin() + 2, times.end(), std::uint64_t{0});
@@ -129,7 +129,7 @@ std::string copies(const Report& report) {
     };
     add(times[0], figure("copies.0", times[0]) + " once");
     add(times[1], figure("copies.1", times[1]) + " twice");
-    add(more, count_text(more) + " more often");
+    add(more, count_text(more) + " more than twice");
     return out;
 }
 

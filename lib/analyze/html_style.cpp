@@ -71,7 +71,7 @@ constexpr std::string_view kBlocks = R"(
 .small { color: var(--muted); font-size: 0.875rem; }
 .facts { display: grid; gap: 0.875rem 2rem; margin-top: 1rem;
   grid-template-columns: repeat(auto-fill, minmax(min(45%, 11rem), 1fr)); }
-.facts.narrow { grid-template-columns: repeat(auto-fill, minmax(5.5rem, 1fr)); gap: 0.5rem 1rem; }
+.facts.narrow { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0.5rem 1rem; }
 .facts dt { color: var(--muted); font-size: 0.8125rem; }
 .facts dd { margin: 0; }
 .reasons { display: grid; grid-template-columns: minmax(0, 1fr); gap: 0 1.5rem; margin-top: 1rem; }

@@ -51,6 +51,7 @@ TEST(HtmlScale, times_have_round_ticks) {
               "0 | 200ms | 400ms | 600ms | 800ms | 1s");
     EXPECT_EQ(labels_of(time_scale(600 * kSecond).ticks), "0 | 2min | 4min | 6min | 8min | 10min");
     EXPECT_EQ(labels_of(time_scale(7200 * kSecond).ticks), "0 | 30min | 1h | 1h30min | 2h");
+    EXPECT_EQ(labels_of(time_scale(250 * kSecond).ticks), "0 | 1min | 2min | 3min | 4min");
     EXPECT_EQ(labels_of(time_scale(1).ticks), "0 | 1ns");
 }
 

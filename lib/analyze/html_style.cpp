@@ -121,7 +121,6 @@ tbody th { font-weight: 400; min-width: 4.5rem; }
 .echo-text { color: var(--echo); } .lost-text { color: var(--lost); }
 @media (max-width: 36rem) {
   th, td { padding-right: 0.625rem; }
-  .wide { display: none; }
 }
 )";
 
@@ -151,7 +150,7 @@ figcaption { color: var(--muted); font-size: 0.8125rem; }
   * { print-color-adjust: exact; }
   body { padding: 0; max-width: none; font-size: 10pt; }
   section { break-inside: avoid-page; margin-top: 1.5rem; }
-  section.long { break-inside: auto; }
+  #advice { break-inside: auto; }
   pre { white-space: pre-wrap; }
   button { display: none; }
 }

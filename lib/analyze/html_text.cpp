@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "analyze/utf8.h"
+#include "analyze/words.h"
 
 namespace unecho::analyze {
 namespace {
@@ -107,12 +108,7 @@ std::string escape(std::string_view text) {
 }
 
 std::string count_text(std::uint64_t count) {
-    std::string text = std::to_string(count);
-    for (std::size_t at = text.size(); at > 3;) {
-        at -= 3;
-        text.insert(at, ",");
-    }
-    return text;
+    return grouped(count);
 }
 
 std::string count_text(std::uint64_t count, std::string_view unit) {

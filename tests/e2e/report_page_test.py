@@ -35,13 +35,13 @@ SCROLLING = """
 [...document.querySelectorAll(".scroll")].filter(box => box.scrollWidth > box.clientWidth)
   .map(box => box.outerHTML.slice(0, 200))
 """
-# Visible labels of a chart that lie on one another.
+# Visible labels of a chart that lie on one another, or so near that they read as one.
 TOUCHING = """
 [...document.querySelectorAll("svg.plot")].flatMap(plot => {
   const boxes = [...plot.querySelectorAll("text")].map(
     text => [text.textContent, text.getBoundingClientRect()]).filter(([_, box]) => box.width > 0);
   return boxes.flatMap(([one, a], i) => boxes.slice(i + 1).filter(([_, b]) =>
-    a.left < b.right - 1 && b.left < a.right - 1 && a.top < b.bottom - 2 && b.top < a.bottom - 2
+    a.left < b.right + 6 && b.left < a.right + 6 && a.top < b.bottom - 2 && b.top < a.bottom - 2
   ).map(([other, _]) => plot.querySelector("title").textContent + ": " + one + " / " + other));
 })
 """

@@ -323,6 +323,8 @@ Report hostile_report() {
     report.warnings[0] = {evil, 1, 2, evil};
     report.protocols[0].name = evil;
     report.talkers[0].source = report.talkers[0].destination = evil;
+    report.ages.bins.insert(report.ages.bins.begin(), {kMicrosecond, 1200, 1, {}});
+    report.ages.bins.push_back({9 * kSecond, 10 * kSecond, 1, {}});
     Recommendation& advice = report.recommendation;
     for (std::string* text :
          {&advice.policy, &advice.engine_chosen, &advice.key_reason, &advice.window_reason,

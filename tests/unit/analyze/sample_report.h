@@ -17,7 +17,8 @@ Report same_time_report();      // echoes with the time of their packets, one st
 // Everything long: names, numbers, days, ages from nothing to minutes, twenty interfaces.
 Report vast_report();
 
-// sample_report() with markup, quotes and bytes that are no text wherever a capture may put them.
+// sample_report() with markup, quotes and bytes that are no text wherever a capture may put them,
+// and as many powers of ten as an axis has labels for.
 Report hostile_report();
 
 }  // namespace unecho::analyze

@@ -23,7 +23,7 @@ namespace {
 constexpr std::uint64_t kProgramBytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t kInputBytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t kOutputBytes = std::uint64_t{2} << 20;
-constexpr std::uint64_t kAheadBytes = (kPortionsAhead + 2) * (std::uint64_t{2} << 20);
+constexpr std::uint64_t kAheadBytes = (kPortionsAhead + 2) * (std::uint64_t{3} << 19);
 constexpr std::uint64_t kLeastToRemember = std::uint64_t{1} << 20;
 
 struct NamedOutput {

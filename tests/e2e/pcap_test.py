@@ -11,6 +11,7 @@ import importlib
 import itertools
 import json
 import os
+import pty
 import re
 import shutil
 import signal
@@ -375,6 +376,24 @@ class Files(PcapTest):
         for text in ("%d echoes" % summary["dropped"], "key packet, window 50ms", "engine exact"):
             self.assertIn(text, result.err.replace("\u202f", ""))
         self.assertEqual(self.pcap(self.capture, "-o", "out.pcap", "--quiet").err, "")
+
+    def test_long_runs_show_progress_on_a_terminal_alone(self):
+        data = self.capture.read_bytes()
+        for on_terminal in (True, False):
+            leader, follower = pty.openpty() if on_terminal else os.pipe()
+            process = subprocess.Popen([self.binary, "pcap", "-", "--dry-run"], stderr=follower,
+                                       stdin=subprocess.PIPE)
+            os.close(follower)
+            process.stdin.write(data[:5000])
+            process.stdin.flush()
+            time.sleep(1.2)
+            process.stdin.write(data[5000:])
+            process.stdin.close()
+            self.assertEqual(process.wait(60), 0)
+            shown = os.read(leader, 65536)
+            os.close(leader)
+            self.assertEqual(b"\r\x1b[K" in shown, on_terminal, shown)
+            self.assertIn(b"dry run", shown)
 
     def test_help_and_manual_name_the_same_options(self):
         names = re.compile(r"--[a-z][a-z-]+")

@@ -128,7 +128,6 @@ class Sinks {
     Status write(const Portion& portion, Verdicts& verdicts);
     Status close();
     [[nodiscard]] bool wants_copies() const { return pairs_ != nullptr; }
-    [[nodiscard]] std::uint64_t kept_bytes() const { return kept_ ? kept_->bytes() : 0; }
     [[nodiscard]] std::vector<capture::Warning> warnings() const;
 
   private:
@@ -196,7 +195,8 @@ Status Sinks::close() {
 }
 
 std::vector<capture::Warning> Sinks::warnings() const {
-    return kept_ ? kept_->warnings() : std::vector<capture::Warning>();
+    const capture::Writer* const one = kept_ ? kept_.get() : dropped_.get();
+    return one != nullptr ? one->warnings() : std::vector<capture::Warning>();
 }
 
 struct Span {
@@ -258,11 +258,28 @@ std::vector<std::string> warnings_of(const Files& files, const Feed& feed, const
     return lines;
 }
 
-}  // namespace
+Summary summary_of(const Files& files, const Options& options, const Deduplicator& deduplicator) {
+    Summary summary;
+    summary.options = options;
+    summary.inputs = files.inputs;
+    summary.output = files.output;
+    summary.reasons = deduplicator.reasons();
+    summary.engine = deduplicator.engine();
+    summary.engine_text = deduplicator.engine_text();
+    summary.slack = deduplicator.slack();
+    summary.handed_over = deduplicator.handed_over();
+    summary.forgotten = deduplicator.forgotten();
+    return summary;
+}
 
-Result<Summary> run(const Files& files, const Options& options, bool ahead,
-                    const OnProgress& on_progress) {
-    const auto start = std::chrono::steady_clock::now();
+// Everything that may be refused before a packet is read.
+struct Parts {
+    std::unique_ptr<capture::Source> source;
+    Sinks sinks;
+    std::unique_ptr<Deduplicator> deduplicator;
+};
+
+Result<Parts> open_all(const Files& files, const Options& options, bool ahead) {
     Status status = check(options);
     status = status ? check_files(files) : status;
     if (!status) {
@@ -271,10 +288,6 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     const auto memory = memory_to_remember(files, options, ahead);
     if (!memory) {
         return tl::unexpected(memory.error());
-    }
-    const auto secret = secret_of(options);
-    if (!secret) {
-        return tl::unexpected(secret.error());
     }
     auto source = capture::open_captures(files.inputs);
     if (!source) {
@@ -288,24 +301,31 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     if (!deduplicator) {
         return tl::unexpected(deduplicator.error());
     }
-    const auto feed = make_feed(std::move(*source), Digester(options.key_mode(), *secret), ahead);
-    const auto duration = pass_all(*feed, **deduplicator, *sinks, on_progress);
+    return Parts{std::move(*source), std::move(*sinks), std::move(*deduplicator)};
+}
+
+}  // namespace
+
+Result<Summary> run(const Files& files, const Options& options, bool ahead,
+                    const OnProgress& on_progress) {
+    const auto start = std::chrono::steady_clock::now();
+    const auto secret = secret_of(options);
+    if (!secret) {
+        return tl::unexpected(secret.error());
+    }
+    auto parts = open_all(files, options, ahead);
+    if (!parts) {
+        return tl::unexpected(parts.error());
+    }
+    const auto feed =
+        make_feed(std::move(parts->source), Digester(options.key_mode(), *secret), ahead);
+    const auto duration = pass_all(*feed, *parts->deduplicator, parts->sinks, on_progress);
     if (!duration) {
         return tl::unexpected(duration.error());
     }
-    Summary summary;
-    summary.options = options;
-    summary.inputs = files.inputs;
-    summary.output = files.output;
-    summary.reasons = (*deduplicator)->reasons();
-    summary.output_bytes = sinks->kept_bytes();
-    summary.engine = (*deduplicator)->engine();
-    summary.engine_text = (*deduplicator)->engine_text();
-    summary.slack = (*deduplicator)->slack();
-    summary.handed_over = (*deduplicator)->handed_over();
-    summary.forgotten = (*deduplicator)->forgotten();
+    Summary summary = summary_of(files, options, *parts->deduplicator);
     summary.duration = *duration;
-    summary.warnings = warnings_of(files, *feed, *sinks, **deduplicator);
+    summary.warnings = warnings_of(files, *feed, parts->sinks, *parts->deduplicator);
     summary.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return summary;

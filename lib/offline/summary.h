@@ -20,7 +20,6 @@ struct Summary {
     std::vector<std::string> inputs;
     std::optional<std::string> output;  // absent: a dry run
     Reasons reasons{};
-    std::uint64_t output_bytes = 0;  // before compression
     std::string engine;
     std::string engine_text;
     Nanoseconds slack = 0;

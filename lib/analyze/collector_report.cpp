@@ -109,18 +109,12 @@ void Collector::report_memory(Report& out) {
     out.blind_after = packets_.table().blind_after();
     out.memory_bytes = packets_.bytes() + segments_.bytes();
     std::uint64_t taken = packets_.ladders_taken();
-    std::optional<Nanoseconds> others = segments_.blind_after();
+    out.others_blind_after = segments_.blind_after();
     for (ModeMemory* mode : {&frame_, &flow_, &flow_bidir_}) {
         out.memory_bytes += mode->keys().bytes();
         taken += mode->keys().ladders_taken();
-        others = earlier(others, mode->keys().table().blind_after());
-    }
-    if (others && (!out.blind_after || *others < *out.blind_after)) {
-        out.warnings.push_back(
-            {"", 0, 1,
-             "memory was full: what other key modes drop, and look-alikes, may be short of those "
-             "older than " +
-                 format_duration(*others) + "; more --memory helps"});
+        out.others_blind_after =
+            earlier(out.others_blind_after, mode->keys().table().blind_after());
     }
     if (taken != 0) {
         out.warnings.push_back(

@@ -255,6 +255,7 @@ void describe(Archive& io, Report& it) {
     io("modes", it.modes);
     io("recommendation", it.recommendation);
     io("blind_after_ns", it.blind_after);
+    io("others_blind_after_ns", it.others_blind_after);
     io("memory_bytes", it.memory_bytes);
 }
 

@@ -220,6 +220,8 @@ struct Report {
     // Ages from which on echoes may have been overlooked, because memory was full and the oldest
     // packets were forgotten. Absent: everything was remembered.
     std::optional<Nanoseconds> blind_after;
+    // The same for what other key modes drop and for look-alikes.
+    std::optional<Nanoseconds> others_blind_after;
     std::uint64_t memory_bytes = 0;  // taken at most for what was remembered
 };
 

@@ -18,6 +18,10 @@ constexpr std::size_t kBar = 32;
 constexpr std::size_t kMostRows = 10;  // of interfaces, crossings, protocols, talkers
 constexpr std::size_t kTimeRows = 24;
 
+std::string shown(const std::string& path) {
+    return path == "-" ? "standard input" : path;
+}
+
 std::string cell(const Count& count) {
     return grouped(count.packets);
 }
@@ -38,8 +42,8 @@ std::string rest(std::size_t all, std::size_t shown, const char* what) {
 std::string head(const Report& report) {
     std::string out;
     for (const FileInfo& file : report.files) {
-        out += (file.path == "-" ? "standard input" : file.path) + ": " +
-               grouped(file.total.packets) + " packets, " + brief_bytes(file.total.bytes) + "\n";
+        out += shown(file.path) + ": " + grouped(file.total.packets) + " packets, " +
+               brief_bytes(file.total.bytes) + "\n";
     }
     if (report.total.packets == 0) {
         return out + "There are no packets in " + (report.files.size() > 1 ? "them" : "it") + ".\n";
@@ -64,13 +68,19 @@ std::string head(const Report& report) {
 std::string warnings(const Report& report) {
     std::string out;
     for (const Note& note : report.warnings) {
-        out += "  " + (note.file.empty() ? "" : note.file + ": ");
+        out += "  " + (note.file.empty() ? "" : shown(note.file) + ": ");
         out += (note.number == 0 ? "" : "packet " + grouped(note.number) + ": ") + note.text;
         out += (note.times == 1 ? "" : " (" + grouped(note.times) + " times)") + std::string("\n");
     }
     if (report.blind_after) {
         out += "  memory was full: echoes older than " + brief(*report.blind_after) +
                " may have been overlooked; more --memory helps\n";
+    }
+    if (report.others_blind_after && *report.others_blind_after < report.recommendation.window) {
+        out +=
+            "  memory was full: what other keys drop, and look-alikes, may be short of those older "
+            "than " +
+            brief(*report.others_blind_after) + "; more --memory helps\n";
     }
     return out.empty() ? "" : section("Note", out);
 }

@@ -23,10 +23,11 @@ constexpr Nanoseconds kWithoutEchoes = 50 * kMillisecond;
 // Behind this time a packet is hardly still on its way by another path: what repeats later, behind
 // a gap, was sent again by somebody who uses the same IP ID.
 constexpr Nanoseconds kLongestPath = 200 * kMillisecond;
-constexpr unsigned kGapBins = 8;         // two octaves
-constexpr double kMostCopies = 0.95;     // a gap behind these ends them
-constexpr double kWorthRefresh = 0.05;   // more of the echoes dropped than with fixed
-constexpr double kWorthRemoving = 1e-4;  // of all packets
+constexpr unsigned kGapBins = 8;            // two octaves
+constexpr double kMostCopies = 0.95;        // a gap behind these ends them
+constexpr Nanoseconds kMostCopiesSpan = 8;  // windows
+constexpr double kWorthRefresh = 0.05;      // more of the echoes dropped than with fixed
+constexpr double kWorthRemoving = 1e-4;     // of all packets
 
 // Echoes whose ages lie close together: bins first to last, with no gap between.
 struct Cluster {
@@ -90,6 +91,22 @@ Choice without_echoes() {
             "lies between two taps of one network."};
 }
 
+// A packet may have several copies, one behind the other: with policy fixed the window must reach
+// from the first to the last. Within kMostCopiesSpan and limit; what goes on for longer is a loop.
+void span_several_copies(const Report& report, Nanoseconds limit, Choice& choice) {
+    const auto found = static_cast<double>(report.windows[choice.window].refresh.packets);
+    const Nanoseconds end = std::min(limit, kMostCopiesSpan * kLadder[choice.window]);
+    for (unsigned i = choice.window; i < kWindows - 1 && kLadder[i] < end; ++i) {
+        if (static_cast<double>(report.windows[i].fixed.packets) >= kCovered * found) {
+            if (i != choice.window) {
+                choice.window = i;
+                choice.reason += " It is so long that it spans all copies of a packet.";
+            }
+            return;
+        }
+    }
+}
+
 // Twice the age that all but one in a thousand copies have, and within the gap behind them.
 Choice choose_window(const Report& report) {
     const std::vector<AgeBin>& bins = report.ages.bins;
@@ -106,6 +123,7 @@ Choice choose_window(const Report& report) {
     if (end == clusters.size()) {
         out.reason += "; twice that, rounded up";
         out.reason += kMargin * age < kShortest ? " to no less than a millisecond." : ".";
+        span_several_copies(report, kForever, out);
         return out;
     }
     const Nanoseconds next = bins[clusters[end].first].low;
@@ -121,6 +139,7 @@ Choice choose_window(const Report& report) {
                   " lies in the gap between " + brief(copies.oldest) + " and " + brief(next) +
                   ", behind which " + grouped(behind) +
                   " more packets repeat: so late, they were rather sent again than on their way.";
+    span_several_copies(report, next, out);
     return out;
 }
 

@@ -84,6 +84,20 @@ TEST(Recommend, two_paths_are_both_copies) {
     EXPECT_EQ(out.covered, 1);
 }
 
+TEST(Recommend, window_spans_all_copies_of_a_packet) {
+    Stream stream;
+    for (unsigned i = 0; i < 100; ++i) {
+        for (unsigned copy = 0; copy < 4; ++copy) {
+            stream.add(i * kSecond + copy * 20 * kMillisecond, packet_number(i));
+        }
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.window, 100 * kMillisecond);  // 50 ms would do for one copy
+    EXPECT_EQ(out.policy, "fixed");
+    EXPECT_EQ(out.covered, 1);
+    EXPECT_TRUE(has(out.window_reason, "spans all copies"));
+}
+
 TEST(Recommend, late_repeats_are_not_covered_even_where_there_are_many) {
     Stream stream;
     Nanoseconds now = 0;

@@ -250,6 +250,13 @@ std::vector<std::string> warnings_of(const Files& files, const Feed& feed, const
         }
     }
     lines.insert(lines.end(), deduplicator.notes().begin(), deduplicator.notes().end());
+    const auto& doubts =
+        deduplicator.reasons()[static_cast<std::size_t>(dataplane::Reason::kDoubt)];
+    if (doubts.packets != 0) {
+        lines.push_back(std::to_string(doubts.packets) +
+                        " matches may be accidents and were kept, echoes among them: the filter is "
+                        "fuller than planned; give more --memory or a higher --max-false-drop");
+    }
     if (deduplicator.forgotten() != 0) {
         lines.push_back(std::to_string(deduplicator.forgotten()) +
                         " packets were forgotten inside their window for want of memory: their "

@@ -306,6 +306,23 @@ class Engines(PcapTest):
             result = self.pcap(capture, "--dry-run", "--memory", "22MiB", "--jobs", 1, *window)
             self.assertRegex(result.err, r"warning: \d+ packets were forgotten inside their window")
 
+    def test_a_filter_too_small_keeps_packets_aloud(self):
+        """Doubts are kept and told of; what is dropped is an echo all the same."""
+        capture = self.folder / "made.pcap"
+        traffic.write(capture, count=150_000, rate=1e6, seed=10)
+        path = self.folder / "pairs.csv"
+        summary = self.summary(capture, "--window", "1h", "--engine", "line", "--jobs", 1,
+                               "--memory", "23MiB", "--pairs", path, "--seed", 1)
+        doubts = summary["reasons"]["doubt"]
+        self.assertGreater(doubts, 1000)
+        self.assertIn("%d matches may be accidents and were kept" % doubts,
+                      "".join(summary["warnings"]))
+        echoes = {number for number, (_, _, original, _, _) in enumerate(
+            traffic.packets(count=150_000, rate=1e6, seed=10), 1) if original is not None}
+        dropped = {int(line.split(",")[0]) for line in path.read_text().splitlines()[1:]}
+        self.assertEqual(dropped - echoes, set())
+        self.assertGreater(len(dropped), 1000)
+
     def test_a_seed_makes_a_filter_repeat_itself(self):
         capture = self.folder / "made.pcap"
         traffic.write(capture, count=20_000, seed=6)

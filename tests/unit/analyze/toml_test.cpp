@@ -65,7 +65,7 @@ class Toml : public testing::Test {
 
 TEST_F(Toml, replays_captures_that_net_pcap_can_read) {
     const std::string a = file("a.pcap");
-    const std::string b = file("b b.pcapng");
+    const std::string b = file(R"(b \ b.pcapng)");
     const config::Config config = loaded(to_toml(report_of({a, b})));
     ASSERT_EQ(config.ports.size(), 3U);
     EXPECT_EQ(config.ports[0].device, "net_pcap0,rx_pcap=" + a);

@@ -80,7 +80,13 @@ void take_warnings(Report& report, const capture::Source& source,
     }
 }
 
+// No machine has the addresses for more.
+constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 46;
+
 std::unique_ptr<Collector> make_collector(const Job& job) {
+    if (job.memory > kMostMemory) {
+        return nullptr;
+    }
     try {
         return std::make_unique<Collector>(job.memory, job.secret);
     } catch (const std::bad_alloc&) {

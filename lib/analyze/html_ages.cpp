@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kSeen = 0.02;  // of a plot's height
 constexpr double kLabel = 0.2;  // of a plot's width, for a word
-constexpr double kNear = 0.1;  // labels nearer to each other than this would touch
+constexpr double kNear = 0.1;   // labels nearer to each other than this would touch
 
 std::uint64_t most_of(const std::vector<AgeBin>& bins) {
     std::uint64_t most = 0;

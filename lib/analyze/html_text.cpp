@@ -108,7 +108,7 @@ std::string escape(std::string_view text) {
 }
 
 std::string count_text(std::uint64_t count) {
-    return grouped(count);
+    return format_count(count);
 }
 
 std::string count_text(std::uint64_t count, std::string_view unit) {

@@ -137,7 +137,7 @@ Choice choose_window(const Report& report) {
     }
     out.reason += std::string("; ") + (inside ? "twice that, rounded up," : "more") +
                   " lies in the gap between " + brief(copies.oldest) + " and " + brief(next) +
-                  ", behind which " + grouped(behind) +
+                  ", behind which " + format_count(behind) +
                   " more packets repeat: so late, they were rather sent again than on their way.";
     span_several_copies(report, next, out);
     return out;
@@ -152,7 +152,8 @@ void choose_policy(const Report& report, const WindowRow& row, Recommendation& o
         out.policy_reason =
             "Copies of a packet go on for longer than the window, each soon behind "
             "the one before, as in a loop: refresh drops " +
-            grouped(row.refresh.packets) + " of them, fixed " + grouped(row.fixed.packets) + ".";
+            format_count(row.refresh.packets) + " of them, fixed " +
+            format_count(row.fixed.packets) + ".";
         return;
     }
     out.policy = "fixed";
@@ -161,7 +162,7 @@ void choose_policy(const Report& report, const WindowRow& row, Recommendation& o
         row.fixed == row.refresh
             ? "It drops as much here as refresh does, and never keeps a steady repeat out for good."
             : "A steady repeat passes once a window; refresh would drop " +
-                  grouped(row.refresh.packets - row.fixed.packets) + " more packets here.";
+                  format_count(row.refresh.packets - row.fixed.packets) + " more packets here.";
 }
 
 // The mode that finds most of the copies without dropping what is none.
@@ -182,11 +183,11 @@ void choose_key(const Report& report, unsigned window, Recommendation& out) {
     out.key = packet::KeyMode::kPacket;
     out.key_reason = "It finds copies whatever hops changed (TTL, MAC addresses, tags, TOS)";
     if (frame.rows[window].missed.packets != 0) {
-        out.key_reason +=
-            "; comparing whole frames would miss " + grouped(frame.rows[window].missed.packets);
+        out.key_reason += "; comparing whole frames would miss " +
+                          format_count(frame.rows[window].missed.packets);
     }
     if (flow.rows[window].lost.packets != 0) {
-        out.key_reason += "; flow would also drop " + grouped(flow.rows[window].lost.packets) +
+        out.key_reason += "; flow would also drop " + format_count(flow.rows[window].lost.packets) +
                           " packets that are no copies";
     }
     out.key_reason += ".";
@@ -237,8 +238,9 @@ std::string taps_reason(const Report& report) {
     for (const Crossing& cell : report.crossings) {
         (cell.original == cell.echo ? within : between) += cell.echoes.packets;
     }
-    const std::string sums = grouped(between) + " echoes came at another interface than their " +
-                             "original, " + grouped(within) + " at the same one";
+    const std::string sums = format_count(between) +
+                             " echoes came at another interface than their " + "original, " +
+                             format_count(within) + " at the same one";
     return between != 0 ? sums + ": one route from all of them, so that copies meet."
                         : sums + ": each could have a route of its own.";
 }

@@ -23,7 +23,7 @@ std::string shown(const std::string& path) {
 }
 
 std::string cell(const Count& count) {
-    return grouped(count.packets);
+    return format_count(count.packets);
 }
 
 std::string window_text(std::optional<Nanoseconds> window) {
@@ -36,13 +36,13 @@ std::string section(const std::string& title, const std::string& body) {
 }
 
 std::string rest(std::size_t all, std::size_t shown, const char* what) {
-    return all <= shown ? "" : "  and " + grouped(all - shown) + " more " + what + "\n";
+    return all <= shown ? "" : "  and " + format_count(all - shown) + " more " + what + "\n";
 }
 
 std::string head(const Report& report) {
     std::string out;
     for (const FileInfo& file : report.files) {
-        out += shown(file.path) + ": " + grouped(file.total.packets) + " packets, " +
+        out += shown(file.path) + ": " + format_count(file.total.packets) + " packets, " +
                brief_bytes(file.total.bytes) + "\n";
     }
     if (report.total.packets == 0) {
@@ -50,7 +50,7 @@ std::string head(const Report& report) {
     }
     const Nanoseconds span = report.last_time - report.first_time;
     if (report.files.size() > 1) {
-        out += "All together: " + grouped(report.total.packets) + " packets, " +
+        out += "All together: " + format_count(report.total.packets) + " packets, " +
                brief_bytes(report.total.bytes) + "\n";
     }
     out += "From " + date(report.first_time) + " on, for " + brief(span) + ".";
@@ -69,8 +69,9 @@ std::string warnings(const Report& report) {
     std::string out;
     for (const Note& note : report.warnings) {
         out += "  " + (note.file.empty() ? "" : shown(note.file) + ": ");
-        out += (note.number == 0 ? "" : "packet " + grouped(note.number) + ": ") + note.text;
-        out += (note.times == 1 ? "" : " (" + grouped(note.times) + " times)") + std::string("\n");
+        out += (note.number == 0 ? "" : "packet " + format_count(note.number) + ": ") + note.text;
+        out += (note.times == 1 ? "" : " (" + format_count(note.times) + " times)") +
+               std::string("\n");
     }
     if (report.blind_after) {
         out += "  memory was full: echoes older than " + brief(*report.blind_after) +
@@ -108,7 +109,7 @@ std::string ages(const Report& report) {
     }
     Table table({">from", ">below", ">echoes", ""});
     for (const AgeBin& bin : bins) {
-        table.row({brief(bin.low), brief(bin.high), grouped(bin.echoes),
+        table.row({brief(bin.low), brief(bin.high), format_count(bin.echoes),
                    bar(share(bin.echoes, most), kBar)});
     }
     return section("Ages: time since the same packet was there before",
@@ -145,7 +146,7 @@ std::string causes(const Report& report) {
         if (one.echoes != 0) {
             std::string name(kDifferenceNames.at(static_cast<std::size_t>(one.difference)));
             std::replace(name.begin(), name.end(), '_', ' ');
-            fields += (fields.empty() ? "" : ", ") + name + " " + grouped(one.echoes);
+            fields += (fields.empty() ? "" : ", ") + name + " " + format_count(one.echoes);
         }
     }
     return section(
@@ -158,7 +159,7 @@ std::string look_alikes(const Report& report) {
     return found.segments.packets == 0
                ? ""
                : "\nNo echoes, though they look alike: " + cell(found.segments) + " of " +
-                     grouped(found.compared) +
+                     format_count(found.compared) +
                      " TCP segments carry the same data again in another packet (sent again).\n";
 }
 
@@ -205,8 +206,8 @@ std::string talkers(const Report& report) {
     Table table({"from", "to", ">echoes", ""});
     for (std::size_t i = 0; i < std::min(report.talkers.size(), kMostRows); ++i) {
         const Talker& one = report.talkers[i];
-        table.row({one.source, one.destination, grouped(one.echoes),
-                   one.excess == 0 ? "" : "or up to " + grouped(one.excess) + " fewer"});
+        table.row({one.source, one.destination, format_count(one.echoes),
+                   one.excess == 0 ? "" : "or up to " + format_count(one.excess) + " fewer"});
     }
     return section("Whose packets are copied most", table.text());
 }
@@ -225,7 +226,7 @@ std::string over_time(const Report& report) {
             packets += report.time[j].total.packets;
             echoes += report.time[j].echoes.packets;
         }
-        table.row({brief(report.time[i].start), grouped(packets), grouped(echoes),
+        table.row({brief(report.time[i].start), format_count(packets), format_count(echoes),
                    percent(share(echoes, packets)), bar(share(echoes, packets), kBar)});
     }
     return section("Over time", table.text());

@@ -134,11 +134,11 @@ std::string head(const Report& report) {
         files += (files.empty() ? "" : ", ") + (file.path == "-" ? "standard input" : file.path);
     }
     const Recommendation& wanted = report.recommendation;
-    std::string out =
-        comment("Made by unecho analyze from " + files + ": " + grouped(report.total.packets) +
-                " packets, of which " + grouped(report.echoes.packets) +
-                " came before. This would drop " + grouped(wanted.removed.packets) + " of them, " +
-                percent(share(wanted.removed.packets, report.total.packets)) + " of all packets.");
+    std::string out = comment(
+        "Made by unecho analyze from " + files + ": " + format_count(report.total.packets) +
+        " packets, of which " + format_count(report.echoes.packets) +
+        " came before. This would drop " + format_count(wanted.removed.packets) + " of them, " +
+        percent(share(wanted.removed.packets, report.total.packets)) + " of all packets.");
     if (!wanted.needed) {
         out += comment("There is hardly anything to remove here: see whether you need it at all.");
     }

@@ -19,15 +19,6 @@ std::string three_digits(double value) {
 
 }  // namespace
 
-std::string grouped(std::uint64_t number) {
-    std::string out = std::to_string(number);
-    for (std::size_t at = out.size(); at > 3;) {
-        at -= 3;
-        out.insert(at, ",");
-    }
-    return out;
-}
-
 std::string percent(double share) {
     const double value = 100 * share;
     if (value == 0 || value == 100) {

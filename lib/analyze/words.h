@@ -10,8 +10,6 @@
 
 namespace unecho::analyze {
 
-// "1,234,567"
-std::string grouped(std::uint64_t number);
 // Three digits: "0.00123 %", "12.3 %", "100 %"; never 0 or 100 where it is not.
 std::string percent(double share);
 // Three digits and a unit: "1.25 us" is "1.25us".

@@ -187,4 +187,13 @@ std::string format_size(std::uint64_t bytes) {
     return format_scaled(static_cast<double>(bytes), kUnits);
 }
 
+std::string format_count(std::uint64_t count) {
+    std::string text = std::to_string(count);
+    for (std::size_t at = text.size(); at > 3;) {
+        at -= 3;
+        text.insert(at, ",");
+    }
+    return text;
+}
+
 }  // namespace unecho

@@ -33,4 +33,7 @@ std::string format_duration(Nanoseconds ns);
 std::string format_rate(double packets_per_second);
 std::string format_size(std::uint64_t bytes);
 
+// "1,234,567"
+std::string format_count(std::uint64_t count);
+
 }  // namespace unecho

@@ -25,16 +25,6 @@ std::string fixed(double value, int digits) {
     return text.data();
 }
 
-// "1 234 567"
-std::string grouped(std::uint64_t number) {
-    std::string digits = std::to_string(number);
-    for (std::size_t at = digits.size(); at > 3;) {
-        at -= 3;
-        digits.insert(at, " ");
-    }
-    return digits;
-}
-
 std::string share(std::uint64_t part, std::uint64_t whole) {
     if (whole == 0 || part == 0) {
         return "";
@@ -52,8 +42,8 @@ std::string window_text(const Options& options) {
         text = "window " + format_duration(options.window_time());
     }
     if (options.count) {
-        text +=
-            (text.empty() ? "the last " : " and the last ") + grouped(*options.count) + " packets";
+        text += (text.empty() ? "the last " : " and the last ") + format_count(*options.count) +
+                " packets";
     }
     return text.empty() ? "no end of the window" : text;
 }
@@ -105,22 +95,22 @@ std::string warning_text(const capture::Warning& warning, const std::vector<std:
         text += "packet " + std::to_string(warning.number) + ": ";
     }
     text += warning.text;
-    return warning.times > 1 ? text + " (" + grouped(warning.times) + " times)" : text;
+    return warning.times > 1 ? text + " (" + format_count(warning.times) + " times)" : text;
 }
 
 std::string to_text(const Summary& summary) {
     const PacketBytes in = summary.received();
     const PacketBytes out = summary.dropped();
-    std::string text = grouped(in.packets) + " packets, " + format_size(in.bytes) + ": kept " +
-                       grouped(summary.kept().packets) + ", dropped " + grouped(out.packets) +
-                       " echoes" + share(out.packets, in.packets);
+    std::string text = format_count(in.packets) + " packets, " + format_size(in.bytes) + ": kept " +
+                       format_count(summary.kept().packets) + ", dropped " +
+                       format_count(out.packets) + " echoes" + share(out.packets, in.packets);
     text += out.bytes == 0 ? "\n" : ", " + format_size(out.bytes) + "\n";
     std::string rest;
     for (const Reason reason : {Reason::kNonIp, Reason::kMalformed, Reason::kDoubt}) {
         const std::uint64_t packets = of(summary, reason).packets;
         if (packets != 0) {
             const auto& info = dataplane::info_of(reason);
-            rest += (rest.empty() ? "of those kept, " : "; ") + grouped(packets) + " " +
+            rest += (rest.empty() ? "of those kept, " : "; ") + format_count(packets) + " " +
                     std::string(info.name) + " (" + std::string(info.help) + ")";
         }
     }

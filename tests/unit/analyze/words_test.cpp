@@ -6,14 +6,6 @@
 namespace unecho::analyze {
 namespace {
 
-TEST(Words, numbers_are_grouped_by_three) {
-    EXPECT_EQ(grouped(0), "0");
-    EXPECT_EQ(grouped(999), "999");
-    EXPECT_EQ(grouped(1000), "1,000");
-    EXPECT_EQ(grouped(1234567), "1,234,567");
-    EXPECT_EQ(grouped(UINT64_MAX), "18,446,744,073,709,551,615");
-}
-
 TEST(Words, percent_is_0_or_100_only_where_it_is) {
     EXPECT_EQ(percent(0), "0 %");
     EXPECT_EQ(percent(1), "100 %");

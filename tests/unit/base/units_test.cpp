@@ -242,5 +242,13 @@ TEST(format_size, takes_the_largest_binary_unit) {
     }
 }
 
+TEST(Units, counts_are_grouped_by_three) {
+    EXPECT_EQ(format_count(0), "0");
+    EXPECT_EQ(format_count(999), "999");
+    EXPECT_EQ(format_count(1000), "1,000");
+    EXPECT_EQ(format_count(1'234'567), "1,234,567");
+    EXPECT_EQ(format_count(UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
 }  // namespace
 }  // namespace unecho

@@ -32,7 +32,7 @@ TEST(summary, received_is_kept_and_dropped) {
 
 TEST(summary, text_says_what_was_done) {
     EXPECT_EQ(to_text(sample()),
-              "1 234 690 packets, 477.87MiB: kept 1 234 567, dropped 123 echoes (below 0.01 %), "
+              "1,234,690 packets, 477.87MiB: kept 1,234,567, dropped 123 echoes (below 0.01 %), "
               "1MiB\n"
               "of those kept, 567 non_ip (no IP packet to make a key of)\n"
               "key packet, window 50ms; engine exact, and so on\n"
@@ -45,9 +45,9 @@ TEST(summary, text_names_the_windows) {
         return to_text(summary).find(part) != std::string::npos;
     };
     summary.options.count = 1000;
-    EXPECT_TRUE(has("key packet, the last 1 000 packets; engine"));
+    EXPECT_TRUE(has("key packet, the last 1,000 packets; engine"));
     summary.options.window = kSecond;
-    EXPECT_TRUE(has("key packet, window 1s and the last 1 000 packets; engine"));
+    EXPECT_TRUE(has("key packet, window 1s and the last 1,000 packets; engine"));
     summary.options.count.reset();
     summary.options.window = filter::kInfiniteWindow;
     summary.options.policy = config::Policy::kRefresh;
@@ -72,7 +72,7 @@ TEST(summary, json_holds_the_same_numbers) {
 
 TEST(summary, warnings_name_file_and_packet) {
     EXPECT_EQ(warning_text({.file = 1, .number = 5, .times = 1'000, .text = "odd"}, {"a", "b"}),
-              "b: packet 5: odd (1 000 times)");
+              "b: packet 5: odd (1,000 times)");
     EXPECT_EQ(warning_text({.text = "odd"}, {"a"}), "a: odd");
 }
 

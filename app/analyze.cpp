@@ -2,14 +2,9 @@
 // unecho analyze IN [IN...]: which echoes are in captures, why, and what to configure.
 #include "analyze/analyze.h"
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <filesystem>
 #include <memory>
-#include <optional>
+#include <span>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -17,9 +12,12 @@
 #include "analyze/html.h"
 #include "analyze/json.h"
 #include "analyze/text.h"
+#include "arguments.h"
 #include "base/units.h"
+#include "capture/output.h"
 #include "capture/reader.h"
 #include "commands.h"
+#include "long_run.h"
 
 namespace unecho::app {
 namespace {
@@ -28,54 +26,51 @@ struct Options {
     std::vector<std::string> inputs;
     std::string memory = "256MiB";
     bool json = false;
-    std::optional<std::string> toml;
-    std::optional<std::string> html;
+    Text toml;
+    Text html;
 };
 
 Status write_file(const std::string& path, const std::string& text) {
-    if (path == "-") {
-        if (std::fputs(text.c_str(), stdout) == EOF || std::fflush(stdout) == EOF) {
-            return fail(Errc::kIo,
-                        std::string("standard output: cannot be written: ") + std::strerror(errno));
-        }
-        return {};
+    auto file = capture::Output::create(path);
+    if (!file) {
+        return tl::unexpected(file.error());
     }
-    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "w"),
-                                                               &std::fclose);
-    if (!file || std::fwrite(text.data(), 1, text.size(), file.get()) != text.size() ||
-        std::fflush(file.get()) != 0) {
-        return fail(Errc::kIo, path + ": cannot be written: " + std::strerror(errno));
+    if (Status status = (*file)->write(std::as_bytes(std::span(text))); !status) {
+        return status;
     }
-    return {};
+    return (*file)->close();
 }
 
 Result<std::uint64_t> memory_of(const Options& options) {
     const Result<std::uint64_t> memory = parse_size(options.memory);
     if (!memory) {
-        return fail(Errc::kConfig, "--memory: " + memory.error().context);
+        return bad_option("--memory", memory.error().context);
     }
     if (*memory < analyze::kLeastMemory) {
-        return fail(Errc::kConfig, "--memory: \"" + options.memory + "\" is too little; allowed: " +
-                                       format_size(analyze::kLeastMemory) + " or more");
+        return bad_option("--memory", "\"" + options.memory + "\" is too little; allowed: " +
+                                          format_size(analyze::kLeastMemory) + " or more");
     }
     return *memory;
 }
 
-// One answer at most on standard output, and no input overwritten.
+// One answer at most on standard output, each to a file of its own, and no input overwritten.
 Status check_outputs(const Options& options) {
     unsigned printed = options.json ? 1 : 0;
-    for (const auto& output : {options.toml, options.html}) {
+    for (const Text& output : {options.toml, options.html}) {
         printed += output == "-" ? 1 : 0;
         for (const std::string& input : options.inputs) {
-            std::error_code unknown;
-            if (output && std::filesystem::equivalent(*output, input, unknown)) {
-                return fail(Errc::kConfig, *output + ": is an input; write to another file");
+            if (output && *output != "-" && capture::same_file(input, *output)) {
+                return bad_option(*output, "is an input; write to another file");
             }
         }
     }
     if (printed > 1) {
-        return fail(Errc::kConfig,
-                    "analyze: only one of --json, --toml - and --html - can go to standard output");
+        return bad_option("analyze",
+                          "only one of --json, --toml - and --html - can go to standard output");
+    }
+    if (options.toml && options.html && *options.toml != "-" &&
+        (*options.toml == *options.html || capture::same_file(*options.toml, *options.html))) {
+        return bad_option("--html " + *options.html, "is the file of --toml too");
     }
     return {};
 }
@@ -116,7 +111,12 @@ Outcome analyze_captures(const Options& options) {
     if (!source) {
         return tl::unexpected(source.error());
     }
-    const auto report = analyze::analyze(**source, {options.inputs, *memory, *secret, {}});
+    end_cleanly_on_signals();
+    ProgressLine line(true);
+    const auto report = analyze::analyze(
+        **source, {options.inputs, *memory, *secret,
+                   [&](const capture::Source& from) { line.show(from.progress()); }});
+    line.clear();
     if (!report) {
         return tl::unexpected(report.error());
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// unecho: picks the command; with exit_status.h the only file that knows exit statuses.
+// unecho: picks the command and tells the exit status of what became of it.
 // The tour goes on in lib/control/plan.h, lib/dataplane/worker.h, lib/filter/apbbf.h.
 #include <algorithm>
 #include <cstdio>
@@ -52,6 +52,20 @@ int report(const unecho::Error& error) {
     return error.code == unecho::Errc::kConfig ? kBadUsage.value : kFailed.value;
 }
 
+// The library tells help and versions itself; what is wrong is one line here as everywhere.
+int report_usage(const CLI::App& app, const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) {
+        return app.exit(error) == 0 ? kDone.value : kFailed.value;
+    }
+    std::string name = app.get_name();
+    for (const CLI::App* command : app.get_subcommands()) {
+        name += " " + command->get_name();
+    }
+    std::fprintf(stderr, "unecho: %s; \"%s --help\" says what is allowed\n", error.what(),
+                 name.c_str());
+    return kBadUsage.value;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -70,7 +84,7 @@ int main(int argc, char** argv) {
         std::vector<std::string> reversed(args.rbegin(), args.rend());
         app->parse(reversed);
     } catch (const CLI::ParseError& error) {
-        return app->exit(error) == 0 ? kDone.value : kBadUsage.value;
+        return report_usage(*app, error);
     }
     const unecho::app::Outcome outcome = action();
     return outcome ? kDone.value : report(outcome.error());

@@ -1,28 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho pcap IN... -o OUT: removes echoes from captures.
 #include <algorithm>
-#include <charconv>
-#include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <thread>
 
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
+#include "arguments.h"
 #include "base/units.h"
-#include "capture/unfinished.h"
 #include "commands.h"
+#include "long_run.h"
 #include "offline/run.h"
 
 namespace unecho::app {
 namespace {
-
-using Text = std::optional<std::string>;
 
 struct Options {
     offline::Files files;
@@ -42,74 +35,12 @@ struct Options {
     bool quiet = false;
 };
 
-tl::unexpected<Error> bad(const std::string& option, const std::string& why) {
-    return fail(Errc::kConfig, option + ": " + why);
-}
-
-Result<std::uint64_t> parse_whole(const std::string& text) {
-    std::uint64_t value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, value);
-    if (problem != std::errc{} || stop != end || text.empty()) {
-        return fail(Errc::kInvalidArgument, "\"" + text + "\" is no whole number");
-    }
-    return value;
-}
-
-Result<double> parse_probability(const std::string& text) {
-    double value = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data(), end, value);
-    if (problem != std::errc{} || stop != end) {
-        return fail(Errc::kInvalidArgument,
-                    "\"" + text + "\" is no number; allowed: above 0 up to 0.5, as in 1e-6");
-    }
-    return value;
-}
-
 Result<Nanoseconds> parse_window(const std::string& text) {
     return text == "inf" ? Result<Nanoseconds>(filter::kInfiniteWindow) : parse_duration(text);
 }
 
-template <typename Names>
-Result<std::size_t> parse_name(const std::string& text, const Names& names) {
-    const auto found = std::find(names.begin(), names.end(), text);
-    if (found != names.end()) {
-        return static_cast<std::size_t>(found - names.begin());
-    }
-    std::string allowed;
-    for (const std::string_view name : names) {
-        allowed += (allowed.empty() ? "" : ", ") + std::string(name);
-    }
-    return fail(Errc::kInvalidArgument, "\"" + text + "\" is unknown; allowed: " + allowed);
-}
-
-// Reads a text that was given; the first problem stays.
-class Reading {
-  public:
-    template <typename Parse, typename Set>
-    void operator()(const char* option, const Text& text, Parse parse, Set set) {
-        if (!status_ || !text) {
-            return;
-        }
-        const auto value = parse(*text);
-        if (value) {
-            set(*value);
-        } else {
-            status_ = bad(option, value.error().context);
-        }
-    }
-    [[nodiscard]] const Status& status() const { return status_; }
-
-  private:
-    Status status_;
-};
-
 Result<offline::Options> read_options(const Options& given) {
     offline::Options out;
-    const auto name_in = [](const auto& names) {
-        return [&names](const std::string& text) { return parse_name(text, names); };
-    };
     Reading read;
     read("--key", given.key, name_in(config::kKeyNames),
          [&](std::size_t i) { out.key = static_cast<packet::KeyMode>(i); });
@@ -140,7 +71,7 @@ Result<bool> read_ahead(const Options& given) {
     }
     const auto jobs = parse_whole(*given.jobs);
     if (!jobs || *jobs == 0) {
-        return bad("--jobs", "\"" + *given.jobs + "\"; allowed: 1 or more threads");
+        return bad_option("--jobs", "\"" + *given.jobs + "\"; allowed: 1 or more threads");
     }
     return *jobs > 1;
 }
@@ -148,74 +79,17 @@ Result<bool> read_ahead(const Options& given) {
 Status check_outputs(const Options& given) {
     const offline::Files& files = given.files;
     if (given.dry_run && (files.dropped || files.pairs)) {
-        return bad("--dry-run", "writes nothing; leave out --dropped and --pairs");
+        return bad_option("--dry-run", "writes nothing; leave out --dropped and --pairs");
     }
     if (!given.dry_run && !files.output && !files.dropped && !files.pairs) {
-        return bad("pcap", "-o OUT is needed, or --dry-run, --dropped or --pairs");
+        return bad_option("pcap", "-o OUT is needed, or --dry-run, --dropped or --pairs");
     }
     for (const Text& path : {files.output, files.dropped, files.pairs}) {
         if (given.json && path == "-") {
-            return bad("--json", "goes to standard output; write the capture to a file");
+            return bad_option("--json", "goes to standard output; write the capture to a file");
         }
     }
     return {};
-}
-
-// How far a long run is, on a terminal.
-class ProgressLine {
-  public:
-    explicit ProgressLine(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
-    ~ProgressLine() { clear(); }
-    ProgressLine(const ProgressLine&) = delete;
-    ProgressLine& operator=(const ProgressLine&) = delete;
-
-    void show(const capture::Source::Progress& progress) {
-        const auto now = Clock::now();
-        if (!wanted_ || now < next_) {
-            return;
-        }
-        next_ = now + std::chrono::milliseconds(200);
-        shown_ = true;
-        if (progress.total == 0) {
-            std::fprintf(stderr, "\r\033[K%s", format_size(progress.done).c_str());
-            return;
-        }
-        constexpr unsigned kWidth = 40;
-        const double part =
-            std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total));
-        const auto full = static_cast<unsigned>(part * kWidth);
-        std::fprintf(stderr, "\r\033[K[%s%s] %3.0f %% of %s", std::string(full, '#').c_str(),
-                     std::string(kWidth - full, ' ').c_str(), 100 * part,
-                     format_size(progress.total).c_str());
-    }
-    void clear() {
-        if (std::exchange(shown_, false)) {
-            std::fputs("\r\033[K", stderr);
-        }
-    }
-
-  private:
-    using Clock = std::chrono::steady_clock;
-    bool wanted_;
-    bool shown_ = false;
-    Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
-};
-
-// Nothing is left of what is not complete, and reads that wait are not waited for.
-void stop(int /*signal*/) {
-    static constexpr std::string_view kLine = "\nunecho: stopped by a signal; no output was left\n";
-    capture::remove_unfinished();
-    std::ignore = write(STDERR_FILENO, kLine.data(), kLine.size());
-    _exit(1);
-}
-
-void take_signals() {
-    struct sigaction action {};
-    action.sa_handler = stop;
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-    action.sa_handler = SIG_IGN;
-    sigaction(SIGPIPE, &action, nullptr);
 }
 
 Outcome tell(const offline::Summary& summary, const Options& given) {
@@ -250,7 +124,7 @@ Outcome pcap(const Options& given) {
     if (given.dry_run) {
         files.output.reset();
     }
-    take_signals();
+    end_cleanly_on_signals();
     ProgressLine line(!given.quiet);
     const auto summary =
         offline::run(files, *options, *ahead, [&](const auto& progress) { line.show(progress); });

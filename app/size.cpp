@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho size: what each engine would need for a window, a rate and a false-drop bound.
-#include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include <nlohmann/json.hpp>
 
+#include "arguments.h"
 #include "base/units.h"
 #include "commands.h"
 #include "config/schema.h"
@@ -19,90 +17,51 @@ namespace {
 
 struct Options {
     std::string window;
-    std::optional<std::string> rate;
-    std::optional<std::string> max_false_drop;
-    std::optional<std::string> memory;
-    std::optional<std::string> key;
-    std::optional<std::string> first;
+    Text rate;
+    Text max_false_drop;
+    Text memory;
+    Text key;
+    Text first;
     bool json = false;
 };
 
-Error bad_option(const char* name, const std::string& why) {
-    return {Errc::kConfig, std::string(name) + ": " + why};
-}
-
-// Reads with one of base/units.h, if given.
-template <typename T, typename Parse>
-Status read(const char* name, const std::optional<std::string>& text, Parse parse,
-            std::optional<T>& out) {
-    if (!text) {
-        return {};
-    }
-    const Result<T> value = parse(*text);
-    if (!value) {
-        return tl::unexpected(bad_option(name, value.error().context));
-    }
-    out = *value;
-    return {};
-}
-
-Result<double> parse_probability(const std::string& text) {
-    double value = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || end != text.data() + text.size()) {
-        return fail(Errc::kInvalidArgument,
-                    "\"" + text + "\" is no number; allowed: above 0 up to 0.5, as in 1e-6");
-    }
-    return value;
-}
-
 Result<unsigned> parse_first(const std::string& text) {
-    unsigned value = 0;
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (problem != std::errc{} || end != text.data() + text.size() ||
-        !config::kFirst.contains(value)) {
+    const auto value = parse_whole(text);
+    if (!value || *value > config::kFirst.hi || !config::kFirst.contains(*value)) {
         return fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: a whole number from 1 to " +
                                                 std::to_string(config::kFirst.hi));
     }
-    return value;
+    return static_cast<unsigned>(*value);
 }
 
-// As in a configuration: what is asked for must be a key, and only flows have first packets.
-Status check_key(const Options& options, unsigned first) {
-    const std::string key = options.key.value_or("packet");
-    const auto& names = config::kKeyNames;
-    if (std::find(names.begin(), names.end(), key) == names.end()) {
-        std::string allowed;
-        for (const std::string_view name : names) {
-            allowed += (allowed.empty() ? "" : ", ") + std::string(name);
-        }
-        return tl::unexpected(bad_option("--key", "\"" + key + "\"; allowed: " + allowed));
-    }
-    if (first > 1 && key != "flow" && key != "flow-bidir") {
-        return tl::unexpected(bad_option(
-            "--first", "counts packets of a flow; it needs --key flow or --key flow-bidir"));
+// As in a configuration: only flows have first packets.
+Status check_first(packet::KeyMode key, unsigned first) {
+    const bool flow = key == packet::KeyMode::kFlow || key == packet::KeyMode::kFlowBidir;
+    if (first > 1 && !flow) {
+        return bad_option("--first",
+                          "counts packets of a flow; it needs --key flow or --key flow-bidir");
     }
     return {};
 }
 
 Outcome size(const Options& options) {
-    std::optional<Nanoseconds> window;
-    std::optional<double> max_false_drop;
     control::SizeQuestion question;
-    Status status = read<Nanoseconds>("--window", options.window, parse_duration, window);
-    const auto then = [&](Status next) { status = status ? next : status; };
-    then(read("--rate", options.rate, parse_rate, question.rate));
-    then(read("--memory", options.memory, parse_size, question.memory));
-    then(read("--max-false-drop", options.max_false_drop, parse_probability, max_false_drop));
-    std::optional<unsigned> first;
-    then(read("--first", options.first, parse_first, first));
-    question.first = first.value_or(question.first);
-    then(check_key(options, question.first));
-    if (!status) {
+    auto key = packet::KeyMode::kPacket;
+    Reading read;
+    read("--window", options.window, parse_duration, [&](Nanoseconds w) { question.window = w; });
+    read("--rate", options.rate, parse_rate, [&](double rate) { question.rate = rate; });
+    read("--memory", options.memory, parse_size, [&](std::uint64_t n) { question.memory = n; });
+    read("--max-false-drop", options.max_false_drop, parse_probability,
+         [&](double p) { question.max_false_drop = p; });
+    read("--first", options.first, parse_first, [&](unsigned n) { question.first = n; });
+    read("--key", options.key, name_in(config::kKeyNames),
+         [&](std::size_t i) { key = static_cast<packet::KeyMode>(i); });
+    if (!read.status()) {
+        return read.status();
+    }
+    if (Status status = check_first(key, question.first); !status) {
         return status;
     }
-    question.window = *window;
-    question.max_false_drop = max_false_drop.value_or(question.max_false_drop);
     const auto candidates = control::find_candidates(question);
     if (!candidates) {
         return tl::unexpected(candidates.error());

@@ -7,6 +7,7 @@ import importlib
 import itertools
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -225,9 +226,11 @@ class BadInput(harness.E2eTest):
         for option in ("--toml", "--html"):
             self.assert_refused(unecho("analyze", capture, option, capture), 2, "is an input")
             self.assert_refused(unecho("analyze", capture, option, self.folder / "no" / "x"), 1,
-                                "cannot be written")
+                                "its directory does not exist")
             self.assert_refused(unecho("analyze", capture, option, "/dev/full"), 1, "/dev/full")
+        self.assert_refused(unecho("analyze", capture, "--html", "x", "--toml", "x"), 2, "--toml too")
         self.assertEqual(capture.read_bytes(), before)
+        self.assertFalse(pathlib.Path("x").exists())
         with open("/dev/full", "w") as full:
             result = subprocess.run([os.environ["UNECHO_BIN"], "analyze", str(capture)],
                                     check=False, stdout=full, stderr=subprocess.PIPE, text=True)

@@ -45,7 +45,7 @@ class Size(unittest.TestCase):
                 (("--key", "flow", "--first", "65"), "from 1 to 64"),
                 (("--key", "flow", "--first", "3x"), '--first: "3x"'),
                 (("--key", "flows"),
-                 '--key: "flows"; allowed: packet, flow, flow-bidir, frame')):
+                 '--key: "flows" is unknown; allowed: packet, flow, flow-bidir, frame')):
             with self.subTest(options=options):
                 done = size(*options)
                 self.assertNotEqual(done.returncode, 0)

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "arguments.h"
+
+#include <charconv>
+
+namespace unecho::app {
+namespace {
+
+template <typename T>
+std::optional<T> whole_text(const std::string& text) {
+    T value{};
+    const char* const end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, value);
+    return problem == std::errc{} && stop == end ? std::optional<T>(value) : std::nullopt;
+}
+
+}  // namespace
+
+tl::unexpected<Error> bad_option(const std::string& name, const std::string& why) {
+    return fail(Errc::kConfig, name + ": " + why);
+}
+
+Result<std::uint64_t> parse_whole(const std::string& text) {
+    const auto value = whole_text<std::uint64_t>(text);
+    if (!value) {
+        return fail(Errc::kInvalidArgument, "\"" + text + "\" is no whole number");
+    }
+    return *value;
+}
+
+Result<double> parse_probability(const std::string& text) {
+    const auto value = whole_text<double>(text);
+    if (!value) {
+        return fail(Errc::kInvalidArgument,
+                    "\"" + text + "\" is no number; allowed: above 0 up to 0.5, as in 1e-6");
+    }
+    return *value;
+}
+
+}  // namespace unecho::app

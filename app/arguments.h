@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From the text of an option to its value. What is wrong with one is told as Errc::kConfig with the
+// option's name; base/units.h has durations, rates and sizes.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace unecho::app {
+
+using Text = std::optional<std::string>;
+
+tl::unexpected<Error> bad_option(const std::string& name, const std::string& why);
+
+// Errc::kInvalidArgument, with what is allowed.
+Result<std::uint64_t> parse_whole(const std::string& text);
+Result<double> parse_probability(const std::string& text);
+
+// The place of a name among those allowed.
+template <typename Names>
+Result<std::size_t> parse_name(const std::string& text, const Names& names) {
+    const auto found = std::find(names.begin(), names.end(), text);
+    if (found != names.end()) {
+        return static_cast<std::size_t>(found - names.begin());
+    }
+    std::string allowed;
+    for (const std::string_view name : names) {
+        allowed += (allowed.empty() ? "" : ", ") + std::string(name);
+    }
+    return fail(Errc::kInvalidArgument, "\"" + text + "\" is unknown; allowed: " + allowed);
+}
+
+template <typename Names>
+auto name_in(const Names& names) {
+    return [&names](const std::string& text) { return parse_name(text, names); };
+}
+
+// Reads the options that were given, one after the other; the first problem stays.
+class Reading {
+  public:
+    template <typename Parse, typename Set>
+    void operator()(const char* option, const Text& text, Parse parse, Set set) {
+        if (!status_ || !text) {
+            return;
+        }
+        const auto value = parse(*text);
+        if (value) {
+            set(*value);
+        } else {
+            status_ = bad_option(option, value.error().context);
+        }
+    }
+    [[nodiscard]] const Status& status() const { return status_; }
+
+  private:
+    Status status_;
+};
+
+}  // namespace unecho::app

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What commands that may run for long have in common: a line that says how far they are, and
+// signals that end them with nothing half-written left.
+#pragma once
+
+#include <chrono>
+
+#include "capture/source.h"
+
+namespace unecho::app {
+
+// On a terminal only, and only for what takes longer than a second.
+class ProgressLine {
+  public:
+    explicit ProgressLine(bool wanted);
+    ~ProgressLine() { clear(); }
+    ProgressLine(const ProgressLine&) = delete;
+    ProgressLine& operator=(const ProgressLine&) = delete;
+
+    void show(const capture::Source::Progress& progress);
+    void clear();
+
+  private:
+    using Clock = std::chrono::steady_clock;
+    bool wanted_;
+    bool shown_ = false;
+    Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+};
+
+// From here on SIGINT, SIGTERM and, unless it was ignored, SIGHUP end the process at once, with
+// exit status 1 and without unfinished files; a reader that leaves a pipe is an error of writing.
+void end_cleanly_on_signals();
+
+}  // namespace unecho::app

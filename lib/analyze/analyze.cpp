@@ -125,7 +125,7 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
     if (!more) {
         report.warnings.push_back({"", 0, 1, more.error().context + "; read up to there"});
     }
-    recommend(report, collector->peaks());
+    recommend(report, {collector->accepted(), collector->all()});
     report.recommendation.toml = to_toml(report);
     return report;
 }

@@ -169,6 +169,7 @@ void Collector::add_one(const Burst& burst, std::size_t i, const Record& record)
         }
     }
     timeline_.add(now_ - first_, length, echo);
+    all_peaks_.add(now_ - first_, from(0));
 }
 
 WindowMask Collector::add_key(const Burst& burst, std::size_t i, const Record& record, bool& echo) {
@@ -182,12 +183,13 @@ WindowMask Collector::add_key(const Burst& burst, std::size_t i, const Record& r
         fresh.interface = bounded(record.interface);
         fresh.times = 1;
         ++keys_;
-        peaks_.add(now_ - first_);
+        accepted_.add(now_ - first_, from(0));
         return 0;
     }
     count_echo(*entry, burst.packets[i], record);
     const WindowMask dropped = packets_.seen_again(*entry, now_);
     fixed_.add(dropped, record.wire_length);
+    accepted_.add(now_ - first_, ~dropped);
     return dropped;
 }
 

@@ -33,9 +33,10 @@ class Collector {
     // What was counted; not the names of files and interfaces, and no recommendation.
     [[nodiscard]] Report report();
 
-    [[nodiscard]] std::array<PeakRates::Peak, PeakRates::kStretches.size()> peaks() const noexcept {
-        return peaks_.peaks();
-    }
+    // Of the packets that a filter with key packet and policy fixed takes in.
+    [[nodiscard]] const PeakRates& accepted() const noexcept { return accepted_; }
+    // Of all packets: with another key or policy a filter takes in no more.
+    [[nodiscard]] const PeakRates& all() const noexcept { return all_peaks_; }
 
     // Interfaces beyond count as the last of these.
     static constexpr std::size_t kMostInterfaces = 256;
@@ -84,7 +85,8 @@ class Collector {
     WindowCounts fixed_;
     WindowCounts refresh_;
     Timeline timeline_;
-    PeakRates peaks_;
+    PeakRates accepted_;
+    PeakRates all_peaks_;
     Talkers talkers_;
 };
 

@@ -9,6 +9,7 @@
 #include "analyze/ages.h"
 #include "analyze/windows.h"
 #include "analyze/words.h"
+#include "config/schema.h"
 #include "control/candidates.h"
 
 namespace unecho::analyze {
@@ -17,8 +18,11 @@ namespace {
 constexpr double kCovered = 0.999;  // of the echoes that are taken for copies
 constexpr unsigned kMargin = 2;     // on their age
 constexpr double kRateMargin = 1.5;
+constexpr double kFewMargin = 4;  // standard deviations of a count
 constexpr double kLowestRate = 1000;
-constexpr Nanoseconds kShortest = kMillisecond;
+constexpr Nanoseconds kShortest = PeakRates::kShortestWindow;
+static_assert(config::kWindow.contains(kShortest) &&
+              config::kWindow.contains(kLadder[kWindows - 2]));
 constexpr Nanoseconds kWithoutEchoes = 50 * kMillisecond;
 // Behind this time a packet is hardly still on its way by another path: what repeats later, behind
 // a gap, was sent again by somebody who uses the same IP ID.
@@ -107,6 +111,10 @@ void span_several_copies(const Report& report, Nanoseconds limit, Choice& choice
     }
 }
 
+std::string repeat_more(std::uint64_t packets) {
+    return counted(packets, "more packet") + (packets == 1 ? " repeats" : " repeat");
+}
+
 // Twice the age that all but one in a thousand copies have, and within the gap behind them.
 Choice choose_window(const Report& report) {
     const std::vector<AgeBin>& bins = report.ages.bins;
@@ -120,9 +128,13 @@ Choice choose_window(const Report& report) {
     const Nanoseconds age = quantile(copies, kCovered);
     Choice out{ladder_at_least(std::max(kMargin * age, kShortest)), ""};
     out.reason = "99.9 % of the copies come within " + brief(age) + " of the packet before them";
+    const bool longest = kMargin * age > kLadder[out.window];
     if (end == clusters.size()) {
-        out.reason += "; twice that, rounded up";
-        out.reason += kMargin * age < kShortest ? " to no less than a millisecond." : ".";
+        out.reason += longest ? "; this is the longest window that is recommended."
+                              : "; twice that, rounded up";
+        out.reason += longest                     ? ""
+                      : kMargin * age < kShortest ? " to no less than a millisecond."
+                                                  : ".";
         span_several_copies(report, kForever, out);
         return out;
     }
@@ -131,14 +143,20 @@ Choice choose_window(const Report& report) {
     for (std::size_t i = end; i < clusters.size(); ++i) {
         behind += clusters[i].echoes;
     }
-    const bool inside = kLadder[out.window] < next;
+    if (next <= kShortest) {
+        out.window = ladder_at_least(kShortest);
+        out.reason += "; a window is no shorter than a millisecond, though from " + brief(next) +
+                      " on " + repeat_more(behind) + ".";
+        return out;
+    }
+    const bool inside = !longest && kLadder[out.window] < next;
     while (kLadder[out.window] >= next) {
         --out.window;
     }
     out.reason += std::string("; ") + (inside ? "twice that, rounded up," : "more") +
                   " lies in the gap between " + brief(copies.oldest) + " and " + brief(next) +
-                  ", behind which " + format_count(behind) +
-                  " more packets repeat: so late, they were rather sent again than on their way.";
+                  ", behind which " + repeat_more(behind) +
+                  ": so late, they were rather sent again than on their way.";
     span_several_copies(report, next, out);
     return out;
 }
@@ -198,23 +216,22 @@ double three_digits(double value) {
     return std::round(value / unit) * unit;
 }
 
-// The peak in stretches of about a generation of the filter, what is accepted again included.
-void choose_rate(const Report& report, std::span<const PeakRates::Peak> peaks, const WindowRow& row,
-                 Recommendation& out) {
-    const auto* peak = peaks.data();
-    for (const PeakRates::Peak& longer : peaks) {
-        peak = longer.stretch <= std::max(out.window / 8, kMillisecond) ? &longer : peak;
-    }
-    const bool frames = out.key == packet::KeyMode::kFrame;
-    const double accepted = frames ? 1
-                                   : share(report.keyed.packets - row.fixed.packets,
-                                           std::max(report.keys, std::uint64_t{1}));
-    const double highest = peak->per_second() * std::max(accepted, 1.0);
-    const double wanted = std::max(kRateMargin * highest, kLowestRate);
+// What fills a generation of the filter, echoes too where it takes these in: with policy refresh.
+// A short burst counts in full, as it does in the filter. Few packets get more margin: a generation
+// may begin anywhere, and where they lie in a small filter is chance.
+void choose_rate(const Peaks& peaks, unsigned window, Recommendation& out) {
+    const bool all = out.key == packet::KeyMode::kFrame || out.policy == "refresh";
+    const PeakRates::Peak peak = (all ? peaks.all : peaks.accepted).peak(window);
+    const auto most = static_cast<double>(peak.most);
+    const double margin = std::max(kRateMargin * most, most + kFewMargin * std::sqrt(most)) / most;
+    const double highest = peak.per_second();
+    const double wanted = peak.most == 0 ? kLowestRate : std::max(margin * highest, kLowestRate);
     const double unit = std::pow(10, std::floor(std::log10(wanted)) - 1);
-    out.rate = std::clamp(std::ceil(wanted / unit - 1e-9) * unit, kLowestRate, 1e9);
-    out.rate_reason = "At most " + format_rate(three_digits(highest)) + " of new packets in any " +
-                      brief(peak->stretch) + "; half more for what was not captured.";
+    out.rate = std::clamp(std::ceil(wanted / unit - 1e-9) * unit, kLowestRate, config::kRate.hi);
+    out.rate_reason = "At most " + counted(peak.most, all ? "packet" : "new packet") + " in any " +
+                      brief(peak.stretch) + ", which is " + format_rate(three_digits(highest)) +
+                      (margin > kRateMargin ? "; more for so few and" : "; half more") +
+                      " for what was not captured.";
 }
 
 void choose_engine(Recommendation& out) {
@@ -253,7 +270,7 @@ void fill_modes(Report& report, unsigned window) {
 
 }  // namespace
 
-void recommend(Report& report, std::span<const PeakRates::Peak> peaks) {
+void recommend(Report& report, const Peaks& peaks) {
     const Choice window = choose_window(report);
     Recommendation& out = report.recommendation;
     const WindowRow& row = report.windows[window.window];
@@ -261,7 +278,7 @@ void recommend(Report& report, std::span<const PeakRates::Peak> peaks) {
     out.window_reason = window.reason;
     choose_policy(report, row, out);
     choose_key(report, window.window, out);
-    choose_rate(report, peaks, row, out);
+    choose_rate(peaks, window.window, out);
     choose_engine(out);
     out.covered = share(out.removed.packets, report.echoes.packets);
     out.needed = share(out.removed.packets, report.total.packets) >= kWorthRemoving;

@@ -2,15 +2,17 @@
 // From the figures of a capture to what to configure, with the reasons in words.
 #pragma once
 
-#include <span>
-
 #include "analyze/report.h"
 #include "analyze/timeline.h"
 
 namespace unecho::analyze {
 
-// Fills report.recommendation but for its TOML, and the recommended row of each mode. peaks: of new
-// packets.
-void recommend(Report& report, std::span<const PeakRates::Peak> peaks);
+struct Peaks {
+    PeakRates accepted{};  // of the packets that key packet with policy fixed takes in
+    PeakRates all{};
+};
+
+// Fills report.recommendation but for its TOML, and the recommended row of each mode.
+void recommend(Report& report, const Peaks& peaks);
 
 }  // namespace unecho::analyze

@@ -48,22 +48,32 @@ std::vector<TimeBin> Timeline::bins() const {
     return out;
 }
 
-void PeakRates::add(Nanoseconds since_start) noexcept {
-    for (std::size_t i = 0; i < kStretches.size(); ++i) {
+void PeakRates::add(Nanoseconds since_start, WindowMask windows) noexcept {
+    for (unsigned i = 0; i < kCount; ++i) {
         Stretch& stretch = stretches_[i];
-        const std::uint64_t number = since_start / kStretches[i];
-        stretch.count = number == stretch.number ? stretch.count + 1 : 1;
-        stretch.number = number;
-        stretch.most = std::max(stretch.most, stretch.count);
+        if (since_start >= stretch.end) {
+            advance(stretch, kLadder[kFirst + i] / (kGenerations * kSteps), since_start);
+        }
+        const std::uint64_t one = windows >> (kFirst + i) & 1U;
+        stretch.steps[stretch.at] += one;
+        stretch.sum += one;
+        stretch.most = std::max(stretch.most, stretch.sum);
     }
 }
 
-std::array<PeakRates::Peak, PeakRates::kStretches.size()> PeakRates::peaks() const noexcept {
-    std::array<Peak, kStretches.size()> out;
-    for (std::size_t i = 0; i < kStretches.size(); ++i) {
-        out[i] = {kStretches[i], stretches_[i].most};
+// The step that now lies in begins, empty, and as many old ones end.
+void PeakRates::advance(Stretch& stretch, Nanoseconds step, Nanoseconds now) noexcept {
+    const Nanoseconds steps = (now - stretch.end) / step + 1;
+    for (Nanoseconds i = 0; i < std::min<Nanoseconds>(steps, kSteps); ++i) {
+        stretch.at = (stretch.at + 1) % kSteps;
+        stretch.sum -= stretch.steps[stretch.at];
+        stretch.steps[stretch.at] = 0;
     }
-    return out;
+    stretch.end += steps * step;
+}
+
+PeakRates::Peak PeakRates::peak(unsigned window) const noexcept {
+    return {kLadder[window] / kGenerations, stretches_[window - kFirst].most};
 }
 
 }  // namespace unecho::analyze

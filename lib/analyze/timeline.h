@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analyze/report.h"
+#include "analyze/windows.h"
 #include "base/units.h"
 
 namespace unecho::analyze {
@@ -34,32 +35,48 @@ class Timeline {
     std::vector<Bin> bins_;
 };
 
-// The most that came in any stretch of a length, stretches side by side.
+// For each window from kShortestWindow on, the most packets that came while about a generation of a
+// filter with that window fills. A filter has at most some 16 generations in a window, so stretches
+// of that length are looked at, in steps of a quarter: a burst of up to three steps lies in one of
+// them whole, wherever it begins.
 class PeakRates {
   public:
-    static constexpr std::array<Nanoseconds, 4> kStretches{kMillisecond, 10 * kMillisecond,
-                                                           100 * kMillisecond, kSecond};
+    static constexpr Nanoseconds kShortestWindow = kMillisecond;
+    static constexpr unsigned kGenerations = 16;
 
-    void add(Nanoseconds since_start) noexcept;
+    // since_start never steps back. windows: those whose filter takes the packet in.
+    void add(Nanoseconds since_start, WindowMask windows) noexcept;
 
     struct Peak {
         Nanoseconds stretch = 0;
         std::uint64_t most = 0;
 
-        [[nodiscard]] double per_second() const noexcept {
-            return static_cast<double>(most) * static_cast<double>(kSecond) /
+        [[nodiscard]] double per_second() const noexcept { return rate_of(most); }
+        [[nodiscard]] double rate_of(std::uint64_t packets) const noexcept {
+            return static_cast<double>(packets) * static_cast<double>(kSecond) /
                    static_cast<double>(stretch);
         }
     };
-    [[nodiscard]] std::array<Peak, kStretches.size()> peaks() const noexcept;
+    // Of kLadder[window], kShortestWindow or longer but not the one without end.
+    [[nodiscard]] Peak peak(unsigned window) const noexcept;
 
   private:
+    static constexpr unsigned kSteps = 4;
+    static constexpr unsigned kFirst = rank(kShortestWindow - 1);
+    static constexpr unsigned kCount = kWindows - 1 - kFirst;
+    static_assert(kLadder[kFirst] == kShortestWindow);
+    static_assert(kShortestWindow % (kGenerations * kSteps) == 0);
+
     struct Stretch {
-        std::uint64_t number = 0;
-        std::uint64_t count = 0;
+        Nanoseconds end = 0;  // of the step that fills
+        std::uint64_t sum = 0;
         std::uint64_t most = 0;
+        std::array<std::uint64_t, kSteps> steps{};
+        unsigned at = 0;
     };
-    std::array<Stretch, kStretches.size()> stretches_{};
+    static void advance(Stretch& stretch, Nanoseconds step, Nanoseconds now) noexcept;
+
+    std::array<Stretch, kCount> stretches_{};
 };
 
 }  // namespace unecho::analyze

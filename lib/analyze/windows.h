@@ -40,7 +40,7 @@ static_assert(kLadder[kWindows - 2] == 1000 * kSecond);
 
 // How many windows are too short for this age: those with a window <= age. The windows from that
 // one on hold it. Ages are below kForever.
-[[nodiscard]] inline unsigned rank(Nanoseconds age) noexcept {
+[[nodiscard]] constexpr unsigned rank(Nanoseconds age) noexcept {
     unsigned n = 0;
     for (const Nanoseconds window : kLadder) {
         n += static_cast<std::int64_t>(window) <= static_cast<std::int64_t>(age) ? 1U : 0U;

@@ -42,6 +42,10 @@ std::string brief(Nanoseconds time) {
     return format_duration((time + unit / 2) / unit * unit);
 }
 
+std::string counted(std::uint64_t count, std::string_view what) {
+    return format_count(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+}
+
 std::string brief_bytes(std::uint64_t bytes) {
     static constexpr std::array kUnits{"B", "kB", "MB", "GB", "TB", "PB", "EB"};
     auto value = static_cast<double>(bytes);

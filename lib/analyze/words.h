@@ -14,6 +14,8 @@ namespace unecho::analyze {
 std::string percent(double share);
 // Three digits and a unit: "1.25 us" is "1.25us".
 std::string brief(Nanoseconds time);
+// "1,234 packets", "1 packet"
+std::string counted(std::uint64_t count, std::string_view what);
 // "1.23 GB"
 std::string brief_bytes(std::uint64_t bytes);
 // "2026-11-21 14:36:19 UTC"

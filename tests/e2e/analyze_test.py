@@ -10,6 +10,7 @@ import os
 import pathlib
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import unittest
@@ -155,6 +156,57 @@ class Answers(harness.E2eTest):
         self.assertEqual(run.returncode, 0, run)
         kept = len(list(exact_answer.Capture(self.folder / "unecho-out.pcap")))
         self.assertEqual(kept, report["total"]["packets"] - 2250)
+
+    def burst_capture(self, name, bursts, packets, gap):
+        """Bursts 10 ms apart, each copied whole 20 us after its end; times in nanoseconds."""
+        def write(file, time, number):
+            file.write(struct.pack("<IIII", time // SECOND, time % SECOND, 42, 42) + bytes(12) +
+                       struct.pack(">HBBHHHBBH4s4sHHHH", 0x800, 0x45, 0, 28, number & 0xffff, 0, 64,
+                                   17, 0, b"\x0a\0\0\1", b"\x0a\0\0\2", 1, 2, 8, 0))
+        path = self.folder / name
+        with open(path, "wb") as file:
+            file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1))
+            for burst in range(bursts):
+                for copy in range(2):
+                    begin = 1700 * SECOND + burst * 10 * MS + copy * (packets * gap + 20 * US)
+                    for i in range(packets):
+                        write(file, begin + i * gap, burst * packets + i)
+        return path
+
+    def live(self, capture):
+        """What the recommended configuration is said to drop, drops, and lets pass as doubts."""
+        toml = self.folder / "unecho.toml"
+        promised = report_of(capture.name, "--toml", toml, cwd=self.folder)["recommendation"]
+        run = unecho("run", "--json", toml.name, cwd=self.folder)
+        self.assertEqual(run.returncode, 0, run)
+        reasons = json.loads(run.stdout)["routes"][0]["reasons"]
+        return promised["removed"]["packets"], reasons["echo"], reasons["doubt"]
+
+    def test_recommended_rate_holds_for_short_bursts(self):
+        for packets, gap in ((200, US), (64, US), (20, 1200), (13, 700)):
+            with self.subTest(packets):
+                capture = self.burst_capture("burst-%d.pcap" % packets, 100, packets, gap)
+                promised, dropped, doubts = self.live(capture)
+                self.assertEqual(promised, 100 * packets)
+                # By its secret the filter may doubt a few.
+                self.assertGreaterEqual(dropped, 0.99 * promised)
+                self.assertLessEqual(dropped, promised)
+                self.assertLessEqual(doubts, 0.01 * promised)
+
+    def test_recommended_window_is_one_that_a_configuration_allows(self):
+        for late in (50, 600, 1500):
+            with self.subTest(late):
+                capture = self.burst_capture("moments.pcap", 40, 1, 0)
+                content = bytearray(capture.read_bytes())
+                size = 16 + 42
+                for record in range(80):  # copies at the same moment, one of them later
+                    at = 24 + record * size
+                    nanoseconds = struct.unpack_from("<I", content, at + 4)[0]
+                    if record % 2:
+                        nanoseconds -= 20 * US - (late if record == 79 else 0)
+                    struct.pack_into("<I", content, at + 4, nanoseconds)
+                capture.write_bytes(content)
+                self.assertEqual(self.live(capture), (40, 40, 0))
 
     def test_text_says_what_matters(self):
         text = unecho("analyze", *self.taps).stdout

@@ -34,7 +34,7 @@ Report recommended(const Stream& stream) {
     }
     collector.add(stream.records(), interfaces);
     Report report = collector.report();
-    recommend(report, collector.peaks());
+    recommend(report, {collector.accepted(), collector.all()});
     return report;
 }
 
@@ -61,6 +61,24 @@ TEST(Recommend, window_is_no_less_than_a_millisecond) {
     Nanoseconds now = 0;
     add_pairs(stream, now, 0, 100, 300);
     EXPECT_EQ(recommended(stream).recommendation.window, kMillisecond);
+}
+
+// Whatever lies in the gap: no configuration has a window below a microsecond.
+TEST(Recommend, window_is_no_less_than_a_millisecond_where_the_gap_is_shorter) {
+    for (const Nanoseconds late : {Nanoseconds{50}, Nanoseconds{700}, 2 * kMicrosecond,
+                                   300 * kMicrosecond, 999 * kMicrosecond}) {
+        for (const Nanoseconds early : {Nanoseconds{0}, Nanoseconds{4}}) {
+            Stream stream;
+            Nanoseconds now = 0;
+            add_pairs(stream, now, 0, 40, early);
+            add_pairs(stream, now, 40, 1, late);
+            const Recommendation out = recommended(stream).recommendation;
+            EXPECT_EQ(out.window, kMillisecond) << early << " " << late;
+            EXPECT_EQ(out.removed.packets, 41U);
+            EXPECT_TRUE(has(out.window_reason, "no shorter than a millisecond")) << late;
+            EXPECT_TRUE(has(out.window_reason, "1 more packet repeats"));
+        }
+    }
 }
 
 TEST(Recommend, window_lies_in_the_gap_behind_the_copies) {
@@ -148,8 +166,58 @@ TEST(Recommend, rate_is_the_peak_of_new_packets_and_half_more) {
     }
     stream.add(10 * kSecond, packet_number(5000));
     const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.rate, 1'500'000);
-    EXPECT_TRUE(has(out.rate_reason, "1Mpps"));
+    EXPECT_EQ(out.rate, 1'600'000);  // of 63 in 62.5 us
+    EXPECT_TRUE(has(out.rate_reason, "63 new packets in any 62.5us, which is 1.01Mpps"));
+}
+
+// 64 packets a microsecond apart, all within one generation of a filter of a millisecond.
+TEST(Recommend, rate_counts_bursts_shorter_than_a_millisecond_in_full) {
+    Stream stream;
+    for (unsigned burst = 0; burst < 20; ++burst) {
+        for (unsigned i = 0; i < 128; ++i) {
+            const Nanoseconds copies = i < 64 ? 0 : 20 * kMicrosecond;
+            stream.add(burst * 10 * kMillisecond + i * kMicrosecond + copies,
+                       packet_number(burst * 64 + i % 64));
+        }
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.window, kMillisecond);
+    EXPECT_GE(out.rate, 1.5 * 62 * 16'000);
+    EXPECT_LE(out.rate, 2 * 64 * 16'000);
+}
+
+// Times that step back: everything until the time is reached again comes at one moment.
+TEST(Recommend, rate_counts_what_comes_at_one_moment_in_full) {
+    Stream stream;
+    stream.add(kSecond, packet_number(0));
+    for (unsigned i = 0; i < 200; ++i) {
+        stream.add(i * kMillisecond, packet_number(i / 2));
+    }
+    EXPECT_GE(recommended(stream).recommendation.rate, 1.5 * 100 * 16'000);
+}
+
+// What repeats long after the window is taken in again as if it were new.
+TEST(Recommend, rate_counts_what_is_accepted_again) {
+    Stream stream;
+    Nanoseconds now = 0;
+    add_pairs(stream, now, 0, 100, kMicrosecond);
+    for (unsigned i = 0; i < 100; ++i) {
+        stream.add(100 * kSecond + i * kMicrosecond / 2, packet_number(i));
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    ASSERT_EQ(out.window, kMillisecond);
+    EXPECT_GE(out.rate, 1.4 * 100 * 16'000);
+}
+
+TEST(Recommend, rate_counts_echoes_where_policy_refresh_takes_them_in) {
+    Stream stream;
+    for (unsigned i = 0; i < 5000; ++i) {
+        stream.add(i * 40 * kMicrosecond, packet_number(i % 2));
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    ASSERT_EQ(out.policy, "refresh");
+    EXPECT_GE(out.rate, 1.5 * 25'000);
+    EXPECT_TRUE(has(out.rate_reason, " packets in any")) << out.rate_reason;
 }
 
 TEST(Recommend, several_interfaces_share_a_route_where_copies_cross) {

@@ -42,20 +42,55 @@ TEST(Timeline, packets_stay_in_their_time_when_bins_double) {
     EXPECT_EQ(bins[128].total.bytes, 4U);
 }
 
-TEST(PeakRates, take_the_fullest_stretch_of_each_length) {
+constexpr unsigned kMillisecondWindow = 12;
+static_assert(kLadder[kMillisecondWindow] == kMillisecond);
+
+TEST(PeakRates, take_the_fullest_stretch_for_each_window) {
     PeakRates peaks;
     for (unsigned i = 0; i < 50; ++i) {
-        peaks.add(3 * kMillisecond + i);
+        peaks.add(3 * kMillisecond + i, from(0));
     }
     for (unsigned i = 0; i < 100; ++i) {
-        peaks.add(20 * kMillisecond + i * 90 * kMicrosecond);
+        peaks.add(20 * kMillisecond + i * 90 * kMicrosecond, from(0));
     }
-    const auto found = peaks.peaks();
-    EXPECT_EQ(found[0].most, 50U);
-    EXPECT_EQ(found[0].per_second(), 50'000);
-    EXPECT_EQ(found[1].most, 100U);
-    EXPECT_EQ(found[2].most, 150U);
-    EXPECT_EQ(found[3].per_second(), 150);
+    const PeakRates::Peak shortest = peaks.peak(kMillisecondWindow);
+    EXPECT_EQ(shortest.stretch, 62'500U);
+    EXPECT_EQ(shortest.most, 50U);
+    EXPECT_EQ(shortest.per_second(), 800'000);
+    EXPECT_EQ(peaks.peak(kMillisecondWindow + 6).most, 70U);   // 6.25 ms: of 90 us each
+    EXPECT_EQ(peaks.peak(kMillisecondWindow + 9).most, 150U);  // 62.5 ms
+    EXPECT_EQ(peaks.peak(kWindows - 2).most, 150U);
+}
+
+// A generation may begin anywhere, so a burst must count in full wherever it begins.
+TEST(PeakRates, count_a_short_burst_in_full_wherever_it_begins) {
+    constexpr Nanoseconds kStep = kMillisecond / 64;
+    for (Nanoseconds begin = 0; begin < 200 * kMicrosecond; begin += 700) {
+        PeakRates peaks;
+        for (unsigned i = 0; i < 64; ++i) {
+            peaks.add(begin + i * (3 * kStep / 64), from(0));
+        }
+        EXPECT_EQ(peaks.peak(kMillisecondWindow).most, 64U) << begin;
+    }
+}
+
+TEST(PeakRates, forget_what_is_a_stretch_ago) {
+    constexpr Nanoseconds kStretch = kMillisecond / 16;
+    for (const Nanoseconds apart : {kStretch, 2 * kStretch, kSecond, 1000 * kSecond}) {
+        PeakRates peaks;
+        for (unsigned i = 0; i < 10; ++i) {
+            peaks.add(i * apart, from(0));
+        }
+        EXPECT_EQ(peaks.peak(kMillisecondWindow).most, 1U) << apart;
+    }
+}
+
+TEST(PeakRates, count_for_the_windows_that_take_the_packet_in) {
+    PeakRates peaks;
+    peaks.add(0, from(0));
+    peaks.add(10, static_cast<WindowMask>(~from(kMillisecondWindow + 1)));
+    EXPECT_EQ(peaks.peak(kMillisecondWindow).most, 2U);
+    EXPECT_EQ(peaks.peak(kMillisecondWindow + 1).most, 1U);
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <cstdio>
 #include <ctime>
 
-#include "analyze/utf8.h"
 #include "analyze/words.h"
+#include "base/utf8.h"
 
 namespace unecho::analyze {
 namespace {

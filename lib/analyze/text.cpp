@@ -5,8 +5,8 @@
 #include <array>
 #include <string_view>
 
-#include "analyze/utf8.h"
 #include "analyze/words.h"
+#include "base/utf8.h"
 #include "control/table.h"
 
 namespace unecho::analyze {

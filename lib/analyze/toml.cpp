@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <string_view>
 
-#include "analyze/utf8.h"
 #include "analyze/words.h"
 #include "base/ids.h"
+#include "base/utf8.h"
 
 namespace unecho::analyze {
 namespace {

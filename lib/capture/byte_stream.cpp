@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 namespace unecho::capture {
 namespace {
 
@@ -88,7 +90,7 @@ Errc code_of(int error) {
 }  // namespace
 
 std::string name_of_input(const std::string& path) {
-    return path == kStandardInput ? "standard input" : path;
+    return path == kStandardInput ? "standard input" : escaped(path);
 }
 
 Result<std::unique_ptr<ByteStream>> open_file(const std::string& path) {

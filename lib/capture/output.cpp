@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/output.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "capture/unfinished.h"
 
 namespace unecho::capture {
@@ -71,14 +73,6 @@ std::string random_suffix() {
     return text;
 }
 
-// What the path leads to, so that a symbolic link stays one.
-std::string resolve(const std::string& path) {
-    char* real = ::realpath(path.c_str(), nullptr);
-    std::string out = real == nullptr ? path : real;
-    std::free(real);
-    return out;
-}
-
 bool stat_of(const std::string& path, int standard, struct stat& out) {
     return (path == "-" ? ::fstat(standard, &out) : ::stat(path.c_str(), &out)) == 0;
 }
@@ -87,12 +81,16 @@ bool stat_of(const std::string& path, int standard, struct stat& out) {
 
 Result<std::unique_ptr<Output>> Output::create(const std::string& path) {
     const int descriptor = descriptor_of(path);
-    std::unique_ptr<Output> out(new Output(path == "-" ? "standard output" : path));
+    std::unique_ptr<Output> out(new Output(path == "-" ? "standard output" : escaped(path)));
     struct stat about {};
     const bool exists = descriptor < 0 && ::stat(path.c_str(), &about) == 0;
-    if (path.empty() || path.back() == '/' || (exists && S_ISDIR(about.st_mode))) {
+    if (path.empty()) {
         return fail(Errc::kInvalidArgument,
-                    "\"" + path + "\": is a directory; the output must be a file");
+                    "no file name; allowed: a file, or - for standard output");
+    }
+    if (path.back() == '/' || (exists && S_ISDIR(about.st_mode))) {
+        return fail(Errc::kInvalidArgument,
+                    "\"" + escaped(path) + "\": is a directory; the output must be a file");
     }
     const bool direct = descriptor >= 0 || (exists && !S_ISREG(about.st_mode));
     const Status opened = direct ? out->open_stream(path, descriptor) : out->open_beside(path);
@@ -135,6 +133,9 @@ bool Output::is_terminal() const noexcept {
 
 Status Output::open_beside(const std::string& path) {
     final_ = resolve(path);
+    if (final_.empty()) {
+        return failed(errno);
+    }
     struct stat about {};
     const bool exists = ::stat(final_.c_str(), &about) == 0;
     if (exists && ::access(final_.c_str(), W_OK) != 0) {
@@ -234,6 +235,40 @@ Status Output::close() {
     forget_unfinished(std::exchange(unfinished_, -1));
     temporary_.clear();
     return {};
+}
+
+std::string resolve(std::string path) {
+    constexpr int kMostLinks = 40;  // as the kernel's
+    for (int i = 0; i < kMostLinks; ++i) {
+        if (char* real = ::realpath(path.c_str(), nullptr); real != nullptr) {
+            const std::string out = real;
+            std::free(real);
+            return out;
+        }
+        if (errno == ELOOP) {
+            break;
+        }
+        std::array<char, PATH_MAX> target;
+        const ssize_t length =
+            errno == ENOENT ? ::readlink(path.c_str(), target.data(), target.size()) : -1;
+        if (length <= 0) {
+            return path;  // no link: what is wrong shows when it is written
+        }
+        const std::string_view leads_to(target.data(), static_cast<std::size_t>(length));
+        const std::size_t folder = leads_to.front() == '/' ? 0 : path.rfind('/') + 1;
+        path = path.substr(0, folder).append(leads_to);
+    }
+    errno = ELOOP;
+    return "";
+}
+
+bool has_suffix(std::string_view name, std::string_view suffix) {
+    const auto lower = [](char c) {
+        return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c;
+    };
+    return name.size() >= suffix.size() &&
+           std::equal(suffix.begin(), suffix.end(), name.end() - suffix.size(),
+                      [&](char a, char b) { return lower(a) == lower(b); });
 }
 
 bool same_file(const std::string& input, const std::string& output) {

@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -59,6 +60,13 @@ class Output {
     int unfinished_ = -1;  // its slot
     bool is_stream_ = false;
 };
+
+// What a path of an output leads to, whether there is such a file yet or not, so that a symbolic
+// link stays one. Empty: errno says why not.
+[[nodiscard]] std::string resolve(std::string path);
+
+// Whether a file's name ends so, whatever the case of its letters.
+[[nodiscard]] bool has_suffix(std::string_view name, std::string_view suffix);
 
 // Whether writing to output would overwrite input: both are the same regular file. "-" is standard
 // input or output.

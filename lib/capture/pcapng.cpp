@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/int128.h"
+#include "base/utf8.h"
 #include "capture/format.h"
 
 namespace unecho::capture {
@@ -45,40 +46,6 @@ constexpr std::uint64_t power_of_10(unsigned exponent) {
     std::uint64_t out = 1;
     while (exponent-- > 0) {
         out *= 10;
-    }
-    return out;
-}
-
-// The length of the character that stands there; 0 if it is none. As Unicode has it (3.9, D92).
-std::size_t utf8_length(std::string_view text) {
-    const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
-    const std::size_t length = byte(0) < 0x80                      ? 1
-                               : byte(0) >= 0xC2 && byte(0) < 0xE0 ? 2
-                               : byte(0) >= 0xE0 && byte(0) < 0xF0 ? 3
-                               : byte(0) >= 0xF0 && byte(0) < 0xF5 ? 4
-                                                                   : 0;
-    if (length == 0 || length > text.size()) {
-        return 0;
-    }
-    for (std::size_t i = 1; i < length; ++i) {
-        if ((byte(i) & 0xC0) != 0x80) {
-            return 0;
-        }
-    }
-    // Longer than needed, a surrogate, beyond the last.
-    const bool wrong = (byte(0) == 0xE0 && byte(1) < 0xA0) || (byte(0) == 0xED && byte(1) > 0x9F) ||
-                       (byte(0) == 0xF0 && byte(1) < 0x90) || (byte(0) == 0xF4 && byte(1) > 0x8F);
-    return wrong ? 0 : length;
-}
-
-// A name that may be shown anywhere: what is no text becomes question marks.
-std::string readable(std::string_view name) {
-    std::string out;
-    for (name = name.substr(0, name.find('\0')); !name.empty();) {
-        const std::size_t length = utf8_length(name);
-        const bool control = length == 1 && (name[0] < ' ' || name[0] == '\x7F');
-        out += length == 0 || control ? "?" : name.substr(0, length);
-        name.remove_prefix(std::max<std::size_t>(length, 1));
     }
     return out;
 }
@@ -308,7 +275,9 @@ bool Pcapng::take_interface(const Block& block) {
             break;
         }
         if (code == kName) {
-            out.name = readable({reinterpret_cast<const char*>(value), std::min(length, kMaxName)});
+            const std::string_view name(reinterpret_cast<const char*>(value),
+                                        std::min(length, kMaxName));
+            out.name = printable(name.substr(0, name.find('\0')));
         } else if (code == kResolution && length >= 1) {
             resolution = value[0];
         } else if (code == kOffset && length == sizeof(offset)) {
@@ -342,8 +311,10 @@ bool Pcapng::take_packet(const Block& block, std::vector<Record>& records) {
                                 load<std::uint32_t, kOrder>(body + 8);
     ++packets_;
     if (!clocks_[interface].convert(units, last_time_)) [[unlikely]] {
-        notes_.add(packets_, last_time_ == 0 ? "time before 1970 cannot be held"
-                                             : "time after 2554 cannot be held");
+        notes_.add(packets_,
+                   last_time_ == 0
+                       ? "time before 1970 cannot be held: ages among such packets count as 0"
+                       : "time after 2554 cannot be held: ages among such packets count as 0");
     }
     records.push_back({.time = last_time_,
                        .data = body + kPacketHeader,

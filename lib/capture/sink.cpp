@@ -14,7 +14,7 @@ Result<Sink> Sink::create(const std::string& path) {
         return fail(Errc::kInvalidArgument,
                     (*output)->name() + ": is a terminal; a capture goes to a file or a pipe");
     }
-    auto gzip = path.ends_with(".gz") ? std::make_unique<GzipWriter>() : nullptr;
+    auto gzip = has_suffix(path, ".gz") ? std::make_unique<GzipWriter>() : nullptr;
     return Sink(std::move(*output), std::move(gzip));
 }
 

@@ -15,11 +15,11 @@ Result<std::unique_ptr<Writer>> create_capture(const std::string& path) {
         return tl::unexpected(sink.error());
     }
     std::string_view name = path;
-    if (name.ends_with(".gz")) {
+    if (has_suffix(name, ".gz")) {
         name.remove_suffix(std::string_view(".gz").size());
     }
-    return name.ends_with(".pcapng") ? make_pcapng_writer(std::move(*sink))
-                                     : make_pcap_writer(std::move(*sink));
+    return has_suffix(name, ".pcapng") ? make_pcapng_writer(std::move(*sink))
+                                       : make_pcap_writer(std::move(*sink));
 }
 
 }  // namespace unecho::capture

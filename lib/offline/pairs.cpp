@@ -38,11 +38,14 @@ Result<std::unique_ptr<Pairs>> Pairs::create(const std::string& path,
     if (!output) {
         return tl::unexpected(output.error());
     }
-    return std::unique_ptr<Pairs>(new Pairs(std::move(*output), inputs));
+    auto gzip =
+        capture::has_suffix(path, ".gz") ? std::make_unique<capture::GzipWriter>() : nullptr;
+    return std::unique_ptr<Pairs>(new Pairs(std::move(*output), std::move(gzip), inputs));
 }
 
-Pairs::Pairs(std::unique_ptr<capture::Output> output, std::span<const std::string> inputs)
-    : output_(std::move(output)), buffer_("echo,original,age_ns") {
+Pairs::Pairs(std::unique_ptr<capture::Output> output, std::unique_ptr<capture::GzipWriter> gzip,
+             std::span<const std::string> inputs)
+    : output_(std::move(output)), gzip_(std::move(gzip)), buffer_("echo,original,age_ns") {
     if (inputs.size() > 1) {
         buffer_ += ",echo_file,original_file";
         for (const std::string& input : inputs) {
@@ -82,13 +85,15 @@ Status Pairs::write(std::span<const Copy> copies) {
 }
 
 Status Pairs::flush() {
-    const Status status = output_->write(std::as_bytes(std::span(buffer_)));
+    const auto bytes = std::as_bytes(std::span(buffer_));
+    const Status status = gzip_ ? gzip_->write(bytes, *output_) : output_->write(bytes);
     buffer_.clear();
     return status;
 }
 
 Status Pairs::close() {
-    const Status status = flush();
+    Status status = flush();
+    status = status && gzip_ ? gzip_->finish(*output_) : status;
     return status ? output_->close() : status;
 }
 

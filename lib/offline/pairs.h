@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "capture/gzip_writer.h"
 #include "capture/output.h"
 #include "offline/deduplicator.h"
 
@@ -18,7 +19,7 @@ namespace unecho::offline {
 
 class Pairs {
   public:
-    // inputs: named in the file if they are several.
+    // Compressed where the name ends in .gz. inputs: named in the file if they are several.
     static Result<std::unique_ptr<Pairs>> create(const std::string& path,
                                                  std::span<const std::string> inputs);
 
@@ -27,12 +28,14 @@ class Pairs {
     Status close();
 
   private:
-    Pairs(std::unique_ptr<capture::Output> output, std::span<const std::string> inputs);
+    Pairs(std::unique_ptr<capture::Output> output, std::unique_ptr<capture::GzipWriter> gzip,
+          std::span<const std::string> inputs);
     void add(const Copy& copy);
     Status flush();
 
     std::unique_ptr<capture::Output> output_;
-    std::vector<std::string> files_;  // quoted where needed; empty: not named
+    std::unique_ptr<capture::GzipWriter> gzip_;  // null: not compressed
+    std::vector<std::string> files_;             // quoted where needed; empty: not named
     std::string buffer_;
 };
 

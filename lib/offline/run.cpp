@@ -9,6 +9,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/utf8.h"
 #include "capture/output.h"
 #include "capture/reader.h"
 #include "capture/writer.h"
@@ -53,7 +54,8 @@ bool same_name(const std::string& a, const std::string& b) {
     }
     std::error_code problem;
     const auto canonical = [&](const std::string& path) {
-        return std::filesystem::weakly_canonical(std::filesystem::absolute(path), problem);
+        return std::filesystem::weakly_canonical(
+            std::filesystem::absolute(capture::resolve(path), problem), problem);
     };
     const auto first = canonical(a);
     const auto second = canonical(b);
@@ -69,13 +71,13 @@ Status check_files(const Files& files) {
         const std::string& path = *outputs[i].path;
         for (const std::string& input : files.inputs) {
             if (capture::same_file(input, path)) {
-                return fail(Errc::kConfig, std::string(outputs[i].option) + " " + path +
+                return fail(Errc::kConfig, std::string(outputs[i].option) + " " + escaped(path) +
                                                ": is the input; give the output another name");
             }
         }
         for (std::size_t j = 0; j < i; ++j) {
             if (same_name(path, *outputs[j].path)) {
-                return fail(Errc::kConfig, std::string(outputs[i].option) + " " + path +
+                return fail(Errc::kConfig, std::string(outputs[i].option) + " " + escaped(path) +
                                                ": is the file of " + outputs[j].option + " too");
             }
         }

@@ -5,6 +5,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
+
 namespace unecho::offline {
 namespace {
 
@@ -68,6 +70,15 @@ std::string how_text(const Summary& summary) {
     return text + "; engine " + summary.engine_text;
 }
 
+// JSON holds UTF-8 alone; names of files are bytes.
+std::vector<std::string> valid(const std::vector<std::string>& texts) {
+    std::vector<std::string> out;
+    for (const std::string& text : texts) {
+        out.push_back(valid_utf8(text));
+    }
+    return out;
+}
+
 }  // namespace
 
 PacketBytes Summary::received() const {
@@ -90,7 +101,7 @@ PacketBytes Summary::kept() const {
 }
 
 std::string warning_text(const capture::Warning& warning, const std::vector<std::string>& inputs) {
-    std::string text = warning.file < inputs.size() ? inputs[warning.file] + ": " : "";
+    std::string text = warning.file < inputs.size() ? escaped(inputs[warning.file]) + ": " : "";
     if (warning.number != 0) {
         text += "packet " + std::to_string(warning.number) + ": ";
     }
@@ -120,7 +131,9 @@ std::string to_text(const Summary& summary) {
     if (summary.seconds > 0.001) {
         text += ", " + format_rate(static_cast<double>(in.packets) / summary.seconds);
     }
-    return text + (summary.output ? " to " + *summary.output : ", dry run: nothing written") + "\n";
+    return text +
+           (summary.output ? " to " + escaped(*summary.output) : ", dry run: nothing written") +
+           "\n";
 }
 
 nlohmann::ordered_json to_json(const Summary& summary) {
@@ -134,31 +147,32 @@ nlohmann::ordered_json to_json(const Summary& summary) {
         return there ? ordered_json(value) : ordered_json(nullptr);
     };
     const bool endless = options.window_time() == filter::kInfiniteWindow;
-    return {{"inputs", summary.inputs},
-            {"output", or_null(summary.output.has_value(), summary.output.value_or(""))},
-            {"packets", summary.received().packets},
-            {"bytes", summary.received().bytes},
-            {"kept", summary.kept().packets},
-            {"kept_bytes", summary.kept().bytes},
-            {"dropped", summary.dropped().packets},
-            {"dropped_bytes", summary.dropped().bytes},
-            {"reasons", reasons},
-            {"key", key_name(options)},
-            {"window_ns", or_null(!endless, options.window_time())},
-            {"count", or_null(options.count.has_value(), options.count.value_or(0))},
-            {"policy", options.editcap ? "editcap"
-                                       : config::kPolicyNames.at(
-                                             static_cast<std::size_t>(options.policy_or_fixed()))},
-            {"first", options.first.value_or(1)},
-            {"engine", summary.engine},
-            {"engine_text", summary.engine_text},
-            {"slack_ns", summary.slack},
-            {"handed_over_at", or_null(summary.handed_over != 0, summary.handed_over)},
-            {"forgotten", summary.forgotten},
-            {"max_false_drop", options.false_drop()},
-            {"duration_ns", summary.duration},
-            {"warnings", summary.warnings},
-            {"seconds", summary.seconds}};
+    return {
+        {"inputs", valid(summary.inputs)},
+        {"output", or_null(summary.output.has_value(), valid_utf8(summary.output.value_or("")))},
+        {"packets", summary.received().packets},
+        {"bytes", summary.received().bytes},
+        {"kept", summary.kept().packets},
+        {"kept_bytes", summary.kept().bytes},
+        {"dropped", summary.dropped().packets},
+        {"dropped_bytes", summary.dropped().bytes},
+        {"reasons", reasons},
+        {"key", key_name(options)},
+        {"window_ns", or_null(!endless, options.window_time())},
+        {"count", or_null(options.count.has_value(), options.count.value_or(0))},
+        {"policy", options.editcap ? "editcap"
+                                   : config::kPolicyNames.at(
+                                         static_cast<std::size_t>(options.policy_or_fixed()))},
+        {"first", options.first.value_or(1)},
+        {"engine", summary.engine},
+        {"engine_text", summary.engine_text},
+        {"slack_ns", summary.slack},
+        {"handed_over_at", or_null(summary.handed_over != 0, summary.handed_over)},
+        {"forgotten", summary.forgotten},
+        {"max_false_drop", options.false_drop()},
+        {"duration_ns", summary.duration},
+        {"warnings", valid(summary.warnings)},
+        {"seconds", summary.seconds}};
 }
 
 }  // namespace unecho::offline

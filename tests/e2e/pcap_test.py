@@ -492,8 +492,39 @@ class Refusals(PcapTest):
                     self.assert_refused(self.run_pcap("in.pcap", option, name), 2, option, name)
         self.assert_refused(self.run_pcap("in.pcap", "-o", "x.pcap", "--dropped", "./x.pcap"), 2,
                             "--dropped", "x.pcap")
+        os.symlink("y.pcap", self.folder / "to-y")
+        self.assert_refused(self.run_pcap("in.pcap", "-o", "to-y", "--dropped", "y.pcap"), 2,
+                            "--dropped", "y.pcap")
+        os.symlink("loop", self.folder / "loop")
+        self.assert_refused(self.run_pcap("in.pcap", "-o", "loop"), 1, "loop", "symbolic links")
         self.assertEqual(self.capture.read_bytes(), before)
         self.assertEqual(self.left_over(), [])
+
+    def test_names_that_are_no_text(self):
+        """Bytes of a name go nowhere raw: not into JSON, not to a terminal."""
+        name = os.fsencode(self.folder) + b"/bad\xff\x1b[1m.pcap"
+        shutil.copy(PCAPS / "one-link.pcap", name)
+        with open(name, "ab") as file:
+            file.write(b"cut")
+        done = subprocess.run([self.binary, "pcap", name, "-o", b"out\xfe.pcap", "--json"],
+                              cwd=self.folder, capture_output=True, timeout=60, check=True)
+        summary = json.loads(done.stdout)
+        self.assertEqual(os.path.basename(summary["inputs"][0]), "bad\ufffd\x1b[1m.pcap")
+        self.assertEqual(summary["output"], "out\ufffd.pcap")
+        self.assertIn(rb"/bad\xff\x1b[1m.pcap: packet ", done.stderr)
+        self.assertIn(r"bad\xff\x1b[1m.pcap: packet ", "".join(summary["warnings"]))
+        self.assertTrue(os.path.exists(os.fsencode(self.folder) + b"/out\xfe.pcap"))
+        self.assert_refused(self.run_pcap("a\nb\x1b.pcap", "--dry-run"), 1, r"a\x0ab\x1b.pcap")
+        self.assert_refused(self.run_pcap("in.pcap", "-o", ""), 1, "no file name")
+
+    def test_suffixes_in_any_case(self):
+        self.pcap("in.pcap", "-o", "plain.pcap", "--pairs", "plain.csv", "--quiet")
+        self.pcap("in.pcap", "-o", "out.PCAP.GZ", "--pairs", "pairs.csv.Gz", "--quiet")
+        for packed, plain in (("out.PCAP.GZ", "plain.pcap"), ("pairs.csv.Gz", "plain.csv")):
+            self.assertEqual(gzip.decompress((self.folder / packed).read_bytes()),
+                             (self.folder / plain).read_bytes())
+        self.pcap("in.pcap", "-o", "out.PcapNG", "--quiet")
+        self.assertEqual((self.folder / "out.PcapNG").read_bytes()[:4], b"\x0a\x0d\x0d\x0a")
 
     def test_full_disks(self):
         for option in ("-o", "--dropped", "--pairs"):

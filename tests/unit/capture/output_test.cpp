@@ -99,6 +99,41 @@ TEST(Output, symbolic_link_stays_and_its_target_is_replaced) {
     EXPECT_EQ(folder.get("target.bin"), "new");
 }
 
+TEST(Output, symbolic_links_to_nothing_yet_are_followed) {
+    const Folder folder;
+    std::filesystem::create_directory(folder.file("sub"));
+    std::filesystem::create_symlink("sub/next", folder.file("link.bin"));
+    std::filesystem::create_symlink("../target.bin", folder.file("sub/next"));
+    EXPECT_EQ(outcome(folder.file("link.bin"), "new"), "written");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder.file("link.bin")));
+    EXPECT_TRUE(std::filesystem::is_symlink(folder.file("sub/next")));
+    EXPECT_EQ(folder.get("target.bin"), "new");
+    std::filesystem::create_symlink("loop", folder.file("loop"));
+    EXPECT_EQ(outcome(folder.file("loop"), "x"),
+              folder.file("loop") + ": cannot be written: Too many levels of symbolic links");
+    EXPECT_TRUE(std::filesystem::is_symlink(folder.file("loop")));
+}
+
+TEST(Output, no_name_is_refused) {
+    const auto out = Output::create("");
+    ASSERT_FALSE(out);
+    EXPECT_EQ(out.error().context, "no file name; allowed: a file, or - for standard output");
+}
+
+TEST(Output, names_in_messages_cannot_speak_to_a_terminal) {
+    const Folder folder;
+    EXPECT_EQ(outcome(folder.file("\x1B[1m/x"), "x"),
+              folder.file("\\x1b[1m/x") + ": its directory does not exist");
+}
+
+TEST(Output, suffixes_match_in_any_case) {
+    EXPECT_TRUE(has_suffix("a.PcapNG", ".pcapng"));
+    EXPECT_TRUE(has_suffix(".gz", ".gz"));
+    EXPECT_FALSE(has_suffix("gz", ".gz"));
+    EXPECT_FALSE(has_suffix("a.gz2", ".gz"));
+    EXPECT_FALSE(has_suffix("a\x0Egz", ".gz"));
+}
+
 TEST(Output, longest_name_is_written) {
     const Folder folder;
     const std::string longest(255, 'n');
@@ -123,7 +158,7 @@ TEST(Output, overwrite_changes_those_bytes) {
 TEST(Output, directory_is_refused) {
     const Folder folder;
     const std::string rest = ": is a directory; the output must be a file";
-    for (const std::string& path : {folder.path(), folder.path() + "/", std::string()}) {
+    for (const std::string& path : {folder.path(), folder.path() + "/"}) {
         const auto out = Output::create(path);
         ASSERT_FALSE(out);
         EXPECT_EQ(out.error().context, "\"" + path + "\"" + rest);

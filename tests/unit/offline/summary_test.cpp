@@ -70,6 +70,19 @@ TEST(summary, json_holds_the_same_numbers) {
     EXPECT_EQ(json["policy"], "fixed");
 }
 
+TEST(summary, names_that_are_no_text_are_shown_and_written_as_text) {
+    Summary summary = sample();
+    summary.inputs = {"bad\xFF.pcap"};
+    summary.output = "out\xFE\x1B[1m";
+    summary.warnings = {warning_text({.text = "odd"}, summary.inputs), "\xFD"};
+    const auto json = nlohmann::json::parse(to_json(summary).dump());
+    EXPECT_EQ(json["inputs"][0], "bad\xEF\xBF\xBD.pcap");
+    EXPECT_EQ(json["output"], "out\xEF\xBF\xBD\x1B[1m");
+    EXPECT_EQ(json["warnings"][0], "bad\\xff.pcap: odd");
+    EXPECT_EQ(json["warnings"][1], "\xEF\xBF\xBD");
+    EXPECT_NE(to_text(summary).find(" to out\\xfe\\x1b[1m\n"), std::string::npos);
+}
+
 TEST(summary, warnings_name_file_and_packet) {
     EXPECT_EQ(warning_text({.file = 1, .number = 5, .times = 1'000, .text = "odd"}, {"a", "b"}),
               "b: packet 5: odd (1,000 times)");

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analyze/utf8.h"
+#include "base/utf8.h"
 
 #include <gtest/gtest.h>
 
-namespace unecho::analyze {
+namespace unecho {
 namespace {
 
 TEST(Utf8, characters_have_their_length_and_nothing_else_has) {
@@ -30,5 +30,18 @@ TEST(Utf8, printable_text_cannot_speak_to_a_terminal) {
     EXPECT_EQ(printable(""), "");
 }
 
+TEST(Utf8, escaped_text_is_still_known) {
+    EXPECT_EQ(escaped("\xC3\xBC.pcap"), "\xC3\xBC.pcap");
+    EXPECT_EQ(escaped("a\x1B[31m\n\x7F"), "a\\x1b[31m\\x0a\\x7f");
+    EXPECT_EQ(escaped("\xC2\x9B"), "\\xc2\\x9b");
+    EXPECT_EQ(escaped("a\xFFz"), "a\\xffz");
+}
+
+TEST(Utf8, valid_text_stays_and_other_bytes_are_replaced) {
+    EXPECT_EQ(valid_utf8("\xC3\xBC\n\x1B"), "\xC3\xBC\n\x1B");
+    EXPECT_EQ(valid_utf8("a\xFF\xC3"), "a\xEF\xBF\xBD\xEF\xBF\xBD");
+    EXPECT_EQ(valid_utf8("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
 }  // namespace
-}  // namespace unecho::analyze
+}  // namespace unecho

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analyze/utf8.h"
+#include "base/utf8.h"
 
-namespace unecho::analyze {
+#include <algorithm>
+
+namespace unecho {
 namespace {
 
 // C0, DEL and C1 (U+0080 to U+009F), by which a name could speak to the terminal.
@@ -9,6 +11,29 @@ bool is_control(std::string_view character) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
     return byte(0) < 0x20 || byte(0) == 0x7F ||
            (character.size() == 2 && byte(0) == 0xC2 && byte(1) < 0xA0);
+}
+
+std::string in_hex(std::string_view bytes) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    std::string out;
+    for (const char c : bytes) {
+        const auto byte = static_cast<unsigned char>(c);
+        out += {'\\', 'x', kDigits[byte / 16U], kDigits[byte % 16U]};
+    }
+    return out;
+}
+
+// Each character, or byte that is none, as replace(character, is one) has it.
+template <typename Replace>
+std::string rewritten(std::string_view text, Replace replace) {
+    std::string out;
+    while (!text.empty()) {
+        const std::size_t length = utf8_length(text);
+        const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
+        out += replace(character, length != 0);
+        text.remove_prefix(character.size());
+    }
+    return out;
 }
 
 }  // namespace
@@ -40,14 +65,21 @@ std::size_t utf8_length(std::string_view text) {
 }
 
 std::string printable(std::string_view text) {
-    std::string out;
-    while (!text.empty()) {
-        const std::size_t length = utf8_length(text);
-        const std::string_view character = text.substr(0, length == 0 ? 1 : length);
-        out += length == 0 || is_control(character) ? "?" : std::string(character);
-        text.remove_prefix(character.size());
-    }
-    return out;
+    return rewritten(text, [](std::string_view character, bool good) {
+        return std::string(good && !is_control(character) ? character : "?");
+    });
 }
 
-}  // namespace unecho::analyze
+std::string escaped(std::string_view text) {
+    return rewritten(text, [](std::string_view character, bool good) {
+        return good && !is_control(character) ? std::string(character) : in_hex(character);
+    });
+}
+
+std::string valid_utf8(std::string_view text) {
+    return rewritten(text, [](std::string_view character, bool good) {
+        return std::string(good ? character : "\xEF\xBF\xBD");
+    });
+}
+
+}  // namespace unecho

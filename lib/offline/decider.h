@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "base/ids.h"
@@ -48,6 +49,9 @@ class Decider {
 
     // Packets forgotten inside their window for want of memory.
     [[nodiscard]] virtual std::uint64_t forgotten() const { return 0; }
+
+    // New packets in a window that a filter is sized for; with more, echoes may be doubts.
+    [[nodiscard]] virtual std::optional<std::uint64_t> planned() const { return std::nullopt; }
 
   protected:
     Decider() = default;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "dataplane/bits.h"
+#include "offline/pages.h"
 
 namespace unecho::offline {
 namespace {
@@ -13,6 +14,18 @@ using dataplane::Reason;
 
 // Those that can judge, best first in speed or memory: the choice of "auto" without "exact".
 constexpr std::array kTakeOver{Engine::kLine, Engine::kApbbf};
+
+// A packet in the window, on its way from the table to the filter.
+struct Memory {
+    Digest digest;
+    Nanoseconds time;
+};
+
+// The table's part of the memory, where a filter may take over: table and memories are there at a
+// time, then memories and filter. A packet takes 44 bytes or more in the table.
+constexpr std::uint64_t table_part(std::uint64_t memory) {
+    return memory / (44 + sizeof(Memory)) * 44;
+}
 
 // Clears the bits of a burst that begins with bit `begin`.
 void clear_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint64_t mask) {
@@ -40,8 +53,8 @@ Result<std::unique_ptr<Deduplicator>> Deduplicator::make(
         take(EditcapDecider::make(options, memory), out->other_);
     } else if (options.engine == Engine::kAuto || options.engine == Engine::kExact) {
         const bool shared = options.engine == Engine::kAuto && options.fits_filters();
-        out->filter_memory_ = shared ? memory / 2 : 0;
-        take(ExactDecider::make(options, memory - out->filter_memory_), out->exact_);
+        out->memory_ = shared ? memory : 0;
+        take(ExactDecider::make(options, shared ? table_part(memory) : memory), out->exact_);
     } else {
         take(FilterDecider::make(options, {&options.engine, 1}, memory, most_packets), out->other_);
     }
@@ -51,15 +64,17 @@ Result<std::unique_ptr<Deduplicator>> Deduplicator::make(
     return out;
 }
 
-void Deduplicator::decide(std::vector<Piece>& pieces, std::size_t packets, bool with_copies,
-                          Verdicts& verdicts) {
+Status Deduplicator::decide(std::vector<Piece>& pieces, std::size_t packets, bool with_copies,
+                            Verdicts& verdicts) {
     verdicts.keep.assign((packets + 63) / 64, ~std::uint64_t{0});
     verdicts.copies.clear();
     std::size_t begin = 0;
     Originals originals;
     for (Piece& piece : pieces) {
-        if (filter_memory_ != 0 && !exact_->has_room(piece.burst, piece.place)) {
-            hand_over(piece);
+        if (memory_ != 0 && !exact_->has_room(piece.burst, piece.place)) {
+            if (const Status taken = hand_over(piece); !taken) {
+                return taken;
+            }
         }
         decider().decide(piece.burst, piece.place, originals);
         count(piece.burst);
@@ -71,26 +86,44 @@ void Deduplicator::decide(std::vector<Piece>& pieces, std::size_t packets, bool 
         }
         begin += piece.burst.count;
     }
+    return {};
 }
 
-void Deduplicator::hand_over(const Piece& piece) {
-    const std::uint64_t memory = std::exchange(filter_memory_, 0);
-    const std::string packet = "packet " + std::to_string(piece.place.first_number);
-    auto filter = FilterDecider::make(options_, kTakeOver, memory);
-    if (!filter) {
-        notes_.push_back(packet + ": more packets in the window than fit into --memory, and no " +
-                         "filter can take over (" + filter.error().context + ")");
-        return;
+Status Deduplicator::hand_over(const Piece& piece) {
+    const std::uint64_t memory = std::exchange(memory_, 0);
+    const std::string full = "packet " + std::to_string(piece.place.first_number) +
+                             ": more packets in the window than fit into --memory";
+    std::uint64_t live = 0;
+    exact_->for_each_live(piece.burst, piece.place, [&](Digest, Nanoseconds) { ++live; });
+    auto plan = FilterDecider::plan(options_, kTakeOver, memory - live * sizeof(Memory));
+    if (!plan) {
+        notes_.push_back(full + ", and no filter can take over (" + plan.error().context + ")");
+        return {};
     }
+    auto pages = Pages::allocate(live * sizeof(Memory));
+    if (!pages) {
+        return tl::unexpected(pages.error());
+    }
+    auto* const memories = reinterpret_cast<Memory*>(pages->bytes().data());
+    Memory* end = memories;
     exact_->for_each_live(piece.burst, piece.place, [&](Digest digest, Nanoseconds time) {
-        (*filter)->remember(digest, time);
+        *end++ = {digest, time};
     });
+    exact_.reset();
+    auto filter = FilterDecider::make(std::move(*plan));
+    if (!filter) {
+        return fail(filter.error().code, full + ": " + filter.error().context);
+    }
+    for (const Memory* one = memories; one != end; ++one) {
+        (*filter)->remember(one->digest, one->time);
+    }
     (*filter)->end_of_memories();
     handed_over_ = piece.place.first_number;
-    exact_.reset();
     other_ = std::move(*filter);
-    notes_.push_back(packet + ": more packets in the window than fit into --memory; from here on " +
-                     other_->text());
+    notes_.push_back(full + "; from here on " + other_->text() + "; planned for " +
+                     format_count(*planned()) +
+                     " new packets in a window, of more it may keep echoes");
+    return {};
 }
 
 void Deduplicator::count(const dataplane::Burst& burst) {

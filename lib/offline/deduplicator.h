@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which packets of a capture are kept: the verdicts on digested bursts, counted by reason. Begins
 // exactly; when the packets of a window no longer fit into the memory, a filter takes over in the
-// middle of the capture, told of every packet in the window, so that no echo is missed.
+// middle of the capture, told of every packet in the window.
 #pragma once
 
 #include <array>
@@ -46,9 +46,10 @@ class Deduplicator {
         const Options& options, std::uint64_t memory,
         std::optional<std::uint64_t> most_packets = std::nullopt);
 
-    // The pieces of a batch of so many packets.
-    void decide(std::vector<Piece>& pieces, std::size_t packets, bool with_copies,
-                Verdicts& verdicts);
+    // The pieces of a batch of so many packets. Errc::kNoMemory: a filter was to take over, and the
+    // machine has not got the memory that the exact table had.
+    Status decide(std::vector<Piece>& pieces, std::size_t packets, bool with_copies,
+                  Verdicts& verdicts);
 
     [[nodiscard]] const Reasons& reasons() const { return reasons_; }
     [[nodiscard]] std::string engine() const { return decider().engine(); }
@@ -57,6 +58,7 @@ class Deduplicator {
     [[nodiscard]] std::uint64_t handed_over() const { return handed_over_; }
     [[nodiscard]] Nanoseconds slack() const { return decider().slack(); }
     [[nodiscard]] std::uint64_t forgotten() const { return decider().forgotten(); }
+    [[nodiscard]] std::optional<std::uint64_t> planned() const { return decider().planned(); }
     // What should be known of the result, a line each.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
@@ -66,14 +68,14 @@ class Deduplicator {
     [[nodiscard]] Decider& decider() const {
         return exact_ ? static_cast<Decider&>(*exact_) : *other_;
     }
-    void hand_over(const Piece& piece);
+    Status hand_over(const Piece& piece);
     void count(const dataplane::Burst& burst);
     void keep_copies(const Piece& piece, const Originals& originals, Verdicts& verdicts) const;
 
     Options options_;
     std::unique_ptr<ExactDecider> exact_;
-    std::unique_ptr<Decider> other_;   // without exact_
-    std::uint64_t filter_memory_ = 0;  // for the one that may take over; 0: none may
+    std::unique_ptr<Decider> other_;  // without exact_
+    std::uint64_t memory_ = 0;        // in all, where a filter may take over; 0: none may
     std::uint64_t handed_over_ = 0;
     Reasons reasons_{};
     std::vector<std::string> notes_;

@@ -59,8 +59,7 @@ bool ExactDecider::has_room(const dataplane::Burst& burst, const Place& place) c
 }
 
 std::string ExactDecider::text() const {
-    return "exact, room for " + std::to_string(table_.params().entries()) +
-           " packets in the window";
+    return "exact, room for " + format_count(table_.params().entries()) + " packets in the window";
 }
 
 Result<std::unique_ptr<EditcapDecider>> EditcapDecider::make(const Options& options,

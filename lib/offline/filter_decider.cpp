@@ -58,19 +58,30 @@ Result<control::Candidate> choose(const Options& options, std::span<const config
 
 }  // namespace
 
-Result<std::unique_ptr<FilterDecider>> FilterDecider::make(
-    const Options& options, std::span<const config::Engine> engines, std::uint64_t memory,
-    std::optional<std::uint64_t> most_packets) {
+Result<control::FilterPlan> FilterDecider::plan(const Options& options,
+                                                std::span<const config::Engine> engines,
+                                                std::uint64_t memory,
+                                                std::optional<std::uint64_t> most_packets) {
     const auto found = choose(options, engines, memory, most_packets);
     if (!found) {
         return tl::unexpected(found.error());
     }
-    control::FilterPlan plan = plan_of(options, *found);
+    return plan_of(options, *found);
+}
+
+Result<std::unique_ptr<FilterDecider>> FilterDecider::make(control::FilterPlan plan) {
     auto instance = control::FilterInstance::make(plan, -1, false);
     if (!instance) {
         return tl::unexpected(instance.error());
     }
     return std::unique_ptr<FilterDecider>(new FilterDecider(std::move(plan), std::move(*instance)));
+}
+
+Result<std::unique_ptr<FilterDecider>> FilterDecider::make(
+    const Options& options, std::span<const config::Engine> engines, std::uint64_t memory,
+    std::optional<std::uint64_t> most_packets) {
+    auto planned = plan(options, engines, memory, most_packets);
+    return planned ? make(std::move(*planned)) : tl::unexpected(planned.error());
 }
 
 FilterDecider::FilterDecider(control::FilterPlan plan,
@@ -103,6 +114,12 @@ void FilterDecider::end_of_memories() {
 
 std::uint64_t FilterDecider::forgotten() const {
     return lane_.ops->counters(lane_.filter).evicted_early;
+}
+
+std::optional<std::uint64_t> FilterDecider::planned() const {
+    const double windows_per_second =
+        static_cast<double>(kSecond) / static_cast<double>(plan_.window);
+    return static_cast<std::uint64_t>(plan_.keys_per_second / windows_per_second);
 }
 
 std::string FilterDecider::text() const {

@@ -23,11 +23,18 @@ class FilterDecider final : public Decider {
         const Options& options, std::span<const config::Engine> engines, std::uint64_t memory,
         std::optional<std::uint64_t> most_packets = std::nullopt);
 
+    // The same in two steps, the first of which takes no memory.
+    static Result<control::FilterPlan> plan(
+        const Options& options, std::span<const config::Engine> engines, std::uint64_t memory,
+        std::optional<std::uint64_t> most_packets = std::nullopt);
+    static Result<std::unique_ptr<FilterDecider>> make(control::FilterPlan plan);
+
     void decide(dataplane::Burst& burst, const Place& place, Originals& originals) override;
     [[nodiscard]] std::string text() const override;
     [[nodiscard]] std::string engine() const override { return plan_.engine(); }
     [[nodiscard]] Nanoseconds slack() const override { return plan_.prediction.slack; }
     [[nodiscard]] std::uint64_t forgotten() const override;
+    [[nodiscard]] std::optional<std::uint64_t> planned() const override;
 
     // Takes over what another decider knows, oldest first: each digest is remembered from its own
     // time on, whatever it matches. Only for engines that can judge.

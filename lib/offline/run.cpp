@@ -229,8 +229,11 @@ Result<Nanoseconds> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sink
             break;
         }
         span.take(portion.pieces);
-        deduplicator.decide(portion.pieces, portion.batch.records.size(), sinks.wants_copies(),
-                            verdicts);
+        if (const Status decided = deduplicator.decide(portion.pieces, portion.batch.records.size(),
+                                                       sinks.wants_copies(), verdicts);
+            !decided) {
+            return tl::unexpected(decided.error());
+        }
         if (const Status written = sinks.write(portion, verdicts); !written) {
             return tl::unexpected(written.error());
         }
@@ -255,12 +258,15 @@ std::vector<std::string> warnings_of(const Files& files, const Feed& feed, const
     const auto& doubts =
         deduplicator.reasons()[static_cast<std::size_t>(dataplane::Reason::kDoubt)];
     if (doubts.packets != 0) {
-        lines.push_back(std::to_string(doubts.packets) +
+        lines.push_back(format_count(doubts.packets) +
                         " matches may be accidents and were kept, echoes among them: the filter is "
-                        "fuller than planned; give more --memory or a higher --max-false-drop");
+                        "fuller than with the " +
+                        format_count(deduplicator.planned().value_or(0)) +
+                        " new packets in a window that it is planned for; give more --memory or a "
+                        "higher --max-false-drop");
     }
     if (deduplicator.forgotten() != 0) {
-        lines.push_back(std::to_string(deduplicator.forgotten()) +
+        lines.push_back(format_count(deduplicator.forgotten()) +
                         " packets were forgotten inside their window for want of memory: their "
                         "echoes may have been kept; give more --memory");
     }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "offline/deduplicator.h"
 
+#include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -37,7 +39,7 @@ class Pass {
         while (!rest.empty()) {
             const auto some = rest.first(std::min(rest.size(), kBatch));
             digester_.digest(some, interfaces_, pieces_);
-            deduplicator_->decide(pieces_, some.size(), true, verdicts);
+            ASSERT_TRUE(deduplicator_->decide(pieces_, some.size(), true, verdicts));
             for (std::size_t i = 0; i < some.size(); ++i) {
                 kept.push_back((verdicts.keep[i / 64] >> i % 64 & 1) != 0);
             }
@@ -138,7 +140,7 @@ void check_verdicts(const Packets& packets, const std::vector<bool>& kept, Nanos
 }
 
 // In the middle of the capture the table is full: every echo before and after is found.
-TEST(deduplicator, a_filter_takes_over_and_misses_nothing) {
+TEST(deduplicator, a_filter_that_holds_the_window_takes_over_and_misses_nothing) {
     SCOPED_TRACE(test::seed_note());
     for (const config::Policy policy : {config::Policy::kFixed, config::Policy::kRefresh}) {
         Options options = frames(50 * kMillisecond);
@@ -152,10 +154,56 @@ TEST(deduplicator, a_filter_takes_over_and_misses_nothing) {
         EXPECT_EQ((*pass).forgotten(), 0u);
         ASSERT_EQ((*pass).notes().size(), 1u);
         EXPECT_EQ((*pass).notes()[0].find("packet " + std::to_string(at) + ": "), 0u);
+        EXPECT_GT((*pass).planned().value_or(0), 60'000u);
+        const std::string planned = format_count((*pass).planned().value_or(0));
+        EXPECT_NE((*pass).notes()[0].find("; planned for " + planned + " new packets in a window"),
+                  std::string::npos);
         check_verdicts(packets, pass.kept, *options.window, policy, at);
         EXPECT_EQ(pass.count(Reason::kDoubt), 0u);
         EXPECT_TRUE(pass.copies.front().known);
         EXPECT_FALSE(pass.copies.back().known);
+    }
+}
+
+// Of the memory, table and filter each have nearly three quarters: what the table knew lies between
+// them, 16 bytes a packet.
+TEST(deduplicator, table_and_filter_share_the_memory) {
+    constexpr std::uint64_t kMemory = std::uint64_t{4} << 20;
+    const Packets packets = random_packets(200'000, 1);
+    Options options = frames(50 * kMillisecond);
+    Pass pass(options, kMemory);
+    pass.take(packets);
+    EXPECT_EQ((*pass).handed_over(), 0u);
+    options.window = 200 * kMillisecond;
+    Pass full(options, kMemory);
+    full.take(packets);
+    const std::uint64_t at = (*full).handed_over();
+    ASSERT_GT(at, 0u);
+    const auto live = static_cast<std::uint64_t>(
+        std::count(full.kept.begin(), full.kept.begin() + static_cast<std::ptrdiff_t>(at), true));
+    EXPECT_LE(live * 60, kMemory);
+    EXPECT_GE(live * 64, kMemory - kMemory / 64);
+    const auto plan = FilterDecider::plan(
+        options, std::array{config::Engine::kLine, config::Engine::kApbbf}, kMemory - live * 16);
+    ASSERT_TRUE(plan);
+    EXPECT_NEAR(static_cast<double>((*full).planned().value_or(0)), plan->keys_per_second * 0.2,
+                plan->keys_per_second * 0.2 / 100);
+}
+
+// Exact, only kept: what is dropped is an echo, and the doubts are counted.
+TEST(deduplicator, more_than_planned_is_kept_and_counted) {
+    SCOPED_TRACE(test::seed_note());
+    const Packets packets = random_packets(300'000, 100'000);
+    Options options = frames(300 * kMillisecond);
+    Pass pass(options, 300'000);
+    pass.take(packets);
+    ASSERT_GT((*pass).handed_over(), 0u);
+    EXPECT_LT((*pass).planned().value_or(0), 100'000u);
+    EXPECT_GT(pass.count(Reason::kDoubt), 10'000u);
+    std::set<std::uint64_t> seen;
+    for (std::size_t i = 0; i < pass.kept.size(); ++i) {
+        const bool fresh = seen.insert(content_of(packets.records()[i])).second;
+        ASSERT_TRUE(pass.kept[i] || !fresh) << "packet " << i + 1;
     }
 }
 

@@ -44,11 +44,13 @@ class Format {
 
     [[nodiscard]] const std::vector<Interface>& interfaces() const { return interfaces_; }
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
+    [[nodiscard]] const Notes& losses() const { return losses_; }  // source.h
 
   protected:
     explicit Format(Notes& notes) : notes_(notes) {}
 
     Notes& notes_;
+    Notes losses_;
     std::vector<Interface> interfaces_;
     std::uint64_t packets_ = 0;
 };

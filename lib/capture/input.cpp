@@ -40,6 +40,7 @@ class Input final : public Source {
     }
     [[nodiscard]] Progress progress() const override { return {stream_->taken(), stream_->size()}; }
     [[nodiscard]] std::vector<Warning> warnings() const override { return notes_.list(); }
+    [[nodiscard]] std::vector<Warning> losses() const override { return format_->losses().list(); }
 
   private:
     [[nodiscard]] std::span<const std::uint8_t> unread() const {

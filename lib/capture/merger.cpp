@@ -32,8 +32,21 @@ class Merger final : public Source {
     [[nodiscard]] std::vector<Interface> interfaces() const override { return interfaces_; }
     [[nodiscard]] Progress progress() const override;
     [[nodiscard]] std::vector<Warning> warnings() const override;
+    [[nodiscard]] std::vector<Warning> losses() const override;
 
   private:
+    template <typename List>
+    [[nodiscard]] std::vector<Warning> of_all(List list) const {
+        std::vector<Warning> out;
+        for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
+            for (Warning& warning : list(*inputs_[i].source)) {
+                warning.file = i;
+                out.push_back(std::move(warning));
+            }
+        }
+        return out;
+    }
+
     // Whose next record is next: the first of heads_, which is a heap. A time that steps back is
     // below those of all others, so its record comes at once, as if it had the latest time.
     struct Head {
@@ -195,14 +208,11 @@ Source::Progress Merger::progress() const {
 }
 
 std::vector<Warning> Merger::warnings() const {
-    std::vector<Warning> out;
-    for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-        for (Warning& warning : inputs_[i].source->warnings()) {
-            warning.file = i;
-            out.push_back(std::move(warning));
-        }
-    }
-    return out;
+    return of_all([](const Source& source) { return source.warnings(); });
+}
+
+std::vector<Warning> Merger::losses() const {
+    return of_all([](const Source& source) { return source.losses(); });
 }
 
 }  // namespace

@@ -28,6 +28,17 @@ constexpr std::uint32_t kEnhancedPacket = 6;
 // custom.
 constexpr std::array<std::uint32_t, 6> kWithoutPackets{4, 5, 9, 10, 0xBAD, 0x4000'0BAD};
 
+// Of those, what a reader of the written capture would miss. Not statistics, which every file has.
+struct Loss {
+    std::uint32_t type;
+    std::string_view text;
+};
+constexpr std::array kLosses{Loss{4, "names of addresses (a block of pcapng) are not kept"},
+                             Loss{10, "decryption secrets (a block of pcapng) are not kept"},
+                             Loss{0xBAD, "custom blocks of pcapng are not kept"}};
+constexpr std::string_view kLostOptions =
+    "comments, flags or other options of packets are not kept";
+
 // Type and length before a block's body, the length again behind it.
 constexpr std::size_t kBlockHeader = 8;
 constexpr std::size_t kBlockFrame = 12;
@@ -162,6 +173,7 @@ class Pcapng final : public Format {
         return false;
     }
     void note_skipped(std::uint32_t type);
+    void note_lost(std::uint64_t number, std::string_view what);
 
     std::endian order_ = std::endian::little;
     std::size_t section_first_ = 0;  // index of the section's first interface
@@ -316,6 +328,13 @@ bool Pcapng::take_packet(const Block& block, std::vector<Record>& records) {
                        ? "time before 1970 cannot be held: ages among such packets count as 0"
                        : "time after 2554 cannot be held: ages among such packets count as 0");
     }
+    const std::size_t options = kPacketHeader + length + padding(length);
+    if (block.length >= options + sizeof(std::uint32_t)) [[unlikely]] {
+        constexpr std::uint16_t kEnd = 0;
+        if (load<std::uint16_t, kOrder>(body + options) != kEnd) {
+            note_lost(packets_, kLostOptions);
+        }
+    }
     records.push_back({.time = last_time_,
                        .data = body + kPacketHeader,
                        .length = length,
@@ -344,8 +363,21 @@ bool Pcapng::take_simple_packet(const Block& block, std::vector<Record>& records
     return true;
 }
 
+void Pcapng::note_lost(std::uint64_t number, std::string_view what) {
+    const auto& known = losses_.list();
+    if (std::none_of(known.begin(), known.end(),
+                     [&](const Warning& one) { return one.text == what; })) {
+        losses_.add(number, what);
+    }
+}
+
 void Pcapng::note_skipped(std::uint32_t type) {
     constexpr std::size_t kMaxTypes = 16;
+    for (const Loss& loss : kLosses) {
+        if (loss.type == type) {
+            note_lost(0, loss.text);
+        }
+    }
     if (std::find(kWithoutPackets.begin(), kWithoutPackets.end(), type) != kWithoutPackets.end()) {
         return;
     }

@@ -36,6 +36,10 @@ class Source {
 
     [[nodiscard]] virtual std::vector<Warning> warnings() const = 0;
 
+    // What the inputs hold beside packets that a capture made of the records will lack, as
+    // warnings, each once: comments and flags of packets, secrets, names.
+    [[nodiscard]] virtual std::vector<Warning> losses() const { return {}; }
+
   protected:
     Source() = default;
 };

@@ -38,6 +38,8 @@ class Maker {
 
     [[nodiscard]] std::vector<capture::Warning> warnings() const {
         std::vector<capture::Warning> all = source_->warnings();
+        const std::vector<capture::Warning> losses = source_->losses();
+        all.insert(all.end(), losses.begin(), losses.end());
         all.insert(all.end(), digester_.warnings().begin(), digester_.warnings().end());
         return all;
     }

@@ -29,7 +29,7 @@ class Feed {
     // As Source::next(). The portion's memory is used again.
     virtual Result<bool> next(Portion& portion) = 0;
 
-    // Of source and digester. Once next() returned false or an error.
+    // Of source, its losses too, and digester. Once next() returned false or an error.
     [[nodiscard]] virtual std::vector<capture::Warning> warnings() const = 0;
 
   protected:

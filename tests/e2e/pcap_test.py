@@ -518,6 +518,25 @@ class Refusals(PcapTest):
         self.assert_refused(self.run_pcap("a\nb\x1b.pcap", "--dry-run"), 1, r"a\x0ab\x1b.pcap")
         self.assert_refused(self.run_pcap("in.pcap", "-o", ""), 1, "no file name")
 
+    def test_what_is_not_kept_is_told(self):
+        """A comment and secrets of a pcapng, once; nothing of a plain one."""
+        block = lambda kind, body: struct.pack("<II", kind, len(body) + 12) + body + struct.pack(
+            "<I", len(body) + 12)
+        comment = struct.pack("<HH4sHH", 1, 4, b"note", 0, 0)
+        start = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+        start += block(1, struct.pack("<HHI", 1, 0, 0))
+        packet = struct.pack("<IIIII", 0, 0, 0, 60, 60) + bytes(60)
+        (self.folder / "plain.pcapng").write_bytes(start + block(6, packet))
+        (self.folder / "rich.pcapng").write_bytes(
+            start + block(10, bytes(8)) + block(6, packet + comment) * 3)
+        plain = self.pcap("plain.pcapng", "-o", "out.pcapng", "--quiet")
+        self.assertEqual(plain.err, "")
+        rich = self.pcap("plain.pcapng", "rich.pcapng", "-o", "out.pcapng", "--quiet")
+        self.assertEqual(rich.err.splitlines(), [
+            "unecho: warning: rich.pcapng: decryption secrets (a block of pcapng) are not kept",
+            "unecho: warning: rich.pcapng: packet 1: comments, flags or other options of packets "
+            "are not kept"])
+
     def test_suffixes_in_any_case(self):
         self.pcap("in.pcap", "-o", "plain.pcap", "--pairs", "plain.csv", "--quiet")
         self.pcap("in.pcap", "-o", "out.PCAP.GZ", "--pairs", "pairs.csv.Gz", "--quiet")

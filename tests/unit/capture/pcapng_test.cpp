@@ -10,6 +10,8 @@
 
 #include <gtest/gtest.h>
 
+#include "capture/input.h"
+#include "capture/merger.h"
 #include "support/capture_builder.h"
 
 namespace {
@@ -221,6 +223,62 @@ TEST(Pcapng, tick_is_whole_nanoseconds) {
     EXPECT_EQ(tick_of(0x8A), kSecond >> 10);
     EXPECT_EQ(tick_of(0x80 | 30), 1U);
     EXPECT_EQ(tick_of(0xFF), 1U);
+}
+
+// What a capture of the packets would lack, after all was read.
+std::vector<capture::Warning> losses_of(capture::Source& source) {
+    capture::Batch batch;
+    for (Result<bool> more = true; more && *more;) {
+        more = source.next(batch);
+    }
+    return source.losses();
+}
+
+std::unique_ptr<capture::Source> opened(const PcapngBuilder& built) {
+    return std::move(*capture::open_input(std::make_unique<MemoryStream>(built.done()), "built"));
+}
+
+// An enhanced packet of 5 bytes, with this behind its data.
+CaptureBytes packet_with(const CaptureBytes& options) {
+    CaptureBytes body(20);
+    body[12] = body[16] = 5;
+    return body + sample_data(0, 5) + CaptureBytes(3) + options;
+}
+
+TEST(Pcapng, options_of_packets_are_lost_and_told_once) {
+    constexpr std::uint32_t kEnhanced = 6;
+    PcapngBuilder built(std::endian::little);
+    built.section().interface(1, 0, {{kName, text("eth0")}, {0, {}}});
+    built.block(kEnhanced, packet_with({})).block(kEnhanced, packet_with({0, 0, 0, 0}));
+    const auto none = opened(built);
+    EXPECT_TRUE(losses_of(*none).empty());
+    const CaptureBytes flags{2, 0, 4, 0, 1, 0, 0, 0};
+    built.block(kEnhanced, packet_with(flags)).block(kEnhanced, packet_with(flags));
+    const auto source = opened(built);
+    const auto losses = losses_of(*source);
+    ASSERT_EQ(losses.size(), 1U);
+    EXPECT_EQ(losses[0].text, "comments, flags or other options of packets are not kept");
+    EXPECT_EQ(losses[0].number, 3U);
+    EXPECT_EQ(losses[0].times, 1U);
+    EXPECT_TRUE(source->warnings().empty());
+}
+
+TEST(Pcapng, blocks_that_are_lost_are_told_with_their_file) {
+    PcapngBuilder plain(std::endian::little);
+    plain.section().interface(1, 0).block(5, CaptureBytes(12));
+    PcapngBuilder rich(std::endian::big);
+    rich.section().interface(1, 0).enhanced(0, 1, {}, 0);
+    rich.block(10, CaptureBytes(8)).block(10, CaptureBytes(8)).block(4, CaptureBytes(4));
+    std::vector<std::unique_ptr<capture::Source>> sources;
+    sources.push_back(opened(plain));
+    sources.push_back(opened(rich));
+    const auto merged = capture::merge(std::move(sources));
+    const auto losses = losses_of(*merged);
+    ASSERT_EQ(losses.size(), 2U);
+    EXPECT_EQ(losses[0].text, "decryption secrets (a block of pcapng) are not kept");
+    EXPECT_EQ(losses[1].text, "names of addresses (a block of pcapng) are not kept");
+    EXPECT_EQ(losses[0].file, 1U);
+    EXPECT_EQ(losses[1].file, 1U);
 }
 
 TEST(Pcapng, interface_name_is_readable) {

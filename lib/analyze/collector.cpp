@@ -143,6 +143,7 @@ void Collector::add_one(const Burst& burst, std::size_t i, const Record& record)
         interfaces_.resize(std::size_t{interface} + 1);
         crossings_.resize(interfaces_.size() * kMostInterfaces);
     }
+    longest_ = std::max(longest_, record.length);
     const std::uint64_t length = record.wire_length;
     bool echo = false;
     const WindowMask dropped =

@@ -74,6 +74,7 @@ class Collector {
     Count keyed_;
     Count non_ip_;
     Count malformed_;
+    std::uint32_t longest_ = 0;
     std::uint64_t keys_ = 0;
     decltype(Report::copies) copies_{};
     AgeHistogram ages_;

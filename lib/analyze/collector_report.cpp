@@ -34,6 +34,7 @@ Report Collector::report() {
     out.keyed = keyed_;
     out.non_ip = non_ip_;
     out.malformed = malformed_;
+    out.longest = longest_;
     out.first_time = first_;
     out.last_time = now_;
     out.keys = keys_;

@@ -130,8 +130,9 @@ Choice choose_window(const Report& report) {
     out.reason = "99.9 % of the copies come within " + brief(age) + " of the packet before them";
     const bool longest = kMargin * age > kLadder[out.window];
     if (end == clusters.size()) {
-        out.reason += longest ? "; this is the longest window that is recommended."
-                              : "; twice that, rounded up";
+        out.reason +=
+            longest ? "; no window longer than " + brief(kLadder[out.window]) + " is recommended."
+                    : "; twice that, rounded up";
         out.reason += longest                     ? ""
                       : kMargin * age < kShortest ? " to no less than a millisecond."
                                                   : ".";
@@ -180,7 +181,7 @@ void choose_policy(const Report& report, const WindowRow& row, Recommendation& o
         row.fixed == row.refresh
             ? "It drops as much here as refresh does, and never keeps a steady repeat out for good."
             : "A steady repeat passes once a window; refresh would drop " +
-                  format_count(row.refresh.packets - row.fixed.packets) + " more packets here.";
+                  counted(row.refresh.packets - row.fixed.packets, "more packet") + " here.";
 }
 
 // The mode that finds most of the copies without dropping what is none.
@@ -205,8 +206,9 @@ void choose_key(const Report& report, unsigned window, Recommendation& out) {
                           format_count(frame.rows[window].missed.packets);
     }
     if (flow.rows[window].lost.packets != 0) {
-        out.key_reason += "; flow would also drop " + format_count(flow.rows[window].lost.packets) +
-                          " packets that are no copies";
+        out.key_reason +=
+            "; flow would also drop " + counted(flow.rows[window].lost.packets, "packet") +
+            (flow.rows[window].lost.packets == 1 ? " that is no copy" : " that are no copies");
     }
     out.key_reason += ".";
 }
@@ -255,8 +257,8 @@ std::string taps_reason(const Report& report) {
     for (const Crossing& cell : report.crossings) {
         (cell.original == cell.echo ? within : between) += cell.echoes.packets;
     }
-    const std::string sums = format_count(between) +
-                             " echoes came at another interface than their " + "original, " +
+    const std::string sums = counted(between, "echo") + " came at another interface than " +
+                             (between == 1 ? "its" : "their") + " original, " +
                              format_count(within) + " at the same one";
     return between != 0 ? sums + ": one route from all of them, so that copies meet."
                         : sums + ": each could have a route of its own.";

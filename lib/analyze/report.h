@@ -198,6 +198,7 @@ struct Report {
     Count keyed;   // packets that have a key: all echoes are among these
     Count non_ip;  // ARP, LLDP and the like
     Count malformed;
+    std::uint32_t longest = 0;   // captured bytes of a frame
     Nanoseconds first_time = 0;  // since 1970
     Nanoseconds last_time = 0;   // the latest, not the last packet's
     std::uint64_t keys = 0;      // different ones: packets that are no echoes but have a key

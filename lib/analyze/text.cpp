@@ -17,6 +17,7 @@ using control::Table;
 constexpr std::size_t kBar = 32;
 constexpr std::size_t kMostRows = 10;  // of interfaces, crossings, protocols, talkers
 constexpr std::size_t kTimeRows = 24;
+constexpr std::size_t kMostName = 40;  // of an interface, in a table
 
 std::string shown(const std::string& path) {
     return path == "-" ? "standard input" : path;
@@ -36,22 +37,22 @@ std::string section(const std::string& title, const std::string& body) {
 }
 
 std::string rest(std::size_t all, std::size_t shown, const char* what) {
-    return all <= shown ? "" : "  and " + format_count(all - shown) + " more " + what + "\n";
+    return all <= shown ? "" : "  and " + counted(all - shown, what) + "\n";
 }
 
 std::string head(const Report& report) {
     std::string out;
     for (const FileInfo& file : report.files) {
-        out += shown(file.path) + ": " + format_count(file.total.packets) + " packets, " +
-               brief_bytes(file.total.bytes) + "\n";
+        out += shown(file.path) + ": " + counted(file.total.packets, "packet") + ", " +
+               brief_bytes(file.total.bytes) + " on the wire\n";
     }
     if (report.total.packets == 0) {
         return out + "There are no packets in " + (report.files.size() > 1 ? "them" : "it") + ".\n";
     }
     const Nanoseconds span = report.last_time - report.first_time;
     if (report.files.size() > 1) {
-        out += "All together: " + format_count(report.total.packets) + " packets, " +
-               brief_bytes(report.total.bytes) + "\n";
+        out += "All together: " + counted(report.total.packets, "packet") + ", " +
+               brief_bytes(report.total.bytes) + " on the wire\n";
     }
     out += "From " + date(report.first_time) + " on, for " + brief(span) + ".";
     if (report.non_ip.packets + report.malformed.packets != 0) {
@@ -59,8 +60,8 @@ std::string head(const Report& report) {
                ", malformed: " + cell(report.malformed) + ".";
     }
     out += "\n\n" + percent(share(report.echoes.packets, report.total.packets)) +
-           " of the packets came before: " + cell(report.echoes) + " echoes, " +
-           brief_bytes(report.echoes.bytes) + " (" +
+           " of the packets came before: " + counted(report.echoes.packets, "echo") + ", " +
+           brief_bytes(report.echoes.bytes) + " on the wire (" +
            percent(share(report.echoes.bytes, report.total.bytes)) + " of the bytes).\n";
     return out;
 }
@@ -159,19 +160,20 @@ std::string look_alikes(const Report& report) {
     return found.segments.packets == 0
                ? ""
                : "\nNo echoes, though they look alike: " + cell(found.segments) + " of " +
-                     format_count(found.compared) +
-                     " TCP segments carry the same data again in another packet (sent again).\n";
+                     counted(found.compared, "TCP segment") +
+                     (found.segments.packets == 1 ? " carries" : " carry") +
+                     " the same data again in another packet (sent again).\n";
 }
 
 std::string interfaces(const Report& report) {
     Table table({"interface", "link", ">packets", ">echoes", ">share"});
     for (std::size_t i = 0; i < std::min(report.interfaces.size(), kMostRows); ++i) {
         const InterfaceInfo& one = report.interfaces[i];
-        table.row({one.name, one.link_name, cell(one.total), cell(one.echoes),
+        table.row({shortened(one.name, kMostName), one.link_name, cell(one.total), cell(one.echoes),
                    percent(share(one.echoes.packets, one.total.packets))});
     }
-    std::string out =
-        section("Where", table.text() + rest(report.interfaces.size(), kMostRows, "interfaces"));
+    std::string out = section(
+        "Where", table.text() + rest(report.interfaces.size(), kMostRows, "more interface"));
     if (report.interfaces.size() < 2 || report.crossings.empty()) {
         return out;
     }
@@ -181,11 +183,12 @@ std::string interfaces(const Report& report) {
     });
     Table crossing({"first at", "again at", ">echoes", ">share"});
     for (std::size_t i = 0; i < std::min(cells.size(), kMostRows); ++i) {
-        crossing.row({report.interfaces.at(cells[i].original).name,
-                      report.interfaces.at(cells[i].echo).name, cell(cells[i].echoes),
+        crossing.row({shortened(report.interfaces.at(cells[i].original).name, kMostName),
+                      shortened(report.interfaces.at(cells[i].echo).name, kMostName),
+                      cell(cells[i].echoes),
                       percent(share(cells[i].echoes.packets, report.echoes.packets))});
     }
-    return out + "\n" + crossing.text() + rest(cells.size(), kMostRows, "pairs");
+    return out + "\n" + crossing.text() + rest(cells.size(), kMostRows, "more pair");
 }
 
 std::string protocols(const Report& report) {
@@ -196,7 +199,7 @@ std::string protocols(const Report& report) {
                    percent(share(one.echoes.packets, one.total.packets))});
     }
     return section("Protocols",
-                   table.text() + rest(report.protocols.size(), kMostRows, "protocols"));
+                   table.text() + rest(report.protocols.size(), kMostRows, "more protocol"));
 }
 
 std::string talkers(const Report& report) {
@@ -254,7 +257,8 @@ std::string windows(const Report& report) {
 }
 
 std::string modes(const Report& report) {
-    Table table({"key", ">drops", ">of these no copies", ">their bytes", ">copies missed"});
+    Table table(
+        {"key", ">drops", ">of these no copies", ">their bytes on the wire", ">copies missed"});
     for (const Mode& mode : report.modes) {
         const ModeRow& row = mode.recommended;
         table.row({std::string(packet::name_of(mode.key)), cell(row.dropped), cell(row.lost),
@@ -286,7 +290,7 @@ std::string recommendation(const Report& report) {
                     "");
     }
     out += wrapped(wanted.taps_reason, "  ");
-    out += "  Drops " + cell(wanted.removed) + " packets, " + percent(wanted.covered) +
+    out += "  Drops " + counted(wanted.removed.packets, "packet") + ", " + percent(wanted.covered) +
            " of all echoes. --toml FILE writes this as a configuration.\n";
     return section("What to configure", out);
 }

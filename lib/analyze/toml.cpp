@@ -14,6 +14,7 @@ namespace unecho::analyze {
 namespace {
 
 constexpr std::uint16_t kEthernet = 1;
+constexpr std::uint32_t kReplayedWhole = 16128;  // bytes of a frame that net_pcap reads
 
 std::string comment(std::string_view text) {
     return wrapped(printable(text), "# ");
@@ -67,6 +68,15 @@ std::string replay_ports(const Report& report) {
            port("tool",
                 "net_pcap" + std::to_string(report.files.size()) + ",tx_pcap=unecho-out.pcap", "") +
            "\n";
+}
+
+std::string cut_note(const Report& report) {
+    return report.longest <= kReplayedWhole
+               ? ""
+               : comment("net_pcap cuts frames above " + format_count(kReplayedWhole) +
+                         " bytes, and the longest here has " + format_count(report.longest) +
+                         ": what it replays is not these whole.") +
+                     "\n";
 }
 
 // As many inputs as captures, or as the one capture has interfaces.
@@ -135,9 +145,9 @@ std::string head(const Report& report) {
     }
     const Recommendation& wanted = report.recommendation;
     std::string out = comment(
-        "Made by unecho analyze from " + files + ": " + format_count(report.total.packets) +
-        " packets, of which " + format_count(report.echoes.packets) +
-        " came before. This would drop " + format_count(wanted.removed.packets) + " of them, " +
+        "Made by unecho analyze from " + files + ": " + counted(report.total.packets, "packet") +
+        ", of which " + format_count(report.echoes.packets) + " came before. This would drop " +
+        format_count(wanted.removed.packets) + " of them, " +
         percent(share(wanted.removed.packets, report.total.packets)) + " of all packets.");
     if (!wanted.needed) {
         out += comment("There is hardly anything to remove here: see whether you need it at all.");
@@ -158,7 +168,8 @@ std::string to_toml(const Report& report) {
         out += comment(
                    "Replays the captures. On a network, have instead of the ports and [run] "
                    "below, with your interfaces for eth1 and so on:") +
-               "#\n" + network_ports(network, "#   ") + "\n" + replay_ports(report);
+               "#\n" + network_ports(network, "#   ") + "\n" + cut_note(report) +
+               replay_ports(report);
     } else {
         out += comment("Replace eth1 and so on by your interfaces; the last is the tool's.") +
                network_ports(taps, "") + "\n";

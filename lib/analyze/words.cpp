@@ -17,6 +17,16 @@ std::string three_digits(double value) {
     return text.data();
 }
 
+constexpr Nanoseconds kHour = 3600 * kSecond;
+
+// "2", "2.5", "49,653"
+std::string tenths(Nanoseconds time, Nanoseconds unit) {
+    const std::uint64_t value = time / unit * 10 + (time % unit * 10 + unit / 2) / unit;
+    const bool whole = value % 10 == 0 || value >= 1000;
+    return whole ? format_count((value + 5) / 10)
+                 : std::to_string(value / 10) + "." + std::to_string(value % 10);
+}
+
 }  // namespace
 
 std::string percent(double share) {
@@ -35,6 +45,9 @@ std::string percent(double share) {
 }
 
 std::string brief(Nanoseconds time) {
+    if (time >= kHour) {
+        return time < 48 * kHour ? tenths(time, kHour) + "h" : tenths(time, 24 * kHour) + " days";
+    }
     Nanoseconds unit = 1;
     while (time / unit >= 1000) {
         unit *= 10;
@@ -43,7 +56,10 @@ std::string brief(Nanoseconds time) {
 }
 
 std::string counted(std::uint64_t count, std::string_view what) {
-    return format_count(count) + " " + std::string(what) + (count == 1 ? "" : "s");
+    return format_count(count) + " " + std::string(what) +
+           (count == 1               ? ""
+            : what.ends_with("echo") ? "es"
+                                     : "s");
 }
 
 std::string brief_bytes(std::uint64_t bytes) {

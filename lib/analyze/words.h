@@ -12,9 +12,10 @@ namespace unecho::analyze {
 
 // Three digits: "0.00123 %", "12.3 %", "100 %"; never 0 or 100 where it is not.
 std::string percent(double share);
-// Three digits and a unit: "1.25 us" is "1.25us".
+// Three digits and a unit: "1.25 us" is "1.25us". From an hour on "2.5h", from two days on "49,653
+// days".
 std::string brief(Nanoseconds time);
-// "1,234 packets", "1 packet"
+// "1,234 packets", "1 packet", "2 echoes"
 std::string counted(std::uint64_t count, std::string_view what);
 // "1.23 GB"
 std::string brief_bytes(std::uint64_t bytes);

@@ -82,4 +82,27 @@ std::string valid_utf8(std::string_view text) {
     });
 }
 
+std::string shortened(std::string_view text, std::size_t most) {
+    constexpr std::string_view kLeftOut = "...";
+    if (text.size() <= most) {
+        return std::string(text);
+    }
+    // Names differ at their end more often.
+    const std::size_t begin = (most - kLeftOut.size()) / 3;
+    const std::size_t end = text.size() - (most - kLeftOut.size() - begin);
+    const auto inside = [&](std::size_t at) {
+        return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
+    };
+    std::size_t head = begin;
+    while (head > 0 && inside(head)) {
+        --head;
+    }
+    std::size_t tail = end;
+    while (inside(tail)) {
+        ++tail;
+    }
+    return std::string(text.substr(0, head)) + std::string(kLeftOut) +
+           std::string(text.substr(tail));
+}
+
 }  // namespace unecho

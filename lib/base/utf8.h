@@ -21,4 +21,8 @@ std::string escaped(std::string_view text);
 // For JSON: bytes that are no UTF-8 become U+FFFD.
 std::string valid_utf8(std::string_view text);
 
+// Its beginning and its end with "..." between, of at most so many bytes (9 or more); characters
+// stay whole.
+std::string shortened(std::string_view text, std::size_t most);
+
 }  // namespace unecho

@@ -81,6 +81,20 @@ TEST(Recommend, window_is_no_less_than_a_millisecond_where_the_gap_is_shorter) {
     }
 }
 
+TEST(Recommend, window_that_would_be_too_long_is_said_to_be) {
+    Stream stream;
+    Nanoseconds now = 0;
+    add_pairs(stream, now, 0, 1, 7200 * kSecond);
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.window, 1000 * kSecond);
+    EXPECT_EQ(out.removed.packets, 0U);
+    EXPECT_FALSE(out.needed);
+    EXPECT_TRUE(has(out.window_reason,
+                    "within 2h of the packet before them; no window longer "
+                    "than 1000s is recommended."))
+        << out.window_reason;
+}
+
 TEST(Recommend, window_lies_in_the_gap_behind_the_copies) {
     Stream stream;
     Nanoseconds now = 0;
@@ -217,7 +231,7 @@ TEST(Recommend, rate_counts_echoes_where_policy_refresh_takes_them_in) {
     const Recommendation out = recommended(stream).recommendation;
     ASSERT_EQ(out.policy, "refresh");
     EXPECT_GE(out.rate, 1.5 * 25'000);
-    EXPECT_TRUE(has(out.rate_reason, " packets in any")) << out.rate_reason;
+    EXPECT_FALSE(has(out.rate_reason, "new packet")) << out.rate_reason;
 }
 
 TEST(Recommend, several_interfaces_share_a_route_where_copies_cross) {

@@ -38,6 +38,29 @@ TEST(ReportText, names_cannot_speak_to_the_terminal) {
     }
 }
 
+TEST(ReportText, long_names_are_shortened_in_tables) {
+    Report report = sample_report();
+    ASSERT_GE(report.interfaces.size(), 2U);
+    report.interfaces[0].name = "begin" + std::string(5000, 'x') + "end";
+    const std::string text = to_text(report);
+    EXPECT_FALSE(has(text, std::string(41, 'x')));
+    EXPECT_TRUE(has(text, "beginxxxxxxx..."));
+    EXPECT_TRUE(has(text, "xxxend  "));
+    EXPECT_FALSE(has(text, std::string(300, ' ')));
+}
+
+TEST(ReportText, bytes_are_said_to_be_those_on_the_wire) {
+    EXPECT_TRUE(has(to_text(sample_report()), " on the wire ("));
+    EXPECT_TRUE(has(to_text(sample_report()), "their bytes on the wire"));
+}
+
+TEST(ReportText, one_is_singular) {
+    const std::string text = to_text(single_packet_report());
+    EXPECT_TRUE(has(text, ": 1 packet, ")) << text;
+    EXPECT_FALSE(has(text, " 1 packets")) << text;
+    EXPECT_FALSE(has(text, " 1 echoes")) << text;
+}
+
 TEST(ReportText, one_packet_and_one_moment_are_no_trouble) {
     EXPECT_FALSE(to_text(single_packet_report()).empty());
     EXPECT_FALSE(to_text(same_time_report()).empty());

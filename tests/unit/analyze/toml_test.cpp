@@ -88,6 +88,19 @@ TEST_F(Toml, reasons_stand_before_what_they_are_for) {
     EXPECT_NE(text.find("#   device = \"net_af_packet0,iface=eth1\"\n"), std::string::npos) << text;
 }
 
+TEST_F(Toml, frames_that_the_replay_cuts_are_spoken_of_where_there_are_any) {
+    Report report = report_of({file("a.pcap")});
+    report.longest = 16128;
+    EXPECT_EQ(to_toml(report).find("net_pcap cuts"), std::string::npos);
+    report.longest = 16129;
+    EXPECT_NE(to_toml(report).find("# net_pcap cuts frames above 16,128 bytes, and the longest "
+                                   "here has 16,129"),
+              std::string::npos)
+        << to_toml(report);
+    EXPECT_EQ(loaded(to_toml(report)).ports.size(), 2U);
+    EXPECT_EQ(to_toml(report_of({"-"})).find("net_pcap cuts"), std::string::npos);
+}
+
 TEST_F(Toml, network_variant_in_the_comment_is_a_configuration_too) {
     const std::string text = to_toml(report_of({file("a.pcap"), file("b.pcap")}));
     std::string network;

@@ -23,6 +23,24 @@ TEST(Words, times_have_three_digits) {
     EXPECT_EQ(brief(50 * kMillisecond), "50ms");
 }
 
+TEST(Words, long_times_are_hours_and_days) {
+    constexpr Nanoseconds kHour = 3600 * kSecond;
+    EXPECT_EQ(brief(1000 * kSecond), "1000s");
+    EXPECT_EQ(brief(kHour), "1h");
+    EXPECT_EQ(brief(2 * kHour + 30 * 60 * kSecond), "2.5h");
+    EXPECT_EQ(brief(48 * kHour), "2 days");
+    EXPECT_EQ(brief(4'290'000'000 * kSecond), "49,653 days");
+    EXPECT_EQ(brief(INT64_MAX), "106,752 days");
+}
+
+TEST(Words, one_is_singular) {
+    EXPECT_EQ(counted(0, "packet"), "0 packets");
+    EXPECT_EQ(counted(1, "packet"), "1 packet");
+    EXPECT_EQ(counted(1234, "packet"), "1,234 packets");
+    EXPECT_EQ(counted(1, "echo"), "1 echo");
+    EXPECT_EQ(counted(2, "echo"), "2 echoes");
+}
+
 TEST(Words, bytes_have_a_unit) {
     EXPECT_EQ(brief_bytes(0), "0 B");
     EXPECT_EQ(brief_bytes(999), "999 B");

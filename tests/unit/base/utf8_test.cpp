@@ -43,5 +43,21 @@ TEST(Utf8, valid_text_stays_and_other_bytes_are_replaced) {
     EXPECT_EQ(valid_utf8("\xED\xA0\x80"), "\xEF\xBF\xBD\xEF\xBF\xBD\xEF\xBF\xBD");
 }
 
+TEST(Utf8, shortened_text_keeps_its_ends_and_whole_characters) {
+    EXPECT_EQ(shortened("", 12), "");
+    EXPECT_EQ(shortened("123456789012", 12), "123456789012");
+    EXPECT_EQ(shortened("1234567890123", 12), "123...890123");
+    std::string umlauts;
+    for (unsigned i = 0; i < 100; ++i) {
+        umlauts += "\xC3\xA4";
+        for (std::size_t most = 9; most < 30; ++most) {
+            const std::string out = shortened(umlauts, most);
+            EXPECT_LE(out.size(), most);
+            EXPECT_EQ(printable(out), out);
+        }
+    }
+    EXPECT_LE(shortened(std::string(100, '\x80'), 40).size(), 40U);
+}
+
 }  // namespace
 }  // namespace unecho

@@ -229,11 +229,23 @@ void choose_rate(const Peaks& peaks, unsigned window, Recommendation& out) {
     const double highest = peak.per_second();
     const double wanted = peak.most == 0 ? kLowestRate : std::max(margin * highest, kLowestRate);
     const double unit = std::pow(10, std::floor(std::log10(wanted)) - 1);
-    out.rate = std::clamp(std::ceil(wanted / unit - 1e-9) * unit, kLowestRate, config::kRate.hi);
+    const double rounded = std::ceil(wanted / unit - 1e-9) * unit;
+    out.rate = std::clamp(rounded, kLowestRate, config::kRate.hi);
     out.rate_reason = "At most " + counted(peak.most, all ? "packet" : "new packet") + " in any " +
-                      brief(peak.stretch) + ", which is " + format_rate(three_digits(highest)) +
-                      (margin > kRateMargin ? "; more for so few and" : "; half more") +
-                      " for what was not captured.";
+                      brief(peak.stretch);
+    if (wanted <= kLowestRate) {
+        out.rate_reason += "; no rate below " + format_rate(kLowestRate) + " is recommended.";
+        return;
+    }
+    out.rate_reason += ", which is " + format_rate(three_digits(highest));
+    if (rounded > config::kRate.hi) {
+        out.rate_reason +=
+            "; this is the highest that a configuration may have, so some echoes "
+            "may pass as doubts.";
+        return;
+    }
+    out.rate_reason += (margin > kRateMargin ? "; more for so few and" : "; half more") +
+                       std::string(" for what was not captured.");
 }
 
 void choose_engine(Recommendation& out) {

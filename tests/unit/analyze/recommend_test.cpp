@@ -210,6 +210,27 @@ TEST(Recommend, rate_counts_what_comes_at_one_moment_in_full) {
     EXPECT_GE(recommended(stream).recommendation.rate, 1.5 * 100 * 16'000);
 }
 
+TEST(Recommend, rate_stays_within_what_is_allowed_and_says_so) {
+    Stream slow;
+    slow.add(0, packet_number(0));
+    slow.add(kMillisecond, packet_number(0));
+    const Recommendation least = recommended(slow).recommendation;
+    EXPECT_EQ(least.rate, 40'000);
+    EXPECT_TRUE(has(least.rate_reason, "At most 1 new packet in any 125us, which is 8kpps; more"))
+        << least.rate_reason;
+    Stream slower;
+    slower.add(0, packet_number(0));
+    slower.add(100 * kMillisecond, packet_number(0));
+    EXPECT_TRUE(has(recommended(slower).recommendation.rate_reason, "no rate below 1kpps"));
+    Stream fast;
+    for (unsigned i = 0; i < 140'000; ++i) {
+        fast.add(0, packet_number(i / 2));
+    }
+    const Recommendation most = recommended(fast).recommendation;
+    EXPECT_EQ(most.rate, 1e9);
+    EXPECT_TRUE(has(most.rate_reason, "may pass as doubts")) << most.rate_reason;
+}
+
 // What repeats long after the window is taken in again as if it were new.
 TEST(Recommend, rate_counts_what_is_accepted_again) {
     Stream stream;

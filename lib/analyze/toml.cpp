@@ -75,7 +75,7 @@ std::string cut_note(const Report& report) {
                ? ""
                : comment("net_pcap cuts frames above " + format_count(kReplayedWhole) +
                          " bytes, and the longest here has " + format_count(report.longest) +
-                         ": what it replays is not these whole.") +
+                         ": those are replayed without their end.") +
                      "\n";
 }
 

@@ -28,7 +28,7 @@ Status check_values(const Options& options) {
     }
     const bool flow =
         options.key_mode() == KeyMode::kFlow || options.key_mode() == KeyMode::kFlowBidir;
-    if (options.first && !flow) {
+    if (options.first.value_or(1) > 1 && !flow) {
         return bad("--first counts packets of a flow; it needs --key flow or flow-bidir");
     }
     if (options.max_false_drop &&

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // docs/captures-report.md names every member of the JSON.
 #include <fstream>
-#include <regex>
 #include <set>
 #include <sstream>
 #include <string>
@@ -27,6 +26,24 @@ void collect(const nlohmann::ordered_json& json, std::set<std::string>& names) {
     }
 }
 
+bool is_name(const std::string& word) {
+    return !word.empty() &&
+           word.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_-") == std::string::npos;
+}
+
+// What stands between back quotes and looks like a member's name.
+std::set<std::string> names_in(const std::string& docs) {
+    std::set<std::string> names;
+    std::stringstream text(docs);
+    std::string word;
+    for (bool quoted = false; std::getline(text, word, '`'); quoted = !quoted) {
+        if (quoted && is_name(word)) {
+            names.insert(word);
+        }
+    }
+    return names;
+}
+
 TEST(Docs, every_name_in_the_json_is_explained) {
     std::ifstream file(UNECHO_SOURCE_ROOT "/docs/captures-report.md");
     std::stringstream text;
@@ -40,9 +57,8 @@ TEST(Docs, every_name_in_the_json_is_explained) {
         EXPECT_NE(docs.find("`" + name + "`"), std::string::npos) << name;
     }
     const std::string table = docs.substr(docs.find("\n| `files`"));
-    const std::regex word("`([a-z][a-z0-9_-]*)`");
-    for (std::sregex_iterator at(table.begin(), table.end(), word), end; at != end; ++at) {
-        EXPECT_TRUE(names.contains((*at)[1])) << (*at)[1];
+    for (const std::string& name : names_in(table)) {
+        EXPECT_TRUE(names.contains(name)) << name;
     }
 }
 

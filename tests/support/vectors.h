@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reference vectors as tables: a sample of each in tests/vectors, all of them in
-// ../shared/reference/csv of the repository (or $UNECHO_SHARED) where present. For executables with
-// UNECHO_SOURCE_ROOT defined.
+// ../shared/reference/csv of the repository (or $UNECHO_SHARED) where present.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +10,8 @@
 #include <map>
 #include <string>
 #include <vector>
+
+#include "support/source_root.h"
 
 namespace unecho::test {
 
@@ -71,7 +72,7 @@ inline std::vector<Row> read_vectors(const std::filesystem::path& path) {
 
 // The rows of the sample, and all rows where they are there.
 inline std::vector<Row> vectors(const std::string& name) {
-    const std::filesystem::path root = UNECHO_SOURCE_ROOT;
+    const std::filesystem::path root = source_root();
     const char* shared = std::getenv("UNECHO_SHARED");
     const std::filesystem::path full =
         (shared != nullptr ? std::filesystem::path(shared) : root / ".." / "shared") / "reference" /

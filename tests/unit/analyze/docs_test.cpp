@@ -10,6 +10,7 @@
 
 #include "analyze/json.h"
 #include "sample_report.h"
+#include "support/source_root.h"
 
 namespace unecho::analyze {
 namespace {
@@ -45,7 +46,7 @@ std::set<std::string> names_in(const std::string& docs) {
 }
 
 TEST(Docs, every_name_in_the_json_is_explained) {
-    std::ifstream file(UNECHO_SOURCE_ROOT "/docs/captures-report.md");
+    std::ifstream file(test::source_root() + "/docs/captures-report.md");
     std::stringstream text;
     text << file.rdbuf();
     const std::string docs = text.str();

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "config/load.h"
+#include "support/source_root.h"
 #include "working_directory.h"
 
 namespace unecho::config {
@@ -16,7 +17,7 @@ namespace {
 
 std::vector<std::string> config_files() {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(UNECHO_SOURCE_ROOT "/configs")) {
+    for (const auto& entry : std::filesystem::directory_iterator(test::source_root() + "/configs")) {
         if (entry.path().extension() == ".toml") {
             names.push_back(entry.path().filename().string());
         }
@@ -29,7 +30,7 @@ class Configs : public testing::TestWithParam<std::string> {};
 
 TEST_P(Configs, file_loads) {
     const WorkingDirectory directory;
-    const std::string path = UNECHO_SOURCE_ROOT "/configs/" + GetParam();
+    const std::string path = test::source_root() + "/configs/" + GetParam();
     const LoadResult result = load_file(path);
     EXPECT_TRUE(result.has_value()) << to_text(result.error(), path);
 }
@@ -60,7 +61,7 @@ TEST(ConfigFiles, each_way_of_use_is_there) {
 TEST(ConfigFiles, links_have_a_packet_filter_for_each_direction) {
     const WorkingDirectory directory;
     for (const char* name : {"link-af-packet.toml", "link-af-xdp.toml", "nics-rss.toml"}) {
-        const LoadResult result = load_file(std::string(UNECHO_SOURCE_ROOT "/configs/") + name);
+        const LoadResult result = load_file(test::source_root() + "/configs/" + name);
         ASSERT_TRUE(result.has_value()) << name;
         ASSERT_EQ(result->routes.size(), 2U);
         EXPECT_NE(result->routes[0].filter, result->routes[1].filter);

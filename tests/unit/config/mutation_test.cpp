@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "config/load.h"
+#include "support/source_root.h"
 #include "working_directory.h"
 
 namespace unecho::config {
@@ -25,7 +26,7 @@ std::size_t below(Random& random, std::size_t n) {
 
 std::vector<std::string> valid_files() {
     std::vector<std::string> texts{read_source_file("tests/unit/config/base.toml")};
-    for (const auto& entry : std::filesystem::directory_iterator(UNECHO_SOURCE_ROOT "/configs")) {
+    for (const auto& entry : std::filesystem::directory_iterator(test::source_root() + "/configs")) {
         texts.push_back(read_source_file("configs/" + entry.path().filename().string()));
     }
     std::sort(texts.begin(), texts.end());

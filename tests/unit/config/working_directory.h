@@ -10,6 +10,8 @@
 
 #include <stdlib.h>
 
+#include "support/source_root.h"
+
 namespace unecho::config {
 
 class WorkingDirectory {
@@ -43,7 +45,7 @@ class WorkingDirectory {
 
 // A file of the repository.
 inline std::string read_source_file(const std::string& path) {
-    std::ifstream file(std::string(UNECHO_SOURCE_ROOT "/") + path, std::ios::binary);
+    std::ifstream file(test::source_root() + "/" + path, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 

@@ -55,7 +55,7 @@ def main():
     """Instead of unittest.main(): no binary, no test."""
     if not os.access(os.environ.get("UNECHO_BIN", ""), os.X_OK):
         skip("UNECHO_BIN names no executable")
-    unittest.main()
+    unittest.main(verbosity=2)
 
 
 # ---- configurations -----------------------------------------------------------------------------

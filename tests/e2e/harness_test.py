@@ -232,4 +232,4 @@ class Processes(harness.E2eTest):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

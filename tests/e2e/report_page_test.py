@@ -365,7 +365,7 @@ def main():
         harness.skip("there is no Chromium")
     if not os.access(os.environ.get("UNECHO_REPORT_PAGES", ""), os.X_OK):
         harness.skip("UNECHO_REPORT_PAGES names no executable")
-    unittest.main()
+    unittest.main(verbosity=2)
 
 
 if __name__ == "__main__":

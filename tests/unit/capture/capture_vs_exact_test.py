@@ -127,4 +127,4 @@ if __name__ == "__main__":
     spec = importlib.util.spec_from_file_location("exact_dedup", EXACT)
     exact_dedup = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(exact_dedup)
-    unittest.main()
+    unittest.main(verbosity=2)

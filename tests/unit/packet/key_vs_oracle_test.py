@@ -184,4 +184,4 @@ if __name__ == "__main__":
     if WHICH == "oracle" and not SharedOracle.path.exists():
         print("skipped: no %s" % SharedOracle.path)
         sys.exit(77)
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -78,4 +78,4 @@ if __name__ == "__main__":
     if not ORACLE.exists():
         print("skipped: no %s" % ORACLE)
         sys.exit(77)
-    unittest.main()
+    unittest.main(verbosity=2)

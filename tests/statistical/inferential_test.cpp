@@ -428,8 +428,8 @@ TEST(inferential, prior_learnt_from_the_stream_lowers_the_bill_as_expected) {
     }
 }
 
-// All rows of the reference: their sizes are ours, and their figures what the paper states.
-TEST(inferential_reference, sizes_and_figures_hold_in_every_row) {
+// All rows of the reference: their sizes are ours.
+TEST(inferential_reference, sizes_hold_in_every_row) {
     std::size_t rows = 0;
     for (const Row& row : vectors("btbf_simulation")) {
         const std::uint64_t w = row.whole("w");
@@ -441,20 +441,13 @@ TEST(inferential_reference, sizes_and_figures_hold_in_every_row) {
         EXPECT_EQ(sizes->bpt, row.whole("bpt"));
         EXPECT_EQ(sizes->B, row.whole("B"));
         EXPECT_EQ(sizes->P, row.whole("padding"));
-        EXPECT_EQ(row.whole("std_fn"), 0U);
         ++rows;
     }
     EXPECT_GT(rows, 100U);
 }
 
-TEST(inferential_reference, summary_follows_from_stream_and_rows) {
-    std::map<std::string, std::pair<double, double>> least;  // penalty_std, penalty_inf
-    for (const Row& row : vectors("btbf_simulation")) {
-        const std::string key = row.text("stream") + row.text("w") + " " + row.text("bpi");
-        const auto entry = least.try_emplace(key, 1e9, 1e9).first;
-        entry->second.first = std::min(entry->second.first, row.real("penalty_std"));
-        entry->second.second = std::min(entry->second.second, row.real("penalty_inf"));
-    }
+// The reference's figures against our formulas; what it says of itself is no test of ours.
+TEST(inferential_reference, odds_of_the_window_follow_from_the_stream) {
     for (const Row& row : vectors("btbf_summary")) {
         const std::uint64_t w = std::uint64_t{1} << row.whole("w");
         const std::uint64_t universe = std::uint64_t{1} << row.whole("universe");
@@ -469,19 +462,6 @@ TEST(inferential_reference, summary_follows_from_stream_and_rows) {
         }
         EXPECT_NEAR(static_cast<double>((1 - outside) / outside) / row.real("pos_neg_expected"), 1,
                     1e-9);
-        const double ratio = row.real("penalty_std") / row.real("penalty_inf");
-        EXPECT_NEAR(ratio / row.real("penalty_ratio std/inf"), 1, 1e-4);
-        EXPECT_LT(row.real("posterior_error eq 28"), power ? 0.035 : 0.05);
-        EXPECT_EQ(row.whole("std_false_negatives_all_k"), 0U);
-        const std::string key = row.text("stream") + std::to_string(w) + " " + row.text("bpi");
-        if (const auto found = least.find(key); found != least.end()) {
-            // The sample has not every k; of all rows it is the least.
-            EXPECT_GE(found->second.first, row.real("penalty_std")) << key;
-            EXPECT_GE(found->second.second, row.real("penalty_inf")) << key;
-        }
-        if (!power) {
-            EXPECT_GT(ratio, 1) << key;
-        }
     }
 }
 

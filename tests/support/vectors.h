@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reference vectors as tables: a sample of each in tests/vectors, all of them in
-// ../shared/reference/csv of the repository (or $UNECHO_SHARED) where present.
+// ../shared/reference/csv of the repository (or $UNECHO_SHARED) where that folder is there.
 #pragma once
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -52,34 +53,46 @@ inline std::vector<std::string> split(const std::string& line) {
     return cells;
 }
 
+// Throws where there is nothing to compare with: no file, no rows, cells that have no column.
 inline std::vector<Row> read_vectors(const std::filesystem::path& path) {
     std::ifstream in(path);
     std::string line;
-    std::getline(in, line);
+    if (!std::getline(in, line)) {
+        throw std::runtime_error("no vectors in " + path.string());
+    }
     const std::vector<std::string> names = split(line);
     std::vector<Row> rows;
     while (std::getline(in, line)) {
-        std::vector<std::string> cells = split(line);
-        cells.resize(names.size());
+        const std::vector<std::string> cells = split(line);
+        if (cells.size() != names.size()) {
+            throw std::runtime_error(path.string() + ": row " + std::to_string(rows.size() + 1) +
+                                     " has " + std::to_string(cells.size()) + " cells, not " +
+                                     std::to_string(names.size()));
+        }
         std::map<std::string, std::string> row;
         for (std::size_t i = 0; i < names.size(); ++i) {
             row[names[i]] = cells[i];
         }
         rows.emplace_back(std::move(row));
     }
+    if (rows.empty()) {
+        throw std::runtime_error("no rows in " + path.string());
+    }
     return rows;
 }
 
-// The rows of the sample, and all rows where they are there.
+// The rows of the sample, and all rows where these are: then each file must be there.
 inline std::vector<Row> vectors(const std::string& name) {
     const std::filesystem::path root = source_root();
     const char* shared = std::getenv("UNECHO_SHARED");
     const std::filesystem::path full =
         (shared != nullptr ? std::filesystem::path(shared) : root / ".." / "shared") / "reference" /
-        "csv" / (name + ".csv");
+        "csv";
     std::vector<Row> rows = read_vectors(root / "tests/vectors" / (name + ".csv"));
-    for (Row& row : read_vectors(full)) {
-        rows.push_back(std::move(row));
+    if (std::filesystem::exists(full)) {
+        for (Row& row : read_vectors(full / (name + ".csv"))) {
+            rows.push_back(std::move(row));
+        }
     }
     return rows;
 }

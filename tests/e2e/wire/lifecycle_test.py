@@ -14,7 +14,75 @@ from wire import Host, harness, udp_frame
 CONFIGS = harness.ROOT / "configs"
 
 
-class Lifecycle(wire.WireTest):
+class Lives(wire.WireTest):
+    """Of a process with two ports; the ports differ."""
+
+    def running(self, *arguments, **options):
+        running = self.start(self.config(), *arguments, **options)
+        self.addCleanup(running.__exit__)
+        self.wait_until_running()
+        return running
+
+
+class WithoutNetwork(Lives):
+    def config(self):
+        return wire.link(*wire.memifs(self.folder), window="60s", rate="10kpps")
+
+    def test_duration_ends_it(self):
+        start = time.monotonic()
+        result = self.run_unecho(self.config(), "--duration", "500ms")
+        self.report_of(result)
+        self.assertGreater(time.monotonic() - start, 0.5)
+
+    def one_line(self, result, status, *words):
+        self.assertEqual((result.status, result.out), (status, ""), result)
+        lines = [line for line in result.err.splitlines() if line.startswith("unecho: ")]
+        self.assertEqual(len(lines), 1, result.err)
+        for word in words:
+            self.assertIn(word, lines[0])
+
+    def test_an_interface_that_is_not_there_and_one_that_is_taken(self):
+        missing = wire.link("net_af_xdp0,iface=nosuch0", "net_af_xdp1,iface=nosuch1")
+        self.one_line(self.run_unecho(missing), 1, '"left"', "nosuch0")
+        memif = wire.link(*wire.memifs(self.folder))
+        first = self.start(memif)
+        self.addCleanup(first.__exit__)
+        self.wait_until_running()
+        self.one_line(self.run_unecho(memif), 1, '"left"')
+        first.interrupt()
+        self.assertEqual(first.finish().status, 0)
+
+    def test_the_same_file_prefix_twice(self):
+        first = self.running()
+        (socket,) = self.folder.glob("dpdk/*/dpdk_telemetry.v2")
+        config = self.folder / "second.toml"
+        config.write_text(harness.toml(self.config()))
+        second = subprocess.run(
+            [os.environ["UNECHO_BIN"], "run", str(config), "--", "--no-huge", "-m", "512",
+             "--file-prefix", socket.parent.name], capture_output=True, text=True, timeout=30,
+            check=False, env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
+        self.one_line(harness.Result(second.returncode, second.stdout, second.stderr), 1,
+                      "--file-prefix")
+        first.interrupt()
+        self.assertEqual(first.finish().status, 0)
+
+    def test_check_prints_the_plan_of_every_config(self):
+        configs = sorted(CONFIGS.glob("*.toml"))
+        self.assertGreater(len(configs), 5)
+        (self.folder / "pcaps").symlink_to(harness.PCAPS)
+        for path in configs:
+            with self.subTest(config=path.name):
+                done = subprocess.run([os.environ["UNECHO_BIN"], "check", str(path)],
+                                      capture_output=True, text=True, cwd=self.folder,
+                                      timeout=20, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                for word in ("ports", "workers", "routes", "filter ", "steering:", "window",
+                             "generations", "slack", "false drops", "memory"):
+                    self.assertIn(word, done.stdout)
+
+
+@wire.needs_namespaces
+class Lifecycle(Lives):
     def setUp(self):
         super().setUp()
         self.one, self.two = Host(self, 1), Host(self, 2)
@@ -23,12 +91,6 @@ class Lifecycle(wire.WireTest):
         return wire.link("net_af_packet0,iface=%s,framecnt=4096" % self.one.outside,
                          "net_af_packet1,iface=%s,framecnt=4096" % self.two.outside,
                          window="60s", rate="10kpps", **options)
-
-    def running(self, *arguments, **options):
-        running = self.start(self.config(), *arguments, **options)
-        self.addCleanup(running.__exit__)
-        self.wait_until_running()
-        return running
 
     def received(self):
         with self.telemetry() as telemetry:
@@ -46,12 +108,6 @@ class Lifecycle(wire.WireTest):
                 self.assertRegex(result.out, r"received \d+ = forwarded \d+ \+ diverted 0")
                 self.assertRegex(result.out, r"in flight 0")
                 shutil.rmtree(self.folder / "dpdk")
-
-    def test_duration_ends_it(self):
-        start = time.monotonic()
-        result = self.run_unecho(self.config(), "--duration", "500ms")
-        self.report_of(result)
-        self.assertGreater(time.monotonic() - start, 0.5)
 
     def test_link_down_is_said_once_and_survived(self):
         running = self.running("--json")
@@ -74,40 +130,6 @@ class Lifecycle(wire.WireTest):
         self.report_of(result)
         self.assertEqual(result.err.count('port "right": link down'), 1, result.err)
         self.assertEqual(result.err.count('port "right": link up'), 1, result.err)
-
-    def one_line(self, result, status, *words):
-        self.assertEqual((result.status, result.out), (status, ""), result)
-        lines = [line for line in result.err.splitlines() if line.startswith("unecho: ")]
-        self.assertEqual(len(lines), 1, result.err)
-        for word in words:
-            self.assertIn(word, lines[0])
-
-    def test_an_interface_that_is_not_there_and_one_that_is_taken(self):
-        missing = wire.link("net_af_xdp0,iface=nosuch0", "net_af_xdp1,iface=nosuch1")
-        self.one_line(self.run_unecho(missing), 1, '"left"', "nosuch0")
-        sockets = {name: self.folder / (name + ".sock") for name in ("left", "right")}
-        memif = wire.link(*("net_memif%d,role=server,id=0,socket=%s,socket-abstract=no"
-                            % (i, path) for i, path in enumerate(sockets.values())))
-        first = self.start(memif)
-        self.addCleanup(first.__exit__)
-        self.wait_until_running()
-        self.one_line(self.run_unecho(memif), 1, '"left"')
-        first.interrupt()
-        self.assertEqual(first.finish().status, 0)
-
-    def test_the_same_file_prefix_twice(self):
-        first = self.running()
-        (socket,) = self.folder.glob("dpdk/*/dpdk_telemetry.v2")
-        config = self.folder / "second.toml"
-        config.write_text(harness.toml(self.config()))
-        second = subprocess.run(
-            [os.environ["UNECHO_BIN"], "run", str(config), "--", "--no-huge", "-m", "512",
-             "--file-prefix", socket.parent.name], capture_output=True, text=True, timeout=30,
-            check=False, env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
-        self.one_line(harness.Result(second.returncode, second.stdout, second.stderr), 1,
-                      "--file-prefix")
-        first.interrupt()
-        self.assertEqual(first.finish().status, 0)
 
     def test_configs_for_interfaces_run_here(self):
         """Each with its own interfaces and a second to live."""
@@ -132,19 +154,5 @@ class Lifecycle(wire.WireTest):
                 self.report_of(result)
                 self.assertGreater(len(hosts), 1)
 
-    def test_check_prints_the_plan_of_every_config(self):
-        configs = sorted(CONFIGS.glob("*.toml"))
-        self.assertGreater(len(configs), 5)
-        for path in configs:
-            with self.subTest(config=path.name):
-                done = subprocess.run([os.environ["UNECHO_BIN"], "check", str(path)],
-                                      capture_output=True, text=True, cwd=harness.ROOT,
-                                      timeout=20, check=False)
-                self.assertEqual((done.returncode, done.stderr), (0, ""))
-                for word in ("ports", "workers", "routes", "filter ", "steering:", "window",
-                             "generations", "slack", "false drops", "memory"):
-                    self.assertIn(word, done.stdout)
-
-
 if __name__ == "__main__":
-    wire.main()
+    harness.main()

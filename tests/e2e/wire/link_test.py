@@ -11,6 +11,8 @@ from wire import Host, Listener, copies_of, exact_answer, harness, udp_frame
 PACKETS = 200
 
 
+@wire.needs_namespaces
+@wire.needs("iperf3", "ping", "ss")
 class Link:
     """The tests; a subclass names the driver."""
     driver = None
@@ -100,11 +102,13 @@ class Link:
             times[key] -= 1
 
 
+@wire.needs_namespaces
 class AfPacket(Link, wire.WireTest):
     driver = "af_packet"
     arguments = ",framecnt=4096"
 
 
+@wire.needs_namespaces
 class AfXdp(Link, wire.WireTest):
     driver = "af_xdp"
 
@@ -121,4 +125,4 @@ class AfXdp(Link, wire.WireTest):
 
 
 if __name__ == "__main__":
-    wire.main("iperf3", "ping", "ss")
+    wire.harness.main()

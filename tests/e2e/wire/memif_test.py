@@ -10,6 +10,7 @@ from wire import exact_answer, harness
 ROOM = 14  # log2 of the rings' size: the whole capture may wait in one
 
 
+@wire.needs("dpdk-testpmd")
 class Memif(wire.WireTest):
     def sockets(self):
         return self.folder / "in.sock", self.folder / "out.sock"
@@ -92,4 +93,4 @@ def written(path):
 
 
 if __name__ == "__main__":
-    wire.main("dpdk-testpmd")
+    harness.main()

@@ -18,6 +18,39 @@ def free_hugepages():
     return int(path.read_text()) if path.exists() else 0
 
 
+class WithoutNetwork(wire.WireTest):
+    def running(self):
+        running = self.start(wire.link(*wire.memifs(self.folder)), "--json")
+        self.addCleanup(running.__exit__)
+        self.wait_until_running()
+        return running
+
+    def test_every_command_is_listed_and_has_help(self):
+        running = self.running()
+        with self.telemetry() as telemetry:
+            listed = telemetry.ask("/")
+            for name in COMMANDS:
+                command = "/unecho/" + name
+                self.assertIn(command, listed)
+                self.assertGreater(len(telemetry.ask("/help," + command)[command]), 20)
+                self.assertTrue(telemetry.ask(command), command)
+        running.interrupt()
+        self.report_of(running.finish())
+
+    @wire.needs("dpdk-telemetry.py")
+    def test_dpdk_telemetry_py_shows_the_counters(self):
+        running = self.running()
+        (socket,) = self.folder.glob("dpdk/*/dpdk_telemetry.v2")
+        done = subprocess.run(["dpdk-telemetry.py", "-f", socket.parent.name],
+                              input="/unecho/counters\nquit\n", capture_output=True, text=True,
+                              timeout=20, check=False,
+                              env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
+        self.assertIn('"in_flight"', done.stdout, done)
+        running.interrupt()
+        self.report_of(running.finish())
+
+
+@wire.needs_namespaces
 class Observe(wire.WireTest):
     def setUp(self):
         super().setUp()
@@ -37,19 +70,13 @@ class Observe(wire.WireTest):
             frames += [udp_frame(number), *wire.copies_of(number)]
         self.one.send(frames, self.folder)
 
-    def test_every_command_answers_and_has_help(self):
+    def test_every_command_counts_what_passed(self):
         running = self.running()
         self.send(range(100))
         with self.telemetry() as telemetry:
             wire.harness.wait_for(
                 lambda: telemetry.ask("/unecho/counters")["reasons"]["echo"] == 200, "echoes")
-            listed = telemetry.ask("/")
-            answers = {}
-            for name in COMMANDS:
-                command = "/unecho/" + name
-                self.assertIn(command, listed)
-                answers[name] = telemetry.ask(command)
-                self.assertGreater(len(telemetry.ask("/help," + command)[command]), 20)
+            answers = {name: telemetry.ask("/unecho/" + name) for name in COMMANDS}
             self.assertEqual(answers["counters"]["dropped"], 200)
             self.assertEqual([port["name"] for port in answers["ports"].values()],
                              ["left", "right"])
@@ -62,17 +89,7 @@ class Observe(wire.WireTest):
         running.interrupt()
         self.report_of(running.finish())
 
-    def test_dpdk_telemetry_py_shows_the_counters(self):
-        running = self.running()
-        (socket,) = self.folder.glob("dpdk/*/dpdk_telemetry.v2")
-        done = subprocess.run(["dpdk-telemetry.py", "-f", socket.parent.name],
-                              input="/unecho/counters\nquit\n", capture_output=True, text=True,
-                              timeout=20, check=False,
-                              env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
-        self.assertIn('"in_flight"', done.stdout, done)
-        running.interrupt()
-        self.report_of(running.finish())
-
+    @wire.needs("dpdk-dumpcap")
     def test_dumpcap_sees_the_packets(self):
         if free_hugepages() < NEEDED_PAGES:
             self.skipTest("needs %d free hugepages of 2 MiB, here are %d"
@@ -108,4 +125,4 @@ class Observe(wire.WireTest):
 
 
 if __name__ == "__main__":
-    wire.main("dpdk-telemetry.py", "dpdk-dumpcap")
+    wire.harness.main()

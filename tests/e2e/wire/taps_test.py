@@ -10,6 +10,7 @@ from wire import Host, Listener, harness, udp_frame
 PACKETS = 1500
 
 
+@wire.needs_namespaces
 class Taps(wire.WireTest):
     def setUp(self):
         super().setUp()
@@ -77,4 +78,4 @@ class Taps(wire.WireTest):
 
 
 if __name__ == "__main__":
-    wire.main()
+    wire.harness.main()

@@ -2,8 +2,9 @@
 """Network namespaces joined by unecho, frames sent into one and counted in the other.
 
 Names carry the process number, so that tests never meet; everything is taken down again when a test
-ends, however it ends. Needs root.
+ends, however it ends. That needs root; tests without hosts do not.
 """
+import functools
 import itertools
 import os
 import pathlib
@@ -12,6 +13,7 @@ import struct
 import subprocess
 import sys
 import time
+import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import harness  # noqa: E402
@@ -22,18 +24,28 @@ OFFLOADS = ("tx", "rx", "tso", "gso", "gro")
 PORT = 7777
 
 
-def main(*programs):
-    """Instead of harness.main(): without root, namespaces or a program, no test."""
+@functools.lru_cache
+def _no_namespaces():
+    """Why there are no hosts here, or None."""
     if os.geteuid() != 0:
-        harness.skip("needs root")
-    absent = [name for name in ("ip", "ethtool", "tcpdump") + programs if not shutil.which(name)]
+        return "needs root"
+    absent = [name for name in ("ip", "ethtool", "tcpdump") if not shutil.which(name)]
     if absent:
-        harness.skip("needs " + ", ".join(absent))
+        return "needs " + ", ".join(absent)
     probe = subprocess.run(["unshare", "--net", "ip", "link", "add", "ue0", "type", "veth", "peer",
                             "name", "ue1"], capture_output=True, text=True, check=False)
-    if probe.returncode != 0:
-        harness.skip("no namespaces with veth here: " + probe.stderr.strip())
-    harness.main()
+    return None if probe.returncode == 0 else \
+        "no namespaces with veth here: " + probe.stderr.strip().replace("\n", "; ")
+
+
+def needs_namespaces(test):
+    """A test or a class of tests with hosts; all others run everywhere."""
+    return unittest.skipIf(_no_namespaces() is not None, _no_namespaces())(test)
+
+
+def needs(*programs):
+    absent = [name for name in programs if not shutil.which(name)]
+    return unittest.skipIf(absent, "needs " + ", ".join(absent))
 
 
 def run(*command, check=True, timeout=60):
@@ -190,6 +202,13 @@ def _polls(telemetry):
     except (KeyError, ValueError):
         return False
     return bool(workers) and all(worker["polls"] > 0 for worker in workers.values())
+
+
+def memifs(folder):
+    """Devices for two ports of no interface, whose peers never come."""
+    return ["net_memif%d,role=server,id=0,socket=%s,socket-abstract=no"
+            % (number, pathlib.Path(folder) / (name + ".sock"))
+            for number, name in enumerate(("left", "right"))]
 
 
 def link(left, right, on_echo="drop", more_ports=(), **options):

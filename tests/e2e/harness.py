@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import pathlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ import sys
 import tempfile
 import time
 import unittest
+from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
@@ -33,6 +35,7 @@ FULL = os.environ.get("UNECHO_E2E_FULL") == "1"
 US, MS, SECOND = 1_000, 1_000_000, 1_000_000_000
 # net_pcap writes no more than this of a frame of several mbuf segments.
 NET_PCAP_LONGEST = 0x3F00
+MOST_PORTS = 32  # that DPDK is built for
 # Works unprivileged and without hugepages; small, because several may run on one machine.
 EAL_ARGS = ("--no-pci", "--no-huge", "-m", "512")
 FATES = {
@@ -181,6 +184,18 @@ def wait_for(condition, what, timeout=30):
     raise AssertionError("%s did not come to be within %d s" % (what, timeout))
 
 
+def ahead(function, items):
+    """function(item) of each: the next one is computed while the last one is used."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = collections.deque()
+        for item in items:
+            coming.append(pool.submit(function, item))
+            if len(coming) == 2:
+                yield coming.popleft().result()
+        if coming:
+            yield coming.popleft().result()
+
+
 class E2eTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="unecho-")
@@ -205,6 +220,35 @@ class E2eTest(unittest.TestCase):
     def report(self, config, **options):
         """The report of a run that must succeed."""
         return self.report_of(self.run_unecho(config, **options))
+
+    def side_by_side(self, inputs, filters, on_echo="drop"):
+        """One run for many filters, each on a route of its own that replays the inputs: a list of
+        (route's report, filter's report, filter's fields, frames for the tool, frames diverted).
+
+        A process has at most 32 ports, so each records too: what a route forwards leaves by the
+        first port of the next one, and what it diverts by the second.
+        """
+        count = len(inputs) * len(filters)
+        assert len(filters) > 1 and count <= MOST_PORTS
+        folder = self.folder / ("run-%d" % next(_serial))
+        folder.mkdir()
+        outputs = [folder / ("out-%d.pcap" % index) for index in range(count)]
+        ports = [port("port-%d" % index, index, rx_pcap=inputs[index % len(inputs)], tx_pcap=output)
+                 for index, output in enumerate(outputs)]
+        tables, routes, leaves = [], [], []
+        for index, fields in enumerate(filters):
+            at, tool = index * len(inputs), (index + 1) * len(inputs) % count
+            tables.append(filter_("filter-%d" % index, **fields))
+            routes.append({"from": [each["name"] for each in ports[at:at + len(inputs)]],
+                           "to": "port-%d" % tool, "filter": "filter-%d" % index,
+                           "on_echo": "port-%d" % (tool + 1) if on_echo == "divert" else on_echo})
+            leaves.append((tool, tool + 1 if on_echo == "divert" else None))
+        report = self.report(replay(ports, tables, routes), timeout=300)
+        frames = [frames_of(output) for output in outputs]
+        shutil.rmtree(folder)
+        return [(route, table, fields, frames[tool], [] if aside is None else frames[aside])
+                for route, table, fields, (tool, aside) in zip(
+                    report["routes"], report["filters"], filters, leaves)]
 
     def report_of(self, result):
         """The report, if the run succeeded and its numbers agree with each other."""

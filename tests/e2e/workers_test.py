@@ -166,7 +166,7 @@ class TwoWorkers(harness.E2eTest):
 
 @unittest.skipIf(len(two_cpus()) < 2, "two workers need two CPUs")
 class Telemetry(harness.E2eTest):
-    SAMPLES = 200
+    SAMPLES = 40
 
     def document(self):
         """Two taps that never end; most packets are echoes, a window later they are new again."""

@@ -19,6 +19,7 @@ import browser
 import harness
 
 WIDTHS = (360, 768, 1280)
+LOOKS = tuple(itertools.product(WIDTHS, (False, True)))  # and whether it is dark
 PAGES = ("sample", "empty", "single", "no_echo", "same_time", "vast", "hostile")
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -117,9 +118,9 @@ class PageTest(unittest.TestCase):
     def ask(self, expression):
         return self.browser.evaluate(expression)
 
-    def assert_readable(self, page, scrolls=False):
+    def assert_readable(self, page, scrolls=False, looks=LOOKS):
         """Nothing overflows or touches, nothing is fetched, nothing fails, whatever the width."""
-        for width, dark in itertools.product(WIDTHS, (False, True)):
+        for width, dark in looks:
             with self.subTest(page=page.name, width=width, dark=dark):
                 self.browser.open(page, width, dark=dark)
                 self.assertEqual(self.ask("document.documentElement.scrollWidth"), width)
@@ -353,10 +354,11 @@ class CommandPages(PageTest):
         captures = sorted((harness.SHARED / "captures").glob("*.pcap*"))
         if not captures:
             self.skipTest("there are no shared captures")
-        for capture in captures:
+        # One look each, in turn: several captures have each.
+        for capture, look in zip(captures, itertools.cycle(LOOKS)):
             page, report = self.analyze(capture)
             self.assert_well_formed(page)
-            self.assert_readable(page)
+            self.assert_readable(page, looks=[look])
             self.assert_figures(report)
 
 

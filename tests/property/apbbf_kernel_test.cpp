@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contract (f) and (g) of filter.h for the APBBF with kernels (B = 512, b = 8): on each of them
 // bursts give the answers, changes and memory of single calls, judged or not.
+#include <array>
 #include <bit>
 
 #include "filter/apbbf.h"
@@ -12,6 +13,7 @@ namespace {
 
 using filter::Answers;
 using filter::Apbbf;
+using filter::ApbbfParams;
 using filter::ApbbfSpec;
 using filter::ChanceLimits;
 using filter::EchoPolicy;
@@ -120,9 +122,8 @@ std::vector<Burst> random_bursts(const ApbbfSpec& spec, Random& random) {
 
 enum class How { kHalves, kBursts };
 
-Outcome run(ApbbfSpec spec, Isa isa, How how, bool judged, const std::vector<Burst>& bursts) {
-    spec.isa = isa;
-    FilterInstance<Apbbf> i(spec);
+Outcome run(const ApbbfParams& params, How how, bool judged, const std::vector<Burst>& bursts) {
+    FilterInstance<Apbbf> i(params);
     Outcome run;
     for (const Burst& burst : bursts) {
         i.filter.advance({.generation = burst.generation});
@@ -140,7 +141,7 @@ Outcome run(ApbbfSpec spec, Isa isa, How how, bool judged, const std::vector<Bur
         run.doubts.push_back(answers.doubts);
         run.chances.push_back(i.filter.chance(0));
     }
-    for (unsigned slot = 0; slot < spec.k + spec.l; ++slot) {
+    for (unsigned slot = 0; slot < params.k() + params.l(); ++slot) {
         run.changes.push_back(i.filter.segments().changes(slot));
     }
     run.insertions = i.filter.counters().insertions;
@@ -154,22 +155,38 @@ struct Matches {
     std::uint64_t doubts = 0;
 };
 
-// The bursts on every kernel, and packet by packet; what they found is added to found.
-void expect_same_on_every_kernel(const ApbbfSpec& spec, bool judged,
-                                 const std::vector<Burst>& bursts, Matches& found) {
-    const Outcome single = run(spec, Isa::kScalar, How::kHalves, judged, bursts);
+// One digest after the other on the first of the kernels, in bursts on all of them.
+void expect_same(const std::vector<ApbbfParams>& kernels, bool judged,
+                 const std::vector<Burst>& bursts, Matches& found) {
+    const Outcome single = run(kernels.front(), How::kHalves, judged, bursts);
     for (const std::uint64_t bits : single.echoes) {
         found.echoes += static_cast<unsigned>(std::popcount(bits));
     }
     for (const std::uint64_t bits : single.doubts) {
         found.doubts += static_cast<unsigned>(std::popcount(bits));
     }
+    for (const ApbbfParams& kernel : kernels) {
+        const Outcome burst = run(kernel, How::kBursts, judged, bursts);
+        ASSERT_EQ(burst.echoes, single.echoes) << name_of(kernel.isa());
+        ASSERT_EQ(burst.doubts, single.doubts) << name_of(kernel.isa());
+        ASSERT_EQ(burst.changes, single.changes) << name_of(kernel.isa());
+        ASSERT_TRUE(burst == single) << name_of(kernel.isa());
+    }
+}
+
+// The same, judged or not, for all kernels; what they found is added to found.
+void expect_same_on_every_kernel(ApbbfSpec spec, const std::vector<Burst>& bursts, Matches& found) {
+    // Their tables of chances take longer to make than the bursts.
+    std::vector<ApbbfParams> kernels;
     for (const Isa isa : isas()) {
-        const Outcome burst = run(spec, isa, How::kBursts, judged, bursts);
-        ASSERT_EQ(burst.echoes, single.echoes) << name_of(isa);
-        ASSERT_EQ(burst.doubts, single.doubts) << name_of(isa);
-        ASSERT_EQ(burst.changes, single.changes) << name_of(isa);
-        ASSERT_TRUE(burst == single) << name_of(isa);
+        spec.isa = isa;
+        kernels.push_back(*ApbbfParams::make(spec));
+    }
+    for (const bool judged : {false, true}) {
+        expect_same(kernels, judged, bursts, found);
+        if (testing::Test::HasFatalFailure()) {
+            return;
+        }
     }
 }
 
@@ -177,10 +194,7 @@ TEST(apbbf_kernel, bursts_on_every_kernel_equal_single_calls) {
     ASSERT_GE(isas().size(), 2u);  // AVX2 is the baseline of all code
     Matches found;
     for_each_shape([&](const ApbbfSpec& spec, Random& random) {
-        const std::vector<Burst> bursts = random_bursts(spec, random);
-        for (const bool judged : {false, true}) {
-            expect_same_on_every_kernel(spec, judged, bursts, found);
-        }
+        expect_same_on_every_kernel(spec, random_bursts(spec, random), found);
     });
     EXPECT_GT(found.echoes, 100'000u);
     EXPECT_GT(found.doubts, 10'000u);
@@ -213,9 +227,13 @@ TEST(apbbf_kernel, tables_around_the_greatest_of_the_cache_equal_single_calls) {
     constexpr std::uint64_t kLimit = std::uint64_t{1} << 16;
     std::uint64_t index = 1000;
     Matches found;
-    std::vector<std::uint64_t> sizes{kLimit - 1, kLimit, kLimit + 1, 2 * kLimit + 77};
-    for (const std::uint64_t blocks : sizes) {
-        for (const unsigned k : {1U, 2U, 3U, 4U}) {
+    // Every k on both sides of the limit.
+    constexpr std::array<std::array<std::uint64_t, 2>, 4> kSizes{{{kLimit - 1, kLimit + 1},
+                                                                  {kLimit, 2 * kLimit + 77},
+                                                                  {kLimit - 1, 2 * kLimit + 77},
+                                                                  {kLimit, kLimit + 1}}};
+    for (const unsigned k : {1U, 2U, 3U, 4U}) {
+        for (const std::uint64_t blocks : kSizes.at(k - 1)) {
             Random random(++index);
             const ApbbfSpec spec{.k = k,
                                  .l = 3,
@@ -225,12 +243,9 @@ TEST(apbbf_kernel, tables_around_the_greatest_of_the_cache_equal_single_calls) {
                                  .policy = k % 2 == 0 ? EchoPolicy::kFixed : EchoPolicy::kRefresh};
             SCOPED_TRACE(seed_note() + " blocks " + std::to_string(blocks) + " k " +
                          std::to_string(k));
-            const std::vector<Burst> bursts = bursts_over_shifts(5, random);
-            for (const bool judged : {false, true}) {
-                expect_same_on_every_kernel(spec, judged, bursts, found);
-                if (HasFatalFailure()) {
-                    return;
-                }
+            expect_same_on_every_kernel(spec, bursts_over_shifts(5, random), found);
+            if (HasFatalFailure()) {
+                return;
             }
         }
     }

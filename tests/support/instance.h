@@ -22,8 +22,9 @@ using SpecOf = decltype(spec_of(&P::make));
 
 template <typename F, typename P = ParamsOf<F>>
 struct FilterInstance {
-    explicit FilterInstance(const SpecOf<P>& spec)
-        : params(*P::make(spec)), memory(F::bytes(params)), filter(params, memory.span()) {}
+    explicit FilterInstance(const SpecOf<P>& spec) : FilterInstance(*P::make(spec)) {}
+    explicit FilterInstance(const P& made)
+        : params(made), memory(F::bytes(params)), filter(params, memory.span()) {}
 
     P params;
     FilterMemory memory;

@@ -3,7 +3,9 @@
 // control thread, in the way of dataplane/worker.cpp.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <map>
 
 #include "base/assert.h"
 #include "control/cleaner.h"
@@ -32,15 +34,22 @@ inline filter::ApbfParams params_of(const Shape& shape, const filter::Apbf*) {
     return filter::ApbfParams::make(spec).value();
 }
 
-inline filter::ApbbfParams params_of(const Shape& shape, const filter::Apbbf*) {
-    filter::ApbbfSpec spec;
-    spec.k = shape.k;
-    spec.l = shape.l;
-    spec.B = 512;
-    spec.b = 8;
-    spec.blocks = 64;
-    spec.policy = shape.policy;
-    return filter::ApbbfParams::make(spec).value();
+// Made once a shape: their table of chances takes thirty times as long as a schedule.
+inline const filter::ApbbfParams& params_of(const Shape& shape, const filter::Apbbf*) {
+    static std::map<std::array<unsigned, 3>, filter::ApbbfParams> made;
+    const std::array<unsigned, 3> key{shape.k, shape.l, static_cast<unsigned>(shape.policy)};
+    auto found = made.find(key);
+    if (found == made.end()) {
+        filter::ApbbfSpec spec;
+        spec.k = shape.k;
+        spec.l = shape.l;
+        spec.B = 512;
+        spec.b = 8;
+        spec.blocks = 64;
+        spec.policy = shape.policy;
+        found = made.emplace(key, filter::ApbbfParams::make(spec).value()).first;
+    }
+    return found->second;
 }
 
 // k + l = 8 generations of as many ticks as there are phases.

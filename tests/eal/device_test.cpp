@@ -207,7 +207,7 @@ TEST_F(Memory, for_filters_from_dpdk_is_zeroed_too) {
 }
 
 TEST_F(Memory, beyond_what_dpdk_has_comes_in_plain_pages) {
-    auto memory = eal::HugeMemory::allocate(std::size_t{512} << 20, 0, true);
+    auto memory = eal::HugeMemory::allocate(std::size_t{257} << 20, 0, true);  // of 256 MiB
     ASSERT_TRUE(memory) << memory.error().context;
     EXPECT_FALSE(memory->on_hugepages());
 }

@@ -228,11 +228,13 @@ void Rig::check_books(WorkerIndex worker) const {
     std::uint64_t out = c.handed_out;
     dataplane::PacketBytes sent;
     dataplane::PacketBytes delivered;
-    for (unsigned p = 0; p < kMaxPorts; ++p) {
+    // What were counted for a port or route that is not there would be missing.
+    for (std::size_t p = 0; p < ports_.size(); ++p) {
         in += c.rx[p].packets;
         sent.add(c.tx[p].packets, c.tx[p].bytes);
     }
-    for (const auto& route : c.routes) {
+    for (std::size_t r = 0; r < layout_.routes.size(); ++r) {
+        const auto& route = c.routes[r];
         for (unsigned i = 0; i < dataplane::kReasons; ++i) {
             out += route[i].packets;
             if (dataplane::kReasonTable[i].fate != dataplane::Fate::kDropped) {

@@ -94,4 +94,13 @@ std::vector<Bytes> RingPort::sent() {
     return out;
 }
 
+void RingPort::discard() {
+    for (const eal::Ring& ring : tx_) {
+        void* object = nullptr;
+        while (rte_ring_dequeue(ring.get(), &object) == 0) {
+            rte_pktmbuf_free(static_cast<rte_mbuf*>(object));
+        }
+    }
+}
+
 }  // namespace unecho::test

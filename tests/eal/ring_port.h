@@ -30,6 +30,8 @@ class RingPort {
     void offer(rte_mbuf* mbuf, QueueId queue = 0);
     // All that was sent, by queue and order.
     std::vector<Bytes> sent();
+    // Frees all that was sent.
+    void discard();
 
   private:
     void start();

@@ -73,7 +73,7 @@ def two_cpus():
 
 @unittest.skipIf(len(two_cpus()) < 2, "two workers need two CPUs")
 class TwoWorkers(harness.E2eTest):
-    def replay(self, places, key, engine="exact", outputs=1, ring_size=RING_SIZE):
+    def replay(self, places, key, engine="exact", outputs=1, ring_size=RING_SIZE, isa=None):
         """(report, list of frames per output file)."""
         for name, content in zip(PLACES, places):
             (self.folder / name).write_bytes(frames.pcap([(0, frame) for frame in content]))
@@ -88,7 +88,7 @@ class TwoWorkers(harness.E2eTest):
                        "allow_flow_drop_on_link": False}],
             "workers": {"lcores": two_cpus(), "steering": "ring", "ring_size": ring_size},
             "run": {"stop_when_idle": "300ms"}}
-        report = self.report(document)
+        report = self.report(document, wrapper=("env", "UNECHO_ISA=" + isa) if isa else ())
         self.assertEqual(report["totals"]["received"], sum(map(len, places)))
         return report, [harness.frames_of(file) for file in files]
 
@@ -114,17 +114,17 @@ class TwoWorkers(harness.E2eTest):
 
     def test_every_echo_is_found_and_flows_keep_their_order(self):
         places = traffic(random.Random(11))
-        for engine in ("exact", "apbbf"):
-            for outputs in (1, 2):
-                with self.subTest(engine=engine, outputs=outputs):
-                    report, out = self.replay(places, "packet", engine, outputs)
-                    survivors = sum(out, [])
-                    self.check_one_of_each(places, survivors, "packet")
-                    for part in out:
-                        self.check_order(places, part)
-                    reasons = report["routes"][0]["reasons"]
-                    self.assertEqual(reasons["new"], FLOWS * PACKETS)
-                    self.assertEqual(reasons["echo"], FLOWS * PACKETS * (COPIES - 1))
+        for engine, isa, outputs in (("exact", None, 1), ("line", "avx2", 1),
+                                     ("line", "scalar", 2), ("apbbf", None, 2)):
+            with self.subTest(engine=engine, isa=isa, outputs=outputs):
+                report, out = self.replay(places, "packet", engine, outputs, isa=isa)
+                survivors = sum(out, [])
+                self.check_one_of_each(places, survivors, "packet")
+                for part in out:
+                    self.check_order(places, part)
+                reasons = report["routes"][0]["reasons"]
+                self.assertEqual(reasons["new"], FLOWS * PACKETS)
+                self.assertEqual(reasons["echo"], FLOWS * PACKETS * (COPIES - 1))
 
     def test_both_workers_work_and_hand_over(self):
         report, out = self.replay(traffic(random.Random(12)), "packet", outputs=2)

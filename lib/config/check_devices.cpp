@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "config/device.h"
+#include "config/device_claims.h"
 #include "config/text.h"
 #include "config/validate.h"
 
@@ -78,14 +79,6 @@ bool keeps_data(const std::string& path) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
     return !fs::exists(status) || fs::is_regular_file(status);
-}
-
-// One name for a file, however it is written; the file need not exist.
-std::string identity(const std::string& path) {
-    std::error_code error;
-    const fs::path absolute = fs::absolute(path, error);
-    const fs::path canonical = error ? absolute : fs::weakly_canonical(absolute, error);
-    return error ? path : canonical.string();
 }
 
 std::string here() {
@@ -165,6 +158,24 @@ Devices parse_devices(Draft& draft) {
     return devices;
 }
 
+// What one port has, no other may have; a port may name what it has more than once.
+void check_claims(Draft& draft, const Devices& devices) {
+    std::map<std::string, std::size_t> owners;
+    for (std::size_t i = 0; i < devices.size(); ++i) {
+        if (!devices[i]) {
+            continue;
+        }
+        for (const Claim& claim : claims_of(*devices[i])) {
+            const auto owner = owners.emplace(claim.identity, i).first;
+            if (owner->second != i) {
+                draft.report(device_key(i), claim.what + " is that of " +
+                                                element("port", owner->second) + " already");
+                break;
+            }
+        }
+    }
+}
+
 // Inputs must be there, outputs must have a place, and no output may destroy another file in use.
 void check_captures(Draft& draft, const Devices& devices) {
     std::map<std::string, std::size_t> inputs;
@@ -174,7 +185,7 @@ void check_captures(Draft& draft, const Devices& devices) {
             continue;
         }
         for (const std::string& file : devices[i]->values_of("rx_pcap")) {
-            inputs.emplace(identity(file), i);
+            inputs.emplace(file_identity(file), i);
             if (const auto why = why_not_readable(file)) {
                 draft.report(device_key(i), "rx_pcap: " + *why);
             }
@@ -185,7 +196,7 @@ void check_captures(Draft& draft, const Devices& devices) {
             continue;
         }
         for (const std::string& file : devices[i]->values_of("tx_pcap")) {
-            const std::string name = identity(file);
+            const std::string name = file_identity(file);
             const auto [other, fresh] = outputs.emplace(name, i);
             if (const auto input = inputs.find(name); input != inputs.end()) {
                 draft.report(device_key(i), "tx_pcap: " + in_quotes(file) + " is read by " +
@@ -259,6 +270,7 @@ void check_clock(Draft& draft, const Devices& devices) {
 void check_devices(Draft& draft) {
     check_eal(draft);
     const Devices devices = parse_devices(draft);
+    check_claims(draft, devices);
     check_captures(draft, devices);
     check_pci(draft, devices);
     check_memif(draft, devices);

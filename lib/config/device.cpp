@@ -42,7 +42,7 @@ std::vector<std::string_view> split_args(std::string_view text) {
     return parts;
 }
 
-// "3b:00.0" and "0000:3B:00.0" -> "0000:3b:00.0"
+// "3b:00.0", "0000:3B:00.0" and "00000000:3b:00.0" -> "0000:3b:00.0"
 std::optional<std::string> pci_address(std::string_view text) {
     const auto colons = std::count(text.begin(), text.end(), ':');
     std::string address = colons == 1 ? "0000:" : "";
@@ -60,7 +60,9 @@ std::optional<std::string> pci_address(std::string_view text) {
     for (char& c : address) {
         c = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
     }
-    return address;
+    // DPDK writes a domain in at least four digits.
+    const std::size_t zeros = std::min(address.find_first_not_of('0'), domain - 4);
+    return address.substr(zeros);
 }
 
 bool is_vdev(std::string_view name) {

@@ -23,6 +23,13 @@ class Lives(wire.WireTest):
         self.wait_until_running()
         return running
 
+    def one_line(self, result, status, *words):
+        self.assertEqual((result.status, result.out), (status, ""), result)
+        lines = [line for line in result.err.splitlines() if line.startswith("unecho: ")]
+        self.assertEqual(len(lines), 1, result.err)
+        for word in words:
+            self.assertIn(word, lines[0])
+
 
 class WithoutNetwork(Lives):
     def config(self):
@@ -33,13 +40,6 @@ class WithoutNetwork(Lives):
         result = self.run_unecho(self.config(), "--duration", "500ms")
         self.report_of(result)
         self.assertGreater(time.monotonic() - start, 0.5)
-
-    def one_line(self, result, status, *words):
-        self.assertEqual((result.status, result.out), (status, ""), result)
-        lines = [line for line in result.err.splitlines() if line.startswith("unecho: ")]
-        self.assertEqual(len(lines), 1, result.err)
-        for word in words:
-            self.assertIn(word, lines[0])
 
     def test_an_interface_that_is_not_there_and_one_that_is_taken(self):
         missing = wire.link("net_af_xdp0,iface=nosuch0", "net_af_xdp1,iface=nosuch1")
@@ -130,6 +130,13 @@ class Lifecycle(Lives):
         self.report_of(result)
         self.assertEqual(result.err.count('port "right": link down'), 1, result.err)
         self.assertEqual(result.err.count('port "right": link up'), 1, result.err)
+
+    def test_an_interface_by_its_other_name_is_the_same(self):
+        other = self.one.outside.replace("ue", "also")
+        wire.run("ip", "link", "property", "add", "dev", self.one.outside, "altname", other)
+        twice = wire.link("net_af_packet0,iface=" + self.one.outside,
+                          "net_af_packet1,iface=" + other)
+        self.one_line(self.run_unecho(twice), 2, "port[1].device", other, "port[0]")
 
     def test_configs_for_interfaces_run_here(self):
         """Each with its own interfaces and a second to live."""

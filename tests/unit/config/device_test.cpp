@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "config/device.h"
 
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "config/device_claims.h"
 
 namespace unecho::config {
 namespace {
@@ -21,13 +24,17 @@ TEST(ParseDevice, vdev_is_taken_apart) {
 }
 
 TEST(ParseDevice, pci_address_is_written_in_one_way) {
-    for (const char* text : {"3b:00.1", "0000:3b:00.1", "0000:3B:00.1", "3B:00.1,a=b"}) {
+    for (const char* text : {"3b:00.1", "0000:3b:00.1", "0000:3B:00.1", "3B:00.1,a=b",
+                             "00000:3b:00.1", "00000000:3B:00.1"}) {
         const Result<Device> device = parse_device(text);
         ASSERT_TRUE(device.has_value()) << text;
         EXPECT_EQ(device->bus, Bus::kPci);
         EXPECT_EQ(device->name, "0000:3b:00.1");
     }
     EXPECT_EQ(parse_device("10000:01:00.7")->name, "10000:01:00.7");
+    EXPECT_EQ(parse_device("00010000:01:00.7")->name, "10000:01:00.7");
+    EXPECT_EQ(parse_device("0abc:01:00.7")->name, "0abc:01:00.7");
+    EXPECT_EQ(parse_device("00:00.0")->name, "0000:00:00.0");
 }
 
 TEST(ParseDevice, commas_inside_brackets_stay) {
@@ -35,6 +42,47 @@ TEST(ParseDevice, commas_inside_brackets_stay) {
     ASSERT_TRUE(device.has_value());
     EXPECT_EQ(device->args, (std::vector<std::pair<std::string, std::string>>{
                                 {"representor", "[0,2-3]"}, {"x", "1"}}));
+}
+
+std::set<std::string> identities(const char* text) {
+    std::set<std::string> out;
+    for (const Claim& claim : claims_of(*parse_device(text))) {
+        out.insert(claim.identity);
+    }
+    return out;
+}
+
+TEST(DeviceClaims, of_things_that_several_ports_may_have_are_none) {
+    for (const char* text :
+         {"net_null0", "net_pcap0,rx_pcap=a,tx_pcap=b", "net_tap0", "net_tap0,iface=t%d",
+          "net_virtio_user0,path=/dev/vhost-net", "0000:3b:00.0,iface=eth0"}) {
+        EXPECT_TRUE(identities(text).empty()) << text;
+    }
+}
+
+TEST(DeviceClaims, of_different_things_differ) {
+    const char* const devices[] = {"net_af_packet0,iface=eth7",
+                                   "net_af_xdp0,iface=eth8",
+                                   "net_vhost0,iface=eth7",
+                                   "net_memif0",
+                                   "net_memif0,role=server",
+                                   "net_memif0,id=1",
+                                   "net_memif0,socket=/run/other.sock",
+                                   "net_memif0,socket-abstract=no",
+                                   "net_virtio_user0,path=/run/memif.sock"};
+    std::set<std::string> all;
+    for (const char* text : devices) {
+        const std::set<std::string> one = identities(text);
+        EXPECT_EQ(one.size(), 1U) << text;
+        all.insert(one.begin(), one.end());
+    }
+    EXPECT_EQ(all.size(), std::size(devices));
+}
+
+TEST(DeviceClaims, of_an_interface_used_both_ways_are_one) {
+    EXPECT_EQ(identities("net_pcap0,rx_iface=eth7,tx_iface=eth7").size(), 1U);
+    EXPECT_EQ(identities("net_pcap0,rx_iface=eth7,tx_iface=eth8").size(), 2U);
+    EXPECT_EQ(identities("net_virtio_user0,path=/run/v.sock,iface=eth7").size(), 2U);
 }
 
 TEST(ParseDevice, anything_else_is_refused) {

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 #include <rte_telemetry.h>
+#include <rte_version.h>
 
 namespace unecho::control {
 namespace {
@@ -35,11 +36,20 @@ rte_tel_data* array_of(const ordered_json& array) {
     return data;
 }
 
+// DPDK 23.03 gave it a new name, and a later version took the old one away.
+void add_whole(rte_tel_data* data, const char* name, std::uint64_t value) {
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
+    rte_tel_data_add_dict_uint(data, name, value);
+#else
+    rte_tel_data_add_dict_u64(data, name, value);
+#endif
+}
+
 void add_entry(rte_tel_data* data, const char* name, const ordered_json& value) {
     if (value.is_boolean()) {
-        rte_tel_data_add_dict_u64(data, name, value.get<bool>() ? 1 : 0);
+        add_whole(data, name, value.get<bool>() ? 1 : 0);
     } else if (value.is_number_integer()) {
-        rte_tel_data_add_dict_u64(data, name, value.get<std::uint64_t>());
+        add_whole(data, name, value.get<std::uint64_t>());
     } else if (value.is_number_float()) {
         rte_tel_data_add_dict_string(data, name, value.dump().c_str());
     } else if (value.is_string()) {

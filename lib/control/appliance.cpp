@@ -4,10 +4,8 @@
 #include <utility>
 
 #include <rte_cycles.h>
-#include <rte_lcore.h>
 
 #include "control/devices.h"
-#include "eal/mbuf_fields.h"
 
 namespace unecho::control {
 namespace {
@@ -40,9 +38,8 @@ Result<std::unique_ptr<Appliance>> Appliance::build(const config::Config& config
 
 Appliance::~Appliance() {
     // Ports may hold mbufs of the pool, and all of it is DPDK's: ports, rings, pool, session.
-    parts_.clear();
+    wiring_.reset();
     ports_.clear();
-    rings_.clear();
     pool_.reset();
     session_.reset();
 }
@@ -130,191 +127,25 @@ Status Appliance::make_secret() {
 }
 
 Status Appliance::make_workers() {
-    filter_shared_ = std::make_unique<dataplane::FilterShared[]>(plan_.filters.size());
-    std::vector<dataplane::WorkerSetup> setups(plan_.workers.size());
-    for (WorkerIndex w = 0; w < setups.size(); ++w) {
-        parts_.push_back(std::make_unique<WorkerParts>());
-        fill_tables(w, setups[w]);
-        if (const Status status = make_filters(w, setups[w]); !status) {
-            return status;
-        }
-        if (const Status status = make_taps(w, setups[w]); !status) {
-            return status;
-        }
+    WiringInput input;
+    input.plan = &plan_;
+    for (const eal::Port& port : ports_) {
+        input.ports.push_back(port.id());
     }
-    if (const Status status = connect(setups); !status) {
-        return status;
-    }
-    for (WorkerIndex w = 0; w < setups.size(); ++w) {
-        parts_[w]->worker = std::make_unique<dataplane::Worker>(setups[w]);
-    }
-    return {};
-}
-
-void Appliance::fill_tables(WorkerIndex worker, dataplane::WorkerSetup& setup) {
-    WorkerParts& parts = *parts_[worker];
-    setup.workers = static_cast<unsigned>(plan_.workers.size());
-    setup.self = worker;
-    setup.burst = config_.workers.burst;
-    setup.steer_by_ring = plan_.steering == Steering::kRing;
-    setup.secret = &secret_;
-    setup.clock = clock_;
-    setup.capture_clock = config_.run.clock == config::Clock::kCapture;
-    setup.tx_retry_cycles = static_cast<std::uint64_t>(static_cast<double>(config_.run.tx_retry) *
+    input.secret = &secret_;
+    input.clock = clock_;
+    input.burst = config_.workers.burst;
+    input.ring_size = config_.workers.ring_size;
+    input.capture_clock = config_.run.clock == config::Clock::kCapture;
+    input.tx_retry_cycles = static_cast<std::uint64_t>(static_cast<double>(config_.run.tx_retry) *
                                                        static_cast<double>(rte_get_tsc_hz()) / 1e9);
-    setup.shared = &parts.shared;
-    for (const RxAssignment& rx : plan_.workers[worker].rx) {
-        parts.sources.push_back({ports_[rx.port].id(), rx.queue, rx.port});
+    input.hugepages = session_->has_hugepages();
+    auto wiring = Wiring::make(input);
+    if (!wiring) {
+        return tl::unexpected(wiring.error());
     }
-    setup.sources = parts.sources;
-    parts.scratch.resize(dataplane::kScratchBytes);
-    setup.scratch = parts.scratch;
-    if (setup.capture_clock) {
-        parts.staging.resize(parts.sources.size());
-        setup.staging = parts.staging;
-    }
-    for (std::size_t r = 0; r < plan_.routes.size(); ++r) {
-        const RoutePlan& route = plan_.routes[r];
-        const auto action = route.on_echo == config::OnEcho::kDrop ? dataplane::EchoAction::kDrop
-                            : route.on_echo == config::OnEcho::kPass
-                                ? dataplane::EchoAction::kPass
-                                : dataplane::EchoAction::kDivert;
-        setup.routes[r] = {route.filter, route.to, route.divert_to, action, nullptr};
-        for (const PortIndex port : route.from) {
-            setup.route_of[ports_[port].id()] = static_cast<RouteIndex>(r);
-        }
-    }
-    for (PortIndex p = 0; p < ports_.size(); ++p) {
-        setup.tx[p] = {ports_[p].id(), plan_.tx_owner(p, worker), nullptr};
-    }
-}
-
-Status Appliance::make_filters(WorkerIndex worker, dataplane::WorkerSetup& setup) {
-    const int socket = static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
-    setup.filters = static_cast<unsigned>(plan_.filters.size());
-    for (std::size_t f = 0; f < plan_.filters.size(); ++f) {
-        auto instance = FilterInstance::make(plan_.filters[f], socket, session_->has_hugepages());
-        if (!instance) {
-            return tl::unexpected(instance.error());
-        }
-        setup.lanes[f] = (*instance)->lane(plan_.filters[f]);
-        setup.lane_shared[f] = &(*instance)->shared();
-        setup.filter_shared[f] = &filter_shared_[f];
-        parts_[worker]->instances.push_back(std::move(*instance));
-    }
+    wiring_ = std::move(*wiring);
     return {};
-}
-
-Status Appliance::make_taps(WorkerIndex worker, dataplane::WorkerSetup& setup) {
-    const int socket = static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
-    for (std::size_t r = 0; r < plan_.routes.size(); ++r) {
-        const RoutePlan& route = plan_.routes[r];
-        if (!route.taps) {
-            continue;
-        }
-        auto instance = TapInstance::make(*route.taps, socket, session_->has_hugepages());
-        if (!instance) {
-            return tl::unexpected(instance.error());
-        }
-        setup.routes[r].taps = &(*instance)->report();
-        setup.reporting[setup.reports++] = static_cast<RouteIndex>(r);
-        setup.tap_of[ports_[route.from[1]].id()] = filter::SetOfTwo::kSecond;
-        parts_[worker]->taps.push_back(std::move(*instance));
-    }
-    return {};
-}
-
-Result<rte_ring*> Appliance::new_ring(const char* kind, WorkerIndex from, WorkerIndex to) {
-    auto ring = eal::make_ring(
-        std::string("unecho_") + kind + "_" + std::to_string(from) + "_" + std::to_string(to),
-        config_.workers.ring_size);
-    if (!ring) {
-        return tl::unexpected(ring.error());
-    }
-    rings_.push_back(std::move(*ring));
-    return rings_.back().get();
-}
-
-bool Appliance::sends_through(WorkerIndex from, WorkerIndex to) const {
-    for (PortIndex p = 0; p < plan_.ports.size(); ++p) {
-        if (plan_.ports[p].transmits && plan_.tx_owner(p, from) == to) {
-            return true;
-        }
-    }
-    return false;
-}
-
-Status Appliance::connect(std::vector<dataplane::WorkerSetup>& setups) {
-    const bool capture = config_.run.clock == config::Clock::kCapture;
-    if (capture) {
-        auto offset = eal::timestamp_field();
-        if (!offset) {
-            return tl::unexpected(offset.error());
-        }
-        for (dataplane::WorkerSetup& setup : setups) {
-            setup.timestamp_offset = *offset;
-        }
-    }
-    if (setups.size() == 1) {
-        return {};
-    }
-    auto offset = eal::register_mbuf_field("unecho_tx_tag", sizeof(dataplane::TxTag),
-                                           alignof(dataplane::TxTag));
-    if (!offset) {
-        return tl::unexpected(offset.error());
-    }
-    for (dataplane::WorkerSetup& setup : setups) {
-        setup.tag_offset = *offset;
-    }
-    for (WorkerIndex from = 0; from < setups.size(); ++from) {
-        for (WorkerIndex to = 0; to < setups.size(); ++to) {
-            if (from == to) {
-                continue;
-            }
-            if (const Status status = connect_pair(from, to, setups); !status) {
-                return status;
-            }
-        }
-    }
-    return {};
-}
-
-Status Appliance::connect_pair(WorkerIndex from, WorkerIndex to,
-                               std::vector<dataplane::WorkerSetup>& setups) {
-    if (plan_.steering == Steering::kRing) {
-        auto ring = new_ring("steer", from, to);
-        if (!ring) {
-            return tl::unexpected(ring.error());
-        }
-        setups[from].steer_out[to] = *ring;
-        setups[to].steer_in[from] = *ring;
-    }
-    if (sends_through(from, to)) {
-        auto ring = new_ring("tx", from, to);
-        if (!ring) {
-            return tl::unexpected(ring.error());
-        }
-        setups[to].tx_in[from] = *ring;
-        for (PortIndex p = 0; p < plan_.ports.size(); ++p) {
-            if (plan_.tx_owner(p, from) == to) {
-                setups[from].tx[p].ring = *ring;
-            }
-        }
-    }
-    return {};
-}
-
-std::map<std::uint64_t, std::uint64_t> Appliance::filter_bytes_by_page() const {
-    std::map<std::uint64_t, std::uint64_t> bytes;
-    for (const auto& parts : parts_) {
-        for (const auto& instance : parts->instances) {
-            bytes[instance->page_bytes()] += instance->memory().size();
-        }
-        for (const auto& instance : parts->taps) {
-            bytes[instance->page_bytes()] += instance->memory().size();
-        }
-    }
-    return bytes;
 }
 
 }  // namespace unecho::control

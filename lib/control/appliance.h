@@ -10,13 +10,10 @@
 
 #include "base/result.h"
 #include "config/schema.h"
-#include "control/filter_instance.h"
 #include "control/plan.h"
-#include "control/tap_instance.h"
-#include "dataplane/worker.h"
+#include "control/wiring.h"
 #include "eal/mempool.h"
 #include "eal/port.h"
-#include "eal/ring.h"
 #include "eal/session.h"
 #include "hash/secret.h"
 
@@ -41,32 +38,23 @@ class Appliance {
     [[nodiscard]] const Plan& plan() const { return plan_; }
     [[nodiscard]] std::vector<eal::Port>& ports() { return ports_; }
     [[nodiscard]] std::vector<std::unique_ptr<FilterInstance>>& instances(std::size_t worker) {
-        return parts_[worker]->instances;
+        return wiring_->instances(worker);
     }
-    [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return *parts_[i]->worker; }
-    [[nodiscard]] dataplane::WorkerShared& shared(std::size_t i) { return parts_[i]->shared; }
+    [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return wiring_->worker(i); }
+    [[nodiscard]] dataplane::WorkerShared& shared(std::size_t i) { return wiring_->shared(i); }
     [[nodiscard]] dataplane::FilterShared& filter_shared(std::size_t i) {
-        return filter_shared_[i];
+        return wiring_->filter_shared(i);
     }
     // The workers' clock.
     [[nodiscard]] const dataplane::TscClock& clock() const { return clock_; }
     // What the filters take, by the size of the pages that it lies in; both in bytes.
-    [[nodiscard]] std::map<std::uint64_t, std::uint64_t> filter_bytes_by_page() const;
+    [[nodiscard]] std::map<std::uint64_t, std::uint64_t> filter_bytes_by_page() const {
+        return wiring_->filter_bytes_by_page();
+    }
 
   private:
     explicit Appliance(const config::Config& config)
         : config_(config), machine_(Machine::detect()) {}
-
-    // What belongs to one worker; stays where it is.
-    struct WorkerParts {
-        std::vector<dataplane::RxSource> sources;
-        std::vector<dataplane::Staging> staging;
-        std::vector<std::uint8_t> scratch;
-        std::vector<std::unique_ptr<FilterInstance>> instances;
-        std::vector<std::unique_ptr<TapInstance>> taps;
-        dataplane::WorkerShared shared;
-        std::unique_ptr<dataplane::Worker> worker;
-    };
 
     Status start_eal(const ApplianceOptions& options);
     Status open_ports();
@@ -74,14 +62,6 @@ class Appliance {
     Status start_ports();
     Status make_secret();
     Status make_workers();
-    Status connect(std::vector<dataplane::WorkerSetup>& setups);
-    Status connect_pair(WorkerIndex from, WorkerIndex to,
-                        std::vector<dataplane::WorkerSetup>& setups);
-    [[nodiscard]] bool sends_through(WorkerIndex from, WorkerIndex to) const;
-    Status make_filters(WorkerIndex worker, dataplane::WorkerSetup& setup);
-    Status make_taps(WorkerIndex worker, dataplane::WorkerSetup& setup);
-    void fill_tables(WorkerIndex worker, dataplane::WorkerSetup& setup);
-    Result<rte_ring*> new_ring(const char* kind, WorkerIndex from, WorkerIndex to);
 
     const config::Config config_;
     const Machine machine_;  // as it was before DPDK pinned the main thread to one CPU
@@ -89,11 +69,9 @@ class Appliance {
     std::unique_ptr<eal::Session> session_;
     eal::Mempool pool_;
     std::vector<eal::Port> ports_;
-    std::vector<eal::Ring> rings_;
     hash::Secret secret_{};
     dataplane::TscClock clock_;
-    std::unique_ptr<dataplane::FilterShared[]> filter_shared_;
-    std::vector<std::unique_ptr<WorkerParts>> parts_;
+    std::unique_ptr<Wiring> wiring_;
 };
 
 }  // namespace unecho::control

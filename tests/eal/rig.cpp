@@ -6,6 +6,7 @@
 #include <rte_mbuf_dyn.h>
 
 #include "eal/mbuf_fields.h"
+#include "sizing/tap_report.h"
 
 namespace unecho::test {
 namespace {
@@ -35,160 +36,102 @@ control::FilterPlan plan_of(const FilterLayout& layout) {
     return plan;
 }
 
+config::OnEcho on_echo_of(EchoAction action) {
+    return action == EchoAction::kDrop   ? config::OnEcho::kDrop
+           : action == EchoAction::kPass ? config::OnEcho::kPass
+                                         : config::OnEcho::kDivert;
+}
+
 }  // namespace
 
 Rig::Rig(const Layout& layout)
     : layout_(layout),
       secret_(hash::secret_from_seed(kSeed)),
-      timestamp_offset_(eal::timestamp_field().value()),
-      filter_shared_(std::make_unique<dataplane::FilterShared[]>(layout.filters.size())),
-      sources_(layout.workers),
-      staging_(layout.workers),
-      scratch_(layout.workers, std::vector<std::uint8_t>(dataplane::kScratchBytes)),
-      setups_(layout.workers) {
+      timestamp_offset_(eal::timestamp_field().value()) {
+    static unsigned number = 0;
+    control::WiringInput input;
     for (const PortLayout& port : layout.ports) {
         ports_.push_back(std::make_unique<RingPort>(port.rx_queues, port.tx_queues, port.tx_size));
+        plan_.ports.emplace_back().setup.tx_queues = static_cast<std::uint16_t>(port.tx_queues);
+        input.ports.push_back(ports_.back()->id());
     }
-    assign_sources();
-    for (WorkerIndex w = 0; w < layout.workers; ++w) {
-        shared_.push_back(std::make_unique<dataplane::WorkerShared>());
-        dataplane::WorkerSetup& setup = setups_[w];
-        setup.workers = layout.workers;
-        setup.self = w;
-        setup.burst = layout.burst;
-        setup.steer_by_ring = layout.workers > 1 && layout.steer;
-        setup.secret = &secret_;
-        setup.scratch = scratch_[w];
-        setup.sources = sources_[w];
-        setup.capture_clock = layout.capture;
-        setup.timestamp_offset = timestamp_offset_;
-        if (layout.capture) {
-            staging_[w].resize(sources_[w].size());
-            setup.staging = staging_[w];
-        }
-        setup.clock = layout.clock;
-        setup.tx_retry_cycles = layout.tx_retry_cycles;
-        setup.shared = shared_[w].get();
-        make_filters(w);
+    for (const FilterLayout& filter : layout.filters) {
+        plan_.filters.push_back(plan_of(filter));
     }
-    make_taps();
-    connect();
-    for (const dataplane::WorkerSetup& setup : setups_) {
-        workers_.push_back(std::make_unique<dataplane::Worker>(setup));
-    }
+    plan_.workers.resize(layout.workers);
+    plan_routes();
+    plan_sources();
+    const bool rings = layout.workers > 1 && layout.steer;
+    plan_.steering = rings                ? control::Steering::kRing
+                     : layout.workers > 1 ? control::Steering::kRss
+                                          : control::Steering::kSingle;
+    input.plan = &plan_;
+    input.secret = &secret_;
+    input.clock = layout.clock;
+    input.burst = layout.burst;
+    input.ring_size = layout.ring_size;
+    input.capture_clock = layout.capture;
+    input.tx_retry_cycles = layout.tx_retry_cycles;
+    input.name = "rig" + std::to_string(number++);
+    auto wiring = control::Wiring::make(input);
+    EXPECT_TRUE(wiring) << wiring.error().context;
+    wiring_ = std::move(*wiring);
 }
 
+// What a test left between workers, read ahead or held back goes back to the pool.
 Rig::~Rig() {
-    // What a test left between workers or read ahead goes back to the pool.
-    for (const eal::Ring& ring : rings_) {
-        drain(ring.get());
-    }
-    for (auto& staging : staging_) {
-        for (dataplane::Staging& s : staging) {
-            rte_pktmbuf_free_bulk(s.mbufs.data() + s.next, s.count - s.next);
-        }
-    }
-}
-
-void Rig::make_filters(WorkerIndex worker) {
-    dataplane::WorkerSetup& setup = setups_[worker];
-    setup.filters = static_cast<unsigned>(layout_.filters.size());
-    instances_.emplace_back();
-    for (std::size_t f = 0; f < layout_.filters.size(); ++f) {
-        const control::FilterPlan plan = plan_of(layout_.filters[f]);
-        auto instance = control::FilterInstance::make(plan, 0, false);
-        ASSERT_TRUE(instance) << instance.error().context;
-        setup.lanes[f] = (*instance)->lane(plan);
-        setup.lane_shared[f] = &(*instance)->shared();
-        setup.filter_shared[f] = &filter_shared_[f];
-        instances_.back().push_back(std::move(*instance));
-    }
-}
-
-void Rig::make_taps() {
-    taps_.resize(layout_.workers);
-    for (std::size_t r = 0; r < layout_.routes.size(); ++r) {
-        const RouteLayout& route = layout_.routes[r];
-        if (route.report_flows == 0) {
-            continue;
-        }
-        control::TapPlan plan;
-        plan.window =
-            route.report_window != 0 ? route.report_window : layout_.filters[route.filter].window;
-        plan.geometry = sizing::size_tap_report(route.report_flows).value();
-        for (unsigned w = 0; w < layout_.workers; ++w) {
-            auto instance = control::TapInstance::make(plan, 0, false);
-            ASSERT_TRUE(instance) << instance.error().context;
-            dataplane::WorkerSetup& setup = setups_[w];
-            setup.routes[r].taps = &(*instance)->report();
-            setup.reporting[setup.reports++] = static_cast<RouteIndex>(r);
-            setup.tap_of[ports_[route.from[1]]->id()] = filter::SetOfTwo::kSecond;
-            taps_[w].push_back(std::move(*instance));
-        }
-    }
-}
-
-void Rig::assign_sources() {
-    unsigned turn = 0;
-    for (std::size_t r = 0; r < layout_.routes.size(); ++r) {
-        const RouteLayout& route = layout_.routes[r];
-        for (dataplane::WorkerSetup& setup : setups_) {
-            setup.routes[r] = {route.filter, route.to, route.divert_to, route.on_echo, nullptr};
-            for (const PortIndex port : route.from) {
-                setup.route_of[ports_[port]->id()] = static_cast<RouteIndex>(r);
+    drain_rings();
+    for (std::size_t w = 0; w < wiring_->workers(); ++w) {
+        for (const dataplane::Staging& s : wiring_->setup(w).staging) {
+            for (unsigned i = s.next; i < s.count; ++i) {
+                rte_pktmbuf_free(s.mbufs[i]);
             }
         }
-        for (const PortIndex port : route.from) {
-            for (QueueId q = 0; q < layout_.ports[port].rx_queues; ++q) {
-                const unsigned worker = layout_.capture ? 0 : (turn + q) % layout_.workers;
-                sources_[worker].push_back({ports_[port]->id(), q, port});
-            }
-            ++turn;
-        }
     }
 }
 
-rte_ring* Rig::new_ring(unsigned size) {
-    static unsigned number = 0;
-    auto ring = eal::make_ring("rig" + std::to_string(number++), size);
-    EXPECT_TRUE(ring) << ring.error().context;
-    rings_.push_back(std::move(*ring));
-    return rings_.back().get();
-}
-
-void Rig::connect() {
-    const unsigned n = layout_.workers;
-    for (WorkerIndex w = 0; w < n; ++w) {
-        for (PortIndex p = 0; p < ports_.size(); ++p) {
-            const unsigned queues = ports_[p]->tx_queues();
-            setups_[w].tx[p] = {ports_[p]->id(), static_cast<QueueId>(w % queues), nullptr};
-        }
-    }
-    if (n == 1) {
-        return;
-    }
-    const int tag = eal::register_mbuf_field("unecho_tx_tag", sizeof(dataplane::TxTag),
-                                             alignof(dataplane::TxTag))
-                        .value();
-    for (WorkerIndex from = 0; from < n; ++from) {
-        setups_[from].tag_offset = tag;
-        for (WorkerIndex to = 0; to < n; ++to) {
-            if (from == to) {
-                continue;
-            }
-            if (layout_.steer) {
-                rte_ring* ring = new_ring(layout_.ring_size);
-                setups_[from].steer_out[to] = ring;
-                setups_[to].steer_in[from] = ring;
-            }
-            rte_ring* ring = nullptr;
-            for (PortIndex p = 0; p < ports_.size(); ++p) {
-                if (from % ports_[p]->tx_queues() == to) {
-                    ring = ring == nullptr ? new_ring(layout_.ring_size) : ring;
-                    setups_[from].tx[p].ring = ring;
-                    setups_[to].tx_in[from] = ring;
+void Rig::drain_rings() {
+    for (std::size_t w = 0; w < wiring_->workers(); ++w) {
+        for (const auto* rings : {&wiring_->setup(w).steer_in, &wiring_->setup(w).tx_in}) {
+            void* entry = nullptr;
+            for (rte_ring* ring : *rings) {
+                while (ring != nullptr && rte_ring_dequeue(ring, &entry) == 0) {
+                    rte_pktmbuf_free(static_cast<rte_mbuf*>(entry));
                 }
             }
+        }
+    }
+}
+
+void Rig::plan_routes() {
+    for (const RouteLayout& route : layout_.routes) {
+        control::RoutePlan plan{route.from, route.to, route.filter, on_echo_of(route.on_echo),
+                                route.divert_to};
+        if (route.report_flows != 0) {
+            control::TapPlan taps;
+            taps.window = route.report_window != 0 ? route.report_window
+                                                   : layout_.filters[route.filter].window;
+            taps.geometry = sizing::size_tap_report(route.report_flows).value();
+            plan.taps = taps;
+        }
+        plan_.routes.push_back(plan);
+        plan_.ports[route.to].transmits = true;
+        if (route.on_echo == EchoAction::kDivert) {
+            plan_.ports[route.divert_to].transmits = true;
+        }
+    }
+}
+
+void Rig::plan_sources() {
+    unsigned turn = 0;
+    for (std::size_t r = 0; r < layout_.routes.size(); ++r) {
+        for (const PortIndex port : layout_.routes[r].from) {
+            for (unsigned q = 0; q < layout_.ports[port].rx_queues; ++q) {
+                const unsigned worker = layout_.capture ? 0 : (turn + q) % layout_.workers;
+                plan_.workers[worker].rx.push_back(
+                    {port, static_cast<QueueId>(q), static_cast<RouteIndex>(r)});
+            }
+            ++turn;
         }
     }
 }
@@ -208,7 +151,7 @@ void Rig::offer_at(PortIndex port, const Bytes& bytes, std::uint64_t microsecond
 }
 
 unsigned Rig::poll(WorkerIndex worker) {
-    const unsigned taken = workers_[worker]->poll_once();
+    const unsigned taken = wiring_->worker(worker).poll_once();
     check_books(worker);
     return taken;
 }
@@ -216,14 +159,14 @@ unsigned Rig::poll(WorkerIndex worker) {
 void Rig::settle() {
     for (bool busy = true; busy;) {
         busy = false;
-        for (WorkerIndex w = 0; w < workers_.size(); ++w) {
+        for (WorkerIndex w = 0; w < wiring_->workers(); ++w) {
             busy |= poll(w) != 0;
         }
     }
 }
 
-void Rig::check_books(WorkerIndex worker) const {
-    const dataplane::Counters& c = workers_[worker]->counters();
+void Rig::check_books(WorkerIndex worker) {
+    const dataplane::Counters& c = wiring_->worker(worker).counters();
     std::uint64_t in = c.handed_in;
     std::uint64_t out = c.handed_out;
     dataplane::PacketBytes sent;
@@ -248,28 +191,29 @@ void Rig::check_books(WorkerIndex worker) const {
 }
 
 const filter::FilterCounters& Rig::filter_counters(WorkerIndex worker, FilterIndex i) {
-    const dataplane::Lane& lane = setups_[worker].lanes[i];
+    const dataplane::Lane& lane = wiring_->setup(worker).lanes[i];
     return lane.ops->counters(lane.filter);
 }
 
 std::vector<dataplane::WorkerShared*> Rig::shareds() {
     std::vector<dataplane::WorkerShared*> out;
-    for (const auto& shared : shared_) {
-        out.push_back(shared.get());
+    for (std::size_t w = 0; w < wiring_->workers(); ++w) {
+        out.push_back(&wiring_->shared(w));
     }
     return out;
 }
 
 void Rig::set_phase(dataplane::Phase phase) {
-    for (const auto& shared : shared_) {
+    for (dataplane::WorkerShared* shared : shareds()) {
         shared->phase.store(phase);
     }
 }
 
 dataplane::PacketBytes Rig::total(Reason reason, RouteIndex route) const {
     dataplane::PacketBytes sum;
-    for (const auto& worker : workers_) {
-        const auto& one = worker->counters().routes[route][static_cast<unsigned>(reason)];
+    for (std::size_t w = 0; w < wiring_->workers(); ++w) {
+        const auto& one =
+            wiring_->worker(w).counters().routes[route][static_cast<unsigned>(reason)];
         sum.add(one.packets, one.bytes);
     }
     return sum;
@@ -277,8 +221,8 @@ dataplane::PacketBytes Rig::total(Reason reason, RouteIndex route) const {
 
 std::uint64_t Rig::received() const {
     std::uint64_t sum = 0;
-    for (const auto& worker : workers_) {
-        for (const auto& port : worker->counters().rx) {
+    for (std::size_t w = 0; w < wiring_->workers(); ++w) {
+        for (const auto& port : wiring_->worker(w).counters().rx) {
             sum += port.packets;
         }
     }

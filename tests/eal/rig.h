@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Workers over net_ring, wired as control/appliance.cpp wires them, driven by hand: poll() checks
-// after every single poll that the worker's books balance.
+// Workers over net_ring, planned by hand, wired by control/wiring.h as the appliance's are, and
+// driven by hand: poll() checks after every single poll that the worker's books balance.
 #pragma once
 
 #include <array>
@@ -10,9 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "control/filter_instance.h"
-#include "control/tap_instance.h"
-#include "dataplane/worker.h"
+#include "control/wiring.h"
 #include "ring_port.h"
 
 namespace unecho::test {
@@ -80,15 +78,17 @@ class Rig {
 
     std::vector<Bytes> sent(PortIndex port) { return ports_[port]->sent(); }
     RingPort& port(PortIndex port) { return *ports_[port]; }
-    rte_ring* steer_ring(WorkerIndex from, WorkerIndex to) { return setups_[from].steer_out[to]; }
-    rte_ring* tx_ring(WorkerIndex from, WorkerIndex to) { return setups_[to].tx_in[from]; }
+    rte_ring* steer_ring(WorkerIndex from, WorkerIndex to) {
+        return wiring_->setup(from).steer_out[to];
+    }
+    rte_ring* tx_ring(WorkerIndex from, WorkerIndex to) { return wiring_->setup(to).tx_in[from]; }
 
-    dataplane::Worker& worker(WorkerIndex i = 0) { return *workers_[i]; }
-    dataplane::WorkerShared& shared(WorkerIndex i = 0) { return *shared_[i]; }
-    dataplane::FilterShared& filter_shared(FilterIndex i = 0) { return filter_shared_[i]; }
+    dataplane::Worker& worker(WorkerIndex i = 0) { return wiring_->worker(i); }
+    dataplane::WorkerShared& shared(WorkerIndex i = 0) { return wiring_->shared(i); }
+    dataplane::FilterShared& filter_shared(FilterIndex i = 0) { return wiring_->filter_shared(i); }
     const filter::FilterCounters& filter_counters(WorkerIndex worker = 0, FilterIndex i = 0);
     control::FilterInstance& instance(WorkerIndex worker = 0, FilterIndex i = 0) {
-        return *instances_[worker][i];
+        return *wiring_->instances(worker)[i];
     }
     std::vector<dataplane::WorkerShared*> shareds();
     void set_phase(dataplane::Phase phase);
@@ -104,27 +104,17 @@ class Rig {
     [[nodiscard]] WorkerIndex owner_of(const Bytes& bytes) const;
 
   private:
-    void make_filters(WorkerIndex worker);
-    void make_taps();
-    void assign_sources();
-    void connect();
-    void check_books(WorkerIndex worker) const;
-    rte_ring* new_ring(unsigned size);
+    void plan_routes();
+    void plan_sources();
+    void drain_rings();
+    void check_books(WorkerIndex worker);
 
     Layout layout_;
     hash::Secret secret_;
     int timestamp_offset_;
     std::vector<std::unique_ptr<RingPort>> ports_;
-    std::vector<eal::Ring> rings_;
-    std::unique_ptr<dataplane::FilterShared[]> filter_shared_;
-    std::vector<std::unique_ptr<dataplane::WorkerShared>> shared_;
-    std::vector<std::vector<std::unique_ptr<control::FilterInstance>>> instances_;
-    std::vector<std::vector<std::unique_ptr<control::TapInstance>>> taps_;
-    std::vector<std::vector<dataplane::RxSource>> sources_;
-    std::vector<std::vector<dataplane::Staging>> staging_;
-    std::vector<std::vector<std::uint8_t>> scratch_;
-    std::vector<dataplane::WorkerSetup> setups_;
-    std::vector<std::unique_ptr<dataplane::Worker>> workers_;
+    control::Plan plan_;
+    std::unique_ptr<control::Wiring> wiring_;
 };
 
 }  // namespace unecho::test

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/wiring.h"
+
+#include <utility>
+
+#include <rte_lcore.h>
+
+#include "eal/mbuf_fields.h"
+
+namespace unecho::control {
+namespace {
+
+dataplane::EchoAction action_of(config::OnEcho on_echo) {
+    switch (on_echo) {
+        case config::OnEcho::kPass:
+            return dataplane::EchoAction::kPass;
+        case config::OnEcho::kDivert:
+            return dataplane::EchoAction::kDivert;
+        case config::OnEcho::kDrop:
+            break;
+    }
+    return dataplane::EchoAction::kDrop;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Wiring>> Wiring::make(const WiringInput& input) {
+    std::unique_ptr<Wiring> wiring(new Wiring(input));
+    Status status = wiring->make_workers();
+    const auto then = [&](auto step) {
+        if (status) {
+            status = (wiring.get()->*step)();
+        }
+    };
+    then(&Wiring::find_mbuf_fields);
+    then(&Wiring::connect);
+    if (!status) {
+        return tl::unexpected(status.error());
+    }
+    for (std::size_t w = 0; w < wiring->parts_.size(); ++w) {
+        wiring->parts_[w]->worker = std::make_unique<dataplane::Worker>(wiring->setups_[w]);
+    }
+    return wiring;
+}
+
+Wiring::Wiring(const WiringInput& input)
+    : input_(input),
+      plan_(*input.plan),
+      filter_shared_(std::make_unique<dataplane::FilterShared[]>(plan_.filters.size())),
+      setups_(plan_.workers.size()) {}
+
+Status Wiring::make_workers() {
+    for (WorkerIndex w = 0; w < setups_.size(); ++w) {
+        parts_.push_back(std::make_unique<WorkerParts>());
+        fill_tables(w);
+        if (const Status status = make_filters(w); !status) {
+            return status;
+        }
+        if (const Status status = make_taps(w); !status) {
+            return status;
+        }
+    }
+    return {};
+}
+
+void Wiring::fill_tables(WorkerIndex worker) {
+    WorkerParts& parts = *parts_[worker];
+    dataplane::WorkerSetup& setup = setups_[worker];
+    setup.workers = static_cast<unsigned>(setups_.size());
+    setup.self = worker;
+    setup.burst = input_.burst;
+    setup.steer_by_ring = plan_.steering == Steering::kRing;
+    setup.secret = input_.secret;
+    setup.clock = input_.clock;
+    setup.capture_clock = input_.capture_clock;
+    setup.tx_retry_cycles = input_.tx_retry_cycles;
+    setup.shared = &parts.shared;
+    for (const RxAssignment& rx : plan_.workers[worker].rx) {
+        parts.sources.push_back({input_.ports[rx.port], rx.queue, rx.port});
+    }
+    setup.sources = parts.sources;
+    parts.scratch.resize(dataplane::kScratchBytes);
+    setup.scratch = parts.scratch;
+    if (setup.capture_clock) {
+        parts.staging.resize(parts.sources.size());
+        setup.staging = parts.staging;
+    }
+    fill_routes(setup);
+    for (PortIndex p = 0; p < plan_.ports.size(); ++p) {
+        setup.tx[p] = {input_.ports[p], plan_.tx_owner(p, worker), nullptr};
+    }
+}
+
+void Wiring::fill_routes(dataplane::WorkerSetup& setup) const {
+    for (std::size_t r = 0; r < plan_.routes.size(); ++r) {
+        const RoutePlan& route = plan_.routes[r];
+        setup.routes[r] = {route.filter, route.to, route.divert_to, action_of(route.on_echo),
+                           nullptr};
+        for (const PortIndex port : route.from) {
+            setup.route_of[input_.ports[port]] = static_cast<RouteIndex>(r);
+        }
+    }
+}
+
+Status Wiring::make_filters(WorkerIndex worker) {
+    dataplane::WorkerSetup& setup = setups_[worker];
+    const int socket = static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
+    setup.filters = static_cast<unsigned>(plan_.filters.size());
+    for (std::size_t f = 0; f < plan_.filters.size(); ++f) {
+        auto instance = FilterInstance::make(plan_.filters[f], socket, input_.hugepages);
+        if (!instance) {
+            return tl::unexpected(instance.error());
+        }
+        setup.lanes[f] = (*instance)->lane(plan_.filters[f]);
+        setup.lane_shared[f] = &(*instance)->shared();
+        setup.filter_shared[f] = &filter_shared_[f];
+        parts_[worker]->instances.push_back(std::move(*instance));
+    }
+    return {};
+}
+
+Status Wiring::make_taps(WorkerIndex worker) {
+    dataplane::WorkerSetup& setup = setups_[worker];
+    const int socket = static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
+    for (std::size_t r = 0; r < plan_.routes.size(); ++r) {
+        const RoutePlan& route = plan_.routes[r];
+        if (!route.taps) {
+            continue;
+        }
+        auto instance = TapInstance::make(*route.taps, socket, input_.hugepages);
+        if (!instance) {
+            return tl::unexpected(instance.error());
+        }
+        setup.routes[r].taps = &(*instance)->report();
+        setup.reporting[setup.reports++] = static_cast<RouteIndex>(r);
+        setup.tap_of[input_.ports[route.from[1]]] = filter::SetOfTwo::kSecond;
+        parts_[worker]->taps.push_back(std::move(*instance));
+    }
+    return {};
+}
+
+Result<rte_ring*> Wiring::new_ring(const char* kind, WorkerIndex from, WorkerIndex to) {
+    auto ring = eal::make_ring(
+        input_.name + "_" + kind + "_" + std::to_string(from) + "_" + std::to_string(to),
+        input_.ring_size);
+    if (!ring) {
+        return tl::unexpected(ring.error());
+    }
+    rings_.push_back(std::move(*ring));
+    return rings_.back().get();
+}
+
+bool Wiring::sends_through(WorkerIndex from, WorkerIndex to) const {
+    for (PortIndex p = 0; p < plan_.ports.size(); ++p) {
+        if (plan_.ports[p].transmits && plan_.tx_owner(p, from) == to) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Fields of a packet that workers read and write beside DPDK's own.
+Status Wiring::find_mbuf_fields() {
+    if (input_.capture_clock) {
+        const auto offset = eal::timestamp_field();
+        if (!offset) {
+            return tl::unexpected(offset.error());
+        }
+        for (dataplane::WorkerSetup& setup : setups_) {
+            setup.timestamp_offset = *offset;
+        }
+    }
+    if (setups_.size() > 1) {
+        const auto offset = eal::register_mbuf_field("unecho_tx_tag", sizeof(dataplane::TxTag),
+                                                     alignof(dataplane::TxTag));
+        if (!offset) {
+            return tl::unexpected(offset.error());
+        }
+        for (dataplane::WorkerSetup& setup : setups_) {
+            setup.tag_offset = *offset;
+        }
+    }
+    return {};
+}
+
+Status Wiring::connect() {
+    for (WorkerIndex from = 0; from < setups_.size(); ++from) {
+        for (WorkerIndex to = 0; to < setups_.size(); ++to) {
+            if (from == to) {
+                continue;
+            }
+            if (const Status status = connect_pair(from, to); !status) {
+                return status;
+            }
+        }
+    }
+    return {};
+}
+
+Status Wiring::connect_pair(WorkerIndex from, WorkerIndex to) {
+    if (plan_.steering == Steering::kRing) {
+        auto ring = new_ring("steer", from, to);
+        if (!ring) {
+            return tl::unexpected(ring.error());
+        }
+        setups_[from].steer_out[to] = *ring;
+        setups_[to].steer_in[from] = *ring;
+    }
+    if (sends_through(from, to)) {
+        auto ring = new_ring("tx", from, to);
+        if (!ring) {
+            return tl::unexpected(ring.error());
+        }
+        setups_[to].tx_in[from] = *ring;
+        for (PortIndex p = 0; p < plan_.ports.size(); ++p) {
+            if (plan_.tx_owner(p, from) == to) {
+                setups_[from].tx[p].ring = *ring;
+            }
+        }
+    }
+    return {};
+}
+
+std::map<std::uint64_t, std::uint64_t> Wiring::filter_bytes_by_page() const {
+    std::map<std::uint64_t, std::uint64_t> bytes;
+    for (const auto& parts : parts_) {
+        for (const auto& instance : parts->instances) {
+            bytes[instance->page_bytes()] += instance->memory().size();
+        }
+        for (const auto& instance : parts->taps) {
+            bytes[instance->page_bytes()] += instance->memory().size();
+        }
+    }
+    return bytes;
+}
+
+}  // namespace unecho::control

@@ -197,8 +197,9 @@ class Helper {
         }
         if (!away_.empty() && random.one_in(5)) {
             const auto memory = ring_.segment_memory(away_.front());
-            EXPECT_TRUE(std::all_of(memory.begin(), memory.end(),
-                                    [](std::byte byte) { return byte == kAway; }));
+            // Not byte by byte, which a sanitizer makes slow.
+            EXPECT_EQ(memory.front(), kAway);
+            EXPECT_EQ(std::memcmp(memory.data(), memory.data() + 1, memory.size() - 1), 0);
             std::fill(memory.begin(), memory.end(), std::byte{0});
             ring_.supply_zeroed(away_.front());
             away_.pop_front();

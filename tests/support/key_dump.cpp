@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// key_dump MODE CAPTURE: one line for each packet of a capture, by its link type:
+// key_dump MODE... CAPTURE: mode by mode one line for each packet of a capture, by its link type:
 //     NUMBER keyed|non_ip|malformed DIGEST OWNER
 // DIGEST and OWNER are hexadecimal, under the secret of seed 1; DIGEST is "-" without a key.
 #include <array>
@@ -56,7 +56,15 @@ std::uint64_t print(const Burst& burst, KeyMode mode, Link link, std::uint64_t n
     return number;
 }
 
-int dump(pcap_t* capture, KeyMode mode) {
+int dump(const char* path, KeyMode mode) {
+    std::array<char, PCAP_ERRBUF_SIZE> error{};
+    const std::unique_ptr<pcap_t, decltype(&pcap_close)> opened(
+        pcap_open_offline(path, error.data()), &pcap_close);
+    pcap_t* const capture = opened.get();
+    if (capture == nullptr) {
+        std::fprintf(stderr, "key_dump: %s\n", error.data());
+        return 1;
+    }
     const Link link = unecho::packet::link_of(static_cast<std::uint16_t>(pcap_datalink(capture)));
     Burst burst;
     std::uint64_t number = 0;
@@ -81,17 +89,13 @@ int dump(pcap_t* capture, KeyMode mode) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    const std::optional<KeyMode> mode = argc == 3 ? mode_named(argv[1]) : std::nullopt;
-    if (!mode) {
-        std::fputs("usage: key_dump packet|flow|flow-bidir|frame CAPTURE\n", stderr);
-        return 2;
+    int status = argc > 2 ? 0 : 2;
+    for (int i = 1; i < argc - 1 && status == 0; ++i) {
+        const std::optional<KeyMode> mode = mode_named(argv[i]);
+        status = mode ? dump(argv[argc - 1], *mode) : 2;
     }
-    std::array<char, PCAP_ERRBUF_SIZE> error{};
-    const std::unique_ptr<pcap_t, decltype(&pcap_close)> capture(
-        pcap_open_offline(argv[2], error.data()), &pcap_close);
-    if (!capture) {
-        std::fprintf(stderr, "key_dump: %s\n", error.data());
-        return 1;
+    if (status == 2) {
+        std::fputs("usage: key_dump packet|flow|flow-bidir|frame... CAPTURE\n", stderr);
     }
-    return dump(capture.get(), *mode);
+    return status;
 }

@@ -106,6 +106,18 @@ class House(Check):
         self.assertIn("base/needy.h does not compile alone", said)
         self.assertIn("2 headers alone, 1 problems", said)
 
+    def test_a_header_is_left_to_the_build_only_if_that_compiles_it_first(self):
+        """So that one that compiles with nothing passes where the build has shown it, nowhere else."""
+        header = {"lib/base/a.h": SPDX + "#pragma once\nstd::string x();\n"}
+        begins, other = "#include \"base/a.h\"\n", "#include \"base/good.h\"\n"
+        for source, built, problems in ((begins, "'a.cpp'", 0), (begins, "'b_a.cpp'", 1),
+                                        (other + begins, "'a.cpp'", 1), ("", "'a.cpp'", 1)):
+            with self.subTest(source=source, built=built):
+                status, said = self.house_of({**header, "lib/base/a.cpp": SPDX + source,
+                                              "lib/base/meson.build": built}, "--headers", *CXX)
+                self.assertEqual(status, problems, said)
+                self.assertIn("2 headers alone, %d problems" % problems, said)
+
     def test_nothing_to_check_is_a_failure(self):
         status, said = self.run_main(self.house.main, argv=[self.root])
         self.assertEqual((status, said), (1, "0 files, 0 headers alone, 0 problems\n"))

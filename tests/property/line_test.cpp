@@ -8,6 +8,7 @@
 #include "filter/generation.h"
 #include "streams.h"
 #include "support/instance.h"
+#include "support/kernels.h"
 #include "support/window_oracle.h"
 
 namespace unecho::test {
@@ -273,28 +274,32 @@ Outcome run(LineSpec spec, Isa isa, bool judged, std::uint64_t stream) {
     return run;
 }
 
+class line_kernel : public OnEveryKernel {};
+INSTANTIATE_TEST_SUITE_P(, line_kernel, kEveryKernel, name_of_kernel);
+
+void expect_equal(const Outcome& one, const Outcome& other) {
+    for (std::size_t step = 0; step < one.answers.size(); ++step) {
+        ASSERT_EQ(other.answers[step].echoes, one.answers[step].echoes) << "step " << step;
+        ASSERT_EQ(other.answers[step].doubts, one.answers[step].doubts) << "step " << step;
+    }
+    ASSERT_EQ(
+        std::memcmp(other.chances.data(), one.chances.data(), one.chances.size() * sizeof(float)),
+        0);
+    ASSERT_TRUE(other.memory == one.memory);
+    ASSERT_EQ(other.insertions, one.insertions);
+}
+
 // (g): answers, chances, and every bit of memory.
-TEST(line, every_kernel_equals_the_scalar_one) {
-    ASSERT_GE(isas().size(), 2u);  // AVX2 is the baseline of all code
+TEST_P(line_kernel, equals_the_scalar_one) {
+    if (GetParam() == Isa::kScalar) {
+        return;
+    }
     for (const Size size : {Size::kSmall, Size::kRoomy}) {
         for_each_shape(size, [](const LineSpec& spec, Random& random) {
             const std::uint64_t stream = random.bits();
             for (const bool judged : {false, true}) {
-                const Outcome scalar = run(spec, Isa::kScalar, judged, stream);
-                for (const Isa isa : isas()) {
-                    const Outcome other = run(spec, isa, judged, stream);
-                    for (std::size_t step = 0; step < scalar.answers.size(); ++step) {
-                        ASSERT_EQ(other.answers[step].echoes, scalar.answers[step].echoes)
-                            << name_of(isa) << " step " << step;
-                        ASSERT_EQ(other.answers[step].doubts, scalar.answers[step].doubts)
-                            << name_of(isa) << " step " << step;
-                    }
-                    ASSERT_EQ(std::memcmp(other.chances.data(), scalar.chances.data(),
-                                          scalar.chances.size() * sizeof(float)),
-                              0);
-                    ASSERT_TRUE(other.memory == scalar.memory) << name_of(isa);
-                    ASSERT_EQ(other.insertions, scalar.insertions);
-                }
+                expect_equal(run(spec, Isa::kScalar, judged, stream),
+                             run(spec, GetParam(), judged, stream));
             }
         });
     }
@@ -302,9 +307,10 @@ TEST(line, every_kernel_equals_the_scalar_one) {
 
 // (f), on every kernel: bursts, single calls, and query followed by insert leave the same answers
 // and the same pattern bits.
-TEST(line, burst_equals_sequence_equals_query_and_insert) {
+TEST_P(line_kernel, burst_equals_sequence_equals_query_and_insert) {
     for (const Size size : {Size::kSmall, Size::kRoomy}) {
-        for_each_shape(size, [](const LineSpec& spec, Random& random) {
+        for_each_shape(size, [](const LineSpec& shape, Random& random) {
+            const LineSpec spec = on_kernel(shape);
             Line burst(spec);
             Line single(spec);
             Line halves(spec);
@@ -339,8 +345,9 @@ TEST(line, burst_equals_sequence_equals_query_and_insert) {
 
 // A judged burst is its digests one by one: a match is an echo iff its chance at that moment is at
 // most its limit, a doubt otherwise, and doubts are inserted.
-TEST(line, judged_burst_equals_chance_query_and_insert) {
-    for_each_shape(Size::kSmall, [](const LineSpec& spec, Random& random) {
+TEST_P(line_kernel, judged_burst_equals_chance_query_and_insert) {
+    for_each_shape(Size::kSmall, [](const LineSpec& shape, Random& random) {
+        const LineSpec spec = on_kernel(shape);
         Line burst(spec);
         Line halves(spec);
         Digests digests(random);

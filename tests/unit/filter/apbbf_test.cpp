@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "support/instance.h"
+#include "support/kernels.h"
 
 namespace unecho::filter {
 namespace {
@@ -160,8 +161,11 @@ TEST(word_parts, equals_block_shape) {
     }
 }
 
-TEST(apbbf, new_then_echo) {
-    Instance i({.k = 3, .l = 8, .b = 8, .blocks = 64});
+class apbbf_on : public test::OnEveryKernel {};
+INSTANTIATE_TEST_SUITE_P(, apbbf_on, test::kEveryKernel, test::name_of_kernel);
+
+TEST_P(apbbf_on, new_then_echo) {
+    Instance i(on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64}));
     EXPECT_FALSE(i.filter.query(42));
     EXPECT_FALSE(i.filter.test_and_insert(42));
     EXPECT_TRUE(i.filter.query(42));
@@ -170,15 +174,16 @@ TEST(apbbf, new_then_echo) {
     EXPECT_EQ(i.filter.counters().insertions, 1u);
 }
 
-TEST(apbbf, refresh_counts_echoes_as_insertions) {
-    Instance i({.k = 3, .l = 8, .b = 8, .blocks = 64, .policy = EchoPolicy::kRefresh});
+TEST_P(apbbf_on, refresh_counts_echoes_as_insertions) {
+    Instance i(
+        on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64, .policy = EchoPolicy::kRefresh}));
     i.filter.test_and_insert(42);
     i.filter.test_and_insert(42);
     EXPECT_EQ(i.filter.counters().insertions, 2u);
 }
 
-TEST(apbbf, remembered_through_generation_l_forgotten_at_l_plus_k) {
-    Instance i({.k = 3, .l = 8, .b = 8, .blocks = 64});
+TEST_P(apbbf_on, remembered_through_generation_l_forgotten_at_l_plus_k) {
+    Instance i(on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64}));
     i.filter.insert(42);
     for (std::uint64_t generation = 1; generation <= 8; ++generation) {
         i.filter.advance({.generation = generation});
@@ -188,8 +193,8 @@ TEST(apbbf, remembered_through_generation_l_forgotten_at_l_plus_k) {
     EXPECT_FALSE(i.filter.query(42));
 }
 
-TEST(apbbf, clear_forgets_and_keeps_time) {
-    Instance i({.k = 3, .l = 8, .b = 8, .blocks = 64});
+TEST_P(apbbf_on, clear_forgets_and_keeps_time) {
+    Instance i(on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64}));
     i.filter.advance({.generation = 5});
     i.filter.insert(42);
     i.filter.clear();
@@ -201,8 +206,8 @@ TEST(apbbf, clear_forgets_and_keeps_time) {
     EXPECT_FALSE(i.filter.query(43));
 }
 
-TEST(apbbf, one_block_of_one_word_works) {
-    Instance i({.k = 1, .l = 1, .B = 64, .b = 1, .blocks = 1, .spares = 0});
+TEST_P(apbbf_on, one_block_of_one_word_works) {
+    Instance i(on_kernel(ApbbfSpec{.k = 1, .l = 1, .B = 64, .b = 1, .blocks = 1, .spares = 0}));
     EXPECT_FALSE(i.filter.test_and_insert(7));
     EXPECT_TRUE(i.filter.test_and_insert(7));
     i.filter.advance({.generation = 1});
@@ -211,8 +216,8 @@ TEST(apbbf, one_block_of_one_word_works) {
     EXPECT_FALSE(i.filter.query(7));
 }
 
-TEST(apbbf, burst_finds_echoes_within_itself) {
-    Instance i({.k = 3, .l = 8, .b = 8, .blocks = 64});
+TEST_P(apbbf_on, burst_finds_echoes_within_itself) {
+    Instance i(on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64}));
     const Digest digests[] = {1, 2, 1, 3, 2, 1};
     EXPECT_EQ(i.filter.test_and_insert_burst(digests), 0b110100u);
     EXPECT_EQ(i.filter.test_and_insert_burst({}), 0u);

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/line.h"
 
+#include <array>
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include <gtest/gtest.h>
 
 #include "support/instance.h"
+#include "support/kernels.h"
 
 namespace unecho::filter {
 namespace {
@@ -86,8 +89,11 @@ TEST(line, bytes_are_lines_and_tables) {
     EXPECT_EQ(bytes(1) % 64, 0u);
 }
 
-TEST(line, new_then_echo) {
-    Instance i({.M = 2, .b = 8, .lines = 1000});
+class line_on : public test::OnEveryKernel {};
+INSTANTIATE_TEST_SUITE_P(, line_on, test::kEveryKernel, test::name_of_kernel);
+
+TEST_P(line_on, new_then_echo) {
+    Instance i(on_kernel(LineSpec{.M = 2, .b = 8, .lines = 1000}));
     EXPECT_FALSE(i.filter.query(42));
     EXPECT_FALSE(i.filter.test_and_insert(42));
     EXPECT_TRUE(i.filter.query(42));
@@ -96,15 +102,15 @@ TEST(line, new_then_echo) {
     EXPECT_EQ(i.filter.counters().insertions, 1u);
 }
 
-TEST(line, refresh_counts_echoes_as_insertions) {
-    Instance i({.b = 8, .lines = 1000, .policy = EchoPolicy::kRefresh});
+TEST_P(line_on, refresh_counts_echoes_as_insertions) {
+    Instance i(on_kernel(LineSpec{.b = 8, .lines = 1000, .policy = EchoPolicy::kRefresh}));
     i.filter.test_and_insert(42);
     i.filter.test_and_insert(42);
     EXPECT_EQ(i.filter.counters().insertions, 2u);
 }
 
-TEST(line, empty_burst_changes_nothing) {
-    Instance i({.b = 8, .lines = 8});
+TEST_P(line_on, empty_burst_changes_nothing) {
+    Instance i(on_kernel(LineSpec{.b = 8, .lines = 8}));
     EXPECT_EQ(i.filter.test_and_insert_burst({}), 0u);
     const Answers answers = i.filter.test_and_insert_burst({}, ChanceLimits(1.0F));
     EXPECT_EQ(answers.echoes | answers.doubts, 0u);
@@ -112,11 +118,11 @@ TEST(line, empty_burst_changes_nothing) {
 }
 
 // The bits of one digest: b in each word of the k youngest ages of each of its M lines.
-TEST(line, an_insertion_sets_b_distinct_bits_in_k_words_of_M_lines) {
+TEST_P(line_on, an_insertion_sets_b_distinct_bits_in_k_words_of_M_lines) {
     for (unsigned M = 1; M <= 4; ++M) {
         for (unsigned k = 1; k <= 2; ++k) {
             for (unsigned b = 1; b <= LineParams::kMostBits; ++b) {
-                Instance i({.M = M, .k = k, .b = b, .lines = 1 << 16});
+                Instance i(on_kernel(LineSpec{.M = M, .k = k, .b = b, .lines = 1 << 16}));
                 const auto lines = i.memory.span().last(std::size_t{64} << 16);
                 const auto ones = [&] {
                     unsigned n = 0;
@@ -134,8 +140,8 @@ TEST(line, an_insertion_sets_b_distinct_bits_in_k_words_of_M_lines) {
     }
 }
 
-TEST(line, earlier_generation_changes_nothing) {
-    Instance i({.b = 8, .lines = 1000});
+TEST_P(line_on, earlier_generation_changes_nothing) {
+    Instance i(on_kernel(LineSpec{.b = 8, .lines = 1000}));
     i.filter.advance({.generation = 10});
     i.filter.insert(42);
     const auto shifts = i.filter.counters().shifts;
@@ -144,8 +150,8 @@ TEST(line, earlier_generation_changes_nothing) {
     EXPECT_EQ(i.filter.counters().shifts, shifts);
 }
 
-TEST(line, shifts_are_generations_and_no_more_than_all_ages) {
-    Instance i({.b = 8, .phases = 4, .lines = 1000});
+TEST_P(line_on, shifts_are_generations_and_no_more_than_all_ages) {
+    Instance i(on_kernel(LineSpec{.b = 8, .phases = 4, .lines = 1000}));
     i.filter.advance({.generation = 4});
     EXPECT_EQ(i.filter.counters().shifts, 1u);
     i.filter.advance({.generation = 4 + 12});
@@ -154,8 +160,16 @@ TEST(line, shifts_are_generations_and_no_more_than_all_ages) {
     EXPECT_EQ(i.filter.counters().shifts, 12u);
 }
 
-TEST(line, a_step_of_maintenance_visits_few_lines) {
-    Instance i({.b = 8, .phases = 1, .lines = 1400});
+TEST_P(line_on, shifts_are_counted_when_a_generation_is_complete) {
+    Instance i(on_kernel(LineSpec{.b = 8, .phases = 4, .lines = 1000}));
+    for (std::uint64_t tick = 1; tick <= 20; ++tick) {
+        i.filter.advance({.generation = tick});
+        EXPECT_EQ(i.filter.counters().shifts, tick / 4) << tick;
+    }
+}
+
+TEST_P(line_on, a_step_of_maintenance_visits_few_lines) {
+    Instance i(on_kernel(LineSpec{.b = 8, .phases = 1, .lines = 1400}));
     EXPECT_EQ(i.filter.visits_due(), 0u);
     i.filter.maintain();
     i.filter.advance({.generation = 1});
@@ -170,8 +184,8 @@ TEST(line, a_step_of_maintenance_visits_few_lines) {
     EXPECT_EQ(i.filter.counters().late_visits, 0u);
 }
 
-TEST(line, what_maintenance_left_is_done_at_the_next_tick) {
-    Instance i({.b = 8, .phases = 2, .lines = 2800});
+TEST_P(line_on, what_maintenance_left_is_done_at_the_next_tick) {
+    Instance i(on_kernel(LineSpec{.b = 8, .phases = 2, .lines = 2800}));
     i.filter.advance({.generation = 1});
     EXPECT_EQ(i.filter.visits_due(), 100u);
     i.filter.advance({.generation = 2});
@@ -180,8 +194,8 @@ TEST(line, what_maintenance_left_is_done_at_the_next_tick) {
 }
 
 // A part of a line a tick is not lost.
-TEST(line, a_lap_takes_fourteen_generations) {
-    Instance i({.b = 8, .phases = 8, .lines = 40});
+TEST_P(line_on, a_lap_takes_fourteen_generations) {
+    Instance i(on_kernel(LineSpec{.b = 8, .phases = 8, .lines = 40}));
     std::uint64_t visits = 0;
     for (std::uint64_t tick = 1; tick <= 14 * 8; ++tick) {
         i.filter.advance({.generation = tick});
@@ -190,8 +204,8 @@ TEST(line, a_lap_takes_fourteen_generations) {
     EXPECT_EQ(visits, 40u);
 }
 
-TEST(line, chance_of_an_empty_filter_is_none) {
-    Instance i({.M = 3, .b = 2, .lines = 8});
+TEST_P(line_on, chance_of_an_empty_filter_is_none) {
+    Instance i(on_kernel(LineSpec{.M = 3, .b = 2, .lines = 8}));
     EXPECT_EQ(i.filter.chance(42), 0.0F);
 }
 
@@ -202,8 +216,8 @@ constexpr double kCoveredByOne = kSameBits + (1 - kSameBits) * kSamePattern;
 
 // One digest in a table of one line: a random pattern of b bits is covered by the same b of 62
 // bits. k = 1: one age.
-TEST(line, chance_is_that_of_the_bits_that_are_set) {
-    Instance one({.k = 1, .b = 3, .lines = 1});
+TEST_P(line_on, chance_is_that_of_the_bits_that_are_set) {
+    Instance one(on_kernel(LineSpec{.k = 1, .b = 3, .lines = 1}));
     one.filter.insert(42);
     const double same = kCoveredByOne;
     EXPECT_NEAR(one.filter.chance(7) / same, 1, 1e-6);
@@ -212,20 +226,42 @@ TEST(line, chance_is_that_of_the_bits_that_are_set) {
     one.filter.insert(42);
     EXPECT_NEAR(one.filter.chance(7) / (2 * same), 1, 1e-6);
     // Two words with one pattern each, for k = 2.
-    Instance two({.k = 2, .b = 3, .lines = 1});
+    Instance two(on_kernel(LineSpec{.k = 2, .b = 3, .lines = 1}));
     two.filter.insert(42);
     EXPECT_NEAR(two.filter.chance(7) / (same * same), 1, 1e-6);
     // Two rows in one line: both patterns in one word.
-    Instance rows({.M = 2, .k = 1, .b = 1, .lines = 1});
+    Instance rows(on_kernel(LineSpec{.M = 2, .k = 1, .b = 1, .lines = 1}));
     rows.filter.insert(42);
     const double bits = rows.filter.chance(7) * 62 * 62;
     EXPECT_TRUE(std::abs(bits - 4) < 0.02 || std::abs(bits - 1) < 0.02) << bits;
 }
 
-TEST(line, chance_is_over_all_ages) {
+// Bits set by several keys: as many as that takes, any of which may have the same pattern.
+TEST_P(line_on, chance_is_that_of_as_many_keys_as_set_the_bits) {
+    constexpr double b = 8;
+    Instance i(on_kernel(LineSpec{.k = 1, .b = 8, .lines = 1}));
+    for (Digest d = 0; d < 12; ++d) {
+        i.filter.insert(remix(d, 1));
+        std::array<std::uint64_t, 8> words;
+        std::memcpy(words.data(), i.memory.span().last(64).data(), 64);
+        unsigned c = 0;
+        for (const std::uint64_t word : words) {
+            c += static_cast<unsigned>(std::popcount(word << 2));  // without the tag
+        }
+        double among = 1;
+        for (unsigned bit = 0; bit < b; ++bit) {
+            among *= (c - bit) / (62.0 - bit);
+        }
+        const double keys = std::ceil(std::log(1 - (c - 0.5) / 62) / std::log(1 - b / 62));
+        const double expected = among + (1 - among) * keys * kSamePattern;
+        EXPECT_NEAR(i.filter.chance(7) / expected, 1, 1e-6) << c << " bits";
+    }
+}
+
+TEST_P(line_on, chance_is_over_all_ages) {
     const double same = kCoveredByOne;
     for (std::uint64_t base = 0; base < 8; ++base) {
-        Instance one({.k = 1, .b = 3, .lines = 1});
+        Instance one(on_kernel(LineSpec{.k = 1, .b = 3, .lines = 1}));
         one.filter.advance({.generation = base});
         for (std::uint64_t age = 0; age < 8; ++age) {
             one.filter.advance({.generation = base + age});
@@ -236,9 +272,9 @@ TEST(line, chance_is_over_all_ages) {
 }
 
 // k = 2: the oldest age and the youngest are neighbours in the ring, but no run.
-TEST(line, youngest_and_oldest_age_are_no_run) {
+TEST_P(line_on, youngest_and_oldest_age_are_no_run) {
     for (std::uint64_t base = 0; base < 8; ++base) {
-        Instance i({.k = 2, .b = 8, .lines = 1});
+        Instance i(on_kernel(LineSpec{.k = 2, .b = 8, .lines = 1}));
         const Digest digest = base;
         const Digest same_odd_pattern = digest ^ 0x2A5;
         const Digest same_even_pattern = digest ^ 0x2A50000;
@@ -250,17 +286,17 @@ TEST(line, youngest_and_oldest_age_are_no_run) {
         i.filter.insert(other);
         EXPECT_FALSE(i.filter.query(digest)) << "base " << base;
         // One pattern each in the two youngest words and in the oldest.
-        Instance two({.k = 2, .b = 8, .lines = 1});
+        Instance two(on_kernel(LineSpec{.k = 2, .b = 8, .lines = 1}));
         two.filter.insert(other);
         EXPECT_EQ(i.filter.chance(7), two.filter.chance(7));
     }
 }
 
 // In each tick one phase shifts, and each phase once a generation.
-TEST(line, shifts_are_spread_over_the_ticks_of_a_generation) {
+TEST_P(line_on, shifts_are_spread_over_the_ticks_of_a_generation) {
     constexpr unsigned kPhases = 8;
     constexpr unsigned kDigests = 4000;
-    Instance i({.k = 1, .b = 16, .phases = kPhases, .lines = 1 << 16});
+    Instance i(on_kernel(LineSpec{.k = 1, .b = 16, .phases = kPhases, .lines = 1 << 16}));
     for (Digest d = 0; d < kDigests; ++d) {
         i.filter.insert(remix(d, 1));
     }
@@ -282,8 +318,8 @@ TEST(line, shifts_are_spread_over_the_ticks_of_a_generation) {
     EXPECT_EQ(left, 0u);
 }
 
-TEST(line, chance_forgets_stale_words) {
-    Instance i({.k = 1, .b = 1, .lines = 1});
+TEST_P(line_on, chance_forgets_stale_words) {
+    Instance i(on_kernel(LineSpec{.k = 1, .b = 1, .lines = 1}));
     i.filter.insert(42);
     i.filter.advance({.generation = 7});
     EXPECT_GT(i.filter.chance(7), 0.0F);
@@ -292,16 +328,16 @@ TEST(line, chance_forgets_stale_words) {
 }
 
 // Full words: every age matches every key.
-TEST(line, chance_of_a_full_filter_is_at_least_one) {
-    Instance i({.k = 2, .b = 4, .lines = 1});
+TEST_P(line_on, chance_of_a_full_filter_is_at_least_one) {
+    Instance i(on_kernel(LineSpec{.k = 2, .b = 4, .lines = 1}));
     for (Digest d = 0; d < 2000; ++d) {
         i.filter.insert(remix(d, 1));
     }
     EXPECT_EQ(i.filter.chance(7), 1.0F);  // ages 0 and 1 are full
 }
 
-TEST(line, limit_parts_matches_into_echoes_and_doubts) {
-    Instance i({.k = 1, .b = 2, .lines = 1});
+TEST_P(line_on, limit_parts_matches_into_echoes_and_doubts) {
+    Instance i(on_kernel(LineSpec{.k = 1, .b = 2, .lines = 1}));
     i.filter.insert(42);
     const Digest digest = 42;
     const float chance = i.filter.chance(digest);

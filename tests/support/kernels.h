@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tests that run on every kernel, whichever the processor prefers; those that it lacks are skipped
+// by name.
+#pragma once
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "filter/kernels/select.h"
+
+namespace unecho::test {
+
+class OnEveryKernel : public testing::TestWithParam<filter::Isa> {
+  protected:
+    void SetUp() override {
+        if (!filter::available(GetParam())) {
+            GTEST_SKIP() << "this processor lacks " << filter::name_of(GetParam());
+        }
+    }
+
+    // The spec of a filter, for this kernel.
+    template <typename Spec>
+    static Spec on_kernel(Spec spec) {
+        spec.isa = GetParam();
+        return spec;
+    }
+};
+
+inline const auto kEveryKernel =
+    testing::Values(filter::Isa::kScalar, filter::Isa::kAvx2, filter::Isa::kAvx512);
+
+inline std::string name_of_kernel(const testing::TestParamInfo<filter::Isa>& info) {
+    return std::string(filter::name_of(info.param));
+}
+
+}  // namespace unecho::test

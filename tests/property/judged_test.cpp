@@ -57,10 +57,17 @@ Answers one_by_one(Filter& filter, Digest digest, float limit, EchoPolicy policy
     return {std::uint64_t{echo}, std::uint64_t{match && !echo}};
 }
 
+// Slots so many that a burst is looked up in several parts, too.
+template <typename Function>
+void for_each_shape_and_many_slots(Function function) {
+    for_each_shape(function);
+    function(Shape{40, 3, 1, EchoPolicy::kFixed}, 1'000);
+}
+
 TYPED_TEST(judged, burst_equals_sequence_of_query_chance_and_insert) {
     std::uint64_t echoes = 0;
     std::uint64_t doubts = 0;
-    for_each_shape([&](const Shape& shape, std::uint64_t index) {
+    for_each_shape_and_many_slots([&](const Shape& shape, std::uint64_t index) {
         Random random(index);
         const Size size = index % 2 == 0 ? Size::kSmall : Size::kRoomy;
         const auto params = TypeParam::params(shape, size, random);

@@ -62,6 +62,9 @@ TYPED_TEST(segmented, digest_of_every_base_position_is_kept_through_l) {
                 i.filter.advance({.generation = generation + age});
                 ASSERT_TRUE(i.filter.query(digest)) << "base " << base << " age " << age;
             }
+            // One of its k segments is gone, and nothing else is there: that is no run.
+            i.filter.advance({.generation = generation + shape.l + 1});
+            ASSERT_FALSE(i.filter.query(digest)) << "base " << base << " behind l";
             i.filter.advance({.generation = generation + slots});
             ASSERT_FALSE(i.filter.query(digest)) << "base " << base;
             generation += slots + 1;

@@ -87,6 +87,24 @@ TYPED_TEST(judging, chance_grows_with_insertions_falls_with_age_and_ends_with_cl
     EXPECT_EQ(i.filter.chance(0), kLeastChance);
 }
 
+// The oldest one's too.
+TYPED_TEST(judging, clear_ends_the_chance_of_all_segments) {
+    Instance<TypeParam> i;
+    const auto each = [&](auto act) {
+        const unsigned slots = i.filter.segments().slots();
+        for (unsigned slot = 0; slot < slots; ++slot) {
+            act(slot);
+        }
+    };
+    std::uint64_t generation = 1;
+    each([&](unsigned /*slot*/) {
+        fill(i.filter, 300, generation);
+        i.filter.advance({.generation = ++generation});
+    });
+    i.filter.clear();
+    each([&](unsigned slot) { EXPECT_EQ(i.filter.segments().changes(slot), 0u) << slot; });
+}
+
 TYPED_TEST(judging, chance_does_not_grow_with_copies) {
     for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
         Instance<TypeParam> i(policy);

@@ -3,6 +3,7 @@
 // with probability kAlpha of being wrong.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -55,6 +56,40 @@ inline Counts binomial_bounds(double n, double p) {
     };
     return {mode - inner(below), mode + inner(above)};
 }
+
+// Student's t of so many degrees of freedom is this far or more from 0 with probability kAlpha
+// (Cornish and Fisher's expansion, good to 1 % from 30 on).
+inline double student_deviations(double freedom) {
+    const double z = kDeviations;
+    const double z2 = z * z;
+    const double first = z * (z2 + 1) / 4;
+    const double second = z * ((5 * z2 + 16) * z2 + 3) / 96;
+    const double third = z * (((3 * z2 + 19) * z2 + 17) * z2 - 15) / 384;
+    return z + (first + (second + third / freedom) / freedom) / freedom;
+}
+
+// The rates measured in tables that have nothing in common, for comparison by their mean and the
+// error of that mean, whatever the tables' spread.
+class Rates {
+  public:
+    void add(double rate) {
+        sum_ += rate;
+        squares_ += rate * rate;
+        count_ += 1;
+    }
+    [[nodiscard]] double mean() const { return sum_ / count_; }
+    // How far the mean may lie from the true one. least: the variance of one rate by what is drawn
+    // in a table, which the measured one may happen to be below.
+    [[nodiscard]] double error(double least) const {
+        const double variance = std::max((squares_ / count_ - mean() * mean()), least);
+        return student_deviations(count_ - 1) * std::sqrt(variance / (count_ - 1));
+    }
+
+  private:
+    double sum_ = 0;
+    double squares_ = 0;
+    double count_ = 0;
+};
 
 // Chi square of so many degrees of freedom (Wilson and Hilferty's cube root, good from 30 on).
 inline Counts chi_square_bounds(double freedom) {

@@ -4,9 +4,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/ids.h"
+#include "base/result.h"
 #include "filter/kernels/select.h"
 
 namespace unecho::control {
@@ -23,6 +25,11 @@ struct Machine {
     std::optional<std::string> forced_isa;
 
     static Machine detect();
+
+    // The instruction set of this name, the widest for "auto"; an error says what is allowed.
+    [[nodiscard]] Result<filter::Isa> isa_of(std::string_view name) const;
+    // The same where no configuration has a say.
+    [[nodiscard]] Result<filter::Isa> isa() const;
 };
 
 }  // namespace unecho::control

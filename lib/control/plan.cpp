@@ -241,24 +241,13 @@ class Planner {
             config::kIsaNames.at(static_cast<std::size_t>(config_.workers.isa));
         const std::string wanted = machine_.forced_isa.value_or(std::string(configured));
         const std::string where = machine_.forced_isa ? "UNECHO_ISA" : "workers.isa";
-        plan_.isa = machine_.widest_isa;
-        std::string allowed = "auto";
-        for (unsigned isa = 0; isa <= static_cast<unsigned>(machine_.widest_isa); ++isa) {
-            allowed += ", " + std::string(filter::kIsaNames.at(isa));
-            if (filter::kIsaNames.at(isa) == wanted) {
-                plan_.isa = static_cast<filter::Isa>(isa);
-                return;
-            }
-        }
-        if (wanted == "auto") {
+        const Result<filter::Isa> found = machine_.isa_of(wanted);
+        plan_.isa = found ? *found : machine_.widest_isa;
+        if (found) {
             return;
         }
-        const bool known = std::find(filter::kIsaNames.begin(), filter::kIsaNames.end(), wanted) !=
-                           filter::kIsaNames.end();
-        const std::string text = "\"" + wanted + "\"" +
-                                 (known ? " is not on this processor" : " is no instruction set") +
-                                 "; allowed: " + allowed;
-        if (known && machine_.may_differ) {
+        const std::string text = found.error().context;
+        if (found.error().code == Errc::kUnsupported && machine_.may_differ) {
             plan_.notes.push_back(where + ": " + text + "; planned with " +
                                   std::string(filter::name_of(plan_.isa)));
             return;

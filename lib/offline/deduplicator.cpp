@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "control/machine.h"
 #include "dataplane/bits.h"
 #include "offline/pages.h"
 
@@ -40,6 +41,10 @@ void clear_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint6
 
 Result<std::unique_ptr<Deduplicator>> Deduplicator::make(
     const Options& options, std::uint64_t memory, std::optional<std::uint64_t> most_packets) {
+    // Before the first packet, whichever engine may take over later.
+    if (const auto isa = control::Machine::detect().isa(); !isa) {
+        return tl::unexpected(isa.error());
+    }
     std::unique_ptr<Deduplicator> out(new Deduplicator(options));
     Status status;
     const auto take = [&](auto made, auto& place) {

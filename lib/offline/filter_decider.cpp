@@ -4,14 +4,15 @@
 #include <algorithm>
 
 #include "control/candidates.h"
+#include "control/machine.h"
 #include "control/rules.h"
 #include "dataplane/stages.h"
-#include "filter/kernels/select.h"
 
 namespace unecho::offline {
 namespace {
 
-control::FilterPlan plan_of(const Options& options, const control::Candidate& candidate) {
+control::FilterPlan plan_of(const Options& options, const control::Candidate& candidate,
+                            filter::Isa isa) {
     control::FilterPlan plan;
     plan.name = "capture";
     plan.key = options.key_mode();
@@ -23,7 +24,7 @@ control::FilterPlan plan_of(const Options& options, const control::Candidate& ca
     plan.keys_per_second = candidate.rate;
     plan.instance_bytes = candidate.bytes;
     plan.clock.length = std::max<Nanoseconds>(plan.prediction.generation, 1);
-    plan.isa = filter::best_isa();
+    plan.isa = isa;
     config::Filter rules;
     rules.max_false_drop = options.false_drop();
     rules.rule = control::can_judge(plan.geometry) ? config::Rule::kBound : config::Rule::kMatch;
@@ -66,7 +67,11 @@ Result<control::FilterPlan> FilterDecider::plan(const Options& options,
     if (!found) {
         return tl::unexpected(found.error());
     }
-    return plan_of(options, *found);
+    const auto isa = control::Machine::detect().isa();
+    if (!isa) {
+        return tl::unexpected(isa.error());
+    }
+    return plan_of(options, *found, *isa);
 }
 
 Result<std::unique_ptr<FilterDecider>> FilterDecider::make(control::FilterPlan plan) {

@@ -16,6 +16,7 @@ import sys
 import unittest
 
 import harness
+import made_captures
 from harness import MS, PCAPS, SECOND, SHARED, US, exact_answer
 
 KEYS = ("packet", "flow", "flow-bidir", "frame")
@@ -71,7 +72,8 @@ class Counts(harness.E2eTest):
         self.assertGreater(self.echoes, 1000)
 
     def test_own_captures_equal_exact_answer(self):
-        captures = [[path] for path in sorted(PCAPS.glob("*.pcap"))]
+        captures = [[path] for path in
+                    sorted(PCAPS.glob("*.pcap")) + made_captures.write(self.folder)]
         captures.append(sorted(PCAPS.glob("two-taps-*.pcap")))
         for paths in captures:
             packets = [packet for _, packet in exact_answer.merged(

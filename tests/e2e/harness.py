@@ -23,7 +23,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tools"))
+sys.path += [str(ROOT / "tools"), str(ROOT / "tests" / "support")]
 import exact_answer  # noqa: E402
 
 # The same packets are judged under many windows and policies: each key is made once.

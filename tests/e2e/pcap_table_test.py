@@ -18,6 +18,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 import harness
+import made_captures
 from harness import FULL, PCAPS, SHARED, exact_answer
 
 KEYS = ("packet", "flow", "flow-bidir", "frame")
@@ -125,7 +126,9 @@ class EqualityTable(harness.E2eTest):
 
     def test_own_captures_equal_exact_answer(self):
         table = Table()
-        for turn, capture in enumerate(sorted(PCAPS.glob("*.pcap"))):
+        # And of every other kind that is read: formats, link types, units of time.
+        captures = sorted(PCAPS.glob("*.pcap")) + made_captures.write(self.folder)
+        for turn, capture in enumerate(captures):
             packets = list(exact_answer.Capture(capture))
             by_key = {}
             for key in KEYS:

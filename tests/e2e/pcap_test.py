@@ -146,6 +146,36 @@ class Answers(PcapTest):
                                    *(("--window", window) if window else ()))
                 self.assertEqual(given, expected, (name, window, count, policy))
 
+    def by_definition(self, packets, window, count, policy):
+        """An echo repeats one of so many packets before it, younger than the window."""
+        references, now, echoes = {}, 0, []
+        for number, packet in enumerate(packets, 1):
+            now, identity = max(now, packet.time), harness.identity_of("packet", packet.data)
+            if identity is None:
+                continue
+            then, reference = references.get(identity, (None, None))
+            echo = then is not None and number - reference <= count and \
+                (window is None or now - then < window)
+            if echo:
+                echoes.append((number, reference, now - then))
+            if not echo or policy == "refresh":
+                references[identity] = now, number
+        return echoes
+
+    def test_count_and_window_by_their_definition(self):
+        total = 0
+        for name, window, count, policy in itertools.product(
+                ("edges.pcap", "two-taps-b.pcap"), (None, "2ms"), (1, 3, 100),
+                harness.exact_answer.POLICIES):
+            packets = list(exact_answer.Capture(PCAPS / name))
+            expected = self.by_definition(packets, window and exact_answer.duration(window), count,
+                                          policy)
+            given = self.pairs(PCAPS / name, "--count", count, "--policy", policy,
+                               *(("--window", window) if window else ()))
+            self.assertEqual(given, expected, (name, window, count, policy))
+            total += len(given)
+        self.assertGreater(total, 500)
+
     def test_first_packets_of_a_flow(self):
         for capture, key, first, policy in itertools.product(
                 (PCAPS / "flows.pcap", PCAPS / "edges.pcap"), ("flow", "flow-bidir"), (1, 2, 5),

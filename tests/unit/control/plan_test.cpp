@@ -488,6 +488,22 @@ TEST(PlanIsa, of_the_environment_wins) {
     EXPECT_EQ(isa_of(config::Isa::kScalar, Isa::kAvx2, "auto"), Isa::kAvx2);
 }
 
+TEST(MachineIsa, is_the_widest_or_forced_by_the_environment) {
+    Machine machine;
+    machine.widest_isa = filter::Isa::kAvx2;
+    EXPECT_EQ(machine.isa().value(), filter::Isa::kAvx2);
+    machine.forced_isa = "auto";
+    EXPECT_EQ(machine.isa().value(), filter::Isa::kAvx2);
+    machine.forced_isa = "scalar";
+    EXPECT_EQ(machine.isa().value(), filter::Isa::kScalar);
+    machine.forced_isa = "avx512";
+    EXPECT_EQ(machine.isa().error().context,
+              "UNECHO_ISA: \"avx512\" is not on this processor; allowed: auto, scalar, avx2");
+    machine.forced_isa = "";
+    EXPECT_EQ(machine.isa().error().context,
+              "UNECHO_ISA: \"\" is no instruction set; allowed: auto, scalar, avx2");
+}
+
 TEST(PlanIsa, that_the_processor_lacks_is_a_problem) {
     config::Config config = taps_to_tool();
     config.workers.isa = config::Isa::kAvx512;

@@ -129,6 +129,20 @@ class Summary(unittest.TestCase):
         self.assert_failed(self.summary([python_skip("u:e2e / pcap", "test_x", "no time")]),
                            "1 passed, 1 failed, 0 skipped", "pcap test_x: no time")
 
+    def test_each_skip_has_the_name_of_its_test(self):
+        class_, twice = "no exact_dedup.py in /x", "nobody cannot reach it's binary"
+        lines = self.assert_green(self.summary([record("u:e2e / pcap", stderr=unittest_log(
+            "test_a (__main__.A.test_a)\nDoc. ... skipped 'no editcap'\n"
+            "setUpClass (__main__.B) ... skipped '%s'\n"
+            "test_c (__main__.C.test_c) ... \n"
+            "  test_c (__main__.C.test_c) (i=0) ... skipped \"%s\"\n"
+            "  test_c (__main__.C.test_c) (i=1) ... skipped \"%s\"\n"
+            "test_d (__main__.C.test_d) ... said by the test\nok" % (class_, twice, twice),
+            5, "OK (skipped=4)"))]), "1 passed, 0 failed, 4 skipped")
+        self.assertEqual(lines[:4], ["skipped: pcap test_a: no editcap",
+                                     "skipped: pcap setUpClass: " + class_]
+                         + 2 * ["skipped: pcap test_c: " + twice])
+
     def test_a_skip_whose_reason_is_not_said_fails(self):
         self.assert_failed(self.summary([record("u:e2e / pcap", stderr=unittest_log(
             ".s", 2, "OK (skipped=1)"))]), "1 passed, 1 failed, 0 skipped", "no reason was said")

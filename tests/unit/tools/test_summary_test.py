@@ -73,6 +73,14 @@ class Summary(unittest.TestCase):
             record("u:unit / canary", result="EXPECTEDFAIL"),
         ]), "9 passed, 0 failed, 0 skipped")
 
+    def test_a_line_left_open_hides_no_test(self):
+        self.assert_green(self.summary([record("u:unit / base", gtest(
+            PASSED + "half a line" + PASSED, 2))]), "2 passed, 0 failed, 0 skipped")
+        self.assert_failed(self.summary([record("u:unit / base", gtest(
+            PASSED + "half a line[  SKIPPED ] A.b (0 ms)\n", 2)
+            + "[  SKIPPED ] 1 test, listed below:\n[  SKIPPED ] A.b\n")]),
+            "1 passed, 1 failed, 0 skipped", "no reason was said")
+
     def test_failures_are_counted(self):
         self.assert_failed(self.summary([
             record("u:unit / base", gtest(PASSED + FAILED * 2), result="FAIL"),
@@ -102,7 +110,7 @@ class Summary(unittest.TestCase):
 
     def test_a_program_that_ended_early_fails(self):
         self.assert_failed(self.summary([record("u:unit / base", PASSED * 2)]),
-                           "2 passed, 1 failed, 0 skipped", "0 ran to the end")
+                           "2 passed, 1 failed, 0 skipped", "did not run to its end")
 
     def test_a_skip_needs_name_and_reason(self):
         reason = "no /x/tools/exact_dedup.py"

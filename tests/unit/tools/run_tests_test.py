@@ -71,7 +71,8 @@ class BuildDir(unittest.TestCase):
         (self.folder / "meson-private" / "cmd_line.txt").write_text(
             "[options]\n%s\n[properties]\n\n" % options)
         (self.folder / "meson-info" / "intro-targets.json").write_text(json.dumps(
-            [{"target_sources": [{"compiler": ["ccache", compiler]}]}]))
+            [{"target_sources": [{"language": "cpp", "compiler": ["ccache", compiler]},
+                                 {"language": "unknown", "compiler": ["man"]}]}]))
         (self.folder / "meson-info" / "intro-buildoptions.json").write_text(json.dumps(
             [{"name": name, "value": value} for name, value in values]))
 
@@ -114,6 +115,9 @@ class BuildDir(unittest.TestCase):
         with mock.patch("sys.stderr"):
             self.assertEqual(build_dir.check_taken(self.folder, arguments), 1)
         self.assertEqual(build_dir.check_taken(self.folder, arguments[:1]), 0)
+        self.configured(values=(("b_sanitize", "none"), ("cpp_args", ["-g"]), ("werror", True)))
+        arguments = ("-Dcpp_args=-g", "-Db_sanitize=none", "--werror")
+        self.assertEqual(build_dir.check_taken(self.folder, arguments), 0)
 
 
 if __name__ == "__main__":

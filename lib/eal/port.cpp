@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "eal/session.h"
+#include "eal/stale_socket.h"
 
 namespace unecho::eal {
 namespace {
@@ -245,6 +246,7 @@ Result<Port> Port::open(const std::string& name, const DeviceSpec& spec) {
     if (const Status claimed = port.claim_interface(); !claimed) {
         return tl::unexpected(claimed.error());
     }
+    port.remove_stale_sockets();
     if (!spec.pci) {
         const int code = rte_vdev_init(spec.name.c_str(), spec.args_text().c_str());
         if (code != 0) {
@@ -273,6 +275,24 @@ Status Port::claim_interface() {
     }
     claim_ = std::move(*claim);
     return {};
+}
+
+// A memif server that was killed left its socket behind. In an abstract name nothing stays.
+void Port::remove_stale_sockets() const {
+    const auto given = [&](const char* name, const char* value) {
+        return std::any_of(spec_.args.begin(), spec_.args.end(), [&](const auto& arg) {
+            return arg.first == name && arg.second == value;
+        });
+    };
+    const bool serves = given("role", "server") || given("role", "master");
+    if (spec_.driver() != "net_memif" || !serves || !given("socket-abstract", "no")) {
+        return;
+    }
+    for (const auto& [name, path] : spec_.args) {
+        if (name == "socket") {
+            remove_stale_socket(path);
+        }
+    }
 }
 
 Port::~Port() {

@@ -93,6 +93,7 @@ class Port {
     Port(std::string name, DeviceSpec spec, PortId id)
         : name_(std::move(name)), spec_(std::move(spec)), id_(id) {}
     Status claim_interface();
+    void remove_stale_sockets() const;
     Status setup_queues(const PortSetup& setup, rte_mempool* pool);
     Status spread_rss(std::uint16_t queues, std::uint16_t reta_size);
     [[nodiscard]] Error error(std::string_view step, int code) const;

@@ -132,8 +132,11 @@ class Running:
     def alive(self):
         return self._process.poll() is None
 
+    def send(self, number):
+        self._process.send_signal(number)
+
     def interrupt(self):
-        self._process.send_signal(signal.SIGINT)
+        self.send(signal.SIGINT)
 
     def finish(self, timeout=60):
         try:
@@ -210,8 +213,22 @@ class E2eTest(unittest.TestCase):
         # DPDK keeps its socket and locks below here: nothing stays behind, nobody is disturbed.
         environment = dict(os.environ, RUNTIME_DIRECTORY=str(self.folder))
         prefix = "--file-prefix=e2e-%d-%d" % (os.getpid(), next(_serial))
+        own = any(option.startswith("--file-prefix") for option in eal)
         return Running([*wrapper, os.environ["UNECHO_BIN"], "run", str(config), *arguments, "--",
-                        *eal, prefix], environment, folder or self.folder)
+                        *eal, *([] if own else [prefix])], environment, folder or self.folder)
+
+    def telemetry(self, running=None):
+        """The socket of a process started here, once it answers; it must not end before."""
+        def connect():
+            if running is not None and not running.alive():
+                raise AssertionError("ended early: %s" % running.finish())
+            for path in self.folder.glob("dpdk/*/dpdk_telemetry.v2"):
+                telemetry = Telemetry(path)
+                if telemetry.ask("/unecho/counters") is not None:
+                    return telemetry
+                telemetry.__exit__()
+            return None
+        return wait_for(connect, "telemetry")
 
     def run_unecho(self, config, *arguments, timeout=60, **options):
         with self.start(config, "--json", *arguments, **options) as running:

@@ -194,12 +194,8 @@ class Telemetry(harness.E2eTest):
 
     def test_the_numbers_add_up_while_running(self):
         with self.start(self.document(), "--json") as running:
-            def connect():
-                self.assertTrue(running.alive(), "ended early")
-                return harness.Telemetry(next(self.folder.rglob("dpdk_telemetry.v2"), "not yet"))
-            with harness.wait_for(connect, "the telemetry socket") as telemetry:
+            with self.telemetry(running) as telemetry:
                 counters = {}
-                harness.wait_for(lambda: telemetry.ask("/unecho/counters") or None, "an answer")
                 for _ in range(self.SAMPLES):
                     sample = telemetry.ask("/unecho/counters")
                     self.check_sample(sample, counters)

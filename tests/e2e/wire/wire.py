@@ -174,14 +174,6 @@ def copies_of(number):
 
 
 class WireTest(harness.E2eTest):
-    def telemetry(self):
-        """The running unecho's socket, once it answers."""
-        def connect():
-            for path in self.folder.glob("dpdk/*/dpdk_telemetry.v2"):
-                return harness.Telemetry(path)
-            return None
-        return harness.wait_for(connect, "telemetry")
-
     def wait_until_running(self):
         with self.telemetry() as telemetry:
             harness.wait_for(lambda: _polls(telemetry), "polling workers")

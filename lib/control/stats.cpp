@@ -1,40 +1,59 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/stats.h"
 
-#include <chrono>
-#include <thread>
+#include <algorithm>
+#include <ctime>
 
+#include "control/pause.h"
 #include "control/stats_fold.h"
 
 namespace unecho::control {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-constexpr auto kAnswerTimeout = std::chrono::seconds(1);
+Nanoseconds steady_now() {
+    timespec time{};
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
+}
 
 }  // namespace
 
-// A snapshot is the worker's to write from when it is wanted until it is taken. One that comes too
-// late is therefore left alone: it may be half written.
-void StatsReader::take() {
-    if (!closed_) {
+// Whether the worker answered what it was asked last. It is not waited for longer than until the
+// deadline, nor when nobody asks any more.
+bool StatsReader::wait_for(const dataplane::WorkerShared& worker, Nanoseconds deadline) const {
+    const std::uint64_t wanted = worker.snapshot_wanted.load(std::memory_order_relaxed);
+    Pauses pauses;
+    for (;;) {
+        if (worker.snapshot_taken.load(std::memory_order_acquire) == wanted) {
+            return true;
+        }
+        if (!asking_.load(std::memory_order_relaxed) || steady_now() >= deadline) {
+            return false;
+        }
+        pauses.pause();
+    }
+}
+
+// True if all workers answered, each with what it had counted when it was asked or later. One that
+// did not answer the last time is not waited for. A snapshot is the worker's to write from when it
+// is wanted until it is taken. One that comes too late is therefore left alone: it may be half
+// written.
+bool StatsReader::take(Nanoseconds patience) {
+    const bool asked = asking_.load(std::memory_order_relaxed);
+    if (asked) {
         ask();
     }
-    const auto deadline = Clock::now() + kAnswerTimeout;
+    const Nanoseconds deadline = steady_now() + patience;
+    bool all = asked || closed_;
     for (std::size_t i = 0; i < workers_.size(); ++i) {
         const dataplane::WorkerShared& worker = *workers_[i];
-        const std::uint64_t wanted = worker.snapshot_wanted.load(std::memory_order_relaxed);
-        const auto answered = [&] {
-            return worker.snapshot_taken.load(std::memory_order_acquire) == wanted;
-        };
-        while (!answered() && Clock::now() < deadline) {
-            std::this_thread::yield();
+        last_[i].fresh = wait_for(worker, last_[i].fresh ? deadline : 0);
+        if (last_[i].fresh) {
+            last_[i] = {worker.snapshot, worker.filters, worker.taps, true};
         }
-        if (answered()) {
-            last_[i] = {worker.snapshot, worker.filters, worker.taps};
-        }
+        all &= last_[i].fresh;
     }
+    return all;
 }
 
 void StatsReader::ask() {
@@ -44,15 +63,18 @@ void StatsReader::ask() {
     }
 }
 
-Report StatsReader::read(const Plan& plan) {
+Report StatsReader::read(const Plan& plan, Nanoseconds patience) {
     const std::lock_guard lock(mutex_);
-    take();
+    for (Snapshot& snapshot : last_) {
+        snapshot.fresh = true;
+    }
+    bool all = take(patience);
     const std::vector<Snapshot> earlier = last_;
     // With one worker, one look is consistent in itself. With several, a packet may pass from one
     // that was looked at to one that was not yet: what was received is therefore read after what
     // became of it, so that nothing is ever accounted for before it was received.
     if (workers_.size() > 1) {
-        take();
+        all = take(patience);
     }
     const std::vector<Snapshot>& later = last_;
     Report report = empty_report(plan);
@@ -60,6 +82,7 @@ Report StatsReader::read(const Plan& plan) {
         add_outcomes(plan, earlier[i].counters, report);
         add_received(plan, later[i].counters, report);
         report.workers[i] = worker_report(plan, earlier[i].counters);
+        report.workers[i].answering = earlier[i].fresh && later[i].fresh;
         for (std::size_t f = 0; f < plan.filters.size(); ++f) {
             add_filter(earlier[i].filters[f], report.filters[f]);
         }
@@ -70,6 +93,9 @@ Report StatsReader::read(const Plan& plan) {
             taps.push_back(snapshot.taps[r]);
         }
         report.routes[r].taps = sum_of(taps);
+    }
+    if (workers_.size() > 1 && !all) {
+        receive_what_was_settled(report);
     }
     finish(report);
     return report;

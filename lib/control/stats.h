@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -49,6 +50,7 @@ struct PortReport {
 };
 
 struct WorkerReport {
+    bool answering = true;  // else these are its last answer
     dataplane::PacketBytes rx;
     std::uint64_t handed_in = 0;
     std::uint64_t handed_out = 0;
@@ -77,17 +79,24 @@ struct Report {
 // Takes consistent copies of the workers' counters. Any thread; one at a time by its lock.
 class StatsReader {
   public:
+    static constexpr Nanoseconds kPatience = kSecond;
+
     explicit StatsReader(std::vector<dataplane::WorkerShared*> workers)
         : workers_(std::move(workers)), last_(workers_.size()) {}
 
     // ports and longest generations are left to the caller. A worker that does not answer within
-    // a second is reported as it answered last.
-    Report read(const Plan& plan);
+    // patience is reported as it answered last.
+    Report read(const Plan& plan, Nanoseconds patience = kPatience);
+
+    // The workers are about to return: from now on nobody is asked or waited for, also by a look
+    // that has begun. What they answered last is reported.
+    void stop_asking() { asking_.store(false, std::memory_order_relaxed); }
 
     // The workers have returned. settle() leaves their final snapshots, while nobody reads; from
-    // then on nobody is asked, and read() gives these.
+    // then on read() gives these.
     template <typename Settle>
     void close(Settle&& settle) {
+        stop_asking();
         const std::lock_guard lock(mutex_);
         settle();
         closed_ = true;
@@ -98,13 +107,16 @@ class StatsReader {
         dataplane::Counters counters;
         std::array<filter::FilterCounters, kMaxFilters> filters{};
         std::array<filter::TapSummary, kMaxRoutes> taps{};
+        bool fresh = true;  // answered when it was last asked
     };
-    void take();
+    bool take(Nanoseconds patience);
     void ask();
+    [[nodiscard]] bool wait_for(const dataplane::WorkerShared& worker, Nanoseconds deadline) const;
 
     std::mutex mutex_;
     std::vector<dataplane::WorkerShared*> workers_;
     std::vector<Snapshot> last_;  // as answered
+    std::atomic<bool> asking_{true};
     bool closed_ = false;
 };
 

@@ -112,6 +112,16 @@ TapsReport sum_of(const std::vector<filter::TapSummary>& workers) {
     return out;
 }
 
+void receive_what_was_settled(Report& report) {
+    for (RouteReport& route : report.routes) {
+        std::uint64_t settled = 0;
+        for (const PacketBytes& reason : route.reasons) {
+            settled += reason.packets;
+        }
+        route.counts.received = std::max(route.counts.received, settled);
+    }
+}
+
 void finish(Report& report) {
     for (RouteReport& route : report.routes) {
         settle_fates(route.reasons, route.counts);

@@ -22,6 +22,10 @@ void add_filter(const filter::FilterCounters& from, FilterReport& to);
 // all, has nothing of it.
 TapsReport sum_of(const std::vector<filter::TapSummary>& workers);
 
+// For several workers of which not all answered: what others settled of the packets of one that is
+// late was received, though its last answer does not say so.
+void receive_what_was_settled(Report& report);
+
 // Fates, in_flight and totals from the sums.
 void finish(Report& report);
 

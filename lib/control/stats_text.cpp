@@ -78,6 +78,7 @@ ordered_json json_of(const Plan& plan, const RoutePlan& plan_route, const RouteR
 
 ordered_json json_of(LcoreId lcore, const WorkerReport& worker) {
     return {{"lcore", lcore},
+            {"answering", worker.answering},
             {"rx_packets", worker.rx.packets},
             {"rx_bytes", worker.rx.bytes},
             {"handed_in", worker.handed_in},

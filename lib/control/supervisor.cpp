@@ -2,21 +2,22 @@
 #include "control/supervisor.h"
 
 #include <algorithm>
-#include <ctime>
+#include <cstring>
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_launch.h>
 #include <sys/prctl.h>
 
+#include "control/pause.h"
 #include "control/prompt_thread.h"
 
 namespace unecho::control {
 namespace {
 
-// Stop flags and idleness are looked at this often.
+// Stop flags and workers are looked at this often.
 constexpr Nanoseconds kTick = 5 * kMillisecond;
-constexpr Nanoseconds kIdleTick = 20 * kMillisecond;
+constexpr Nanoseconds kAttendanceTick = 20 * kMillisecond;
 constexpr Nanoseconds kDrainTick = kMillisecond;
 
 int run_worker(void* worker) {
@@ -32,9 +33,9 @@ std::vector<dataplane::WorkerShared*> shared_of(Appliance& appliance) {
     return out;
 }
 
-void sleep_for(Nanoseconds ns) {
-    const timespec time{static_cast<std::time_t>(ns / kSecond), static_cast<long>(ns % kSecond)};
-    nanosleep(&time, nullptr);
+// Often enough to see an idleness of this length.
+Nanoseconds between_looks(const config::Config& config) {
+    return std::min(kAttendanceTick, config.run.stop_when_idle.value_or(kAttendanceTick));
 }
 
 }  // namespace
@@ -45,7 +46,8 @@ Supervisor::Supervisor(Appliance& appliance, const config::Config& config, Log l
       log_(std::move(log)),
       reader_(shared_of(appliance)),
       longest_(appliance.plan().filters.size()),
-      link_up_(appliance.ports().size(), true) {}
+      link_up_(appliance.ports().size(), true),
+      attendance_(appliance.plan().workers.size(), between_looks(config), now()) {}
 
 Nanoseconds Supervisor::now() const {
     return appliance_.clock().at(rte_rdtsc());
@@ -53,17 +55,22 @@ Nanoseconds Supervisor::now() const {
 
 Status Supervisor::launch() {
     const Plan& plan = appliance_.plan();
-    for (std::size_t i = 0; i < plan.workers.size(); ++i) {
-        const int code =
-            rte_eal_remote_launch(run_worker, &appliance_.worker(i), plan.workers[i].lcore);
+    set_phase(dataplane::Phase::kRunning);
+    for (launched_ = 0; launched_ < plan.workers.size(); ++launched_) {
+        const int code = rte_eal_remote_launch(run_worker, &appliance_.worker(launched_),
+                                               plan.workers[launched_].lcore);
         if (code != 0) {
+            const std::string name = name_of(launched_);
             stop_workers();
-            return fail(Errc::kIo, "worker " + std::to_string(i) + " on lcore " +
-                                       std::to_string(plan.workers[i].lcore) +
-                                       " could not be launched");
+            return fail(Errc::kIo, name + " could not be launched: " + std::strerror(-code));
         }
     }
     return {};
+}
+
+std::string Supervisor::name_of(std::size_t worker) const {
+    return "worker " + std::to_string(worker) + " on lcore " +
+           std::to_string(appliance_.plan().workers[worker].lcore);
 }
 
 // A generation for each filter that has segments; captures carry their own time.
@@ -96,11 +103,12 @@ Result<Report> Supervisor::run(const std::atomic<bool>& stop) {
     if (!prompt.status()) {
         log_(prompt.status().error().context + "; beside other threads, generations may turn late");
     }
-    started_ = last_packet_ = now();
+    started_ = now();
     add_timers();
     if (const Status status = launch(); !status) {
         return tl::unexpected(status.error());
     }
+    attendance_ = Attendance(launched_, between_looks(config_), now());
     Fatigue fatigue;
     while (!stop.load(std::memory_order_relaxed)) {
         const Nanoseconds woken = now();
@@ -140,16 +148,24 @@ bool Supervisor::finished(Nanoseconds time) {
     if (config_.run.duration && time - started_ >= *config_.run.duration) {
         return true;
     }
-    if (!config_.run.stop_when_idle || time < next_idle_check_) {
+    if (time < next_attendance_) {
         return false;
     }
-    next_idle_check_ = time + std::min(kIdleTick, *config_.run.stop_when_idle);
-    const std::uint64_t received = reader_.read(appliance_.plan()).totals.received;
-    if (received != last_received_) {
-        last_received_ = received;
-        last_packet_ = time;
+    next_attendance_ = time + between_looks(config_);
+    check_attendance(time);
+    return config_.run.stop_when_idle && attendance_.idle() >= *config_.run.stop_when_idle;
+}
+
+void Supervisor::check_attendance(Nanoseconds time) {
+    std::vector<Beat> beats;
+    for (std::size_t i = 0; i < launched_; ++i) {
+        const dataplane::WorkerShared& worker = appliance_.shared(i);
+        beats.push_back({worker.heartbeat.load(std::memory_order_acquire),
+                         worker.busy.load(std::memory_order_relaxed)});
     }
-    return time - last_packet_ >= *config_.run.stop_when_idle;
+    for (const Attendance::Change change : attendance_.look(beats, time)) {
+        log_(name_of(change.worker) + (change.absent ? " does not poll" : " polls again"));
+    }
 }
 
 void Supervisor::check_links() {
@@ -176,23 +192,31 @@ void Supervisor::drain() {
     set_phase(dataplane::Phase::kDraining);
     const Nanoseconds deadline = now() + config_.control.drain_timeout;
     std::uint64_t last_bursts = ~std::uint64_t{0};
+    std::string silent;
     while (now() < deadline) {
-        const Report report = reader_.read(appliance_.plan());
+        const Nanoseconds left = deadline - std::min(deadline, now());
+        const Report report =
+            reader_.read(appliance_.plan(), std::min(left, StatsReader::kPatience));
         std::uint64_t out = 0;
         std::uint64_t in = 0;
         std::uint64_t bursts = 0;
-        for (const WorkerReport& worker : report.workers) {
+        silent.clear();
+        for (std::size_t i = 0; i < report.workers.size(); ++i) {
+            const WorkerReport& worker = report.workers[i];
             out += worker.handed_out;
             in += worker.handed_in;
             bursts += worker.bursts;
+            if (!worker.answering) {
+                silent = name_of(i) + " does not answer; ";
+            }
         }
-        if (out == in && bursts == last_bursts) {
+        if (out == in && bursts == last_bursts && silent.empty()) {
             return;
         }
         last_bursts = bursts;
         sleep_for(kDrainTick);
     }
-    log_("packets were still between workers after " +
+    log_(silent + "packets may still be between workers after " +
          format_duration(config_.control.drain_timeout) + "; they are counted as \"stopped\"");
 }
 
@@ -203,14 +227,32 @@ void Supervisor::set_phase(dataplane::Phase phase) {
 }
 
 void Supervisor::stop_workers() {
+    reader_.stop_asking();
     set_phase(dataplane::Phase::kStopped);
-    for (const WorkerPlan& worker : appliance_.plan().workers) {
-        rte_eal_wait_lcore(worker.lcore);
+    for (std::size_t i = 0; i < launched_; ++i) {
+        wait_for(i);
     }
+    launched_ = 0;
 }
 
-Report Supervisor::report() {
-    Report report = reader_.read(appliance_.plan());
+// rte_eal_wait_lcore() spins; it is called when there is nothing left to wait for.
+void Supervisor::wait_for(std::size_t worker) {
+    const LcoreId lcore = appliance_.plan().workers[worker].lcore;
+    Pauses pauses;
+    const Nanoseconds patience = now() + Attendance::kAbsence;
+    bool said = false;
+    while (rte_eal_get_lcore_state(lcore) != WAIT) {
+        if (!said && now() >= patience) {
+            log_(name_of(worker) + " does not return; waiting for it");
+            said = true;
+        }
+        pauses.pause();
+    }
+    rte_eal_wait_lcore(lcore);
+}
+
+Report Supervisor::report(Nanoseconds patience) {
+    Report report = reader_.read(appliance_.plan(), patience);
     report.uptime = now() - started_;
     for (std::size_t i = 0; i < appliance_.ports().size(); ++i) {
         const eal::Port& port = appliance_.ports()[i];

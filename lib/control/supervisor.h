@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "config/schema.h"
 #include "control/appliance.h"
+#include "control/attendance.h"
 #include "control/cleaner.h"
 #include "control/rotation.h"
 #include "control/stats.h"
@@ -25,11 +26,12 @@ class Supervisor {
     Supervisor(Appliance& appliance, const config::Config& config, Log log);
 
     // Until stop is set, the configured duration is over, or nothing came for stop_when_idle; then
-    // drains and returns the final report. Errc::kIo if a worker could not be launched.
+    // drains and returns the final report. Errc::kIo if a worker could not be launched; those that
+    // were have returned.
     Result<Report> run(const std::atomic<bool>& stop);
 
     // Live, from any thread.
-    Report report();
+    Report report(Nanoseconds patience = StatsReader::kPatience);
 
   private:
     Status launch();
@@ -37,9 +39,12 @@ class Supervisor {
     [[nodiscard]] Nanoseconds now() const;
     [[nodiscard]] bool finished(Nanoseconds time);
     void check_links();
+    void check_attendance(Nanoseconds time);
     [[nodiscard]] Nanoseconds until_due(Nanoseconds time) const;
     void drain();
     void stop_workers();
+    void wait_for(std::size_t worker);
+    [[nodiscard]] std::string name_of(std::size_t worker) const;
     void set_phase(dataplane::Phase phase);
 
     Appliance& appliance_;
@@ -51,11 +56,11 @@ class Supervisor {
     std::vector<std::atomic<Nanoseconds>> longest_;
     Cleaner cleaner_;
     std::vector<bool> link_up_;
+    Attendance attendance_;
+    std::size_t launched_ = 0;  // workers
     Nanoseconds started_ = 0;
     Nanoseconds next_link_check_ = 0;
-    Nanoseconds next_idle_check_ = 0;
-    Nanoseconds last_packet_ = 0;
-    std::uint64_t last_received_ = 0;
+    Nanoseconds next_attendance_ = 0;
 };
 
 }  // namespace unecho::control

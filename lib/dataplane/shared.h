@@ -44,6 +44,7 @@ struct alignas(64) WorkerShared {
 
     alignas(64) std::atomic<std::uint64_t> snapshot_taken{0};   // dp: rw, cp: ro
     std::atomic<std::uint64_t> heartbeat{0};                    // dp: rw, cp: ro; counts polls
+    std::atomic<std::uint64_t> busy{0};                         // dp: rw, cp: ro; that took packets
     Counters snapshot;                                          // dp: rw, cp: ro when taken
     std::array<filter::FilterCounters, kMaxFilters> filters{};  // dp: rw, cp: ro when taken
     std::array<filter::TapSummary, kMaxRoutes> taps{};          // dp: rw, cp: ro when taken

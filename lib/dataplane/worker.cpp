@@ -493,7 +493,8 @@ void Worker::exchange_segments(unsigned lane) noexcept {
 
 void Worker::answer_snapshot() noexcept {
     WorkerShared& shared = *setup_.shared;
-    shared.heartbeat.store(counters_.polls, std::memory_order_relaxed);
+    shared.busy.store(counters_.polls - counters_.empty_polls, std::memory_order_relaxed);
+    shared.heartbeat.store(counters_.polls, std::memory_order_release);
     const std::uint64_t wanted = shared.snapshot_wanted.load(std::memory_order_acquire);
     if (wanted != shared.snapshot_taken.load(std::memory_order_relaxed)) {
         take_snapshot(wanted);

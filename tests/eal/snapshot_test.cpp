@@ -2,11 +2,14 @@
 // Copies of the counters while workers poll on threads of their own: consistent at each moment, and
 // complete when the workers are gone.
 #include <atomic>
-#include <chrono>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/resource.h>
 
+#include "control/pause.h"
+#include "control/prompt_thread.h"
 #include "control/stats.h"
 #include "packets.h"
 #include "rig.h"
@@ -145,30 +148,144 @@ TEST_F(Snapshots, after_the_workers_are_gone_hold_everything_to_the_end) {
     EXPECT_EQ(report.workers[1].handed_in, 1U);
 }
 
+// Answers when asked, as a worker does, with what the test wrote, until it is told to be silent.
+class Answering {
+  public:
+    explicit Answering(dataplane::WorkerShared& shared)
+        : shared_(shared), thread_([this] { run(); }) {}
+    ~Answering() { fall_silent(); }
+    Answering(const Answering&) = delete;
+    Answering& operator=(const Answering&) = delete;
+
+    void fall_silent() {
+        stop_.store(true);
+        if (thread_.joinable()) {
+            thread_.join();
+        }
+    }
+
+  private:
+    void run() {
+        while (!stop_.load()) {
+            const std::uint64_t wanted = shared_.snapshot_wanted.load();
+            shared_.snapshot_taken.store(wanted);
+            control::sleep_for(10 * kMicrosecond);
+        }
+    }
+
+    dataplane::WorkerShared& shared_;
+    std::atomic<bool> stop_{false};
+    std::thread thread_;
+};
+
+constexpr Nanoseconds kShort = 20 * kMillisecond;
+
 // A worker that does not answer in time may be writing its snapshot this very moment.
 TEST_F(Snapshots, of_a_worker_that_does_not_answer_are_its_last_answer) {
     const control::Plan plan = plan_on(1);
     dataplane::WorkerShared shared;
     control::StatsReader reader({&shared});
-    std::atomic<bool> answering{true};
-    std::thread worker([&] {
-        while (answering.load()) {
-            const std::uint64_t wanted = shared.snapshot_wanted.load();
-            if (wanted != shared.snapshot_taken.load()) {
-                shared.snapshot.rx[0].packets = 10;
-                shared.snapshot.routes[0][0].packets = 10;
-                shared.snapshot_taken.store(wanted);
-            }
-            std::this_thread::yield();
-        }
-    });
-    EXPECT_EQ(reader.read(plan).totals.received, 10U);
-    answering.store(false);
-    worker.join();
+    shared.snapshot.rx[0].packets = 10;
+    shared.snapshot.routes[0][0].packets = 10;
+    Answering worker(shared);
+    const control::Report answered = reader.read(plan);
+    EXPECT_EQ(answered.totals.received, 10U);
+    EXPECT_TRUE(answered.workers[0].answering);
+    worker.fall_silent();
     shared.snapshot.rx[0].packets = 99;  // half written: not taken
-    const control::Report report = reader.read(plan);
+    const control::Report report = reader.read(plan, kShort);
     EXPECT_EQ(report.totals.received, 10U);
     EXPECT_EQ(report.totals.in_flight, 0U);
+    EXPECT_FALSE(report.workers[0].answering);
+}
+
+// The first worker receives, the second settles: what the first has received since its last answer
+// is seen at the second only.
+TEST_F(Snapshots, of_a_worker_that_is_late_never_leave_fewer_received_than_settled) {
+    const control::Plan plan = plan_on(2);
+    dataplane::WorkerShared first;
+    dataplane::WorkerShared second;
+    control::StatsReader reader({&first, &second});
+    first.snapshot.rx[0].packets = first.snapshot.handed_out = 10;
+    second.snapshot.handed_in = second.snapshot.routes[0][0].packets = 4;
+    Answering receiving(first);
+    const Answering settling(second);
+    const control::FateCounts before = reader.read(plan).totals;
+    EXPECT_EQ(before.received, 10U);
+    EXPECT_EQ(before.in_flight, 6U);
+    receiving.fall_silent();
+    second.snapshot.handed_in = second.snapshot.routes[0][0].packets = 17;
+    const control::Report late = reader.read(plan, kShort);
+    EXPECT_FALSE(late.workers[0].answering);
+    EXPECT_TRUE(late.workers[1].answering);
+    EXPECT_EQ(late.totals.forwarded, 17U);
+    EXPECT_EQ(late.totals.received, 17U);
+    EXPECT_EQ(late.totals.in_flight, 0U);
+    EXPECT_EQ(late.routes[0].counts.in_flight, 0U);
+    first.snapshot.rx[0].packets = first.snapshot.handed_out = 20;
+    const Answering back(first);
+    const control::FateCounts after = reader.read(plan).totals;
+    EXPECT_EQ(after.received, 20U);
+    EXPECT_EQ(after.in_flight, 3U);
+}
+
+// A look that began when the worker had just returned must not hold up the end: with an answer that
+// never comes, this test would not end within its hour.
+TEST_F(Snapshots, of_workers_that_have_returned_are_not_waited_for) {
+    const control::Plan plan = plan_on(1);
+    dataplane::WorkerShared shared;
+    control::StatsReader reader({&shared});
+    control::Report during;
+    std::thread telemetry([&] { during = reader.read(plan, 3600 * kSecond); });
+    while (shared.snapshot_wanted.load() == 0) {
+        std::this_thread::yield();
+    }
+    reader.stop_asking();
+    reader.close([&] {
+        shared.snapshot.rx[0].packets = shared.snapshot.routes[0][0].packets = 5;
+        shared.snapshot_taken.store(shared.snapshot_wanted.load());
+    });
+    telemetry.join();
+    EXPECT_FALSE(during.workers[0].answering);
+    EXPECT_EQ(during.totals.received, 0U);
+    const std::uint64_t wanted = shared.snapshot_wanted.load();
+    const control::Report final_one = reader.read(plan, 3600 * kSecond);
+    EXPECT_EQ(final_one.totals.received, 5U);
+    EXPECT_TRUE(final_one.workers[0].answering);
+    EXPECT_EQ(shared.snapshot_wanted.load(), wanted) << "nobody is asked any more";
+}
+
+// How often this thread gave up its CPU to wait.
+long waits() {
+    rusage usage{};
+    getrusage(RUSAGE_THREAD, &usage);
+    return usage.ru_nvcsw;
+}
+
+// Both on one CPU, the reader before everything of normal priority: it must get out of the way.
+TEST_F(Snapshots, read_at_real_time_priority_on_the_workers_cpu_leave_it_the_cpu) {
+    const control::Plan plan = plan_on(1);
+    dataplane::WorkerShared shared;
+    control::StatsReader reader({&shared});
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(static_cast<unsigned>(sched_getcpu()), &one);
+    bool prompt_enough = true;
+    std::thread control_thread([&] {
+        ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
+        Answering worker(shared);  // inherits the CPU
+        const control::PromptThread prompt;
+        prompt_enough = static_cast<bool>(prompt.status());
+        const long before = waits();
+        for (int i = 0; i < 3; ++i) {
+            EXPECT_TRUE(reader.read(plan).workers[0].answering);
+        }
+        EXPECT_GE(waits() - before, 3) << "spinning on the CPU that the worker needs";
+    });
+    control_thread.join();
+    if (!prompt_enough) {
+        GTEST_SKIP() << "no real-time priority here";
+    }
 }
 
 }  // namespace

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the control thread sees of the workers without asking them: whether they poll, and whether
+// nothing has come for long. A worker that does not run looks like one that finds nothing; only
+// time in which every worker looked for packets and had none counts as idle.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/units.h"
+
+namespace unecho::control {
+
+// As a worker publishes it after each poll.
+struct Beat {
+    std::uint64_t polls = 0;
+    std::uint64_t busy = 0;  // of them those that took packets
+};
+
+class Attendance {
+  public:
+    // A worker that has not polled for so long is absent.
+    static constexpr Nanoseconds kAbsence = kSecond;
+
+    struct Change {
+        std::size_t worker;
+        bool absent;  // else it is back
+    };
+
+    // Looks are meant to be so far apart; of a longer time between two, no more counts as idle.
+    Attendance(std::size_t workers, Nanoseconds between_looks, Nanoseconds now);
+
+    // One beat a worker. Who has become absent since the last look, or came back.
+    std::vector<Change> look(std::span<const Beat> beats, Nanoseconds now);
+
+    // For how long nothing has come, as far as it was looked for.
+    [[nodiscard]] Nanoseconds idle() const { return idle_; }
+
+  private:
+    struct Seen {
+        Beat beat;
+        Nanoseconds polled;  // when it was last seen to have polled
+        bool absent = false;
+    };
+    std::vector<Seen> workers_;
+    Nanoseconds between_looks_;
+    Nanoseconds last_look_;
+    Nanoseconds idle_ = 0;
+};
+
+}  // namespace unecho::control

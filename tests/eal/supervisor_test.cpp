@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Appliance and supervisor in this process, as `unecho run` has them, when a worker cannot start,
+// stands still, or has packets left at the end. A worker stands still inside the receive function
+// of its port, where the test's callback holds it; packets come from the same place. What runs on
+// this thread is the control thread; the script of a test runs beside it.
+#include "control/supervisor.h"
+
+#include <array>
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rte_ethdev.h>
+#include <rte_launch.h>
+#include <rte_mempool.h>
+
+#include "control/pause.h"
+#include "packets.h"
+#include "unit/control/plans.h"
+
+namespace unecho::test {
+namespace {
+
+using control::sleep_for;
+using dataplane::Reason;
+
+constexpr Nanoseconds kShort = 20 * kMillisecond;
+
+void wait_until(const std::function<bool()>& condition) {
+    while (!condition()) {
+        sleep_for(100 * kMicrosecond);
+    }
+}
+
+// What a port's receive function does for a test.
+struct Receiver {
+    std::atomic<bool> hold{false};
+    std::atomic<bool> held{false};
+    std::atomic<unsigned> feed{0};  // packets to come, each of a flow of its own
+    rte_mempool* pool = nullptr;
+
+    static std::uint16_t receive(std::uint16_t, std::uint16_t, rte_mbuf** mbufs, std::uint16_t n,
+                                 std::uint16_t room, void* context) {
+        auto& self = *static_cast<Receiver*>(context);
+        while (self.hold.load()) {
+            self.held.store(true);
+            sleep_for(100 * kMicrosecond);
+        }
+        self.held.store(false);
+        for (; n < room && self.feed.load() != 0; ++n) {
+            const Bytes bytes = packet(self.feed.fetch_sub(1));
+            rte_mbuf* mbuf = rte_pktmbuf_alloc(self.pool);
+            std::memcpy(rte_pktmbuf_append(mbuf, static_cast<std::uint16_t>(bytes.size())),
+                        bytes.data(), bytes.size());
+            mbufs[n] = mbuf;
+        }
+        return n;
+    }
+};
+
+// Two taps, one a worker, rings between them. DPDK starts once a process, so there is one
+// appliance, which each test runs again.
+class TwoWorkers : public testing::Test {
+  protected:
+    static constexpr unsigned kPackets = 200;
+
+    static void SetUpTestSuite() {
+        const std::vector<LcoreId> cpus = control::Machine::detect().cpus;
+        if (cpus.size() < 2) {
+            return;
+        }
+        config::Config config = control::taps_to_tool();
+        for (config::Port& port : config.ports) {
+            port.device += ",no-rx=1";
+        }
+        config.eal.args = {"--no-huge", "--no-shconf", "-m", "256", "--no-telemetry"};
+        config.filters[0].rate = 1e5;
+        config.workers.lcores = {{cpus[0], cpus[1]}};  // one of them the control thread's, too
+        config.control.drain_timeout = kShort;
+        auto built = control::Appliance::build(config, {});
+        ASSERT_TRUE(built) << built.error().context;
+        appliance_ = std::move(*built);
+        config_ = config;
+        for (std::size_t i = 0; i < 2; ++i) {
+            receivers_[i].pool = rte_mempool_lookup("unecho_mbufs");
+            ASSERT_NE(rte_eth_add_rx_callback(appliance_->ports()[i].id(), 0, Receiver::receive,
+                                              &receivers_[i]),
+                      nullptr);
+        }
+    }
+    static void TearDownTestSuite() { appliance_.reset(); }
+
+    void SetUp() override {
+        if (appliance_ == nullptr) {
+            GTEST_SKIP() << "two workers need two CPUs";
+        }
+    }
+
+    // The supervisor on this thread, the script beside it; the script says when to stop.
+    void run(const std::function<void(control::Supervisor&)>& script) {
+        control::Supervisor supervisor(*appliance_, config_,
+                                       [this](const std::string& line) { log_ += line + "\n"; });
+        std::thread beside([&] { script(supervisor); });
+        const auto report = supervisor.run(stop_);
+        ended_ = true;
+        beside.join();
+        ASSERT_TRUE(report) << report.error().context;
+        report_ = *report;
+    }
+
+    // When its numbers are known.
+    static void hold_the_second(control::Supervisor& supervisor) {
+        wait_until([&] { return supervisor.report(kShort).workers[1].answering; });
+        receivers_[1].hold = true;
+        wait_until([] { return receivers_[1].held.load(); });
+    }
+    // Packets that the first worker has received, by what it counted itself.
+    static std::uint64_t received(control::Supervisor& supervisor) {
+        return supervisor.report(kShort).ports[0].rx.packets;
+    }
+    [[nodiscard]] std::uint64_t count(Reason reason) const {
+        return report_.reasons[static_cast<unsigned>(reason)].packets;
+    }
+    static LcoreId lcore(std::size_t worker) { return appliance_->plan().workers[worker].lcore; }
+
+    static inline std::unique_ptr<control::Appliance> appliance_;
+    static inline config::Config config_;
+    static inline std::array<Receiver, 2> receivers_;
+    std::atomic<bool> stop_{false};
+    std::atomic<bool> ended_{false};
+    std::string log_;
+    control::Report report_;
+};
+
+TEST_F(TwoWorkers, of_whom_one_cannot_be_launched_say_which_and_leave_none_running) {
+    std::atomic<bool> occupied{true};
+    const auto occupy = [](void* flag) {
+        wait_until([&] { return !static_cast<std::atomic<bool>*>(flag)->load(); });
+        return 0;
+    };
+    ASSERT_EQ(rte_eal_remote_launch(occupy, &occupied, lcore(1)), 0);
+    control::Supervisor supervisor(*appliance_, config_, [](const std::string&) {});
+    const auto report = supervisor.run(stop_);
+    ASSERT_FALSE(report);
+    EXPECT_EQ(report.error().code, Errc::kIo);
+    EXPECT_EQ(report.error().context, "worker 1 on lcore " + std::to_string(lcore(1)) +
+                                          " could not be launched: Device or resource busy");
+    EXPECT_EQ(rte_eal_get_lcore_state(lcore(0)), WAIT);
+    EXPECT_EQ(supervisor.report().totals.in_flight, 0U) << "nobody is asked in vain";
+    EXPECT_TRUE(occupied.load());
+    occupied.store(false);
+    rte_eal_wait_lcore(lcore(1));
+}
+
+TEST_F(TwoWorkers, of_whom_one_stands_still_are_reported_as_they_are) {
+    run([this](control::Supervisor& supervisor) {
+        hold_the_second(supervisor);
+        const std::uint64_t before = received(supervisor);
+        receivers_[0].feed = kPackets;
+        wait_until([&] { return received(supervisor) == before + kPackets; });
+        const control::Report still = supervisor.report(kShort);
+        EXPECT_TRUE(still.workers[0].answering);
+        EXPECT_FALSE(still.workers[1].answering);
+        const control::FateCounts& totals = still.totals;
+        EXPECT_GT(totals.in_flight, 0U);
+        EXPECT_EQ(totals.received,
+                  totals.forwarded + totals.diverted + totals.dropped + totals.in_flight);
+        receivers_[1].hold = false;
+        wait_until([&] {
+            const control::Report report = supervisor.report();
+            return report.workers[1].answering && report.totals.in_flight == 0;
+        });
+        stop_ = true;
+    });
+    EXPECT_EQ(count(Reason::kStopped), 0U);
+    EXPECT_EQ(report_.totals.in_flight, 0U);
+}
+
+// What lies in a ring to a worker that does not come is counted to the packet. Let go when all is
+// over, it ends its poll: with a burst at most.
+TEST_F(TwoWorkers, of_whom_one_stands_still_at_the_end_count_what_was_between_them) {
+    control::FateCounts then;
+    run([&](control::Supervisor& supervisor) {
+        hold_the_second(supervisor);
+        const std::uint64_t before = received(supervisor);
+        receivers_[0].feed = kPackets;
+        wait_until([&] { return received(supervisor) == before + kPackets; });
+        then = supervisor.report(kShort).totals;
+        stop_ = true;
+        const auto& phase = appliance_->shared(1).phase;
+        wait_until([&] { return phase.load() == dataplane::Phase::kStopped; });
+        receivers_[1].hold = false;
+    });
+    const control::FateCounts& totals = report_.totals;
+    ASSERT_GT(then.in_flight, config_.workers.burst);
+    EXPECT_EQ(totals.forwarded + totals.dropped - then.forwarded - then.dropped, then.in_flight);
+    EXPECT_EQ(totals.received, then.received);
+    EXPECT_EQ(totals.in_flight, 0U);
+    EXPECT_LE(count(Reason::kStopped), then.in_flight);
+    EXPECT_GE(count(Reason::kStopped), then.in_flight - config_.workers.burst);
+    EXPECT_NE(log_.find("worker 1 on lcore " + std::to_string(lcore(1)) + " does not answer; "),
+              std::string::npos)
+        << log_;
+    EXPECT_NE(log_.find("they are counted as \"stopped\""), std::string::npos) << log_;
+}
+
+// It may find packets as soon as it runs again.
+TEST_F(TwoWorkers, of_whom_one_stands_still_are_not_idle) {
+    config_.run.stop_when_idle = kShort;
+    receivers_[1].hold = true;
+    run([this](control::Supervisor&) {
+        wait_until([] { return receivers_[1].held.load(); });
+        sleep_for(5 * kShort);
+        EXPECT_FALSE(ended_.load());
+        receivers_[1].feed = kPackets;
+        receivers_[1].hold = false;
+    });
+    config_.run.stop_when_idle.reset();
+    EXPECT_EQ(receivers_[1].feed.load(), 0U);
+    EXPECT_EQ(report_.totals.in_flight, 0U);
+}
+
+}  // namespace
+}  // namespace unecho::test

@@ -72,14 +72,13 @@ Outcome run(const Options& options, const EalArgs& eal_args) {
         return tl::unexpected(appliance.error());
     }
     control::Supervisor supervisor(**appliance, *config, log_line);
-    const Status registered = control::Telemetry::register_commands(
+    const auto telemetry = control::Telemetry::attach(
         (*appliance)->plan(), [&supervisor] { return supervisor.report(); });
-    if (!registered) {
-        return registered;
+    if (!telemetry) {
+        return tl::unexpected(telemetry.error());
     }
     announce(**appliance);
     const auto report = supervisor.run(stop_requested);
-    control::Telemetry::detach();
     if (!report) {
         return tl::unexpected(report.error());
     }

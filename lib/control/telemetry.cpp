@@ -3,6 +3,7 @@
 
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 #include <rte_telemetry.h>
@@ -148,12 +149,13 @@ constexpr Command kCommands[] = {
     {"/unecho/workers", on_workers,
      "Each worker: rx_packets + handed_in = settled + handed_out. No parameters"},
     {"/unecho/filters", on_filters,
-     "Each filter: engine, window, slack, insertions, shifts, longest generation. No parameters"},
+     "Each filter: engine, window, slack, what it counted, longest generation. No parameters"},
 };
 
 }  // namespace
 
-Status Telemetry::register_commands(const Plan& plan, std::function<Report()> report) {
+Result<Telemetry> Telemetry::attach(const Plan& plan, std::function<Report()> report) {
+    Telemetry attached(true);
     {
         Source& to = source();
         const std::lock_guard lock(to.mutex);
@@ -166,14 +168,19 @@ Status Telemetry::register_commands(const Plan& plan, std::function<Report()> re
                         std::string("telemetry command ") + command.name + " not registered");
         }
     }
-    return {};
+    return attached;
 }
 
-void Telemetry::detach() {
-    Source& from = source();
-    const std::lock_guard lock(from.mutex);
-    from.plan = nullptr;
-    from.report = nullptr;
+// DPDK keeps the commands; they have nothing to answer with.
+Telemetry::~Telemetry() {
+    if (owner_) {
+        Source& from = source();
+        const std::lock_guard lock(from.mutex);
+        from.plan = nullptr;
+        from.report = nullptr;
+    }
 }
+
+Telemetry::Telemetry(Telemetry&& other) noexcept : owner_(std::exchange(other.owner_, false)) {}
 
 }  // namespace unecho::control

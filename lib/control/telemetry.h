@@ -10,13 +10,21 @@
 
 namespace unecho::control {
 
-// Registers the commands for the life of the object; one in a process. plan and report must outlive
-// it; report is called on the telemetry thread.
+// The commands answer while it lives; one in a process. plan and report must outlive it; report is
+// called on the telemetry thread, and is no longer when it is gone.
 class Telemetry {
   public:
-    static Status register_commands(const Plan& plan, std::function<Report()> report);
-    // From now on the commands answer nothing.
-    static void detach();
+    // Errc::kNoMemory if a command could not be registered; none answers then.
+    static Result<Telemetry> attach(const Plan& plan, std::function<Report()> report);
+    ~Telemetry();
+    Telemetry(Telemetry&& other) noexcept;
+    Telemetry(const Telemetry&) = delete;
+    Telemetry& operator=(const Telemetry&) = delete;
+    Telemetry& operator=(Telemetry&&) = delete;
+
+  private:
+    explicit Telemetry(bool owner) : owner_(owner) {}
+    bool owner_;
 };
 
 }  // namespace unecho::control

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Telemetry without DPDK's socket: this program registers the commands itself, calls them as the
+// telemetry thread would, and can fail to.
+#include "control/telemetry.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <dlfcn.h>
+#include <gtest/gtest.h>
+#include <rte_telemetry.h>
+
+#include "control/stats_fold.h"
+#include "unit/control/plans.h"
+
+namespace {
+
+std::map<std::string, telemetry_cb>& registered() {
+    static std::map<std::string, telemetry_cb> instance;
+    return instance;
+}
+
+std::string refused;  // the command that cannot be registered
+
+std::vector<rte_tel_data*>& containers() {
+    static std::vector<rte_tel_data*> instance;
+    return instance;
+}
+
+}  // namespace
+
+// In the place of DPDK's: the program's own functions come first.
+extern "C" rte_tel_data* rte_tel_data_alloc() {
+    static const auto original =
+        reinterpret_cast<rte_tel_data* (*)()>(dlsym(RTLD_NEXT, "rte_tel_data_alloc"));
+    return containers().emplace_back(original());
+}
+
+extern "C" int rte_telemetry_register_cmd(const char* cmd, telemetry_cb fn, const char* help) {
+    if (cmd == refused || help == nullptr) {
+        return -ENOMEM;
+    }
+    registered()[cmd] = fn;
+    return 0;
+}
+
+namespace unecho::control {
+namespace {
+
+class TelemetryCommands : public testing::Test {
+  protected:
+    TelemetryCommands() {
+        registered().clear();
+        refused.clear();
+    }
+
+    static int ask(const std::string& command) {
+        rte_tel_data* data = rte_tel_data_alloc();
+        const int code = registered().at(command)(command.c_str(), nullptr, data);
+        for (rte_tel_data* container : containers()) {  // DPDK frees inner ones as it prints them
+            rte_tel_data_free(container);
+        }
+        containers().clear();
+        return code;
+    }
+
+    Result<Telemetry> attach() {
+        return Telemetry::attach(plan_, [this] {
+            ++reports_;
+            Report report = empty_report(plan_);
+            finish(report);
+            return report;
+        });
+    }
+
+    Plan plan_ =
+        plan_of(taps_to_tool(), machine_with({0}), all_of(taps_to_tool(), device("net_null")));
+    int reports_ = 0;
+};
+
+TEST_F(TelemetryCommands, AnswerWhileAttachedAndNotAfterwards) {
+    {
+        const auto telemetry = attach();
+        ASSERT_TRUE(telemetry);
+        for (const auto& [name, callback] : registered()) {
+            EXPECT_EQ(ask(name), 0) << name;
+        }
+        EXPECT_GE(reports_, 6);
+    }
+    const int before = reports_;
+    for (const auto& [name, callback] : registered()) {
+        EXPECT_NE(ask(name), 0) << name;
+    }
+    EXPECT_EQ(reports_, before) << "what they would ask is gone";
+}
+
+// Those before it are with DPDK for good; plan and report are not.
+TEST_F(TelemetryCommands, OfWhichOneCannotBeRegisteredDoNotAnswer) {
+    refused = "/unecho/routes";
+    const auto telemetry = attach();
+    ASSERT_FALSE(telemetry);
+    EXPECT_EQ(telemetry.error().code, Errc::kNoMemory);
+    EXPECT_NE(telemetry.error().context.find(refused), std::string::npos);
+    ASSERT_GE(registered().size(), 1U);
+    for (const auto& [name, callback] : registered()) {
+        EXPECT_NE(ask(name), 0) << name;
+    }
+    EXPECT_EQ(reports_, 0);
+}
+
+}  // namespace
+}  // namespace unecho::control

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -60,6 +61,22 @@ struct WorkerReport {
     std::uint64_t polls = 0;
     std::uint64_t empty_polls = 0;
 };
+
+// What a filter counts, by the name that reports show it under.
+struct FilterCounterField {
+    std::string_view name;
+    std::uint64_t filter::FilterCounters::*count;
+};
+inline constexpr std::array<FilterCounterField, 6> kFilterCounters{{
+    {"insertions", &filter::FilterCounters::insertions},
+    {"shifts", &filter::FilterCounters::shifts},
+    {"inline_clears", &filter::FilterCounters::inline_clears},
+    {"evicted_early", &filter::FilterCounters::evicted_early},
+    {"late_visits", &filter::FilterCounters::late_visits},
+    {"arena_full", &filter::FilterCounters::arena_full},
+}};
+static_assert(sizeof(filter::FilterCounters) == kFilterCounters.size() * sizeof(std::uint64_t),
+              "each counter of a filter has its name here");
 
 struct FilterReport {
     filter::FilterCounters counters;     // all workers

@@ -85,11 +85,9 @@ WorkerReport worker_report(const Plan& plan, const dataplane::Counters& counters
 }
 
 void add_filter(const filter::FilterCounters& from, FilterReport& to) {
-    to.counters.insertions += from.insertions;
-    to.counters.shifts += from.shifts;
-    to.counters.inline_clears += from.inline_clears;
-    to.counters.evicted_early += from.evicted_early;
-    to.counters.arena_full += from.arena_full;
+    for (const FilterCounterField& field : kFilterCounters) {
+        to.counters.*field.count += from.*field.count;
+    }
 }
 
 TapsReport sum_of(const std::vector<filter::TapSummary>& workers) {

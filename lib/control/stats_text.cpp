@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The report as JSON and as the table at exit.
+#include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -91,18 +93,17 @@ ordered_json json_of(LcoreId lcore, const WorkerReport& worker) {
 }
 
 ordered_json json_of(const FilterPlan& plan, const FilterReport& filter) {
-    return {{"name", plan.name},
-            {"engine", plan.engine()},
-            {"rule", config::kRuleNames.at(static_cast<std::size_t>(plan.rule))},
-            {"window_ns", plan.window},
-            {"slack_ns", plan.prediction.slack},
-            {"predicted_false_drop", plan.prediction.false_drop},
-            {"insertions", filter.counters.insertions},
-            {"shifts", filter.counters.shifts},
-            {"inline_clears", filter.counters.inline_clears},
-            {"evicted_early", filter.counters.evicted_early},
-            {"arena_full", filter.counters.arena_full},
-            {"longest_generation_ns", filter.longest_generation}};
+    ordered_json out = {{"name", plan.name},
+                        {"engine", plan.engine()},
+                        {"rule", config::kRuleNames.at(static_cast<std::size_t>(plan.rule))},
+                        {"window_ns", plan.window},
+                        {"slack_ns", plan.prediction.slack},
+                        {"predicted_false_drop", plan.prediction.false_drop}};
+    for (const FilterCounterField& field : kFilterCounters) {
+        out[std::string(field.name)] = filter.counters.*field.count;
+    }
+    out["longest_generation_ns"] = filter.longest_generation;
+    return out;
 }
 
 std::string share(std::uint64_t part, std::uint64_t whole) {
@@ -179,14 +180,22 @@ std::string route_text(const Plan& plan, std::size_t index, const RouteReport& r
 }
 
 std::string filters_text(const Plan& plan, const Report& report) {
-    Table table(
-        {"filter", "engine", ">insertions", ">shifts", ">longest generation", ">evicted early"});
+    std::vector<std::string> header{"filter", "engine", ">longest generation"};
+    for (const FilterCounterField& field : kFilterCounters) {
+        std::string name(field.name);
+        std::replace(name.begin(), name.end(), '_', ' ');
+        header.push_back(">" + name);
+    }
+    Table table(header);
     for (std::size_t i = 0; i < plan.filters.size(); ++i) {
         const FilterReport& f = report.filters[i];
-        table.row({plan.filters[i].name, plan.filters[i].engine(),
-                   std::to_string(f.counters.insertions), std::to_string(f.counters.shifts),
-                   f.longest_generation == 0 ? "-" : format_duration(f.longest_generation),
-                   std::to_string(f.counters.evicted_early)});
+        std::vector<std::string> row{
+            plan.filters[i].name, plan.filters[i].engine(),
+            f.longest_generation == 0 ? "-" : format_duration(f.longest_generation)};
+        for (const FilterCounterField& field : kFilterCounters) {
+            row.push_back(std::to_string(f.counters.*field.count));
+        }
+        table.row(std::move(row));
     }
     return "\n" + table.text();
 }

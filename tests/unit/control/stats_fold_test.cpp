@@ -178,12 +178,19 @@ TEST(StatsFold, of_taps_in_their_first_window_has_no_last_one) {
 
 TEST(StatsFold, adds_filters_of_workers) {
     FilterReport sum;
-    add_filter({1, 20, 300, 4000}, sum);
-    add_filter({5, 60, 700, 8000}, sum);
-    EXPECT_EQ(sum.counters.insertions, 6U);
-    EXPECT_EQ(sum.counters.shifts, 80U);
-    EXPECT_EQ(sum.counters.inline_clears, 1000U);
-    EXPECT_EQ(sum.counters.evicted_early, 12000U);
+    filter::FilterCounters a;
+    filter::FilterCounters b;
+    std::uint64_t mark = 1;
+    for (const FilterCounterField& field : kFilterCounters) {
+        a.*field.count = mark;
+        b.*field.count = 2 * mark;
+        mark *= 10;
+    }
+    add_filter(a, sum);
+    add_filter(b, sum);
+    for (const FilterCounterField& field : kFilterCounters) {
+        EXPECT_EQ(sum.counters.*field.count, 3 * (a.*field.count)) << field.name;
+    }
 }
 
 }  // namespace

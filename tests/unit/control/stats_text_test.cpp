@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <set>
+#include <array>
+#include <cstring>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -44,7 +45,10 @@ Case ten_packets() {
     add_outcomes(out.plan, counters, out.report);
     add_received(out.plan, counters, out.report);
     out.report.workers[0] = worker_report(out.plan, counters);
-    out.report.filters[0].counters = {5, 2, 1, 7};
+    out.report.filters[0].counters.insertions = 5;
+    out.report.filters[0].counters.shifts = 2;
+    out.report.filters[0].counters.inline_clears = 1;
+    out.report.filters[0].counters.evicted_early = 7;
     out.report.filters[0].longest_generation = 3 * kMillisecond;
     out.report.ports[0].rx_missed = 11;
     out.report.ports[0].rx_no_mbuf = 4;
@@ -90,6 +94,34 @@ TEST(StatsJson, holds_totals_reasons_ports_routes_workers_and_filters) {
     EXPECT_EQ(json["filters"][0]["inline_clears"], 1);
     EXPECT_EQ(json["filters"][0]["evicted_early"], 7);
     EXPECT_EQ(json["filters"][0]["longest_generation_ns"], 3 * kMillisecond);
+}
+
+// Each 64-bit word of the counters, whatever its name, with a value that nothing else has: what a
+// worker's snapshot holds comes out in both.
+constexpr std::uint64_t kMark = 7'000'000'000;
+constexpr std::size_t kWords = sizeof(filter::FilterCounters) / sizeof(std::uint64_t);
+
+filter::FilterCounters marked_counters() {
+    std::array<std::uint64_t, kWords> words{};
+    for (std::size_t i = 0; i < kWords; ++i) {
+        words[i] = kMark + i;
+    }
+    filter::FilterCounters counters;
+    std::memcpy(&counters, words.data(), sizeof(counters));
+    return counters;
+}
+
+TEST(StatsJson, and_text_show_whatever_a_filter_counts) {
+    Case c = ten_packets();
+    c.report.filters[0] = {};
+    add_filter(marked_counters(), c.report.filters[0]);
+    const std::string json = to_json(c.plan, c.report)["filters"][0].dump();
+    const std::string text = to_text(c.plan, c.report);
+    for (std::size_t i = 0; i < kWords; ++i) {
+        const std::string mark = std::to_string(kMark + i);
+        EXPECT_NE(json.find(mark), std::string::npos) << "word " << i << ": " << json;
+        EXPECT_NE(text.find(mark), std::string::npos) << "word " << i << ": " << text;
+    }
 }
 
 // A reader may rely on each reason's key, also where nothing happened.

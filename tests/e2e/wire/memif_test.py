@@ -29,14 +29,15 @@ class Memif(wire.WireTest):
     def replay(self, capture, output):
         """testpmd's ports pair 0<->1 and 2<->3: the capture into one memif, the other to a file."""
         sockets = self.sockets()
-        cpu = max(os.sched_getaffinity(0))
+        cpus = os.sched_getaffinity(0)
         vdevs = ["net_pcap0,rx_pcap=%s" % capture,
                  "net_memif0,role=client,id=0,socket=%s,socket-abstract=no,rsize=%d"
                  % (sockets[0], ROOM),
                  "net_memif1,role=client,id=0,socket=%s,socket-abstract=no,rsize=%d"
                  % (sockets[1], ROOM),
                  "net_pcap1,tx_pcap=%s" % output]
-        command = ["dpdk-testpmd", "--lcores", "0@0,1@%d" % cpu, "--no-pci", "--no-huge", "-m",
+        command = ["dpdk-testpmd", "--lcores", "0@%d,1@%d" % (min(cpus), max(cpus)),
+                   "--no-pci", "--no-huge", "-m",
                    "1024", "--file-prefix=pmd-%d" % os.getpid(), *("--vdev=" + v for v in vdevs),
                    "--", "-i", "--nb-cores=1", "--total-num-mbufs=65536", "--no-flush-rx"]
         testpmd = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,

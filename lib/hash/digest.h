@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A digest stands for a key: the 64-bit keyed hash of the bytes that define sameness. Two different
-// keys share one with probability 2^-64; everything behind the parser sees digests only.
+// keys of at most 65536 bytes share one with probability at most 2^-62 (hash/keyed.h); everything
+// behind the parser sees digests only.
 //
 // This header is all that filters may know of hashing: no key bytes, no secret.
 #pragma once

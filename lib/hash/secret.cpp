@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "hash/secret.h"
 
+#include <bit>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include <sys/random.h>
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "hash/chacha20.h"
 
 namespace unecho::hash {
 
-static_assert(sizeof(Secret::bytes) == XXH_SECRET_DEFAULT_SIZE);
+static_assert(std::is_trivially_copyable_v<Secret> && sizeof(Secret) % sizeof(ChachaBlock) == 0);
+static_assert(sizeof(Secret) == sizeof(std::uint64_t) * (8 + 136 + 128), "words without gaps");
+static_assert(std::endian::native == std::endian::little, "words are filled as they lie in memory");
 
 Result<Secret> random_secret() {
     Secret secret{};
+    auto* const bytes = reinterpret_cast<std::uint8_t*>(&secret);
     std::size_t have = 0;
-    while (have < secret.bytes.size()) {
-        const ssize_t got = getrandom(secret.bytes.data() + have, secret.bytes.size() - have, 0);
+    while (have < sizeof secret) {
+        const ssize_t got = getrandom(bytes + have, sizeof secret - have, 0);
         if (got > 0) {
             have += static_cast<std::size_t>(got);
         } else if (errno != EINTR) {
@@ -30,10 +34,14 @@ Result<Secret> random_secret() {
     return secret;
 }
 
-// XXH3's own derivation: byte order independent, and unchanged since XXH3 was declared stable.
 Secret secret_from_seed(std::uint64_t seed) noexcept {
+    const ChachaKey key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
     Secret secret{};
-    XXH3_generateSecret_fromSeed(secret.bytes.data(), seed);
+    auto* const bytes = reinterpret_cast<std::uint8_t*>(&secret);
+    for (std::uint32_t i = 0; i < sizeof secret / sizeof(ChachaBlock); ++i) {
+        const ChachaBlock block = chacha20_block(key, i, {});
+        std::memcpy(bytes + i * sizeof block, block.data(), sizeof block);
+    }
     return secret;
 }
 

@@ -4,20 +4,37 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/result.h"
 
 namespace unecho::hash {
 
+// A body is summed in stripes, 16 of them a block, 64 blocks a group: hash/kernels/body_sum.h.
+inline constexpr std::size_t kStripeBytes = 64;
+inline constexpr std::size_t kBlockStripes = 16;
+inline constexpr std::size_t kBlockBytes = kBlockStripes * kStripeBytes;
+inline constexpr std::size_t kGroupBlocks = 64;
+inline constexpr std::size_t kGroupBytes = kGroupBlocks * kBlockBytes;
+
+// Words that are used once each: what is proven of digests (keyed.h) needs them independent and
+// uniform. What every key needs comes first.
 struct alignas(64) Secret {
-    std::array<std::uint8_t, 192> bytes;  // XXH3's default secret size
+    std::array<std::uint64_t, 2> ends;    // of head and length
+    std::array<std::uint64_t, 2> fold;    // of the last step, 128 bits to 64; low, high
+    std::array<std::uint64_t, 2> points;  // of bodies above kGroupBytes; their low 61 bits
+    std::array<std::uint64_t, 2> unused;  // what follows begins a cache line
+    std::array<std::uint64_t, (kBlockBytes + kStripeBytes) / 8> body;
+    std::array<std::uint64_t, 2 * kGroupBlocks> blocks;
 };
 
-// From the kernel's random generator; Errc::kIo if it fails.
+// From the kernel's random generator, every word; Errc::kIo if it fails.
 Result<Secret> random_secret();
 
-// The same seed gives the same secret on every machine.
+// The same seed gives the same secret on every machine: ChaCha20's key stream (RFC 8439) under the
+// seed. Who knows the seed knows the secret; who doesn't cannot tell it from a random one by less
+// than trying seeds.
 Secret secret_from_seed(std::uint64_t seed) noexcept;
 
 }  // namespace unecho::hash

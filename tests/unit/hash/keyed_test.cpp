@@ -8,9 +8,14 @@
 #include <cstring>
 #include <random>
 #include <set>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "hash/kernels/body_sum.h"
+#include "support/source_root.h"
+#include "support/vectors.h"
 
 namespace unecho::hash {
 namespace {
@@ -27,8 +32,7 @@ Bytes counting(std::size_t n) {
     return out;
 }
 
-// Every length up to 300 (XXH3 changes its way at 0, 3, 8, 16, 128 and 240), then around its
-// 64-byte stripes and 1024-byte blocks.
+// Every length up to 300 (the way changes at 16 and 128), then around stripes, blocks and groups.
 std::vector<std::size_t> lengths() {
     std::vector<std::size_t> out;
     for (std::size_t n = 0; n <= 300; ++n) {
@@ -40,67 +44,98 @@ std::vector<std::size_t> lengths() {
     return out;
 }
 
-// The values come from Debian's libxxhash.so 0.8.1, compiled by others for plain x86-64: this pins
-// the digests over compilers, vector widths and releases (a reproducible run rests on it).
+std::vector<std::size_t> lengths_of_groups() {
+    return {kGroupBytes - 1,  kGroupBytes,     kGroupBytes + 1,
+            kGroupBytes + 65, 2 * kGroupBytes, 2 * kGroupBytes + 1};
+}
+
+// Computed apart from this code, by tests/support/digest_reference.py: the same digests on every
+// machine, with every compiler, in every release (a reproducible run rests on it).
 TEST(KeyedDigest, known_input_known_digest) {
-    struct Row {
-        std::size_t length;
-        Digest digest;
-    };
-    constexpr std::array kRows{
-        Row{0, 0xA5673B80DFB54CD0},    Row{1, 0x40A6675D952A3FAB},   Row{3, 0xAB29FB9CC6CC9B5B},
-        Row{4, 0xE1F2AE6120B39131},    Row{8, 0x97E72822C9AA3BCE},   Row{9, 0xE5BA4B7E6ACB0C30},
-        Row{16, 0x6902F45143D25363},   Row{17, 0x70013733E8EAAEBC},  Row{128, 0xFD0AE39777892AEF},
-        Row{129, 0x4E14EBC24D6C5FE0},  Row{240, 0xA49C1AC126730932}, Row{241, 0xC82524035EBE0F2D},
-        Row{1500, 0x76D7E8229EEAE96F},
-    };
-    const Secret secret = secret_from_seed(42);
-    for (const Row& row : kRows) {
-        const Bytes bytes = counting(row.length);
-        EXPECT_EQ(keyed_digest(bytes.data(), bytes.size(), secret), row.digest) << row.length;
-    }
-    constexpr std::array kHeaded{
-        Row{0, 0xA515E72F472751F7},   Row{23, 0x1DBDCF875DEE421C},   Row{24, 0xA3FC59786CADB825},
-        Row{34, 0x21914A79BA341E8A},  Row{100, 0x43E235B373E075F3},  Row{120, 0xB30CAFBB7F0431E0},
-        Row{121, 0x94E7024BFC20CFDB}, Row{1500, 0x87FBF78C6B240211},
-    };
-    for (const Row& row : kHeaded) {
-        const Bytes body = counting(row.length);
-        EXPECT_EQ(keyed_digest(kHead, body.data(), body.size(), secret), row.digest) << row.length;
+    const auto rows = test::read_vectors(test::source_root() + "/tests/vectors/digests.csv");
+    ASSERT_EQ(rows.size(), 188U);
+    for (const test::Row& row : rows) {
+        const auto number = [&](const char* name, int base = 10) {
+            return std::stoull(row.text(name), nullptr, base);
+        };
+        const Secret secret = secret_from_seed(number("seed"));
+        const Bytes body = counting(number("length"));
+        EXPECT_EQ(keyed_digest(number("head"), body.data(), body.size(), secret),
+                  number("digest", 16))
+            << row.text("seed") << " " << row.text("head") << " " << row.text("length");
     }
 }
 
-// The lengths that are written out here, and those around them, against the library.
-TEST(KeyedDigest, is_xxh3_at_every_length) {
-    const Secret secret = secret_from_seed(9);
-    std::mt19937_64 random(9);
+TEST(KeyedDigest, no_head_is_a_head_of_0) {
+    const Secret secret = secret_from_seed(10);
     for (const std::size_t n : lengths()) {
-        for (unsigned round = 0; round < 4; ++round) {
-            Bytes bytes(n);
-            std::generate(bytes.begin(), bytes.end(),
-                          [&] { return static_cast<std::uint8_t>(random()); });
-            ASSERT_EQ(keyed_digest(bytes.data(), n, secret),
-                      XXH3_64bits_withSecret(bytes.data(), n, secret.bytes.data(), 192))
-                << n;
+        const Bytes bytes = counting(n);
+        ASSERT_EQ(keyed_digest(bytes.data(), n, secret), keyed_digest(0, bytes.data(), n, secret));
+    }
+}
+
+#ifdef __AVX2__
+// Each length to two blocks and more; buffers of exactly their size, for a sanitizer to see.
+TEST(BodySum, avx2_equals_scalar) {
+    const Secret secret = secret_from_seed(11);
+    std::mt19937_64 random(11);
+    std::vector<std::size_t> sizes = {8999, 9000, 9001, kGroupBytes - 1, kGroupBytes};
+    for (std::size_t n = kStripeBytes; n <= 2 * kBlockBytes + 2 * kStripeBytes; ++n) {
+        sizes.push_back(n);
+    }
+    for (const std::size_t n : sizes) {
+        Bytes bytes(n);
+        std::generate(bytes.begin(), bytes.end(),
+                      [&] { return static_cast<std::uint8_t>(random()); });
+        ASSERT_TRUE(body_sum_avx2(bytes.data(), n, secret) ==
+                    body_sum_scalar(bytes.data(), n, secret))
+            << n;
+    }
+}
+
+// Sums of words that are all ones, and keys of 0: the carries that random words seldom have.
+TEST(BodySum, avx2_equals_scalar_at_the_ends_of_the_range) {
+    Secret secret{};
+    constexpr std::array<std::uint64_t, 5> kWords{0, ~std::uint64_t{0}, std::uint64_t{1} << 63,
+                                                  0x8000'0000'8000'0000, 0x0000'0001'0000'0001};
+    for (const std::uint64_t word : kWords) {
+        secret.body.fill(word);
+        secret.blocks.fill(word);
+        for (const std::uint8_t byte : {0x00, 0x01, 0x7F, 0x80, 0xFF}) {
+            const Bytes bytes(2 * kBlockBytes + 100, byte);
+            ASSERT_TRUE(body_sum_avx2(bytes.data(), bytes.size(), secret) ==
+                        body_sum_scalar(bytes.data(), bytes.size(), secret));
         }
     }
 }
+#endif
 
-TEST(KeyedDigestWithHead, is_xxh3_of_both_up_to_120_bytes) {
-    const Secret secret = secret_from_seed(10);
-    std::mt19937_64 random(10);
-    for (const std::size_t n : lengths()) {
-        Bytes both(8 + n);
-        std::generate(both.begin(), both.end(),
-                      [&] { return static_cast<std::uint8_t>(random()); });
-        std::uint64_t head = 0;
-        std::memcpy(&head, both.data(), sizeof head);
-        const Bytes body(both.begin() + 8, both.end());  // of its own, for a sanitizer to see
-        const auto xxh3 = [&](const Bytes& bytes) {
-            return XXH3_64bits_withSecret(bytes.data(), bytes.size(), secret.bytes.data(), 192);
-        };
-        ASSERT_EQ(keyed_digest(head, body.data(), n, secret) == xxh3(both), n <= 120) << n;
-    }
+// A word of the secret that no key used would be one less that is proven; one that some lengths
+// leave out is looked for at the lengths that need it.
+TEST(KeyedDigest, every_word_of_the_secret_counts) {
+    const Secret secret = secret_from_seed(12);
+    const auto counts_at = [&](std::size_t n) {
+        const Bytes body = counting(n);
+        std::vector<bool> out;
+        for (std::size_t word = 0; word < sizeof secret / 8; ++word) {
+            Secret other = secret;
+            reinterpret_cast<std::uint64_t*>(&other)[word] ^= 0x0100'0000'0100'0000;
+            out.push_back(keyed_digest(kHead, body.data(), n, other) !=
+                          keyed_digest(kHead, body.data(), n, secret));
+        }
+        return out;
+    };
+    const auto expect = [&](std::size_t n, const auto& counts) {
+        const std::vector<bool> seen = counts_at(n);
+        for (std::size_t word = 0; word < seen.size(); ++word) {
+            EXPECT_EQ(seen[word], counts(word)) << n << " word " << word;
+        }
+    };
+    expect(16, [](std::size_t word) { return word < 4 || word == 8 || word == 9; });
+    expect(128, [](std::size_t word) { return word < 4 || (word >= 8 && word < 24); });
+    expect(1024, [](std::size_t word) { return word < 4 || (word >= 8 && word < 146); });
+    expect(kGroupBytes, [](std::size_t word) { return word < 4 || word >= 8; });
+    expect(kGroupBytes + 1, [](std::size_t word) { return word < 6 || word >= 8; });
 }
 
 TEST(KeyedDigest, null_and_empty_are_the_same) {
@@ -133,6 +168,20 @@ TEST(KeyedDigest, every_byte_counts_at_every_length) {
             ASSERT_NE(keyed_digest(bytes.data(), n, secret), whole) << n << " at " << at;
             ASSERT_NE(keyed_digest(kHead, bytes.data(), n, secret), headed) << n << " at " << at;
             bytes[at] ^= 0x10;
+        }
+    }
+}
+
+// Bytes that two stripes, blocks or groups share, and the others.
+TEST(KeyedDigest, every_byte_counts_above_a_group) {
+    const Secret secret = secret_from_seed(3);
+    for (const std::size_t n : lengths_of_groups()) {
+        Bytes bytes = counting(n);
+        const Digest whole = keyed_digest(bytes.data(), n, secret);
+        for (std::size_t at = 0; at < n; at += at + 130 < n && at > 130 ? 1021 : 1) {
+            bytes[at] ^= 0x80;
+            ASSERT_NE(keyed_digest(bytes.data(), n, secret), whole) << n << " at " << at;
+            bytes[at] ^= 0x80;
         }
     }
 }

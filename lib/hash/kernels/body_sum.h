@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The sum of a body of one group: NH twice. kernels/scalar.cpp is the specification; every other
+// kernel gives the same bits.
+//
+// A stripe is 16 words of 32 bits, w. Under 16 key words k it counts
+//     N(w, k) = sum of (w[i] + k[i] mod 2^32) * (w[i+8] + k[i+8] mod 2^32), i = 0..7, mod 2^64,
+// and a block's two sums are those of its stripes s under key words 16 s.. and, for the second,
+// 16 (s+1)..: NH and its Toeplitz extension. Blocks b are put together by NH over 64-bit words,
+//     (first + blocks[2b] mod 2^64) * (second + blocks[2b+1] mod 2^64), summed mod 2^128.
+// The last stripe ends where the body ends, over some of the bytes before it if need be.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/int128.h"
+#include "hash/secret.h"
+
+namespace unecho::hash {
+
+// n from 1 to kGroupBytes; kStripeBytes in front of body + n can be read.
+uint128 body_sum_scalar(const std::uint8_t* body, std::size_t n, const Secret& secret) noexcept;
+
+#ifdef __AVX2__
+uint128 body_sum_avx2(const std::uint8_t* body, std::size_t n, const Secret& secret) noexcept;
+#endif
+
+}  // namespace unecho::hash

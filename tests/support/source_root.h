@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Where the repository is, for tests that read its files. A function of one object of its own, not a
+// Where the repository is, for tests that read its files. A function of an object of its own, not a
 // macro: the objects of tests are then the same in every checkout, and a compiler cache serves all.
 #pragma once
 

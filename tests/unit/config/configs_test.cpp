@@ -17,7 +17,8 @@ namespace {
 
 std::vector<std::string> config_files() {
     std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(test::source_root() + "/configs")) {
+    const std::string configs = test::source_root() + "/configs";
+    for (const auto& entry : std::filesystem::directory_iterator(configs)) {
         if (entry.path().extension() == ".toml") {
             names.push_back(entry.path().filename().string());
         }

@@ -26,7 +26,8 @@ std::size_t below(Random& random, std::size_t n) {
 
 std::vector<std::string> valid_files() {
     std::vector<std::string> texts{read_source_file("tests/unit/config/base.toml")};
-    for (const auto& entry : std::filesystem::directory_iterator(test::source_root() + "/configs")) {
+    const std::string configs = test::source_root() + "/configs";
+    for (const auto& entry : std::filesystem::directory_iterator(configs)) {
         texts.push_back(read_source_file("configs/" + entry.path().filename().string()));
     }
     std::sort(texts.begin(), texts.end());

@@ -7,6 +7,7 @@ pcaps/: times, lengths and bytes. And what tshark says stands where in a frame g
 two packets have equal digests exactly if the fields that count are equal.
 """
 import collections
+import os
 import pathlib
 import shutil
 import struct
@@ -29,8 +30,15 @@ Seen = collections.namedtuple("Seen", "time wire length crc")
 
 
 def run(*command):
+    # Wireshark's programs want to read the preferences of a home.
     return subprocess.run(list(map(str, command)), stdin=subprocess.DEVNULL, text=True, check=False,
-                          capture_output=True)
+                          capture_output=True, env={**os.environ, "HOME": "/nonexistent"})
+
+
+def tshark(*arguments):
+    done = run("tshark", "-n", "-o", "ip.defragment:FALSE", "-o", "ipv6.defragment:FALSE", *arguments)
+    assert done.returncode == 0, done
+    return done.stdout
 
 
 def ours(path):
@@ -59,9 +67,9 @@ def records(path):
 
 def fields(path, *names):
     """One row of text a packet, as tshark dissects it; of layers that repeat, the outermost."""
-    done = run("tshark", "-n", "-r", path, "-o", "ip.defragment:FALSE", "-o", "ipv6.defragment:FALSE",
-               "-T", "fields", "-E", "occurrence=f", *(word for name in names for word in ("-e", name)))
-    return [line.split("\t") for line in done.stdout.splitlines()]
+    shown = tshark("-r", path, "-T", "fields", "-E", "occurrence=f",
+                   *(word for name in names for word in ("-e", name)))
+    return [line.split("\t") for line in shown.splitlines()]
 
 
 class Case(unittest.TestCase):
@@ -186,8 +194,8 @@ class Keys(Case):
         for name in ("edges.pcap", "one-link.pcap", "jumbo.pcap"):
             path = PCAPS / name
             frames = [packet.data for packet in made_captures.exact_answer.Capture(path)]
-            done = run("tshark", "-n", "-r", path, "-o", "ip.defragment:FALSE", "-T", "pdml")
-            shown = xml.etree.ElementTree.fromstring(done.stdout).findall("packet")
+            shown = xml.etree.ElementTree.fromstring(tshark("-r", path, "-T", "pdml"))
+            shown = shown.findall("packet")
             keys = [self.packet(frame, packet.findall("proto"))
                     for frame, packet in zip(frames, shown, strict=True)]
             found = self.assert_same_partition(path, keys, self.digests("packet", path))

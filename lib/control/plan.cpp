@@ -424,6 +424,10 @@ class Planner {
                       std::uint64_t{port.setup.tx_queues} * port.setup.tx_descriptors;
             mtu = std::max(mtu, port.setup.mtu);
         }
+        for (const WorkerPlan& worker : plan_.workers) {
+            // What a full ring refused waits with its receiver, a burst of each source.
+            needed += workers() > 1 ? worker.rx.size() * config_.workers.burst : 0;
+        }
         // One ring each way between two workers to decide, one to transmit.
         needed += std::uint64_t{2} * workers() * (workers() - 1) * config_.workers.ring_size;
         const std::uint64_t least_ring = std::uint64_t{config_.workers.burst} * workers();

@@ -81,7 +81,7 @@ void Wiring::fill_tables(WorkerIndex worker) {
     setup.sources = parts.sources;
     parts.scratch.resize(dataplane::kScratchBytes);
     setup.scratch = parts.scratch;
-    if (setup.capture_clock) {
+    if (setup.capture_clock || setup.steer_by_ring) {
         parts.staging.resize(parts.sources.size());
         setup.staging = parts.staging;
     }

@@ -17,7 +17,7 @@ enum class Reason : std::uint8_t {
     kNonIp,         // no IP packet to make a key of
     kMalformed,     // a header that the key needs is cut short or contradicts itself
     kTooLong,       // longer than the space for frames of several mbuf segments
-    kOverload,      // its owner's ring was full: filtering is shed before packets
+    kOverload,      // its owner's ring was nearly full: filtering is shed before packets
     kEchoPassed,    // an echo, and on_echo = "pass"
     kEchoDiverted,  // an echo, and on_echo names a port
     kEcho,          // an echo, and on_echo = "drop"
@@ -41,7 +41,7 @@ inline constexpr std::array<ReasonInfo, kReasons> kReasonTable{{
     {"non_ip", Fate::kForwarded, "no IP packet to make a key of"},
     {"malformed", Fate::kForwarded, "a header that the key needs is cut short or inconsistent"},
     {"too_long", Fate::kForwarded, "frame longer than can be looked at"},
-    {"overload", Fate::kForwarded, "passed unfiltered: the ring to its worker was full"},
+    {"overload", Fate::kForwarded, "passed unfiltered: its worker was behind"},
     {"echo_passed", Fate::kForwarded, "echo, forwarded because on_echo = \"pass\""},
     {"echo_diverted", Fate::kDiverted, "echo, sent to the port that on_echo names"},
     {"echo", Fate::kDropped, "echo, dropped"},

@@ -40,11 +40,36 @@ unsigned gather(const Burst& burst, std::uint64_t mask,
     return n;
 }
 
+SteeringSetup steering_of(const WorkerSetup& setup) noexcept {
+    return {.by_ring = setup.steer_by_ring,
+            .workers = setup.workers,
+            .self = setup.self,
+            .sheds = !setup.capture_clock,
+            .out = setup.steer_out,
+            .secret = setup.secret,
+            .scratch = setup.scratch};
+}
+
+// Closes the gaps between those of a mask.
+void keep(Burst& burst, std::uint64_t mask) noexcept {
+    unsigned kept = 0;
+    for_each_bit(mask, [&](unsigned i) {
+        burst.mbufs[kept] = burst.mbufs[i];
+        burst.times[kept] = burst.times[i];
+        ++kept;
+    });
+    if (kept != burst.count) {
+        burst.count = kept;
+        view(burst);
+    }
+}
+
 }  // namespace
 
-Worker::Worker(const WorkerSetup& setup) noexcept : setup_(setup) {
+Worker::Worker(const WorkerSetup& setup) noexcept : setup_(setup), steering_(steering_of(setup)) {
     UNECHO_ASSERT(setup.burst >= 1 && setup.burst <= kMaxBurst);
     UNECHO_ASSERT(setup.shared != nullptr && setup.secret != nullptr);
+    UNECHO_ASSERT(!setup.steer_by_ring || setup.staging.size() == setup.sources.size());
 }
 
 void Worker::run() noexcept {
@@ -61,8 +86,8 @@ unsigned Worker::poll_once() noexcept {
     const bool wait = setup_.capture_clock && !room_downstream();
     if (setup_.capture_clock && !wait) {
         taken += receive_merged(running);
-    } else if (running && !setup_.capture_clock) {
-        taken += receive_live();
+    } else if (!setup_.capture_clock) {
+        taken += receive_live(running);
     }
     if (setup_.workers > 1) {
         taken += wait ? 0 : take_steered();
@@ -88,15 +113,24 @@ bool Worker::room_downstream() const noexcept {
 
 // --- receive ---------------------------------------------------------------------------------
 
-unsigned Worker::receive_live() noexcept {
+// What a full ring refused goes first: until it is gone, the source keeps what it has.
+unsigned Worker::receive_live(bool refill) noexcept {
     unsigned taken = 0;
     Burst burst;
-    for (const RxSource& source : setup_.sources) {
-        burst.count = rte_eth_rx_burst(source.port, source.queue, burst.mbufs.data(),
-                                       static_cast<std::uint16_t>(setup_.burst));
+    Staging none;
+    for (std::size_t i = 0; i < setup_.sources.size(); ++i) {
+        const RxSource& source = setup_.sources[i];
+        Staging& held = setup_.staging.empty() ? none : setup_.staging[i];
+        burst.count = held.count - held.next;
         if (burst.count != 0) {
-            taken += burst.count;
-            begin(burst, source);
+            std::copy_n(held.mbufs.begin() + held.next, burst.count, burst.mbufs.begin());
+            held.next = held.count = 0;
+        } else if (refill) {
+            burst.count = rte_eth_rx_burst(source.port, source.queue, burst.mbufs.data(),
+                                           static_cast<std::uint16_t>(setup_.burst));
+        }
+        if (burst.count != 0) {
+            taken += begin(burst, source, held);
         }
     }
     return taken;
@@ -154,59 +188,70 @@ unsigned Worker::receive_merged(bool refill) noexcept {
         burst.mbufs[burst.count++] = mbuf;
         ++s.next;
     }
-    const unsigned taken = burst.count;
-    begin(burst, setup_.sources[*turn.source]);
+    Staging none;
+    const unsigned taken = begin(burst, setup_.sources[*turn.source], none);
+    UNECHO_ASSERT(none.count == 0);  // there is room downstream
     return taken;
 }
 
-// A burst from each ring, to handle(mbufs).
+// A burst from each ring, to handle(entries).
 template <typename Rings, typename Handle>
 unsigned Worker::take(const Rings& rings, Handle handle) noexcept {
     unsigned taken = 0;
-    std::array<rte_mbuf*, kMaxBurst> mbufs;
+    std::array<void*, kMaxBurst> entries;
     for (unsigned other = 0; other < setup_.workers; ++other) {
         if (rte_ring* ring = rings[other]) {
-            const unsigned n = rte_ring_sc_dequeue_burst(
-                ring, reinterpret_cast<void**>(mbufs.data()), setup_.burst, nullptr);
+            const unsigned n =
+                rte_ring_sc_dequeue_burst(ring, entries.data(), setup_.burst, nullptr);
             counters_.handed_in += n;
             taken += n;
-            handle(std::span<rte_mbuf*>(mbufs.data(), n));
+            handle(std::span<void* const>(entries.data(), n));
         }
     }
     return taken;
 }
 
-// A ring mixes routes; a burst is of one.
+// A ring mixes routes, and packets to filter with others; a burst is of one kind.
 unsigned Worker::take_steered() noexcept {
-    return take(setup_.steer_in, [this](std::span<rte_mbuf*> mbufs) {
-        const auto route_of = [&](std::size_t i) { return setup_.route_of[mbufs[i]->port]; };
-        for (std::size_t next = 0; next < mbufs.size();) {
+    return take(setup_.steer_in, [this](std::span<void* const> entries) {
+        for (std::size_t next = 0; next < entries.size();) {
+            const Handed first = Handed::of(entries[next]);
             Burst burst;
-            burst.route = route_of(next);
-            while (next < mbufs.size() && route_of(next) == burst.route) {
-                if (setup_.capture_clock) {
-                    burst.times[burst.count] = timestamp_of(mbufs[next], setup_.timestamp_offset);
+            burst.route = setup_.route_of[first.mbuf->port];
+            for (; next < entries.size(); ++next) {
+                const Handed handed = Handed::of(entries[next]);
+                if (setup_.route_of[handed.mbuf->port] != burst.route ||
+                    handed.unfiltered != first.unfiltered) {
+                    break;
                 }
-                burst.mbufs[burst.count++] = mbufs[next++];
+                if (setup_.capture_clock) {
+                    burst.times[burst.count] = timestamp_of(handed.mbuf, setup_.timestamp_offset);
+                }
+                burst.mbufs[burst.count++] = handed.mbuf;
             }
             view(burst);
-            process(burst);
+            if (first.unfiltered) {
+                send_unfiltered(burst);
+            } else {
+                process(burst);
+            }
         }
     });
 }
 
 // A ring mixes ports, too.
 unsigned Worker::take_transmits() noexcept {
-    return take(setup_.tx_in, [this](std::span<rte_mbuf*> mbufs) {
-        const auto tag_at = [&](std::size_t i) { return *tag_of(mbufs[i], setup_.tag_offset); };
-        for (std::size_t next = 0; next < mbufs.size();) {
+    return take(setup_.tx_in, [this](std::span<void* const> entries) {
+        const auto mbuf_at = [&](std::size_t i) { return static_cast<rte_mbuf*>(entries[i]); };
+        const auto tag_at = [&](std::size_t i) { return *tag_of(mbuf_at(i), setup_.tag_offset); };
+        for (std::size_t next = 0; next < entries.size();) {
             const PortIndex to = tag_at(next).to;
             Burst burst;
             std::array<TxTag, kMaxBurst> tags{};
-            while (next < mbufs.size() && tag_at(next).to == to) {
+            while (next < entries.size() && tag_at(next).to == to) {
                 tags[burst.count] = tag_at(next);
-                burst.lengths[burst.count] = mbufs[next]->pkt_len;
-                burst.mbufs[burst.count++] = mbufs[next++];
+                burst.lengths[burst.count] = mbuf_at(next)->pkt_len;
+                burst.mbufs[burst.count++] = mbuf_at(next++);
             }
             transmit_tagged(burst, tags, to);
         }
@@ -227,65 +272,41 @@ void Worker::transmit_tagged(Burst& burst, std::span<const TxTag> tags, PortInde
 
 // --- the life of a burst -----------------------------------------------------------------------
 
-void Worker::begin(Burst& burst, const RxSource& source) noexcept {
+// How many packets went on; the others are in held, in order, and not counted yet.
+unsigned Worker::begin(Burst& burst, const RxSource& source, Staging& held) noexcept {
     burst.route = setup_.route_of[source.port];
     view(burst);
-    counters_.rx[source.index].add(burst.count, burst.bytes);
-    counters_.bursts++;
-    if (setup_.steer_by_ring || setup_.reports != 0) {
+    if (steering_.applies() || setup_.reports != 0) {
         for (unsigned i = 0; i < burst.count; ++i) {
             burst.mbufs[i]->port = source.port;  // not every driver sets it
         }
     }
-    if (setup_.steer_by_ring) {
-        steer(burst);
+    PacketBytes begun{burst.count, burst.bytes};
+    if (steering_.applies()) {
+        const PacketBytes refused = steer(burst, held);
+        begun.packets -= refused.packets;
+        begun.bytes -= refused.bytes;
     }
+    counters_.rx[source.index].add(begun.packets, begun.bytes);
+    counters_.bursts += begun.packets != 0 ? 1 : 0;
     if (burst.count != 0) {
         process(burst);
     }
+    return static_cast<unsigned>(begun.packets);
 }
 
-// Hands each packet that another worker owns to it, and closes the gaps. A packet whose ring is
-// full goes out unfiltered from here.
-void Worker::steer(Burst& burst) noexcept {
-    std::array<WorkerIndex, kMaxBurst> owner;
-    std::uint64_t mine = 0;
-    for (unsigned i = 0; i < burst.count; ++i) {
-        const packet::Frame frame = (burst.chained >> i & 1) != 0
-                                        ? contiguous(*burst.mbufs[i], setup_.scratch)
-                                        : burst.frames[i];
-        owner[i] = static_cast<WorkerIndex>(reduce(
-            packet::owner_digest(packet::Link::kEthernet, frame, *setup_.secret), setup_.workers));
-        mine |= std::uint64_t{owner[i] == setup_.self} << i;
-    }
-    std::uint64_t refused = 0;
-    for_each_bit(first_bits(burst.count) & ~mine, [&](unsigned i) {
-        if (rte_ring_sp_enqueue(setup_.steer_out[owner[i]], burst.mbufs[i]) == 0) {
-            counters_.handed_out++;
-        } else {
-            refused |= std::uint64_t{1} << i;
-        }
+// Leaves this worker's packets in the burst, and in held those that their owners' full rings
+// refused; what these are together.
+PacketBytes Worker::steer(Burst& burst, Staging& held) noexcept {
+    const Steering::Split split = steering_.split(burst);
+    counters_.handed_out += static_cast<unsigned>(std::popcount(split.handed));
+    PacketBytes refused;
+    for_each_bit(split.refused, [&](unsigned i) {
+        held.mbufs[held.count++] = burst.mbufs[i];
+        refused.add(1, burst.lengths[i]);
     });
-    if (refused != 0) {
-        const PortIndex to = setup_.routes[burst.route].to;
-        tag(burst, to, refused, Reason::kOverload);
-        const Sent sent = send(burst, setup_.tx[to], refused);
-        tally(burst, Reason::kTxLost, sent.lost);
-        if (setup_.tx[to].ring == nullptr) {
-            tally(burst, Reason::kOverload, sent.out);
-            for_each_bit(sent.out, [&](unsigned i) { counters_.tx[to].add(1, burst.lengths[i]); });
-        }
-    }
-    unsigned kept = 0;
-    for_each_bit(mine, [&](unsigned i) {
-        burst.mbufs[kept] = burst.mbufs[i];
-        burst.times[kept] = burst.times[i];
-        ++kept;
-    });
-    if (kept != burst.count) {
-        burst.count = kept;
-        view(burst);
-    }
+    keep(burst, split.mine);
+    return refused;
 }
 
 void Worker::process(Burst& burst) noexcept {
@@ -310,10 +331,6 @@ void Worker::process(Burst& burst) noexcept {
 void Worker::settle(Burst& burst) noexcept {
     const RouteContext& route = setup_.routes[burst.route];
     const std::uint64_t all = first_bits(burst.count);
-    struct Outcome {
-        Reason reason;
-        std::uint64_t mask;
-    };
     const bool pass = route.on_echo == EchoAction::kPass;
     const bool divert = route.on_echo == EchoAction::kDivert;
     const std::array<Outcome, 6> forwards{{
@@ -325,34 +342,44 @@ void Worker::settle(Burst& burst) noexcept {
         {Reason::kEchoPassed, pass ? burst.echoes : 0},
     }};
     const std::uint64_t forward = pass ? all : all & ~burst.echoes;
-    const auto deliver = [&](PortIndex to, std::uint64_t mask, std::span<const Outcome> outcomes) {
-        const TxTarget& target = setup_.tx[to];
-        if (target.ring != nullptr) {
-            for (const Outcome& outcome : outcomes) {
-                tag(burst, to, outcome.mask, outcome.reason);
-            }
-        }
-        const Sent sent = send(burst, target, mask);
-        tally(burst, Reason::kTxLost, sent.lost);
-        if (target.ring == nullptr) {
-            for (const Outcome& outcome : outcomes) {
-                tally(burst, outcome.reason, outcome.mask & sent.out);
-            }
-            for_each_bit(sent.out, [&](unsigned i) { counters_.tx[to].add(1, burst.lengths[i]); });
-        }
-    };
     if (forward != 0) {
-        deliver(route.to, forward, forwards);
+        deliver(burst, route.to, forward, forwards);
     }
     if (pass || burst.echoes == 0) {
         return;
     }
     if (divert) {
         const std::array<Outcome, 1> diverted{{{Reason::kEchoDiverted, burst.echoes}}};
-        deliver(route.divert_to, burst.echoes, diverted);
+        deliver(burst, route.divert_to, burst.echoes, diverted);
     } else {
         drop(burst, burst.echoes);
         tally(burst, Reason::kEcho, burst.echoes);
+    }
+}
+
+// What its receiver marked so, because this worker is behind.
+void Worker::send_unfiltered(Burst& burst) noexcept {
+    const std::uint64_t all = first_bits(burst.count);
+    const std::array<Outcome, 1> overload{{{Reason::kOverload, all}}};
+    deliver(burst, setup_.routes[burst.route].to, all, overload);
+}
+
+// The outcomes cover the mask; they are counted by who owns the tx queue.
+void Worker::deliver(const Burst& burst, PortIndex to, std::uint64_t mask,
+                     std::span<const Outcome> outcomes) noexcept {
+    const TxTarget& target = setup_.tx[to];
+    if (target.ring != nullptr) {
+        for (const Outcome& outcome : outcomes) {
+            tag(burst, to, outcome.mask, outcome.reason);
+        }
+    }
+    const Sent sent = send(burst, target, mask);
+    tally(burst, Reason::kTxLost, sent.lost);
+    if (target.ring == nullptr) {
+        for (const Outcome& outcome : outcomes) {
+            tally(burst, outcome.reason, outcome.mask & sent.out);
+        }
+        for_each_bit(sent.out, [&](unsigned i) { counters_.tx[to].add(1, burst.lengths[i]); });
     }
 }
 
@@ -522,7 +549,7 @@ void Worker::settle_leftovers() noexcept {
     const auto empty = [&](rte_ring* ring, auto route_of) {
         void* object = nullptr;
         while (ring != nullptr && rte_ring_sc_dequeue(ring, &object) == 0) {
-            auto* mbuf = static_cast<rte_mbuf*>(object);
+            rte_mbuf* mbuf = Handed::of(object).mbuf;
             counters_.handed_in++;
             settle_one(mbuf, route_of(mbuf));
         }

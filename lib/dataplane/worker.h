@@ -18,6 +18,7 @@
 #include "dataplane/burst.h"
 #include "dataplane/shared.h"
 #include "dataplane/stages.h"
+#include "dataplane/steering.h"
 
 namespace unecho::dataplane {
 
@@ -40,7 +41,9 @@ struct RxSource {
     PortIndex index = 0;
 };
 
-// Packets read ahead from one source, so that several captures can be merged by time.
+// Packets of one source that wait with the worker, and are counted as received only when they go
+// on: read ahead, so that several captures can be merged by time; or refused by the full ring to
+// their owner, before which nothing more is taken from the source.
 struct Staging {
     std::array<rte_mbuf*, kMaxBurst> mbufs;
     unsigned next = 0;
@@ -97,7 +100,7 @@ struct WorkerSetup {
 
     const hash::Secret* secret = nullptr;
     std::span<std::uint8_t> scratch;  // kScratchBytes
-    std::span<Staging> staging;       // one for each source; capture clock only
+    std::span<Staging> staging;       // one for each source; capture clock or steering only
     TscClock clock;
     bool capture_clock = false;
     int timestamp_offset = -1;  // of the rx timestamp in an mbuf; capture clock only
@@ -132,7 +135,7 @@ class Worker {
     };
     Turn next_turn(bool refill) noexcept;
 
-    unsigned receive_live() noexcept;
+    unsigned receive_live(bool refill) noexcept;
     unsigned receive_merged(bool refill) noexcept;
     template <typename Rings, typename Handle>
     unsigned take(const Rings& rings, Handle handle) noexcept;
@@ -142,10 +145,18 @@ class Worker {
 
     [[nodiscard]] bool room_downstream() const noexcept;
 
-    void begin(Burst& burst, const RxSource& source) noexcept;
-    void steer(Burst& burst) noexcept;
+    unsigned begin(Burst& burst, const RxSource& source, Staging& held) noexcept;
+    PacketBytes steer(Burst& burst, Staging& held) noexcept;
     void process(Burst& burst) noexcept;
     void settle(Burst& burst) noexcept;
+    void send_unfiltered(Burst& burst) noexcept;
+
+    struct Outcome {
+        Reason reason;
+        std::uint64_t mask;
+    };
+    void deliver(const Burst& burst, PortIndex to, std::uint64_t mask,
+                 std::span<const Outcome> outcomes) noexcept;
 
     struct Sent {
         std::uint64_t out = 0;   // accepted by the queue, or by the ring to its owner
@@ -166,6 +177,7 @@ class Worker {
     void take_snapshot(std::uint64_t wanted) noexcept;
 
     WorkerSetup setup_;
+    Steering steering_;
     Counters counters_;
     std::array<std::uint64_t, kMaxFilters> adopted_{};
     Nanoseconds highest_time_ = 0;  // capture clock

@@ -96,7 +96,7 @@ void Rig::drain_rings() {
             void* entry = nullptr;
             for (rte_ring* ring : *rings) {
                 while (ring != nullptr && rte_ring_dequeue(ring, &entry) == 0) {
-                    rte_pktmbuf_free(static_cast<rte_mbuf*>(entry));
+                    rte_pktmbuf_free(dataplane::Handed::of(entry).mbuf);
                 }
             }
         }

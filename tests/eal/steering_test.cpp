@@ -2,8 +2,12 @@
 // Several workers: copies meet, flows keep their order, and what is between workers is accounted
 // for at every moment.
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <map>
+#include <numeric>
 #include <random>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -35,6 +39,14 @@ Bytes packet_of(const Rig& rig, WorkerIndex owner, unsigned number = 0) {
             return packet(flow, number);
         }
     }
+}
+
+std::vector<std::uint32_t> marks_of(const std::vector<Bytes>& frames) {
+    std::vector<std::uint32_t> out;
+    for (const Bytes& frame : frames) {
+        out.push_back(mark_of(frame));
+    }
+    return out;
 }
 
 // Workers polled in any order, any of them left out for a while.
@@ -219,46 +231,175 @@ TEST_F(Steering, where_the_device_spreads_flows_leaves_packets_where_they_are) {
 
 // --- too much ----------------------------------------------------------------------------------
 
-TEST_F(Steering, to_a_full_ring_forwards_unfiltered_and_counts_overload) {
+// Of a ring of 8 the last quarter is above the mark; what does not fit waits, uncounted, with the
+// receiver, and what is behind it in the rx queue.
+TEST_F(Steering, to_a_ring_above_its_mark_is_unfiltered_and_to_a_full_one_waits) {
     Layout layout = taps(2, 2);
-    layout.ring_size = 4;
+    layout.burst = 10;
+    layout.ring_size = 8;
     layout.ports[2].tx_queues = 2;
     Rig rig(layout);
     const Bytes one = packet_of(rig, 1);
-    for (std::uint32_t i = 0; i < 10; ++i) {
+    for (std::uint32_t i = 0; i < 15; ++i) {
         rig.offer(0, marked(one, i));
     }
-    rig.poll(0);
-    EXPECT_EQ(rig.count(Reason::kOverload), 6U);
-    EXPECT_EQ(rig.total(Reason::kOverload).bytes, 6 * (one.size() + 4));
-    EXPECT_EQ(rig.worker(0).counters().handed_out, 4U);
-    const std::vector<Bytes> sent = rig.sent(2);
-    ASSERT_EQ(sent.size(), 6U);
-    EXPECT_EQ(mark_of(sent[0]), 4U);
-    EXPECT_EQ(mark_of(sent[5]), 9U);
+    for (unsigned poll = 0; poll < 3; ++poll) {
+        rig.poll(0);
+        EXPECT_EQ(rig.worker(0).counters().handed_out, 8U);
+        EXPECT_EQ(rig.received(), 8U);
+        EXPECT_EQ(rte_ring_count(rig.port(0).rx(0)), 5U) << "left in the rx queue";
+    }
+    EXPECT_EQ(rig.count(Reason::kOverload), 0U) << "not sent yet";
+    rig.poll(1);
+    EXPECT_EQ(rig.count(Reason::kOverload), 2U);
+    EXPECT_EQ(rig.total(Reason::kOverload).bytes, 2 * (one.size() + 4));
     rig.settle();
+    EXPECT_EQ(rig.received(), 15U);
     EXPECT_EQ(rig.count(Reason::kNew), 1U);
-    EXPECT_EQ(rig.count(Reason::kEcho), 3U);
-    rig.sent(2);
+    EXPECT_EQ(rig.count(Reason::kEcho), 12U);
+    EXPECT_EQ(marks_of(rig.sent(2)), (std::vector<std::uint32_t>{0, 6, 7}));
 }
 
-// Worker 1 has no tx queue: what it cannot steer goes out through worker 0, with its reason.
-TEST_F(Steering, overloaded_without_a_tx_queue_sends_through_the_queue_s_owner) {
+// Worker 1 has no tx queue: what it does not filter goes out through worker 0, with its reason.
+TEST_F(Steering, unfiltered_without_a_tx_queue_goes_through_the_queue_s_owner) {
     Layout layout = taps(2, 2);
     layout.ring_size = 4;
     Rig rig(layout);
-    const Bytes one = packet_of(rig, 0);
+    const Bytes one = packet_of(rig, 1);
     for (unsigned i = 0; i < 7; ++i) {
-        rig.offer(1, one);
+        rig.offer(0, one);
     }
+    rig.poll(0);
     rig.poll(1);
     EXPECT_EQ(rig.count(Reason::kOverload), 0U) << "not sent yet";
-    EXPECT_EQ(rig.worker(1).counters().handed_out, 7U);
+    EXPECT_EQ(rig.worker(1).counters().handed_out, 2U);
     rig.settle();
-    EXPECT_EQ(rig.count(Reason::kOverload), 3U);
+    EXPECT_EQ(rig.count(Reason::kOverload), 1U);
     EXPECT_EQ(rig.count(Reason::kNew), 1U);
-    EXPECT_EQ(rig.count(Reason::kEcho), 3U);
-    EXPECT_EQ(rig.sent(2).size(), 4U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 5U);
+    EXPECT_EQ(rig.sent(2).size(), 2U);
+}
+
+// One flow of more than its owner gets round to, beside others: nothing overtakes, nothing is lost
+// on the way to the owner.
+TEST_F(Steering, of_an_elephant_keeps_its_order_when_rings_are_full) {
+    for (const unsigned tx_queues : {1U, 2U}) {
+        Layout layout = taps(2, 2);
+        layout.burst = 8;
+        layout.ring_size = 16;
+        layout.ports[2].tx_queues = tx_queues;
+        Rig rig(layout);
+        std::mt19937_64 random(5);
+        constexpr std::uint32_t kPackets = 4000;
+        for (std::uint32_t i = 0; i < kPackets; ++i) {
+            rig.offer(0, marked(i % 8 == 7 ? packet_of(rig, 0, i) : packet_of(rig, 1, i), i));
+        }
+        std::vector<Bytes> out;
+        for (unsigned i = 0; i < 4 * kPackets && rte_ring_count(rig.port(0).rx(0)) != 0; ++i) {
+            rig.poll(random() % 5 == 0 ? 1 : 0);
+            for (Bytes& frame : rig.sent(2)) {
+                out.push_back(std::move(frame));
+            }
+        }
+        rig.settle();
+        for (Bytes& frame : rig.sent(2)) {
+            out.push_back(std::move(frame));
+        }
+        std::array<std::int64_t, 2> last{-1, -1};
+        for (const Bytes& frame : out) {
+            const std::uint32_t mark = mark_of(frame);
+            std::int64_t& before = last[mark % 8 == 7 ? 1 : 0];
+            ASSERT_GT(std::int64_t{mark}, before) << tx_queues << " tx queues";
+            before = mark;
+        }
+        EXPECT_GT(rig.count(Reason::kOverload), 0U);
+        EXPECT_GT(rig.count(Reason::kNew), 0U);
+        EXPECT_EQ(rig.received(), kPackets);
+        EXPECT_EQ(out.size() + rig.count(Reason::kTxLost), kPackets);
+        if (tx_queues == 2) {
+            EXPECT_EQ(rig.count(Reason::kTxLost), 0U);
+        }
+    }
+}
+
+// Each may only go on when the other takes what it sent; each poll does.
+TEST_F(Steering, of_two_workers_with_full_rings_to_each_other_goes_on) {
+    Layout layout = taps(2, 2);
+    layout.burst = 8;
+    layout.ring_size = 8;
+    layout.ports[2].tx_queues = 2;
+    Rig rig(layout);
+    constexpr std::uint32_t kPackets = 400;
+    for (std::uint32_t i = 0; i < kPackets; ++i) {
+        rig.offer(0, marked(packet_of(rig, 1, i), i));
+        rig.offer(1, marked(packet_of(rig, 0, i), i));
+    }
+    unsigned polls = 0;
+    while (rig.received() < 2 * kPackets && polls < 1000) {
+        rig.poll(0);
+        rig.poll(0);
+        rig.poll(1);
+        rig.poll(1);
+        polls += 4;
+    }
+    EXPECT_LE(polls, 2 * kPackets / 8 * 2 + 4) << "half of the polls of each worker move a burst";
+    rig.settle();
+    EXPECT_EQ(rig.received(), 2 * kPackets);
+    EXPECT_EQ(rig.count(Reason::kNew) + rig.count(Reason::kOverload), 2 * kPackets);
+    for (const QueueId queue : {QueueId{0}, QueueId{1}}) {
+        std::vector<std::uint32_t> expected(kPackets);
+        std::iota(expected.begin(), expected.end(), 0U);
+        EXPECT_EQ(marks_of(drain(rig.port(2).tx(queue))), expected) << "queue " << queue;
+    }
+}
+
+// The same with both at once.
+TEST_F(Steering, of_two_workers_that_flood_each_other_at_once_ends) {
+    Layout layout = taps(2, 2);
+    layout.burst = 4;
+    layout.ring_size = 8;
+    layout.ports[2].tx_queues = 2;
+    Rig rig(layout);
+    constexpr std::uint32_t kPackets = 2000;
+    for (std::uint32_t i = 0; i < kPackets; ++i) {
+        rig.offer(0, marked(packet_of(rig, 1, i), i));
+        rig.offer(1, marked(packet_of(rig, 0, i), i));
+    }
+    std::atomic<unsigned> left{2 * kPackets};
+    const auto work = [&](WorkerIndex self) {
+        while (left.load(std::memory_order_relaxed) != 0) {
+            left.fetch_sub(
+                static_cast<unsigned>(drain(rig.port(2).tx(static_cast<QueueId>(self))).size()),
+                std::memory_order_relaxed);
+            if (rig.worker(self).poll_once() == 0) {
+                std::this_thread::yield();
+            }
+        }
+    };
+    std::thread other(work, WorkerIndex{1});
+    work(0);
+    other.join();
+    EXPECT_EQ(rig.received(), 2 * kPackets);
+    EXPECT_EQ(rig.count(Reason::kTxLost), 0U);
+    rig.settle();
+}
+
+// Unfiltered with a full tx queue: freed once, one reason.
+TEST_F(Steering, unfiltered_with_a_full_tx_queue_counts_tx_lost) {
+    Layout layout = taps(2, 2);
+    layout.ring_size = 4;
+    layout.ports[2].tx_size = 1;
+    Rig rig(layout);
+    const Bytes one = packet_of(rig, 1);
+    for (unsigned i = 0; i < 8; ++i) {
+        rig.offer(0, one);
+    }
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kNew), 1U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 5U);
+    EXPECT_EQ(rig.count(Reason::kOverload), 0U);
+    EXPECT_EQ(rig.count(Reason::kTxLost), 2U);
+    rig.sent(2);
 }
 
 TEST_F(Steering, with_the_ring_to_the_tx_owner_full_counts_tx_lost) {
@@ -281,22 +422,6 @@ TEST_F(Steering, with_the_ring_to_the_tx_owner_full_counts_tx_lost) {
     rig.settle();
     EXPECT_EQ(rig.count(Reason::kNew), 4U);
     EXPECT_EQ(rig.sent(2), std::vector<Bytes>(own.begin(), own.begin() + 4));
-}
-
-// Overload and a full tx queue together: freed once, one reason.
-TEST_F(Steering, overloaded_with_a_full_tx_queue_counts_tx_lost) {
-    Layout layout = taps(2, 2);
-    layout.ring_size = 4;
-    layout.ports[2].tx_size = 1;
-    Rig rig(layout);
-    const Bytes one = packet_of(rig, 1);
-    for (unsigned i = 0; i < 8; ++i) {
-        rig.offer(0, one);
-    }
-    rig.poll(0);
-    EXPECT_EQ(rig.count(Reason::kOverload), 1U);
-    EXPECT_EQ(rig.count(Reason::kTxLost), 3U);
-    rig.sent(2);
 }
 
 // The owner of the queue counts what it cannot send, under the route that the packet came by.
@@ -334,6 +459,43 @@ TEST_F(Steering, when_draining_delivers_what_is_between_workers) {
     EXPECT_EQ(rig.sent(2), std::vector<Bytes>{one});
     EXPECT_EQ(rig.received(), 1U);
     drain(rig.port(0).rx(0));
+}
+
+// What waits with the receiver was taken from the device: it goes on its way as well.
+TEST_F(Steering, when_draining_delivers_what_waits_for_a_full_ring) {
+    Layout layout = taps(2, 2);
+    layout.burst = 8;
+    layout.ring_size = 4;
+    layout.ports[2].tx_queues = 2;
+    Rig rig(layout);
+    for (std::uint32_t i = 0; i < 10; ++i) {
+        rig.offer(0, marked(packet_of(rig, 1, i), i));
+    }
+    rig.poll(0);
+    rig.set_phase(dataplane::Phase::kDraining);
+    rig.settle();
+    EXPECT_EQ(marks_of(rig.sent(2)), (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(rig.received(), 8U);
+    EXPECT_EQ(drain(rig.port(0).rx(0)).size(), 2U);
+}
+
+TEST_F(Steering, settles_what_waits_for_a_full_ring_as_stopped) {
+    Layout layout = taps(2, 2);
+    layout.burst = 8;
+    layout.ring_size = 4;
+    Rig rig(layout);
+    const Bytes one = packet_of(rig, 1);
+    for (std::uint32_t i = 0; i < 6; ++i) {
+        rig.offer(0, one);
+    }
+    rig.poll(0);
+    EXPECT_EQ(rig.received(), 4U);
+    rig.worker(0).settle_leftovers();
+    rig.worker(1).settle_leftovers();
+    EXPECT_EQ(rig.received(), 6U);
+    EXPECT_EQ(rig.count(Reason::kStopped), 6U);
+    EXPECT_EQ(rig.total(Reason::kStopped).bytes, 6 * one.size());
+    rig.poll(0);  // and the books balance
 }
 
 TEST_F(Steering, settles_leftovers_of_both_kinds_of_rings_as_stopped) {

@@ -580,12 +580,16 @@ TEST(PlanFilters, of_short_ticks_are_noted_by_the_tick) {
 
 // --- packet buffers ----------------------------------------------------------------------------
 
-// What may hold packets at one time: the queues' descriptors, the rings between workers.
+// What may hold packets at one time: the queues' descriptors, the rings between workers, and what
+// waits for these.
 std::uint64_t holders(const Plan& plan, std::uint32_t ring_size) {
     std::uint64_t sum = 0;
     for (const PortPlan& port : plan.ports) {
         sum += std::uint64_t{port.setup.rx_queues} * port.setup.rx_descriptors +
                std::uint64_t{port.setup.tx_queues} * port.setup.tx_descriptors;
+    }
+    for (const WorkerPlan& worker : plan.workers) {
+        sum += plan.workers.size() > 1 ? worker.rx.size() * 32 : 0;
     }
     const std::uint64_t pairs = plan.workers.size() * (plan.workers.size() - 1);
     return sum + 2 * pairs * ring_size;

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/steering.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "dataplane/bits.h"
+#include "dataplane/stages.h"
+
+namespace unecho::dataplane {
+namespace {
+
+// The last quarter of a ring is for packets that their owner does not filter. A quarter is at least
+// half a burst (control/plan.cpp: a ring holds a burst of each worker), and leaves the owner enough
+// filtered ones to be busy with.
+constexpr unsigned kReserveShare = 4;
+
+}  // namespace
+
+Steering::Steering(const SteeringSetup& setup) noexcept : setup_(setup) {
+    for (unsigned other = 0; other < setup_.workers; ++other) {
+        if (rte_ring* ring = setup_.out[other]) {
+            free_[other] = rte_ring_get_capacity(ring);
+            reserve_[other] = setup_.sheds ? free_[other] / kReserveShare : 0;
+        }
+    }
+}
+
+WorkerIndex Steering::owner_of(const Burst& burst, unsigned i) const noexcept {
+    const packet::Frame frame = (burst.chained >> i & 1) != 0
+                                    ? contiguous(*burst.mbufs[i], setup_.scratch)
+                                    : burst.frames[i];
+    return static_cast<WorkerIndex>(reduce(
+        packet::owner_digest(packet::Link::kEthernet, frame, *setup_.secret), setup_.workers));
+}
+
+Steering::Split Steering::split(const Burst& burst) noexcept {
+    std::array<std::uint64_t, kMaxWorkers> owned{};
+    for (unsigned i = 0; i < burst.count; ++i) {
+        owned[owner_of(burst, i)] |= std::uint64_t{1} << i;
+    }
+    Split out;
+    out.mine = owned[setup_.self];
+    for (unsigned other = 0; other < setup_.workers; ++other) {
+        if (other != setup_.self && owned[other] != 0) {
+            const unsigned n = hand_over(static_cast<WorkerIndex>(other), burst, owned[other]);
+            out.handed |= deposit_bits(first_bits(n), owned[other]);
+        }
+    }
+    out.refused = first_bits(burst.count) & ~out.mine & ~out.handed;
+    return out;
+}
+
+// In order, those above the mark unfiltered; how many there was room for.
+unsigned Steering::hand_over(WorkerIndex owner, const Burst& burst, std::uint64_t mask) noexcept {
+    std::array<void*, kMaxBurst> entries;
+    const unsigned filtered = room_below_mark(owner, static_cast<unsigned>(std::popcount(mask)));
+    unsigned n = 0;
+    for_each_bit(mask, [&](unsigned i) {
+        entries[n] = Handed{burst.mbufs[i], n >= filtered}.entry();
+        ++n;
+    });
+    return rte_ring_sp_enqueue_burst(setup_.out[owner], entries.data(), n, &free_[owner]);
+}
+
+// Of n packets, how many come to lie below the high-water mark. The ring itself, which the owner
+// writes to as well, is looked at only when what was free the last time is not enough.
+unsigned Steering::room_below_mark(WorkerIndex owner, unsigned n) noexcept {
+    if (!setup_.sheds) {
+        return n;
+    }
+    if (free_[owner] < reserve_[owner] + n) {
+        free_[owner] = rte_ring_free_count(setup_.out[owner]);
+    }
+    return free_[owner] > reserve_[owner] ? std::min(free_[owner] - reserve_[owner], n) : 0;
+}
+
+}  // namespace unecho::dataplane

@@ -118,7 +118,9 @@ void Rig::install(Subject& subject) {
     setup->scratch = scratch_;
     // Time stands still for the exact table, which is then always full: the oldest entry gives way
     // to a new one, as it does when it expires.
-    setup->clock = {0, 0};
+    // It stands still where the filter keeps times itself. Where generations turn by the keys
+    // inserted, a cycle counts as a millisecond, so that each has had its length.
+    setup->clock = {rte_rdtsc(), subject.by_generation() ? std::uint64_t{1} << 52 : 0};
     setup->shared = worker_shared_.get();
     worker_ = std::make_unique<dataplane::Worker>(*setup);
     subject.touch();

@@ -48,6 +48,10 @@ Result<control::FilterPlan> plan_for(const Contender& contender, double keys_per
     }
     plan.prediction = control::predict(*sized, kWindow, keys_per_second);
     plan.clock.length = std::max<Nanoseconds>(plan.prediction.generation, 1);
+    plan.on_full = control::on_full_with(config::OnFull::kShrink, *sized);
+    if (plan.on_full) {
+        plan.load = sizing::load_for(plan.prediction.generation_keys, control::kRandomArrivals);
+    }
     plan.instance_bytes = plan.prediction.bytes;
     return plan;
 }
@@ -109,7 +113,8 @@ void Subject::fill() {
         for (Digest& digest : digests) {
             digest = remix(next++, 7);
         }
-        lane_.ops->test(lane_.filter, digests, {0, generation()}, 1, nullptr);
+        lane_.ops->test(lane_.filter, *lane_.ageing, digests,
+                        {generation() * plan_.clock.length, generation()}, 1, nullptr);
         keep_house();
     }
 }

@@ -51,6 +51,7 @@ class Subject {
     [[nodiscard]] dataplane::LaneShared& lane_shared() { return instance_->shared(); }
     [[nodiscard]] const dataplane::FilterShared& filter_shared() const { return shared_; }
     [[nodiscard]] std::uint64_t generation() const;
+    [[nodiscard]] bool by_generation() const { return control::ages_by_generation(plan_.geometry); }
     [[nodiscard]] const filter::FilterCounters& counters() const {
         return lane_.ops->counters(lane_.filter);
     }

@@ -124,6 +124,7 @@ std::vector<Field> fields_of(Filter& filter) {
         {"policy", kOptional, "\"fixed\"", field::Choice{kPolicyNames, to(filter.policy)}},
         {"first", kOptional, "1", field::Whole{kFirst, to(filter.first)}},
         {"rule", kOptional, "", field::Choice{kRuleNames, to(filter.rule)}},
+        {"on_full", kOptional, "", field::Choice{kOnFullNames, to(filter.on_full)}},
         {"false_drop_cost", kOptional, "1000", field::Number{kCost, to(filter.false_drop_cost)}},
         {"leak_cost", kOptional, "1", field::Number{kCost, to(filter.leak_cost)}},
         {"class", kOptional, "",

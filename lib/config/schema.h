@@ -78,6 +78,7 @@ inline constexpr std::array<std::string_view, 9> kEngineNames{
 inline constexpr std::array<std::string_view, 2> kPolicyNames{"fixed", "refresh"};
 inline constexpr std::array<std::string_view, 4> kIsaNames{"auto", "scalar", "avx2", "avx512"};
 inline constexpr std::array<std::string_view, 3> kRuleNames{"match", "bound", "penalty"};
+inline constexpr std::array<std::string_view, 3> kOnFullNames{"shrink", "doubt", "grow"};
 inline constexpr std::array<std::string_view, 3> kSteeringNames{"auto", "rss", "ring"};
 inline constexpr std::array<std::string_view, 2> kClockNames{"tsc", "capture"};
 
@@ -127,6 +128,36 @@ enum class Rule : std::uint8_t {
            engine == Engine::kApbf || engine == Engine::kShbf;
 }
 
+// What gives way when packets come faster than a filter is planned for.
+enum class OnFull : std::uint8_t {
+    kShrink,  // the window: generations end when they are full
+    kDoubt,   // certainty: matches that may be accidents are forwarded
+    kGrow,    // the memory, up to what was planned, then the window
+};
+
+// Those that an engine can, the first by default; none: it forgets its oldest packet.
+struct OnFullChoice {
+    std::array<OnFull, 2> list{};
+    unsigned count = 0;
+
+    [[nodiscard]] constexpr bool contains(OnFull value) const noexcept {
+        return (count > 0 && list[0] == value) || (count > 1 && list[1] == value);
+    }
+};
+[[nodiscard]] constexpr OnFullChoice on_full_of(Engine engine) noexcept {
+    switch (engine) {
+        case Engine::kTlbf:
+            return {{OnFull::kGrow}, 1};
+        case Engine::kExact:
+            return {};
+        case Engine::kBtbf:
+        case Engine::kShbfX:
+            return {{OnFull::kShrink}, 1};
+        default:
+            return {{OnFull::kShrink, OnFull::kDoubt}, 2};
+    }
+}
+
 // What mistakes cost for the packets of some code points; absent: as for all others.
 struct TrafficClass {
     std::vector<unsigned> dscp;
@@ -161,6 +192,9 @@ struct Filter {
     Policy policy = Policy::kFixed;
     unsigned first = 1;        // flow modes: packets of a flow that pass per window
     std::optional<Rule> rule;  // absent in the file: kBound if the engine can and a bound is known
+    // Absent in the file: what the engine does by default. Absent: a geometry without a bound, or
+    // an engine that forgets its oldest packet.
+    std::optional<OnFull> on_full;
     double false_drop_cost = 1000;      // kPenalty
     double leak_cost = 1;               // kPenalty; of an echo that is forwarded
     std::vector<TrafficClass> classes;  // kPenalty

@@ -253,6 +253,53 @@ void settle_rule(const Keys& keys, Filter& filter) {
     filter.rule = filter.rule.value_or(bounded ? Rule::kBound : Rule::kMatch);
 }
 
+std::string on_full_names(Engine engine) {
+    const OnFullChoice choice = on_full_of(engine);
+    std::string text;
+    for (unsigned i = 0; i < choice.count; ++i) {
+        text += (i == 0 ? "" : " or ") +
+                in_quotes(kOnFullNames.at(static_cast<std::size_t>(choice.list.at(i))));
+    }
+    return text;
+}
+
+// Sets what the file leaves to us. The rule is settled.
+void settle_on_full(const Keys& keys, Filter& filter) {
+    if (!keys.sound("on_full") || !keys.sound("engine") || !keys.sound("rule") ||
+        !keys.sound("max_false_drop") || !keys.sound("geometry")) {
+        return;
+    }
+    const OnFullChoice choice = on_full_of(filter.engine);
+    const std::string engine =
+        "engine " + in_quotes(kEngineNames.at(static_cast<std::size_t>(filter.engine)));
+    if (!filter.on_full) {
+        if (choice.count != 0 && filter.max_false_drop) {
+            filter.on_full = choice.list[0];
+        }
+        return;
+    }
+    if (choice.count == 0) {
+        return keys.report("on_full", engine +
+                                          " forgets its oldest packet when it is full; leave "
+                                          "on_full out");
+    }
+    if (!choice.contains(*filter.on_full)) {
+        return keys.report("on_full",
+                           in_quotes(kOnFullNames.at(static_cast<std::size_t>(*filter.on_full))) +
+                               " is not what " + engine +
+                               " can; allowed with it: " + on_full_names(filter.engine));
+    }
+    if (filter.geometry && !filter.max_false_drop) {
+        return keys.report("on_full",
+                           "next to a geometry needs max_false_drop, which says when "
+                           "the filter is full");
+    }
+    if (filter.on_full == OnFull::kDoubt && filter.rule == Rule::kMatch) {
+        keys.report("on_full", R"("doubt" forwards matches that may be accidents, and rule = )"
+                               R"("match" takes none for one; allowed with it: "shrink")");
+    }
+}
+
 void check_filters(Draft& draft) {
     for (std::size_t i = 0; i < draft.config.filters.size(); ++i) {
         Filter& filter = draft.config.filters[i];
@@ -276,6 +323,7 @@ void check_filters(Draft& draft) {
         check_costs(keys, filter);
         check_classes(keys, filter);
         settle_rule(keys, filter);
+        settle_on_full(keys, filter);
     }
 }
 

@@ -31,7 +31,8 @@ double mean_queries(unsigned first) {
 
 Result<Candidate> candidate_at(config::Engine engine, const SizeQuestion& question, double rate) {
     const double margin = question.bounded ? judge_margin(engine) : 1;
-    const sizing::Targets targets{question.window, rate, question.max_false_drop / margin};
+    const sizing::Targets targets{question.window, rate, question.max_false_drop / margin,
+                                  question.shrinks ? kRandomArrivals : 0};
     const auto geometry = size(engine, targets, question.first);
     if (!geometry) {
         return tl::unexpected(geometry.error());

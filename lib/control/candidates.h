@@ -24,6 +24,7 @@ struct SizeQuestion {
     std::optional<double> rate;  // packets per second; absent: the highest that fits memory
     std::optional<std::uint64_t> memory;  // at most, in bytes, spare segments too
     bool bounded = true;  // packet by packet, by the engines that can judge: rule "bound"
+    bool shrinks = true;  // on_full = "shrink": generations have room for random arrivals
     unsigned first = 1;   // packets of a flow that pass per window, config::kFirst
 };
 

@@ -27,6 +27,14 @@ std::optional<Cleaner::Job> Cleaner::next_job() {
     return std::nullopt;
 }
 
+std::uint64_t Cleaner::early_turns() const {
+    std::uint64_t sum = 0;
+    for (const Lane& lane : lanes_) {
+        sum += lane.shared->early_turns.load(std::memory_order_relaxed);
+    }
+    return sum;
+}
+
 bool Cleaner::step() {
     if (!job_) {
         job_ = next_job();

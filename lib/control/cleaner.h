@@ -23,6 +23,9 @@ class Cleaner {
 
     [[nodiscard]] std::uint64_t cleaned() const { return cleaned_; }
 
+    // Generations of all lanes that ended early so far.
+    [[nodiscard]] std::uint64_t early_turns() const;
+
   private:
     struct Lane {
         dataplane::LaneShared* shared;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/engines.h"
 
+#include <cmath>
 #include <utility>
 
 #include "base/assert.h"
@@ -311,6 +312,52 @@ std::string geometry_text(const Geometry& geometry) {
 
 bool ages_by_generation(const Geometry& geometry) {
     return with_engine(geometry, [](auto engine, const auto&) { return engine.kByGeneration; });
+}
+
+filter::AgeingSpec ageing_of(const FilterSetup& setup, Nanoseconds length,
+                             std::optional<std::uint64_t> load) {
+    filter::AgeingSpec out;
+    out.window = setup.window;
+    out.length = length;
+    with_engine(setup.geometry, [&]<typename E, typename G>(E engine, const G& g) {
+        if constexpr (E::kByGeneration) {
+            out.through = g.l;
+            if constexpr (requires { g.phases; }) {
+                out.through *= g.phases;
+            }
+            const auto params = engine.params(g, setup);
+            UNECHO_ASSERT(params);
+            if (load) {
+                out.load = *load;
+                if constexpr (requires { params->matches(); }) {
+                    out.load = params->matches().changes_of(*load);
+                }
+            }
+        }
+    });
+    return out;
+}
+
+std::optional<config::OnFull> on_full_with(std::optional<config::OnFull> asked,
+                                           const Geometry& geometry) {
+    const auto engine = static_cast<config::Engine>(geometry.index() + 1);
+    return asked && config::on_full_of(engine).contains(*asked) ? asked : std::nullopt;
+}
+
+double least_chance(const FilterSetup& setup) {
+    return with_engine(setup.geometry, [&]<typename E, typename G>(E engine, const G& g) -> double {
+        const auto params = engine.params(g, setup);
+        if (!params) {
+            return 0;
+        }
+        if constexpr (requires { params->matches(); }) {
+            return std::pow(params->matches().match(1), g.k);
+        } else if constexpr (std::is_same_v<G, sizing::LineGeometry>) {
+            return std::pow(filter::line_coverage(g.b, g.b), g.M * g.k);
+        } else {
+            return 0;
+        }
+    });
 }
 
 Result<std::uint64_t> bytes_of(const FilterSetup& setup) {

@@ -68,6 +68,24 @@ struct FilterSetup {
     filter::Isa isa = filter::Isa::kScalar;
 };
 
+// Standard deviations of random arrivals that a generation has room for: at the planned rate one in
+// 10^9 ends early.
+inline constexpr double kRandomArrivals = 6;
+
+// When the generations of such a filter turn: of this length, with so many keys at most; absent:
+// any number. For engines that age by generations.
+filter::AgeingSpec ageing_of(const FilterSetup& setup, Nanoseconds length,
+                             std::optional<std::uint64_t> load);
+
+// What gives way with such a filter when it is full, where that is asked for and it can; absent: it
+// forgets its oldest packet. "auto" may have become an engine that does.
+std::optional<config::OnFull> on_full_with(std::optional<config::OnFull> asked,
+                                           const Geometry& geometry);
+
+// The least chance of an accident that the filter ever states for a match, that of a digest alone
+// in it; 0 for engines that cannot judge.
+double least_chance(const FilterSetup& setup);
+
 // What make_filter() needs, line-aligned and zeroed, spare segments too. Errc::kInvalidArgument if
 // no filter can be built by this geometry.
 Result<std::uint64_t> bytes_of(const FilterSetup& setup);

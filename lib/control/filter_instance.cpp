@@ -36,7 +36,8 @@ dataplane::Lane FilterInstance::lane(const FilterPlan& plan) {
     lane.filter = address();
     lane.key = plan.key;
     lane.first = plan.first;
-    lane.clock = plan.clock;
+    ageing_.emplace(plan.ageing());
+    lane.ageing = &*ageing_;
     judge_ = plan.judge;
     lane.judge = judge_ ? &*judge_ : nullptr;
     return lane;

@@ -20,7 +20,7 @@ class FilterInstance {
     static Result<std::unique_ptr<FilterInstance>> make(const FilterPlan& plan, int socket,
                                                         bool has_hugepages);
 
-    // Valid as long as this and until the next call; its judge begins anew.
+    // Valid as long as this and until the next call; its judge and its ageing begin anew.
     [[nodiscard]] dataplane::Lane lane(const FilterPlan& plan);
     [[nodiscard]] dataplane::LaneShared& shared() { return *shared_; }
     // Null for an engine without segments.
@@ -40,6 +40,7 @@ class FilterInstance {
     eal::HugeMemory memory_;
     AnyFilter filter_;
     std::optional<dataplane::Judge> judge_;
+    std::optional<filter::Ageing> ageing_;
     std::unique_ptr<dataplane::LaneShared> shared_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdio>
 #include <utility>
 
 #include "control/candidates.h"
@@ -311,7 +312,9 @@ class Planner {
     Status size(const config::Filter& wanted, FilterPlan& out) {
         const double most = wanted.max_false_drop.value_or(config::kDefaultFalseDrop);
         const bool bounded = wanted.rule == config::Rule::kBound;
-        sizing::Targets targets{wanted.window, instance_rate(wanted), most};
+        const bool shrinks = wanted.on_full == config::OnFull::kShrink;
+        sizing::Targets targets{wanted.window, instance_rate(wanted), most,
+                                shrinks ? kRandomArrivals : 0};
         out.keys_per_second = targets.keys_per_second;
         Result<Geometry> sized;
         if (wanted.engine == config::Engine::kAuto) {
@@ -325,6 +328,10 @@ class Planner {
         }
         out.geometry = *sized;
         out.prediction = predict(*sized, wanted.window, targets.keys_per_second);
+        out.on_full = on_full_with(wanted.on_full, *sized);
+        if (out.on_full == config::OnFull::kShrink) {
+            out.load = sizing::load_for(out.prediction.generation_keys, kRandomArrivals);
+        }
         return {};
     }
 
@@ -336,6 +343,7 @@ class Planner {
         question.window = targets.window;
         question.max_false_drop = targets.max_false_drop;
         question.bounded = bounded;
+        question.shrinks = targets.spread != 0;
         question.rate = targets.keys_per_second;
         if (wanted.memory) {
             question.memory = *wanted.memory / workers();
@@ -367,10 +375,57 @@ class Planner {
         out.prediction = predict(out.geometry, wanted.window, std::nullopt);
         out.keys_per_second = static_cast<double>(out.prediction.window_keys) /
                               (static_cast<double>(wanted.window) / kSecond);
+        return wanted.max_false_drop ? take_bound(wanted, out) : Status();
+    }
+
+    // What a geometry can do with its bound: the load of a generation is the most with which its
+    // rate stays below, and the planned rate that which random arrivals do not bring above it.
+    static Status take_bound(const config::Filter& wanted, FilterPlan& out) {
+        const bool bounded = wanted.rule == config::Rule::kBound;
+        const double most = *wanted.max_false_drop;
+        const double seconds = static_cast<double>(out.prediction.generation) / kSecond;
+        const auto with_keys = [&](std::uint64_t keys) {
+            return predict(out.geometry, wanted.window, static_cast<double>(keys) / seconds);
+        };
+        const bool shrinks = wanted.on_full == config::OnFull::kShrink;
+        const double least = bounded   ? least_chance(out.setup())
+                             : shrinks ? with_keys(1).false_drop
+                                       : 0;
+        if (least > most) {
+            return fail(Errc::kConfig,
+                        "max_false_drop = " + text_of(most) + " is below what this geometry of " +
+                            out.engine() + " can keep" +
+                            (bounded ? ", so that every match would be in doubt" : "") +
+                            "; allowed: at least " + text_of(least));
+        }
+        out.on_full = wanted.on_full;
+        if (!shrinks) {
+            return {};
+        }
+        const double mean = most / (bounded ? judge_margin(wanted.engine) : 1);
+        const auto keeps = [&](std::uint64_t keys) { return with_keys(keys).false_drop <= mean; };
+        std::uint64_t load = 1;
+        while (keeps(2 * load)) {
+            load *= 2;
+        }
+        for (std::uint64_t step = load; step != 0; step /= 2) {
+            load += keeps(load + step) ? step : 0;
+        }
+        out.load = load;
+        const std::uint64_t planned = sizing::keys_for(load, kRandomArrivals);
+        out.keys_per_second = static_cast<double>(planned) / seconds;
+        out.prediction = with_keys(planned);
         return {};
     }
 
-    static Status finish(FilterPlan& out) {
+    static std::string text_of(double value) {
+        char text[32];
+        std::snprintf(text, sizeof(text), "%.3g", value);
+        return text;
+    }
+
+    [[nodiscard]] Status finish(FilterPlan& out) const {
+        out.may_clear = config_.run.clock == config::Clock::kCapture;
         out.clock.length = std::max<Nanoseconds>(out.prediction.generation, 1);
         const auto bytes = bytes_of(out.setup());
         if (!bytes) {

@@ -51,9 +51,12 @@ struct FilterPlan {
     std::optional<dataplane::Judge> judge = std::nullopt;  // absent: every match is an echo
     std::string rule_text;                                 // the rule for people
     Nanoseconds window = 0;
-    Geometry geometry;                 // of one worker's instance
-    filter::GenerationClock clock;     // of one generation, or tick (sizing::Prediction::phases);
-                                       // unused by engines that keep times
+    Geometry geometry;              // of one worker's instance
+    filter::GenerationClock clock;  // of one generation, or tick (sizing::Prediction::phases);
+                                    // unused by engines that keep times
+    std::optional<config::OnFull> on_full = std::nullopt;  // absent: as the engine does anyway
+    std::optional<std::uint64_t> load = std::nullopt;      // keys that end a generation, or tick
+    bool may_clear = false;            // an early turn may clear segments: captures wait
     sizing::Prediction prediction;     // of one instance at its planned rate
     double keys_per_second = 0;        // planned for one instance
     std::uint64_t instance_bytes = 0;  // allocated, with spare segments
@@ -66,6 +69,11 @@ struct FilterPlan {
                 policy == config::Policy::kRefresh ? filter::EchoPolicy::kRefresh
                                                    : filter::EchoPolicy::kFixed,
                 isa};
+    }
+    [[nodiscard]] filter::Ageing ageing() const {
+        filter::AgeingSpec spec = ageing_of(setup(), clock.length, load);
+        spec.may_clear = may_clear;
+        return filter::Ageing(spec);
     }
 };
 

@@ -95,6 +95,29 @@ std::string routes_text(const Plan& plan) {
     return out;
 }
 
+// What packets beyond the planned rate cost.
+std::string when_full(const FilterPlan& filter) {
+    if (!filter.on_full) {
+        return ages_by_generation(filter.geometry)
+                   ? "the window is kept, and false drops may be more than planned"
+                   : "the oldest packets are forgotten; the achieved window is reported";
+    }
+    switch (*filter.on_full) {
+        case config::OnFull::kShrink:
+            return "shrink: a " +
+                   std::string(filter.prediction.phases > 1 ? "tick" : "generation") + " ends at " +
+                   std::to_string(*filter.load) +
+                   " keys; above the planned rate the window gets shorter, and copies younger "
+                   "than the achieved window are found";
+        case config::OnFull::kDoubt:
+            return "doubt: the window is kept, and matches that may be accidents are forwarded";
+        case config::OnFull::kGrow:
+            return "grow: larger slices, up to the memory; then the oldest slice is forgotten, "
+                   "and the achieved window is reported";
+    }
+    return "";
+}
+
 std::string filter_text(const Plan& plan, const FilterPlan& filter) {
     const sizing::Prediction& p = filter.prediction;
     Table table({"", ""});
@@ -126,6 +149,7 @@ std::string filter_text(const Plan& plan, const FilterPlan& filter) {
                             ? "none"
                             : format_duration(p.slack) + " (NPWS " + number(p.npws, "%.2f") + ")"});
     table.row({"planned rate", format_rate(filter.keys_per_second) + " a worker"});
+    table.row({"when full", when_full(filter)});
     table.row({"false drops", "predicted " + number(p.false_drop, "%.2g") +
                                   " of the packets that are no echo, at the planned rate"});
     table.row({"memory", format_size(filter.instance_bytes) + " a worker, " +

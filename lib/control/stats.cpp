@@ -49,7 +49,7 @@ bool StatsReader::take(Nanoseconds patience) {
         const dataplane::WorkerShared& worker = *workers_[i];
         last_[i].fresh = wait_for(worker, last_[i].fresh ? deadline : 0);
         if (last_[i].fresh) {
-            last_[i] = {worker.snapshot, worker.filters, worker.taps, true};
+            last_[i] = {worker.snapshot, worker.filters, worker.windows, worker.taps, true};
         }
         all &= last_[i].fresh;
     }
@@ -85,6 +85,7 @@ Report StatsReader::read(const Plan& plan, Nanoseconds patience) {
         report.workers[i].answering = earlier[i].fresh && later[i].fresh;
         for (std::size_t f = 0; f < plan.filters.size(); ++f) {
             add_filter(earlier[i].filters[f], report.filters[f]);
+            add_window(earlier[i].windows[f], report.filters[f]);
         }
     }
     for (std::size_t r = 0; r < plan.routes.size(); ++r) {

@@ -81,6 +81,7 @@ static_assert(sizeof(filter::FilterCounters) == kFilterCounters.size() * sizeof(
 struct FilterReport {
     filter::FilterCounters counters;     // all workers
     Nanoseconds longest_generation = 0;  // as published by the rotation timer; 0 if it has none
+    filter::WindowState window;          // the least of all workers; turns of all together
 };
 
 struct Report {
@@ -123,6 +124,7 @@ class StatsReader {
     struct Snapshot {
         dataplane::Counters counters;
         std::array<filter::FilterCounters, kMaxFilters> filters{};
+        std::array<filter::WindowState, kMaxFilters> windows{};
         std::array<filter::TapSummary, kMaxRoutes> taps{};
         bool fresh = true;  // answered when it was last asked
     };

@@ -39,7 +39,9 @@ Report empty_report(const Plan& plan) {
     report.ports.resize(plan.ports.size());
     report.routes.resize(plan.routes.size());
     report.workers.resize(plan.workers.size());
-    report.filters.resize(plan.filters.size());
+    for (const FilterPlan& filter : plan.filters) {
+        report.filters.emplace_back().window = {filter.window, filter.window, 0, 0, 0};
+    }
     return report;
 }
 
@@ -88,6 +90,16 @@ void add_filter(const filter::FilterCounters& from, FilterReport& to) {
     for (const FilterCounterField& field : kFilterCounters) {
         to.counters.*field.count += from.*field.count;
     }
+}
+
+void add_window(const filter::WindowState& from, FilterReport& to) {
+    to.window.achieved = std::min(to.window.achieved, from.achieved);
+    if (from.shortest < to.window.shortest) {
+        to.window.shortest = from.shortest;
+        to.window.shortest_at = from.shortest_at;
+    }
+    to.window.early_turns += from.early_turns;
+    to.window.held_turns += from.held_turns;
 }
 
 TapsReport sum_of(const std::vector<filter::TapSummary>& workers) {

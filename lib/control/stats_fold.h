@@ -16,6 +16,7 @@ void add_received(const Plan& plan, const dataplane::Counters& counters, Report&
 
 WorkerReport worker_report(const Plan& plan, const dataplane::Counters& counters);
 void add_filter(const filter::FilterCounters& from, FilterReport& to);
+void add_window(const filter::WindowState& from, FilterReport& to);
 
 // The windows of several workers end one after the other: to the last that ended on any of them a
 // worker that is still in it gives what it has so far. One that saw no packet since, or none at

@@ -92,11 +92,24 @@ ordered_json json_of(LcoreId lcore, const WorkerReport& worker) {
             {"empty_polls", worker.empty_polls}};
 }
 
+std::string on_full_name(const FilterPlan& plan) {
+    return plan.on_full
+               ? std::string(config::kOnFullNames.at(static_cast<std::size_t>(*plan.on_full)))
+           : ages_by_generation(plan.geometry) ? "none"
+                                               : "oldest";
+}
+
 ordered_json json_of(const FilterPlan& plan, const FilterReport& filter) {
     ordered_json out = {{"name", plan.name},
                         {"engine", plan.engine()},
                         {"rule", config::kRuleNames.at(static_cast<std::size_t>(plan.rule))},
                         {"window_ns", plan.window},
+                        {"on_full", on_full_name(plan)},
+                        {"achieved_window_ns", filter.window.achieved},
+                        {"shortest_window_ns", filter.window.shortest},
+                        {"shortest_window_at_ns", filter.window.shortest_at},
+                        {"early_turns", filter.window.early_turns},
+                        {"held_turns", filter.window.held_turns},
                         {"slack_ns", plan.prediction.slack},
                         {"predicted_false_drop", plan.prediction.false_drop}};
     for (const FilterCounterField& field : kFilterCounters) {
@@ -179,6 +192,14 @@ std::string route_text(const Plan& plan, std::size_t index, const RouteReport& r
            (planned.taps ? taps_text(plan, planned, route.taps) : "");
 }
 
+// "1.53ms after 12s"; "-" where the window was never shorter than configured.
+std::string shortest_text(const FilterPlan& plan, const FilterReport& filter) {
+    return filter.window.shortest >= plan.window
+               ? "-"
+               : format_duration(filter.window.shortest) + " after " +
+                     format_duration(filter.window.shortest_at);
+}
+
 std::string filters_text(const Plan& plan, const Report& report) {
     std::vector<std::string> header{"filter", "engine", ">longest generation"};
     for (const FilterCounterField& field : kFilterCounters) {
@@ -186,6 +207,7 @@ std::string filters_text(const Plan& plan, const Report& report) {
         std::replace(name.begin(), name.end(), '_', ' ');
         header.push_back(">" + name);
     }
+    header.insert(header.end(), {">early turns", ">held turns", ">window", ">shortest"});
     Table table(header);
     for (std::size_t i = 0; i < plan.filters.size(); ++i) {
         const FilterReport& f = report.filters[i];
@@ -195,6 +217,9 @@ std::string filters_text(const Plan& plan, const Report& report) {
         for (const FilterCounterField& field : kFilterCounters) {
             row.push_back(std::to_string(f.counters.*field.count));
         }
+        row.insert(row.end(),
+                   {std::to_string(f.window.early_turns), std::to_string(f.window.held_turns),
+                    format_duration(f.window.achieved), shortest_text(plan.filters[i], f)});
         table.row(std::move(row));
     }
     return "\n" + table.text();

@@ -20,6 +20,10 @@ constexpr Nanoseconds kTick = 5 * kMillisecond;
 constexpr Nanoseconds kAttendanceTick = 20 * kMillisecond;
 constexpr Nanoseconds kDrainTick = kMillisecond;
 
+// While generations end early, retired segments are looked for this often, and for so long after.
+constexpr Nanoseconds kHurriedTick = 50 * kMicrosecond;
+constexpr Nanoseconds kHurry = 10 * kMillisecond;
+
 int run_worker(void* worker) {
     static_cast<dataplane::Worker*>(worker)->run();
     return 0;
@@ -120,6 +124,10 @@ Result<Report> Supervisor::run(const std::atomic<bool>& stop) {
         }
         const bool busy = cleaner_.step();
         const Nanoseconds time = now();
+        if (const std::uint64_t early = cleaner_.early_turns(); early != early_turns_) {
+            early_turns_ = early;
+            hurried_until_ = time + kHurry;
+        }
         if (time >= next_link_check_) {
             check_links();
             next_link_check_ = time + config_.control.link_check;
@@ -179,7 +187,7 @@ void Supervisor::check_links() {
 }
 
 Nanoseconds Supervisor::until_due(Nanoseconds time) const {
-    Nanoseconds due = time + kTick;
+    Nanoseconds due = time + (time < hurried_until_ ? kHurriedTick : kTick);
     for (const Rotation& rotation : rotations_) {
         due = std::min(due, rotation.due());
     }

@@ -61,6 +61,8 @@ class Supervisor {
     Nanoseconds started_ = 0;
     Nanoseconds next_link_check_ = 0;
     Nanoseconds next_attendance_ = 0;
+    std::uint64_t early_turns_ = 0;
+    Nanoseconds hurried_until_ = 0;
 };
 
 }  // namespace unecho::control

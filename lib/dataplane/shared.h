@@ -10,6 +10,7 @@
 #include "dataplane/counters.h"
 #include "dataplane/spsc_queue.h"
 #include "filter/filter.h"
+#include "filter/kept_window.h"
 #include "filter/tap_report.h"
 
 namespace unecho::dataplane {
@@ -24,9 +25,8 @@ enum class Phase : std::uint32_t {
 
 // One for each filter, read by all workers.
 struct alignas(64) FilterShared {
-    // The rotation timer's word. Successive values are published at least one generation length
-    // apart, so that a packet inserted under value j is remembered while the value is at most j +
-    // l.
+    // The rotation timer's word: turns published so far. A worker adopts them, each once its own
+    // generation has had its length (filter/ageing.h).
     std::atomic<std::uint64_t> generation{0};  // dp: ro, cp: rw
 };
 
@@ -35,6 +35,8 @@ struct LaneShared {
     static constexpr unsigned kSegments = 256;
     SpscQueue<std::uint16_t, kSegments> retired;  // dp: push, cp: pop
     SpscQueue<std::uint16_t, kSegments> zeroed;   // dp: pop, cp: push
+    // Generations that ended early: while they do, segments are wanted back sooner.
+    std::atomic<std::uint64_t> early_turns{0};  // dp: rw, cp: ro
 };
 
 // One for each worker. Counters are copied out on request only: the packet path pays one load.
@@ -47,6 +49,7 @@ struct alignas(64) WorkerShared {
     std::atomic<std::uint64_t> busy{0};                         // dp: rw, cp: ro; that took packets
     Counters snapshot;                                          // dp: rw, cp: ro when taken
     std::array<filter::FilterCounters, kMaxFilters> filters{};  // dp: rw, cp: ro when taken
+    std::array<filter::WindowState, kMaxFilters> windows{};     // dp: rw, cp: ro when taken
     std::array<filter::TapSummary, kMaxRoutes> taps{};          // dp: rw, cp: ro when taken
 };
 

@@ -121,7 +121,7 @@ void report_flows(const Burst& burst, filter::TapReport& report,
 
 void decide(Burst& burst, const Lane& lane, filter::Moment moment) noexcept {
     const auto test = [&](std::span<const Digest> digests, const filter::ChanceLimits* limits) {
-        return lane.ops->test(lane.filter, digests, moment, lane.first, limits);
+        return lane.ops->test(lane.filter, *lane.ageing, digests, moment, lane.first, limits);
     };
     if (burst.keys.keyed == first_bits(burst.count)) {
         judge(burst, lane, {burst.digests.data(), burst.count}, test);
@@ -138,7 +138,7 @@ void decide_timed(Burst& burst, const Lane& lane) noexcept {
     const unsigned n = compact(burst, digests, &times);
     judge(burst, lane, {digests.data(), n},
           [&](std::span<const Digest> all, const filter::ChanceLimits* limits) {
-              return lane.ops->test_timed(lane.filter, all, times.data(), lane.clock, lane.first,
+              return lane.ops->test_timed(lane.filter, *lane.ageing, all, times.data(), lane.first,
                                           limits);
           });
 }

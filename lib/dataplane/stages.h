@@ -21,9 +21,9 @@ inline constexpr std::uint32_t kScratchBytes = 128 * 1024;
 struct Lane {
     const EngineOps* ops = nullptr;
     void* filter = nullptr;
+    filter::Ageing* ageing = nullptr;  // the filter's own
     packet::KeyMode key = packet::KeyMode::kPacket;
     unsigned first = 1;
-    filter::GenerationClock clock;
     Judge* judge = nullptr;  // null: every match is an echo
 };
 

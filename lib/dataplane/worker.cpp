@@ -9,7 +9,6 @@
 
 #include "base/assert.h"
 #include "dataplane/bits.h"
-#include "dataplane/moment.h"
 
 namespace unecho::dataplane {
 namespace {
@@ -462,8 +461,8 @@ void Worker::tally(const Burst& burst, Reason reason, std::uint64_t mask) noexce
 // --- time and control --------------------------------------------------------------------------
 
 filter::Moment Worker::moment(FilterIndex filter) noexcept {
-    return read_moment(*setup_.filter_shared[filter],
-                       [this]() noexcept { return setup_.clock.at(rte_rdtsc()); });
+    return {setup_.clock.at(rte_rdtsc()),
+            setup_.filter_shared[filter]->generation.load(std::memory_order_acquire)};
 }
 
 // Windows of reports end by this worker's own clock; those of captures by the packets' times.
@@ -481,21 +480,17 @@ void Worker::keep_house() noexcept {
     keep_reports();
     const bool look = counters_.polls % kExchangeInterval == 0;
     for (unsigned i = 0; i < setup_.filters; ++i) {
-        if (const auto maintain = setup_.lanes[i].ops->maintain; maintain != nullptr) {
-            maintain(setup_.lanes[i].filter);
+        const Lane& lane = setup_.lanes[i];
+        if (lane.ops->maintain != nullptr) {
+            lane.ops->maintain(lane.filter);
         }
-        if (!setup_.capture_clock) {
-            const std::uint64_t generation =
-                setup_.filter_shared[i]->generation.load(std::memory_order_acquire);
-            if (generation != adopted_[i]) {
-                adopted_[i] = generation;
-                setup_.lanes[i].ops->advance(setup_.lanes[i].filter,
-                                             {setup_.clock.at(rte_rdtsc()), generation});
-                exchange_segments(i);
-                continue;
-            }
+        const std::uint64_t word =
+            setup_.filter_shared[i]->generation.load(std::memory_order_acquire);
+        if (!setup_.capture_clock && lane.ageing->owes(word)) {
+            lane.ops->advance(lane.filter, *lane.ageing, {setup_.clock.at(rte_rdtsc()), word});
         }
-        if (look) {
+        if (look || lane.ageing->generation() != exchanged_[i]) {
+            exchanged_[i] = lane.ageing->generation();
             exchange_segments(i);
         }
     }
@@ -507,6 +502,7 @@ void Worker::exchange_segments(unsigned lane) noexcept {
         return;
     }
     LaneShared& shared = *setup_.lane_shared[lane];
+    shared.early_turns.store(setup_.lanes[lane].ageing->early_turns(), std::memory_order_relaxed);
     while (const auto retired = segments->take_retired()) {
         // Room for every segment there is: kSegments is above k + l + spares.
         [[maybe_unused]] const bool pushed = shared.retired.push(*retired);
@@ -531,8 +527,11 @@ void Worker::answer_snapshot() noexcept {
 void Worker::take_snapshot(std::uint64_t wanted) noexcept {
     WorkerShared& shared = *setup_.shared;
     shared.snapshot = counters_;
+    const Nanoseconds now = setup_.capture_clock ? highest_time_ : setup_.clock.at(rte_rdtsc());
     for (unsigned i = 0; i < setup_.filters; ++i) {
-        shared.filters[i] = setup_.lanes[i].ops->counters(setup_.lanes[i].filter);
+        const Lane& lane = setup_.lanes[i];
+        shared.filters[i] = lane.ops->counters(lane.filter);
+        shared.windows[i] = lane.ops->window(lane.filter, *lane.ageing, now);
     }
     for (unsigned i = 0; i < setup_.reports; ++i) {
         const RouteIndex route = setup_.reporting[i];

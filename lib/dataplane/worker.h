@@ -179,8 +179,8 @@ class Worker {
     WorkerSetup setup_;
     Steering steering_;
     Counters counters_;
-    std::array<std::uint64_t, kMaxFilters> adopted_{};
-    Nanoseconds highest_time_ = 0;  // capture clock
+    std::array<std::uint64_t, kMaxFilters> exchanged_{};  // in which generation segments were
+    Nanoseconds highest_time_ = 0;                        // capture clock
 };
 
 }  // namespace unecho::dataplane

@@ -34,6 +34,7 @@ std::uint64_t TimedBtbf::test_and_insert_burst(std::span<const Digest> digests) 
 
 void TimedBtbf::clear() noexcept {
     keyed_.timers().clear();
+    load_ = 0;
     empty_at_ = counters_.insertions;
 }
 
@@ -62,6 +63,7 @@ void TimedBtbf::turn_by(std::uint64_t generations) noexcept {
     }
     visits_left_ = params_.visits();
     insertions_before_ = counters_.insertions;
+    load_ = 0;
 }
 
 }  // namespace unecho::filter

@@ -100,11 +100,14 @@ class KeyedTimers {
         return true;
     }
 
-    void write(Digest digest) noexcept {
+    // True if one of the timers was not of the present block.
+    bool write(Digest digest) noexcept {
         const Positions positions(digest);
+        bool changes = false;
         for (unsigned i = 0; i < k_; ++i) {
-            timers_.write(positions.at(i, timers_.size()));
+            changes |= timers_.write(positions.at(i, timers_.size()));
         }
+        return changes;
     }
 
     [[nodiscard]] TimerReading read(Digest digest) const noexcept;
@@ -271,6 +274,8 @@ class TimedBtbf {
     [[nodiscard]] std::uint64_t position() const noexcept {
         return counters_.insertions - insertions_before_;
     }
+    // What the present generation took: insertions that wrote a timer which was not of it.
+    [[nodiscard]] std::uint64_t load() const noexcept { return load_; }
     [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
     [[nodiscard]] const TimedBtbfParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
@@ -283,7 +288,8 @@ class TimedBtbf {
     std::uint64_t generation_ = 0;
     std::uint64_t visits_left_;            // of this generation's share
     std::uint64_t insertions_before_ = 0;  // counters_.insertions when this generation began
-    std::uint64_t empty_at_ = 0;           // counters_.insertions when all timers were expired
+    std::uint64_t load_ = 0;
+    std::uint64_t empty_at_ = 0;  // counters_.insertions when all timers were expired
     KeyedTimers keyed_;
     FilterCounters counters_;
 };
@@ -327,7 +333,7 @@ inline void TimedBtbf::visit_some() noexcept {
 }
 
 inline void TimedBtbf::insert(Digest digest) noexcept {
-    keyed_.write(digest);
+    load_ += keyed_.write(digest) ? 1 : 0;
     ++counters_.insertions;
     visit_some();
 }

@@ -37,6 +37,9 @@ class MatchTable {
     // Segments of m bits in which a digest has one.
     static MatchTable of_bits(std::uint64_t m, unsigned k);
 
+    // How many changes so many random digests make, about; at least 1.
+    [[nodiscard]] std::uint64_t changes_of(std::uint64_t digests) const;
+
     // Rounded up to the next step: at most 1/256 of the changes that a generation makes when its
     // segments fill to half in k of them, and at least one.
     [[nodiscard]] std::uint64_t rounded(std::uint64_t changes) const noexcept {

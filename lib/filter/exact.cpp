@@ -10,7 +10,8 @@ Exact::Exact(const ExactParams& params, std::span<std::byte> memory) noexcept
       window_(params.window()),
       buckets_(params.buckets()),
       heads_(carve<Index>(memory, 0, params.buckets())),
-      entries_(carve<Entry>(memory, heads_bytes(params), params.entries() + 1)) {
+      entries_(carve<Entry>(memory, heads_bytes(params), params.entries() + 1)),
+      kept_(params.window()) {
     UNECHO_ASSERT(line_aligned(memory));
 }
 
@@ -27,7 +28,10 @@ Exact::Index Exact::take_entry() noexcept {
     if (!reusable && used_ < params_.entries()) {
         return ++used_;
     }
-    counters_.evicted_early += reusable ? 0 : 1;
+    if (!reusable) {
+        ++counters_.evicted_early;
+        kept_.forget(entries_[oldest].time, now_);
+    }
     unchain(oldest);
     leave_list(oldest);
     return oldest;

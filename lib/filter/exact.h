@@ -24,6 +24,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "filter/filter.h"
+#include "filter/kept_window.h"
 #include "filter/storage.h"
 #include "hash/digest.h"
 
@@ -70,6 +71,7 @@ class Exact {
     void advance(Moment moment) noexcept { now_ = moment.now > now_ ? moment.now : now_; }
     void clear() noexcept;
 
+    [[nodiscard]] const KeptWindow& kept() const noexcept { return kept_; }
     [[nodiscard]] const ExactParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
 
@@ -113,6 +115,7 @@ class Exact {
     Entry* entries_;
     Index used_ = 0;  // entries 1..used_ have been taken at least once
     Nanoseconds now_ = 0;
+    KeptWindow kept_;
     FilterCounters counters_;
 };
 

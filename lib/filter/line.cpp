@@ -35,9 +35,10 @@ unsigned keys_of(unsigned c, unsigned b) noexcept {
     return keys;
 }
 
-// The chance that a key's pattern is covered by c set bits: it is that of a key there, or its b
-// distinct bits happen to be among them.
-float coverage_of(unsigned c, unsigned b) noexcept {
+}  // namespace
+
+// It is that of a key there, or its b distinct bits happen to be among them.
+float line_coverage(unsigned c, unsigned b) noexcept {
     if (c < b) {
         return 0;
     }
@@ -48,8 +49,6 @@ float coverage_of(unsigned c, unsigned b) noexcept {
     return static_cast<float>(among + (1 - among) * keys_of(c, b) * kSamePattern);
 }
 
-}  // namespace
-
 LineFilter::LineFilter(const LineParams& params, std::span<std::byte> memory) noexcept
     : params_(params),
       kernel_(line_kernels_for(params.isa()).of[params.k() - 1][params.M() - 1]),
@@ -59,7 +58,7 @@ LineFilter::LineFilter(const LineParams& params, std::span<std::byte> memory) no
         tables.patterns[number] = pattern_number(number, params.b());
     }
     for (unsigned c = 0; c < std::size(tables.coverage); ++c) {
-        tables.coverage[c] = coverage_of(std::min(c, kPatternBits), params.b());
+        tables.coverage[c] = line_coverage(std::min(c, kPatternBits), params.b());
     }
     phases_ = tables.phases;
     view_ = {.lines = carve<std::uint64_t>(memory, sizeof(Tables), params.lines() * kLineWords),
@@ -87,6 +86,7 @@ void LineFilter::set_phases() noexcept {
             phase.written_words |= unsigned{written} << w;
         }
         phase.no_run = params_.k() == 1 ? 0 : 1U << (n + 1) % kLineWords;
+        phase.youngest = 1U << n % kLineWords;
     }
 }
 
@@ -110,6 +110,7 @@ void LineFilter::turn(std::uint64_t ticks) noexcept {
     ticks = std::min(ticks, std::uint64_t{kLineWords} * phases);
     counters_.shifts += (tick_ + ticks) / phases - tick_ / phases;
     tick_ += ticks;
+    load_ = 0;
     set_phases();
     visit_parts_ += ticks * params_.lines();
     visits_due_ = visit_parts_ / (kLapGenerations * phases);
@@ -144,9 +145,11 @@ std::uint64_t LineFilter::test_and_insert_burst(std::span<const Digest> digests)
         return 0;
     }
     const auto n = static_cast<unsigned>(digests.size());
-    const std::uint64_t echoes = kernel_.test(view_, digests.data(), n);
-    counters_.insertions += view_.refresh ? n : n - static_cast<unsigned>(std::popcount(echoes));
-    return echoes;
+    const LineAnswers answers = kernel_.test(view_, digests.data(), n);
+    counters_.insertions +=
+        view_.refresh ? n : n - static_cast<unsigned>(std::popcount(answers.echoes));
+    load_ += answers.changes;
+    return answers.echoes;
 }
 
 Answers LineFilter::test_and_insert_burst(std::span<const Digest> digests,
@@ -160,6 +163,7 @@ Answers LineFilter::test_and_insert_burst(std::span<const Digest> digests,
         kernel_.judge(view_, digests.data(), n, limits.first(), limits.stride());
     counters_.insertions +=
         view_.refresh ? n : n - static_cast<unsigned>(std::popcount(answers.echoes));
+    load_ += answers.changes;
     return {answers.echoes, answers.doubts};
 }
 
@@ -184,7 +188,7 @@ float LineFilter::chance(Digest digest) const noexcept {
 }
 
 void LineFilter::insert(Digest digest) noexcept {
-    kernel_.insert(view_, digest);
+    load_ += kernel_.insert(view_, digest) ? 1 : 0;
     ++counters_.insertions;
 }
 

@@ -77,6 +77,9 @@ class LineParams {
     LineSpec spec_;
 };
 
+// The chance that a random pattern of b bits is covered by a word in which c are set.
+float line_coverage(unsigned c, unsigned b) noexcept;
+
 class LineFilter {
   public:
     // Lines visited by one maintain().
@@ -111,6 +114,9 @@ class LineFilter {
     [[nodiscard]] bool query(Digest digest) const noexcept;
     void insert(Digest digest) noexcept;
 
+    // What the present tick took: insertions that set a bit of a youngest word.
+    [[nodiscard]] std::uint64_t load() const noexcept { return load_; }
+
     [[nodiscard]] const LineParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
     [[nodiscard]] std::uint64_t visits_due() const noexcept { return visits_due_; }
@@ -138,6 +144,7 @@ class LineFilter {
     FilterCounters counters_;
     std::uint64_t generation_ = 0;  // the caller's, a tick
     std::uint64_t tick_;            // ours: skips of more than k + l generations are cut to that
+    std::uint64_t load_ = 0;
     std::uint64_t next_visit_ = 0;  // line number
     std::uint64_t visits_due_ = 0;
     std::uint64_t visit_parts_ = 0;  // of a line, in ticks of a lap

@@ -74,4 +74,19 @@ MatchTable MatchTable::of_bits(std::uint64_t m, unsigned k) {
     return table;
 }
 
+// Each digest changes the segment unless it matches it: interval by interval, as many digests as
+// its changes take, at the mean match.
+std::uint64_t MatchTable::changes_of(std::uint64_t digests) const {
+    const double interval = 1 / static_cast<double>(intervals_per_change_);
+    auto left = static_cast<double>(digests);
+    double changes = 0;
+    for (unsigned i = 0; i < kIntervals && left > 0; ++i) {
+        const double rate = 1 - (static_cast<double>(at_[i]) + static_cast<double>(at_[i + 1])) / 2;
+        const double taken = std::min(left, interval / rate);
+        changes += taken * rate;
+        left -= taken;
+    }
+    return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(changes));
+}
+
 }  // namespace unecho::filter

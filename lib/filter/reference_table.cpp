@@ -19,7 +19,8 @@ ReferenceTable::ReferenceTable(const ReferenceParams& params, std::span<std::byt
       window_(params.window()),
       count_(params.count()),
       heads_(carve<Index>(memory, 0, params.buckets())),
-      entries_(carve<Entry>(memory, heads_bytes(params), params.entries() + 1)) {
+      entries_(carve<Entry>(memory, heads_bytes(params), params.entries() + 1)),
+      kept_(params.window()) {
     UNECHO_ASSERT(line_aligned(memory));
     const auto most = static_cast<unsigned>(std::countr_zero(params.buckets()));
     set_buckets(std::min(most, kFirstLog2Buckets));
@@ -85,7 +86,10 @@ ReferenceTable::Index ReferenceTable::take_entry(const Sighting& seen) noexcept 
         }
         return ++used_;
     }
-    counters_.evicted_early += reusable ? 0 : 1;
+    if (!reusable) {
+        ++counters_.evicted_early;
+        kept_.forget(entries_[oldest].time, seen.time);
+    }
     unchain(oldest);
     leave_list(oldest);
     return oldest;

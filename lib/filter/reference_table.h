@@ -98,6 +98,7 @@ class ReferenceTable {
     template <typename Visit>
     void for_each_live(const Sighting& seen, Visit visit) const noexcept;
 
+    [[nodiscard]] const KeptWindow& kept() const noexcept { return kept_; }
     [[nodiscard]] const ReferenceParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
     [[nodiscard]] std::uint64_t used() const noexcept { return used_; }  // entries, ever
@@ -145,6 +146,7 @@ class ReferenceTable {
     unsigned log2_buckets_ = 0;
     unsigned shift_ = 0;  // of the product's upper half
     Index used_ = 0;      // entries 1..used_ have been taken at least once
+    KeptWindow kept_;
     FilterCounters counters_;
 };
 

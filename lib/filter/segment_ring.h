@@ -97,6 +97,9 @@ class SegmentRing {
     // Empties every slot; the generation stays.
     void clear(FilterCounters& counters) noexcept;
 
+    // The next shift by one finds a zeroed segment.
+    [[nodiscard]] bool has_zeroed() const noexcept { return !zeroed_.empty(); }
+
     // The exchange with a helper that zeroes, see above. Called by the filter's own thread only.
     [[nodiscard]] std::optional<SegmentId> take_retired() noexcept;
     void supply_zeroed(SegmentId id) noexcept;

@@ -58,6 +58,9 @@ class SegmentedFilter {
         chance_.renew(ring_, params_.matches(), counters_);
     }
 
+    // What the present generation took: insertions that set a bit of the youngest segment.
+    [[nodiscard]] std::uint64_t load() const noexcept { return ring_.changes(0); }
+
     [[nodiscard]] const Params& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
     // For the exchange of retired segments with a helper.

@@ -105,6 +105,9 @@ class ShbfXWindow {
     }
     void insert(Digest digest, unsigned n) noexcept;
 
+    // What the present generation took: packets that set a bit of the youngest segment.
+    [[nodiscard]] std::uint64_t load() const noexcept { return ring_.changes(0); }
+
     [[nodiscard]] const ShbfXWindowParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
     // For the exchange of retired segments with a helper.
@@ -162,9 +165,12 @@ inline void ShbfXWindow::write(Digest digest, unsigned before, unsigned multipli
     }
     std::byte* const segment = ring_.segment(0);
     const std::uint64_t hash = hash_of(digest, 0);
+    const std::uint64_t bit = std::uint64_t{1} << (multiplicity - 1);
+    std::uint64_t clear = 0;
     for (unsigned i = 0; i < params_.k(); ++i) {
-        or_window(segment, window_of(hash, i, params_.m()), std::uint64_t{1} << (multiplicity - 1));
+        clear |= or_window(segment, window_of(hash, i, params_.m()), bit);
     }
+    ring_.count_change(0, clear != 0);
 }
 
 inline void ShbfXWindow::insert(Digest digest, unsigned n) noexcept {

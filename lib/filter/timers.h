@@ -65,8 +65,12 @@ class Timers {
         return number <= present_ ? present_ - number : present_ + geometry_.numbers() - number;
     }
 
-    // Its age becomes 0.
-    void write(std::uint64_t index) noexcept { store(index, present_); }
+    // Its age becomes 0; false if it was.
+    bool write(std::uint64_t index) noexcept {
+        const bool changes = read(index) != present_;
+        store(index, present_);
+        return changes;
+    }
 
     // All timers that are not expired get older by this many blocks. None may come to numbers().
     void turn(unsigned blocks) noexcept {

@@ -20,7 +20,10 @@ constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 }  // namespace
 
 Tlbf::Tlbf(const TlbfParams& params, std::span<std::byte> memory) noexcept
-    : params_(params), memory_(memory.data()), lines_(params.arena_lines()) {
+    : params_(params),
+      memory_(memory.data()),
+      lines_(params.arena_lines()),
+      kept_(params.spec().window) {
     UNECHO_ASSERT(memory.size() >= bytes(params) && line_aligned(memory));
     restart();
 }
@@ -158,6 +161,7 @@ void Tlbf::retire_oldest() noexcept {
     const Slice& oldest = at(count_ - 1);
     if (!expired(oldest)) {
         counters_.evicted_early += oldest.last;
+        kept_.forget(oldest.updated, now_);
     }
     --count_;
     UNECHO_ASSERT(count_ != 0);

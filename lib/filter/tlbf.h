@@ -29,6 +29,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "filter/filter.h"
+#include "filter/kept_window.h"
 #include "filter/positions.h"
 #include "filter/segment_ring.h"
 #include "filter/storage.h"
@@ -110,6 +111,7 @@ class Tlbf {
     [[nodiscard]] bool query(Digest digest) const noexcept { return matches(Hash(digest)); }
     void insert(Digest digest) noexcept;
 
+    [[nodiscard]] const KeptWindow& kept() const noexcept { return kept_; }
     [[nodiscard]] const TlbfParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
 
@@ -190,6 +192,7 @@ class Tlbf {
     std::uint64_t until_shift_ = 0;
     std::uint64_t inserted_ = 0;  // in the present generation
     bool holds_any_ = false;
+    KeptWindow kept_;
     FilterCounters counters_;
 };
 

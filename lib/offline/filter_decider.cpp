@@ -24,6 +24,7 @@ control::FilterPlan plan_of(const Options& options, const control::Candidate& ca
     plan.keys_per_second = candidate.rate;
     plan.instance_bytes = candidate.bytes;
     plan.clock.length = std::max<Nanoseconds>(plan.prediction.generation, 1);
+    plan.may_clear = true;
     plan.isa = isa;
     config::Filter rules;
     rules.max_false_drop = options.false_drop();
@@ -39,6 +40,7 @@ Result<control::Candidate> choose(const Options& options, std::span<const config
     control::SizeQuestion question;
     question.window = options.window_time();
     question.max_false_drop = options.false_drop();
+    question.shrinks = false;
     question.memory = memory;
     question.first = options.first.value_or(1);
     if (most_packets) {
@@ -112,8 +114,8 @@ void FilterDecider::remember(Digest digest, Nanoseconds time) {
 // No match is below the limit, so that each is in doubt: a doubt is inserted as if it were new.
 void FilterDecider::end_of_memories() {
     const filter::ChanceLimits limit(-1.0F);
-    lane_.ops->test_timed(lane_.filter, {digests_.data(), memories_}, times_.data(), lane_.clock, 1,
-                          &limit);
+    lane_.ops->test_timed(lane_.filter, *lane_.ageing, {digests_.data(), memories_}, times_.data(),
+                          1, &limit);
     memories_ = 0;
 }
 

@@ -55,7 +55,7 @@ Result<ApbbfGeometry> size_apbbf(const Targets& targets) {
         return tl::unexpected(allowed.error());
     }
     const auto keys = [&](unsigned l) {
-        return keys_within(generation_length(targets.window, l), targets.keys_per_second);
+        return load_within(generation_length(targets.window, l), targets);
     };
     Shortlist<ApbbfGeometry> shortlist;
     for (unsigned k = 1; k <= kMaxK; ++k) {

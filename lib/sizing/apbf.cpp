@@ -24,7 +24,7 @@ Result<ApbfGeometry> size_apbf(const Targets& targets) {
         return tl::unexpected(allowed.error());
     }
     const auto keys = [&](unsigned l) {
-        return keys_within(generation_length(targets.window, l), targets.keys_per_second);
+        return load_within(generation_length(targets.window, l), targets);
     };
     Shortlist<ApbfGeometry> shortlist;
     for (unsigned k = 1; k <= kMaxK; ++k) {

@@ -89,7 +89,7 @@ Result<ApshbfGeometry> size_apshbf(const Targets& targets) {
         return tl::unexpected(allowed.error());
     }
     const auto keys = [&](unsigned l) {
-        return keys_within(generation_length(targets.window, l), targets.keys_per_second);
+        return load_within(generation_length(targets.window, l), targets);
     };
     Shortlist<ApshbfGeometry> shortlist;
     for (unsigned k = 1; k <= kMaxK; ++k) {

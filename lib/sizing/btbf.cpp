@@ -77,8 +77,9 @@ Result<BtbfGeometry> size_btbf(const Targets& targets) {
     }
     Shortlist<BtbfGeometry> shortlist;
     const auto try_shape = [&](unsigned k, unsigned l, unsigned bits) {
-        const std::uint64_t keys =
-            keys_within(generation_length(targets.window, l), targets.keys_per_second);
+        const Nanoseconds length = generation_length(targets.window, l);
+        const std::uint64_t planned = keys_within(length, targets.keys_per_second);
+        const std::uint64_t keys = load_within(length, targets);
         const auto lines = smallest(1, shortlist.max_bytes() / kLineBytes, [&](std::uint64_t n) {
             return worst_false_drop({k, l, timers_in(n, bits), bits}, keys) <=
                    targets.max_false_drop;
@@ -87,7 +88,7 @@ Result<BtbfGeometry> size_btbf(const Targets& targets) {
             return;
         }
         const BtbfGeometry found{k, l, timers_in(*lines, bits), bits};
-        if (expires_in_time(found, keys)) {
+        if (expires_in_time(found, planned)) {
             shortlist.add(found, bytes_of(found));
         }
     };

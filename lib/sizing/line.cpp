@@ -307,6 +307,15 @@ std::uint64_t generation_keys(const LineGeometry& geometry, Nanoseconds window, 
     return keys_within(tick_length(window, geometry.l, geometry.phases) * geometry.phases, rate);
 }
 
+// With every tick at its load.
+std::uint64_t full_keys(const LineGeometry& geometry, const Targets& targets) {
+    if (targets.spread == 0) {
+        return generation_keys(geometry, targets.window, targets.keys_per_second);
+    }
+    const Nanoseconds tick = tick_length(targets.window, geometry.l, geometry.phases);
+    return geometry.phases * load_within(tick, targets);
+}
+
 // Keys of a generation that bring the words of k generations to fill 1/2.
 std::uint64_t capacity(const LineGeometry& geometry) {
     const double gamma = std::numbers::ln2 * kLineWordBits / (geometry.k * geometry.b);
@@ -324,7 +333,7 @@ WorstCase worst_case(const LineGeometry& geometry, std::uint64_t generation_keys
 bool enough(const LineGeometry& geometry, const Targets& targets) {
     // Any geometry takes half of the new keys for echoes before.
     constexpr double kTooMuch = 128;
-    const std::uint64_t keys = generation_keys(geometry, targets.window, targets.keys_per_second);
+    const std::uint64_t keys = full_keys(geometry, targets);
     return load_of_line(geometry, keys) < kTooMuch && meets(worst_case(geometry, keys), targets);
 }
 

@@ -64,6 +64,26 @@ std::uint64_t keys_within(Nanoseconds time, double keys_per_second) {
     return static_cast<std::uint64_t>(std::clamp(std::ceil(keys * (1 - kRounding)), 1.0, kMost));
 }
 
+std::uint64_t load_for(std::uint64_t keys, double spread) {
+    return keys +
+           static_cast<std::uint64_t>(std::ceil(spread * std::sqrt(static_cast<double>(keys))));
+}
+
+// Of load = keys + spread * sqrt(keys), and then by steps, as loads are whole.
+std::uint64_t keys_for(std::uint64_t load, double spread) {
+    const double root = std::sqrt(spread * spread + 4 * static_cast<double>(load));
+    const double side = (root - spread) / 2;
+    auto keys = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(side * side));
+    while (keys > 1 && load_for(keys, spread) > load) {
+        --keys;
+    }
+    return keys;
+}
+
+std::uint64_t load_within(Nanoseconds time, const Targets& targets) {
+    return load_for(keys_within(time, targets.keys_per_second), targets.spread);
+}
+
 Nanoseconds generation_length(Nanoseconds window, unsigned l) {
     return (window + l - 1) / l;
 }

@@ -33,6 +33,9 @@ tl::unexpected<Error> too_much(const Targets& targets, std::uint64_t bytes_allow
 // Keys that come in a time at a steady rate: at least 1.
 std::uint64_t keys_within(Nanoseconds time, double keys_per_second);
 
+// The load of a generation of that length: keys_within() with the spread of the targets.
+std::uint64_t load_within(Nanoseconds time, const Targets& targets);
+
 // The shortest generation l of which cover the window.
 Nanoseconds generation_length(Nanoseconds window, unsigned l);
 

@@ -96,7 +96,7 @@ Result<ShbfXGeometry> size_shbf_x_window(const Targets& targets, unsigned n) {
         return tl::unexpected(allowed.error());
     }
     const auto keys = [&](unsigned l) {
-        return keys_within(generation_length(targets.window, l), targets.keys_per_second);
+        return load_within(generation_length(targets.window, l), targets);
     };
     Shortlist<ShbfXGeometry> shortlist(kMemoryRange);
     for (unsigned k = 1; k <= kMaxK; ++k) {

@@ -26,7 +26,14 @@ struct Targets {
     Nanoseconds window = 0;
     double keys_per_second = 0;  // that the instance takes
     double max_false_drop = 0;   // chance that a new key is taken for an echo, in (0, 0.5]
+    double spread = 0;           // the chance holds up to load_for(keys of a generation, spread)
 };
+
+// Keys that a generation must have room for, where so many are expected, with so many standard
+// deviations of random arrivals.
+std::uint64_t load_for(std::uint64_t keys, double spread);
+// The most keys that such a load is for; at least 1.
+std::uint64_t keys_for(std::uint64_t load, double spread);
 
 // What a geometry gives when its planned rate is met, in the worst phase (just before a shift).
 struct Prediction {

@@ -4,6 +4,7 @@
 #include <random>
 
 #include <gtest/gtest.h>
+#include <rte_cycles.h>
 
 #include "control/cleaner.h"
 #include "packets.h"
@@ -384,6 +385,8 @@ Layout segmented(config::Policy policy = config::Policy::kFixed) {
     Layout layout;
     layout.filters[0].policy = policy;
     layout.filters[0].geometry = sizing::ApbbfGeometry{kK, kL, 512, 8, 64};
+    // A millisecond a cycle: every generation has had its length when the next word comes.
+    layout.clock = {rte_rdtsc(), std::uint64_t{1} << 52};
     return layout;
 }
 

@@ -114,14 +114,14 @@ struct LineBurst {
         return view.lines + places.word[row][i];
     }
 
-    bool matches(unsigned i, const LinePhase& phase, Line tags,
-                 Line (&patterns)[M]) const noexcept {
+    // Words that match in all rows.
+    unsigned matches(unsigned i, Line tags, Line (&patterns)[M]) const noexcept {
         unsigned all = 0xFF;
         for (unsigned row = 0; row < M; ++row) {
             patterns[row] = V::template pattern<k>(places.pattern[row][i]);
             all &= V::matches(V::load(words(row, i)), tags, patterns[row]);
         }
-        return runs_of<k>(all, phase) != 0;
+        return all;
     }
 
     // Stale words become empty words of the present rotation. Lines are read again: two rows may
@@ -144,36 +144,47 @@ struct LineBurst {
     }
 };
 
+// An insertion sets a bit of the youngest word in one of the rows.
+inline std::uint64_t changes(bool insert, unsigned matches, const LinePhase& phase) noexcept {
+    return static_cast<std::uint64_t>(insert & ((matches & phase.youngest) == 0));
+}
+
 template <typename V, unsigned M, unsigned k>
-std::uint64_t test_burst(const LineView& view, const std::uint64_t* digests, unsigned n) noexcept {
+LineAnswers test_burst(const LineView& view, const std::uint64_t* digests, unsigned n) noexcept {
     const LineBurst<V, M, k> burst(view, digests, n);
-    std::uint64_t echoes = 0;
+    LineAnswers answers{0, 0, 0};
     for (unsigned i = 0; i < n; ++i) {
         const LinePhase& phase = view.phases[burst.places.phase[i]];
         const auto tags = V::load(phase.tags);
         typename V::Line patterns[M];
-        const bool echo = burst.matches(i, phase, tags, patterns);
-        burst.write(i, !echo | view.refresh, phase, tags, patterns);
-        echoes |= std::uint64_t{echo} << i;
+        const unsigned matches = burst.matches(i, tags, patterns);
+        const bool echo = runs_of<k>(matches, phase) != 0;
+        const bool insert = !echo | view.refresh;
+        burst.write(i, insert, phase, tags, patterns);
+        answers.echoes |= std::uint64_t{echo} << i;
+        answers.changes += changes(insert, matches, phase);
     }
-    return echoes;
+    return answers;
 }
 
 template <typename V, unsigned M, unsigned k>
 LineAnswers judge_burst(const LineView& view, const std::uint64_t* digests, unsigned n,
                         const float* limits, unsigned stride) noexcept {
     const LineBurst<V, M, k> burst(view, digests, n);
-    LineAnswers answers{0, 0};
+    LineAnswers answers{0, 0, 0};
     for (unsigned i = 0; i < n; ++i) {
         const LinePhase& phase = view.phases[burst.places.phase[i]];
         const auto tags = V::load(phase.tags);
         typename V::Line patterns[M];
-        const bool match = burst.matches(i, phase, tags, patterns);
+        const unsigned matches = burst.matches(i, tags, patterns);
+        const bool match = runs_of<k>(matches, phase) != 0;
         bool echo = match;
         if (V::kChanceIsCheap || match) {
             echo &= burst.chance(i, phase, tags) <= limits[i * stride];
         }
-        burst.write(i, !echo | view.refresh, phase, tags, patterns);
+        const bool insert = !echo | view.refresh;
+        burst.write(i, insert, phase, tags, patterns);
+        answers.changes += changes(insert, matches, phase);
         answers.echoes |= std::uint64_t{echo} << i;
         answers.doubts |= std::uint64_t{match != echo} << i;
     }
@@ -186,17 +197,19 @@ LineProbe probe(const LineView& view, std::uint64_t digest) noexcept {
     const LinePhase& phase = view.phases[burst.places.phase[0]];
     const auto tags = V::load(phase.tags);
     typename V::Line patterns[M];
-    return {burst.matches(0, phase, tags, patterns), burst.chance(0, phase, tags)};
+    const bool match = runs_of<k>(burst.matches(0, tags, patterns), phase) != 0;
+    return {match, burst.chance(0, phase, tags)};
 }
 
 template <typename V, unsigned M, unsigned k>
-void insert(const LineView& view, std::uint64_t digest) noexcept {
+bool insert(const LineView& view, std::uint64_t digest) noexcept {
     const LineBurst<V, M, k> burst(view, &digest, 1);
     const LinePhase& phase = view.phases[burst.places.phase[0]];
     const auto tags = V::load(phase.tags);
     typename V::Line patterns[M];
-    static_cast<void>(burst.matches(0, phase, tags, patterns));
+    const unsigned matches = burst.matches(0, tags, patterns);
     burst.write(0, true, phase, tags, patterns);
+    return changes(true, matches, phase) != 0;
 }
 
 template <typename V, unsigned M, unsigned k>

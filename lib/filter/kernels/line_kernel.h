@@ -22,6 +22,7 @@ struct alignas(64) LinePhase {
     std::uint64_t written[kLineWords];  // all ones for the words that an insertion writes
     std::uint32_t written_words;        // the same, a bit a word
     std::uint32_t no_run;               // k = 2: the word whose predecessor is not one age older
+    std::uint32_t youngest;             // the word of the present generation, as a bit
 };
 
 struct LineView {
@@ -35,9 +36,11 @@ struct LineView {
     bool refresh;
 };
 
+// changes: insertions that set a bit of a youngest word.
 struct LineAnswers {
     std::uint64_t echoes;
     std::uint64_t doubts;
+    std::uint64_t changes;
 };
 
 struct LineProbe {
@@ -47,14 +50,14 @@ struct LineProbe {
 
 // For one k and M.
 struct LineKernel {
-    // n digests, 1 to 64, in order; answers as bits.
-    std::uint64_t (*test)(const LineView& view, const std::uint64_t* digests, unsigned n) noexcept;
+    // n digests, 1 to 64, in order; answers as bits. No match is a doubt.
+    LineAnswers (*test)(const LineView& view, const std::uint64_t* digests, unsigned n) noexcept;
     // limits[i * stride] belongs to digest i.
     LineAnswers (*judge)(const LineView& view, const std::uint64_t* digests, unsigned n,
                          const float* limits, unsigned stride) noexcept;
     // One digest, its halves.
     LineProbe (*probe)(const LineView& view, std::uint64_t digest) noexcept;
-    void (*insert)(const LineView& view, std::uint64_t digest) noexcept;
+    bool (*insert)(const LineView& view, std::uint64_t digest) noexcept;  // changes
 };
 
 struct LineKernels {

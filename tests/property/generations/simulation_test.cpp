@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Rotation timer and worker on a virtual clock, each stalled anywhere: the timer before and after
 // it publishes, the worker between its reads of word and clock and before it asks the filter. What
-// the other one does meanwhile is drawn at random too. Thousands of schedules against exact times.
+// the other one does meanwhile is drawn at random too, and in half of the schedules generations
+// that end early. Thousands of schedules against exact times.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -13,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "control/rotation.h"
-#include "dataplane/moment.h"
+#include "filter/ageing.h"
 #include "property/generations/lane.h"
 #include "support/seed.h"
 
@@ -21,7 +22,7 @@ namespace unecho::test {
 namespace {
 
 // How far off a worker's clock may be read from where the program says, out-of-order execution
-// being what it is. The timer's margin must cover it.
+// being what it is.
 constexpr Nanoseconds kReorder = 400;
 constexpr unsigned kKeys = 24;
 // A foreign match needs k accidents of segments: one in some 10^9 questions from here on. A line's
@@ -32,6 +33,8 @@ struct Tally {
     std::uint64_t echoes_due = 0;  // asked inside the window: must be echoes
     std::uint64_t news_due = 0;    // asked behind window, slack and delays, or so many generations
     std::uint64_t skips = 0;       // several generations turned while the worker was away
+    std::uint64_t early = 0;       // generations that ended early
+    std::uint64_t short_window = 0;  // asked inside a window that was shorter for it
 };
 
 template <typename F>
@@ -45,6 +48,8 @@ class World {
           now_(kMicrosecond + random_() % kSecond),
           begun_(now_),
           lane_(shape),
+          ageing_({.window = shape.l * length_, .length = length_, .through = shape.l}),
+          early_(random_() % 2 == 0),
           rotation_(shared_, length_, now_) {}
 
     // Empty, or what went wrong.
@@ -109,29 +114,40 @@ class World {
 
     // As dataplane::Worker: keeps house, reads the moment, asks.
     void poll() {
-        const std::uint64_t seen = shared_.generation;
         if (chance(50)) {
             lane_.maintain();
-            adopt(seen);
+            adopt(read());
         }
         stall(10);
-        const filter::Moment moment = dataplane::read_moment(shared_, [this] {
-            return stalled_clock(15) - kReorder + random_() % (2 * kReorder + 1);
-        });
+        const filter::Moment moment = read();
         stall(10);
-        adopt(moment.generation);
+        adopt(moment);
         for (auto n = 1 + random_() % 4; n > 0 && wrong_.empty(); --n) {
+            if (early_ && chance(5)) {
+                ++tally_.early;
+                adopt(ageing_.turn_early());
+            }
             ask(random_() % kKeys, moment.now);
         }
     }
 
-    void adopt(std::uint64_t generation) {
-        tally_.skips += generation > adopted_ + 1 ? 1 : 0;
-        lane_.filter().advance({0, generation});
-        if (generation != adopted_ || chance(5)) {
+    // Word and clock, in either order.
+    filter::Moment read() {
+        std::uint64_t word = shared_.generation;
+        const Nanoseconds now = stalled_clock(15) - kReorder + random_() % (2 * kReorder + 1);
+        if (chance(50)) {
+            word = shared_.generation;
+        }
+        return ageing_.reach(now, word);
+    }
+
+    void adopt(filter::Moment moment) {
+        tally_.skips += moment.generation > adopted_ + 1 ? 1 : 0;
+        lane_.filter().advance(moment);
+        if (moment.generation != adopted_ || chance(5)) {
             lane_.exchange();
         }
-        adopted_ = generation;
+        adopted_ = moment.generation;
     }
 
     [[nodiscard]] bool sure() const { return !TestedLane<F>::kSegmented || shape_.k >= kSureK; }
@@ -139,7 +155,7 @@ class World {
     void ask(std::size_t key, Nanoseconds now) {
         const bool echo = lane_.filter().test_and_insert(remix(key, 77));
         if (inserted_[key]) {
-            judge(key, now > *inserted_[key] ? now - *inserted_[key] : 0, echo);
+            judge(key, now, now - *inserted_[key], echo);
         } else if (echo && sure()) {
             fail("an echo of nothing", key, 0);
         }
@@ -149,9 +165,14 @@ class World {
         }
     }
 
-    void judge(std::size_t key, Nanoseconds age, bool echo) {
-        if (age < shape_.l * length_) {
+    void judge(std::size_t key, Nanoseconds now, Nanoseconds age, bool echo) {
+        const Nanoseconds achieved = ageing_.state(now).achieved;
+        if (!early_ && achieved != shape_.l * length_) {
+            fail("a window shorter than configured", key, age);
+        }
+        if (age < achieved) {
             ++tally_.echoes_due;
+            tally_.short_window += achieved < shape_.l * length_ ? 1 : 0;
             if (!echo) {
                 fail("a miss inside the window", key, age);
             }
@@ -182,6 +203,8 @@ class World {
     Nanoseconds begun_;  // before the present generation was visible
     dataplane::FilterShared shared_;
     TestedLane<F> lane_;
+    filter::Ageing ageing_;
+    bool early_;
     control::Rotation rotation_;
     bool in_timer_ = false;
     bool in_worker_ = false;
@@ -236,6 +259,8 @@ TYPED_TEST(GenerationSchedules, never_miss_inside_the_window_and_forget_behind_s
     EXPECT_GT(tally.echoes_due, 10'000U);
     EXPECT_GT(tally.news_due, 1'000U);
     EXPECT_GT(tally.skips, 1'000U);
+    EXPECT_GT(tally.early, 1'000U);
+    EXPECT_GT(tally.short_window, 1'000U);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include <x86intrin.h>
 
 #include "control/rotation.h"
-#include "dataplane/moment.h"
+#include "filter/ageing.h"
 #include "property/generations/lane.h"
 #include "support/seed.h"
 
@@ -65,14 +65,12 @@ WorkerFindings work(const Shape& shape, const dataplane::FilterShared& shared, T
     WorkerFindings out;
     std::array<std::optional<Nanoseconds>, kKeys> inserted;
     std::uint64_t adopted = 0;
+    filter::Ageing ageing({.window = shape.l * kLength, .length = kLength, .through = shape.l});
     while (!stop.load(std::memory_order_acquire) && out.wrong.empty()) {
         stalls.maybe();
-        const filter::Moment moment = dataplane::read_moment(shared, [&] {
-            stalls.maybe();
-            const Nanoseconds now = cycles();
-            stalls.maybe();
-            return now;
-        });
+        const Nanoseconds now = cycles();
+        stalls.maybe();
+        const filter::Moment moment = ageing.reach(now, shared.generation);
         stalls.maybe();
         lane.maintain();
         lane.filter().advance(moment);

@@ -155,6 +155,7 @@ TEST(Load, filters_are_read_back) {
                                          Policy::kRefresh,
                                          10,
                                          Rule::kMatch,
+                                         std::nullopt,
                                          1000,
                                          1,
                                          {},
@@ -171,6 +172,7 @@ TEST(Load, filters_are_read_back) {
                                          Policy::kFixed,
                                          1,
                                          Rule::kPenalty,
+                                         std::nullopt,
                                          5000,
                                          2,
                                          {{{46, 0}, std::nullopt, 3.0}},
@@ -210,8 +212,8 @@ TEST(Load, capture_clock_is_read_back) {
 
 TEST(Load, everything_above_names_every_known_key) {
     for (const KnownKey& known : known_keys()) {
-        if (known.key == "lines" || known.key == "lines_per_key") {
-            continue;  // of an engine that has no segments: geometry_of_line_is_read_back
+        if (known.key == "lines" || known.key == "lines_per_key" || known.key == "on_full") {
+            continue;  // of engines that are not in there: geometry_of_line_is_read_back, OnFull
         }
         EXPECT_NE(std::string(kEverything).find(known.key + " = "), std::string::npos) << known.key;
     }
@@ -638,6 +640,45 @@ TEST(Rule, of_a_geometry_is_bound_where_a_bound_is_given) {
         load_valid(replaced(kEverything, costs, "max_false_drop = 1e-3\n")).filters.at(1);
     EXPECT_EQ(with.rule, Rule::kBound);
     EXPECT_EQ(with.max_false_drop, 1e-3);
+}
+
+TEST(OnFull, by_default_is_what_the_engine_does) {
+    for (const auto& [engine, way] : {std::pair{"auto", std::optional(OnFull::kShrink)},
+                                      {"line", OnFull::kShrink},
+                                      {"apbbf", OnFull::kShrink},
+                                      {"apbf", OnFull::kShrink},
+                                      {"shbf", OnFull::kShrink},
+                                      {"tlbf", OnFull::kGrow},
+                                      {"btbf", OnFull::kShrink},
+                                      {"shbf-x", OnFull::kShrink},
+                                      {"exact", std::nullopt}}) {
+        const std::string text =
+            replaced(kEverything, "engine = \"exact\"", "engine = \"" + std::string(engine) + "\"");
+        EXPECT_EQ(load_valid(text).filters.at(0).on_full, way) << engine;
+        if (way) {
+            const auto name = kOnFullNames.at(static_cast<std::size_t>(*way));
+            const std::string written = replaced(
+                text, "first = 10\n", "first = 10\non_full = \"" + std::string(name) + "\"\n");
+            EXPECT_EQ(load_valid(written).filters.at(0).on_full, way) << engine;
+        }
+    }
+}
+
+TEST(OnFull, as_given_is_kept) {
+    for (const char* const engine : {"auto", "line", "apbbf", "apbf", "shbf"}) {
+        const std::string text =
+            replaced(kEverything, "engine = \"exact\"",
+                     "engine = \"" + std::string(engine) + "\"\non_full = \"doubt\"");
+        EXPECT_EQ(load_valid(text).filters.at(0).on_full, OnFull::kDoubt) << engine;
+    }
+}
+
+// Where nothing says when it is full, it never is.
+TEST(OnFull, of_a_geometry_needs_its_bound) {
+    EXPECT_EQ(load_valid(kEverything).filters.at(1).on_full, std::nullopt);
+    const std::string bounded = replaced(kEverything, "rule = \"penalty\"\n",
+                                         "rule = \"penalty\"\nmax_false_drop = 1e-3\n");
+    EXPECT_EQ(load_valid(bounded).filters.at(1).on_full, OnFull::kShrink);
 }
 
 TEST(Rule, as_given_is_kept) {

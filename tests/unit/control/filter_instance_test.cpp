@@ -47,8 +47,12 @@ TEST_P(Engines, remember_through_their_lane) {
     const auto instance = made(plan);
     const dataplane::Lane lane = instance->lane(plan);
     const std::array<Digest, 4> digests{11, 22, 11, 33};
-    EXPECT_EQ(lane.ops->test(lane.filter, digests, {0, 0}, lane.first, nullptr).echoes, 0b0100U);
-    EXPECT_EQ(lane.ops->test(lane.filter, digests, {1, 0}, lane.first, nullptr).echoes, 0b1111U);
+    EXPECT_EQ(
+        lane.ops->test(lane.filter, *lane.ageing, digests, {0, 0}, lane.first, nullptr).echoes,
+        0b0100U);
+    EXPECT_EQ(
+        lane.ops->test(lane.filter, *lane.ageing, digests, {1, 0}, lane.first, nullptr).echoes,
+        0b1111U);
     EXPECT_EQ(lane.ops->counters(lane.filter).insertions, 3U);
 }
 
@@ -61,7 +65,8 @@ TEST_P(Engines, forget_after_window_and_slack) {
     const std::array<Digest, 1> digest{42};
     const auto seen_at = [&](Nanoseconds now) {
         const std::uint64_t generation = plan.clock.generation_of(now);
-        return lane.ops->test(lane.filter, digest, {now, generation}, 1, nullptr).echoes != 0;
+        return lane.ops->test(lane.filter, *lane.ageing, digest, {now, generation}, 1, nullptr)
+                   .echoes != 0;
     };
     const Nanoseconds start = 5;
     EXPECT_FALSE(seen_at(start));
@@ -81,8 +86,8 @@ TEST_P(Engines, take_the_policy_of_the_plan) {
         const auto instance = made(plan);
         const dataplane::Lane lane = instance->lane(plan);
         const std::array<Digest, 1> digest{42};
-        lane.ops->test(lane.filter, digest, {0, 0}, 1, nullptr);
-        lane.ops->test(lane.filter, digest, {1, 0}, 1, nullptr);
+        lane.ops->test(lane.filter, *lane.ageing, digest, {0, 0}, 1, nullptr);
+        lane.ops->test(lane.filter, *lane.ageing, digest, {1, 0}, 1, nullptr);
         EXPECT_EQ(lane.ops->counters(lane.filter).insertions,
                   policy == config::Policy::kFixed ? 1U : 2U);
     }
@@ -120,9 +125,11 @@ TEST(FilterInstance, of_the_counting_engine_counts_a_flow_by_one_digest) {
     const dataplane::Lane lane = instance->lane(plan);
     const std::array<Digest, 6> digests{11, 11, 22, 11, 11, 22};
     const std::array<Nanoseconds, 6> times{1, 1, 2, 3, 3, 3};
-    EXPECT_EQ(lane.ops->test(lane.filter, digests, {0, 0}, lane.first, nullptr).echoes, 0b010000U);
     EXPECT_EQ(
-        lane.ops->test_timed(lane.filter, digests, times.data(), lane.clock, lane.first, nullptr)
+        lane.ops->test(lane.filter, *lane.ageing, digests, {0, 0}, lane.first, nullptr).echoes,
+        0b010000U);
+    EXPECT_EQ(
+        lane.ops->test_timed(lane.filter, *lane.ageing, digests, times.data(), lane.first, nullptr)
             .echoes,
         0b111011U);
     auto& filter = *static_cast<filter::ShbfXWindow*>(alone->lane(plan).filter);
@@ -138,7 +145,7 @@ TEST(FilterInstance, of_the_exact_engine_keeps_the_planned_window) {
     const dataplane::Lane lane = instance->lane(plan);
     const std::array<Digest, 1> digest{42};
     const auto seen_at = [&](Nanoseconds now) {
-        return lane.ops->test(lane.filter, digest, {now, 0}, 1, nullptr).echoes != 0;
+        return lane.ops->test(lane.filter, *lane.ageing, digest, {now, 0}, 1, nullptr).echoes != 0;
     };
     EXPECT_FALSE(seen_at(5));
     EXPECT_TRUE(seen_at(5 + plan.window - 1));
@@ -188,7 +195,7 @@ TEST(FilterInstance, of_the_lane_s_key_and_first_are_the_plan_s) {
     const dataplane::Lane lane = instance->lane(plan);
     EXPECT_EQ(lane.key, packet::KeyMode::kFlowBidir);
     EXPECT_EQ(lane.first, 3U);
-    EXPECT_EQ(lane.clock.length, 777U);
+    EXPECT_EQ(lane.ageing->word_at(7770), 10U);
 }
 
 TEST(FilterInstance, of_a_geometry_that_no_filter_takes_is_an_error_that_names_it) {

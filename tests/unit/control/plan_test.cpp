@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include <gtest/gtest.h>
 
+#include "control/filter_instance.h"
 #include "control/tap_instance.h"
 #include "unit/control/plans.h"
 
@@ -395,6 +397,123 @@ TEST(PlanFilters, with_a_geometry_take_it_as_it_stands) {
     EXPECT_EQ(sliced->m, 12345U);
     EXPECT_EQ(geometry_text(plan.filters[0].geometry), "k=4 l=6, 12345 bits a slice");
     EXPECT_STREQ(plan.filters[0].engine(), "apbf");
+}
+
+Plan planned(const config::Config& config) {
+    return plan_of(config, machine_with({0, 1, 2, 3}), all_of(config, device("net_null")));
+}
+
+// Up to the planned rate nothing ends early: random arrivals have room. And with every generation
+// at its load the bound holds.
+TEST(PlanFilters, that_shrink_have_room_for_random_arrivals) {
+    for (const auto engine : {config::Engine::kLine, config::Engine::kApbbf, config::Engine::kApbf,
+                              config::Engine::kShbf, config::Engine::kBtbf}) {
+        config::Config config = taps_to_tool();
+        config.filters[0].engine = engine;
+        config.filters[0].on_full = config::OnFull::kShrink;
+        const FilterPlan plan = planned(config).filters.at(0);
+        const std::uint64_t keys = plan.prediction.generation_keys;
+        ASSERT_TRUE(plan.load) << plan.engine();
+        EXPECT_EQ(*plan.load, keys + static_cast<std::uint64_t>(
+                                         std::ceil(6 * std::sqrt(static_cast<double>(keys)))));
+        const double seconds = static_cast<double>(plan.prediction.generation) / kSecond;
+        const auto full =
+            predict(plan.geometry, plan.window, static_cast<double>(*plan.load) / seconds);
+        EXPECT_EQ(full.generation_keys, *plan.load);
+        EXPECT_LE(full.false_drop, 1e-6) << plan.engine();
+        EXPECT_GT(full.false_drop, 0.8e-6) << plan.engine();
+        EXPECT_LT(plan.prediction.false_drop, full.false_drop);
+
+        config.filters[0].on_full = std::nullopt;
+        const FilterPlan kept = planned(config).filters.at(0);
+        EXPECT_FALSE(kept.load);
+        EXPECT_LT(kept.instance_bytes, plan.instance_bytes);
+    }
+}
+
+TEST(PlanFilters, that_shrink_have_a_load_for_each_worker_s_share) {
+    config::Config config = taps_to_tool();
+    config.filters[0].engine = config::Engine::kApbbf;
+    config.filters[0].on_full = config::OnFull::kShrink;
+    config.filters[0].geometry.reset();
+    config.workers.lcores = {0, 1};
+    const FilterPlan plan = planned(config).filters.at(0);
+    EXPECT_DOUBLE_EQ(plan.keys_per_second, 1e6 * 1.25 / 2);
+    EXPECT_EQ(*plan.load, sizing::load_for(plan.prediction.generation_keys, kRandomArrivals));
+}
+
+TEST(OnFullWith, is_what_was_asked_for_where_the_engine_can) {
+    using config::OnFull;
+    EXPECT_EQ(on_full_with(OnFull::kShrink, sizing::LineGeometry{}), OnFull::kShrink);
+    EXPECT_EQ(on_full_with(OnFull::kDoubt, sizing::ApbbfGeometry{}), OnFull::kDoubt);
+    EXPECT_EQ(on_full_with(OnFull::kShrink, sizing::BtbfGeometry{}), OnFull::kShrink);
+    EXPECT_EQ(on_full_with(OnFull::kGrow, sizing::TlbfGeometry{}), OnFull::kGrow);
+    // What "auto" may have become.
+    EXPECT_EQ(on_full_with(OnFull::kShrink, sizing::ExactGeometry{}), std::nullopt);
+    EXPECT_EQ(on_full_with(OnFull::kDoubt, sizing::ExactGeometry{}), std::nullopt);
+    EXPECT_EQ(on_full_with(std::nullopt, sizing::LineGeometry{}), std::nullopt);
+}
+
+config::Config of_geometry(config::Engine engine, const config::Geometry& geometry,
+                           double max_false_drop) {
+    config::Config config = taps_to_tool();
+    config.filters[0].engine = engine;
+    config.filters[0].rate.reset();
+    config.filters[0].geometry = geometry;
+    config.filters[0].max_false_drop = max_false_drop;
+    config.filters[0].rule = config::Rule::kBound;
+    config.filters[0].on_full = config::OnFull::kShrink;
+    return config;
+}
+
+// The load is the most with which the rate, less what the rule needs, stays below the bound.
+TEST(PlanFilters, of_a_geometry_are_full_when_their_rate_reaches_the_bound) {
+    const std::vector<std::pair<config::Engine, config::Geometry>> geometries{
+        {config::Engine::kApbbf, {3, 7, 512 * 512, 512, 8}},
+        {config::Engine::kApbf, {8, 6, 123'456}},
+        {config::Engine::kLine, {2, 0, 0, 512, 4, 20'000, 2}}};
+    for (const auto& [engine, geometry] : geometries) {
+        const FilterPlan plan = planned(of_geometry(engine, geometry, 1e-4)).filters.at(0);
+        ASSERT_TRUE(plan.load);
+        const double seconds = static_cast<double>(plan.prediction.generation) / kSecond;
+        const auto with_keys = [&](std::uint64_t keys) {
+            return predict(plan.geometry, plan.window, static_cast<double>(keys) / seconds)
+                .false_drop;
+        };
+        EXPECT_LE(with_keys(*plan.load), 1e-4 / judge_margin(engine));
+        EXPECT_GT(with_keys(*plan.load + 1), 1e-4 / judge_margin(engine));
+        const auto keys = static_cast<std::uint64_t>(std::lround(plan.keys_per_second * seconds));
+        EXPECT_LE(sizing::load_for(keys, kRandomArrivals), *plan.load);
+        EXPECT_GT(sizing::load_for(keys + 1, kRandomArrivals), *plan.load);
+    }
+}
+
+// Every match would be a doubt, whatever the rate.
+TEST(PlanFilters, of_a_geometry_that_can_never_meet_its_bound_are_problems) {
+    const std::vector<std::pair<config::Engine, config::Geometry>> geometries{
+        {config::Engine::kApbbf, {1, 7, 512, 512, 1}},
+        {config::Engine::kApbf, {2, 5, 1000}},
+        {config::Engine::kLine, {1, 0, 0, 512, 2, 20'000, 1}}};
+    for (const auto& [engine, geometry] : geometries) {
+        const config::Config config = of_geometry(engine, geometry, 1e-9);
+        const auto problems =
+            problems_of(config, machine_with({0}), all_of(config, device("net_null")));
+        ASSERT_EQ(problems.size(), 1U);
+        EXPECT_EQ(problems[0].key, "filter[0]");
+        const std::string& text = problems[0].message;
+        ASSERT_TRUE(contains(text, "max_false_drop = 1e-09 is below")) << text;
+        // What is named is the chance that a digest alone in the filter is given.
+        const double least = std::stod(text.substr(text.find("at least ") + 9));
+        EXPECT_GT(least, 1e-9);
+        const FilterPlan plan =
+            planned(of_geometry(engine, geometry, std::min(1.02 * least, 0.5))).filters.at(0);
+        auto instance = FilterInstance::make(plan, 0, false);
+        ASSERT_TRUE(instance);
+        const dataplane::Lane lane = (*instance)->lane(plan);
+        const Digest digest = 42;
+        lane.ops->test(lane.filter, *lane.ageing, {&digest, 1}, {0, 0}, 1, nullptr);
+        EXPECT_NEAR(lane.ops->chance(lane.filter, digest), least, 0.01 * least) << plan.engine();
+    }
 }
 
 TEST(PlanFilters, with_a_geometry_that_no_filter_takes_are_problems) {

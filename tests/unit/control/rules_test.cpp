@@ -94,7 +94,8 @@ TEST(Rules, bound_is_met_at_the_planned_rate) {
         for (std::uint64_t generation = 0; generation < 60; ++generation) {
             for (std::uint64_t key = 0; key < plan.prediction.generation_keys; ++key) {
                 const Digest digest = remix(++next, 1);
-                lane.ops->test(lane.filter, {&digest, 1}, {0, generation}, 1, &most);
+                lane.ops->test(lane.filter, *lane.ageing, {&digest, 1},
+                               {generation * plan.clock.length, generation}, 1, &most);
             }
             greatest = std::max(greatest, lane.ops->chance(lane.filter, next));
         }
@@ -125,7 +126,8 @@ TEST(Rules, bound_is_rarely_met_by_lines_at_the_planned_rate) {
     for (std::uint64_t tick = 0; tick < 60; ++tick) {
         for (std::uint64_t key = 0; key < plan.prediction.generation_keys; ++key) {
             const Digest digest = remix(++next, 1);
-            lane.ops->test(lane.filter, {&digest, 1}, {0, tick}, 1, &most);
+            lane.ops->test(lane.filter, *lane.ageing, {&digest, 1},
+                           {tick * plan.clock.length, tick}, 1, &most);
         }
     }
     for (Digest digest = 0; digest < kSamples; ++digest) {

@@ -193,5 +193,22 @@ TEST(StatsFold, adds_filters_of_workers) {
     }
 }
 
+// The window is that of the worker with the shortest; early turns are those of all.
+TEST(StatsFold, takes_the_least_window_of_all_workers) {
+    FilterReport sum;
+    sum.window = {100, 100, 0, 0, 0};
+    add_window({100, 100, 0, 0, 0}, sum);
+    EXPECT_EQ(sum.window.achieved, 100U);
+    EXPECT_EQ(sum.window.shortest_at, 0U);
+    add_window({60, 50, 7, 2, 1}, sum);
+    add_window({90, 20, 9, 3, 0}, sum);
+    add_window({80, 30, 8, 4, 5}, sum);
+    EXPECT_EQ(sum.window.achieved, 60U);
+    EXPECT_EQ(sum.window.shortest, 20U);
+    EXPECT_EQ(sum.window.shortest_at, 9U);
+    EXPECT_EQ(sum.window.early_turns, 9U);
+    EXPECT_EQ(sum.window.held_turns, 6U);
+}
+
 }  // namespace
 }  // namespace unecho::control

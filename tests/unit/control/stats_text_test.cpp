@@ -94,6 +94,38 @@ TEST(StatsJson, holds_totals_reasons_ports_routes_workers_and_filters) {
     EXPECT_EQ(json["filters"][0]["inline_clears"], 1);
     EXPECT_EQ(json["filters"][0]["evicted_early"], 7);
     EXPECT_EQ(json["filters"][0]["longest_generation_ns"], 3 * kMillisecond);
+    EXPECT_EQ(json["filters"][0]["achieved_window_ns"], 50 * kMillisecond);
+    EXPECT_EQ(json["filters"][0]["shortest_window_ns"], 50 * kMillisecond);
+    EXPECT_EQ(json["filters"][0]["shortest_window_at_ns"], 0);
+    EXPECT_EQ(json["filters"][0]["early_turns"], 0);
+    EXPECT_EQ(json["filters"][0]["held_turns"], 0);
+}
+
+TEST(StatsText, shows_a_window_that_was_shorter_and_when) {
+    Case c = ten_packets();
+    const auto ends = [&](const std::string& end) {
+        const std::string text = to_text(c.plan, c.report);
+        return text.find(end + "\n") != std::string::npos;
+    };
+    EXPECT_TRUE(ends(" -"));
+    c.report.filters[0].window = {20 * kMillisecond, 1500 * kMicrosecond, 12 * kSecond, 34, 0};
+    EXPECT_TRUE(ends(" 20ms  1.5ms after 12s"));
+    const ordered_json json = to_json(c.plan, c.report);
+    EXPECT_EQ(json["filters"][0]["shortest_window_ns"], 1500 * kMicrosecond);
+    EXPECT_EQ(json["filters"][0]["shortest_window_at_ns"], 12 * kSecond);
+    EXPECT_EQ(json["filters"][0]["early_turns"], 34);
+}
+
+// For scripts: what gives way, by its name in the configuration, or what the engine does anyway.
+TEST(StatsJson, says_what_gives_way) {
+    Case c = ten_packets();
+    const auto way = [&] { return to_json(c.plan, c.report)["filters"][0]["on_full"]; };
+    EXPECT_EQ(way(), "none");
+    c.plan.filters[0].on_full = config::OnFull::kShrink;
+    EXPECT_EQ(way(), "shrink");
+    c.plan.filters[0].on_full.reset();
+    c.plan.filters[0].geometry = sizing::ExactGeometry{100};
+    EXPECT_EQ(way(), "oldest");
 }
 
 // Each 64-bit word of the counters, whatever its name, with a value that nothing else has: what a

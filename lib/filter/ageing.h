@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// When the generations of one filter turn, on one worker. A turn is published for all workers (by
+// the control thread's word; for captures by the time alone), and a worker's own generation is the
+// published one plus its early turns: a generation lasts its length or its load, whichever ends
+// first, counted from its own start. So above the planned rate the window shrinks, and the filter
+// never holds more than it was sized for (docs/decisions/0004-generations.md).
+//
+// A published turn is adopted once the present generation has had its length; one that an early
+// turn made untimely waits until then. From this alone, whatever the words do:
+//  (a) generations end no sooner than `length` after their start, but for early turns;
+//  (b) no digest of a generation is inserted after the next one's start.
+// Hence what was inserted in generation j is remembered for through * length at least when no turn
+// between was early; and at any moment all that was inserted after the end of the newest generation
+// forgotten (KeptWindow).
+//
+// The same object serves the worker's clock and the times of captures. Hot; may not: allocate, look
+// at the time.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include "base/assert.h"
+#include "base/units.h"
+#include "filter/filter.h"
+#include "filter/kept_window.h"
+
+namespace unecho::filter {
+
+inline constexpr std::uint64_t kNoLoad = ~std::uint64_t{0};
+inline constexpr unsigned kMostThrough = 127;  // k + l of segments are at most 128
+
+struct AgeingSpec {
+    Nanoseconds window = 0;
+    Nanoseconds length = 1;        // of a generation; for line filters of a tick
+    unsigned through = 0;          // generations after its own that a digest is remembered through
+    std::uint64_t load = kNoLoad;  // of a generation, as the filter's load() counts; at least 1
+    bool may_clear = false;        // an early turn may clear a segment itself, where none is zeroed
+};
+
+class Ageing {
+  public:
+    explicit Ageing(const AgeingSpec& spec) noexcept : spec_(spec), kept_(spec.window) {
+        UNECHO_ASSERT(spec.length >= 1 && spec.load >= 1 && spec.through <= kMostThrough);
+    }
+
+    // The turns published by a time, where no word says so.
+    [[nodiscard]] std::uint64_t word_at(Nanoseconds time) const noexcept {
+        return time / spec_.length;
+    }
+
+    // On to a moment, with the word read there; what the filter advances to. A time before the last
+    // one counts as that.
+    [[nodiscard]] Moment reach(Nanoseconds time, std::uint64_t word) noexcept {
+        const Nanoseconds now = std::max(time, last_);
+        if (word > taken_ && now - start_ >= spec_.length) [[unlikely]] {
+            turn(word, now);
+        }
+        word_ = word;
+        last_ = now;
+        return {now, generation_};
+    }
+    // A published turn waits to be adopted.
+    [[nodiscard]] bool owes(std::uint64_t word) const noexcept { return word > taken_; }
+
+    // What the present generation may still take, given what it holds.
+    [[nodiscard]] std::uint64_t room(std::uint64_t load) const noexcept {
+        return spec_.load > load ? spec_.load - load : 0;
+    }
+    [[nodiscard]] bool may_clear() const noexcept { return spec_.may_clear; }
+
+    // The present generation ends at the moment reached last. Turns published meanwhile are void.
+    [[nodiscard]] Moment turn_early() noexcept {
+        start_ = last_;
+        taken_ = word_;
+        ++early_turns_;
+        pass(1, last_);
+        return {last_, generation_};
+    }
+    // It would have to end, and cannot.
+    void hold() noexcept {
+        held_turns_ += held_ ? 0 : 1;
+        held_ = true;
+    }
+
+    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+    [[nodiscard]] std::uint64_t early_turns() const noexcept { return early_turns_; }
+    [[nodiscard]] WindowState state(Nanoseconds now) const noexcept {
+        return {kept_.at(std::max(now, last_)), kept_.shortest(), kept_.shortest_at(), early_turns_,
+                held_turns_};
+    }
+
+  private:
+    static constexpr unsigned kEnds = kMostThrough + 1;
+
+    // Those published turns whose generations have had their length. The first new one begins where
+    // the present one had its, or with the last moment in it if that came later.
+    void turn(std::uint64_t word, Nanoseconds now) noexcept {
+        const Nanoseconds first = std::max(start_ + spec_.length, last_);
+        const std::uint64_t turns = std::min(word - taken_, 1 + (now - first) / spec_.length);
+        start_ = first + (turns - 1) * spec_.length;
+        taken_ += turns;
+        pass(turns, now);
+    }
+
+    // Generations that are skipped are empty: they end with the present one.
+    void pass(std::uint64_t turns, Nanoseconds now) noexcept {
+        for (std::uint64_t i = 0; i < std::min<std::uint64_t>(turns, kEnds); ++i) {
+            ends_[(generation_ + i) % kEnds] = last_;
+        }
+        generation_ += turns;
+        held_ = false;
+        if (generation_ > spec_.through) {
+            kept_.forget(ends_[(generation_ - spec_.through - 1) % kEnds], now);
+        }
+    }
+
+    AgeingSpec spec_;
+    std::uint64_t generation_ = 0;
+    Nanoseconds start_ = 0;    // of the present generation
+    Nanoseconds last_ = 0;     // the moment reached last
+    std::uint64_t word_ = 0;   // there
+    std::uint64_t taken_ = 0;  // published turns that were adopted, or are void
+    std::uint64_t early_turns_ = 0;
+    std::uint64_t held_turns_ = 0;
+    bool held_ = false;  // in the present generation
+    KeptWindow kept_;
+    std::array<Nanoseconds, kEnds> ends_{};  // of the last generations, by number
+};
+
+}  // namespace unecho::filter

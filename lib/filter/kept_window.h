@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How much of its window a filter has kept: the present time less that of the newest insertion that
+// it may have forgotten. Every copy younger than this is found.
+//
+// May not: allocate, look at the time.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/units.h"
+
+namespace unecho::filter {
+
+class KeptWindow {
+  public:
+    // window: the configured one; more than that counts as that.
+    explicit constexpr KeptWindow(Nanoseconds window) noexcept
+        : window_(window), shortest_(window) {}
+
+    // At `now`, what was inserted until `end` may be gone. now does not lie before any end.
+    constexpr void forget(Nanoseconds end, Nanoseconds now) noexcept {
+        forgotten_ = true;
+        end_ = std::max(end_, end);
+        if (now - end_ < shortest_) {
+            shortest_ = now - end_;
+            shortest_at_ = now;
+        }
+    }
+
+    [[nodiscard]] constexpr Nanoseconds at(Nanoseconds now) const noexcept {
+        return forgotten_ ? std::min(window_, now - std::min(end_, now)) : window_;
+    }
+    // Since the start, and when that was; the window and 0 if it was never shorter.
+    [[nodiscard]] constexpr Nanoseconds shortest() const noexcept { return shortest_; }
+    [[nodiscard]] constexpr Nanoseconds shortest_at() const noexcept { return shortest_at_; }
+
+  private:
+    Nanoseconds window_;
+    Nanoseconds end_ = 0;
+    Nanoseconds shortest_;
+    Nanoseconds shortest_at_ = 0;
+    bool forgotten_ = false;
+};
+
+// Of one filter on one worker, for reports.
+struct WindowState {
+    Nanoseconds achieved = 0;
+    Nanoseconds shortest = 0;
+    Nanoseconds shortest_at = 0;
+    std::uint64_t early_turns = 0;  // generations that ended by their load
+    std::uint64_t held_turns =
+        0;  // generations that went on beyond it: no zeroed segment was there
+};
+
+}  // namespace unecho::filter

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every engine at 0.1 to 30 times its planned rate, against exact times: a copy younger than the
+// achieved window is found, whatever that has shrunk to; up to the planned rate it is the
+// configured one; false drops stay below the bound; and when the overload is over, generations
+// have their length again. In bursts as one by one.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <deque>
+#include <map>
+#include <memory>
+#include <random>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/bounds.h"
+#include "support/planned_engine.h"
+#include "support/seed.h"
+
+namespace unecho::test {
+namespace {
+
+using config::Engine;
+using filter::EchoPolicy;
+
+constexpr Nanoseconds kWindow = 20 * kMillisecond;
+constexpr double kRate = 100'000;
+constexpr double kBound = 1e-3;
+constexpr double kUnevenSpread = 1.25;  // as control/plan.cpp plans for one of several workers
+
+enum class Pattern { kSteady, kBursty, kRamping };
+
+struct Case {
+    Engine engine;
+    EchoPolicy policy;
+    unsigned first;
+    unsigned workers;
+    Pattern pattern;
+    double level;  // of the planned rate
+
+    [[nodiscard]] std::string text() const {
+        static constexpr std::array kPatterns{"steady", "bursty", "ramping"};
+        return std::string(config::kEngineNames.at(static_cast<std::size_t>(engine))) +
+               (policy == EchoPolicy::kFixed ? " fixed" : " refresh") + ", first " +
+               std::to_string(first) + ", " + std::to_string(workers) + " workers, " +
+               kPatterns.at(static_cast<std::size_t>(pattern)) + " at " + std::to_string(level);
+    }
+    // What is inserted is no more than what was planned for.
+    [[nodiscard]] bool as_planned() const { return level <= 1 && pattern == Pattern::kSteady; }
+};
+
+struct Packet {
+    Digest flow;
+    Nanoseconds time;
+    bool fresh;
+};
+
+// New flows, and packets of flows that came in the last two windows.
+class Stream {
+  public:
+    Stream(const Case& c, std::uint64_t index) : case_(c), random_(remix(seed(), index)) {}
+
+    Packet next(double level) {
+        const double uniform = (static_cast<double>(random_() >> 11) + 1) * 0x1p-53;
+        const double wait = -std::log(uniform) * kSecond / (kRate * std::max(level, 0.02));
+        now_ += static_cast<Nanoseconds>(wait);
+        while (!past_.empty() && now_ - past_.front().time > 2 * kWindow) {
+            past_.pop_front();
+        }
+        const bool fresh = past_.empty() || random_() % 2 == 0;
+        const Packet packet{fresh ? random_() : past_[past_.size() - 1 - back()].flow, now_, fresh};
+        past_.push_back(packet);
+        return packet;
+    }
+    // At this point of the whole, from 0 to 1.
+    Packet next_at(double part) {
+        switch (case_.pattern) {
+            case Pattern::kSteady:
+                return next(case_.level);
+            case Pattern::kBursty:
+                return next(now_ % (kWindow / 3) < kWindow / 24 ? 6 * case_.level
+                                                                : case_.level / 4);
+            case Pattern::kRamping:
+                return next(2 * part * case_.level);
+        }
+        return {};
+    }
+    std::uint64_t draw() { return random_(); }
+
+  private:
+    // Mostly few, so that many copies are young.
+    std::size_t back() {
+        const std::size_t most = std::min<std::size_t>(past_.size(), 1ULL << random_() % 14);
+        return random_() % most;
+    }
+
+    Case case_;
+    std::mt19937_64 random_;
+    Nanoseconds now_ = kSecond;
+    std::deque<Packet> past_;
+};
+
+// What a flow's packets have certainly left in the filter.
+struct Memory {
+    std::deque<Nanoseconds> passed;  // fixed: its packets that passed
+    std::vector<Nanoseconds> slots;  // refresh: the last certain insertion of each slot, plus 1
+    Nanoseconds last = 0;            // packet
+
+    [[nodiscard]] unsigned certain(EchoPolicy policy, Nanoseconds now, Nanoseconds achieved) const {
+        unsigned n = 0;
+        if (policy == EchoPolicy::kFixed) {
+            for (const Nanoseconds time : passed) {
+                n += now - time < achieved ? 1 : 0;
+            }
+            return n;
+        }
+        while (n < slots.size() && slots[n] != 0 && now + 1 - slots[n] < achieved) {
+            ++n;
+        }
+        return n;
+    }
+};
+
+struct Tally {
+    std::uint64_t fresh = 0;
+    std::uint64_t false_drops = 0;
+    std::uint64_t due = 0;    // copies that had to be found
+    std::uint64_t stale = 0;  // too old, and found nevertheless
+    std::uint64_t too_old = 0;
+};
+
+// Sizing some engines takes longer than a scenario.
+const control::Geometry& sized(const EnginePlan& plan) {
+    static std::map<std::tuple<Engine, double, unsigned>, control::Geometry> known;
+    const auto key = std::tuple(plan.engine, plan.targets.keys_per_second, plan.first);
+    const auto found = known.find(key);
+    return found != known.end()
+               ? found->second
+               : known.emplace(key, PlannedEngine::geometry_of(plan)).first->second;
+}
+
+// One worker's engine, the same fed one by one, and what is known of its flows.
+class Watched {
+  public:
+    Watched(const Case& c, const EnginePlan& plan)
+        : case_(c),
+          engine_(plan, sized(plan)),
+          alone_(plan, sized(plan)),
+          end_(kWindow + engine_.prediction().slack + kWindow / 10) {}
+
+    void add(const Packet& packet) { burst_.push_back(packet); }
+    [[nodiscard]] std::size_t waiting() const { return burst_.size(); }
+
+    // "", or what is wrong.
+    std::string flush(Tally& tally) {
+        std::vector<Digest> digests;
+        std::vector<Nanoseconds> times;
+        for (const Packet& packet : burst_) {
+            digests.push_back(packet.flow);
+            times.push_back(packet.time);
+        }
+        const filter::Answers all = engine_.see(digests, times.data());
+        std::string wrong;
+        for (std::size_t i = 0; i < burst_.size() && wrong.empty(); ++i) {
+            const filter::Answers one = alone_.see({&digests[i], 1}, &times[i]);
+            if ((all.echoes >> i & 1) != one.echoes) {
+                wrong = "another answer than one by one";
+            } else {
+                wrong = judge(burst_[i], one.echoes != 0, tally);
+            }
+        }
+        burst_.clear();
+        return wrong;
+    }
+    [[nodiscard]] filter::WindowState window(Nanoseconds now) { return engine_.window(now); }
+    [[nodiscard]] bool same(Nanoseconds now) {
+        const filter::WindowState a = engine_.window(now);
+        const filter::WindowState b = alone_.window(now);
+        return a.achieved == b.achieved && a.shortest == b.shortest &&
+               a.shortest_at == b.shortest_at && a.early_turns == b.early_turns;
+    }
+
+  private:
+    std::string judge(const Packet& packet, bool echo, Tally& tally) {
+        const Nanoseconds now = packet.time;
+        const Nanoseconds achieved = alone_.window(now).achieved;
+        Memory& memory = flows_[packet.flow];
+        const unsigned certain = memory.certain(case_.policy, now, achieved);
+        tally.fresh += packet.fresh ? 1 : 0;
+        tally.false_drops += packet.fresh && echo ? 1 : 0;
+        if (!packet.fresh && now - memory.last >= end_) {
+            ++tally.too_old;
+            tally.stale += echo ? 1 : 0;
+        }
+        memory.last = now;
+        if (certain >= case_.first) {
+            ++tally.due;
+            if (!echo) {
+                return "a miss inside the achieved window of " + format_duration(achieved) +
+                       " at " + format_duration(now);
+            }
+        }
+        remember(memory, certain, echo, now);
+        return "";
+    }
+    void remember(Memory& memory, unsigned certain, bool echo, Nanoseconds now) const {
+        if (case_.policy == EchoPolicy::kFixed) {
+            if (!echo) {
+                memory.passed.push_back(now);
+            }
+            while (memory.passed.size() > case_.first) {
+                memory.passed.pop_front();
+            }
+            return;
+        }
+        memory.slots.resize(case_.first);
+        for (unsigned slot = 0; slot < case_.first && (echo || slot <= certain); ++slot) {
+            memory.slots[slot] = now + 1;
+        }
+    }
+
+    Case case_;
+    PlannedEngine engine_;
+    PlannedEngine alone_;
+    Nanoseconds end_;  // of all memories, when no overload is on
+    std::vector<Packet> burst_;
+    std::unordered_map<Digest, Memory> flows_;
+};
+
+class Scenario {
+  public:
+    Scenario(const Case& c, std::uint64_t index) : case_(c), stream_(c, index) {
+        const double share = c.workers == 1 ? 1 : kUnevenSpread / c.workers;
+        for (unsigned w = 0; w < c.workers; ++w) {
+            workers_.push_back(std::make_unique<Watched>(
+                c, EnginePlan{c.engine,
+                              {kWindow, kRate * share, kBound},
+                              c.policy,
+                              c.first,
+                              c.engine == Engine::kTlbf ? config::OnFull::kGrow
+                                                        : config::OnFull::kShrink}));
+        }
+    }
+
+    void check() {
+        SCOPED_TRACE(seed_note() + " " + case_.text());
+        // Four windows at the level, five beyond it at a third of what is planned.
+        const auto packets = static_cast<std::uint64_t>(
+            std::clamp(kRate * case_.level * 4 * 0.02, 4'000.0, 12'000.0));
+        for (std::uint64_t i = 0; i < packets; ++i) {
+            ASSERT_EQ(take(stream_.next_at(static_cast<double>(i) / static_cast<double>(packets))),
+                      "");
+        }
+        ASSERT_EQ(flush(), "");
+        filter::WindowState least = state();
+        if (case_.as_planned()) {
+            EXPECT_EQ(least.early_turns, 0U);
+            EXPECT_EQ(least.shortest, kWindow);
+        } else if (case_.level >= 30 && case_.engine != Engine::kTlbf) {
+            EXPECT_LT(least.shortest, kWindow / 2);
+        }
+        tally_.too_old = tally_.stale = 0;
+        for (std::uint64_t i = 0; i < kRate * 0.3 * 5 * 0.02; ++i) {
+            ASSERT_EQ(take(stream_.next(0.3)), "");
+        }
+        ASSERT_EQ(flush(), "");
+        least = state();
+        EXPECT_EQ(least.achieved, kWindow);
+        expect_rates();
+    }
+    [[nodiscard]] const Tally& tally() const { return tally_; }
+
+  private:
+    std::string take(const Packet& packet) {
+        now_ = packet.time;
+        workers_[reduce(remix(packet.flow, 3), case_.workers)]->add(packet);
+        return ++waiting_ >= size_ ? flush() : "";
+    }
+    std::string flush() {
+        std::string wrong;
+        for (const auto& worker : workers_) {
+            wrong += wrong.empty() ? worker->flush(tally_) : "";
+            wrong += wrong.empty() && !worker->same(now_) ? "another window than one by one" : "";
+        }
+        waiting_ = 0;
+        size_ = 1 + stream_.draw() % 64;
+        return wrong;
+    }
+    filter::WindowState state() {
+        filter::WindowState least{kWindow, kWindow, 0, 0, 0};
+        for (const auto& worker : workers_) {
+            const filter::WindowState one = worker->window(now_);
+            least.achieved = std::min(least.achieved, one.achieved);
+            least.shortest = std::min(least.shortest, one.shortest);
+            least.early_turns += one.early_turns;
+        }
+        return least;
+    }
+    void expect_rates() const {
+        const auto most = [](std::uint64_t n) {
+            return binomial_bounds(static_cast<double>(n), kBound).high;
+        };
+        EXPECT_LE(static_cast<double>(tally_.false_drops), most(tally_.fresh));
+        EXPECT_LE(static_cast<double>(tally_.stale), most(tally_.too_old) + 1);
+        EXPECT_GT(tally_.due, 500U);
+    }
+
+    Case case_;
+    Stream stream_;
+    std::vector<std::unique_ptr<Watched>> workers_;
+    Tally tally_;
+    std::size_t waiting_ = 0;
+    std::size_t size_ = 1;
+    Nanoseconds now_ = 0;
+};
+
+class Overload : public testing::TestWithParam<Engine> {};
+
+TEST_P(Overload, finds_every_copy_younger_than_the_achieved_window) {
+    constexpr std::array kLevels{0.1, 1.0, 3.0, 30.0};
+    constexpr std::array kPatterns{Pattern::kSteady, Pattern::kBursty, Pattern::kRamping};
+    constexpr std::array kWorkers{1U, 2U, 4U};
+    std::uint64_t index = 0;
+    for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
+        for (const unsigned first : {1U, 3U}) {
+            if (GetParam() == Engine::kShbfX && first == 1) {
+                continue;
+            }
+            for (const double level : kLevels) {
+                const Pattern pattern = level == 1.0 ? Pattern::kSteady : kPatterns.at(index % 3);
+                const unsigned workers = kWorkers.at(index / 2 % 3);
+                ++index;
+                // Each packet of a flow that is through refreshes all of its slots.
+                const bool slots = policy == EchoPolicy::kRefresh && first > 1;
+                const double lower = slots && GetParam() != Engine::kShbfX ? 1.0 / first : 1;
+                Scenario({GetParam(), policy, first, workers, pattern, level * lower}, index)
+                    .check();
+            }
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Overload,
+                         testing::Values(Engine::kLine, Engine::kApbbf, Engine::kApbf,
+                                         Engine::kTlbf, Engine::kBtbf, Engine::kShbf,
+                                         Engine::kShbfX, Engine::kExact),
+                         [](const auto& info) {
+                             std::string name(
+                                 config::kEngineNames.at(static_cast<std::size_t>(info.param)));
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
+                         });
+
+}  // namespace
+}  // namespace unecho::test

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// An engine as a worker has it, sized for targets: filter, memory, function table, and the ageing
+// that ends its generations. Without the control thread: turns are published by the time alone.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <variant>
+
+#include "config/schema.h"
+#include "control/engines.h"
+#include "support/filter_memory.h"
+
+namespace unecho::test {
+
+struct EnginePlan {
+    config::Engine engine = config::Engine::kLine;
+    sizing::Targets targets;
+    filter::EchoPolicy policy = filter::EchoPolicy::kFixed;
+    unsigned first = 1;
+    config::OnFull on_full = config::OnFull::kShrink;
+    bool bounded = false;  // matches above targets.max_false_drop are doubts
+};
+
+class PlannedEngine {
+  public:
+    explicit PlannedEngine(const EnginePlan& plan) : PlannedEngine(plan, geometry_of(plan)) {}
+    // With what geometry_of() found for this plan, or one of another policy.
+    PlannedEngine(const EnginePlan& plan, const control::Geometry& geometry)
+        : plan_(plan),
+          setup_{geometry, plan.targets.window, plan.policy, filter::best_isa()},
+          prediction_(
+              control::predict(setup_.geometry, plan.targets.window, plan.targets.keys_per_second)),
+          memory_(*control::bytes_of(setup_)),
+          filter_(*control::make_filter(setup_, memory_.span())),
+          ageing_(ageing_spec()),
+          ops_(control::ops_of(filter_)),
+          limits_(plan.bounded && ops_.chance != nullptr
+                      ? std::optional<filter::ChanceLimits>(
+                            static_cast<float>(plan.targets.max_false_drop))
+                      : std::nullopt) {}
+
+    static control::Geometry geometry_of(const EnginePlan& plan) {
+        sizing::Targets targets = plan.targets;
+        targets.spread = spread_of(plan);
+        targets.max_false_drop /= plan.bounded ? control::judge_margin(plan.engine) : 1;
+        return *control::size(plan.engine, targets, plan.first);
+    }
+
+    PlannedEngine(const PlannedEngine&) = delete;
+    PlannedEngine& operator=(const PlannedEngine&) = delete;
+
+    filter::Answers see(std::span<const Digest> digests, const Nanoseconds* times) {
+        return ops_.test_timed(address(), ageing_, digests, times, plan_.first,
+                               limits_ ? &*limits_ : nullptr);
+    }
+    [[nodiscard]] filter::WindowState window(Nanoseconds now) {
+        return ops_.window(address(), ageing_, now);
+    }
+
+    [[nodiscard]] const sizing::Prediction& prediction() const { return prediction_; }
+    [[nodiscard]] const EnginePlan& plan() const { return plan_; }
+    [[nodiscard]] const dataplane::EngineOps& ops() const { return ops_; }
+    [[nodiscard]] filter::Ageing& ageing() { return ageing_; }
+    [[nodiscard]] void* address() {
+        return std::visit([](auto& filter) -> void* { return &filter; }, filter_);
+    }
+
+  private:
+    static double spread_of(const EnginePlan& plan) {
+        return plan.on_full == config::OnFull::kShrink ? control::kRandomArrivals : 0;
+    }
+    [[nodiscard]] filter::AgeingSpec ageing_spec() const {
+        std::optional<std::uint64_t> load;
+        if (plan_.on_full == config::OnFull::kShrink) {
+            load = sizing::load_for(prediction_.generation_keys, spread_of(plan_));
+        }
+        auto spec = control::ageing_of(setup_, prediction_.generation, load);
+        spec.may_clear = true;
+        return spec;
+    }
+
+    EnginePlan plan_;
+    control::FilterSetup setup_;
+    sizing::Prediction prediction_;
+    FilterMemory memory_;
+    control::AnyFilter filter_;
+    filter::Ageing ageing_;
+    const dataplane::EngineOps& ops_;
+    std::optional<filter::ChanceLimits> limits_;
+};
+
+}  // namespace unecho::test

@@ -6,6 +6,7 @@
 #include <rte_cycles.h>
 
 #include "control/devices.h"
+#include "control/pause.h"
 
 namespace unecho::control {
 namespace {
@@ -29,6 +30,7 @@ Result<std::unique_ptr<Appliance>> Appliance::build(const config::Config& config
     then(&Appliance::make_plan_from_devices);
     then(&Appliance::start_ports);
     then(&Appliance::make_secret);
+    then(&Appliance::make_clock);
     then(&Appliance::make_workers);
     if (!status) {
         return tl::unexpected(status.error());
@@ -46,6 +48,7 @@ Appliance::~Appliance() {
 
 // The lcores do not depend on what the devices can do, so a plan on assumptions has them.
 Status Appliance::start_eal(const ApplianceOptions& options) {
+    started_ = read_clocks();
     auto plan = make_plan(config_, machine_, assumed_facts(config_));
     if (!plan) {
         return config_error(config_, plan.error());
@@ -66,7 +69,6 @@ Status Appliance::start_eal(const ApplianceOptions& options) {
         return tl::unexpected(opened.error());
     }
     session_ = std::make_unique<eal::Session>(std::move(*opened));
-    clock_ = dataplane::TscClock::with_frequency(rte_rdtsc(), rte_get_tsc_hz());
     return {};
 }
 
@@ -123,6 +125,17 @@ Status Appliance::make_secret() {
         return tl::unexpected(secret.error());
     }
     secret_ = *secret;
+    return {};
+}
+
+// The longer after the first reading the better: most of the start lies between.
+Status Appliance::make_clock() {
+    ClockReading now = read_clocks();
+    if (now.time - started_.time < kRateBaseline) {
+        sleep_for(kRateBaseline - (now.time - started_.time));
+        now = read_clocks();
+    }
+    clock_ = measured_clock(started_, now);
     return {};
 }
 

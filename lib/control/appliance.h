@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "config/schema.h"
 #include "control/plan.h"
+#include "control/tsc_rate.h"
 #include "control/wiring.h"
 #include "eal/mempool.h"
 #include "eal/port.h"
@@ -60,6 +61,7 @@ class Appliance {
     Status open_ports();
     Status make_plan_from_devices();
     Status start_ports();
+    Status make_clock();
     Status make_secret();
     Status make_workers();
 
@@ -70,6 +72,7 @@ class Appliance {
     eal::Mempool pool_;
     std::vector<eal::Port> ports_;
     hash::Secret secret_{};
+    ClockReading started_;
     dataplane::TscClock clock_;
     std::unique_ptr<Wiring> wiring_;
 };

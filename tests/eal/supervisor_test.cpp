@@ -15,11 +15,13 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_launch.h>
 #include <rte_mempool.h>
 
 #include "control/pause.h"
+#include "control/tsc_rate.h"
 #include "packets.h"
 #include "unit/control/plans.h"
 
@@ -207,6 +209,17 @@ TEST_F(TwoWorkers, of_whom_one_stands_still_at_the_end_count_what_was_between_th
               std::string::npos)
         << log_;
     EXPECT_NE(log_.find("they are counted as \"stopped\""), std::string::npos) << log_;
+}
+
+// By whatever DPDK took the counter's rate for, the window is not short.
+TEST_F(TwoWorkers, judge_by_a_clock_that_is_never_fast) {
+    const dataplane::TscClock& clock = appliance_->clock();
+    const Nanoseconds before = control::read_clocks().time;
+    const Nanoseconds begin = clock.at(rte_rdtsc());
+    sleep_for(kShort);
+    const Nanoseconds end = clock.at(rte_rdtsc());
+    const Nanoseconds after = control::read_clocks().time;
+    EXPECT_LE(end - begin, after - before + 1);
 }
 
 // It may find packets as soon as it runs again.

@@ -38,6 +38,8 @@ dataplane::Lane FilterInstance::lane(const FilterPlan& plan) {
     lane.first = plan.first;
     ageing_.emplace(plan.ageing());
     lane.ageing = &*ageing_;
+    lane.window = plan.window;
+    lane.remembered = plan.window + plan.prediction.slack;
     judge_ = plan.judge;
     lane.judge = judge_ ? &*judge_ : nullptr;
     return lane;

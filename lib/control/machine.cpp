@@ -2,7 +2,11 @@
 #include "control/machine.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <system_error>
 
 #include <sched.h>
 
@@ -19,6 +23,11 @@ Machine Machine::detect() {
             }
         }
     }
+    std::string isolated;
+    std::ifstream("/sys/devices/system/cpu/isolated") >> isolated;
+    const std::vector<LcoreId> alone = cpu_list(isolated);
+    std::set_difference(machine.cpus.begin(), machine.cpus.end(), alone.begin(), alone.end(),
+                        std::back_inserter(machine.scheduled));
     machine.widest_isa = filter::best_isa();
     if (const char* forced = std::getenv("UNECHO_ISA"); forced != nullptr) {
         machine.forced_isa = forced;
@@ -51,6 +60,24 @@ Result<filter::Isa> Machine::isa() const {
         return fail(Errc::kInvalidArgument, "UNECHO_ISA: " + found.error().context);
     }
     return found;
+}
+
+std::vector<LcoreId> cpu_list(std::string_view text) {
+    std::vector<LcoreId> cpus;
+    while (!text.empty()) {
+        const std::string_view part = text.substr(0, text.find(','));
+        text.remove_prefix(std::min(part.size() + 1, text.size()));
+        LcoreId first = 0;
+        const auto begin = std::from_chars(part.data(), part.data() + part.size(), first);
+        LcoreId last = first;
+        if (begin.ptr != part.data() + part.size() && *begin.ptr == '-') {
+            std::from_chars(begin.ptr + 1, part.data() + part.size(), last);
+        }
+        for (LcoreId cpu = first; begin.ec == std::errc() && cpu <= last; ++cpu) {
+            cpus.push_back(cpu);
+        }
+    }
+    return cpus;
 }
 
 }  // namespace unecho::control

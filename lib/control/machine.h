@@ -14,7 +14,8 @@
 namespace unecho::control {
 
 struct Machine {
-    std::vector<LcoreId> cpus;  // in the process's affinity mask, ascending
+    std::vector<LcoreId> cpus;       // in the process's affinity mask, ascending
+    std::vector<LcoreId> scheduled;  // of them those that the kernel puts other threads on, too
     // The plan may be for another machine (`unecho check`): CPUs that are not here are worth a
     // note, not an error.
     bool may_differ = false;
@@ -31,5 +32,8 @@ struct Machine {
     // The same where no configuration has a say.
     [[nodiscard]] Result<filter::Isa> isa() const;
 };
+
+// "0-2,5" as the kernel writes lists of CPUs; what cannot be read is left out.
+std::vector<LcoreId> cpu_list(std::string_view text);
 
 }  // namespace unecho::control

@@ -22,6 +22,8 @@ constexpr double kUnevenSpread = 1.25;
 // A rotation timer on an ordinary kernel is some tens of microseconds late; below this length of
 // what it turns, a tick or a generation, that is no longer small.
 constexpr Nanoseconds kShortTurn = 500 * kMicrosecond;
+// A thread on a CPU with others is kept waiting for some milliseconds now and then.
+constexpr Nanoseconds kOrdinaryGap = 10 * kMillisecond;
 
 constexpr std::uint16_t kHeadroom = 128;                  // RTE_PKTMBUF_HEADROOM
 constexpr std::uint16_t kStandardRoom = 2048;             // holds any frame of the standard MTU
@@ -285,7 +287,24 @@ class Planner {
                                       " is short for the rotation timer; the achieved window will "
                                       "be noticeably longer");
             }
+            if (config_.run.clock == config::Clock::kTsc && out.window < kOrdinaryGap) {
+                note_gaps(out);
+            }
             plan_.filters.push_back(std::move(out));
+        }
+    }
+
+    void note_gaps(const FilterPlan& filter) {
+        const std::vector<LcoreId>& others = machine_.scheduled;
+        for (const WorkerPlan& worker : plan_.workers) {
+            if (std::find(others.begin(), others.end(), worker.lcore) != others.end()) {
+                plan_.notes.push_back(
+                    "filter \"" + filter.name + "\": the kernel may keep a worker from CPU " +
+                    std::to_string(worker.lcore) + " for longer than " +
+                    format_duration(filter.window) +
+                    "; what waits then is remembered longer (late echoes). Isolate it (isolcpus)");
+                return;
+            }
         }
     }
 

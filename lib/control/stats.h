@@ -60,6 +60,9 @@ struct WorkerReport {
     std::uint64_t bursts = 0;
     std::uint64_t polls = 0;
     std::uint64_t empty_polls = 0;
+    Nanoseconds longest_gap = 0;    // in which it did not look
+    std::uint64_t gaps = 0;         // longer than the shortest window
+    std::uint64_t late_echoes = 0;  // that may be older than window and slack, by such a gap
 };
 
 // What a filter counts, by the name that reports show it under.

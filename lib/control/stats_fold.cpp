@@ -83,6 +83,9 @@ WorkerReport worker_report(const Plan& plan, const dataplane::Counters& counters
     out.bursts = counters.bursts;
     out.polls = counters.polls;
     out.empty_polls = counters.empty_polls;
+    out.longest_gap = counters.longest_gap;
+    out.gaps = counters.gaps;
+    out.late_echoes = counters.late_echoes;
     return out;
 }
 

@@ -89,7 +89,10 @@ ordered_json json_of(LcoreId lcore, const WorkerReport& worker) {
             {"tx_retries", worker.tx_retries},
             {"bursts", worker.bursts},
             {"polls", worker.polls},
-            {"empty_polls", worker.empty_polls}};
+            {"empty_polls", worker.empty_polls},
+            {"longest_gap_ns", worker.longest_gap},
+            {"gaps", worker.gaps},
+            {"late_echoes", worker.late_echoes}};
 }
 
 std::string on_full_name(const FilterPlan& plan) {
@@ -200,6 +203,19 @@ std::string shortest_text(const FilterPlan& plan, const FilterReport& filter) {
                      format_duration(filter.window.shortest_at);
 }
 
+std::string workers_text(const Plan& plan, const Report& report) {
+    Table table({"worker", ">lcore", ">rx packets", ">settled", ">longest gap",
+                 ">gaps above a window", ">late echoes"});
+    for (std::size_t i = 0; i < plan.workers.size(); ++i) {
+        const WorkerReport& w = report.workers[i];
+        table.row({std::to_string(i), std::to_string(plan.workers[i].lcore),
+                   std::to_string(w.rx.packets), std::to_string(w.settled),
+                   w.longest_gap == 0 ? "-" : format_duration(w.longest_gap),
+                   std::to_string(w.gaps), std::to_string(w.late_echoes)});
+    }
+    return "\n" + table.text();
+}
+
 std::string filters_text(const Plan& plan, const Report& report) {
     std::vector<std::string> header{"filter", "engine", ">longest generation"};
     for (const FilterCounterField& field : kFilterCounters) {
@@ -252,7 +268,7 @@ std::string to_text(const Plan& plan, const Report& report) {
     for (std::size_t i = 0; i < plan.routes.size(); ++i) {
         out += route_text(plan, i, report.routes[i]);
     }
-    return out + filters_text(plan, report);
+    return out + workers_text(plan, report) + filters_text(plan, report);
 }
 
 }  // namespace unecho::control

@@ -76,7 +76,8 @@ void Wiring::fill_tables(WorkerIndex worker) {
     setup.tx_retry_cycles = input_.tx_retry_cycles;
     setup.shared = &parts.shared;
     for (const RxAssignment& rx : plan_.workers[worker].rx) {
-        parts.sources.push_back({input_.ports[rx.port], rx.queue, rx.port});
+        parts.sources.push_back(
+            {input_.ports[rx.port], rx.queue, rx.port, plan_.ports[rx.port].setup.rx_descriptors});
     }
     setup.sources = parts.sources;
     parts.scratch.resize(dataplane::kScratchBytes);

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/ids.h"
+#include "base/units.h"
 
 namespace unecho::dataplane {
 
@@ -74,6 +75,9 @@ struct alignas(64) Counters {
     std::uint64_t bursts = 0;
     std::uint64_t polls = 0;
     std::uint64_t empty_polls = 0;
+    Nanoseconds longest_gap = 0;    // between two looks at the clock, while away or in a long poll
+    std::uint64_t gaps = 0;         // longer than the shortest window
+    std::uint64_t late_echoes = 0;  // may be older than window and slack, by such a gap: presence.h
 };
 
 }  // namespace unecho::dataplane

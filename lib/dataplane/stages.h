@@ -25,6 +25,8 @@ struct Lane {
     packet::KeyMode key = packet::KeyMode::kPacket;
     unsigned first = 1;
     Judge* judge = nullptr;  // null: every match is an echo
+    Nanoseconds window = ~Nanoseconds{0};
+    Nanoseconds remembered = 0;  // window and slack
 };
 
 // frames, lengths, chained, bytes: where each packet's bytes lie. Packets of one segment are not

@@ -32,6 +32,25 @@ bool all_have_room(std::span<rte_ring* const> rings, unsigned packets) noexcept 
     });
 }
 
+// The shortest window says when the worker was away too long, the longest queue when all that
+// waited is through.
+PresenceSpec presence_of(const WorkerSetup& setup) noexcept {
+    Nanoseconds window = ~Nanoseconds{0};
+    for (unsigned i = 0; i < setup.filters; ++i) {
+        window = std::min(window, setup.lanes[i].window);
+    }
+    unsigned most = 1;
+    for (const RxSource& source : setup.sources) {
+        most = std::max(most, source.descriptors);
+    }
+    for (const auto* rings : {&setup.steer_in, &setup.tx_in}) {
+        for (const rte_ring* ring : *rings) {
+            most = ring == nullptr ? most : std::max(most, rte_ring_get_capacity(ring));
+        }
+    }
+    return {Presence::limit_for(window), window, (most + setup.burst - 1) / setup.burst};
+}
+
 unsigned gather(const Burst& burst, std::uint64_t mask,
                 std::array<rte_mbuf*, kMaxBurst>& out) noexcept {
     unsigned n = 0;
@@ -65,13 +84,15 @@ void keep(Burst& burst, std::uint64_t mask) noexcept {
 
 }  // namespace
 
-Worker::Worker(const WorkerSetup& setup) noexcept : setup_(setup), steering_(steering_of(setup)) {
+Worker::Worker(const WorkerSetup& setup) noexcept
+    : setup_(setup), steering_(steering_of(setup)), presence_(presence_of(setup)) {
     UNECHO_ASSERT(setup.burst >= 1 && setup.burst <= kMaxBurst);
     UNECHO_ASSERT(setup.shared != nullptr && setup.secret != nullptr);
     UNECHO_ASSERT(!setup.steer_by_ring || setup.staging.size() == setup.sources.size());
 }
 
 void Worker::run() noexcept {
+    presence_.begin(setup_.clock.now());
     while (setup_.shared->phase.load(std::memory_order_acquire) != Phase::kStopped) {
         poll_once();
     }
@@ -80,6 +101,10 @@ void Worker::run() noexcept {
 
 unsigned Worker::poll_once() noexcept {
     const bool running = setup_.shared->phase.load(std::memory_order_acquire) == Phase::kRunning;
+    if (!setup_.capture_clock) {
+        presence_.begin_poll(setup_.clock.now());
+    }
+    full_ = false;
     keep_house();
     unsigned taken = 0;
     const bool wait = setup_.capture_clock && !room_downstream();
@@ -92,6 +117,7 @@ unsigned Worker::poll_once() noexcept {
         taken += wait ? 0 : take_steered();
         taken += take_transmits();
     }
+    presence_.end_poll(taken, !full_);
     counters_.polls++;
     counters_.empty_polls += taken == 0 ? 1 : 0;
     answer_snapshot();
@@ -122,11 +148,14 @@ unsigned Worker::receive_live(bool refill) noexcept {
         Staging& held = setup_.staging.empty() ? none : setup_.staging[i];
         burst.count = held.count - held.next;
         if (burst.count != 0) {
+            // The queue itself is not looked at, so it counts as one with more in it.
+            full_ = true;
             std::copy_n(held.mbufs.begin() + held.next, burst.count, burst.mbufs.begin());
             held.next = held.count = 0;
         } else if (refill) {
             burst.count = rte_eth_rx_burst(source.port, source.queue, burst.mbufs.data(),
                                            static_cast<std::uint16_t>(setup_.burst));
+            full_ |= burst.count == setup_.burst;
         }
         if (burst.count != 0) {
             taken += begin(burst, source, held);
@@ -204,6 +233,7 @@ unsigned Worker::take(const Rings& rings, Handle handle) noexcept {
                 rte_ring_sc_dequeue_burst(ring, entries.data(), setup_.burst, nullptr);
             counters_.handed_in += n;
             taken += n;
+            full_ |= n == setup_.burst;
             handle(std::span<void* const>(entries.data(), n));
         }
     }
@@ -322,6 +352,9 @@ void Worker::process(Burst& burst) noexcept {
         decide_timed(burst, lane);
     } else {
         decide(burst, lane, moment(route.filter));
+        if (presence_.late(lane.remembered)) [[unlikely]] {
+            counters_.late_echoes += static_cast<unsigned>(std::popcount(burst.echoes));
+        }
     }
     settle(burst);
 }
@@ -461,8 +494,9 @@ void Worker::tally(const Burst& burst, Reason reason, std::uint64_t mask) noexce
 // --- time and control --------------------------------------------------------------------------
 
 filter::Moment Worker::moment(FilterIndex filter) noexcept {
-    return {setup_.clock.at(rte_rdtsc()),
-            setup_.filter_shared[filter]->generation.load(std::memory_order_acquire)};
+    const Nanoseconds now = presence_.at(setup_.clock.now());
+    return {now, presence_.word(filter, setup_.filter_shared[filter]->generation.load(
+                                            std::memory_order_acquire))};
 }
 
 // Windows of reports end by this worker's own clock; those of captures by the packets' times.
@@ -470,7 +504,7 @@ void Worker::keep_reports() noexcept {
     if (setup_.reports == 0 || setup_.capture_clock) {
         return;
     }
-    const Nanoseconds now = setup_.clock.at(rte_rdtsc());
+    const Nanoseconds now = setup_.clock.now();
     for (unsigned i = 0; i < setup_.reports; ++i) {
         setup_.routes[setup_.reporting[i]].taps->keep(now);
     }
@@ -484,10 +518,10 @@ void Worker::keep_house() noexcept {
         if (lane.ops->maintain != nullptr) {
             lane.ops->maintain(lane.filter);
         }
-        const std::uint64_t word =
-            setup_.filter_shared[i]->generation.load(std::memory_order_acquire);
+        const std::uint64_t word = presence_.word(
+            i, setup_.filter_shared[i]->generation.load(std::memory_order_acquire));
         if (!setup_.capture_clock && lane.ageing->owes(word)) {
-            lane.ops->advance(lane.filter, *lane.ageing, {setup_.clock.at(rte_rdtsc()), word});
+            lane.ops->advance(lane.filter, *lane.ageing, {presence_.time(), word});
         }
         if (look || lane.ageing->generation() != exchanged_[i]) {
             exchanged_[i] = lane.ageing->generation();
@@ -526,8 +560,10 @@ void Worker::answer_snapshot() noexcept {
 
 void Worker::take_snapshot(std::uint64_t wanted) noexcept {
     WorkerShared& shared = *setup_.shared;
+    counters_.longest_gap = presence_.longest_gap();
+    counters_.gaps = presence_.gaps();
     shared.snapshot = counters_;
-    const Nanoseconds now = setup_.capture_clock ? highest_time_ : setup_.clock.at(rte_rdtsc());
+    const Nanoseconds now = setup_.capture_clock ? highest_time_ : presence_.time();
     for (unsigned i = 0; i < setup_.filters; ++i) {
         const Lane& lane = setup_.lanes[i];
         shared.filters[i] = lane.ops->counters(lane.filter);

@@ -11,11 +11,13 @@
 #include <optional>
 #include <span>
 
+#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_ring.h>
 
 #include "base/int128.h"
 #include "dataplane/burst.h"
+#include "dataplane/presence.h"
 #include "dataplane/shared.h"
 #include "dataplane/stages.h"
 #include "dataplane/steering.h"
@@ -25,13 +27,17 @@ namespace unecho::dataplane {
 // TSC cycles to nanoseconds since start, by one multiplication.
 struct TscClock {
     std::uint64_t start = 0;
-    std::uint64_t scale = 0;  // nanoseconds per cycle, as a fraction of 2^32
+    std::uint64_t scale = 0;                 // nanoseconds per cycle, as a fraction of 2^32
+    const std::uint64_t* counter = nullptr;  // a test's, instead of the processor's
 
     static TscClock with_frequency(std::uint64_t start, std::uint64_t hz) noexcept {
-        return {start, static_cast<std::uint64_t>((uint128{kSecond} << 32) / hz)};
+        return {start, static_cast<std::uint64_t>((uint128{kSecond} << 32) / hz), nullptr};
     }
     [[nodiscard]] Nanoseconds at(std::uint64_t tsc) const noexcept {
         return static_cast<Nanoseconds>((uint128{tsc - start} * scale) >> 32);
+    }
+    [[nodiscard]] Nanoseconds now() const noexcept {
+        return at(counter == nullptr ? rte_rdtsc() : *counter);
     }
 };
 
@@ -39,6 +45,7 @@ struct RxSource {
     PortId port = 0;
     QueueId queue = 0;
     PortIndex index = 0;
+    unsigned descriptors = 1024;  // packets that may wait there
 };
 
 // Packets of one source that wait with the worker, and are counted as received only when they go
@@ -179,6 +186,8 @@ class Worker {
     WorkerSetup setup_;
     Steering steering_;
     Counters counters_;
+    Presence presence_;  // not by a capture's clock
+    bool full_ = false;  // a queue or ring gave a whole burst in this poll
     std::array<std::uint64_t, kMaxFilters> exchanged_{};  // in which generation segments were
     Nanoseconds highest_time_ = 0;                        // capture clock
 };

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "eal/lcores.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "control/machine.h"
+#include "unit/control/plans.h"
 
 namespace unecho::eal {
 namespace {
@@ -31,6 +34,43 @@ TEST(Machine, names_at_least_the_cpu_that_this_runs_on) {
     EXPECT_TRUE(std::is_sorted(machine.cpus.begin(), machine.cpus.end()));
     EXPECT_EQ(std::adjacent_find(machine.cpus.begin(), machine.cpus.end()), machine.cpus.end());
     EXPECT_FALSE(machine.may_differ);
+    EXPECT_TRUE(std::includes(machine.cpus.begin(), machine.cpus.end(), machine.scheduled.begin(),
+                              machine.scheduled.end()));
+}
+
+TEST(Machine, reads_the_kernel_s_lists_of_cpus) {
+    using Cpus = std::vector<LcoreId>;
+    EXPECT_EQ(control::cpu_list(""), Cpus{});
+    EXPECT_EQ(control::cpu_list("3"), Cpus{3});
+    EXPECT_EQ(control::cpu_list("0-2,5,7-8"), (Cpus{0, 1, 2, 5, 7, 8}));
+    EXPECT_EQ(control::cpu_list("nonsense,4"), Cpus{4});
+    EXPECT_EQ(control::cpu_list("5-"), Cpus{5});
+}
+
+// A window that is shorter than what other threads may take, beside them.
+TEST(Machine, on_whose_cpus_others_run_is_noted_for_short_windows) {
+    config::Config config = control::taps_to_tool();
+    config.workers.lcores = {{1, 2}};
+    control::Machine machine = control::machine_with({0, 1, 2});
+    const auto notes = [&] {
+        auto all = control::plan_of(config, machine, control::all_of(config, control::nic())).notes;
+        std::erase_if(all, [](const std::string& note) {
+            return note.find("the kernel may keep") == std::string::npos;  // of other things
+        });
+        return all;
+    };
+    config.filters[0].window = 9 * kMillisecond;
+    EXPECT_TRUE(notes().empty()) << "all are isolated";
+    machine.scheduled = {0};
+    EXPECT_TRUE(notes().empty()) << "those of the workers are";
+    machine.scheduled = {0, 2};
+    ASSERT_EQ(notes().size(), 1U);
+    EXPECT_NE(notes()[0].find("\"echo\": the kernel may keep a worker from CPU 2"),
+              std::string::npos)
+        << notes()[0];
+    EXPECT_NE(notes()[0].find("9ms"), std::string::npos) << notes()[0];
+    config.filters[0].window = 10 * kMillisecond;
+    EXPECT_TRUE(notes().empty());
 }
 
 }  // namespace

@@ -117,6 +117,9 @@ TEST(StatsFold, of_a_worker_shows_what_it_settled_and_handed_on) {
     counters.bursts = 6;
     counters.polls = 100;
     counters.empty_polls = 94;
+    counters.longest_gap = 7 * kMillisecond;
+    counters.gaps = 12;
+    counters.late_echoes = 13;
     const WorkerReport worker = worker_report(plan, counters);
     EXPECT_EQ(worker.rx.packets, 11U);
     EXPECT_EQ(worker.rx.bytes, 1100U);
@@ -128,6 +131,9 @@ TEST(StatsFold, of_a_worker_shows_what_it_settled_and_handed_on) {
     EXPECT_EQ(worker.bursts, 6U);
     EXPECT_EQ(worker.polls, 100U);
     EXPECT_EQ(worker.empty_polls, 94U);
+    EXPECT_EQ(worker.longest_gap, 7 * kMillisecond);
+    EXPECT_EQ(worker.gaps, 12U);
+    EXPECT_EQ(worker.late_echoes, 13U);
 }
 
 using Counts = std::vector<std::uint64_t>;

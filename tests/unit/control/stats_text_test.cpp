@@ -41,6 +41,9 @@ Case ten_packets() {
     count(Reason::kEchoDiverted, 1);
     count(Reason::kTxLost, 2);
     counters.polls = 9;
+    counters.longest_gap = 77 * kMillisecond;
+    counters.gaps = 123'456;
+    counters.late_echoes = 654'321;
     out.report = empty_report(out.plan);
     add_outcomes(out.plan, counters, out.report);
     add_received(out.plan, counters, out.report);
@@ -86,6 +89,9 @@ TEST(StatsJson, holds_totals_reasons_ports_routes_workers_and_filters) {
     EXPECT_EQ(json["workers"][0]["rx_packets"], 10);
     EXPECT_EQ(json["workers"][0]["settled"], 9);
     EXPECT_EQ(json["workers"][0]["polls"], 9);
+    EXPECT_EQ(json["workers"][0]["longest_gap_ns"], 77 * kMillisecond);
+    EXPECT_EQ(json["workers"][0]["gaps"], 123'456);
+    EXPECT_EQ(json["workers"][0]["late_echoes"], 654'321);
     EXPECT_EQ(json["filters"][0]["name"], "echo");
     EXPECT_EQ(json["filters"][0]["engine"], "line");
     EXPECT_EQ(json["filters"][0]["window_ns"], 50 * kMillisecond);
@@ -187,6 +193,9 @@ TEST(StatsText, shows_the_sum_and_the_reasons_that_occurred) {
     EXPECT_NE(text.find("50.00 %"), std::string::npos) << "5 of 10 are new";
     EXPECT_EQ(text.find("malformed"), std::string::npos) << "none was";
     EXPECT_NE(text.find("3ms"), std::string::npos) << "the longest generation";
+    for (const char* gap : {"77ms", "123456", "654321"}) {
+        EXPECT_NE(text.find(gap), std::string::npos) << text;
+    }
     EXPECT_EQ(text.find(" \n"), std::string::npos);
 }
 

@@ -7,6 +7,7 @@
 
 #include "control/devices.h"
 #include "control/pause.h"
+#include "control/port_start.h"
 
 namespace unecho::control {
 namespace {
@@ -27,8 +28,7 @@ Result<std::unique_ptr<Appliance>> Appliance::build(const config::Config& config
         }
     };
     then(&Appliance::open_ports);
-    then(&Appliance::make_plan_from_devices);
-    then(&Appliance::start_ports);
+    then(&Appliance::bring_up_ports);
     then(&Appliance::make_secret);
     then(&Appliance::make_clock);
     then(&Appliance::make_workers);
@@ -83,7 +83,7 @@ Status Appliance::open_ports() {
     return {};
 }
 
-Status Appliance::make_plan_from_devices() {
+Status Appliance::bring_up_ports() {
     std::vector<eal::DeviceFacts> facts;
     for (const eal::Port& port : ports_) {
         auto known = port.facts();
@@ -92,26 +92,21 @@ Status Appliance::make_plan_from_devices() {
         }
         facts.push_back(*known);
     }
-    auto plan = make_plan(config_, machine_, facts);
-    if (!plan) {
-        return config_error(config_, plan.error());
-    }
-    plan_ = std::move(*plan);
-    return {};
-}
-
-Status Appliance::start_ports() {
-    auto pool = eal::make_mempool(
-        {"unecho_mbufs", plan_.mbufs, plan_.data_room, SOCKET_ID_ANY, !session_->has_hugepages()});
-    if (!pool) {
-        return tl::unexpected(pool.error());
-    }
-    pool_ = std::move(*pool);
-    for (std::size_t i = 0; i < ports_.size(); ++i) {
-        if (const Status status = ports_[i].start(plan_.ports[i].setup, pool_.get()); !status) {
-            return status;
+    const auto make_pool = [&](const Plan& plan) -> Result<rte_mempool*> {
+        auto pool = eal::make_mempool({"unecho_mbufs", plan.mbufs, plan.data_room, SOCKET_ID_ANY,
+                                       !session_->has_hugepages()});
+        if (!pool) {
+            return tl::unexpected(pool.error());
         }
+        pool_ = std::move(*pool);
+        return pool_.get();
+    };
+    auto started = start_ports(config_, machine_, std::move(facts), ports_, make_pool);
+    if (!started) {
+        return tl::unexpected(started.error());
     }
+    plan_ = std::move(started->plan);
+    card_ = started->card;
     return {};
 }
 
@@ -153,6 +148,7 @@ Status Appliance::make_workers() {
     input.tx_retry_cycles = static_cast<std::uint64_t>(static_cast<double>(config_.run.tx_retry) *
                                                        static_cast<double>(rte_get_tsc_hz()) / 1e9);
     input.hugepages = session_->has_hugepages();
+    input.card = card_ ? &*card_ : nullptr;
     auto wiring = Wiring::make(input);
     if (!wiring) {
         return tl::unexpected(wiring.error());

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,8 +60,7 @@ class Appliance {
 
     Status start_eal(const ApplianceOptions& options);
     Status open_ports();
-    Status make_plan_from_devices();
-    Status start_ports();
+    Status bring_up_ports();
     Status make_clock();
     Status make_secret();
     Status make_workers();
@@ -68,6 +68,7 @@ class Appliance {
     const config::Config config_;
     const Machine machine_;  // as it was before DPDK pinned the main thread to one CPU
     Plan plan_;
+    std::optional<dataplane::RssModel> card_;  // with RSS
     std::unique_ptr<eal::Session> session_;
     eal::Mempool pool_;
     std::vector<eal::Port> ports_;

@@ -139,11 +139,15 @@ class Planner {
     [[nodiscard]] std::string obstacle_to_rss() const {
         std::uint64_t types = ~std::uint64_t{0};
         std::uint16_t reta = 0;
+        std::string driver;
         for (const PortPlan& port : plan_.ports) {
             if (!port.receives) {
                 continue;
             }
             const std::string who = "port \"" + port.name + "\" (" + port.facts.driver + ")";
+            if (!port.facts.rss_refused.empty()) {
+                return port.facts.rss_refused;
+            }
             if (!port.facts.rss()) {
                 return who + " does not hash packets over queues";
             }
@@ -151,6 +155,11 @@ class Planner {
                 return who + " has " + std::to_string(port.facts.max_rx_queues) +
                        " rx queues for " + std::to_string(workers()) + " workers";
             }
+            if (!driver.empty() && driver != port.facts.driver) {
+                return who + " and a port of " + driver +
+                       " may mean different things by the same packet types";
+            }
+            driver = port.facts.driver;
             types &= port.facts.rss_types;
             if (reta != 0 && reta != port.facts.reta_size && !std::has_single_bit(workers())) {
                 return "the ports' redirection tables differ in size and the number of workers is "
@@ -159,6 +168,12 @@ class Planner {
             reta = port.facts.reta_size;
         }
         return types == 0 ? "the ports have no packet type in common that they hash by" : "";
+    }
+
+    [[nodiscard]] bool probed() const {
+        return std::all_of(plan_.ports.begin(), plan_.ports.end(), [](const PortPlan& port) {
+            return !port.receives || port.facts.probed;
+        });
     }
 
     void plan_steering() {
@@ -179,7 +194,12 @@ class Planner {
             plan_.steering_reason = "asked for; packets go to their owner through rings";
         } else if (obstacle.empty()) {
             plan_.steering = Steering::kRss;
-            plan_.steering_reason = "every port hashes with the same symmetric key";
+            plan_.steering_reason =
+                "every port hashes with the same symmetric key; what cards hash differently goes "
+                "to its owner through rings";
+            if (!probed()) {
+                plan_.steering_reason += "; rings for all if a card answers otherwise at start";
+            }
         } else {
             plan_.steering = Steering::kRing;
             plan_.steering_reason = obstacle + "; packets go to their owner through rings";

@@ -70,6 +70,7 @@ void Wiring::fill_tables(WorkerIndex worker) {
     setup.self = worker;
     setup.burst = input_.burst;
     setup.steer_by_ring = plan_.steering == Steering::kRing;
+    setup.card = input_.card;
     setup.secret = input_.secret;
     setup.clock = input_.clock;
     setup.capture_clock = input_.capture_clock;
@@ -82,7 +83,7 @@ void Wiring::fill_tables(WorkerIndex worker) {
     setup.sources = parts.sources;
     parts.scratch.resize(dataplane::kScratchBytes);
     setup.scratch = parts.scratch;
-    if (setup.capture_clock || setup.steer_by_ring) {
+    if (setup.capture_clock || steers()) {
         parts.staging.resize(parts.sources.size());
         setup.staging = parts.staging;
     }
@@ -199,7 +200,7 @@ Status Wiring::connect() {
 }
 
 Status Wiring::connect_pair(WorkerIndex from, WorkerIndex to) {
-    if (plan_.steering == Steering::kRing) {
+    if (steers()) {
         auto ring = new_ring("steer", from, to);
         if (!ring) {
             return tl::unexpected(ring.error());

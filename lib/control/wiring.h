@@ -30,7 +30,8 @@ struct WiringInput {
     bool capture_clock = false;
     std::uint64_t tx_retry_cycles = 0;
     bool hugepages = false;
-    std::string name = "unecho";  // rings are named after it, once in the process
+    const dataplane::RssModel* card = nullptr;  // with RSS
+    std::string name = "unecho";                // rings are named after it, once in the process
 };
 
 class Wiring {
@@ -76,6 +77,10 @@ class Wiring {
     Status find_mbuf_fields();
     Status connect();
     Status connect_pair(WorkerIndex from, WorkerIndex to);
+    // Between each two workers there is a ring for packets to decide.
+    [[nodiscard]] bool steers() const {
+        return plan_.steering == Steering::kRing || input_.card != nullptr;
+    }
     [[nodiscard]] bool sends_through(WorkerIndex from, WorkerIndex to) const;
     Result<rte_ring*> new_ring(const char* kind, WorkerIndex from, WorkerIndex to);
 

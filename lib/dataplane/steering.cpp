@@ -27,9 +27,15 @@ Steering::Steering(const SteeringSetup& setup) noexcept : setup_(setup) {
 }
 
 WorkerIndex Steering::owner_of(const Burst& burst, unsigned i) const noexcept {
+    if (setup_.card != nullptr && hashed_as_needed(*burst.mbufs[i], *setup_.card)) {
+        return setup_.self;
+    }
     const packet::Frame frame = (burst.chained >> i & 1) != 0
                                     ? contiguous(*burst.mbufs[i], setup_.scratch)
                                     : burst.frames[i];
+    if (setup_.card != nullptr) {
+        return owner_by_rss(*setup_.card, frame, setup_.self);
+    }
     return static_cast<WorkerIndex>(reduce(
         packet::owner_digest(packet::Link::kEthernet, frame, *setup_.secret), setup_.workers));
 }

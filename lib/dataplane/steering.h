@@ -15,6 +15,7 @@
 #include <rte_ring.h>
 
 #include "dataplane/burst.h"
+#include "dataplane/rss.h"
 #include "hash/secret.h"
 
 namespace unecho::dataplane {
@@ -35,7 +36,8 @@ struct Handed {
 };
 
 struct SteeringSetup {
-    bool by_ring = false;  // each packet to its owner; else packets stay where they are
+    bool by_ring = false;            // each packet to its owner, by its flow
+    const RssModel* card = nullptr;  // those to their owner that the card may have put elsewhere
     unsigned workers = 1;
     WorkerIndex self = 0;
     bool sheds = true;  // false: rings are never too full, because nothing is received before
@@ -48,7 +50,7 @@ class Steering {
   public:
     explicit Steering(const SteeringSetup& setup) noexcept;
 
-    [[nodiscard]] bool applies() const noexcept { return setup_.by_ring; }
+    [[nodiscard]] bool applies() const noexcept { return setup_.by_ring || setup_.card != nullptr; }
 
     // Three disjoint masks that together name every packet of a burst.
     struct Split {

@@ -60,6 +60,7 @@ unsigned gather(const Burst& burst, std::uint64_t mask,
 
 SteeringSetup steering_of(const WorkerSetup& setup) noexcept {
     return {.by_ring = setup.steer_by_ring,
+            .card = setup.card,
             .workers = setup.workers,
             .self = setup.self,
             .sheds = !setup.capture_clock,
@@ -88,7 +89,7 @@ Worker::Worker(const WorkerSetup& setup) noexcept
     : setup_(setup), steering_(steering_of(setup)), presence_(presence_of(setup)) {
     UNECHO_ASSERT(setup.burst >= 1 && setup.burst <= kMaxBurst);
     UNECHO_ASSERT(setup.shared != nullptr && setup.secret != nullptr);
-    UNECHO_ASSERT(!setup.steer_by_ring || setup.staging.size() == setup.sources.size());
+    UNECHO_ASSERT(!steering_.applies() || setup.staging.size() == setup.sources.size());
 }
 
 void Worker::run() noexcept {

@@ -101,6 +101,7 @@ struct WorkerSetup {
     // Rings by the other worker's index; null where there is none.
     WorkerIndex self = 0;
     bool steer_by_ring = false;
+    const RssModel* card = nullptr;  // with RSS: which packets it puts where
     std::array<rte_ring*, kMaxWorkers> steer_out{};
     std::array<rte_ring*, kMaxWorkers> steer_in{};
     std::array<rte_ring*, kMaxWorkers> tx_in{};

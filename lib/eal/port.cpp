@@ -30,6 +30,7 @@ namespace {
 // ports of a route, so copies on different ports meet as well.
 constexpr std::array<std::uint8_t, 2> kSymmetricUnit{0x6d, 0x5a};
 constexpr std::size_t kMaxRssKey = 64;
+constexpr std::uint8_t kUsualRssKey = 40;  // of drivers that do not say
 
 constexpr std::uint64_t kRssTypes = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 |
                                     RTE_ETH_RSS_NONFRAG_IPV4_TCP | RTE_ETH_RSS_NONFRAG_IPV4_UDP |
@@ -128,6 +129,42 @@ std::uint16_t number_of(const DeviceSpec& spec, std::string_view key) {
 // net_null and net_tap take an RSS configuration but nothing hashes.
 bool only_claims_rss(std::string_view driver) {
     return driver == "net_null" || driver == "net_tap";
+}
+
+std::array<std::uint8_t, kMaxRssKey> symmetric_key() {
+    std::array<std::uint8_t, kMaxRssKey> key{};
+    for (std::size_t i = 0; i < key.size(); ++i) {
+        key[i] = kSymmetricUnit[i % 2];
+    }
+    return key;
+}
+
+std::uint8_t rss_key_size(const rte_eth_dev_info& info) {
+    return info.hash_key_size == 0
+               ? kUsualRssKey
+               : static_cast<std::uint8_t>(std::min<std::size_t>(info.hash_key_size, kMaxRssKey));
+}
+
+// Cards that can hash what is inside a tunnel may do so unless told; keys are of the outermost
+// packet.
+std::uint64_t outermost(const rte_eth_dev_info& info) {
+    return (info.flow_type_rss_offloads & RTE_ETH_RSS_LEVEL_MASK) != 0 ? RTE_ETH_RSS_LEVEL_OUTERMOST
+                                                                       : 0;
+}
+
+// Every entry is asked for.
+std::vector<rte_eth_rss_reta_entry64> whole_table(std::uint16_t entries) {
+    std::vector<rte_eth_rss_reta_entry64> table((entries + RTE_ETH_RETA_GROUP_SIZE - 1) /
+                                                RTE_ETH_RETA_GROUP_SIZE);
+    for (unsigned i = 0; i < entries; ++i) {
+        table[i / RTE_ETH_RETA_GROUP_SIZE].mask |= std::uint64_t{1}
+                                                   << (i % RTE_ETH_RETA_GROUP_SIZE);
+    }
+    return table;
+}
+
+std::string failure_text(const char* what, int code) {
+    return std::string(what) + " (" + std::strerror(code < 0 ? -code : code) + ")";
 }
 
 }  // namespace
@@ -342,16 +379,12 @@ Status Port::start(const PortSetup& setup, rte_mempool* pool) {
     conf.rxmode.mtu = setup.mtu;
     conf.rxmode.offloads = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
     conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
-    std::array<std::uint8_t, kMaxRssKey> key{};
+    auto key = symmetric_key();
     if (setup.rss_types != 0) {
-        for (std::size_t i = 0; i < key.size(); ++i) {
-            key[i] = kSymmetricUnit[i % 2];
-        }
         conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
         conf.rx_adv_conf.rss_conf.rss_key = key.data();
-        conf.rx_adv_conf.rss_conf.rss_key_len = static_cast<std::uint8_t>(
-            std::min<std::size_t>(info.hash_key_size == 0 ? 40 : info.hash_key_size, key.size()));
-        conf.rx_adv_conf.rss_conf.rss_hf = setup.rss_types;
+        conf.rx_adv_conf.rss_conf.rss_key_len = rss_key_size(info);
+        conf.rx_adv_conf.rss_conf.rss_hf = setup.rss_types | outermost(info);
         conf.rxmode.offloads |= info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_RSS_HASH;
     }
     if (const int code = rte_eth_dev_configure(id_, setup.rx_queues, setup.tx_queues, &conf);
@@ -373,9 +406,7 @@ Status Port::start(const PortSetup& setup, rte_mempool* pool) {
     }
     started_ = true;
     if (setup.rss_types != 0) {
-        if (const Status status = spread_rss(setup.rx_queues, info.reta_size); !status) {
-            return status;
-        }
+        settle_rss(conf.rx_adv_conf.rss_conf, setup.rx_queues, info.reta_size);
     }
     // Not every driver knows the mode (rings, captures): they see every frame anyway.
     if (setup.promiscuous) {
@@ -411,19 +442,46 @@ Status Port::setup_queues(const PortSetup& setup, rte_mempool* pool) {
     return {};
 }
 
-// The same spread on every port: entry i to queue i mod n.
-Status Port::spread_rss(std::uint16_t queues, std::uint16_t reta_size) {
-    std::vector<rte_eth_rss_reta_entry64> table((reta_size + RTE_ETH_RETA_GROUP_SIZE - 1) /
-                                                RTE_ETH_RETA_GROUP_SIZE);
+// The same spread on every port: entry i to queue i mod n. Some drivers take a key only while they
+// run, and a table that cannot be written may be so already: rss() tells what came of it.
+void Port::settle_rss(rte_eth_rss_conf& conf, std::uint16_t queues, std::uint16_t reta_size) const {
+    rte_eth_dev_rss_hash_update(id_, &conf);
+    std::vector<rte_eth_rss_reta_entry64> table = whole_table(reta_size);
     for (unsigned i = 0; i < reta_size; ++i) {
-        rte_eth_rss_reta_entry64& group = table[i / RTE_ETH_RETA_GROUP_SIZE];
-        group.mask |= std::uint64_t{1} << (i % RTE_ETH_RETA_GROUP_SIZE);
-        group.reta[i % RTE_ETH_RETA_GROUP_SIZE] = static_cast<std::uint16_t>(i % queues);
+        table[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE] =
+            static_cast<std::uint16_t>(i % queues);
     }
-    if (const int code = rte_eth_dev_rss_reta_update(id_, table.data(), reta_size); code != 0) {
-        return tl::unexpected(error("RSS redirection table", code));
+    rte_eth_dev_rss_reta_update(id_, table.data(), reta_size);
+}
+
+RssAnswer Port::rss() const {
+    RssAnswer answer;
+    rte_eth_dev_info info{};
+    if (const int code = rte_eth_dev_info_get(id_, &info); code != 0) {
+        answer.failure = failure_text("does not tell its properties", code);
+        return answer;
     }
-    return {};
+    std::array<std::uint8_t, kMaxRssKey> key{};
+    rte_eth_rss_conf conf{};
+    conf.rss_key = key.data();
+    conf.rss_key_len = rss_key_size(info);
+    if (const int code = rte_eth_dev_rss_hash_conf_get(id_, &conf); code != 0) {
+        answer.failure = failure_text("does not tell its key", code);
+        return answer;
+    }
+    std::vector<rte_eth_rss_reta_entry64> table = whole_table(info.reta_size);
+    if (const int code = rte_eth_dev_rss_reta_query(id_, table.data(), info.reta_size); code != 0) {
+        answer.failure = failure_text("does not tell its redirection table", code);
+        return answer;
+    }
+    answer.key.assign(key.begin(),
+                      key.begin() + std::min<std::size_t>(conf.rss_key_len, key.size()));
+    answer.types = conf.rss_hf & kRssTypes;
+    for (unsigned i = 0; i < info.reta_size; ++i) {
+        answer.table.push_back(
+            table[i / RTE_ETH_RETA_GROUP_SIZE].reta[i % RTE_ETH_RETA_GROUP_SIZE]);
+    }
+    return answer;
 }
 
 void Port::stop() noexcept {

@@ -15,6 +15,8 @@
 #include "base/result.h"
 #include "eal/interface_claim.h"
 
+struct rte_eth_rss_conf;
+
 namespace unecho::eal {
 
 // A device as DPDK is asked for it: a virtual one with its arguments, or a PCI address.
@@ -39,6 +41,7 @@ struct DeviceFacts {
     std::uint64_t rss_types = 0;  // RTE_ETH_RSS_* it can hash by; 0: no RSS
     std::uint16_t reta_size = 0;  // entries of its redirection table
     int socket = -1;
+    std::string rss_refused;  // found at start: why copies would not meet if ports hashed
 
     [[nodiscard]] bool rss() const { return rss_types != 0 && reta_size != 0; }
 };
@@ -65,6 +68,14 @@ struct DeviceCounters {
     std::uint64_t tx_errors = 0;
 };
 
+// How a started port hashes, as it says itself.
+struct RssAnswer {
+    std::string failure;  // why nothing is known, behind the port's name: "does not tell its key"
+    std::vector<std::uint8_t> key;
+    std::uint64_t types = 0;           // RTE_ETH_RSS_*
+    std::vector<std::uint16_t> table;  // the queue, by hash modulo its size
+};
+
 struct LinkState {
     bool up = false;
     std::uint32_t mbps = 0;
@@ -86,6 +97,9 @@ class Port {
     Status start(const PortSetup& setup, rte_mempool* pool);
     void stop() noexcept;
 
+    // After a start with rss_types.
+    [[nodiscard]] RssAnswer rss() const;
+
     [[nodiscard]] LinkState link() const noexcept;
     [[nodiscard]] DeviceCounters device_counters() const noexcept;
 
@@ -95,7 +109,7 @@ class Port {
     Status claim_interface();
     void remove_stale_sockets() const;
     Status setup_queues(const PortSetup& setup, rte_mempool* pool);
-    Status spread_rss(std::uint16_t queues, std::uint16_t reta_size);
+    void settle_rss(rte_eth_rss_conf& conf, std::uint16_t queues, std::uint16_t reta_size) const;
     [[nodiscard]] Error error(std::string_view step, int code) const;
     [[nodiscard]] Error creation_error(int code) const;
     [[nodiscard]] bool lacks_capabilities() const;

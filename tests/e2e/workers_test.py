@@ -149,13 +149,15 @@ class TwoWorkers(harness.E2eTest):
         self.check_one_of_each(places, out[0], "frame")
 
     def test_a_full_ring_sheds_the_filtering(self):
-        """With rings much too small nothing disappears: packets pass unfiltered, and count."""
+        """With rings much too small nothing disappears and nothing overtakes: packets pass
+        unfiltered in their turn, and count."""
         places = traffic(random.Random(15))
         report, out = self.replay(places, "packet", ring_size=64)
         reasons = report["routes"][0]["reasons"]
         everything = collections.Counter(frame for place in places for frame in place)
         survivors = collections.Counter(out[0])
         self.assertLessEqual(survivors, everything)
+        self.check_order(places, out[0])
         self.assertEqual(len(out[0]), reasons["new"] + reasons["overload"])
         self.assertEqual(sum(everything.values()) - len(out[0]),
                          reasons["echo"] + reasons["tx_lost"])

@@ -72,6 +72,7 @@ Rig::Rig(const Layout& layout)
     input.ring_size = layout.ring_size;
     input.capture_clock = layout.capture;
     input.tx_retry_cycles = layout.tx_retry_cycles;
+    input.card = layout_.card ? &*layout_.card : nullptr;
     input.name = "rig" + std::to_string(number++);
     auto wiring = control::Wiring::make(input);
     EXPECT_TRUE(wiring) << wiring.error().context;

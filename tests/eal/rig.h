@@ -49,7 +49,9 @@ struct Layout {
     unsigned workers = 1;
     unsigned burst = 32;
     unsigned ring_size = 1024;
-    bool steer = true;     // by rings, with several workers; else as RSS would
+    bool steer = true;  // by rings, with several workers; else as RSS would
+    std::optional<dataplane::RssModel> card =
+        std::nullopt;      // with RSS; none: every packet is trusted
     bool capture = false;  // the packets' clock; all sources on worker 0
     std::uint64_t tx_retry_cycles = 0;
     dataplane::TscClock clock;  // stands still: nothing ages but by the filters' words

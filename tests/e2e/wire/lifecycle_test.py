@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+import unittest
 
 import wire
 from wire import Host, harness, udp_frame
@@ -130,6 +131,18 @@ class Lifecycle(Lives):
         self.report_of(result)
         self.assertEqual(result.err.count('port "right": link down'), 1, result.err)
         self.assertEqual(result.err.count('port "right": link up'), 1, result.err)
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two CPUs")
+    def test_a_device_that_only_claims_to_hash_gets_rings(self):
+        """net_tap takes an RSS configuration, tells it again, and hashes nothing."""
+        taps = wire.link(*("net_tap%d,iface=ue%dt%d" % (i, os.getpid() % 100000, i)
+                           for i in range(2)))
+        for tap in taps["port"]:
+            tap["tx_queues"] = 1  # the driver wants as many as rx queues
+        taps["workers"] = {"lcores": sorted(os.sched_getaffinity(0))[:2]}
+        result = self.run_unecho(taps, "--duration", "100ms")
+        self.report_of(result)
+        self.assertIn('steering: port "left" (net_tap) does not hash', result.err)
 
     def test_an_interface_by_its_other_name_is_the_same(self):
         other = self.one.outside.replace("ue", "also")

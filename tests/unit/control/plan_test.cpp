@@ -114,6 +114,11 @@ TEST(PlanSteering, where_all_ports_hash_is_rss_by_the_types_they_share) {
     EXPECT_EQ(plan.ports[0].setup.rss_types, 0b0101U);
     EXPECT_EQ(plan.ports[1].setup.rss_types, 0b0101U);
     EXPECT_EQ(plan.ports[2].setup.rss_types, 0U);
+    EXPECT_FALSE(contains(plan.steering_reason, "at start"));
+    // Before they are asked nothing is sure.
+    facts[0].probed = false;
+    EXPECT_TRUE(contains(plan_of(config, machine_with({0, 1, 2}), facts).steering_reason,
+                         "rings for all if a card answers otherwise at start"));
 }
 
 // Each with the words that say why.
@@ -134,6 +139,13 @@ TEST(PlanSteering, where_a_port_cannot_hash_is_by_rings_and_says_which) {
     EXPECT_TRUE(contains(reason_with(nic(0b01, 128, 2)), "has 2 rx queues for 3 workers"));
     EXPECT_TRUE(contains(reason_with(nic(0b01, 64)), "redirection tables differ"));
     EXPECT_TRUE(contains(reason_with(nic(0b10)), "no packet type in common"));
+    eal::DeviceFacts other = nic(0b01);
+    other.driver = "net_other";
+    EXPECT_TRUE(contains(reason_with(other),
+                         "port \"tap-b\" (net_other) and a port of net_made_up may mean"));
+    eal::DeviceFacts refused = nic(0b01);
+    refused.rss_refused = "port \"tap-b\" does not tell its key";
+    EXPECT_TRUE(contains(reason_with(refused), "does not tell its key; packets go to"));
 }
 
 // Entry i of each table leads to queue i mod n: the same queue for equal hashes where n divides the

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether copies meet when cards spread packets over workers, by what the cards answered when they
+// were asked; and what workers must know of it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "control/plan.h"
+#include "dataplane/rss.h"
+#include "eal/port.h"
+
+namespace unecho::control {
+
+// Why they do not, in words for people; empty if they do. answers: of each port, in the plan's
+// order; only those of ports that receive are looked at.
+std::string rss_obstacle(const Plan& plan, const std::vector<eal::RssAnswer>& answers);
+
+// Of answers without an obstacle, one for all.
+dataplane::RssModel rss_model(const Plan& plan, const eal::RssAnswer& answer);
+
+}  // namespace unecho::control

@@ -18,6 +18,7 @@
 #include "capture/reader.h"
 #include "commands.h"
 #include "long_run.h"
+#include "print.h"
 
 namespace unecho::app {
 namespace {
@@ -29,17 +30,6 @@ struct Options {
     Text toml;
     Text html;
 };
-
-Status write_file(const std::string& path, const std::string& text) {
-    auto file = capture::Output::create(path);
-    if (!file) {
-        return tl::unexpected(file.error());
-    }
-    if (Status status = (*file)->write(std::as_bytes(std::span(text))); !status) {
-        return status;
-    }
-    return (*file)->close();
-}
 
 Result<std::uint64_t> memory_of(const Options& options) {
     const Result<std::uint64_t> memory = parse_size(options.memory);
@@ -53,23 +43,25 @@ Result<std::uint64_t> memory_of(const Options& options) {
     return *memory;
 }
 
+// Whether it is standard output, under whatever name.
+bool printed(const Text& path) {
+    return path && capture::same_output("-", *path);
+}
+
 // One answer at most on standard output, each to a file of its own, and no input overwritten.
 Status check_outputs(const Options& options) {
-    unsigned printed = options.json ? 1 : 0;
     for (const Text& output : {options.toml, options.html}) {
-        printed += output == "-" ? 1 : 0;
         for (const std::string& input : options.inputs) {
-            if (output && *output != "-" && capture::same_file(input, *output)) {
+            if (output && capture::same_file(input, *output)) {
                 return bad_option(*output, "is an input; write to another file");
             }
         }
     }
-    if (printed > 1) {
+    if (int{options.json} + int{printed(options.toml)} + int{printed(options.html)} > 1) {
         return bad_option("analyze",
                           "only one of --json, --toml - and --html - can go to standard output");
     }
-    if (options.toml && options.html && *options.toml != "-" &&
-        (*options.toml == *options.html || capture::same_file(*options.toml, *options.html))) {
+    if (options.toml && options.html && capture::same_output(*options.toml, *options.html)) {
         return bad_option("--html " + *options.html, "is the file of --toml too");
     }
     return {};
@@ -87,10 +79,10 @@ Status answer(const Options& options, const analyze::Report& report) {
         }
     }
     if (options.json) {
-        return write_file("-", analyze::to_text(analyze::to_json(report)));
+        return print(analyze::to_text(analyze::to_json(report)));
     }
-    if (options.toml != "-" && options.html != "-") {
-        return write_file("-", analyze::to_text(report));
+    if (!printed(options.toml) && !printed(options.html)) {
+        return print(analyze::to_text(report));
     }
     return {};
 }

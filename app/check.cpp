@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho check CONFIG: validates, prints the plan. Starts nothing and touches no device.
-#include <cstdio>
 #include <memory>
 
 #include "commands.h"
 #include "control/devices.h"
 #include "control/plan.h"
 #include "load.h"
+#include "print.h"
 
 namespace unecho::app {
 namespace {
@@ -22,9 +22,7 @@ Outcome check(const std::string& path) {
     if (!plan) {
         return fail(Errc::kConfig, config::to_text(plan.error(), path));
     }
-    std::printf("%s is valid. What it would do:\n\n%s", path.c_str(),
-                control::to_text(*plan).c_str());
-    return {};
+    return print(path + " is valid. What it would do:\n\n" + control::to_text(*plan));
 }
 
 }  // namespace

@@ -10,9 +10,11 @@
 
 #include "arguments.h"
 #include "base/units.h"
+#include "capture/output.h"
 #include "commands.h"
 #include "long_run.h"
 #include "offline/run.h"
+#include "print.h"
 
 namespace unecho::app {
 namespace {
@@ -85,7 +87,7 @@ Status check_outputs(const Options& given) {
         return bad_option("pcap", "-o OUT is needed, or --dry-run, --dropped or --pairs");
     }
     for (const Text& path : {files.output, files.dropped, files.pairs}) {
-        if (given.json && path == "-") {
+        if (given.json && path && capture::same_output("-", *path)) {
             return bad_option("--json", "goes to standard output; write the capture to a file");
         }
     }
@@ -97,11 +99,9 @@ Outcome tell(const offline::Summary& summary, const Options& given) {
         std::fprintf(stderr, "unecho: warning: %s\n", warning.c_str());
     }
     if (given.json) {
-        const std::string text = offline::to_json(summary).dump(1) + "\n";
-        if (std::fputs(text.c_str(), stdout) == EOF || std::fflush(stdout) == EOF) {
-            return fail(Errc::kIo, "standard output: the summary could not be written");
-        }
-    } else if (!given.quiet) {
+        return print(offline::to_json(summary).dump(1) + "\n");
+    }
+    if (!given.quiet) {
         std::fputs(offline::to_text(summary).c_str(), stderr);
     }
     return {};

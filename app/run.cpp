@@ -12,6 +12,7 @@
 #include "control/supervisor.h"
 #include "control/telemetry.h"
 #include "load.h"
+#include "print.h"
 
 namespace unecho::app {
 namespace {
@@ -85,8 +86,7 @@ Outcome run(const Options& options, const EalArgs& eal_args) {
     const std::string text = options.json
                                  ? control::to_json((*appliance)->plan(), *report).dump(1) + "\n"
                                  : control::to_text((*appliance)->plan(), *report);
-    std::fputs(text.c_str(), stdout);
-    return {};
+    return print(text);
 }
 
 }  // namespace

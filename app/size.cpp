@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho size: what each engine would need for a window, a rate and a false-drop bound.
-#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -11,6 +10,7 @@
 #include "commands.h"
 #include "config/schema.h"
 #include "control/candidates.h"
+#include "print.h"
 
 namespace unecho::app {
 namespace {
@@ -68,8 +68,7 @@ Outcome size(const Options& options) {
     }
     const std::string text =
         options.json ? control::to_json(*candidates).dump(1) + "\n" : control::to_text(*candidates);
-    std::fputs(text.c_str(), stdout);
-    return {};
+    return print(text);
 }
 
 }  // namespace

@@ -7,16 +7,20 @@
 #include <charconv>
 #include <climits>
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
+#include "capture/planted.h"
 #include "capture/unfinished.h"
 
 namespace unecho::capture {
@@ -52,7 +56,10 @@ int descriptor_of(std::string_view path) {
     if (path == "-" || path == "/dev/stdout") {
         return STDOUT_FILENO;
     }
-    for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    if (path == "/dev/stderr") {
+        return STDERR_FILENO;
+    }
+    for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/", "/proc/thread-self/fd/"}) {
         if (path.starts_with(folder)) {
             int number = -1;
             const char* end = path.data() + path.size();
@@ -73,8 +80,35 @@ std::string random_suffix() {
     return text;
 }
 
-bool stat_of(const std::string& path, int standard, struct stat& out) {
-    return (path == "-" ? ::fstat(standard, &out) : ::stat(path.c_str(), &out)) == 0;
+bool stat_of_input(const std::string& path, struct stat& out) {
+    return (path == "-" ? ::fstat(STDIN_FILENO, &out) : ::stat(path.c_str(), &out)) == 0;
+}
+
+bool stat_of_output(const std::string& path, struct stat& out) {
+    const int descriptor = descriptor_of(path);
+    return (descriptor >= 0 ? ::fstat(descriptor, &out) : ::stat(path.c_str(), &out)) == 0;
+}
+
+bool equal(const struct stat& a, const struct stat& b) {
+    return a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+// Where nothing is kept, so that nothing mixes.
+bool is_null_device(const struct stat& about) {
+    return S_ISCHR(about.st_mode) && about.st_rdev == makedev(1, 3);
+}
+
+std::filesystem::path canonical(const std::string& path) {
+    std::error_code problem;
+    const auto out = std::filesystem::weakly_canonical(
+        std::filesystem::absolute(resolve(path), problem), problem);
+    return problem ? std::filesystem::path() : out;
+}
+
+// Until a descriptor that somebody made non-blocking takes more.
+bool wait_for_room(int descriptor) {
+    pollfd wanted{.fd = descriptor, .events = POLLOUT, .revents = 0};
+    return ::poll(&wanted, 1, -1) >= 0 || errno == EINTR;
 }
 
 }  // namespace
@@ -91,6 +125,11 @@ Result<std::unique_ptr<Output>> Output::create(const std::string& path) {
     if (path.back() == '/' || (exists && S_ISDIR(about.st_mode))) {
         return fail(Errc::kInvalidArgument,
                     "\"" + escaped(path) + "\": is a directory; the output must be a file");
+    }
+    if (descriptor < 0) {
+        if (const auto why = planted(path, ::geteuid()); why) {
+            return fail(Errc::kPermission, "\"" + escaped(path) + "\": " + *why);
+        }
     }
     const bool direct = descriptor >= 0 || (exists && !S_ISREG(about.st_mode));
     const Status opened = direct ? out->open_stream(path, descriptor) : out->open_beside(path);
@@ -192,7 +231,8 @@ tl::unexpected<Error> Output::failed(int number) const {
 Status Output::write(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-        if (written < 0 && errno != EINTR) {
+        const bool full = written < 0 && errno == EAGAIN && wait_for_room(descriptor_);
+        if (written < 0 && !full && errno != EINTR) {
             return failed(errno);
         }
         bytes = bytes.subspan(written < 0 ? 0 : static_cast<std::size_t>(written));
@@ -271,11 +311,32 @@ bool has_suffix(std::string_view name, std::string_view suffix) {
                       [&](char a, char b) { return lower(a) == lower(b); });
 }
 
+// A terminal or a socket is two ways.
 bool same_file(const std::string& input, const std::string& output) {
     struct stat in {};
     struct stat out {};
-    return stat_of(input, STDIN_FILENO, in) && stat_of(output, STDOUT_FILENO, out) &&
-           S_ISREG(in.st_mode) && in.st_dev == out.st_dev && in.st_ino == out.st_ino;
+    return stat_of_input(input, in) && stat_of_output(output, out) && equal(in, out) &&
+           (S_ISREG(in.st_mode) || S_ISFIFO(in.st_mode) || S_ISBLK(in.st_mode));
+}
+
+bool same_output(const std::string& a, const std::string& b) {
+    if (a == b || (descriptor_of(a) >= 0 && descriptor_of(a) == descriptor_of(b))) {
+        return a != "/dev/null";
+    }
+    struct stat first {};
+    struct stat second {};
+    if (stat_of_output(a, first) && stat_of_output(b, second)) {
+        return equal(first, second) && !is_null_device(first);
+    }
+    return descriptor_of(a) < 0 && descriptor_of(b) < 0 && !canonical(a).empty() &&
+           canonical(a) == canonical(b);
+}
+
+bool same_pipe(const std::string& a, const std::string& b) {
+    struct stat first {};
+    struct stat second {};
+    return stat_of_input(a, first) && stat_of_input(b, second) && equal(first, second) &&
+           !S_ISREG(first.st_mode) && !S_ISBLK(first.st_mode) && !is_null_device(first);
 }
 
 }  // namespace unecho::capture

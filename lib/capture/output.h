@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A file to write to, of which there is never half under its name: it is written beside it as
 // .NAME.unecho-XXXXXX and renamed by close(). An existing file is replaced whole and its mode kept.
-// Standard output, pipes and devices are written to as they are. Not buffered.
+// Standard output, pipes and devices are written to as they are, waiting where they are full. What
+// another user may have planted in a directory like /tmp is refused (planted.h). Not buffered.
 //
 // A pipe closed by its reader is an error like others only where SIGPIPE is ignored; that is the
 // program's to do. For SIGINT and the like: unfinished.h.
@@ -68,8 +69,16 @@ class Output {
 // Whether a file's name ends so, whatever the case of its letters.
 [[nodiscard]] bool has_suffix(std::string_view name, std::string_view suffix);
 
-// Whether writing to output would overwrite input: both are the same regular file. "-" is standard
-// input or output.
+// Whether writing to output would overwrite input, or come back as input: both are the same file or
+// pipe. "-" is standard input or output; /dev/stdout, /dev/fd/1 and the like are what they stand
+// for.
 [[nodiscard]] bool same_file(const std::string& input, const std::string& output);
+
+// Whether two outputs would mix, or one replace the other: the same file, or the same name where
+// there is none yet. Not so for /dev/null.
+[[nodiscard]] bool same_output(const std::string& a, const std::string& b);
+
+// Whether two inputs would each get parts of the same pipe.
+[[nodiscard]] bool same_pipe(const std::string& a, const std::string& b);
 
 }  // namespace unecho::capture

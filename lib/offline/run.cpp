@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <utility>
@@ -44,28 +43,25 @@ std::vector<NamedOutput> outputs_of(const Files& files) {
     return out;
 }
 
-// The same name in the end, whether there is such a file or not.
-bool same_name(const std::string& a, const std::string& b) {
-    if (a == b) {
-        return a != "/dev/null";
+// What is no file is read once.
+Status check_inputs(const std::vector<std::string>& inputs) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        for (std::size_t j = 0; j < i; ++j) {
+            const bool standard = inputs[i] == "-" && inputs[j] == "-";
+            if (standard || capture::same_pipe(inputs[i], inputs[j])) {
+                return fail(Errc::kConfig, escaped(inputs[i]) + ": " +
+                                               (standard ? "standard input" : "a pipe") +
+                                               " can be read only once");
+            }
+        }
     }
-    if (a == "-" || b == "-") {
-        return false;
-    }
-    std::error_code problem;
-    const auto canonical = [&](const std::string& path) {
-        return std::filesystem::weakly_canonical(
-            std::filesystem::absolute(capture::resolve(path), problem), problem);
-    };
-    const auto first = canonical(a);
-    const auto second = canonical(b);
-    return !problem && first == second && first != "/dev/null";
+    return {};
 }
 
 Status check_files(const Files& files) {
     const std::vector<NamedOutput> outputs = outputs_of(files);
-    if (std::count(files.inputs.begin(), files.inputs.end(), "-") > 1) {
-        return fail(Errc::kConfig, "-: standard input can be read only once");
+    if (const Status inputs = check_inputs(files.inputs); !inputs) {
+        return inputs;
     }
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         const std::string& path = *outputs[i].path;
@@ -76,7 +72,7 @@ Status check_files(const Files& files) {
             }
         }
         for (std::size_t j = 0; j < i; ++j) {
-            if (same_name(path, *outputs[j].path)) {
+            if (capture::same_output(path, *outputs[j].path)) {
                 return fail(Errc::kConfig, std::string(outputs[i].option) + " " + escaped(path) +
                                                ": is the file of " + outputs[j].option + " too");
             }

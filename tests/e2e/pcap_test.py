@@ -531,6 +531,70 @@ class Refusals(PcapTest):
         self.assertEqual(self.capture.read_bytes(), before)
         self.assertEqual(self.left_over(), [])
 
+    def test_two_outputs_in_one_place(self):
+        """Each would be a capture in the middle of the other."""
+        stdout = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
+        for one, two in itertools.product(stdout, stdout):
+            self.assert_refused(self.run_pcap("in.pcap", "-o", one, "--dropped", two), 2,
+                                "--dropped", "is the file of -o too")
+            self.assert_refused(self.run_pcap("in.pcap", "--json", "--pairs", two), 2, "--json")
+        os.mkfifo(self.folder / "pipe")
+        for arguments in (("-o", "pipe", "--pairs", "./pipe"), ("pipe", "--dropped", "pipe"),
+                          ("pipe", "./pipe", "-o", "x.pcap")):
+            self.assert_refused(self.run_pcap("in.pcap", *arguments), 2)
+        with open(self.folder / "out.pcap", "wb") as out:
+            done = subprocess.run([self.binary, "pcap", "in.pcap", "-o", "-", "--dropped",
+                                   "out.pcap"], check=False, stdout=out, stderr=subprocess.PIPE,
+                                  cwd=self.folder, timeout=60)
+        self.assertEqual((done.returncode, (self.folder / "out.pcap").read_bytes()), (2, b""))
+        report = subprocess.run([self.binary, "analyze", "in.pcap", "--html", "/dev/stdout",
+                                 "--json"], check=False, capture_output=True, cwd=self.folder,
+                                timeout=60)
+        self.assertEqual((report.returncode, report.stdout), (2, b""), report)
+        self.pcap("in.pcap", "-o", "/dev/null", "--dropped", "/dev/null", "--quiet")
+
+    def test_pipes_that_do_not_wait(self):
+        """Standard output is what somebody made of it; none of it is lost."""
+        traffic.write(self.folder / "made.pcap", count=5_000, seed=9)
+        for command in (("pcap", "made.pcap", "-o", "-", "--quiet"),
+                        ("pcap", "made.pcap", "--json", "--dry-run", "--seed", "1"),
+                        ("analyze", "made.pcap", "--html", "-"),
+                        ("size", "--window", "50ms", "--memory", "64MiB", "--json")):
+            plain = subprocess.run([self.binary, *command], check=True, capture_output=True,
+                                   cwd=self.folder, timeout=60).stdout
+            ends = os.pipe()
+            os.set_blocking(ends[1], False)
+            full = os.write(ends[1], bytes(1 << 20))  # as much as it holds
+            with subprocess.Popen([self.binary, *command], stdout=ends[1], cwd=self.folder,
+                                  stderr=subprocess.DEVNULL) as process:
+                os.close(ends[1])
+                got = everything_in(ends[0])
+            os.close(ends[0])
+            self.assertEqual(process.returncode, 0, command)
+            seconds = re.compile(rb'"seconds": [^\n]*')
+            self.assertEqual(seconds.sub(b"", got[full:]), seconds.sub(b"", plain), command)
+
+    def test_what_others_planted_is_not_written_to(self):
+        """A symbolic link in a directory as /tmp leads to a file of ours."""
+        if os.geteuid() != 0:
+            self.skipTest("cannot make files of others")
+        shared = self.folder / "shared"
+        shared.mkdir()
+        (self.folder / "precious").write_text("ours")
+        os.symlink(self.folder / "precious", shared / "out")
+        os.lchown(shared / "out", 65534, 65534)
+        os.chown(shared, 1, 1)
+        shared.chmod(0o1777)
+        for command in (("pcap", "in.pcap", "-o"), ("pcap", "in.pcap", "--dropped"),
+                        ("pcap", "in.pcap", "--pairs"), ("analyze", "in.pcap", "--html"),
+                        ("analyze", "in.pcap", "--toml")):
+            done = subprocess.run([self.binary, *command, shared / "out"], check=False, text=True,
+                                  cwd=self.folder, capture_output=True, timeout=60)
+            self.assertEqual((done.returncode, done.stdout), (1, ""), done)
+            self.assertIn("is a symbolic link that another user may have put into", done.stderr)
+        self.assertEqual((self.folder / "precious").read_text(), "ours")
+        self.assertEqual(sorted(path.name for path in shared.iterdir()), ["out"])
+
     def test_names_that_are_no_text(self):
         """Bytes of a name go nowhere raw: not into JSON, not to a terminal."""
         name = os.fsencode(self.folder) + b"/bad\xff\x1b[1m.pcap"

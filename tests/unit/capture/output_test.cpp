@@ -195,6 +195,98 @@ TEST(Output, no_permission_is_told) {
     EXPECT_EQ(folder.names(), std::set<std::string>{"read-only.bin"});
 }
 
+// In a directory as /tmp: sticky, everybody may write, somebody else's.
+class Planted : public testing::Test {
+  protected:
+    static constexpr uid_t kOwner = 1;
+    static constexpr uid_t kOther = kNobody;
+
+    void SetUp() override {
+        if (::geteuid() != 0) {
+            GTEST_SKIP() << "cannot make files of others";
+        }
+        std::filesystem::create_directory(folder.file("mine"));
+        ASSERT_EQ(::chown(folder.path().c_str(), kOwner, kOwner), 0);
+        ASSERT_EQ(::chmod(folder.path().c_str(), 01777), 0);
+    }
+    void link(const std::string& to, const std::string& name, uid_t owner) const {
+        std::filesystem::create_symlink(to, folder.file(name));
+        ASSERT_EQ(::lchown(folder.file(name).c_str(), owner, owner), 0);
+    }
+    void refused(const std::string& name, const std::string& what) const {
+        EXPECT_EQ(outcome(folder.file(name), "x"),
+                  "\"" + folder.file(name) + "\": is " + what +
+                      " that another user may have put into " + folder.path() +
+                      "/, where others may write; give another name");
+    }
+
+    Folder folder;
+};
+
+TEST_F(Planted, links_of_others_are_not_followed) {
+    folder.put("mine/precious", "old");
+    link("mine/precious", "direct", kOther);
+    link("mine/new", "dangling", kOther);
+    link("direct", "own", 0);
+    link("mine", "way", kOther);
+    for (const std::string name : {"direct", "dangling", "own", "way/precious", "mine/../direct"}) {
+        std::string why = outcome(folder.file(name), "x");
+        EXPECT_NE(why.find("is a symbolic link that another user may have put into"),
+                  std::string::npos)
+            << name << ": " << why;
+    }
+    refused("direct", "a symbolic link");
+    EXPECT_EQ(folder.get("mine/precious"), "old");
+    EXPECT_FALSE(std::filesystem::exists(folder.file("mine/new")));
+}
+
+TEST_F(Planted, links_of_ones_own_and_of_the_directorys_owner_are_followed) {
+    link("mine/a", "own", 0);
+    link("mine/b", "owners", kOwner);
+    EXPECT_EQ(outcome(folder.file("own"), "x"), "written");
+    EXPECT_EQ(outcome(folder.file("owners"), "y"), "written");
+    EXPECT_EQ(folder.get("mine/a") + folder.get("mine/b"), "xy");
+    link("mine/c", "others", kOther);
+    ASSERT_EQ(::chmod(folder.path().c_str(), 0777), 0) << "not sticky: it protects nothing";
+    EXPECT_EQ(outcome(folder.file("others"), "z"), "written");
+}
+
+TEST_F(Planted, files_and_pipes_of_others_are_not_written_to) {
+    folder.put("file", "theirs");
+    ASSERT_EQ(::chown(folder.file("file").c_str(), kOther, kOther), 0);
+    ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0666), 0);
+    ASSERT_EQ(::chown(folder.file("pipe").c_str(), kOther, kOther), 0);
+    ASSERT_EQ(::mkfifo(folder.file("mine/pipe").c_str(), 0600), 0);
+    std::filesystem::create_hard_link(folder.file("mine/pipe"), folder.file("second"));
+    refused("file", "a file");
+    refused("pipe", "a pipe or device");
+    refused("second", "a further name of a pipe or device");
+    EXPECT_EQ(folder.get("file"), "theirs");
+    folder.put("ours", "old");
+    EXPECT_EQ(outcome(folder.file("ours"), "new"), "written");
+}
+
+// What is more than a pipe holds, into one that refuses to wait.
+TEST(Output, waits_for_a_pipe_that_does_not) {
+    int ends[2];
+    ASSERT_EQ(::pipe(ends), 0);
+    ASSERT_EQ(::fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+    const std::string text(1 << 20, 'x');
+    std::string got;
+    std::thread reader([&] {
+        char part[65536];
+        for (ssize_t n = 0; (n = ::read(ends[0], part, sizeof(part))) > 0;) {
+            got.append(part, static_cast<std::size_t>(n));
+        }
+    });
+    const std::string came_to = outcome("/dev/fd/" + std::to_string(ends[1]), text);
+    ::close(ends[1]);
+    reader.join();
+    ::close(ends[0]);
+    EXPECT_EQ(came_to, "written");
+    EXPECT_EQ(got, text);
+}
+
 TEST(Output, full_device_is_told) {
     EXPECT_EQ(outcome("/dev/full", "x"), "/dev/full: cannot be written: No space left on device");
 }
@@ -329,6 +421,44 @@ TEST(SameFile, regular_files_by_any_name) {
     EXPECT_FALSE(same_file(folder.file("a"), folder.file("none")));
     EXPECT_FALSE(same_file(folder.file("none"), folder.file("none")));
     EXPECT_FALSE(same_file("/dev/null", "/dev/null"));
+}
+
+TEST(SameFile, pipes_but_not_terminals_and_sockets) {
+    const Folder folder;
+    ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
+    EXPECT_TRUE(same_file(folder.file("pipe"), folder.file("pipe")));
+    EXPECT_TRUE(same_pipe(folder.file("pipe"), folder.path() + "/./pipe"));
+    folder.put("file", "x");
+    EXPECT_FALSE(same_pipe(folder.file("file"), folder.file("file"))) << "may be read twice";
+}
+
+TEST(SameOutput, one_file_under_any_name) {
+    const Folder folder;
+    std::filesystem::create_symlink("new", folder.file("link"));
+    EXPECT_TRUE(same_output(folder.file("new"), folder.file("link"))) << "none yet";
+    EXPECT_FALSE(same_output(folder.file("new"), folder.file("newer")));
+    folder.put("old", "x");
+    std::filesystem::create_hard_link(folder.file("old"), folder.file("older"));
+    EXPECT_TRUE(same_output(folder.file("old"), folder.file("older")));
+    EXPECT_FALSE(same_output("/dev/null", "/dev/null"));
+    for (const std::string name :
+         {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", "/proc/thread-self/fd/1"}) {
+        EXPECT_TRUE(same_output("-", name)) << name;
+        EXPECT_TRUE(same_output(name, "/dev/stdout")) << name;
+        EXPECT_FALSE(same_output(name, folder.file("old"))) << name;
+    }
+}
+
+TEST(SameOutput, standard_output_that_is_a_file) {
+    const Folder folder;
+    folder.put("a", "x");
+    const ChildEnd end = in_child([&]() -> std::string {
+        const int file = ::open(folder.file("a").c_str(), O_WRONLY);
+        const bool same = ::dup2(file, STDOUT_FILENO) >= 0 && same_output(folder.file("a"), "-") &&
+                          same_output("/dev/fd/" + std::to_string(file), "-");
+        return same ? "same" : "different";
+    });
+    EXPECT_EQ(end.text, "same");
 }
 
 TEST(SameFile, standard_output_redirected_to_the_input) {

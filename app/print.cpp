@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "print.h"
+
+#include <span>
+
+#include "capture/output.h"
+
+namespace unecho::app {
+
+Status write_file(const std::string& path, const std::string& text) {
+    auto file = capture::Output::create(path);
+    if (!file) {
+        return tl::unexpected(file.error());
+    }
+    if (Status status = (*file)->write(std::as_bytes(std::span(text))); !status) {
+        return status;
+    }
+    return (*file)->close();
+}
+
+Status print(const std::string& text) {
+    return write_file("-", text);
+}
+
+}  // namespace unecho::app

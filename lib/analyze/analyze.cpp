@@ -34,7 +34,7 @@ std::string name_of(const capture::Interface& one, std::span<const std::string> 
     return paths.size() > 1 ? file + ":" + one.name : one.name;
 }
 
-void name_interfaces(Report& report, const std::vector<capture::Interface>& interfaces,
+void name_interfaces(Report& report, const capture::InterfaceView& interfaces,
                      std::span<const std::string> paths) {
     std::map<std::string, unsigned> taken;
     const std::size_t known = std::min(interfaces.size(), Collector::kMostInterfaces);
@@ -103,13 +103,9 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
                                          " of memory to be had; less --memory may do");
     }
     capture::Batch batch;
-    std::vector<capture::Interface> interfaces;
     Result<bool> more = source.next(batch);
-    for (bool first = true; more && *more; first = false) {
-        if (first || source.interfaces().size() != interfaces.size()) {
-            interfaces = source.interfaces();
-        }
-        collector->add(batch.records, interfaces);
+    while (more && *more) {
+        collector->add(batch.records, source.interfaces());
         if (job.progress) {
             job.progress(source);
         }

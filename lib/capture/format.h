@@ -12,6 +12,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "capture/interface_list.h"
 #include "capture/notes.h"
 #include "capture/record.h"
 
@@ -42,7 +43,7 @@ class Format {
     // What to say of bytes after which nothing comes and of which nothing was taken.
     [[nodiscard]] virtual std::string_view cut(std::span<const std::uint8_t> rest) const = 0;
 
-    [[nodiscard]] const std::vector<Interface>& interfaces() const { return interfaces_; }
+    [[nodiscard]] InterfaceView interfaces() const { return interfaces_.view(); }
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
     [[nodiscard]] const Notes& losses() const { return losses_; }  // source.h
 
@@ -51,7 +52,7 @@ class Format {
 
     Notes& notes_;
     Notes losses_;
-    std::vector<Interface> interfaces_;
+    InterfaceList interfaces_;
     std::uint64_t packets_ = 0;
 };
 

@@ -35,9 +35,7 @@ class Input final : public Source {
 
     Result<bool> next(Batch& batch) override;
 
-    [[nodiscard]] std::vector<Interface> interfaces() const override {
-        return format_->interfaces();
-    }
+    [[nodiscard]] InterfaceView interfaces() const override { return format_->interfaces(); }
     [[nodiscard]] Progress progress() const override { return {stream_->taken(), stream_->size()}; }
     [[nodiscard]] std::vector<Warning> warnings() const override { return notes_.list(); }
     [[nodiscard]] std::vector<Warning> losses() const override { return format_->losses().list(); }

@@ -29,7 +29,7 @@ class Merger final : public Source {
 
     Result<bool> next(Batch& batch) override;
 
-    [[nodiscard]] std::vector<Interface> interfaces() const override { return interfaces_; }
+    [[nodiscard]] InterfaceView interfaces() const override { return interfaces_.view(); }
     [[nodiscard]] Progress progress() const override;
     [[nodiscard]] std::vector<Warning> warnings() const override;
     [[nodiscard]] std::vector<Warning> losses() const override;
@@ -70,7 +70,7 @@ class Merger final : public Source {
     std::vector<Input> inputs_;
     std::vector<Head> heads_;
     std::vector<std::uint32_t> empty_;  // inputs to be refilled
-    std::vector<Interface> interfaces_;
+    InterfaceList interfaces_;
     std::size_t held_bytes_ = 0;
     std::optional<Error> error_;
 };
@@ -133,11 +133,12 @@ bool Merger::refill(std::uint32_t index) {
 
 void Merger::number_interfaces(std::uint32_t index) {
     Input& input = inputs_[index];
-    std::vector<Interface> known = input.source->interfaces();
+    const InterfaceView known = input.source->interfaces();
     for (std::size_t i = input.interfaces.size(); i < known.size(); ++i) {
         input.interfaces.push_back(static_cast<std::uint32_t>(interfaces_.size()));
-        known[i].file = index;
-        interfaces_.push_back(std::move(known[i]));
+        Interface one = known[i];
+        one.file = index;
+        interfaces_.push_back(std::move(one));
     }
 }
 

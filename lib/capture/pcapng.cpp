@@ -5,8 +5,11 @@
 #include <bit>
 #include <cstdio>
 #include <limits>
+#include <map>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 #include "base/int128.h"
 #include "base/utf8.h"
@@ -45,8 +48,10 @@ constexpr std::size_t kBlockFrame = 12;
 constexpr std::size_t kSmallestSection = 16;
 constexpr std::size_t kPacketHeader = 20;  // of enhanced and obsolete ones
 
-constexpr std::size_t kMaxInterfaces = 1U << 20;
 constexpr std::size_t kMaxName = 256;
+// Of descriptions of interfaces that differ, names included: some thousands. With what readers and
+// writers keep for each it stays within what --memory reserves for an input.
+constexpr std::size_t kMostInterfaceBytes = 512U << 10;
 
 // Blocks are padded to four bytes even if their length, against the rules, is no multiple of it.
 constexpr std::size_t padding(std::size_t length) {
@@ -163,6 +168,7 @@ class Pcapng final : public Format {
     bool take_block(const Block& block, std::vector<Record>& records);
     template <std::endian kOrder>
     bool take_interface(const Block& block);
+    bool add_interface(Interface interface);
     template <std::endian kOrder>
     bool take_packet(const Block& block, std::vector<Record>& records);
     template <std::endian kOrder>
@@ -176,8 +182,14 @@ class Pcapng final : public Format {
     void note_lost(std::uint64_t number, std::string_view what);
 
     std::endian order_ = std::endian::little;
-    std::size_t section_first_ = 0;  // index of the section's first interface
-    std::vector<Clock> clocks_;      // of the section
+    std::vector<std::uint32_t> section_;  // index of each of the section's interfaces
+    std::vector<Clock> clocks_;           // of the section
+    // By place in the section and description: the same one in a later section (pcapng files that
+    // were put one behind the other have a section each) is the same interface.
+    std::map<std::tuple<std::size_t, std::uint16_t, std::uint32_t, Nanoseconds, std::string>,
+             std::uint32_t>
+        known_;
+    std::size_t known_bytes_ = 0;
     Nanoseconds last_time_ = 0;
     std::vector<std::uint32_t> skipped_;  // types of blocks noted
 };
@@ -240,7 +252,7 @@ Taken Pcapng::take_section(std::span<const std::uint8_t> bytes) {
         return {.need = size};
     }
     order_ = order;
-    section_first_ = interfaces_.size();
+    section_.clear();
     clocks_.clear();
     return {.bytes = size};
 }
@@ -271,9 +283,6 @@ bool Pcapng::take_interface(const Block& block) {
     if (block.length < kFixed) {
         return refuse("interface block too short");
     }
-    if (interfaces_.size() == kMaxInterfaces) {
-        return refuse("more than " + std::to_string(kMaxInterfaces) + " interfaces");
-    }
     Interface out;
     out.link_type = load<std::uint16_t, kOrder>(block.body);
     out.snap_length = load<std::uint32_t, kOrder>(block.body + 4);
@@ -297,8 +306,31 @@ bool Pcapng::take_interface(const Block& block) {
         }
         at += 4 + length + padding(length);
     }
-    out.tick = clocks_.emplace_back(resolution, offset).tick();
-    interfaces_.push_back(std::move(out));
+    const Clock clock(resolution, offset);
+    out.tick = clock.tick();
+    if (!add_interface(std::move(out))) {
+        return false;
+    }
+    clocks_.push_back(clock);
+    return true;
+}
+
+bool Pcapng::add_interface(Interface interface) {
+    const auto fresh = static_cast<std::uint32_t>(interfaces_.size());
+    const auto [known, is_new] =
+        known_.try_emplace({section_.size(), interface.link_type, interface.snap_length,
+                            interface.tick, interface.name},
+                           fresh);
+    if (is_new) {
+        known_bytes_ += sizeof(Interface) + interface.name.size();
+        if (known_bytes_ > kMostInterfaceBytes) {
+            return refuse("more than " + format_count(fresh) +
+                          " interfaces, whose descriptions would take more than " +
+                          format_size(kMostInterfaceBytes) + ": not read beyond");
+        }
+        interfaces_.push_back(std::move(interface));
+    }
+    section_.push_back(known->second);
     return true;
 }
 
@@ -339,7 +371,7 @@ bool Pcapng::take_packet(const Block& block, std::vector<Record>& records) {
                        .data = body + kPacketHeader,
                        .length = length,
                        .wire_length = load<std::uint32_t, kOrder>(body + 16),
-                       .interface = static_cast<std::uint32_t>(section_first_ + interface),
+                       .interface = section_[interface],
                        .number = packets_});
     return true;
 }
@@ -352,13 +384,13 @@ bool Pcapng::take_simple_packet(const Block& block, std::vector<Record>& records
         return refuse("bad simple packet block");
     }
     const auto wire_length = load<std::uint32_t, kOrder>(block.body);
-    const std::uint32_t snap = interfaces_[section_first_].snap_length;
+    const std::uint32_t snap = interfaces_[section_.front()].snap_length;
     const std::size_t meant = snap != 0 ? std::min(wire_length, snap) : wire_length;
     records.push_back({.time = last_time_,
                        .data = block.body + kFixed,
                        .length = static_cast<std::uint32_t>(std::min(meant, block.length - kFixed)),
                        .wire_length = wire_length,
-                       .interface = static_cast<std::uint32_t>(section_first_),
+                       .interface = section_.front(),
                        .number = ++packets_});
     return true;
 }

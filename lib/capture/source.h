@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "capture/interface_list.h"
 #include "capture/record.h"
 
 namespace unecho::capture {
@@ -24,7 +25,7 @@ class Source {
     virtual Result<bool> next(Batch& batch) = 0;
 
     // Those met so far; grows while packets are read, never shrinks. For every record given so far.
-    [[nodiscard]] virtual std::vector<Interface> interfaces() const = 0;
+    [[nodiscard]] virtual InterfaceView interfaces() const = 0;
 
     // Bytes of the inputs taken so far, as they lie in the files (compressed ones count so), and
     // the sum of their sizes; total is 0 where one is a pipe.

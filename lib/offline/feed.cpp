@@ -25,14 +25,9 @@ class Maker {
         if (!more || !*more) {
             return more;
         }
-        std::vector<capture::Interface> interfaces = source_->interfaces();
-        if (!interfaces_ || interfaces_->size() != interfaces.size()) {
-            interfaces_ =
-                std::make_shared<const std::vector<capture::Interface>>(std::move(interfaces));
-        }
-        portion.interfaces = interfaces_;
+        portion.interfaces = source_->interfaces();
         portion.progress = source_->progress();
-        digester_.digest(portion.batch.records, *interfaces_, portion.pieces);
+        digester_.digest(portion.batch.records, portion.interfaces, portion.pieces);
         return true;
     }
 
@@ -47,7 +42,6 @@ class Maker {
   private:
     std::unique_ptr<Source> source_;
     Digester digester_;
-    std::shared_ptr<const std::vector<capture::Interface>> interfaces_;
 };
 
 class DirectFeed final : public Feed {
@@ -141,7 +135,7 @@ class ThreadFeed final : public Feed {
 
     Result<bool> next(Portion& portion) override {
         std::unique_lock lock(shared_->mutex);
-        if (portion.interfaces != nullptr) {
+        if (!portion.interfaces.empty()) {
             portion.batch.clear();
             shared_->used.push_back(std::move(portion));
         }

@@ -16,7 +16,7 @@ namespace unecho::offline {
 struct Portion {
     capture::Batch batch;
     std::vector<Piece> pieces;
-    std::shared_ptr<const std::vector<capture::Interface>> interfaces;  // those of its records
+    capture::InterfaceView interfaces;  // those of its records
     capture::Source::Progress progress;
 };
 

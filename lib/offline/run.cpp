@@ -163,7 +163,7 @@ Status Sinks::write(const Portion& portion, Verdicts& verdicts) {
         status = pairs_->write(verdicts.copies);
     }
     if (status && kept_) {
-        status = kept_->write(portion.batch.records, verdicts.keep, *portion.interfaces);
+        status = kept_->write(portion.batch.records, verdicts.keep, portion.interfaces);
     }
     if (status && dropped_) {
         for (std::uint64_t& word : verdicts.keep) {
@@ -173,7 +173,7 @@ Status Sinks::write(const Portion& portion, Verdicts& verdicts) {
         if (rest != 0) {
             verdicts.keep.back() &= (std::uint64_t{1} << rest) - 1;
         }
-        status = dropped_->write(portion.batch.records, verdicts.keep, *portion.interfaces);
+        status = dropped_->write(portion.batch.records, verdicts.keep, portion.interfaces);
     }
     return status;
 }

@@ -595,6 +595,29 @@ class Refusals(PcapTest):
         self.assertEqual((self.folder / "precious").read_text(), "ours")
         self.assertEqual(sorted(path.name for path in shared.iterdir()), ["out"])
 
+    def test_many_interfaces(self):
+        """Sections that say the same again cost nothing; too many that differ end the reading."""
+        block = lambda kind, body: struct.pack("<II", kind, len(body) + 12) + body + struct.pack(
+            "<I", len(body) + 12)
+        section = block(0x0A0D0D0A, struct.pack("<IHHq", 0x1A2B3C4D, 1, 0, -1))
+        interface = block(1, struct.pack("<HHI", 1, 0, 0))
+        packet = block(6, struct.pack("<IIIII", 0, 0, 0, 60, 60) + bytes(60))
+        (self.folder / "sections.pcapng").write_bytes((section + interface + packet) * 20_000)
+        done = self.pcap("sections.pcapng", "-o", "out.pcapng", "--key", "frame")
+        self.assertNotIn("warning", done.err)
+        written, kinds, at = (self.folder / "out.pcapng").read_bytes(), [], 0
+        while at < len(written):
+            kind, length = struct.unpack_from("<II", written, at)
+            kinds.append(kind)
+            at += length
+        self.assertEqual(kinds.count(1), 1)
+        (self.folder / "many.pcapng").write_bytes(
+            section + (interface * 250 + packet) * 400 + packet)
+        before = "unecho: warning: many.pcapng: packet "
+        done = self.pcap("many.pcapng", "-o", "out.pcapng", "--memory", "40MiB")
+        self.assertRegex(done.err, re.escape(before) + r"\d+: more than [\d,]+ interfaces, whose "
+                         r"descriptions would take more than 512KiB: not read beyond")
+
     def test_names_that_are_no_text(self):
         """Bytes of a name go nowhere raw: not into JSON, not to a terminal."""
         name = os.fsencode(self.folder) + b"/bad\xff\x1b[1m.pcap"

@@ -237,7 +237,8 @@ ReadCapture read_all(capture::Source& source) {
                                    .data = {record.data, record.data + record.length}});
         }
     }
-    out.interfaces = source.interfaces();
+    const capture::InterfaceView interfaces = source.interfaces();
+    out.interfaces.assign(interfaces.begin(), interfaces.end());
     out.warnings = source.warnings();
     return out;
 }

@@ -24,8 +24,8 @@ class FakeSource : public capture::Source {
         }
         return !batch.records.empty();
     }
-    [[nodiscard]] std::vector<capture::Interface> interfaces() const override {
-        return stream_.interfaces();
+    [[nodiscard]] capture::InterfaceView interfaces() const override {
+        return capture::InterfaceList(stream_.interfaces()).view();
     }
     [[nodiscard]] Progress progress() const override { return {}; }
     [[nodiscard]] std::vector<capture::Warning> warnings() const override { return warned; }

@@ -204,7 +204,7 @@ class FailingSource final : public Source {
         batch.clear();
         return std::exchange(good_, false) ? source_->next(batch) : fail(Errc::kIo, "no disk");
     }
-    [[nodiscard]] std::vector<capture::Interface> interfaces() const override {
+    [[nodiscard]] capture::InterfaceView interfaces() const override {
         return source_->interfaces();
     }
     [[nodiscard]] Progress progress() const override { return {1, 0}; }

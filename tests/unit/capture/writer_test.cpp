@@ -411,7 +411,8 @@ ReadBack read_back(const std::string& path) {
             out.data.emplace_back(reinterpret_cast<const char*>(each.data), each.length);
         }
     }
-    out.interfaces = (*source)->interfaces();
+    const capture::InterfaceView interfaces = (*source)->interfaces();
+    out.interfaces.assign(interfaces.begin(), interfaces.end());
     out.warnings = (*source)->warnings().size();
     return out;
 }

@@ -31,8 +31,9 @@ class Numbers final : public capture::Source {
         ++given_;
         return true;
     }
-    [[nodiscard]] std::vector<capture::Interface> interfaces() const override {
-        return std::vector<capture::Interface>(std::min(given_, 2U), interface_of(147));
+    [[nodiscard]] capture::InterfaceView interfaces() const override {
+        const std::vector<capture::Interface> all(std::min(given_, 2U), interface_of(147));
+        return capture::InterfaceList(all).view();
     }
     [[nodiscard]] Progress progress() const override { return {given_, batches_}; }
     [[nodiscard]] std::vector<capture::Warning> warnings() const override {
@@ -59,7 +60,7 @@ TEST(feed, portions_come_in_order_with_what_belongs_to_them) {
             ASSERT_EQ(portion.batch.records.size(), 1u);
             EXPECT_EQ(portion.batch.records[0].time, i);
             EXPECT_EQ(portion.pieces.at(0).place.first_number, i + 1);
-            EXPECT_EQ(portion.interfaces->size(), std::min(i + 1, 2U));
+            EXPECT_EQ(portion.interfaces.size(), std::min(i + 1, 2U));
             EXPECT_EQ(portion.progress.done, i + 1);
         }
         EXPECT_FALSE(*feed->next(portion));
@@ -107,7 +108,7 @@ class Waiting final : public capture::Source {
         go_.wait();
         return false;
     }
-    [[nodiscard]] std::vector<capture::Interface> interfaces() const override { return {}; }
+    [[nodiscard]] capture::InterfaceView interfaces() const override { return {}; }
     [[nodiscard]] Progress progress() const override { return {}; }
     [[nodiscard]] std::vector<capture::Warning> warnings() const override { return {}; }
 

@@ -99,7 +99,7 @@ Outcome analyze_captures(const Options& options) {
     if (!secret) {
         return tl::unexpected(secret.error());
     }
-    const auto source = capture::open_captures(options.inputs);
+    const auto source = capture::open_captures(options.inputs, analyze::kJump);
     if (!source) {
         return tl::unexpected(source.error());
     }

@@ -7,7 +7,8 @@ No hash decides and nothing is sampled, so a filter is measured against this pro
 Capture files: pcap (microseconds or nanoseconds, either byte order) and pcapng, plain or .gz.
 Link types: Ethernet, raw IP, null and loop, PPP, Linux cooked 1 and 2; another is an error, but for
 --key frame. --as-ethernet reads all as Ethernet, as a DPDK net_pcap port does. Several files are merged by time: the file whose next packet is
-earliest goes first, of equal times the file named first.
+earliest goes first, of equal times the file named first. Packets more than J (see below) ahead of
+the one before them in their file, and of one of the next 32 behind them, count as early as that one.
 
 Key (--key):
   packet      the outermost IP packet up to its IP length, without IPv4 TOS, TTL and header checksum
@@ -22,7 +23,11 @@ and are always forwarded (with --key frame every packet has one).
 A packet is an echo when --first N packets of its key are remembered with an age below --window.
 Remembered is, with --policy fixed, a packet that was accepted. With refresh an echo counts too:
 there are N slots a key; a packet goes through them in order and stamps each live one; the first
-that is not live accepts it. Time is the highest timestamp so far, so that an age is never negative.
+that is not live accepts it.
+
+Time is the highest timestamp so far, so that an age is never negative. But a packet more than
+J = max(window, 1 s) behind it begins an epoch: time is then that packet's, and what is remembered
+ages by nothing for the step. With an endless window there are no epochs.
 --microseconds cuts timestamps to whole microseconds first, as net_pcap delivers them.
 
 Standard output: a summary as JSON. --csv FILE: one line a packet. Exit status: 0, or 2 for
@@ -33,6 +38,7 @@ import collections
 import csv
 import gzip
 import heapq
+import itertools
 import json
 import struct
 import sys
@@ -177,12 +183,41 @@ class Capture:
         return Packet(time, ETHERNET if self._as_ethernet else packet.link, packet.data)
 
 
-def merged(captures):
+def jump_of(window):
+    """Steps back that are longer begin an epoch; None: there are none."""
+    return None if window is None else max(window, 10**9)
+
+
+LOOK_AHEAD = 32
+
+
+def _due(index, capture, jump):
+    """(time at which it is due, index, packet) of each packet of a capture, in its order."""
+    packets, ahead = iter(capture), collections.deque()
+    last, due, early = None, None, 0
+    while True:
+        ahead.extend(itertools.islice(packets, LOOK_AHEAD + 1 - len(ahead)))
+        if not ahead:
+            return
+        time = ahead[0].time
+        if early:
+            early -= 1
+        else:
+            due = time
+            if jump is not None and (last is None or time - last > jump):
+                early = next((i for i, packet in enumerate(ahead) if time - packet.time > jump), 0)
+                due = ahead[early].time
+            if not early:
+                last = time
+            early = max(early - 1, 0)
+        yield due, index, ahead.popleft()
+
+
+def merged(captures, jump=None):
     """(index of the capture, packet) in the order in which packets are judged."""
-    def tagged(index, capture):
-        return ((index, packet) for packet in capture)
-    return heapq.merge(*(tagged(index, capture) for index, capture in enumerate(captures)),
-                       key=lambda pair: pair[1].time)
+    order = heapq.merge(*(_due(index, capture, jump) for index, capture in enumerate(captures)),
+                        key=lambda entry: entry[0])
+    return ((index, packet) for _, index, packet in order)
 
 
 # ---- keys ---------------------------------------------------------------------------------------
@@ -331,6 +366,21 @@ def key_of(mode, frame, link=ETHERNET):
 
 # ---- answers ------------------------------------------------------------------------------------
 
+class Clock:
+    """Time as the sum of all steps forward."""
+
+    def __init__(self, jump):
+        self._jump, self._latest, self._now, self.epochs = jump, None, 0, 0
+
+    def at(self, time):
+        step = 0 if self._latest is None else time - self._latest
+        if self._latest is None or step > 0:
+            self._now, self._latest = self._now + step, time
+        elif self._jump is not None and -step > self._jump:
+            self._latest, self.epochs = time, self.epochs + 1
+        return self._now
+
+
 class Memory:
     """The slots of every key: the time and the number of the packet that stamped each."""
 
@@ -360,9 +410,9 @@ def answers(packets, key="packet", window=None, policy="fixed", first=1, reasons
 
     reasons, where given: kind -> Counter, is told why packets have no key.
     """
-    memory, now = Memory(window, policy, first), None
+    memory, clock = Memory(window, policy, first), Clock(jump_of(window))
     for number, packet in enumerate(packets, 1):
-        now = packet.time if now is None else max(now, packet.time)
+        now = clock.at(packet.time)
         try:
             yield memory.see(number, now, key_of(key, packet.data, packet.link))
         except NoKey as no_key:
@@ -407,9 +457,9 @@ def _arguments(argv):
     return parser.parse_args(argv)
 
 
-def _load(captures, key):
+def _load(captures, key, jump):
     """merged() as a list, with every link type checked."""
-    order = list(merged(captures))
+    order = list(merged(captures, jump))
     for index, packet in order:
         if packet.link not in LINKS and key != "frame":
             raise CaptureError("%s: link type %d is unknown; --as-ethernet reads it as Ethernet"
@@ -420,7 +470,7 @@ def _load(captures, key):
 def run(options, out):
     captures = [Capture(path, options.as_ethernet, options.microseconds)
                 for path in options.captures]
-    order = _load(captures, options.key)
+    order = _load(captures, options.key, jump_of(options.window))
     reasons = {"non_ip": collections.Counter(), "malformed": collections.Counter()}
     verdicts = list(answers((packet for _, packet in order), options.key, options.window,
                             options.policy, options.first, reasons))

@@ -72,9 +72,9 @@ void sum_files(Report& report, std::span<const std::string> paths) {
     }
 }
 
-void take_warnings(Report& report, const capture::Source& source,
+void take_warnings(Report& report, const std::vector<capture::Warning>& warnings,
                    std::span<const std::string> paths) {
-    for (const capture::Warning& warning : source.warnings()) {
+    for (const capture::Warning& warning : warnings) {
         const std::string path = warning.file < paths.size() ? paths[warning.file] : "";
         report.warnings.push_back({path, warning.number, warning.times, warning.text});
     }
@@ -117,7 +117,8 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
     }
     name_interfaces(report, source.interfaces(), job.paths);
     sum_files(report, job.paths);
-    take_warnings(report, source, job.paths);
+    take_warnings(report, source.warnings(), job.paths);
+    take_warnings(report, collector->epochs(), job.paths);
     if (!more) {
         report.warnings.push_back({"", 0, 1, more.error().context + "; read up to there"});
     }

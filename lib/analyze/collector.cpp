@@ -73,12 +73,13 @@ void Collector::add(std::span<const Record> records,
                interfaces[records[end].interface].link_type == type) {
             ++end;
         }
-        add_burst(packet::link_of(type), records.subspan(begin, end - begin));
+        add_burst(packet::link_of(type), records.subspan(begin, end - begin), interfaces);
         begin = end;
     }
 }
 
-void Collector::add_burst(Link link, std::span<const Record> records) {
+void Collector::add_burst(Link link, std::span<const Record> records,
+                          std::span<const capture::Interface> interfaces) {
     Burst burst;
     burst.count = records.size();
     for (std::size_t i = 0; i < records.size(); ++i) {
@@ -88,6 +89,7 @@ void Collector::add_burst(Link link, std::span<const Record> records) {
     digest(burst, link);
     prefetch(burst);
     for (std::size_t i = 0; i < records.size(); ++i) {
+        tell_time(records[i], interfaces[records[i].interface].file);
         add_one(burst, i, records[i]);
     }
 }
@@ -130,14 +132,16 @@ void Collector::prefetch(Burst& burst) {
     }
 }
 
-void Collector::add_one(const Burst& burst, std::size_t i, const Record& record) {
+void Collector::tell_time(const Record& record, std::uint32_t file) {
     const Nanoseconds time = std::min(record.time, kLatest);
-    if (!started_) {
-        started_ = true;
-        first_ = time;
-        now_ = time;
-    }
-    now_ = std::max(now_, time);
+    first_ = started_ ? first_ : time;
+    started_ = true;
+    latest_ = std::max(latest_, time);
+    now_ = std::min(clock_.at(record, file), kLatest);
+    elapsed_ = clock_.elapsed();
+}
+
+void Collector::add_one(const Burst& burst, std::size_t i, const Record& record) {
     const std::uint16_t interface = bounded(record.interface);
     if (interface >= interfaces_.size()) {
         interfaces_.resize(std::size_t{interface} + 1);
@@ -169,8 +173,8 @@ void Collector::add_one(const Burst& burst, std::size_t i, const Record& record)
             tally->echoes.add(length);
         }
     }
-    timeline_.add(now_ - first_, length, echo);
-    all_peaks_.add(now_ - first_, from(0));
+    timeline_.add(elapsed_, length, echo);
+    all_peaks_.add(elapsed_, from(0));
 }
 
 WindowMask Collector::add_key(const Burst& burst, std::size_t i, const Record& record, bool& echo) {
@@ -184,13 +188,13 @@ WindowMask Collector::add_key(const Burst& burst, std::size_t i, const Record& r
         fresh.interface = bounded(record.interface);
         fresh.times = 1;
         ++keys_;
-        accepted_.add(now_ - first_, from(0));
+        accepted_.add(elapsed_, from(0));
         return 0;
     }
     count_echo(*entry, burst.packets[i], record);
     const WindowMask dropped = packets_.seen_again(*entry, now_);
     fixed_.add(dropped, record.wire_length);
-    accepted_.add(now_ - first_, ~dropped);
+    accepted_.add(elapsed_, ~dropped);
     return dropped;
 }
 

@@ -15,6 +15,7 @@
 #include "analyze/talkers.h"
 #include "analyze/timeline.h"
 #include "base/ids.h"
+#include "capture/epochs.h"
 #include "capture/record.h"
 #include "hash/secret.h"
 #include "packet/link.h"
@@ -38,6 +39,11 @@ class Collector {
     // Of all packets: with another key or policy a filter takes in no more.
     [[nodiscard]] const PeakRates& all() const noexcept { return all_peaks_; }
 
+    // A warning for each, kJump being the least step.
+    [[nodiscard]] const std::vector<capture::Warning>& epochs() const noexcept {
+        return clock_.warnings();
+    }
+
     // Interfaces beyond count as the last of these.
     static constexpr std::size_t kMostInterfaces = 256;
 
@@ -48,9 +54,11 @@ class Collector {
         Count echoes;
     };
 
-    void add_burst(packet::Link link, std::span<const capture::Record> records);
+    void add_burst(packet::Link link, std::span<const capture::Record> records,
+                   std::span<const capture::Interface> interfaces);
     void digest(Burst& burst, packet::Link link);
     void prefetch(Burst& burst);
+    void tell_time(const capture::Record& record, std::uint32_t file);
     void add_one(const Burst& burst, std::size_t i, const capture::Record& record);
     WindowMask add_key(const Burst& burst, std::size_t i, const capture::Record& record,
                        bool& echo);
@@ -68,8 +76,11 @@ class Collector {
     SegmentMemory segments_;
 
     bool started_ = false;
-    Nanoseconds first_ = 0;
-    Nanoseconds now_ = 0;
+    capture::EpochClock clock_{PacketClock(kJump)};
+    Nanoseconds first_ = 0;  // as they stand in the capture
+    Nanoseconds latest_ = 0;
+    Nanoseconds now_ = 0;  // of the clock
+    Nanoseconds elapsed_ = 0;
     Tally all_;
     Count keyed_;
     Count non_ip_;

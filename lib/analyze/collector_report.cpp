@@ -36,7 +36,8 @@ Report Collector::report() {
     out.malformed = malformed_;
     out.longest = longest_;
     out.first_time = first_;
-    out.last_time = now_;
+    out.last_time = latest_;
+    out.duration = elapsed_;
     out.keys = keys_;
     report_echoes(out);
     report_windows(out);

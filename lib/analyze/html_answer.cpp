@@ -156,13 +156,13 @@ std::string facts_section(const Report& report) {
     if (report.total.packets == 0) {
         return "";
     }
-    const Nanoseconds span = report.last_time - std::min(report.first_time, report.last_time);
     std::string out =
         fact("Packets", figure("total.packets", report.total.packets)) +
         fact("On the wire",
              figure("total.bytes", report.total.bytes, bytes_text(report.total.bytes))) +
-        fact("From (UTC)", date_text(report.first_time)) + fact("Duration", duration_text(span)) +
-        fact("On average", rate_text(report, span)) +
+        fact("From (UTC)", date_text(report.first_time)) +
+        fact("Duration", duration_text(report.duration)) +
+        fact("On average", rate_text(report, report.duration)) +
         fact("With a key", figure("keyed.packets", report.keyed.packets)) +
         fact("Without", figure("non_ip.packets", report.non_ip.packets) + " not IP, " +
                             figure("malformed.packets", report.malformed.packets) + " malformed") +

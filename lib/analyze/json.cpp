@@ -240,6 +240,7 @@ void describe(Archive& io, Report& it) {
     io("malformed", it.malformed);
     io("first_time_ns", it.first_time);
     io("last_time_ns", it.last_time);
+    io("duration_ns", it.duration);
     io("keys", it.keys);
     io("copies", it.copies);
     io("ages", it.ages);

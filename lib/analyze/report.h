@@ -16,10 +16,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/packet_clock.h"
 #include "base/units.h"
 #include "packet/key.h"
 
 namespace unecho::analyze {
+
+// Steps back in time that are longer begin an epoch: that of windows up to this long, for all
+// windows, so that one clock serves them.
+inline constexpr Nanoseconds kJump = epoch_jump(0);
 
 struct Count {
     std::uint64_t packets = 0;
@@ -201,6 +206,7 @@ struct Report {
     std::uint32_t longest = 0;   // captured bytes of a frame
     Nanoseconds first_time = 0;  // since 1970
     Nanoseconds last_time = 0;   // the latest, not the last packet's
+    Nanoseconds duration = 0;    // all steps forward in time; one far back begins an epoch
     std::uint64_t keys = 0;      // different ones: packets that are no echoes but have a key
     // copies[i]: keys met i + 1 times, those met more often in the last; counted while remembered.
     std::array<std::uint64_t, 10> copies{};

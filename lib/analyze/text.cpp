@@ -49,12 +49,11 @@ std::string head(const Report& report) {
     if (report.total.packets == 0) {
         return out + "There are no packets in " + (report.files.size() > 1 ? "them" : "it") + ".\n";
     }
-    const Nanoseconds span = report.last_time - report.first_time;
     if (report.files.size() > 1) {
         out += "All together: " + counted(report.total.packets, "packet") + ", " +
                brief_bytes(report.total.bytes) + " on the wire\n";
     }
-    out += "From " + date(report.first_time) + " on, for " + brief(span) + ".";
+    out += "From " + date(report.first_time) + " on, for " + brief(report.duration) + ".";
     if (report.non_ip.packets + report.malformed.packets != 0) {
         out += " Without an IP packet to compare: " + cell(report.non_ip) +
                ", malformed: " + cell(report.malformed) + ".";

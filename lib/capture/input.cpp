@@ -194,10 +194,12 @@ void Input::end_of_stream() {
 }
 
 void Input::note_times(std::span<const Record> records) {
+    constexpr Nanoseconds kFar = kSecond;  // from there on it goes on: base/packet_clock.h
     Nanoseconds latest = latest_;
     for (const Record& record : records) {
         if (record.time < latest) [[unlikely]] {
             notes_.add(record.number, "time steps back");
+            latest = latest - record.time > kFar ? record.time : latest;
         }
         latest = std::max(latest, record.time);
     }

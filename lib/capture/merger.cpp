@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <optional>
 #include <utility>
 
@@ -19,13 +20,31 @@ struct Input {
     std::size_t next = 0;                   // record of the batch
     std::vector<std::uint32_t> interfaces;  // their numbers among all
     bool held = false;                      // its batch's memory by the batch being filled
+    MergeClock clock;
+    std::deque<Batch> ahead;   // read to see whether time comes back
+    bool ended = false;        // nothing more is read
+    std::optional<Error> why;  // it failed
 
-    [[nodiscard]] Nanoseconds time() const { return batch.records[next].time; }
+    // Of the i-th record behind the next one, as far as it was read.
+    [[nodiscard]] std::optional<Nanoseconds> time_ahead(std::size_t i) const {
+        i += next;
+        if (i < batch.records.size()) {
+            return batch.records[i].time;
+        }
+        i -= batch.records.size();
+        for (const Batch& more : ahead) {
+            if (i < more.records.size()) {
+                return more.records[i].time;
+            }
+            i -= more.records.size();
+        }
+        return std::nullopt;
+    }
 };
 
 class Merger final : public Source {
   public:
-    explicit Merger(std::vector<std::unique_ptr<Source>> sources);
+    Merger(std::vector<std::unique_ptr<Source>> sources, Nanoseconds jump);
 
     Result<bool> next(Batch& batch) override;
 
@@ -60,6 +79,10 @@ class Merger final : public Source {
 
     // The next batch of an input that has none; false at its end.
     bool refill(std::uint32_t index);
+    // Reads a batch of an input; false: it has ended or failed.
+    bool read(std::uint32_t index, Batch& batch);
+    // When its next record is due.
+    Nanoseconds due(std::uint32_t index);
     void number_interfaces(std::uint32_t index);
     // Until an input has to be refilled or the batch is full.
     void move_records(Batch& batch);
@@ -75,9 +98,11 @@ class Merger final : public Source {
     std::optional<Error> error_;
 };
 
-Merger::Merger(std::vector<std::unique_ptr<Source>> sources) : inputs_(sources.size()) {
+Merger::Merger(std::vector<std::unique_ptr<Source>> sources, Nanoseconds jump)
+    : inputs_(sources.size()) {
     for (std::uint32_t i = 0; i < sources.size(); ++i) {
         inputs_[i].source = std::move(sources[i]);
+        inputs_[i].clock = MergeClock(jump);
         number_interfaces(i);
     }
     // The last is refilled first.
@@ -120,15 +145,52 @@ bool Merger::refill(std::uint32_t index) {
     Input& input = inputs_[index];
     input.next = 0;
     input.held = false;
-    const Result<bool> more = input.source->next(input.batch);
-    if (!more) {
-        error_ = more.error();
+    if (!input.ahead.empty()) {
+        input.batch = std::move(input.ahead.front());
+        input.ahead.pop_front();
+        return true;
+    }
+    if (read(index, input.batch)) {
+        return true;
+    }
+    if (input.why) {
+        error_ = std::exchange(input.why, std::nullopt);
+    }
+    return false;
+}
+
+bool Merger::read(std::uint32_t index, Batch& batch) {
+    Input& input = inputs_[index];
+    if (input.ended) {
         return false;
     }
-    if (*more) {
+    const Result<bool> more = input.source->next(batch);
+    if (!more) {
+        input.why = more.error();
+    }
+    input.ended = !more || !*more;
+    if (!input.ended) {
         number_interfaces(index);
     }
-    return *more;
+    return !input.ended;
+}
+
+Nanoseconds Merger::due(std::uint32_t index) {
+    Input& input = inputs_[index];
+    const auto ahead = [&](std::size_t i) {
+        std::optional<Nanoseconds> time = input.time_ahead(i);
+        while (!time) {
+            Batch more;
+            if (!read(index, more)) {
+                break;
+            }
+            more.records.shrink_to_fit();  // of a pipe it may be a packet at a time
+            input.ahead.push_back(std::move(more));
+            time = input.time_ahead(i);
+        }
+        return time;
+    };
+    return input.clock.due(input.batch.records[input.next].time, ahead);
 }
 
 void Merger::number_interfaces(std::uint32_t index) {
@@ -156,7 +218,7 @@ void Merger::move_records(Batch& batch) {
             sift_first_down();
             return;
         }
-        heads_.front().time = input.time();
+        heads_.front().time = due(index);
         sift_first_down();
     }
 }
@@ -173,7 +235,7 @@ void Merger::hold_memory(Input& input, Batch& batch) {
 }
 
 void Merger::push_head(std::uint32_t index) {
-    heads_.push_back({inputs_[index].time(), index});
+    heads_.push_back({due(index), index});
     std::push_heap(heads_.begin(), heads_.end(),
                    [](const Head& a, const Head& b) { return b < a; });
 }
@@ -218,8 +280,8 @@ std::vector<Warning> Merger::losses() const {
 
 }  // namespace
 
-std::unique_ptr<Source> merge(std::vector<std::unique_ptr<Source>> sources) {
-    return std::make_unique<Merger>(std::move(sources));
+std::unique_ptr<Source> merge(std::vector<std::unique_ptr<Source>> sources, Nanoseconds jump) {
+    return std::make_unique<Merger>(std::move(sources), jump);
 }
 
 }  // namespace unecho::capture

@@ -7,11 +7,13 @@
 #include <memory>
 #include <vector>
 
+#include "base/packet_clock.h"
 #include "capture/source.h"
 
 namespace unecho::capture {
 
-// Warnings and interfaces name the input by its place in the list.
-std::unique_ptr<Source> merge(std::vector<std::unique_ptr<Source>> sources);
+// Warnings and interfaces name the input by its place in the list. jump: of MergeClock.
+std::unique_ptr<Source> merge(std::vector<std::unique_ptr<Source>> sources,
+                              Nanoseconds jump = kNoEpochs);
 
 }  // namespace unecho::capture

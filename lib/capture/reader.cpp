@@ -18,7 +18,8 @@ Result<std::unique_ptr<Source>> open_capture(const std::string& path) {
     return open_input(*std::move(stream), name_of_input(path));
 }
 
-Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths) {
+Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths,
+                                              Nanoseconds jump) {
     if (paths.empty()) {
         return fail(Errc::kInvalidArgument, "no capture given; allowed: one or more files, or -");
     }
@@ -34,7 +35,7 @@ Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths
         }
         sources.push_back(*std::move(source));
     }
-    return sources.size() == 1 ? std::move(sources.front()) : merge(std::move(sources));
+    return sources.size() == 1 ? std::move(sources.front()) : merge(std::move(sources), jump);
 }
 
 }  // namespace unecho::capture

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/packet_clock.h"
 #include "capture/source.h"
 
 namespace unecho::capture {
@@ -19,8 +20,9 @@ Result<std::unique_ptr<Source>> open_capture(const std::string& path);
 
 // Several, merged by time: of the next packets of all inputs the one with the earliest time comes
 // first, among equals that of the input named first. A packet whose time steps back within its
-// input counts as if it had the latest time before it; each input keeps its order. One input is
-// passed on as it is.
-Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths);
+// input comes at once; packets more than `jump` ahead of what follows them do not hold their input
+// back (MergeClock of base/packet_clock.h). Each input keeps its order. One is passed on as it is.
+Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths,
+                                              Nanoseconds jump = kNoEpochs);
 
 }  // namespace unecho::capture

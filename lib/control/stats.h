@@ -87,7 +87,14 @@ struct FilterReport {
     filter::WindowState window;          // the least of all workers; turns of all together
 };
 
+// Steps back in captures' time that began an epoch (base/packet_clock.h), by packets' own clock.
+struct EpochReport {
+    std::uint64_t count = 0;
+    dataplane::Counters::Epoch first;
+};
+
 struct Report {
+    EpochReport epochs;
     FateCounts totals;
     std::array<dataplane::PacketBytes, dataplane::kReasons> reasons{};
     std::vector<PortReport> ports;

@@ -46,6 +46,9 @@ Report empty_report(const Plan& plan) {
 }
 
 void add_outcomes(const Plan& plan, const dataplane::Counters& counters, Report& report) {
+    if (counters.epochs != 0) {  // one worker receives all captures
+        report.epochs = {counters.epochs, counters.first_epoch};
+    }
     for (std::size_t r = 0; r < plan.routes.size(); ++r) {
         for (unsigned i = 0; i < kReasons; ++i) {
             add(report.routes[r].reasons[i], counters.routes[r][i]);

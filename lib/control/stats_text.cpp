@@ -241,6 +241,25 @@ std::string filters_text(const Plan& plan, const Report& report) {
     return "\n" + table.text();
 }
 
+std::string epochs_text(const Plan& plan, const EpochReport& epochs) {
+    if (epochs.count == 0) {
+        return "";
+    }
+    return "\ntime steps back " + format_count(epochs.count) +
+           (epochs.count == 1 ? " time: " : " times, first ") + "by " +
+           format_duration(epochs.first.step) + " at packet " +
+           std::to_string(epochs.first.packet) + ", from port " +
+           plan.ports[epochs.first.port].name +
+           ": goes on from there, and ages leave the step out\n";
+}
+
+ordered_json json_of(const Plan& plan, const EpochReport& epochs) {
+    return {{"count", epochs.count},
+            {"first_packet", epochs.first.packet},
+            {"first_step_ns", epochs.first.step},
+            {"first_port", plan.ports[epochs.first.port].name}};
+}
+
 }  // namespace
 
 ordered_json to_json(const Plan& plan, const Report& report) {
@@ -260,6 +279,9 @@ ordered_json to_json(const Plan& plan, const Report& report) {
     for (std::size_t i = 0; i < plan.filters.size(); ++i) {
         out["filters"].push_back(json_of(plan.filters[i], report.filters[i]));
     }
+    if (report.epochs.count != 0) {
+        out["epochs"] = json_of(plan, report.epochs);
+    }
     return out;
 }
 
@@ -268,7 +290,8 @@ std::string to_text(const Plan& plan, const Report& report) {
     for (std::size_t i = 0; i < plan.routes.size(); ++i) {
         out += route_text(plan, i, report.routes[i]);
     }
-    return out + workers_text(plan, report) + filters_text(plan, report);
+    return out + workers_text(plan, report) + filters_text(plan, report) +
+           epochs_text(plan, report.epochs);
 }
 
 }  // namespace unecho::control

@@ -78,6 +78,12 @@ struct alignas(64) Counters {
     Nanoseconds longest_gap = 0;    // between two looks at the clock, while away or in a long poll
     std::uint64_t gaps = 0;         // longer than the shortest window
     std::uint64_t late_echoes = 0;  // may be older than window and slack, by such a gap: presence.h
+    std::uint64_t epochs = 0;  // of captures, by steps back in their time
+    struct Epoch {
+        std::uint64_t packet = 0;  // from 1, of all that were received
+        Nanoseconds step = 0;
+        PortIndex port = 0;
+    } first_epoch;
 };
 
 }  // namespace unecho::dataplane

@@ -90,6 +90,15 @@ Worker::Worker(const WorkerSetup& setup) noexcept
     UNECHO_ASSERT(setup.burst >= 1 && setup.burst <= kMaxBurst);
     UNECHO_ASSERT(setup.shared != nullptr && setup.secret != nullptr);
     UNECHO_ASSERT(!steering_.applies() || setup.staging.size() == setup.sources.size());
+    if (setup.capture_clock) {
+        for (unsigned i = 0; i < setup.filters; ++i) {
+            packet_clocks_[i] = PacketClock::for_window(setup.lanes[i].window);
+        }
+        for (std::size_t i = 0; setup.sources.size() > 1 && i < setup.sources.size(); ++i) {
+            const RouteContext& route = setup.routes[setup.route_of[setup.sources[i].port]];
+            setup.staging[i].clock = MergeClock(epoch_jump(setup.lanes[route.filter].window));
+        }
+    }
 }
 
 void Worker::run() noexcept {
@@ -165,35 +174,79 @@ unsigned Worker::receive_live(bool refill) noexcept {
     return taken;
 }
 
-// Captures: the source whose next packet is the oldest gives packets until another one's is older.
-// Of equal times the first source goes first. A source that has nothing left is not waited for.
+// Reads more of a source, as much as there is room for; false: there is no more.
+bool Worker::stage(std::size_t source) noexcept {
+    Staging& s = setup_.staging[source];
+    std::copy(s.mbufs.begin() + s.next, s.mbufs.begin() + s.count, s.mbufs.begin());
+    s.count -= s.next;
+    s.next = 0;
+    const unsigned most = std::min(setup_.burst, kMaxBurst - s.count);
+    const unsigned got =
+        rte_eth_rx_burst(setup_.sources[source].port, setup_.sources[source].queue,
+                         s.mbufs.data() + s.count, static_cast<std::uint16_t>(most));
+    s.count += got;
+    return got != 0;
+}
+
+// When a source's next packet is due. The driver counts microseconds.
+std::optional<Nanoseconds> Worker::due(std::size_t source, bool refill) noexcept {
+    Staging& s = setup_.staging[source];
+    const auto stamp = [&](unsigned i) {
+        return timestamp_of(s.mbufs[s.next + i], setup_.timestamp_offset) * kMicrosecond;
+    };
+    if (s.next == s.count && !(refill && stage(source))) {
+        return std::nullopt;
+    }
+    if (!s.due) {
+        s.due = s.clock.due(stamp(0), [&](unsigned i) {
+            while (s.next + i >= s.count) {
+                if (!refill || !stage(source)) {
+                    return std::optional<Nanoseconds>();
+                }
+            }
+            return std::optional<Nanoseconds>(stamp(i));
+        });
+    }
+    return s.due;
+}
+
+// Captures: the source whose next packet is due first gives packets until another one's is. Of
+// equal times the first source goes first. A source that has nothing left is not waited for.
 Worker::Turn Worker::next_turn(bool refill) noexcept {
     Turn turn;
-    std::uint64_t first = ~std::uint64_t{0};
+    Nanoseconds first = ~Nanoseconds{0};
     for (std::size_t i = 0; i < setup_.sources.size(); ++i) {
-        Staging& s = setup_.staging[i];
-        if (s.next == s.count && refill) {
-            s.next = 0;
-            s.count = rte_eth_rx_burst(setup_.sources[i].port, setup_.sources[i].queue,
-                                       s.mbufs.data(), static_cast<std::uint16_t>(setup_.burst));
-        }
-        if (s.next == s.count) {
+        const std::optional<Nanoseconds> time = due(i, refill);
+        if (!time) {
             continue;
         }
-        const std::uint64_t time = timestamp_of(s.mbufs[s.next], setup_.timestamp_offset);
-        if (!turn.source || time < first) {
+        if (!turn.source || *time < first) {
             if (turn.source) {
                 turn.limit = first;
                 turn.limit_first = true;
             }
             turn.source = i;
-            first = time;
-        } else if (time < turn.limit) {
-            turn.limit = time;
+            first = *time;
+        } else if (*time < turn.limit) {
+            turn.limit = *time;
             turn.limit_first = false;
         }
     }
     return turn;
+}
+
+// From the packet's stamp to its filter's time, which goes on with steps back.
+Nanoseconds Worker::packet_time(const RxSource& source, Nanoseconds stamp) noexcept {
+    PacketClock& clock = packet_clocks_[setup_.routes[setup_.route_of[source.port]].filter];
+    const std::uint64_t epochs = clock.epochs();
+    const Nanoseconds now = clock.at(stamp);
+    ++packets_timed_;
+    if (clock.epochs() != epochs) [[unlikely]] {
+        if (counters_.epochs++ == 0) {
+            counters_.first_epoch = {packets_timed_, clock.last_step(), source.index};
+        }
+    }
+    return now;
 }
 
 unsigned Worker::receive_merged(bool refill) noexcept {
@@ -201,24 +254,24 @@ unsigned Worker::receive_merged(bool refill) noexcept {
     if (!turn.source) {
         return 0;
     }
+    const RxSource& source = setup_.sources[*turn.source];
     Staging& s = setup_.staging[*turn.source];
     Burst burst;
     while (s.next < s.count && burst.count < setup_.burst) {
-        rte_mbuf* mbuf = s.mbufs[s.next];
-        rte_mbuf_timestamp_t& stamp = timestamp_of(mbuf, setup_.timestamp_offset);
-        if (burst.count != 0 && (stamp > turn.limit || (stamp == turn.limit && turn.limit_first))) {
+        const Nanoseconds time = *due(*turn.source, refill);
+        if (burst.count != 0 && (time > turn.limit || (time == turn.limit && turn.limit_first))) {
             break;
         }
-        // The driver counts microseconds; from here on it is the pipeline's time: nanoseconds, the
-        // highest so far.
-        highest_time_ = std::max<Nanoseconds>(highest_time_, stamp * kMicrosecond);
-        stamp = highest_time_;
-        burst.times[burst.count] = highest_time_;
+        rte_mbuf* mbuf = s.mbufs[s.next++];
+        s.due.reset();
+        // From here on it is the pipeline's time.
+        rte_mbuf_timestamp_t& stamp = timestamp_of(mbuf, setup_.timestamp_offset);
+        stamp = packet_time(source, stamp * kMicrosecond);
+        burst.times[burst.count] = stamp;
         burst.mbufs[burst.count++] = mbuf;
-        ++s.next;
     }
     Staging none;
-    const unsigned taken = begin(burst, setup_.sources[*turn.source], none);
+    const unsigned taken = begin(burst, source, none);
     UNECHO_ASSERT(none.count == 0);  // there is room downstream
     return taken;
 }
@@ -564,9 +617,9 @@ void Worker::take_snapshot(std::uint64_t wanted) noexcept {
     counters_.longest_gap = presence_.longest_gap();
     counters_.gaps = presence_.gaps();
     shared.snapshot = counters_;
-    const Nanoseconds now = setup_.capture_clock ? highest_time_ : presence_.time();
     for (unsigned i = 0; i < setup_.filters; ++i) {
         const Lane& lane = setup_.lanes[i];
+        const Nanoseconds now = setup_.capture_clock ? packet_clocks_[i].now() : presence_.time();
         shared.filters[i] = lane.ops->counters(lane.filter);
         shared.windows[i] = lane.ops->window(lane.filter, *lane.ageing, now);
     }

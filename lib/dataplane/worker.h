@@ -16,6 +16,7 @@
 #include <rte_ring.h>
 
 #include "base/int128.h"
+#include "base/packet_clock.h"
 #include "dataplane/burst.h"
 #include "dataplane/presence.h"
 #include "dataplane/shared.h"
@@ -55,7 +56,10 @@ struct Staging {
     std::array<rte_mbuf*, kMaxBurst> mbufs;
     unsigned next = 0;
     unsigned count = 0;
+    MergeClock clock;
+    std::optional<Nanoseconds> due;  // of the next packet, if it was looked at
 };
+static_assert(kMaxBurst > MergeClock::kLookAhead);
 
 struct TxTarget {
     PortId port = 0;
@@ -138,10 +142,13 @@ class Worker {
     // Whose packets come next, and up to which time of another source.
     struct Turn {
         std::optional<std::size_t> source;
-        std::uint64_t limit = ~std::uint64_t{0};
+        Nanoseconds limit = ~Nanoseconds{0};
         bool limit_first = false;  // at the limit the other source has precedence
     };
     Turn next_turn(bool refill) noexcept;
+    std::optional<Nanoseconds> due(std::size_t source, bool refill) noexcept;
+    bool stage(std::size_t source) noexcept;
+    Nanoseconds packet_time(const RxSource& source, Nanoseconds stamp) noexcept;
 
     unsigned receive_live(bool refill) noexcept;
     unsigned receive_merged(bool refill) noexcept;
@@ -190,7 +197,8 @@ class Worker {
     Presence presence_;  // not by a capture's clock
     bool full_ = false;  // a queue or ring gave a whole burst in this poll
     std::array<std::uint64_t, kMaxFilters> exchanged_{};  // in which generation segments were
-    Nanoseconds highest_time_ = 0;                        // capture clock
+    std::array<PacketClock, kMaxFilters> packet_clocks_;  // capture clock
+    std::uint64_t packets_timed_ = 0;
 };
 
 }  // namespace unecho::dataplane

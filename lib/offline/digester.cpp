@@ -55,6 +55,12 @@ void Digester::note_unknown(const Facts& facts, std::uint64_t number) {
     }
 }
 
+std::vector<capture::Warning> Digester::warnings() const {
+    std::vector<capture::Warning> all = warnings_;
+    all.insert(all.end(), clock_.warnings().begin(), clock_.warnings().end());
+    return all;
+}
+
 // How many of the records make up the burst.
 std::size_t Digester::fill(std::span<const Record> records, Piece& piece) {
     dataplane::Burst& burst = piece.burst;
@@ -70,10 +76,9 @@ std::size_t Digester::fill(std::span<const Record> records, Piece& piece) {
         if (facts.warning != kNone) [[unlikely]] {
             note_unknown(facts, record.number);
         }
-        now_ = std::max(now_, record.time);
         burst.frames[n] = {record.data, record.length};
         burst.lengths[n] = record.length;
-        burst.times[n] = now_;
+        burst.times[n] = clock_.at(record, facts.file);
         burst.bytes += record.length;
         piece.place.files[n] = facts.file;
         ++n;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "base/packet_clock.h"
+#include "capture/epochs.h"
 #include "capture/record.h"
 #include "dataplane/burst.h"
 #include "hash/secret.h"
@@ -25,14 +27,19 @@ struct Piece {
 
 class Digester {
   public:
-    Digester(packet::KeyMode mode, const hash::Secret& secret) : mode_(mode), secret_(secret) {}
+    // clock: of the packets' times, as the filter wants it.
+    Digester(packet::KeyMode mode, const hash::Secret& secret, const PacketClock& clock)
+        : mode_(mode), secret_(secret), clock_(clock) {}
 
     // Everything that a decider needs. The records must outlive the pieces; pieces are used again.
     void digest(std::span<const capture::Record> records,
                 std::span<const capture::Interface> interfaces, std::vector<Piece>& pieces);
 
-    // Link types whose packets have no key.
-    [[nodiscard]] const std::vector<capture::Warning>& warnings() const { return warnings_; }
+    // Link types whose packets have no key, and epochs.
+    [[nodiscard]] std::vector<capture::Warning> warnings() const;
+
+    // From the first packet's time to the latest.
+    [[nodiscard]] Nanoseconds elapsed() const { return clock_.elapsed(); }
 
   private:
     struct Facts {
@@ -52,7 +59,7 @@ class Digester {
     std::vector<Facts> facts_;  // by interface
     std::vector<std::pair<std::uint16_t, std::size_t>> unknown_;
     std::vector<capture::Warning> warnings_;
-    Nanoseconds now_ = 0;  // the highest time so far
+    capture::EpochClock clock_;
     std::uint64_t next_number_ = 1;
 };
 

@@ -28,6 +28,7 @@ class Maker {
         portion.interfaces = source_->interfaces();
         portion.progress = source_->progress();
         digester_.digest(portion.batch.records, portion.interfaces, portion.pieces);
+        portion.elapsed = digester_.elapsed();
         return true;
     }
 
@@ -35,7 +36,8 @@ class Maker {
         std::vector<capture::Warning> all = source_->warnings();
         const std::vector<capture::Warning> losses = source_->losses();
         all.insert(all.end(), losses.begin(), losses.end());
-        all.insert(all.end(), digester_.warnings().begin(), digester_.warnings().end());
+        const std::vector<capture::Warning> digesting = digester_.warnings();
+        all.insert(all.end(), digesting.begin(), digesting.end());
         return all;
     }
 

@@ -18,6 +18,7 @@ struct Portion {
     std::vector<Piece> pieces;
     capture::InterfaceView interfaces;  // those of its records
     capture::Source::Progress progress;
+    Nanoseconds elapsed = 0;  // of the capture so far
 };
 
 class Feed {

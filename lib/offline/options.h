@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/packet_clock.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "config/schema.h"
@@ -46,6 +47,14 @@ struct Options {
     }
     [[nodiscard]] double false_drop() const {
         return max_false_drop.value_or(config::kDefaultFalseDrop);
+    }
+    // Steps back in time that are longer begin an epoch. editcap knows none.
+    [[nodiscard]] Nanoseconds jump() const {
+        return editcap || window_time() == filter::kInfiniteWindow ? kNoEpochs
+                                                                   : epoch_jump(window_time());
+    }
+    [[nodiscard]] PacketClock clock() const {
+        return jump() == kNoEpochs ? PacketClock() : PacketClock::for_window(window_time());
     }
     // A filter with a window of time alone can do it.
     [[nodiscard]] bool fits_filters() const {

@@ -197,25 +197,11 @@ std::vector<capture::Warning> Sinks::warnings() const {
     return one != nullptr ? one->warnings() : std::vector<capture::Warning>();
 }
 
-struct Span {
-    std::optional<Nanoseconds> first;
-    Nanoseconds last = 0;
-
-    void take(const std::vector<Piece>& pieces) {
-        if (!pieces.empty()) {
-            const dataplane::Burst& burst = pieces.back().burst;
-            first = first.value_or(pieces.front().burst.times[0]);
-            last = burst.times[burst.count - 1];
-        }
-    }
-    [[nodiscard]] Nanoseconds length() const { return last - first.value_or(last); }
-};
-
 Result<Nanoseconds> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sinks,
                              const OnProgress& on_progress) {
     Portion portion;
     Verdicts verdicts;
-    Span span;
+    Nanoseconds elapsed = 0;
     for (;;) {
         const Result<bool> more = feed.next(portion);
         if (!more) {
@@ -224,7 +210,7 @@ Result<Nanoseconds> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sink
         if (!*more) {
             break;
         }
-        span.take(portion.pieces);
+        elapsed = portion.elapsed;
         if (const Status decided = deduplicator.decide(portion.pieces, portion.batch.records.size(),
                                                        sinks.wants_copies(), verdicts);
             !decided) {
@@ -236,7 +222,7 @@ Result<Nanoseconds> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sink
         on_progress(portion.progress);
     }
     const Status closed = sinks.close();
-    return closed ? Result<Nanoseconds>(span.length()) : tl::unexpected(closed.error());
+    return closed ? Result<Nanoseconds>(elapsed) : tl::unexpected(closed.error());
 }
 
 std::vector<std::string> warnings_of(const Files& files, const Feed& feed, const Sinks& sinks,
@@ -300,7 +286,7 @@ Result<Parts> open_all(const Files& files, const Options& options, bool ahead) {
     if (!memory) {
         return tl::unexpected(memory.error());
     }
-    auto source = capture::open_captures(files.inputs);
+    auto source = capture::open_captures(files.inputs, options.jump());
     if (!source) {
         return tl::unexpected(source.error());
     }
@@ -328,8 +314,8 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     if (!parts) {
         return tl::unexpected(parts.error());
     }
-    const auto feed =
-        make_feed(std::move(parts->source), Digester(options.key_mode(), *secret), ahead);
+    const auto feed = make_feed(std::move(parts->source),
+                                Digester(options.key_mode(), *secret, options.clock()), ahead);
     const auto duration = pass_all(*feed, *parts->deduplicator, parts->sinks, on_progress);
     if (!duration) {
         return tl::unexpected(duration.error());

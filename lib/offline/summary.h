@@ -25,7 +25,7 @@ struct Summary {
     Nanoseconds slack = 0;
     std::uint64_t handed_over = 0;
     std::uint64_t forgotten = 0;
-    Nanoseconds duration = 0;           // of the capture, by its highest and first time
+    Nanoseconds duration = 0;           // of the capture: all steps forward in time
     std::vector<std::string> warnings;  // a line each
     double seconds = 0;                 // that it took
 

@@ -303,10 +303,15 @@ class E2eTest(unittest.TestCase):
 
 # ---- judging ------------------------------------------------------------------------------------
 
-def packets_of(*paths):
-    """What net_pcap ports deliver of these files, merged by time."""
+def packets_of(*paths, jump=10**9):
+    """What net_pcap ports deliver of these files, merged by time for windows up to the jump."""
     captures = [exact_answer.Capture(path, as_ethernet=True, microseconds=True) for path in paths]
-    return [packet for _, packet in exact_answer.merged(captures)]
+    return [packet for _, packet in exact_answer.merged(captures, jump)]
+
+
+def filter_times(times, window):
+    """Filters' time of packets with these timestamps."""
+    return map(exact_answer.Clock(exact_answer.jump_of(window)).at, times)
 
 
 def frames_of(path):
@@ -354,10 +359,10 @@ def audit(packets, survivors, key, window, slack, policy="fixed"):
     Ages are measured by the filter's own verdicts. These follow from walking along both lists;
     where equal packets leave open which of them came through, every way is followed.
     """
-    references, now = {}, 0
+    references, clock = {}, exact_answer.Clock(exact_answer.jump_of(window))
     ways = {(0, frozenset())}  # (survivors seen, references that are not common to all ways)
     for number, packet in enumerate(packets, 1):
-        now = max(now, packet.time)
+        now = clock.at(packet.time)
         identity, frame = identity_of(key, packet.data), written(packet.data)
         following = set()
         for at, own in ways:

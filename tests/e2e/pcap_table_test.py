@@ -107,19 +107,19 @@ class EqualityTable(harness.E2eTest):
             opened = exact_dedup.open_capture(str(capture))
             packets = list(opened)
             opened.stream.close()
-            times = list(itertools.accumulate((min(packet[0], TIME_LIMIT - 1)
-                                               for packet in packets), max))
+            stamps = [min(packet[0], TIME_LIMIT - 1) for packet in packets]
             by_key = {}
             for key in KEYS:
                 keyer = exact_dedup.Keyer(key, pass_unknown_link=True)
-                keyed = [(number, now, made) for number, (now, (_, link, wire, data))
-                         in enumerate(zip(times, packets), 1)
+                keyed = [(number, made) for number, (_, link, wire, data) in enumerate(packets, 1)
                          if (made := keyer.key(link, data, wire)) is not None]
 
-                def expected(window, policy, keyed=keyed):
-                    dedup = exact_dedup.Dedup(exact_dedup.duration(window), policy=policy)
-                    return [(packet[0], *answer) for packet in keyed
-                            if (answer := dedup.see(*packet)) is not None]
+                def expected(window, policy, keyed=keyed, stamps=stamps):
+                    window = exact_dedup.duration(window)
+                    dedup = exact_dedup.Dedup(window, policy=policy)
+                    times = list(harness.filter_times(stamps, window))
+                    return [(number, *answer) for number, made in keyed
+                            if (answer := dedup.see(number, times[number - 1], made)) is not None]
                 by_key[key] = self.compare(capture, key, asked(turn, key), expected)
             table.add(capture.name, len(packets), by_key)
         self.finish(table)

@@ -136,9 +136,10 @@ class Answers(PcapTest):
                                                            harness.exact_answer.POLICIES):
                 dedup = exact_dedup.Dedup(None if window is None else exact_dedup.duration(window),
                                           count, policy=policy)
-                now, expected = 0, []
-                for number, (time_, link, wire, data) in enumerate(packets, 1):
-                    now = max(now, time_)
+                expected = []
+                times = harness.filter_times((packet[0] for packet in packets),
+                                             window and exact_dedup.duration(window))
+                for number, (now, (_, link, wire, data)) in enumerate(zip(times, packets), 1):
                     key = exact_dedup.make_key("packet", link, data, wire)
                     if key is not None and (answer := dedup.see(number, now, key)) is not None:
                         expected.append((number, *answer))
@@ -148,9 +149,10 @@ class Answers(PcapTest):
 
     def by_definition(self, packets, window, count, policy):
         """An echo repeats one of so many packets before it, younger than the window."""
-        references, now, echoes = {}, 0, []
-        for number, packet in enumerate(packets, 1):
-            now, identity = max(now, packet.time), harness.identity_of("packet", packet.data)
+        references, echoes = {}, []
+        times = harness.filter_times((packet.time for packet in packets), window)
+        for number, (now, packet) in enumerate(zip(times, packets), 1):
+            identity = harness.identity_of("packet", packet.data)
             if identity is None:
                 continue
             then, reference = references.get(identity, (None, None))
@@ -282,9 +284,9 @@ class Engines(PcapTest):
 
     def judge(self, packets, dropped, window, slack, key, policy="fixed"):
         """Numbers of packets that should have been dropped, and that should not."""
-        references, now, missed, wrong = {}, 0, [], []
-        for number, packet in enumerate(packets, 1):
-            now = max(now, packet.time)
+        references, missed, wrong = {}, [], []
+        times = harness.filter_times((packet.time for packet in packets), window)
+        for number, (now, packet) in enumerate(zip(times, packets), 1):
             try:
                 identity = exact_answer.key_of(key, packet.data)
             except exact_answer.NoKey:

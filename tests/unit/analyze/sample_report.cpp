@@ -137,7 +137,8 @@ void add_time(Report& report) {
         const auto echoes = static_cast<std::uint64_t>(i < 20 ? 0 : 260 * wave * wave);
         report.time.push_back({i * report.time_bin, sized(packets, 640), sized(echoes, 610)});
     }
-    report.last_time = report.first_time + bins * report.time_bin - 17 * kMillisecond;
+    report.duration = bins * report.time_bin - 17 * kMillisecond;
+    report.last_time = report.first_time + report.duration;
 }
 
 void add_modes(Report& report) {
@@ -305,7 +306,8 @@ Report vast_report() {
     for (std::size_t i = 0; i < report.time.size(); ++i) {
         report.time[i] = {i * report.time_bin, sized(many / 120, 900), sized(many / 360, 900)};
     }
-    report.last_time = report.first_time + 120 * report.time_bin;
+    report.duration = 120 * report.time_bin;
+    report.last_time = report.first_time + report.duration;
     for (Mode& mode : report.modes) {
         mode.recommended.dropped = mode.recommended.missed = report.echoes;
     }

@@ -66,6 +66,36 @@ TEST(Merger, earliest_comes_first_and_equal_times_by_input) {
         (Order{{1, 0}, {0, 0}, {0, 1}, {0, 2}, {1, 1}, {2, 0}, {2, 1}, {1, 2}, {0, 3}, {2, 2}}));
 }
 
+// A clock that ran an hour ahead for a moment, wherever batches end.
+TEST(Merger, stamps_that_run_ahead_do_not_hold_their_input_back) {
+    std::vector<std::uint32_t> other;
+    for (std::uint32_t i = 0; i < 40; ++i) {
+        other.push_back(1000 + i);
+    }
+    for (const std::size_t buffer_bytes : {64U, 100U, 4096U}) {
+        const auto merged = [&](Nanoseconds jump) {
+            std::vector<std::unique_ptr<Source>> sources;
+            sources.push_back(
+                open(capture_at(0, {4600, 1003, 4605, 4606, 1004, 1039}), buffer_bytes));
+            sources.push_back(open(capture_at(1, other), buffer_bytes));
+            std::vector<std::size_t> places;  // of the first input's packets
+            const auto source = capture::merge(std::move(sources), jump);
+            const Order order = order_of(read_all(*source).packets);
+            EXPECT_EQ(order.size(), 46U);
+            for (std::size_t i = 0; i < order.size(); ++i) {
+                if (order[i].first == 0) {
+                    EXPECT_EQ(order[i].second, places.size());
+                    places.push_back(i);
+                }
+            }
+            return places;
+        };
+        using Places = std::vector<std::size_t>;
+        EXPECT_EQ(merged(kSecond), (Places{3, 4, 6, 7, 8, 44})) << buffer_bytes;
+        EXPECT_EQ(merged(kNoEpochs), (Places{40, 41, 42, 43, 44, 45})) << buffer_bytes;
+    }
+}
+
 TEST(Merger, time_that_steps_back_counts_as_the_latest) {
     const auto source = merge_of({capture_at(0, {5, 1, 6}), capture_at(1, {2, 5, 7, 3, 8})});
     const ReadCapture got = read_all(*source);

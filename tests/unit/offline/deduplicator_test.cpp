@@ -29,7 +29,7 @@ Options frames(Nanoseconds window) {
 class Pass {
   public:
     Pass(const Options& options, std::uint64_t memory)
-        : digester_(options.key_mode(), hash::secret_from_seed(3)),
+        : digester_(options.key_mode(), hash::secret_from_seed(3), options.clock()),
           deduplicator_(std::move(*Deduplicator::make(options, memory))) {}
 
     void take(const Packets& packets) {

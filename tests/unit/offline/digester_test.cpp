@@ -13,7 +13,7 @@ constexpr std::uint16_t kCooked = 113;
 constexpr std::uint16_t kUser0 = 147;
 
 Digester make_digester(packet::KeyMode mode = packet::KeyMode::kFrame) {
-    return {mode, hash::secret_from_seed(1)};
+    return {mode, hash::secret_from_seed(1), PacketClock::for_window(kMillisecond)};
 }
 
 std::vector<unsigned> counts_of(const std::vector<Piece>& pieces) {
@@ -77,6 +77,35 @@ TEST(digester, time_is_the_highest_so_far) {
     late.add(5, 1);
     digester.digest(late.records(), interfaces, pieces);
     EXPECT_EQ(pieces[0].burst.times[0], 31u);
+}
+
+TEST(digester, far_steps_back_begin_epochs_each_with_a_warning) {
+    Packets packets;
+    constexpr Nanoseconds kHour = 3600 * kSecond;
+    for (const Nanoseconds time :
+         {2 * kHour, kHour, kHour + 1, kHour + 1 - kSecond, kHour - kSecond}) {
+        packets.add(time, 1);
+    }
+    const std::vector interfaces{interface_of(kEthernet, 2)};
+    Digester digester = make_digester();
+    std::vector<Piece> pieces;
+    digester.digest(packets.records(), interfaces, pieces);
+    EXPECT_EQ(
+        std::vector<Nanoseconds>(pieces[0].burst.times.begin(), pieces[0].burst.times.begin() + 5),
+        (std::vector<Nanoseconds>{2 * kHour, 2 * kHour, 2 * kHour + 1, 2 * kHour + 1,
+                                  2 * kHour + 1}));
+    ASSERT_EQ(digester.warnings().size(), 2u);
+    EXPECT_EQ(digester.warnings()[0].number, 2u);
+    EXPECT_EQ(digester.warnings()[0].file, 2u);
+    EXPECT_NE(digester.warnings()[0].text.find("steps back by 3600s"), std::string::npos)
+        << digester.warnings()[0].text;
+    EXPECT_EQ(digester.warnings()[1].number, 5u);
+    EXPECT_EQ(digester.elapsed(), 1u);
+    for (int i = 0; i < 100; ++i) {
+        digester.digest(packets.records(), interfaces, pieces);
+    }
+    EXPECT_EQ(digester.warnings().size(), 9u) << "not a line for each of thousands";
+    EXPECT_EQ(digester.warnings()[8].times, 2 + 200 - 8u);
 }
 
 TEST(digester, unknown_link_types_are_noted_once_each) {

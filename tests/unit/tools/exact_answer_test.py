@@ -251,6 +251,22 @@ class Window(unittest.TestCase):
         self.assertEqual([answer.age for answer in exact_answer.answers(packets, window=50 * MS)],
                          [None, 0, 49 * MS, None])
 
+    def test_far_steps_back_begin_epochs(self):
+        packets = timed(3_600_000, 0, 10, 60, 61)
+        self.assertEqual(echoes(packets, window=50 * MS), [0, 1, 1, 0, 4])
+        self.assertEqual([answer.age for answer in exact_answer.answers(packets, window=50 * MS)],
+                         [None, 0, 10 * MS, None, MS])
+        self.assertEqual(echoes(packets), [0, 1, 1, 1, 1], "not in an endless window")
+
+    def test_epochs_begin_beyond_a_second_or_the_window(self):
+        for window, jump in ((50 * MS, 1000 * MS), (3000 * MS, 3000 * MS)):
+            for more, ages in ((0, [None, 0, 0]), (1, [None, 0, 1])):
+                packets = [packet._replace(time=time) for packet, time in zip(
+                    timed(0, 0, 0), (10_000 * MS, 10_000 * MS - jump - more,
+                                     10_000 * MS - jump - more + 1))]
+                answers = exact_answer.answers(packets, window=window)
+                self.assertEqual([answer.age for answer in answers], ages)
+
     def test_packets_without_a_key_move_the_time(self):
         arp = timed(60, frame=frames.ethernet(bytes(28), frames.ARP))
         packets = timed(0) + arp + timed(10)

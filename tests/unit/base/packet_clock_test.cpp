@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/packet_clock.h"
+
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace unecho {
+namespace {
+
+std::vector<Nanoseconds> times_of(PacketClock clock, const std::vector<Nanoseconds>& stamps) {
+    std::vector<Nanoseconds> out;
+    for (const Nanoseconds stamp : stamps) {
+        out.push_back(clock.at(stamp));
+    }
+    return out;
+}
+
+using Times = std::vector<Nanoseconds>;
+
+TEST(PacketClock, stands_still_for_steps_back_up_to_the_jump) {
+    EXPECT_EQ(times_of(PacketClock(100), {1000, 900, 999, 1000, 1001}),
+              (Times{1000, 1000, 1000, 1000, 1001}));
+}
+
+TEST(PacketClock, goes_on_from_a_step_that_is_longer) {
+    EXPECT_EQ(times_of(PacketClock(100), {1000, 899, 909, 850, 910, 2000}),
+              (Times{1000, 1000, 1010, 1010, 1011, 2101}));
+    PacketClock clock(100);
+    for (const Nanoseconds stamp : {5000, 4899, 100, 50}) {
+        clock.at(stamp);
+    }
+    EXPECT_EQ(clock.epochs(), 2U);
+    EXPECT_EQ(clock.last_step(), 4799U);
+    EXPECT_EQ(clock.elapsed(), 0U);
+}
+
+TEST(PacketClock, without_a_window_knows_no_epochs) {
+    EXPECT_EQ(times_of(PacketClock(), {kSecond, 0, 2 * kSecond}),
+              (Times{kSecond, kSecond, 2 * kSecond}));
+    EXPECT_EQ(PacketClock::for_window(kNoEpochs).epochs(), 0U);
+    EXPECT_EQ(times_of(PacketClock::for_window(kNoEpochs), {kNoEpochs / 4, 0, kNoEpochs}),
+              (Times{kNoEpochs / 4, kNoEpochs / 4, kNoEpochs}));
+}
+
+TEST(PacketClock, jump_is_the_window_or_a_second) {
+    EXPECT_EQ(epoch_jump(50 * kMillisecond), kSecond);
+    EXPECT_EQ(epoch_jump(3 * kSecond), 3 * kSecond);
+}
+
+// By definition: an epoch shifts the time of everything remembered.
+TEST(PacketClock, ages_are_those_of_remembered_times_that_are_shifted) {
+    std::mt19937_64 random(1);
+    constexpr Nanoseconds kJump = 1000;
+    for (int round = 0; round < 50; ++round) {
+        PacketClock clock(kJump);
+        std::int64_t now = 1'000'000;
+        std::int64_t stamp = now;
+        std::vector<std::int64_t> remembered;
+        std::vector<Nanoseconds> given;
+        for (int i = 0; i < 100; ++i) {
+            const std::int64_t step = now - stamp;
+            if (step > static_cast<std::int64_t>(kJump)) {
+                for (std::int64_t& time : remembered) {
+                    time -= step;
+                }
+                now = stamp;
+            }
+            now = std::max(now, stamp);
+            remembered.push_back(now);
+            given.push_back(clock.at(static_cast<Nanoseconds>(stamp)));
+            for (std::size_t j = 0; j < given.size(); ++j) {
+                ASSERT_EQ(given.back() - given[j], static_cast<Nanoseconds>(now - remembered[j]));
+            }
+            const std::int64_t far = random() % 4 == 0 ? 5000 : 600;
+            stamp += static_cast<std::int64_t>(random() % 2000) - far;
+            stamp =
+                random() % 8 == 0 ? now - 1000 - static_cast<std::int64_t>(random() % 2) : stamp;
+        }
+    }
+}
+
+// Two interfaces whose clocks are decades apart, packet by packet: every step forward makes all
+// that was remembered old, and 64 bits last.
+TEST(PacketClock, outlives_steps_of_decades) {
+    for (const Nanoseconds first : {Nanoseconds{0}, kNoEpochs}) {
+        PacketClock clock = PacketClock::for_window(50 * kMillisecond);
+        Nanoseconds before = clock.at(first);
+        for (int i = 0; i < 10'000; ++i) {
+            const Nanoseconds back = clock.at(0);
+            ASSERT_EQ(back, before);
+            before = clock.at(4'000'000'000 * kSecond);
+            ASSERT_GE(before - back, 100 * kSecond);
+        }
+        EXPECT_GE(clock.epochs(), 9'999U);
+    }
+}
+
+TEST(PacketClock, elapsed_is_every_step_forward_in_full) {
+    PacketClock clock = PacketClock::for_window(kMillisecond);
+    for (const Nanoseconds seconds : {4000, 7600, 4000, 4001, 4000}) {
+        clock.at(seconds * kSecond);
+    }
+    EXPECT_EQ(clock.elapsed(), 3601 * kSecond);
+}
+
+// When each is due.
+Times due(const std::vector<Nanoseconds>& stamps, Nanoseconds jump = 100) {
+    MergeClock clock(jump);
+    Times out;
+    for (std::size_t i = 0; i < stamps.size(); ++i) {
+        out.push_back(clock.due(stamps[i], [&](std::size_t ahead) {
+            return i + ahead < stamps.size() ? std::optional(stamps[i + ahead]) : std::nullopt;
+        }));
+    }
+    return out;
+}
+
+TEST(MergeClock, takes_stamps_as_they_are) {
+    const Times stamps{1000, 1100, 1050, 1300, 1500, 900, 950};
+    EXPECT_EQ(due(stamps, kNoEpochs), stamps);
+    EXPECT_EQ(due({1000, 5000, 5001, 9000}), (Times{1000, 5000, 5001, 9000})) << "a silence";
+    EXPECT_EQ(due({1000, 1150, 1050}), (Times{1000, 1150, 1050})) << "back by no more than a jump";
+}
+
+TEST(MergeClock, does_not_wait_for_stamps_that_run_ahead_and_come_back) {
+    EXPECT_EQ(due({9000, 1000, 1010}), (Times{1000, 1000, 1010}));
+    EXPECT_EQ(due({1000, 9000, 9001, 1010, 1020}), (Times{1000, 1010, 1010, 1010, 1020}));
+    EXPECT_EQ(due({1000, 9000, 5000, 1010}), (Times{1000, 5000, 1010, 1010})) << "twice";
+    EXPECT_EQ(due({1000, 1101, 1000}), (Times{1000, 1000, 1000}));
+}
+
+TEST(MergeClock, looks_a_bounded_way_ahead) {
+    for (const unsigned more : {0U, 1U}) {
+        Times stamps(MergeClock::kLookAhead + more, 9000);
+        stamps.push_back(1000);
+        EXPECT_EQ(due(stamps).front(), more == 0 ? 1000U : 9000U);
+        EXPECT_EQ(due(stamps).back(), 1000U);
+    }
+}
+
+}  // namespace
+}  // namespace unecho

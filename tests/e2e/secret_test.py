@@ -5,9 +5,11 @@
 UNECHO_E2E_FULL=1 crafts 250,000 packets, else 65,536.
 """
 import collections
+import ctypes
 import itertools
 import json
 import os
+import platform
 import random
 import struct
 import subprocess
@@ -48,6 +50,29 @@ def top_bits_of_a_lane(count):
         yield bytes(base)
 
 
+# Linux, by architecture: numbers of the system call.
+GETRANDOM = {"x86_64": 318, "aarch64": 278}
+
+
+class Program(ctypes.Structure):
+    """struct sock_fprog"""
+    _fields_ = [("length", ctypes.c_ushort), ("filter", ctypes.c_char_p)]
+
+
+def without_random_bytes():
+    """From here on the kernel answers getrandom with EIO (seccomp(2)): load the call's number; if
+    it is that one, the error; else allowed. For a child before it becomes another program."""
+    instructions = ((0x20, 0, 0, 0), (0x15, 0, 1, GETRANDOM[platform.machine()]),
+                    (0x06, 0, 0, 0x00050000 | 5), (0x06, 0, 0, 0x7FFF0000))
+    program = Program(len(instructions),
+                      b"".join(struct.pack("=HBBI", *each) for each in instructions))
+    prctl = ctypes.CDLL(None, use_errno=True).prctl
+    no_new_privileges, seccomp, by_filter = 38, 22, 2
+    if (prctl(no_new_privileges, 1, 0, 0, 0) != 0
+            or prctl(seccomp, by_filter, ctypes.byref(program)) != 0):
+        raise OSError(ctypes.get_errno(), "seccomp")
+
+
 class Secret(harness.E2eTest):
     def pcap(self, *arguments):
         done = subprocess.run([os.environ["UNECHO_BIN"], "pcap", *map(str, arguments), "--json"],
@@ -62,6 +87,11 @@ class Secret(harness.E2eTest):
             self.assertEqual(summary["packets"], CRAFTED, summary)
             self.assertEqual(summary["dropped"], 0, summary)
 
+    def different(self, count):
+        """A capture of that many packets, all different."""
+        return capture(self.folder / "different.pcap",
+                       (struct.pack(">QQ", 0x0A0000010A000002, number) for number in range(count)))
+
     def accidents(self, path, *options):
         """The bytes of the packets that a filter too small for them drops: all are different."""
         dropped = self.folder / "dropped.pcap"
@@ -72,13 +102,53 @@ class Secret(harness.E2eTest):
         return frames
 
     def test_accidents_are_those_of_the_run_or_of_its_seed(self):
-        path = capture(self.folder / "different.pcap",
-                       (struct.pack(">QQ", 0x0A0000010A000002, number) for number in range(60_000)))
+        path = self.different(60_000)
         self.assertNotEqual(self.accidents(path), self.accidents(path), "the secret is constant")
         seeded = self.accidents(path, "--seed", "1")
         self.assertEqual(seeded, self.accidents(path, "--seed", "1"))
         self.assertNotEqual(seeded, self.accidents(path, "--seed", "2"))
         self.assertNotEqual(seeded, self.accidents(path))
+
+    def accidents_of_the_appliance(self, path, **run):
+        """The same of `unecho run`: what it keeps from the tool, every packet being different."""
+        forwarded = self.folder / "forwarded.pcap"
+        document = harness.replay(
+            [harness.port("in", 0, rx_pcap=path, tx_pcap="/dev/null"),
+             harness.port("out", 1, rx_pcap=path.with_name("none.pcap"), tx_pcap=forwarded)],
+            [harness.filter_("small", "1s", keys=20_000, engine="apbf", max_false_drop=0.3)],
+            [{"from": ["in"], "to": "out", "filter": "small"}], **run)
+        if "seed" not in run:
+            del document["run"]["seed"]
+        self.report(document)
+        dropped = set(harness.frames_of(path)) - set(harness.frames_of(forwarded))
+        self.assertLess(10, len(dropped), "too few accidents to tell runs apart")
+        return dropped
+
+    def test_the_appliance_has_the_accidents_of_its_run_or_of_its_seed(self):
+        path = self.different(20_000)
+        capture(self.folder / "none.pcap", ())
+        self.assertNotEqual(self.accidents_of_the_appliance(path),
+                            self.accidents_of_the_appliance(path), "the secret is constant")
+        seeded = self.accidents_of_the_appliance(path, seed=1)
+        self.assertEqual(seeded, self.accidents_of_the_appliance(path, seed=1))
+
+    def unlucky(self, *arguments):
+        """(exit status, standard error) where the kernel has no random bytes."""
+        done = subprocess.run([os.environ["UNECHO_BIN"], *map(str, arguments)], check=False,
+                              text=True, capture_output=True, timeout=120,
+                              preexec_fn=without_random_bytes)
+        return done.returncode, done.stderr
+
+    @unittest.skipUnless(platform.machine() in GETRANDOM, "getrandom has an unknown number here")
+    def test_without_a_seed_the_secret_is_of_the_kernel_or_there_is_none(self):
+        path = self.different(10)
+        pcap = ("pcap", path, "--window", "1s", "-o", "/dev/null", "--quiet")
+        self.assertEqual(self.unlucky(*pcap, "--seed", "1"), (0, ""))
+        for command in (pcap, ("analyze", "--json", path)):
+            status, error = self.unlucky(*command)
+            self.assertEqual(status, 1, error)
+            self.assertIn("no random bytes for the hash secret: getrandom: Input/output error",
+                          error)
 
 
 if __name__ == "__main__":

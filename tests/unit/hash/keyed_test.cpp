@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <set>
@@ -12,6 +13,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "hash/kernels/body_sum.h"
 #include "support/source_root.h"
@@ -207,6 +210,57 @@ TEST(KeyedDigest, place_in_memory_does_not_count) {
         Bytes moved(shift);
         moved.insert(moved.end(), bytes.begin(), bytes.end());
         EXPECT_EQ(keyed_digest(moved.data() + shift, bytes.size(), secret), expected) << shift;
+    }
+}
+
+// Memory between two pages that nobody may read.
+class Fenced {
+  public:
+    explicit Fenced(std::size_t least)
+        : page_(static_cast<std::size_t>(sysconf(_SC_PAGESIZE))),
+          bytes_((least + page_ - 1) / page_ * page_),
+          map_(mmap(nullptr, bytes_ + 2 * page_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)) {
+        if (map_ == MAP_FAILED || mprotect(begin(), bytes_, PROT_READ | PROT_WRITE) != 0) {
+            std::abort();
+        }
+    }
+    ~Fenced() { munmap(map_, bytes_ + 2 * page_); }
+    Fenced(const Fenced&) = delete;
+    Fenced& operator=(const Fenced&) = delete;
+
+    [[nodiscard]] std::uint8_t* begin() const { return static_cast<std::uint8_t*>(map_) + page_; }
+    [[nodiscard]] std::uint8_t* end() const { return begin() + bytes_; }
+
+  private:
+    std::size_t page_;
+    std::size_t bytes_;
+    void* map_;
+};
+
+// A packet may lie at either end of its memory: what is read besides it is a crash, also where no
+// sanitizer looks. Every length to two blocks and more, then around groups; and each kernel.
+TEST(KeyedDigest, nothing_beside_the_body_is_read) {
+    const Secret secret = secret_from_seed(13);
+    const Fenced memory(2 * kGroupBytes + 1);
+    std::vector<std::size_t> sizes = lengths_of_groups();
+    for (std::size_t n = 0; n <= 2 * kBlockBytes + 2 * kStripeBytes; ++n) {
+        sizes.push_back(n);
+    }
+    for (const std::size_t n : sizes) {
+        const Bytes bytes = counting(n);
+        const Digest expected = keyed_digest(kHead, bytes.data(), n, secret);
+        for (std::uint8_t* const at : {memory.begin(), memory.end() - n}) {
+            std::copy(bytes.begin(), bytes.end(), at);
+            ASSERT_EQ(keyed_digest(kHead, at, n, secret), expected) << n;
+            if (n >= kStripeBytes && n <= kGroupBytes) {
+                const auto scalar = body_sum_scalar(at, n, secret);
+#ifdef __AVX2__
+                ASSERT_TRUE(body_sum_avx2(at, n, secret) == scalar) << n;
+#else
+                ASSERT_TRUE(body_sum_scalar(bytes.data(), n, secret) == scalar) << n;
+#endif
+            }
+        }
     }
 }
 

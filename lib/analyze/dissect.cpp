@@ -23,16 +23,10 @@ std::uint32_t short_hash(const std::uint8_t* data, std::uint32_t length, std::ui
     if (length == 0) {
         return 0;
     }
-    std::uint64_t mixed = 0;
-    if (length <= 16) {
-        std::array<std::uint64_t, 2> words{};
-        std::memcpy(words.data(), data, length);
-        mixed = remix(words[0], length) ^ remix(words[1], ~std::uint64_t{kind});
-    } else {
-        const Frame bytes{data, length};
-        packet::digest_burst(packet::KeyMode::kFrame, Link::kEthernet, {&bytes, 1}, secret, &mixed);
-    }
-    return static_cast<std::uint32_t>(remix(mixed, kind)) | 1U;
+    const Frame bytes{data, length};
+    Digest digest = 0;
+    packet::digest_burst(packet::KeyMode::kFrame, Link::kEthernet, {&bytes, 1}, secret, &digest);
+    return static_cast<std::uint32_t>(remix(digest, kind)) | 1U;
 }
 
 // The addresses of the link layer lie in [begin, end) of the frame; tags begin at `tags` and are

@@ -572,8 +572,8 @@ void Worker::keep_house() noexcept {
         if (lane.ops->maintain != nullptr) {
             lane.ops->maintain(lane.filter);
         }
-        const std::uint64_t word = presence_.word(
-            i, setup_.filter_shared[i]->generation.load(std::memory_order_acquire));
+        const std::uint64_t word =
+            presence_.word(i, setup_.filter_shared[i]->generation.load(std::memory_order_acquire));
         if (!setup_.capture_clock && lane.ageing->owes(word)) {
             lane.ops->advance(lane.filter, *lane.ageing, {presence_.time(), word});
         }

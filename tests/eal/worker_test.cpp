@@ -380,24 +380,41 @@ TEST_F(Worker, on_a_link_carries_both_ways_with_one_filter) {
 
 constexpr unsigned kK = 3;
 constexpr unsigned kL = 4;
+constexpr Nanoseconds kLength = 10 * kMillisecond;  // of a generation
 
-Layout segmented(config::Policy policy = config::Policy::kFixed) {
-    Layout layout;
-    layout.filters[0].policy = policy;
-    layout.filters[0].geometry = sizing::ApbbfGeometry{kK, kL, 512, 8, 64};
-    // A millisecond a cycle: every generation has had its length when the next word comes.
-    layout.clock = {rte_rdtsc(), std::uint64_t{1} << 52};
-    return layout;
-}
+// The clock and the rotation timer are the test's.
+class Generations : public Worker {
+  protected:
+    Layout segmented(config::Policy policy = config::Policy::kFixed) {
+        Layout layout;
+        layout.filters[0].policy = policy;
+        layout.filters[0].window = kL * kLength;
+        layout.filters[0].geometry = sizing::ApbbfGeometry{kK, kL, 512, 8, 64};
+        layout.clock = {0, std::uint64_t{1} << 32, &now_};
+        return layout;
+    }
 
-void send_at(Rig& rig, std::uint64_t generation, unsigned flow) {
-    rig.filter_shared().generation = generation;
-    rig.offer(0, packet(flow));
-    rig.settle();
-    rig.sent(2);
-}
+    // Time passes to the begin of a generation; the worker polls often enough not to be away.
+    void pass_to(Rig& rig, std::uint64_t generation) {
+        while (now_ < generation * kLength) {
+            now_ += kLength / 4;
+            rig.filter_shared().generation = now_ / kLength;
+            rig.poll();
+        }
+    }
 
-TEST_F(Worker, adopts_the_published_generation) {
+    void send_at(Rig& rig, std::uint64_t generation, unsigned flow) {
+        pass_to(rig, generation);
+        rig.offer(0, packet(flow));
+        rig.settle();
+        rig.sent(2);
+    }
+
+  private:
+    std::uint64_t now_ = 0;
+};
+
+TEST_F(Generations, adopts_the_published_generation) {
     Rig rig(segmented());
     send_at(rig, 0, 1);
     send_at(rig, kL, 1);  // through generation j + l
@@ -407,7 +424,7 @@ TEST_F(Worker, adopts_the_published_generation) {
     EXPECT_EQ(rig.filter_counters().shifts, kL + kK);
 }
 
-TEST_F(Worker, under_refresh_remembers_from_the_last_echo_on) {
+TEST_F(Generations, under_refresh_remembers_from_the_last_echo_on) {
     Rig rig(segmented(config::Policy::kRefresh));
     for (std::uint64_t generation = 0; generation <= 5 * kL; generation += kL) {
         send_at(rig, generation, 1);
@@ -416,15 +433,14 @@ TEST_F(Worker, under_refresh_remembers_from_the_last_echo_on) {
     EXPECT_EQ(rig.count(Reason::kEcho), 5U);
 }
 
-TEST_F(Worker, adopts_a_generation_with_nothing_received) {
+TEST_F(Generations, adopts_a_generation_with_nothing_received) {
     Rig rig(segmented());
-    rig.filter_shared().generation = 2;
-    rig.poll();
+    pass_to(rig, 2);
     EXPECT_EQ(rig.filter_counters().shifts, 2U);
 }
 
 // The cleaner in its turn: no generation makes the worker clear a segment itself.
-TEST_F(Worker, hands_retired_segments_over_and_takes_zeroed_ones_back) {
+TEST_F(Generations, hands_retired_segments_over_and_takes_zeroed_ones_back) {
     Rig rig(segmented());
     control::FilterInstance& instance = rig.instance();
     control::Cleaner cleaner;
@@ -440,7 +456,7 @@ TEST_F(Worker, hands_retired_segments_over_and_takes_zeroed_ones_back) {
     EXPECT_GT(cleaner.cleaned(), 80U);
 }
 
-TEST_F(Worker, without_a_cleaner_clears_segments_itself) {
+TEST_F(Generations, without_a_cleaner_clears_segments_itself) {
     Rig rig(segmented());
     for (std::uint64_t generation = 0; generation <= 100; ++generation) {
         send_at(rig, generation, 1);

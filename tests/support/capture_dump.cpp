@@ -21,7 +21,7 @@ int refuse(const Error& error) {
     return 2;
 }
 
-void print(const capture::Batch& batch, const std::vector<capture::Interface>& interfaces) {
+void print(const capture::Batch& batch, const capture::InterfaceView& interfaces) {
     for (const capture::Record& record : batch.records) {
         const capture::Interface& from = interfaces[record.interface];
         std::printf("%" PRIu64 " %u %u %u %08x %u %" PRIu64 "\n", record.time, from.link_type,

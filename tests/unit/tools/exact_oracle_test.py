@@ -41,13 +41,23 @@ def oracle_keys(oracle, packets, mode):
     return keys, sum(keyer.non_ip.values()), sum(keyer.malformed.values())
 
 
+def with_epochs(times, window):
+    """What the oracle's `--clock epochs` makes of stamps: one more than J behind begins an epoch."""
+    now, shift = None, 0
+    for time in times:
+        if window is not None and now is not None \
+                and now - (time + shift) > max(window, 1_000_000_000):
+            shift = now - time
+        now = time + shift if now is None else max(now, time + shift)
+        yield now
+
+
 def oracle_answers(oracle, packets, keys, window, policy):
     """Per packet (reference, age), or None."""
-    dedup, highest, out = oracle.Dedup(window=window, policy=policy), None, []
-    for number, ((time, *_), key) in enumerate(zip(packets, keys), 1):
-        highest = time if highest is None else max(highest, time)
-        out.append(None if key is None else dedup.see(number, highest, key))
-    return out
+    dedup = oracle.Dedup(window=window, policy=policy)
+    times = with_epochs((time for time, *_ in packets), window)
+    return [None if key is None else dedup.see(number, now, key)
+            for number, (now, key) in enumerate(zip(times, keys), 1)]
 
 
 class Oracle(unittest.TestCase):

@@ -112,12 +112,13 @@ class Host:
 
 
 class Listener:
-    """tcpdump on a host's interface; frames() ends it."""
+    """tcpdump on a host's interface; frames() ends it. What it sees is in the file at once: by default
+    the kernel keeps packets for up to a second."""
 
     def __init__(self, test, host, expression):
         self.path = test.folder / ("listen-%d.pcap" % next(_serial))
-        self._process = host.start("tcpdump", "-i", host.inside, "-U", "-B", 65536, "-w", self.path,
-                                   *expression.split())
+        self._process = host.start("tcpdump", "-i", host.inside, "-U", "-B", 65536,
+                                   "--immediate-mode", "-w", self.path, *expression.split())
         test.addCleanup(self._end)
         while "listening on" not in self._process.stderr.readline():
             if self._process.poll() is not None:

@@ -112,14 +112,15 @@ void Rig::install(Subject& subject) {
     setup->tx[0] = {port_, 0, nullptr};
     setup->filters = 1;
     setup->lanes[0] = subject.lane();
+    setup->lanes[0].window = ~Nanoseconds{0};
     setup->lane_shared[0] = &subject.lane_shared();
     setup->filter_shared[0] = &subject.filter_shared();
     setup->secret = &secret_;
     setup->scratch = scratch_;
     // Time stands still for the exact table, which is then always full: the oldest entry gives way
-    // to a new one, as it does when it expires.
-    // It stands still where the filter keeps times itself. Where generations turn by the keys
-    // inserted, a cycle counts as a millisecond, so that each has had its length.
+    // to a new one, as it does when it expires. Where generations turn by the keys inserted, a
+    // cycle counts as a millisecond, so that each has had its length; no pause is one of a worker
+    // that was away.
     setup->clock = {rte_rdtsc(), subject.by_generation() ? std::uint64_t{1} << 52 : 0};
     setup->shared = worker_shared_.get();
     worker_ = std::make_unique<dataplane::Worker>(*setup);

@@ -121,7 +121,8 @@ void Rig::install(Subject& subject) {
     // to a new one, as it does when it expires. Where generations turn by the keys inserted, a
     // cycle counts as a millisecond, so that each has had its length; no pause is one of a worker
     // that was away.
-    setup->clock = {rte_rdtsc(), subject.by_generation() ? std::uint64_t{1} << 52 : 0};
+    clock_.scale = subject.by_generation() ? std::uint64_t{1} << 52 : 0;
+    setup->clock = clock_;
     setup->shared = worker_shared_.get();
     worker_ = std::make_unique<dataplane::Worker>(*setup);
     subject.touch();
@@ -191,7 +192,7 @@ StageCycles Rig::measure_stages(Traffic& traffic, Found& found) {
             std::copy_n(next, options_.burst, burst.mbufs.begin());
             next += options_.burst;
         });
-        const filter::Moment moment{0, subject_->generation()};
+        const filter::Moment moment{clock_.now(), subject_->generation()};
         timed(cycles.view, [&] { each(dataplane::view); });
         timed(cycles.digest, [&] {
             each([&](dataplane::Burst& burst) {

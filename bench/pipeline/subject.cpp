@@ -41,15 +41,13 @@ Result<control::FilterPlan> plan_for(const Contender& contender, double keys_per
         return tl::unexpected(sized.error());
     }
     plan.geometry = *sized;
+    plan.prediction = control::predict(*sized, kWindow, keys_per_second);
+    plan.clock.length = std::max<Nanoseconds>(plan.prediction.generation, 1);
     // Not those of segments: their generations turn between windows here, and one window overfills
     // that of a small table many times.
     if (contender.lines != 0) {
         plan.judge = dataplane::Judge::bound(static_cast<float>(contender.max_false_drop));
-    }
-    plan.prediction = control::predict(*sized, kWindow, keys_per_second);
-    plan.clock.length = std::max<Nanoseconds>(plan.prediction.generation, 1);
-    plan.on_full = control::on_full_with(config::OnFull::kShrink, *sized);
-    if (plan.on_full) {
+        plan.on_full = control::on_full_with(config::OnFull::kShrink, *sized);
         plan.load = sizing::load_for(plan.prediction.generation_keys, control::kRandomArrivals);
     }
     plan.instance_bytes = plan.prediction.bytes;

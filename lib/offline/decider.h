@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "capture/record.h"
 #include "dataplane/burst.h"
+#include "filter/kept_window.h"
 
 namespace unecho::offline {
 
@@ -50,7 +51,13 @@ class Decider {
     // Packets forgotten inside their window for want of memory.
     [[nodiscard]] virtual std::uint64_t forgotten() const { return 0; }
 
-    // New packets in a window that a filter is sized for; with more, echoes may be doubts.
+    // How much of the window it has kept; absent: the window is always whole. now: of the last
+    // packet.
+    [[nodiscard]] virtual std::optional<filter::WindowState> window(Nanoseconds /*now*/) const {
+        return std::nullopt;
+    }
+
+    // New packets in a window that a filter is sized for; with more, the window shrinks.
     [[nodiscard]] virtual std::optional<std::uint64_t> planned() const { return std::nullopt; }
 
   protected:

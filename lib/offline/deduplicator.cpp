@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "offline/deduplicator.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "control/machine.h"
@@ -81,6 +82,8 @@ Status Deduplicator::decide(std::vector<Piece>& pieces, std::size_t packets, boo
                 return taken;
             }
         }
+        begin_ = begin_.value_or(piece.burst.times[0]);
+        now_ = piece.burst.times[piece.burst.count - 1];
         decider().decide(piece.burst, piece.place, originals);
         count(piece.burst);
         if (piece.burst.echoes != 0) {
@@ -127,8 +130,16 @@ Status Deduplicator::hand_over(const Piece& piece) {
     other_ = std::move(*filter);
     notes_.push_back(full + "; from here on " + other_->text() + "; planned for " +
                      format_count(*planned()) +
-                     " new packets in a window, of more it may keep echoes");
+                     " new packets in a window, with more the window shrinks");
     return {};
+}
+
+std::optional<filter::WindowState> Deduplicator::window() const {
+    auto state = decider().window(now_);
+    if (state && state->shortest < options_.window_time()) {
+        state->shortest_at -= std::min(begin_.value_or(0), state->shortest_at);
+    }
+    return state;
 }
 
 void Deduplicator::count(const dataplane::Burst& burst) {

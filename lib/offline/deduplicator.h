@@ -59,6 +59,9 @@ class Deduplicator {
     [[nodiscard]] Nanoseconds slack() const { return decider().slack(); }
     [[nodiscard]] std::uint64_t forgotten() const { return decider().forgotten(); }
     [[nodiscard]] std::optional<std::uint64_t> planned() const { return decider().planned(); }
+    // How much of the window was kept, over all that decided; times since the first packet. Absent:
+    // all of it always.
+    [[nodiscard]] std::optional<filter::WindowState> window() const;
     // What should be known of the result, a line each.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
@@ -77,6 +80,8 @@ class Deduplicator {
     std::unique_ptr<Decider> other_;  // without exact_
     std::uint64_t memory_ = 0;        // in all, where a filter may take over; 0: none may
     std::uint64_t handed_over_ = 0;
+    std::optional<Nanoseconds> begin_;  // time of the first packet
+    Nanoseconds now_ = 0;               // of the last
     Reasons reasons_{};
     std::vector<std::string> notes_;
 };

@@ -58,6 +58,12 @@ bool ExactDecider::has_room(const dataplane::Burst& burst, const Place& place) c
     return table_.has_room(burst.count, {burst.times[0], place.first_number, 0});
 }
 
+std::optional<filter::WindowState> ExactDecider::window(Nanoseconds now) const {
+    const filter::KeptWindow& kept = table_.kept();
+    return filter::WindowState{
+        .achieved = kept.at(now), .shortest = kept.shortest(), .shortest_at = kept.shortest_at()};
+}
+
 std::string ExactDecider::text() const {
     return "exact, room for " + format_count(table_.params().entries()) + " packets in the window";
 }

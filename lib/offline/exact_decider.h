@@ -24,6 +24,7 @@ class ExactDecider final : public Decider {
     [[nodiscard]] std::uint64_t forgotten() const override {
         return table_.counters().evicted_early;
     }
+    [[nodiscard]] std::optional<filter::WindowState> window(Nanoseconds now) const override;
 
     // False: the packets of this burst could drive out some that are still in the window.
     [[nodiscard]] bool has_room(const dataplane::Burst& burst, const Place& place) const;

@@ -24,6 +24,10 @@ control::FilterPlan plan_of(const Options& options, const control::Candidate& ca
     plan.keys_per_second = candidate.rate;
     plan.instance_bytes = candidate.bytes;
     plan.clock.length = std::max<Nanoseconds>(plan.prediction.generation, 1);
+    plan.on_full = control::on_full_with(config::OnFull::kShrink, plan.geometry);
+    if (plan.on_full) {
+        plan.load = sizing::load_for(plan.prediction.generation_keys, control::kRandomArrivals);
+    }
     plan.may_clear = true;
     plan.isa = isa;
     config::Filter rules;
@@ -40,7 +44,9 @@ Result<control::Candidate> choose(const Options& options, std::span<const config
     control::SizeQuestion question;
     question.window = options.window_time();
     question.max_false_drop = options.false_drop();
-    question.shrinks = false;
+    question.shrinks = std::all_of(engines.begin(), engines.end(), [](config::Engine engine) {
+        return config::on_full_of(engine).contains(config::OnFull::kShrink);
+    });
     question.memory = memory;
     question.first = options.first.value_or(1);
     if (most_packets) {
@@ -121,6 +127,10 @@ void FilterDecider::end_of_memories() {
 
 std::uint64_t FilterDecider::forgotten() const {
     return lane_.ops->counters(lane_.filter).evicted_early;
+}
+
+std::optional<filter::WindowState> FilterDecider::window(Nanoseconds now) const {
+    return lane_.ops->window(lane_.filter, *lane_.ageing, now);
 }
 
 std::optional<std::uint64_t> FilterDecider::planned() const {

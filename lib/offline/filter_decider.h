@@ -34,6 +34,7 @@ class FilterDecider final : public Decider {
     [[nodiscard]] std::string engine() const override { return plan_.engine(); }
     [[nodiscard]] Nanoseconds slack() const override { return plan_.prediction.slack; }
     [[nodiscard]] std::uint64_t forgotten() const override;
+    [[nodiscard]] std::optional<filter::WindowState> window(Nanoseconds now) const override;
     [[nodiscard]] std::optional<std::uint64_t> planned() const override;
 
     // Takes over what another decider knows, oldest first: each digest is remembered from its own

@@ -225,8 +225,8 @@ Result<Nanoseconds> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sink
     return closed ? Result<Nanoseconds>(elapsed) : tl::unexpected(closed.error());
 }
 
-std::vector<std::string> warnings_of(const Files& files, const Feed& feed, const Sinks& sinks,
-                                     const Deduplicator& deduplicator) {
+std::vector<std::string> warnings_of(const Files& files, const Options& options, const Feed& feed,
+                                     const Sinks& sinks, const Deduplicator& deduplicator) {
     std::vector<std::string> lines;
     std::vector<capture::Warning> all = feed.warnings();
     const std::vector<capture::Warning> written = sinks.warnings();
@@ -241,16 +241,17 @@ std::vector<std::string> warnings_of(const Files& files, const Feed& feed, const
         deduplicator.reasons()[static_cast<std::size_t>(dataplane::Reason::kDoubt)];
     if (doubts.packets != 0) {
         lines.push_back(format_count(doubts.packets) +
-                        " matches may be accidents and were kept, echoes among them: the filter is "
-                        "fuller than with the " +
-                        format_count(deduplicator.planned().value_or(0)) +
-                        " new packets in a window that it is planned for; give more --memory or a "
-                        "higher --max-false-drop");
+                        " matches may be accidents and were kept, echoes among them: where they "
+                        "lie the filter is fuller than --max-false-drop allows; give more --memory "
+                        "or a higher --max-false-drop");
     }
     if (deduplicator.forgotten() != 0) {
         lines.push_back(format_count(deduplicator.forgotten()) +
-                        " packets were forgotten inside their window for want of memory: their "
-                        "echoes may have been kept; give more --memory");
+                        " packets were forgotten inside their window for want of memory");
+    }
+    if (const auto window = deduplicator.window();
+        window && window->shortest < options.window_time()) {
+        lines.push_back(window_warning(options, *window));
     }
     return lines;
 }
@@ -266,6 +267,7 @@ Summary summary_of(const Files& files, const Options& options, const Deduplicato
     summary.slack = deduplicator.slack();
     summary.handed_over = deduplicator.handed_over();
     summary.forgotten = deduplicator.forgotten();
+    summary.window = deduplicator.window();
     return summary;
 }
 
@@ -322,7 +324,7 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     }
     Summary summary = summary_of(files, options, *parts->deduplicator);
     summary.duration = *duration;
-    summary.warnings = warnings_of(files, *feed, parts->sinks, *parts->deduplicator);
+    summary.warnings = warnings_of(files, options, *feed, parts->sinks, *parts->deduplicator);
     summary.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return summary;

@@ -70,6 +70,16 @@ std::string how_text(const Summary& summary) {
     return text + "; engine " + summary.engine_text;
 }
 
+std::string kept_text(const filter::WindowState& window) {
+    std::string text = "window kept: " + format_duration(window.shortest) + " at the least, " +
+                       format_duration(window.shortest_at) + " after the first packet; " +
+                       format_duration(window.achieved) + " at the end";
+    if (window.early_turns != 0) {
+        text += "; early turns: " + format_count(window.early_turns);
+    }
+    return text + "\n";
+}
+
 // JSON holds UTF-8 alone; names of files are bytes.
 std::vector<std::string> valid(const std::vector<std::string>& texts) {
     std::vector<std::string> out;
@@ -109,6 +119,15 @@ std::string warning_text(const capture::Warning& warning, const std::vector<std:
     return warning.times > 1 ? text + " (" + format_count(warning.times) + " times)" : text;
 }
 
+std::string window_warning(const Options& options, const filter::WindowState& window) {
+    std::string text = "the window was shorter than asked for, " +
+                       format_duration(window.shortest) + " at the least, " +
+                       format_duration(window.shortest_at) +
+                       " after the first packet: echoes of that age or more may have been kept; "
+                       "give more --memory";
+    return text + (options.count ? " or a smaller --count" : " or a smaller --window");
+}
+
 std::string to_text(const Summary& summary) {
     const PacketBytes in = summary.received();
     const PacketBytes out = summary.dropped();
@@ -127,6 +146,7 @@ std::string to_text(const Summary& summary) {
     }
     text += rest.empty() ? "" : rest + "\n";
     text += how_text(summary) + "\n";
+    text += summary.fell_short() ? kept_text(*summary.window) : "";
     text += fixed(summary.seconds, 2) + " s";
     if (summary.seconds > 0.001) {
         text += ", " + format_rate(static_cast<double>(in.packets) / summary.seconds);
@@ -147,6 +167,12 @@ nlohmann::ordered_json to_json(const Summary& summary) {
         return there ? ordered_json(value) : ordered_json(nullptr);
     };
     const bool endless = options.window_time() == filter::kInfiniteWindow;
+    const filter::WindowState whole{.achieved = options.window_time(),
+                                    .shortest = options.window_time()};
+    const filter::WindowState window = summary.window.value_or(whole);
+    const auto time_or_null = [&](Nanoseconds time) {
+        return or_null(time != filter::kInfiniteWindow, time);
+    };
     return {
         {"inputs", valid(summary.inputs)},
         {"output", or_null(summary.output.has_value(), valid_utf8(summary.output.value_or("")))},
@@ -169,6 +195,10 @@ nlohmann::ordered_json to_json(const Summary& summary) {
         {"slack_ns", summary.slack},
         {"handed_over_at", or_null(summary.handed_over != 0, summary.handed_over)},
         {"forgotten", summary.forgotten},
+        {"achieved_window_ns", time_or_null(window.achieved)},
+        {"shortest_window_ns", time_or_null(window.shortest)},
+        {"shortest_window_at_ns", or_null(summary.fell_short(), window.shortest_at)},
+        {"early_turns", window.early_turns},
         {"max_false_drop", options.false_drop()},
         {"duration_ns", summary.duration},
         {"warnings", valid(summary.warnings)},

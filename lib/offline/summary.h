@@ -25,10 +25,15 @@ struct Summary {
     Nanoseconds slack = 0;
     std::uint64_t handed_over = 0;
     std::uint64_t forgotten = 0;
-    Nanoseconds duration = 0;           // of the capture: all steps forward in time
-    std::vector<std::string> warnings;  // a line each
-    double seconds = 0;                 // that it took
+    std::optional<filter::WindowState> window;  // times since the first packet
+    Nanoseconds duration = 0;                   // of the capture: all steps forward in time
+    std::vector<std::string> warnings;          // a line each
+    double seconds = 0;                         // that it took
 
+    // At some time copies were sure to be found only up to an age below the window.
+    [[nodiscard]] bool fell_short() const {
+        return window && window->shortest < options.window_time();
+    }
     [[nodiscard]] dataplane::PacketBytes received() const;
     [[nodiscard]] dataplane::PacketBytes dropped() const;
     [[nodiscard]] dataplane::PacketBytes kept() const;
@@ -36,6 +41,9 @@ struct Summary {
 
 // "taps.pcap: packet 17: time steps back (3 times)"
 std::string warning_text(const capture::Warning& warning, const std::vector<std::string>& inputs);
+
+// What was given up where the window did not fit, and what helps.
+std::string window_warning(const Options& options, const filter::WindowState& window);
 
 // Several lines, without the warnings.
 std::string to_text(const Summary& summary);

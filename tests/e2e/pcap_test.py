@@ -351,23 +351,30 @@ class Engines(PcapTest):
             result = self.pcap(capture, "--dry-run", "--memory", "22MiB", "--jobs", 1, *window)
             self.assertRegex(result.err, r"warning: [\d,]+ packets were forgotten inside their window")
 
-    def test_a_filter_too_small_keeps_packets_aloud(self):
-        """Doubts are kept and told of; what is dropped is an echo all the same."""
+    def test_a_filter_too_small_shortens_the_window_aloud(self):
+        """What is dropped is an echo, and each younger than the shortest window is."""
         capture = self.folder / "made.pcap"
+        made = list(traffic.packets(count=150_000, rate=1e6, seed=10))
         traffic.write(capture, count=150_000, rate=1e6, seed=10)
         path = self.folder / "pairs.csv"
         summary = self.summary(capture, "--window", "1h", "--engine", "line", "--jobs", 1,
-                               "--memory", "23MiB", "--pairs", path, "--seed", 1)
-        doubts = summary["reasons"]["doubt"]
-        self.assertGreater(doubts, 1000)
+                               "--memory", "23MiB", "--max-false-drop", "1e-9", "--pairs", path,
+                               "--seed", 1)
+        shortest = summary["shortest_window_ns"]
+        self.assertLess(shortest, summary["duration_ns"])
+        self.assertGreater(shortest, 20 * MS)
+        self.assertGreater(summary["early_turns"], 5)
+        self.assertLess(summary["shortest_window_at_ns"], summary["duration_ns"])
         self.assertRegex("".join(summary["warnings"]),
-                         f"{doubts:,} matches may be accidents and were kept, echoes among them: "
-                         "the filter is fuller than with the [0-9,]+ new packets in a window")
-        echoes = {number for number, (_, _, original, _, _) in enumerate(
-            traffic.packets(count=150_000, rate=1e6, seed=10), 1) if original is not None}
+                         "the window was shorter than asked for, [0-9.]+ms at the least, [0-9.]+ms "
+                         "after the first packet: .* give more --memory or a smaller --window")
+        echoes = {number: age for number, (_, _, original, age, _) in enumerate(made, 1)
+                  if original is not None}
         dropped = {int(line.split(",")[0]) for line in path.read_text().splitlines()[1:]}
-        self.assertEqual(dropped - echoes, set())
-        self.assertGreater(len(dropped), 1000)
+        self.assertEqual(dropped - set(echoes), set())
+        missed = [number for number in set(echoes) - dropped if echoes[number] < shortest]
+        self.assertLessEqual(len(missed), summary["reasons"]["doubt"])
+        self.assertGreater(len(dropped), 0.99 * len(echoes))
 
     def test_a_seed_makes_a_filter_repeat_itself(self):
         capture = self.folder / "made.pcap"

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 #include <random>
-#include <set>
 
 #include <gtest/gtest.h>
 
@@ -190,8 +189,8 @@ TEST(deduplicator, table_and_filter_share_the_memory) {
                 plan->keys_per_second * 0.2 / 100);
 }
 
-// Exact, only kept: what is dropped is an echo, and the doubts are counted.
-TEST(deduplicator, more_than_planned_is_kept_and_counted) {
+// What is dropped is an echo, and of those younger than the shortest window none is kept.
+TEST(deduplicator, more_than_planned_shrinks_the_window) {
     SCOPED_TRACE(test::seed_note());
     const Packets packets = random_packets(300'000, 100'000);
     Options options = frames(300 * kMillisecond);
@@ -199,12 +198,48 @@ TEST(deduplicator, more_than_planned_is_kept_and_counted) {
     pass.take(packets);
     ASSERT_GT((*pass).handed_over(), 0u);
     EXPECT_LT((*pass).planned().value_or(0), 100'000u);
-    EXPECT_GT(pass.count(Reason::kDoubt), 10'000u);
-    std::set<std::uint64_t> seen;
+    EXPECT_LT(pass.count(Reason::kDoubt), 100u);
+    const auto window = (*pass).window();
+    ASSERT_TRUE(window);
+    EXPECT_GT(window->early_turns, 5u);
+    EXPECT_GT(window->shortest, 15 * kMillisecond);
+    EXPECT_LT(window->shortest, 100 * kMillisecond);
+    EXPECT_GT(window->shortest_at, 0u);
+    EXPECT_LT(window->shortest_at, 300 * kMillisecond);
+    std::map<std::uint64_t, Nanoseconds> kept;
     for (std::size_t i = 0; i < pass.kept.size(); ++i) {
-        const bool fresh = seen.insert(content_of(packets.records()[i])).second;
+        const capture::Record& record = packets.records()[i];
+        const auto [place, fresh] = kept.try_emplace(content_of(record), record.time);
         ASSERT_TRUE(pass.kept[i] || !fresh) << "packet " << i + 1;
+        if (!fresh && pass.kept[i]) {
+            ASSERT_GE(record.time - place->second, window->shortest) << "packet " << i + 1;
+            place->second = record.time;
+        }
     }
+}
+
+// Times since the first packet; the window as asked for while nothing is forgotten.
+TEST(deduplicator, the_window_kept_is_known) {
+    Packets packets;
+    for (unsigned i = 0; i < 20'000; ++i) {
+        packets.add(kSecond + i * kMicrosecond, i);
+    }
+    Options options = frames(10 * kMillisecond);
+    Pass roomy(options, kPlenty);
+    roomy.take(packets);
+    ASSERT_TRUE((*roomy).window());
+    EXPECT_EQ((*roomy).window()->achieved, 10 * kMillisecond);
+    EXPECT_EQ((*roomy).window()->shortest, 10 * kMillisecond);
+    options.engine = config::Engine::kExact;
+    Pass small(options, 220'000);
+    small.take(packets);
+    const auto window = (*small).window();
+    ASSERT_TRUE(window);
+    const std::uint64_t entries = filter::ReferenceParams::entries_in(220'000);
+    EXPECT_EQ(window->shortest, entries * kMicrosecond);
+    EXPECT_EQ(window->shortest_at, entries * kMicrosecond);
+    EXPECT_EQ(window->achieved, entries * kMicrosecond);
+    EXPECT_EQ(window->early_turns, 0u);
 }
 
 TEST(deduplicator, without_a_filter_the_oldest_are_forgotten_and_counted) {
@@ -231,6 +266,8 @@ TEST(deduplicator, an_engine_that_was_asked_for_stays) {
     exact.take(packets);
     EXPECT_EQ((*exact).engine(), "exact");
     EXPECT_GT((*exact).forgotten(), 0u);
+    ASSERT_TRUE((*exact).window());
+    EXPECT_LT((*exact).window()->shortest, 10 * kMillisecond);
     options.engine = config::Engine::kApbf;
     Pass apbf(options, kPlenty);
     apbf.take(packets);

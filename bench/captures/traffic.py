@@ -3,12 +3,14 @@
 """Makes a capture of which every echo is known: an IMIX of UDP flows as two taps might see it.
 
     traffic.py OUT.pcap [--packets N] [--seed S] [--rate PPS] [--echoes SHARE] [--truth FILE]
+               [--median NS] [--sigma S] [--late SHARE]
 
 Nanosecond pcap, Ethernet, frames of 60, 572 and 1514 bytes 7:4:1, exponential gaps. A share of the
-packets comes a second time after a lognormal delay (median 300 us, 1 in 1000 above 6.6 ms): the same
-frame, or as a router passed it on (other MACs, TTL-1, checksum), or under a VLAN tag. Of as many there
-is a near copy at such a delay, which is none: one byte of the payload, or the IP ID, differs. The same
-arguments give the same bytes. --truth: a line "number,original,age_ns,kind" for each echo.
+packets comes a second time after a lognormal delay (median 300 us, 1 in 1000 above 6.6 ms; --late
+of them a thousand times later): the same frame, or as a router passed it on (other MACs, TTL-1,
+checksum), or under a VLAN tag. Of as many there is a near copy at such a delay, which is none: one
+byte of the payload, or the IP ID, differs. The same arguments give the same bytes. --truth: a line
+"number,original,age_ns,kind" for each echo.
 """
 import argparse
 import heapq
@@ -63,7 +65,7 @@ class Packet:
                                         self.destination), udp, payload))
 
 
-def packets(count, seed=1, rate=1e6, echoes=0.2):
+def packets(count, seed=1, rate=1e6, echoes=0.2, median=MEDIAN_DELAY, sigma=SIGMA, late=0.0):
     """(time, frame, number of the original or None, its age, kind), as many as asked for, by time."""
     draw = random.Random(seed)
     noise = draw.randbytes(1 << 16)
@@ -83,7 +85,9 @@ def packets(count, seed=1, rate=1e6, echoes=0.2):
         luck = draw.random()
         if luck < echoes / (1 - echoes) * 2:
             kind = draw.choice(COPIES) if luck < echoes / (1 - echoes) else NEAR
-            delay = int(draw.lognormvariate(math.log(MEDIAN_DELAY), SIGMA)) + 1
+            delay = int(draw.lognormvariate(math.log(median), sigma)) + 1
+            if late and draw.random() < late:
+                delay *= 1000
             made += 1
             heapq.heappush(waiting, (time + delay, made, number, time, kind, packet))
 
@@ -108,10 +112,13 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--rate", type=float, default=1e6)
     parser.add_argument("--echoes", type=float, default=0.2)
+    parser.add_argument("--median", type=float, default=MEDIAN_DELAY)
+    parser.add_argument("--sigma", type=float, default=SIGMA)
+    parser.add_argument("--late", type=float, default=0.0)
     parser.add_argument("--truth")
     given = parser.parse_args()
     write(given.out, given.truth, count=given.packets, seed=given.seed, rate=given.rate,
-          echoes=given.echoes)
+          echoes=given.echoes, median=given.median, sigma=given.sigma, late=given.late)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,35 @@ constexpr std::uint64_t table_part(std::uint64_t memory) {
     return memory / (44 + sizeof(Memory)) * 44;
 }
 
+// While the oldest packets are forgotten it is asked so many times, in as many new packets as the
+// table holds, whether that loses echoes.
+constexpr std::uint64_t kLooks = 8;
+
+// What a full table remembers of the window.
+struct Held {
+    std::uint64_t live = 0;
+    Nanoseconds reach = 1;  // age of the oldest
+
+    [[nodiscard]] double rate() const {
+        return static_cast<double>(live) * kSecond / static_cast<double>(reach);
+    }
+};
+
+Held held_by(const ExactDecider& exact, const Piece& piece) {
+    Held out;
+    exact.for_each_live(piece.burst, piece.place, [&](Digest, Nanoseconds time) {
+        if (out.live++ == 0) {
+            out.reach = std::max<Nanoseconds>(piece.burst.times[0] - time, 1);
+        }
+    });
+    return out;
+}
+
+std::string full_text(const Piece& piece) {
+    return "packet " + std::to_string(piece.place.first_number) +
+           ": more packets in the window than fit into --memory";
+}
+
 // Clears the bits of a burst that begins with bit `begin`.
 void clear_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint64_t mask) {
     const std::size_t shift = begin % 64;
@@ -59,8 +88,13 @@ Result<std::unique_ptr<Deduplicator>> Deduplicator::make(
         take(EditcapDecider::make(options, memory), out->other_);
     } else if (options.engine == Engine::kAuto || options.engine == Engine::kExact) {
         const bool shared = options.engine == Engine::kAuto && options.fits_filters();
-        out->memory_ = shared ? memory : 0;
-        take(ExactDecider::make(options, shared ? table_part(memory) : memory), out->exact_);
+        if (shared) {
+            const std::uint64_t sample = EchoAges::part(memory);
+            out->memory_ = memory;
+            take(EchoAges::make(options, sample), out->ages_);
+            memory = table_part(memory - sample);
+        }
+        take(ExactDecider::make(options, memory), out->exact_);
     } else {
         take(FilterDecider::make(options, {&options.engine, 1}, memory, most_packets), out->other_);
     }
@@ -78,14 +112,17 @@ Status Deduplicator::decide(std::vector<Piece>& pieces, std::size_t packets, boo
     Originals originals;
     for (Piece& piece : pieces) {
         if (memory_ != 0 && !exact_->has_room(piece.burst, piece.place)) {
-            if (const Status taken = hand_over(piece); !taken) {
-                return taken;
+            if (const Status full = on_full(piece); !full) {
+                return full;
             }
         }
         begin_ = begin_.value_or(piece.burst.times[0]);
         now_ = piece.burst.times[piece.burst.count - 1];
         decider().decide(piece.burst, piece.place, originals);
         count(piece.burst);
+        if (memory_ != 0) {
+            ages_->add(piece.burst, piece.place, originals);
+        }
         if (piece.burst.echoes != 0) {
             clear_bits(verdicts.keep, begin, piece.burst.echoes);
             if (with_copies) {
@@ -97,17 +134,37 @@ Status Deduplicator::decide(std::vector<Piece>& pieces, std::size_t packets, boo
     return {};
 }
 
-Status Deduplicator::hand_over(const Piece& piece) {
-    const std::uint64_t memory = std::exchange(memory_, 0);
-    const std::string full = "packet " + std::to_string(piece.place.first_number) +
-                             ": more packets in the window than fit into --memory";
-    std::uint64_t live = 0;
-    exact_->for_each_live(piece.burst, piece.place, [&](Digest, Nanoseconds) { ++live; });
-    auto plan = FilterDecider::plan(options_, kTakeOver, memory - live * sizeof(Memory));
-    if (!plan) {
-        notes_.push_back(full + ", and no filter can take over (" + plan.error().context + ")");
+// A filter that holds the whole window loses nothing of it. One that does not still reaches further
+// back than the table, but drops by accident and knows no originals: only where echoes are lost.
+Status Deduplicator::on_full(const Piece& piece) {
+    if (piece.place.first_number < next_look_) {
         return {};
     }
+    const Held held = held_by(*exact_, piece);
+    const bool young = ages_->far_younger_than(held.reach);
+    const auto stays = [&] { return young && filter_rate_.value_or(held.rate()) < held.rate(); };
+    if (!stays()) {
+        auto plan = FilterDecider::plan(options_, kTakeOver, memory_ - held.live * sizeof(Memory));
+        if (!plan) {
+            memory_ = 0;
+            ages_.reset();
+            notes_.push_back(full_text(piece) + ", and no filter can take over (" +
+                             plan.error().context + ")");
+            return {};
+        }
+        filter_rate_ = plan->keys_per_second;
+        if (!stays()) {
+            return hand_over(piece, held.live, std::move(*plan));
+        }
+    }
+    next_look_ = piece.place.first_number + std::max<std::uint64_t>(held.live / kLooks, kMaxBurst);
+    return {};
+}
+
+Status Deduplicator::hand_over(const Piece& piece, std::uint64_t live, control::FilterPlan plan) {
+    memory_ = 0;
+    ages_.reset();
+    const std::string full = full_text(piece);
     auto pages = Pages::allocate(live * sizeof(Memory));
     if (!pages) {
         return tl::unexpected(pages.error());
@@ -117,8 +174,11 @@ Status Deduplicator::hand_over(const Piece& piece) {
     exact_->for_each_live(piece.burst, piece.place, [&](Digest digest, Nanoseconds time) {
         *end++ = {digest, time};
     });
+    forgotten_ = exact_->forgotten();
+    before_ = exact_->window(now_);
+    before_at_ = now_;
     exact_.reset();
-    auto filter = FilterDecider::make(std::move(*plan));
+    auto filter = FilterDecider::make(std::move(plan));
     if (!filter) {
         return fail(filter.error().code, full + ": " + filter.error().context);
     }
@@ -136,6 +196,13 @@ Status Deduplicator::hand_over(const Piece& piece) {
 
 std::optional<filter::WindowState> Deduplicator::window() const {
     auto state = decider().window(now_);
+    if (state && before_) {
+        state->achieved = std::min(state->achieved, before_->achieved + (now_ - before_at_));
+        if (before_->shortest < state->shortest) {
+            state->shortest = before_->shortest;
+            state->shortest_at = before_->shortest_at;
+        }
+    }
     if (state && state->shortest < options_.window_time()) {
         state->shortest_at -= std::min(begin_.value_or(0), state->shortest_at);
     }

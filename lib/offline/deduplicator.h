@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which packets of a capture are kept: the verdicts on digested bursts, counted by reason. Begins
 // exactly; when the packets of a window no longer fit into the memory, a filter takes over in the
-// middle of the capture, told of every packet in the window.
+// middle of the capture, told of every packet in the window; or the oldest are forgotten, where the
+// window does not fit into a filter either and nearly all echoes are far younger.
 #pragma once
 
 #include <array>
@@ -15,6 +16,7 @@
 #include "dataplane/counters.h"
 #include "offline/decider.h"
 #include "offline/digester.h"
+#include "offline/echo_ages.h"
 #include "offline/exact_decider.h"
 #include "offline/filter_decider.h"
 #include "offline/options.h"
@@ -57,7 +59,7 @@ class Deduplicator {
     // Packet from which a filter decides; 0: none does that did not from the start.
     [[nodiscard]] std::uint64_t handed_over() const { return handed_over_; }
     [[nodiscard]] Nanoseconds slack() const { return decider().slack(); }
-    [[nodiscard]] std::uint64_t forgotten() const { return decider().forgotten(); }
+    [[nodiscard]] std::uint64_t forgotten() const { return forgotten_ + decider().forgotten(); }
     [[nodiscard]] std::optional<std::uint64_t> planned() const { return decider().planned(); }
     // How much of the window was kept, over all that decided; times since the first packet. Absent:
     // all of it always.
@@ -71,17 +73,24 @@ class Deduplicator {
     [[nodiscard]] Decider& decider() const {
         return exact_ ? static_cast<Decider&>(*exact_) : *other_;
     }
-    Status hand_over(const Piece& piece);
+    Status on_full(const Piece& piece);
+    Status hand_over(const Piece& piece, std::uint64_t live, control::FilterPlan plan);
     void count(const dataplane::Burst& burst);
     void keep_copies(const Piece& piece, const Originals& originals, Verdicts& verdicts) const;
 
     Options options_;
     std::unique_ptr<ExactDecider> exact_;
-    std::unique_ptr<Decider> other_;  // without exact_
-    std::uint64_t memory_ = 0;        // in all, where a filter may take over; 0: none may
+    std::unique_ptr<Decider> other_;     // without exact_
+    std::uint64_t memory_ = 0;           // in all, where a filter may take over; 0: none may
+    std::optional<EchoAges> ages_;       // there
+    std::uint64_t next_look_ = 0;        // packet before which its oldest are forgotten
+    std::optional<double> filter_rate_;  // new packets per second that a filter would hold
     std::uint64_t handed_over_ = 0;
-    std::optional<Nanoseconds> begin_;  // time of the first packet
-    Nanoseconds now_ = 0;               // of the last
+    std::uint64_t forgotten_ = 0;                // by the table, if a filter took over
+    std::optional<filter::WindowState> before_;  // and what it had kept
+    Nanoseconds before_at_ = 0;                  // at that time
+    std::optional<Nanoseconds> begin_;           // time of the first packet
+    Nanoseconds now_ = 0;                        // of the last
     Reasons reasons_{};
     std::vector<std::string> notes_;
 };

@@ -376,6 +376,20 @@ class Engines(PcapTest):
         self.assertLessEqual(len(missed), summary["reasons"]["doubt"])
         self.assertGreater(len(dropped), 0.99 * len(echoes))
 
+    def test_auto_loses_no_more_than_a_table_that_forgets(self):
+        """Young echoes and old ones, in a window that fits into neither table nor filter."""
+        capture = self.folder / "made.pcap"
+        for median, early in ((100e3, True), (30e6, False)):
+            traffic.write(capture, count=60_000, rate=1e6, seed=12, median=median)
+            exact, auto = (self.summary(capture, "--window", "10s", "--engine", engine, "--memory",
+                                        "21MiB", "--jobs", 1, "--seed", 1, "--dry-run")
+                           for engine in ("exact", "auto"))
+            self.assertGreaterEqual(auto["dropped"], exact["dropped"])
+            self.assertLess(auto["reasons"]["doubt"], 10)
+            self.assertEqual(auto["handed_over_at"] is None, early)
+            self.assertGreater(auto["forgotten"] if early else auto["dropped"] - exact["dropped"],
+                               1000)
+
     def test_a_seed_makes_a_filter_repeat_itself(self):
         capture = self.folder / "made.pcap"
         traffic.write(capture, count=20_000, seed=6)

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -216,6 +217,60 @@ TEST(deduplicator, more_than_planned_shrinks_the_window) {
             place->second = record.time;
         }
     }
+}
+
+// A packet each microsecond, of which one in five repeats that of `age` microseconds before it.
+Packets repeated_packets(unsigned n, unsigned age) {
+    Packets packets;
+    for (unsigned i = 0; i < n; ++i) {
+        const bool echo = i >= age && i % 5 == 4 && (i - age) % 5 != 4;
+        packets.add(i * kMicrosecond, echo ? i - age : i);
+    }
+    return packets;
+}
+
+constexpr std::uint64_t kLittle = std::uint64_t{1} << 20;
+constexpr Nanoseconds kFarTooLong = 10 * kSecond;
+
+// Neither table nor filter holds the window, and the table finds every echo.
+TEST(deduplicator, young_echoes_need_no_filter) {
+    const Packets packets = repeated_packets(100'000, 1001);
+    Pass pass(frames(kFarTooLong), kLittle);
+    pass.take(packets);
+    EXPECT_EQ((*pass).handed_over(), 0u);
+    EXPECT_EQ((*pass).engine(), "exact");
+    EXPECT_GT((*pass).forgotten(), 10'000u);
+    EXPECT_LT((*pass).window()->shortest, 30 * kMillisecond);
+    EXPECT_GT((*pass).window()->shortest, 15 * kMillisecond);
+    EXPECT_EQ(pass.count(Reason::kEcho), 99'000u / 5);
+    for (const Copy& copy : pass.copies) {
+        ASSERT_TRUE(copy.known);
+        ASSERT_EQ(copy.age, 1'001'000);
+    }
+}
+
+// The table cannot find one of these echoes, whose original it has always forgotten.
+TEST(deduplicator, echoes_older_than_the_table_reaches_bring_a_filter) {
+    const Packets packets = repeated_packets(150'000, 40'001);
+    Pass pass(frames(kFarTooLong), kLittle);
+    pass.take(packets);
+    const std::uint64_t at = (*pass).handed_over();
+    EXPECT_GT(at, 40'000u);
+    EXPECT_LT(at, 60'000u);
+    EXPECT_GT((*pass).forgotten(), 10'000u);
+    EXPECT_LT((*pass).window()->shortest, 30 * kMillisecond);
+    EXPECT_GT((*pass).window()->achieved, 40'001 * kMicrosecond);
+    std::set<std::uint64_t> seen;
+    for (std::size_t i = 0; i < pass.kept.size(); ++i) {
+        const bool fresh = seen.insert(content_of(packets.records()[i])).second;
+        ASSERT_TRUE(pass.kept[i] || !fresh) << "packet " << i + 1;
+        ASSERT_TRUE(!pass.kept[i] || fresh || i < at + 40'001) << "packet " << i + 1;
+    }
+    // What the table has forgotten the filter does not know either.
+    Pass shorter(frames(kFarTooLong), kLittle);
+    shorter.take(repeated_packets(static_cast<unsigned>(at) + 2000, 40'001));
+    EXPECT_EQ((*shorter).handed_over(), at);
+    EXPECT_LT((*shorter).window()->achieved, 35 * kMillisecond);
 }
 
 // Times since the first packet; the window as asked for while nothing is forgotten.

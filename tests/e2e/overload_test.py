@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""More packets than planned: what gives way (on_full), and that the report says so.
+
+Each original has one copy, about 200 us later, where the window is 5 ms. Engines are routes of one
+run; Python's standard library only.
+"""
+import collections
+import math
+import os
+import random
+import subprocess
+
+import harness
+from harness import MS, SECOND, US
+
+import frames  # noqa: E402  harness has put tools/ on the path
+
+WINDOW = 5 * MS
+BOUND = 1e-3
+PLANNED = 100_000  # packets in a second
+SHRINKING = ("line", "apbbf", "apbf", "btbf", "shbf")
+DOUBTING = ("line", "apbbf", "apbf", "shbf")
+BEGIN = 1_700_000_000 * SECOND
+
+# A frame, and how much younger than its copy it is.
+Pair = collections.namedtuple("Pair", "frame age")
+
+
+def traffic(originals, duration, seed=7):
+    """Pairs, and their packets (time, frame) in order: originals come in so many a second."""
+    rng = random.Random(seed)
+    pairs, packets = [], []
+    for number in range(originals * duration // SECOND):
+        payload = number.to_bytes(4, "big") + rng.randbytes(18)
+        frame = frames.ethernet(frames.ipv4("10.0.0.1", "10.0.0.2", frames.UDP, frames.udp(
+            "10.0.0.1", "10.0.0.2", (4000, 4001), payload)))
+        time = BEGIN + rng.randrange(duration // US) * US
+        age = (1 + round(rng.lognormvariate(math.log(200), 0.7))) * US
+        pairs.append(Pair(frame, age))
+        packets += [(time, frame), (time + age, frame)]
+    return pairs, sorted(packets, key=lambda packet: packet[0])
+
+
+def most_of(trials, chance):
+    """Six standard deviations above the mean of a binomial distribution."""
+    return trials * chance + 6 * math.sqrt(trials * chance) + 3
+
+
+class Overload(harness.E2eTest):
+    def replayed(self, originals, duration, asked):
+        """The pairs, and what side_by_side() gives of filters with these fields."""
+        pairs, packets = traffic(originals, duration)
+        capture = self.folder / "overload.pcap"
+        capture.write_bytes(frames.pcap(packets))
+        filters = [{"window": "5ms", "rate": "%dpps" % PLANNED, "max_false_drop": BOUND, **fields}
+                   for fields in asked]
+        return pairs, self.side_by_side([capture], filters)
+
+    def found(self, pairs, table, survivors, doubts):
+        """How many pairs lost one packet, having checked each by its age."""
+        left = collections.Counter(survivors)
+        missed = sum(left[pair.frame] == 2 and pair.age < table["shortest_window_ns"]
+                     for pair in pairs)
+        self.assertLessEqual(missed, doubts, "a copy younger than the window was let through")
+        # Both gone, or one that was too old: only by accident.
+        lost = sum(left[pair.frame] == 0 for pair in pairs)
+        early = sum(left[pair.frame] < 2 and pair.age >= WINDOW + table["slack_ns"]
+                    for pair in pairs)
+        self.assertLessEqual(lost + early, most_of(len(pairs), BOUND))
+        return sum(left[pair.frame] == 1 for pair in pairs)
+
+    def test_the_window_shrinks_and_nearly_all_copies_are_found(self):
+        """By default; three times as many originals as there should be packets."""
+        pairs, routes = self.replayed(3 * PLANNED, 60 * MS,
+                                      [{"engine": engine, "rule": rule} for engine in SHRINKING
+                                       for rule in ("match", "bound")
+                                       if rule == "match" or engine in DOUBTING])
+        for route, table, fields, survivors, _ in routes:
+            with self.subTest(engine=fields["engine"], rule=fields["rule"]):
+                self.assertEqual(table["on_full"], "shrink")
+                self.assertGreater(table["early_turns"], 10)
+                self.assertTrue(WINDOW / 5 < table["shortest_window_ns"] < WINDOW * 2 / 3, table)
+                self.assertTrue(table["shortest_window_ns"] <= table["achieved_window_ns"]
+                                < WINDOW, table)
+                doubts = route["reasons"]["doubt"]
+                self.assertLessEqual(doubts, 0 if fields["rule"] == "match" else 0.04 * len(pairs))
+                found = self.found(pairs, table, survivors, doubts)
+                young = sum(pair.age < WINDOW for pair in pairs)
+                self.assertTrue(0.95 * young < found <= young + most_of(len(pairs), BOUND),
+                                "%d of %d" % (found, young))
+
+    def test_doubt_keeps_the_window_and_forwards_most_copies(self):
+        pairs, routes = self.replayed(3 * PLANNED, 60 * MS, [
+            {"engine": engine, "on_full": "doubt"} for engine in DOUBTING])
+        for route, table, fields, survivors, _ in routes:
+            with self.subTest(engine=fields["engine"]):
+                self.assertEqual(table["on_full"], "doubt")
+                self.assertEqual(table["early_turns"], 0)
+                self.assertEqual(table["shortest_window_ns"], WINDOW)
+                self.assertEqual(table["achieved_window_ns"], WINDOW)
+                left = collections.Counter(survivors)
+                young = sum(pair.age < WINDOW for pair in pairs)
+                through = sum(left[pair.frame] == 2 and pair.age < WINDOW for pair in pairs)
+                self.assertGreater(through, 0.5 * young)
+                # Each of them was in doubt; a few that are no copies were, too.
+                self.assertGreaterEqual(route["reasons"]["doubt"], through)
+                self.assertLessEqual(sum(left[pair.frame] == 0 for pair in pairs),
+                                     most_of(len(pairs), BOUND))
+
+    def test_up_to_the_planned_rate_nothing_gives_way(self):
+        """Copies count, too."""
+        for rate in (PLANNED // 10, PLANNED):
+            pairs, routes = self.replayed(rate // 2, 60 * MS,
+                                          [{"engine": engine} for engine in SHRINKING])
+            for route, table, fields, survivors, _ in routes:
+                with self.subTest(engine=fields["engine"], rate=rate):
+                    self.assertEqual(table["early_turns"], 0)
+                    self.assertEqual(table["shortest_window_ns"], WINDOW)
+                    self.assertEqual(table["achieved_window_ns"], WINDOW)
+                    doubts = route["reasons"]["doubt"]
+                    left = collections.Counter(survivors)
+                    missed = sum(left[pair.frame] == 2 and pair.age < WINDOW for pair in pairs)
+                    self.assertLessEqual(missed, doubts)
+                    self.assertLessEqual(doubts, 0.02 * len(pairs))
+
+    def document(self, **fields):
+        _, packets = traffic(3 * PLANNED, 20 * MS)
+        capture = self.folder / "overload.pcap"
+        capture.write_bytes(frames.pcap(packets))
+        return harness.replay(
+            [harness.port("tap", 0, rx_pcap=capture),
+             harness.port("tool", 1, tx_pcap=self.folder / "out.pcap")],
+            [harness.filter_("echo", "5ms", rate="%dpps" % PLANNED, max_false_drop=BOUND,
+                             engine="line", **fields)],
+            [{"from": ["tap"], "to": "tool", "filter": "echo"}])
+
+    def test_the_table_shows_the_window(self):
+        for on_full in ("shrink", "doubt"):
+            with self.start(self.document(on_full=on_full)) as running:
+                result = running.finish()
+            self.assertEqual(result.status, 0, result)
+            lines = result.out.splitlines()
+            head = next(at for at, line in enumerate(lines) if line.lstrip().startswith("filter "))
+            self.assertRegex(lines[head], r"early turns +held turns +window +shortest")
+            shrunk = r" [1-9]\d* +0 +[1-4](\.\d+)?ms +[1-3](\.\d+)?ms after \d"
+            kept = r" 0 +0 +5ms +-$"
+            row = next(line for line in lines[head:] if line.lstrip().startswith("echo "))
+            self.assertRegex(row, shrunk if on_full == "shrink" else kept)
+
+    def test_check_names_what_gives_way(self):
+        for on_full, said in (("shrink", "shrink: a generation ends at"),
+                              ("doubt", "doubt: the window is kept")):
+            path = self.folder / "check.toml"
+            path.write_text(harness.toml(self.document(on_full=on_full)))
+            result = subprocess.run([os.environ["UNECHO_BIN"], "check", str(path)], text=True,
+                                    capture_output=True, check=True, timeout=60)
+            self.assertIn(said, result.stdout)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -640,6 +640,17 @@ class Refusals(PcapTest):
         done = self.pcap("many.pcapng", "-o", "out.pcapng", "--memory", "40MiB")
         self.assertRegex(done.err, re.escape(before) + r"\d+: more than [\d,]+ interfaces, whose "
                          r"descriptions would take more than 512KiB: not read beyond")
+        # As loud as a file that is cut, in each form: what was read is written, packets of the first
+        # 9,362 interfaces, and the warning remains.
+        for name, packets, warning in (("many.pcapng", 9_362 // 250, "not read beyond"),
+                                       ("cut.pcapng", 2, "block cut short")):
+            (self.folder / "cut.pcapng").write_bytes((section + interface + packet * 3)[:-7])
+            summary = self.summary(name, "-o", "out.pcapng", "--key", "frame")
+            self.assertEqual((summary["packets"], len(summary["warnings"])), (packets, 1))
+            self.assertIn(warning, summary["warnings"][0])
+            done = self.pcap(name, "-o", "out.pcapng", "--key", "frame", "--quiet")
+            self.assertEqual((done.status, done.out), (0, b""), done)
+            self.assertEqual(done.err, "unecho: warning: %s\n" % summary["warnings"][0])
 
     def test_names_that_are_no_text(self):
         """Bytes of a name go nowhere raw: not into JSON, not to a terminal."""

@@ -84,10 +84,16 @@ class Scanner {
     static constexpr const char* kNoName =
         "the name of a table begins with a letter, a digit, _ or -, or is in quotes";
 
+    static constexpr const char* kNoValue =
+        "a value is missing between the bracket or comma of a list and this }";
+
     // A bracket that begins a line is a table's unless an array is open.
     const char* take_other(std::string_view rest) {
         const char c = rest.front();
         const bool header = c == '[' && line_is_blank_ && open_ == 0;
+        if (c == '}' && open_ > 0 && (before_ == '[' || before_ == ',')) {
+            return kNoValue;
+        }
         open_ += c == '[' ? 1 : 0;
         open_ -= c == ']' ? 1 : 0;
         before_ = c;
@@ -135,7 +141,8 @@ class Scanner {
 // look in comments and one-line strings, so letters may stand there and nowhere else; TOML itself
 // would take them in strings of several lines and in quoted keys, which no configuration needs.
 // Nor is what toml++ does defined where a table's name begins with another character than a name
-// may (parse_key() is told to assume that it does not).
+// may (parse_key() is told to assume that it does not), nor where a list has a closing brace for a
+// value (parse_value() is told to assume that it has not).
 std::optional<Problem> check_syntax(std::string_view text) {
     constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
     Scanner scanner;

@@ -460,6 +460,24 @@ TEST(Load, tables_have_names) {
               "x:7: syntax: column 2:");
 }
 
+TEST(Load, lists_have_values) {
+    const std::string missing =
+        "a value is missing between the bracket or comma of a list and this }\n";
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"a = [}", "1: syntax: column 6: " + missing},
+        {"a = [\"x\",}", "1: syntax: column 10: " + missing},
+        {"a = [1, # one\n  }]", "2: syntax: column 3: " + missing},
+        {"a = [[1], [ }", "1: syntax: column 13: " + missing},
+    };
+    for (const auto& [text, expected] : cases) {
+        EXPECT_EQ(complaint(text), "x:" + expected) << text;
+    }
+    for (const std::string text : {"a = []", "a = [{}]", "a = [{b = 1}, {}]", "a = ['}']",
+                                   "a = [\n# }\n]", "a = {}", "a = ["}) {
+        EXPECT_EQ(complaint(text).find("a value is missing"), std::string::npos) << text;
+    }
+}
+
 TEST(Load, letters_beyond_ascii_stand_in_comments_and_values_only) {
     const WorkingDirectory directory;
     WorkingDirectory::write("caf\xc3\xa9.pcap", "x");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
-#include <cstring>
+#include <bit>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -144,9 +144,7 @@ filter::FilterCounters marked_counters() {
     for (std::size_t i = 0; i < kWords; ++i) {
         words[i] = kMark + i;
     }
-    filter::FilterCounters counters;
-    std::memcpy(&counters, words.data(), sizeof(counters));
-    return counters;
+    return std::bit_cast<filter::FilterCounters>(words);
 }
 
 TEST(StatsJson, and_text_show_whatever_a_filter_counts) {

@@ -47,7 +47,7 @@ class PacketClock {
     Nanoseconds at(Nanoseconds stamp) noexcept {
         if (!started_) [[unlikely]] {
             started_ = true;
-            now_ = std::min(stamp, kLatestStart);
+            start_ = now_ = std::min(stamp, kLatestStart);
             latest_ = stamp;
         } else if (stamp >= latest_) [[likely]] {
             const Nanoseconds step = stamp - latest_;
@@ -62,7 +62,8 @@ class PacketClock {
         return now_;
     }
 
-    // Of the last packet.
+    // Of the first packet and of the last.
+    [[nodiscard]] Nanoseconds start() const noexcept { return start_; }
     [[nodiscard]] Nanoseconds now() const noexcept { return now_; }
     // That began with a step back; the last of these steps.
     [[nodiscard]] std::uint64_t epochs() const noexcept { return epochs_; }
@@ -84,6 +85,7 @@ class PacketClock {
     Nanoseconds most_step_ = kNoEpochs;
     bool started_ = false;
     Nanoseconds latest_ = 0;  // stamp of this epoch
+    Nanoseconds start_ = 0;
     Nanoseconds now_ = 0;
     Nanoseconds elapsed_ = 0;
     Nanoseconds last_step_ = 0;

@@ -275,6 +275,12 @@ bool counts_packets(config::Engine engine) {
     return number_counts(number_of(engine), Alternatives{});
 }
 
+unsigned most_keys_per_packet(config::Engine engine, filter::EchoPolicy policy, unsigned first) {
+    const bool renews = policy == filter::EchoPolicy::kRefresh;
+    const bool counts = engine != config::Engine::kAuto && counts_packets(engine);
+    return renews && !counts ? first : 1;
+}
+
 sizing::Prediction predict(const Geometry& geometry, Nanoseconds window,
                            std::optional<double> keys_per_second) {
     return std::visit([&](const auto& g) { return sizing::predict(g, window, keys_per_second); },

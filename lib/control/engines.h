@@ -58,6 +58,15 @@ double packet_ns(const Geometry& geometry, const sizing::Prediction& prediction,
 // Is for the first packets of a flow alone, with the number of them in its geometry.
 bool counts_packets(config::Engine engine);
 
+[[nodiscard]] constexpr filter::EchoPolicy echo_policy(config::Policy policy) {
+    return policy == config::Policy::kRefresh ? filter::EchoPolicy::kRefresh
+                                              : filter::EchoPolicy::kFixed;
+}
+
+// What one packet at most puts into the filter or renews there. An echo of a flow's first n packets
+// renews with policy "refresh" all n of them (filter/first.h), but in an engine that counts them.
+unsigned most_keys_per_packet(config::Engine engine, filter::EchoPolicy policy, unsigned first);
+
 // Ages by the generations that the control thread publishes; the others keep times themselves.
 bool ages_by_generation(const Geometry& geometry);
 

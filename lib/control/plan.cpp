@@ -352,7 +352,9 @@ class Planner {
         const double most = wanted.max_false_drop.value_or(config::kDefaultFalseDrop);
         const bool bounded = wanted.rule == config::Rule::kBound;
         const bool shrinks = wanted.on_full == config::OnFull::kShrink;
-        sizing::Targets targets{wanted.window, instance_rate(wanted), most,
+        out.keys_per_packet =
+            most_keys_per_packet(wanted.engine, echo_policy(wanted.policy), wanted.first);
+        sizing::Targets targets{wanted.window, out.keys_per_packet * instance_rate(wanted), most,
                                 shrinks ? kRandomArrivals : 0};
         out.keys_per_second = targets.keys_per_second;
         Result<Geometry> sized;
@@ -383,6 +385,7 @@ class Planner {
         question.max_false_drop = targets.max_false_drop;
         question.bounded = bounded;
         question.shrinks = targets.spread != 0;
+        question.first = wanted.first;
         question.rate = targets.keys_per_second;
         if (wanted.memory) {
             question.memory = *wanted.memory / workers();

@@ -59,17 +59,13 @@ struct FilterPlan {
     bool may_clear = false;            // an early turn may clear segments: captures wait
     sizing::Prediction prediction;     // of one instance at its planned rate
     double keys_per_second = 0;        // planned for one instance
+    unsigned keys_per_packet = 1;      // at most, where keys_per_second is of packets planned for
     std::uint64_t instance_bytes = 0;  // allocated, with spare segments
     filter::Isa isa = filter::Isa::kScalar;
     std::string choice;  // why this engine, if it was "auto"
 
     [[nodiscard]] const char* engine() const { return engine_name(geometry); }
-    [[nodiscard]] FilterSetup setup() const {
-        return {geometry, window,
-                policy == config::Policy::kRefresh ? filter::EchoPolicy::kRefresh
-                                                   : filter::EchoPolicy::kFixed,
-                isa};
-    }
+    [[nodiscard]] FilterSetup setup() const { return {geometry, window, echo_policy(policy), isa}; }
     [[nodiscard]] filter::Ageing ageing() const {
         filter::AgeingSpec spec = ageing_of(setup(), clock.length, load);
         spec.may_clear = may_clear;

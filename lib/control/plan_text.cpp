@@ -148,7 +148,12 @@ std::string filter_text(const Plan& plan, const FilterPlan& filter) {
     table.row({"slack", p.slack == 0
                             ? "none"
                             : format_duration(p.slack) + " (NPWS " + number(p.npws, "%.2f") + ")"});
-    table.row({"planned rate", format_rate(filter.keys_per_second) + " a worker"});
+    table.row(
+        {"planned rate",
+         format_rate(filter.keys_per_second / filter.keys_per_packet) + " a worker" +
+             (filter.keys_per_packet == 1 ? ""
+                                          : ", of which each packet may renew " +
+                                                std::to_string(filter.keys_per_packet) + " keys")});
     table.row({"when full", when_full(filter)});
     table.row({"false drops", "predicted " + number(p.false_drop, "%.2g") +
                                   " of the packets that are no echo, at the planned rate"});

@@ -619,9 +619,12 @@ void Worker::take_snapshot(std::uint64_t wanted) noexcept {
     shared.snapshot = counters_;
     for (unsigned i = 0; i < setup_.filters; ++i) {
         const Lane& lane = setup_.lanes[i];
-        const Nanoseconds now = setup_.capture_clock ? packet_clocks_[i].now() : presence_.time();
+        const PacketClock& clock = packet_clocks_[i];  // stands at 0 but for captures
+        const Nanoseconds now = setup_.capture_clock ? clock.now() : presence_.time();
         shared.filters[i] = lane.ops->counters(lane.filter);
-        shared.windows[i] = lane.ops->window(lane.filter, *lane.ageing, now);
+        filter::WindowState& window = shared.windows[i];
+        window = lane.ops->window(lane.filter, *lane.ageing, now);
+        window.shortest_at -= std::min(clock.start(), window.shortest_at);
     }
     for (unsigned i = 0; i < setup_.reports; ++i) {
         const RouteIndex route = setup_.reporting[i];

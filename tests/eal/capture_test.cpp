@@ -362,6 +362,24 @@ TEST_F(Capture, of_a_far_step_back_begins_an_epoch_and_says_so) {
 }
 
 // A stamp an hour ahead stands in front of one tap's packets: the others still meet their copies.
+// Stamps count from 1970, reports from the first packet.
+TEST_F(Capture, with_too_many_packets_says_when_after_the_first_the_window_was_shortest) {
+    constexpr std::uint64_t kFirst = 1'700'000'000'000'000;
+    Layout layout = captures(1, 1);
+    layout.filters[0].geometry = sizing::ExactGeometry{16};
+    Rig rig(layout);
+    for (unsigned i = 0; i < 200; ++i) {
+        rig.offer_at(0, packet(i), kFirst + i);
+    }
+    rig.settle();
+    rig.shared().snapshot_wanted.store(1);
+    rig.poll();
+    const filter::WindowState& window = rig.shared().windows[0];
+    EXPECT_LT(window.shortest, kWindow);
+    EXPECT_GE(window.shortest_at, 16 * kMicrosecond);
+    EXPECT_LT(window.shortest_at, 200 * kMicrosecond);
+}
+
 TEST_F(Capture, of_a_stamp_ahead_does_not_hold_its_source_back) {
     Layout layout = captures(1, 2, 4);
     Rig rig(layout);

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "support/bounds.h"
+#include "support/every_engine.h"
 #include "support/planned_engine.h"
 #include "support/seed.h"
 
@@ -145,15 +146,7 @@ TEST_P(AboveThePlannedRate, up_to_it_the_window_is_the_configured_one) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, AboveThePlannedRate,
-                         testing::Values(Engine::kLine, Engine::kApbbf, Engine::kApbf,
-                                         Engine::kTlbf, Engine::kBtbf, Engine::kShbf,
-                                         Engine::kShbfX, Engine::kExact),
-                         [](const auto& info) {
-                             std::string name(
-                                 config::kEngineNames.at(static_cast<std::size_t>(info.param)));
-                             std::replace(name.begin(), name.end(), '-', '_');
-                             return name;
-                         });
+                         testing::ValuesIn(every_engine()), case_name);
 
 // What it is instead of: the whole window, and nearly all copies in doubt.
 TEST(Doubt, above_the_planned_rate_forwards_nearly_all_copies) {
@@ -164,7 +157,7 @@ TEST(Doubt, above_the_planned_rate_forwards_nearly_all_copies) {
         EXPECT_EQ(out.window.shortest, kWindow);
         EXPECT_EQ(out.found + out.doubts, out.young_copies);
         EXPECT_LT(out.share_found(), 0.2)
-            << config::kEngineNames.at(static_cast<std::size_t>(engine));
+            << name_of(engine);
     }
 }
 

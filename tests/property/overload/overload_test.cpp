@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "support/bounds.h"
+#include "support/every_engine.h"
 #include "support/planned_engine.h"
 #include "support/seed.h"
 
@@ -44,9 +45,8 @@ struct Case {
 
     [[nodiscard]] std::string text() const {
         static constexpr std::array kPatterns{"steady", "bursty", "ramping"};
-        return std::string(config::kEngineNames.at(static_cast<std::size_t>(engine))) +
-               (policy == EchoPolicy::kFixed ? " fixed" : " refresh") + ", first " +
-               std::to_string(first) + ", " + std::to_string(workers) + " workers, " +
+        return name_of(engine) + (policy == EchoPolicy::kFixed ? " fixed" : " refresh") +
+               ", first " + std::to_string(first) + ", " + std::to_string(workers) + " workers, " +
                kPatterns.at(static_cast<std::size_t>(pattern)) + " at " + std::to_string(level);
     }
     // What is inserted is no more than what was planned for.
@@ -233,12 +233,15 @@ class Watched {
 
 class Scenario {
   public:
-    Scenario(const Case& c, std::uint64_t index) : case_(c), stream_(c, index) {
+    Scenario(const Case& c, std::uint64_t index)
+        : case_(c),
+          stream_(c, index),
+          keys_(control::most_keys_per_packet(c.engine, c.policy, c.first)) {
         const double share = c.workers == 1 ? 1 : kUnevenSpread / c.workers;
         for (unsigned w = 0; w < c.workers; ++w) {
             workers_.push_back(std::make_unique<Watched>(
                 c, EnginePlan{c.engine,
-                              {kWindow, kRate * share, kBound},
+                              {kWindow, kRate * share * keys_, kBound},
                               c.policy,
                               c.first,
                               c.engine == Engine::kTlbf ? config::OnFull::kGrow
@@ -250,7 +253,7 @@ class Scenario {
         SCOPED_TRACE(seed_note() + " " + case_.text());
         // Four windows at the level, five beyond it at a third of what is planned.
         const auto packets = static_cast<std::uint64_t>(
-            std::clamp(kRate * case_.level * 4 * 0.02, 4'000.0, 12'000.0));
+            std::clamp(kRate * case_.level * 4 * 0.02, 4'000.0, 12'000.0 * keys_));
         for (std::uint64_t i = 0; i < packets; ++i) {
             ASSERT_EQ(take(stream_.next_at(static_cast<double>(i) / static_cast<double>(packets))),
                       "");
@@ -311,6 +314,7 @@ class Scenario {
 
     Case case_;
     Stream stream_;
+    unsigned keys_;  // that a packet may renew
     std::vector<std::unique_ptr<Watched>> workers_;
     Tally tally_;
     std::size_t waiting_ = 0;
@@ -334,26 +338,13 @@ TEST_P(Overload, finds_every_copy_younger_than_the_achieved_window) {
                 const Pattern pattern = level == 1.0 ? Pattern::kSteady : kPatterns.at(index % 3);
                 const unsigned workers = kWorkers.at(index / 2 % 3);
                 ++index;
-                // Each packet of a flow that is through refreshes all of its slots.
-                const bool slots = policy == EchoPolicy::kRefresh && first > 1;
-                const double lower = slots && GetParam() != Engine::kShbfX ? 1.0 / first : 1;
-                Scenario({GetParam(), policy, first, workers, pattern, level * lower}, index)
-                    .check();
+                Scenario({GetParam(), policy, first, workers, pattern, level}, index).check();
             }
         }
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, Overload,
-                         testing::Values(Engine::kLine, Engine::kApbbf, Engine::kApbf,
-                                         Engine::kTlbf, Engine::kBtbf, Engine::kShbf,
-                                         Engine::kShbfX, Engine::kExact),
-                         [](const auto& info) {
-                             std::string name(
-                                 config::kEngineNames.at(static_cast<std::size_t>(info.param)));
-                             std::replace(name.begin(), name.end(), '-', '_');
-                             return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Of, Overload, testing::ValuesIn(every_engine()), case_name);
 
 }  // namespace
 }  // namespace unecho::test

@@ -6,10 +6,15 @@
 
 #include <gtest/gtest.h>
 
+#include "support/every_engine.h"
 #include "unit/control/plans.h"
 
 namespace unecho::control {
 namespace {
+
+using test::case_name;
+using test::every_engine;
+using test::name_of;
 
 constexpr bool kNoHugepages = false;
 
@@ -75,8 +80,7 @@ TEST_P(Engines, forget_after_window_and_slack) {
 }
 
 TEST_P(Engines, have_the_name_that_the_configuration_uses) {
-    EXPECT_EQ(engine_name(plan_for(GetParam()).geometry),
-              config::kEngineNames.at(static_cast<std::size_t>(GetParam())));
+    EXPECT_EQ(engine_name(plan_for(GetParam()).geometry), name_of(GetParam()));
 }
 
 // Under refresh the echo half a window later counts as an insertion.
@@ -94,16 +98,7 @@ TEST_P(Engines, take_the_policy_of_the_plan) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Engines,
-                         testing::Values(config::Engine::kLine, config::Engine::kApbbf,
-                                         config::Engine::kApbf, config::Engine::kTlbf,
-                                         config::Engine::kBtbf, config::Engine::kShbf,
-                                         config::Engine::kShbfX, config::Engine::kExact),
-                         [](const auto& info) {
-                             std::string name(
-                                 config::kEngineNames.at(static_cast<std::size_t>(info.param)));
-                             std::replace(name.begin(), name.end(), '-', '_');
-                             return name;
-                         });
+                         testing::ValuesIn(every_engine()), case_name);
 
 // Its geometry is for the flow's packets that pass; through the lane it counts them itself, one
 // digest a flow, and leaves the bits that the filter alone leaves.

@@ -454,6 +454,29 @@ TEST(PlanFilters, that_shrink_have_a_load_for_each_worker_s_share) {
     EXPECT_EQ(*plan.load, sizing::load_for(plan.prediction.generation_keys, kRandomArrivals));
 }
 
+// Flows that are through renew all of their slots with each packet, but where one key counts them.
+TEST(PlanFilters, of_the_first_packets_of_flows_are_sized_for_what_a_packet_renews) {
+    config::Config config = taps_to_tool();
+    config.filters[0].key = packet::KeyMode::kFlow;
+    config.filters[0].first = 3;
+    const auto planned_with = [&](config::Engine engine, config::Policy policy) {
+        config.filters[0].engine = engine;
+        config.filters[0].policy = policy;
+        return planned(config).filters.at(0);
+    };
+    for (const auto engine : {config::Engine::kAuto, config::Engine::kLine, config::Engine::kTlbf,
+                              config::Engine::kExact}) {
+        const FilterPlan renewed = planned_with(engine, config::Policy::kRefresh);
+        EXPECT_DOUBLE_EQ(renewed.keys_per_second, 3e6) << renewed.engine();
+        EXPECT_LE(renewed.prediction.false_drop, 1e-6) << renewed.engine();
+        const FilterPlan fixed = planned_with(engine, config::Policy::kFixed);
+        EXPECT_DOUBLE_EQ(fixed.keys_per_second, 1e6) << fixed.engine();
+        EXPECT_LT(fixed.instance_bytes, renewed.instance_bytes) << fixed.engine();
+    }
+    EXPECT_DOUBLE_EQ(
+        planned_with(config::Engine::kShbfX, config::Policy::kRefresh).keys_per_second, 1e6);
+}
+
 TEST(OnFullWith, is_what_was_asked_for_where_the_engine_can) {
     using config::OnFull;
     EXPECT_EQ(on_full_with(OnFull::kShrink, sizing::LineGeometry{}), OnFull::kShrink);

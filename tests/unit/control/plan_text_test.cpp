@@ -58,7 +58,8 @@ TEST(PlanText, says_what_a_filter_costs_and_forgets) {
     EXPECT_EQ(line_of(text, "window "), "window 50ms, refresh");
     EXPECT_NE(line_of(text, "slack ").find(format_duration(plan.filters[0].prediction.slack)),
               std::string::npos);
-    EXPECT_EQ(line_of(text, "planned rate "), "planned rate 1Mpps a worker");
+    EXPECT_EQ(line_of(text, "planned rate "),
+              "planned rate 1Mpps a worker, of which each packet may renew 3 keys");
     EXPECT_NE(line_of(text, "memory ").find(format_size(plan.filters[0].instance_bytes)),
               std::string::npos);
     EXPECT_NE(line_of(text, std::to_string(plan.mbufs) + " of " + std::to_string(plan.data_room)),

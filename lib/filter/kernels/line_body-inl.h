@@ -152,7 +152,8 @@ inline std::uint64_t changes(bool insert, unsigned matches, const LinePhase& pha
 template <typename V, unsigned M, unsigned k>
 LineAnswers test_burst(const LineView& view, const std::uint64_t* digests, unsigned n) noexcept {
     const LineBurst<V, M, k> burst(view, digests, n);
-    LineAnswers answers{0, 0, 0};
+    std::uint64_t echoes = 0;
+    std::uint64_t changed = 0;
     for (unsigned i = 0; i < n; ++i) {
         const LinePhase& phase = view.phases[burst.places.phase[i]];
         const auto tags = V::load(phase.tags);
@@ -161,17 +162,19 @@ LineAnswers test_burst(const LineView& view, const std::uint64_t* digests, unsig
         const bool echo = runs_of<k>(matches, phase) != 0;
         const bool insert = !echo | view.refresh;
         burst.write(i, insert, phase, tags, patterns);
-        answers.echoes |= std::uint64_t{echo} << i;
-        answers.changes += changes(insert, matches, phase);
+        echoes |= std::uint64_t{echo} << i;
+        changed += changes(insert, matches, phase);
     }
-    return answers;
+    return {echoes, 0, changed};
 }
 
 template <typename V, unsigned M, unsigned k>
 LineAnswers judge_burst(const LineView& view, const std::uint64_t* digests, unsigned n,
                         const float* limits, unsigned stride) noexcept {
     const LineBurst<V, M, k> burst(view, digests, n);
-    LineAnswers answers{0, 0, 0};
+    std::uint64_t echoes = 0;
+    std::uint64_t doubts = 0;
+    std::uint64_t changed = 0;
     for (unsigned i = 0; i < n; ++i) {
         const LinePhase& phase = view.phases[burst.places.phase[i]];
         const auto tags = V::load(phase.tags);
@@ -184,11 +187,11 @@ LineAnswers judge_burst(const LineView& view, const std::uint64_t* digests, unsi
         }
         const bool insert = !echo | view.refresh;
         burst.write(i, insert, phase, tags, patterns);
-        answers.changes += changes(insert, matches, phase);
-        answers.echoes |= std::uint64_t{echo} << i;
-        answers.doubts |= std::uint64_t{match != echo} << i;
+        changed += changes(insert, matches, phase);
+        echoes |= std::uint64_t{echo} << i;
+        doubts |= std::uint64_t{match != echo} << i;
     }
-    return answers;
+    return {echoes, doubts, changed};
 }
 
 template <typename V, unsigned M, unsigned k>

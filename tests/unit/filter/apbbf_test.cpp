@@ -229,5 +229,21 @@ TEST_P(apbbf_on, burst_finds_echoes_within_itself) {
     EXPECT_EQ(i.filter.test_and_insert_burst(full), ~std::uint64_t{0});
 }
 
+// Without a kernel a burst goes in parts whose places have room on the stack, which is for ASan to
+// see: 17, 18, 33, 64 and 128 places a digest.
+TEST(apbbf, bursts_of_many_places_are_answered_in_order) {
+    for (const auto& [k, l] :
+         {std::pair{13u, 60u}, {14u, 64u}, {31u, 62u}, {62u, 66u}, {127u, 1u}}) {
+        SCOPED_TRACE(testing::Message() << "k " << k << " l " << l);
+        Instance i({.k = k, .l = l, .B = 256, .b = 8, .blocks = 64, .spares = 0});
+        std::array<Digest, kMaxBurst> burst{};
+        for (unsigned d = 0; d < kMaxBurst; ++d) {
+            burst[d] = remix(1 + d / 2, 5);  // each twice
+        }
+        EXPECT_EQ(i.filter.test_and_insert_burst(burst), 0xAAAAAAAAAAAAAAAAu);
+        EXPECT_EQ(i.filter.test_and_insert_burst(burst), ~std::uint64_t{0});
+    }
+}
+
 }  // namespace
 }  // namespace unecho::filter

@@ -38,6 +38,15 @@ class AgeHistogram {
         youngest_ = std::min(youngest_, age);
         oldest_ = std::max(oldest_, age);
     }
+    // Several whose ages lie in one bin.
+    void add(unsigned bin, const Causes& causes, Nanoseconds youngest,
+             Nanoseconds oldest) noexcept {
+        for (std::size_t i = 0; i < kCauses; ++i) {
+            counts_[bin][i] += causes[i];
+        }
+        youngest_ = std::min(youngest_, youngest);
+        oldest_ = std::max(oldest_, oldest);
+    }
 
     [[nodiscard]] Ages ages() const;
 

@@ -30,6 +30,14 @@ std::uint16_t bounded(std::uint32_t interface) noexcept {
     return static_cast<std::uint16_t>(std::min(interface, kLast));
 }
 
+// Whether a second look at the same packet explains the differences, and its sender hardly does. A
+// sender may write any TTL; a router that lowers it writes MAC addresses too, where there are any.
+bool is_elsewhere(const Origin& origin, Differences differences) noexcept {
+    return has(differences, Difference::kMacs) || has(differences, Difference::kTags) ||
+           has(differences, Difference::kChecksum) ||
+           (has(differences, Difference::kHopLimit) && origin.macs == 0);
+}
+
 }  // namespace
 
 struct Collector::Burst {
@@ -153,7 +161,7 @@ void Collector::add_one(const Burst& burst, std::size_t i, const Record& record)
     const WindowMask dropped =
         (burst.keys.keyed >> i & 1) != 0 ? add_key(burst, i, record, echo) : 0;
     const Burst::Found& found = burst.found[i];
-    frame_.add(burst.frame[i], found.frame, now_, length, dropped);
+    const ModeMemory::Added whole = frame_.add(burst.frame[i], found.frame, now_, length, dropped);
     if ((burst.flows >> i & 1) != 0) {
         flow_.add(burst.flow[i], found.flow, now_, length, dropped);
         flow_bidir_.add(burst.flow_bidir[i], found.flow_bidir, now_, length, dropped);
@@ -166,6 +174,9 @@ void Collector::add_one(const Burst& burst, std::size_t i, const Record& record)
     }
     if (((burst.keys.non_ip | burst.keys.malformed) >> i & 1) != 0) {
         ((burst.keys.non_ip >> i & 1) != 0 ? non_ip_ : malformed_).add(length);
+        if ((burst.keys.non_ip >> i & 1) != 0) {
+            add_without_ip(burst.packets[i], whole, length);
+        }
     }
     for (Tally* tally : {&all_, &interfaces_[interface], &protocols_[burst.packets[i].protocol]}) {
         tally->total.add(length);
@@ -187,6 +198,8 @@ WindowMask Collector::add_key(const Burst& burst, std::size_t i, const Record& r
         fresh.origin = burst.packets[i].origin;
         fresh.interface = bounded(record.interface);
         fresh.times = 1;
+        fresh.run = 0;
+        repeats_.first(burst.packets[i].kind);
         ++keys_;
         accepted_.add(elapsed_, from(0));
         return 0;
@@ -203,16 +216,29 @@ void Collector::count_echo(PacketEntry& entry, const Dissected& packet, const Re
     const Nanoseconds age = now_ - entry.last;
     const Differences differences = differences_of(entry.origin, packet.origin);
     const Cause cause = cause_of(differences);
-    ages_.add(age, cause);
+    const std::uint16_t interface = bounded(record.interface);
+    entry.run = run_with(entry.run, age);
+    const bool moved = interface != entry.interface || is_elsewhere(packet.origin, differences);
+    repeats_.again(packet.kind, {age, entry.run, cause, moved, length});
     causes_[static_cast<std::size_t>(cause)].add(length);
     for (std::size_t bit = 0; bit < kDifferences; ++bit) {
         differences_[bit] += differences >> bit & 1U;
     }
     refresh_.add(from(rank(age)), length);
-    const std::uint16_t interface = bounded(record.interface);
     crossings_[entry.interface * kMostInterfaces + interface].add(length);
     talkers_.add(addresses_of(packet), length);
     entry.times = static_cast<std::uint8_t>(std::min(255, entry.times + 1));
+}
+
+void Collector::add_without_ip(const Dissected& packet, const ModeMemory::Added& added,
+                               std::uint64_t length) {
+    non_ip_dropped_.add(added.dropped, length);
+    if (added.age) {
+        frame_repeats_.again(packet.kind,
+                             {*added.age, added.run, Cause::kIdentical, false, length});
+    } else {
+        frame_repeats_.first(packet.kind);
+    }
 }
 
 void Collector::forget(const PacketEntry& entry) noexcept {

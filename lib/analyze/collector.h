@@ -11,6 +11,7 @@
 #include "analyze/ages.h"
 #include "analyze/dissect.h"
 #include "analyze/memories.h"
+#include "analyze/repeats.h"
 #include "analyze/report.h"
 #include "analyze/talkers.h"
 #include "analyze/timeline.h"
@@ -62,10 +63,14 @@ class Collector {
     void add_one(const Burst& burst, std::size_t i, const capture::Record& record);
     WindowMask add_key(const Burst& burst, std::size_t i, const capture::Record& record,
                        bool& echo);
+    void add_without_ip(const Dissected& packet, const ModeMemory::Added& added,
+                        std::uint64_t length);
     void count_echo(PacketEntry& entry, const Dissected& packet, const capture::Record& record);
     void forget(const PacketEntry& entry) noexcept;
     void report_echoes(Report& out);
+    void report_repeats(Report& out);
     void report_windows(Report& out);
+    void take_copied_frames(Report& out) const;
     void report_memory(Report& out);
 
     hash::Secret secret_;
@@ -88,7 +93,9 @@ class Collector {
     std::uint32_t longest_ = 0;
     std::uint64_t keys_ = 0;
     decltype(Report::copies) copies_{};
-    AgeHistogram ages_;
+    Repeats repeats_;              // packets with a key
+    Repeats frame_repeats_;        // frames without an IP packet, whole
+    WindowCounts non_ip_dropped_;  // of these, by key frame
     std::array<Count, kCauses> causes_{};
     std::array<std::uint64_t, kDifferences> differences_{};
     std::array<Tally, kProtocols> protocols_{};

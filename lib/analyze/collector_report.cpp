@@ -40,7 +40,9 @@ Report Collector::report() {
     out.duration = elapsed_;
     out.keys = keys_;
     report_echoes(out);
+    report_repeats(out);
     report_windows(out);
+    take_copied_frames(out);
     report_memory(out);
     return out;
 }
@@ -50,7 +52,6 @@ void Collector::report_echoes(Report& out) {
     packets_.table().for_each([&](const PacketEntry& entry) {
         ++out.copies[std::min<std::size_t>(entry.times, out.copies.size()) - 1];
     });
-    out.ages = ages_.ages();
     for (std::size_t i = 0; i < kCauses; ++i) {
         out.causes.push_back({static_cast<Cause>(i), causes_[i]});
     }
@@ -82,6 +83,45 @@ void Collector::report_echoes(Report& out) {
     out.time_bin = timeline_.width();
     out.time = timeline_.bins();
     out.talkers = talkers_.most(kMostTalkers);
+}
+
+// Of the whole frames too: where packets are copied, frames without a packet are likely to be.
+void Collector::report_repeats(Report& out) {
+    const Told packets = repeats_.tell();
+    const auto oldest =
+        packets.copies.packets == 0 ? std::nullopt : std::optional(packets.ages.oldest);
+    const Told frames = frame_repeats_.tell(oldest);
+    out.non_ip_copied = frames.copies;
+    const Told& asked = out.keyed.packets == 0 ? frames : packets;
+    out.copied = asked.copies;
+    out.ages = asked.ages;
+    out.sent_again = sum(packets.sent_again, frames.sent_again);
+    out.youngest_repeat = earlier(packets.youngest_again, frames.youngest_again);
+    out.repeats = packets.kinds;
+    out.repeats.insert(out.repeats.end(), frames.kinds.begin(), frames.kinds.end());
+    std::stable_sort(out.repeats.begin(), out.repeats.end(), [](const auto& a, const auto& b) {
+        return a.echoes.packets > b.echoes.packets;
+    });
+}
+
+// Key frame loses nothing where it drops copies that have no IP packet; the others miss these.
+void Collector::take_copied_frames(Report& out) const {
+    if (out.non_ip_copied.packets == 0) {
+        return;
+    }
+    for (unsigned i = 0; i < kWindows; ++i) {
+        const Count dropped = non_ip_dropped_.at(i);
+        const Count copies{std::min(dropped.packets, out.non_ip_copied.packets),
+                           std::min(dropped.bytes, out.non_ip_copied.bytes)};
+        for (Mode& mode : out.modes) {
+            ModeRow& row = mode.rows[i];
+            if (mode.key == packet::KeyMode::kFrame) {
+                row.lost = less(row.lost, copies);
+            } else {
+                row.missed = sum(row.missed, copies);
+            }
+        }
+    }
 }
 
 void Collector::report_windows(Report& out) {

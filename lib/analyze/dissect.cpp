@@ -124,6 +124,7 @@ Dissected dissect(Link link, const Frame& frame, const hash::Secret& secret) noe
     const Found found = packet::find_ip(link, frame.data, frame.length, out.ip);
     if (found != Found::kIpv4 && found != Found::kIpv6) {
         out.protocol = found == Found::kNonIp ? kNotIp : kMalformed;
+        out.kind = kind_of(link, frame, out.ip, out.protocol);
         return out;
     }
     const auto offset = static_cast<std::uint32_t>(out.ip.data - frame.data);
@@ -135,6 +136,7 @@ Dissected dissect(Link link, const Frame& frame, const hash::Secret& secret) noe
     } else {
         read_ipv6(out.ip, out);
     }
+    out.kind = kind_of(link, frame, out.ip, out.protocol);
     return out;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analyze/classify.h"
+#include "analyze/kind.h"
 #include "analyze/talkers.h"
 #include "packet/key.h"
 #include "packet/link.h"
@@ -26,6 +27,7 @@ struct Dissected {
     std::uint32_t payload_size = 0;  // on the wire
     std::uint32_t sequence = 0;      // of the TCP segment
     std::uint16_t protocol = kNotIp;
+    Kind kind;
 };
 
 [[nodiscard]] Dissected dissect(packet::Link link, const packet::Frame& frame,

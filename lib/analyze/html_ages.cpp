@@ -190,9 +190,10 @@ std::string window_words(const Report& report) {
     if (!advice.needed) {
         return "What key packet would drop with each window.";
     }
-    return fill(
-        "A window of {} removes {} of the echoes; a longer one costs memory.",
-        {duration_text(advice.window), share_text(advice.removed.packets, report.echoes.packets)});
+    return fill("A window of {} removes {} of the copies; a longer one costs memory.",
+                {duration_text(advice.window),
+                 share_text(std::min(advice.removed.packets, report.copied.packets),
+                            report.copied.packets)});
 }
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace unecho::analyze {
 namespace {
 
 constexpr std::size_t kMostFiles = 4;
+constexpr std::size_t kMostKinds = 4;
 
 std::string tile(std::string_view name, const std::string& big, const std::string& small,
                  const char* tone) {
@@ -24,11 +25,13 @@ std::string headline(const Report& report) {
     if (report.total.packets == 0) {
         return "There are no packets in this capture.";
     }
-    if (report.echoes.packets == 0) {
-        return report.total.packets == 1 ? "A single packet, so no echoes." : "No echoes.";
+    if (report.copied.packets == 0) {
+        return report.total.packets == 1        ? "A single packet, so no echoes."
+               : report.sent_again.packets == 0 ? "No echoes."
+                                                : "No copies.";
     }
-    return fill("<span class=\"echo-text\">{}</span> of the packets are echoes.",
-                {share_text(report.echoes.packets, report.total.packets)});
+    return fill("<span class=\"echo-text\">{}</span> of the packets are copies.",
+                {share_text(report.copied.packets, report.total.packets)});
 }
 
 std::string without_echoes(const Report& report) {
@@ -43,13 +46,28 @@ std::string without_echoes(const Report& report) {
                 {count_text(report.keyed.packets, "packet")});
 }
 
+// "12 were sent again (IPv4 VRRP, ARP): no copies."
+std::string sent_again(const Report& report) {
+    std::string kinds;
+    for (std::size_t i = 0; i < std::min(report.repeats.size(), kMostKinds); ++i) {
+        const SentAgain& one = report.repeats[i];
+        kinds += (i == 0 ? "" : ", ") + escape(one.protocol) +
+                 (one.regular ? " every " + duration_text(one.period) : "");
+    }
+    return fill("{} {} sent again ({}{}): no copies.",
+                {figure("sent_again.packets", report.sent_again.packets),
+                 report.sent_again.packets == 1 ? "was" : "were", kinds,
+                 report.repeats.size() > kMostKinds ? ", ..." : ""});
+}
+
 std::string in_words(const Report& report) {
-    if (report.echoes.packets == 0) {
-        return without_echoes(report);
+    const std::string again = report.sent_again.packets == 0 ? "" : " " + sent_again(report);
+    if (report.copied.packets == 0) {
+        return again.empty() ? without_echoes(report) : again.substr(1);
     }
     std::string text =
         fill("{} of {} are copies of an earlier one",
-             {count_text(report.echoes.packets), count_text(report.total.packets, "packet")});
+             {count_text(report.copied.packets), count_text(report.total.packets, "packet")});
     text += report.ages.oldest == 0
                 ? ", captured at the same time."
                 : fill(": half of them follow within {}, the last after {}.",
@@ -57,27 +75,31 @@ std::string in_words(const Report& report) {
     if (!report.recommendation.needed) {
         text += " There is nothing worth removing.";
     }
-    return text;
+    return text + again;
+}
+
+std::string removed_text(const Report& report) {
+    return share_text(std::min(report.recommendation.removed.packets, report.copied.packets),
+                      report.copied.packets);
 }
 
 std::string tiles(const Report& report) {
     const Recommendation& advice = report.recommendation;
     std::string out =
-        tile("Echoes", figure("echoes.packets", report.echoes.packets),
-             fill("{} of {}", {share_text(report.echoes.packets, report.total.packets),
+        tile("Copies", figure("copied.packets", report.copied.packets),
+             fill("{} of {}", {share_text(report.copied.packets, report.total.packets),
                                count_text(report.total.packets, "packet")}),
              "--echo");
     out += tile("What they cost",
-                figure("echoes.bytes", report.echoes.bytes, bytes_text(report.echoes.bytes)),
-                fill("{} of {} on the wire", {share_text(report.echoes.bytes, report.total.bytes),
+                figure("copied.bytes", report.copied.bytes, bytes_text(report.copied.bytes)),
+                fill("{} of {} on the wire", {share_text(report.copied.bytes, report.total.bytes),
                                               bytes_text(report.total.bytes)}),
                 "--echo");
     if (advice.needed) {
         out += tile("Recommended window",
                     figure("recommendation.window_ns", advice.window, duration_text(advice.window)),
-                    fill("key {}, removes {} of the echoes",
-                         {escape(packet::name_of(advice.key)),
-                          share_text(advice.removed.packets, report.echoes.packets)}),
+                    fill("key {}, removes {} of the copies",
+                         {escape(packet::name_of(advice.key)), removed_text(report)}),
                     "--mark");
     }
     return "<dl class=\"answer\">\n" + out + "</dl>\n";
@@ -149,7 +171,7 @@ std::string answer_section(const Report& report) {
         "<header>\n{}<h1>{}</h1>\n{}{}{}"
         "</header>\n",
         {file_names(report), headline(report), lead(in_words(report)),
-         report.echoes.packets == 0 ? "" : tiles(report), doubts(report)});
+         report.copied.packets == 0 ? "" : tiles(report), doubts(report)});
 }
 
 std::string facts_section(const Report& report) {

@@ -93,22 +93,37 @@ std::uint64_t echoes_between(const Report& report, std::size_t from, std::size_t
     return 0;
 }
 
-// The interfaces that have most to do with echoes, in their own order.
-std::vector<std::size_t> shown_places(const Report& report, std::size_t most) {
+// In this role (original or echo) those that have most echoes, in their own order; none without.
+std::vector<std::size_t> shown_places(const Report& report, std::uint32_t Crossing::*role) {
     std::vector<std::uint64_t> weight(report.interfaces.size());
     for (const Crossing& each : report.crossings) {
-        if (std::max(each.original, each.echo) < weight.size()) {
-            weight[each.original] += each.echoes.packets;
-            weight[each.echo] += each.echoes.packets;
+        if (each.*role < weight.size()) {
+            weight[each.*role] += each.echoes.packets;
         }
     }
-    std::vector<std::size_t> order(weight.size());
-    std::iota(order.begin(), order.end(), 0U);
+    std::vector<std::size_t> order;
+    for (std::size_t i = 0; i < weight.size(); ++i) {
+        if (weight[i] != 0) {
+            order.push_back(i);
+        }
+    }
     std::stable_sort(order.begin(), order.end(),
                      [&](std::size_t a, std::size_t b) { return weight[a] > weight[b]; });
-    order.resize(std::min(order.size(), most));
+    order.resize(std::min(order.size(), kMostInMatrix));
     std::sort(order.begin(), order.end());
     return order;
+}
+
+// Echoes that no cell of the matrix shows.
+std::uint64_t outside(const Report& report, const std::vector<std::size_t>& rows,
+                      const std::vector<std::size_t>& columns) {
+    std::uint64_t sum = 0;
+    for (const Crossing& each : report.crossings) {
+        const bool shown = std::binary_search(rows.begin(), rows.end(), each.original) &&
+                           std::binary_search(columns.begin(), columns.end(), each.echo);
+        sum += shown ? 0 : each.echoes.packets;
+    }
+    return sum;
 }
 
 std::string cell(std::uint64_t echoes, std::uint64_t most) {
@@ -124,7 +139,8 @@ std::string numbered(const Report& report, std::size_t place) {
 }
 
 std::string matrix(const Report& report) {
-    const auto places = shown_places(report, kMostInMatrix);
+    const auto rows = shown_places(report, &Crossing::original);
+    const auto columns = shown_places(report, &Crossing::echo);
     std::uint64_t most = 0;
     for (const Crossing& each : report.crossings) {
         most = std::max(most, each.echoes.packets);
@@ -132,25 +148,30 @@ std::string matrix(const Report& report) {
     std::string out =
         "<figure><figcaption>Rows: where a packet was captured first. Columns: where its echoes "
         "were.</figcaption>\n<div class=\"scroll\"><table class=\"matrix\">\n<thead><tr><td></td>";
-    for (const std::size_t to : places) {
+    for (const std::size_t to : columns) {
         out += "<th scope=\"col\">" + std::to_string(to + 1) + "</th>";
     }
     out += "</tr></thead>\n<tbody>\n";
-    for (const std::size_t from : places) {
+    for (const std::size_t from : rows) {
         out += "<tr><th scope=\"row\">" + numbered(report, from) + "</th>";
-        for (const std::size_t to : places) {
+        for (const std::size_t to : columns) {
             out += cell(echoes_between(report, from, to), most);
         }
         out += "</tr>\n";
     }
+    const std::uint64_t rest = outside(report, rows, columns);
     return out + "</tbody></table></div></figure>\n" +
-           others(report.interfaces.size() - places.size(), "fewer echoes");
+           (rest == 0 ? ""
+                      : fill("<p class=\"small\">And {} between other interfaces.</p>\n",
+                             {rest == 1 ? "1 echo" : count_text(rest) + " echoes"}));
 }
 
 std::string interface_table(const Report& report) {
     std::string body;
-    const auto places = shown_places(report, kMostInTable);
-    for (const std::size_t i : places) {
+    const auto places = by_echoes(report.interfaces);
+    const std::size_t shown = std::min(places.size(), kMostInTable);
+    for (std::size_t place = 0; place < shown; ++place) {
+        const std::size_t i = places[place];
         const InterfaceInfo& each = report.interfaces[i];
         const std::string path = "interfaces." + std::to_string(i);
         body += row(
@@ -160,7 +181,8 @@ std::string interface_table(const Report& report) {
              share_text(each.echoes.packets, each.total.packets)});
     }
     return table({"Interface", "Packets", "Echoes", "Share"}, body) +
-           others(report.interfaces.size() - places.size(), "fewer echoes");
+           others(places.size() - shown, "fewer echoes") +
+           others(report.interfaces.size() - places.size(), "no packets");
 }
 
 std::string places_words(const Report& report) {

@@ -162,6 +162,16 @@ void describe(Archive& io, TimeBin& it) {
 }
 
 template <typename Archive>
+void describe(Archive& io, SentAgain& it) {
+    io("protocol", it.protocol);
+    io("echoes", it.echoes);
+    io("period_ns", it.period);
+    io("youngest_ns", it.youngest);
+    io("oldest_ns", it.oldest);
+    io("regular", it.regular);
+}
+
+template <typename Archive>
 void describe(Archive& io, Talker& it) {
     io("source", it.source);
     io("destination", it.destination);
@@ -217,6 +227,7 @@ void describe(Archive& io, Recommendation& it) {
     io("rate_reason", it.rate_reason);
     io("policy_reason", it.policy_reason);
     io("taps_reason", it.taps_reason);
+    io("sure_reason", it.sure_reason);
     io("toml", it.toml);
 }
 
@@ -235,6 +246,11 @@ void describe(Archive& io, Report& it) {
     io("warnings", it.warnings);
     io("total", it.total);
     io("echoes", it.echoes);
+    io("copied", it.copied);
+    io("sent_again", it.sent_again);
+    io("non_ip_copied", it.non_ip_copied);
+    io("repeats", it.repeats);
+    io("youngest_repeat_ns", it.youngest_repeat);
     io("keyed", it.keyed);
     io("non_ip", it.non_ip);
     io("malformed", it.malformed);

@@ -11,6 +11,7 @@
 #include "analyze/ages.h"
 #include "analyze/classify.h"
 #include "analyze/recent.h"
+#include "analyze/repeats.h"
 #include "analyze/report.h"
 #include "analyze/windows.h"
 
@@ -22,7 +23,14 @@ struct KeyEntry {
     Nanoseconds last;
     AcceptedTimes accepted;
     std::uint32_t stamp;
+    std::uint8_t run;  // as in PacketEntry
 };
+
+// How many times in a row, with this one, the key came back within kOneSwitch.
+[[nodiscard]] constexpr std::uint8_t run_with(std::uint8_t run, Nanoseconds age) noexcept {
+    return age >= kOneSwitch ? std::uint8_t{0}
+                             : static_cast<std::uint8_t>(run + (run < 255 ? 1 : 0));
+}
 
 // Keys of one mode.
 template <typename Entry>
@@ -85,6 +93,7 @@ struct PacketEntry {
     Origin origin;  // of the first
     std::uint16_t interface;
     std::uint8_t times;  // seen, up to 255
+    std::uint8_t run;    // times in a row, up to 255, that it came back within kOneSwitch
 };
 static_assert(sizeof(PacketEntry) == 64);
 
@@ -99,17 +108,26 @@ class ModeMemory {
     }
 
     // before: what prefetch_entry() said. by_packet: with which windows mode packet drops it.
-    void add(Digest digest, KeyEntry* before, Nanoseconds now, std::uint64_t length,
-             WindowMask by_packet) {
-        KeyEntry* entry = keys_.find(digest, before);
+    // How old the key is that it has, and with which windows this mode drops it.
+    struct Added {
+        std::optional<Nanoseconds> age;
+        unsigned run = 0;
         WindowMask dropped = 0;
+    };
+    Added add(Digest digest, KeyEntry* before, Nanoseconds now, std::uint64_t length,
+              WindowMask by_packet) {
+        KeyEntry* entry = keys_.find(digest, before);
+        Added out;
         if (entry != nullptr) {
-            dropped = keys_.seen_again(*entry, now);
+            out.age = now - entry->last;
+            out.run = entry->run = run_with(entry->run, *out.age);
+            out.dropped = keys_.seen_again(*entry, now);
         } else {
-            keys_.insert(digest, now);
+            keys_.insert(digest, now).run = 0;
         }
-        lost_.add(dropped & ~by_packet, length);
-        missed_.add(by_packet & ~dropped, length);
+        lost_.add(out.dropped & ~by_packet, length);
+        missed_.add(by_packet & ~out.dropped, length);
+        return out;
     }
     // The packet has no key in this mode.
     void pass(std::uint64_t length, WindowMask by_packet) { missed_.add(by_packet, length); }

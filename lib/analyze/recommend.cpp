@@ -23,60 +23,10 @@ constexpr double kLowestRate = 1000;
 constexpr Nanoseconds kShortest = PeakRates::kShortestWindow;
 static_assert(config::kWindow.contains(kShortest) &&
               config::kWindow.contains(kLadder[kWindows - 2]));
-constexpr Nanoseconds kWithoutEchoes = 50 * kMillisecond;
-// Behind this time a packet is hardly still on its way by another path: what repeats later, behind
-// a gap, was sent again by somebody who uses the same IP ID.
-constexpr Nanoseconds kLongestPath = 200 * kMillisecond;
-constexpr unsigned kGapBins = 8;            // two octaves
-constexpr double kMostCopies = 0.95;        // a gap behind these ends them
+constexpr Nanoseconds kWithoutCopies = 50 * kMillisecond;
 constexpr Nanoseconds kMostCopiesSpan = 8;  // windows
-constexpr double kWorthRefresh = 0.05;      // more of the echoes dropped than with fixed
+constexpr double kWorthRefresh = 0.05;      // more, of the copies, dropped than with fixed
 constexpr double kWorthRemoving = 1e-4;     // of all packets
-
-// Echoes whose ages lie close together: bins first to last, with no gap between.
-struct Cluster {
-    std::size_t first = 0;
-    std::size_t last = 0;
-    std::uint64_t echoes = 0;
-};
-
-std::vector<Cluster> clusters_of(const std::vector<AgeBin>& bins) {
-    std::vector<Cluster> out;
-    for (std::size_t i = 0; i < bins.size(); ++i) {
-        if (bins[i].echoes == 0) {
-            continue;
-        }
-        if (out.empty() || i - out.back().last > kGapBins) {
-            out.push_back({i, i, 0});
-        }
-        out.back().last = i;
-        out.back().echoes += bins[i].echoes;
-    }
-    return out;
-}
-
-// How many clusters are taken for copies: up to the gap that has nearly all echoes before it, or
-// one that reaches beyond kLongestPath.
-std::size_t copies_end(const std::vector<Cluster>& clusters, const std::vector<AgeBin>& bins) {
-    std::uint64_t all = 0;
-    for (const Cluster& cluster : clusters) {
-        all += cluster.echoes;
-    }
-    std::uint64_t before = clusters.front().echoes;
-    std::size_t end = 1;
-    while (end < clusters.size() && bins[clusters[end].first].low < kLongestPath &&
-           share(before, all) < kMostCopies) {
-        before += clusters[end++].echoes;
-    }
-    return end;
-}
-
-Ages first_of(const Ages& ages, std::size_t bins) {
-    Ages out = ages;
-    out.bins.resize(bins);
-    out.oldest = std::min(ages.oldest, out.bins.back().high);
-    return out;
-}
 
 // The shortest of the ladder that is at least this long.
 unsigned ladder_at_least(Nanoseconds window) {
@@ -89,10 +39,20 @@ struct Choice {
     std::string reason;
 };
 
-Choice without_echoes() {
-    return {ladder_at_least(kWithoutEchoes),
-            "No packet came twice, so nothing says how long it must be; 50 ms is more than what "
-            "lies between two taps of one network."};
+// Below what was sent again, as far as there is a window so short.
+Choice without_copies(const Report& report) {
+    Choice out{ladder_at_least(kWithoutCopies), ""};
+    const Nanoseconds next = report.youngest_repeat.value_or(kForever);
+    while (kLadder[out.window] >= next && kLadder[out.window] > kShortest) {
+        --out.window;
+    }
+    out.reason = report.echoes.packets + report.sent_again.packets == 0
+                     ? "No packet came twice, so nothing says how long it must be; "
+                     : "Nothing was copied, so nothing says how long it must be; ";
+    out.reason += kLadder[out.window] >= kWithoutCopies
+                      ? "50 ms is more than what lies between two taps of one network."
+                      : "this is less than what was sent again leaves.";
+    return out;
 }
 
 // A packet may have several copies, one behind the other: with policy fixed the window must reach
@@ -111,61 +71,61 @@ void span_several_copies(const Report& report, Nanoseconds limit, Choice& choice
     }
 }
 
-std::string repeat_more(std::uint64_t packets) {
-    return counted(packets, "more packet") + (packets == 1 ? " repeats" : " repeat");
-}
-
-// Twice the age that all but one in a thousand copies have, and within the gap behind them.
+// Twice the age that all but one in a thousand copies have, no less than the oldest has, and
+// shorter than the least time after which something was sent again, as far as these agree.
 Choice choose_window(const Report& report) {
-    const std::vector<AgeBin>& bins = report.ages.bins;
-    if (bins.empty()) {
-        return without_echoes();
+    if (report.copied.packets == 0) {
+        return without_copies(report);
     }
-    const std::vector<Cluster> clusters = clusters_of(bins);
-    const std::size_t end = copies_end(clusters, bins);
-    const std::size_t last = clusters[end - 1].last;
-    const Ages copies = first_of(report.ages, last + 1);
-    const Nanoseconds age = quantile(copies, kCovered);
-    Choice out{ladder_at_least(std::max(kMargin * age, kShortest)), ""};
-    out.reason = "99.9 % of the copies come within " + brief(age) + " of the packet before them";
-    const bool longest = kMargin * age > kLadder[out.window];
-    if (end == clusters.size()) {
-        out.reason +=
-            longest ? "; no window longer than " + brief(kLadder[out.window]) + " is recommended."
-                    : "; twice that, rounded up";
-        out.reason += longest                     ? ""
-                      : kMargin * age < kShortest ? " to no less than a millisecond."
-                                                  : ".";
-        span_several_copies(report, kForever, out);
-        return out;
-    }
-    const Nanoseconds next = bins[clusters[end].first].low;
-    std::uint64_t behind = 0;
-    for (std::size_t i = end; i < clusters.size(); ++i) {
-        behind += clusters[i].echoes;
-    }
-    if (next <= kShortest) {
-        out.window = ladder_at_least(kShortest);
-        out.reason += "; a window is no shorter than a millisecond, though from " + brief(next) +
-                      " on " + repeat_more(behind) + ".";
-        return out;
-    }
-    const bool inside = !longest && kLadder[out.window] < next;
-    while (kLadder[out.window] >= next) {
+    const Nanoseconds age = quantile(report.ages, kCovered);
+    const Nanoseconds oldest = report.ages.oldest;
+    const Nanoseconds next = report.youngest_repeat.value_or(kForever);
+    Choice out{ladder_at_least(std::max({kMargin * age, oldest + 1, kShortest})), ""};
+    out.reason = "99.9 % of the copies come within " + brief(age) + " of the packet before them; ";
+    const unsigned rounded = out.window;
+    while (out.window > 0 && kLadder[out.window] >= next && kLadder[out.window - 1] > oldest &&
+           kLadder[out.window] > kShortest) {
         --out.window;
     }
-    out.reason += std::string("; ") + (inside ? "twice that, rounded up," : "more") +
-                  " lies in the gap between " + brief(copies.oldest) + " and " + brief(next) +
-                  ", behind which " + repeat_more(behind) +
-                  ": so late, they were rather sent again than on their way.";
+    out.reason += kMargin * age < kShortest && oldest < kShortest
+                      ? "twice that, rounded up to no less than a millisecond."
+                  : out.window == rounded ? "twice that, rounded up."
+                                          : "more, and less than what was sent again leaves.";
     span_several_copies(report, next, out);
     return out;
+}
+
+std::string came(std::uint64_t packets, std::string_view more) {
+    return counted(packets, "packet") + (packets == 1 ? " was " : " were ") + std::string(more);
+}
+
+// What parts the two, and how widely.
+std::string sure_reason(const Report& report, Nanoseconds window) {
+    const std::string again = came(report.sent_again.packets, "sent again");
+    if (report.copied.packets == 0) {
+        return report.sent_again.packets == 0
+                   ? ""
+                   : again + " by those who sent them before: that is no reason to remove them.";
+    }
+    const std::string copies = counted(report.copied.packets, "copied packet") + " up to " +
+                               brief(report.ages.oldest) + " old";
+    if (!report.youngest_repeat) {
+        return copies + ", and nothing was sent again.";
+    }
+    const Nanoseconds next = *report.youngest_repeat;
+    const std::string both = copies + ", and " + again + " from " + brief(next) + " on";
+    if (next < window || next <= report.ages.oldest) {
+        return both + ": no window parts all of them, and some that were sent again are dropped.";
+    }
+    return both + (next / 2 < report.ages.oldest    ? ": the gap is narrow, so look at them."
+                   : next / 10 < report.ages.oldest ? ": a gap of more than an octave."
+                                                    : ": a wide gap.");
 }
 
 void choose_policy(const Report& report, const WindowRow& row, Recommendation& out) {
     const auto fixed = static_cast<double>(row.fixed.packets);
     const auto refresh = static_cast<double>(row.refresh.packets);
-    if (refresh - fixed > kWorthRefresh * static_cast<double>(report.echoes.packets)) {
+    if (refresh - fixed > kWorthRefresh * static_cast<double>(report.copied.packets)) {
         out.policy = "refresh";
         out.removed = row.refresh;
         out.policy_reason =
@@ -188,15 +148,12 @@ void choose_policy(const Report& report, const WindowRow& row, Recommendation& o
 void choose_key(const Report& report, unsigned window, Recommendation& out) {
     const auto& frame = report.modes[static_cast<std::size_t>(packet::KeyMode::kFrame)];
     const auto& flow = report.modes[static_cast<std::size_t>(packet::KeyMode::kFlow)];
-    if (report.keyed.packets == 0 && frame.rows[window].dropped.packets != 0) {
+    if (report.keyed.packets == 0 && report.non_ip_copied.packets != 0) {
         out.key = packet::KeyMode::kFrame;
         out.removed = frame.rows[window].dropped;
         out.key_reason =
             "No frame has an IP packet in it that could be compared; whole frames "
             "can.";
-        out.window_reason =
-            "Ages are known of IP packets only; 50 ms is more than what lies "
-            "between two taps of one network.";
         return;
     }
     out.key = packet::KeyMode::kPacket;
@@ -211,6 +168,10 @@ void choose_key(const Report& report, unsigned window, Recommendation& out) {
             (flow.rows[window].lost.packets == 1 ? " that is no copy" : " that are no copies");
     }
     out.key_reason += ".";
+    if (report.non_ip_copied.packets != 0) {
+        out.key_reason += " It passes " + counted(report.non_ip_copied.packets, "copied frame") +
+                          " without an IP packet.";
+    }
 }
 
 double three_digits(double value) {
@@ -294,8 +255,10 @@ void recommend(Report& report, const Peaks& peaks) {
     choose_key(report, window.window, out);
     choose_rate(peaks, window.window, out);
     choose_engine(out);
-    out.covered = share(out.removed.packets, report.echoes.packets);
-    out.needed = share(out.removed.packets, report.total.packets) >= kWorthRemoving;
+    const std::uint64_t copies = std::min(out.removed.packets, report.copied.packets);
+    out.covered = share(copies, report.copied.packets);
+    out.needed = share(copies, report.total.packets) >= kWorthRemoving;
+    out.sure_reason = sure_reason(report, out.window);
     out.taps_reason = taps_reason(report);
     fill_modes(report, window.window);
 }

@@ -5,7 +5,7 @@
 //
 // "Echo": a packet that has the same key as an earlier one, in mode packet unless it says so, with
 // no limit of time but memory's (blind_after). Its age is the time since the last packet with that
-// key before it, echo or not.
+// key before it, echo or not. It is a copy, or was sent again: repeats.h tells which.
 #pragma once
 
 #include <array>
@@ -126,6 +126,16 @@ struct TimeBin {
     Count echoes;
 };
 
+// Packets of one kind that have the key of an earlier one and are no copies.
+struct SentAgain {
+    std::string protocol;  // "IPv4 VRRP", "IPv6 UDP (mDNS)", "ARP"
+    Count echoes;
+    Nanoseconds period = 0;  // the median age, about
+    Nanoseconds youngest = 0;
+    Nanoseconds oldest = 0;
+    bool regular = false;  // three in four ages are within a fifth of the period
+};
+
 // Source and destination of packets whose copies are many. At most `excess` of the echoes counted
 // here belong to others (space-saving counting); bytes as counted since the pair was first kept.
 struct Talker {
@@ -173,7 +183,7 @@ struct Recommendation {
     double max_false_drop = 1e-6;
     std::string engine = "auto";
     bool needed = true;         // false: there is nothing worth removing
-    double covered = 0;         // share of all echoes that it removes, 0 to 1
+    double covered = 0;         // share of the copies that it removes, 0 to 1
     Count removed;              // with this window and policy, counted
     std::uint64_t memory = 0;   // bytes that the engine chosen would take, 0: not known
     std::string engine_chosen;  // what "auto" stands for with these figures
@@ -183,6 +193,7 @@ struct Recommendation {
     std::string rate_reason;
     std::string policy_reason;
     std::string taps_reason;  // empty with one interface
+    std::string sure_reason;  // what parts copies from what was sent again, and how widely
     std::string toml;         // a whole configuration, reasons as comments
 };
 
@@ -199,7 +210,12 @@ struct Report {
     std::vector<Note> warnings;
 
     Count total;
-    Count echoes;
+    Count echoes;         // those that are copies and those that were sent again
+    Count copied;         // of the echoes; without any key those of whole frames
+    Count sent_again;     // what repeats and is no copy; whole frames without an IP packet too
+    Count non_ip_copied;  // whole frames without an IP packet
+    std::vector<SentAgain> repeats;              // what was sent again, most first
+    std::optional<Nanoseconds> youngest_repeat;  // of what was sent again
     Count keyed;   // packets that have a key: all echoes are among these
     Count non_ip;  // ARP, LLDP and the like
     Count malformed;
@@ -211,7 +227,7 @@ struct Report {
     // copies[i]: keys met i + 1 times, those met more often in the last; counted while remembered.
     std::array<std::uint64_t, 10> copies{};
 
-    Ages ages;
+    Ages ages;                                 // of the copies
     std::vector<CauseCount> causes;            // all of them, in the order of the enum
     std::vector<DifferenceCount> differences;  // all of them, in the order of the enum
     LookAlikes look_alikes;
@@ -231,6 +247,9 @@ struct Report {
     std::optional<Nanoseconds> others_blind_after;
     std::uint64_t memory_bytes = 0;  // taken at most for what was remembered
 };
+
+// Which interfaces to show, in this order: most echoes first, then most packets; none without any.
+[[nodiscard]] std::vector<std::size_t> by_echoes(const std::vector<InterfaceInfo>& interfaces);
 
 // x of base as a share of 0 to 1; 0 where base is 0.
 [[nodiscard]] constexpr double share(std::uint64_t x, std::uint64_t base) noexcept {

@@ -58,10 +58,15 @@ std::string head(const Report& report) {
         out += " Without an IP packet to compare: " + cell(report.non_ip) +
                ", malformed: " + cell(report.malformed) + ".";
     }
-    out += "\n\n" + percent(share(report.echoes.packets, report.total.packets)) +
-           " of the packets came before: " + counted(report.echoes.packets, "echo") + ", " +
-           brief_bytes(report.echoes.bytes) + " on the wire (" +
-           percent(share(report.echoes.bytes, report.total.bytes)) + " of the bytes).\n";
+    out += "\n\n" + percent(share(report.copied.packets, report.total.packets)) +
+           " of the packets are copies of an earlier one: " + format_count(report.copied.packets) +
+           ", " + brief_bytes(report.copied.bytes) + " on the wire (" +
+           percent(share(report.copied.bytes, report.total.bytes)) + " of the bytes).\n";
+    if (report.sent_again.packets != 0) {
+        out += cell(report.sent_again) + (report.sent_again.packets == 1 ? " was" : " were") +
+               " sent again, and " + (report.sent_again.packets == 1 ? "is" : "are") +
+               " no copies.\n";
+    }
     return out;
 }
 
@@ -112,10 +117,32 @@ std::string ages(const Report& report) {
         table.row({brief(bin.low), brief(bin.high), format_count(bin.echoes),
                    bar(share(bin.echoes, most), kBar)});
     }
-    return section("Ages: time since the same packet was there before",
+    return section("Ages of the copies: time since the same packet was there before",
                    table.text() + "  half within " + brief(report.ages.p50) + ", 99 % within " +
                        brief(report.ages.p99) + ", 99.9 % within " + brief(report.ages.p999) +
                        ", the oldest " + brief(report.ages.oldest) + "\n");
+}
+
+// "every 10s", "330us to 2.4s"
+std::string rhythm(const SentAgain& one) {
+    if (one.regular) {
+        return "every " + brief(one.period) + ", about";
+    }
+    return one.youngest == one.oldest ? brief(one.oldest)
+                                      : brief(one.youngest) + " to " + brief(one.oldest);
+}
+
+std::string sent_again(const Report& report) {
+    if (report.repeats.empty()) {
+        return "";
+    }
+    Table table({"protocol", ">packets", "after"});
+    for (std::size_t i = 0; i < std::min(report.repeats.size(), kMostRows); ++i) {
+        const SentAgain& one = report.repeats[i];
+        table.row({one.protocol, cell(one.echoes), rhythm(one)});
+    }
+    return section("Sent again, the same: no copies",
+                   table.text() + rest(report.repeats.size(), kMostRows, "more protocol"));
 }
 
 std::string_view meaning(Cause cause) {
@@ -164,15 +191,23 @@ std::string look_alikes(const Report& report) {
                      " the same data again in another packet (sent again).\n";
 }
 
+std::string without_packets(std::size_t interfaces) {
+    return interfaces == 0
+               ? ""
+               : "  " + counted(interfaces, "interface") + " without packets left out\n";
+}
+
 std::string interfaces(const Report& report) {
     Table table({"interface", "link", ">packets", ">echoes", ">share"});
-    for (std::size_t i = 0; i < std::min(report.interfaces.size(), kMostRows); ++i) {
-        const InterfaceInfo& one = report.interfaces[i];
+    const std::vector<std::size_t> order = by_echoes(report.interfaces);
+    for (std::size_t i = 0; i < std::min(order.size(), kMostRows); ++i) {
+        const InterfaceInfo& one = report.interfaces[order[i]];
         table.row({shortened(one.name, kMostName), one.link_name, cell(one.total), cell(one.echoes),
                    percent(share(one.echoes.packets, one.total.packets))});
     }
-    std::string out = section(
-        "Where", table.text() + rest(report.interfaces.size(), kMostRows, "more interface"));
+    std::string out =
+        section("Where", table.text() + rest(order.size(), kMostRows, "more interface") +
+                             without_packets(report.interfaces.size() - order.size()));
     if (report.interfaces.size() < 2 || report.crossings.empty()) {
         return out;
     }
@@ -211,7 +246,7 @@ std::string talkers(const Report& report) {
         table.row({one.source, one.destination, format_count(one.echoes),
                    one.excess == 0 ? "" : "or up to " + format_count(one.excess) + " fewer"});
     }
-    return section("Whose packets are copied most", table.text());
+    return section("Whose packets come again most", table.text());
 }
 
 // As many rows as fit on a screen, each a whole number of bins.
@@ -277,7 +312,9 @@ std::string recommendation(const Report& report) {
     };
     std::string out;
     if (!wanted.needed) {
-        out = "  There is hardly anything to remove here. If you want to be sure:\n";
+        out = report.copied.packets == 0 && report.sent_again.packets != 0
+                  ? "  Not needed: what came again was sent again. If you want to be sure:\n"
+                  : "  There is hardly anything to remove here. If you want to be sure:\n";
     }
     out += line("key", std::string(packet::name_of(wanted.key)), wanted.key_reason) +
            line("window", format_duration(wanted.window), wanted.window_reason) +
@@ -288,9 +325,9 @@ std::string recommendation(const Report& report) {
                     wanted.engine + ": " + wanted.engine_chosen + ", " + format_size(wanted.memory),
                     "");
     }
-    out += wrapped(wanted.taps_reason, "  ");
+    out += wrapped(wanted.sure_reason, "  ") + wrapped(wanted.taps_reason, "  ");
     out += "  Drops " + counted(wanted.removed.packets, "packet") + ", " + percent(wanted.covered) +
-           " of all echoes. --toml FILE writes this as a configuration.\n";
+           " of the copies. --toml FILE writes this as a configuration.\n";
     return section("What to configure", out);
 }
 
@@ -299,10 +336,13 @@ std::string sections(const Report& report) {
     if (report.total.packets == 0) {
         return out;
     }
-    if (report.echoes.packets != 0) {
-        out += ages(report) + causes(report);
+    if (!report.ages.bins.empty()) {
+        out += ages(report);
     }
-    out += look_alikes(report) + interfaces(report) + protocols(report);
+    if (report.echoes.packets != 0) {
+        out += causes(report);
+    }
+    out += sent_again(report) + look_alikes(report) + interfaces(report) + protocols(report);
     if (report.echoes.packets != 0) {
         out += talkers(report) + over_time(report) + windows(report);
     }

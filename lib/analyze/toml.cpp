@@ -129,6 +129,23 @@ std::string filter(const Recommendation& wanted) {
     return out + "engine = " + quoted(wanted.engine) + "\n\n";
 }
 
+// Where the echoes were, of one capture with several interfaces.
+std::string interfaces_note(const Report& report) {
+    constexpr std::size_t kMost = 8;
+    const std::vector<std::size_t> order = by_echoes(report.interfaces);
+    if (report.files.size() != 1 || order.size() < 2) {
+        return "";
+    }
+    std::string names;
+    for (std::size_t i = 0; i < std::min(order.size(), kMost); ++i) {
+        names += (i == 0 ? "" : ", ") + report.interfaces[order[i]].name;
+    }
+    return comment("The capture's interfaces, most echoes first: " + names +
+                   (order.size() > kMost ? " and " + counted(order.size() - kMost, "other") : "") +
+                   ".") +
+           "#\n";
+}
+
 std::string route(const Report& report, std::size_t taps) {
     std::string from;
     for (std::size_t i = 0; i < taps; ++i) {
@@ -146,11 +163,17 @@ std::string head(const Report& report) {
     const Recommendation& wanted = report.recommendation;
     std::string out = comment(
         "Made by unecho analyze from " + files + ": " + counted(report.total.packets, "packet") +
-        ", of which " + format_count(report.echoes.packets) + " came before. This would drop " +
-        format_count(wanted.removed.packets) + " of them, " +
+        ", of which " + format_count(report.copied.packets) + " are copies. This would drop " +
+        format_count(wanted.removed.packets) + ", " +
         percent(share(wanted.removed.packets, report.total.packets)) + " of all packets.");
     if (!wanted.needed) {
         out += comment("There is hardly anything to remove here: see whether you need it at all.");
+    }
+    out += comment(wanted.sure_reason);
+    for (const SentAgain& one : report.repeats) {
+        out +=
+            comment("Sent again: " + one.protocol + ", " + counted(one.echoes.packets, "packet") +
+                    (one.regular ? ", every " + brief(one.period) + "." : "."));
     }
     return out + "\n";
 }
@@ -160,10 +183,10 @@ std::string head(const Report& report) {
 std::string to_toml(const Report& report) {
     const bool replay = can_replay(report);
     const std::size_t most = kMaxPorts - 1;
-    const std::size_t seen = std::max(report.files.size(), report.interfaces.size());
+    const std::size_t seen = std::max(report.files.size(), by_echoes(report.interfaces).size());
     const std::size_t network = std::clamp<std::size_t>(seen, 1, most);
     const std::size_t taps = replay ? report.files.size() : network;
-    std::string out = head(report);
+    std::string out = head(report) + interfaces_note(report);
     if (replay) {
         out += comment(
                    "Replays the captures. On a network, have instead of the ports and [run] "

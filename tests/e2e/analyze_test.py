@@ -122,7 +122,12 @@ class Counts(harness.E2eTest):
             self.assertEqual(sum(one["echoes"]["packets"] for one in sums), echoes)
         self.assertEqual(sum(one["echoes"]["packets"] for one in report["causes"]), echoes)
         self.assertEqual(sum(one["echoes"]["packets"] for one in report["crossings"]), echoes)
-        self.assertEqual(sum(one["echoes"] for one in report["ages"]["bins"]), echoes)
+        copied = report["copied"]["packets"]
+        self.assertEqual(sum(one["echoes"] for one in report["ages"]["bins"]), copied)
+        self.assertEqual(sum(one["echoes"]["packets"] for one in report["repeats"]),
+                         report["sent_again"]["packets"])
+        self.assertEqual(copied, 2250)
+        self.assertGreaterEqual(report["sent_again"]["packets"], echoes - copied)
         self.assertEqual(report["keys"] + echoes, report["keyed"]["packets"])
         self.assertEqual(sum(report["copies"]), report["keys"])
         # Of the README of the captures: routed at tap b, where they are tagged too; sent again.

@@ -283,11 +283,14 @@ class CommandPages(PageTest):
                    for age, count, (x, height) in zip(ages, counts, steps))
 
     def assert_matrix(self, report):
+        """Its rows and columns are those in which there is something."""
         size = len(report["interfaces"])
-        cells = [["0"] * size for _ in range(size)]
+        rows = sorted({each["original"] for each in report["crossings"]})
+        columns = sorted({each["echo"] for each in report["crossings"]})
+        cells = [["0"] * len(columns) for _ in rows]
         for each in report["crossings"]:
-            count = each["echoes"]["packets"]
-            cells[each["original"]][each["echo"]] = "{:,}".format(count)
+            cells[rows.index(each["original"])][columns.index(each["echo"])] = "{:,}".format(
+                each["echoes"]["packets"])
         self.assertEqual(self.ask(CELLS), cells if size > 1 else [])
 
     def check(self, *captures):
@@ -298,8 +301,8 @@ class CommandPages(PageTest):
         text = self.ask("document.body.innerText")
         for path in captures:
             self.assertIn(path.name, text)
-        if report["echoes"]["packets"]:
-            self.assertLessEqual({"echoes.packets", "echoes.bytes", "total.packets", "ages.p50_ns",
+        if report["copied"]["packets"]:
+            self.assertLessEqual({"copied.packets", "copied.bytes", "total.packets", "ages.p50_ns",
                                   "modes.1.recommended.lost.packets"}, names)
             self.assert_pictures(report)
             self.assert_matrix(report)

@@ -130,8 +130,8 @@ TEST(Collector, frames_without_a_packet_are_counted_and_frame_mode_would_lose_th
     Stream stream;
     const test::Bytes arp = test::build_ethernet(0x0806, test::counting(46));
     stream.add(0, arp);
-    stream.add(kMicrosecond, arp);
-    stream.add(2 * kMicrosecond, test::Bytes{1, 2, 3});
+    stream.add(kSecond, arp);
+    stream.add(2 * kSecond, test::Bytes{1, 2, 3});
     const Report report = stream.report();
     EXPECT_EQ(report.echoes.packets, 0U);
     EXPECT_EQ(report.non_ip.packets, 2U);

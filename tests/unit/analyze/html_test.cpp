@@ -55,7 +55,7 @@ TEST(Html, figures_carry_their_values) {
     const Report report = sample_report();
     const std::string page = to_html(report);
     EXPECT_TRUE(has(
-        page, "data-is=\"echoes.packets\" value=\"" + std::to_string(report.echoes.packets) + '"'));
+        page, "data-is=\"copied.packets\" value=\"" + std::to_string(report.copied.packets) + '"'));
     EXPECT_TRUE(has(page, "data-is=\"modes.1.recommended.lost.packets\" value=\"" +
                               std::to_string(report.modes[1].recommended.lost.packets) + '"'));
 }
@@ -156,6 +156,22 @@ TEST(Html, flow_modes_are_warned_of) {
         mode.recommended.lost = {};
     }
     EXPECT_FALSE(has(to_html(harmless), "</code> would drop"));
+}
+
+TEST(Html, matrix_shows_the_rows_and_columns_that_are_filled) {
+    Report report = sample_report();
+    report.interfaces.assign(30, report.interfaces[0]);
+    for (std::size_t i = 0; i < report.interfaces.size(); ++i) {
+        report.interfaces[i].name = "port" + std::to_string(i) + ".";
+    }
+    report.crossings = {{20, 29, {7, 420}}, {3, 29, {5, 300}}};
+    const std::string page = to_html(report);
+    const std::string matrix = page.substr(page.find("class=\"matrix\""));
+    const std::string shown = matrix.substr(0, matrix.find("</table>"));
+    EXPECT_EQ(times(shown, "scope=\"col\""), 1U);
+    EXPECT_EQ(times(shown, "scope=\"row\""), 2U);
+    EXPECT_TRUE(has(shown, "<th scope=\"col\">30</th>"));
+    EXPECT_TRUE(has(page, "And 14\xC2\xA0others with fewer echoes."));  // of 30, 16 are shown
 }
 
 TEST(Html, crossings_beyond_the_interfaces_are_left_out) {

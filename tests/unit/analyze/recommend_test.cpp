@@ -63,36 +63,58 @@ TEST(Recommend, window_is_no_less_than_a_millisecond) {
     EXPECT_EQ(recommended(stream).recommendation.window, kMillisecond);
 }
 
-// Whatever lies in the gap: no configuration has a window below a microsecond.
-TEST(Recommend, window_is_no_less_than_a_millisecond_where_the_gap_is_shorter) {
+// However short they are, and whatever lies between them.
+TEST(Recommend, window_holds_all_copies_of_less_than_a_millisecond) {
     for (const Nanoseconds late : {Nanoseconds{50}, Nanoseconds{700}, 2 * kMicrosecond,
                                    300 * kMicrosecond, 999 * kMicrosecond}) {
         for (const Nanoseconds early : {Nanoseconds{0}, Nanoseconds{4}}) {
             Stream stream;
             Nanoseconds now = 0;
-            add_pairs(stream, now, 0, 40, early);
-            add_pairs(stream, now, 40, 1, late);
+            add_pairs(stream, now, 2, 40, early);
+            add_pairs(stream, now, 42, 1, late);
             const Recommendation out = recommended(stream).recommendation;
-            EXPECT_EQ(out.window, kMillisecond) << early << " " << late;
+            EXPECT_EQ(out.window, 2 * late <= kMillisecond ? kMillisecond : 2 * kMillisecond);
             EXPECT_EQ(out.removed.packets, 41U);
-            EXPECT_TRUE(has(out.window_reason, "no shorter than a millisecond")) << late;
-            EXPECT_TRUE(has(out.window_reason, "1 more packet repeats"));
         }
     }
 }
 
-TEST(Recommend, window_that_would_be_too_long_is_said_to_be) {
+TEST(Recommend, packet_sent_again_hours_later_asks_for_nothing) {
     Stream stream;
     Nanoseconds now = 0;
-    add_pairs(stream, now, 0, 1, 7200 * kSecond);
-    const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.window, 1000 * kSecond);
+    add_pairs(stream, now, 2, 1, 7200 * kSecond);
+    const Report report = recommended(stream);
+    const Recommendation& out = report.recommendation;
+    EXPECT_EQ(report.copied.packets, 0U);
+    EXPECT_EQ(report.sent_again.packets, 1U);
+    EXPECT_EQ(out.window, 50 * kMillisecond);
     EXPECT_EQ(out.removed.packets, 0U);
     EXPECT_FALSE(out.needed);
-    EXPECT_TRUE(has(out.window_reason,
-                    "within 2h of the packet before them; no window longer "
-                    "than 1000s is recommended."))
-        << out.window_reason;
+    EXPECT_TRUE(has(out.window_reason, "Nothing was copied")) << out.window_reason;
+}
+
+TEST(Recommend, window_without_copies_is_shorter_than_what_was_sent_again) {
+    Stream stream;
+    test::PacketSpec spec = packet_number(0);
+    for (unsigned i = 0; i < 10; ++i) {
+        stream.add(i * 15 * kMillisecond, spec);
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_FALSE(out.needed);
+    EXPECT_EQ(out.window, 10 * kMillisecond);
+    EXPECT_EQ(out.removed.packets, 0U);
+}
+
+TEST(Recommend, window_stays_below_what_was_sent_again) {
+    Stream stream;
+    Nanoseconds now = 0;
+    add_pairs(stream, now, 2, 1000, 30 * kMillisecond);
+    add_pairs(stream, now, 0, 1, 75 * kMillisecond);  // without an ID
+    const Report report = recommended(stream);
+    EXPECT_EQ(report.copied.packets, 1000U);
+    EXPECT_EQ(report.recommendation.window, 50 * kMillisecond);  // not 100
+    EXPECT_TRUE(has(report.recommendation.sure_reason, "1 packet was sent again from 75ms on"))
+        << report.recommendation.sure_reason;
 }
 
 TEST(Recommend, window_lies_in_the_gap_behind_the_copies) {
@@ -101,9 +123,10 @@ TEST(Recommend, window_lies_in_the_gap_behind_the_copies) {
     add_pairs(stream, now, 0, 1000, 10 * kMillisecond);
     add_pairs(stream, now, 1000, 20, 900 * kMillisecond);
     const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.window, 50 * kMillisecond);
+    EXPECT_EQ(out.window, 20 * kMillisecond);
     EXPECT_EQ(out.removed.packets, 1000U);
-    EXPECT_TRUE(has(out.window_reason, "20 more packets repeat"));
+    EXPECT_TRUE(has(out.sure_reason, "20 packets were sent again from 900ms on: a wide gap"))
+        << out.sure_reason;
 }
 
 TEST(Recommend, two_paths_are_both_copies) {
@@ -166,7 +189,7 @@ TEST(Recommend, without_echoes_nothing_is_needed) {
 TEST(Recommend, loop_that_goes_on_asks_for_refresh) {
     Stream stream;
     for (unsigned i = 0; i < 5000; ++i) {
-        stream.add(i * 400 * kMicrosecond, packet_number(i % 2));
+        stream.add(i * 400 * kMicrosecond, packet_number(2 + i % 2));
     }
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.policy, "refresh");
@@ -212,15 +235,15 @@ TEST(Recommend, rate_counts_what_comes_at_one_moment_in_full) {
 
 TEST(Recommend, rate_stays_within_what_is_allowed_and_says_so) {
     Stream slow;
-    slow.add(0, packet_number(0));
-    slow.add(kMillisecond, packet_number(0));
+    slow.add(0, packet_number(2));
+    slow.add(kMillisecond, packet_number(2));
     const Recommendation least = recommended(slow).recommendation;
     EXPECT_EQ(least.rate, 40'000);
     EXPECT_TRUE(has(least.rate_reason, "At most 1 new packet in any 125us, which is 8kpps; more"))
         << least.rate_reason;
     Stream slower;
-    slower.add(0, packet_number(0));
-    slower.add(100 * kMillisecond, packet_number(0));
+    slower.add(0, packet_number(2));
+    slower.add(100 * kMillisecond, packet_number(2));
     EXPECT_TRUE(has(recommended(slower).recommendation.rate_reason, "no rate below 1kpps"));
     Stream fast;
     for (unsigned i = 0; i < 140'000; ++i) {
@@ -247,7 +270,7 @@ TEST(Recommend, rate_counts_what_is_accepted_again) {
 TEST(Recommend, rate_counts_echoes_where_policy_refresh_takes_them_in) {
     Stream stream;
     for (unsigned i = 0; i < 5000; ++i) {
-        stream.add(i * 40 * kMicrosecond, packet_number(i % 2));
+        stream.add(i * 40 * kMicrosecond, packet_number(2 + i % 2));
     }
     const Recommendation out = recommended(stream).recommendation;
     ASSERT_EQ(out.policy, "refresh");
@@ -269,13 +292,45 @@ TEST(Recommend, several_interfaces_share_a_route_where_copies_cross) {
 
 TEST(Recommend, frames_without_ip_are_compared_whole) {
     Stream stream;
-    const test::Bytes frame = test::build_ethernet(0x88F7, test::counting(46));
-    stream.add(0, frame);
-    stream.add(kMillisecond, frame);
-    const Recommendation out = recommended(stream).recommendation;
+    for (std::uint8_t i = 0; i < 8; ++i) {
+        test::Bytes body = test::counting(46);
+        body[4] = i;
+        const test::Bytes frame = test::build_ethernet(0x88F7, body);
+        stream.add(i * kSecond, frame);
+        stream.add(i * kSecond + 20 * kMicrosecond, frame);
+    }
+    const Report report = recommended(stream);
+    const Recommendation& out = report.recommendation;
     EXPECT_EQ(out.key, packet::KeyMode::kFrame);
-    EXPECT_EQ(out.removed.packets, 1U);
+    EXPECT_EQ(out.removed.packets, 8U);
     EXPECT_TRUE(out.needed);
+    EXPECT_EQ(out.covered, 1);
+    // The same everywhere: copies, none of them lost by key frame, all missed by the others.
+    EXPECT_EQ(report.copied.packets, 8U);
+    EXPECT_EQ(report.ages.youngest, 20 * kMicrosecond);
+    for (const Mode& mode : report.modes) {
+        const bool frame = mode.key == packet::KeyMode::kFrame;
+        EXPECT_EQ(mode.recommended.dropped.packets, frame ? 8U : 0U);
+        EXPECT_EQ(mode.recommended.lost.packets, 0U);
+        EXPECT_EQ(mode.recommended.missed.packets, frame ? 0U : 8U);
+    }
+}
+
+TEST(Recommend, frames_without_ip_that_are_sent_again_ask_for_nothing) {
+    Stream stream;
+    const test::Bytes frame = test::build_ethernet(0x8902, test::counting(46));
+    for (unsigned i = 0; i < 100; ++i) {
+        stream.add(i * 3'333'333, frame);
+    }
+    const Report report = recommended(stream);
+    EXPECT_FALSE(report.recommendation.needed);
+    EXPECT_EQ(report.recommendation.key, packet::KeyMode::kPacket);
+    EXPECT_EQ(report.copied.packets, 0U);
+    ASSERT_EQ(report.repeats.size(), 1U);
+    EXPECT_EQ(report.repeats[0].protocol, "CFM");
+    EXPECT_EQ(report.repeats[0].echoes.packets, 99U);
+    EXPECT_TRUE(report.repeats[0].regular);
+    EXPECT_EQ(report.repeats[0].period, 3'333'333U);
 }
 
 TEST(Recommend, engine_is_told_with_its_memory) {

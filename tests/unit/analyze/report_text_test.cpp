@@ -49,6 +49,32 @@ TEST(ReportText, long_names_are_shortened_in_tables) {
     EXPECT_FALSE(has(text, std::string(300, ' ')));
 }
 
+TEST(ReportText, interfaces_with_echoes_come_first_and_empty_ones_are_left_out) {
+    Report report = sample_report();
+    report.interfaces.clear();
+    for (unsigned i = 0; i < 40; ++i) {
+        InterfaceInfo one;
+        one.name = "port" + std::to_string(i) + ".";
+        one.total = {i % 2 == 0 ? 100U : 0U, 6000};
+        one.echoes = {i >= 30 && i % 2 == 0 ? i : 0U, 60};
+        report.interfaces.push_back(one);
+    }
+    const std::string text = to_text(report);
+    EXPECT_LT(text.find("port38."), text.find("port36."));
+    EXPECT_LT(text.find("port30."), text.find("port2."));
+    EXPECT_FALSE(has(text, "port39."));
+    EXPECT_TRUE(has(text, "and 10 more interfaces"));  // 20 have packets, 10 are shown
+    EXPECT_TRUE(has(text, "20 interfaces without packets left out"));
+}
+
+TEST(ReportText, what_was_sent_again_is_told_with_its_rhythm) {
+    const std::string text = to_text(sample_report());
+    EXPECT_TRUE(has(text, "41 were sent again"));
+    EXPECT_TRUE(has(text, "IPv4 VRRP"));
+    EXPECT_TRUE(has(text, "every 1s, about"));
+    EXPECT_TRUE(has(text, "1s to 90s"));
+}
+
 TEST(ReportText, bytes_are_said_to_be_those_on_the_wire) {
     EXPECT_TRUE(has(to_text(sample_report()), " on the wire ("));
     EXPECT_TRUE(has(to_text(sample_report()), "their bytes on the wire"));

@@ -174,6 +174,7 @@ void add_advice(Report& report) {
         "99.6% of the echoes are younger than 5ms; the next ones come after 40ms.";
     advice.rate_reason = "Twice the new packets of the busiest 100ms, with room to grow.";
     advice.policy_reason = "fixed and refresh drop the same packets here.";
+    advice.sure_reason = "Copies up to 250 ms old, and what was sent again from 999 ms on.";
     advice.taps_reason = "Most echoes cross from tap0 to tap1: both must feed the same filter.";
     advice.toml = kToml;
 }
@@ -185,6 +186,11 @@ Report sample_report() {
     report.ages = sample_ages();
     report.total = sized(91'500, 640);
     report.echoes = sized(sum_of(report.ages, 1000 * kSecond), 610);
+    report.copied = report.echoes;
+    report.sent_again = sized(41, 74);
+    report.repeats = {{"IPv4 VRRP", sized(30, 60), kSecond, 999 * kMillisecond, kSecond, true},
+                      {"ARP", sized(11, 112), 3 * kSecond, kSecond, 90 * kSecond, false}};
+    report.youngest_repeat = 999 * kMillisecond;
     report.non_ip = sized(796, 60);
     report.malformed = sized(4, 60);
     report.keyed = {report.total.packets - 800, report.total.bytes - 48'000};
@@ -231,7 +237,9 @@ Report no_echo_report() {
     Report report = sample_report();
     report.warnings.clear();
     report.blind_after.reset();
-    report.echoes = {};
+    report.echoes = report.copied = report.sent_again = {};
+    report.repeats.clear();
+    report.youngest_repeat.reset();
     report.keys = report.keyed.packets;
     report.copies = {report.keys};
     report.ages = {};
@@ -263,7 +271,7 @@ Report same_time_report() {
     Report report = single_packet_report();
     report.files[0].path = "twice.pcap";
     report.total = report.keyed = {4, 392};
-    report.echoes = {3, 294};
+    report.echoes = report.copied = {3, 294};
     report.copies = {0, 0, 0, 1};
     AgeBin bin{0, 1, 3, {}};
     bin.causes[static_cast<std::size_t>(Cause::kIdentical)] = 3;
@@ -284,7 +292,7 @@ Report vast_report() {
     const std::uint64_t many = 987'654'321'012;
     report.total = sized(many, 900);
     report.keyed = report.total;
-    report.echoes = sized(many / 3, 900);
+    report.echoes = report.copied = sized(many / 3, 900);
     report.copies.fill(many / 30);
     report.interfaces.clear();
     for (std::uint32_t i = 0; i < 20; ++i) {
@@ -323,14 +331,14 @@ Report hostile_report() {
         each.name = each.link_name = evil;
     }
     report.warnings[0] = {evil, 1, 2, evil};
-    report.protocols[0].name = evil;
+    report.protocols[0].name = report.repeats[0].protocol = evil;
     report.talkers[0].source = report.talkers[0].destination = evil;
     report.ages.bins.insert(report.ages.bins.begin(), {kMicrosecond, 1200, 1, {}});
     report.ages.bins.push_back({9 * kSecond, 10 * kSecond, 1, {}});
     Recommendation& advice = report.recommendation;
-    for (std::string* text :
-         {&advice.policy, &advice.engine_chosen, &advice.key_reason, &advice.window_reason,
-          &advice.rate_reason, &advice.policy_reason, &advice.taps_reason, &advice.toml}) {
+    for (std::string* text : {&advice.policy, &advice.engine_chosen, &advice.key_reason,
+                              &advice.window_reason, &advice.rate_reason, &advice.policy_reason,
+                              &advice.taps_reason, &advice.sure_reason, &advice.toml}) {
         *text = evil;
     }
     return report;

@@ -131,9 +131,13 @@ TEST_F(Toml, what_cannot_be_replayed_is_for_the_network) {
 
 TEST_F(Toml, as_many_taps_as_interfaces_and_no_more_than_ports) {
     Report report = report_of({"-"});
-    report.interfaces.resize(3);
+    InterfaceInfo one;
+    one.total = {1, 60};
+    report.interfaces.assign(3, one);
     EXPECT_EQ(loaded(to_toml(report)).ports.size(), 4U);
-    report.interfaces.resize(300);
+    report.interfaces.resize(30);  // 27 without packets
+    EXPECT_EQ(loaded(to_toml(report)).ports.size(), 4U);
+    report.interfaces.assign(300, one);
     EXPECT_EQ(loaded(to_toml(report)).ports.size(), kMaxPorts);
     std::vector<std::string> many(kMaxPorts + 3, file("a.pcap"));
     EXPECT_EQ(loaded(to_toml(report_of(many))).ports.size(), kMaxPorts);

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What kind of packet it is, as far as telling copies from repeats needs it: whether a host that
+// sends the same once more would send the very same bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "packet/key.h"
+#include "packet/link.h"
+#include "packet/parse.h"
+
+namespace unecho::analyze {
+
+struct Kind {
+    std::uint16_t protocol = 0;  // as in Dissected
+    std::uint16_t detail = 0;    // a Service, or the EtherType of what is not IP
+    std::uint32_t source = 0;    // of the sender's address
+    std::uint16_t id = 0;        // IPv4, and no fragment's: those share one; else 0
+    bool counts = false;         // IPv4 with an ID that a sender may count: neither 0 nor 1
+    bool segment = false;        // TCP with data
+    bool answer = false;         // TCP without data: RSTs and ACKs repeat with what they answer
+    bool opaque = false;         // a link type without parser: nothing but its bytes is known
+
+    // The same for all packets that a report lists together.
+    [[nodiscard]] std::uint32_t label() const noexcept {
+        return std::uint32_t{detail} << 16 | protocol;
+    }
+};
+
+[[nodiscard]] Kind kind_of(packet::Link link, const packet::Frame& frame,
+                           const packet::IpPacket& ip, std::uint16_t protocol) noexcept;
+
+// "IPv6 UDP (mDNS)", "IPv4 VRRP", "ARP", "EtherType 0x88f7"
+[[nodiscard]] std::string kind_name(std::uint32_t label);
+
+}  // namespace unecho::analyze

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tells copies, which a mirror, a second tap or a loop made, from packets that were sent again: a
+// hello every 10 s, a query without an answer, an RST for each segment that comes. Both have a key
+// that was met before.
+//
+// An echo is sorted by what speaks for a copy:
+//   sure    within kLongestPath, and its sender would not write these bytes again (an IP ID that
+//           counts) or would not be seen so (another interface, MAC addresses, tags, ...)
+//   unsure  within kLongestPath, and nothing else tells
+//   late    older: no path takes so long
+// Unsure ones are judged together when all was seen, for a mirror does not choose: they are copies
+// where there are sure ones as old, or where, without any, most kinds of packets come twice.
+//
+// Memory: that of kMostLabels protocols; those beyond are counted as one.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "analyze/ages.h"
+#include "analyze/kind.h"
+#include "analyze/report.h"
+
+namespace unecho::analyze {
+
+// The longest way on Earth is half its circumference: 20,000 km of fibre, 100 ms; half more for
+// detours and queues. Below the 200 ms that a TCP sender waits at least before it sends again.
+inline constexpr Nanoseconds kLongestPath = 150 * kMillisecond;
+// Between two looks at an unchanged frame at one interface lies one switch, which is hardly longer.
+inline constexpr Nanoseconds kOneSwitch = kMillisecond;
+
+// What was told apart, when all was seen.
+struct Told {
+    Count copies;
+    Count sent_again;
+    Ages ages;                     // of the copies
+    std::vector<SentAgain> kinds;  // most first
+    std::optional<Nanoseconds> youngest_again;
+};
+
+// An echo.
+struct Again {
+    Nanoseconds age = 0;
+    unsigned run = 0;  // times in a row that the key came back within kOneSwitch
+    Cause cause = Cause::kIdentical;
+    bool moved = false;  // something tells that it was seen elsewhere than the first
+    std::uint64_t length = 0;
+};
+
+class Repeats {
+  public:
+    Repeats();
+
+    // A packet whose key was not met before.
+    void first(const Kind& kind);
+
+    void again(const Kind& kind, const Again& echo);
+
+    // mirrored: other packets of the capture are copied, up to this age.
+    [[nodiscard]] Told tell(std::optional<Nanoseconds> mirrored = {}) const;
+
+  private:
+    enum Class : std::uint8_t { kSure, kUnsure, kLate };
+    static constexpr std::size_t kClasses = 3;
+    static constexpr std::size_t kMostLabels = 256;
+    static constexpr std::size_t kSenders = 4096;
+
+    struct Bin {
+        Count echoes;
+        Nanoseconds ages = 0;  // their sum
+        Nanoseconds youngest = UINT64_MAX;
+        Nanoseconds oldest = 0;
+    };
+    using Bins = std::array<std::array<Bin, kAgeBins>, kClasses>;
+
+    // What is known of a sender's IDs. Two that fall into one place share it.
+    struct Sender {
+        std::uint32_t source = 0;
+        std::uint16_t id = 0;
+        std::uint32_t same = 0;   // packets with other content and the ID of the one before
+        std::uint32_t other = 0;  // and with another ID
+    };
+
+    [[nodiscard]] bool counts(const Kind& kind) const noexcept;
+    [[nodiscard]] Bins& bins_of(std::uint32_t label);
+    [[nodiscard]] std::array<unsigned, kClasses> ends(std::optional<Nanoseconds> mirrored) const;
+    [[nodiscard]] unsigned end_of_sure() const;
+    [[nodiscard]] unsigned end_of_unsure(std::optional<Nanoseconds> mirrored) const;
+
+    std::vector<Sender> senders_;
+    std::map<std::uint32_t, std::unique_ptr<Bins>> labels_;
+    std::array<std::array<Causes, kAgeBins>, kClasses> causes_{};
+    std::array<std::array<Bin, kAgeBins>, kClasses> all_{};
+    // Different packets but RSTs and ACKs: what a mirror doubles. And what came more often in a row
+    // than mirrors copy.
+    std::uint64_t eligible_ = 0;
+    std::uint64_t hits_ = 0;          // of unsure echoes, those that speak for a mirror
+    std::uint64_t segment_hits_ = 0;  // the same of TCP segments with data, of any age
+};
+
+}  // namespace unecho::analyze

@@ -1,0 +1,145 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Does `unecho analyze` give advice that one can follow? Captures of which somebody judged packet by
+packet what was copied and what was sent again: those of advice_labels.csv, where they are there, and
+those that tests/support/made_repeats.py makes. What the recommended configuration would do to each is
+found by tools/exact_answer.py: it may leave no copy in, and take out nothing that was sent again.
+
+Called with names of binaries it prints a table of what each advises, right or wrong, instead.
+"""
+import csv
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import harness
+import made_repeats
+from harness import SHARED, exact_answer
+
+LABELS = pathlib.Path(__file__).with_name("advice_labels.csv")
+
+
+class Judged:
+    """A capture: its packets, and the numbers of those that were copied and that were sent again."""
+
+    def __init__(self, name, path):
+        self.name, self.path = name, path
+        self.packets = [packet for _, packet in
+                        exact_answer.merged([exact_answer.Capture(path)])]
+
+    def dropped(self, key, window, policy="fixed"):
+        return {number for number, answer in enumerate(
+            exact_answer.answers(self.packets, key, window, policy), 1) if answer.kind == "echo"}
+
+
+def made(folder):
+    for name, (path, packets) in made_repeats.write(folder).items():
+        one = Judged("made: " + name, path)
+        one.copies = {n for n, (*_, again) in enumerate(packets, 1) if again is False}
+        one.again = {n for n, (*_, again) in enumerate(packets, 1) if again}
+        yield one
+
+
+def public():
+    """Without the captures: none."""
+    with open(LABELS, newline="", encoding="utf-8") as file:
+        for row in csv.DictReader(file):
+            path = SHARED / "captures" / row["capture"]
+            if not path.exists():
+                continue
+            one = Judged(row["capture"], path)
+            repeated = one.dropped("packet", None)
+            if not repeated:  # no IP packet comes twice, so whole frames are meant
+                repeated = one.dropped("frame", None)
+            one.again = repeated if row["sent_again"] == "all" else set()
+            one.copies = repeated - one.again
+            yield one
+
+
+def advice(binary, one):
+    run = subprocess.run([binary, "analyze", "--json", str(one.path)], text=True, check=False,
+                         capture_output=True, timeout=120)
+    assert run.returncode == 0, run
+    return json.loads(run.stdout)
+
+
+def outcome(one, report):
+    """Copies that the advice leaves in, and packets sent again that it takes out."""
+    wanted = report["recommendation"]
+    taken = one.dropped(wanted["key"], wanted["window_ns"], wanted["policy"]) \
+        if wanted["needed"] else set()
+    return len(one.copies - taken), len(one.again & taken)
+
+
+class Advice(harness.E2eTest):
+    def judge(self, captures):
+        judged = 0
+        for one in captures:
+            report = advice(os.environ["UNECHO_BIN"], one)
+            with self.subTest(one.name):
+                self.assertEqual(outcome(one, report), (0, 0), report["recommendation"])
+                self.assertEqual(report["recommendation"]["needed"], bool(one.copies))
+                self.assertEqual(report["copied"]["packets"], len(one.copies))
+                self.assertGreaterEqual(report["sent_again"]["packets"], len(one.again))
+                self.assertEqual(sum(kind["echoes"]["packets"] for kind in report["repeats"]),
+                                 report["sent_again"]["packets"])
+                self.assertEqual(sum(each["echoes"] for each in report["ages"]["bins"]),
+                                 report["copied"]["packets"])
+            judged += 1
+        return judged
+
+    def test_made_captures(self):
+        self.assertEqual(self.judge(made(self.folder)), len(made_repeats.captures()))
+
+    def test_public_captures(self):
+        if not (SHARED / "captures" / "advice").exists():
+            self.skipTest("no captures in %s" % SHARED)
+        self.assertGreaterEqual(self.judge(public()), 60)
+
+    def test_what_was_sent_again_is_said_everywhere(self):
+        path, _ = made_repeats.write(self.folder)["vrrp"]
+        def said(*options):
+            return subprocess.run([os.environ["UNECHO_BIN"], "analyze", str(path), *options],
+                                  text=True, check=True, capture_output=True).stdout
+        text = said()
+        self.assertIn("0 % of the packets are copies", text)
+        self.assertIn("29 were sent again", text)
+        self.assertIn("Not needed", text)
+        self.assertIn("IPv4 VRRP", text)
+        self.assertIn("every 1s", text)
+        self.assertIn("Sent again: IPv4 VRRP, 29 packets, every 1s.", said("--toml", "-"))
+        said("--html", self.folder / "page.html")
+        page = (self.folder / "page.html").read_text()
+        self.assertIn("No copies.", page)
+        self.assertIn("IPv4 VRRP", page)
+
+
+def table(binaries):
+    print("| capture | copies | sent again |" + "".join(
+        " %s: window | left in | taken out |" % pathlib.Path(b).name for b in binaries))
+    print("|---|---:|---:|" + "---:|---:|---:|" * len(binaries))
+    right = [0] * len(binaries)
+    with tempfile.TemporaryDirectory() as folder:
+        captures = [*public(), *made(folder)]
+        for one in captures:
+            line = "| %s | %d | %d |" % (one.name, len(one.copies), len(one.again))
+            for i, binary in enumerate(binaries):
+                report = advice(binary, one)
+                wanted = report["recommendation"]
+                left, taken = outcome(one, report)
+                right[i] += (left, taken) == (0, 0)
+                line += " %s | %d | %d |" % ("%g ms" % (wanted["window_ns"] / 1e6)
+                                             if wanted["needed"] else "not needed", left, taken)
+            print(line)
+    print("\nRight, of %d: %s" % (len(captures), ", ".join(map(str, right))))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and os.access(sys.argv[1], os.X_OK):
+        table(sys.argv[1:])
+    else:
+        harness.main()

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Captures in which packets come twice: copied by a mirror or a second tap, or sent again by their
+sender. Whoever makes a capture knows which is which: each is [(time in ns, frame, sent_again)],
+sent_again being None for a packet that is new, False for a copy, True for one that was sent again.
+"""
+import pathlib
+import random
+import struct
+
+import made_captures
+
+US, MS, SECOND = 1_000, 1_000_000, 1_000_000_000
+TCP, UDP, ICMP, VRRP, OSPF, ICMP6 = 6, 17, 1, 112, 89, 58
+ACK, PUSH_ACK, RST = 0x10, 0x18, 0x04
+
+
+def ethernet(kind, body, source=1, destination=2):
+    return struct.pack(">HIHIH", 0x0200, destination, 0x0200, source, kind) + body.ljust(46, b"\0")
+
+
+def ipv4(protocol, body, identification, ttl=64, source=1, destination=2, mac=0):
+    # The checksum stands for no more than that it follows what it covers.
+    header = struct.pack(">BBHHHBBHII", 0x45, 0, 20 + len(body), identification, 0x4000, ttl,
+                         protocol, (identification + ttl) & 0xFFFF, 0x0A000000 + source,
+                         0x0A000000 + destination)
+    return ethernet(0x0800, header + body, source + mac, destination + mac)
+
+
+def ipv6(protocol, body, source=1, destination=2, hops=64):
+    return ethernet(0x86DD, struct.pack(">IHBB", 0x60000000, len(body), protocol, hops)
+                    + bytes(15) + bytes([source]) + bytes(15) + bytes([destination]) + body,
+                    source, destination)
+
+
+def tcp(flags, sequence, acknowledged=0, data=b"", ports=(40000, 443)):
+    return struct.pack(">HHIIBBHHH", *ports, sequence, acknowledged, 0x50, flags, 1024, 0, 0) + data
+
+
+def udp(data, ports=(40000, 9999)):
+    return struct.pack(">HHHH", *ports, 8 + len(data), 0) + data
+
+
+def doubled(given, delay, change=lambda frame: frame):
+    """Each with a copy: what was sent again is that in both."""
+    out = []
+    for time, frame, again in given:
+        out += [(time, frame, again), (time + delay, change(frame), False)]
+    return sorted(out, key=lambda one: one[0])
+
+
+def every(period, times, frame, begin=0):
+    return [(begin + i * period, frame, True if i else None) for i in range(times)]
+
+
+def traffic(count, make, gap=7 * MS):
+    return [(i * gap, make(i), None) for i in range(count)]
+
+
+def counted(i):
+    return ipv4(TCP, tcp(PUSH_ACK, 1000 + 40 * i, data=b"%036d" % i), 100 + i)
+
+
+def segment6(i):
+    return ipv6(TCP, tcp(PUSH_ACK, 1000 + 40 * i, data=b"%036d" % i))
+
+
+def routed(frame):
+    """Behind a router: its MAC addresses, and a TTL of one less."""
+    return struct.pack(">HIHI", 0x0200, 77, 0x0200, 78) + frame[12:22] + bytes([frame[22] - 1]) \
+        + frame[23:]
+
+
+def merged(*parts):
+    return sorted((one for part in parts for one in part), key=lambda one: one[0])
+
+
+HELLO = ipv4(VRRP, b"\x21\x01\x64\x01\x00\x01" + bytes(14), 0, 255)
+OSPF_HELLO = ipv4(OSPF, b"\x02\x01" + bytes(42), 0, 1, source=9)
+MDNS = ipv6(UDP, udp(bytes(40), (5353, 5353)), source=7)
+ARP = ethernet(0x0806, b"\0\1\x08\0\6\4\0\1" + bytes(20))
+RESET = ipv4(TCP, tcp(RST, 5000), 0, source=2, destination=1)
+
+
+def captures():
+    """{name: packets}"""
+    noise = random.Random(5)
+    mixed6 = [segment6, lambda i: ipv6(UDP, udp(b"%08d" % i)),
+              lambda i: ipv6(ICMP6, b"\x80\0\0\0" + struct.pack(">HH", 1, i))]
+    storm = [(begin + i * 15 * US, RESET, True if i else None)
+             for begin in (50 * MS,) for i in range(9)]
+    loop = [(i * 100 * US, counted(0), False if i else None) for i in range(200)]
+    late = traffic(60, lambda i: ipv4(TCP, tcp(PUSH_ACK, 9 + 40 * i, data=b"%036d" % i), 0))
+    late += [(late[i][0] + 80 * MS, late[i][1], True) for i in (5, 20, 41)]
+    return {
+        "vrrp": every(SECOND, 30, HELLO),
+        "vrrp-mirrored": doubled(merged(every(SECOND, 12, HELLO), traffic(90, counted)), 30 * US),
+        "ospf-mdns-routed": merged(
+            [one for time, frame, _ in traffic(120, counted)
+             for one in ((time, frame, None), (time + 3 * MS, routed(frame), False))],
+            every(10 * SECOND, 6, OSPF_HELLO, MS), every(SECOND, 5, MDNS, 2 * MS)),
+        "ipv6-mirrored": doubled(traffic(90, lambda i: mixed6[i % 3](i)), 40 * US),
+        "ipv6-far-mirrored": doubled(traffic(90, segment6), 20 * MS),
+        "ospf-alone-mirrored": doubled(every(10 * SECOND, 10, OSPF_HELLO), 8 * US),
+        "arp-each-second": merged(every(SECOND, 20, ARP), traffic(50, counted)),
+        "cfm-cycle": every(3_333_333, 300, ethernet(0x8902, b"\x40\x01" + bytes(44))),
+        "profinet-mirrored": doubled(
+            traffic(100, lambda i: ethernet(0x8892, struct.pack(">HI", 0x8000, i)), MS), 10 * US),
+        "rst-storm": merged(traffic(80, counted), storm),
+        "same-acks": merged(traffic(80, segment6),
+                            every(20 * US, 6, ipv6(TCP, tcp(ACK, 7, 4711), 2, 1), 100 * MS)),
+        "ping-same-number": every(20 * SECOND, 15, ipv4(ICMP, b"\x08\0\0\0\0\0\0\0" + bytes(40), 0)),
+        "late-segments": merged(late),
+        "constant-id": merged(traffic(40, lambda i: ipv4(UDP, udp(b"%08d" % i), 4660), 15 * MS),
+                              every(15 * MS, 12, ipv4(UDP, udp(b"the same"), 4660), 700 * MS)),
+        "dhcp-again": [(noise.randrange(10) * MS + n * 4 * SECOND, ipv4(
+            UDP, udp(b"\1\1\6\0" + bytes(240), (68, 67)), 0), True if n else None)
+            for n in range(6)],
+        "keep-alive": merged(traffic(20, segment6),
+                             every(45 * SECOND, 6, ipv6(TCP, tcp(ACK, 999, 5), 1, 2), SECOND)),
+        "loop": merged(loop, [(i * MS, counted(50 + i), None) for i in range(20)]),
+    }
+
+
+def write(folder):
+    """{name: (path, packets)} of all, in this folder."""
+    out = {}
+    for name, packets in captures().items():
+        path = pathlib.Path(folder) / (name + ".pcap")
+        path.write_bytes(made_captures.pcap("<", True, made_captures.ETHERNET, [
+            (1_700_000_000 * SECOND + time, frame) for time, frame, _ in packets]))
+        out[name] = (path, packets)
+    return out

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Copies and what was sent again, packet by packet through the collector.
+#include "analyze/repeats.h"
+
+#include <gtest/gtest.h>
+
+#include "stream.h"
+
+namespace unecho::analyze {
+namespace {
+
+test::PacketSpec packet_with(std::uint16_t id, std::uint8_t content = 0) {
+    test::PacketSpec spec;
+    spec.id = id;
+    spec.payload = test::counting(30);
+    spec.payload[0] = content;
+    return spec;
+}
+
+test::PacketSpec packet6(std::uint8_t content) {
+    test::PacketSpec spec = packet_with(0, content);
+    spec.version = 6;
+    return spec;
+}
+
+Count packets_of(const Count& count) {
+    return {count.packets, 0};
+}
+
+void expect_told(const Stream& stream, std::uint64_t copies, std::uint64_t again) {
+    const Report report = stream.report();
+    EXPECT_EQ(packets_of(report.copied), (Count{copies, 0}));
+    EXPECT_EQ(packets_of(report.sent_again), (Count{again, 0}));
+}
+
+TEST(Repeats, packet_with_an_id_is_a_copy_until_no_path_takes_so_long) {
+    for (const Nanoseconds age : {Nanoseconds{0}, kMillisecond, kLongestPath - 1}) {
+        Stream stream;
+        stream.add(0, packet_with(7));
+        stream.add(age, packet_with(7));
+        expect_told(stream, 1, 0);
+    }
+    Stream late;
+    late.add(0, packet_with(7));
+    late.add(kLongestPath, packet_with(7));
+    expect_told(late, 0, 1);
+}
+
+TEST(Repeats, id_that_a_sender_writes_into_everything_does_not_count) {
+    for (const std::uint16_t step : {0, 1}) {
+        Stream stream;
+        for (std::uint8_t i = 0; i < 50; ++i) {
+            const auto id = static_cast<std::uint16_t>(4660 + i * step);
+            stream.add(i * 15 * kMillisecond, packet_with(id, i));
+        }
+        const auto last = static_cast<std::uint16_t>(4660 + 49 * step);
+        stream.add(750 * kMillisecond, packet_with(last, 49));
+        expect_told(stream, step, 1U - step);
+    }
+}
+
+TEST(Repeats, without_an_id_an_unchanged_packet_needs_company) {
+    Stream alone;
+    for (std::uint8_t i = 0; i < 40; ++i) {
+        alone.add(i * kSecond, packet6(i));
+    }
+    alone.add(39 * kSecond + 20 * kMicrosecond, packet6(39));
+    expect_told(alone, 0, 1);
+    Stream mirrored = alone;
+    mirrored.add(50 * kSecond, packet_with(9));
+    mirrored.add(50 * kSecond + 30 * kMicrosecond, packet_with(9));
+    expect_told(mirrored, 2, 0);
+    Stream all;
+    for (std::uint8_t i = 0; i < 40; ++i) {
+        all.add(i * kSecond, packet6(i));
+        all.add(i * kSecond + 20 * kMicrosecond, packet6(i));
+    }
+    expect_told(all, 40, 0);
+}
+
+TEST(Repeats, seen_at_another_place_is_a_copy) {
+    Stream other(2);
+    other.add(0, packet6(1), 0);
+    other.add(5 * kMillisecond, packet6(1), 1);
+    expect_told(other, 1, 0);
+    Stream routed;
+    test::PacketSpec behind = packet6(1);
+    --behind.ttl;
+    behind.source_mac[5] ^= 1;
+    routed.add(0, packet6(1));
+    routed.add(5 * kMillisecond, behind);
+    expect_told(routed, 1, 0);
+}
+
+TEST(Repeats, flood_of_one_packet_is_no_mirror) {
+    Stream stream;
+    for (unsigned i = 0; i < 100; ++i) {
+        stream.add(i * kMicrosecond, packet6(1));
+    }
+    expect_told(stream, 0, 99);
+}
+
+TEST(Repeats, kinds_have_names_and_periods) {
+    Stream stream;
+    test::PacketSpec mdns = packet6(1);
+    mdns.source_port = mdns.destination_port = 5353;
+    for (unsigned i = 0; i < 9; ++i) {
+        stream.add(i * 10 * kSecond, mdns);
+    }
+    stream.add(100 * kSecond, packet6(2));
+    stream.add(101 * kSecond, packet6(2));
+    const Report report = stream.report();
+    ASSERT_EQ(report.repeats.size(), 2U);
+    EXPECT_EQ(report.repeats[0].protocol, "IPv6 UDP (mDNS)");
+    EXPECT_EQ(report.repeats[0].period, 10 * kSecond);
+    EXPECT_TRUE(report.repeats[0].regular);
+    EXPECT_EQ(report.repeats[1].protocol, "IPv6 UDP");
+    EXPECT_FALSE(report.repeats[1].regular);
+    EXPECT_EQ(report.youngest_repeat, kSecond);
+}
+
+}  // namespace
+}  // namespace unecho::analyze

@@ -149,7 +149,8 @@ void Collector::report_windows(Report& out) {
 
 void Collector::report_memory(Report& out) {
     out.blind_after = packets_.table().blind_after();
-    out.memory_bytes = packets_.bytes() + segments_.bytes();
+    out.memory_bytes =
+        packets_.bytes() + segments_.bytes() + repeats_.bytes() + frame_repeats_.bytes();
     std::uint64_t taken = packets_.ladders_taken();
     out.others_blind_after = segments_.blind_after();
     for (ModeMemory* mode : {&frame_, &flow_, &flow_bidir_}) {

@@ -140,6 +140,11 @@ std::uint32_t fold(const std::uint8_t* address, std::size_t size) noexcept {
     return sum;
 }
 
+constexpr bool is_tag(std::uint16_t type) noexcept {
+    return type == packet::kEtherVlan || type == packet::kEtherQinq ||
+           type == packet::kEtherQinq91 || type == packet::kEtherQinq92;
+}
+
 Kind without_ip(packet::Link link, const packet::Frame& frame) noexcept {
     Kind out;
     out.protocol = kNotIp;
@@ -147,8 +152,7 @@ Kind without_ip(packet::Link link, const packet::Frame& frame) noexcept {
     if (link == packet::Link::kEthernet && frame.length >= packet::kEthernetHeader) {
         std::uint32_t at = packet::kEthernetHeader - 2;
         std::uint16_t type = load_be16(frame.data + at);
-        while ((type == packet::kEtherVlan || type == packet::kEtherQinq) &&
-               frame.length >= at + 6) {
+        while (is_tag(type) && frame.length >= at + 6) {
             at += 4;
             type = load_be16(frame.data + at);
         }

@@ -63,6 +63,11 @@ class Repeats {
     // mirrored: other packets of the capture are copied, up to this age.
     [[nodiscard]] Told tell(std::optional<Nanoseconds> mirrored = {}) const;
 
+    // Memory taken.
+    [[nodiscard]] std::uint64_t bytes() const noexcept {
+        return sizeof(*this) + senders_.size() * sizeof(Sender) + labels_.size() * sizeof(Bins);
+    }
+
   private:
     enum Class : std::uint8_t { kSure, kUnsure, kLate };
     static constexpr std::size_t kClasses = 3;

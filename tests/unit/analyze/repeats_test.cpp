@@ -2,8 +2,11 @@
 // Copies and what was sent again, packet by packet through the collector.
 #include "analyze/repeats.h"
 
+#include <array>
+
 #include <gtest/gtest.h>
 
+#include "analyze/dissect.h"
 #include "stream.h"
 
 namespace unecho::analyze {
@@ -98,6 +101,99 @@ TEST(Repeats, flood_of_one_packet_is_no_mirror) {
         stream.add(i * kMicrosecond, packet6(1));
     }
     expect_told(stream, 0, 99);
+}
+
+// A quarter of all different packets come twice, or not quite.
+TEST(Repeats, mirror_doubles_a_quarter_of_all_packets) {
+    for (const unsigned twice : {9U, 10U}) {
+        Stream stream;
+        for (std::uint8_t i = 0; i < 40; ++i) {
+            stream.add(i * kSecond, packet6(i));
+            if (i < twice) {
+                stream.add(i * kSecond + 20 * kMicrosecond, packet6(i));
+            }
+        }
+        expect_told(stream, twice == 10 ? 10 : 0, twice == 10 ? 0 : 9);
+    }
+}
+
+// Four in a row speak for a mirror; each one more is one packet more that it would have to double.
+TEST(Repeats, long_run_speaks_against_a_mirror) {
+    for (const unsigned repeats : {19U, 20U}) {
+        Stream stream;
+        for (unsigned i = 0; i <= repeats; ++i) {
+            stream.add(i * kMicrosecond, packet6(1));
+        }
+        expect_told(stream, repeats == 19 ? 19 : 0, repeats == 19 ? 0 : 20);
+    }
+}
+
+// The gap begins behind the bin of the copies.
+TEST(Repeats, gap_of_two_octaves_ends_the_copies) {
+    const unsigned late = age_bin(120 * kMillisecond);
+    for (const unsigned bins : {7U, 8U}) {
+        Stream stream;
+        for (std::uint8_t i = 0; i < 40; ++i) {
+            stream.add(i * kSecond, packet_with(100 + i, i));
+            const Nanoseconds age = i == 39 ? 120 * kMillisecond : age_bin_low(late - 1 - bins);
+            stream.add(i * kSecond + age, packet_with(100 + i, i));
+        }
+        expect_told(stream, bins == 8 ? 39 : 40, bins == 8 ? 1 : 0);
+    }
+}
+
+TEST(Repeats, ids_of_0_and_1_count_nothing) {
+    for (const std::uint16_t id : {std::uint16_t{0}, std::uint16_t{1}, std::uint16_t{2}}) {
+        Stream stream;
+        for (std::uint8_t i = 0; i < 40; ++i) {
+            stream.add(i * kSecond, packet6(i));
+        }
+        stream.add(50 * kSecond, packet_with(id));
+        stream.add(50 * kSecond + 20 * kMicrosecond, packet_with(id));
+        expect_told(stream, id == 2 ? 1 : 0, id == 2 ? 0 : 1);
+    }
+}
+
+TEST(Repeats, period_is_regular_where_three_quarters_have_it) {
+    for (const unsigned hellos : {3U, 4U}) {
+        Stream stream;
+        for (unsigned i = 0; i < hellos; ++i) {
+            stream.add(i * 10 * kSecond, packet6(1));
+        }
+        stream.add(200 * kSecond, packet6(1));
+        const Report report = stream.report();
+        ASSERT_EQ(report.repeats.size(), 1U);
+        EXPECT_EQ(report.repeats[0].period, 10 * kSecond);
+        EXPECT_EQ(report.repeats[0].regular, hellos == 4);
+    }
+}
+
+TEST(Repeats, tell_their_memory) {
+    Repeats repeats;
+    const std::uint64_t empty = repeats.bytes();
+    repeats.again({}, {});
+    repeats.again({}, {});
+    EXPECT_GT(repeats.bytes(), empty + kAgeBins);
+    const std::uint64_t one = repeats.bytes();
+    for (unsigned i = 0; i < 1000; ++i) {
+        Kind kind;
+        kind.detail = static_cast<std::uint16_t>(i);
+        repeats.again(kind, {});
+    }
+    EXPECT_LE(repeats.bytes() - empty, 257 * (one - empty));
+}
+
+TEST(Kind, of_what_is_not_ip_is_the_type_behind_any_tag) {
+    for (const std::uint8_t tag : {0x81, 0x88, 0x91, 0x92}) {
+        std::array<std::uint8_t, 60> bytes{};
+        bytes[12] = tag;
+        bytes[13] = tag == 0x88 ? 0xA8 : 0;
+        bytes[16] = 0x08;
+        bytes[17] = 0x06;
+        const Kind kind =
+            kind_of(packet::Link::kEthernet, {bytes.data(), bytes.size()}, {}, kNotIp);
+        EXPECT_EQ(kind_name(kind.label()), "ARP") << unsigned{tag};
+    }
 }
 
 TEST(Repeats, kinds_have_names_and_periods) {

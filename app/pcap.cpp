@@ -22,6 +22,7 @@ namespace {
 struct Options {
     offline::Files files;
     Text key;
+    Text non_ip;
     Text window;
     Text count;
     Text policy;
@@ -46,6 +47,8 @@ Result<offline::Options> read_options(const Options& given) {
     Reading read;
     read("--key", given.key, name_in(config::kKeyNames),
          [&](std::size_t i) { out.key = static_cast<packet::KeyMode>(i); });
+    read("--non-ip", given.non_ip, name_in(config::kNonIpNames),
+         [&](std::size_t i) { out.non_ip = static_cast<packet::NonIp>(i); });
     read("--window", given.window, parse_window, [&](Nanoseconds w) { out.window = w; });
     read("--count", given.count, parse_whole, [&](std::uint64_t n) { out.count = n; });
     read("--policy", given.policy, name_in(config::kPolicyNames),
@@ -138,6 +141,10 @@ Outcome pcap(const Options& given) {
 void add_window_options(CLI::App& command, Options& options) {
     command.add_option("--key", options.key, "packet (default), flow, flow-bidir or frame")
         ->type_name("packet|flow|flow-bidir|frame");
+    command
+        .add_option("--non-ip", options.non_ip,
+                    "Frames without an IP packet: pass (default), or frame: equal ones are echoes")
+        ->type_name("pass|frame");
     command.add_option("--window", options.window,
                        "An echo is younger than this: 50ms (default), or inf");
     command.add_option("--count", options.count,

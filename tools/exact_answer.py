@@ -18,7 +18,11 @@ Key (--key):
   flow-bidir  the same with the two ends in sorted order
   frame       every captured byte
 Answer: "new"; "echo" with its age and the packet it repeats; "non_ip" and "malformed" have no key
-and are always forwarded (with --key frame every packet has one).
+and are always forwarded (with --key frame every packet has one). With --non-ip frame, packets
+without an IP packet have a key of their own: MAC addresses (cooked captures: the sender's),
+innermost EtherType behind tags and labels, and the bytes behind it: up to the length of 802.3 where
+there is one, else without zeros at the end as long as no byte is left beyond the 46 of a shortest
+frame. PPP and loopbacks: protocol and what follows; link types without a parser: all bytes.
 
 A packet is an echo when --first N packets of its key are remembered with an age below --window.
 Remembered is, with --policy fixed, a packet that was accepted. With refresh an echo counts too:
@@ -45,6 +49,7 @@ import sys
 import zlib
 
 KEYS = ("packet", "flow", "flow-bidir", "frame")
+NON_IP = ("pass", "frame")
 POLICIES = ("fixed", "refresh")
 KINDS = ("new", "echo", "non_ip", "malformed")
 ETHERNET, NULL, PPP, LOOP, COOKED, IPV4, IPV6, COOKED2 = 1, 0, 9, 108, 113, 228, 229, 276
@@ -272,6 +277,32 @@ def _known(versions, number, at, name):
     return versions[number], at
 
 
+def _unpadded(body):
+    return body if len(body) > 46 else body.rstrip(b"\0")
+
+
+def _non_ip_key(frame, link):
+    """Of a frame without an IP packet."""
+    if link in ETHERTYPES:
+        at, end = ETHERTYPES[link]
+        ethertype = _number(frame, at)
+        while ethertype in TAGS:
+            ethertype, end = _number(frame, end + 2), end + 4
+        if ethertype in MPLS:
+            end += 4 * next(i for i in itertools.count(1) if frame[end + 4 * i - 2] & 1)
+        if link != ETHERNET:
+            address = frame[6:14] if link == COOKED else frame[12:20]
+            return "cooked", address, ethertype, _unpadded(frame[end:])
+        body = frame[end:]
+        body = body[:ethertype] if 3 <= ethertype <= 1500 else _unpadded(body)
+        return "ethernet", frame[:12], ethertype, body
+    if link == PPP:
+        return "ppp", frame.removeprefix(b"\xff\x03")
+    if link in (NULL, LOOP):
+        return "loopback", frame[0] if link == NULL and frame[0] else frame[3], frame[4:]
+    return "unknown", frame
+
+
 PPP_PROTOCOLS = {0x0021: 4, 0x0057: 6}
 FAMILIES = {2: 4, 10: 6, 24: 6, 28: 6, 30: 6}  # each system has its own number for IPv6
 ETHERTYPES = {ETHERNET: (12, 14), COOKED: (14, 16), COOKED2: (0, 20)}  # link: (offset, end)
@@ -349,11 +380,16 @@ def _flow(version, ip):
     return (source, ports[:2]), (destination, ports[2:]), protocol
 
 
-def key_of(mode, frame, link=ETHERNET):
+def key_of(mode, frame, link=ETHERNET, non_ip="pass"):
     """What decides sameness: bytes or a tuple. Raises NoKey."""
     if mode == "frame":
         return frame
-    version, ip = _ip_packet(frame, link)
+    try:
+        version, ip = _ip_packet(frame, link)
+    except NoKey as no_key:
+        if non_ip == "pass" or no_key.args[0] != "non_ip":
+            raise
+        return _non_ip_key(frame, link)
     if mode == "packet":
         if version == 4:
             return ip[:1] + ip[2:8] + ip[9:10] + ip[12:]
@@ -405,7 +441,8 @@ class Memory:
         return Answer("echo", now - youngest[0], youngest[1])
 
 
-def answers(packets, key="packet", window=None, policy="fixed", first=1, reasons=None):
+def answers(packets, key="packet", window=None, policy="fixed", first=1, reasons=None,
+            non_ip="pass"):
     """The answer for each packet, numbered from 1. window in ns, None: endless.
 
     reasons, where given: kind -> Counter, is told why packets have no key.
@@ -414,7 +451,7 @@ def answers(packets, key="packet", window=None, policy="fixed", first=1, reasons
     for number, packet in enumerate(packets, 1):
         now = clock.at(packet.time)
         try:
-            yield memory.see(number, now, key_of(key, packet.data, packet.link))
+            yield memory.see(number, now, key_of(key, packet.data, packet.link, non_ip))
         except NoKey as no_key:
             kind, reason = no_key.args
             if reasons is not None:
@@ -448,6 +485,7 @@ def _arguments(argv):
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("captures", nargs="+", metavar="CAPTURE")
     parser.add_argument("--key", choices=KEYS, default="packet")
+    parser.add_argument("--non-ip", choices=NON_IP, default="pass")
     parser.add_argument("--window", type=duration, default=None, metavar="W", help="50ms; inf")
     parser.add_argument("--policy", choices=POLICIES, default="fixed")
     parser.add_argument("--first", type=_positive, default=1, metavar="N")
@@ -457,11 +495,11 @@ def _arguments(argv):
     return parser.parse_args(argv)
 
 
-def _load(captures, key, jump):
+def _load(captures, key, jump, non_ip):
     """merged() as a list, with every link type checked."""
     order = list(merged(captures, jump))
     for index, packet in order:
-        if packet.link not in LINKS and key != "frame":
+        if packet.link not in LINKS and key != "frame" and non_ip == "pass":
             raise CaptureError("%s: link type %d is unknown; --as-ethernet reads it as Ethernet"
                                % (captures[index].path, packet.link))
     return order
@@ -470,17 +508,17 @@ def _load(captures, key, jump):
 def run(options, out):
     captures = [Capture(path, options.as_ethernet, options.microseconds)
                 for path in options.captures]
-    order = _load(captures, options.key, jump_of(options.window))
+    order = _load(captures, options.key, jump_of(options.window), options.non_ip)
     reasons = {"non_ip": collections.Counter(), "malformed": collections.Counter()}
     verdicts = list(answers((packet for _, packet in order), options.key, options.window,
-                            options.policy, options.first, reasons))
+                            options.policy, options.first, reasons, options.non_ip))
     counts = collections.Counter(answer.kind for answer in verdicts)
     ages = [answer.age for answer in verdicts if answer.kind == "echo"]
     packets = collections.Counter(index for index, _ in order)
     summary = {
         "captures": [{"path": capture.path, "packets": packets[index], "cut": capture.cut}
                      for index, capture in enumerate(captures)],
-        "key": options.key, "window_ns": options.window, "policy": options.policy,
+        "key": options.key, "non_ip_keys": options.non_ip, "window_ns": options.window, "policy": options.policy,
         "first": options.first,
         "packets": len(order), "bytes": sum(len(packet.data) for _, packet in order),
         **{kind: counts[kind] for kind in KINDS},

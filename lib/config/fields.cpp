@@ -113,6 +113,7 @@ std::vector<Field> fields_of(Filter& filter) {
     return {
         {"name", kRequired, "", field::Name{to(filter.name)}},
         {"key", kOptional, "\"packet\"", field::Choice{kKeyNames, to(filter.key)}},
+        {"non_ip", kOptional, "\"pass\"", field::Choice{kNonIpNames, to(filter.non_ip)}},
         {"window", kRequired, "", field::Duration{kWindow, to(filter.window)}},
         {"engine", kOptional, "\"auto\"", field::Choice{kEngineNames, to(filter.engine)}},
         {"rate", kOptional, "", field::Rate{kRate, to(filter.rate)}},
@@ -162,6 +163,8 @@ std::vector<Field> fields_of(Route& route, RouteNames& names) {
          field::Text{"\"drop\", \"pass\" or the name of a port", to(names.on_echo)}},
         {"allow_flow_drop_on_link", kOptional, "false",
          field::Flag{to(route.allow_flow_drop_on_link)}},
+        {"allow_non_ip_drop_on_link", kOptional, "false",
+         field::Flag{to(route.allow_non_ip_drop_on_link)}},
         {"report_taps", kOptional, "false", field::Flag{to(route.report_taps)}},
         {"report_window", kOptional, "", field::Duration{kWindow, to(route.report_window)}},
         {"report_flows", kOptional, "", field::Whole{kReportFlows, to(route.report_flows)}},

@@ -73,6 +73,7 @@ inline constexpr WholeRange kMbufs{512, std::uint64_t{1} << 24};
 // Names of enum values as the file writes them, in the order of the enum.
 inline constexpr std::array<std::string_view, packet::kKeyModes> kKeyNames{"packet", "flow",
                                                                            "flow-bidir", "frame"};
+inline constexpr std::array<std::string_view, 2> kNonIpNames{"pass", "frame"};
 inline constexpr std::array<std::string_view, 9> kEngineNames{
     "auto", "line", "apbbf", "apbf", "tlbf", "btbf", "shbf", "shbf-x", "exact"};
 inline constexpr std::array<std::string_view, 2> kPolicyNames{"fixed", "refresh"};
@@ -183,6 +184,7 @@ struct Geometry {
 struct Filter {
     std::string name;
     packet::KeyMode key = packet::KeyMode::kPacket;
+    packet::NonIp non_ip = packet::NonIp::kPass;  // not with kFrame, which compares all
     Nanoseconds window = 0;
     Engine engine = Engine::kAuto;
     std::optional<double> rate;            // packets per second, all workers together
@@ -212,6 +214,7 @@ struct Route {
     OnEcho on_echo = OnEcho::kDrop;
     PortIndex divert_to = 0;  // with kDivert
     bool allow_flow_drop_on_link = false;
+    bool allow_non_ip_drop_on_link = false;
     bool report_taps = false;  // count the flows that only one of two taps saw, and both
     std::optional<Nanoseconds> report_window;   // absent: the filter's
     std::optional<std::uint64_t> report_flows;  // of a window; absent: kDefaultReportFlows

@@ -300,6 +300,23 @@ void settle_on_full(const Keys& keys, Filter& filter) {
     }
 }
 
+// Frames without an IP packet are compared one by one.
+void check_non_ip(const Keys& keys, const Filter& filter) {
+    if (!keys.given("non_ip") || !keys.sound("non_ip") || !keys.sound("key")) {
+        return;
+    }
+    if (filter.key == packet::KeyMode::kFrame) {
+        return keys.report("non_ip",
+                           "key = \"frame\" compares every frame by all of its bytes; "
+                           "leave it out");
+    }
+    if (filter.non_ip == packet::NonIp::kFrame && filter.first > 1 && keys.sound("first")) {
+        keys.report("non_ip", "compares frames one by one, and first lets " +
+                                  std::to_string(filter.first) +
+                                  R"( of each pass; allowed: "pass", or first = 1)");
+    }
+}
+
 void check_filters(Draft& draft) {
     for (std::size_t i = 0; i < draft.config.filters.size(); ++i) {
         Filter& filter = draft.config.filters[i];
@@ -310,6 +327,7 @@ void check_filters(Draft& draft) {
                                  R"("flow-bidir")");
         }
         check_counting(keys, filter);
+        check_non_ip(keys, filter);
         if (filter.geometry) {
             check_geometry(keys, *filter.geometry, filter.engine);
         } else if (keys.sound("geometry")) {
@@ -449,24 +467,35 @@ std::optional<std::size_t> way_back(const Resolved& resolved, std::size_t route)
     return std::nullopt;
 }
 
+// What a filter takes out of live traffic by its nature must be asked for by name.
 void check_links(Draft& draft, const Resolved& resolved) {
     for (std::size_t i = 0; i < draft.config.routes.size(); ++i) {
+        const Keys keys{draft, element("route", i)};
         const Route& route = draft.config.routes[i];
-        const std::string path = key_of("route", i, "on_echo");
-        if (!resolved.filter[i] || !draft.sound(path) || route.on_echo == OnEcho::kPass ||
-            route.allow_flow_drop_on_link ||
-            !draft.sound(key_of("route", i, "allow_flow_drop_on_link"))) {
+        const std::optional<std::size_t> back = way_back(resolved, i);
+        if (!resolved.filter[i] || !keys.sound("on_echo") || route.on_echo == OnEcho::kPass ||
+            !back) {
             continue;
         }
         const Filter& filter = draft.config.filters[*resolved.filter[i]];
-        const std::optional<std::size_t> back = way_back(resolved, i);
-        if (back && is_flow(filter.key)) {
-            draft.report(
-                path, element("route", i) + " and " + element("route", *back) +
-                          " make a link, and filter " + in_quotes(filter.name) +
-                          " takes every later packet of a flow out of it: a 5-tuple is not a "
-                          "packet's identity. Use key = \"packet\" or on_echo = \"pass\"; if live "
-                          "traffic shall lose them, allow_flow_drop_on_link = true");
+        const std::string link = keys.table + " and " + element("route", *back) +
+                                 " make a link, and filter " + in_quotes(filter.name);
+        if (is_flow(filter.key) && !route.allow_flow_drop_on_link &&
+            keys.sound("allow_flow_drop_on_link")) {
+            keys.report("on_echo",
+                        link +
+                            " takes every later packet of a flow out of it: a 5-tuple is not a "
+                            "packet's identity. Use key = \"packet\" or on_echo = \"pass\"; if "
+                            "live traffic shall lose them, allow_flow_drop_on_link = true");
+        }
+        if (filter.non_ip == packet::NonIp::kFrame && !route.allow_non_ip_drop_on_link &&
+            keys.sound("allow_non_ip_drop_on_link")) {
+            keys.report("on_echo",
+                        link +
+                            " takes equal frames without an IP packet out of it: STP, LLDP, "
+                            "CFM, GOOSE and ARP repeat theirs on purpose. Use non_ip = \"pass\" "
+                            "or on_echo = \"pass\"; if live traffic shall lose them, "
+                            "allow_non_ip_drop_on_link = true");
         }
     }
 }

@@ -35,6 +35,7 @@ dataplane::Lane FilterInstance::lane(const FilterPlan& plan) {
     lane.ops = &ops_of(filter_);
     lane.filter = address();
     lane.key = plan.key;
+    lane.non_ip = plan.non_ip;
     lane.first = plan.first;
     ageing_.emplace(plan.ageing());
     lane.ageing = &*ageing_;

@@ -284,6 +284,7 @@ class Planner {
             FilterPlan out;
             out.name = wanted.name;
             out.key = wanted.key;
+            out.non_ip = wanted.non_ip;
             out.policy = wanted.policy;
             out.first = wanted.first;
             out.window = wanted.window;

@@ -45,6 +45,7 @@ struct WorkerPlan {
 struct FilterPlan {
     std::string name;
     packet::KeyMode key = packet::KeyMode::kPacket;
+    packet::NonIp non_ip = packet::NonIp::kPass;
     config::Policy policy = config::Policy::kFixed;
     unsigned first = 1;
     config::Rule rule = config::Rule::kMatch;

@@ -125,6 +125,9 @@ std::string filter_text(const Plan& plan, const FilterPlan& filter) {
     if (filter.first > 1) {
         key += ", first " + std::to_string(filter.first) + " of each pass";
     }
+    if (filter.non_ip == packet::NonIp::kFrame) {
+        key += "; frames without an IP packet by their own bytes";
+    }
     table.row({"key", key});
     table.row(
         {"engine", std::string(filter.engine()) + " (" + geometry_text(filter.geometry) + ")"});

@@ -103,7 +103,8 @@ dataplane::RssModel rss_model(const Plan& plan, const eal::RssAnswer& answer) {
     for (const FilterPlan& filter : plan.filters) {
         model.fragments_by_ports |=
             filter.key == packet::KeyMode::kFlow || filter.key == packet::KeyMode::kFlowBidir;
-        model.frames_have_keys |= filter.key == packet::KeyMode::kFrame;
+        model.frames_have_keys |=
+            filter.key == packet::KeyMode::kFrame || filter.non_ip == packet::NonIp::kFrame;
     }
     for (const RoutePlan& route : plan.routes) {
         model.fragments_by_ports |= route.taps.has_value();

@@ -28,7 +28,7 @@ struct RssModel {
     // Some key is by flow: a first fragment, which has ports, belongs to the whole packets of its
     // flow. Else fragments stay where cards put them, by their addresses.
     bool fragments_by_ports = false;
-    // Some key is by frame, and frames without an IP packet have one too.
+    // Frames without an IP packet have keys, too: no card hashes them, and one worker owns all.
     bool frames_have_keys = false;
 };
 

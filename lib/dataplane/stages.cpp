@@ -88,10 +88,14 @@ packet::Frame contiguous(const rte_mbuf& mbuf, std::span<std::uint8_t> scratch) 
 }
 
 void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
-            std::span<std::uint8_t> scratch) noexcept {
-    burst.keys = packet::digest_burst(mode, burst.link, {burst.frames.data(), burst.count}, secret,
-                                      burst.digests.data());
+            std::span<std::uint8_t> scratch, packet::NonIp non_ip) noexcept {
+    const std::span<const packet::Frame> frames(burst.frames.data(), burst.count);
+    burst.keys = packet::digest_burst(mode, burst.link, frames, secret, burst.digests.data());
     burst.too_long = 0;
+    const bool all = non_ip == packet::NonIp::kFrame;
+    if (all && burst.keys.non_ip != 0) [[unlikely]] {
+        packet::digest_non_ip(burst.link, frames, secret, burst.digests.data(), burst.keys);
+    }
     // Rare: the scratch space holds one frame at a time.
     for_each_bit(burst.chained, [&](unsigned i) {
         const std::uint64_t bit = std::uint64_t{1} << i;
@@ -99,6 +103,9 @@ void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
         packet::KeyMasks one;
         if (frame.length != 0) {
             one = packet::digest_burst(mode, burst.link, {&frame, 1}, secret, &burst.digests[i]);
+            if (all) {
+                packet::digest_non_ip(burst.link, {&frame, 1}, secret, &burst.digests[i], one);
+            }
         } else {
             burst.too_long |= bit;
         }

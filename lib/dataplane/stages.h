@@ -23,6 +23,7 @@ struct Lane {
     void* filter = nullptr;
     filter::Ageing* ageing = nullptr;  // the filter's own
     packet::KeyMode key = packet::KeyMode::kPacket;
+    packet::NonIp non_ip = packet::NonIp::kPass;
     unsigned first = 1;
     Judge* judge = nullptr;  // null: every match is an echo
     Nanoseconds window = ~Nanoseconds{0};
@@ -35,7 +36,7 @@ void view(Burst& burst) noexcept;
 
 // digests, keys, too_long. scratch holds kScratchBytes.
 void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
-            std::span<std::uint8_t> scratch) noexcept;
+            std::span<std::uint8_t> scratch, packet::NonIp non_ip = packet::NonIp::kPass) noexcept;
 
 // Tells a report of the flows, which stage digest found, each on the tap that its port is. timed:
 // each packet at its own time.

@@ -399,8 +399,10 @@ void Worker::process(Burst& burst) noexcept {
         digest(burst, packet::KeyMode::kFlowBidir, *setup_.secret, setup_.scratch);
         report_flows(burst, *route.taps, setup_.tap_of, setup_.capture_clock);
     }
-    if (route.taps == nullptr || lane.key != packet::KeyMode::kFlowBidir) {
-        digest(burst, lane.key, *setup_.secret, setup_.scratch);
+    const bool flows_only =
+        lane.key == packet::KeyMode::kFlowBidir && lane.non_ip == packet::NonIp::kPass;
+    if (route.taps == nullptr || !flows_only) {
+        digest(burst, lane.key, *setup_.secret, setup_.scratch, lane.non_ip);
     }
     if (setup_.capture_clock) {
         decide_timed(burst, lane);

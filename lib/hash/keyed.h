@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The hash behind every digest: a key is a head of 64 bits (0 where it has none) and a body of n
-// bytes, hashed where it lies. Hot: nothing written, nothing read outside [body, body + n). May be
-// included by hash and packet only.
+// bytes, hashed where it lies; some keys have a second head. Hot: nothing written, nothing read
+// outside [body, body + n). May be included by hash and packet only.
 //
-// Proven, for any two different keys (head, n, body) that were chosen without knowing the secret,
+// Proven, for any two different keys (heads, n, body) that were chosen without knowing the secret,
 // over a uniform secret: they share a digest with probability
 //     at most 3 * 2^-64 up to 128 bytes of body,
 //     at most 4 * 2^-64 up to 65536 bytes (kGroupBytes), and
@@ -98,6 +98,16 @@ inline constexpr std::size_t kMostShort = 128;  // from here on stripes are fast
                                          std::size_t n, const Secret& secret) noexcept {
     return detail::folded(
         detail::pair(head, n, secret.ends.data()) + detail::body_of(body, n, secret), secret);
+}
+
+// With a second head, which no key without one is taken for.
+[[nodiscard]] inline Digest keyed_digest(std::uint64_t head, std::uint64_t second,
+                                         const std::uint8_t* body, std::size_t n,
+                                         const Secret& secret) noexcept {
+    return detail::folded(detail::pair(head, n, secret.ends.data()) +
+                              detail::pair(second, 0, secret.second.data()) +
+                              detail::body_of(body, n, secret),
+                          secret);
 }
 
 // Without a head, which is the same as with a head of 0.

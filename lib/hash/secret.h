@@ -24,7 +24,7 @@ struct alignas(64) Secret {
     std::array<std::uint64_t, 2> ends;    // of head and length
     std::array<std::uint64_t, 2> fold;    // of the last step, 128 bits to 64; low, high
     std::array<std::uint64_t, 2> points;  // of bodies above kGroupBytes; their low 61 bits
-    std::array<std::uint64_t, 2> unused;  // what follows begins a cache line
+    std::array<std::uint64_t, 2> second;  // of second heads; what follows begins a cache line
     std::array<std::uint64_t, (kBlockBytes + kStripeBytes) / 8> body;
     std::array<std::uint64_t, 2 * kGroupBlocks> blocks;
 };

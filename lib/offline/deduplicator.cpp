@@ -227,6 +227,8 @@ void Deduplicator::count(const dataplane::Burst& burst) {
         fresh.bytes -= some.bytes;
     }
     reasons_[static_cast<std::size_t>(Reason::kNew)].add(fresh.packets, fresh.bytes);
+    dataplane::for_each_bit(burst.keys.non_ip,
+                            [&](unsigned i) { non_ip_.add(burst.link, burst.frames[i]); });
 }
 
 void Deduplicator::keep_copies(const Piece& piece, const Originals& originals,

@@ -19,6 +19,7 @@
 #include "offline/echo_ages.h"
 #include "offline/exact_decider.h"
 #include "offline/filter_decider.h"
+#include "offline/non_ip.h"
 #include "offline/options.h"
 
 namespace unecho::offline {
@@ -54,6 +55,8 @@ class Deduplicator {
                   Verdicts& verdicts);
 
     [[nodiscard]] const Reasons& reasons() const { return reasons_; }
+    // Of those counted as non_ip.
+    [[nodiscard]] std::vector<NonIpType> non_ip_types() const { return non_ip_.most_first(); }
     [[nodiscard]] std::string engine() const { return decider().engine(); }
     [[nodiscard]] std::string engine_text() const { return decider().text(); }
     // Packet from which a filter decides; 0: none does that did not from the start.
@@ -92,6 +95,7 @@ class Deduplicator {
     std::optional<Nanoseconds> begin_;           // time of the first packet
     Nanoseconds now_ = 0;                        // of the last
     Reasons reasons_{};
+    NonIpTypes non_ip_;
     std::vector<std::string> notes_;
 };
 

@@ -19,7 +19,7 @@ void Digester::digest(std::span<const Record> records,
         }
         Piece& piece = pieces[used];
         begin += fill(records.subspan(begin), piece);
-        dataplane::digest(piece.burst, mode_, secret_, {});
+        dataplane::digest(piece.burst, mode_, secret_, {}, non_ip_);
     }
     pieces.resize(used);
 }
@@ -28,7 +28,8 @@ void Digester::learn(std::span<const capture::Interface> interfaces) {
     while (facts_.size() < interfaces.size()) {
         const capture::Interface& one = interfaces[facts_.size()];
         const packet::Link link = packet::link_of(one.link_type);
-        const bool keyless = link == packet::Link::kUnknown && mode_ != packet::KeyMode::kFrame;
+        const bool keyless = link == packet::Link::kUnknown && mode_ != packet::KeyMode::kFrame &&
+                             non_ip_ == packet::NonIp::kPass;
         facts_.push_back({link, one.file, keyless ? warning_of(one.link_type) : kNone});
     }
 }

@@ -28,8 +28,9 @@ struct Piece {
 class Digester {
   public:
     // clock: of the packets' times, as the filter wants it.
-    Digester(packet::KeyMode mode, const hash::Secret& secret, const PacketClock& clock)
-        : mode_(mode), secret_(secret), clock_(clock) {}
+    Digester(packet::KeyMode mode, const hash::Secret& secret, const PacketClock& clock,
+             packet::NonIp non_ip = packet::NonIp::kPass)
+        : mode_(mode), non_ip_(non_ip), secret_(secret), clock_(clock) {}
 
     // Everything that a decider needs. The records must outlive the pieces; pieces are used again.
     void digest(std::span<const capture::Record> records,
@@ -55,6 +56,7 @@ class Digester {
     void note_unknown(const Facts& facts, std::uint64_t number);
 
     packet::KeyMode mode_;
+    packet::NonIp non_ip_;
     hash::Secret secret_;
     std::vector<Facts> facts_;  // by interface
     std::vector<std::pair<std::uint16_t, std::size_t>> unknown_;

@@ -16,6 +16,7 @@ control::FilterPlan plan_of(const Options& options, const control::Candidate& ca
     control::FilterPlan plan;
     plan.name = "capture";
     plan.key = options.key_mode();
+    plan.non_ip = options.non_ip_or_pass();
     plan.policy = options.policy_or_fixed();
     plan.first = options.first.value_or(1);
     plan.window = options.window_time();

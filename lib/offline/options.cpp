@@ -31,6 +31,12 @@ Status check_values(const Options& options) {
     if (options.first.value_or(1) > 1 && !flow) {
         return bad("--first counts packets of a flow; it needs --key flow or flow-bidir");
     }
+    if (options.non_ip && options.key_mode() == KeyMode::kFrame) {
+        return bad("--non-ip: --key frame compares every frame by all of its bytes; leave it out");
+    }
+    if (options.non_ip_or_pass() == packet::NonIp::kFrame && options.first.value_or(1) > 1) {
+        return bad("--non-ip frame compares frames one by one; it needs --first 1");
+    }
     if (options.max_false_drop &&
         !(*options.max_false_drop > 0 && *options.max_false_drop <= config::kMostFalseDrop)) {
         return bad("--max-false-drop: allowed: above 0 up to 0.5, as in 1e-6");

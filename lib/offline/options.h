@@ -19,9 +19,10 @@ inline constexpr Nanoseconds kDefaultWindow = 50 * kMillisecond;
 inline constexpr std::uint64_t kDefaultMemory = std::uint64_t{256} << 20;
 
 struct Options {
-    std::optional<packet::KeyMode> key;  // absent: packet, or frame with editcap
-    std::optional<Nanoseconds> window;   // filter::kInfiniteWindow; absent: kDefaultWindow, or
-                                         // infinite where there is a count
+    std::optional<packet::KeyMode> key;   // absent: packet, or frame with editcap
+    std::optional<packet::NonIp> non_ip;  // absent: pass
+    std::optional<Nanoseconds> window;    // filter::kInfiniteWindow; absent: kDefaultWindow, or
+                                          // infinite where there is a count
     std::optional<std::uint64_t> count;
     std::optional<config::Policy> policy;  // absent: fixed
     std::optional<unsigned> first;         // absent: 1
@@ -33,6 +34,9 @@ struct Options {
 
     [[nodiscard]] packet::KeyMode key_mode() const {
         return key.value_or(editcap ? packet::KeyMode::kFrame : packet::KeyMode::kPacket);
+    }
+    [[nodiscard]] packet::NonIp non_ip_or_pass() const {
+        return non_ip.value_or(packet::NonIp::kPass);
     }
     [[nodiscard]] Nanoseconds window_time() const {
         return window.value_or(count ? filter::kInfiniteWindow : kDefaultWindow);

@@ -262,6 +262,7 @@ Summary summary_of(const Files& files, const Options& options, const Deduplicato
     summary.inputs = files.inputs;
     summary.output = files.output;
     summary.reasons = deduplicator.reasons();
+    summary.non_ip_types = deduplicator.non_ip_types();
     summary.engine = deduplicator.engine();
     summary.engine_text = deduplicator.engine_text();
     summary.slack = deduplicator.slack();
@@ -316,8 +317,9 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     if (!parts) {
         return tl::unexpected(parts.error());
     }
-    const auto feed = make_feed(std::move(parts->source),
-                                Digester(options.key_mode(), *secret, options.clock()), ahead);
+    const auto feed = make_feed(
+        std::move(parts->source),
+        Digester(options.key_mode(), *secret, options.clock(), options.non_ip_or_pass()), ahead);
     const auto duration = pass_all(*feed, *parts->deduplicator, parts->sinks, on_progress);
     if (!duration) {
         return tl::unexpected(duration.error());

@@ -17,6 +17,9 @@ using dataplane::Reason;
 constexpr std::array kOfCaptures{Reason::kNew, Reason::kDoubt, Reason::kNonIp, Reason::kMalformed,
                                  Reason::kEcho};
 
+// EtherTypes that the text names.
+constexpr std::size_t kTypesShown = 8;
+
 const PacketBytes& of(const Summary& summary, Reason reason) {
     return summary.reasons[static_cast<std::size_t>(reason)];
 }
@@ -60,6 +63,9 @@ std::string how_text(const Summary& summary) {
     if (options.editcap) {
         return text + ", " + summary.engine_text;
     }
+    if (options.non_ip_or_pass() == packet::NonIp::kFrame) {
+        text += ", non-IP frames by their own bytes";
+    }
     text += ", " + window_text(options);
     if (options.first.value_or(1) > 1) {
         text += ", the first " + std::to_string(*options.first) + " packets of a flow pass";
@@ -68,6 +74,26 @@ std::string how_text(const Summary& summary) {
         text += ", refreshed by echoes";
     }
     return text + "; engine " + summary.engine_text;
+}
+
+// "30 ARP (0x0806), 2 802.3; 7 of 3 other types"
+std::string non_ip_text(const std::vector<NonIpType>& types) {
+    std::string text;
+    std::uint64_t others = 0;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        const NonIpType& one = types[i];
+        if (i >= kTypesShown) {
+            others += one.packets;
+            continue;
+        }
+        text += (i == 0 ? "non-IP: " : ", ") + format_count(one.packets) + " " +
+                (one.name.empty() ? one.type : one.name + " (" + one.type + ")");
+    }
+    if (others != 0) {
+        text += "; " + format_count(others) + " of " + std::to_string(types.size() - kTypesShown) +
+                " other types";
+    }
+    return text.empty() ? "" : text + "\n";
 }
 
 std::string kept_text(const filter::WindowState& window) {
@@ -145,6 +171,7 @@ std::string to_text(const Summary& summary) {
         }
     }
     text += rest.empty() ? "" : rest + "\n";
+    text += non_ip_text(summary.non_ip_types);
     text += how_text(summary) + "\n";
     text += summary.fell_short() ? kept_text(*summary.window) : "";
     text += fixed(summary.seconds, 2) + " s";
@@ -162,6 +189,10 @@ nlohmann::ordered_json to_json(const Summary& summary) {
     ordered_json reasons;
     for (const Reason reason : kOfCaptures) {
         reasons[std::string(dataplane::info_of(reason).name)] = of(summary, reason).packets;
+    }
+    ordered_json types = ordered_json::array();
+    for (const NonIpType& one : summary.non_ip_types) {
+        types.push_back({{"type", one.type}, {"name", one.name}, {"packets", one.packets}});
     }
     const auto or_null = [](bool there, auto value) {
         return there ? ordered_json(value) : ordered_json(nullptr);
@@ -183,7 +214,11 @@ nlohmann::ordered_json to_json(const Summary& summary) {
         {"dropped", summary.dropped().packets},
         {"dropped_bytes", summary.dropped().bytes},
         {"reasons", reasons},
+        {"non_ip_types", types},
         {"key", key_name(options)},
+        {"non_ip",
+         or_null(options.key_mode() != packet::KeyMode::kFrame,
+                 config::kNonIpNames.at(static_cast<std::size_t>(options.non_ip_or_pass())))},
         {"window_ns", or_null(!endless, options.window_time())},
         {"count", or_null(options.count.has_value(), options.count.value_or(0))},
         {"policy", options.editcap ? "editcap"

@@ -20,6 +20,7 @@ struct Summary {
     std::vector<std::string> inputs;
     std::optional<std::string> output;  // absent: a dry run
     Reasons reasons{};
+    std::vector<NonIpType> non_ip_types;  // the most frequent first
     std::string engine;
     std::string engine_text;
     Nanoseconds slack = 0;

@@ -16,6 +16,9 @@ inline constexpr std::uint32_t kSllHeader = 16;    // Linux cooked capture
 inline constexpr std::uint32_t kSll2Header = 20;   // version 2
 inline constexpr std::uint32_t kFamilyHeader = 4;  // null, loop
 inline constexpr std::uint32_t kTag = 4;           // a VLAN tag, or an MPLS label
+inline constexpr std::uint32_t kLlcHeader = 3;
+inline constexpr std::uint16_t kMost8023Length = 1500;
+inline constexpr std::uint32_t kLeastPayload = 46;  // of Ethernet; shorter ones are padded
 inline constexpr std::uint32_t kIpv4MinHeader = 20;
 inline constexpr std::uint32_t kIpv6Header = 40;
 inline constexpr std::uint32_t kPorts = 4;  // source and destination port
@@ -80,6 +83,11 @@ inline constexpr std::uint8_t kProtoShim6 = 140;
 
 [[nodiscard]] inline uint128 load_be128(const std::uint8_t* p) noexcept {
     return uint128{load_be64(p)} << 64 | load_be64(p + 8);
+}
+
+// A MAC address as a number of 48 bits.
+[[nodiscard]] inline std::uint64_t load_be48(const std::uint8_t* p) noexcept {
+    return std::uint64_t{load_be16(p)} << 32 | load_be32(p + 2);
 }
 
 // The byte at p is the lowest.

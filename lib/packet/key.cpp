@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <tuple>
 
@@ -173,6 +174,33 @@ Outcome digest_packet(const Frame& frame, Find find, const Secret& secret,
     return Outcome::kKeyed;
 }
 
+// Link types that say the same before a frame without an IP packet.
+constexpr Link class_of(Link link) noexcept {
+    switch (link) {
+        case Link::kSll2:
+            return Link::kSll;
+        case Link::kLoop:
+            return Link::kNull;
+        default:
+            return link;
+    }
+}
+
+// Two heads, of 64 bits each: destination and type, source and what the digest is for. An owner is
+// the same for all that a station sends to another, so neither the body nor a length counts.
+template <Purpose kPurpose>
+Digest non_ip_digest(Link link, const Frame& frame, const Secret& secret) noexcept {
+    NonIpFrame other = non_ip_frame(link, frame.data, frame.length);
+    if constexpr (kPurpose == Purpose::kOwner) {
+        other.type = is_length(other.type) ? 0 : other.type;
+        other.length = 0;
+    }
+    const auto kind =
+        static_cast<std::uint64_t>(class_of(link)) << 1 | static_cast<std::uint64_t>(kPurpose);
+    return keyed_digest(other.destination << 16 | other.type, other.source | kind << 48, other.body,
+                        other.length, secret);
+}
+
 constexpr std::uint64_t mask_of(std::size_t frames) noexcept {
     return frames == 0 ? 0 : ~std::uint64_t{0} >> (kMaxBurst - frames);
 }
@@ -237,6 +265,16 @@ KeyMasks digest_burst(KeyMode mode, Link link, std::span<const Frame> frames, co
     return digest_in(mode, frames, InLink{link}, secret, digests);
 }
 
+void digest_non_ip(Link link, std::span<const Frame> frames, const Secret& secret, Digest* digests,
+                   KeyMasks& masks) noexcept {
+    for (std::uint64_t rest = masks.non_ip; rest != 0; rest &= rest - 1) {
+        const auto i = static_cast<std::size_t>(std::countr_zero(rest));
+        digests[i] = non_ip_digest<Purpose::kKey>(link, frames[i], secret);
+    }
+    masks.keyed |= masks.non_ip;
+    masks.non_ip = 0;
+}
+
 // Of an IP packet only what every mode's key contains may be used: addresses, protocol and ports,
 // as far as they were captured. Never its offset, its TTL or the frame's length.
 Digest owner_digest(Link link, const Frame& frame, const Secret& secret) noexcept {
@@ -249,10 +287,13 @@ Digest owner_digest(Link link, const Frame& frame, const Secret& secret) noexcep
         case Found::kIpv6:
             std::ignore = read_flow_ipv6(ip, flow);
             return flow_digest_ipv6<true, Purpose::kOwner>(flow, secret);
-        default:
-            return keyed_digest(static_cast<std::uint64_t>(Purpose::kOwner), frame.data,
-                                std::min(frame.length, kEthernetHeader), secret);
+        case Found::kNonIp:
+            return non_ip_digest<Purpose::kOwner>(link, frame, secret);
+        case Found::kMalformed:
+            break;
     }
+    return keyed_digest(static_cast<std::uint64_t>(Purpose::kOwner), frame.data,
+                        std::min(frame.length, kEthernetHeader), secret);
 }
 
 }  // namespace unecho::packet

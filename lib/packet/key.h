@@ -7,6 +7,8 @@
 //   flow        source, destination, protocol, ports of the outermost IP packet
 //   flow-bidir  the same with the two ends in sorted order
 //   frame       every captured byte
+// Frames without an IP packet have a key of their own where that is asked for (NonIp): MAC
+// addresses, innermost EtherType, and what is behind it up to the length of 802.3 or padding.
 //
 // Hot code: bytes only (no mbufs), bounds-checked, nothing written.
 #pragma once
@@ -26,6 +28,12 @@ inline constexpr unsigned kKeyModes = 4;
 
 [[nodiscard]] std::string_view name_of(KeyMode mode) noexcept;
 
+// What becomes of frames without an IP packet beside keys of IP packets.
+enum class NonIp : std::uint8_t {
+    kPass,   // they have no key
+    kFrame,  // they are compared, without their tags, labels and padding
+};
+
 // A frame in contiguous memory, from the first byte of what its link type puts before IP.
 struct Frame {
     const std::uint8_t* data;
@@ -36,7 +44,7 @@ struct Frame {
 // forwarded: nothing is known of them.
 struct KeyMasks {
     std::uint64_t keyed = 0;
-    std::uint64_t non_ip = 0;     // ARP, LLDP, 802.3, PPPoE, unknown EtherTypes, kUnknown
+    std::uint64_t non_ip = 0;     // ARP, LLDP, 802.3, unknown EtherTypes, kUnknown
     std::uint64_t malformed = 0;  // cut short or contradictory in a header that the key needs
 };
 
@@ -44,9 +52,15 @@ struct KeyMasks {
 KeyMasks digest_burst(KeyMode mode, Link link, std::span<const Frame> frames,
                       const hash::Secret& secret, Digest* digests) noexcept;
 
+// Gives those of masks.non_ip their own digests, and moves them to masks.keyed. Of the same frames
+// as digest_burst had before.
+void digest_non_ip(Link link, std::span<const Frame> frames, const hash::Secret& secret,
+                   Digest* digests, KeyMasks& masks) noexcept;
+
 // Decides which worker owns a frame: equal for both directions of a flow and for all copies of a
 // packet that any key mode finds, so that copies meet and a flow keeps its order. Frames without an
-// IP packet: by their first 14 bytes.
+// IP packet: by their MAC addresses and innermost EtherType, which keeps the order of what one
+// station sends to another. Malformed ones: by their first 14 bytes.
 [[nodiscard]] Digest owner_digest(Link link, const Frame& frame,
                                   const hash::Secret& secret) noexcept;
 

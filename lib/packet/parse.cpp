@@ -1,11 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "packet/parse.h"
 
+#include <tuple>
+
 namespace unecho::packet {
 namespace {
 
 constexpr bool is_tag(std::uint16_t type) noexcept {
     return type == kEtherVlan || type == kEtherQinq || type == kEtherQinq91 || type == kEtherQinq92;
+}
+
+constexpr bool is_mpls(std::uint16_t type) noexcept {
+    return type == kEtherMpls || type == kEtherMplsMulticast;
+}
+
+// Behind VLAN tags, with the EtherType that the last one says; false: cut short.
+bool skip_tags(const std::uint8_t* frame, std::uint32_t length, std::uint16_t& type,
+               std::uint32_t& offset) noexcept {
+    while (is_tag(type)) {
+        if (length - offset < kTag) {
+            return false;
+        }
+        type = load_be16(frame + offset + 2);
+        offset += kTag;
+    }
+    return true;
+}
+
+// Behind the last label; false: cut short.
+bool skip_labels(const std::uint8_t* frame, std::uint32_t length, std::uint32_t& offset) noexcept {
+    bool bottom = false;
+    while (!bottom) {
+        if (length - offset < kTag) {
+            return false;
+        }
+        bottom = (frame[offset + 2] & 1) != 0;
+        offset += kTag;
+    }
+    return true;
 }
 
 // What the first nibble of an IP header says; other is what it is with any other nibble.
@@ -28,13 +60,8 @@ Located locate_by_version(const std::uint8_t* frame, std::uint32_t length, std::
 // (RFC 4928, section 2).
 Located locate_below_mpls(const std::uint8_t* frame, std::uint32_t length,
                           std::uint32_t offset) noexcept {
-    bool bottom = false;
-    while (!bottom) {
-        if (length - offset < kTag) {
-            return {Found::kMalformed, offset};
-        }
-        bottom = (frame[offset + 2] & 1) != 0;
-        offset += kTag;
+    if (!skip_labels(frame, length, offset)) {
+        return {Found::kMalformed, offset};
     }
     return locate_by_version(frame, length, offset, Found::kNonIp);
 }
@@ -104,6 +131,49 @@ Located locate_in_sll2(const std::uint8_t* frame, std::uint32_t length) noexcept
     return locate_by_ethertype(load_be16(frame), frame, length, kSll2Header);
 }
 
+// A shortest frame is padded with zeros, and a copy that gained or lost tags with fewer or more:
+// zeros at the end count only where the frame would be longer than that without its tags.
+std::uint32_t without_padding(const std::uint8_t* body, std::uint32_t length) noexcept {
+    if (length > kLeastPayload) {
+        return length;
+    }
+    while (length > 0 && body[length - 1] == 0) {
+        --length;
+    }
+    return length;
+}
+
+// What an EtherType at the end of a header leads to; offset is the byte behind the header.
+NonIpFrame behind_ethertype(std::uint16_t type, const std::uint8_t* frame, std::uint32_t length,
+                            std::uint32_t offset) noexcept {
+    // What the parser has been through is not cut short.
+    std::ignore = skip_tags(frame, length, type, offset);
+    if (is_mpls(type)) {
+        std::ignore = skip_labels(frame, length, offset);
+    }
+    return {0, 0, type, frame + offset, length - offset};
+}
+
+NonIpFrame non_ip_in_ethernet(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    NonIpFrame out =
+        behind_ethertype(load_be16(frame + kEthernetHeader - 2), frame, length, kEthernetHeader);
+    out.length = is_length(out.type) ? std::min<std::uint32_t>(out.type, out.length)
+                                     : without_padding(out.body, out.length);
+    out.destination = load_be48(frame);
+    out.source = load_be48(frame + 6);
+    return out;
+}
+
+// type and address: where they stand in the header.
+NonIpFrame non_ip_in_cooked(const std::uint8_t* frame, std::uint32_t length, std::uint32_t header,
+                            std::uint32_t type, std::uint32_t address) noexcept {
+    NonIpFrame out = behind_ethertype(load_be16(frame + type), frame, length, header);
+    out.length = without_padding(out.body, out.length);
+    out.source = load_be48(frame + address);
+    out.destination = load_be16(frame + address + 6);
+    return out;
+}
+
 // Headers whose second byte counts 8-byte units beyond the first 8.
 constexpr bool is_plain_extension(std::uint8_t next) noexcept {
     return next == kProtoHopByHop || next == kProtoRouting || next == kProtoDestination ||
@@ -127,12 +197,8 @@ std::uint64_t extension_size(std::uint8_t type, std::uint8_t length_field) noexc
 
 Located locate_by_ethertype(std::uint16_t type, const std::uint8_t* frame, std::uint32_t length,
                             std::uint32_t offset) noexcept {
-    while (is_tag(type)) {
-        if (length - offset < kTag) {
-            return {Found::kMalformed, offset};
-        }
-        type = load_be16(frame + offset + 2);
-        offset += kTag;
+    if (!skip_tags(frame, length, type, offset)) {
+        return {Found::kMalformed, offset};
     }
     switch (type) {
         case kEtherIpv4:
@@ -171,6 +237,34 @@ Located locate(Link link, const std::uint8_t* frame, std::uint32_t length) noexc
             break;
     }
     return {Found::kNonIp, 0};
+}
+
+NonIpFrame non_ip_frame(Link link, const std::uint8_t* frame, std::uint32_t length) noexcept {
+    std::uint32_t offset = 0;
+    std::uint16_t type = 0;
+    switch (link) {
+        case Link::kEthernet:
+            return non_ip_in_ethernet(frame, length);
+        case Link::kSll:
+            return non_ip_in_cooked(frame, length, kSllHeader, 14, 6);
+        case Link::kSll2:
+            return non_ip_in_cooked(frame, length, kSll2Header, 0, 12);
+        case Link::kNull:
+        case Link::kLoop:
+            offset = kFamilyHeader;
+            type = link == Link::kNull && frame[0] != 0 ? frame[0] : frame[3];
+            break;
+        case Link::kPpp:
+            offset = load_be16(frame) == kPppAddressControl ? 4 : 2;
+            type = load_be16(frame + offset - 2);
+            break;
+        case Link::kRaw:
+        case Link::kIpv4:
+        case Link::kIpv6:
+        case Link::kUnknown:
+            break;
+    }
+    return {0, 0, type, frame + offset, length - offset};
 }
 
 bool walk_extensions(const IpPacket& ip, FlowFields& flow) noexcept {

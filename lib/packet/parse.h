@@ -58,6 +58,28 @@ struct FlowFields {
     return locate_by_ethertype(type, frame, length, kEthernetHeader);
 }
 
+// What is compared of a frame without an IP packet: no tags, no labels, no padding.
+struct NonIpFrame {
+    // In the order of their bytes. 0 where the link type has none; Linux cooked captures have the
+    // sender's alone, and what of it is behind the sixth byte stands in destination.
+    std::uint64_t destination;
+    std::uint64_t source;
+    // What body is: behind Ethernet and Linux cooked headers the innermost EtherType, or the length
+    // of 802.3; of PPP the protocol, of loopbacks the address family; of other link types 0.
+    std::uint16_t type;
+    const std::uint8_t* body;
+    std::uint32_t length;
+};
+
+// Of a frame for which find_ip says kNonIp.
+[[nodiscard]] NonIpFrame non_ip_frame(Link link, const std::uint8_t* frame,
+                                      std::uint32_t length) noexcept;
+
+// EtherTypes up to here are lengths (IEEE 802.3); below 3 not even a header of LLC fits.
+[[nodiscard]] constexpr bool is_length(std::uint16_t type) noexcept {
+    return type >= kLlcHeader && type <= kMost8023Length;
+}
+
 // Of a frame of any link type. kUnknown: never an IP packet.
 [[nodiscard]] Located locate(Link link, const std::uint8_t* frame, std::uint32_t length) noexcept;
 

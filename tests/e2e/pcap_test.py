@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import pty
+import random
 import re
 import shutil
 import signal
@@ -22,6 +23,7 @@ import time
 import unittest
 
 import harness
+import frames  # noqa: E402  harness has put tools/ on the path
 from harness import MS, PCAPS, ROOT, SHARED, US, exact_answer
 
 sys.dont_write_bytecode = True
@@ -203,6 +205,71 @@ class Answers(PcapTest):
                     [{"from": ["in"], "to": "out", "filter": "f"}]))
                 self.pcap(PCAPS / name, "-o", offline, "--key", key, "--quiet")
                 self.assert_frames(harness.frames_of(offline), harness.frames_of(live), name + key)
+
+
+class NonIp(PcapTest):
+    """ARP, LLDP, GOOSE, STP, each again and again: as they are, tagged, padded, with a bit changed;
+    packets between them."""
+
+    def frame_of(self, draw):
+        if draw.random() < 0.3:
+            ip = frames.ipv4("192.0.2.1", "192.0.2.%d" % draw.randrange(5), frames.UDP, b"payload!")
+            return frames.ethernet(frames.routed(ip, draw.randrange(3)))
+        ethertype = draw.choice((0x0806, 0x88CC, 0x88B8, 38, 0x8847))
+        body = b"\0\0\0\1" + bytes((draw.randrange(3),)) + bytes(draw.choice((22, 40, 41, 200)))
+        if ethertype == 0x8847:
+            body = draw.choice((b"\0\1\1\x40", b"\0\2\0\x40\0\3\1\x40")) + body
+        tags = draw.choice(((), ((0x8100, 7),), ((0x88A8, 1), (0x8100, 2))))
+        frame = frames.ethernet(body, ethertype, tags=tags, pad=draw.random() < 0.5)
+        if draw.random() < 0.1:
+            at = draw.randrange(len(frame))
+            frame = frame[:at] + bytes((frame[at] ^ 1,)) + frame[at + 1:]
+        return frame[:draw.randrange(len(frame))] if draw.random() < 0.02 else frame
+
+    def setUp(self):
+        super().setUp()
+        draw, time = random.Random(5), 0
+        made = []
+        for _ in range(3000):
+            time += draw.randrange(2 * MS)
+            made.append((time, self.frame_of(draw)))
+        self.capture = self.folder / "made.pcap"
+        self.capture.write_bytes(frames.pcap(made, nanoseconds=True))
+        self.packets = list(exact_answer.Capture(self.capture))
+
+    def test_equal_ones_are_echoes_by_the_definition(self):
+        for key, window, policy in (("packet", "20ms", "fixed"), ("packet", "inf", "refresh"),
+                                    ("flow-bidir", "100ms", "fixed")):
+            with self.subTest(key=key, window=window):
+                reasons = {"non_ip": collections.Counter(), "malformed": collections.Counter()}
+                answers = exact_answer.answers(
+                    self.packets, key, exact_answer.duration(window), policy, 1, reasons, "frame")
+                expected = [(number, answer.reference, answer.age)
+                            for number, answer in enumerate(answers, 1) if answer.kind == "echo"]
+                self.assertGreater(len(expected), 500)
+                self.assertGreater(sum(reasons["malformed"].values()), 3)
+                given = ("--key", key, "--window", window, "--policy", policy)
+                self.assertEqual(self.pairs(self.capture, "--non-ip", "frame", *given), expected)
+                summary = self.summary(self.capture, "--dry-run", "--non-ip", "frame", *given)
+                self.assertEqual((summary["dropped"], summary["reasons"]["non_ip"],
+                                  summary["non_ip"], summary["non_ip_types"]),
+                                 (len(expected), 0, "frame", []))
+
+    def test_passed_ones_are_counted_by_their_types(self):
+        reasons = {"non_ip": collections.Counter(), "malformed": collections.Counter()}
+        collections.deque(exact_answer.answers(self.packets, reasons=reasons), 0)
+        expected = collections.Counter()
+        for reason, count in reasons["non_ip"].items():
+            number = 0x8847 if reason == "mpls payload" else int(reason.split()[1], 16)
+            expected["802.3" if 3 <= number <= 1500 else "0x%04x" % number] += count
+        summary = self.summary(self.capture, "--dry-run")
+        types = summary["non_ip_types"]
+        self.assertEqual({one["type"]: one["packets"] for one in types}, expected)
+        self.assertEqual([one["packets"] for one in types], sorted(expected.values(), reverse=True))
+        self.assertEqual({one["type"]: one["name"] for one in types}["0x88b8"], "GOOSE")
+        text = self.pcap(self.capture, "--dry-run").err
+        self.assertIn("non-IP: %d " % types[0]["packets"], text.replace(",", "").replace("\u202f", ""))
+        self.assertIn("%d GOOSE (0x88b8)" % expected["0x88b8"], text)
 
 
 class Merging(PcapTest):

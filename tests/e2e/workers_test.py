@@ -73,7 +73,8 @@ def two_cpus():
 
 @unittest.skipIf(len(two_cpus()) < 2, "two workers need two CPUs")
 class TwoWorkers(harness.E2eTest):
-    def replay(self, places, key, engine="exact", outputs=1, ring_size=RING_SIZE, isa=None):
+    def replay(self, places, key, engine="exact", outputs=1, ring_size=RING_SIZE, isa=None,
+               **fields):
         """(report, list of frames per output file)."""
         for name, content in zip(PLACES, places):
             (self.folder / name).write_bytes(frames.pcap([(0, frame) for frame in content]))
@@ -83,7 +84,7 @@ class TwoWorkers(harness.E2eTest):
             "port": [{**harness.port("tap-a", 0, rx_pcap=["a0", "a1"]), "rx_queues": 2},
                      {**harness.port("tap-b", 1, rx_pcap=["b0", "b1"]), "rx_queues": 2},
                      harness.port("tool", 2, tx_pcap=files)],
-            "filter": [harness.filter_("f", "60s", key=key, engine=engine)],
+            "filter": [harness.filter_("f", "60s", key=key, engine=engine, **fields)],
             "route": [{"from": ["tap-a", "tap-b"], "to": "tool", "filter": "f",
                        "allow_flow_drop_on_link": False}],
             "workers": {"lcores": two_cpus(), "steering": "ring", "ring_size": ring_size},
@@ -147,6 +148,23 @@ class TwoWorkers(harness.E2eTest):
         places = traffic(random.Random(14), marked=False)
         _, out = self.replay(places, "frame")
         self.check_one_of_each(places, out[0], "frame")
+
+    def test_frames_without_ip_meet_on_one_worker_in_every_dress(self):
+        """Beside packets, each frame once plain and once in a VLAN, at places of both workers."""
+        rng = random.Random(16)
+        places = traffic(rng)
+        for number in range(FLOWS):
+            macs = bytes(11) + bytes((number % 50,))
+            body = b"%08d" % number
+            for place, tags in zip(rng.sample(range(len(PLACES)), 2), ((), ((0x8100, 7),))):
+                places[place].append(frames.ethernet(body, 0x88CC, macs=macs, tags=tags))
+        report, out = self.replay(places, "packet", non_ip="frame")
+        reasons = report["routes"][0]["reasons"]
+        self.assertEqual(reasons["new"], FLOWS * PACKETS + FLOWS)
+        self.assertEqual(reasons["echo"], FLOWS * PACKETS * (COPIES - 1) + FLOWS)
+        keys = collections.Counter(exact_answer.key_of("packet", frame, exact_answer.ETHERNET,
+                                                       "frame") for frame in out[0])
+        self.assertEqual(set(keys.values()), {1})
 
     def test_a_full_ring_sheds_the_filtering(self):
         """With rings much too small nothing disappears and nothing overtakes: packets pass

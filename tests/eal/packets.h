@@ -49,6 +49,18 @@ inline Bytes arp(unsigned number = 0) {
     return build_ethernet(0x0806, counting(46, static_cast<std::uint8_t>(number)));
 }
 
+// The same in other VLANs, not padded as the first one is.
+inline Bytes arp_copy(unsigned number = 0) {
+    Bytes body = counting(28, static_cast<std::uint8_t>(number));
+    body.resize(44);
+    return build_ethernet(0x0806, body, {.tags = {{0x88A8, 3}, {0x8100, 7}}});
+}
+
+// Padded to the shortest frame.
+inline Bytes short_arp(unsigned number = 0) {
+    return build_ethernet(0x0806, counting(28, static_cast<std::uint8_t>(number)), {.pad = true});
+}
+
 // The IPv4 header is cut short.
 inline Bytes malformed(unsigned number = 0) {
     Bytes bytes = packet(1, number);

@@ -17,6 +17,7 @@ control::FilterPlan plan_of(const FilterLayout& layout) {
     control::FilterPlan plan;
     plan.name = "tested";
     plan.key = layout.key;
+    plan.non_ip = layout.non_ip;
     plan.policy = layout.policy;
     plan.first = layout.first;
     plan.judge = layout.judge;

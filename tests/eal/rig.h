@@ -26,6 +26,7 @@ struct PortLayout {
 
 struct FilterLayout {
     packet::KeyMode key = packet::KeyMode::kPacket;
+    packet::NonIp non_ip = packet::NonIp::kPass;
     config::Policy policy = config::Policy::kFixed;
     unsigned first = 1;
     std::optional<dataplane::Judge> judge = std::nullopt;

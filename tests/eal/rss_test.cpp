@@ -120,9 +120,11 @@ std::uint32_t toeplitz(const Bytes& input, const std::vector<std::uint8_t>& key)
     return hash;
 }
 
-dataplane::RssModel model_of(const eal::RssAnswer& answer, packet::KeyMode key) {
+dataplane::RssModel model_of(const eal::RssAnswer& answer, packet::KeyMode key,
+                             packet::NonIp non_ip = packet::NonIp::kPass) {
     control::Plan plan;
     plan.filters.emplace_back().key = key;
+    plan.filters.front().non_ip = non_ip;
     return control::rss_model(plan, answer);
 }
 
@@ -332,6 +334,25 @@ TEST_F(Rss, of_frames_without_ip_brings_copies_together_where_keys_are_frames) {
     EXPECT_EQ(rig.count(Reason::kNew), 50U);
     EXPECT_EQ(rig.count(Reason::kEcho), 50U);
     rig.sent(2);
+}
+
+TEST_F(Rss, of_frames_without_ip_brings_copies_together_where_they_are_compared) {
+    const eal::RssAnswer answer = answer_of(3);
+    for (const auto key : {packet::KeyMode::kPacket, packet::KeyMode::kFlow}) {
+        Layout layout = cards(answer, key);
+        layout.filters[0].non_ip = packet::NonIp::kFrame;
+        layout.card = model_of(answer, key, packet::NonIp::kFrame);
+        Rig rig(layout);
+        for (unsigned i = 0; i < 50; ++i) {
+            rig.offer(0, short_arp(i), static_cast<QueueId>(i % 3));
+            rig.offer(1, arp_copy(i), static_cast<QueueId>((i / 3) % 3));
+        }
+        rig.settle();
+        EXPECT_EQ(rig.count(Reason::kNew), 50U);
+        EXPECT_EQ(rig.count(Reason::kEcho), 50U);
+        EXPECT_EQ(rig.count(Reason::kNonIp), 0U);
+        rig.sent(2);
+    }
 }
 
 // --- set-up --------------------------------------------------------------------------------------

@@ -104,5 +104,21 @@ TEST_F(Stages, digest_sets_every_packet_in_exactly_one_mask) {
     EXPECT_NE(burst.digests[0], burst.digests[5]);
 }
 
+TEST_F(Stages, digest_gives_frames_without_ip_their_own_where_it_is_asked_to) {
+    std::vector<std::uint8_t> scratch(1000);
+    OwnedBurst owned({make_mbuf(short_arp()), make_mbuf(packet(1)), make_mbuf(arp_copy(), {3}),
+                      make_mbuf(malformed()), make_mbuf(Bytes(1001, 1), {500})});
+    Burst& burst = owned.burst;
+    dataplane::view(burst);
+    dataplane::digest(burst, packet::KeyMode::kPacket, hash::secret_from_seed(1), scratch,
+                      packet::NonIp::kFrame);
+    EXPECT_EQ(burst.keys.keyed, 0b00111U);
+    EXPECT_EQ(burst.keys.non_ip, 0U);
+    EXPECT_EQ(burst.keys.malformed, 0b01000U);
+    EXPECT_EQ(burst.too_long, 0b10000U);
+    EXPECT_EQ(burst.digests[0], burst.digests[2]);
+    EXPECT_NE(burst.digests[0], burst.digests[1]);
+}
+
 }  // namespace
 }  // namespace unecho::test

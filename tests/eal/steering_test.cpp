@@ -143,6 +143,41 @@ TEST_F(Steering, carries_every_kind_of_frame_to_its_reason) {
     rig.sent(3);
 }
 
+// Beside packets, over all taps, whole and in segments; of many stations, so that each worker owns
+// some.
+TEST_F(Steering, of_frames_without_ip_brings_copies_in_every_dress_together) {
+    for (const auto key : {packet::KeyMode::kPacket, packet::KeyMode::kFlow}) {
+        Layout layout = taps(3, 3);
+        layout.filters[0].key = key;
+        layout.filters[0].non_ip = packet::NonIp::kFrame;
+        Rig rig(layout);
+        std::array<unsigned, 3> owned{};
+        for (unsigned i = 0; i < 90; ++i) {
+            PacketSpec link;
+            link.source_mac[5] = static_cast<std::uint8_t>(i);
+            const auto port = static_cast<PortIndex>(i % 3);
+            const auto other = static_cast<PortIndex>((i / 3) % 3);
+            const Bytes plain = build_ethernet(0x88CC, counting(60), link);
+            link.tags = {{0x8100, 7}};
+            const Bytes tagged = build_ethernet(0x88CC, counting(60), link);
+            ++owned[rig.owner_of(plain)];
+            EXPECT_EQ(rig.owner_of(tagged), rig.owner_of(plain));
+            rig.offer(port, plain);
+            rig.offer(other, make_mbuf(tagged, {i % 40}));
+            rig.offer(port, packet(i));
+            rig.offer(other, tagged);
+        }
+        rig.settle();
+        EXPECT_EQ(rig.count(Reason::kNew), 180U);
+        EXPECT_EQ(rig.count(Reason::kEcho), 180U);
+        EXPECT_EQ(rig.count(Reason::kNonIp), 0U);
+        for (const unsigned n : owned) {
+            EXPECT_GT(n, 5U);
+        }
+        rig.sent(3);
+    }
+}
+
 // A frame of many segments goes to its owner by the same flow as a whole one.
 TEST_F(Steering, of_a_chain_cut_anywhere_reaches_the_owner_of_the_whole) {
     Rig rig(taps(3, 3));

@@ -126,6 +126,22 @@ TEST_F(Taps, count_no_packet_without_a_flow) {
     EXPECT_EQ(rig.sent(2).size(), 3U);
 }
 
+// Compared as they are, they still are no flows.
+TEST_F(Taps, count_no_frame_without_ip_where_these_are_compared) {
+    Layout layout = two_taps();
+    layout.filters[0].key = packet::KeyMode::kFlowBidir;
+    layout.filters[0].non_ip = packet::NonIp::kFrame;
+    Rig rig(layout);
+    rig.offer_at(0, short_arp(), 1);
+    rig.offer_at(1, arp_copy(), 2);
+    rig.offer_at(0, packet(1), 3);
+    rig.settle();
+    EXPECT_EQ(as_list(report_of(rig).total), (List{1, 0, 0}));
+    EXPECT_EQ(rig.count(Reason::kNew), 2U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 1U);
+    rig.sent(2);
+}
+
 TEST_F(Taps, count_packets_of_several_segments) {
     Rig rig(two_taps());
     PacketSpec spec = spec_of(1, 0);

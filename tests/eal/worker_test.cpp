@@ -246,6 +246,27 @@ TEST_F(Worker, by_frame_finds_equal_frames_of_any_kind_only) {
     EXPECT_EQ(rig.count(Reason::kMalformed), 0U);
 }
 
+// Every copy under its reason, and each frame once; malformed ones have no key either way.
+TEST_F(Worker, beside_packets_compares_frames_without_ip_where_it_is_asked_to) {
+    for (const auto non_ip : {packet::NonIp::kPass, packet::NonIp::kFrame}) {
+        const bool compared = non_ip == packet::NonIp::kFrame;
+        Layout layout;
+        layout.filters[0].non_ip = non_ip;
+        Rig rig(layout);
+        for (const Bytes& frame : {packet(1), short_arp(1), copy_of(1), arp_copy(1), short_arp(2),
+                                   malformed(), malformed(), arp_copy(2)}) {
+            rig.offer(0, frame);
+        }
+        rig.offer(1, make_mbuf(short_arp(1), {13, 20}));
+        rig.settle();
+        EXPECT_EQ(rig.count(Reason::kNew), compared ? 3U : 1U);
+        EXPECT_EQ(rig.count(Reason::kEcho), compared ? 4U : 1U);
+        EXPECT_EQ(rig.count(Reason::kNonIp), compared ? 0U : 5U);
+        EXPECT_EQ(rig.count(Reason::kMalformed), 2U);
+        rig.sent(2);
+    }
+}
+
 TEST_F(Worker, by_flow_passes_the_first_n_of_each_flow) {
     for (const unsigned n : {1U, 2U, 5U}) {
         for (const auto key : {packet::KeyMode::kFlow, packet::KeyMode::kFlowBidir}) {

@@ -6,6 +6,8 @@
 //   two frames have equal digests exactly if the definition gives them equal keys
 //   frames with equal keys in any mode have one owner
 //   TOS, TTL and checksum do not change the digest of packet mode
+//   frames without an IP packet have equal digests of their own exactly if the definition says so,
+//   and then one owner
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -27,6 +29,7 @@ using unecho::Digest;
 using unecho::kMaxBurst;
 using unecho::test::KeyOutcome;
 using unecho::test::reference_key;
+using unecho::test::reference_non_ip_key;
 using unecho::test::ReferenceKey;
 using Bytes = std::vector<std::uint8_t>;
 
@@ -145,6 +148,31 @@ void check_mode(KeyMode mode, Link link, std::span<const Frame> frames,
     }
 }
 
+void check_non_ip(Link link, std::span<const Frame> frames, std::span<const Digest> owners) {
+    constexpr KeyMode kMode = KeyMode::kPacket;
+    std::array<Digest, kMaxBurst> digests{};
+    KeyMasks masks = digest_burst(kMode, link, frames, kSecret, digests.data());
+    const std::uint64_t asked = masks.non_ip;
+    const std::uint64_t all = masks.keyed | masks.non_ip;
+    digest_non_ip(link, frames, kSecret, digests.data(), masks);
+    require(masks.keyed == all && masks.non_ip == 0, "every frame that was asked for has one",
+            kMode);
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        const ReferenceKey key = reference_non_ip_key({frames[i].data, frames[i].length}, link);
+        require(
+            (key.outcome == KeyOutcome::kKeyed && !key.bytes.empty()) == ((asked >> i & 1) != 0),
+            "which frames have no IP packet", kMode);
+        for (std::size_t j = 0; j < i; ++j) {
+            if ((asked >> i & asked >> j & 1) == 0) {
+                continue;
+            }
+            const bool same = key == reference_non_ip_key({frames[j].data, frames[j].length}, link);
+            require((digests[i] == digests[j]) == same, "digests of frames without IP", kMode);
+            require(!same || owners[i] == owners[j], "equal frames have one owner", kMode);
+        }
+    }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -160,6 +188,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (unsigned mode = 0; mode < kKeyModes; ++mode) {
         check_mode(static_cast<KeyMode>(mode), link, burst.frames(), owners);
     }
+    check_non_ip(link, burst.frames(), owners);
     check_masked_fields(link, input);
     return 0;
 }

@@ -13,6 +13,7 @@ import sys
 M32, M64, M128 = (1 << 32) - 1, (1 << 64) - 1, (1 << 128) - 1
 PRIME = (1 << 61) - 1
 HEAD = 0x0123456789ABCDEF
+SECOND = 0xFEDCBA9876543210
 LENGTHS = (0, 1, 3, 4, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 34, 48, 64, 100, 120, 127, 128, 129, 191, 192, 193, 255,
            256, 257, 512, 1000, 1023, 1024, 1025, 1087, 1088, 1089, 1472, 2048, 2049, 8980, 9000, 65535, 65536, 65537,
            65600, 131072, 200000)
@@ -44,7 +45,7 @@ class Secret:
         key = (seed & M32, seed >> 32, 0, 0, 0, 0, 0, 0)
         stream = b"".join(chacha20_block(key, i, (0, 0, 0)) for i in range(34))
         words = struct.unpack("<272Q", stream)
-        self.ends, self.fold, self.points = words[0:2], words[2:4], words[4:6]
+        self.ends, self.fold, self.points, self.second = words[0:2], words[2:4], words[4:6], words[6:8]
         self.body, self.blocks = words[8:144], words[144:272]
         self.halves = struct.unpack("<272I", stream[64:64 + 1088])
 
@@ -93,8 +94,10 @@ def body_sum(body, secret):
     return values[1] << 64 | values[0]
 
 
-def digest(head, body, secret):
+def digest(head, body, secret, second=None):
     total = (pair(head, len(body), secret.ends) + body_sum(body, secret)) & M128
+    if second is not None:
+        total = (total + pair(second, 0, secret.second)) & M128
     multiplier = secret.fold[1] << 64 | secret.fold[0]
     x = (((total & M64) * multiplier & M128) >> 64) + (total >> 64) & M64
     x = (x ^ x >> 32) * 0xBF58476D1CE4E5B9 & M64
@@ -102,13 +105,14 @@ def digest(head, body, secret):
 
 
 def rows():
-    yield "seed,head,length,digest"
+    yield "seed,head,second,length,digest"
     for seed in (42, 1 << 63 | 7):
         secret = Secret(seed)
-        for head in (0, HEAD):
+        for head, second in ((0, None), (HEAD, None), (HEAD, 0), (HEAD, SECOND)):
             for length in LENGTHS:
                 body = bytes((i + 1) % 251 for i in range(length))
-                yield "%d,%d,%d,%016X" % (seed, head, length, digest(head, body, secret))
+                yield "%d,%d,%s,%d,%016X" % (seed, head, "none" if second is None else second, length,
+                                             digest(head, body, secret, second))
 
 
 def main():

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // key_dump MODE... CAPTURE: mode by mode one line for each packet of a capture, by its link type:
 //     NUMBER keyed|non_ip|malformed DIGEST OWNER
-// DIGEST and OWNER are hexadecimal, under the secret of seed 1; DIGEST is "-" without a key.
+// DIGEST and OWNER are hexadecimal, under the secret of seed 1; DIGEST is "-" without a key. Mode
+// packet+non-ip: frames without an IP packet have keys, too.
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -22,11 +23,19 @@ using unecho::packet::KeyMasks;
 using unecho::packet::KeyMode;
 using unecho::packet::Link;
 
-std::optional<KeyMode> mode_named(std::string_view name) {
+struct Mode {
+    KeyMode key;
+    bool non_ip = false;
+};
+
+std::optional<Mode> mode_named(std::string_view name) {
+    if (name == "packet+non-ip") {
+        return Mode{KeyMode::kPacket, true};
+    }
     for (unsigned i = 0; i < unecho::packet::kKeyModes; ++i) {
         const auto mode = static_cast<KeyMode>(i);
         if (unecho::packet::name_of(mode) == name) {
-            return mode;
+            return Mode{mode};
         }
     }
     return std::nullopt;
@@ -35,14 +44,17 @@ std::optional<KeyMode> mode_named(std::string_view name) {
 // Each frame in a buffer of exactly its size, so that a sanitizer sees a read beyond it.
 using Burst = std::vector<std::vector<std::uint8_t>>;
 
-std::uint64_t print(const Burst& burst, KeyMode mode, Link link, std::uint64_t number) {
+std::uint64_t print(const Burst& burst, Mode mode, Link link, std::uint64_t number) {
     static const unecho::hash::Secret kSecret = unecho::hash::secret_from_seed(1);
     std::vector<Frame> frames;
     for (const auto& bytes : burst) {
         frames.push_back({bytes.data(), static_cast<std::uint32_t>(bytes.size())});
     }
     std::array<unecho::Digest, unecho::kMaxBurst> digests{};
-    const KeyMasks masks = digest_burst(mode, link, frames, kSecret, digests.data());
+    KeyMasks masks = digest_burst(mode.key, link, frames, kSecret, digests.data());
+    if (mode.non_ip) {
+        digest_non_ip(link, frames, kSecret, digests.data(), masks);
+    }
     for (std::size_t i = 0; i < frames.size(); ++i) {
         const auto owner = static_cast<unsigned long long>(owner_digest(link, frames[i], kSecret));
         std::printf("%llu ", static_cast<unsigned long long>(++number));
@@ -56,7 +68,7 @@ std::uint64_t print(const Burst& burst, KeyMode mode, Link link, std::uint64_t n
     return number;
 }
 
-int dump(const char* path, KeyMode mode) {
+int dump(const char* path, Mode mode) {
     std::array<char, PCAP_ERRBUF_SIZE> error{};
     const std::unique_ptr<pcap_t, decltype(&pcap_close)> opened(
         pcap_open_offline(path, error.data()), &pcap_close);
@@ -91,11 +103,12 @@ int dump(const char* path, KeyMode mode) {
 int main(int argc, char** argv) {
     int status = argc > 2 ? 0 : 2;
     for (int i = 1; i < argc - 1 && status == 0; ++i) {
-        const std::optional<KeyMode> mode = mode_named(argv[i]);
+        const std::optional<Mode> mode = mode_named(argv[i]);
         status = mode ? dump(argv[argc - 1], *mode) : 2;
     }
     if (status == 2) {
-        std::fputs("usage: key_dump packet|flow|flow-bidir|frame... CAPTURE\n", stderr);
+        std::fputs("usage: key_dump packet|flow|flow-bidir|frame|packet+non-ip... CAPTURE\n",
+                   stderr);
     }
     return status;
 }

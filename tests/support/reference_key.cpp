@@ -5,6 +5,7 @@
 #include <array>
 #include <initializer_list>
 #include <set>
+#include <utility>
 
 namespace unecho::test {
 namespace {
@@ -175,6 +176,72 @@ View bounded(unsigned version, View bytes) {
     return slice(bytes, 0, std::min(length, bytes.size()));
 }
 
+// What of a payload can have been there before a shortest frame was padded.
+Bytes unpadded(View body) {
+    Bytes out(body.begin(), body.end());
+    while (body.size() <= 46 && !out.empty() && out.back() == 0) {
+        out.pop_back();
+    }
+    return out;
+}
+
+// The reader stands behind an EtherType. Its last one, and what is behind it.
+std::pair<unsigned, View> innermost(unsigned type, Reader reader) {
+    while (kTags.contains(type)) {
+        reader.take(2);
+        type = reader.take_u16();
+    }
+    if (type == 0x8847 || type == 0x8848) {
+        while (reader.take(4)[2] % 2 == 0) {
+        }
+    }
+    return {type, reader.rest()};
+}
+
+Bytes typed(View address, unsigned type, const Bytes& body) {
+    const std::array<std::uint8_t, 2> number{static_cast<std::uint8_t>(type >> 8),
+                                             static_cast<std::uint8_t>(type)};
+    return joined({address, number, body});
+}
+
+Bytes ethernet_key(Reader reader) {
+    const View macs = reader.take(12);
+    const unsigned first = reader.take_u16();
+    const auto [type, body] = innermost(first, reader);
+    const bool length = type >= 3 && type <= 1500;
+    return typed(
+        macs, type,
+        length ? joined({body.first(std::min<std::size_t>(type, body.size()))}) : unpadded(body));
+}
+
+Bytes cooked_key(Reader reader, bool version_2) {
+    const View header = reader.take(version_2 ? 20 : 16);
+    const auto [type, body] = innermost(u16(header, version_2 ? 0 : 14), reader);
+    return typed(version_2 ? slice(header, 12, 20) : slice(header, 6, 14), type, unpadded(body));
+}
+
+Bytes non_ip_key(View frame, packet::Link link) {
+    switch (link) {
+        case packet::Link::kEthernet:
+            return joined({Bytes{'E'}, ethernet_key(Reader(frame))});
+        case packet::Link::kSll:
+        case packet::Link::kSll2:
+            return joined({Bytes{'C'}, cooked_key(Reader(frame), link == packet::Link::kSll2)});
+        case packet::Link::kPpp: {
+            const bool framed = frame[0] == 0xFF && frame[1] == 0x03;
+            return joined({Bytes{'P'}, slice(frame, framed ? 2 : 0, frame.size())});
+        }
+        case packet::Link::kNull:
+        case packet::Link::kLoop: {
+            const bool swapped = link == packet::Link::kNull && frame[0] != 0;
+            return joined(
+                {Bytes{'F', swapped ? frame[0] : frame[3]}, slice(frame, 4, frame.size())});
+        }
+        default:
+            return joined({Bytes{'?'}, frame});
+    }
+}
+
 Bytes packet_key(unsigned version, View ip) {
     Bytes masked(ip.begin(), ip.end());
     if (version == 4) {
@@ -258,6 +325,14 @@ ReferenceKey reference_key(packet::KeyMode mode, std::span<const std::uint8_t> f
     } catch (const NoKey& reason) {
         return {reason.outcome, {}};
     }
+}
+
+ReferenceKey reference_non_ip_key(std::span<const std::uint8_t> frame, packet::Link link) {
+    const ReferenceKey ip = reference_key(packet::KeyMode::kPacket, frame, link);
+    if (ip.outcome != KeyOutcome::kNonIp) {
+        return {ip.outcome, {}};
+    }
+    return {KeyOutcome::kKeyed, non_ip_key(frame, link)};
 }
 
 }  // namespace unecho::test

@@ -23,4 +23,9 @@ struct ReferenceKey {
 ReferenceKey reference_key(packet::KeyMode mode, std::span<const std::uint8_t> frame,
                            packet::Link link = packet::Link::kEthernet);
 
+// Of frames without an IP packet, where they are compared; the outcome of any other is that of its
+// IP packet, without bytes.
+ReferenceKey reference_non_ip_key(std::span<const std::uint8_t> frame,
+                                  packet::Link link = packet::Link::kEthernet);
+
 }  // namespace unecho::test

@@ -102,10 +102,17 @@ device = "net_null3"
 [[route]]
 from = ["tap.2", "tap.1"]
 to = "out.1"
-filter = "geometry"
+filter = "third"
 report_taps = true
 report_window = "10s"
 report_flows = 1000
+allow_non_ip_drop_on_link = true
+
+[[filter]]
+name = "third"
+non_ip = "frame"
+window = "1ms"
+rate = "1Mpps"
 )";
 
 Config load_valid(const std::string& text) {
@@ -143,9 +150,10 @@ TEST(Load, ports_are_read_back) {
 
 TEST(Load, filters_are_read_back) {
     const Config config = load_valid(kEverything);
-    ASSERT_EQ(config.filters.size(), 2U);
+    ASSERT_EQ(config.filters.size(), 3U);
     EXPECT_EQ(config.filters[0], (Filter{"targets",
                                          packet::KeyMode::kFlowBidir,
+                                         packet::NonIp::kPass,
                                          1'500'000'000,
                                          Engine::kExact,
                                          14.88e6,
@@ -163,6 +171,7 @@ TEST(Load, filters_are_read_back) {
     const Geometry geometry{3, 8, std::uint64_t{256} << 13, 256, 5};
     EXPECT_EQ(config.filters[1], (Filter{"geometry",
                                          packet::KeyMode::kPacket,
+                                         packet::NonIp::kPass,
                                          20'000'000,
                                          Engine::kApbbf,
                                          std::nullopt,
@@ -182,12 +191,14 @@ TEST(Load, filters_are_read_back) {
 TEST(Load, routes_are_read_back) {
     const Config config = load_valid(kEverything);
     ASSERT_EQ(config.routes.size(), 3U);
-    EXPECT_EQ(config.routes[0],
-              (Route{{0}, 1, 0, OnEcho::kDivert, 2, true, false, std::nullopt, std::nullopt, 43}));
-    EXPECT_EQ(config.routes[1],
-              (Route{{1}, 0, 1, OnEcho::kPass, 0, false, false, std::nullopt, std::nullopt, 50}));
+    EXPECT_EQ(
+        config.routes[0],
+        (Route{{0}, 1, 0, OnEcho::kDivert, 2, true, false, false, std::nullopt, std::nullopt, 43}));
+    EXPECT_EQ(
+        config.routes[1],
+        (Route{{1}, 0, 1, OnEcho::kPass, 0, false, false, false, std::nullopt, std::nullopt, 50}));
     EXPECT_EQ(config.routes[2],
-              (Route{{4, 3}, 1, 1, OnEcho::kDrop, 0, false, true, 10 * kSecond, 1000, 84}));
+              (Route{{4, 3}, 1, 2, OnEcho::kDrop, 0, false, true, true, 10 * kSecond, 1000, 84}));
 }
 
 TEST(Load, workers_control_and_run_are_read_back) {
@@ -353,6 +364,27 @@ TEST(Load, link_of_flow_filters_is_taken_when_asked_for) {
     EXPECT_EQ(problems[0].line, 47);
     // Nothing is lost in a dry run.
     EXPECT_TRUE(load_text(replaced(text, "on_echo = \"echoes\"\n", "on_echo = \"pass\"\n")
+                              .append("[[route]]\nfrom = [\"echoes\"]\nto = \"in\"\n"
+                                      "filter = \"geometry\"\n"),
+                          "x")
+                    .has_value());
+}
+
+TEST(Load, frames_without_ip_are_compared_on_a_link_when_asked_for) {
+    const std::string compared =
+        replaced(kEverything, "key = \"flow-bidir\"\n", "key = \"packet\"\nnon_ip = \"frame\"\n");
+    const std::string single = replaced(compared, "first = 10\n", "");
+    ASSERT_EQ(load_invalid(single).size(), 1U);
+    EXPECT_EQ(load_invalid(single)[0].key, "route[0].on_echo");
+    const Config config = load_valid(
+        replaced(single, "allow_flow_drop_on_link = true", "allow_non_ip_drop_on_link = true"));
+    EXPECT_EQ(config.filters[0].non_ip, packet::NonIp::kFrame);
+    EXPECT_EQ(config.filters[1].non_ip, packet::NonIp::kPass);
+    EXPECT_EQ(config.filters[2].non_ip, packet::NonIp::kFrame);
+    EXPECT_TRUE(config.routes[0].allow_non_ip_drop_on_link);
+    EXPECT_FALSE(config.routes[0].allow_flow_drop_on_link);
+    // Nothing is lost in a dry run; echoes is the second route's other port, so it stays in use.
+    EXPECT_TRUE(load_text(replaced(single, "on_echo = \"echoes\"\n", "on_echo = \"pass\"\n")
                               .append("[[route]]\nfrom = [\"echoes\"]\nto = \"in\"\n"
                                       "filter = \"geometry\"\n"),
                           "x")

@@ -56,16 +56,20 @@ std::vector<std::size_t> lengths_of_groups() {
 // machine, with every compiler, in every release (a reproducible run rests on it).
 TEST(KeyedDigest, known_input_known_digest) {
     const auto rows = test::read_vectors(test::source_root() + "/tests/vectors/digests.csv");
-    ASSERT_EQ(rows.size(), 188U);
+    ASSERT_EQ(rows.size(), 376U);
     for (const test::Row& row : rows) {
         const auto number = [&](const char* name, int base = 10) {
             return std::stoull(row.text(name), nullptr, base);
         };
         const Secret secret = secret_from_seed(number("seed"));
         const Bytes body = counting(number("length"));
-        EXPECT_EQ(keyed_digest(number("head"), body.data(), body.size(), secret),
-                  number("digest", 16))
-            << row.text("seed") << " " << row.text("head") << " " << row.text("length");
+        const Digest digest =
+            row.text("second") == "none"
+                ? keyed_digest(number("head"), body.data(), body.size(), secret)
+                : keyed_digest(number("head"), number("second"), body.data(), body.size(), secret);
+        EXPECT_EQ(digest, number("digest", 16))
+            << row.text("seed") << " " << row.text("head") << " " << row.text("second") << " "
+            << row.text("length");
     }
 }
 
@@ -112,6 +116,26 @@ TEST(BodySum, avx2_equals_scalar_at_the_ends_of_the_range) {
     }
 }
 #endif
+
+// Each bit of it, at lengths that are summed each in their way; 0 is not the same as none.
+TEST(KeyedDigest, second_head_counts) {
+    const Secret secret = secret_from_seed(13);
+    for (const std::size_t n : {0, 15, 100, 300, 9000}) {
+        const Bytes body = counting(n);
+        const auto digest = [&](std::uint64_t second) {
+            return keyed_digest(kHead, second, body.data(), n, secret);
+        };
+        EXPECT_NE(digest(0), keyed_digest(kHead, body.data(), n, secret));
+        for (unsigned bit = 0; bit < 64; ++bit) {
+            EXPECT_NE(digest(std::uint64_t{1} << bit), digest(0)) << n << " bit " << bit;
+        }
+        for (std::size_t word = 0; word < 2; ++word) {
+            Secret other = secret;
+            other.second[word] ^= 1;
+            EXPECT_NE(keyed_digest(kHead, kHead, body.data(), n, other), digest(kHead)) << word;
+        }
+    }
+}
 
 // A word of the secret that no key used would be one less that is proven; one that some lengths
 // leave out is looked for at the lengths that need it.

@@ -82,7 +82,7 @@ TEST(Secret, seed_0_is_the_key_stream_of_a_zero_key) {
     const Secret secret = secret_from_seed(0);
     EXPECT_EQ(secret.ends[0], 0x903D'F1A0'ADE0'B876);
     EXPECT_EQ(secret.ends[1], 0x28BD'8653'E56A'5D40);
-    EXPECT_EQ(secret.unused[1], 0x8665'EEB2'69B6'87C3);
+    EXPECT_EQ(secret.second[1], 0x8665'EEB2'69B6'87C3);
 }
 
 }  // namespace

@@ -137,5 +137,19 @@ TEST(digester, frames_of_unknown_link_types_have_keys) {
     EXPECT_TRUE(digester.warnings().empty());
 }
 
+TEST(digester, frames_without_ip_have_keys_where_they_are_compared) {
+    Packets packets;
+    packets.add(0, 1);
+    packets.add(0, 1);
+    const std::vector interfaces{interface_of(kUser0)};
+    Digester digester(packet::KeyMode::kPacket, hash::secret_from_seed(1),
+                      PacketClock::for_window(kMillisecond), packet::NonIp::kFrame);
+    std::vector<Piece> pieces;
+    digester.digest(packets.records(), interfaces, pieces);
+    EXPECT_EQ(pieces[0].burst.keys.keyed, 3u);
+    EXPECT_EQ(pieces[0].burst.digests[0], pieces[0].burst.digests[1]);
+    EXPECT_TRUE(digester.warnings().empty());
+}
+
 }  // namespace
 }  // namespace unecho::offline

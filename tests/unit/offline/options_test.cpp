@@ -55,6 +55,27 @@ TEST(options, values_that_are_not_allowed_are_named) {
     }
 }
 
+TEST(options, frames_without_ip_are_compared_beside_packets_and_flows_one_by_one) {
+    Options options;
+    EXPECT_EQ(options.non_ip_or_pass(), packet::NonIp::kPass);
+    options.non_ip = packet::NonIp::kFrame;
+    for (const KeyMode key : {KeyMode::kPacket, KeyMode::kFlow, KeyMode::kFlowBidir}) {
+        options.key = key;
+        EXPECT_EQ(problem(options), "");
+    }
+    options.first = 2;
+    EXPECT_EQ(problem(options), "--non-ip frame compares frames one by one; it needs --first 1");
+    options.non_ip = packet::NonIp::kPass;
+    EXPECT_EQ(problem(options), "");
+    options = {};
+    options.key = KeyMode::kFrame;
+    for (const packet::NonIp non_ip : {packet::NonIp::kPass, packet::NonIp::kFrame}) {
+        options.non_ip = non_ip;
+        EXPECT_EQ(problem(options),
+                  "--non-ip: --key frame compares every frame by all of its bytes; leave it out");
+    }
+}
+
 TEST(options, first_needs_flows) {
     Options options;
     options.first = 2;

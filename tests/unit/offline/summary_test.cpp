@@ -39,6 +39,31 @@ TEST(summary, text_says_what_was_done) {
               "2.00 s, 617.345kpps to b.pcap\n");
 }
 
+TEST(summary, says_what_packets_without_ip_were) {
+    Summary summary = sample();
+    summary.non_ip_types = {{"0x0806", "ARP", 5000}, {"802.3", "", 60}};
+    const auto has = [&](const std::string& part) {
+        return to_text(summary).find(part) != std::string::npos;
+    };
+    EXPECT_TRUE(has("key of)\nnon-IP: 5,000 ARP (0x0806), 60 802.3\nkey packet"));
+    for (unsigned i = 0; i < 8; ++i) {
+        summary.non_ip_types.push_back({"0x123" + std::to_string(i), "", 20 - i});
+    }
+    EXPECT_TRUE(has(", 15 0x1235; 27 of 2 other types\n")) << to_text(summary);
+    const auto json = to_json(summary);
+    ASSERT_EQ(json["non_ip_types"].size(), 10u);
+    EXPECT_EQ(json["non_ip_types"][0]["type"], "0x0806");
+    EXPECT_EQ(json["non_ip_types"][0]["name"], "ARP");
+    EXPECT_EQ(json["non_ip_types"][0]["packets"], 5000);
+    EXPECT_EQ(json["non_ip"], "pass");
+    summary.options.non_ip = packet::NonIp::kFrame;
+    EXPECT_TRUE(has("\nkey packet, non-IP frames by their own bytes, window 50ms; engine"));
+    EXPECT_EQ(to_json(summary)["non_ip"], "frame");
+    summary.options = {};
+    summary.options.key = packet::KeyMode::kFrame;
+    EXPECT_TRUE(to_json(summary)["non_ip"].is_null());
+}
+
 TEST(summary, text_names_the_windows) {
     Summary summary = sample();
     const auto has = [&](const std::string& part) {

@@ -29,6 +29,20 @@ Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes, Link link)
     return {outcome, digest};
 }
 
+Digest non_ip_digest_of(std::span<const std::uint8_t> bytes, Link link) {
+    const ExactFrame exact(bytes);
+    const Frame frame = exact.frame();
+    Digest digest = 0;
+    KeyMasks masks = digest_burst(KeyMode::kPacket, link, {&frame, 1}, test_secret(), &digest);
+    if (masks.non_ip == 0) {
+        return 0;
+    }
+    digest_non_ip(link, {&frame, 1}, test_secret(), &digest, masks);
+    EXPECT_EQ(masks.keyed, 1U);
+    EXPECT_EQ(masks.non_ip + masks.malformed, 0U);
+    return digest;
+}
+
 Digest owner_of(std::span<const std::uint8_t> bytes, Link link) {
     const ExactFrame exact(bytes);
     return owner_digest(link, exact.frame(), test_secret());

@@ -32,6 +32,8 @@ struct Digested {
 
 // A burst of one. Fails the test if the masks are anything but one bit of one of them.
 Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes, Link link = Link::kEthernet);
+// Of a frame that has no IP packet; 0 of any other.
+Digest non_ip_digest_of(std::span<const std::uint8_t> bytes, Link link = Link::kEthernet);
 Digest owner_of(std::span<const std::uint8_t> bytes, Link link = Link::kEthernet);
 
 const hash::Secret& test_secret();

@@ -32,13 +32,14 @@ ETHERNET = exact_answer.ETHERNET
 MUTANTS = 3000  # for each capture
 RELINKED = 400  # of these for each link type
 HEADERS = 80    # bytes that are changed
-VALUES = (0, 1, 6, 17, 43, 44, 51, 59, 60, 132, 0x40, 0x45, 0x46, 0x60, 0x81, 0x86, 0x88, 0xDD, 0xFF)
+VALUES = (0, 1, 4, 6, 17, 43, 44, 51, 59, 60, 132, 0x40, 0x45, 0x46, 0x60, 0x81, 0x86, 0x88, 0xDD, 0xFF)
 KEY_DUMP = WHICH = None
 
 
 class OwnOracle:
     """tools/exact_answer.py"""
 
+    modes = MODES + ("packet+non-ip",)
     captures = sorted((ROOT / "pcaps").glob("*.pcap"))
 
     @staticmethod
@@ -50,7 +51,8 @@ class OwnOracle:
     def key(mode, link, data):
         """(outcome, key)"""
         try:
-            return "keyed", exact_answer.key_of(mode, data, link)
+            key, _, non_ip = mode.partition("+")
+            return "keyed", exact_answer.key_of(key, data, link, "frame" if non_ip else "pass")
         except exact_answer.NoKey as reason:
             return reason.args[0], None
 
@@ -58,6 +60,7 @@ class OwnOracle:
 class SharedOracle:
     """exact_dedup.py"""
 
+    modes = MODES
     path = SHARED / "tools" / "exact_dedup.py"
     captures = sorted((SHARED / "captures").glob("*.pcap*"))
 
@@ -123,11 +126,11 @@ def write_pcap(file, link, packets):
     file.flush()
 
 
-def dumped(path, count):
+def dumped(path, count, modes):
     """Mode by mode [(outcome, digest, owner)] of so many packets."""
-    done = subprocess.run([KEY_DUMP, *MODES, path], capture_output=True, text=True, check=True)
+    done = subprocess.run([KEY_DUMP, *modes, path], capture_output=True, text=True, check=True)
     lines = [line.split() for line in done.stdout.splitlines()]
-    assert [int(line[0]) for line in lines] == list(range(1, count + 1)) * len(MODES)
+    assert [int(line[0]) for line in lines] == list(range(1, count + 1)) * len(modes)
     answers = [tuple(line[1:]) for line in lines]
     return [answers[at:at + count] for at in range(0, len(answers), max(count, 1))]
 
@@ -136,7 +139,8 @@ class Keys(unittest.TestCase):
     def compare(self, oracle, link, packets):
         with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
             write_pcap(file, link, packets)
-            for mode, answers in zip(MODES, dumped(file.name, len(packets)), strict=True):
+            answers_of = dumped(file.name, len(packets), oracle.modes)
+            for mode, answers in zip(oracle.modes, answers_of, strict=True):
                 with self.subTest(key=mode):
                     self.compare_mode(oracle, mode, link, packets, answers)
 

@@ -102,14 +102,38 @@ TEST(OwnerDigest, extension_chain_cut_short_keeps_flows_apart_by_address) {
     }
 }
 
-TEST(OwnerDigest, frame_without_an_ip_packet_is_owned_by_its_first_14_bytes) {
+TEST(OwnerDigest, frame_without_an_ip_packet_is_owned_by_its_macs_and_ethertype) {
     const Bytes arp = test::build_ethernet(0x0806, test::counting(28));
-    Bytes other = test::build_ethernet(0x0806, test::counting(46, 99));
+    const Bytes other = test::build_ethernet(0x0806, test::counting(46, 99));
     EXPECT_EQ(owner_of(arp), owner_of(other));
     for (std::size_t at = 0; at < 14; ++at) {
         Bytes changed = arp;
         changed[at] ^= 1;
         EXPECT_NE(owner_of(changed), owner_of(arp)) << at;
+    }
+}
+
+TEST(OwnerDigest, copies_of_a_frame_without_an_ip_packet_have_one_owner) {
+    PacketSpec link;
+    const Bytes plain = test::build_ethernet(0x88CC, test::counting(60), link);
+    for (const std::vector<test::Tag>& tags :
+         {std::vector<test::Tag>{{0x8100, 7}}, {{0x88A8, 1}, {0x8100, 2}}, {{0x9100, 3}}}) {
+        link.tags = tags;
+        EXPECT_EQ(owner_of(test::build_ethernet(0x88CC, test::counting(60), link)),
+                  owner_of(plain));
+    }
+    // Frames of 802.3 have a length there, and keep their order whatever it is.
+    EXPECT_EQ(owner_of(test::build_ethernet(38, test::counting(38))),
+              owner_of(test::build_ethernet(52, test::counting(52))));
+}
+
+TEST(OwnerDigest, malformed_frame_is_owned_by_its_first_14_bytes) {
+    Bytes cut = build({});
+    cut.resize(20);
+    for (std::size_t at = 0; at < cut.size(); ++at) {
+        Bytes changed = cut;
+        changed[at] ^= 1;
+        EXPECT_EQ(owner_of(changed) == owner_of(cut), at >= 14) << at;
     }
 }
 

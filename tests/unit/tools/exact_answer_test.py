@@ -120,6 +120,58 @@ class PacketKey(unittest.TestCase):
                      frames.ethernet(udp4()[:-2], pad=False))
 
 
+class NonIpKey(unittest.TestCase):
+    """Of frames without an IP packet, where they are compared."""
+    BODY = bytes(range(1, 61))
+
+    def key(self, frame, link=exact_answer.ETHERNET):
+        return exact_answer.key_of("packet", frame, link, "frame")
+
+    def test_packets_keep_their_keys_and_malformed_ones_have_none(self):
+        frame = frames.ethernet(udp4())
+        self.assertEqual(self.key(frame), key("packet", frame))
+        with self.assertRaises(exact_answer.NoKey):
+            self.key(frame[:20])
+        self.assertEqual(key("packet", frames.ethernet(self.BODY, 0x88CC)), "non_ip")
+
+    def test_tags_labels_and_padding_do_not_count(self):
+        plain = self.key(frames.ethernet(self.BODY, 0x88CC))
+        for tags in ((((0x8100, 7)),), ((0x88A8, 1), (0x8100, 2))):
+            self.assertEqual(self.key(frames.ethernet(self.BODY, 0x88CC, tags=tags)), plain)
+        short = self.key(frames.ethernet(b"\1\0\2", 0x0806, pad=False))
+        for frame in (frames.ethernet(b"\1\0\2", 0x0806), frames.ethernet(
+                b"\1\0\2" + bytes(43), 0x0806, tags=((0x8100, 7),))):
+            self.assertEqual(self.key(frame), short)
+        self.assertNotEqual(self.key(frames.ethernet(b"\1\0\2" + bytes(44), 0x0806)), short)
+        pseudowire = b"\0\0\0\1" + self.BODY
+        one, two = b"\0\1\1\x40", b"\0\2\0\x40\0\3\1\x40"
+        self.assertEqual(self.key(frames.ethernet(one + pseudowire, 0x8847)),
+                         self.key(frames.ethernet(two + pseudowire, 0x8847)))
+
+    def test_a_length_bounds_what_counts(self):
+        frame = frames.ethernet(self.BODY, 38)
+        self.assertEqual(self.key(frame), self.key(frame[:14 + 38] + b"trailer"))
+        self.assertNotEqual(self.key(frame), self.key(frame[:14 + 37]))
+        for none in (0, 2, 1501):
+            frame = frames.ethernet(self.BODY, none)
+            self.assertNotEqual(self.key(frame), self.key(frame[:-1]), none)
+
+    def test_every_other_bit_counts(self):
+        frame = frames.ethernet(self.BODY, 0x88CC, tags=((0x8100, 7),))
+        for at in range(len(frame)):
+            same = self.key(replaced(frame, at, bytes((frame[at] ^ 1,)))) == self.key(frame)
+            self.assertEqual(same, at in (14, 15), at)
+
+    def test_of_other_link_types(self):
+        self.assertEqual(self.key(b"\xc0\x21" + self.BODY, 9),
+                         self.key(b"\xff\x03\xc0\x21" + self.BODY, 9))
+        self.assertEqual(self.key(b"\7\0\0\0" + self.BODY, 0), self.key(b"\0\0\0\7" + self.BODY, 108))
+        sender = b"\2\0\0\0\0\1\0\0"
+        self.assertEqual(self.key(bytes(6) + sender + b"\x88\xcc" + self.BODY, 113),
+                         self.key(b"\x88\xcc" + b"\1" * 10 + sender + self.BODY, 276))
+        self.assertNotEqual(self.key(self.BODY, 147), self.key(self.BODY[:-1], 147))
+
+
 class NoKeys(unittest.TestCase):
     def test_other_ethertypes_are_not_ip(self):
         for ethertype in (0, 46, 1500, 1501, 0x0806, 0x8864, 0x88CC, 0xFFFF):

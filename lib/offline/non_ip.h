@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the packets without an IP packet are, counted for the summary.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "packet/key.h"
+#include "packet/link.h"
+
+namespace unecho::offline {
+
+struct NonIpType {
+    std::string type;  // "0x0806", "802.3", "PPP 0xc021", "family 7", "no parser"
+    std::string name;  // "ARP"; empty if it has none here
+    std::uint64_t packets = 0;
+
+    bool operator==(const NonIpType&) const = default;
+};
+
+class NonIpTypes {
+  public:
+    // Of a frame in which no IP packet was found.
+    void add(packet::Link link, const packet::Frame& frame);
+
+    // The most frequent first, of equal counts the lower number.
+    [[nodiscard]] std::vector<NonIpType> most_first() const;
+
+  private:
+    // At most 65536 for each kind of number.
+    std::map<std::pair<packet::Link, std::uint16_t>, std::uint64_t> counts_;
+};
+
+}  // namespace unecho::offline

@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keys of frames without an IP packet: what counts, and that copies in every dress have one.
+#include <array>
+#include <map>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/ids.h"
+#include "digest_frame.h"
+#include "packet/parse.h"
+#include "support/link_frames.h"
+
+namespace unecho::packet {
+namespace {
+
+using test::build_ethernet;
+using test::Bytes;
+using test::counting;
+using test::KeyOutcome;
+using test::reference_non_ip_key;
+using test::Tag;
+using test::operator+;
+
+constexpr std::uint16_t kLldp = 0x88CC;
+
+Bytes tagged(std::uint16_t type, const Bytes& body, std::vector<Tag> tags) {
+    return build_ethernet(type, body, {.tags = std::move(tags)});
+}
+
+// The bytes at which a change gives another key; among them those that lead elsewhere.
+std::vector<std::size_t> counting_bytes(const Bytes& frame, Link link = Link::kEthernet) {
+    std::vector<std::size_t> out;
+    const Digest whole = non_ip_digest_of(frame, link);
+    for (std::size_t at = 0; at < frame.size(); ++at) {
+        Bytes changed = frame;
+        changed[at] ^= 0x11;
+        if (non_ip_digest_of(changed, link) != whole) {
+            out.push_back(at);
+        }
+    }
+    return out;
+}
+
+std::vector<std::size_t> all_but(std::size_t size, std::size_t from, std::size_t to) {
+    std::vector<std::size_t> out;
+    for (std::size_t at = 0; at < size; ++at) {
+        if (at < from || at >= to) {
+            out.push_back(at);
+        }
+    }
+    return out;
+}
+
+// ---- what counts, written down by hand ----
+
+TEST(NonIpKey, of_ethernet_is_macs_ethertype_and_all_behind) {
+    EXPECT_EQ(counting_bytes(build_ethernet(kLldp, counting(80))), all_but(94, 0, 0));
+}
+
+TEST(NonIpKey, value_of_a_tag_does_not_count) {
+    // Tag at 12, its value at 14, the EtherType at 16.
+    EXPECT_EQ(counting_bytes(tagged(kLldp, counting(80), {{0x8100, 7}})), all_but(98, 14, 16));
+}
+
+TEST(NonIpKey, of_802_3_ends_with_its_length) {
+    Bytes frame = build_ethernet(38, counting(60));
+    EXPECT_EQ(counting_bytes(frame), all_but(74, 14 + 38, 74));
+    frame[13] = 100;  // longer than what was captured
+    EXPECT_EQ(counting_bytes(frame), all_but(74, 0, 0));
+}
+
+// Shorter than a header of LLC, so it is none: 0 is met as an EtherType.
+TEST(NonIpKey, lengths_below_3_are_none) {
+    for (const std::uint16_t type : {0, 1, 2, 1501, 1535}) {
+        EXPECT_EQ(counting_bytes(build_ethernet(type, counting(60))), all_but(74, 0, 0)) << type;
+    }
+    EXPECT_EQ(counting_bytes(build_ethernet(3, counting(60))), all_but(74, 17, 74));
+}
+
+TEST(NonIpKey, labels_do_not_count) {
+    const Bytes payload = Bytes{0, 0, 0, 1} + counting(70);  // a control word: no IP packet
+    const Bytes one = build_ethernet(0x8847, Bytes{0, 1, 0x01, 64} + payload);
+    const Bytes two = build_ethernet(0x8847, Bytes{0, 2, 0x00, 60, 0, 9, 0x01, 61} + payload);
+    ASSERT_NE(non_ip_digest_of(one), 0U);
+    EXPECT_EQ(non_ip_digest_of(one), non_ip_digest_of(two));
+    EXPECT_EQ(non_ip_digest_of(one),
+              non_ip_digest_of(tagged(0x8847, Bytes{0, 3, 0x01, 1} + payload, {{0x88A8, 5}})));
+}
+
+TEST(NonIpKey, of_cooked_captures_is_the_sender_ethertype_and_all_behind) {
+    // Ingress or egress, interface and length of the address do not count.
+    const Bytes sll{0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 0x88, 0xCC};
+    EXPECT_EQ(counting_bytes(sll + counting(50), Link::kSll), all_but(66, 0, 6));
+    const Bytes sll2{0x88, 0xCC, 0, 0, 0, 0, 0, 3, 0, 1, 4, 6, 2, 0, 0, 0, 0, 1, 0, 0};
+    EXPECT_EQ(counting_bytes(sll2 + counting(50), Link::kSll2), all_but(70, 2, 12));
+    EXPECT_EQ(non_ip_digest_of(sll + counting(50), Link::kSll),
+              non_ip_digest_of(sll2 + counting(50), Link::kSll2));
+    // Linux has numbers there, no lengths.
+    Bytes llc = sll;
+    llc[14] = 0;
+    llc[15] = 4;
+    EXPECT_EQ(counting_bytes(llc + counting(50), Link::kSll), all_but(66, 0, 6));
+}
+
+TEST(NonIpKey, of_ppp_is_protocol_and_all_behind) {
+    const Bytes lcp = Bytes{0xC0, 0x21} + counting(20);
+    EXPECT_EQ(counting_bytes(lcp, Link::kPpp), all_but(22, 0, 0));
+    EXPECT_EQ(non_ip_digest_of(lcp, Link::kPpp),
+              non_ip_digest_of(Bytes{0xFF, 0x03} + lcp, Link::kPpp));
+}
+
+TEST(NonIpKey, of_loopbacks_is_family_and_all_behind_in_either_order) {
+    const Bytes little = Bytes{7, 0, 0, 0} + counting(20);
+    const Bytes big = Bytes{0, 0, 0, 7} + counting(20);
+    EXPECT_NE(non_ip_digest_of(little, Link::kNull), 0U);
+    EXPECT_EQ(non_ip_digest_of(little, Link::kNull), non_ip_digest_of(big, Link::kNull));
+    EXPECT_EQ(non_ip_digest_of(big, Link::kLoop), non_ip_digest_of(big, Link::kNull));
+    EXPECT_NE(non_ip_digest_of(Bytes{8, 0, 0, 0} + counting(20), Link::kNull),
+              non_ip_digest_of(little, Link::kNull));
+}
+
+// ---- padding ----
+
+// As a sender hands it over, padded to 60 bytes, tagged and padded to 60 or to 64.
+TEST(NonIpKey, padding_of_shortest_frames_does_not_count) {
+    for (std::size_t n = 1; n <= 46; ++n) {
+        const Bytes body = counting(n);
+        const Digest bare = non_ip_digest_of(build_ethernet(kLldp, body));
+        for (std::size_t padded = n; padded <= 46; ++padded) {
+            const Bytes zeros = body + Bytes(padded - n);
+            ASSERT_EQ(non_ip_digest_of(build_ethernet(kLldp, zeros)), bare) << n << " " << padded;
+            ASSERT_EQ(non_ip_digest_of(tagged(kLldp, zeros, {{0x8100, 1}})), bare);
+        }
+        ASSERT_NE(non_ip_digest_of(build_ethernet(kLldp, body + Bytes(47 - n))), bare) << n;
+    }
+}
+
+TEST(NonIpKey, zeros_at_the_end_of_longer_frames_count) {
+    for (const std::size_t n : {46, 47, 60, 1000}) {
+        EXPECT_NE(non_ip_digest_of(build_ethernet(kLldp, counting(n) + Bytes(1))),
+                  non_ip_digest_of(build_ethernet(kLldp, counting(n) + Bytes(2))));
+    }
+}
+
+TEST(NonIpKey, nothing_but_zeros_is_still_of_its_stations) {
+    const Bytes empty = build_ethernet(kLldp, {});
+    EXPECT_EQ(non_ip_digest_of(build_ethernet(kLldp, Bytes(46))), non_ip_digest_of(empty));
+    EXPECT_EQ(counting_bytes(empty), all_but(14, 0, 0));
+}
+
+// ---- against the definition ----
+
+// Of few stations and types, so that keys are met again; then changed, cut and dressed.
+Bytes random_frame(std::mt19937& random) {
+    static constexpr std::array<std::uint16_t, 8> kTypes{0x0806, 0x88CC, 0x88B8, 0x8847,
+                                                         0x0026, 0x0003, 0x0000, 0x8892};
+    const std::uint16_t type = kTypes[random() % kTypes.size()];
+    Bytes body = type == 0x8847 ? Bytes{0, 1, static_cast<std::uint8_t>(random() % 2), 9} : Bytes();
+    body = body + Bytes{0, 0, 0, 1, 0, 0, static_cast<std::uint8_t>(random() % 3), 1, 1} +
+           Bytes(random() % 4 * 17);
+    std::vector<Tag> tags(random() % 3);
+    for (Tag& tag : tags) {
+        tag = {static_cast<std::uint16_t>(random() % 2 == 0 ? 0x8100 : 0x88A8),
+               static_cast<std::uint16_t>(random())};
+    }
+    Bytes frame = tagged(type, body, tags);
+    if (random() % 3 == 0) {
+        frame[random() % frame.size()] ^= static_cast<std::uint8_t>(1U << random() % 8);
+    }
+    if (random() % 4 == 0) {
+        frame.resize(random() % (frame.size() + 1));
+    }
+    return frame;
+}
+
+TEST(NonIpKey, of_any_two_frames_is_equal_exactly_where_the_definition_says) {
+    for (const Link link : {Link::kEthernet, Link::kSll, Link::kSll2, Link::kPpp, Link::kNull,
+                            Link::kLoop, Link::kUnknown}) {
+        std::mt19937 random(static_cast<unsigned>(link) + 17);
+        std::map<std::string, std::pair<Digest, Digest>> digests;  // by key: digest, owner
+        std::map<Digest, std::string> keys;
+        unsigned met = 0;
+        for (int i = 0; i < 4000; ++i) {
+            Bytes frame = random_frame(random);
+            if (link == Link::kSll || link == Link::kSll2) {
+                frame = Bytes(random() % 2 == 0 ? 2 : 4) + frame;  // other fields fall elsewhere
+            } else if (link == Link::kNull || link == Link::kLoop) {
+                frame = (random() % 2 == 0 ? Bytes{7, 0, 0, 0} : Bytes{0, 0, 0, 7}) + frame;
+            }
+            const test::ReferenceKey key = reference_non_ip_key(frame, link);
+            const Digest digest = non_ip_digest_of(frame, link);
+            ASSERT_EQ(digest != 0, key.outcome == KeyOutcome::kKeyed);
+            if (key.outcome != KeyOutcome::kKeyed) {
+                continue;
+            }
+            const std::string bytes(key.bytes.begin(), key.bytes.end());
+            const auto [place, fresh] =
+                digests.emplace(bytes, std::pair(digest, owner_of(frame, link)));
+            ASSERT_EQ(place->second, std::pair(digest, owner_of(frame, link))) << name_of(link);
+            ASSERT_EQ(keys.emplace(digest, bytes).first->second, bytes) << name_of(link);
+            met += fresh ? 0 : 1;
+        }
+        EXPECT_GT(met, 100U) << name_of(link);
+        EXPECT_GT(digests.size(), 100U) << name_of(link);
+    }
+}
+
+// Never the digest of an IP packet's key, nor of an owner.
+TEST(NonIpKey, in_a_burst_only_frames_without_ip_get_one) {
+    const Bytes lldp = build_ethernet(kLldp, counting(60));
+    const Bytes packet = test::build({.payload = counting(9)});
+    Bytes cut = packet;
+    cut.resize(20);
+    const std::vector<Bytes> all{lldp, packet, cut, lldp, packet};
+    std::vector<Frame> frames;
+    for (const Bytes& bytes : all) {
+        frames.push_back({bytes.data(), static_cast<std::uint32_t>(bytes.size())});
+    }
+    std::array<Digest, kMaxBurst> digests{};
+    KeyMasks masks =
+        digest_burst(KeyMode::kPacket, Link::kEthernet, frames, test_secret(), digests.data());
+    const Digest of_packet = digests[1];
+    digest_non_ip(Link::kEthernet, frames, test_secret(), digests.data(), masks);
+    EXPECT_EQ(masks.keyed, 0b11011U);
+    EXPECT_EQ(masks.non_ip, 0U);
+    EXPECT_EQ(masks.malformed, 0b00100U);
+    EXPECT_EQ(digests[1], of_packet);
+    EXPECT_EQ(digests[0], digests[3]);
+    EXPECT_EQ(digests[0], non_ip_digest_of(lldp));
+    EXPECT_NE(digests[0], owner_of(lldp));
+}
+
+}  // namespace
+}  // namespace unecho::packet

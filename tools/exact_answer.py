@@ -12,7 +12,8 @@ the one before them in their file, and of one of the next 32 behind them, count 
 
 Key (--key):
   packet      the outermost IP packet up to its IP length, without IPv4 TOS, TTL and header checksum
-              or IPv6 traffic class and hop limit; MACs, VLAN tags and MPLS labels do not count
+              or IPv6 traffic class and hop limit; MACs, VLAN tags, MPLS labels and the headers of a
+              PPPoE session do not count
   flow        source, destination, protocol and ports of the outermost IP packet; a fragment but the
               first has ports 0; only TCP, UDP, UDP-Lite, SCTP and DCCP have ports
   flow-bidir  the same with the two ends in sorted order
@@ -238,6 +239,7 @@ def _need(have, size):
 
 TAGS = (0x8100, 0x88A8, 0x9100, 0x9200)
 MPLS = (0x8847, 0x8848)
+PPPOE = 0x8864                           # sessions
 PORTED = (6, 17, 33, 132, 136)           # TCP, UDP, DCCP, SCTP, UDP-Lite
 EXTENSIONS = (0, 43, 60, 135, 139, 140)  # their length counts units of 8 bytes but the first
 FRAGMENT, AUTHENTICATION, NO_NEXT_HEADER = 44, 51, 59
@@ -255,6 +257,9 @@ def _behind_ethertype(frame, ethertype, at):
         return 4, at
     if ethertype == 0x86DD:
         return 6, at
+    if ethertype == PPPOE:
+        _need(len(frame), at + 6)
+        return _behind_ppp(frame, at + 6)
     if ethertype not in MPLS:
         raise NoKey("non_ip", "ethertype 0x%04x" % ethertype)
     bottom = False
@@ -262,6 +267,11 @@ def _behind_ethertype(frame, ethertype, at):
         _need(len(frame), at + 4)
         bottom, at = frame[at + 2] & 1, at + 4
     return _by_version(frame, at, "non_ip", "mpls payload")
+
+
+def _behind_ppp(frame, at):
+    _need(len(frame), at + 2)
+    return _known(PPP_PROTOCOLS, _number(frame, at), at + 2, "ppp 0x%04x")
 
 
 def _by_version(frame, at, *otherwise):
@@ -319,9 +329,7 @@ def _find_ip(frame, link):
     if link in (IPV4, IPV6):
         return (4 if link == IPV4 else 6), 0
     if link == PPP:
-        at = 2 if frame[:2] == b"\xff\x03" else 0
-        _need(len(frame), at + 2)
-        return _known(PPP_PROTOCOLS, _number(frame, at), at + 2, "ppp 0x%04x")
+        return _behind_ppp(frame, 2 if frame[:2] == b"\xff\x03" else 0)
     if link not in (NULL, LOOP):
         raise NoKey("non_ip", "link type %d" % link)
     _need(len(frame), 4)

@@ -10,6 +10,8 @@ constexpr bool is_tag(std::uint16_t type) noexcept {
     return type == kEtherVlan || type == kEtherQinq || type == kEtherQinq91 || type == kEtherQinq92;
 }
 
+constexpr std::uint16_t kEtherPppoe = 0x8864;  // sessions, RFC 2516
+
 constexpr bool is_mpls(std::uint16_t type) noexcept {
     return type == kEtherMpls || type == kEtherMplsMulticast;
 }
@@ -99,10 +101,10 @@ Located locate_in_loop(const std::uint8_t* frame, std::uint32_t length) noexcept
     return locate_by_family(frame[3]);
 }
 
-Located locate_in_ppp(const std::uint8_t* frame, std::uint32_t length) noexcept {
-    const bool framed = length >= 2 && load_be16(frame) == kPppAddressControl;
-    const std::uint32_t offset = framed ? 2 : 0;
-    if (length < offset + 2) {
+// The PPP protocol is at offset.
+Located locate_by_ppp(const std::uint8_t* frame, std::uint32_t length,
+                      std::uint32_t offset) noexcept {
+    if (length - offset < 2) {
         return {Found::kMalformed, offset};
     }
     switch (load_be16(frame + offset)) {
@@ -113,6 +115,21 @@ Located locate_in_ppp(const std::uint8_t* frame, std::uint32_t length) noexcept 
         default:
             return {Found::kNonIp, offset + 2};
     }
+}
+
+Located locate_in_ppp(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    const bool framed = length >= 2 && load_be16(frame) == kPppAddressControl;
+    return locate_by_ppp(frame, length, framed ? 2 : 0);
+}
+
+// Version, type, code, session and length, none of which says where an IP packet ends.
+Located locate_in_pppoe(const std::uint8_t* frame, std::uint32_t length,
+                        std::uint32_t offset) noexcept {
+    constexpr std::uint32_t kPppoeHeader = 6;
+    if (length - offset < kPppoeHeader) {
+        return {Found::kMalformed, offset};
+    }
+    return locate_by_ppp(frame, length, offset + kPppoeHeader);
 }
 
 // Ends with an EtherType.
@@ -208,6 +225,8 @@ Located locate_by_ethertype(std::uint16_t type, const std::uint8_t* frame, std::
         case kEtherMpls:
         case kEtherMplsMulticast:
             return locate_below_mpls(frame, length, offset);
+        case kEtherPppoe:
+            return locate_in_pppoe(frame, length, offset);
         default:
             return {Found::kNonIp, offset};
     }

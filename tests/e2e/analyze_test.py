@@ -100,7 +100,7 @@ class Counts(harness.E2eTest):
             times = list(times)
             expected = {}
             for key in KEYS:
-                keyer = exact_dedup.Keyer(key, pass_unknown_link=True)
+                keyer = exact_dedup.Keyer(key, pass_unknown_link=True, pppoe=True)
                 keyed = [(number, now, made) for number, (now, (_, link, wire, data))
                          in enumerate(zip(times, packets), 1)
                          if (made := keyer.key(link, data, wire)) is not None]

@@ -110,7 +110,7 @@ class EqualityTable(harness.E2eTest):
             stamps = [min(packet[0], TIME_LIMIT - 1) for packet in packets]
             by_key = {}
             for key in KEYS:
-                keyer = exact_dedup.Keyer(key, pass_unknown_link=True)
+                keyer = exact_dedup.Keyer(key, pass_unknown_link=True, pppoe=True)
                 keyed = [(number, made) for number, (_, link, wire, data) in enumerate(packets, 1)
                          if (made := keyer.key(link, data, wire)) is not None]
 

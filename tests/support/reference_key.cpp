@@ -74,6 +74,13 @@ unsigned version_ahead(const Reader& reader, KeyOutcome otherwise) {
     return nibble;
 }
 
+unsigned version_of(unsigned number, unsigned ipv4, const std::set<unsigned>& ipv6) {
+    if (number != ipv4 && !ipv6.contains(number)) {
+        throw NoKey{KeyOutcome::kNonIp};
+    }
+    return number == ipv4 ? 4 : 6;
+}
+
 unsigned strip_tags(Reader& reader, unsigned type) {
     while (kTags.contains(type)) {
         reader.take(2);
@@ -84,6 +91,10 @@ unsigned strip_tags(Reader& reader, unsigned type) {
     }
     if (type == 0x86DD) {
         return 6;
+    }
+    if (type == 0x8864) {
+        reader.take(6);
+        return version_of(reader.take_u16(), 0x21, {0x57});
     }
     if (type != 0x8847 && type != 0x8848) {
         throw NoKey{KeyOutcome::kNonIp};
@@ -107,13 +118,6 @@ unsigned strip_sll2(Reader& reader) {
     const unsigned type = reader.take_u16();
     reader.take(18);
     return strip_tags(reader, type);
-}
-
-unsigned version_of(unsigned number, unsigned ipv4, const std::set<unsigned>& ipv6) {
-    if (number != ipv4 && !ipv6.contains(number)) {
-        throw NoKey{KeyOutcome::kNonIp};
-    }
-    return number == ipv4 ? 4 : 6;
 }
 
 unsigned strip_family(Reader& reader, bool either_order) {

@@ -68,7 +68,7 @@ class SharedOracle:
         spec = importlib.util.spec_from_file_location("exact_dedup", self.path)
         self.module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(self.module)
-        self.keyers = {mode: self.module.Keyer(mode) for mode in MODES}
+        self.keyers = {mode: self.module.Keyer(mode, pppoe=True) for mode in MODES}
 
     def packets(self, path):
         capture = self.module.open_capture(str(path))
@@ -99,6 +99,8 @@ def mutant(draw, data):
 def header(draw, link, version):
     """Of link, before an IP packet."""
     ethertype = struct.pack(">H", 0x86DD if version == 6 else 0x0800)
+    if draw.random() < 0.2:
+        ethertype = b"\x88\x64\x11\0\0\1\0\x40" + (b"\0\x57" if version == 6 else b"\0\x21")
     if draw.random() < 0.3:
         ethertype = b"\x81\x00\x00\x07" + ethertype
     family = bytes((0, 0, 0, draw.choice((10, 24, 28, 30)) if version == 6 else 2))

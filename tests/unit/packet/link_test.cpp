@@ -134,7 +134,8 @@ TEST(FindIpInLink, version_of_raw_packets_decides) {
 }
 
 TEST(FindIpInLink, every_other_ethertype_is_not_ip) {
-    const std::set<unsigned> known{0x0800, 0x86DD, 0x8100, 0x88A8, 0x9100, 0x9200, 0x8847, 0x8848};
+    const std::set<unsigned> known{0x0800, 0x86DD, 0x8100, 0x88A8, 0x9100,
+                                   0x9200, 0x8847, 0x8848, 0x8864};
     for (const auto& [link, at] : std::map<Link, std::size_t>{{Link::kSll, 14}, {Link::kSll2, 0}}) {
         const Bytes frame = link_headers(link, 4).front() + build_ip({});
         for (unsigned type = 0; type < 0x10000; ++type) {
@@ -157,6 +158,21 @@ TEST(FindIpInLink, every_other_ppp_protocol_is_not_ip) {
             ASSERT_EQ(parse(Link::kPpp, with_number(plain, 0, protocol)), kNonIp) << protocol;
         }
     }
+}
+
+// Discovery has another EtherType; address and control are not sent in a session.
+TEST(FindIpInLink, other_protocols_of_a_pppoe_session_are_not_ip) {
+    const Bytes macs(12);
+    const Bytes session = macs + Bytes{0x88, 0x64, 0x11, 0, 0, 9, 0, 60};
+    for (unsigned protocol = 0; protocol < 0x10000; ++protocol) {
+        if (protocol != 0x21 && protocol != 0x57) {
+            const Bytes frame = with_number(session + Bytes(2) + build_ip({}), 20, protocol);
+            ASSERT_EQ(parse(Link::kEthernet, frame), kNonIp) << protocol;
+        }
+    }
+    EXPECT_EQ(parse(Link::kEthernet, session + Bytes{0xFF, 0x03, 0, 0x21} + build_ip({})), kNonIp);
+    const Bytes discovery = macs + Bytes{0x88, 0x63, 0x11, 0, 0, 9, 0, 60, 0, 0x21};
+    EXPECT_EQ(parse(Link::kEthernet, discovery + build_ip({})), kNonIp);
 }
 
 TEST(FindIpInLink, ppp_address_and_control_count_together_only) {

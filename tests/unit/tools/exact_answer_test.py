@@ -120,6 +120,22 @@ class PacketKey(unittest.TestCase):
                      frames.ethernet(udp4()[:-2], pad=False))
 
 
+class PppoeSession(unittest.TestCase):
+    def test_leads_to_the_ip_packet(self):
+        for ip, protocol in ((udp4(), b"\0\x21"), (udp6(), b"\0\x57")):
+            plain = key("packet", frames.ethernet(ip))
+            session = b"\x11\0\0\1\0\x40" + protocol
+            frame = frames.ethernet(session + ip, 0x8864, tags=((0x88A8, 1), (0x8100, 2)))
+            self.assertEqual(key("packet", frame), plain)
+            for length in range(14, 30 + (20 if ip[0] >> 4 == 4 else 40)):
+                self.assertEqual(key("packet", frame[:length]), "malformed", length)
+
+    def test_of_other_protocols_is_not_ip(self):
+        for protocol in (b"\xc0\x21", b"\xff\x03", b"\0\0"):
+            frame = frames.ethernet(b"\x11\0\0\1\0\x40" + protocol + udp4(), 0x8864)
+            self.assertEqual(key("packet", frame), "non_ip")
+
+
 class NonIpKey(unittest.TestCase):
     """Of frames without an IP packet, where they are compared."""
     BODY = bytes(range(1, 61))
@@ -174,7 +190,7 @@ class NonIpKey(unittest.TestCase):
 
 class NoKeys(unittest.TestCase):
     def test_other_ethertypes_are_not_ip(self):
-        for ethertype in (0, 46, 1500, 1501, 0x0806, 0x8864, 0x88CC, 0xFFFF):
+        for ethertype in (0, 46, 1500, 1501, 0x0806, 0x8863, 0x88CC, 0xFFFF):
             for mode in ("packet", "flow", "flow-bidir"):
                 self.assertEqual(key(mode, frames.ethernet(udp4(), ethertype)), "non_ip")
         self.assertEqual(key("packet", frames.ethernet(b"\0" + udp4(), labels=(3,))), "non_ip")

@@ -36,7 +36,7 @@ def load_oracle():
 
 def oracle_keys(oracle, packets, mode):
     """(keys with None for packets that pass unkeyed, how many are not IP, how many malformed)."""
-    keyer = oracle.Keyer(mode, pass_unknown_link=True)
+    keyer = oracle.Keyer(mode, pass_unknown_link=True, pppoe=True)
     keys = [keyer.key(link, data, wire) for _, link, wire, data in packets]
     return keys, sum(keyer.non_ip.values()), sum(keyer.malformed.values())
 

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "long_run.h"
-
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
@@ -14,13 +12,15 @@
 #include "base/units.h"
 #include "capture/unfinished.h"
 #include "exit_status.h"
+#include "long_run.h"
 
 namespace unecho::app {
 namespace {
 
 // Reads that wait are not waited for.
 void stop(int /*signal*/) {
-    static constexpr std::string_view kLine = "\nunecho: stopped by a signal; no output was left\n";
+    static constexpr std::string_view kLine =
+        "\nunecho: stopped by a signal; nothing unfinished was left\n";
     capture::remove_unfinished();
     std::ignore = write(STDERR_FILENO, kLine.data(), kLine.size());
     _exit(kFailed.value);

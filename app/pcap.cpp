@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho pcap IN... -o OUT: removes echoes from captures.
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include <nlohmann/json.hpp>
@@ -13,6 +15,7 @@
 #include "capture/output.h"
 #include "commands.h"
 #include "long_run.h"
+#include "offline/moment.h"
 #include "offline/run.h"
 #include "print.h"
 
@@ -32,6 +35,12 @@ struct Options {
     Text memory;
     Text seed;
     Text jobs;
+    Text format;
+    Text start;
+    Text stop;
+    Text split_packets;
+    Text split_seconds;
+    Text ignore_bytes;
     bool editcap = false;
     bool dry_run = false;
     bool json = false;
@@ -40,6 +49,66 @@ struct Options {
 
 Result<Nanoseconds> parse_window(const std::string& text) {
     return text == "inf" ? Result<Nanoseconds>(filter::kInfiniteWindow) : parse_duration(text);
+}
+
+// As capture::FileFormat from its second on.
+constexpr std::array<std::string_view, 3> kFormatNames{"pcap", "nsecpcap", "pcapng"};
+
+Result<std::uint64_t> parse_positive(const std::string& text) {
+    const auto number = parse_whole(text);
+    return number && *number != 0
+               ? number
+               : Result<std::uint64_t>(
+                     fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: 1 or more"));
+}
+
+// "10" and "0.5" as editcap takes them, or a duration.
+Result<Nanoseconds> parse_seconds(const std::string& text) {
+    const bool plain = !text.empty() && text.find_first_not_of("0123456789.") == std::string::npos;
+    const auto time = parse_duration(plain ? text + "s" : text);
+    return time && *time != 0
+               ? time
+               : Result<Nanoseconds>(
+                     fail(Errc::kInvalidArgument, "\"" + text +
+                                                      "\"; allowed: seconds, above 0, as in 60 "
+                                                      "or 0.5, or a duration as in 1h"));
+}
+
+Result<std::uint32_t> parse_ignored(const std::string& text) {
+    constexpr std::uint64_t kMost = 65535;
+    const auto bytes = parse_whole(text);
+    if (!bytes || *bytes > kMost) {
+        return fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: 0 to 65535 bytes");
+    }
+    return static_cast<std::uint32_t>(*bytes);
+}
+
+Result<offline::Files> read_files(const Options& given) {
+    offline::Files out = given.files;
+    Reading read;
+    read("-F", given.format, name_in(kFormatNames),
+         [&](std::size_t i) { out.format = static_cast<capture::FileFormat>(i + 1); });
+    read("-A", given.start, offline::parse_moment,
+         [&](Nanoseconds time) { out.selection.start = time; });
+    read("-B", given.stop, offline::parse_moment,
+         [&](Nanoseconds time) { out.selection.stop = time; });
+    read("-c", given.split_packets, parse_positive,
+         [&](std::uint64_t n) { out.split.packets = n; });
+    read("-i", given.split_seconds, parse_seconds,
+         [&](Nanoseconds time) { out.split.interval = time; });
+    if (!read.status()) {
+        return tl::unexpected(read.status().error());
+    }
+    if (out.split.packets != 0 && out.split.interval != 0) {
+        return bad_option("-c", "not together with -i; an output is split by one of them");
+    }
+    if (out.selection.start && out.selection.stop && *out.selection.start > *out.selection.stop) {
+        return bad_option("-A", "is after -B; allowed: a start before the stop");
+    }
+    if (given.dry_run) {
+        out.output.reset();
+    }
+    return out;
 }
 
 Result<offline::Options> read_options(const Options& given) {
@@ -61,6 +130,8 @@ Result<offline::Options> read_options(const Options& given) {
     read("--max-false-drop", given.max_false_drop, parse_probability,
          [&](double p) { out.max_false_drop = p; });
     read("--memory", given.memory, parse_size, [&](std::uint64_t n) { out.memory = n; });
+    read("--ignore-bytes", given.ignore_bytes, parse_ignored,
+         [&](std::uint32_t n) { out.ignored_bytes = n; });
     read("--seed", given.seed, parse_whole, [&](std::uint64_t n) { out.seed = n; });
     out.editcap = given.editcap;
     if (!read.status()) {
@@ -123,14 +194,14 @@ Outcome pcap(const Options& given) {
     if (!ahead) {
         return tl::unexpected(ahead.error());
     }
-    offline::Files files = given.files;
-    if (given.dry_run) {
-        files.output.reset();
+    const auto files = read_files(given);
+    if (!files) {
+        return tl::unexpected(files.error());
     }
     end_cleanly_on_signals();
     ProgressLine line(!given.quiet);
     const auto summary =
-        offline::run(files, *options, *ahead, [&](const auto& progress) { line.show(progress); });
+        offline::run(*files, *options, *ahead, [&](const auto& progress) { line.show(progress); });
     line.clear();
     if (!summary) {
         return tl::unexpected(summary.error());
@@ -168,18 +239,51 @@ void add_window_options(CLI::App& command, Options& options) {
     command.add_option("--seed", options.seed, "For a filter: the same drops in each run");
 }
 
+void add_selection_options(CLI::App& command, Options& options) {
+    command
+        .add_option("-A,--start", options.start,
+                    "Packets of this time and later alone: 2026-01-02T03:04:05Z, or seconds since "
+                    "1970")
+        ->type_name("TIME");
+    command.add_option("-B,--stop", options.stop, "Packets before this time alone")
+        ->type_name("TIME");
+    command
+        .add_option("--filter", options.files.selection.filter,
+                    "Packets that match this expression of pcap-filter(7) alone")
+        ->type_name("EXPR");
+    command
+        .add_option("-I,--ignore-bytes", options.ignore_bytes,
+                    "With --key frame: so many bytes at the beginning of frames do not count")
+        ->type_name("N");
+}
+
+void add_output_options(CLI::App& command, Options& options) {
+    command
+        .add_option("-F,--format", options.format,
+                    "Of captures written: pcap (microseconds), nsecpcap, pcapng")
+        ->type_name("pcap|nsecpcap|pcapng");
+    command
+        .add_option("-c,--split-packets", options.split_packets,
+                    "Split what -o names: so many packets a file")
+        ->type_name("N");
+    command
+        .add_option("-i,--split-seconds", options.split_seconds,
+                    "Split what -o names: so many seconds a file")
+        ->type_name("SECONDS");
+}
+
 }  // namespace
 
 void add_pcap(CLI::App& app, Action& action) {
-    CLI::App* command =
-        app.add_subcommand("pcap", "Remove echoes from captures: pcap, pcapng, gzip of them");
+    CLI::App* command = app.add_subcommand(
+        "pcap", "Remove echoes from captures: pcap, pcapng, gzip, zstd, lz4 of them");
     const auto options = std::make_shared<Options>();
     offline::Files& files = options->files;
     command->add_option("IN", files.inputs, "Captures, merged by time; - is standard input")
         ->required();
     command
         ->add_option("-o,--output", files.output,
-                     "What is kept: .pcap or .pcapng, also .gz; - is standard output")
+                     "What is kept: .pcap or .pcapng, also .gz, .zst, .lz4; - is standard output")
         ->type_name("FILE");
     command->add_option("--dropped", files.dropped, "The echoes, as a capture")->type_name("FILE");
     command
@@ -187,6 +291,8 @@ void add_pcap(CLI::App& app, Action& action) {
                      "The echoes as CSV: number, number of the original, age")
         ->type_name("FILE");
     command->add_flag("--dry-run", options->dry_run, "Write nothing but the summary");
+    add_output_options(*command, *options);
+    add_selection_options(*command, *options);
     add_window_options(*command, *options);
     command->add_option("--jobs", options->jobs, "1: one thread; 2: read ahead on another");
     command->add_flag("--json", options->json, "The summary as JSON, on standard output");

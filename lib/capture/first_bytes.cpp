@@ -26,12 +26,10 @@ constexpr std::array kKnown{
           "an ELF program"},
     Known{"%PDF"sv, "a PDF document"},
     Known{"\x1F\x8B"sv, "a gzip file within a gzip file"},
-    Known{"\x28\xB5\x2F\xFD"sv, "a zstd file, to be decompressed first"},
     Known{"\xFD"
           "7zXZ"sv,
           "an xz file, to be decompressed first"},
     Known{"BZh"sv, "a bzip2 file, to be decompressed first"},
-    Known{"\x04\x22\x4D\x18"sv, "an lz4 file, to be decompressed first"},
     Known{"PK\x03\x04"sv, "a zip archive"},
     Known{"snoop\0\0\0"sv, "a snoop capture, which editcap -F pcap converts"},
 };

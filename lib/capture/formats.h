@@ -16,7 +16,7 @@
 
 namespace unecho::capture {
 
-std::unique_ptr<Writer> make_pcap_writer(Sink sink);
+std::unique_ptr<Writer> make_pcap_writer(Sink sink, FileFormat format);
 std::unique_ptr<Writer> make_pcapng_writer(Sink sink);
 
 // Numbers are written as they lie in memory.

@@ -7,20 +7,18 @@
 #include <span>
 
 #include "base/result.h"
+#include "capture/compressor.h"
 #include "capture/output.h"
 
 namespace unecho::capture {
 
-class GzipWriter {
+class GzipWriter final : public Compressor {
   public:
     GzipWriter();
-    ~GzipWriter();
-    GzipWriter(const GzipWriter&) = delete;
-    GzipWriter& operator=(const GzipWriter&) = delete;
+    ~GzipWriter() override;
 
-    Status write(std::span<const std::byte> bytes, Output& output);
-    // The end of the member. Nothing may be written after it.
-    Status finish(Output& output);
+    Status write(std::span<const std::byte> bytes, Output& output) override;
+    Status finish(Output& output) override;
 
   private:
     struct State;  // keeps ISA-L out of the header

@@ -14,11 +14,13 @@
 #include "capture/format.h"
 #include "capture/gunzip.h"
 #include "capture/notes.h"
+#include "capture/unpack.h"
 
 namespace unecho::capture {
 namespace {
 
-constexpr std::string_view kAllowed = "allowed: pcap and pcapng, also compressed with gzip";
+constexpr std::string_view kAllowed =
+    "allowed: pcap and pcapng, also compressed with gzip, zstd or lz4";
 
 // Bytes go from the stream straight into the buffer that batches share. What is between begin_ and
 // end_ was read and not yet given; behind end_ more is put while there is room, so a pipe that
@@ -36,6 +38,7 @@ class Input final : public Source {
     Result<bool> next(Batch& batch) override;
 
     [[nodiscard]] InterfaceView interfaces() const override { return format_->interfaces(); }
+    [[nodiscard]] FileFormat format() const override { return file_format_; }
     [[nodiscard]] Progress progress() const override { return {stream_->taken(), stream_->size()}; }
     [[nodiscard]] std::vector<Warning> warnings() const override { return notes_.list(); }
     [[nodiscard]] std::vector<Warning> losses() const override { return format_->losses().list(); }
@@ -46,6 +49,8 @@ class Input final : public Source {
         return {data + begin_, end_ - begin_};
     }
 
+    // Puts what decompresses it before a stream that is compressed; false: it is not.
+    bool decompress();
     std::string why_too_short();
 
     // False: there are not so many.
@@ -65,6 +70,7 @@ class Input final : public Source {
     Notes notes_;
     std::vector<std::string> troubles_;  // of the bytes read last, told when these are given
     std::unique_ptr<Format> format_;
+    FileFormat file_format_ = FileFormat::kPcap;
     Nanoseconds latest_ = 0;
     bool ended_ = false;
 };
@@ -74,8 +80,7 @@ Status Input::begin(const std::string& name) {
         return fail(Errc::kUnsupported, name + ": " + what + "; " + std::string(kAllowed));
     };
     Result<bool> whole = read_until(kMagicBytes);
-    if (whole && is_gzip(unread())) {
-        stream_ = gunzip(std::move(stream_), unread());
+    if (whole && decompress()) {
         begin_ = end_ = 0;
         whole = read_until(kMagicBytes);
     }
@@ -84,6 +89,8 @@ Status Input::begin(const std::string& name) {
         if (!format_) {
             return no_capture("no capture: " + describe_first_bytes(unread()));
         }
+        constexpr std::uint8_t kSectionHeader = 0x0A;
+        file_format_ = unread()[0] == kSectionHeader ? FileFormat::kPcapng : FileFormat::kPcap;
         whole = read_until(format_->header_bytes());
     }
     if (!whole) {
@@ -95,6 +102,20 @@ Status Input::begin(const std::string& name) {
     format_->take_header(unread());
     begin_ += format_->header_bytes();
     return {};
+}
+
+bool Input::decompress() {
+    const std::span<const std::uint8_t> first = unread();
+    if (is_gzip(first)) {
+        stream_ = gunzip(std::move(stream_), first);
+    } else if (is_zstd(first)) {
+        stream_ = unpack_zstd(std::move(stream_), first);
+    } else if (is_lz4(first)) {
+        stream_ = unpack_lz4(std::move(stream_), first);
+    } else {
+        return false;
+    }
+    return true;
 }
 
 void Input::note_troubles() {

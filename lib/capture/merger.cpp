@@ -49,6 +49,9 @@ class Merger final : public Source {
     Result<bool> next(Batch& batch) override;
 
     [[nodiscard]] InterfaceView interfaces() const override { return interfaces_.view(); }
+    [[nodiscard]] FileFormat format() const override {
+        return inputs_.empty() ? FileFormat::kPcap : inputs_.front().source->format();
+    }
     [[nodiscard]] Progress progress() const override;
     [[nodiscard]] std::vector<Warning> warnings() const override;
     [[nodiscard]] std::vector<Warning> losses() const override;

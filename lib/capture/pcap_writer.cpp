@@ -58,7 +58,10 @@ std::string packet_text(const Record& record, std::span<const Interface> interfa
 
 class PcapWriter final : public Writer {
   public:
-    explicit PcapWriter(Sink sink) : sink_(std::move(sink)) {}
+    PcapWriter(Sink sink, FileFormat format)
+        : sink_(std::move(sink)),
+          unit_known_(format != FileFormat::kPcap),
+          unit_(format == FileFormat::kNanosecondPcap ? 1 : kMicrosecond) {}
 
     Status write(std::span<const Record> records, std::span<const std::uint64_t> keep,
                  std::span<const Interface> interfaces) override;
@@ -80,7 +83,8 @@ class PcapWriter final : public Writer {
     std::size_t known_ = 0;  // interfaces looked at
     std::uint32_t snap_length_ = 0;
     std::uint32_t written_snap_length_ = 0;
-    std::uint64_t unit_ = kMicrosecond;  // of its times, in nanoseconds: that or 1
+    bool unit_known_;     // else it follows the interfaces, up to the first record
+    std::uint64_t unit_;  // of its times, in nanoseconds: a microsecond or 1
     std::uint16_t link_type_ = kEthernet;
     std::uint32_t interface_ = kNoInterface;  // of the record before
     std::uint32_t file_ = 0;                  // of that interface
@@ -99,7 +103,7 @@ void PcapWriter::look_at(std::span<const Interface> interfaces) {
         const Interface& each = interfaces[known_];
         const std::uint32_t length = each.snap_length == 0 ? kNotLimited : each.snap_length;
         snap_length_ = std::max(snap_length_, length);
-        if (!started_ && needs_nanoseconds(each)) {
+        if (!started_ && !unit_known_ && needs_nanoseconds(each)) {
             unit_ = 1;
         }
     }
@@ -125,10 +129,12 @@ Status PcapWriter::use(const Record& record, std::span<const Interface> interfac
         }
     }
     if (interface.link_type != link_type_) {
-        return fail(Errc::kUnsupported, packet_text(record, interfaces) + " has link type " +
-                                            std::to_string(interface.link_type) +
-                                            ", those before it " + std::to_string(link_type_) +
-                                            ", and a pcap file takes one: name the output .pcapng");
+        return fail(Errc::kUnsupported,
+                    packet_text(record, interfaces) + " has link type " +
+                        std::to_string(interface.link_type) + ", those before it " +
+                        std::to_string(link_type_) +
+                        ", and a pcap file takes one: name the output .pcapng, or give "
+                        "-F pcapng");
     }
     interface_ = record.interface;
     file_ = interface.file;
@@ -213,8 +219,8 @@ std::vector<Warning> PcapWriter::warnings() const {
 
 }  // namespace
 
-std::unique_ptr<Writer> make_pcap_writer(Sink sink) {
-    return std::make_unique<PcapWriter>(std::move(sink));
+std::unique_ptr<Writer> make_pcap_writer(Sink sink, FileFormat format) {
+    return std::make_unique<PcapWriter>(std::move(sink), format);
 }
 
 }  // namespace unecho::capture

@@ -6,6 +6,10 @@
 namespace unecho::capture {
 
 Result<Sink> Sink::create(const std::string& path) {
+    const auto compression = compression_named(path);
+    if (!compression) {
+        return tl::unexpected(compression.error());
+    }
     auto output = Output::create(path);
     if (!output) {
         return tl::unexpected(output.error());
@@ -14,12 +18,13 @@ Result<Sink> Sink::create(const std::string& path) {
         return fail(Errc::kInvalidArgument,
                     (*output)->name() + ": is a terminal; a capture goes to a file or a pipe");
     }
-    auto gzip = has_suffix(path, ".gz") ? std::make_unique<GzipWriter>() : nullptr;
-    return Sink(std::move(*output), std::move(gzip));
+    return Sink(std::move(*output), make_compressor(*compression));
 }
 
-Sink::Sink(std::unique_ptr<Output> output, std::unique_ptr<GzipWriter> gzip)
-    : output_(std::move(output)), gzip_(std::move(gzip)), buffer_(new std::byte[kBuffer]) {}
+Sink::Sink(std::unique_ptr<Output> output, std::unique_ptr<Compressor> compressor)
+    : output_(std::move(output)),
+      compressor_(std::move(compressor)),
+      buffer_(new std::byte[kBuffer]) {}
 
 bool Sink::keep(const Status& status) {
     if (!status && !error_) {
@@ -30,7 +35,8 @@ bool Sink::keep(const Status& status) {
 
 bool Sink::send(std::span<const std::byte> bytes) {
     flushed_ += bytes.size();
-    return keep(gzip_ != nullptr ? gzip_->write(bytes, *output_) : output_->write(bytes));
+    return keep(compressor_ != nullptr ? compressor_->write(bytes, *output_)
+                                       : output_->write(bytes));
 }
 
 bool Sink::flush() {
@@ -55,7 +61,7 @@ Status Sink::put(std::span<const std::byte> bytes) {
 }
 
 Status Sink::pass_on() {
-    if (gzip_ == nullptr && output_->is_stream()) {
+    if (compressor_ == nullptr && output_->is_stream()) {
         flush();
     }
     return status();
@@ -69,8 +75,8 @@ Status Sink::overwrite(std::uint64_t offset, std::span<const std::byte> bytes) {
 }
 
 Status Sink::close() {
-    if (flush() && gzip_ != nullptr) {
-        keep(gzip_->finish(*output_));
+    if (flush() && compressor_ != nullptr) {
+        keep(compressor_->finish(*output_));
     }
     if (!error_) {
         keep(output_->close());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a writer's bytes go through: a large buffer, and gzip where the name ends in .gz. One system
-// call a buffer. The first error stays: whatever comes after it returns it again.
+// What a writer's bytes go through: a large buffer, and a compressor where the name ends so
+// (file_name.h). One system call a buffer. The first error stays: whatever comes after it returns
+// it again.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +14,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "capture/gzip_writer.h"
+#include "capture/compressor.h"
 #include "capture/output.h"
 
 namespace unecho::capture {
@@ -40,7 +41,7 @@ class Sink {
 
     Status overwrite(std::uint64_t offset, std::span<const std::byte> bytes);
     [[nodiscard]] bool can_overwrite() const noexcept {
-        return gzip_ == nullptr && output_->can_overwrite();
+        return compressor_ == nullptr && output_->can_overwrite();
     }
 
     Status close();
@@ -56,14 +57,14 @@ class Sink {
     // these.
     static constexpr std::size_t kBuffer = std::size_t{1} << 17U;
 
-    Sink(std::unique_ptr<Output> output, std::unique_ptr<GzipWriter> gzip);
+    Sink(std::unique_ptr<Output> output, std::unique_ptr<Compressor> compressor);
     bool make_room(std::size_t bytes);
     bool flush();
     bool send(std::span<const std::byte> bytes);
     bool keep(const Status& status);
 
     std::unique_ptr<Output> output_;
-    std::unique_ptr<GzipWriter> gzip_;  // null: not compressed
+    std::unique_ptr<Compressor> compressor_;  // null: not compressed
     std::unique_ptr<std::byte[]> buffer_;
     std::size_t used_ = 0;
     std::uint64_t flushed_ = 0;

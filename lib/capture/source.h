@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "capture/file_name.h"
 #include "capture/interface_list.h"
 #include "capture/record.h"
 
@@ -26,6 +27,9 @@ class Source {
 
     // Those met so far; grows while packets are read, never shrinks. For every record given so far.
     [[nodiscard]] virtual InterfaceView interfaces() const = 0;
+
+    // Of the first input.
+    [[nodiscard]] virtual FileFormat format() const { return FileFormat::kPcap; }
 
     // Bytes of the inputs taken so far, as they lie in the files (compressed ones count so), and
     // the sum of their sizes; total is 0 where one is a pipe.

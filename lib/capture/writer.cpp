@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/writer.h"
 
-#include <string_view>
 #include <utility>
 
 #include "capture/formats.h"
@@ -9,17 +8,22 @@
 
 namespace unecho::capture {
 
-Result<std::unique_ptr<Writer>> create_capture(const std::string& path) {
+Result<std::unique_ptr<Writer>> create_capture(const std::string& path,
+                                               std::optional<FileFormat> format,
+                                               FileFormat otherwise) {
+    if (!format) {
+        const auto named = format_named(path);
+        if (!named) {
+            return tl::unexpected(named.error());
+        }
+        format = named->value_or(otherwise);
+    }
     auto sink = Sink::create(path);
     if (!sink) {
         return tl::unexpected(sink.error());
     }
-    std::string_view name = path;
-    if (has_suffix(name, ".gz")) {
-        name.remove_suffix(std::string_view(".gz").size());
-    }
-    return has_suffix(name, ".pcapng") ? make_pcapng_writer(std::move(*sink))
-                                       : make_pcap_writer(std::move(*sink));
+    return *format == FileFormat::kPcapng ? make_pcapng_writer(std::move(*sink))
+                                          : make_pcap_writer(std::move(*sink), *format);
 }
 
 }  // namespace unecho::capture

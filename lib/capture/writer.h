@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes a capture: pcap, or pcapng where the name ends in .pcapng; compressed where it ends in
-// .gz. Under its final name there is never half a file: it is written beside it under another name
-// and renamed by close(). Not for pipes and devices, which are written to as they are.
+// Writes a capture: pcap or pcapng, compressed where its name says so. Under its final name there
+// is never half a file: it is written beside it under another name and renamed by close(). Not for
+// pipes and devices, which are written to as they are.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "capture/file_name.h"
 #include "capture/record.h"
 
 namespace unecho::capture {
@@ -41,10 +43,14 @@ class Writer {
     Writer() = default;
 };
 
-// path: "-" is standard output. pcap: the precision is the finest of the interfaces known at the
-// first record that is kept (nanoseconds if a tick is no whole number of microseconds), the snap
-// length the largest; an empty capture has those of the first interface, or Ethernet and
-// microseconds. Times beyond 32 bits of seconds are written modulo 2^32, with a warning.
-Result<std::unique_ptr<Writer>> create_capture(const std::string& path);
+// path: "-" is standard output. format: absent: what the name says (file_name.h), or `otherwise`
+// where it says nothing. pcap: the precision is the finest of the interfaces known at the
+// first record that is kept, unless the format names it (nanoseconds if a tick is no whole number
+// of microseconds), the snap length the largest; an empty capture has those of the first interface,
+// or Ethernet and microseconds. Times beyond 32 bits of seconds are written modulo 2^32, with a
+// warning.
+Result<std::unique_ptr<Writer>> create_capture(const std::string& path,
+                                               std::optional<FileFormat> format = std::nullopt,
+                                               FileFormat otherwise = FileFormat::kPcap);
 
 }  // namespace unecho::capture

@@ -19,9 +19,34 @@ void Digester::digest(std::span<const Record> records,
         }
         Piece& piece = pieces[used];
         begin += fill(records.subspan(begin), piece);
+        if (ignored_bytes_ != 0) {
+            ignore_bytes(piece);
+        }
         dataplane::digest(piece.burst, mode_, secret_, {}, non_ip_);
+        if (ignored_bytes_ != 0) {
+            tell_short_frames_apart(piece);
+        }
     }
     pieces.resize(used);
+}
+
+void Digester::ignore_bytes(Piece& piece) const {
+    for (unsigned i = 0; i < piece.burst.count; ++i) {
+        packet::Frame& frame = piece.burst.frames[i];
+        if (frame.length > ignored_bytes_) {
+            frame = {frame.data + ignored_bytes_, frame.length - ignored_bytes_};
+        }
+    }
+}
+
+// One that is compared whole equals no rest of a longer one.
+void Digester::tell_short_frames_apart(Piece& piece) const {
+    constexpr Digest kWhole = 0x9E3779B97F4A7C15;
+    for (unsigned i = 0; i < piece.burst.count; ++i) {
+        if (piece.burst.lengths[i] <= ignored_bytes_) {
+            piece.burst.digests[i] ^= kWhole;
+        }
+    }
 }
 
 void Digester::learn(std::span<const capture::Interface> interfaces) {

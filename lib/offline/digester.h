@@ -28,9 +28,14 @@ struct Piece {
 class Digester {
   public:
     // clock: of the packets' times, as the filter wants it.
+    // ignored_bytes: at the beginning of frames that are longer, which do not count.
     Digester(packet::KeyMode mode, const hash::Secret& secret, const PacketClock& clock,
-             packet::NonIp non_ip = packet::NonIp::kPass)
-        : mode_(mode), non_ip_(non_ip), secret_(secret), clock_(clock) {}
+             packet::NonIp non_ip = packet::NonIp::kPass, std::uint32_t ignored_bytes = 0)
+        : mode_(mode),
+          non_ip_(non_ip),
+          ignored_bytes_(ignored_bytes),
+          secret_(secret),
+          clock_(clock) {}
 
     // Everything that a decider needs. The records must outlive the pieces; pieces are used again.
     void digest(std::span<const capture::Record> records,
@@ -53,10 +58,13 @@ class Digester {
     void learn(std::span<const capture::Interface> interfaces);
     std::size_t warning_of(std::uint16_t link_type);
     std::size_t fill(std::span<const capture::Record> records, Piece& piece);
+    void ignore_bytes(Piece& piece) const;
+    void tell_short_frames_apart(Piece& piece) const;
     void note_unknown(const Facts& facts, std::uint64_t number);
 
     packet::KeyMode mode_;
     packet::NonIp non_ip_;
+    std::uint32_t ignored_bytes_;
     hash::Secret secret_;
     std::vector<Facts> facts_;  // by interface
     std::vector<std::pair<std::uint16_t, std::size_t>> unknown_;

@@ -37,6 +37,9 @@ Status check_values(const Options& options) {
     if (options.non_ip_or_pass() == packet::NonIp::kFrame && options.first.value_or(1) > 1) {
         return bad("--non-ip frame compares frames one by one; it needs --first 1");
     }
+    if (options.ignored_bytes != 0 && options.key_mode() != KeyMode::kFrame) {
+        return bad("--ignore-bytes is for whole frames; it needs --key frame");
+    }
     if (options.max_false_drop &&
         !(*options.max_false_drop > 0 && *options.max_false_drop <= config::kMostFalseDrop)) {
         return bad("--max-false-drop: allowed: above 0 up to 0.5, as in 1e-6");

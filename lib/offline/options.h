@@ -30,6 +30,7 @@ struct Options {
     std::optional<double> max_false_drop;  // absent: config::kDefaultFalseDrop
     std::uint64_t memory = kDefaultMemory;
     bool editcap = false;
+    std::uint32_t ignored_bytes = 0;  // at the beginning of longer frames; with frames as keys
     std::optional<std::uint64_t> seed;
 
     [[nodiscard]] packet::KeyMode key_mode() const {

@@ -34,18 +34,23 @@ std::string csv_field(const std::string& text) {
 
 Result<std::unique_ptr<Pairs>> Pairs::create(const std::string& path,
                                              std::span<const std::string> inputs) {
+    const auto compression = capture::compression_named(path);
+    if (!compression) {
+        return tl::unexpected(compression.error());
+    }
     auto output = capture::Output::create(path);
     if (!output) {
         return tl::unexpected(output.error());
     }
-    auto gzip =
-        capture::has_suffix(path, ".gz") ? std::make_unique<capture::GzipWriter>() : nullptr;
-    return std::unique_ptr<Pairs>(new Pairs(std::move(*output), std::move(gzip), inputs));
+    return std::unique_ptr<Pairs>(
+        new Pairs(std::move(*output), capture::make_compressor(*compression), inputs));
 }
 
-Pairs::Pairs(std::unique_ptr<capture::Output> output, std::unique_ptr<capture::GzipWriter> gzip,
-             std::span<const std::string> inputs)
-    : output_(std::move(output)), gzip_(std::move(gzip)), buffer_("echo,original,age_ns") {
+Pairs::Pairs(std::unique_ptr<capture::Output> output,
+             std::unique_ptr<capture::Compressor> compressor, std::span<const std::string> inputs)
+    : output_(std::move(output)),
+      compressor_(std::move(compressor)),
+      buffer_("echo,original,age_ns") {
     if (inputs.size() > 1) {
         buffer_ += ",echo_file,original_file";
         for (const std::string& input : inputs) {
@@ -86,14 +91,14 @@ Status Pairs::write(std::span<const Copy> copies) {
 
 Status Pairs::flush() {
     const auto bytes = std::as_bytes(std::span(buffer_));
-    const Status status = gzip_ ? gzip_->write(bytes, *output_) : output_->write(bytes);
+    const Status status = compressor_ ? compressor_->write(bytes, *output_) : output_->write(bytes);
     buffer_.clear();
     return status;
 }
 
 Status Pairs::close() {
     Status status = flush();
-    status = status && gzip_ ? gzip_->finish(*output_) : status;
+    status = status && compressor_ ? compressor_->finish(*output_) : status;
     return status ? output_->close() : status;
 }
 

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "capture/gzip_writer.h"
+#include "capture/compressor.h"
 #include "capture/output.h"
 #include "offline/deduplicator.h"
 
@@ -19,7 +19,8 @@ namespace unecho::offline {
 
 class Pairs {
   public:
-    // Compressed where the name ends in .gz. inputs: named in the file if they are several.
+    // Compressed where the name ends so (file_name.h). inputs: named in the file if they are
+    // several.
     static Result<std::unique_ptr<Pairs>> create(const std::string& path,
                                                  std::span<const std::string> inputs);
 
@@ -28,14 +29,14 @@ class Pairs {
     Status close();
 
   private:
-    Pairs(std::unique_ptr<capture::Output> output, std::unique_ptr<capture::GzipWriter> gzip,
+    Pairs(std::unique_ptr<capture::Output> output, std::unique_ptr<capture::Compressor> compressor,
           std::span<const std::string> inputs);
     void add(const Copy& copy);
     Status flush();
 
     std::unique_ptr<capture::Output> output_;
-    std::unique_ptr<capture::GzipWriter> gzip_;  // null: not compressed
-    std::vector<std::string> files_;             // quoted where needed; empty: not named
+    std::unique_ptr<capture::Compressor> compressor_;  // null: not compressed
+    std::vector<std::string> files_;                   // quoted where needed; empty: not named
     std::string buffer_;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <utility>
@@ -58,24 +59,71 @@ Status check_inputs(const std::vector<std::string>& inputs) {
     return {};
 }
 
+Status check_against_inputs(const Files& files, const NamedOutput& output) {
+    for (const std::string& input : files.inputs) {
+        if (capture::same_file(input, *output.path)) {
+            return fail(Errc::kConfig, std::string(output.option) + " " + escaped(*output.path) +
+                                           ": is the input; give the output another name");
+        }
+    }
+    return {};
+}
+
+// Whether its name asks for something that is not written.
+Status check_name(const Files& files, const NamedOutput& output) {
+    const bool is_pairs = files.pairs && output.path == &*files.pairs;
+    std::optional<Error> wrong;
+    if (const auto compression = capture::compression_named(*output.path); !compression) {
+        wrong = compression.error();
+    } else if (const auto format = capture::format_named(*output.path);
+               !format && !files.format && !is_pairs) {
+        wrong = format.error();
+    }
+    return wrong ? Status(fail(Errc::kConfig, std::string(output.option) + " " + wrong->context))
+                 : Status();
+}
+
+// Names are made of the one given.
+Status check_split(const Files& files) {
+    std::error_code none;
+    if (files.split.none() || !files.output) {
+        return {};
+    }
+    if (*files.output == "-" || (std::filesystem::exists(*files.output, none) &&
+                                 !std::filesystem::is_regular_file(*files.output, none))) {
+        return fail(Errc::kConfig, "-o " + escaped(*files.output) +
+                                       ": cannot be split; -c and -i need the name of a file");
+    }
+    return {};
+}
+
 Status check_files(const Files& files) {
     const std::vector<NamedOutput> outputs = outputs_of(files);
-    if (const Status inputs = check_inputs(files.inputs); !inputs) {
-        return inputs;
-    }
-    for (std::size_t i = 0; i < outputs.size(); ++i) {
+    Status status = check_inputs(files.inputs);
+    status = status ? check_split(files) : status;
+    for (std::size_t i = 0; status && i < outputs.size(); ++i) {
         const std::string& path = *outputs[i].path;
-        for (const std::string& input : files.inputs) {
-            if (capture::same_file(input, path)) {
-                return fail(Errc::kConfig, std::string(outputs[i].option) + " " + escaped(path) +
-                                               ": is the input; give the output another name");
-            }
-        }
+        status = check_name(files, outputs[i]);
+        status = status ? check_against_inputs(files, outputs[i]) : status;
         for (std::size_t j = 0; j < i; ++j) {
             if (capture::same_output(path, *outputs[j].path)) {
                 return fail(Errc::kConfig, std::string(outputs[i].option) + " " + escaped(path) +
                                                ": is the file of " + outputs[j].option + " too");
             }
+        }
+    }
+    return status;
+}
+
+// A file of a split output, whose name is known only now, as check_files().
+Status check_part(const Files& files, const std::string& path) {
+    if (const Status good = check_against_inputs(files, {"-o", &path}); !good) {
+        return good;
+    }
+    for (const NamedOutput& other : outputs_of(files)) {
+        if (other.path != &*files.output && capture::same_output(path, *other.path)) {
+            return fail(Errc::kConfig,
+                        "-o " + escaped(path) + ": is the file of " + other.option + " too");
         }
     }
     return {};
@@ -93,16 +141,25 @@ Result<std::uint64_t> memory_to_remember(const Files& files, const Options& opti
     return options.memory - buffers;
 }
 
+// By its first bytes, which are those of no capture; absent: they cannot be read.
+std::optional<bool> is_compressed(const std::string& path) {
+    constexpr std::array kMagics{std::array{'\x1F', '\x8B'}, std::array{'\x28', '\xB5'},
+                                 std::array{'\x04', '\x22'}};
+    std::array<char, 2> first{};
+    if (!std::ifstream(path, std::ios::binary).read(first.data(), first.size())) {
+        return std::nullopt;
+    }
+    const bool skippable = (first[0] & 0xF0) == 0x50 && first[1] == 0x2A;
+    return skippable || std::find(kMagics.begin(), kMagics.end(), first) != kMagics.end();
+}
+
 // Packets that the inputs can hold, if they are files whose size says so: no record takes less than
 // its header.
 std::optional<std::uint64_t> most_packets_of(const Files& files, const capture::Source& source) {
     constexpr std::uint64_t kRecordHeader = 16;
-    constexpr std::array<char, 2> kGzip{'\x1F', '\x8B'};
     const std::uint64_t bytes = source.progress().total;
     for (const std::string& path : files.inputs) {
-        std::array<char, 2> first{};
-        if (bytes == 0 || !std::ifstream(path, std::ios::binary).read(first.data(), first.size()) ||
-            first == kGzip) {
+        if (bytes == 0 || is_compressed(path).value_or(true)) {
             return std::nullopt;
         }
     }
@@ -114,14 +171,38 @@ Result<hash::Secret> secret_of(const Options& options) {
     return options.seed ? hash::secret_from_seed(*options.seed) : hash::random_secret();
 }
 
-Result<std::unique_ptr<capture::Writer>> create(const std::optional<std::string>& path) {
-    return path ? capture::create_capture(*path) : std::unique_ptr<capture::Writer>();
+// Where neither an option nor the name says it: as the first input, if that can hold the packets.
+capture::FileFormat format_of(const capture::Source& source) {
+    const capture::InterfaceView known = source.interfaces();
+    const bool several = std::any_of(known.begin(), known.end(), [&](const auto& one) {
+        return one.link_type != known[0].link_type;
+    });
+    return several ? capture::FileFormat::kPcapng : source.format();
+}
+
+Result<std::unique_ptr<capture::Writer>> create_output(const Files& files,
+                                                       capture::FileFormat otherwise) {
+    const auto open = [files, otherwise](const std::string& path) {
+        return capture::create_capture(path, files.format, otherwise);
+    };
+    if (!files.output) {
+        return std::unique_ptr<capture::Writer>();
+    }
+    if (files.split.none()) {
+        return open(*files.output);
+    }
+    const auto open_part =
+        [files, open](const std::string& path) -> Result<std::unique_ptr<capture::Writer>> {
+        const Status good = check_part(files, path);
+        return good ? open(path) : tl::unexpected(good.error());
+    };
+    return capture::split_writer(*files.output, files.split, open_part);
 }
 
 // The files that are written.
 class Sinks {
   public:
-    static Result<Sinks> create(const Files& files);
+    static Result<Sinks> create(const Files& files, capture::FileFormat otherwise);
 
     Status write(const Portion& portion, Verdicts& verdicts);
     Status close();
@@ -134,18 +215,20 @@ class Sinks {
     std::unique_ptr<Pairs> pairs_;
 };
 
-Result<Sinks> Sinks::create(const Files& files) {
+Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
     Sinks out;
-    auto kept = offline::create(files.output);
+    auto kept = create_output(files, otherwise);
     if (!kept) {
         return tl::unexpected(kept.error());
     }
-    auto dropped = offline::create(files.dropped);
-    if (!dropped) {
-        return tl::unexpected(dropped.error());
-    }
     out.kept_ = std::move(*kept);
-    out.dropped_ = std::move(*dropped);
+    if (files.dropped) {
+        auto dropped = capture::create_capture(*files.dropped, files.format, otherwise);
+        if (!dropped) {
+            return tl::unexpected(dropped.error());
+        }
+        out.dropped_ = std::move(*dropped);
+    }
     if (files.pairs) {
         auto pairs = Pairs::create(*files.pairs, files.inputs);
         if (!pairs) {
@@ -277,6 +360,7 @@ struct Parts {
     std::unique_ptr<capture::Source> source;
     Sinks sinks;
     std::unique_ptr<Deduplicator> deduplicator;
+    std::shared_ptr<std::uint64_t> left_out;  // null: nothing is
 };
 
 Result<Parts> open_all(const Files& files, const Options& options, bool ahead) {
@@ -293,7 +377,16 @@ Result<Parts> open_all(const Files& files, const Options& options, bool ahead) {
     if (!source) {
         return tl::unexpected(source.error());
     }
-    auto sinks = Sinks::create(files);
+    const capture::FileFormat format = format_of(**source);
+    std::shared_ptr<std::uint64_t> left_out;
+    if (!files.selection.all()) {
+        left_out = std::make_shared<std::uint64_t>(0);
+        source = capture::select(std::move(*source), files.selection, left_out);
+    }
+    if (!source) {
+        return tl::unexpected(source.error());
+    }
+    auto sinks = Sinks::create(files, format);
     if (!sinks) {
         return tl::unexpected(sinks.error());
     }
@@ -301,7 +394,7 @@ Result<Parts> open_all(const Files& files, const Options& options, bool ahead) {
     if (!deduplicator) {
         return tl::unexpected(deduplicator.error());
     }
-    return Parts{std::move(*source), std::move(*sinks), std::move(*deduplicator)};
+    return Parts{std::move(*source), std::move(*sinks), std::move(*deduplicator), left_out};
 }
 
 }  // namespace
@@ -319,13 +412,18 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     }
     const auto feed = make_feed(
         std::move(parts->source),
-        Digester(options.key_mode(), *secret, options.clock(), options.non_ip_or_pass()), ahead);
+        Digester(options.key_mode(), *secret, options.clock(), options.non_ip_or_pass(),
+                 options.ignored_bytes),
+        ahead);
     const auto duration = pass_all(*feed, *parts->deduplicator, parts->sinks, on_progress);
     if (!duration) {
         return tl::unexpected(duration.error());
     }
     Summary summary = summary_of(files, options, *parts->deduplicator);
     summary.duration = *duration;
+    if (parts->left_out) {
+        summary.left_out = *parts->left_out;
+    }
     summary.warnings = warnings_of(files, options, *feed, parts->sinks, *parts->deduplicator);
     summary.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

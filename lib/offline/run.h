@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "capture/file_name.h"
+#include "capture/select.h"
 #include "capture/source.h"
+#include "capture/split_writer.h"
 #include "offline/options.h"
 #include "offline/summary.h"
 
@@ -19,6 +22,10 @@ struct Files {
     std::optional<std::string> output;   // what is kept; absent: not written
     std::optional<std::string> dropped;  // the echoes, as a capture
     std::optional<std::string> pairs;    // pairs.h
+    // Of captures written; absent: what the name says, or as the first input.
+    std::optional<capture::FileFormat> format;
+    capture::Split split;          // of output
+    capture::Selection selection;  // packets that are looked at
 };
 
 // Called now and then.

@@ -172,6 +172,10 @@ std::string to_text(const Summary& summary) {
     }
     text += rest.empty() ? "" : rest + "\n";
     text += non_ip_text(summary.non_ip_types);
+    if (summary.left_out) {
+        text +=
+            format_count(*summary.left_out) + " packets left out before, by -A, -B or --filter\n";
+    }
     text += how_text(summary) + "\n";
     text += summary.fell_short() ? kept_text(*summary.window) : "";
     text += fixed(summary.seconds, 2) + " s";
@@ -215,6 +219,7 @@ nlohmann::ordered_json to_json(const Summary& summary) {
         {"dropped_bytes", summary.dropped().bytes},
         {"reasons", reasons},
         {"non_ip_types", types},
+        {"left_out", or_null(summary.left_out.has_value(), summary.left_out.value_or(0))},
         {"key", key_name(options)},
         {"non_ip",
          or_null(options.key_mode() != packet::KeyMode::kFrame,

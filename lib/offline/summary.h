@@ -26,6 +26,7 @@ struct Summary {
     Nanoseconds slack = 0;
     std::uint64_t handed_over = 0;
     std::uint64_t forgotten = 0;
+    std::optional<std::uint64_t> left_out;      // packets outside of a selection
     std::optional<filter::WindowState> window;  // times since the first packet
     Nanoseconds duration = 0;                   // of the capture: all steps forward in time
     std::vector<std::string> warnings;          // a line each

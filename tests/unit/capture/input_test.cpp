@@ -20,7 +20,8 @@ using namespace unecho;
 using namespace unecho::test;
 using capture::Batch;
 
-constexpr const char* kAllowed = "; allowed: pcap and pcapng, also compressed with gzip";
+constexpr const char* kAllowed =
+    "; allowed: pcap and pcapng, also compressed with gzip, zstd or lz4";
 
 std::unique_ptr<capture::Source> open(const CaptureBytes& bytes, std::size_t buffer_bytes) {
     auto source =

@@ -112,8 +112,10 @@ TEST(Pcap, header_cut_anywhere_is_no_capture) {
         for (std::size_t length = 1; length < whole.size(); ++length) {
             const ReadCapture got =
                 read_bytes({whole.begin(), whole.begin() + static_cast<long>(length)});
-            EXPECT_EQ(got.error, "sample: too short, " + std::to_string(length) +
-                                     " bytes; allowed: pcap and pcapng, also compressed with gzip");
+            EXPECT_EQ(
+                got.error,
+                "sample: too short, " + std::to_string(length) +
+                    " bytes; allowed: pcap and pcapng, also compressed with gzip, zstd or lz4");
         }
     }
 }

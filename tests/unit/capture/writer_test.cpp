@@ -240,7 +240,7 @@ TEST(PcapWriter, several_link_types_are_refused_and_pcapng_is_named) {
     EXPECT_EQ(done.error().code, Errc::kUnsupported);
     EXPECT_EQ(done.error().context,
               "packet 2 has link type 101, those before it 1, and a pcap file takes one: name the "
-              "output .pcapng");
+              "output .pcapng, or give -F pcapng");
     writer->reset();
     EXPECT_TRUE(folder.names().empty());
     const std::vector<Interface> files{interface(kEthernet, kMicrosecond),

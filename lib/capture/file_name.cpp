@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/file_name.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/utf8.h"
+#include "capture/output.h"
+
+namespace unecho::capture {
+namespace {
+
+constexpr std::array<std::pair<std::string_view, Compression>, 3> kCompressions{
+    {{".gz", Compression::kGzip}, {".zst", Compression::kZstd}, {".lz4", Compression::kLz4}}};
+
+constexpr std::array<std::pair<std::string_view, FileFormat>, 4> kFormats{
+    {{".pcap", FileFormat::kPcap},
+     {".cap", FileFormat::kPcap},
+     {".dmp", FileFormat::kPcap},
+     {".pcapng", FileFormat::kPcapng}}};
+
+// Whoever gives one of these expects something else than what would be in the file.
+constexpr std::array<std::string_view, 13> kOtherCompressions{
+    ".bz2", ".xz",  ".lzma", ".lz",  ".lzo", ".z",   ".zip",
+    ".7z",  ".rar", ".br",   ".tar", ".tgz", ".zstd"};
+constexpr std::array<std::string_view, 20> kOtherFormats{
+    ".snoop", ".erf",  ".pklg", ".5vw", ".enc",  ".trc",  ".trace1", ".blf",  ".vwr",  ".tpc",
+    ".nettl", ".ntar", ".txt",  ".csv", ".json", ".html", ".xml",    ".pdml", ".psml", ".toml"};
+
+std::string_view last_part(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+template <typename Table>
+auto find_in(const Table& table, std::string_view name) {
+    return std::find_if(table.begin(), table.end(),
+                        [&](const auto& one) { return has_suffix(name, one.first); });
+}
+
+template <typename List>
+bool ends_with_one_of(const List& list, std::string_view name) {
+    return std::any_of(list.begin(), list.end(),
+                       [&](std::string_view suffix) { return has_suffix(name, suffix); });
+}
+
+std::string_view without_compression(std::string_view name) {
+    const auto* const found = find_in(kCompressions, name);
+    name.remove_suffix(found == kCompressions.end() ? 0 : found->first.size());
+    return name;
+}
+
+}  // namespace
+
+Result<Compression> compression_named(const std::string& path) {
+    const std::string_view name = last_part(path);
+    if (ends_with_one_of(kOtherCompressions, name)) {
+        return fail(Errc::kInvalidArgument, escaped(path) + ": is not written so compressed; " +
+                                                "allowed: .gz, .zst, .lz4, or none of them");
+    }
+    const auto* const found = find_in(kCompressions, name);
+    return found == kCompressions.end() ? Compression::kNone : found->second;
+}
+
+Result<std::optional<FileFormat>> format_named(const std::string& path) {
+    if (const auto compression = compression_named(path); !compression) {
+        return tl::unexpected(compression.error());
+    }
+    const std::string_view name = without_compression(last_part(path));
+    if (ends_with_one_of(kOtherFormats, name)) {
+        return fail(Errc::kInvalidArgument, escaped(path) + ": such files are not written; " +
+                                                "allowed: .pcap, .pcapng, also .gz, .zst, .lz4 of "
+                                                "them");
+    }
+    const auto* const found = find_in(kFormats, name);
+    return found == kFormats.end() ? std::nullopt : std::optional(found->second);
+}
+
+NameParts split_name(const std::string& path) {
+    const std::size_t folder = path.rfind('/') + 1;
+    const std::string_view name = last_part(path);
+    const std::size_t dot = without_compression(name).rfind('.');
+    const std::size_t at =
+        folder + (dot == std::string_view::npos ? without_compression(name).size() : dot);
+    return {path.substr(0, at), path.substr(at)};
+}
+
+}  // namespace unecho::capture

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/select.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "capture/bpf.h"
+
+namespace unecho::capture {
+namespace {
+
+constexpr std::uint16_t kEthernet = 1;
+
+class Selected final : public Source {
+  public:
+    Selected(std::unique_ptr<Source> source, Selection selection,
+             std::shared_ptr<std::uint64_t> left_out)
+        : source_(std::move(source)),
+          selection_(std::move(selection)),
+          left_out_(std::move(left_out)) {}
+
+    // Programs for the interfaces known by now.
+    Status compile();
+    Status compile_for(std::uint16_t link_type);
+
+    Result<bool> next(Batch& batch) override;
+
+    [[nodiscard]] InterfaceView interfaces() const override { return source_->interfaces(); }
+    [[nodiscard]] FileFormat format() const override { return source_->format(); }
+    [[nodiscard]] Progress progress() const override { return source_->progress(); }
+    [[nodiscard]] std::vector<Warning> warnings() const override { return source_->warnings(); }
+    [[nodiscard]] std::vector<Warning> losses() const override { return source_->losses(); }
+
+  private:
+    [[nodiscard]] bool wanted(const Record& record) const {
+        return record.time >= selection_.start.value_or(0) &&
+               (!selection_.stop || record.time < *selection_.stop) &&
+               (!selection_.filter || programs_[record.interface]->matches(record));
+    }
+
+    std::unique_ptr<Source> source_;
+    Selection selection_;
+    std::shared_ptr<std::uint64_t> left_out_;
+    std::map<std::uint16_t, Bpf> compiled_;  // by link type
+    std::vector<const Bpf*> programs_;       // by interface
+};
+
+Status Selected::compile_for(std::uint16_t link_type) {
+    if (compiled_.contains(link_type)) {
+        return {};
+    }
+    auto program = Bpf::compile(*selection_.filter, link_type);
+    if (!program) {
+        return tl::unexpected(program.error());
+    }
+    compiled_.emplace(link_type, *std::move(program));
+    return {};
+}
+
+Status Selected::compile() {
+    if (!selection_.filter) {
+        return {};
+    }
+    const InterfaceView known = source_->interfaces();
+    for (std::size_t i = programs_.size(); i < known.size(); ++i) {
+        if (const Status compiled = compile_for(known[i].link_type); !compiled) {
+            return compiled;
+        }
+        programs_.push_back(&compiled_.at(known[i].link_type));
+    }
+    return {};
+}
+
+Result<bool> Selected::next(Batch& batch) {
+    for (;;) {
+        const Result<bool> more = source_->next(batch);
+        if (!more || !*more) {
+            return more;
+        }
+        if (const Status compiled = compile(); !compiled) {
+            batch.clear();
+            return tl::unexpected(compiled.error());
+        }
+        *left_out_ +=
+            std::erase_if(batch.records, [&](const Record& record) { return !wanted(record); });
+        if (!batch.records.empty()) {
+            return true;
+        }
+    }
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> select(std::unique_ptr<Source> source, const Selection& selection,
+                                       std::shared_ptr<std::uint64_t> left_out) {
+    const bool unknown = source->interfaces().empty();
+    auto out = std::make_unique<Selected>(std::move(source), selection, std::move(left_out));
+    Status compiled = out->compile();
+    if (compiled && unknown && selection.filter) {  // what is wrong in any case is said before
+        compiled = out->compile_for(kEthernet);
+    }
+    if (!compiled) {
+        return tl::unexpected(compiled.error());
+    }
+    return out;
+}
+
+}  // namespace unecho::capture

@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/unpack.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <lz4frame.h>
+#include <zstd.h>
+#include <zstd_errors.h>
+
+namespace unecho::capture {
+namespace {
+
+constexpr std::size_t kMagic = 4;
+constexpr std::size_t kInputBytes = 256U << 10;
+// Both libraries forget what a call has decompressed when it then meets damage. So they get as much
+// at a time as they ask for, a block or a checksum; of a frame, first, this.
+constexpr std::size_t kFirst = 5;
+constexpr const char* kDamaged = "compressed data damaged";
+constexpr const char* kWrongChecksum = "checksum of compressed data wrong";
+
+// Behind a step of a decompressor.
+struct Step {
+    std::size_t taken = 0;
+    std::size_t given = 0;
+    bool frame_ended = false;
+    const char* error = nullptr;
+};
+
+class Codec {
+  public:
+    virtual ~Codec() = default;
+    Codec(const Codec&) = delete;
+    Codec& operator=(const Codec&) = delete;
+
+    [[nodiscard]] virtual bool begins(std::span<const std::uint8_t> bytes) const = 0;
+    virtual Step step(std::span<const std::uint8_t> from, std::span<std::byte> to) = 0;
+
+  protected:
+    Codec() = default;
+};
+
+bool is_skippable(std::span<const std::uint8_t> bytes) {
+    return bytes.size() >= kMagic && (bytes[0] & 0xF0U) == 0x50 && bytes[1] == 0x2A &&
+           bytes[2] == 0x4D && bytes[3] == 0x18;
+}
+
+bool begins_with(std::span<const std::uint8_t> bytes,
+                 const std::array<std::uint8_t, kMagic>& magic) {
+    return bytes.size() >= kMagic && std::equal(magic.begin(), magic.end(), bytes.begin());
+}
+
+class Zstd final : public Codec {
+  public:
+    [[nodiscard]] bool begins(std::span<const std::uint8_t> bytes) const override {
+        return is_zstd(bytes);
+    }
+
+    Step step(std::span<const std::uint8_t> from, std::span<std::byte> to) override {
+        ZSTD_inBuffer in{from.data(), std::min(from.size(), wanted_), 0};
+        ZSTD_outBuffer out{to.data(), to.size(), 0};
+        const std::size_t result = ZSTD_decompressStream(context_.get(), &out, &in);
+        wanted_ = result == 0 ? kFirst : result;
+        return {in.pos, out.pos, result == 0, error_of(result)};
+    }
+
+  private:
+    static const char* error_of(std::size_t result) {
+        if (ZSTD_isError(result) == 0) {
+            return nullptr;
+        }
+        switch (ZSTD_getErrorCode(result)) {
+            case ZSTD_error_checksum_wrong:
+                return kWrongChecksum;
+            case ZSTD_error_frameParameter_windowTooLarge:
+                return "compressed with a window above 128MiB, which is not read: "
+                       "let zstd -dc --long=31 decompress it";
+            default:
+                return kDamaged;
+        }
+    }
+
+    struct Free {
+        void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
+    };
+    std::unique_ptr<ZSTD_DCtx, Free> context_{ZSTD_createDCtx()};
+    std::size_t wanted_ = kFirst;
+};
+
+class Lz4 final : public Codec {
+  public:
+    Lz4() {
+        LZ4F_dctx* context = nullptr;
+        LZ4F_createDecompressionContext(&context, LZ4F_VERSION);
+        context_.reset(context);
+    }
+
+    [[nodiscard]] bool begins(std::span<const std::uint8_t> bytes) const override {
+        return is_lz4(bytes) || is_skippable(bytes);
+    }
+
+    Step step(std::span<const std::uint8_t> from, std::span<std::byte> to) override {
+        std::size_t taken = std::min(from.size(), wanted_);
+        std::size_t given = to.size();
+        const std::size_t result =
+            LZ4F_decompress(context_.get(), to.data(), &given, from.data(), &taken, nullptr);
+        if (LZ4F_isError(result) == 0) {
+            wanted_ = result == 0 ? kFirst : result;
+            return {taken, given, result == 0, nullptr};
+        }
+        const std::string_view name = LZ4F_getErrorName(result);
+        return {0, 0, false,
+                name.find("hecksum_invalid") != std::string_view::npos ? kWrongChecksum : kDamaged};
+    }
+
+  private:
+    struct Free {
+        void operator()(LZ4F_dctx* context) const { LZ4F_freeDecompressionContext(context); }
+    };
+    std::unique_ptr<LZ4F_dctx, Free> context_;
+    std::size_t wanted_ = kFirst;
+};
+
+class Unpack final : public ByteStream {
+  public:
+    Unpack(std::unique_ptr<ByteStream> stream, std::span<const std::uint8_t> taken,
+           std::unique_ptr<Codec> codec)
+        : stream_(std::move(stream)),
+          codec_(std::move(codec)),
+          input_(std::max(kInputBytes, taken.size())),
+          end_(taken.size()) {
+        std::copy(taken.begin(), taken.end(), input_.begin());
+    }
+
+    Result<std::size_t> read(std::span<std::byte> to) override;
+
+    [[nodiscard]] std::uint64_t taken() const override { return stream_->taken(); }
+    [[nodiscard]] std::uint64_t size() const override { return stream_->size(); }
+    std::optional<std::string> trouble() override {
+        return std::exchange(why_ended_, std::nullopt);
+    }
+    [[nodiscard]] bool ended_early() const override { return ended_early_; }
+
+  private:
+    [[nodiscard]] std::span<const std::uint8_t> unread() const {
+        return std::span(input_).subspan(begin_, end_ - begin_);
+    }
+
+    // Go on with what is there. False: it takes more input.
+    bool step(std::span<std::byte> to, std::size_t& given);
+    bool between();
+    Status refill();
+    void end(const char* why, bool early);
+
+    std::unique_ptr<ByteStream> stream_;
+    std::unique_ptr<Codec> codec_;
+    std::vector<std::uint8_t> input_;
+    std::size_t begin_ = 0;
+    std::size_t end_;
+    bool in_frame_ = false;
+    bool in_zeros_ = false;
+    bool input_ended_ = false;
+    bool ended_ = false;
+    bool ended_early_ = false;
+    std::optional<std::string> why_ended_;
+};
+
+Result<std::size_t> Unpack::read(std::span<std::byte> to) {
+    std::size_t given = 0;
+    while (given < to.size() && !ended_) {
+        if (in_frame_ ? step(to, given) : between()) {
+            continue;
+        }
+        if (input_ended_) {
+            if (in_frame_) {
+                end("compressed data cut short", true);
+            }
+            ended_ = true;
+        } else if (given != 0) {
+            break;
+        } else if (const Status good = refill(); !good) {
+            return tl::unexpected(good.error());
+        }
+    }
+    return given;
+}
+
+bool Unpack::step(std::span<std::byte> to, std::size_t& given) {
+    const Step done = codec_->step(unread(), to.subspan(given));
+    begin_ += done.taken;
+    given += done.given;
+    in_frame_ = !done.frame_ended;
+    if (done.error != nullptr) {
+        end(done.error, true);
+        return true;
+    }
+    return done.taken != 0 || done.given != 0 || done.frame_ended;
+}
+
+bool Unpack::between() {
+    const std::span<const std::uint8_t> next = unread();
+    if (next.empty()) {
+        return false;
+    }
+    in_zeros_ = in_zeros_ || next[0] == 0;
+    if (in_zeros_ && std::all_of(next.begin(), next.end(), [](auto byte) { return byte == 0; })) {
+        begin_ = end_;
+        return false;
+    }
+    if (!in_zeros_ && next.size() < kMagic && !input_ended_) {
+        return false;
+    }
+    if (!in_zeros_ && codec_->begins(next)) {
+        in_frame_ = true;
+    } else {
+        end("bytes behind the compressed data ignored", false);
+    }
+    return true;
+}
+
+// Keeps what is left, a few bytes at most.
+Status Unpack::refill() {
+    std::memmove(input_.data(), input_.data() + begin_, end_ - begin_);
+    end_ -= std::exchange(begin_, 0);
+    const Result<std::size_t> got =
+        stream_->read(std::as_writable_bytes(std::span(input_).subspan(end_)));
+    if (!got) {
+        return tl::unexpected(got.error());
+    }
+    end_ += *got;
+    input_ended_ = *got == 0;
+    return {};
+}
+
+void Unpack::end(const char* why, bool early) {
+    why_ended_ = why;
+    ended_ = true;
+    ended_early_ = early;
+}
+
+}  // namespace
+
+bool is_zstd(std::span<const std::uint8_t> bytes) {
+    return begins_with(bytes, {0x28, 0xB5, 0x2F, 0xFD}) || is_skippable(bytes);
+}
+
+bool is_lz4(std::span<const std::uint8_t> bytes) {
+    return begins_with(bytes, {0x04, 0x22, 0x4D, 0x18});
+}
+
+std::unique_ptr<ByteStream> unpack_zstd(std::unique_ptr<ByteStream> stream,
+                                        std::span<const std::uint8_t> taken) {
+    return std::make_unique<Unpack>(std::move(stream), taken, std::make_unique<Zstd>());
+}
+
+std::unique_ptr<ByteStream> unpack_lz4(std::unique_ptr<ByteStream> stream,
+                                       std::span<const std::uint8_t> taken) {
+    return std::make_unique<Unpack>(std::move(stream), taken, std::make_unique<Lz4>());
+}
+
+}  // namespace unecho::capture

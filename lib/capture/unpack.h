@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is in a zstd (RFC 8878) or lz4 file, frame after frame, as it comes. Private to capture.
+// Damage, and what follows the frames, are treated as in gzip files (gunzip.h), but for a wrong
+// checksum, which ends the stream.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "capture/byte_stream.h"
+
+namespace unecho::capture {
+
+// By the first four bytes. Frames to be skipped, which parallel compressors begin with, are zstd's.
+[[nodiscard]] bool is_zstd(std::span<const std::uint8_t> bytes);
+[[nodiscard]] bool is_lz4(std::span<const std::uint8_t> bytes);
+
+// taken: the first bytes of the stream, which were read already.
+std::unique_ptr<ByteStream> unpack_zstd(std::unique_ptr<ByteStream> stream,
+                                        std::span<const std::uint8_t> taken);
+std::unique_ptr<ByteStream> unpack_lz4(std::unique_ptr<ByteStream> stream,
+                                       std::span<const std::uint8_t> taken);
+
+}  // namespace unecho::capture

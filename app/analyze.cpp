@@ -122,11 +122,13 @@ void add_analyze(CLI::App& app, Action& action) {
         app.add_subcommand("analyze", "Which echoes are in captures, why, and what to configure");
     const auto options = std::make_shared<Options>();
     command
-        ->add_option("IN", options->inputs,
-                     "Captures: pcap or pcapng, also .gz; - for standard input. Several, as of "
-                     "several taps, are merged by time")
+        ->add_option(
+            "IN", options->inputs,
+            "Captures: pcap or pcapng, also .gz, .zst, .lz4; - for standard input. Several, as of "
+            "several taps, are merged by time")
         ->required();
-    command->add_option("--memory", options->memory, "At most about this much (256MiB)");
+    command->add_option("--memory", options->memory, "At most about this much (256MiB)")
+        ->type_name("SIZE");
     command->add_flag("--json", options->json, "Print JSON");
     command
         ->add_option("--toml", options->toml,

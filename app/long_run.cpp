@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "long_run.h"
+
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <string>
@@ -12,7 +16,6 @@
 #include "base/units.h"
 #include "capture/unfinished.h"
 #include "exit_status.h"
-#include "long_run.h"
 
 namespace unecho::app {
 namespace {
@@ -26,7 +29,40 @@ void stop(int /*signal*/) {
     _exit(kFailed.value);
 }
 
+// "12 s left", "3 min 05 s left"
+std::string time_left(double seconds) {
+    const auto whole = static_cast<unsigned long long>(std::round(std::min(seconds, 1e9)));
+    const unsigned long long minutes = whole / 60;
+    std::array<char, 48> text{};
+    if (minutes == 0) {
+        std::snprintf(text.data(), text.size(), "%llu s left", whole);
+    } else if (minutes < 60) {
+        std::snprintf(text.data(), text.size(), "%llu min %02llu s left", minutes, whole % 60);
+    } else {
+        std::snprintf(text.data(), text.size(), "%llu h %02llu min left", minutes / 60,
+                      minutes % 60);
+    }
+    return text.data();
+}
+
 }  // namespace
+
+std::string progress_text(const capture::Source::Progress& progress,
+                          std::chrono::duration<double> elapsed) {
+    if (progress.total == 0) {
+        return format_size(progress.done);
+    }
+    constexpr unsigned kWidth = 40;
+    const double part =
+        std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total));
+    const auto full = static_cast<unsigned>(part * kWidth);
+    std::array<char, 16> percent{};
+    std::snprintf(percent.data(), percent.size(), "] %3.0f %% of ", 100 * part);
+    const std::string text = "[" + std::string(full, '#') + std::string(kWidth - full, ' ') +
+                             percent.data() + format_size(progress.total);
+    constexpr double kTold = 0.01;  // before that it is a guess
+    return part < kTold ? text : text + ", " + time_left(elapsed.count() * (1 - part) / part);
+}
 
 ProgressLine::ProgressLine(bool wanted) : wanted_(wanted && isatty(STDERR_FILENO) != 0) {}
 
@@ -37,17 +73,7 @@ void ProgressLine::show(const capture::Source::Progress& progress) {
     }
     next_ = now + std::chrono::milliseconds(200);
     shown_ = true;
-    if (progress.total == 0) {
-        std::fprintf(stderr, "\r\033[K%s", format_size(progress.done).c_str());
-        return;
-    }
-    constexpr unsigned kWidth = 40;
-    const double part =
-        std::min(1.0, static_cast<double>(progress.done) / static_cast<double>(progress.total));
-    const auto full = static_cast<unsigned>(part * kWidth);
-    std::fprintf(stderr, "\r\033[K[%s%s] %3.0f %% of %s", std::string(full, '#').c_str(),
-                 std::string(kWidth - full, ' ').c_str(), 100 * part,
-                 format_size(progress.total).c_str());
+    std::fprintf(stderr, "\r\033[K%s", progress_text(progress, now - start_).c_str());
 }
 
 void ProgressLine::clear() {

@@ -4,10 +4,15 @@
 #pragma once
 
 #include <chrono>
+#include <string>
 
 #include "capture/source.h"
 
 namespace unecho::app {
+
+// "[####      ]  40 % of 1GiB, 12 s left", or what was read where that is all that is known.
+std::string progress_text(const capture::Source::Progress& progress,
+                          std::chrono::duration<double> elapsed);
 
 // On a terminal only, and only for what takes longer than a second.
 class ProgressLine {
@@ -24,7 +29,8 @@ class ProgressLine {
     using Clock = std::chrono::steady_clock;
     bool wanted_;
     bool shown_ = false;
-    Clock::time_point next_ = Clock::now() + std::chrono::seconds(1);
+    Clock::time_point start_ = Clock::now();
+    Clock::time_point next_ = start_ + std::chrono::seconds(1);
 };
 
 // From here on SIGINT, SIGTERM and, unless it was ignored, SIGHUP end the process at once, with

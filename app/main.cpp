@@ -10,6 +10,7 @@
 
 #include "command_line.h"
 #include "exit_status.h"
+#include "usage.h"
 
 namespace {
 
@@ -35,14 +36,6 @@ bool is_command(const CLI::App& app, const std::string& name) {
                        [&](const CLI::App* command) { return command->get_name() == name; });
 }
 
-std::string command_names(const CLI::App& app) {
-    std::string names;
-    for (const CLI::App* command : app.get_subcommands({})) {
-        names += (names.empty() ? "" : ", ") + command->get_name();
-    }
-    return names;
-}
-
 int report(const unecho::Error& error) {
     std::string text = error.context;
     while (!text.empty() && text.back() == '\n') {
@@ -61,8 +54,8 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
     for (const CLI::App* command : app.get_subcommands()) {
         name += " " + command->get_name();
     }
-    std::fprintf(stderr, "unecho: %s; \"%s --help\" says what is allowed\n", error.what(),
-                 name.c_str());
+    std::fprintf(stderr, "unecho: %s; \"%s --help\" says what is allowed\n",
+                 unecho::app::usage_problem(app, error).c_str(), name.c_str());
     return kBadUsage.value;
 }
 
@@ -76,8 +69,8 @@ int main(int argc, char** argv) {
     const auto app = unecho::app::make_command_line(eal_args, action);
 
     if (!args.empty() && !args.front().starts_with('-') && !is_command(*app, args.front())) {
-        std::fprintf(stderr, "unecho: unknown command \"%s\"; allowed: %s\n", args.front().c_str(),
-                     command_names(*app).c_str());
+        std::fprintf(stderr, "unecho: %s\n",
+                     unecho::app::unknown_command(*app, args.front()).c_str());
         return kBadUsage.value;
     }
     try {

@@ -216,16 +216,21 @@ void add_window_options(CLI::App& command, Options& options) {
         .add_option("--non-ip", options.non_ip,
                     "Frames without an IP packet: pass (default), or frame: equal ones are echoes")
         ->type_name("pass|frame");
-    command.add_option("--window", options.window,
-                       "An echo is younger than this: 50ms (default), or inf");
-    command.add_option("--count", options.count,
-                       "An echo repeats one of so many packets before it");
+    command
+        .add_option("--window", options.window,
+                    "An echo is younger than this: 50ms (default), or inf")
+        ->type_name("DURATION");
+    command
+        .add_option("--count", options.count, "An echo repeats one of so many packets before it")
+        ->type_name("N");
     command
         .add_option("--policy", options.policy,
                     "fixed (default), or refresh: an echo prolongs the window")
         ->type_name("fixed|refresh");
-    command.add_option("--first", options.first,
-                       "Packets of a flow that pass in each window (1), with a flow key");
+    command
+        .add_option("--first", options.first,
+                    "Packets of a flow that pass in each window (1), with a flow key")
+        ->type_name("N");
     command.add_flag("--editcap", options.editcap,
                      "The packets that editcap -w (--window) or -D (--count) drops, in no time");
     command
@@ -233,10 +238,14 @@ void add_window_options(CLI::App& command, Options& options) {
                     "auto (default): exact as long as --memory allows, then a filter; exact, "
                     "line, apbbf, apbf, tlbf, btbf, shbf, shbf-x")
         ->type_name("auto|exact|line|apbbf|apbf|tlbf|btbf|shbf|shbf-x");
-    command.add_option("--max-false-drop", options.max_false_drop,
-                       "For a filter: the most chance of an accident with which it drops (1e-6)");
-    command.add_option("--memory", options.memory, "At most this much in all (256MiB)");
-    command.add_option("--seed", options.seed, "For a filter: the same drops in each run");
+    command
+        .add_option("--max-false-drop", options.max_false_drop,
+                    "For a filter: the most chance of an accident with which it drops (1e-6)")
+        ->type_name("P");
+    command.add_option("--memory", options.memory, "At most this much in all (256MiB)")
+        ->type_name("SIZE");
+    command.add_option("--seed", options.seed, "For a filter: the same drops in each run")
+        ->type_name("N");
 }
 
 void add_selection_options(CLI::App& command, Options& options) {
@@ -294,7 +303,8 @@ void add_pcap(CLI::App& app, Action& action) {
     add_output_options(*command, *options);
     add_selection_options(*command, *options);
     add_window_options(*command, *options);
-    command->add_option("--jobs", options->jobs, "1: one thread; 2: read ahead on another");
+    command->add_option("--jobs", options->jobs, "1: one thread; 2: read ahead on another")
+        ->type_name("N");
     command->add_flag("--json", options->json, "The summary as JSON, on standard output");
     command->add_flag("--quiet", options->quiet, "No summary and no progress; warnings remain");
     command->callback([options, &action] { action = [options] { return pcap(*options); }; });

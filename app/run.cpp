@@ -95,7 +95,8 @@ void add_run(CLI::App& app, const EalArgs& eal_args, Action& action) {
     CLI::App* command = app.add_subcommand("run", "Run the appliance; EAL arguments behind --");
     const auto options = std::make_shared<Options>();
     command->add_option("CONFIG", options->path, "TOML file")->required();
-    command->add_option("--duration", options->duration, "Stop after this long, as in 30s");
+    command->add_option("--duration", options->duration, "Stop after this long, as in 30s")
+        ->type_name("DURATION");
     command->add_flag("--json", options->json, "Print the report as JSON");
     command->add_flag("-v,--verbose", options->verbose, "DPDK's own log to standard error");
     command->callback([options, &eal_args, &action] {

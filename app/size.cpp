@@ -78,18 +78,27 @@ void add_size(CLI::App& app, Action& action) {
         "size", "What each filter engine needs for a window and a rate, best first");
     const auto options = std::make_shared<Options>();
     command->add_option("--window", options->window, "How long a packet is remembered, as in 50ms")
+        ->type_name("DURATION")
         ->required();
-    command->add_option("--rate", options->rate,
-                        "New packets that one worker takes, as in 10Mpps; without it, the highest "
-                        "rate that --memory allows");
-    command->add_option("--max-false-drop", options->max_false_drop,
-                        "Chance that a new packet is taken for an echo (1e-6)");
-    command->add_option("--memory", options->memory, "At most this much a worker, as in 64MiB");
-    command->add_option("--key", options->key,
-                        "What makes packets the same, as in a configuration (packet)");
-    command->add_option(
-        "--first", options->first,
-        "Packets of a flow that pass per window, with --key flow or flow-bidir (1)");
+    command
+        ->add_option("--rate", options->rate,
+                     "New packets that one worker takes, as in 10Mpps; without it, the highest "
+                     "rate that --memory allows")
+        ->type_name("RATE");
+    command
+        ->add_option("--max-false-drop", options->max_false_drop,
+                     "Chance that a new packet is taken for an echo (1e-6)")
+        ->type_name("P");
+    command->add_option("--memory", options->memory, "At most this much a worker, as in 64MiB")
+        ->type_name("SIZE");
+    command
+        ->add_option("--key", options->key,
+                     "What makes packets the same, as in a configuration (packet)")
+        ->type_name("packet|flow|flow-bidir|frame");
+    command
+        ->add_option("--first", options->first,
+                     "Packets of a flow that pass per window, with --key flow or flow-bidir (1)")
+        ->type_name("N");
     command->add_flag("--json", options->json, "Print JSON");
     command->callback([options, &action] { action = [options] { return size(*options); }; });
 }

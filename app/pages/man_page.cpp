@@ -33,6 +33,45 @@ constexpr std::array kExamples{
     Entry{"unecho run unecho.toml --json", "Runs it, and prints the report at the end as JSON."},
 };
 
+constexpr std::array kPlaceholders{
+    Entry{"DURATION", "A decimal number and a unit: 20us, 50ms, 1.5s, 10min, 1h; ns too."},
+    Entry{"SECONDS", "A decimal number, or a DURATION."},
+    Entry{"TIME",
+          "2026-01-02T03:04:05.678Z; with +01:00 for Z; without it in local time; or seconds since "
+          "1970."},
+    Entry{"SIZE", "A decimal number and a unit: 64MiB, 1GiB (powers of 1024), 64MB (of 1000)."},
+    Entry{"RATE", "Packets per second: 500kpps, 14.88Mpps."},
+    Entry{"P", "A chance, above 0 up to 0.5: 1e-6."},
+    Entry{"N", "A whole number."},
+    Entry{"EXPR", "An expression of pcap-filter(7): 'udp port 53'."},
+    Entry{"FILE", "The name of a file; - is standard input or output."},
+    Entry{"IN", "A capture; - is standard input."},
+    Entry{"CONFIG", "A configuration, unecho.toml(5)."},
+};
+
+constexpr std::array kKeys{
+    Entry{"packet",
+          "The outermost IP packet, without what hops change: TTL, checksum, TOS, and the MAC "
+          "addresses, tags and padding around it. The default."},
+    Entry{"flow", "Addresses, ports and protocol, of one direction."},
+    Entry{"flow-bidir", "The same of both directions."},
+    Entry{"frame", "Every captured byte."},
+};
+
+constexpr std::string_view kWindows =
+    "The window is how long a packet is remembered. A copy that is younger than the window is an "
+    "echo; one of exactly the window is none. With --count N it must be among the N packets before "
+    "as well. With policy fixed the window begins with the packet that was kept; with refresh each "
+    "echo begins it anew, so that what repeats without end passes once. In captures time is that "
+    "of the packets. It should be longer than the longest way that copies take, and shorter than "
+    "what a sender waits before it sends the same again; unecho analyze says which that is.";
+
+constexpr std::string_view kPairs =
+    "--pairs writes a line for each echo: echo,original,age_ns. The numbers count the packets that "
+    "were looked at, over all inputs merged by time, from 1; age_ns is the time between the two. "
+    "With several inputs two columns more say whose packets they are: echo_file,original_file. "
+    "The fields of the original are empty where a filter decided, which knows of none.";
+
 constexpr std::array kFiles{
     Entry{"unecho.toml", "The configuration of a run, under any name; see unecho.toml(5)."},
     Entry{".NAME.unecho-XXXXXX",
@@ -183,6 +222,10 @@ std::string man_page(const CommandPage& program, const std::vector<CommandPage>&
     for (const CommandPage& command : commands) {
         out += command_section(program.name, command);
     }
+    out += ".SH PLACEHOLDERS\n" + entries(kPlaceholders);
+    out += ".SH KEYS\nTwo packets are the same if their keys are.\n" + entries(kKeys);
+    out += ".SH WINDOWS\n" + roff_text(std::string(kWindows)) + "\n";
+    out += ".SH PAIRS\n" + roff_text(std::string(kPairs)) + "\n";
     out += ".SH EXIT STATUS\n";
     for (const ExitStatus& status : kExitStatuses) {
         out += ".TP\n" + roff_bold(std::to_string(status.value)) + "\n" +

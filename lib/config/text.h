@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words for messages: quoting, lists of names, the nearest known name. Private to config.
+// Words for messages: quoting, lists of names, the nearest known name.
 #pragma once
 
 #include <span>

@@ -439,7 +439,8 @@ class Planner {
                         "max_false_drop = " + text_of(most) + " is below what this geometry of " +
                             out.engine() + " can keep" +
                             (bounded ? ", so that every match would be in doubt" : "") +
-                            "; allowed: at least " + text_of(least));
+                            "; allowed: max_false_drop of at least " + text_of(least) +
+                            ", a geometry of more bits, or none: one that keeps it is chosen then");
         }
         out.on_full = wanted.on_full;
         if (!shrinks) {

@@ -45,7 +45,9 @@ Status check(const Targets& targets) {
         return fail(Errc::kInvalidArgument,
                     "false-drop rate " + number(targets.max_false_drop) + "; allowed: at least " +
                         number(digest_collision(keys)) + " for the " + number(keys) + " keys of " +
-                        workload(targets) + ", as digests have 64 bits");
+                        workload(targets) +
+                        ", as digests have 64 bits; raise max_false_drop, shorten the window or "
+                        "lower the rate");
     }
     return {};
 }

@@ -62,6 +62,20 @@ class SameAsHelp(unittest.TestCase):
             for name in positionals:
                 self.assertIn("\\fI%s\\fR" % roff(name), text, command)
 
+    def test_man_page_explains_every_placeholder(self):
+        placeholders = set(re.findall(r"\\fI([A-Z]+)\\fR", section(self.man, ".SH OPTIONS")
+                                      + self.man[self.man.index(".SH COMMANDS"):]))
+        self.assertTrue(placeholders >= {"FILE", "IN", "CONFIG", "DURATION", "TIME"}, placeholders)
+        self.assertNotIn("TEXT", self.man)
+        for name in placeholders:
+            self.assertRegex(section(self.man, ".SH PLACEHOLDERS"), r"\\fB%s\\fR\n\w" % name)
+
+    def test_man_page_explains_keys_windows_and_pairs(self):
+        for name in ("packet", "flow", "flow-bidir", "frame"):
+            self.assertIn("\\fB%s\\fR\n" % roff(name), section(self.man, ".SH KEYS"))
+        self.assertIn("younger than the window", section(self.man, ".SH WINDOWS"))
+        self.assertIn("echo,original,age_ns", section(self.man, ".SH PAIRS"))
+
     def test_completion_offers_every_option_of_every_command(self):
         self.assertEqual(set(self.complete("")), self.commands)
         self.assertEqual(set(self.complete("-")), self.options)

@@ -537,6 +537,8 @@ TEST(PlanFilters, of_a_geometry_that_can_never_meet_its_bound_are_problems) {
         EXPECT_EQ(problems[0].key, "filter[0]");
         const std::string& text = problems[0].message;
         ASSERT_TRUE(contains(text, "max_false_drop = 1e-09 is below")) << text;
+        ASSERT_TRUE(contains(text, "; allowed: max_false_drop of at least ")) << text;
+        ASSERT_TRUE(contains(text, ", a geometry of more bits, or none")) << text;
         // What is named is the chance that a digest alone in the filter is given.
         const double least = std::stod(text.substr(text.find("at least ") + 9));
         EXPECT_GT(least, 1e-9);

@@ -154,8 +154,8 @@ Result<bool> read_ahead(const Options& given) {
 
 Status check_outputs(const Options& given) {
     const offline::Files& files = given.files;
-    if (given.dry_run && (files.dropped || files.pairs)) {
-        return bad_option("--dry-run", "writes nothing; leave out --dropped and --pairs");
+    if (given.dry_run && (files.dropped || files.pairs || files.mark)) {
+        return bad_option("--dry-run", "writes nothing; leave out --dropped, --pairs and --mark");
     }
     if (!given.dry_run && !files.output && !files.dropped && !files.pairs) {
         return bad_option("pcap", "-o OUT is needed, or --dry-run, --dropped or --pairs");
@@ -299,6 +299,8 @@ void add_pcap(CLI::App& app, Action& action) {
         ->add_option("--pairs", files.pairs,
                      "The echoes as CSV: number, number of the original, age")
         ->type_name("FILE");
+    command->add_flag("--mark", files.mark,
+                      "Echoes stay in the output, a .pcapng, each with a comment");
     command->add_flag("--dry-run", options->dry_run, "Write nothing but the summary");
     add_output_options(*command, *options);
     add_selection_options(*command, *options);

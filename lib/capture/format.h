@@ -37,8 +37,11 @@ class Format {
     [[nodiscard]] virtual std::size_t header_bytes() const = 0;
     virtual void take_header(std::span<const std::uint8_t> bytes) = 0;
 
-    // Appends records, up to kMaxBatch in all. If it stops for that, need is 0.
-    virtual Taken take(std::span<const std::uint8_t> bytes, std::vector<Record>& records) = 0;
+    // Appends records and, where they are kept, blocks, up to kMaxBatch in all. If it stops for
+    // that, need is 0.
+    virtual Taken take(std::span<const std::uint8_t> bytes, Batch& batch) = 0;
+
+    void keep_blocks() { keep_blocks_ = true; }
 
     // What to say of bytes after which nothing comes and of which nothing was taken.
     [[nodiscard]] virtual std::string_view cut(std::span<const std::uint8_t> rest) const = 0;
@@ -54,6 +57,7 @@ class Format {
     Notes losses_;
     InterfaceList interfaces_;
     std::uint64_t packets_ = 0;
+    bool keep_blocks_ = false;
 };
 
 inline constexpr std::size_t kMagicBytes = 4;

@@ -41,7 +41,13 @@ class Input final : public Source {
     [[nodiscard]] FileFormat format() const override { return file_format_; }
     [[nodiscard]] Progress progress() const override { return {stream_->taken(), stream_->size()}; }
     [[nodiscard]] std::vector<Warning> warnings() const override { return notes_.list(); }
-    [[nodiscard]] std::vector<Warning> losses() const override { return format_->losses().list(); }
+    [[nodiscard]] std::vector<Warning> losses() const override {
+        return nothing_lost_ ? std::vector<Warning>() : format_->losses().list();
+    }
+    void keep_blocks(bool nothing_lost) override {
+        format_->keep_blocks();
+        nothing_lost_ = nothing_lost;
+    }
 
   private:
     [[nodiscard]] std::span<const std::uint8_t> unread() const {
@@ -73,6 +79,7 @@ class Input final : public Source {
     FileFormat file_format_ = FileFormat::kPcap;
     Nanoseconds latest_ = 0;
     bool ended_ = false;
+    bool nothing_lost_ = false;
 };
 
 Status Input::begin(const std::string& name) {
@@ -137,10 +144,10 @@ Result<bool> Input::next(Batch& batch) {
     batch.clear();
     batch.records.reserve(kMaxBatch);
     while (!ended_) {
-        const Taken taken = format_->take(unread(), batch.records);
+        const Taken taken = format_->take(unread(), batch);
         begin_ += taken.bytes;
         ended_ = taken.ended;
-        if (!batch.records.empty()) {
+        if (!batch.empty()) {
             batch.memory.push_back(buffer_);
             note_times(batch.records);
             return true;

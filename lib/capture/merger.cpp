@@ -8,16 +8,21 @@
 #include <optional>
 #include <utility>
 
+#include "capture/pcapng_blocks.h"
+
 namespace unecho::capture {
 namespace {
 
 // A batch of large records would otherwise hold any amount of memory.
 constexpr std::size_t kMaxHeldBytes = 16U << 20;
+// Looking ahead ends there: where blocks are kept, batches may hold no records.
+constexpr std::size_t kMostAhead = 64;
 
 struct Input {
     std::unique_ptr<Source> source;
     Batch batch;
     std::size_t next = 0;                   // record of the batch
+    std::size_t next_block = 0;             // of the batch
     std::vector<std::uint32_t> interfaces;  // their numbers among all
     bool held = false;                      // its batch's memory by the batch being filled
     MergeClock clock;
@@ -48,6 +53,11 @@ class Merger final : public Source {
 
     Result<bool> next(Batch& batch) override;
 
+    void keep_blocks(bool nothing_lost) override {
+        for (Input& input : inputs_) {
+            input.source->keep_blocks(nothing_lost);
+        }
+    }
     [[nodiscard]] InterfaceView interfaces() const override { return interfaces_.view(); }
     [[nodiscard]] FileFormat format() const override {
         return inputs_.empty() ? FileFormat::kPcap : inputs_.front().source->format();
@@ -80,6 +90,8 @@ class Merger final : public Source {
         }
     };
 
+    // Those that have no batch get their next one, until so much is held that a batch is given.
+    void refill_empty(Batch& batch);
     // The next batch of an input that has none; false at its end.
     bool refill(std::uint32_t index);
     // Reads a batch of an input; false: it has ended or failed.
@@ -89,6 +101,10 @@ class Merger final : public Source {
     void number_interfaces(std::uint32_t index);
     // Until an input has to be refilled or the batch is full.
     void move_records(Batch& batch);
+    // Blocks of an input that stand before its next record.
+    void move_blocks(std::uint32_t index, Batch& batch);
+    // The header of the first section of all comes before anything else.
+    void put_header_first(Batch& batch);
     void hold_memory(Input& input, Batch& batch);
     void push_head(std::uint32_t index);
     void sift_first_down();
@@ -98,6 +114,7 @@ class Merger final : public Source {
     std::vector<std::uint32_t> empty_;  // inputs to be refilled
     InterfaceList interfaces_;
     std::size_t held_bytes_ = 0;
+    bool begun_ = false;
     std::optional<Error> error_;
 };
 
@@ -122,31 +139,73 @@ Result<bool> Merger::next(Batch& batch) {
         input.held = false;
     }
     while (batch.records.size() < kMaxBatch) {
-        if (!empty_.empty() && held_bytes_ >= kMaxHeldBytes) {
+        refill_empty(batch);
+        if (!empty_.empty() && !error_) {
             return true;
-        }
-        while (!empty_.empty() && !error_) {
-            const std::uint32_t index = empty_.back();
-            empty_.pop_back();
-            if (refill(index)) {
-                push_head(index);
-            }
         }
         if (heads_.empty()) {
             break;
         }
+        put_header_first(batch);
         move_records(batch);
     }
-    if (batch.records.empty() && error_) {
+    if (batch.empty() && error_) {
         empty_.clear();
         return tl::unexpected(*std::exchange(error_, std::nullopt));
     }
-    return !batch.records.empty();
+    return !batch.empty();
+}
+
+void Merger::refill_empty(Batch& batch) {
+    while (!empty_.empty() && !error_ && held_bytes_ < kMaxHeldBytes) {
+        const std::uint32_t index = empty_.back();
+        empty_.pop_back();
+        if (!refill(index)) {
+            continue;
+        }
+        if (!inputs_[index].batch.records.empty()) {
+            push_head(index);
+        } else {
+            move_blocks(index, batch);
+            empty_.push_back(index);
+        }
+    }
+}
+
+void Merger::put_header_first(Batch& batch) {
+    if (std::exchange(begun_, true) || !batch.blocks.empty()) {
+        return;
+    }
+    for (Input& input : inputs_) {
+        if (!input.batch.blocks.empty() &&
+            input.batch.blocks.front().type == pcapng::kSectionHeader) {
+            hold_memory(input, batch);
+            batch.blocks.push_back(input.batch.blocks.front());
+            batch.blocks.back().merged = true;
+            return;
+        }
+    }
+}
+
+void Merger::move_blocks(std::uint32_t index, Batch& batch) {
+    Input& input = inputs_[index];
+    const std::vector<Block>& blocks = input.batch.blocks;
+    for (; input.next_block < blocks.size() && blocks[input.next_block].before <= input.next;
+         ++input.next_block) {
+        hold_memory(input, batch);
+        Block& block = batch.blocks.emplace_back(blocks[input.next_block]);
+        block.before = static_cast<std::uint32_t>(batch.records.size());
+        block.interface = block.interface < input.interfaces.size()
+                              ? input.interfaces[block.interface]
+                              : Block::kNoInterface;
+        block.file = index;
+        block.merged = true;
+    }
 }
 
 bool Merger::refill(std::uint32_t index) {
     Input& input = inputs_[index];
-    input.next = 0;
+    input.next = input.next_block = 0;
     input.held = false;
     if (!input.ahead.empty()) {
         input.batch = std::move(input.ahead.front());
@@ -182,7 +241,7 @@ Nanoseconds Merger::due(std::uint32_t index) {
     Input& input = inputs_[index];
     const auto ahead = [&](std::size_t i) {
         std::optional<Nanoseconds> time = input.time_ahead(i);
-        while (!time) {
+        while (!time && input.ahead.size() < kMostAhead) {
             Batch more;
             if (!read(index, more)) {
                 break;
@@ -211,10 +270,14 @@ void Merger::move_records(Batch& batch) {
     while (batch.records.size() < kMaxBatch) {
         const std::uint32_t index = heads_.front().input;
         Input& input = inputs_[index];
+        if (input.next_block < input.batch.blocks.size()) [[unlikely]] {
+            move_blocks(index, batch);
+        }
         hold_memory(input, batch);
         Record& record = batch.records.emplace_back(input.batch.records[input.next]);
         record.interface = input.interfaces[record.interface];
         if (++input.next == input.batch.records.size()) {
+            move_blocks(index, batch);
             heads_.front() = heads_.back();
             heads_.pop_back();
             empty_.push_back(index);

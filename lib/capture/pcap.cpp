@@ -24,14 +24,15 @@ class Pcap final : public Format {
     void take_header(std::span<const std::uint8_t> bytes) override {
         Interface whole;
         whole.snap_length = load<std::uint32_t, kOrder>(bytes.data() + 16);
-        // Above the low 16 bits stands the length of the frame check sequence.
-        whole.link_type =
-            static_cast<std::uint16_t>(load<std::uint32_t, kOrder>(bytes.data() + 20));
+        const auto word = load<std::uint32_t, kOrder>(bytes.data() + 20);
+        whole.link_type = static_cast<std::uint16_t>(word);
+        whole.link_flags = static_cast<std::uint16_t>(word >> 16U);
         whole.tick = tick_;
         interfaces_.push_back(whole);
     }
 
-    Taken take(std::span<const std::uint8_t> bytes, std::vector<Record>& records) override {
+    Taken take(std::span<const std::uint8_t> bytes, Batch& batch) override {
+        std::vector<Record>& records = batch.records;
         Taken out;
         const std::uint8_t* const end = bytes.data() + bytes.size();
         const std::uint8_t* at = bytes.data();

@@ -64,13 +64,13 @@ class PcapWriter final : public Writer {
           unit_(format == FileFormat::kNanosecondPcap ? 1 : kMicrosecond) {}
 
     Status write(std::span<const Record> records, std::span<const std::uint64_t> keep,
-                 std::span<const Interface> interfaces) override;
+                 std::span<const Interface> interfaces, const Beside& beside) override;
     Status close() override;
     [[nodiscard]] std::uint64_t bytes() const override { return sink_.bytes(); }
     [[nodiscard]] std::vector<Warning> warnings() const override;
 
   private:
-    enum LossKind : std::uint8_t { kFarTime, kFineTime, kLosses };
+    enum LossKind : std::uint8_t { kFarTime, kFineTime, kFrameCheck, kLosses };
 
     void look_at(std::span<const Interface> interfaces);
     Status use(const Record& record, std::span<const Interface> interfaces);
@@ -86,11 +86,13 @@ class PcapWriter final : public Writer {
     bool unit_known_;     // else it follows the interfaces, up to the first record
     std::uint64_t unit_;  // of its times, in nanoseconds: a microsecond or 1
     std::uint16_t link_type_ = kEthernet;
+    std::uint16_t link_flags_ = 0;            // written above it
     std::uint32_t interface_ = kNoInterface;  // of the record before
     std::uint32_t file_ = 0;                  // of that interface
     std::array<Loss, kLosses> losses_{
         {{"time beyond 2106, the last year of pcap: written modulo 2^32 seconds"},
-         {"time finer than the microseconds of the output: cut off"}}};
+         {"time finer than the microseconds of the output: cut off"},
+         {"frame check sequences of other lengths than those before: not told in the output"}}};
 };
 
 // The finest unit and the largest snap length. The snap length in the file follows where it can be
@@ -98,6 +100,7 @@ class PcapWriter final : public Writer {
 void PcapWriter::look_at(std::span<const Interface> interfaces) {
     if (!started_ && known_ == 0 && !interfaces.empty()) {
         link_type_ = interfaces.front().link_type;
+        link_flags_ = interfaces.front().link_flags;
     }
     for (; known_ < interfaces.size(); ++known_) {
         const Interface& each = interfaces[known_];
@@ -105,6 +108,9 @@ void PcapWriter::look_at(std::span<const Interface> interfaces) {
         snap_length_ = std::max(snap_length_, length);
         if (!started_ && !unit_known_ && needs_nanoseconds(each)) {
             unit_ = 1;
+        }
+        if (!started_ && each.link_flags != link_flags_) {
+            link_flags_ = 0;
         }
     }
 }
@@ -115,7 +121,7 @@ Status PcapWriter::start(std::uint16_t link_type) {
     FileHeader header;
     header.magic = unit_ == 1 ? kNanosecondMagic : kMicrosecondMagic;
     header.snap_length = snap_length_ == 0 ? kNotLimited : snap_length_;
-    header.link_type = link_type;
+    header.link_type = std::uint32_t{link_flags_} << 16U | link_type;
     written_snap_length_ = header.snap_length;
     return sink_.put(bytes_of(header));
 }
@@ -138,6 +144,9 @@ Status PcapWriter::use(const Record& record, std::span<const Interface> interfac
     }
     interface_ = record.interface;
     file_ = interface.file;
+    if (interface.link_flags != link_flags_ && losses_[kFrameCheck].times == 0) {
+        lose(kFrameCheck, record);
+    }
     return {};
 }
 
@@ -176,7 +185,7 @@ bool PcapWriter::put(const Record& record) {
 }
 
 Status PcapWriter::write(std::span<const Record> records, std::span<const std::uint64_t> keep,
-                         std::span<const Interface> interfaces) {
+                         std::span<const Interface> interfaces, const Beside& /*beside*/) {
     look_at(interfaces);
     Status used;
     for_each_kept(records, keep, [&](const Record& record) {

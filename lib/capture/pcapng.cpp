@@ -14,18 +14,16 @@
 #include "base/int128.h"
 #include "base/utf8.h"
 #include "capture/format.h"
+#include "capture/pcapng_blocks.h"
 
 namespace unecho::capture {
 namespace {
 
 __extension__ using int128 = __int128;
 
-constexpr std::uint32_t kSectionHeader = 0x0A0D0D0A;  // the same in both byte orders
+using namespace pcapng;
+
 constexpr std::uint32_t kByteOrderMagic = 0x1A2B3C4D;
-constexpr std::uint32_t kInterfaceBlock = 1;
-constexpr std::uint32_t kObsoletePacket = 2;
-constexpr std::uint32_t kSimplePacket = 3;
-constexpr std::uint32_t kEnhancedPacket = 6;
 
 // Blocks without packets: name resolution, interface statistics, journal entry, decryption secrets,
 // custom.
@@ -42,9 +40,6 @@ constexpr std::array kLosses{Loss{4, "names of addresses (a block of pcapng) are
 constexpr std::string_view kLostOptions =
     "comments, flags or other options of packets are not kept";
 
-// Type and length before a block's body, the length again behind it.
-constexpr std::size_t kBlockHeader = 8;
-constexpr std::size_t kBlockFrame = 12;
 constexpr std::size_t kSmallestSection = 16;
 constexpr std::size_t kPacketHeader = 20;  // of enhanced and obsolete ones
 
@@ -52,19 +47,6 @@ constexpr std::size_t kMaxName = 256;
 // Of descriptions of interfaces that differ, names included: some thousands. With what readers and
 // writers keep for each it stays within what --memory reserves for an input.
 constexpr std::size_t kMostInterfaceBytes = 512U << 10;
-
-// Blocks are padded to four bytes even if their length, against the rules, is no multiple of it.
-constexpr std::size_t padding(std::size_t length) {
-    return -length % 4;
-}
-
-constexpr std::uint64_t power_of_10(unsigned exponent) {
-    std::uint64_t out = 1;
-    while (exponent-- > 0) {
-        out *= 10;
-    }
-    return out;
-}
 
 // if_tsresol and if_tsoffset: units of a power of 10 or 2 of a second.
 class Clock {
@@ -121,10 +103,11 @@ class Clock {
     std::uint64_t factor_ = 0;  // where a unit is whole nanoseconds of a power of 10
 };
 
-struct Block {
+struct BlockView {
     std::uint32_t type;
     const std::uint8_t* body;
     std::size_t length;  // of the body
+    std::size_t size;    // of the whole
 };
 
 class Pcapng final : public Format {
@@ -134,19 +117,19 @@ class Pcapng final : public Format {
     [[nodiscard]] std::size_t header_bytes() const override { return 0; }
     void take_header(std::span<const std::uint8_t> /*bytes*/) override {}
 
-    Taken take(std::span<const std::uint8_t> bytes, std::vector<Record>& records) override {
+    Taken take(std::span<const std::uint8_t> bytes, Batch& batch) override {
         std::size_t done = 0;
         for (;;) {
             const auto rest = bytes.subspan(done);
             Taken taken = order_ == std::endian::little
-                              ? take_blocks<std::endian::little>(rest, records)
-                              : take_blocks<std::endian::big>(rest, records);
+                              ? take_blocks<std::endian::little>(rest, batch)
+                              : take_blocks<std::endian::big>(rest, batch);
             done += taken.bytes;
-            if (taken.need == 0 && !taken.ended && records.size() < kMaxBatch) {
-                taken = take_section(bytes.subspan(done));
+            if (taken.need == 0 && !taken.ended && !full(batch)) {
+                taken = take_section(bytes.subspan(done), batch);
                 done += taken.bytes;
             }
-            if (taken.need != 0 || taken.ended || records.size() >= kMaxBatch) {
+            if (taken.need != 0 || taken.ended || full(batch)) {
                 taken.bytes = done;
                 return taken;
             }
@@ -160,31 +143,36 @@ class Pcapng final : public Format {
   private:
     // Up to a section header.
     template <std::endian kOrder>
-    Taken take_blocks(std::span<const std::uint8_t> bytes, std::vector<Record>& records);
-    Taken take_section(std::span<const std::uint8_t> bytes);
+    Taken take_blocks(std::span<const std::uint8_t> bytes, Batch& batch);
+    Taken take_section(std::span<const std::uint8_t> bytes, Batch& batch);
 
     // False: what follows cannot be understood. Noted.
     template <std::endian kOrder>
-    bool take_block(const Block& block, std::vector<Record>& records);
+    bool take_block(const BlockView& block, Batch& batch);
     template <std::endian kOrder>
-    bool take_interface(const Block& block);
+    bool take_interface(const BlockView& block, Batch& batch);
     bool add_interface(Interface interface);
     template <std::endian kOrder>
-    bool take_packet(const Block& block, std::vector<Record>& records);
+    bool take_packet(const BlockView& block, Batch& batch);
     template <std::endian kOrder>
-    bool take_simple_packet(const Block& block, std::vector<Record>& records);
+    bool take_simple_packet(const BlockView& block, Batch& batch);
 
     bool refuse(std::string_view why) {
         notes_.add(packets_ + 1, why);
         return false;
     }
+    [[nodiscard]] static bool full(const Batch& batch) {
+        return batch.records.size() + batch.blocks.size() >= kMaxBatch;
+    }
+    void keep(const BlockView& block, std::uint32_t interface, Batch& batch) const;
     void note_skipped(std::uint32_t type);
     void note_lost(std::uint64_t number, std::string_view what);
 
     std::endian order_ = std::endian::little;
     std::vector<std::uint32_t> section_;  // index of each of the section's interfaces
     std::vector<Clock> clocks_;           // of the section
-    // By place in the section and description: the same one in a later section (pcapng files that
+    // By place in the section and description (its name, or the whole block where blocks are kept,
+    // whose other options are written too): the same one in a later section (pcapng files that
     // were put one behind the other have a section each) is the same interface.
     std::map<std::tuple<std::size_t, std::uint16_t, std::uint32_t, Nanoseconds, std::string>,
              std::uint32_t>
@@ -195,9 +183,9 @@ class Pcapng final : public Format {
 };
 
 template <std::endian kOrder>
-Taken Pcapng::take_blocks(std::span<const std::uint8_t> bytes, std::vector<Record>& records) {
+Taken Pcapng::take_blocks(std::span<const std::uint8_t> bytes, Batch& batch) {
     Taken out;
-    while (records.size() < kMaxBatch) {
+    while (!full(batch)) {
         const std::uint8_t* const at = bytes.data() + out.bytes;
         const std::size_t left = bytes.size() - out.bytes;
         if (left < kBlockHeader) {
@@ -219,7 +207,7 @@ Taken Pcapng::take_blocks(std::span<const std::uint8_t> bytes, std::vector<Recor
             out.need = size;
             break;
         }
-        if (!take_block<kOrder>({type, at + kBlockHeader, total - kBlockFrame}, records)) {
+        if (!take_block<kOrder>({type, at + kBlockHeader, total - kBlockFrame, size}, batch)) {
             out.ended = true;
             break;
         }
@@ -228,7 +216,7 @@ Taken Pcapng::take_blocks(std::span<const std::uint8_t> bytes, std::vector<Recor
     return out;
 }
 
-Taken Pcapng::take_section(std::span<const std::uint8_t> bytes) {
+Taken Pcapng::take_section(std::span<const std::uint8_t> bytes, Batch& batch) {
     constexpr std::size_t kUpToMagic = 12;
     if (bytes.size() < kUpToMagic) {
         return {.need = kUpToMagic};
@@ -254,27 +242,46 @@ Taken Pcapng::take_section(std::span<const std::uint8_t> bytes) {
     order_ = order;
     section_.clear();
     clocks_.clear();
+    keep({kSectionHeader, at + kBlockHeader, 0, size}, Block::kNoInterface, batch);
     return {.bytes = size};
 }
 
 template <std::endian kOrder>
-bool Pcapng::take_block(const Block& block, std::vector<Record>& records) {
+bool Pcapng::take_block(const BlockView& block, Batch& batch) {
     switch (block.type) {
         case kEnhancedPacket:
         case kObsoletePacket:
-            return take_packet<kOrder>(block, records);
+            return take_packet<kOrder>(block, batch);
         case kSimplePacket:
-            return take_simple_packet<kOrder>(block, records);
+            return take_simple_packet<kOrder>(block, batch);
         case kInterfaceBlock:
-            return take_interface<kOrder>(block);
+            return take_interface<kOrder>(block, batch);
         default:
-            note_skipped(block.type);
-            return true;
+            break;
+    }
+    std::uint32_t interface = Block::kNoInterface;
+    if (block.type == kStatisticsBlock && block.length >= sizeof(interface)) {
+        const auto place = load<std::uint32_t, kOrder>(block.body);
+        interface = place < section_.size() ? section_[place] : interface;
+    }
+    keep(block, interface, batch);
+    note_skipped(block.type);
+    return true;
+}
+
+void Pcapng::keep(const BlockView& block, std::uint32_t interface, Batch& batch) const {
+    if (keep_blocks_) {
+        batch.blocks.push_back({.data = block.body - kBlockHeader,
+                                .size = static_cast<std::uint32_t>(block.size),
+                                .type = block.type,
+                                .before = static_cast<std::uint32_t>(batch.records.size()),
+                                .interface = interface,
+                                .big_endian = order_ == std::endian::big});
     }
 }
 
 template <std::endian kOrder>
-bool Pcapng::take_interface(const Block& block) {
+bool Pcapng::take_interface(const BlockView& block, Batch& batch) {
     constexpr std::size_t kFixed = 8;
     constexpr unsigned kEnd = 0;
     constexpr unsigned kName = 2;
@@ -308,21 +315,28 @@ bool Pcapng::take_interface(const Block& block) {
     }
     const Clock clock(resolution, offset);
     out.tick = clock.tick();
+    if (keep_blocks_) {
+        const auto* const whole = reinterpret_cast<const char*>(block.body - kBlockHeader);
+        out.description = std::make_shared<Description>(
+            Description{{whole, block.size}, kOrder == std::endian::big, resolution, offset});
+    }
     if (!add_interface(std::move(out))) {
         return false;
     }
     clocks_.push_back(clock);
+    keep(block, section_.back(), batch);
     return true;
 }
 
 bool Pcapng::add_interface(Interface interface) {
     const auto fresh = static_cast<std::uint32_t>(interfaces_.size());
-    const auto [known, is_new] =
-        known_.try_emplace({section_.size(), interface.link_type, interface.snap_length,
-                            interface.tick, interface.name},
-                           fresh);
+    const std::string& description =
+        interface.description ? interface.description->block : interface.name;
+    const auto [known, is_new] = known_.try_emplace(
+        {section_.size(), interface.link_type, interface.snap_length, interface.tick, description},
+        fresh);
     if (is_new) {
-        known_bytes_ += sizeof(Interface) + interface.name.size();
+        known_bytes_ += sizeof(Interface) + description.size();
         if (known_bytes_ > kMostInterfaceBytes) {
             return refuse("more than " + format_count(fresh) +
                           " interfaces, whose descriptions would take more than " +
@@ -335,7 +349,7 @@ bool Pcapng::add_interface(Interface interface) {
 }
 
 template <std::endian kOrder>
-bool Pcapng::take_packet(const Block& block, std::vector<Record>& records) {
+bool Pcapng::take_packet(const BlockView& block, Batch& batch) {
     const bool enhanced = block.type == kEnhancedPacket;
     if (block.length < kPacketHeader) {
         return refuse(enhanced ? "enhanced packet block too short" : "packet block too short");
@@ -367,18 +381,21 @@ bool Pcapng::take_packet(const Block& block, std::vector<Record>& records) {
             note_lost(packets_, kLostOptions);
         }
     }
-    records.push_back({.time = last_time_,
-                       .data = body + kPacketHeader,
-                       .length = length,
-                       .wire_length = load<std::uint32_t, kOrder>(body + 16),
-                       .interface = section_[interface],
-                       .number = packets_});
+    constexpr auto kHeader = static_cast<std::uint8_t>(kBlockHeader + kPacketHeader);
+    batch.records.push_back({.time = last_time_,
+                             .data = body + kPacketHeader,
+                             .length = length,
+                             .wire_length = load<std::uint32_t, kOrder>(body + 16),
+                             .interface = section_[interface],
+                             .header = keep_blocks_ ? kHeader : std::uint8_t{0},
+                             .big_endian = kOrder == std::endian::big,
+                             .number = packets_});
     return true;
 }
 
 // Of the section's first interface; without a time, so it has that of the packet before.
 template <std::endian kOrder>
-bool Pcapng::take_simple_packet(const Block& block, std::vector<Record>& records) {
+bool Pcapng::take_simple_packet(const BlockView& block, Batch& batch) {
     constexpr std::size_t kFixed = 4;
     if (block.length < kFixed || clocks_.empty()) {
         return refuse("bad simple packet block");
@@ -386,12 +403,16 @@ bool Pcapng::take_simple_packet(const Block& block, std::vector<Record>& records
     const auto wire_length = load<std::uint32_t, kOrder>(block.body);
     const std::uint32_t snap = interfaces_[section_.front()].snap_length;
     const std::size_t meant = snap != 0 ? std::min(wire_length, snap) : wire_length;
-    records.push_back({.time = last_time_,
-                       .data = block.body + kFixed,
-                       .length = static_cast<std::uint32_t>(std::min(meant, block.length - kFixed)),
-                       .wire_length = wire_length,
-                       .interface = section_.front(),
-                       .number = ++packets_});
+    constexpr auto kHeader = static_cast<std::uint8_t>(kBlockHeader + kFixed);
+    batch.records.push_back(
+        {.time = last_time_,
+         .data = block.body + kFixed,
+         .length = static_cast<std::uint32_t>(std::min(meant, block.length - kFixed)),
+         .wire_length = wire_length,
+         .interface = section_.front(),
+         .header = keep_blocks_ ? kHeader : std::uint8_t{0},
+         .big_endian = kOrder == std::endian::big,
+         .number = ++packets_});
     return true;
 }
 
@@ -410,7 +431,8 @@ void Pcapng::note_skipped(std::uint32_t type) {
             note_lost(0, loss.text);
         }
     }
-    if (std::find(kWithoutPackets.begin(), kWithoutPackets.end(), type) != kWithoutPackets.end()) {
+    if (keep_blocks_ ||
+        std::find(kWithoutPackets.begin(), kWithoutPackets.end(), type) != kWithoutPackets.end()) {
         return;
     }
     const bool known = std::find(skipped_.begin(), skipped_.end(), type) != skipped_.end();

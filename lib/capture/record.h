@@ -12,14 +12,24 @@
 
 namespace unecho::capture {
 
+// The block of a pcapng that describes an interface, where blocks are kept (source.h).
+struct Description {
+    std::string block;  // whole, as it was
+    bool big_endian = false;
+    std::uint8_t resolution = 6;      // if_tsresol
+    std::int64_t offset_seconds = 0;  // if_tsoffset
+};
+
 // Where packets were captured. A pcap file has one; a pcapng file has as many as its sections
 // declare. Numbered over all inputs of a source, in the order in which they are met.
 struct Interface {
     std::uint16_t link_type = 0;      // LINKTYPE_ number of pcap
+    std::uint16_t link_flags = 0;     // bits above it in a pcap: length of frame check sequences
     std::uint32_t snap_length = 0;    // 0: not limited
     Nanoseconds tick = kMicrosecond;  // unit of its timestamps, whole nanoseconds, at least 1
     std::uint32_t file = 0;           // index of the input
     std::string name;  // if_name of pcapng, at most 256 bytes of readable UTF-8; else empty
+    std::shared_ptr<const Description> description;  // null: no pcapng, or blocks are not kept
 };
 
 // A packet as captured. Its bytes belong to the batch it came in.
@@ -29,19 +39,42 @@ struct Record {
     std::uint32_t length = 0;       // captured
     std::uint32_t wire_length = 0;  // as the capture says, never changed
     std::uint32_t interface = 0;
+    // Where blocks are kept: how much of its block stands before the data, 0 if it has none, and
+    // the order of the numbers there. Its options stand behind the data.
+    std::uint8_t header = 0;
+    bool big_endian = false;
     std::uint64_t number = 0;  // in its own file, from 1
+};
+
+// A block of a pcapng that is no packet, as it is in the file, where blocks are kept (source.h).
+// Its bytes belong to the batch it came in.
+struct Block {
+    static constexpr std::uint32_t kNoInterface = ~std::uint32_t{0};
+
+    const std::uint8_t* data = nullptr;
+    std::uint32_t size = 0;
+    std::uint32_t type = 0;
+    std::uint32_t before = 0;  // the record of its batch that comes next; their number: none does
+    std::uint32_t interface = kNoInterface;  // that it describes, or whose statistics it holds
+    std::uint32_t file = 0;
+    bool big_endian = false;
+    bool merged = false;  // with other inputs: the sections of all become one
 };
 
 using Bytes = std::vector<std::byte>;
 
-// Up to kMaxBatch records, in the order of their source, and what they lie in. May be handed to
-// another thread.
+// Up to kMaxBatch records, in the order of their source, what they lie in, and the blocks that
+// stand between them. May be handed to another thread.
 struct Batch {
     std::vector<Record> records;
+    std::vector<Block> blocks;
     std::vector<std::shared_ptr<const Bytes>> memory;
+
+    [[nodiscard]] bool empty() const { return records.empty() && blocks.empty(); }
 
     void clear() {
         records.clear();
+        blocks.clear();
         memory.clear();
     }
 };

@@ -25,6 +25,10 @@ class Source {
     // been given.
     virtual Result<bool> next(Batch& batch) = 0;
 
+    // Before the first next(): batches come with the blocks of pcapng that are no packets, some
+    // with those alone. nothing_lost: a capture made of all that has what losses() would tell.
+    virtual void keep_blocks(bool /*nothing_lost*/) {}
+
     // Those met so far; grows while packets are read, never shrinks. For every record given so far.
     [[nodiscard]] virtual InterfaceView interfaces() const = 0;
 

@@ -36,7 +36,7 @@ class SplitWriter final : public Writer {
           open_(std::move(open)) {}
 
     Status write(std::span<const Record> records, std::span<const std::uint64_t> keep,
-                 std::span<const Interface> interfaces) override;
+                 std::span<const Interface> interfaces, const Beside& beside) override;
     Status close() override;
     [[nodiscard]] std::uint64_t bytes() const override {
         return finished_bytes_ + (part_ ? part_->bytes() : 0);
@@ -105,7 +105,7 @@ Status SplitWriter::close_part() {
 }
 
 Status SplitWriter::write(std::span<const Record> records, std::span<const std::uint64_t> keep,
-                          std::span<const Interface> interfaces) {
+                          std::span<const Interface> interfaces, const Beside& /*beside*/) {
     std::vector<std::uint64_t> mine(keep.size());  // of the file
     const auto pass_on = [&] {
         const Status written = part_ ? part_->write(records, mine, interfaces) : Status();

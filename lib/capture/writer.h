@@ -4,6 +4,7 @@
 // pipes and devices, which are written to as they are.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -17,6 +18,18 @@
 
 namespace unecho::capture {
 
+// A comment that a packet gets, where the format has comments: readable UTF-8.
+struct Comment {
+    std::size_t record = 0;  // index
+    std::string text;
+};
+
+// What a batch has beside its records. Comments in the order of records.
+struct Beside {
+    std::span<const Block> blocks;
+    std::span<const Comment> comments;
+};
+
 class Writer {
   public:
     virtual ~Writer() = default;
@@ -28,7 +41,14 @@ class Writer {
     // Errc::kUnsupported: pcap, and the packets have several link types; the context says what to
     // do.
     virtual Status write(std::span<const Record> records, std::span<const std::uint64_t> keep,
-                         std::span<const Interface> interfaces) = 0;
+                         std::span<const Interface> interfaces, const Beside& beside) = 0;
+    Status write(std::span<const Record> records, std::span<const std::uint64_t> keep,
+                 std::span<const Interface> interfaces) {
+        return write(records, keep, interfaces, Beside());
+    }
+
+    // Whether blocks and comments are written.
+    [[nodiscard]] virtual bool keeps_blocks() const { return false; }
 
     // Everything on disk, under its final name. Without this call nothing is left of it.
     virtual Status close() = 0;
@@ -44,11 +64,14 @@ class Writer {
 };
 
 // path: "-" is standard output. format: absent: what the name says (file_name.h), or `otherwise`
-// where it says nothing. pcap: the precision is the finest of the interfaces known at the
-// first record that is kept, unless the format names it (nanoseconds if a tick is no whole number
-// of microseconds), the snap length the largest; an empty capture has those of the first interface,
-// or Ethernet and microseconds. Times beyond 32 bits of seconds are written modulo 2^32, with a
-// warning.
+// where it says nothing. pcap: the precision is the finest of the interfaces known at the first
+// record that is kept, unless the format names it (nanoseconds if a tick is no whole number of
+// microseconds), the snap length the largest; an empty capture has those of the first interface, or
+// Ethernet and microseconds. The length of frame check sequences that a pcap's link type tells is
+// kept where all interfaces known by then agree. pcapng: if the batches come with their blocks
+// (Source::keep_blocks) and are those of one pcapng, every block is written as it is, so that
+// nothing but what is not kept differs; those of several inputs become one section. Times beyond 32
+// bits of seconds are written modulo 2^32, with a warning.
 Result<std::unique_ptr<Writer>> create_capture(const std::string& path,
                                                std::optional<FileFormat> format = std::nullopt,
                                                FileFormat otherwise = FileFormat::kPcap);

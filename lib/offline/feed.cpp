@@ -32,6 +32,7 @@ class Maker {
         return true;
     }
 
+    [[nodiscard]] capture::InterfaceView interfaces() const { return source_->interfaces(); }
     [[nodiscard]] std::vector<capture::Warning> warnings() const {
         std::vector<capture::Warning> all = source_->warnings();
         const std::vector<capture::Warning> losses = source_->losses();
@@ -51,6 +52,7 @@ class DirectFeed final : public Feed {
     explicit DirectFeed(Maker maker) : maker_(std::move(maker)) {}
 
     Result<bool> next(Portion& portion) override { return maker_.next(portion); }
+    [[nodiscard]] capture::InterfaceView interfaces() const override { return maker_.interfaces(); }
     [[nodiscard]] std::vector<capture::Warning> warnings() const override {
         return maker_.warnings();
     }
@@ -152,6 +154,9 @@ class ThreadFeed final : public Feed {
         return true;
     }
 
+    [[nodiscard]] capture::InterfaceView interfaces() const override {
+        return shared_->maker.interfaces();
+    }
     [[nodiscard]] std::vector<capture::Warning> warnings() const override {
         return shared_->maker.warnings();
     }

@@ -30,6 +30,9 @@ class Feed {
     // As Source::next(). The portion's memory is used again.
     virtual Result<bool> next(Portion& portion) = 0;
 
+    // Of the source, then.
+    [[nodiscard]] virtual capture::InterfaceView interfaces() const = 0;
+
     // Of source, its losses too, and digester. Once next() returned false or an error.
     [[nodiscard]] virtual std::vector<capture::Warning> warnings() const = 0;
 

@@ -14,6 +14,7 @@
 #include "capture/reader.h"
 #include "capture/writer.h"
 #include "offline/feed.h"
+#include "offline/mark.h"
 #include "offline/pairs.h"
 
 namespace unecho::offline {
@@ -205,14 +206,30 @@ class Sinks {
     static Result<Sinks> create(const Files& files, capture::FileFormat otherwise);
 
     Status write(const Portion& portion, Verdicts& verdicts);
-    Status close();
-    [[nodiscard]] bool wants_copies() const { return pairs_ != nullptr; }
+    // interfaces: all that there were.
+    Status close(const capture::InterfaceView& interfaces);
+    [[nodiscard]] bool wants_copies() const { return pairs_ != nullptr || mark_; }
+    // Whether any output holds the blocks of a pcapng, and the one whose warnings are given.
+    [[nodiscard]] bool any_keeps_blocks() const {
+        return keeps_blocks(kept_) || keeps_blocks(dropped_);
+    }
+    [[nodiscard]] bool main_keeps_blocks() const {
+        return kept_ ? keeps_blocks(kept_) : keeps_blocks(dropped_);
+    }
     [[nodiscard]] std::vector<capture::Warning> warnings() const;
 
   private:
+    static bool keeps_blocks(const std::unique_ptr<capture::Writer>& writer) {
+        return writer != nullptr && writer->keeps_blocks();
+    }
+
     std::unique_ptr<capture::Writer> kept_;
     std::unique_ptr<capture::Writer> dropped_;
     std::unique_ptr<Pairs> pairs_;
+    bool mark_ = false;
+    std::vector<std::string> inputs_;  // for marks
+    FrameNumbers numbers_;
+    std::uint64_t packets_ = 0;  // before the next portion
 };
 
 Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
@@ -228,6 +245,18 @@ Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
             return tl::unexpected(dropped.error());
         }
         out.dropped_ = std::move(*dropped);
+    }
+    out.mark_ = files.mark;
+    out.inputs_ = files.inputs;
+    if (files.mark && (!files.split.none() || !files.selection.all())) {
+        return fail(Errc::kConfig,
+                    "--mark: names packets by their numbers in the input; not together with -c, -i, "
+                    "-A, -B and --filter");
+    }
+    if (files.mark && !out.main_keeps_blocks()) {
+        return fail(Errc::kConfig,
+                    "--mark: writes comments, which only a pcapng holds; name the output .pcapng, or "
+                    "add --format pcapng");
     }
     if (files.pairs) {
         auto pairs = Pairs::create(*files.pairs, files.inputs);
@@ -245,8 +274,17 @@ Status Sinks::write(const Portion& portion, Verdicts& verdicts) {
     if (pairs_) {
         status = pairs_->write(verdicts.copies);
     }
+    std::vector<capture::Comment> marks;
+    if (mark_) {
+        numbers_.add(portion.batch.blocks, packets_ + 1);
+        marks = marks_of(verdicts.copies, packets_ + 1, inputs_, numbers_);
+    }
+    packets_ += portion.batch.records.size();
+    const capture::Beside beside{portion.batch.blocks, marks};
     if (status && kept_) {
-        status = kept_->write(portion.batch.records, verdicts.keep, portion.interfaces);
+        const std::vector<std::uint64_t> all(mark_ ? verdicts.keep.size() : 0, ~std::uint64_t{0});
+        status = kept_->write(portion.batch.records, mark_ ? all : verdicts.keep,
+                              portion.interfaces, beside);
     }
     if (status && dropped_) {
         for (std::uint64_t& word : verdicts.keep) {
@@ -256,14 +294,19 @@ Status Sinks::write(const Portion& portion, Verdicts& verdicts) {
         if (rest != 0) {
             verdicts.keep.back() &= (std::uint64_t{1} << rest) - 1;
         }
-        status = dropped_->write(portion.batch.records, verdicts.keep, portion.interfaces);
+        status = dropped_->write(portion.batch.records, verdicts.keep, portion.interfaces, beside);
     }
     return status;
 }
 
-Status Sinks::close() {
+Status Sinks::close(const capture::InterfaceView& interfaces) {
     Status status;
-    if (kept_) {
+    for (const auto& writer : {kept_.get(), dropped_.get()}) {
+        if (status && writer != nullptr) {
+            status = writer->write({}, {}, interfaces);
+        }
+    }
+    if (status && kept_) {
         status = kept_->close();
     }
     if (status && dropped_) {
@@ -304,7 +347,7 @@ Result<Nanoseconds> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sink
         }
         on_progress(portion.progress);
     }
-    const Status closed = sinks.close();
+    const Status closed = sinks.close(feed.interfaces());
     return closed ? Result<Nanoseconds>(elapsed) : tl::unexpected(closed.error());
 }
 
@@ -344,6 +387,7 @@ Summary summary_of(const Files& files, const Options& options, const Deduplicato
     summary.options = options;
     summary.inputs = files.inputs;
     summary.output = files.output;
+    summary.marked = files.mark;
     summary.reasons = deduplicator.reasons();
     summary.non_ip_types = deduplicator.non_ip_types();
     summary.engine = deduplicator.engine();
@@ -389,6 +433,9 @@ Result<Parts> open_all(const Files& files, const Options& options, bool ahead) {
     auto sinks = Sinks::create(files, format);
     if (!sinks) {
         return tl::unexpected(sinks.error());
+    }
+    if (sinks->any_keeps_blocks()) {
+        (*source)->keep_blocks(sinks->main_keeps_blocks());
     }
     auto deduplicator = Deduplicator::make(options, *memory, most_packets_of(files, **source));
     if (!deduplicator) {

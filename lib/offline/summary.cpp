@@ -158,8 +158,9 @@ std::string to_text(const Summary& summary) {
     const PacketBytes in = summary.received();
     const PacketBytes out = summary.dropped();
     std::string text = format_count(in.packets) + " packets, " + format_size(in.bytes) + ": kept " +
-                       format_count(summary.kept().packets) + ", dropped " +
-                       format_count(out.packets) + " echoes" + share(out.packets, in.packets);
+                       format_count(summary.kept().packets) +
+                       (summary.marked ? ", marked " : ", dropped ") + format_count(out.packets) +
+                       " echoes" + share(out.packets, in.packets);
     text += out.bytes == 0 ? "\n" : ", " + format_size(out.bytes) + "\n";
     std::string rest;
     for (const Reason reason : {Reason::kNonIp, Reason::kMalformed, Reason::kDoubt}) {
@@ -217,6 +218,7 @@ nlohmann::ordered_json to_json(const Summary& summary) {
         {"kept_bytes", summary.kept().bytes},
         {"dropped", summary.dropped().packets},
         {"dropped_bytes", summary.dropped().bytes},
+        {"marked", summary.marked},
         {"reasons", reasons},
         {"non_ip_types", types},
         {"left_out", or_null(summary.left_out.has_value(), summary.left_out.value_or(0))},

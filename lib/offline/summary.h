@@ -19,6 +19,7 @@ struct Summary {
     Options options;
     std::vector<std::string> inputs;
     std::optional<std::string> output;  // absent: a dry run
+    bool marked = false;                // the echoes are in the output, with a comment
     Reasons reasons{};
     std::vector<NonIpType> non_ip_types;  // the most frequent first
     std::string engine;

@@ -685,6 +685,15 @@ class Refusals(PcapTest):
         self.assertEqual((self.folder / "precious").read_text(), "ours")
         self.assertEqual(sorted(path.name for path in shared.iterdir()), ["out"])
 
+    def kinds(self, name):
+        """The types of the blocks of a little-endian pcapng."""
+        written, kinds, at = (self.folder / name).read_bytes(), [], 0
+        while at < len(written):
+            kind, length = struct.unpack_from("<II", written, at)
+            kinds.append(kind)
+            at += length
+        return kinds
+
     def test_many_interfaces(self):
         """Sections that say the same again cost nothing; too many that differ end the reading."""
         block = lambda kind, body: struct.pack("<II", kind, len(body) + 12) + body + struct.pack(
@@ -693,14 +702,14 @@ class Refusals(PcapTest):
         interface = block(1, struct.pack("<HHI", 1, 0, 0))
         packet = block(6, struct.pack("<IIIII", 0, 0, 0, 60, 60) + bytes(60))
         (self.folder / "sections.pcapng").write_bytes((section + interface + packet) * 20_000)
+        (self.folder / "none.pcapng").write_bytes(section + interface)
         done = self.pcap("sections.pcapng", "-o", "out.pcapng", "--key", "frame")
         self.assertNotIn("warning", done.err)
-        written, kinds, at = (self.folder / "out.pcapng").read_bytes(), [], 0
-        while at < len(written):
-            kind, length = struct.unpack_from("<II", written, at)
-            kinds.append(kind)
-            at += length
-        self.assertEqual(kinds.count(1), 1)
+        kinds = self.kinds("out.pcapng")
+        self.assertEqual((kinds.count(1), kinds.count(6)), (20_000, 1))
+        done = self.pcap("sections.pcapng", "none.pcapng", "-o", "out.pcapng", "--key", "frame")
+        self.assertNotIn("warning", done.err)
+        self.assertEqual(self.kinds("out.pcapng").count(1), 2)
         (self.folder / "many.pcapng").write_bytes(
             section + (interface * 250 + packet) * 400 + packet)
         before = "unecho: warning: many.pcapng: packet "
@@ -708,8 +717,8 @@ class Refusals(PcapTest):
         self.assertRegex(done.err, re.escape(before) + r"\d+: more than [\d,]+ interfaces, whose "
                          r"descriptions would take more than 512KiB: not read beyond")
         # As loud as a file that is cut, in each form: what was read is written, packets of the first
-        # 9,362 interfaces, and the warning remains.
-        for name, packets, warning in (("many.pcapng", 9_362 // 250, "not read beyond"),
+        # 5,698 interfaces, and the warning remains.
+        for name, packets, warning in (("many.pcapng", 5_698 // 250, "not read beyond"),
                                        ("cut.pcapng", 2, "block cut short")):
             (self.folder / "cut.pcapng").write_bytes((section + interface + packet * 3)[:-7])
             summary = self.summary(name, "-o", "out.pcapng", "--key", "frame")
@@ -737,7 +746,7 @@ class Refusals(PcapTest):
         self.assert_refused(self.run_pcap("in.pcap", "-o", ""), 1, "no file name")
 
     def test_what_is_not_kept_is_told(self):
-        """A comment and secrets of a pcapng, once; nothing of a plain one."""
+        """A comment and secrets of a pcapng, once, in a pcap; nothing of a plain one."""
         block = lambda kind, body: struct.pack("<II", kind, len(body) + 12) + body + struct.pack(
             "<I", len(body) + 12)
         comment = struct.pack("<HH4sHH", 1, 4, b"note", 0, 0)
@@ -747,9 +756,14 @@ class Refusals(PcapTest):
         (self.folder / "plain.pcapng").write_bytes(start + block(6, packet))
         (self.folder / "rich.pcapng").write_bytes(
             start + block(10, bytes(8)) + block(6, packet + comment) * 3)
-        plain = self.pcap("plain.pcapng", "-o", "out.pcapng", "--quiet")
+        plain = self.pcap("plain.pcapng", "-o", "out.pcap", "--quiet")
         self.assertEqual(plain.err, "")
-        rich = self.pcap("plain.pcapng", "rich.pcapng", "-o", "out.pcapng", "--quiet")
+        for outputs in (("-o", "out.pcapng"), ("--dropped", "out.pcapng"),
+                        ("-o", "out.pcapng", "--dropped", "out.pcap")):
+            kept = self.pcap("plain.pcapng", "rich.pcapng", *outputs, "--quiet")
+            self.assertEqual(kept.err, "")
+        rich = self.pcap("plain.pcapng", "rich.pcapng", "-o", "out.pcap", "--dropped",
+                         "out.pcapng", "--quiet")
         self.assertEqual(rich.err.splitlines(), [
             "unecho: warning: rich.pcapng: decryption secrets (a block of pcapng) are not kept",
             "unecho: warning: rich.pcapng: packet 1: comments, flags or other options of packets "

@@ -31,16 +31,23 @@ constexpr Nanoseconds kTime = 1'700'000'000 * kSecond + 123'456'789;  // 0x6553f
 
 Interface interface(std::uint16_t link_type, Nanoseconds tick, std::uint32_t snap_length = 0xffff,
                     std::uint32_t file = 0, std::string name = {}) {
-    return {link_type, snap_length, tick, file, std::move(name)};
+    return {.link_type = link_type,
+            .snap_length = snap_length,
+            .tick = tick,
+            .file = file,
+            .name = std::move(name)};
 }
 
 // The string belongs to the caller.
 Record record(std::string_view data, Nanoseconds time, std::uint64_t number = 1,
               std::uint32_t interface = 0, std::uint32_t wire_length = 0) {
     const auto length = static_cast<std::uint32_t>(data.size());
-    return {time,      reinterpret_cast<const std::uint8_t*>(data.data()),
-            length,    wire_length == 0 ? length : wire_length,
-            interface, number};
+    return {.time = time,
+            .data = reinterpret_cast<const std::uint8_t*>(data.data()),
+            .length = length,
+            .wire_length = wire_length == 0 ? length : wire_length,
+            .interface = interface,
+            .number = number};
 }
 
 std::vector<std::uint64_t> all(std::size_t records) {

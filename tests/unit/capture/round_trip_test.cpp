@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A pcapng read with its blocks and written again. tests/e2e/round_trip_test.py has every option.
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "capture/input.h"
+#include "capture/merger.h"
+#include "capture/pcapng_blocks.h"
+#include "capture/writer.h"
+#include "support/capture_builder.h"
+#include "unit/capture/folder.h"
+
+namespace unecho::capture {
+namespace {
+
+using test::ByteWriter;
+using test::CaptureBytes;
+using test::MemoryStream;
+using test::PcapngBuilder;
+using test::sample_data;
+
+constexpr std::endian kOrders[] = {std::endian::little, std::endian::big};
+
+std::string text(const CaptureBytes& bytes) {
+    return {bytes.begin(), bytes.end()};
+}
+
+// Which records are kept, and the comments of a batch whose first packet has that number.
+struct Wish {
+    std::uint64_t drop = 0;     // the packet of this number
+    std::uint64_t comment = 0;  // that of this one
+};
+
+void pass(Source& source, Writer& writer, const Wish& wish) {
+    std::uint64_t number = 0;
+    for (Batch batch; *source.next(batch);) {
+        std::vector<std::uint64_t> keep(batch.records.size() / 64 + 1, ~std::uint64_t{0});
+        std::vector<Comment> comments;
+        for (std::size_t i = 0; i < batch.records.size(); ++i) {
+            ++number;
+            if (number == wish.drop) {
+                keep[i / 64] &= ~(std::uint64_t{1} << i % 64);
+            }
+            if (number == wish.comment) {
+                comments.push_back({i, "note"});
+            }
+        }
+        const InterfaceView interfaces = source.interfaces();
+        ASSERT_TRUE(writer.write(batch.records, keep, {interfaces.data(), interfaces.size()},
+                                 {batch.blocks, comments}));
+    }
+}
+
+std::unique_ptr<Source> opened(const CaptureBytes& bytes, std::size_t buffer = 1U << 16,
+                               std::size_t piece = SIZE_MAX) {
+    return std::move(*open_input(std::make_unique<MemoryStream>(bytes, piece), "in", buffer));
+}
+
+// The output's bytes; a warning's text behind them, if there is one.
+std::string through(Source& source, const Wish& wish = {}) {
+    const Folder folder;
+    auto writer = create_capture(folder.file("out.pcapng"));
+    EXPECT_TRUE(writer && (*writer)->keeps_blocks());
+    source.keep_blocks(true);
+    pass(source, **writer, wish);
+    EXPECT_TRUE((*writer)->close());
+    std::string out = folder.get("out.pcapng");
+    for (const Warning& warning : (*writer)->warnings()) {
+        out += warning.text;
+    }
+    EXPECT_TRUE(source.losses().empty());
+    return out;
+}
+
+PcapngBuilder sample(std::endian order) {
+    PcapngBuilder out(order);
+    out.section()
+        .interface(1, 0, {{2, {'e', 't', 'h'}}, {3, {'t', 'a', 'p'}}})
+        .block(10, CaptureBytes(8))
+        .enhanced(0, 1'000'000, sample_data(0, 5), 60)
+        .block(4, {0, 0, 0, 0})
+        .interface(113, 100, {{9, {9}}})
+        .obsolete(1, 1'000'000'009, sample_data(3, 2), 3)
+        .block(0x8000'0001, sample_data(9, 13))
+        .simple(sample_data(2, 12), 12)
+        .block(5, CaptureBytes(12))
+        .block(0x4000'0BAD, CaptureBytes(8));
+    return out;
+}
+
+TEST(RoundTrip, nothing_dropped_is_the_same_whatever_the_pieces) {
+    for (const std::endian order : kOrders) {
+        PcapngBuilder built = sample(order);
+        built.section(order == std::endian::big ? std::endian::little : std::endian::big)
+            .interface(1, 0)
+            .enhanced(0, 7, sample_data(1, 3), 3);
+        for (const std::size_t buffer : {1U, 64U, 4096U}) {
+            const auto source = opened(built.done(), buffer, buffer / 2 + 1);
+            EXPECT_EQ(through(*source), text(built.done()));
+        }
+    }
+}
+
+TEST(RoundTrip, dropped_packet_takes_statistics_and_private_blocks_along) {
+    for (const std::endian order : kOrders) {
+        const PcapngBuilder built = sample(order);
+        const std::vector<std::size_t> at = built.borders();
+        const std::string whole = text(built.done());
+        // Blocks 3, 6 and 8 are packets.
+        EXPECT_EQ(through(*opened(built.done()), {.drop = 1}),
+                  whole.substr(0, at[3]) + whole.substr(at[4], at[9] - at[4]) +
+                      "interface statistics are left out: packets of their section were dropped"
+                      "custom blocks or options that are not for a changed file are left out");
+    }
+}
+
+TEST(RoundTrip, section_length_is_told_anew) {
+    for (const std::endian order : kOrders) {
+        const auto header = [&](std::uint64_t length) {
+            PcapngBuilder out(order);
+            out.block(0x0A0D0D0A,
+                      ByteWriter(order).u32(0x1A2B3C4D).u16(1).u16(0).u64(length).done());
+            return text(out.done());
+        };
+        PcapngBuilder rest(order);
+        rest.interface(1, 0).enhanced(0, 1, sample_data(0, 4), 4).enhanced(0, 2, {}, 0);
+        const std::string body = text(rest.done());
+        const auto file = [&](std::uint64_t length) {
+            const std::string both = header(length) + body;
+            return CaptureBytes(both.begin(), both.end());
+        };
+        EXPECT_EQ(through(*opened(file(body.size()))), header(body.size()) + body);
+        EXPECT_EQ(through(*opened(file(5))), header(5) + body) << "as it came, if it is wrong";
+        EXPECT_EQ(through(*opened(file(body.size())), {.drop = 2}),
+                  header(body.size() - 32) + body.substr(0, body.size() - 32));
+    }
+}
+
+TEST(RoundTrip, comment_goes_before_the_options) {
+    constexpr std::uint32_t kEnhanced = 6;
+    for (const std::endian order : kOrders) {
+        const auto packet = [&](const CaptureBytes& options) {
+            return ByteWriter(order)
+                .u32(0)
+                .u64(0)
+                .u32(3)
+                .u32(9)
+                .bytes(sample_data(0, 3))
+                .zeros(1)
+                .bytes(options)
+                .done();
+        };
+        const CaptureBytes note =
+            ByteWriter(order).u16(1).u16(4).bytes(CaptureBytes{'n', 'o', 't', 'e'}).done();
+        const CaptureBytes flags = ByteWriter(order).u16(2).u16(4).u32(7).done();
+        const CaptureBytes secret = ByteWriter(order).u16(19373).u16(4).u32(7).done();
+        const CaptureBytes end(4);
+        const auto file = [&](const CaptureBytes& first, const CaptureBytes& second) {
+            PcapngBuilder out(order);
+            out.section().interface(1, 0);
+            out.block(kEnhanced, packet(first)).block(kEnhanced, packet(second));
+            return out.done();
+        };
+        using test::operator+;
+        EXPECT_EQ(through(*opened(file(flags + end, {})), {.comment = 1}),
+                  text(file(note + flags + end, {})));
+        EXPECT_EQ(through(*opened(file(flags, {})), {.comment = 2}), text(file(flags, note + end)));
+        // Not for a changed file, so there no more behind the change.
+        EXPECT_EQ(through(*opened(file(secret + end, secret + flags + end)), {.comment = 2}),
+                  text(file(secret + end, note + flags + end)) +
+                      "custom blocks or options that are not for a changed file are left out");
+    }
+}
+
+TEST(RoundTrip, simple_packet_with_a_comment_becomes_an_enhanced_one_of_its_time) {
+    for (const std::uint8_t resolution : {std::uint8_t{6}, std::uint8_t{9}, std::uint8_t{0x94}}) {
+        PcapngBuilder built(std::endian::big);
+        built.section()
+            .interface(1, 0, {{9, {resolution}}, {14, built.seconds(1000)}})
+            .enhanced(0, 123'456'789, sample_data(0, 5), 60)
+            .simple(sample_data(2, 12), 12);
+        const std::string out = through(*opened(built.done()), {.comment = 2});
+        const test::ReadCapture before = test::read_bytes(built.done());
+        const test::ReadCapture after = test::read_bytes({out.begin(), out.end()});
+        EXPECT_EQ(after.packets, before.packets);
+        EXPECT_NE(out, text(built.done()));
+    }
+}
+
+// Byte orders and units differ; what is read is the same.
+TEST(RoundTrip, several_inputs_become_one_section) {
+    PcapngBuilder late(std::endian::big);
+    late.section()
+        .interface(101, 7, {{9, {9}}, {14, late.seconds(5)}})
+        .enhanced(0, 3, sample_data(4, 4), 4)
+        .simple(sample_data(5, 4), 4);
+    std::vector<std::unique_ptr<Source>> sources;
+    sources.push_back(opened(late.done()));
+    sources.push_back(opened(sample(std::endian::little).done(), 64, 9));
+    const auto merged = merge(std::move(sources));
+    const std::string out = through(*merged);
+    const test::ReadCapture got = test::read_bytes({out.begin(), out.end()});
+    ASSERT_EQ(got.packets.size(), 5U);
+    const std::vector<Nanoseconds> times{kSecond, kSecond + 9, kSecond + 9, 5 * kSecond + 3,
+                                         5 * kSecond + 3};
+    for (std::size_t i = 0; i < times.size(); ++i) {
+        EXPECT_EQ(got.packets[i].time, i == 2 ? kSecond + kMicrosecond : times[i]) << i;
+    }
+    EXPECT_EQ(got.packets[4].data, sample_data(5, 4));
+    ASSERT_EQ(got.interfaces.size(), 3U);
+    EXPECT_EQ(got.interfaces[got.packets[3].interface].link_type, 101);
+}
+
+TEST(RoundTrip, blocks_without_packets_come_in_bounded_batches) {
+    PcapngBuilder built;
+    built.section();
+    for (unsigned i = 0; i < 10'000; ++i) {
+        built.block(0xBAD, CaptureBytes(4));
+    }
+    const auto source = opened(built.done());
+    source->keep_blocks(true);
+    std::size_t blocks = 0;
+    for (Batch batch; *source->next(batch);) {
+        EXPECT_LE(batch.blocks.size(), kMaxBatch);
+        blocks += batch.blocks.size();
+    }
+    EXPECT_EQ(blocks, 10'001U);
+    const auto plain = opened(built.done());
+    Batch batch;
+    EXPECT_FALSE(*plain->next(batch));
+}
+
+TEST(RoundTrip, units_are_the_inverse_of_times) {
+    const auto units = [](Nanoseconds time, std::uint8_t resolution, std::int64_t offset) {
+        return pcapng::units_of(time,
+                                {.block = {}, .resolution = resolution, .offset_seconds = offset});
+    };
+    EXPECT_EQ(units(7 * kSecond, 0, 0), 7U);
+    EXPECT_EQ(units(7 * kSecond + 1, 6, 5), 2'000'001U) << "rounded up";
+    EXPECT_EQ(units(7, 9, -1), kSecond + 7);
+    EXPECT_EQ(units(7, 12, 0), 7000U);
+    EXPECT_EQ(units(3 * kSecond / 2, 0x81, 0), 3U);
+    EXPECT_EQ(units(UINT64_MAX, 27, 0), UINT64_MAX) << "no more than fits";
+    EXPECT_EQ(units(5, 9, 1), 0U) << "before the offset";
+    EXPECT_EQ(units(5, 127, 0), 0U);
+}
+
+}  // namespace
+}  // namespace unecho::capture

@@ -4,6 +4,7 @@
 //   every record lies in the memory of its batch, names an interface and has its number
 //   pieces and buffers change nothing of what is read, nor what is said of it
 //   merged, each input keeps its order
+//   written as a pcapng and read again it is the same, its blocks that are no packets too
 // What ISA-L makes of damaged data depends on the pieces it comes in; that is not compared.
 #include <algorithm>
 #include <array>
@@ -16,9 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "capture/formats.h"
 #include "capture/gunzip.h"
 #include "capture/input.h"
 #include "capture/merger.h"
+#include "capture/sink.h"
 #include "support/capture_builder.h"
 
 namespace {
@@ -136,6 +142,83 @@ void check_merge(const CaptureBytes& file, const ReadCapture& whole) {
     }
 }
 
+// Blocks but section headers, whose length may be told as -1 in what is written to a stream.
+using Blocks = std::vector<CaptureBytes>;
+
+void pass_batches(capture::Source& source, Blocks& blocks, capture::Writer* writer) {
+    constexpr std::uint32_t kSectionHeader = 0x0A0D0D0A;
+    const std::vector<std::uint64_t> all(capture::kMaxBatch / 64, ~std::uint64_t{0});
+    source.keep_blocks(true);
+    for (capture::Batch batch; *source.next(batch);) {
+        for (const capture::Block& block : batch.blocks) {
+            if (block.type != kSectionHeader) {
+                blocks.emplace_back(block.data, block.data + block.size);
+            }
+        }
+        if (writer != nullptr) {
+            const capture::InterfaceView interfaces = source.interfaces();
+            require(writer
+                        ->write(batch.records, all, {interfaces.data(), interfaces.size()},
+                                {batch.blocks, {}})
+                        .has_value(),
+                    "memory can be written");
+        }
+    }
+}
+
+CaptureBytes written(capture::Source& source, Blocks& blocks) {
+    const int memory = ::memfd_create("written", MFD_CLOEXEC);
+    auto sink = capture::Sink::create("/dev/fd/" + std::to_string(memory));
+    require(memory >= 0 && sink.has_value(), "memory can be opened");
+    const auto writer = capture::make_pcapng_writer(std::move(*sink));
+    pass_batches(source, blocks, writer.get());
+    require(writer->close().has_value(), "memory can be closed");
+    CaptureBytes out(static_cast<std::size_t>(::lseek(memory, 0, SEEK_END)));
+    require(::pread(memory, out.data(), out.size(), 0) == static_cast<ssize_t>(out.size()),
+            "memory can be read");
+    ::close(memory);
+    return out;
+}
+
+enum class Kept { kPackets, kTimes, kBlocks };
+
+void check_round_trip(std::unique_ptr<capture::Source> source, const ReadCapture& whole,
+                      Kept kept) {
+    Blocks before;
+    Blocks after;
+    const CaptureBytes bytes = written(*source, before);
+    ReadCapture again = read_bytes(bytes);
+    require(again.packets.size() == whole.packets.size(), "writing loses no packet");
+    for (std::size_t i = 0; i < again.packets.size(); ++i) {
+        const capture::Interface& own = again.interfaces[again.packets[i].interface];
+        const capture::Interface& known = whole.interfaces[whole.packets[i].interface];
+        require(own.link_type == known.link_type && own.snap_length == known.snap_length,
+                "writing keeps interfaces");
+        again.packets[i].interface = whole.packets[i].interface;
+        if (kept == Kept::kPackets) {
+            again.packets[i].time = whole.packets[i].time;
+        }
+    }
+    require(again.packets == whole.packets, "writing keeps packets");
+    if (kept == Kept::kBlocks) {
+        pass_batches(**open(bytes, 300, SIZE_MAX), after, nullptr);
+        // Of a file that ends before its first block an empty capture is written.
+        require(before == after || before.empty(), "writing keeps blocks");
+    }
+}
+
+// As the only input, and beside another one, where simple packets get a time of their own.
+void check_writing(const CaptureBytes& file, const ReadCapture& whole) {
+    constexpr std::uint8_t kFirstOfPcapng = 0x0A;
+    check_round_trip(*open(file, 1U << 12, SIZE_MAX), whole,
+                     file.front() == kFirstOfPcapng ? Kept::kBlocks : Kept::kTimes);
+    const CaptureBytes none = pcap_header({});
+    std::vector<std::unique_ptr<capture::Source>> sources;
+    sources.push_back(*open(file, 1U << 12, SIZE_MAX));
+    sources.push_back(*open(none, 64, SIZE_MAX));
+    check_round_trip(capture::merge(std::move(sources)), whole, Kept::kPackets);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -151,6 +234,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     check_pieces(file, whole);
     if (whole.error.empty()) {
         check_merge(file, whole);
+        check_writing(file, whole);
     }
     return 0;
 }

@@ -33,10 +33,15 @@ class SplitWriterTest : public testing::Test {
         std::vector<Record> records;
         std::vector<std::uint64_t> keep((milliseconds.size() + 63) / 64);
         for (std::size_t i = 0; i < milliseconds.size(); ++i) {
-            records.push_back({kStart + milliseconds[i] * kMillisecond, kData, 4, 4, 0, i + 1});
+            records.push_back({.time = kStart + milliseconds[i] * kMillisecond,
+                               .data = kData,
+                               .length = 4,
+                               .wire_length = 4,
+                               .number = i + 1});
             keep[i / 64] |= std::uint64_t{milliseconds[i] % 2 == 0} << i % 64;
         }
-        const std::vector<Interface> interfaces{{1, 96, kMicrosecond, 0, ""}};
+        const std::vector<Interface> interfaces{
+            {.link_type = 1, .snap_length = 96, .tick = kMicrosecond}};
         return writer.write(records, keep, interfaces);
     }
 

@@ -90,7 +90,7 @@ class House(Check):
                 ("lib/base/a.h", good + "#include \"filter/apbf.h\"\n", "base may not use it"),
                 ("lib/filter/a.h", good + "#include \"hash/secret.h\"\n", "filter may not use it"),
                 ("lib/capture/a.h", good + "#include <rte_mbuf.h>\n", "belongs to control, dataplane"),
-                ("lib/hash/a.h", good + "#include <pcap/pcap.h>\n", "belongs to nobody in lib"),
+                ("lib/hash/a.h", good + "#include <xxhash.h>\n", "belongs to nobody in lib"),
                 ("lib/control/a.h", good + "#include <rte_mbuf.h>\n", "not for the control thread")):
             with self.subTest(words):
                 status, said = self.house_of({name: text})

@@ -249,14 +249,16 @@ Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
     out.mark_ = files.mark;
     out.inputs_ = files.inputs;
     if (files.mark && (!files.split.none() || !files.selection.all())) {
-        return fail(Errc::kConfig,
-                    "--mark: names packets by their numbers in the input; not together with -c, -i, "
-                    "-A, -B and --filter");
+        return fail(
+            Errc::kConfig,
+            "--mark: names packets by their numbers in the input; not together with -c, -i, "
+            "-A, -B and --filter");
     }
     if (files.mark && !out.main_keeps_blocks()) {
-        return fail(Errc::kConfig,
-                    "--mark: writes comments, which only a pcapng holds; name the output .pcapng, or "
-                    "add --format pcapng");
+        return fail(
+            Errc::kConfig,
+            "--mark: writes comments, which only a pcapng holds; name the output .pcapng, or "
+            "add --format pcapng");
     }
     if (files.pairs) {
         auto pairs = Pairs::create(*files.pairs, files.inputs);
@@ -457,11 +459,10 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     if (!parts) {
         return tl::unexpected(parts.error());
     }
-    const auto feed = make_feed(
-        std::move(parts->source),
-        Digester(options.key_mode(), *secret, options.clock(), options.non_ip_or_pass(),
-                 options.ignored_bytes),
-        ahead);
+    const auto feed = make_feed(std::move(parts->source),
+                                Digester(options.key_mode(), *secret, options.clock(),
+                                         options.non_ip_or_pass(), options.ignored_bytes),
+                                ahead);
     const auto duration = pass_all(*feed, *parts->deduplicator, parts->sinks, on_progress);
     if (!duration) {
         return tl::unexpected(duration.error());

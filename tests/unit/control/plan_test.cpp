@@ -473,8 +473,8 @@ TEST(PlanFilters, of_the_first_packets_of_flows_are_sized_for_what_a_packet_rene
         EXPECT_DOUBLE_EQ(fixed.keys_per_second, 1e6) << fixed.engine();
         EXPECT_LT(fixed.instance_bytes, renewed.instance_bytes) << fixed.engine();
     }
-    EXPECT_DOUBLE_EQ(
-        planned_with(config::Engine::kShbfX, config::Policy::kRefresh).keys_per_second, 1e6);
+    EXPECT_DOUBLE_EQ(planned_with(config::Engine::kShbfX, config::Policy::kRefresh).keys_per_second,
+                     1e6);
 }
 
 TEST(OnFullWith, is_what_was_asked_for_where_the_engine_can) {

@@ -5,7 +5,7 @@
 //   pieces and buffers change nothing of what is read, nor what is said of it
 //   merged, each input keeps its order
 //   written as a pcapng and read again it is the same, its blocks that are no packets too
-// What ISA-L makes of damaged data depends on the pieces it comes in; that is not compared.
+// What is had of damaged compressed data depends on the pieces it comes in; that is not compared.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -25,6 +25,7 @@
 #include "capture/input.h"
 #include "capture/merger.h"
 #include "capture/sink.h"
+#include "capture/unpack.h"
 #include "support/capture_builder.h"
 
 namespace {
@@ -92,11 +93,25 @@ std::string kind_of(const std::string& error) {
     return error.substr(0, error.find("begins with"));
 }
 
+// Null: not compressed.
+std::unique_ptr<capture::ByteStream> unpacked(const CaptureBytes& file) {
+    if (capture::is_gzip(file)) {
+        return capture::gunzip(std::make_unique<MemoryStream>(file), {});
+    }
+    if (capture::is_zstd(file)) {
+        return capture::unpack_zstd(std::make_unique<MemoryStream>(file), {});
+    }
+    if (capture::is_lz4(file)) {
+        return capture::unpack_lz4(std::make_unique<MemoryStream>(file), {});
+    }
+    return nullptr;
+}
+
 bool is_damaged(const CaptureBytes& file) {
-    if (!capture::is_gzip(file)) {
+    const auto stream = unpacked(file);
+    if (stream == nullptr) {
         return false;
     }
-    const auto stream = capture::gunzip(std::make_unique<MemoryStream>(file), {});
     std::vector<std::byte> bytes(1U << 16);
     bool damaged = false;
     for (Result<std::size_t> got = 1; got && *got != 0;) {

@@ -28,8 +28,10 @@ struct Interface {
     std::uint32_t snap_length = 0;    // 0: not limited
     Nanoseconds tick = kMicrosecond;  // unit of its timestamps, whole nanoseconds, at least 1
     std::uint32_t file = 0;           // index of the input
-    std::string name;  // if_name of pcapng, at most 256 bytes of readable UTF-8; else empty
-    std::shared_ptr<const Description> description;  // null: no pcapng, or blocks are not kept
+    // if_name of pcapng, at most 256 bytes of readable UTF-8; else empty
+    std::string name = {};
+    // Null: no pcapng, or blocks are not kept.
+    std::shared_ptr<const Description> description = {};
 };
 
 // A packet as captured. Its bytes belong to the batch it came in.

@@ -5,10 +5,12 @@
 No hash decides and nothing is sampled, so a filter is measured against this program.
 
 Capture files: pcap (microseconds or nanoseconds, either byte order) and pcapng, plain or .gz.
-Link types: Ethernet, raw IP, null and loop, PPP, Linux cooked 1 and 2; another is an error, but for
---key frame. --as-ethernet reads all as Ethernet, as a DPDK net_pcap port does. Several files are merged by time: the file whose next packet is
-earliest goes first, of equal times the file named first. Packets more than J (see below) ahead of
-the one before them in their file, and of one of the next 32 behind them, count as early as that one.
+Link types: Ethernet, raw IP, null and loop, PPP, Linux cooked 1 and 2, 802.11 (also behind
+radiotap, PPI and AVS headers), Cisco HDLC, Frame Relay, NFLOG; another is an error, but for --key
+frame. --as-ethernet reads all as Ethernet, as a DPDK net_pcap port does. Several files are merged
+by time: the file whose next packet is earliest goes first, of equal times the file named first.
+Packets more than J (see below) ahead of the one before them in their file, and of one of the next
+32 behind them, count as early as that one.
 
 Key (--key):
   packet      the outermost IP packet up to its IP length, without IPv4 TOS, TTL and header checksum
@@ -23,7 +25,9 @@ and are always forwarded (with --key frame every packet has one). With --non-ip 
 without an IP packet have a key of their own: MAC addresses (cooked captures: the sender's),
 innermost EtherType behind tags and labels, and the bytes behind it: up to the length of 802.3 where
 there is one, else without zeros at the end as long as no byte is left beyond the 46 of a shortest
-frame. PPP and loopbacks: protocol and what follows; link types without a parser: all bytes.
+frame. Data frames of 802.11 with an EtherType are as the same frame of Ethernet; of the others all
+bytes of the 802.11 frame, and those of control or without data have no key. PPP, Cisco HDLC and
+loopbacks: protocol and what follows; Frame Relay, link types without a parser: all bytes.
 
 A packet is an echo when --first N packets of its key are remembered with an age below --window.
 Remembered is, with --policy fixed, a packet that was accepted. With refresh an echo counts too:
@@ -54,8 +58,10 @@ NON_IP = ("pass", "frame")
 POLICIES = ("fixed", "refresh")
 KINDS = ("new", "echo", "non_ip", "malformed")
 ETHERNET, NULL, PPP, LOOP, COOKED, IPV4, IPV6, COOKED2 = 1, 0, 9, 108, 113, 228, 229, 276
-RAW = (12, 14, 101)
-LINKS = (ETHERNET, NULL, PPP, LOOP, COOKED, IPV4, IPV6, COOKED2) + RAW
+WIFI, RADIOTAP, AVS, PPI, HDLC, FRAME_RELAY, NFLOG, PPP_HDLC = 105, 127, 163, 192, 104, 107, 239, 50
+RAW, RADIO = (12, 14, 101), (WIFI, RADIOTAP, AVS, PPI)
+LINKS = (ETHERNET, NULL, PPP, PPP_HDLC, LOOP, COOKED, IPV4, IPV6, COOKED2, HDLC, FRAME_RELAY,
+         NFLOG) + RAW + RADIO
 MAX_RECORD = 64 << 20
 
 Packet = collections.namedtuple("Packet", "time link data")  # time in ns since the epoch
@@ -287,39 +293,183 @@ def _known(versions, number, at, name):
     return versions[number], at
 
 
+def _radio(frame, link):
+    """(offset of the 802.11 frame behind what radios say of it, that frame without its check
+    sequence where one is told of, whether its header is padded)."""
+    if link == WIFI:
+        return 0, frame, False
+    _need(len(frame), 8)
+    begin = int.from_bytes(frame[4:8], "big") if link == AVS else frame[2] | frame[3] << 8
+    if begin < 8:
+        raise NoKey("malformed", "radio header length")
+    _need(len(frame), begin)
+    if link == PPI and frame[4:8] != b"\x69\0\0\0":
+        raise NoKey("non_ip", "ppi link type")
+    flags = {RADIOTAP: _radiotap_flags, PPI: _ppi_flags, AVS: lambda _: 0}[link](frame[:begin])
+    whole = frame[begin:]
+    return begin, whole[:max(0, len(whole) - 4)] if flags & 0x10 else whole, bool(flags & 0x20)
+
+
+def _radiotap_flags(header):
+    at, present = 8, struct.unpack_from("<I", header, 4)[0]
+    more = present
+    while more >> 31:
+        _need(len(header), at + 4)
+        more, at = struct.unpack_from("<I", header, at)[0], at + 4
+    if present & 1:
+        at += -at % 8 + 8
+    if not present & 2:
+        return 0
+    _need(len(header), at + 1)
+    return header[at]
+
+
+def _ppi_flags(header):
+    """Those of radiotap, as far as PPI has them: 0x10."""
+    at = 8
+    while at + 4 <= len(header):
+        kind, size = struct.unpack_from("<HH", header, at)
+        value = header[at + 4:at + 4 + size]
+        if kind == 2 or len(value) < size:
+            return (value[8] & 1) << 4 if kind == 2 and len(value) == size >= 10 else 0
+        at += 4 + size + (-size % 4 if header[1] & 1 else 0)
+    return 0
+
+
+def _wifi_payload(frame, padded):
+    """(EtherType, offset of what is behind it) in an 802.11 frame."""
+    _need(len(frame), 2)
+    version, kind, subtype = frame[0] & 3, frame[0] >> 2 & 3, frame[0] >> 4
+    if version != 0 or kind != 2 or subtype & 4 or frame[1] & 0x40:
+        raise NoKey("non_ip", "802.11 type %d" % kind)
+    four, qos = 6 if frame[1] & 3 == 3 else 0, subtype & 8
+    at = 24 + four + ((6 if frame[1] & 0x80 else 2) if qos else 0)
+    at += -at % 4 if padded else 0
+    _need(len(frame), at)
+    if frame[22] & 15 or qos and frame[24 + four] & 0x80:
+        raise NoKey("non_ip", "802.11 fragment or several packets")
+    _need(len(frame), at + 3)
+    if frame[at:at + 3] != b"\xaa\xaa\x03":
+        raise NoKey("non_ip", "802.11 llc")
+    _need(len(frame), at + 8)
+    if frame[at + 3:at + 6] not in (b"\0\0\0", b"\0\0\xf8"):
+        raise NoKey("non_ip", "802.11 snap")
+    return _number(frame, at + 6), at + 8
+
+
+def _in_nflog(frame):
+    """(version, offset, end) of the packet."""
+    _need(len(frame), 4)
+    version, at = _known({2: 4, 10: 6}, frame[0], 4, "address family %d")
+    while True:
+        _need(len(frame), at + 4)
+        size, kind = struct.unpack_from("<HH", frame, at)
+        if size < 4:
+            raise NoKey("malformed", "nflog field")
+        if kind & 0x7FFF == 9:
+            return version, at + 4, at + size
+        at += size + -size % 4
+
+
+def _behind_frame_relay(frame):
+    at = next((i + 1 for i, byte in enumerate(frame[:4]) if byte & 1), 0)
+    if at < 2:
+        raise NoKey("malformed", "frame relay address")
+    _need(len(frame), at + 2)
+    if frame[at] != 3:  # as Cisco does it
+        return _behind_ethertype(frame, _number(frame, at), at + 2)
+    at += 2 if frame[at + 1] == 0 else 1
+    _need(len(frame), at + 1)
+    nlpid, at = frame[at], at + 1
+    if nlpid in (0xCC, 0x8E):
+        return (4 if nlpid == 0xCC else 6), at
+    if nlpid == 0xCF:
+        return _behind_ppp(frame, at)
+    if nlpid != 0x80:
+        raise NoKey("non_ip", "nlpid 0x%02x" % nlpid)
+    _need(len(frame), at + 5)
+    if frame[at:at + 3] != b"\0\0\0":
+        raise NoKey("non_ip", "snap")
+    return _behind_ethertype(frame, _number(frame, at + 3), at + 5)
+
+
 def _unpadded(body):
     return body if len(body) > 46 else body.rstrip(b"\0")
+
+
+def _innermost(frame, ethertype, end):
+    """The EtherType behind tags and labels, and where what it is begins."""
+    while ethertype in TAGS:
+        ethertype, end = _number(frame, end + 2), end + 4
+    if ethertype in MPLS:
+        end += 4 * next(i for i in itertools.count(1) if frame[end + 4 * i - 2] & 1)
+    return ethertype, end
+
+
+def _non_ip_wifi_key(frame, link):
+    """As the same frame of Ethernet would have it; all of what has no EtherType."""
+    try:
+        _, whole, padded = _radio(frame, link)
+    except NoKey:
+        return "unknown", frame[frame[2] | frame[3] << 8:]
+    try:
+        ethertype, at = _wifi_payload(whole, padded)
+    except NoKey as no_key:
+        if len(whole) < 24 or whole[0] & 0x0F not in (0, 8) or whole[0] & 0x4C == 0x48:
+            raise NoKey("non_ip", "802.11 without a number") from no_key
+        return "wifi", whole
+    ethertype, end = _innermost(whole, ethertype, at)
+    to, of = whole[1] & 1, whole[1] & 2
+    destination = whole[16:22] if to else whole[4:10]
+    source = whole[10:16] if not of else whole[24:30] if to else whole[16:22]
+    return "ethernet", destination + source, ethertype, _unpadded(whole[end:])
 
 
 def _non_ip_key(frame, link):
     """Of a frame without an IP packet."""
     if link in ETHERTYPES:
         at, end = ETHERTYPES[link]
-        ethertype = _number(frame, at)
-        while ethertype in TAGS:
-            ethertype, end = _number(frame, end + 2), end + 4
-        if ethertype in MPLS:
-            end += 4 * next(i for i in itertools.count(1) if frame[end + 4 * i - 2] & 1)
+        ethertype, end = _innermost(frame, _number(frame, at), end)
+        if link == HDLC:
+            return "hdlc", ethertype, frame[end:]
         if link != ETHERNET:
             address = frame[6:14] if link == COOKED else frame[12:20]
             return "cooked", address, ethertype, _unpadded(frame[end:])
         body = frame[end:]
         body = body[:ethertype] if 3 <= ethertype <= 1500 else _unpadded(body)
         return "ethernet", frame[:12], ethertype, body
-    if link == PPP:
+    if link in RADIO:
+        return _non_ip_wifi_key(frame, link)
+    if link == FRAME_RELAY:
+        return "frame relay", frame
+    if link in (PPP, PPP_HDLC):
         return "ppp", frame.removeprefix(b"\xff\x03")
     if link in (NULL, LOOP):
         return "loopback", frame[0] if link == NULL and frame[0] else frame[3], frame[4:]
+    if link == NFLOG:
+        return "nflog", frame[0], frame[4:]
     return "unknown", frame
 
 
 PPP_PROTOCOLS = {0x0021: 4, 0x0057: 6}
 FAMILIES = {2: 4, 10: 6, 24: 6, 28: 6, 30: 6}  # each system has its own number for IPv6
-ETHERTYPES = {ETHERNET: (12, 14), COOKED: (14, 16), COOKED2: (0, 20)}  # link: (offset, end)
+# link: (offset, end)
+ETHERTYPES = {ETHERNET: (12, 14), COOKED: (14, 16), COOKED2: (0, 20), HDLC: (2, 4)}
 
 
 def _find_ip(frame, link):
-    """(version, offset) of the outermost IP packet."""
+    """(version, offset, end of the frame, or None) of the outermost IP packet."""
+    if link in RADIO:
+        begin, whole, padded = _radio(frame, link)
+        ethertype, at = _wifi_payload(whole, padded)
+        version, at = _behind_ethertype(whole, ethertype, at)
+        return version, begin + at, begin + len(whole)
+    if link == NFLOG:
+        return _in_nflog(frame)
+    return *_find_ip_to_the_end(frame, link), None
+
+
+def _find_ip_to_the_end(frame, link):
     if link in ETHERTYPES:
         at, end = ETHERTYPES[link]
         _need(len(frame), end)
@@ -328,8 +478,10 @@ def _find_ip(frame, link):
         return _by_version(frame, 0, "malformed", "ip version")
     if link in (IPV4, IPV6):
         return (4 if link == IPV4 else 6), 0
-    if link == PPP:
+    if link in (PPP, PPP_HDLC):
         return _behind_ppp(frame, 2 if frame[:2] == b"\xff\x03" else 0)
+    if link == FRAME_RELAY:
+        return _behind_frame_relay(frame)
     if link not in (NULL, LOOP):
         raise NoKey("non_ip", "link type %d" % link)
     _need(len(frame), 4)
@@ -339,8 +491,8 @@ def _find_ip(frame, link):
 
 def _ip_packet(frame, link=ETHERNET):
     """(version, bytes of the outermost IP packet up to its length or the captured end)."""
-    version, at = _find_ip(frame, link)
-    ip = frame[at:]
+    version, at, end = _find_ip(frame, link)
+    ip = frame[at:end]
     _need(len(ip), 20 if version == 4 else 40)
     if ip[0] >> 4 != version:
         raise NoKey("malformed", "ip version")

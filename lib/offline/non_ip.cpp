@@ -67,17 +67,16 @@ std::string hexadecimal(std::uint16_t number) {
     return text.data();
 }
 
+constexpr std::array kFramesOf80211 = std::to_array<Name>({
+    {0, "management"},
+    {1, "control"},
+    {2, "data"},
+    {3, "extension"},
+});
+
 // Of those of one name one stands for all: kEthernet for EtherTypes, kNull for address families.
 Link kind_of(Link link) {
-    switch (link) {
-        case Link::kSll:
-        case Link::kSll2:
-            return Link::kEthernet;
-        case Link::kLoop:
-            return Link::kNull;
-        default:
-            return link;
-    }
+    return link == Link::kSll ? Link::kEthernet : link == Link::kNflog ? Link::kNull : link;
 }
 
 NonIpType described(Link kind, std::uint16_t number) {
@@ -88,6 +87,12 @@ NonIpType described(Link kind, std::uint16_t number) {
             return {"PPP " + hexadecimal(number), name_in(kPppProtocols, number)};
         case Link::kNull:
             return {"family " + std::to_string(number), ""};
+        case Link::kHdlc:
+            return {"HDLC " + hexadecimal(number), name_in(kEtherTypes, number)};
+        case Link::kWifi:
+            return {"802.11", name_in(kFramesOf80211, number)};
+        case Link::kFrameRelay:
+            return {"Frame Relay", ""};
         default:
             return {"no parser", ""};
     }
@@ -96,11 +101,11 @@ NonIpType described(Link kind, std::uint16_t number) {
 }  // namespace
 
 void NonIpTypes::add(Link link, const packet::Frame& frame) {
-    std::uint16_t type = packet::non_ip_frame(link, frame.data, frame.length).type;
-    if (link == Link::kEthernet && packet::is_length(type)) {
-        type = 0;
+    packet::NonIpFrame other = packet::non_ip_frame(link, frame.data, frame.length);
+    if (other.kind == Link::kEthernet && packet::is_length(other.type)) {
+        other.type = 0;
     }
-    ++counts_[{kind_of(link), type}];
+    ++counts_[{kind_of(other.kind), other.type}];
 }
 
 std::vector<NonIpType> NonIpTypes::most_first() const {

@@ -14,8 +14,9 @@
 namespace unecho::offline {
 
 struct NonIpType {
-    std::string type;  // "0x0806", "802.3", "PPP 0xc021", "family 7", "no parser"
-    std::string name;  // "ARP"; empty if it has none here
+    // "0x0806", "802.3", "802.11", "HDLC 0x8035", "PPP 0xc021", "family 7", "no parser"
+    std::string type;
+    std::string name;  // "ARP", "management"; empty if it has none here
     std::uint64_t packets = 0;
 
     bool operator==(const NonIpType&) const = default;

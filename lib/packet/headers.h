@@ -21,6 +21,9 @@ inline constexpr std::uint16_t kMost8023Length = 1500;
 inline constexpr std::uint32_t kLeastPayload = 46;  // of Ethernet; shorter ones are padded
 inline constexpr std::uint32_t kIpv4MinHeader = 20;
 inline constexpr std::uint32_t kIpv6Header = 40;
+inline constexpr std::uint32_t kSnapHeader = 8;  // LLC's three bytes, then OUI and EtherType
+inline constexpr std::uint32_t kHdlcHeader = 4;
+inline constexpr std::uint32_t kNflogHeader = 4;
 inline constexpr std::uint32_t kPorts = 4;  // source and destination port
 
 // EtherTypes
@@ -91,6 +94,14 @@ inline constexpr std::uint8_t kProtoShim6 = 140;
 }
 
 // The byte at p is the lowest.
+[[nodiscard]] inline std::uint32_t load_le16(const std::uint8_t* p) noexcept {
+    return p[0] | std::uint32_t{p[1]} << 8;
+}
+
+[[nodiscard]] inline std::uint32_t load_le32(const std::uint8_t* p) noexcept {
+    return load_le16(p) | load_le16(p + 2) << 16;
+}
+
 [[nodiscard]] inline std::uint64_t load_le64(const std::uint8_t* p) noexcept {
     std::uint64_t value = 0;
     std::memcpy(&value, p, sizeof value);

@@ -174,29 +174,16 @@ Outcome digest_packet(const Frame& frame, Find find, const Secret& secret,
     return Outcome::kKeyed;
 }
 
-// Link types that say the same before a frame without an IP packet.
-constexpr Link class_of(Link link) noexcept {
-    switch (link) {
-        case Link::kSll2:
-            return Link::kSll;
-        case Link::kLoop:
-            return Link::kNull;
-        default:
-            return link;
-    }
-}
-
 // Two heads, of 64 bits each: destination and type, source and what the digest is for. An owner is
 // the same for all that a station sends to another, so neither the body nor a length counts.
 template <Purpose kPurpose>
-Digest non_ip_digest(Link link, const Frame& frame, const Secret& secret) noexcept {
-    NonIpFrame other = non_ip_frame(link, frame.data, frame.length);
+Digest non_ip_digest(NonIpFrame other, const Secret& secret) noexcept {
     if constexpr (kPurpose == Purpose::kOwner) {
         other.type = is_length(other.type) ? 0 : other.type;
         other.length = 0;
     }
     const auto kind =
-        static_cast<std::uint64_t>(class_of(link)) << 1 | static_cast<std::uint64_t>(kPurpose);
+        static_cast<std::uint64_t>(other.kind) << 1 | static_cast<std::uint64_t>(kPurpose);
     return keyed_digest(other.destination << 16 | other.type, other.source | kind << 48, other.body,
                         other.length, secret);
 }
@@ -269,10 +256,13 @@ void digest_non_ip(Link link, std::span<const Frame> frames, const Secret& secre
                    KeyMasks& masks) noexcept {
     for (std::uint64_t rest = masks.non_ip; rest != 0; rest &= rest - 1) {
         const auto i = static_cast<std::size_t>(std::countr_zero(rest));
-        digests[i] = non_ip_digest<Purpose::kKey>(link, frames[i], secret);
+        const NonIpFrame other = non_ip_frame(link, frames[i].data, frames[i].length);
+        if (other.compared) {
+            digests[i] = non_ip_digest<Purpose::kKey>(other, secret);
+            masks.keyed |= std::uint64_t{1} << i;
+        }
     }
-    masks.keyed |= masks.non_ip;
-    masks.non_ip = 0;
+    masks.non_ip &= ~masks.keyed;
 }
 
 // Of an IP packet only what every mode's key contains may be used: addresses, protocol and ports,
@@ -288,7 +278,8 @@ Digest owner_digest(Link link, const Frame& frame, const Secret& secret) noexcep
             std::ignore = read_flow_ipv6(ip, flow);
             return flow_digest_ipv6<true, Purpose::kOwner>(flow, secret);
         case Found::kNonIp:
-            return non_ip_digest<Purpose::kOwner>(link, frame, secret);
+            return non_ip_digest<Purpose::kOwner>(non_ip_frame(link, frame.data, frame.length),
+                                                  secret);
         case Found::kMalformed:
             break;
     }

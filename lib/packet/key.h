@@ -52,8 +52,8 @@ struct KeyMasks {
 KeyMasks digest_burst(KeyMode mode, Link link, std::span<const Frame> frames,
                       const hash::Secret& secret, Digest* digests) noexcept;
 
-// Gives those of masks.non_ip their own digests, and moves them to masks.keyed. Of the same frames
-// as digest_burst had before.
+// Gives those of masks.non_ip their own digests, and moves them to masks.keyed; but for frames of
+// 802.11 that nothing tells from the same once more. Of the same frames as digest_burst had before.
 void digest_non_ip(Link link, std::span<const Frame> frames, const hash::Secret& secret,
                    Digest* digests, KeyMasks& masks) noexcept;
 

@@ -60,16 +60,27 @@ struct FlowFields {
 
 // What is compared of a frame without an IP packet: no tags, no labels, no padding.
 struct NonIpFrame {
+    // Whose numbers these are: kEthernet also of 802.11 with an EtherType, kSll of both cooked
+    // ones, kNull of both loopbacks, kWifi of 802.11 without an EtherType.
+    Link kind = Link::kUnknown;
+    // False: nothing in it tells a copy from the same once more, so it has no key. 802.11 alone.
+    bool compared = true;
     // In the order of their bytes. 0 where the link type has none; Linux cooked captures have the
     // sender's alone, and what of it is behind the sixth byte stands in destination.
-    std::uint64_t destination;
-    std::uint64_t source;
+    std::uint64_t destination = 0;
+    std::uint64_t source = 0;
     // What body is: behind Ethernet and Linux cooked headers the innermost EtherType, or the length
-    // of 802.3; of PPP the protocol, of loopbacks the address family; of other link types 0.
-    std::uint16_t type;
-    const std::uint8_t* body;
-    std::uint32_t length;
+    // of 802.3; of Cisco HDLC the EtherType, of PPP the protocol, of loopbacks and NFLOG the
+    // address family; of kWifi the frame's type (management, control, data, extension); else 0.
+    std::uint16_t type = 0;
+    const std::uint8_t* body = nullptr;
+    std::uint32_t length = 0;
 };
+
+// What an EtherType other than IP leads to, behind tags and labels, without padding; no addresses.
+// offset is the byte behind the EtherType. Of a frame for which locate_by_ethertype() says kNonIp.
+[[nodiscard]] NonIpFrame non_ip_by_ethertype(std::uint16_t type, const std::uint8_t* frame,
+                                             std::uint32_t length, std::uint32_t offset) noexcept;
 
 // Of a frame for which find_ip says kNonIp.
 [[nodiscard]] NonIpFrame non_ip_frame(Link link, const std::uint8_t* frame,
@@ -80,8 +91,9 @@ struct NonIpFrame {
     return type >= kLlcHeader && type <= kMost8023Length;
 }
 
-// Of a frame of any link type. kUnknown: never an IP packet.
-[[nodiscard]] Located locate(Link link, const std::uint8_t* frame, std::uint32_t length) noexcept;
+// Of a frame of any link type. kUnknown: never an IP packet. length: becomes less by what is known
+// to stand behind all packets (the check sequence of 802.11).
+[[nodiscard]] Located locate(Link link, const std::uint8_t* frame, std::uint32_t& length) noexcept;
 
 // False: no complete IPv4 header, or one that contradicts itself. A total length of 0 stands for
 // the captured length (segmentation offload).
@@ -149,9 +161,12 @@ struct NonIpFrame {
 // The same for any link type; what the live packet path asks for is inline.
 [[nodiscard]] inline Found find_ip(Link link, const std::uint8_t* frame, std::uint32_t length,
                                    IpPacket& ip) noexcept {
-    const Located at =
-        link == Link::kEthernet ? locate_in_ethernet(frame, length) : locate(link, frame, length);
-    return bound(at, frame, length, ip);
+    if (link == Link::kEthernet) {
+        return find_ip(frame, length, ip);
+    }
+    std::uint32_t end = length;
+    const Located at = locate(link, frame, end);
+    return bound(at, frame, end, ip);
 }
 
 inline constexpr unsigned kDscps = 64;

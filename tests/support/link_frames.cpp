@@ -51,6 +51,70 @@ std::vector<Bytes> families(Link link, unsigned version) {
     return headers;
 }
 
+Bytes ethertype_of(unsigned version) {
+    return version == 4 ? Bytes{0x08, 0x00} : Bytes{0x86, 0xDD};
+}
+
+// Data frames of 802.11: three and four addresses, with QoS, with HT control, sent again, tagged.
+std::vector<Bytes> wifi_frames(unsigned version) {
+    const Bytes snap = Bytes{0xAA, 0xAA, 0x03, 0, 0, 0} + ethertype_of(version);
+    const Bytes tunnel = Bytes{0xAA, 0xAA, 0x03, 0, 0, 0xF8, 0x81, 0, 0, 9} + ethertype_of(version);
+    const Bytes addresses = test::counting(20);
+    return {Bytes{0x08, 0x01} + addresses + Bytes{0x10, 0} + snap,
+            Bytes{0x08, 0x0A} + addresses + Bytes{0x20, 3} + tunnel,
+            Bytes{0x88, 0x02} + addresses + Bytes{0x10, 0, 5, 0} + snap,
+            Bytes{0x88, 0x03} + addresses + Bytes{0, 0} + test::counting(6) + Bytes{0, 0} + snap,
+            Bytes{0x88, 0x82} + addresses + Bytes{0, 0, 0, 0, 1, 2, 3, 4} + snap};
+}
+
+// Radiotap without anything, with flags, with a timer before them, with a second word; PPI with a
+// field; none says that a check sequence follows, for none does.
+std::vector<Bytes> radio_headers(Link link) {
+    switch (link) {
+        case Link::kRadiotap:
+            return {{0, 0, 8, 0, 0, 0, 0, 0},
+                    {0, 0, 9, 0, 2, 0, 0, 0, 0x00},
+                    Bytes{0, 0, 17, 0, 3, 0, 0, 0} + Bytes(9),
+                    Bytes{0, 0, 26, 0, 3, 0, 0, 0x80, 0, 0, 0, 0} + Bytes(14)};
+        case Link::kPpi:
+            return {{0, 0, 8, 0, 105, 0, 0, 0},
+                    Bytes{0, 0, 32, 0, 105, 0, 0, 0, 2, 0, 20, 0} + Bytes(20)};
+        case Link::kAvs:
+            return {Bytes{0x80, 0x21, 0x10, 0x01, 0, 0, 0, 64} + Bytes(56)};
+        default:
+            return {Bytes()};
+    }
+}
+
+std::vector<Bytes> wifi_headers(Link link, unsigned version) {
+    std::vector<Bytes> headers;
+    for (const Bytes& radio : radio_headers(link)) {
+        for (const Bytes& frame : wifi_frames(version)) {
+            headers.push_back(radio + frame);
+        }
+    }
+    return headers;
+}
+
+std::vector<Bytes> frame_relay_headers(unsigned version) {
+    const std::uint8_t nlpid = version == 4 ? 0xCC : 0x8E;
+    const std::uint8_t ppp = version == 4 ? 0x21 : 0x57;
+    return {{0x18, 0x41, 0x03, nlpid},
+            {0x18, 0x41, 0x03, 0x00, nlpid},
+            {0x18, 0x40, 0x00, 0x01, 0x03, nlpid},
+            Bytes{0x18, 0x41, 0x03, 0x00, 0x80, 0, 0, 0} + ethertype_of(version),
+            {0x18, 0x41, 0x03, 0xCF, 0, ppp},
+            Bytes{0x18, 0x41} + ethertype_of(version)};
+}
+
+// Group 7; a hook with a prefix of three letters, then the packet, whose length ends it nowhere.
+std::vector<Bytes> nflog_headers(unsigned version) {
+    const Bytes family{static_cast<std::uint8_t>(version == 4 ? 2 : 10), 0, 0, 7};
+    const Bytes payload{0xFF, 0xFF, 9, 0};
+    return {family + payload,
+            family + Bytes{8, 0, 1, 0, 0, 8, 1, 0, 7, 0, 10, 0, 'i', 'n', 0, 0} + payload};
+}
+
 }  // namespace
 
 std::vector<Bytes> link_headers(Link link, unsigned version) {
@@ -71,6 +135,18 @@ std::vector<Bytes> link_headers(Link link, unsigned version) {
             return families(link, version);
         case Link::kPpp:
             return {{0, ppp}, {0xFF, 0x03, 0, ppp}};
+        case Link::kWifi:
+        case Link::kRadiotap:
+        case Link::kPpi:
+        case Link::kAvs:
+            return wifi_headers(link, version);
+        case Link::kHdlc:
+            return {Bytes{0x0F, 0} + ethertype_of(version),
+                    Bytes{0x8F, 0, 0x81, 0, 0, 7} + ethertype_of(version)};
+        case Link::kFrameRelay:
+            return frame_relay_headers(version);
+        case Link::kNflog:
+            return nflog_headers(version);
         case Link::kUnknown:
             break;
     }

@@ -11,9 +11,10 @@ namespace unecho::test {
 
 // Those that lead to an IP packet: all but kUnknown.
 inline constexpr packet::Link kIpLinks[] = {
-    packet::Link::kEthernet, packet::Link::kRaw,  packet::Link::kIpv4,
-    packet::Link::kIpv6,     packet::Link::kNull, packet::Link::kLoop,
-    packet::Link::kPpp,      packet::Link::kSll,  packet::Link::kSll2};
+    packet::Link::kEthernet, packet::Link::kRaw,  packet::Link::kIpv4,       packet::Link::kIpv6,
+    packet::Link::kNull,     packet::Link::kLoop, packet::Link::kPpp,        packet::Link::kSll,
+    packet::Link::kSll2,     packet::Link::kWifi, packet::Link::kRadiotap,   packet::Link::kPpi,
+    packet::Link::kAvs,      packet::Link::kHdlc, packet::Link::kFrameRelay, packet::Link::kNflog};
 
 // Headers that announce an IP packet of this version; none where the link type cannot carry it.
 std::vector<Bytes> link_headers(packet::Link link, unsigned version);

@@ -14,6 +14,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import exact_answer  # noqa: E402
 
 ETHERNET, NULL, RAW, COOKED, COOKED2 = 1, 0, 101, 113, 276
+HDLC, FRAME_RELAY, RADIOTAP, NFLOG = 104, 107, 127, 239
 PACKETS = 240
 
 
@@ -127,6 +128,34 @@ def ip_packets(given):
     return [(time, data[14:]) for time, data in given if data[12:14] in (b"\x08\0", b"\x86\xdd")]
 
 
+def wifi(frame, number, retry=False, access=b"\2\0\0\0\0\xaa"):
+    """A frame of Ethernet on its way to an access point."""
+    return (struct.pack("<BBH", 8, 9 if retry else 1, 44) + access + frame[6:12] + frame[:6]
+            + struct.pack("<H", number % 4096 << 4) + b"\xaa\xaa\3\0\0\0" + frame[12:])
+
+
+def radiotap(time, signal, frame):
+    """With its time, flags and signal; a check sequence follows."""
+    return (struct.pack("<BBHIQBBHHb", 0, 0, 23, 0x2B, time // 1000, 0x10, 0, 2412, 0, signal)
+            + frame + b"FCS!")
+
+
+def _on_other_links(given, ip):
+    versioned = [(time, data, data[0] >> 4) for time, data in ip]
+    return {
+        "radiotap.pcap": pcap("<", True, RADIOTAP, [
+            (time, radiotap(time, -number % 60, wifi(data, number)))
+            for number, (time, data) in enumerate(given)]),
+        "hdlc.pcap": pcap("<", True, HDLC, [(time, b"\x0f\0" + data[12:]) for time, data in given]),
+        "relay.pcap": pcap("<", True, FRAME_RELAY, [
+            (time, b"\x18\x41\3" + (b"\xcc" if version == 4 else b"\x8e") + data)
+            for time, data, version in versioned]),
+        "nflog.pcap": pcap("<", True, NFLOG, [
+            (time, (b"\2" if version == 4 else b"\x0a") + b"\0\0\7\6\0\x0a\0in\0\0"
+             + struct.pack("<HH", len(data) + 4, 9) + data) for time, data, version in versioned]),
+    }
+
+
 def captures():
     given = packets()
     ip = ip_packets(given)
@@ -149,6 +178,7 @@ def captures():
         "sections.pcapng": _pcapng_of_sections(given),
         "simple.pcapng": _pcapng_without_times(given),
     }
+    made.update(_on_other_links(given, ip))
     nano = pcap("<", True, ETHERNET, given)
     made["members.pcap.gz"] = gzip.compress(nano[:999], 1) + gzip.compress(nano[999:], 9)
     return made

@@ -134,6 +134,149 @@ unsigned strip_ppp(Reader& reader) {
     return version_of(number, 0x21, {0x57});
 }
 
+unsigned strip_hdlc(Reader& reader) {
+    reader.take(2);
+    return strip_tags(reader, reader.take_u16());
+}
+
+unsigned strip_frame_relay(Reader& reader) {
+    unsigned bytes = 1;
+    while (reader.take(1)[0] % 2 == 0 && bytes < 5) {
+        ++bytes;
+    }
+    if (bytes < 2 || bytes > 4) {
+        throw NoKey{KeyOutcome::kMalformed};
+    }
+    const unsigned two = u16(Reader(reader).take(2), 0);
+    if (two / 256 != 3) {
+        return strip_tags(reader, reader.take_u16());
+    }
+    reader.take(two % 256 == 0 ? 2 : 1);
+    const unsigned nlpid = reader.take(1)[0];
+    if (nlpid == 0xCF) {
+        return version_of(reader.take_u16(), 0x21, {0x57});
+    }
+    if (nlpid != 0x80) {
+        return version_of(nlpid, 0xCC, {0x8E});
+    }
+    const View snap = reader.take(5);
+    if (snap[0] + snap[1] + snap[2] != 0) {
+        throw NoKey{KeyOutcome::kNonIp};
+    }
+    return strip_tags(reader, u16(snap, 3));
+}
+
+unsigned strip_nflog(Reader& reader) {
+    const unsigned version = version_of(reader.take(4)[0], 2, {10});
+    while (true) {
+        const View field = reader.take(4);
+        const std::size_t size = field[1] * std::size_t{256} + field[0];
+        if (size < 4) {
+            throw NoKey{KeyOutcome::kMalformed};
+        }
+        if (field[3] % 128 * 256 + field[2] == 9) {
+            reader = Reader(reader.rest().first(std::min(size - 4, reader.rest().size())));
+            return version;
+        }
+        reader.take((size + 3) / 4 * 4 - 4);
+    }
+}
+
+unsigned little(View bytes) {
+    unsigned value = 0;
+    for (std::size_t i = bytes.size(); i-- > 0;) {
+        value = value * 256 + bytes[i];
+    }
+    return value;
+}
+
+void drop_check(Reader& reader) {
+    const std::size_t size = reader.rest().size();
+    reader = Reader(reader.rest().first(size < 4 ? 0 : size - 4));
+}
+
+bool ppi_tells_of_check(bool aligned, Reader fields) {
+    try {
+        while (true) {
+            const unsigned type = little(fields.take(2));
+            const std::size_t size = little(fields.take(2));
+            const View value = fields.take(size);
+            if (type == 2) {
+                return size >= 10 && value[8] % 2 != 0;
+            }
+            const std::size_t fill = aligned ? (4 - size % 4) % 4 : 0;
+            fields.take(std::min(fill, fields.rest().size()));
+        }
+    } catch (const NoKey&) {
+        return false;
+    }
+}
+
+// The reader then holds the 802.11 frame without its check sequence, where one is told of. True:
+// the header of that frame is padded.
+bool strip_radio(packet::Link link, Reader& reader) {
+    if (link == packet::Link::kWifi) {
+        return false;
+    }
+    const View first = Reader(reader).take(8);
+    const View reversed = link == packet::Link::kAvs ? first.subspan(4) : first.subspan(2, 2);
+    const std::size_t size = link == packet::Link::kAvs
+                                 ? u16(reversed, 0) * std::size_t{65536} + u16(reversed, 2)
+                                 : little(reversed);
+    if (size < 8) {
+        throw NoKey{KeyOutcome::kMalformed};
+    }
+    Reader header(reader.take(size));
+    header.take(4);
+    if (link == packet::Link::kPpi && little(header.take(4)) != 105) {
+        throw NoKey{KeyOutcome::kNonIp};
+    }
+    if (link == packet::Link::kPpi && ppi_tells_of_check(first[1] % 2 != 0, header)) {
+        drop_check(reader);
+    }
+    if (link != packet::Link::kRadiotap) {
+        return false;
+    }
+    const unsigned present = little(header.take(4));
+    for (unsigned more = present; more >= 1U << 31;) {
+        more = little(header.take(4));
+    }
+    if (present % 2 != 0 && present / 2 % 2 != 0) {
+        const std::size_t at = size - header.rest().size();
+        header.take((8 - at % 8) % 8 + 8);
+    }
+    const unsigned flags = present / 2 % 2 != 0 ? header.take(1)[0] : 0;
+    if (flags / 16 % 2 != 0) {
+        drop_check(reader);
+    }
+    return flags / 32 % 2 != 0;
+}
+
+// The reader stands at the 802.11 header, and then behind the EtherType, which is returned.
+unsigned strip_wifi_header(bool padded, Reader& reader) {
+    const View control = Reader(reader).take(2);
+    const bool data = control[0] % 4 == 0 && control[0] / 4 % 4 == 2 && control[0] / 64 % 2 == 0;
+    if (!data || control[1] / 64 % 2 != 0) {
+        throw NoKey{KeyOutcome::kNonIp};
+    }
+    const bool qos = control[0] / 128 != 0;
+    const std::size_t before = control[1] % 4 == 3 ? 30 : 24;
+    const std::size_t size = before + (qos ? 2 : 0) + (qos && control[1] / 128 != 0 ? 4 : 0);
+    const View header = reader.take(padded ? (size + 3) / 4 * 4 : size);
+    if (header[22] % 16 != 0 || (qos && header[before] / 128 != 0)) {
+        throw NoKey{KeyOutcome::kNonIp};
+    }
+    const View llc = reader.take(3);
+    if (llc[0] != 0xAA || llc[1] != 0xAA || llc[2] != 0x03) {
+        throw NoKey{KeyOutcome::kNonIp};
+    }
+    const View snap = reader.take(5);
+    if (snap[0] != 0 || snap[1] != 0 || (snap[2] != 0 && snap[2] != 0xF8)) {
+        throw NoKey{KeyOutcome::kNonIp};
+    }
+    return u16(snap, 3);
+}
+
 unsigned strip_link(packet::Link link, Reader& reader) {
     switch (link) {
         case packet::Link::kEthernet:
@@ -154,6 +297,20 @@ unsigned strip_link(packet::Link link, Reader& reader) {
             return strip_sll(reader);
         case packet::Link::kSll2:
             return strip_sll2(reader);
+        case packet::Link::kWifi:
+        case packet::Link::kRadiotap:
+        case packet::Link::kPpi:
+        case packet::Link::kAvs: {
+            const bool padded = strip_radio(link, reader);
+            const unsigned type = strip_wifi_header(padded, reader);
+            return strip_tags(reader, type);
+        }
+        case packet::Link::kHdlc:
+            return strip_hdlc(reader);
+        case packet::Link::kFrameRelay:
+            return strip_frame_relay(reader);
+        case packet::Link::kNflog:
+            return strip_nflog(reader);
         case packet::Link::kUnknown:
             break;
     }
@@ -224,6 +381,43 @@ Bytes cooked_key(Reader reader, bool version_2) {
     return typed(version_2 ? slice(header, 12, 20) : slice(header, 6, 14), type, unpadded(body));
 }
 
+Bytes wifi_key(View frame, packet::Link link) {
+    Reader reader(frame);
+    bool padded = false;
+    try {
+        padded = strip_radio(link, reader);
+    } catch (const NoKey&) {  // PPI around something else
+        return joined({Bytes{'?'}, slice(frame, little(frame.subspan(2, 2)), frame.size())});
+    }
+    const View whole = reader.rest();
+    try {
+        const unsigned first = strip_wifi_header(padded, reader);
+        const auto [type, rest] = innermost(first, reader);
+        const bool to = whole[1] % 2 != 0;
+        const bool from = whole[1] / 2 % 2 != 0;
+        const std::size_t source = !from ? 10 : to ? 24 : 16;
+        const std::size_t destination = to ? 16 : 4;
+        const Bytes macs =
+            joined({slice(whole, destination, destination + 6), slice(whole, source, source + 6)});
+        return joined({Bytes{'E'}, typed(macs, type, unpadded(rest))});
+    } catch (const NoKey&) {
+        const bool old_version = whole[0] % 4 == 0;
+        const unsigned type = whole[0] / 4 % 4;
+        const bool numbered = type == 0 || (type == 2 && whole[0] / 64 % 2 == 0);
+        if (!old_version || !numbered || whole.size() < 24) {
+            throw NoKey{KeyOutcome::kNonIp};
+        }
+        return joined({Bytes{'W'}, whole});
+    }
+}
+
+Bytes hdlc_key(Reader reader) {
+    reader.take(2);
+    const unsigned first = reader.take_u16();
+    const auto [type, body] = innermost(first, reader);
+    return typed({}, type, joined({body}));
+}
+
 Bytes non_ip_key(View frame, packet::Link link) {
     switch (link) {
         case packet::Link::kEthernet:
@@ -241,6 +435,17 @@ Bytes non_ip_key(View frame, packet::Link link) {
             return joined(
                 {Bytes{'F', swapped ? frame[0] : frame[3]}, slice(frame, 4, frame.size())});
         }
+        case packet::Link::kWifi:
+        case packet::Link::kRadiotap:
+        case packet::Link::kPpi:
+        case packet::Link::kAvs:
+            return wifi_key(frame, link);
+        case packet::Link::kHdlc:
+            return joined({Bytes{'H'}, hdlc_key(Reader(frame))});
+        case packet::Link::kFrameRelay:
+            return joined({Bytes{'R'}, frame});
+        case packet::Link::kNflog:
+            return joined({Bytes{'N', frame[0]}, slice(frame, 4, frame.size())});
         default:
             return joined({Bytes{'?'}, frame});
     }
@@ -336,7 +541,11 @@ ReferenceKey reference_non_ip_key(std::span<const std::uint8_t> frame, packet::L
     if (ip.outcome != KeyOutcome::kNonIp) {
         return {ip.outcome, {}};
     }
-    return {KeyOutcome::kKeyed, non_ip_key(frame, link)};
+    try {
+        return {KeyOutcome::kKeyed, non_ip_key(frame, link)};
+    } catch (const NoKey& reason) {
+        return {reason.outcome, {}};
+    }
 }
 
 }  // namespace unecho::test

@@ -52,5 +52,33 @@ TEST(non_ip_types, of_other_link_types_have_their_own_numbers) {
                   {"family 7", "", 2}, {"PPP 0xc021", "LCP", 2}, {"no parser", "", 1}}));
 }
 
+TEST(non_ip_types, of_802_11_are_the_types_of_its_frames_where_there_is_no_ethertype) {
+    NonIpTypes types;
+    const Bytes data = Bytes{0x08, 0x01} + counting(20) + Bytes{0x10, 0};
+    const Bytes radiotap{0, 0, 8, 0, 0, 0, 0, 0};
+    for (unsigned i = 0; i < 3; ++i) {
+        add(types, Link::kRadiotap, radiotap + Bytes{0xD4, 0, 0, 0} + counting(6));
+        add(types, Link::kAvs, Bytes{0x80, 0x21, 0x10, 1, 0, 0, 0, 8, 0xB4, 0});
+    }
+    add(types, Link::kWifi, Bytes{0x80, 0});
+    add(types, Link::kRadiotap, radiotap + data + Bytes{0x42, 0x42, 0x03});
+    add(types, Link::kWifi, data + Bytes{0xAA, 0xAA, 0x03, 0, 0, 0, 0x88, 0x8E} + counting(9));
+    add(types, Link::kEthernet, build_ethernet(0x888E, counting(50)));
+    EXPECT_EQ(types.most_first(), (std::vector<NonIpType>{{"802.11", "control", 6},
+                                                          {"0x888e", "EAPOL", 2},
+                                                          {"802.11", "management", 1},
+                                                          {"802.11", "data", 1}}));
+}
+
+TEST(non_ip_types, of_serial_lines_and_logs_are_named_by_these) {
+    NonIpTypes types;
+    add(types, Link::kHdlc, Bytes{0x8F, 0, 0x80, 0x35, 1});
+    add(types, Link::kFrameRelay, Bytes{0x18, 0x41, 3, 0x81, 1});
+    add(types, Link::kNflog, Bytes{7, 0, 0, 1});
+    EXPECT_EQ(types.most_first(),
+              (std::vector<NonIpType>{
+                  {"family 7", "", 1}, {"HDLC 0x8035", "RARP", 1}, {"Frame Relay", "", 1}}));
+}
+
 }  // namespace
 }  // namespace unecho::offline

@@ -63,9 +63,11 @@ Bytes with_number(Bytes frame, std::size_t at, unsigned number) {
 
 TEST(LinkOf, numbers_that_are_known_are_these) {
     const std::map<unsigned, Link> known{
-        {0, Link::kNull},   {1, Link::kEthernet}, {9, Link::kPpp},    {12, Link::kRaw},
-        {14, Link::kRaw},   {101, Link::kRaw},    {108, Link::kLoop}, {113, Link::kSll},
-        {228, Link::kIpv4}, {229, Link::kIpv6},   {276, Link::kSll2}};
+        {0, Link::kNull},         {1, Link::kEthernet}, {9, Link::kPpp},    {12, Link::kRaw},
+        {14, Link::kRaw},         {101, Link::kRaw},    {108, Link::kLoop}, {113, Link::kSll},
+        {228, Link::kIpv4},       {229, Link::kIpv6},   {276, Link::kSll2}, {105, Link::kWifi},
+        {127, Link::kRadiotap},   {192, Link::kPpi},    {163, Link::kAvs},  {104, Link::kHdlc},
+        {107, Link::kFrameRelay}, {50, Link::kPpp},     {239, Link::kNflog}};
     for (unsigned number = 0; number < 0x10000; ++number) {
         const auto it = known.find(number);
         ASSERT_EQ(link_of(static_cast<std::uint16_t>(number)),

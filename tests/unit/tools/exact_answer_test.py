@@ -73,6 +73,22 @@ class PacketKey(unittest.TestCase):
             forms += [(9, ppp), (9, b"\xff\x03" + ppp)]
             forms += [(113, bytes(14) + ethertype), (276, ethertype + bytes(18)),
                       (113, bytes(14) + b"\x81\x00\x00\x07" + ethertype)]
+            snap = b"\xaa\xaa\3\0\0\0" + ethertype
+            data = b"\x08\x02" + bytes(22)
+            forms += [(105, data + snap), (105, b"\x88\3" + bytes(30) + snap),
+                      (105, b"\x88\x81" + bytes(28) + snap), (105, b"\x08\x0a" + bytes(22) + snap)]
+            forms += [(127, b"\0\0\x08\0\0\0\0\0" + data + snap),
+                      (127, b"\0\0\x0a\0\2\0\0\0\x20\0\x88\2" + bytes(26) + snap),
+                      (192, b"\0\0\x08\0\x69\0\0\0" + data + snap),
+                      (163, b"\x80\x21\x10\1\0\0\0\x40" + bytes(56) + data + snap)]
+            nlpid = b"\xcc" if version == 4 else b"\x8e"
+            forms += [(104, b"\x0f\0" + ethertype), (107, b"\x18\x41\3" + nlpid),
+                      (107, b"\x18\x41\3\0" + nlpid), (107, b"\x18\x40\0\1\3" + nlpid),
+                      (107, b"\x18\x41\3\0\x80\0\0\0" + ethertype), (107, b"\x18\x41" + ethertype),
+                      (107, b"\x18\x41\3\xcf" + ppp), (50, b"\xff\3" + ppp)]
+            family = b"\2" if version == 4 else b"\x0a"
+            forms += [(239, family + b"\0\0\7\xff\xff\x09\0"),
+                      (239, family + b"\0\0\7\6\0\x0a\0in\0\0\xff\xff\x09\0")]
             for family in ((2,) if version == 4 else (10, 24, 28, 30)):
                 forms += [(0, bytes((family, 0, 0, 0))), (0, bytes((0, 0, 0, family))),
                           (108, bytes((0, 0, 0, family)))]
@@ -84,7 +100,13 @@ class PacketKey(unittest.TestCase):
     def test_other_protocols_of_link_types_are_not_ip(self):
         for link, header in ((0, b"\x03\0\0\0"), (108, b"\x02\0\0\0"), (9, b"\x02\x21"),
                              (9, b"\xff\x02\x00\x21"), (113, bytes(14) + b"\x08\x06"),
-                             (276, b"\x08\x06" + bytes(18)), (105, b"")):
+                             (276, b"\x08\x06" + bytes(18)), (147, b""),
+                             (105, b"\x08\x42" + bytes(22) + b"\xaa\xaa\3\0\0\0\x08\0"),
+                             (105, b"\x08\x02" + bytes(20) + b"\1\0\xaa\xaa\3\0\0\0\x08\0"),
+                             (105, b"\x88\x02" + bytes(22) + b"\x80\0\xaa\xaa\3\0\0\0\x08\0"),
+                             (105, b"\x80\0" + bytes(22)), (105, b"\xc8\1" + bytes(24)),
+                             (192, b"\0\0\x08\0\1\0\0\0"), (104, b"\x0f\0\x20\0"),
+                             (107, b"\x18\x41\3\x80\0\x80\xc2\0\7")):
             self.assertEqual(key("packet", header + udp4(), link), "non_ip", link)
         for link, nibble in ((101, 5), (228, 6), (229, 4)):
             packet = bytes((nibble << 4 | 5,)) + udp4()[1:]
@@ -118,6 +140,42 @@ class PacketKey(unittest.TestCase):
     def test_length_beyond_the_capture_takes_what_was_captured(self):
         self.differs(frames.ethernet(udp4()[:-1], pad=False),
                      frames.ethernet(udp4()[:-2], pad=False))
+
+
+class Wifi(unittest.TestCase):
+    RADIOTAP = b"\0\0\x09\0\2\0\0\0"
+    PPI = b"\0\0\x20\0\x69\0\0\0\2\0\x14\0" + bytes(8)
+    DATA, ARP = b"\x08\1" + bytes(range(22)), b"\xaa\xaa\3\0\0\0\x08\6" + bytes(range(1, 29))
+
+    @staticmethod
+    def key(link, frame):
+        return exact_answer.key_of("packet", frame, link, "frame")
+
+    def test_check_sequence_is_left_out_where_it_is_told_of(self):
+        ip = replaced(udp4(), 2, b"\0\0")
+        for body in (self.DATA[:22] + b"\0\0\xaa\xaa\3\0\0\0\x08\0" + ip, self.DATA[:22] + b"\0\0" + self.ARP,
+                     b"\x80\0" + bytes(40)):
+            plain = self.key(105, body)
+            for link, told, untold in ((127, self.RADIOTAP + b"\x10", self.RADIOTAP + b"\0"),
+                                       (192, self.PPI + b"\1" + bytes(11), self.PPI + bytes(12))):
+                self.assertEqual(self.key(link, told + body + b"FCS!"), plain)
+                self.assertEqual(self.key(link, untold + body), plain)
+                self.assertNotEqual(self.key(link, untold + body + b"FCS!"), plain)
+
+    def test_with_an_ethertype_it_is_a_frame_of_ethernet(self):
+        one, two, access = b"ONE111", b"TWO222", b"ACCESS"
+        ethernet = self.key(1, two + one + self.ARP[6:])
+        for control, addresses, more in ((0, two + one + access, b""), (1, access + one + two, b""),
+                                         (2, two + access + one, b""), (3, access + access + two, one)):
+            frame = bytes((8, control, 9, 9)) + addresses + b"\x20\0" + more + self.ARP
+            self.assertEqual(self.key(105, frame), ethernet)
+
+    def test_without_a_number_there_is_no_key(self):
+        for frame in (b"\xd4\0" + bytes(8), b"\x48\1" + bytes(30), b"\x80\0" + bytes(21)):
+            with self.assertRaises(exact_answer.NoKey):
+                self.key(105, frame)
+        beacon = b"\x80\0" + bytes(22)
+        self.assertNotEqual(self.key(105, beacon), self.key(105, b"\x80\x08" + bytes(22)))
 
 
 class PppoeSession(unittest.TestCase):
@@ -494,7 +552,7 @@ class Files(unittest.TestCase):
 
     def test_command_refuses_with_one_line(self):
         raw = self.folder / "raw"
-        raw.write_bytes(frames.pcap([(0, udp4())], link=105))
+        raw.write_bytes(frames.pcap([(0, udp4())], link=147))
         self.assertEqual(self.command(raw, "--as-ethernet")[0], 0)
         self.assertEqual(self.command(raw, "--key", "frame")[0], 0)
         for arguments in ((raw,), (self.folder,), (self.folder / "missing",)):

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Frames of 802.11: which of them lead to an IP packet, and what of the others is compared.
+#include "packet/wifi.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "digest_frame.h"
+#include "packet/parse.h"
+#include "support/link_frames.h"
+
+namespace unecho::packet {
+namespace {
+
+using test::build_ethernet;
+using test::build_ip;
+using test::Bytes;
+using test::counting;
+using test::KeyOutcome;
+using test::reference_key;
+using test::operator+;
+
+constexpr std::uint16_t kArp = 0x0806;
+const Bytes kSnapIpv4{0xAA, 0xAA, 0x03, 0, 0, 0, 0x08, 0x00};
+const Bytes kSnapArp{0xAA, 0xAA, 0x03, 0, 0, 0, 0x08, 0x06};
+const Bytes kOne{2, 0, 0, 0, 0, 1};
+const Bytes kTwo{2, 0, 0, 0, 0, 2};
+const Bytes kAccess{6, 6, 6, 6, 6, 6};
+const Bytes kOtherAccess{6, 6, 6, 6, 6, 7};
+const Bytes kCheck{0xDE, 0xAD, 0xBE, 0xEF};
+
+// Frame control, three addresses, sequence control.
+Bytes header(std::uint8_t first, std::uint8_t second, unsigned number = 7) {
+    return Bytes{first, second, 0x3A, 0x01} + kAccess + kOne + kTwo +
+           Bytes{static_cast<std::uint8_t>(number << 4), static_cast<std::uint8_t>(number >> 4)};
+}
+
+// With a header of radiotap whose flags are these, of PPI with these of 802.11-Common.
+Bytes radiotap(std::uint8_t flags) {
+    return {0, 0, 10, 0, 2, 0, 0, 0, flags, 0};
+}
+
+Bytes ppi(std::uint8_t flags) {
+    return Bytes{0, 0, 32, 0, 105, 0, 0, 0, 2, 0, 20, 0} + Bytes(8) + Bytes{flags} + Bytes(11);
+}
+
+Found found_in(const Bytes& frame, Link link = Link::kWifi) {
+    const ExactFrame exact(frame);
+    IpPacket ip{};
+    return find_ip(link, exact.frame().data, exact.frame().length, ip);
+}
+
+std::uint32_t length_in(const Bytes& frame, Link link) {
+    const ExactFrame exact(frame);
+    IpPacket ip{};
+    EXPECT_EQ(find_ip(link, exact.frame().data, exact.frame().length, ip), Found::kIpv4);
+    return ip.length;
+}
+
+// ---- which frames lead to an IP packet ----
+
+TEST(FindIpInWifi, only_data_in_clear_of_version_0_does) {
+    for (unsigned first = 0; first < 256; ++first) {
+        for (const unsigned second : {0x00U, 0x01U, 0x02U, 0x08U, 0x40U, 0x42U}) {
+            const bool data = (first & 0x4F) == 0x08;
+            const Bytes qos(data && first >= 0x80 ? 2 : 0);
+            const Bytes frame =
+                header(static_cast<std::uint8_t>(first), static_cast<std::uint8_t>(second)) + qos +
+                kSnapIpv4 + build_ip({});
+            ASSERT_EQ(found_in(frame), data && (second & 0x40) == 0 ? Found::kIpv4 : Found::kNonIp)
+                << first << " " << second;
+        }
+    }
+}
+
+TEST(FindIpInWifi, later_fragments_and_several_packets_in_one_are_not_ip) {
+    Bytes frame = header(0x08, 0x06) + kSnapIpv4 + build_ip({});
+    EXPECT_EQ(found_in(frame), Found::kIpv4);  // the first fragment: more follow
+    frame[22] |= 1;
+    EXPECT_EQ(found_in(frame), Found::kNonIp);
+    for (unsigned control = 0; control < 256; ++control) {
+        const Bytes several = header(0x88, 0x01) + Bytes{static_cast<std::uint8_t>(control), 0} +
+                              kSnapIpv4 + build_ip({});
+        EXPECT_EQ(found_in(several), control < 0x80 ? Found::kIpv4 : Found::kNonIp) << control;
+    }
+}
+
+// The order bit means HT control in frames with QoS alone.
+TEST(FindIpInWifi, order_bit_adds_four_bytes_behind_qos_alone) {
+    const Bytes ip = kSnapIpv4 + build_ip({});
+    EXPECT_EQ(found_in(header(0x08, 0x81) + ip), Found::kIpv4);
+    EXPECT_EQ(found_in(header(0x88, 0x81) + Bytes(6) + ip), Found::kIpv4);
+    EXPECT_EQ(found_in(header(0x88, 0x81) + Bytes(2) + ip), Found::kNonIp);
+}
+
+TEST(FindIpInWifi, other_llc_and_organisations_are_not_ip) {
+    const Bytes data = header(0x08, 0x01);
+    EXPECT_EQ(found_in(data + Bytes{0x42, 0x42, 0x03} + build_ip({})), Found::kNonIp);
+    EXPECT_EQ(found_in(data + Bytes{0xAA, 0xAA, 0x03, 0, 0, 0x0C, 8, 0} + build_ip({})),
+              Found::kNonIp);
+    EXPECT_EQ(found_in(data + Bytes{0xAA, 0xAA, 0x03, 0, 0, 0xF8, 8, 0} + build_ip({})),
+              Found::kIpv4);
+}
+
+TEST(FindIpInWifi, header_is_padded_where_radiotap_says_so) {
+    const Bytes frame = header(0x88, 0x01) + Bytes(2) + Bytes(2) + kSnapIpv4 + build_ip({});
+    EXPECT_EQ(found_in(radiotap(0x20) + frame, Link::kRadiotap), Found::kIpv4);
+    EXPECT_EQ(found_in(radiotap(0x00) + frame, Link::kRadiotap), Found::kNonIp);
+}
+
+TEST(FindIpInWifi, headers_of_radios_must_lie_in_the_frame) {
+    const Bytes frame = header(0x08, 0x01) + kSnapIpv4 + build_ip({});
+    for (const Link link : {Link::kRadiotap, Link::kPpi, Link::kAvs}) {
+        const bool avs = link == Link::kAvs;
+        const Bytes radio = avs                       ? Bytes{0x80, 0x21, 0x10, 1, 0, 0, 0, 8}
+                            : link == Link::kRadiotap ? Bytes{0, 0, 8, 0, 0, 0, 0, 0}
+                                                      : Bytes{0, 0, 8, 0, 105, 0, 0, 0};
+        const auto size = static_cast<unsigned>(8 + frame.size());
+        for (unsigned length = 0; length < 300; ++length) {
+            Bytes changed = radio + frame;
+            changed[avs ? 7 : 2] = static_cast<std::uint8_t>(length);
+            changed[avs ? 6 : 3] = static_cast<std::uint8_t>(length >> 8);
+            const bool possible = length >= 8 && length <= size;
+            ASSERT_EQ(find_wifi(link, changed.data(), size).reached,
+                      possible ? Reached::kYes : Reached::kCut)
+                << name_of(link) << " " << length;
+        }
+    }
+    EXPECT_EQ(found_in(Bytes{0, 0, 8, 0, 1, 0, 0, 0} + frame, Link::kPpi), Found::kNonIp);
+}
+
+// ---- the check sequence ----
+
+TEST(FindIpInWifi, check_sequence_is_no_part_of_a_packet_without_a_length) {
+    Bytes ip = build_ip({.payload = counting(30)});
+    ip[2] = ip[3] = 0;
+    const auto size = static_cast<std::uint32_t>(ip.size());
+    const Bytes frame = header(0x08, 0x01) + kSnapIpv4 + ip + kCheck;
+    EXPECT_EQ(length_in(radiotap(0x10) + frame, Link::kRadiotap), size);
+    EXPECT_EQ(length_in(radiotap(0x00) + frame, Link::kRadiotap), size + 4);
+    EXPECT_EQ(length_in(ppi(1) + frame, Link::kPpi), size);
+    EXPECT_EQ(length_in(ppi(0) + frame, Link::kPpi), size + 4);
+}
+
+TEST(FindIpInWifi, every_cut_of_a_frame_with_a_check_sequence_is_as_defined) {
+    const Bytes frame = header(0x88, 0x03) + kOne + Bytes(2) + kSnapIpv4 +
+                        build_ip({.payload = counting(9)}) + kCheck;
+    for (const auto& [link, radio] :
+         {std::pair(Link::kRadiotap, radiotap(0x10)), std::pair(Link::kPpi, ppi(1))}) {
+        for (std::size_t n = 0; n <= radio.size() + frame.size(); ++n) {
+            Bytes cut = radio + frame;
+            cut.resize(n);
+            const test::ReferenceKey key = reference_key(KeyMode::kPacket, cut, link);
+            ASSERT_EQ(digest_of(KeyMode::kPacket, cut, link).outcome, key.outcome) << n;
+        }
+    }
+}
+
+// ---- what is compared without an IP packet ----
+
+// To an access point, from it, between two of them, and without any: the stations are the same.
+TEST(NonIpInWifi, with_an_ethertype_is_as_the_same_frame_of_ethernet) {
+    const Bytes body = counting(28);
+    test::PacketSpec link;
+    std::copy(kTwo.begin(), kTwo.end(), link.destination_mac.begin());
+    std::copy(kOne.begin(), kOne.end(), link.source_mac.begin());
+    const Bytes ethernet = build_ethernet(kArp, body, link);
+    const Bytes number{0x70, 0};
+    const Bytes duration{0x3A, 0x01};
+    const std::vector<Bytes> frames{
+        Bytes{0x08, 0x00} + duration + kTwo + kOne + kAccess + number + kSnapArp + body,
+        Bytes{0x08, 0x01} + duration + kAccess + kOne + kTwo + number + kSnapArp + body,
+        Bytes{0x08, 0x0A} + duration + kTwo + kAccess + kOne + number + kSnapArp + body,
+        Bytes{0x08, 0x03} + duration + kOtherAccess + kAccess + kTwo + number + kOne + kSnapArp +
+            body};
+    for (const Bytes& frame : frames) {
+        EXPECT_EQ(non_ip_digest_of(frame, Link::kWifi), non_ip_digest_of(ethernet));
+        EXPECT_EQ(owner_of(frame, Link::kWifi), owner_of(ethernet));
+        EXPECT_EQ(non_ip_digest_of(radiotap(0x10) + frame + kCheck, Link::kRadiotap),
+                  non_ip_digest_of(ethernet));
+    }
+    EXPECT_NE(non_ip_digest_of(radiotap(0x00) + frames[0] + kCheck, Link::kRadiotap),
+              non_ip_digest_of(ethernet));
+}
+
+// A beacon, enciphered data, several packets in one.
+std::vector<Bytes> numbered_frames() {
+    return {header(0x80, 0x00) + counting(40), header(0x88, 0x41) + Bytes(2) + counting(60),
+            header(0x88, 0x02) + Bytes{0x80, 0} + counting(90)};
+}
+
+TEST(NonIpInWifi, of_numbered_frames_every_byte_counts) {
+    for (const Bytes& frame : numbered_frames()) {
+        const Digest whole = non_ip_digest_of(frame, Link::kWifi);
+        ASSERT_NE(whole, 0U);
+        for (std::size_t at = 1; at < frame.size(); ++at) {  // the first says what it is
+            Bytes changed = frame;
+            changed[at] ^= 0x08;  // of the second: retry
+            EXPECT_NE(non_ip_digest_of(changed, Link::kWifi), whole) << at;
+        }
+    }
+}
+
+TEST(NonIpInWifi, what_radios_add_does_not_count) {
+    for (const Bytes& frame : numbered_frames()) {
+        const Digest bare = non_ip_digest_of(frame, Link::kWifi);
+        const Bytes timed = Bytes{0, 0, 18, 0, 3, 0, 0, 0} + counting(8) + Bytes{0x10, 9};
+        EXPECT_EQ(non_ip_digest_of(radiotap(0) + frame, Link::kRadiotap), bare);
+        EXPECT_EQ(non_ip_digest_of(timed + frame + kCheck, Link::kRadiotap), bare);
+        EXPECT_EQ(non_ip_digest_of(ppi(0) + frame, Link::kPpi), bare);
+        EXPECT_EQ(non_ip_digest_of(ppi(1) + frame + kCheck, Link::kPpi), bare);
+        EXPECT_EQ(owner_of(ppi(1) + frame + kCheck, Link::kPpi), owner_of(frame, Link::kWifi));
+    }
+}
+
+// An acknowledgement looks as the one before does, a keep-alive nearly so.
+TEST(NonIpInWifi, frames_without_a_number_have_no_key) {
+    const std::vector<Bytes> frames{
+        Bytes{0xD4, 0, 0, 0} + kOne,   header(0xB4, 0), header(0x48, 0x11) + counting(4),
+        header(0xC8, 0x11) + Bytes(2), header(0x81, 0), header(0x8C, 0)};
+    for (const Bytes& frame : frames) {
+        EXPECT_EQ(found_in(frame), Found::kNonIp);
+        EXPECT_EQ(non_ip_digest_of(frame, Link::kWifi), 0U);
+    }
+    Bytes cut = header(0x80, 0);
+    EXPECT_NE(non_ip_digest_of(cut, Link::kWifi), 0U);
+    cut.pop_back();
+    EXPECT_EQ(non_ip_digest_of(cut, Link::kWifi), 0U);
+}
+
+}  // namespace
+}  // namespace unecho::packet

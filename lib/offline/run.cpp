@@ -217,8 +217,12 @@ class Sinks {
         return kept_ ? keeps_blocks(kept_) : keeps_blocks(dropped_);
     }
     [[nodiscard]] std::vector<capture::Warning> warnings() const;
+    // Bytes as they were on the wire: of all packets, and of the echoes.
+    [[nodiscard]] std::uint64_t wire() const { return wire_; }
+    [[nodiscard]] std::uint64_t dropped_wire() const { return dropped_wire_; }
 
   private:
+    void count(const std::vector<capture::Record>& records, const Verdicts& verdicts);
     static bool keeps_blocks(const std::unique_ptr<capture::Writer>& writer) {
         return writer != nullptr && writer->keeps_blocks();
     }
@@ -230,6 +234,8 @@ class Sinks {
     std::vector<std::string> inputs_;  // for marks
     FrameNumbers numbers_;
     std::uint64_t packets_ = 0;  // before the next portion
+    std::uint64_t wire_ = 0;
+    std::uint64_t dropped_wire_ = 0;
 };
 
 Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
@@ -270,8 +276,17 @@ Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
     return out;
 }
 
+void Sinks::count(const std::vector<capture::Record>& records, const Verdicts& verdicts) {
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const std::uint64_t length = records[i].wire_length;
+        wire_ += length;
+        dropped_wire_ += (verdicts.keep[i / 64] >> i % 64 & 1) != 0 ? 0 : length;
+    }
+}
+
 // Turns the verdicts round for the echoes.
 Status Sinks::write(const Portion& portion, Verdicts& verdicts) {
+    count(portion.batch.records, verdicts);
     Status status;
     if (pairs_) {
         status = pairs_->write(verdicts.copies);
@@ -469,6 +484,8 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     }
     Summary summary = summary_of(files, options, *parts->deduplicator);
     summary.duration = *duration;
+    summary.wire_bytes = parts->sinks.wire();
+    summary.dropped_wire_bytes = parts->sinks.dropped_wire();
     if (parts->left_out) {
         summary.left_out = *parts->left_out;
     }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/utf8.h"
+#include "base/words.h"
 
 namespace unecho::offline {
 namespace {
@@ -31,12 +32,14 @@ std::string fixed(double value, int digits) {
 }
 
 std::string share(std::uint64_t part, std::uint64_t whole) {
-    if (whole == 0 || part == 0) {
-        return "";
-    }
-    const double percent = 100 * static_cast<double>(part) / static_cast<double>(whole);
-    return " (" + (percent < 0.01 ? std::string("below 0.01") : fixed(percent, 2)) + " %)";
+    return whole == 0 || part == 0
+               ? ""
+               : " (" + percent(static_cast<double>(part) / static_cast<double>(whole)) + ")";
 }
+
+// Packets per second of less say more of starting than of reading.
+constexpr std::uint64_t kLeastTimed = 10'000;  // packets
+constexpr double kLeastSeconds = 0.05;
 
 std::string window_text(const Options& options) {
     std::string text;
@@ -98,7 +101,7 @@ std::string non_ip_text(const std::vector<NonIpType>& types) {
 
 std::string kept_text(const filter::WindowState& window) {
     std::string text = "window kept: " + format_duration(window.shortest) + " at the least, " +
-                       format_duration(window.shortest_at) + " after the first packet; " +
+                       brief(window.shortest_at) + " after the first packet; " +
                        format_duration(window.achieved) + " at the end";
     if (window.early_turns != 0) {
         text += "; early turns: " + format_count(window.early_turns);
@@ -148,7 +151,7 @@ std::string warning_text(const capture::Warning& warning, const std::vector<std:
 std::string window_warning(const Options& options, const filter::WindowState& window) {
     std::string text = "the window was shorter than asked for, " +
                        format_duration(window.shortest) + " at the least, " +
-                       format_duration(window.shortest_at) +
+                       brief(window.shortest_at) +
                        " after the first packet: echoes of that age or more may have been kept; "
                        "give more --memory";
     return text + (options.count ? " or a smaller --count" : " or a smaller --window");
@@ -157,11 +160,11 @@ std::string window_warning(const Options& options, const filter::WindowState& wi
 std::string to_text(const Summary& summary) {
     const PacketBytes in = summary.received();
     const PacketBytes out = summary.dropped();
-    std::string text = format_count(in.packets) + " packets, " + format_size(in.bytes) + ": kept " +
-                       format_count(summary.kept().packets) +
-                       (summary.marked ? ", marked " : ", dropped ") + format_count(out.packets) +
-                       " echoes" + share(out.packets, in.packets);
-    text += out.bytes == 0 ? "\n" : ", " + format_size(out.bytes) + "\n";
+    std::string text =
+        counted(in.packets, "packet") + ", " + traffic(summary.wire_bytes, in.bytes) + "\nkept " +
+        format_count(summary.kept().packets) + (summary.marked ? ", marked " : ", dropped ") +
+        counted(out.packets, "echo") + share(out.packets, in.packets);
+    text += out.packets == 0 ? "\n" : ": " + traffic(summary.dropped_wire_bytes, out.bytes) + "\n";
     std::string rest;
     for (const Reason reason : {Reason::kNonIp, Reason::kMalformed, Reason::kDoubt}) {
         const std::uint64_t packets = of(summary, reason).packets;
@@ -180,7 +183,7 @@ std::string to_text(const Summary& summary) {
     text += how_text(summary) + "\n";
     text += summary.fell_short() ? kept_text(*summary.window) : "";
     text += fixed(summary.seconds, 2) + " s";
-    if (summary.seconds > 0.001) {
+    if (in.packets >= kLeastTimed && summary.seconds >= kLeastSeconds) {
         text += ", " + format_rate(static_cast<double>(in.packets) / summary.seconds);
     }
     return text +
@@ -214,10 +217,12 @@ nlohmann::ordered_json to_json(const Summary& summary) {
         {"output", or_null(summary.output.has_value(), valid_utf8(summary.output.value_or("")))},
         {"packets", summary.received().packets},
         {"bytes", summary.received().bytes},
+        {"wire_bytes", summary.wire_bytes},
         {"kept", summary.kept().packets},
         {"kept_bytes", summary.kept().bytes},
         {"dropped", summary.dropped().packets},
         {"dropped_bytes", summary.dropped().bytes},
+        {"dropped_wire_bytes", summary.dropped_wire_bytes},
         {"marked", summary.marked},
         {"reasons", reasons},
         {"non_ip_types", types},

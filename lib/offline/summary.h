@@ -20,7 +20,9 @@ struct Summary {
     std::vector<std::string> inputs;
     std::optional<std::string> output;  // absent: a dry run
     bool marked = false;                // the echoes are in the output, with a comment
-    Reasons reasons{};
+    Reasons reasons{};                  // bytes are those captured
+    std::uint64_t wire_bytes = 0;       // of all packets, as they were on the wire
+    std::uint64_t dropped_wire_bytes = 0;
     std::vector<NonIpType> non_ip_types;  // the most frequent first
     std::string engine;
     std::string engine_text;

@@ -72,7 +72,7 @@ TEST(ReportText, what_was_sent_again_is_told_with_its_rhythm) {
     EXPECT_TRUE(has(text, "41 were sent again"));
     EXPECT_TRUE(has(text, "IPv4 VRRP"));
     EXPECT_TRUE(has(text, "every 1s, about"));
-    EXPECT_TRUE(has(text, "1s to 90s"));
+    EXPECT_TRUE(has(text, "1s to 1 min 30 s"));
 }
 
 TEST(ReportText, bytes_are_said_to_be_those_on_the_wire) {

@@ -11,7 +11,8 @@ TEST(Words, percent_is_0_or_100_only_where_it_is) {
     EXPECT_EQ(percent(1), "100 %");
     EXPECT_EQ(percent(0.123), "12.3 %");
     EXPECT_EQ(percent(0.0123), "1.23 %");
-    EXPECT_EQ(percent(1e-9), "1e-07 %");
+    EXPECT_EQ(percent(0.000034), "0.0034 %");
+    EXPECT_EQ(percent(1e-9), "under 0.001 %");
     EXPECT_EQ(percent(0.9999999), "99.999 %");
 }
 
@@ -23,11 +24,15 @@ TEST(Words, times_have_three_digits) {
     EXPECT_EQ(brief(50 * kMillisecond), "50ms");
 }
 
-TEST(Words, long_times_are_hours_and_days) {
+TEST(Words, long_times_are_minutes_hours_and_days) {
     constexpr Nanoseconds kHour = 3600 * kSecond;
-    EXPECT_EQ(brief(1000 * kSecond), "1000s");
-    EXPECT_EQ(brief(kHour), "1h");
-    EXPECT_EQ(brief(2 * kHour + 30 * 60 * kSecond), "2.5h");
+    EXPECT_EQ(brief(59 * kSecond), "59s");
+    EXPECT_EQ(brief(60 * kSecond - 1), "1 min");
+    EXPECT_EQ(brief(100 * kSecond), "1 min 40 s");
+    EXPECT_EQ(brief(1000 * kSecond), "16 min 40 s");
+    EXPECT_EQ(brief(kHour - 1), "1 h");
+    EXPECT_EQ(brief(kHour), "1 h");
+    EXPECT_EQ(brief(2 * kHour + 30 * 60 * kSecond), "2 h 30 min");
     EXPECT_EQ(brief(48 * kHour), "2 days");
     EXPECT_EQ(brief(4'290'000'000 * kSecond), "49,653 days");
     EXPECT_EQ(brief(INT64_MAX), "106,752 days");
@@ -47,6 +52,10 @@ TEST(Words, bytes_have_a_unit) {
     EXPECT_EQ(brief_bytes(1000), "1.00 kB");
     EXPECT_EQ(brief_bytes(123'456'789), "123 MB");
     EXPECT_EQ(brief_bytes(UINT64_MAX), "18.4 EB");
+}
+
+TEST(Words, traffic_names_both) {
+    EXPECT_EQ(traffic(1'500'000, 128'000), "1.50 MB on the wire, 128 kB captured");
 }
 
 TEST(Words, dates_are_utc) {

@@ -16,6 +16,8 @@ Summary sample() {
     summary.reasons[static_cast<std::size_t>(Reason::kNew)] = {1'234'000, 500'000'000};
     summary.reasons[static_cast<std::size_t>(Reason::kNonIp)] = {567, 34'020};
     summary.reasons[static_cast<std::size_t>(Reason::kEcho)] = {123, 1 << 20};
+    summary.wire_bytes = 700'000'000;
+    summary.dropped_wire_bytes = 1'500'000;
     summary.engine = "exact";
     summary.engine_text = "exact, and so on";
     summary.seconds = 2;
@@ -32,11 +34,21 @@ TEST(summary, received_is_kept_and_dropped) {
 
 TEST(summary, text_says_what_was_done) {
     EXPECT_EQ(to_text(sample()),
-              "1,234,690 packets, 477.87MiB: kept 1,234,567, dropped 123 echoes (below 0.01 %), "
-              "1MiB\n"
+              "1,234,690 packets, 700 MB on the wire, 501 MB captured\n"
+              "kept 1,234,567, dropped 123 echoes (0.01 %): 1.50 MB on the wire, 1.05 MB "
+              "captured\n"
               "of those kept, 567 non_ip (no IP packet to make a key of)\n"
               "key packet, window 50ms; engine exact, and so on\n"
               "2.00 s, 617.345kpps to b.pcap\n");
+}
+
+TEST(summary, few_packets_have_no_rate) {
+    Summary summary = sample();
+    summary.reasons[static_cast<std::size_t>(Reason::kNew)].packets = 9'000;
+    EXPECT_NE(to_text(summary).find("\n2.00 s to b.pcap\n"), std::string::npos);
+    summary = sample();
+    summary.seconds = 0.04;
+    EXPECT_NE(to_text(summary).find("\n0.04 s to b.pcap\n"), std::string::npos);
 }
 
 TEST(summary, says_what_packets_without_ip_were) {

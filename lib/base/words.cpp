@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/words.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace unecho {
+namespace {
+
+std::string three_digits(double value) {
+    std::array<char, 32> text{};
+    const int decimals = value >= 100 || value == 0 ? 0 : (value >= 10 ? 1 : 2);
+    std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
+    return text.data();
+}
+
+constexpr std::uint64_t kMinute = 60;  // seconds
+constexpr std::uint64_t kHour = 60 * kMinute;
+constexpr std::uint64_t kDay = 24 * kHour;
+
+// "3 min 20 s": so many of a small unit, of which `in_large` are a large one.
+std::string two_units(std::uint64_t small, std::uint64_t in_large, const char* large_name,
+                      const char* small_name) {
+    const std::uint64_t rest = small % in_large;
+    return format_count(small / in_large) + large_name +
+           (rest == 0 ? "" : " " + std::to_string(rest) + small_name);
+}
+
+// "2 days", "2.5 days", "49,653 days"
+std::string days(std::uint64_t seconds) {
+    const std::uint64_t tenths = (seconds * 10 + kDay / 2) / kDay;
+    const bool whole = tenths % 10 == 0 || tenths >= 1000;
+    return (whole ? format_count((tenths + 5) / 10)
+                  : std::to_string(tenths / 10) + "." + std::to_string(tenths % 10)) +
+           " days";
+}
+
+}  // namespace
+
+std::string percent(double share) {
+    const double value = 100 * share;
+    if (value == 0 || value == 100) {
+        return value == 0 ? "0 %" : "100 %";
+    }
+    if (value < 0.001) {
+        return "under 0.001 %";
+    }
+    std::array<char, 32> text{};
+    if (value < 0.01) {
+        std::snprintf(text.data(), text.size(), "%.2g %%", value);
+        return text.data();
+    }
+    const int decimals = value >= 99.9 ? 3 : (value >= 10 ? 1 : 2);
+    std::snprintf(text.data(), text.size(), "%.*f %%", decimals, std::min(value, 99.999));
+    return text.data();
+}
+
+std::string brief(Nanoseconds time) {
+    const std::uint64_t seconds = time / kSecond + (time % kSecond + kSecond / 2) / kSecond;
+    if (seconds < kMinute) {
+        Nanoseconds unit = 1;
+        while (time / unit >= 1000) {
+            unit *= 10;
+        }
+        return format_duration((time + unit / 2) / unit * unit);
+    }
+    if (seconds < kHour) {
+        return two_units(seconds, kMinute, " min", " s");
+    }
+    const std::uint64_t minutes = (seconds + kMinute / 2) / kMinute;
+    return minutes < 2 * kDay / kMinute ? two_units(minutes, kMinute, " h", " min") : days(seconds);
+}
+
+std::string counted(std::uint64_t count, std::string_view what) {
+    return format_count(count) + " " + std::string(what) +
+           (count == 1               ? ""
+            : what.ends_with("echo") ? "es"
+                                     : "s");
+}
+
+std::string brief_bytes(std::uint64_t bytes) {
+    static constexpr std::array kUnits{"B", "kB", "MB", "GB", "TB", "PB", "EB"};
+    auto value = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    while (value >= 999.5) {
+        value /= 1000;
+        ++unit;
+    }
+    return (unit == 0 ? std::to_string(bytes) : three_digits(value)) + " " + kUnits.at(unit);
+}
+
+std::string traffic(std::uint64_t wire, std::uint64_t captured) {
+    return brief_bytes(wire) + " on the wire, " + brief_bytes(captured) + " captured";
+}
+
+}  // namespace unecho

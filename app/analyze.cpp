@@ -27,6 +27,7 @@ struct Options {
     std::vector<std::string> inputs;
     std::string memory = "256MiB";
     bool json = false;
+    bool text = false;
     Text toml;
     Text html;
 };
@@ -57,9 +58,12 @@ Status check_outputs(const Options& options) {
             }
         }
     }
-    if (int{options.json} + int{printed(options.toml)} + int{printed(options.html)} > 1) {
-        return bad_option("analyze",
-                          "only one of --json, --toml - and --html - can go to standard output");
+    if (int{options.json} + int{options.text} + int{printed(options.toml)} +
+            int{printed(options.html)} >
+        1) {
+        return bad_option(
+            "analyze",
+            "only one of --text, --json, --toml - and --html - can go to standard output");
     }
     if (options.toml && options.html && capture::same_output(*options.toml, *options.html)) {
         return bad_option("--html " + *options.html, "is the file of --toml too");
@@ -81,10 +85,8 @@ Status answer(const Options& options, const analyze::Report& report) {
     if (options.json) {
         return print(analyze::to_text(analyze::to_json(report)));
     }
-    if (!printed(options.toml) && !printed(options.html)) {
-        return print(analyze::to_text(report));
-    }
-    return {};
+    const bool asked = options.text || (!options.toml && !options.html);
+    return asked ? print(analyze::to_text(report)) : Status{};
 }
 
 Outcome analyze_captures(const Options& options) {
@@ -129,6 +131,8 @@ void add_analyze(CLI::App& app, Action& action) {
         ->required();
     command->add_option("--memory", options->memory, "At most about this much (256MiB)")
         ->type_name("SIZE");
+    command->add_flag("--text", options->text,
+                      "Print the report; without --json, --toml and --html it is printed anyway");
     command->add_flag("--json", options->json, "Print JSON");
     command
         ->add_option("--toml", options->toml,

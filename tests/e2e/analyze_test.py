@@ -227,7 +227,24 @@ class Answers(harness.E2eTest):
         result = unecho("analyze", *self.taps, "--html", self.folder / "report.html")
         self.assertEqual(result.returncode, 0, result)
         self.assertIn("</html>", (self.folder / "report.html").read_text())
-        self.assertIn("What to configure", result.stdout)
+        self.assertEqual(result.stdout, "")
+
+    def test_text_is_printed_where_nothing_else_is_asked_for_or_it_is(self):
+        files = {option: self.folder / ("out" + option) for option in ("--html", "--toml")}
+        for given in ((), ("--text",), ("--html", files["--html"], "--text"),
+                      ("--toml", files["--toml"], "--text")):
+            self.assertIn("What to configure", unecho("analyze", *self.taps, *given).stdout, given)
+        for option, path in files.items():
+            result = unecho("analyze", *self.taps, option, path)
+            self.assertEqual((result.returncode, result.stdout), (0, ""), result)
+            self.assertGreater(path.stat().st_size, 100)
+        both = unecho("analyze", *self.taps, "--json", "--text")
+        self.assertEqual((both.returncode, both.stdout), (2, ""), both)
+
+    def test_page_and_json(self):
+        result = unecho("analyze", *self.taps, "--json", "--html", self.folder / "report.html")
+        self.assertEqual(json.loads(result.stdout)["copied"]["packets"], 2250)
+        self.assertIn("</html>", (self.folder / "report.html").read_text())
 
     def test_one_answer_on_standard_output(self):
         toml = unecho("analyze", *self.taps, "--toml", "-")

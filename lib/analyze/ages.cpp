@@ -6,16 +6,41 @@
 
 namespace unecho::analyze {
 
-Ages AgeHistogram::ages() const {
+namespace {
+
+// The least whole number of the resolution that is not below.
+Nanoseconds whole(Nanoseconds edge, Nanoseconds resolution) {
+    const Nanoseconds over = edge % resolution;
+    return over == 0 || edge > UINT64_MAX - resolution ? edge : edge + resolution - over;
+}
+
+}  // namespace
+
+double density(const AgeBin& bin, Nanoseconds resolution) {
+    if (bin.low == 0) {
+        return static_cast<double>(bin.echoes);
+    }
+    const double half = static_cast<double>(resolution) / 2;
+    const double width = 10 * std::log10((static_cast<double>(bin.high) - half) /
+                                         (static_cast<double>(bin.low) - half));
+    return static_cast<double>(bin.echoes) / width;
+}
+
+Ages AgeHistogram::ages(Nanoseconds resolution) const {
     Ages out;
+    out.resolution = resolution;
     if (youngest_ > oldest_) {
         return out;
     }
     for (unsigned bin = age_bin(youngest_); bin <= age_bin(oldest_); ++bin) {
+        const Nanoseconds low = whole(age_bin_low(bin), resolution);
+        const Nanoseconds high = whole(age_bin_low(bin + 1), resolution);
         const Causes& causes = counts_[bin];
-        out.bins.push_back({age_bin_low(bin), age_bin_low(bin + 1),
-                            std::accumulate(causes.begin(), causes.end(), std::uint64_t{0}),
-                            causes});
+        if (low != high) {
+            out.bins.push_back({low, high,
+                                std::accumulate(causes.begin(), causes.end(), std::uint64_t{0}),
+                                causes});
+        }
     }
     out.youngest = youngest_;
     out.oldest = oldest_;
@@ -36,7 +61,7 @@ Nanoseconds quantile(const Ages& ages, double q) {
     for (const AgeBin& bin : ages.bins) {
         sum += bin.echoes;
         if (sum >= wanted) {
-            return std::min(bin.high, ages.oldest);
+            return std::min(bin.high - ages.resolution, ages.oldest);
         }
     }
     return ages.oldest;

@@ -62,12 +62,13 @@ void merge(Count& into, const Count& part) {
 
 void sum_files(Report& report, std::span<const std::string> paths) {
     for (const std::string& path : paths) {
-        report.files.push_back({path, {}, {}});
+        report.files.push_back({path, {}, {}, {}});
     }
     for (const InterfaceInfo& info : report.interfaces) {
         if (info.file < report.files.size()) {
             merge(report.files[info.file].total, info.total);
             merge(report.files[info.file].echoes, info.echoes);
+            merge(report.files[info.file].copied, info.copied);
         }
     }
 }

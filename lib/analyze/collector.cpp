@@ -143,9 +143,13 @@ void Collector::prefetch(Burst& burst) {
 void Collector::tell_time(const Record& record, std::uint32_t file) {
     const Nanoseconds time = std::min(record.time, kLatest);
     first_ = started_ ? first_ : time;
-    started_ = true;
     latest_ = std::max(latest_, time);
+    const Nanoseconds before = now_;
     now_ = std::min(clock_.at(record, file), kLatest);
+    while (started_ && resolution_ > 1 && (now_ - before) % resolution_ != 0) {
+        resolution_ /= 1000;
+    }
+    started_ = true;
     elapsed_ = clock_.elapsed();
 }
 
@@ -155,6 +159,7 @@ void Collector::add_one(const Burst& burst, std::size_t i, const Record& record)
         interfaces_.resize(std::size_t{interface} + 1);
         crossings_.resize(interfaces_.size() * kMostInterfaces);
     }
+    captured_ += record.length;
     longest_ = std::max(longest_, record.length);
     const std::uint64_t length = record.wire_length;
     bool echo = false;
@@ -204,14 +209,20 @@ WindowMask Collector::add_key(const Burst& burst, std::size_t i, const Record& r
         accepted_.add(elapsed_, from(0));
         return 0;
     }
-    count_echo(*entry, burst.packets[i], record);
+    Seen seen;
+    seen.refresh = from(rank(now_ - entry->last));
+    refresh_.add(seen.refresh, record.wire_length);
+    const Repeats::Place place = count_echo(*entry, burst.packets[i], record, seen);
     const WindowMask dropped = packets_.seen_again(*entry, now_);
+    seen.fixed = dropped;
+    copy_counts_.add(place, seen);
     fixed_.add(dropped, record.wire_length);
     accepted_.add(elapsed_, ~dropped);
     return dropped;
 }
 
-void Collector::count_echo(PacketEntry& entry, const Dissected& packet, const Record& record) {
+Repeats::Place Collector::count_echo(PacketEntry& entry, const Dissected& packet,
+                                     const Record& record, Seen& seen) {
     const std::uint64_t length = record.wire_length;
     const Nanoseconds age = now_ - entry.last;
     const Differences differences = differences_of(entry.origin, packet.origin);
@@ -219,15 +230,19 @@ void Collector::count_echo(PacketEntry& entry, const Dissected& packet, const Re
     const std::uint16_t interface = bounded(record.interface);
     entry.run = run_with(entry.run, age);
     const bool moved = interface != entry.interface || is_elsewhere(packet.origin, differences);
-    repeats_.again(packet.kind, {age, entry.run, cause, moved, length});
+    seen.length = length;
+    seen.interface = interface;
+    seen.protocol = packet.protocol;
+    seen.cause = cause;
+    seen.differences = differences;
     causes_[static_cast<std::size_t>(cause)].add(length);
     for (std::size_t bit = 0; bit < kDifferences; ++bit) {
         differences_[bit] += differences >> bit & 1U;
     }
-    refresh_.add(from(rank(age)), length);
     crossings_[entry.interface * kMostInterfaces + interface].add(length);
     talkers_.add(addresses_of(packet), length);
     entry.times = static_cast<std::uint8_t>(std::min(255, entry.times + 1));
+    return repeats_.again(packet.kind, {age, entry.run, cause, moved, length});
 }
 
 void Collector::add_without_ip(const Dissected& packet, const ModeMemory::Added& added,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyze/ages.h"
+#include "analyze/copies.h"
 #include "analyze/dissect.h"
 #include "analyze/memories.h"
 #include "analyze/repeats.h"
@@ -65,10 +66,12 @@ class Collector {
                        bool& echo);
     void add_without_ip(const Dissected& packet, const ModeMemory::Added& added,
                         std::uint64_t length);
-    void count_echo(PacketEntry& entry, const Dissected& packet, const capture::Record& record);
+    Repeats::Place count_echo(PacketEntry& entry, const Dissected& packet,
+                              const capture::Record& record, Seen& seen);
     void forget(const PacketEntry& entry) noexcept;
     void report_echoes(Report& out);
-    void report_repeats(Report& out);
+    Told report_repeats(Report& out);
+    void report_copies(Report& out, const CopyCounts& copies) const;
     void report_windows(Report& out);
     void take_copied_frames(Report& out) const;
     void report_memory(Report& out);
@@ -86,14 +89,18 @@ class Collector {
     Nanoseconds latest_ = 0;
     Nanoseconds now_ = 0;  // of the clock
     Nanoseconds elapsed_ = 0;
+    // Of what all steps of the clock, and so all ages, are whole numbers.
+    Nanoseconds resolution_ = kMillisecond;
     Tally all_;
     Count keyed_;
     Count non_ip_;
     Count malformed_;
+    std::uint64_t captured_ = 0;
     std::uint32_t longest_ = 0;
     std::uint64_t keys_ = 0;
     decltype(Report::copies) copies_{};
     Repeats repeats_;              // packets with a key
+    Copies copy_counts_;           // packets with a key
     Repeats frame_repeats_;        // frames without an IP packet, whole
     WindowCounts non_ip_dropped_;  // of these, by key frame
     std::array<Count, kCauses> causes_{};

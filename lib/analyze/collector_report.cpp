@@ -30,6 +30,7 @@ std::optional<Nanoseconds> earlier(std::optional<Nanoseconds> a, std::optional<N
 Report Collector::report() {
     Report out;
     out.total = all_.total;
+    out.captured = captured_;
     out.echoes = all_.echoes;
     out.keyed = keyed_;
     out.non_ip = non_ip_;
@@ -40,8 +41,9 @@ Report Collector::report() {
     out.duration = elapsed_;
     out.keys = keys_;
     report_echoes(out);
-    report_repeats(out);
+    const Told packets = report_repeats(out);
     report_windows(out);
+    report_copies(out, copy_counts_.counts(packets.ends));
     take_copied_frames(out);
     report_memory(out);
     return out;
@@ -53,12 +55,12 @@ void Collector::report_echoes(Report& out) {
         ++out.copies[std::min<std::size_t>(entry.times, out.copies.size()) - 1];
     });
     for (std::size_t i = 0; i < kCauses; ++i) {
-        out.causes.push_back({static_cast<Cause>(i), causes_[i]});
+        out.causes.push_back({static_cast<Cause>(i), causes_[i], {}});
     }
     for (std::size_t i = 0; i < kDifferences; ++i) {
-        out.differences.push_back({static_cast<Difference>(i), differences_[i]});
+        out.differences.push_back({static_cast<Difference>(i), differences_[i], 0});
     }
-    out.look_alikes = segments_.look_alikes();
+    out.look_alikes = segments_.look_alikes(resolution_);
     for (std::size_t i = 0; i < interfaces_.size(); ++i) {
         InterfaceInfo info;
         info.total = interfaces_[i].total;
@@ -74,7 +76,8 @@ void Collector::report_echoes(Report& out) {
     }
     for (std::uint16_t i = 0; i < kProtocols; ++i) {
         if (protocols_[i].total.packets != 0) {
-            out.protocols.push_back({protocol_name(i), protocols_[i].total, protocols_[i].echoes});
+            out.protocols.push_back(
+                {protocol_name(i), protocols_[i].total, protocols_[i].echoes, {}, i});
         }
     }
     std::stable_sort(out.protocols.begin(), out.protocols.end(), [](const auto& a, const auto& b) {
@@ -86,11 +89,11 @@ void Collector::report_echoes(Report& out) {
 }
 
 // Of the whole frames too: where packets are copied, frames without a packet are likely to be.
-void Collector::report_repeats(Report& out) {
-    const Told packets = repeats_.tell();
+Told Collector::report_repeats(Report& out) {
+    const Told packets = repeats_.tell(resolution_);
     const auto oldest =
         packets.copies.packets == 0 ? std::nullopt : std::optional(packets.ages.oldest);
-    const Told frames = frame_repeats_.tell(oldest);
+    const Told frames = frame_repeats_.tell(resolution_, oldest);
     out.non_ip_copied = frames.copies;
     const Told& asked = out.keyed.packets == 0 ? frames : packets;
     out.copied = asked.copies;
@@ -102,6 +105,27 @@ void Collector::report_repeats(Report& out) {
     std::stable_sort(out.repeats.begin(), out.repeats.end(), [](const auto& a, const auto& b) {
         return a.echoes.packets > b.echoes.packets;
     });
+    return packets;
+}
+
+// What of the echoes that are counted above are copies.
+void Collector::report_copies(Report& out, const CopyCounts& copies) const {
+    for (std::size_t i = 0; i < kCauses; ++i) {
+        out.causes[i].copied = copies.causes[i];
+    }
+    for (std::size_t i = 0; i < kDifferences; ++i) {
+        out.differences[i].copied = copies.differences[i];
+    }
+    for (unsigned i = 0; i < kWindows; ++i) {
+        out.windows[i].fixed_copied = copies.fixed.at(i);
+        out.windows[i].refresh_copied = copies.refresh.at(i);
+    }
+    for (std::size_t i = 0; i < copies.interfaces.size(); ++i) {
+        out.interfaces[i].copied = copies.interfaces[i];
+    }
+    for (ProtocolCount& one : out.protocols) {
+        one.copied = one.number < copies.protocols.size() ? copies.protocols[one.number] : Count{};
+    }
 }
 
 // Key frame loses nothing where it drops copies that have no IP packet; the others miss these.
@@ -134,7 +158,7 @@ void Collector::report_windows(Report& out) {
     for (unsigned i = 0; i < kWindows; ++i) {
         const auto window = window_at(i);
         const Count fixed = fixed_.at(i);
-        out.windows.push_back({window, fixed, refresh_.at(i)});
+        out.windows.push_back({window, fixed, refresh_.at(i), {}, {}});
         row(packet::KeyMode::kPacket, {window, fixed, {}, {}});
         const auto of_mode = [&](packet::KeyMode mode, const ModeMemory& memory) {
             const Count lost = memory.lost(i);
@@ -149,8 +173,8 @@ void Collector::report_windows(Report& out) {
 
 void Collector::report_memory(Report& out) {
     out.blind_after = packets_.table().blind_after();
-    out.memory_bytes =
-        packets_.bytes() + segments_.bytes() + repeats_.bytes() + frame_repeats_.bytes();
+    out.memory_bytes = packets_.bytes() + segments_.bytes() + repeats_.bytes() +
+                       frame_repeats_.bytes() + copy_counts_.bytes();
     std::uint64_t taken = packets_.ladders_taken();
     out.others_blind_after = segments_.blind_after();
     for (ModeMemory* mode : {&frame_, &flow_, &flow_bidir_}) {

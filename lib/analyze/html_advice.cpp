@@ -9,6 +9,8 @@
 namespace unecho::analyze {
 namespace {
 
+constexpr std::size_t kMostNotes = 50;
+
 std::uint64_t most_dropped(const Report& report) {
     std::uint64_t most = 1;
     for (const Mode& mode : report.modes) {
@@ -93,10 +95,11 @@ std::string modes_section(const Report& report) {
     const std::optional<Nanoseconds> window = report.modes.front().recommended.window;
     return section(
         "modes", "Which key?",
-        paragraph(fill("What each key mode would drop {}. Not copies: packets that key "
-                       "<code>packet</code> would forward. Missed: copies that it would drop.",
+        paragraph(fill("What each key mode would drop {}, copies or not. Too many: those that key "
+                       "<code>packet</code> would forward. Missing: those that it alone would "
+                       "drop.",
                        {window ? "within " + duration_text(*window) : "however old"})) +
-            mode_warning(report) + table({"Key", "Drops", "Not copies", "Missed"}, body));
+            mode_warning(report) + table({"Key", "Drops", "Too many", "Missing"}, body));
 }
 
 std::string advice_section(const Report& report) {
@@ -120,12 +123,16 @@ std::string warnings_section(const Report& report) {
         return "";
     }
     std::string items;
-    for (const Note& note : report.warnings) {
+    const std::vector<Note> notes = taken_together(report.warnings);
+    const std::size_t shown = std::min(notes.size(), kMostNotes);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const Note& note = notes[i];
         items += fill("<li>{}{}{}</li>\n",
                       {where_of(note), escape(note.text),
                        note.times > 1 ? " (" + count_text(note.times, "time") + ")" : ""});
     }
-    return section("warnings", "Warnings", "<ul>\n" + items + "</ul>\n");
+    return section("warnings", "Warnings",
+                   "<ul>\n" + items + "</ul>\n" + others(notes.size() - shown, "other words"));
 }
 
 }  // namespace unecho::analyze

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analyze/ages.h"
 #include "analyze/html_parts.h"
 #include "analyze/html_plot.h"
 #include "analyze/html_sections.h"
@@ -13,61 +14,88 @@ namespace {
 constexpr double kSeen = 0.02;  // of a plot's height
 constexpr double kLabel = 0.2;  // of a plot's width, for a word
 constexpr double kNear = 0.1;   // labels nearer to each other than this would touch
+constexpr double kWide = 1.35;  // the ends of a column's ages; mostly 1.26
 
-std::uint64_t most_of(const std::vector<AgeBin>& bins) {
-    std::uint64_t most = 0;
-    for (const AgeBin& bin : bins) {
-        most = std::max(most, bin.echoes);
-    }
-    return most;
-}
+// Where ages and the window lie. Ages of 0 have no place on a logarithmic axis: their column is a
+// tenth of a power of ten wide, at the very left, and the axis begins a factor of two behind it.
+struct AgeScale {
+    LogScale axis;
+    double zero = 0;  // width of the column of 0
+};
 
-// From the first bin to the last, and beyond the window that is marked. Ages of 0 have no place on
-// it: their bin has the octave before the first of the others.
-LogScale age_scale(const Report& report) {
+AgeScale age_scale(const Report& report) {
     const auto& bins = report.ages.bins;
-    auto low = static_cast<double>(bins.front().low);
+    const bool zero = bins.front().low == 0;
+    const auto first = std::find_if(bins.begin(), bins.end(), [](const AgeBin& bin) {
+        return bin.low != 0 && bin.echoes != 0;
+    });
+    auto low = static_cast<double>(first == bins.end() ? UINT64_MAX : first->low);
     auto high = static_cast<double>(bins.back().high);
-    if (bins.front().low == 0) {
-        const auto next = std::find_if(bins.begin() + 1, bins.end(),
-                                       [](const AgeBin& bin) { return bin.echoes != 0; });
-        low = static_cast<double>(next == bins.end() ? bins.front().high : next->low) / 2;
-    }
     if (report.recommendation.needed && report.recommendation.window != 0) {
         low = std::min(low, static_cast<double>(report.recommendation.window));
         high = std::max(high, static_cast<double>(report.recommendation.window) * 2);
     }
-    LogScale scale = log_scale(low, high);
-    if (bins.front().low == 0) {
-        auto& ticks = scale.ticks;
+    low = std::min(low, high);
+    AgeScale scale{log_scale(zero ? low / 2 : low, high), 0};
+    if (zero) {
+        scale.zero = 0.1 / std::log10(scale.axis.high / scale.axis.low);
+        auto& ticks = scale.axis.ticks;
+        const double begin = std::max(kNear, scale.axis.at(static_cast<Nanoseconds>(low)) - 1e-9);
         ticks.erase(std::remove_if(ticks.begin(), ticks.end(),
-                                   [](const Tick& tick) { return tick.at < kNear; }),
+                                   [&](const Tick& tick) { return tick.at < begin; }),
                     ticks.end());
-        ticks.insert(ticks.begin(), {0, "0", false});
+        ticks.insert(ticks.begin(), {scale.zero / 2, "0", false});
     }
     return scale;
 }
 
-std::string age_column(const Report& report, const AgeBin& bin, const LogScale& x, const Scale& y) {
-    const bool within = report.recommendation.needed && bin.low < report.recommendation.window;
-    const double octave = std::log(2) / std::log(x.high / x.low);
-    const double from = x.at(bin.low);
-    const double to = bin.low == 0 ? std::max(octave, x.at(bin.high)) : x.at(bin.high);
+// "1 ms to 1.26 ms", or the one age that there can be.
+std::string range_text(const AgeBin& bin, Nanoseconds resolution) {
+    return bin.high - bin.low <= resolution
+               ? (bin.low == 0 ? "0" : duration_text(bin.low))
+               : fill("{} to {}", {duration_text(bin.low), duration_text(bin.high)});
+}
+
+// Grey beyond the window, if one is wanted.
+std::string age_column(const Report& report, const AgeBin& bin, const AgeScale& x, const Scale& y) {
+    const bool outside = report.recommendation.needed && bin.low >= report.recommendation.window;
+    const double from = bin.low == 0 ? 0 : x.axis.at(bin.low);
+    const double to = bin.low == 0 ? x.zero : x.axis.at(bin.high);
+    const Nanoseconds resolution = report.ages.resolution;
     return column(
-        {from, from + (to - from) * 0.9, y.at(static_cast<double>(bin.echoes)),
-         within ? "in" : "out",
-         fill("{} to {}: {}", {duration_text(bin.low), duration_text(bin.high),
-                               bin.echoes == 1 ? "1 echo" : count_text(bin.echoes) + " echoes"}),
+        {from, from + (to - from) * 0.9, y.at(density(bin, resolution)), outside ? "out" : "in",
+         fill("{}: {}", {range_text(bin, resolution),
+                         bin.echoes == 1 ? "1 copy" : count_text(bin.echoes) + " copies"}),
          fill("data-low=\"{}\" data-echoes=\"{}\"",
               {std::to_string(bin.low), std::to_string(bin.echoes)})});
 }
 
-std::string age_columns(const Report& report, const LogScale& x, const Scale& y) {
+std::string age_columns(const Report& report, const AgeScale& x, const Scale& y) {
     std::string out;
     for (const AgeBin& bin : report.ages.bins) {
         out += age_column(report, bin, x, y);
     }
     return out;
+}
+
+double densest(const Ages& ages) {
+    double most = 0;
+    for (const AgeBin& bin : ages.bins) {
+        most = std::max(most, density(bin, ages.resolution));
+    }
+    return most;
+}
+
+// Where columns are wider than others, the reader has to know what their height is.
+std::string coarse_note(const Ages& ages) {
+    const bool coarse = std::any_of(ages.bins.begin(), ages.bins.end(), [&](const AgeBin& bin) {
+        return bin.low != 0 && static_cast<double>(bin.high) > kWide * static_cast<double>(bin.low);
+    });
+    return coarse ? fill(
+                        " Timestamps step by {}: columns at the left are wider, and as high as the "
+                        "mean of what they take the place of.",
+                        {duration_text(ages.resolution)})
+                  : "";
 }
 
 std::string window_mark(const Report& report, const LogScale& x) {
@@ -113,12 +141,12 @@ std::pair<std::size_t, std::size_t> drawn(const Report& report) {
 }
 
 std::vector<Point> points_of(const Report& report, std::pair<std::size_t, std::size_t> range,
-                             Count WindowRow::*policy, const LogScale& x, const Scale& y) {
+                             Count WindowRow::*what, const LogScale& x, const Scale& y) {
     std::vector<Point> points;
     for (std::size_t i = range.first; i < range.second; ++i) {
         const WindowRow& row = report.windows[i];
         points.push_back(
-            {x.at(*row.window), y.at(share((row.*policy).packets, report.total.packets))});
+            {x.at(*row.window), y.at(share((row.*what).packets, report.total.packets))});
     }
     return points;
 }
@@ -154,21 +182,34 @@ double gap(const std::vector<Point>& lower, const std::vector<Point>& upper) {
     return most;
 }
 
-// One curve for both where the eye would not tell them apart.
-std::string curves(const std::vector<Point>& fixed, const std::vector<Point>& refresh,
-                   const std::string& marked) {
-    const std::string main = curve(step_path(fixed) + "H1000", "curve");
-    return gap(fixed, refresh) < kSeen ? main + marked
-                                       : curve(step_path(refresh) + "H1000", "second") + main +
-                                             marked + labels(fixed, refresh);
+// The copies that each window drops, by policy, and on top of them what was sent again.
+struct WindowCurves {
+    std::vector<Point> fixed;
+    std::vector<Point> refresh;
+    std::vector<Point> with_repeats;  // by policy fixed
+};
+
+// One curve for both policies where the eye would not tell them apart.
+std::string curves(const WindowCurves& of, const std::string& marked) {
+    const std::string again = gap(of.fixed, of.with_repeats) == 0
+                                  ? ""
+                                  : curve(band_path(of.with_repeats, of.fixed), "again");
+    const std::string main = again + curve(step_path(of.fixed) + "H1000", "curve");
+    return gap(of.fixed, of.refresh) < kSeen ? main + marked
+                                             : curve(step_path(of.refresh) + "H1000", "second") +
+                                                   main + marked + labels(of.fixed, of.refresh);
 }
 
-std::string window_caption(const std::vector<Point>& fixed, const std::vector<Point>& refresh) {
-    const double apart = gap(fixed, refresh);
-    return std::string("Dropped, of all packets") +
+std::string window_caption(const WindowCurves& of) {
+    const double apart = gap(of.fixed, of.refresh);
+    return std::string("Copies dropped, of all packets") +
            (apart == 0      ? "; policies fixed and refresh alike"
             : apart < kSeen ? " with policy fixed; refresh drops nearly the same"
-                            : ", by policy");
+                            : ", by policy") +
+           (gap(of.fixed, of.with_repeats) == 0
+                ? ""
+                : "; <span class=\"swatch\" style=\"--tone:var(--lost)\"></span>what was sent "
+                  "again, on top");
 }
 
 std::string window_table(const Report& report) {
@@ -178,11 +219,13 @@ std::string window_table(const Report& report) {
         const std::string path = "windows." + std::to_string(i);
         body += row({each.window ? duration_text(*each.window) : "without end",
                      figure(path + ".fixed.packets", each.fixed.packets),
-                     share_text(each.fixed.packets, report.total.packets),
-                     figure(path + ".refresh.packets", each.refresh.packets)});
+                     figure(path + ".fixed_copied.packets", each.fixed_copied.packets),
+                     figure(path + ".refresh.packets", each.refresh.packets),
+                     figure(path + ".refresh_copied.packets", each.refresh_copied.packets)});
     }
     return "<details><summary>All windows as a table</summary>\n" +
-           table({"Window", "fixed drops", "of all", "refresh drops"}, body) + "</details>\n";
+           table({"Window", "fixed drops", "copies", "refresh drops", "copies"}, body) +
+           "</details>\n";
 }
 
 std::string window_words(const Report& report) {
@@ -203,19 +246,20 @@ std::string ages_section(const Report& report) {
     if (ages.bins.empty()) {
         return "";
     }
-    const LogScale x = age_scale(report);
-    const Scale y = count_scale(static_cast<double>(most_of(ages.bins)));
+    const AgeScale x = age_scale(report);
+    const Scale y = count_scale(densest(ages));
     const PlotText text{
-        "ages", "Echoes by age",
-        fill("Half of the echoes come within {}, 99\xC2\xA0% within {}, the oldest after "
+        "ages", "Copies by age",
+        fill("Half of the copies come within {}, 99\xC2\xA0% within {}, the oldest after "
              "{}.",
              {duration_text(ages.p50), duration_text(ages.p99), duration_text(ages.oldest)}),
-        "time since the packet before with the same key", "echoes"};
+        "time since the packet before with the same key", "copies"};
     const std::string chart =
-        plot(text, x.ticks, y.ticks, age_columns(report, x, y) + window_mark(report, x));
+        plot(text, x.axis.ticks, y.ticks, age_columns(report, x, y) + window_mark(report, x.axis));
     return section("ages", "How old are they?",
-                   paragraph("The time from a packet to its echo.") + "<figure><figcaption>" +
-                       "Echoes, by age</figcaption>\n" + chart + "</figure>\n" + percentiles(ages));
+                   paragraph("The time from a packet to its copy." + coarse_note(ages)) +
+                       "<figure><figcaption>Copies in each tenth of a power of ten</figcaption>\n" +
+                       chart + "</figure>\n" + percentiles(ages));
 }
 
 std::string windows_section(const Report& report) {
@@ -226,21 +270,30 @@ std::string windows_section(const Report& report) {
     const auto& rows = report.windows;
     const LogScale x = log_scale(static_cast<double>(*rows[range.first].window),
                                  static_cast<double>(*rows[range.second - 1].window));
-    const Scale y = share_scale(share(report.echoes.packets, report.total.packets));
-    const PlotText text{"windows", "Share of all packets that a window drops", window_words(report),
-                        "window", "share"};
-    const double all = share(report.echoes.packets, report.total.packets);
-    const std::string limit = fill(
-        "<line class=\"limit\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/>\n",
-        {coordinate(kPlotHeight * (1 - y.at(all))), coordinate(kPlotHeight * (1 - y.at(all)))});
-    const auto fixed = points_of(report, range, &WindowRow::fixed, x, y);
-    const auto refresh = points_of(report, range, &WindowRow::refresh, x, y);
+    const auto most = [&](Count WindowRow::*what) {
+        return (rows[range.second - 1].*what).packets;
+    };
+    const std::uint64_t copies = std::min(report.copied.packets, report.echoes.packets);
+    const Scale y = share_scale(
+        share(std::max({copies, most(&WindowRow::fixed), most(&WindowRow::refresh_copied)}),
+              report.total.packets));
+    const PlotText text{"windows", "Share of all packets that are copies and that a window drops",
+                        window_words(report), "window", "share"};
+    const std::string all =
+        coordinate(kPlotHeight * (1 - y.at(share(copies, report.total.packets))));
+    const std::string limit =
+        fill("<line class=\"limit\" x1=\"0\" x2=\"100%\" y1=\"{}\" y2=\"{}\"/>\n", {all, all});
+    const auto points = [&](Count WindowRow::*what) {
+        return points_of(report, range, what, x, y);
+    };
+    const WindowCurves of{points(&WindowRow::fixed_copied), points(&WindowRow::refresh_copied),
+                          points(&WindowRow::fixed)};
     const std::string chart =
-        plot(text, x.ticks, y.ticks, limit + curves(fixed, refresh, window_mark(report, x)));
+        plot(text, x.ticks, y.ticks, limit + curves(of, window_mark(report, x)));
     return section("windows", "Which window?",
                    paragraph(window_words(report)) +
                        fill("<figure><figcaption>{}</figcaption>\n{}</figure>\n",
-                            {window_caption(fixed, refresh), chart}) +
+                            {window_caption(of), chart}) +
                        window_table(report));
 }
 

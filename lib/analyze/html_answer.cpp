@@ -136,7 +136,7 @@ std::string doubts(const Report& report) {
     }
     if (!report.warnings.empty()) {
         out += fill("<p class=\"warning\"><a href=\"#warnings\">{}</a> about the capture.</p>\n",
-                    {count_text(report.warnings.size(), "warning")});
+                    {count_text(taken_together(report.warnings).size(), "warning")});
     }
     return out;
 }
@@ -155,11 +155,8 @@ std::string copies(const Report& report) {
     return out;
 }
 
-std::string rate_text(const Report& report, Nanoseconds span) {
-    if (span == 0) {
-        return "all at the same time";
-    }
-    const double seconds = static_cast<double>(span) / 1e9;
+std::string rate_text(const Report& report) {
+    const double seconds = static_cast<double>(report.duration) / 1e9;
     return packet_rate_text(static_cast<double>(report.total.packets) / seconds) + ", " +
            bit_rate_text(static_cast<double>(report.total.bytes) * 8 / seconds);
 }
@@ -182,9 +179,11 @@ std::string facts_section(const Report& report) {
         fact("Packets", figure("total.packets", report.total.packets)) +
         fact("On the wire",
              figure("total.bytes", report.total.bytes, bytes_text(report.total.bytes))) +
+        fact("Captured", figure("captured_bytes", report.captured, bytes_text(report.captured))) +
         fact("From (UTC)", date_text(report.first_time)) +
-        fact("Duration", duration_text(report.duration)) +
-        fact("On average", rate_text(report, report.duration)) +
+        fact("Duration",
+             report.duration == 0 ? "all at the same time" : duration_text(report.duration)) +
+        (has_rate(report) ? fact("On average", rate_text(report)) : "") +
         fact("With a key", figure("keyed.packets", report.keyed.packets)) +
         fact("Without", figure("non_ip.packets", report.non_ip.packets) + " not IP, " +
                             figure("malformed.packets", report.malformed.packets) + " malformed") +

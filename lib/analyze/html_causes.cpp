@@ -31,25 +31,34 @@ constexpr std::array<Words, kCauses> kWords{{
     {"Identical", "The same frame, byte for byte: a mirror port or two taps on a wire."},
 }};
 
+std::uint64_t copies_with_cause(const Report& report) {
+    std::uint64_t sum = 0;
+    for (const CauseCount& each : report.causes) {
+        sum += each.copied.packets;
+    }
+    return sum;
+}
+
 std::string cause_rows(const Report& report) {
+    const std::uint64_t all = copies_with_cause(report);
     std::vector<std::size_t> order;
     for (std::size_t i = 0; i < report.causes.size(); ++i) {
-        if (report.causes[i].echoes.packets != 0) {
+        if (report.causes[i].copied.packets != 0) {
             order.push_back(i);
         }
     }
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-        return report.causes[a].echoes.packets > report.causes[b].echoes.packets;
+        return report.causes[a].copied.packets > report.causes[b].copied.packets;
     });
     std::string out;
     for (const std::size_t i : order) {
         const CauseCount& each = report.causes[i];
         const Words& words = kWords[static_cast<std::size_t>(each.cause)];
-        out += row({fill("{}<span class=\"sub\">{}</span>{}",
-                         {escape(words.name), escape(words.sentence),
-                          meter(share(each.echoes.packets, report.echoes.packets))}),
-                    figure("causes." + std::to_string(i) + ".echoes.packets", each.echoes.packets),
-                    share_text(each.echoes.packets, report.echoes.packets)});
+        out += row(
+            {fill("{}<span class=\"sub\">{}</span>{}", {escape(words.name), escape(words.sentence),
+                                                        meter(share(each.copied.packets, all))}),
+             figure("causes." + std::to_string(i) + ".copied.packets", each.copied.packets),
+             share_text(each.copied.packets, all)});
     }
     return out;
 }
@@ -59,16 +68,17 @@ constexpr std::array<std::string_view, kDifferences> kDifferenceWords{
     "TOS or traffic class", "behind the IP packet", "IPv4 header checksum"};
 
 std::string differences(const Report& report) {
+    const std::uint64_t all = copies_with_cause(report);
     std::string body;
     for (std::size_t i = 0; i < report.differences.size(); ++i) {
         const DifferenceCount& each = report.differences[i];
         body += row({escape(kDifferenceWords[static_cast<std::size_t>(each.difference)]),
-                     figure("differences." + std::to_string(i) + ".echoes", each.echoes),
-                     share_text(each.echoes, report.echoes.packets)});
+                     figure("differences." + std::to_string(i) + ".copied", each.copied),
+                     share_text(each.copied, all)});
     }
     return body.empty() ? body
                         : "<details><summary>What differs, each counted alone</summary>\n" +
-                              table({"Difference", "Echoes", "Share"}, body) + "</details>\n";
+                              table({"Difference", "Copies", "Share"}, body) + "</details>\n";
 }
 
 std::string look_alikes(const LookAlikes& given) {
@@ -177,11 +187,11 @@ std::string interface_table(const Report& report) {
         body += row(
             {fill("{}<span class=\"sub\">{}</span>", {numbered(report, i), escape(each.link_name)}),
              figure(path + ".total.packets", each.total.packets),
-             figure(path + ".echoes.packets", each.echoes.packets),
-             share_text(each.echoes.packets, each.total.packets)});
+             figure(path + ".copied.packets", each.copied.packets),
+             share_text(each.copied.packets, each.total.packets)});
     }
-    return table({"Interface", "Packets", "Echoes", "Share"}, body) +
-           others(places.size() - shown, "fewer echoes") +
+    return table({"Interface", "Packets", "Copies", "Share"}, body) +
+           others(places.size() - shown, "fewer copies") +
            others(report.interfaces.size() - places.size(), "no packets");
 }
 
@@ -203,12 +213,12 @@ std::string places_words(const Report& report) {
 }  // namespace
 
 std::string causes_section(const Report& report) {
-    if (report.echoes.packets == 0) {
+    if (copies_with_cause(report) == 0) {
         return "";
     }
     return section("causes", "Why are they there?",
-                   paragraph("What differs between an echo and the first packet with its key.") +
-                       table({"Cause", "Echoes", "Share"}, cause_rows(report)) +
+                   paragraph("What differs between a copy and the first packet with its key.") +
+                       table({"Cause", "Copies", "Share"}, cause_rows(report)) +
                        differences(report) + look_alikes(report.look_alikes));
 }
 
@@ -217,9 +227,9 @@ std::string places_section(const Report& report) {
         return "";
     }
     const bool echoes = report.echoes.packets != 0;
-    return section(
-        "places", echoes ? "From where to where?" : "Where?",
-        (echoes ? paragraph(places_words(report)) + matrix(report) : "") + interface_table(report));
+    return section("places", echoes ? "From where to where?" : "Where?",
+                   (echoes ? paragraph(places_words(report)) + matrix(report) + both(report) : "") +
+                       interface_table(report));
 }
 
 std::string protocols_section(const Report& report) {
@@ -234,13 +244,13 @@ std::string protocols_section(const Report& report) {
         body +=
             row({escape(each.name) + (report.echoes.packets == 0
                                           ? ""
-                                          : meter(share(each.echoes.packets, each.total.packets))),
+                                          : meter(share(each.copied.packets, each.total.packets))),
                  figure(path + ".total.packets", each.total.packets),
-                 figure(path + ".echoes.packets", each.echoes.packets),
-                 share_text(each.echoes.packets, each.total.packets)});
+                 figure(path + ".copied.packets", each.copied.packets),
+                 share_text(each.copied.packets, each.total.packets)});
     }
     return section("protocols", "Which protocols?",
-                   table({"Protocol", "Packets", "Echoes", "Share"}, body) +
+                   table({"Protocol", "Packets", "Copies", "Share"}, body) +
                        others(report.protocols.size() - shown, "fewer packets"));
 }
 

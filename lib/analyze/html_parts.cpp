@@ -79,4 +79,15 @@ std::string others(std::size_t count, std::string_view with_what) {
                              {count_text(count, "other"), escape(with_what)});
 }
 
+std::string both(const Report& report) {
+    const std::uint64_t copies = std::min(report.copied.packets, report.echoes.packets);
+    const std::uint64_t again = report.echoes.packets - copies;
+    return again == 0
+               ? ""
+               : fill(
+                     "<p class=\"small\">Echoes are both here: {} and {} that {} sent again.</p>\n",
+                     {count_text(copies) + (copies == 1 ? " copy" : " copies"),
+                      count_text(again, "packet"), again == 1 ? "was" : "were"});
+}
+
 }  // namespace unecho::analyze

@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "analyze/report.h"
+
 namespace unecho::analyze {
 
 // The pattern with each {} replaced by the next value. There are as many of the one as of the
@@ -36,5 +38,9 @@ std::string table(std::initializer_list<std::string_view> names, const std::stri
 std::string row(std::initializer_list<std::string> cells);
 // "And 3 others with fewer packets.", or nothing.
 std::string others(std::size_t count, std::string_view with_what);
+
+// What is counted where copies and what was sent again are not told apart; nothing where all echoes
+// are copies.
+std::string both(const Report& report);
 
 }  // namespace unecho::analyze

@@ -13,7 +13,6 @@ namespace {
 
 constexpr double kMostSteps = 5;
 constexpr double kMostTimes = 7;
-constexpr Nanoseconds kMinute = 60 * kSecond;
 constexpr double kFewDecades = 200;     // below it, ticks at 2 and 5 times a power of ten too
 constexpr std::size_t kMostNarrow = 5;  // labels that a phone's width takes
 constexpr std::size_t kMostWide = 8;    // and half the width of a desk's
@@ -114,12 +113,9 @@ Scale share_scale(double largest) {
 Scale time_scale(Nanoseconds span) {
     const double end = static_cast<double>(std::max<Nanoseconds>(span, 1));
     const double step = std::max(1.0, time_step(end));
-    Scale scale = stepped(end, step, [step](double value) {
+    Scale scale = stepped(end, step, [](double value) {
         const auto time = static_cast<Nanoseconds>(std::llround(value));
-        if (time == 0) {
-            return std::string("0");
-        }
-        return step >= kMinute && time == kMinute ? "1\xC2\xA0min" : duration_text(time);
+        return time == 0 ? std::string("0") : duration_text(time);
     });
     thin_out(scale.ticks);
     return scale;

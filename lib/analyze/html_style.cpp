@@ -136,6 +136,7 @@ figcaption { color: var(--muted); font-size: 0.8125rem; }
 .plot .in { fill: var(--echo); } .plot .out, .plot .new { fill: var(--new); }
 .plot .curve { fill: none; stroke: var(--echo); stroke-width: 2; stroke-linejoin: round; }
 .plot .second { fill: none; stroke: var(--new); stroke-width: 2; }
+.plot .again { fill: var(--lost); fill-opacity: 0.35; }
 .plot .limit { stroke: var(--muted); stroke-dasharray: 2 3; }
 .plot .mark { stroke: var(--mark); stroke-width: 1.5; stroke-dasharray: 5 3; }
 .plot text.mark-label { fill: var(--mark); font-weight: 600; }

@@ -143,7 +143,7 @@ std::string duration_text(Nanoseconds duration) {
     static constexpr std::array<Unit, 4> kUnits{
         {{1, "ns"}, {1e3, "\xC2\xB5s"}, {1e6, "ms"}, {1e9, "s"}}};
     const std::uint64_t seconds = (duration + kSecond / 2) / kSecond;
-    if (seconds < 120) {
+    if (seconds < 60) {
         return scaled(static_cast<double>(duration), kUnits);
     }
     if (seconds < 3600) {

@@ -11,9 +11,10 @@ namespace {
 
 constexpr std::size_t kMostTalkers = 10;
 
-// Packets per second of what a stretch holds.
-double rate_of(std::uint64_t packets, Nanoseconds stretch) {
-    return static_cast<double>(packets) * 1e9 / static_cast<double>(stretch);
+// What a stretch holds: packets per second, of a few the packets themselves.
+double height_of(const Report& report, std::uint64_t packets) {
+    const double rate = static_cast<double>(packets) * 1e9 / static_cast<double>(report.time_bin);
+    return has_rate(report) ? rate : static_cast<double>(packets);
 }
 
 std::string bands(const Report& report, const Scale& x, const Scale& y) {
@@ -23,9 +24,9 @@ std::string bands(const Report& report, const Scale& x, const Scale& y) {
     for (const TimeBin& bin : report.time) {
         const double at = x.at(static_cast<double>(bin.start));
         const std::uint64_t packets = bin.total.packets;
-        all.push_back({at, y.at(rate_of(packets, report.time_bin))});
-        first.push_back(
-            {at, y.at(rate_of(packets - std::min(packets, bin.echoes.packets), report.time_bin))});
+        const std::uint64_t fresh = packets - std::min(packets, bin.echoes.packets);
+        all.push_back({at, y.at(height_of(report, packets))});
+        first.push_back({at, y.at(height_of(report, fresh))});
         none.push_back({at, 0});
     }
     return curve(band_path(first, none), "new") + curve(band_path(all, first), "in");
@@ -44,23 +45,24 @@ std::string time_section(const Report& report) {
     }
     double most = 0;
     for (const TimeBin& bin : report.time) {
-        most = std::max(most, rate_of(bin.total.packets, report.time_bin));
+        most = std::max(most, height_of(report, bin.total.packets));
     }
     const Scale x = time_scale(report.time_bin * report.time.size());
     const Scale y = count_scale(most);
-    const PlotText text{"time", "Packets per second over the time of the capture",
-                        fill("New packets and echoes in stretches of {}, at most {} per second.",
-                             {duration_text(report.time_bin),
-                              count_text(static_cast<std::uint64_t>(most), "packet")}),
-                        "since the first packet", "packets per second"};
+    const std::string what = has_rate(report) ? "Packets per second" : "Packets";
+    const std::string each = duration_text(report.time_bin);
+    const PlotText text{"time", what + " over the time of the capture",
+                        fill("New packets and echoes in stretches of {}, at most {}{}.",
+                             {each, count_text(static_cast<std::uint64_t>(most), "packet"),
+                              has_rate(report) ? " per second" : ""}),
+                        "since the first packet", "packets"};
     return section(
         "time", "When?",
-        fill("<figure><figcaption>Packets per second: "
+        fill("<figure><figcaption>{}: "
              "<span class=\"swatch\" style=\"--tone:var(--new)\"></span>new, "
              "<span class=\"swatch\" style=\"--tone:var(--echo)\"></span>echoes on top; in "
-             "stretches "
-             "of {}</figcaption>\n{}</figure>\n",
-             {duration_text(report.time_bin), plot(text, x.ticks, y.ticks, bands(report, x, y))}));
+             "stretches of {}</figcaption>\n{}</figure>\n{}",
+             {what, each, plot(text, x.ticks, y.ticks, bands(report, x, y)), both(report)}));
 }
 
 std::string talkers_section(const Report& report) {
@@ -84,7 +86,7 @@ std::string talkers_section(const Report& report) {
     return section(
         "talkers", "Whose packets?",
         table({"From and to", "Echoes", "Bytes"}, body) +
-            others(report.talkers.size() - shown, "fewer echoes") +
+            others(report.talkers.size() - shown, "fewer echoes") + both(report) +
             (excess ? "<p class=\"small\">More pairs than are kept: the counts are upper "
                       "bounds.</p>\n"
                     : ""));

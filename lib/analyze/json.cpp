@@ -89,6 +89,7 @@ void describe(Archive& io, FileInfo& it) {
     io("path", it.path);
     io("total", it.total);
     io("echoes", it.echoes);
+    io("copied", it.copied);
 }
 
 template <typename Archive>
@@ -99,6 +100,7 @@ void describe(Archive& io, InterfaceInfo& it) {
     io("link_name", it.link_name);
     io("total", it.total);
     io("echoes", it.echoes);
+    io("copied", it.copied);
 }
 
 // The causes by name.
@@ -121,6 +123,7 @@ template <typename Archive>
 void describe(Archive& io, Ages& it) {
     io("youngest_ns", it.youngest);
     io("oldest_ns", it.oldest);
+    io("resolution_ns", it.resolution);
     io("p50_ns", it.p50);
     io("p90_ns", it.p90);
     io("p99_ns", it.p99);
@@ -132,12 +135,14 @@ template <typename Archive>
 void describe(Archive& io, CauseCount& it) {
     io("cause", it.cause);
     io("echoes", it.echoes);
+    io("copied", it.copied);
 }
 
 template <typename Archive>
 void describe(Archive& io, DifferenceCount& it) {
     io("difference", it.difference);
     io("echoes", it.echoes);
+    io("copied", it.copied);
 }
 
 template <typename Archive>
@@ -152,6 +157,7 @@ void describe(Archive& io, ProtocolCount& it) {
     io("name", it.name);
     io("total", it.total);
     io("echoes", it.echoes);
+    io("copied", it.copied);
 }
 
 template <typename Archive>
@@ -185,6 +191,8 @@ void describe(Archive& io, WindowRow& it) {
     io("window_ns", it.window);
     io("fixed", it.fixed);
     io("refresh", it.refresh);
+    io("fixed_copied", it.fixed_copied);
+    io("refresh_copied", it.refresh_copied);
 }
 
 template <typename Archive>
@@ -245,6 +253,7 @@ void describe(Archive& io, Report& it) {
     io("interfaces", it.interfaces);
     io("warnings", it.warnings);
     io("total", it.total);
+    io("captured_bytes", it.captured);
     io("echoes", it.echoes);
     io("copied", it.copied);
     io("sent_again", it.sent_again);

@@ -160,7 +160,7 @@ class SegmentMemory {
         }
     }
 
-    [[nodiscard]] LookAlikes look_alikes() const;
+    [[nodiscard]] LookAlikes look_alikes(Nanoseconds resolution) const;
     [[nodiscard]] std::size_t bytes() const noexcept { return table_.bytes(); }
     [[nodiscard]] std::optional<Nanoseconds> blind_after() const noexcept {
         return table_.blind_after();

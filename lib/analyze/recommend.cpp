@@ -230,6 +230,9 @@ std::string taps_reason(const Report& report) {
     for (const Crossing& cell : report.crossings) {
         (cell.original == cell.echo ? within : between) += cell.echoes.packets;
     }
+    if (between + within == 0) {
+        return "";
+    }
     const std::string sums = counted(between, "echo") + " came at another interface than " +
                              (between == 1 ? "its" : "their") + " original, " +
                              format_count(within) + " at the same one";

@@ -13,8 +13,8 @@ constexpr std::uint64_t kMirrorShare = 4;
 // switches. A flood or a short cycle goes on.
 constexpr unsigned kMostInRow = 4;
 
-// Bins without any echo that make a gap: two octaves.
-constexpr unsigned kGapBins = 8;
+// Bins without any echo that make a gap: a factor of four.
+constexpr unsigned kGapBins = 6;
 constexpr double kMostCopies = 0.95;  // a gap behind these ends them
 // Half the Earth's circumference in fibre. What needs longer has come by a detour, and if nothing
 // is between it and nearly all others, rather by none.
@@ -64,7 +64,7 @@ Repeats::Bins& Repeats::bins_of(std::uint32_t label) {
     return *bins;
 }
 
-void Repeats::again(const Kind& kind, const Again& echo) {
+Repeats::Place Repeats::again(const Kind& kind, const Again& echo) {
     const bool young = echo.age < kOneSwitch;
     const bool sure = echo.moved || counts(kind) || (kind.opaque && young);
     const Class is = echo.age >= kLongestPath ? kLate : sure ? kSure : kUnsure;
@@ -76,15 +76,17 @@ void Repeats::again(const Kind& kind, const Again& echo) {
         bin->oldest = std::max(bin->oldest, echo.age);
     }
     ++causes_[is][at][static_cast<std::size_t>(echo.cause)];
+    const Place place{is, static_cast<std::uint8_t>(at)};
     if (is != kUnsure || kind.answer) {
-        return;
+        return place;
     }
     if (echo.run > kMostInRow) {
         ++eligible_;
-        return;
+        return place;
     }
     hits_ += young ? 1 : 0;
     segment_hits_ += kind.segment ? 1 : 0;
+    return place;
 }
 
 // Behind the last bin of sure copies. A gap behind nearly all of them ends them: what comes later
@@ -122,8 +124,7 @@ unsigned Repeats::end_of_unsure(std::optional<Nanoseconds> mirrored) const {
     return hits_ != 0 && hits_ * kMirrorShare >= eligible_ ? one_switch : 0;
 }
 
-// By class: behind the last bin of copies.
-std::array<unsigned, Repeats::kClasses> Repeats::ends(std::optional<Nanoseconds> mirrored) const {
+Repeats::Ends Repeats::ends(std::optional<Nanoseconds> mirrored) const {
     const unsigned sure = end_of_sure();
     if (sure != 0) {
         const Nanoseconds oldest = all_[kSure][sure - 1].oldest;
@@ -170,9 +171,10 @@ SentAgain summed(const Bins& bins, const std::array<unsigned, 3>& ends) {
 
 }  // namespace
 
-Told Repeats::tell(std::optional<Nanoseconds> mirrored) const {
+Told Repeats::tell(Nanoseconds resolution, std::optional<Nanoseconds> mirrored) const {
     const auto end = ends(mirrored);
     Told out;
+    out.ends = end;
     AgeHistogram ages;
     for (std::size_t i = 0; i < kClasses; ++i) {
         for (unsigned at = 0; at < end[i]; ++at) {
@@ -183,7 +185,7 @@ Told Repeats::tell(std::optional<Nanoseconds> mirrored) const {
             }
         }
     }
-    out.ages = ages.ages();
+    out.ages = ages.ages(resolution);
     for (const auto& [label, bins] : labels_) {
         SentAgain one = summed(*bins, end);
         if (one.echoes.packets != 0) {

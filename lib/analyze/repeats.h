@@ -35,6 +35,7 @@ inline constexpr Nanoseconds kOneSwitch = kMillisecond;
 
 // What was told apart, when all was seen.
 struct Told {
+    std::array<unsigned, 3> ends{};  // Repeats::Ends
     Count copies;
     Count sent_again;
     Ages ages;                     // of the copies
@@ -53,15 +54,24 @@ struct Again {
 
 class Repeats {
   public:
+    static constexpr std::size_t kClasses = 3;
+    // What an echo is judged by.
+    struct Place {
+        std::uint8_t is;   // its class
+        std::uint8_t bin;  // of its age
+    };
+    // By class: behind the last bin of copies.
+    using Ends = std::array<unsigned, kClasses>;
+
     Repeats();
 
     // A packet whose key was not met before.
     void first(const Kind& kind);
 
-    void again(const Kind& kind, const Again& echo);
+    Place again(const Kind& kind, const Again& echo);
 
-    // mirrored: other packets of the capture are copied, up to this age.
-    [[nodiscard]] Told tell(std::optional<Nanoseconds> mirrored = {}) const;
+    // mirrored: other packets of the capture are copied, up to this age. resolution: of ages.
+    [[nodiscard]] Told tell(Nanoseconds resolution, std::optional<Nanoseconds> mirrored = {}) const;
 
     // Memory taken.
     [[nodiscard]] std::uint64_t bytes() const noexcept {
@@ -70,7 +80,6 @@ class Repeats {
 
   private:
     enum Class : std::uint8_t { kSure, kUnsure, kLate };
-    static constexpr std::size_t kClasses = 3;
     static constexpr std::size_t kMostLabels = 256;
     static constexpr std::size_t kSenders = 4096;
 
@@ -92,7 +101,7 @@ class Repeats {
 
     [[nodiscard]] bool counts(const Kind& kind) const noexcept;
     [[nodiscard]] Bins& bins_of(std::uint32_t label);
-    [[nodiscard]] std::array<unsigned, kClasses> ends(std::optional<Nanoseconds> mirrored) const;
+    [[nodiscard]] Ends ends(std::optional<Nanoseconds> mirrored) const;
     [[nodiscard]] unsigned end_of_sure() const;
     [[nodiscard]] unsigned end_of_unsure(std::optional<Nanoseconds> mirrored) const;
 

@@ -2,6 +2,7 @@
 #include "analyze/report.h"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
 
 namespace unecho::analyze {
@@ -14,10 +15,41 @@ std::vector<std::size_t> by_echoes(const std::vector<InterfaceInfo>& interfaces)
         }
     }
     const auto weight = [&](std::size_t i) {
-        return std::tuple(interfaces[i].echoes.packets, interfaces[i].total.packets);
+        return std::tuple(interfaces[i].copied.packets, interfaces[i].echoes.packets,
+                          interfaces[i].total.packets);
     };
     std::stable_sort(out.begin(), out.end(),
                      [&](std::size_t a, std::size_t b) { return weight(a) > weight(b); });
+    return out;
+}
+
+bool has_rate(const Report& report) noexcept {
+    constexpr std::uint64_t kLeastPackets = 100;
+    return report.total.packets >= kLeastPackets && report.duration >= kMillisecond &&
+           report.total.packets >= report.duration / kSecond;
+}
+
+std::vector<Note> taken_together(const std::vector<Note>& notes) {
+    std::vector<Note> out;
+    std::map<std::string, std::size_t> places;
+    std::vector<std::size_t> others;  // inputs, by place
+    for (const Note& note : notes) {
+        const auto [at, fresh] = places.emplace(note.text, out.size());
+        if (fresh) {
+            out.push_back(note);
+            others.push_back(0);
+            continue;
+        }
+        Note& same = out[at->second];
+        same.times += note.times;
+        others[at->second] += note.file == same.file ? 0 : 1;
+    }
+    for (std::size_t i = 0; i < out.size(); ++i) {
+        if (others[i] != 0) {
+            out[i].text += "; " + format_count(others[i]) +
+                           (others[i] == 1 ? " other input too" : " other inputs too");
+        }
+    }
     return out;
 }
 

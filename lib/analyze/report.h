@@ -65,6 +65,7 @@ struct FileInfo {
     std::string path;
     Count total;
     Count echoes;
+    Count copied;  // of the echoes, here and below
 };
 
 struct InterfaceInfo {
@@ -74,10 +75,12 @@ struct InterfaceInfo {
     std::string link_name;  // "Ethernet"
     Count total;
     Count echoes;
+    Count copied;
 };
 
-// Ages in [low, high). Logarithmic, four to an octave; from the youngest age met to the oldest,
-// without holes. The first may begin at 0.
+// Ages in [low, high). Logarithmic, ten to a power of ten, their ends whole numbers of the
+// resolution of ages; from the youngest age met to the oldest, without holes. The first may begin
+// at 0.
 struct AgeBin {
     Nanoseconds low = 0;
     Nanoseconds high = 0;
@@ -86,10 +89,11 @@ struct AgeBin {
 };
 
 struct Ages {
-    std::vector<AgeBin> bins;  // empty without echoes
-    Nanoseconds youngest = 0;  // exact
-    Nanoseconds oldest = 0;    // exact
-    Nanoseconds p50 = 0;       // these: the upper end of the bin in which they lie, at most oldest
+    std::vector<AgeBin> bins;    // empty without echoes
+    Nanoseconds youngest = 0;    // exact
+    Nanoseconds oldest = 0;      // exact
+    Nanoseconds resolution = 1;  // all ages are whole numbers of it
+    Nanoseconds p50 = 0;  // these: the oldest age of the bin in which they lie, at most oldest
     Nanoseconds p90 = 0;
     Nanoseconds p99 = 0;
     Nanoseconds p999 = 0;
@@ -98,11 +102,13 @@ struct Ages {
 struct CauseCount {
     Cause cause = Cause::kIdentical;
     Count echoes;
+    Count copied;
 };
 
 struct DifferenceCount {
     Difference difference = Difference::kHopLimit;
     std::uint64_t echoes = 0;
+    std::uint64_t copied = 0;
 };
 
 // Where the first packet came from, and where its echo. Indices into interfaces; only cells that
@@ -117,6 +123,8 @@ struct ProtocolCount {
     std::string name;  // "IPv4 TCP", "IPv6 ICMPv6", "not IP", "malformed"
     Count total;
     Count echoes;
+    Count copied;
+    std::uint16_t number = 0;  // dissect.h's
 };
 
 // A stretch of the capture's time. All are equally long: Report::time_bin.
@@ -151,6 +159,8 @@ struct WindowRow {
     std::optional<Nanoseconds> window;  // absent: without end
     Count fixed;
     Count refresh;
+    Count fixed_copied;  // of these, copies
+    Count refresh_copied;
 };
 
 // What a key mode would drop with policy fixed, with the recommended window and with every other.
@@ -210,8 +220,9 @@ struct Report {
     std::vector<Note> warnings;
 
     Count total;
-    Count echoes;         // those that are copies and those that were sent again
-    Count copied;         // of the echoes; without any key those of whole frames
+    std::uint64_t captured = 0;  // bytes; fewer where packets were cut off
+    Count echoes;                // those that are copies and those that were sent again
+    Count copied;                // of the echoes; without any key those of whole frames
     Count sent_again;     // what repeats and is no copy; whole frames without an IP packet too
     Count non_ip_copied;  // whole frames without an IP packet
     std::vector<SentAgain> repeats;              // what was sent again, most first
@@ -248,8 +259,16 @@ struct Report {
     std::uint64_t memory_bytes = 0;  // taken at most for what was remembered
 };
 
-// Which interfaces to show, in this order: most echoes first, then most packets; none without any.
+// Which interfaces to show, in this order: most copies first, then most echoes, then most packets;
+// none without any.
 [[nodiscard]] std::vector<std::size_t> by_echoes(const std::vector<InterfaceInfo>& interfaces);
+
+// Whether packets per second mean something: of 100 that come by chance the rate is off by a tenth,
+// within a millisecond it is that of a burst, and below one it is a matter of hours.
+[[nodiscard]] bool has_rate(const Report& report) noexcept;
+
+// Those that say the same of several inputs as one, at the first of these.
+[[nodiscard]] std::vector<Note> taken_together(const std::vector<Note>& notes);
 
 // x of base as a share of 0 to 1; 0 where base is 0.
 [[nodiscard]] constexpr double share(std::uint64_t x, std::uint64_t base) noexcept {

@@ -5,6 +5,7 @@
 #include <array>
 #include <string_view>
 
+#include "analyze/ages.h"
 #include "analyze/words.h"
 #include "base/utf8.h"
 #include "control/table.h"
@@ -16,6 +17,7 @@ using control::Table;
 
 constexpr std::size_t kBar = 32;
 constexpr std::size_t kMostRows = 10;  // of interfaces, crossings, protocols, talkers
+constexpr std::size_t kMostNotes = 20;
 constexpr std::size_t kTimeRows = 24;
 constexpr std::size_t kMostName = 40;  // of an interface, in a table
 
@@ -40,18 +42,30 @@ std::string rest(std::size_t all, std::size_t shown, const char* what) {
     return all <= shown ? "" : "  and " + counted(all - shown, what) + "\n";
 }
 
-std::string head(const Report& report) {
+// A line each of a few; of many their number alone.
+std::string inputs(const Report& report) {
+    const std::vector<FileInfo>& files = report.files;
+    const std::string all = counted(report.total.packets, "packet") + ", " +
+                            traffic(report.total.bytes, report.captured) + "\n";
+    if (files.size() == 1) {
+        return shown(files.front().path) + ": " + all;
+    }
+    if (files.size() > kMostRows) {
+        return counted(files.size(), "input") + ", " + shown(files.front().path) + " to " +
+               shown(files.back().path) + ": " + all;
+    }
     std::string out;
-    for (const FileInfo& file : report.files) {
+    for (const FileInfo& file : files) {
         out += shown(file.path) + ": " + counted(file.total.packets, "packet") + ", " +
                brief_bytes(file.total.bytes) + " on the wire\n";
     }
+    return files.empty() ? out : out + "All together: " + all;
+}
+
+std::string head(const Report& report) {
+    std::string out = inputs(report);
     if (report.total.packets == 0) {
         return out + "There are no packets in " + (report.files.size() > 1 ? "them" : "it") + ".\n";
-    }
-    if (report.files.size() > 1) {
-        out += "All together: " + counted(report.total.packets, "packet") + ", " +
-               brief_bytes(report.total.bytes) + " on the wire\n";
     }
     out += "From " + date(report.first_time) + " on, for " + brief(report.duration) + ".";
     if (report.non_ip.packets + report.malformed.packets != 0) {
@@ -59,9 +73,12 @@ std::string head(const Report& report) {
                ", malformed: " + cell(report.malformed) + ".";
     }
     out += "\n\n" + percent(share(report.copied.packets, report.total.packets)) +
-           " of the packets are copies of an earlier one: " + format_count(report.copied.packets) +
-           ", " + brief_bytes(report.copied.bytes) + " on the wire (" +
-           percent(share(report.copied.bytes, report.total.bytes)) + " of the bytes).\n";
+           " of the packets are copies of an earlier one";
+    out += report.copied.packets == 0
+               ? ".\n"
+               : ": " + format_count(report.copied.packets) + ", " +
+                     brief_bytes(report.copied.bytes) + " on the wire (" +
+                     percent(share(report.copied.bytes, report.total.bytes)) + " of the bytes).\n";
     if (report.sent_again.packets != 0) {
         out += cell(report.sent_again) + (report.sent_again.packets == 1 ? " was" : " were") +
                " sent again, and " + (report.sent_again.packets == 1 ? "is" : "are") +
@@ -72,12 +89,15 @@ std::string head(const Report& report) {
 
 std::string warnings(const Report& report) {
     std::string out;
-    for (const Note& note : report.warnings) {
+    const std::vector<Note> notes = taken_together(report.warnings);
+    for (std::size_t i = 0; i < std::min(notes.size(), kMostNotes); ++i) {
+        const Note& note = notes[i];
         out += "  " + (note.file.empty() ? "" : shown(note.file) + ": ");
         out += (note.number == 0 ? "" : "packet " + format_count(note.number) + ": ") + note.text;
         out += (note.times == 1 ? "" : " (" + format_count(note.times) + " times)") +
                std::string("\n");
     }
+    out += rest(notes.size(), kMostNotes, "more warning");
     if (report.blind_after) {
         out += "  memory was full: echoes older than " + brief(*report.blind_after) +
                " may have been overlooked; more --memory helps\n";
@@ -91,31 +111,59 @@ std::string warnings(const Report& report) {
     return out.empty() ? "" : section("Note", out);
 }
 
-// Bins of the report taken together: about as many rows as a decade has steps.
-std::vector<AgeBin> few_bins(const std::vector<AgeBin>& bins) {
-    const std::size_t each = (bins.size() + kTimeRows - 1) / kTimeRows;
+// Bins of the report taken together, in decades cut into equal parts.
+std::vector<AgeBin> taken_together(const std::vector<AgeBin>& bins, unsigned each) {
     std::vector<AgeBin> out;
-    for (std::size_t i = 0; i < bins.size(); ++i) {
-        if (i % each == 0) {
-            out.push_back(bins[i]);
-            continue;
+    unsigned last = 0;
+    for (const AgeBin& bin : bins) {
+        const unsigned part = (age_bin(bin.low) + each - age_bin(kSecond) % each) / each;
+        if (out.empty() || part != last || bin.low == 0 || out.back().low == 0) {
+            out.push_back(bin);
+        } else {
+            out.back().high = bin.high;
+            out.back().echoes += bin.echoes;
         }
-        out.back().high = bins[i].high;
-        out.back().echoes += bins[i].echoes;
+        last = part;
+    }
+    return out;
+}
+
+// Several without any echo as one.
+std::vector<AgeBin> without_gaps(const std::vector<AgeBin>& bins) {
+    std::vector<AgeBin> out;
+    for (const AgeBin& bin : bins) {
+        if (bin.echoes == 0 && !out.empty() && out.back().echoes == 0) {
+            out.back().high = bin.high;
+        } else {
+            out.push_back(bin);
+        }
+    }
+    return out;
+}
+
+// As fine as a screen has room for.
+std::vector<AgeBin> few_bins(const std::vector<AgeBin>& bins) {
+    std::vector<AgeBin> out;
+    for (const unsigned each : {1U, 2U, 5U, 10U, 20U}) {
+        out = without_gaps(taken_together(bins, each));
+        if (out.size() <= kTimeRows) {
+            break;
+        }
     }
     return out;
 }
 
 std::string ages(const Report& report) {
     const std::vector<AgeBin> bins = few_bins(report.ages.bins);
-    std::uint64_t most = 1;
+    double most = 0;
     for (const AgeBin& bin : bins) {
-        most = std::max(most, bin.echoes);
+        most = std::max(most, density(bin, report.ages.resolution));
     }
-    Table table({">from", ">below", ">echoes", ""});
+    Table table({">from", ">below", ">copies", ""});
     for (const AgeBin& bin : bins) {
-        table.row({brief(bin.low), brief(bin.high), format_count(bin.echoes),
-                   bar(share(bin.echoes, most), kBar)});
+        table.row(
+            {brief(bin.low), brief(bin.high), format_count(bin.echoes),
+             bin.echoes == 0 ? "..." : bar(density(bin, report.ages.resolution) / most, kBar)});
     }
     return section("Ages of the copies: time since the same packet was there before",
                    table.text() + "  half within " + brief(report.ages.p50) + ", 99 % within " +
@@ -128,8 +176,9 @@ std::string rhythm(const SentAgain& one) {
     if (one.regular) {
         return "every " + brief(one.period) + ", about";
     }
-    return one.youngest == one.oldest ? brief(one.oldest)
-                                      : brief(one.youngest) + " to " + brief(one.oldest);
+    const std::string first = brief(one.youngest);
+    const std::string last = brief(one.oldest);
+    return first == last ? last : first + " to " + last;
 }
 
 std::string sent_again(const Report& report) {
@@ -159,25 +208,32 @@ std::string_view meaning(Cause cause) {
 }
 
 std::string causes(const Report& report) {
-    Table table({"reason", ">echoes", ">share", "what it is"});
+    std::uint64_t copies = 0;
     for (const CauseCount& one : report.causes) {
-        if (one.echoes.packets != 0) {
+        copies += one.copied.packets;
+    }
+    if (copies == 0) {
+        return "";
+    }
+    Table table({"reason", ">copies", ">share", "what it is"});
+    for (const CauseCount& one : report.causes) {
+        if (one.copied.packets != 0) {
             const auto i = static_cast<std::size_t>(one.cause);
-            table.row({std::string(kCauseNames.at(i)), cell(one.echoes),
-                       percent(share(one.echoes.packets, report.echoes.packets)),
+            table.row({std::string(kCauseNames.at(i)), cell(one.copied),
+                       percent(share(one.copied.packets, copies)),
                        std::string(meaning(one.cause))});
         }
     }
     std::string fields;
     for (const DifferenceCount& one : report.differences) {
-        if (one.echoes != 0) {
+        if (one.copied != 0) {
             std::string name(kDifferenceNames.at(static_cast<std::size_t>(one.difference)));
             std::replace(name.begin(), name.end(), '_', ' ');
-            fields += (fields.empty() ? "" : ", ") + name + " " + format_count(one.echoes);
+            fields += (fields.empty() ? "" : ", ") + name + " " + format_count(one.copied);
         }
     }
     return section(
-        "Why they differ from the first",
+        "How copies differ from the first",
         table.text() + (fields.empty() ? "" : "  each difference alone: " + fields + "\n"));
 }
 
@@ -191,6 +247,16 @@ std::string look_alikes(const Report& report) {
                      " the same data again in another packet (sent again).\n";
 }
 
+// What tables count that cannot tell copies from others.
+std::string both(const Report& report) {
+    const std::uint64_t copies = std::min(report.copied.packets, report.echoes.packets);
+    return copies == report.echoes.packets
+               ? ""
+               : "  echoes are packets with a key that came again: " + format_count(copies) +
+                     (copies == 1 ? " copy and " : " copies and ") +
+                     format_count(report.echoes.packets - copies) + " sent again\n";
+}
+
 std::string without_packets(std::size_t interfaces) {
     return interfaces == 0
                ? ""
@@ -198,12 +264,12 @@ std::string without_packets(std::size_t interfaces) {
 }
 
 std::string interfaces(const Report& report) {
-    Table table({"interface", "link", ">packets", ">echoes", ">share"});
+    Table table({"interface", "link", ">packets", ">copies", ">share"});
     const std::vector<std::size_t> order = by_echoes(report.interfaces);
     for (std::size_t i = 0; i < std::min(order.size(), kMostRows); ++i) {
         const InterfaceInfo& one = report.interfaces[order[i]];
-        table.row({shortened(one.name, kMostName), one.link_name, cell(one.total), cell(one.echoes),
-                   percent(share(one.echoes.packets, one.total.packets))});
+        table.row({shortened(one.name, kMostName), one.link_name, cell(one.total), cell(one.copied),
+                   percent(share(one.copied.packets, one.total.packets))});
     }
     std::string out =
         section("Where", table.text() + rest(order.size(), kMostRows, "more interface") +
@@ -222,15 +288,15 @@ std::string interfaces(const Report& report) {
                       cell(cells[i].echoes),
                       percent(share(cells[i].echoes.packets, report.echoes.packets))});
     }
-    return out + "\n" + crossing.text() + rest(cells.size(), kMostRows, "more pair");
+    return out + "\n" + crossing.text() + both(report) + rest(cells.size(), kMostRows, "more pair");
 }
 
 std::string protocols(const Report& report) {
-    Table table({"protocol", ">packets", ">echoes", ">share"});
+    Table table({"protocol", ">packets", ">copies", ">share"});
     for (std::size_t i = 0; i < std::min(report.protocols.size(), kMostRows); ++i) {
         const ProtocolCount& one = report.protocols[i];
-        table.row({one.name, cell(one.total), cell(one.echoes),
-                   percent(share(one.echoes.packets, one.total.packets))});
+        table.row({one.name, cell(one.total), cell(one.copied),
+                   percent(share(one.copied.packets, one.total.packets))});
     }
     return section("Protocols",
                    table.text() + rest(report.protocols.size(), kMostRows, "more protocol"));
@@ -246,32 +312,55 @@ std::string talkers(const Report& report) {
         table.row({one.source, one.destination, format_count(one.echoes),
                    one.excess == 0 ? "" : "or up to " + format_count(one.excess) + " fewer"});
     }
-    return section("Whose packets come again most", table.text());
+    return section("Whose packets come again most", table.text() + both(report));
 }
 
-// As many rows as fit on a screen, each a whole number of bins.
+// Of the capture's time; those without packets as one.
+std::vector<TimeBin> few_times(const Report& report) {
+    const std::size_t each = (report.time.size() + kTimeRows - 1) / kTimeRows;
+    std::vector<TimeBin> out;
+    for (std::size_t i = 0; i < report.time.size(); i += each) {
+        TimeBin sum{report.time[i].start, {}, {}};
+        for (std::size_t j = i; j < std::min(i + each, report.time.size()); ++j) {
+            sum.total.packets += report.time[j].total.packets;
+            sum.echoes.packets += report.time[j].echoes.packets;
+        }
+        if (sum.total.packets != 0 || out.empty() || out.back().total.packets != 0) {
+            out.push_back(sum);
+        }
+    }
+    return out;
+}
+
 std::string over_time(const Report& report) {
     if (report.time.size() < 2) {
         return "";
     }
-    const std::size_t each = (report.time.size() + kTimeRows - 1) / kTimeRows;
     Table table({">at", ">packets", ">echoes", ">share", ""});
-    for (std::size_t i = 0; i < report.time.size(); i += each) {
-        std::uint64_t packets = 0;
-        std::uint64_t echoes = 0;
-        for (std::size_t j = i; j < std::min(i + each, report.time.size()); ++j) {
-            packets += report.time[j].total.packets;
-            echoes += report.time[j].echoes.packets;
-        }
-        table.row({brief(report.time[i].start), format_count(packets), format_count(echoes),
-                   percent(share(echoes, packets)), bar(share(echoes, packets), kBar)});
+    for (const TimeBin& bin : few_times(report)) {
+        const double part = share(bin.echoes.packets, bin.total.packets);
+        table.row({brief(bin.start), cell(bin.total), cell(bin.echoes), percent(part),
+                   bin.total.packets == 0 ? "..." : bar(part, kBar)});
     }
-    return section("Over time", table.text());
+    return section("Over time", table.text() + both(report));
+}
+
+// "#" for each 32nd of the copies that it drops; as many "+" for what was sent again.
+std::string drop_bar(const Report& report, const WindowRow& row) {
+    const std::uint64_t all = std::max<std::uint64_t>(report.echoes.packets, 1);
+    std::string again = bar(share(row.fixed.packets - row.fixed_copied.packets, all), kBar);
+    std::replace(again.begin(), again.end(), '#', '+');
+    return bar(share(row.fixed_copied.packets, all), kBar) + again;
 }
 
 // Rows in which something changes, and the recommended one.
+// Where nothing was sent again, all are copies.
 std::string windows(const Report& report) {
-    Table table({">window", ">policy fixed drops", ">refresh", ">of all packets", ""});
+    const bool again = !report.windows.empty() &&
+                       report.windows.back().refresh != report.windows.back().refresh_copied;
+    Table table(again ? std::vector<std::string>{">window", ">fixed drops", ">of these copies",
+                                                 ">refresh drops", ">of these copies", ""}
+                      : std::vector<std::string>{">window", ">fixed drops", ">refresh drops", ""});
     for (std::size_t i = 0; i < report.windows.size(); ++i) {
         const WindowRow& row = report.windows[i];
         const bool recommended = row.window == report.recommendation.window;
@@ -280,19 +369,25 @@ std::string windows(const Report& report) {
         };
         const bool dull = i > 0 && i + 1 < report.windows.size() && same(report.windows[i - 1]) &&
                           same(report.windows[i + 1]);
-        if (!dull || recommended) {
-            table.row({window_text(row.window), cell(row.fixed), cell(row.refresh),
-                       percent(share(row.fixed.packets, report.total.packets)),
-                       bar(share(row.fixed.packets, report.echoes.packets), kBar) +
-                           (recommended ? " <- recommended" : "")});
+        if (dull && !recommended) {
+            continue;
+        }
+        const std::string window = window_text(row.window);
+        const std::string drawn = drop_bar(report, row) + (recommended ? " <- recommended" : "");
+        if (again) {
+            table.row({window, cell(row.fixed), cell(row.fixed_copied), cell(row.refresh),
+                       cell(row.refresh_copied), drawn});
+        } else {
+            table.row({window, cell(row.fixed), cell(row.refresh), drawn});
         }
     }
-    return section("What key \"packet\" drops, by window", table.text());
+    return section("What key \"packet\" drops, by window and policy",
+                   table.text() + (again ? "  # copies, + what was sent again\n" : ""));
 }
 
 std::string modes(const Report& report) {
     Table table(
-        {"key", ">drops", ">of these no copies", ">their bytes on the wire", ">copies missed"});
+        {"key", ">drops", ">packet passes", ">their bytes on the wire", ">packet alone drops"});
     for (const Mode& mode : report.modes) {
         const ModeRow& row = mode.recommended;
         table.row({std::string(packet::name_of(mode.key)), cell(row.dropped), cell(row.lost),
@@ -326,8 +421,9 @@ std::string recommendation(const Report& report) {
                     "");
     }
     out += wrapped(wanted.sure_reason, "  ") + wrapped(wanted.taps_reason, "  ");
-    out += "  Drops " + counted(wanted.removed.packets, "packet") + ", " + percent(wanted.covered) +
-           " of the copies. --toml FILE writes this as a configuration.\n";
+    out += "  Drops " + counted(wanted.removed.packets, "packet") +
+           (report.copied.packets == 0 ? "" : ", " + percent(wanted.covered) + " of the copies") +
+           ". --toml FILE writes this as a configuration.\n";
     return section("What to configure", out);
 }
 
@@ -339,10 +435,8 @@ std::string sections(const Report& report) {
     if (!report.ages.bins.empty()) {
         out += ages(report);
     }
-    if (report.echoes.packets != 0) {
-        out += causes(report);
-    }
-    out += sent_again(report) + look_alikes(report) + interfaces(report) + protocols(report);
+    out += causes(report) + sent_again(report) + look_alikes(report) + interfaces(report) +
+           protocols(report);
     if (report.echoes.packets != 0) {
         out += talkers(report) + over_time(report) + windows(report);
     }

@@ -156,9 +156,14 @@ std::string route(const Report& report, std::size_t taps) {
 }
 
 std::string head(const Report& report) {
+    constexpr std::size_t kMost = 8;
     std::string files;
-    for (const FileInfo& file : report.files) {
-        files += (files.empty() ? "" : ", ") + (file.path == "-" ? "standard input" : file.path);
+    for (std::size_t i = 0; i < std::min(report.files.size(), kMost); ++i) {
+        const std::string& path = report.files[i].path;
+        files += (i == 0 ? "" : ", ") + (path == "-" ? "standard input" : path);
+    }
+    if (report.files.size() > kMost) {
+        files += " and " + counted(report.files.size() - kMost, "other");
     }
     const Recommendation& wanted = report.recommendation;
     std::string out = comment(

@@ -137,6 +137,12 @@ class WindowCounts {
             windows = at < kWindows ? windows >> gap >> run : 0;
         }
     }
+    void add(const WindowCounts& others) noexcept {
+        for (unsigned i = 0; i < edges_.size(); ++i) {
+            edges_[i].packets += others.edges_[i].packets;
+            edges_[i].bytes += others.edges_[i].bytes;
+        }
+    }
     [[nodiscard]] Count at(unsigned i) const noexcept {
         Count sum;
         for (unsigned edge = 0; edge <= i; ++edge) {

@@ -127,6 +127,11 @@ class Counts(harness.E2eTest):
         self.assertEqual(sum(one["echoes"]["packets"] for one in report["repeats"]),
                          report["sent_again"]["packets"])
         self.assertEqual(copied, 2250)
+        for sums in ("interfaces", "files", "protocols", "causes"):
+            self.assertEqual(sum(one["copied"]["packets"] for one in report[sums]), copied, sums)
+        last = report["windows"][-1]
+        self.assertEqual(last["refresh_copied"]["packets"], copied)
+        self.assertEqual((last["refresh"]["packets"], copied < echoes), (echoes, True))
         self.assertGreaterEqual(report["sent_again"]["packets"], echoes - copied)
         self.assertEqual(report["keys"] + echoes, report["keyed"]["packets"])
         self.assertEqual(sum(report["copies"]), report["keys"])

@@ -223,7 +223,18 @@ def shown_value(text):
     words = text.split("\N{NO-BREAK SPACE}") if "\N{NO-BREAK SPACE}" in text else [text, ""]
     numbers = [float(word.replace(",", "")) * UNITS[unit]
                for word, unit in zip(words[::2], words[1::2])]
-    return sum(numbers), 0 if words[1] == "" else max(0.005 * numbers[0], UNITS[words[-1]] * 0.005)
+    if words[1] == "":
+        return sum(numbers), 0
+    whole = UNITS["s"] / 2 if words[-1] == "min" else UNITS[words[-1]] / 2 if len(words) > 2 else 0
+    return sum(numbers), max(0.005 * numbers[0], UNITS[words[-1]] * 0.005, whole)
+
+
+def density(each, resolution):
+    """Copies of a bin for each tenth of a power of ten; docs/analyze.md."""
+    if each["low_ns"] == 0:
+        return each["echoes"]
+    low, high = each["low_ns"] - resolution / 2, each["high_ns"] - resolution / 2
+    return each["echoes"] / (10 * math.log10(high / low))
 
 
 class CommandPages(PageTest):
@@ -259,10 +270,11 @@ class CommandPages(PageTest):
         columns = self.ask(COLUMNS)
         self.assertEqual([[low, echoes] for low, echoes, _ in columns],
                          [[each["low_ns"], each["echoes"]] for each in bins])
-        highest = max(columns, key=lambda column: column[1])
-        for low, echoes, height in columns:
-            due = echoes / highest[1] * highest[2]
-            self.assertAlmostEqual(height, max(due, 1.5) if echoes else 0, delta=1, msg=low)
+        due = [density(each, report["ages"]["resolution_ns"]) for each in bins]
+        highest = due.index(max(due))
+        for (low, echoes, height), density_ in zip(columns, due):
+            drawn = density_ / due[highest] * columns[highest][2]
+            self.assertAlmostEqual(height, max(drawn, 1.5) if echoes else 0, delta=1, msg=low)
         self.assert_curve(report["windows"])
 
     def assert_curve(self, windows):
@@ -277,7 +289,7 @@ class CommandPages(PageTest):
     @staticmethod
     def is_drawn(rows, steps):
         ages = [math.log(row["window_ns"]) for row in rows]
-        counts = [row["fixed"]["packets"] for row in rows]
+        counts = [row["fixed_copied"]["packets"] for row in rows]
         return all(abs((age - ages[0]) * 1000 - x * (ages[-1] - ages[0])) < 0.5
                    and abs(count * steps[-1][1] - height * counts[-1]) < 0.02 * counts[-1]
                    for age, count, (x, height) in zip(ages, counts, steps))

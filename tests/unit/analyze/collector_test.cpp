@@ -164,6 +164,50 @@ TEST(Collector, flow_mode_loses_what_is_no_copy_and_frame_mode_misses_what_was_c
     EXPECT_EQ(last(KeyMode::kFrame).missed.packets, 1U);
 }
 
+// A packet with an ID that counts comes again within 3 us, from elsewhere; another one every 10 s.
+TEST(Collector, copies_are_counted_apart_from_what_was_sent_again) {
+    Stream stream(2);
+    PacketSpec hello = packet_number(0);
+    hello.protocol = 89;
+    for (unsigned i = 0; i < 5; ++i) {
+        stream.add(i * 10 * kSecond, hello, 0);
+        stream.add(i * 10 * kSecond + kSecond, packet_number(static_cast<std::uint16_t>(2 + i)), 0);
+        PacketSpec copy = packet_number(static_cast<std::uint16_t>(2 + i));
+        --copy.ttl;
+        copy.source_mac[5] = 9;
+        stream.add(i * 10 * kSecond + kSecond + 3 * kMicrosecond, copy, 1);
+    }
+    const Report report = stream.report();
+    EXPECT_EQ(report.echoes.packets, 9U);
+    EXPECT_EQ(report.copied.packets, 5U);
+    const CauseCount& routed = report.causes[static_cast<std::size_t>(Cause::kRouted)];
+    const CauseCount& same = report.causes[static_cast<std::size_t>(Cause::kIdentical)];
+    EXPECT_EQ(routed.copied, report.copied);
+    EXPECT_EQ(same.echoes.packets, 4U);
+    EXPECT_EQ(same.copied.packets, 0U);
+    EXPECT_EQ(report.differences[0].copied, 5U);
+    EXPECT_EQ(report.interfaces[0].copied.packets, 0U);
+    EXPECT_EQ(report.interfaces[1].copied, report.copied);
+    for (const ProtocolCount& one : report.protocols) {
+        EXPECT_EQ(one.copied.packets, one.name == "IPv4 UDP" ? 5U : 0U) << one.name;
+    }
+    for (const WindowRow& row : report.windows) {
+        const bool reached = !row.window || *row.window > 3 * kMicrosecond;
+        EXPECT_EQ(row.fixed_copied.packets, reached ? 5U : 0U);
+        EXPECT_EQ(row.refresh_copied.packets, reached ? 5U : 0U);
+    }
+    EXPECT_EQ(report.windows.back().fixed.packets, 9U);
+}
+
+TEST(Collector, ages_have_the_resolution_of_timestamps) {
+    for (const Nanoseconds step : {Nanoseconds{1}, kMicrosecond, kMillisecond, kSecond}) {
+        Stream stream;
+        stream.add(kSecond, packet_number(2));
+        stream.add(kSecond + 7 * step, packet_number(2));
+        EXPECT_EQ(stream.report().ages.resolution, std::min(step, kMillisecond));
+    }
+}
+
 TEST(Collector, raw_ip_and_ethernet_meet) {
     Stream stream(2);
     stream.interfaces()[1].link_type = 101;

@@ -120,6 +120,81 @@ TEST(Html, ages_of_0_stand_before_the_first_others) {
     EXPECT_LT(others, 10);
 }
 
+// Their column, and the line of the window, as shares of the chart's width.
+TEST(Html, ages_of_0_are_left_of_the_window_and_inside) {
+    for (const Nanoseconds others : {10 * kMicrosecond, 100 * kMillisecond}) {
+        Report report = sample_report();
+        report.ages.bins = {{0, 1, 7, {}}, {others, others + others / 4, 3, {}}};
+        report.recommendation.window = kMillisecond;
+        const std::string page = to_html(report);
+        const std::string chart = page.substr(page.find("<section id=\"ages\""));
+        const std::size_t end = chart.find("data-low=\"0\"");
+        const std::string column = chart.substr(chart.rfind("<rect", end), 100);
+        EXPECT_TRUE(has(column, "class=\"in\""));
+        const auto number = [](const std::string& text, const std::string& name) {
+            const std::size_t at = text.find(' ' + name + "=\"");
+            return std::stod(text.substr(at + name.size() + 3));
+        };
+        const std::string line = chart.substr(chart.find("class=\"mark\""), 60);
+        EXPECT_LT(number(column, "x") + number(column, "width"), number(line, "x1")) << others;
+        EXPECT_TRUE(has(chart, "<title>0: 7 copies</title>"));
+    }
+}
+
+TEST(Html, nothing_is_outside_of_a_window_that_is_not_needed) {
+    Report report = sample_report();
+    report.recommendation.needed = false;
+    EXPECT_FALSE(has(to_html(report), "class=\"out\""));
+}
+
+// A step of the timestamps is more than the shortest columns: they are wider, and no higher for it.
+TEST(Html, columns_of_coarse_timestamps_are_as_high_as_their_mean) {
+    Report report = sample_report();
+    report.ages.resolution = kMicrosecond;
+    report.ages.bins = {{kMicrosecond, 2 * kMicrosecond, 477, {}},
+                        {2 * kMicrosecond, 3 * kMicrosecond, 222, {}}};
+    const std::string page = to_html(report);
+    const auto height = [&](const char* low) {
+        const std::size_t end = page.find(std::string("data-low=\"") + low + '"');
+        return std::stod(page.substr(page.rfind(" height=\"", end) + 9));
+    };
+    EXPECT_NEAR(height("1000") / height("2000"), 1, 0.01);
+    EXPECT_TRUE(has(page, "Timestamps step by 1\xC2\xA0\xC2\xB5s"));
+    EXPECT_TRUE(has(page, ">1\xC2\xA0\xC2\xB5s: 477 copies<"));
+    EXPECT_FALSE(has(to_html(sample_report()), "Timestamps step by"));
+}
+
+TEST(Html, tables_of_copies_leave_out_what_was_sent_again) {
+    Report report = sample_report();
+    const std::uint64_t copies = report.echoes.packets;
+    report.echoes.packets += 50;
+    report.causes[static_cast<std::size_t>(Cause::kPadded)].echoes.packets = 50;
+    for (WindowRow& row : report.windows) {
+        row.fixed.packets += 50;
+    }
+    const std::string page = to_html(report);
+    EXPECT_FALSE(has(page, ">Padded<"));
+    EXPECT_TRUE(has(page, "class=\"again\""));
+    EXPECT_TRUE(has(page, "what was sent again, on top"));
+    EXPECT_TRUE(has(page, "data-is=\"windows.30.fixed_copied.packets\""));
+    EXPECT_TRUE(has(page, "and 50\xC2\xA0packets that were sent again"));
+    EXPECT_EQ(copies, report.copied.packets);
+    EXPECT_FALSE(has(to_html(sample_report()), "class=\"again\""));
+}
+
+TEST(Html, few_packets_have_no_rate) {
+    Report report = sample_report();
+    EXPECT_TRUE(has(to_html(report), "On average"));
+    EXPECT_TRUE(has(to_html(report), "Packets per second: "));
+    Report slow = report;
+    slow.duration = (slow.total.packets + 1) * kSecond;
+    EXPECT_FALSE(has(to_html(slow), "On average"));
+    report.total.packets = 99;
+    EXPECT_FALSE(has(to_html(report), "On average"));
+    EXPECT_FALSE(has(to_html(report), "Packets per second: "));
+    EXPECT_TRUE(has(to_html(report), "<figcaption>Packets: "));
+}
+
 TEST(Html, sections_stand_two_and_two_and_the_odd_one_is_time_or_the_last) {
     Report report = sample_report();
     EXPECT_EQ(times(to_html(report), "<div class=\"pair"), 4U);
@@ -138,13 +213,13 @@ TEST(Html, policies_are_told_apart_where_they_differ) {
     EXPECT_TRUE(has(differ, "class=\"second\""));
     EXPECT_TRUE(has(differ, ">refresh</text>"));
     for (WindowRow& row : report.windows) {
-        row.refresh = {row.fixed.packets + 20, row.fixed.bytes};
+        row.refresh_copied = {row.fixed.packets + 20, row.fixed.bytes};
     }
     const std::string nearly = to_html(report);
     EXPECT_FALSE(has(nearly, "class=\"second\""));
     EXPECT_TRUE(has(nearly, "refresh drops nearly the same"));
     for (WindowRow& row : report.windows) {
-        row.refresh = row.fixed;
+        row.refresh_copied = row.fixed_copied;
     }
     EXPECT_TRUE(has(to_html(report), "policies fixed and refresh alike"));
 }
@@ -171,7 +246,7 @@ TEST(Html, matrix_shows_the_rows_and_columns_that_are_filled) {
     EXPECT_EQ(times(shown, "scope=\"col\""), 1U);
     EXPECT_EQ(times(shown, "scope=\"row\""), 2U);
     EXPECT_TRUE(has(shown, "<th scope=\"col\">30</th>"));
-    EXPECT_TRUE(has(page, "And 14\xC2\xA0others with fewer echoes."));  // of 30, 16 are shown
+    EXPECT_TRUE(has(page, "And 14\xC2\xA0others with fewer copies."));  // of 30, 16 are shown
 }
 
 TEST(Html, crossings_beyond_the_interfaces_are_left_out) {

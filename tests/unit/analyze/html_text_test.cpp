@@ -63,7 +63,8 @@ TEST(HtmlText, durations_change_their_unit_in_time) {
     EXPECT_EQ(plain(duration_text(999'499)), "999 \xC2\xB5s");
     EXPECT_EQ(plain(duration_text(999'500)), "1 ms");
     EXPECT_EQ(plain(duration_text(50 * kMillisecond)), "50 ms");
-    EXPECT_EQ(plain(duration_text(119 * kSecond)), "119 s");
+    EXPECT_EQ(plain(duration_text(59 * kSecond)), "59 s");
+    EXPECT_EQ(plain(duration_text(100 * kSecond)), "1 min 40 s");
     EXPECT_EQ(plain(duration_text(200 * kSecond)), "3 min 20 s");
     EXPECT_EQ(plain(duration_text(5400 * kSecond)), "1 h 30 min");
     EXPECT_EQ(plain(duration_text(7200 * kSecond)), "2 h");

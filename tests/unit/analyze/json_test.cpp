@@ -24,7 +24,7 @@ Report full_report() {
         stream.add(i * kMillisecond, spec, i % 2);
     }
     Report report = stream.report();
-    report.files = {{"a \"b\".pcap", {1, 2}, {3, 4}}};
+    report.files = {{"a \"b\".pcap", {1, 2}, {3, 4}, {5, 6}}};
     report.warnings = {{"a", 7, 2, "odd"}};
     report.blind_after = 5;
     recommend(report, {});

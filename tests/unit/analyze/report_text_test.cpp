@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
+#include "analyze/ages.h"
 #include "analyze/text.h"
 #include "sample_report.h"
 
@@ -14,7 +17,7 @@ bool has(const std::string& text, const std::string& part) {
 TEST(ReportText, every_section_of_a_full_report_is_there) {
     const std::string text = to_text(sample_report());
     for (const char* part :
-         {"echoes", "Ages", "Why they differ", "look alike", "Where", "first at", "Protocols",
+         {"echoes", "Ages", "How copies differ", "look alike", "Where", "first at", "Protocols",
           "Whose packets", "Over time", "by window", "<- recommended", "What each key drops",
           "What to configure", "--toml"}) {
         EXPECT_TRUE(has(text, part)) << part;
@@ -78,6 +81,84 @@ TEST(ReportText, what_was_sent_again_is_told_with_its_rhythm) {
 TEST(ReportText, bytes_are_said_to_be_those_on_the_wire) {
     EXPECT_TRUE(has(to_text(sample_report()), " on the wire ("));
     EXPECT_TRUE(has(to_text(sample_report()), "their bytes on the wire"));
+}
+
+std::size_t lines_of(const std::string& text) {
+    return static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+std::string section_of(const std::string& text, const std::string& title) {
+    const std::string rest = text.substr(text.find("\n" + title));
+    return rest.substr(0, rest.find("\n\n"));
+}
+
+// 100 ms behind what came within 2 us.
+TEST(ReportText, gaps_between_ages_are_one_line) {
+    Report report = sample_report();
+    AgeHistogram ages;
+    for (Nanoseconds age = 1000; age < 2000; ++age) {
+        ages.add(age, Cause::kRouted);
+    }
+    ages.add(100 * kMillisecond, Cause::kRouted);
+    report.ages = ages.ages();
+    const std::string part = section_of(to_text(report), "Ages");
+    EXPECT_EQ(lines_of(part), 8U) << part;  // title, names, three rows, gap, one row, sentence
+    EXPECT_TRUE(has(part, "  2us   100ms       0  ...\n")) << part;
+}
+
+TEST(ReportText, ages_over_many_powers_of_ten_fit_on_a_screen) {
+    Report report = sample_report();
+    AgeHistogram ages;
+    for (Nanoseconds age = 1; age < 1000 * kSecond; age += 1 + age / 20) {
+        ages.add(age, Cause::kRouted);
+    }
+    report.ages = ages.ages();
+    const std::string part = section_of(to_text(report), "Ages");
+    EXPECT_LE(lines_of(part), 27U) << part;
+    EXPECT_GE(lines_of(part), 12U) << part;
+    EXPECT_TRUE(has(part, "        10us       31.6us ")) << part;
+}
+
+TEST(ReportText, time_without_packets_is_one_line) {
+    Report report = sample_report();
+    for (std::size_t i = 10; i < 110; ++i) {
+        report.time[i].total = report.time[i].echoes = {};
+    }
+    const std::string part = section_of(to_text(report), "Over time");
+    EXPECT_LE(lines_of(part), 8U) << part;
+    EXPECT_TRUE(has(part, "0     0 %  ...\n")) << part;
+}
+
+TEST(ReportText, many_inputs_are_one_line) {
+    Report report = sample_report();
+    report.files.clear();
+    for (unsigned i = 0; i < 1500; ++i) {
+        FileInfo file;
+        file.path = "ring-" + std::to_string(10000 + i) + ".pcap";
+        report.files.push_back(file);
+        report.warnings.push_back({file.path, 7, 1, "the file ends within a packet"});
+    }
+    const std::string text = to_text(report);
+    EXPECT_EQ(text.find("1,500 inputs, ring-10000.pcap to ring-11499.pcap: 91,500 packets, "
+                        "58.6 MB on the wire, 58.6 MB captured\n"),
+              0U)
+        << text.substr(0, 200);
+    EXPECT_TRUE(has(text, "the file ends within a packet; 1,500 other inputs too (1,501 times)"));
+    EXPECT_LT(lines_of(text), 150U);
+}
+
+TEST(ReportText, tables_of_copies_leave_out_what_was_sent_again) {
+    Report report = sample_report();
+    report.echoes.packets += 50;
+    report.causes[static_cast<std::size_t>(Cause::kPadded)].echoes.packets = 50;
+    report.windows.back().fixed.packets += 50;
+    report.windows.back().refresh.packets += 50;
+    const std::string text = to_text(report);
+    EXPECT_FALSE(has(text, "padded"));
+    EXPECT_TRUE(has(text, "# copies, + what was sent again"));
+    EXPECT_TRUE(has(section_of(text, "Over time"), "and 50 sent again"));
+    EXPECT_TRUE(has(section_of(text, "Whose packets"), "and 50 sent again"));
+    EXPECT_FALSE(has(to_text(sample_report()), "and 50 sent again"));
 }
 
 TEST(ReportText, one_is_singular) {

@@ -62,6 +62,13 @@ Count sized(std::uint64_t packets, std::uint64_t bytes_each) {
     return {packets, packets * bytes_each};
 }
 
+// Where all echoes are copies.
+template <typename Part>
+Part copied(Part part) {
+    part.copied = part.echoes;
+    return part;
+}
+
 std::vector<WindowRow> sample_windows(const Ages& ages) {
     std::vector<WindowRow> rows;
     for (Nanoseconds decade = 100; decade <= 1000 * kSecond; decade *= 10) {
@@ -69,23 +76,30 @@ std::vector<WindowRow> sample_windows(const Ages& ages) {
             const Nanoseconds window = factor * decade;
             if (window <= 1000 * kSecond) {
                 const std::uint64_t echoes = sum_of(ages, window);
-                rows.push_back({window, sized(echoes - echoes / 40, 610), sized(echoes, 610)});
+                const Count fixed = sized(echoes - echoes / 40, 610);
+                rows.push_back({window, fixed, sized(echoes, 610), fixed, sized(echoes, 610)});
             }
         }
     }
     const std::uint64_t all = sum_of(ages, 1000 * kSecond);
-    rows.push_back({std::nullopt, sized(all, 610), sized(all, 610)});
+    rows.push_back(
+        {std::nullopt, sized(all, 610), sized(all, 610), sized(all, 610), sized(all, 610)});
     return rows;
 }
 
 void add_sources(Report& report) {
     const std::uint64_t half = report.total.packets / 2;
     const std::uint64_t echoes = report.echoes.packets;
-    report.files = {
-        {"tap0.pcapng", sized(half, 640), sized(echoes / 10, 610)},
-        {"tap1.pcapng", sized(report.total.packets - half, 640), sized(echoes - echoes / 10, 610)}};
-    report.interfaces = {{"tap0", 0, 1, "Ethernet", report.files[0].total, report.files[0].echoes},
-                         {"tap1", 1, 1, "Ethernet", report.files[1].total, report.files[1].echoes}};
+    report.files = {copied(FileInfo{"tap0.pcapng", sized(half, 640), sized(echoes / 10, 610), {}}),
+                    copied(FileInfo{"tap1.pcapng",
+                                    sized(report.total.packets - half, 640),
+                                    sized(echoes - echoes / 10, 610),
+                                    {}})};
+    for (std::uint32_t i = 0; i < 2; ++i) {
+        const FileInfo& file = report.files[i];
+        report.interfaces.push_back(
+            {"tap" + std::to_string(i), i, 1, "Ethernet", file.total, file.echoes, file.copied});
+    }
     report.crossings = {{0, 0, sized(echoes / 50, 610)},
                         {0, 1, sized(echoes - echoes / 10, 610)},
                         {1, 0, sized(echoes / 10 - echoes / 50, 610)}};
@@ -96,17 +110,19 @@ void add_sources(Report& report) {
 void add_causes(Report& report) {
     const std::uint64_t echoes = report.echoes.packets;
     for (std::size_t i = 0; i < kCauses; ++i) {
-        report.causes.push_back({static_cast<Cause>(i), {}});
+        report.causes.push_back({static_cast<Cause>(i), {}, {}});
     }
     const auto set = [&](Cause cause, std::uint64_t packets) {
-        report.causes[static_cast<std::size_t>(cause)].echoes = sized(packets, 610);
+        CauseCount& one = report.causes[static_cast<std::size_t>(cause)];
+        one.echoes = one.copied = sized(packets, 610);
     };
     set(Cause::kRetagged, echoes / 6);
     set(Cause::kRemarked, echoes / 300);
     set(Cause::kIdentical, echoes / 50);
     set(Cause::kRouted, echoes - echoes / 6 - echoes / 300 - echoes / 50);
     for (std::size_t i = 0; i < kDifferences; ++i) {
-        report.differences.push_back({static_cast<Difference>(i), i < 2 ? echoes * 8 / 10 : 0});
+        report.differences.push_back(
+            copied(DifferenceCount{static_cast<Difference>(i), i < 2 ? echoes * 8 / 10 : 0, 0}));
     }
     report.look_alikes.segments = sized(311, 1514);
     report.look_alikes.compared = 41'000;
@@ -114,11 +130,14 @@ void add_causes(Report& report) {
 
 void add_protocols(Report& report) {
     const std::uint64_t echoes = report.echoes.packets;
-    report.protocols = {{"IPv4 TCP", sized(68'000, 700), sized(echoes * 3 / 4, 650)},
-                        {"IPv4 UDP", sized(17'500, 420), sized(echoes / 5, 420)},
-                        {"IPv6 UDP", sized(4'300, 310), sized(echoes / 20, 310)},
-                        {"IPv4 ICMP", sized(900, 98), {}},
-                        {"not IP", report.non_ip, {}}};
+    const auto add = [&](const char* name, const Count& total, const Count& some) {
+        report.protocols.push_back({name, total, some, some, 0});
+    };
+    add("IPv4 TCP", sized(68'000, 700), sized(echoes * 3 / 4, 650));
+    add("IPv4 UDP", sized(17'500, 420), sized(echoes / 5, 420));
+    add("IPv6 UDP", sized(4'300, 310), sized(echoes / 20, 310));
+    add("IPv4 ICMP", sized(900, 98), {});
+    add("not IP", report.non_ip, {});
     report.talkers = {{"10.20.30.40:443", "192.0.2.17:51544", echoes / 4, 0, 9'112'000},
                       {"192.0.2.17:51544", "10.20.30.40:443", echoes / 7, 0, 812'400},
                       {"[2001:db8:85a3:1234:5678:8a2e:370:7334]:4433",
@@ -185,6 +204,7 @@ Report sample_report() {
     Report report;
     report.ages = sample_ages();
     report.total = sized(91'500, 640);
+    report.captured = report.total.bytes;
     report.echoes = sized(sum_of(report.ages, 1000 * kSecond), 610);
     report.copied = report.echoes;
     report.sent_again = sized(41, 74);
@@ -210,22 +230,22 @@ Report sample_report() {
 
 Report empty_report() {
     Report report;
-    report.files = {{"empty.pcap", {}, {}}};
+    report.files = {{"empty.pcap", {}, {}, {}}};
     report.recommendation.needed = false;
     return report;
 }
 
 Report single_packet_report() {
     Report report;
-    report.files = {{"one.pcap", {1, 98}, {}}};
-    report.interfaces = {{"one.pcap", 0, 1, "Ethernet", {1, 98}, {}}};
+    report.files = {{"one.pcap", {1, 98}, {}, {}}};
+    report.interfaces = {{"one.pcap", 0, 1, "Ethernet", {1, 98}, {}, {}}};
     report.total = report.keyed = {1, 98};
     report.keys = 1;
     report.copies[0] = 1;
     report.first_time = report.last_time = 1'763'736'003 * kSecond;
-    report.protocols = {{"IPv4 UDP", {1, 98}, {}}};
+    report.protocols = {{"IPv4 UDP", {1, 98}, {}, {}, 0}};
     report.time = {{0, {1, 98}, {}}};
-    report.windows = {{kMillisecond, {}, {}}, {std::nullopt, {}, {}}};
+    report.windows = {{kMillisecond, {}, {}, {}, {}}, {std::nullopt, {}, {}, {}, {}}};
     for (std::size_t i = 0; i < report.modes.size(); ++i) {
         report.modes[i].key = static_cast<packet::KeyMode>(i);
     }
@@ -249,17 +269,20 @@ Report no_echo_report() {
     report.recommendation = {};
     report.recommendation.needed = false;
     report.recommendation.window_reason = "No packet came twice: any window removes nothing.";
-    for (auto* counts : {&report.files[0].echoes, &report.files[1].echoes,
-                         &report.interfaces[0].echoes, &report.interfaces[1].echoes}) {
-        *counts = {};
-    }
-    const auto clear = [](auto& each) { each.echoes = {}; };
+    const auto clear = [](auto& each) {
+        each.echoes = {};
+        if constexpr (requires { each.copied; }) {
+            each.copied = {};
+        }
+    };
+    std::for_each(report.files.begin(), report.files.end(), clear);
+    std::for_each(report.interfaces.begin(), report.interfaces.end(), clear);
     std::for_each(report.causes.begin(), report.causes.end(), clear);
     std::for_each(report.differences.begin(), report.differences.end(), clear);
     std::for_each(report.protocols.begin(), report.protocols.end(), clear);
     std::for_each(report.time.begin(), report.time.end(), clear);
     for (WindowRow& row : report.windows) {
-        row.fixed = row.refresh = {};
+        row.fixed = row.refresh = row.fixed_copied = row.refresh_copied = {};
     }
     for (Mode& mode : report.modes) {
         mode.recommended = {kMillisecond, {}, {}, {}};
@@ -276,10 +299,11 @@ Report same_time_report() {
     AgeBin bin{0, 1, 3, {}};
     bin.causes[static_cast<std::size_t>(Cause::kIdentical)] = 3;
     report.ages.bins = {bin};
-    report.causes = {{Cause::kIdentical, {3, 294}}};
+    report.causes = {{Cause::kIdentical, {3, 294}, {3, 294}}};
     report.crossings = {{0, 0, {3, 294}}};
     report.talkers = {{"10.0.0.1", "10.0.0.2", 3, 0, 294}};
-    report.windows = {{100, {3, 294}, {3, 294}}, {std::nullopt, {3, 294}, {3, 294}}};
+    const Count all{3, 294};
+    report.windows = {{100, all, all, all, all}, {std::nullopt, all, all, all, all}};
     report.recommendation.needed = true;
     report.recommendation.window = 100;
     report.recommendation.removed = {3, 294};
@@ -297,7 +321,7 @@ Report vast_report() {
     report.interfaces.clear();
     for (std::uint32_t i = 0; i < 20; ++i) {
         report.interfaces.push_back({"aggregation-switch-" + std::to_string(i) + "/HundredGigE0/0",
-                                     0, 1, "Ethernet", sized(many / 20, 900),
+                                     0, 1, "Ethernet", sized(many / 20, 900), sized(many / 60, 900),
                                      sized(many / 60, 900)});
         report.crossings.push_back({i, (i + 1) % 20, sized(many / 60, 900)});
     }
@@ -308,7 +332,8 @@ Report vast_report() {
     report.ages.youngest = 0;
     report.ages.oldest = 490 * kSecond;
     for (std::size_t i = 0; i < report.windows.size(); ++i) {
-        report.windows[i].fixed = report.windows[i].refresh = sized(many / 100 * (i + 1), 900);
+        const Count dropped = sized(many / 100 * (i + 1), 900);
+        report.windows[i] = {report.windows[i].window, dropped, dropped, dropped, dropped};
     }
     report.time_bin = 86'400 * kSecond;
     for (std::size_t i = 0; i < report.time.size(); ++i) {
@@ -319,7 +344,8 @@ Report vast_report() {
     for (Mode& mode : report.modes) {
         mode.recommended.dropped = mode.recommended.missed = report.echoes;
     }
-    report.files.assign(12, {std::string(150, 'x') + ".pcapng.gz", report.total, report.echoes});
+    report.files.assign(
+        12, {std::string(150, 'x') + ".pcapng.gz", report.total, report.echoes, report.copied});
     return report;
 }
 

@@ -35,7 +35,7 @@ class Toml : public testing::Test {
     static Report report_of(const std::vector<std::string>& paths, std::uint16_t link_type = 1) {
         Report report;
         for (const std::string& path : paths) {
-            report.files.push_back({path, {10, 1000}, {}});
+            report.files.push_back({path, {10, 1000}, {}, {}});
             InterfaceInfo info;
             info.link_type = link_type;
             report.interfaces.push_back(info);

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/copies.h"
+
+#include <algorithm>
+
+namespace unecho::analyze {
+namespace {
+
+void merge(Count& into, const Count& part) {
+    into.packets += part.packets;
+    into.bytes += part.bytes;
+}
+
+Count& at(std::vector<Count>& counts, std::size_t i) {
+    if (i >= counts.size()) {
+        counts.resize(i + 1);
+    }
+    return counts[i];
+}
+
+void merge(std::vector<Count>& into, const std::vector<Count>& part) {
+    into.resize(std::max(into.size(), part.size()));
+    for (std::size_t i = 0; i < part.size(); ++i) {
+        merge(into[i], part[i]);
+    }
+}
+
+}  // namespace
+
+void CopyCounts::add(const Seen& echo) {
+    fixed.add(echo.fixed, echo.length);
+    refresh.add(echo.refresh, echo.length);
+    causes[static_cast<std::size_t>(echo.cause)].add(echo.length);
+    for (std::size_t bit = 0; bit < kDifferences; ++bit) {
+        differences[bit] += echo.differences >> bit & 1U;
+    }
+    at(interfaces, echo.interface).add(echo.length);
+    at(protocols, echo.protocol).add(echo.length);
+}
+
+void CopyCounts::add(const CopyCounts& others) {
+    fixed.add(others.fixed);
+    refresh.add(others.refresh);
+    for (std::size_t i = 0; i < kCauses; ++i) {
+        merge(causes[i], others.causes[i]);
+    }
+    for (std::size_t i = 0; i < kDifferences; ++i) {
+        differences[i] += others.differences[i];
+    }
+    merge(interfaces, others.interfaces);
+    merge(protocols, others.protocols);
+}
+
+void Copies::add(const Repeats::Place& place, const Seen& echo) {
+    const std::size_t i = place.is * std::size_t{kAgeBins} + place.bin;
+    if (i >= places_.size()) {
+        return;
+    }
+    if (!places_[i]) {
+        places_[i] = std::make_unique<CopyCounts>();
+    }
+    places_[i]->add(echo);
+}
+
+CopyCounts Copies::counts(const Repeats::Ends& ends) const {
+    CopyCounts sum;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+        if (places_[i] && i % kAgeBins < ends.at(i / kAgeBins)) {
+            sum.add(*places_[i]);
+        }
+    }
+    return sum;
+}
+
+std::uint64_t Copies::bytes() const noexcept {
+    std::uint64_t sum = places_.size() * sizeof(places_[0]);
+    for (const auto& one : places_) {
+        sum += !one ? 0
+                    : sizeof(CopyCounts) +
+                          (one->interfaces.capacity() + one->protocols.capacity()) * sizeof(Count);
+    }
+    return sum;
+}
+
+}  // namespace unecho::analyze

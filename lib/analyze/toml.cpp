@@ -129,6 +129,13 @@ std::string filter(const Recommendation& wanted) {
     return out + "engine = " + quoted(wanted.engine) + "\n\n";
 }
 
+// As `unecho pcap` is told it.
+std::string as_options(const Recommendation& wanted) {
+    return "--key " + std::string(packet::name_of(wanted.key)) + " --window " +
+           format_duration(wanted.window) +
+           (wanted.policy == "fixed" ? "" : " --policy " + wanted.policy);
+}
+
 // Where the echoes were, of one capture with several interfaces.
 std::string interfaces_note(const Report& report) {
     constexpr std::size_t kMost = 8;
@@ -194,8 +201,13 @@ std::string to_toml(const Report& report) {
     std::string out = head(report) + interfaces_note(report);
     if (replay) {
         out += comment(
-                   "Replays the captures. On a network, have instead of the ports and [run] "
-                   "below, with your interfaces for eth1 and so on:") +
+                   "Replays the captures. What it writes has the time of writing; with the "
+                   "packets' own times: unecho pcap IN... -o OUT " +
+                   as_options(report.recommendation)) +
+               "#\n" +
+               comment(
+                   "On a network, have instead of the ports and [run] below, with your "
+                   "interfaces for eth1 and so on:") +
                "#\n" + network_ports(network, "#   ") + "\n" + cut_note(report) +
                replay_ports(report);
     } else {

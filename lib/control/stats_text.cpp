@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/utf8.h"
 #include "control/stats.h"
 #include "control/table.h"
 
@@ -253,6 +254,22 @@ std::string epochs_text(const Plan& plan, const EpochReport& epochs) {
            ": goes on from there, and ages leave the step out\n";
 }
 
+// DPDK's net_pcap stamps what it writes with the time at which it does so.
+std::string stamps_text(const Plan& plan) {
+    std::string files;
+    for (const PortPlan& port : plan.ports) {
+        for (const auto& [name, value] : port.device.args) {
+            if (port.transmits && name == "tx_pcap") {
+                files += (files.empty() ? "" : ", ") + escaped(value);
+            }
+        }
+    }
+    return files.empty() ? ""
+                         : "\npackets in " + files +
+                               " have the time of writing, not their own; unecho pcap keeps their "
+                               "own\n";
+}
+
 ordered_json json_of(const Plan& plan, const EpochReport& epochs) {
     return {{"count", epochs.count},
             {"first_packet", epochs.first.packet},
@@ -291,7 +308,7 @@ std::string to_text(const Plan& plan, const Report& report) {
         out += route_text(plan, i, report.routes[i]);
     }
     return out + workers_text(plan, report) + filters_text(plan, report) +
-           epochs_text(plan, report.epochs);
+           epochs_text(plan, report.epochs) + stamps_text(plan);
 }
 
 }  // namespace unecho::control

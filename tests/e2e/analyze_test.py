@@ -168,8 +168,14 @@ class Answers(harness.E2eTest):
         self.assertEqual((checked.returncode, checked.stderr), (0, ""), checked)
         run = unecho("run", "unecho.toml", cwd=self.folder)
         self.assertEqual(run.returncode, 0, run)
-        kept = len(list(exact_answer.Capture(self.folder / "unecho-out.pcap")))
-        self.assertEqual(kept, report["total"]["packets"] - 2250)
+        kept = list(exact_answer.Capture(self.folder / "unecho-out.pcap"))
+        self.assertEqual(len(kept), report["total"]["packets"] - 2250)
+        # net_pcap stamps what it writes: the table and the configuration say so, and what does not.
+        self.assertGreater(kept[0].time, report["last_time_ns"])
+        words = "packets in unecho-out.pcap have the time of writing, not their own; unecho pcap"
+        self.assertIn(words, run.stdout)
+        advice = " ".join(wanted["toml"].replace("\n# ", " ").split())
+        self.assertIn("unecho pcap IN... -o OUT --key packet --window 10ms", advice)
 
     def burst_capture(self, name, bursts, packets, gap):
         """Bursts 10 ms apart, each copied whole 20 us after its end; times in nanoseconds."""

@@ -2,6 +2,7 @@
 // What is recommended is taken as a configuration, and says the same there.
 #include "analyze/toml.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -78,6 +79,16 @@ TEST_F(Toml, replays_captures_that_net_pcap_can_read) {
     ASSERT_EQ(config.routes.size(), 1U);
     EXPECT_EQ(config.routes[0].from.size(), 2U);
     EXPECT_EQ(config.run.clock, config::Clock::kCapture);
+}
+
+TEST_F(Toml, replay_says_which_times_it_writes_and_what_keeps_the_packets_own) {
+    std::string text = to_toml(report_of({file("a.pcap")}));
+    text.erase(std::remove(text.begin(), text.end(), '\n'), text.end());
+    for (const char* words : {"has the time of writing", "unecho pcap IN... -o OUT", "--key packet",
+                              "--window 20ms", "--policy refresh"}) {
+        EXPECT_NE(text.find(words), std::string::npos) << words << " in " << text;
+    }
+    EXPECT_EQ(to_toml(report_of({"-"})).find("time of writing"), std::string::npos);
 }
 
 TEST_F(Toml, reasons_stand_before_what_they_are_for) {

@@ -197,6 +197,21 @@ TEST(StatsText, shows_the_sum_and_the_reasons_that_occurred) {
     EXPECT_EQ(text.find(" \n"), std::string::npos);
 }
 
+TEST(StatsText, says_which_captures_have_the_time_of_writing) {
+    Case c = ten_packets();
+    EXPECT_EQ(to_text(c.plan, c.report).find("time of writing"), std::string::npos);
+    c.plan.ports[0].device.args = {{"rx_pcap", "in.pcap"}, {"tx_pcap", "unused.pcap"}};
+    EXPECT_EQ(to_text(c.plan, c.report).find("time of writing"), std::string::npos)
+        << "nothing is sent to it";
+    c.plan.ports[2].device.args = {{"tx_pcap", "kept.pcap"}};
+    c.plan.ports[3].device.args = {{"tx_pcap", "a\nb.pcap"}};
+    EXPECT_NE(to_text(c.plan, c.report)
+                  .find("packets in kept.pcap, a\\x0ab.pcap have the time of writing, not their "
+                        "own; unecho pcap keeps their own\n"),
+              std::string::npos)
+        << to_text(c.plan, c.report);
+}
+
 Case with_taps(bool ended) {
     Case c = ten_packets();
     c.plan.routes[0].taps = TapPlan{50 * kMillisecond, 1234, {}, 0};

@@ -10,6 +10,7 @@
 #include "analyze/collector.h"
 #include "analyze/recommend.h"
 #include "analyze/toml.h"
+#include "capture/link_types.h"
 #include "packet/link.h"
 
 namespace unecho::analyze {
@@ -17,7 +18,7 @@ namespace {
 
 std::string link_name(std::uint16_t type) {
     const packet::Link link = packet::link_of(type);
-    return link == packet::Link::kUnknown ? "link type " + std::to_string(type)
+    return link == packet::Link::kUnknown ? capture::link_type_text(type)
                                           : std::string(packet::name_of(link));
 }
 
@@ -119,6 +120,7 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
     name_interfaces(report, source.interfaces(), job.paths);
     sum_files(report, job.paths);
     take_warnings(report, source.warnings(), job.paths);
+    take_warnings(report, collector->unparsed(), job.paths);
     take_warnings(report, collector->epochs(), job.paths);
     if (!more) {
         report.warnings.push_back({"", 0, 1, more.error().context + "; read up to there"});

@@ -96,6 +96,9 @@ void Collector::add_burst(Link link, std::span<const Record> records,
     }
     digest(burst, link);
     prefetch(burst);
+    for (std::size_t i = 0; link == Link::kUnknown && i < records.size(); ++i) {
+        unparsed_.note(records[i], interfaces[records[i].interface]);
+    }
     for (std::size_t i = 0; i < records.size(); ++i) {
         tell_time(records[i], interfaces[records[i].interface].file);
         add_one(burst, i, records[i]);

@@ -18,6 +18,7 @@
 #include "analyze/timeline.h"
 #include "base/ids.h"
 #include "capture/epochs.h"
+#include "capture/link_types.h"
 #include "capture/record.h"
 #include "hash/secret.h"
 #include "packet/link.h"
@@ -44,6 +45,11 @@ class Collector {
     // A warning for each, kJump being the least step.
     [[nodiscard]] const std::vector<capture::Warning>& epochs() const noexcept {
         return clock_.warnings();
+    }
+
+    // Of link types without a parser.
+    [[nodiscard]] const std::vector<capture::Warning>& unparsed() const noexcept {
+        return unparsed_.warnings();
     }
 
     // Interfaces beyond count as the last of these.
@@ -114,6 +120,7 @@ class Collector {
     PeakRates accepted_;
     PeakRates all_peaks_;
     Talkers talkers_;
+    capture::UnparsedLinks unparsed_;
 };
 
 }  // namespace unecho::analyze

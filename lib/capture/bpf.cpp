@@ -5,23 +5,12 @@
 
 #include <pcap/pcap.h>
 
+#include "capture/link_types.h"
+
 namespace unecho::capture {
 namespace {
 
 constexpr int kSnapLength = 262144;  // libpcap's MAXIMUM_SNAPLEN
-
-// libpcap's own number of a link type: another than the files' for those that have different ones
-// on different systems (pcap-linktype(7)).
-int dlt_of(std::uint16_t link_type) {
-    constexpr std::pair<std::uint16_t, int> kDifferent[] = {
-        {100, DLT_ATM_RFC1483}, {101, DLT_RAW}, {102, DLT_SLIP_BSDOS}, {103, DLT_PPP_BSDOS}};
-    for (const auto& [file, own] : kDifferent) {
-        if (file == link_type) {
-            return own;
-        }
-    }
-    return link_type;
-}
 
 }  // namespace
 

@@ -18,7 +18,7 @@ void Digester::digest(std::span<const Record> records,
             pieces.emplace_back();
         }
         Piece& piece = pieces[used];
-        begin += fill(records.subspan(begin), piece);
+        begin += fill(records.subspan(begin), interfaces, piece);
         if (ignored_bytes_ != 0) {
             ignore_bytes(piece);
         }
@@ -55,40 +55,19 @@ void Digester::learn(std::span<const capture::Interface> interfaces) {
         const packet::Link link = packet::link_of(one.link_type);
         const bool keyless = link == packet::Link::kUnknown && mode_ != packet::KeyMode::kFrame &&
                              non_ip_ == packet::NonIp::kPass;
-        facts_.push_back({link, one.file, keyless ? warning_of(one.link_type) : kNone});
-    }
-}
-
-std::size_t Digester::warning_of(std::uint16_t link_type) {
-    const auto known = std::find_if(unknown_.begin(), unknown_.end(),
-                                    [&](const auto& one) { return one.first == link_type; });
-    if (known != unknown_.end()) {
-        return known->second;
-    }
-    warnings_.push_back({.times = 0,
-                         .text = "link type " + std::to_string(link_type) +
-                                 " has no parser: forwarded without a key; --key frame compares "
-                                 "such packets too"});
-    unknown_.emplace_back(link_type, warnings_.size() - 1);
-    return warnings_.size() - 1;
-}
-
-void Digester::note_unknown(const Facts& facts, std::uint64_t number) {
-    capture::Warning& warning = warnings_[facts.warning];
-    if (warning.times++ == 0) {
-        warning.file = facts.file;
-        warning.number = number;
+        facts_.push_back({link, one.file, keyless});
     }
 }
 
 std::vector<capture::Warning> Digester::warnings() const {
-    std::vector<capture::Warning> all = warnings_;
+    std::vector<capture::Warning> all = unparsed_.warnings();
     all.insert(all.end(), clock_.warnings().begin(), clock_.warnings().end());
     return all;
 }
 
 // How many of the records make up the burst.
-std::size_t Digester::fill(std::span<const Record> records, Piece& piece) {
+std::size_t Digester::fill(std::span<const Record> records,
+                           std::span<const capture::Interface> interfaces, Piece& piece) {
     dataplane::Burst& burst = piece.burst;
     burst.link = facts_[records.front().interface].link;
     burst.chained = 0;
@@ -99,8 +78,8 @@ std::size_t Digester::fill(std::span<const Record> records, Piece& piece) {
         if (facts.link != burst.link) {
             break;
         }
-        if (facts.warning != kNone) [[unlikely]] {
-            note_unknown(facts, record.number);
+        if (facts.keyless) [[unlikely]] {
+            unparsed_.note(record, interfaces[record.interface]);
         }
         burst.frames[n] = {record.data, record.length};
         burst.lengths[n] = record.length;

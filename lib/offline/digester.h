@@ -11,6 +11,7 @@
 
 #include "base/packet_clock.h"
 #include "capture/epochs.h"
+#include "capture/link_types.h"
 #include "capture/record.h"
 #include "dataplane/burst.h"
 #include "hash/secret.h"
@@ -51,24 +52,21 @@ class Digester {
     struct Facts {
         packet::Link link;
         std::uint32_t file;
-        std::size_t warning;  // index, or kNone
+        bool keyless;  // a link type without parser, and nothing else is compared
     };
-    static constexpr std::size_t kNone = ~std::size_t{0};
 
     void learn(std::span<const capture::Interface> interfaces);
-    std::size_t warning_of(std::uint16_t link_type);
-    std::size_t fill(std::span<const capture::Record> records, Piece& piece);
+    std::size_t fill(std::span<const capture::Record> records,
+                     std::span<const capture::Interface> interfaces, Piece& piece);
     void ignore_bytes(Piece& piece) const;
     void tell_short_frames_apart(Piece& piece) const;
-    void note_unknown(const Facts& facts, std::uint64_t number);
 
     packet::KeyMode mode_;
     packet::NonIp non_ip_;
     std::uint32_t ignored_bytes_;
     hash::Secret secret_;
     std::vector<Facts> facts_;  // by interface
-    std::vector<std::pair<std::uint16_t, std::size_t>> unknown_;
-    std::vector<capture::Warning> warnings_;
+    capture::UnparsedLinks unparsed_;
     capture::EpochClock clock_;
     std::uint64_t next_number_ = 1;
 };

@@ -108,7 +108,7 @@ TEST(digester, far_steps_back_begin_epochs_each_with_a_warning) {
     EXPECT_EQ(digester.warnings()[8].times, 2 + 200 - 8u);
 }
 
-TEST(digester, unknown_link_types_are_noted_once_each) {
+TEST(digester, link_types_without_a_parser_are_noted_for_each_interface) {
     Packets packets;
     for (const std::uint32_t interface : {0, 1, 1, 2}) {
         packets.add(0, 1, interface);
@@ -118,11 +118,13 @@ TEST(digester, unknown_link_types_are_noted_once_each) {
     Digester digester = make_digester(packet::KeyMode::kPacket);
     std::vector<Piece> pieces;
     digester.digest(packets.records(), interfaces, pieces);
-    ASSERT_EQ(digester.warnings().size(), 1u);
+    ASSERT_EQ(digester.warnings().size(), 2u);
     EXPECT_EQ(digester.warnings()[0].number, 2u);
     EXPECT_EQ(digester.warnings()[0].file, 3u);
-    EXPECT_EQ(digester.warnings()[0].times, 3u);
-    EXPECT_NE(digester.warnings()[0].text.find("147"), std::string::npos);
+    EXPECT_EQ(digester.warnings()[0].times, 2u);
+    EXPECT_NE(digester.warnings()[0].text.find("147 (USER0)"), std::string::npos);
+    EXPECT_EQ(digester.warnings()[1].number, 4u);
+    EXPECT_EQ(digester.warnings()[1].times, 1u);
     EXPECT_EQ(pieces.back().burst.keys.non_ip, 7u);
 }
 

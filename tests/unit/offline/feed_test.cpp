@@ -88,9 +88,10 @@ TEST(feed, warnings_are_those_of_source_and_digester) {
         Portion portion;
         while (*feed->next(portion)) {
         }
-        ASSERT_EQ(feed->warnings().size(), 2u);
+        ASSERT_EQ(feed->warnings().size(), 3u);
         EXPECT_EQ(feed->warnings()[0].text, "of the source");
-        EXPECT_EQ(feed->warnings()[1].times, 3u);
+        EXPECT_EQ(feed->warnings()[1].times, 2u);
+        EXPECT_EQ(feed->warnings()[2].times, 1u);
     }
 }
 

@@ -67,8 +67,9 @@ constexpr std::string_view kWindows =
     "what a sender waits before it sends the same again; unecho analyze says which that is.";
 
 constexpr std::string_view kPairs =
-    "--pairs writes a line for each echo: echo,original,age_ns. The numbers count the packets that "
-    "were looked at, over all inputs merged by time, from 1; age_ns is the time between the two. "
+    "--pairs writes a line for each echo: echo,original,age_ns. The numbers are those of "
+    "the input, as Wireshark shows them; with several inputs those of all merged by time, from 1. "
+    "What -A, -B and --filter leave out counts. age_ns is the time between the two. "
     "With several inputs two columns more say whose packets they are: echo_file,original_file. "
     "The fields of the original are empty where a filter decided, which knows of none.";
 

@@ -266,6 +266,7 @@ bool Pcapng::take_block(const BlockView& block, Batch& batch) {
     }
     keep(block, interface, batch);
     note_skipped(block.type);
+    packets_ += is_numbered(block.type) ? 1 : 0;
     return true;
 }
 

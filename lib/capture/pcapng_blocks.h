@@ -28,6 +28,11 @@ inline constexpr std::uint32_t kSecretsBlock = 10;
 inline constexpr std::uint32_t kCustomBlock = 0xBAD;
 inline constexpr std::uint32_t kPrivateBlock = 0x4000'0BAD;  // not for a file that was changed
 
+// That Wireshark gives numbers to, as if they were packets.
+constexpr bool is_numbered(std::uint32_t type) {
+    return type == kJournalBlock || type == kCustomBlock || type == kPrivateBlock;
+}
+
 // Type and length before a block's body, the length again behind it.
 inline constexpr std::size_t kBlockHeader = 8;
 inline constexpr std::size_t kBlockFrame = 12;

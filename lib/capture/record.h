@@ -45,7 +45,9 @@ struct Record {
     // the order of the numbers there. Its options stand behind the data.
     std::uint8_t header = 0;
     bool big_endian = false;
-    std::uint64_t number = 0;  // in its own file, from 1
+    // In its own file, from 1, as Wireshark counts: journal entries and custom blocks of a pcapng
+    // have numbers too.
+    std::uint64_t number = 0;
 };
 
 // A block of a pcapng that is no packet, as it is in the file, where blocks are kept (source.h).
@@ -71,6 +73,9 @@ struct Batch {
     std::vector<Record> records;
     std::vector<Block> blocks;
     std::vector<std::shared_ptr<const Bytes>> memory;
+    // Of a selection (select.h): of each record which of all it was, from 1. Empty: none was left
+    // out.
+    std::vector<std::uint64_t> places;
 
     [[nodiscard]] bool empty() const { return records.empty() && blocks.empty(); }
 
@@ -78,6 +83,7 @@ struct Batch {
         records.clear();
         blocks.clear();
         memory.clear();
+        places.clear();
     }
 };
 

@@ -40,6 +40,9 @@ class Selected final : public Source {
                (!selection_.filter || programs_[record.interface]->matches(record));
     }
 
+    void keep_wanted(Batch& batch);
+
+    std::uint64_t place_ = 0;  // of the last record that the source gave
     std::unique_ptr<Source> source_;
     Selection selection_;
     std::shared_ptr<std::uint64_t> left_out_;
@@ -73,6 +76,20 @@ Status Selected::compile() {
     return {};
 }
 
+void Selected::keep_wanted(Batch& batch) {
+    std::size_t kept = 0;
+    batch.places.clear();
+    for (const Record& record : batch.records) {
+        ++place_;
+        if (wanted(record)) {
+            batch.records[kept++] = record;
+            batch.places.push_back(place_);
+        }
+    }
+    *left_out_ += batch.records.size() - kept;
+    batch.records.resize(kept);
+}
+
 Result<bool> Selected::next(Batch& batch) {
     for (;;) {
         const Result<bool> more = source_->next(batch);
@@ -83,8 +100,7 @@ Result<bool> Selected::next(Batch& batch) {
             batch.clear();
             return tl::unexpected(compiled.error());
         }
-        *left_out_ +=
-            std::erase_if(batch.records, [&](const Record& record) { return !wanted(record); });
+        keep_wanted(batch);
         if (!batch.records.empty()) {
             return true;
         }

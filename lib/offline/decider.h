@@ -17,7 +17,8 @@ namespace unecho::offline {
 
 // Where a burst stands in its capture.
 struct Place {
-    std::uint64_t first_number = 1;  // of its first packet in the merged input, from 1
+    std::uint64_t first_number = 1;  // of its first packet among those looked at, from 1
+    std::array<std::uint64_t, kMaxBurst> numbers;  // in the input, or in the merged inputs
     const capture::Record* records = nullptr;
     std::array<std::uint32_t, kMaxBurst> files;  // of each packet
 };
@@ -25,7 +26,7 @@ struct Place {
 // Of each echo of a burst, the packet that it repeats.
 struct Originals {
     bool known = false;
-    std::array<std::uint64_t, kMaxBurst> numbers;
+    std::array<std::uint64_t, kMaxBurst> numbers;  // in the input
     std::array<std::uint32_t, kMaxBurst> files;
     std::array<std::int64_t, kMaxBurst>
         ages;  // in ns; negative only where editcap looks at no time

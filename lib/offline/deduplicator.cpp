@@ -54,7 +54,7 @@ Held held_by(const ExactDecider& exact, const Piece& piece) {
 }
 
 std::string full_text(const Piece& piece) {
-    return "packet " + std::to_string(piece.place.first_number) +
+    return "packet " + std::to_string(piece.place.numbers[0]) +
            ": more packets in the window than fit into --memory";
 }
 
@@ -126,7 +126,7 @@ Status Deduplicator::decide(std::vector<Piece>& pieces, std::size_t packets, boo
         if (piece.burst.echoes != 0) {
             clear_bits(verdicts.keep, begin, piece.burst.echoes);
             if (with_copies) {
-                keep_copies(piece, originals, verdicts);
+                keep_copies(piece, originals, begin, verdicts);
             }
         }
         begin += piece.burst.count;
@@ -186,7 +186,7 @@ Status Deduplicator::hand_over(const Piece& piece, std::uint64_t live, control::
         (*filter)->remember(one->digest, one->time);
     }
     (*filter)->end_of_memories();
-    handed_over_ = piece.place.first_number;
+    handed_over_ = piece.place.numbers[0];
     other_ = std::move(*filter);
     notes_.push_back(full + "; from here on " + other_->text() + "; planned for " +
                      format_count(*planned()) +
@@ -231,11 +231,13 @@ void Deduplicator::count(const dataplane::Burst& burst) {
                             [&](unsigned i) { non_ip_.add(burst.link, burst.frames[i]); });
 }
 
-void Deduplicator::keep_copies(const Piece& piece, const Originals& originals,
-                               Verdicts& verdicts) const {
+// begin: the burst's first record in its batch.
+void Deduplicator::keep_copies(const Piece& piece, const Originals& originals, std::size_t begin,
+                               Verdicts& verdicts) {
     dataplane::for_each_bit(piece.burst.echoes, [&](unsigned i) {
         Copy copy;
-        copy.number = piece.place.first_number + i;
+        copy.record = begin + i;
+        copy.number = piece.place.numbers[i];
         copy.file = piece.place.files[i];
         copy.known = originals.known;
         if (originals.known) {

@@ -24,8 +24,10 @@
 
 namespace unecho::offline {
 
-// An echo, with packet numbers of the merged input.
+// An echo, with packet numbers of the input, as Wireshark shows them; of several those of the
+// merged input, of which packets alone are counted. What is left out before counts too.
 struct Copy {
+    std::size_t record = 0;  // of its batch
     std::uint64_t number = 0;
     std::uint32_t file = 0;
     bool known = false;  // the rest is: a filter knows of no original
@@ -79,7 +81,8 @@ class Deduplicator {
     Status on_full(const Piece& piece);
     Status hand_over(const Piece& piece, std::uint64_t live, control::FilterPlan plan);
     void count(const dataplane::Burst& burst);
-    void keep_copies(const Piece& piece, const Originals& originals, Verdicts& verdicts) const;
+    static void keep_copies(const Piece& piece, const Originals& originals, std::size_t begin,
+                            Verdicts& verdicts);
 
     Options options_;
     std::unique_ptr<ExactDecider> exact_;

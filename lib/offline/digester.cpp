@@ -10,7 +10,8 @@ namespace unecho::offline {
 using capture::Record;
 
 void Digester::digest(std::span<const Record> records,
-                      std::span<const capture::Interface> interfaces, std::vector<Piece>& pieces) {
+                      std::span<const capture::Interface> interfaces, std::vector<Piece>& pieces,
+                      std::span<const std::uint64_t> places) {
     learn(interfaces);
     std::size_t used = 0;
     for (std::size_t begin = 0; begin < records.size(); ++used) {
@@ -18,7 +19,11 @@ void Digester::digest(std::span<const Record> records,
             pieces.emplace_back();
         }
         Piece& piece = pieces[used];
-        begin += fill(records.subspan(begin), interfaces, piece);
+        const std::size_t filled = fill(records.subspan(begin), interfaces, piece);
+        for (std::size_t i = 0; !places.empty() && merged_ && i < filled; ++i) {
+            piece.place.numbers[i] = places[begin + i];
+        }
+        begin += filled;
         if (ignored_bytes_ != 0) {
             ignore_bytes(piece);
         }
@@ -86,6 +91,7 @@ std::size_t Digester::fill(std::span<const Record> records,
         burst.times[n] = clock_.at(record, facts.file);
         burst.bytes += record.length;
         piece.place.files[n] = facts.file;
+        piece.place.numbers[n] = merged_ ? next_number_ + n : record.number;
         ++n;
     }
     burst.count = n;

@@ -30,17 +30,22 @@ class Digester {
   public:
     // clock: of the packets' times, as the filter wants it.
     // ignored_bytes: at the beginning of frames that are longer, which do not count.
+    // merged: of several inputs.
     Digester(packet::KeyMode mode, const hash::Secret& secret, const PacketClock& clock,
-             packet::NonIp non_ip = packet::NonIp::kPass, std::uint32_t ignored_bytes = 0)
+             packet::NonIp non_ip = packet::NonIp::kPass, std::uint32_t ignored_bytes = 0,
+             bool merged = false)
         : mode_(mode),
           non_ip_(non_ip),
           ignored_bytes_(ignored_bytes),
+          merged_(merged),
           secret_(secret),
           clock_(clock) {}
 
     // Everything that a decider needs. The records must outlive the pieces; pieces are used again.
+    // places: as in capture::Batch.
     void digest(std::span<const capture::Record> records,
-                std::span<const capture::Interface> interfaces, std::vector<Piece>& pieces);
+                std::span<const capture::Interface> interfaces, std::vector<Piece>& pieces,
+                std::span<const std::uint64_t> places = {});
 
     // Link types whose packets have no key, and epochs.
     [[nodiscard]] std::vector<capture::Warning> warnings() const;
@@ -64,6 +69,7 @@ class Digester {
     packet::KeyMode mode_;
     packet::NonIp non_ip_;
     std::uint32_t ignored_bytes_;
+    bool merged_;
     hash::Secret secret_;
     std::vector<Facts> facts_;  // by interface
     capture::UnparsedLinks unparsed_;

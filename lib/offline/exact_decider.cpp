@@ -29,16 +29,24 @@ Result<std::unique_ptr<ExactDecider>> ExactDecider::make(const Options& options,
 }
 
 ExactDecider::ExactDecider(Pages pages, const ReferenceParams& params, unsigned first)
-    : pages_(std::move(pages)), table_(params, pages_.bytes()), first_(first) {}
+    : pages_(std::move(pages)), table_(params, pages_.bytes()), first_(first) {
+    if (params.count() != filter::kAnyCount) {
+        numbers_.emplace(params.count());
+    }
+}
 
 void ExactDecider::decide(dataplane::Burst& burst, const Place& place, Originals& originals) {
+    if (numbers_) {
+        numbers_->add(place.first_number, {place.numbers.data(), burst.count});
+    }
     std::array<Digest, kMaxBurst> digests;
     std::array<Sighting, kMaxBurst> seen;
     std::array<Sighting, kMaxBurst> references;
     unsigned n = 0;
     dataplane::for_each_bit(burst.keys.keyed, [&](unsigned i) {
         digests[n] = burst.digests[i];
-        seen[n++] = {burst.times[i], place.first_number + i, place.files[i]};
+        seen[n++] = {burst.times[i], numbers_ ? place.first_number + i : place.numbers[i],
+                     place.files[i]};
     });
     const std::uint64_t echoes =
         table_.test_and_insert_burst({digests.data(), n}, first_, seen.data(), references.data());
@@ -48,14 +56,16 @@ void ExactDecider::decide(dataplane::Burst& burst, const Place& place, Originals
     n = 0;
     dataplane::for_each_bit(burst.keys.keyed, [&](unsigned i) {
         const Sighting& reference = references[n++];
-        originals.numbers[i] = reference.number;
+        originals.numbers[i] = numbers_ && (echoes >> (n - 1) & 1) != 0
+                                   ? numbers_->of(reference.number)
+                                   : reference.number;
         originals.files[i] = reference.tag;
         originals.ages[i] = static_cast<std::int64_t>(burst.times[i] - reference.time);
     });
 }
 
 bool ExactDecider::has_room(const dataplane::Burst& burst, const Place& place) const {
-    return table_.has_room(burst.count, {burst.times[0], place.first_number, 0});
+    return table_.has_room(burst.count, first_of(burst, place));
 }
 
 std::optional<filter::WindowState> ExactDecider::window(Nanoseconds now) const {
@@ -96,13 +106,14 @@ void EditcapDecider::decide(dataplane::Burst& burst, const Place& place, Origina
     burst.echoes = 0;
     burst.doubts = 0;
     originals.known = true;
+    numbers_.add(place.first_number, {place.numbers.data(), burst.count});
     for (unsigned i = 0; i < burst.count; ++i) {
         const Nanoseconds time = place.records[i].time;
         const auto found =
             search_.see(place.first_number + i, time, burst.digests[i], place.files[i]);
         if (found) {
             burst.echoes |= std::uint64_t{1} << i;
-            originals.numbers[i] = found->number;
+            originals.numbers[i] = numbers_.of(found->number);
             originals.files[i] = found->tag;
             originals.ages[i] = static_cast<std::int64_t>(time - found->time);
         }

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "base/result.h"
 #include "filter/reference_table.h"
 #include "offline/decider.h"
 #include "offline/editcap.h"
+#include "offline/input_numbers.h"
 #include "offline/options.h"
 #include "offline/pages.h"
 
@@ -34,16 +36,22 @@ class ExactDecider final : public Decider {
     template <typename Visit>
     void for_each_live(const dataplane::Burst& burst, const Place& place, Visit visit) const {
         table_.for_each_live(
-            {burst.times[0], place.first_number, 0},
+            first_of(burst, place),
             [&](Digest digest, const filter::Sighting& sighting) { visit(digest, sighting.time); });
     }
 
   private:
     ExactDecider(Pages pages, const filter::ReferenceParams& params, unsigned first);
 
+    [[nodiscard]] filter::Sighting first_of(const dataplane::Burst& burst,
+                                            const Place& place) const {
+        return {burst.times[0], numbers_ ? place.first_number : place.numbers[0], 0};
+    }
+
     Pages pages_;
     filter::ReferenceTable table_;
     unsigned first_;
+    std::optional<InputNumbers> numbers_;  // with a count; else the table has those of the input
 };
 
 class EditcapDecider final : public Decider {
@@ -61,6 +69,7 @@ class EditcapDecider final : public Decider {
 
     Pages pages_;
     EditcapSearch search_;
+    InputNumbers numbers_{kMostEditcapCount};
     std::string text_;
 };
 

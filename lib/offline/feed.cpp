@@ -27,7 +27,8 @@ class Maker {
         }
         portion.interfaces = source_->interfaces();
         portion.progress = source_->progress();
-        digester_.digest(portion.batch.records, portion.interfaces, portion.pieces);
+        digester_.digest(portion.batch.records, portion.interfaces, portion.pieces,
+                         portion.batch.places);
         portion.elapsed = digester_.elapsed();
         return true;
     }

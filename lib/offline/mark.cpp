@@ -6,18 +6,12 @@
 
 #include "base/units.h"
 #include "base/utf8.h"
+#include "capture/pcapng_blocks.h"
 
 namespace unecho::offline {
 namespace {
 
 constexpr std::size_t kMostSteps = 1U << 16U;
-
-bool is_numbered(std::uint32_t type) {
-    constexpr std::uint32_t kJournal = 9;
-    constexpr std::uint32_t kCustom = 0xBAD;
-    constexpr std::uint32_t kPrivate = 0x4000'0BAD;
-    return type == kJournal || type == kCustom || type == kPrivate;
-}
 
 // "57 us", as people write it; editcap looks at no time, so an age may be negative.
 std::string age_text(std::int64_t age) {
@@ -31,7 +25,7 @@ std::string age_text(std::int64_t age) {
 
 void FrameNumbers::add(std::span<const capture::Block> blocks, std::uint64_t first_number) {
     for (const capture::Block& block : blocks) {
-        if (!is_numbered(block.type)) {
+        if (!capture::pcapng::is_numbered(block.type)) {
             continue;
         }
         const std::uint64_t from = first_number + block.before;
@@ -58,7 +52,10 @@ std::optional<std::uint64_t> FrameNumbers::of(std::uint64_t number) const {
 
 std::string mark_text(const Copy& copy, std::span<const std::string> inputs,
                       const FrameNumbers& numbers) {
-    const auto original = copy.known ? numbers.of(copy.original) : std::nullopt;
+    auto original = copy.known ? std::optional(copy.original) : std::nullopt;
+    if (copy.known && inputs.size() > 1) {
+        original = numbers.of(copy.original);
+    }
     if (!original) {
         return "echo";
     }
@@ -69,13 +66,12 @@ std::string mark_text(const Copy& copy, std::span<const std::string> inputs,
     return text + ", " + age_text(copy.age);
 }
 
-std::vector<capture::Comment> marks_of(std::span<const Copy> copies, std::uint64_t first_number,
+std::vector<capture::Comment> marks_of(std::span<const Copy> copies,
                                        std::span<const std::string> inputs,
                                        const FrameNumbers& numbers) {
     std::vector<capture::Comment> out;
     for (const Copy& copy : copies) {
-        out.push_back({.record = static_cast<std::size_t>(copy.number - first_number),
-                       .text = mark_text(copy, inputs, numbers)});
+        out.push_back({.record = copy.record, .text = mark_text(copy, inputs, numbers)});
     }
     return out;
 }

@@ -16,7 +16,7 @@
 
 namespace unecho::offline {
 
-// From numbers of packets to those of Wireshark.
+// Of several inputs: from numbers of packets to those of Wireshark.
 class FrameNumbers {
   public:
     // Those of a batch, whose first packet has that number.
@@ -35,13 +35,14 @@ class FrameNumbers {
     bool forgot_ = false;
 };
 
-// inputs: the original's is named if they are several; then its number is that of the merged input.
+// inputs: the original's is named if they are several; then its number is that of the merged input,
+// in which numbers tells how Wireshark counts.
 // "echo" alone where a filter decided: it knows of no original.
 std::string mark_text(const Copy& copy, std::span<const std::string> inputs,
                       const FrameNumbers& numbers);
 
-// Of the copies of a batch whose first packet has that number.
-std::vector<capture::Comment> marks_of(std::span<const Copy> copies, std::uint64_t first_number,
+// Of the copies of a batch.
+std::vector<capture::Comment> marks_of(std::span<const Copy> copies,
                                        std::span<const std::string> inputs,
                                        const FrameNumbers& numbers);
 

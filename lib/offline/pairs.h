@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A CSV file of the echoes: each with the packet that it repeats, and its age.
-//   echo,original,age_ns                              numbers of the merged input, from 1
-//   echo,original,age_ns,echo_file,original_file      with several inputs
+//   echo,original,age_ns                              numbers of the input, from 1, as Wireshark
+//                                                     shows them
+//   echo,original,age_ns,echo_file,original_file      with several inputs: numbers of the merged
+//                                                     input, of packets alone
 // The fields of the original are empty where a filter decided: it knows of none.
 #pragma once
 

@@ -294,7 +294,7 @@ Status Sinks::write(const Portion& portion, Verdicts& verdicts) {
     std::vector<capture::Comment> marks;
     if (mark_) {
         numbers_.add(portion.batch.blocks, packets_ + 1);
-        marks = marks_of(verdicts.copies, packets_ + 1, inputs_, numbers_);
+        marks = marks_of(verdicts.copies, inputs_, numbers_);
     }
     packets_ += portion.batch.records.size();
     const capture::Beside beside{portion.batch.blocks, marks};
@@ -474,10 +474,11 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     if (!parts) {
         return tl::unexpected(parts.error());
     }
-    const auto feed = make_feed(std::move(parts->source),
-                                Digester(options.key_mode(), *secret, options.clock(),
-                                         options.non_ip_or_pass(), options.ignored_bytes),
-                                ahead);
+    const auto feed =
+        make_feed(std::move(parts->source),
+                  Digester(options.key_mode(), *secret, options.clock(), options.non_ip_or_pass(),
+                           options.ignored_bytes, files.inputs.size() > 1),
+                  ahead);
     const auto duration = pass_all(*feed, *parts->deduplicator, parts->sinks, on_progress);
     if (!duration) {
         return tl::unexpected(duration.error());

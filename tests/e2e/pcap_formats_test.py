@@ -146,6 +146,35 @@ class Parts(PcapTest):
         self.assertEqual((part["packets"], part["dropped"], part["left_out"]), (8, 3, 4))
         self.assertIn("4 packets left out", self.pcap("in.pcap", "--dry-run", *given).err)
 
+    def test_pairs_have_the_numbers_of_the_input(self):
+        """Of a selection, however echoes are told."""
+        capture, other = self.folder / "in.pcap", self.folder / "b.pcap"
+        made(capture, [(i * 1_000_000, bytes([i % 7]) * (60 + i % 2)) for i in range(400)])
+        made(other, [(i * 1_000_000 + 500, b"b" * 60) for i in range(400)])
+        for how in (("--key", "frame", "--window", "20ms"), ("--key", "frame", "--count", "20"),
+                    ("--key", "frame", "--count", "20", "--window", "inf"),
+                    ("--editcap", "--count", "20"), ("--editcap", "--window", "20ms")):
+            for chosen in (("-A", "%d.1" % START), ("--filter", "less 60"),
+                           ("-A", "%d.05" % START, "-B", "%d.3" % START, "--filter", "len = 61")):
+                with self.subTest(how=how, chosen=chosen):
+                    pairs = self.pairs(capture, *how, *chosen)
+                    alone = self.pcap(capture, "-o", "part.pcap", *chosen, *DROPS_NOTHING)
+                    self.assertEqual(alone.status, 0)
+                    # The same of the selection as a file, and where its packets stand.
+                    chosen_ones = records_of(self.folder / "part.pcap")[1]
+                    places = [number for number, record in enumerate(records_of(capture)[1], 1)
+                              if record in chosen_ones]
+                    expected = [(places[echo - 1], places[original - 1], age)
+                                for echo, original, age in self.pairs("part.pcap", *how)]
+                    self.assertEqual(pairs, expected)
+                    self.assertGreater(len(pairs), 50)
+                    merged = self.pairs(capture, other, *how, *chosen, columns=5)
+                    ours = [(2 * echo - 1, 2 * original - 1) for echo, original, _ in expected]
+                    got = [pair[:2] for pair in merged if pair[3].endswith("in.pcap")]
+                    if "--count" not in how:  # there the other file's packets count too
+                        self.assertEqual(got, ours)
+                    self.assertTrue(all(number % 2 == 1 for pair in got for number in pair), got)
+
     @unittest.skipUnless(shutil.which("tcpdump"), "no tcpdump")
     def test_filters_are_those_of_tcpdump(self):
         taps = [PCAPS / "one-link.pcap", PCAPS / "two-taps-a.pcap"]

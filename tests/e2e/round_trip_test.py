@@ -316,6 +316,18 @@ class Changed(RoundTripTest):
             self.assertEqual(kinds.count(PRIVATE), 1)  # that before the first mark
 
     @needs("tshark")
+    def test_pairs_have_the_numbers_that_wireshark_shows(self):
+        for order in ORDERS:
+            capture = self.write("in.pcapng", self.echoes(order).bytes())
+            shown = [int(line.split("\t")[0]) for line in self.shown(capture, "frame.number", "ip.id")
+                     if line.split("\t")[1]]
+            pairs = self.pairs(capture)
+            self.assertEqual([original for _, original, _ in pairs], [4, 5, 6, 8, 9, 10])
+            for number in (number for pair in pairs for number in pair[:2]):
+                self.assertIn(number, shown)
+            self.assertEqual([echo for echo, _, _ in pairs], shown[-6:])
+
+    @needs("tshark")
     def test_marks_of_plain_and_merged_captures(self):
         capture = PCAPS / "edges.pcap"
         pairs = self.pairs(capture)

@@ -45,7 +45,9 @@ Result<std::unique_ptr<capture::Source>> open(const CaptureBytes& file, std::siz
     return capture::open_input(std::make_unique<MemoryStream>(file, piece), "input", buffer_bytes);
 }
 
-void check_batch(const capture::Batch& batch, const capture::Source& source, std::uint64_t before) {
+// number: of the record before, then of the last.
+void check_batch(const capture::Batch& batch, const capture::Source& source,
+                 std::uint64_t& number) {
     const std::size_t interfaces = source.interfaces().size();
     require(!batch.records.empty() && batch.records.size() <= capture::kMaxBatch, "batch size");
     for (const capture::Record& record : batch.records) {
@@ -56,20 +58,20 @@ void check_batch(const capture::Batch& batch, const capture::Source& source, std
         require(std::any_of(batch.memory.begin(), batch.memory.end(), holds),
                 "records lie in the memory of their batch");
         require(record.interface < interfaces, "records name an interface");
-        require(record.number == ++before, "records are numbered");
+        require(record.number > number, "records are numbered");
+        number = record.number;
     }
 }
 
 void check_batches(capture::Source& source) {
-    std::uint64_t packets = 0;
+    std::uint64_t number = 0;
     for (capture::Batch batch;;) {
         const Result<bool> more = source.next(batch);
         require(more.has_value(), "memory can be read");
         if (!*more) {
             break;
         }
-        check_batch(batch, source, packets);
-        packets += batch.records.size();
+        check_batch(batch, source, number);
     }
 }
 

@@ -29,7 +29,8 @@ Options frames(Nanoseconds window) {
 class Pass {
   public:
     Pass(const Options& options, std::uint64_t memory)
-        : digester_(options.key_mode(), hash::secret_from_seed(3), options.clock()),
+        : digester_(options.key_mode(), hash::secret_from_seed(3), options.clock(),
+                    packet::NonIp::kPass, 0, true),
           deduplicator_(std::move(*Deduplicator::make(options, memory))) {}
 
     void take(const Packets& packets) {

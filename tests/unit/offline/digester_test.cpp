@@ -128,6 +128,35 @@ TEST(digester, link_types_without_a_parser_are_noted_for_each_interface) {
     EXPECT_EQ(pieces.back().burst.keys.non_ip, 7u);
 }
 
+TEST(digester, packets_have_the_numbers_of_the_input) {
+    Packets packets;
+    for (int i = 0; i < 70; ++i) {
+        packets.add(0, 1);
+    }
+    std::vector<capture::Record> chosen;
+    std::vector<std::uint64_t> places;
+    for (std::size_t i = 0; i < 70; i += i == 3 ? 2 : 1) {
+        chosen.push_back(packets.records()[i]);
+        chosen.back().number += 1000;
+        places.push_back(i + 1);
+    }
+    const std::vector interfaces{interface_of(kEthernet)};
+    for (const bool merged : {false, true}) {
+        Digester digester(packet::KeyMode::kFrame, hash::secret_from_seed(1), PacketClock(),
+                          packet::NonIp::kPass, 0, merged);
+        std::vector<Piece> pieces;
+        digester.digest(chosen, interfaces, pieces, places);
+        ASSERT_EQ(pieces.size(), 2u);
+        EXPECT_EQ(pieces[0].place.first_number, 1u);
+        EXPECT_EQ(pieces[0].place.numbers[3], merged ? 4u : 1004u);
+        EXPECT_EQ(pieces[0].place.numbers[4], merged ? 6u : 1006u);
+        EXPECT_EQ(pieces[1].place.first_number, 65u);
+        EXPECT_EQ(pieces[1].place.numbers[0], merged ? 66u : 1066u);
+        digester.digest(packets.records(), interfaces, pieces);
+        EXPECT_EQ(pieces[1].place.numbers[5], 70u + (merged ? 69u : 0u)) << "none was left out";
+    }
+}
+
 TEST(digester, frames_of_unknown_link_types_have_keys) {
     Packets packets;
     packets.add(0, 1);

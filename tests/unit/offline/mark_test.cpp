@@ -36,8 +36,8 @@ TEST(Mark, without_an_original_where_a_filter_decided) {
 
 TEST(Mark, comments_are_those_of_the_batch) {
     Copy copy = copy_of(7, 1);
-    copy.number = 103;
-    const auto marks = marks_of({&copy, 1}, 100, {}, {});
+    copy.record = 3;
+    const auto marks = marks_of({&copy, 1}, {}, {});
     ASSERT_EQ(marks.size(), 1U);
     EXPECT_EQ(marks[0].record, 3U);
     EXPECT_EQ(marks[0].text, "echo of packet 7, 1 ns");

@@ -19,6 +19,7 @@
 #include "commands.h"
 #include "long_run.h"
 #include "print.h"
+#include "what_if.h"
 
 namespace unecho::app {
 namespace {
@@ -30,7 +31,11 @@ struct Options {
     bool text = false;
     Text toml;
     Text html;
+    WhatIfOptions what_if;
 };
+
+// Of the memory, for what is asked about.
+constexpr std::uint64_t kAskedPart = 4;
 
 Result<std::uint64_t> memory_of(const Options& options) {
     const Result<std::uint64_t> memory = parse_size(options.memory);
@@ -89,6 +94,57 @@ Status answer(const Options& options, const analyze::Report& report) {
     return asked ? print(analyze::to_text(report)) : Status{};
 }
 
+// What is asked about, if anything is, decides what it will on the captures merged as `unecho pcap`
+// merges them.
+struct Question {
+    std::unique_ptr<analyze::Asked> asked;
+    std::uint64_t memory = 0;
+    Nanoseconds jump = analyze::kJump;
+};
+
+Result<Question> question_of(const Options& options, std::uint64_t memory,
+                             const hash::Secret& secret) {
+    Question out;
+    if (!options.what_if.any()) {
+        return out;
+    }
+    const auto wanted = read_what_if(options.what_if);
+    if (!wanted) {
+        return tl::unexpected(wanted.error());
+    }
+    out.memory = memory / kAskedPart;
+    out.jump = wanted->jump();
+    auto asked = ask_pcap(*wanted, out.memory, secret);
+    if (!asked) {
+        return tl::unexpected(asked.error());
+    }
+    out.asked = std::move(*asked);
+    return out;
+}
+
+Result<analyze::Report> read_captures(const Options& options, std::uint64_t memory) {
+    const auto secret = hash::random_secret();
+    if (!secret) {
+        return tl::unexpected(secret.error());
+    }
+    const auto question = question_of(options, memory, *secret);
+    if (!question) {
+        return tl::unexpected(question.error());
+    }
+    const auto source = capture::open_captures(options.inputs, question->jump);
+    if (!source) {
+        return tl::unexpected(source.error());
+    }
+    end_cleanly_on_signals();
+    ProgressLine line(true);
+    auto report = analyze::analyze(
+        **source,
+        {options.inputs, memory - question->memory, *secret,
+         [&](const capture::Source& from) { line.show(from.progress()); }, question->asked.get()});
+    line.clear();
+    return report;
+}
+
 Outcome analyze_captures(const Options& options) {
     if (Status status = check_outputs(options); !status) {
         return status;
@@ -97,20 +153,7 @@ Outcome analyze_captures(const Options& options) {
     if (!memory) {
         return tl::unexpected(memory.error());
     }
-    const auto secret = hash::random_secret();
-    if (!secret) {
-        return tl::unexpected(secret.error());
-    }
-    const auto source = capture::open_captures(options.inputs, analyze::kJump);
-    if (!source) {
-        return tl::unexpected(source.error());
-    }
-    end_cleanly_on_signals();
-    ProgressLine line(true);
-    const auto report = analyze::analyze(
-        **source, {options.inputs, *memory, *secret,
-                   [&](const capture::Source& from) { line.show(from.progress()); }});
-    line.clear();
+    const auto report = read_captures(options, *memory);
     if (!report) {
         return tl::unexpected(report.error());
     }
@@ -140,6 +183,7 @@ void add_analyze(CLI::App& app, Action& action) {
         ->type_name("FILE");
     command->add_option("--html", options->html, "Write a page with pictures to this file")
         ->type_name("FILE");
+    add_what_if_options(*command, options->what_if);
     command->callback(
         [options, &action] { action = [options] { return analyze_captures(*options); }; });
 }

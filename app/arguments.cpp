@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include "offline/options.h"
+
 namespace unecho::app {
 namespace {
 
@@ -35,6 +37,10 @@ Result<double> parse_probability(const std::string& text) {
                     "\"" + text + "\" is no number; allowed: above 0 up to 0.5, as in 1e-6");
     }
     return *value;
+}
+
+Result<Nanoseconds> parse_window(const std::string& text) {
+    return text == "inf" ? Result<Nanoseconds>(filter::kInfiniteWindow) : parse_duration(text);
 }
 
 }  // namespace unecho::app

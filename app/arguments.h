@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/units.h"
 
 namespace unecho::app {
 
@@ -21,6 +22,8 @@ tl::unexpected<Error> bad_option(const std::string& name, const std::string& why
 // Errc::kInvalidArgument, with what is allowed.
 Result<std::uint64_t> parse_whole(const std::string& text);
 Result<double> parse_probability(const std::string& text);
+// A duration, or inf: filter::kInfiniteWindow.
+Result<Nanoseconds> parse_window(const std::string& text);
 
 // The place of a name among those allowed.
 template <typename Names>

@@ -47,10 +47,6 @@ struct Options {
     bool quiet = false;
 };
 
-Result<Nanoseconds> parse_window(const std::string& text) {
-    return text == "inf" ? Result<Nanoseconds>(filter::kInfiniteWindow) : parse_duration(text);
-}
-
 // As capture::FileFormat from its second on.
 constexpr std::array<std::string_view, 3> kFormatNames{"pcap", "nsecpcap", "pcapng"};
 

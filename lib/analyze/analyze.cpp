@@ -104,10 +104,19 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
         return fail(Errc::kNoMemory, "there is no " + format_size(job.memory) +
                                          " of memory to be had; less --memory may do");
     }
+    if (job.asked != nullptr) {
+        collector->ask();
+    }
     capture::Batch batch;
+    std::vector<Removed> removed;
     Result<bool> more = source.next(batch);
     while (more && *more) {
-        collector->add(batch.records, source.interfaces());
+        if (job.asked != nullptr) {
+            if (Status decided = job.asked->decide(batch, source.interfaces(), removed); !decided) {
+                return tl::unexpected(decided.error());
+            }
+        }
+        collector->add(batch.records, source.interfaces(), removed);
         if (job.progress) {
             job.progress(source);
         }
@@ -127,6 +136,9 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
     }
     recommend(report, {collector->accepted(), collector->all()});
     report.recommendation.toml = to_toml(report);
+    if (job.asked != nullptr) {
+        report.what_if = collector->what_if(job.asked->described(), report);
+    }
     return report;
 }
 

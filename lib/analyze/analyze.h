@@ -8,6 +8,7 @@
 #include <string>
 
 #include "analyze/report.h"
+#include "analyze/what_if.h"
 #include "base/result.h"
 #include "capture/source.h"
 #include "hash/secret.h"
@@ -21,6 +22,7 @@ struct Job {
     std::uint64_t memory = 0;            // kLeastMemory or more
     hash::Secret secret;
     std::function<void(const capture::Source&)> progress;  // after each batch; may be empty
+    Asked* asked = nullptr;  // a configuration that is asked about; its memory is its own
 };
 
 // Reads the source to its end. Where reading fails on the way the report is of what came before,

@@ -60,6 +60,10 @@ struct Collector::Burst {
     std::array<Digest, kMaxBurst> flow_bidir{};
     std::array<Digest, kMaxBurst> segment{};
     std::array<Found, kMaxBurst> found{};
+    std::uint64_t removed = 0;  // bit i: by what is asked about
+    std::array<Nanoseconds, kMaxBurst> removed_ages;
+
+    [[nodiscard]] bool is_removed(std::size_t i) const noexcept { return (removed >> i & 1) != 0; }
 };
 
 Collector::Collector(std::uint64_t memory, const hash::Secret& secret)
@@ -71,8 +75,8 @@ Collector::Collector(std::uint64_t memory, const hash::Secret& secret)
       segments_(part(memory, kSegmentShare)) {}
 
 // Bursts of packets with one link type.
-void Collector::add(std::span<const Record> records,
-                    std::span<const capture::Interface> interfaces) {
+void Collector::add(std::span<const Record> records, std::span<const capture::Interface> interfaces,
+                    std::span<const Removed> removed) {
     std::size_t begin = 0;
     while (begin < records.size()) {
         const std::uint16_t type = interfaces[records[begin].interface].link_type;
@@ -81,14 +85,19 @@ void Collector::add(std::span<const Record> records,
                interfaces[records[end].interface].link_type == type) {
             ++end;
         }
-        add_burst(packet::link_of(type), records.subspan(begin, end - begin), interfaces);
+        Burst burst;
+        for (; !removed.empty() && removed.front().record < end; removed = removed.subspan(1)) {
+            const std::size_t i = removed.front().record - begin;
+            burst.removed |= std::uint64_t{1} << i;
+            burst.removed_ages[i] = removed.front().age;
+        }
+        add_burst(burst, packet::link_of(type), records.subspan(begin, end - begin), interfaces);
         begin = end;
     }
 }
 
-void Collector::add_burst(Link link, std::span<const Record> records,
+void Collector::add_burst(Burst& burst, Link link, std::span<const Record> records,
                           std::span<const capture::Interface> interfaces) {
-    Burst burst;
     burst.count = records.size();
     for (std::size_t i = 0; i < records.size(); ++i) {
         burst.frames[i] = {records[i].data, records[i].length};
@@ -183,7 +192,7 @@ void Collector::add_one(const Burst& burst, std::size_t i, const Record& record)
     if (((burst.keys.non_ip | burst.keys.malformed) >> i & 1) != 0) {
         ((burst.keys.non_ip >> i & 1) != 0 ? non_ip_ : malformed_).add(length);
         if ((burst.keys.non_ip >> i & 1) != 0) {
-            add_without_ip(burst.packets[i], whole, length);
+            add_without_ip(burst, i, whole, length);
         }
     }
     for (Tally* tally : {&all_, &interfaces_[interface], &protocols_[burst.packets[i].protocol]}) {
@@ -191,6 +200,9 @@ void Collector::add_one(const Burst& burst, std::size_t i, const Record& record)
         if (echo) {
             tally->echoes.add(length);
         }
+    }
+    if (burst.is_removed(i)) {
+        tally_->removed(length);
     }
     timeline_.add(elapsed_, length, echo);
     all_peaks_.add(elapsed_, from(0));
@@ -219,6 +231,9 @@ WindowMask Collector::add_key(const Burst& burst, std::size_t i, const Record& r
     const WindowMask dropped = packets_.seen_again(*entry, now_);
     seen.fixed = dropped;
     copy_counts_.add(place, seen);
+    if (tally_) {
+        tally_->packet(place, record.wire_length, burst.is_removed(i), dropped, seen.refresh);
+    }
     fixed_.add(dropped, record.wire_length);
     accepted_.add(elapsed_, ~dropped);
     return dropped;
@@ -248,14 +263,21 @@ Repeats::Place Collector::count_echo(PacketEntry& entry, const Dissected& packet
     return repeats_.again(packet.kind, {age, entry.run, cause, moved, length});
 }
 
-void Collector::add_without_ip(const Dissected& packet, const ModeMemory::Added& added,
+void Collector::add_without_ip(const Burst& burst, std::size_t i, const ModeMemory::Added& added,
                                std::uint64_t length) {
+    const Kind& kind = burst.packets[i].kind;
     non_ip_dropped_.add(added.dropped, length);
-    if (added.age) {
-        frame_repeats_.again(packet.kind,
-                             {*added.age, added.run, Cause::kIdentical, false, length});
-    } else {
-        frame_repeats_.first(packet.kind);
+    if (!added.age) {
+        frame_repeats_.first(kind);
+        if (burst.is_removed(i)) {
+            tally_->elsewhere(burst.removed_ages[i], length);
+        }
+        return;
+    }
+    const Repeats::Place place =
+        frame_repeats_.again(kind, {*added.age, added.run, Cause::kIdentical, false, length});
+    if (tally_) {
+        tally_->frame(place, length, burst.is_removed(i), added.dropped);
     }
 }
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "analyze/report.h"
 #include "analyze/talkers.h"
 #include "analyze/timeline.h"
+#include "analyze/what_if.h"
 #include "base/ids.h"
 #include "capture/epochs.h"
 #include "capture/link_types.h"
@@ -30,12 +32,20 @@ class Collector {
     // memory: some megabytes. May throw std::bad_alloc.
     Collector(std::uint64_t memory, const hash::Secret& secret);
 
-    // interfaces: of the source, at least up to those of the records.
+    // A configuration is asked about: from here on add() is told what it removes.
+    void ask() { tally_ = std::make_unique<WhatIfTally>(); }
+
+    // interfaces: of the source, at least up to those of the records. removed: ordered.
     void add(std::span<const capture::Record> records,
-             std::span<const capture::Interface> interfaces);
+             std::span<const capture::Interface> interfaces, std::span<const Removed> removed = {});
 
     // What was counted; not the names of files and interfaces, and no recommendation.
     [[nodiscard]] Report report();
+
+    // Once the report that report() gave has its recommendation. After ask().
+    [[nodiscard]] WhatIf what_if(const WhatIf& asked, const Report& report) const {
+        return tally_->answer(asked, report);
+    }
 
     // Of the packets that a filter with key packet and policy fixed takes in.
     [[nodiscard]] const PeakRates& accepted() const noexcept { return accepted_; }
@@ -62,7 +72,7 @@ class Collector {
         Count echoes;
     };
 
-    void add_burst(packet::Link link, std::span<const capture::Record> records,
+    void add_burst(Burst& burst, packet::Link link, std::span<const capture::Record> records,
                    std::span<const capture::Interface> interfaces);
     void digest(Burst& burst, packet::Link link);
     void prefetch(Burst& burst);
@@ -70,7 +80,7 @@ class Collector {
     void add_one(const Burst& burst, std::size_t i, const capture::Record& record);
     WindowMask add_key(const Burst& burst, std::size_t i, const capture::Record& record,
                        bool& echo);
-    void add_without_ip(const Dissected& packet, const ModeMemory::Added& added,
+    void add_without_ip(const Burst& burst, std::size_t i, const ModeMemory::Added& added,
                         std::uint64_t length);
     Repeats::Place count_echo(PacketEntry& entry, const Dissected& packet,
                               const capture::Record& record, Seen& seen);
@@ -121,6 +131,7 @@ class Collector {
     PeakRates all_peaks_;
     Talkers talkers_;
     capture::UnparsedLinks unparsed_;
+    std::unique_ptr<WhatIfTally> tally_;  // null: nothing is asked about
 };
 
 }  // namespace unecho::analyze

@@ -94,6 +94,9 @@ Told Collector::report_repeats(Report& out) {
     const auto oldest =
         packets.copies.packets == 0 ? std::nullopt : std::optional(packets.ages.oldest);
     const Told frames = frame_repeats_.tell(resolution_, oldest);
+    if (tally_) {
+        tally_->judge(packets, frames);
+    }
     out.non_ip_copied = frames.copies;
     const Told& asked = out.keyed.packets == 0 ? frames : packets;
     out.copied = asked.copies;

@@ -51,7 +51,7 @@ std::string body_of(const Report& report) {
            side_by_side({causes_section(report), places_section(report), protocols_section(report),
                          time, talkers_section(report), modes_section(report)},
                         time) +
-           advice_section(report) + warnings_section(report);
+           what_if_section(report) + advice_section(report) + warnings_section(report);
 }
 
 std::string footer() {

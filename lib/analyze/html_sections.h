@@ -19,6 +19,7 @@ std::string protocols_section(const Report& report);
 std::string time_section(const Report& report);
 std::string talkers_section(const Report& report);
 std::string modes_section(const Report& report);
+std::string what_if_section(const Report& report);  // of a configuration asked about
 std::string advice_section(const Report& report);
 std::string warnings_section(const Report& report);
 

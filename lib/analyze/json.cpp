@@ -240,6 +240,28 @@ void describe(Archive& io, Recommendation& it) {
 }
 
 template <typename Archive>
+void describe(Archive& io, Removal& it) {
+    io("removed", it.removed);
+    io("copies", it.copies);
+    io("left", it.left);
+    io("sent_again", it.sent_again);
+    io("others", it.others);
+}
+
+template <typename Archive>
+void describe(Archive& io, WhatIf& it) {
+    io("key", it.key);
+    io("non_ip", it.non_ip);
+    io("window_ns", it.window);
+    io("policy", it.policy);
+    io("first", it.first);
+    io("asked", it.asked);
+    io("recommended", it.recommended);
+    io("forgotten", it.forgotten);
+    io("verdict", it.verdict);
+}
+
+template <typename Archive>
 void describe(Archive& io, Note& it) {
     io("file", it.file);
     io("number", it.number);
@@ -280,6 +302,7 @@ void describe(Archive& io, Report& it) {
     io("windows", it.windows);
     io("modes", it.modes);
     io("recommendation", it.recommendation);
+    io("what_if", it.what_if);
     io("blind_after_ns", it.blind_after);
     io("others_blind_after_ns", it.others_blind_after);
     io("memory_bytes", it.memory_bytes);

@@ -207,6 +207,28 @@ struct Recommendation {
     std::string toml;         // a whole configuration, reasons as comments
 };
 
+// What a configuration removes here.
+struct Removal {
+    Count removed;     // copies, sent_again and others
+    Count copies;      // of these
+    Count left;        // copies that stay
+    Count sent_again;  // taken out all the same
+    Count others;      // with no equal packet before them: of the same flow, or malformed
+};
+
+// A configuration that was asked about, beside the recommended one.
+struct WhatIf {
+    packet::KeyMode key = packet::KeyMode::kPacket;
+    std::string non_ip = "pass";
+    std::optional<Nanoseconds> window;  // absent: without end
+    std::string policy = "fixed";
+    std::uint64_t first = 1;
+    Removal asked;
+    Removal recommended;
+    std::uint64_t forgotten = 0;  // packets inside the window, for want of memory
+    std::string verdict;          // a sentence or two
+};
+
 struct Note {
     std::string file;          // path, empty: all
     std::uint64_t number = 0;  // packet, 0: none
@@ -250,6 +272,7 @@ struct Report {
     std::vector<WindowRow> windows;  // 100 ns to 1000 s in steps 1-2-5, then without end
     std::array<Mode, packet::kKeyModes> modes;  // by KeyMode
     Recommendation recommendation;
+    std::optional<WhatIf> what_if;  // absent: nothing was asked about
 
     // Ages from which on echoes may have been overlooked, because memory was full and the oldest
     // packets were forgotten. Absent: everything was remembered.

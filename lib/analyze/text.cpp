@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "analyze/ages.h"
+#include "analyze/what_if.h"
 #include "analyze/words.h"
 #include "base/utf8.h"
 #include "control/table.h"
@@ -398,6 +399,33 @@ std::string modes(const Report& report) {
                    table.text());
 }
 
+std::string what_if(const Report& report) {
+    if (!report.what_if) {
+        return "";
+    }
+    const WhatIf& it = *report.what_if;
+    Table table({"", ">asked for", ">recommended"});
+    const auto counts = [&](const char* name, Count Removal::*part) {
+        table.row({name, cell(it.asked.*part), cell(it.recommended.*part)});
+    };
+    table.row({"key", std::string(packet::name_of(it.key)),
+               std::string(packet::name_of(report.recommendation.key))});
+    table.row({"window", window_text(it.window), format_duration(report.recommendation.window)});
+    table.row({"policy", it.policy, report.recommendation.policy});
+    counts("packets removed", &Removal::removed);
+    counts("  copies", &Removal::copies);
+    counts("  sent again", &Removal::sent_again);
+    counts("  no copies", &Removal::others);
+    counts("copies left in", &Removal::left);
+    std::string forgot;
+    if (it.forgotten != 0) {
+        forgot = "  memory was full: " + counted(it.forgotten, "packet") +
+                 " forgotten inside the window; more --memory helps\n";
+    }
+    return section("What " + configuration_text(it) + " would do here",
+                   table.text() + wrapped(it.verdict, "  ") + forgot);
+}
+
 std::string recommendation(const Report& report) {
     const Recommendation& wanted = report.recommendation;
     const auto line = [](const std::string& name, const std::string& value,
@@ -440,7 +468,7 @@ std::string sections(const Report& report) {
     if (report.echoes.packets != 0) {
         out += talkers(report) + over_time(report) + windows(report);
     }
-    return out + modes(report) + recommendation(report);
+    return out + modes(report) + what_if(report) + recommendation(report);
 }
 
 }  // namespace

@@ -265,6 +265,135 @@ class Answers(harness.E2eTest):
         self.assertEqual((both.returncode, both.stdout), (2, ""), both)
 
 
+# Options that ask, and the same for `unecho pcap`; None: what is asked by default.
+QUESTIONS = (
+    ("--window", "5ms"), ("--key", "flow"), ("--key", "packet", "--window", "20us"),
+    ("--key", "frame", "--window", "inf"), ("--window", "3s", "--policy", "refresh"),
+    ("--key", "flow-bidir", "--window", "100ms", "--first", "3"), ("--non-ip", "frame"),
+    ("--key", "flow", "--window", "1s", "--non-ip", "frame", "--policy", "refresh"))
+
+
+class WhatIf(harness.E2eTest):
+    def asked(self, paths, question):
+        report = report_of(*paths, *question)
+        answer = report["what_if"]
+        for side in ("asked", "recommended"):
+            it = {name: count["packets"] for name, count in answer[side].items()}
+            self.assertEqual(it["removed"], it["copies"] + it["sent_again"] + it["others"])
+            self.assertTrue(all(count >= 0 for count in it.values()), it)
+        self.assertEqual(answer["recommended"]["removed"], report["recommendation"]["removed"])
+        self.assertEqual(*(answer[side]["copies"]["packets"] + answer[side]["left"]["packets"]
+                           for side in ("asked", "recommended")))
+        return report, {name: count["packets"] for name, count in answer["asked"].items()}
+
+    def removed_by_pcap(self, paths, question):
+        done = unecho("pcap", "--dry-run", "--json", "--engine", "exact", *question, *paths)
+        self.assertEqual(done.returncode, 0, done)
+        return json.loads(done.stdout)["dropped"]
+
+    def test_removes_what_pcap_removes(self):
+        captures = [[path] for path in
+                    sorted(PCAPS.glob("*.pcap")) + made_captures.write(self.folder)]
+        captures.append(sorted(PCAPS.glob("two-taps-*.pcap")))
+        removed = harms = 0
+        for number, paths in enumerate(captures):
+            for question in QUESTIONS[number % 2::2] if len(paths) == 1 else QUESTIONS:
+                with self.subTest(paths=[path.name for path in paths], question=question):
+                    _, asked = self.asked(paths, question)
+                    self.assertEqual(asked["removed"], self.removed_by_pcap(paths, question))
+                    removed += asked["removed"]
+                    harms += asked["sent_again"] + asked["others"]
+        print("%d packets removed alike, %d of them no copies" % (removed, harms), flush=True)
+        self.assertGreater(removed, 10_000)
+        self.assertGreater(harms, 1000)
+
+    def test_shared_captures_equal_exact_dedup(self):
+        if not (SHARED / "tools" / "exact_dedup.py").exists():
+            self.skipTest("no exact_dedup.py in %s" % SHARED)
+        sys.dont_write_bytecode = True
+        sys.path.insert(0, str(SHARED / "tools"))
+        exact_dedup = importlib.import_module("exact_dedup")
+        removed = 0
+        for name in ("ndpi-fix2.pcap", "zeek-ssh-dups.pcap", "suricata-rsmurf6.pcap",
+                     "arkime-retrans.pcap", "pcpp-two-links.pcapng"):
+            opened = exact_dedup.open_capture(str(SHARED / "captures" / name))
+            packets = list(opened)
+            opened.stream.close()
+            for key, window, policy in (("packet", "3ms", "fixed"), ("flow", "1s", "refresh"),
+                                        ("frame", "70ms", "fixed")):
+                keyer = exact_dedup.Keyer(key, pass_unknown_link=True, pppoe=True)
+                span = exact_dedup.duration(window)
+                dedup = exact_dedup.Dedup(span, policy=policy)
+                times = harness.filter_times((packet[0] for packet in packets), span)
+                expected = sum(
+                    (made := keyer.key(link, data, wire)) is not None
+                    and dedup.see(number, now, made) is not None
+                    for number, (now, (_, link, wire, data)) in enumerate(zip(times, packets), 1))
+                with self.subTest(name=name, key=key):
+                    _, asked = self.asked([SHARED / "captures" / name],
+                                          ("--key", key, "--window", window, "--policy", policy))
+                    self.assertEqual(asked["removed"], expected)
+                    removed += expected
+        self.assertGreater(removed, 1000)
+
+    def test_sorts_copies_and_what_was_sent_again(self):
+        """40 packets with a copy each, a hello every 200 ms: 7 of its 8 come again."""
+        capture = self.folder / "made.pcap"
+        with open(capture, "wb") as file:
+            file.write(struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 65535, 1))
+            def write(time, number):
+                file.write(struct.pack("<IIII", time // SECOND, time % SECOND, 42, 42) + bytes(12) +
+                           struct.pack(">HBBHHHBBH4s4sHHHH", 0x800, 0x45, 0, 28, number, 0, 64, 17,
+                                       0, b"\x0a\0\0\1", b"\x0a\0\0\2", 1, 2, 8, 0))
+            for i in range(40):
+                write(SECOND + i * 40 * MS, 100 + i)
+                write(SECOND + i * 40 * MS + 30 * US, 100 + i)
+                if i % 5 == 0:
+                    write(SECOND + i * 40 * MS + MS, 0)
+        for question, copies, again, others in (
+                (("--window", "1ms"), 40, 0, 0), (("--window", "20us"), 0, 0, 0),
+                (("--window", "1s"), 40, 6, 0),  # policy fixed: one passes each second
+                (("--window", "1s", "--policy", "refresh"), 40, 7, 0),
+                (("--window", "inf", "--key", "flow"), 40, 7, 40)):
+            with self.subTest(question=question):
+                report, asked = self.asked([capture], question)
+                self.assertEqual(asked, {"removed": copies + again + others, "copies": copies,
+                                         "left": 40 - copies, "sent_again": again,
+                                         "others": others})
+                self.assertEqual(report["what_if"]["recommended"]["copies"]["packets"], 40)
+                self.assertEqual(report["what_if"]["recommended"]["sent_again"]["packets"], 0)
+        self.assertIn("It takes out 7 packets that were sent again and 40 packets that are no",
+                      unecho("analyze", capture, "--window", "inf", "--key", "flow").stdout.replace(
+                          "\n  ", " "))
+
+    def test_what_is_not_said_is_the_default_of_pcap(self):
+        capture = PCAPS / "one-link.pcap"
+        window = report_of(capture, "--window", "5ms")["what_if"]
+        self.assertEqual((window["key"], window["window_ns"], window["policy"], window["non_ip"]),
+                         ("packet", 5 * MS, "fixed", "pass"))
+        key = report_of(capture, "--key", "flow")["what_if"]
+        self.assertEqual((key["key"], key["window_ns"], key["first"]), ("flow", 50 * MS, 1))
+        self.assertIsNone(report_of(capture)["what_if"])
+        self.assertNotIn("would do here", unecho("analyze", capture).stdout)
+
+    def test_what_memory_forgets_is_said(self):
+        capture = Answers.burst_capture(self, "long.pcap", 400, 100, 1200)
+        report = report_of(capture, "--memory", "4MiB", "--window", "inf")
+        self.assertGreater(report["what_if"]["forgotten"], 0)
+        self.assertEqual(report_of(capture, "--window", "inf")["what_if"]["forgotten"], 0)
+
+    def test_wrong_options_are_told_as_pcap_tells_them(self):
+        for question in (("--window", "5"), ("--window", "0ns"), ("--key", "flows"),
+                         ("--first", "3"), ("--policy", "lru"), ("--non-ip", "drop"),
+                         ("--key", "frame", "--non-ip", "frame")):
+            with self.subTest(question=question):
+                ours, theirs = (unecho(*command, PCAPS / "one-link.pcap", *question)
+                                for command in (("analyze",), ("pcap", "--dry-run")))
+                self.assertEqual((ours.returncode, ours.stdout), (2, ""))
+                self.assertIn(question[-2], ours.stderr)
+                self.assertEqual(ours.stderr, theirs.stderr)
+
+
 class BadInput(harness.E2eTest):
     def assert_refused(self, result, status, *words):
         self.assertEqual((result.returncode, result.stdout), (status, ""), result)

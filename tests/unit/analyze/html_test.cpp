@@ -24,7 +24,7 @@ TEST(Html, sample_has_every_section_in_the_order_of_questions) {
     const std::string page = to_html(sample_report());
     std::size_t before = 0;
     for (const char* id : {"facts", "ages", "windows", "causes", "places", "protocols", "time",
-                           "talkers", "modes", "advice", "warnings"}) {
+                           "talkers", "modes", "what-if", "advice", "warnings"}) {
         const std::size_t at = page.find("<section id=\"" + std::string(id) + '"');
         ASSERT_NE(at, std::string::npos) << id;
         EXPECT_GT(at, before) << id;
@@ -58,6 +58,17 @@ TEST(Html, figures_carry_their_values) {
         page, "data-is=\"copied.packets\" value=\"" + std::to_string(report.copied.packets) + '"'));
     EXPECT_TRUE(has(page, "data-is=\"modes.1.recommended.lost.packets\" value=\"" +
                               std::to_string(report.modes[1].recommended.lost.packets) + '"'));
+}
+
+TEST(Html, what_was_asked_stands_beside_what_is_recommended) {
+    Report report = sample_report();
+    const std::string page = to_html(report);
+    EXPECT_TRUE(has(page, "data-is=\"what_if.asked.sent_again.packets\" value=\"31\""));
+    EXPECT_TRUE(has(page, "data-is=\"what_if.recommended.sent_again.packets\" value=\"0\""));
+    EXPECT_TRUE(has(page, " were forgotten inside the window"));
+    EXPECT_TRUE(has(page, "It leaves 200 copied packets in."));
+    report.what_if.reset();
+    EXPECT_FALSE(has(to_html(report), "<section id=\"what-if\""));
 }
 
 TEST(Html, histogram_has_a_column_for_each_bin) {

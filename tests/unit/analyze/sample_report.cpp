@@ -198,6 +198,26 @@ void add_advice(Report& report) {
     advice.toml = kToml;
 }
 
+// What the configuration asked about takes out too much, and leaves a little in.
+void add_what_if(Report& report) {
+    const auto counted = [](std::uint64_t packets) { return sized(packets, 610); };
+    const std::uint64_t all = report.copied.packets;
+    WhatIf it;
+    it.non_ip = "frame";
+    it.window = 20 * kMillisecond;
+    it.policy = "refresh";
+    it.asked = {counted(all - 200 + 31 + 5), counted(all - 200), counted(200), counted(31),
+                counted(5)};
+    it.recommended = {report.recommendation.removed,
+                      report.recommendation.removed,
+                      counted(all - report.recommendation.removed.packets),
+                      {},
+                      {}};
+    it.forgotten = 77;
+    it.verdict = "It takes out 36 packets that are no copies. It leaves 200 copied packets in.";
+    report.what_if = it;
+}
+
 }  // namespace
 
 Report sample_report() {
@@ -222,6 +242,7 @@ Report sample_report() {
     add_protocols(report);
     add_time(report);
     add_advice(report);
+    add_what_if(report);
     add_modes(report);
     report.blind_after = 600 * kSecond;
     report.memory_bytes = 3'145'728;
@@ -266,6 +287,7 @@ Report no_echo_report() {
     report.crossings.clear();
     report.talkers.clear();
     report.look_alikes.segments = {};
+    report.what_if->asked = report.what_if->recommended = {};
     report.recommendation = {};
     report.recommendation.needed = false;
     report.recommendation.window_reason = "No packet came twice: any window removes nothing.";
@@ -344,6 +366,7 @@ Report vast_report() {
     for (Mode& mode : report.modes) {
         mode.recommended.dropped = mode.recommended.missed = report.echoes;
     }
+    report.what_if->asked.removed = report.what_if->asked.copies = report.echoes;
     report.files.assign(
         12, {std::string(150, 'x') + ".pcapng.gz", report.total, report.echoes, report.copied});
     return report;
@@ -367,6 +390,7 @@ Report hostile_report() {
                               &advice.taps_reason, &advice.sure_reason, &advice.toml}) {
         *text = evil;
     }
+    report.what_if->policy = report.what_if->verdict = evil;
     return report;
 }
 

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "what_if.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "config/schema.h"
+#include "offline/deduplicator.h"
+#include "offline/digester.h"
+
+namespace unecho::app {
+namespace {
+
+class PcapAsked final : public analyze::Asked {
+  public:
+    PcapAsked(const offline::Options& options, const hash::Secret& secret,
+              std::unique_ptr<offline::Deduplicator> deduplicator)
+        : options_(options),
+          digester_(options.key_mode(), secret, options.clock(), options.non_ip_or_pass()),
+          deduplicator_(std::move(deduplicator)) {}
+
+    Status decide(const capture::Batch& batch, const capture::InterfaceView& interfaces,
+                  std::vector<analyze::Removed>& removed) override {
+        digester_.digest(batch.records, interfaces, pieces_);
+        if (const Status decided =
+                deduplicator_->decide(pieces_, batch.records.size(), true, verdicts_);
+            !decided) {
+            return decided;
+        }
+        removed.clear();
+        for (const offline::Copy& copy : verdicts_.copies) {
+            removed.push_back({copy.record, static_cast<Nanoseconds>(copy.age)});
+        }
+        return {};
+    }
+
+    [[nodiscard]] analyze::WhatIf described() const override {
+        analyze::WhatIf out;
+        out.key = options_.key_mode();
+        out.non_ip = config::kNonIpNames.at(static_cast<std::size_t>(options_.non_ip_or_pass()));
+        if (options_.window_time() != filter::kInfiniteWindow) {
+            out.window = options_.window_time();
+        }
+        out.policy = config::kPolicyNames.at(static_cast<std::size_t>(options_.policy_or_fixed()));
+        out.first = options_.first.value_or(1);
+        out.forgotten = deduplicator_->forgotten();
+        return out;
+    }
+
+  private:
+    offline::Options options_;
+    offline::Digester digester_;
+    std::unique_ptr<offline::Deduplicator> deduplicator_;
+    std::vector<offline::Piece> pieces_;
+    offline::Verdicts verdicts_;
+};
+
+}  // namespace
+
+void add_what_if_options(CLI::App& command, WhatIfOptions& options) {
+    command
+        .add_option("--key", options.key,
+                    "What a configuration with this key would do here: packet (default), flow, "
+                    "flow-bidir or frame")
+        ->type_name("packet|flow|flow-bidir|frame");
+    command
+        .add_option("--non-ip", options.non_ip,
+                    "And with frames without an IP packet: pass (default), or frame")
+        ->type_name("pass|frame");
+    command.add_option("--window", options.window, "And with this window: 50ms (default), or inf")
+        ->type_name("DURATION");
+    command.add_option("--policy", options.policy, "And with this policy: fixed (default)")
+        ->type_name("fixed|refresh");
+    command
+        .add_option("--first", options.first,
+                    "And with so many packets of a flow that pass in each window (1)")
+        ->type_name("N");
+}
+
+Result<offline::Options> read_what_if(const WhatIfOptions& given) {
+    offline::Options out;
+    out.engine = config::Engine::kExact;
+    Reading read;
+    read("--key", given.key, name_in(config::kKeyNames),
+         [&](std::size_t i) { out.key = static_cast<packet::KeyMode>(i); });
+    read("--non-ip", given.non_ip, name_in(config::kNonIpNames),
+         [&](std::size_t i) { out.non_ip = static_cast<packet::NonIp>(i); });
+    read("--window", given.window, parse_window, [&](Nanoseconds w) { out.window = w; });
+    read("--policy", given.policy, name_in(config::kPolicyNames),
+         [&](std::size_t i) { out.policy = static_cast<config::Policy>(i); });
+    read("--first", given.first, parse_whole, [&](std::uint64_t n) {
+        out.first = static_cast<unsigned>(std::min<std::uint64_t>(n, config::kFirst.hi + 1));
+    });
+    const Status status = read.status() ? offline::check(out) : read.status();
+    return status ? Result<offline::Options>(out) : tl::unexpected(status.error());
+}
+
+Result<std::unique_ptr<analyze::Asked>> ask_pcap(const offline::Options& options,
+                                                 std::uint64_t memory, const hash::Secret& secret) {
+    auto deduplicator = offline::Deduplicator::make(options, memory);
+    if (!deduplicator) {
+        return tl::unexpected(deduplicator.error());
+    }
+    return std::make_unique<PcapAsked>(options, secret, std::move(*deduplicator));
+}
+
+}  // namespace unecho::app

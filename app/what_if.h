@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `unecho analyze --window --key ...`: what that configuration would do here, decided as
+// `unecho pcap` decides.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "analyze/what_if.h"
+#include "arguments.h"
+#include "base/result.h"
+#include "hash/secret.h"
+#include "offline/options.h"
+
+namespace unecho::app {
+
+struct WhatIfOptions {
+    Text key;
+    Text non_ip;
+    Text window;
+    Text policy;
+    Text first;
+
+    // Something is asked about.
+    [[nodiscard]] bool any() const { return key || non_ip || window || policy || first; }
+};
+
+void add_what_if_options(CLI::App& command, WhatIfOptions& options);
+
+// Those of `unecho pcap --engine exact`, checked as there.
+Result<offline::Options> read_what_if(const WhatIfOptions& given);
+
+// memory: for what it remembers of packets. Errc::kConfig, kNoMemory.
+Result<std::unique_ptr<analyze::Asked>> ask_pcap(const offline::Options& options,
+                                                 std::uint64_t memory, const hash::Secret& secret);
+
+}  // namespace unecho::app

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// "What would this configuration do here": of the packets that it removes, which are copies, which
+// were sent again, and which are neither; beside the same of the recommended one. What it removes
+// somebody else decides, by the rules of `unecho pcap`; here that is sorted.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analyze/repeats.h"
+#include "analyze/report.h"
+#include "analyze/windows.h"
+#include "base/result.h"
+#include "capture/interface_list.h"
+#include "capture/record.h"
+
+namespace unecho::analyze {
+
+// A packet that is removed: a record of a batch, and the time since the packet that it repeats.
+struct Removed {
+    std::size_t record = 0;
+    Nanoseconds age = 0;
+};
+
+// A configuration that is asked about.
+class Asked {
+  public:
+    virtual ~Asked() = default;
+    Asked(const Asked&) = delete;
+    Asked& operator=(const Asked&) = delete;
+
+    // Of each batch of a source, one after the other: what is removed, ordered by record.
+    virtual Status decide(const capture::Batch& batch, const capture::InterfaceView& interfaces,
+                          std::vector<Removed>& removed) = 0;
+
+    // What it is, and what it forgot so far; without counts.
+    [[nodiscard]] virtual WhatIf described() const = 0;
+
+  protected:
+    Asked() = default;
+};
+
+// Echoes of one Repeats that are removed, by what they will be judged by.
+class RemovedEchoes {
+  public:
+    struct Sorted {
+        Count copies;
+        Count sent_again;
+    };
+
+    RemovedEchoes() : bins_(Repeats::kClasses * kAgeBins) {}
+
+    // asked: with what is asked about; fixed, refresh: the windows with which the key that may be
+    // recommended removes it.
+    void add(const Repeats::Place& place, std::uint64_t length, bool asked, WindowMask fixed,
+             WindowMask refresh);
+
+    [[nodiscard]] Sorted asked(const Repeats::Ends& ends) const;
+    [[nodiscard]] Sorted with(const Repeats::Ends& ends, unsigned window, bool refresh) const;
+
+  private:
+    struct Bin {
+        Count asked;
+        WindowCounts fixed;
+        WindowCounts refresh;
+    };
+    template <typename CountOf>
+    [[nodiscard]] Sorted sorted(const Repeats::Ends& ends, CountOf count_of) const;
+
+    std::vector<Bin> bins_;  // kAgeBins to a class
+};
+
+class WhatIfTally {
+  public:
+    // Any packet that the configuration removes.
+    void removed(std::uint64_t length) { removed_.add(length); }
+    // An echo, removed or not.
+    void packet(const Repeats::Place& place, std::uint64_t length, bool asked, WindowMask fixed,
+                WindowMask refresh) {
+        packets_.add(place, length, asked, fixed, refresh);
+    }
+    // An echo without an IP packet, as a whole frame.
+    void frame(const Repeats::Place& place, std::uint64_t length, bool asked, WindowMask fixed) {
+        frames_.add(place, length, asked, fixed, 0);
+    }
+    // A frame without an IP packet that is removed and equals none as a whole: tags, labels or
+    // padding tell that it was seen elsewhere.
+    void elsewhere(Nanoseconds age, std::uint64_t length) {
+        (age < kLongestPath ? moved_.copies : moved_.sent_again).add(length);
+    }
+
+    // As the report has it.
+    void judge(const Told& packets, const Told& frames);
+
+    // After judge(). report: with its recommendation.
+    [[nodiscard]] WhatIf answer(WhatIf asked, const Report& report) const;
+
+  private:
+    [[nodiscard]] Removal recommended(const Report& report) const;
+
+    Count removed_;
+    RemovedEchoes packets_;
+    RemovedEchoes frames_;
+    RemovedEchoes::Sorted moved_;
+    Repeats::Ends packet_ends_{};
+    Repeats::Ends frame_ends_{};
+    Count copies_;
+};
+
+// "key packet, window 5ms"
+std::string configuration_text(const WhatIf& it);
+
+}  // namespace unecho::analyze

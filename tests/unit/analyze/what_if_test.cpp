@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "analyze/what_if.h"
+
+#include <gtest/gtest.h>
+
+#include "analyze/text.h"
+#include "sample_report.h"
+#include "stream.h"
+
+namespace unecho::analyze {
+namespace {
+
+using test::PacketSpec;
+
+PacketSpec packet_number(std::uint16_t id) {
+    PacketSpec spec;
+    spec.id = id;
+    spec.payload = test::counting(30);
+    return spec;
+}
+
+// 20 packets with copies 20 us later, and a hello of ID 0 each 200 ms: 4 were sent again.
+Stream copies_and_hellos() {
+    Stream stream;
+    for (std::uint16_t i = 0; i < 20; ++i) {
+        const Nanoseconds at = kSecond + i * 40 * kMillisecond;
+        if (i % 5 == 0) {
+            stream.add(at - kMillisecond, packet_number(0));
+        }
+        stream.add(at, packet_number(100 + i));
+        stream.add(at + 20 * kMicrosecond, packet_number(100 + i));
+    }
+    return stream;
+}
+
+WhatIf answer(Stream& stream, const std::vector<Removed>& removed, const Recommendation& advice) {
+    Collector collector(std::uint64_t{16} << 20, hash::secret_from_seed(1));
+    collector.ask();
+    // In two parts, neither of them a whole number of bursts.
+    const std::span<const capture::Record> all(stream.records());
+    const std::size_t half = all.size() / 2 + 1;
+    std::vector<Removed> first;
+    std::vector<Removed> second;
+    for (const Removed& one : removed) {
+        if (one.record < half) {
+            first.push_back(one);
+        } else {
+            second.push_back({one.record - half, one.age});
+        }
+    }
+    collector.add(all.first(half), stream.interfaces(), first);
+    collector.add(all.subspan(half), stream.interfaces(), second);
+    Report report = collector.report();
+    report.recommendation = advice;
+    return collector.what_if({}, report);
+}
+
+Recommendation with_window(Nanoseconds window, const Count& removed) {
+    Recommendation out;
+    out.window = window;
+    out.removed = removed;
+    return out;
+}
+
+bool is_hello(const capture::Record& record) {
+    return record.time % (40 * kMillisecond) == 39 * kMillisecond;
+}
+
+TEST(WhatIf, sorts_what_is_removed_into_copies_and_what_was_sent_again) {
+    Stream stream = copies_and_hellos();
+    std::vector<Removed> removed;
+    bool hello = false;
+    unsigned copies = 0;
+    for (std::size_t i = 0; i < stream.records().size(); ++i) {
+        const capture::Record& record = stream.records()[i];
+        const bool is_copy = record.time % (40 * kMillisecond) == 20 * kMicrosecond;
+        if ((is_hello(record) && std::exchange(hello, true)) || (is_copy && copies++ < 15)) {
+            removed.push_back({i, 1});
+        }
+    }
+    removed.push_back({stream.records().size() - 2, 1});  // the last packet, and not its copy
+    const std::uint64_t length = stream.records()[0].length;
+    const auto counted = [&](std::uint64_t packets) { return Count{packets, packets * length}; };
+    const WhatIf got = answer(stream, removed, with_window(kMillisecond, counted(20)));
+    EXPECT_EQ(got.asked.removed, counted(15 + 3 + 1));
+    EXPECT_EQ(got.asked.copies, counted(15));
+    EXPECT_EQ(got.asked.left, counted(5));
+    EXPECT_EQ(got.asked.sent_again, counted(3));
+    EXPECT_EQ(got.asked.others, counted(1));
+    EXPECT_EQ(got.recommended.removed, counted(20));
+    EXPECT_EQ(got.recommended.copies, counted(20));
+    EXPECT_EQ(got.recommended.left, counted(0));
+    EXPECT_EQ(got.recommended.sent_again, counted(0));
+    EXPECT_EQ(got.recommended.others, counted(0));
+    EXPECT_EQ(got.verdict,
+              "It takes out 3 packets that were sent again and 1 packet that is no copy: somebody "
+              "will miss them. It leaves 5 copied packets in.");
+}
+
+TEST(WhatIf, recommended_side_is_counted_for_the_window_and_policy_that_it_has) {
+    Stream stream = copies_and_hellos();
+    const std::uint64_t length = stream.records()[0].length;
+    Recommendation advice = with_window(500 * kMillisecond, {22, 22 * length});
+    EXPECT_EQ(answer(stream, {}, advice).recommended.sent_again.packets, 2U);
+    advice.policy = "refresh";
+    advice.removed = {23, 23 * length};
+    const WhatIf got = answer(stream, {}, advice);
+    EXPECT_EQ(got.recommended.sent_again.packets, 3U);
+    EXPECT_EQ(got.recommended.others.packets, 0U);
+    EXPECT_EQ(got.verdict, "It leaves 20 copied packets in.");
+}
+
+TEST(WhatIf, frames_without_ip_that_equal_none_as_a_whole_are_copies_if_they_are_young) {
+    Stream stream = copies_and_hellos();
+    test::Bytes arp(60, 0x11);
+    arp[12] = 0x08;
+    arp[13] = 0x06;
+    test::Bytes tagged = arp;
+    tagged.insert(tagged.begin() + 12, {0x81, 0x00, 0x00, 0x05});
+    stream.add(10 * kSecond, arp);
+    stream.add(10 * kSecond + 5000, tagged);
+    tagged[15] = 6;
+    stream.add(12 * kSecond, tagged);
+    const std::size_t size = stream.records().size();
+    const WhatIf got = answer(stream, {{size - 2, 5000}, {size - 1, 2 * kSecond}},
+                              with_window(kMillisecond, {20, 0}));
+    EXPECT_EQ(got.asked.copies.packets, 1U);
+    EXPECT_EQ(got.asked.sent_again.packets, 1U);
+    EXPECT_EQ(got.asked.others.packets, 0U);
+    EXPECT_EQ(got.asked.left.packets, 20U);
+    EXPECT_EQ(got.recommended.left.packets, 1U) << "it passes the tagged one";
+}
+
+TEST(WhatIf, verdicts_of_nothing_to_remove_and_of_all_removed) {
+    Stream alone;
+    alone.add(kSecond, packet_number(1));
+    EXPECT_EQ(answer(alone, {}, with_window(kMillisecond, {})).verdict,
+              "It removes nothing here, and nothing here was copied.");
+    Stream stream;
+    stream.add(kSecond, packet_number(1));
+    stream.add(kSecond + 5, packet_number(1));
+    stream.add(kSecond + 9, packet_number(2));
+    EXPECT_EQ(answer(stream, {{1, 5}}, with_window(kMillisecond, {})).verdict,
+              "It removes all copies and nothing else.");
+}
+
+TEST(WhatIf, text_names_the_configuration_and_what_was_forgotten) {
+    Report report = sample_report();
+    report.what_if->first = 3;
+    report.what_if->key = packet::KeyMode::kFlow;
+    report.what_if->window.reset();
+    const std::string text = to_text(report);
+    EXPECT_NE(text.find("What key flow, non-IP frames too, no end of the window, policy refresh, "
+                        "first 3 would do here\n"),
+              std::string::npos)
+        << text;
+    EXPECT_NE(text.find("77 packets forgotten inside the window"), std::string::npos) << text;
+    report.what_if.reset();
+    EXPECT_EQ(to_text(report).find("would do here"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace unecho::analyze

@@ -634,13 +634,14 @@ class Files(PcapTest):
                          (0, summary["packets"]))
         words = "link type 147 (USER0) without a parser: packets pass without a key; --non-ip"
         self.assertIn("packet 1: " + words, "".join(summary["warnings"]))
-        self.assertIn("(%d times)" % summary["packets"], "".join(summary["warnings"]))
+        self.assertIn("({:,} times)".format(summary["packets"]), "".join(summary["warnings"]))
         done = subprocess.run([self.binary, "analyze", "--json", "in.pcap"], check=True,
                               cwd=self.folder, capture_output=True, timeout=60)
         said = json.loads(done.stdout)["warnings"]
         self.assertEqual(
-            ["%(file)s: packet %(number)d: %(text)s" % one + " (%d times)" % one["times"]
-             for one in said], summary["warnings"])
+            ["%s: packet %d: %s (%s times)" % (one["file"], one["number"], one["text"],
+                                               format(one["times"], ",")) for one in said],
+            summary["warnings"])
         self.assertEqual((self.folder / "out.pcap").read_bytes()[24:], data[24:])
         self.assertGreater(self.summary("in.pcap", "--dry-run", "--key", "frame", "--window",
                                         "inf")["dropped"], 0)

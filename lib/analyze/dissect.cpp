@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "packet/headers.h"
+#include "packet/wifi.h"
 
 namespace unecho::analyze {
 namespace {
@@ -65,6 +66,22 @@ void read_link(Link link, const Frame& frame, std::uint32_t ip_offset, const has
     const bool plain = link == Link::kPpp || ip_offset <= layout.plain;
     const std::uint32_t tags = std::min(layout.tags, ip_offset);
     origin.tags = plain ? 0 : short_hash(frame.data + tags, ip_offset - tags, 1, secret);
+}
+
+// Of a data frame in which an IP packet was found. The three addresses lie behind each other; the
+// fourth is a station's, as the third. 802.11 pads nothing.
+void read_air(Link link, const Frame& frame, std::uint32_t ip_offset, const hash::Secret& secret,
+              Origin& origin) noexcept {
+    const packet::WifiFrame wifi = packet::find_wifi(link, frame.data, frame.length);
+    const std::uint8_t* const header = frame.data + wifi.begin;
+    const std::uint32_t tags = packet::wifi_payload(wifi, frame.data).offset;
+    origin.macs =
+        short_hash(header + packet::kWifiAddresses, packet::kWifiSequence - packet::kWifiAddresses,
+                   static_cast<std::uint32_t>(Link::kWifi), secret);
+    origin.tags = short_hash(frame.data + tags, ip_offset - tags, 1, secret);
+    origin.padding =
+        air_mark(static_cast<std::uint16_t>(packet::load_le16(header + packet::kWifiSequence)),
+                 (header[1] & packet::kWifiRetry) != 0);
 }
 
 // The segment's payload, unless it is a later fragment or behind extension headers.
@@ -128,9 +145,13 @@ Dissected dissect(Link link, const Frame& frame, const hash::Secret& secret) noe
         return out;
     }
     const auto offset = static_cast<std::uint32_t>(out.ip.data - frame.data);
-    read_link(link, frame, offset, secret, out.origin);
-    const std::uint32_t end = offset + out.ip.length;
-    out.origin.padding = short_hash(frame.data + end, frame.length - end, 2, secret);
+    if (packet::is_wifi(link)) {
+        read_air(link, frame, offset, secret, out.origin);
+    } else {
+        read_link(link, frame, offset, secret, out.origin);
+        const std::uint32_t end = offset + out.ip.length;
+        out.origin.padding = short_hash(frame.data + end, frame.length - end, 2, secret);
+    }
     if (found == Found::kIpv4) {
         read_ipv4(out.ip, out);
     } else {

@@ -25,6 +25,7 @@ constexpr std::array<Words, kCauses> kWords{{
     {"Hop limit", "The TTL differs, the MAC addresses do not: a hop that hides them, or a loop."},
     {"Retagged", "VLAN tags or MPLS labels differ: seen on both sides of a trunk."},
     {"Relayed", "MAC addresses alone differ: a host or a balancer in between passed it on."},
+    {"Resent", "802.11 retry bit or sequence number differs: sent again on the air, no copy."},
     {"Remarked", "TOS or traffic class differs: something on the way marks packets."},
     {"Padded", "Bytes behind the IP packet differ: padding, trailers, or cut off elsewhere."},
     {"Checksum", "Nothing but the IPv4 header checksum differs: filled in by hardware later."},
@@ -64,8 +65,9 @@ std::string cause_rows(const Report& report) {
 }
 
 constexpr std::array<std::string_view, kDifferences> kDifferenceWords{
-    "TTL or hop limit",     "MAC addresses",        "VLAN tags, MPLS labels",
-    "TOS or traffic class", "behind the IP packet", "IPv4 header checksum"};
+    "TTL or hop limit",     "MAC addresses",         "VLAN tags, MPLS labels",
+    "TOS or traffic class", "behind the IP packet",  "IPv4 header checksum",
+    "802.11 retry bit",     "802.11 sequence number"};
 
 std::string differences(const Report& report) {
     const std::uint64_t all = copies_with_cause(report);

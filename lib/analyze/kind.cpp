@@ -57,12 +57,27 @@ constexpr std::array kServiceNames{
     Name{kEcho, "echo"},    Name{kNeighbour, "ND"}, Name{kListener, "MLD"}};
 // Below 1536: a length, of 802.3.
 constexpr std::uint16_t kLeastEtherType = 1536;
-constexpr std::array kEtherNames{
-    Name{0x0806, "ARP"},      Name{0x88CC, "LLDP"},     Name{0x8809, "slow protocols (LACP)"},
-    Name{0x8902, "CFM"},      Name{0x88F7, "PTP"},      Name{0x8892, "PROFINET"},
-    Name{0x88A4, "EtherCAT"}, Name{0x88B8, "GOOSE"},    Name{0x88BA, "sampled values"},
-    Name{0x888E, "EAPOL"},    Name{0x9000, "loopback"}, Name{0x8863, "PPPoE discovery"},
-    Name{0x8864, "PPPoE"},    Name{0, "802.3"}};
+constexpr std::uint16_t kOtherwise = 1;      // nothing is known of what it is
+constexpr std::uint16_t kFramesOf80211 = 2;  // and three more, by their types
+constexpr std::array kEtherNames{Name{0x0806, "ARP"},
+                                 Name{0x88CC, "LLDP"},
+                                 Name{0x8809, "slow protocols (LACP)"},
+                                 Name{0x8902, "CFM"},
+                                 Name{0x88F7, "PTP"},
+                                 Name{0x8892, "PROFINET"},
+                                 Name{0x88A4, "EtherCAT"},
+                                 Name{0x88B8, "GOOSE"},
+                                 Name{0x88BA, "sampled values"},
+                                 Name{0x888E, "EAPOL"},
+                                 Name{0x9000, "loopback"},
+                                 Name{0x8863, "PPPoE discovery"},
+                                 Name{0x8864, "PPPoE"},
+                                 Name{0, "802.3"},
+                                 Name{kOtherwise, "not IP"},
+                                 Name{kFramesOf80211, "802.11 management"},
+                                 Name{kFramesOf80211 + 1, "802.11 control"},
+                                 Name{kFramesOf80211 + 2, "802.11 data"},
+                                 Name{kFramesOf80211 + 3, "802.11 extension"}};
 
 template <typename Names>
 const char* name_in(const Names& names, std::uint16_t number) {
@@ -140,25 +155,26 @@ std::uint32_t fold(const std::uint8_t* address, std::size_t size) noexcept {
     return sum;
 }
 
-constexpr bool is_tag(std::uint16_t type) noexcept {
-    return type == packet::kEtherVlan || type == packet::kEtherQinq ||
-           type == packet::kEtherQinq91 || type == packet::kEtherQinq92;
-}
-
-Kind without_ip(packet::Link link, const packet::Frame& frame) noexcept {
+Kind without_ip(packet::Link link, const packet::Frame& frame, bool malformed) noexcept {
     Kind out;
     out.protocol = kNotIp;
     out.opaque = link == packet::Link::kUnknown;
-    if (link == packet::Link::kEthernet && frame.length >= packet::kEthernetHeader) {
-        std::uint32_t at = packet::kEthernetHeader - 2;
-        std::uint16_t type = load_be16(frame.data + at);
-        while (is_tag(type) && frame.length >= at + 6) {
-            at += 4;
-            type = load_be16(frame.data + at);
-        }
-        out.detail = type < kLeastEtherType ? 0 : type;
-    } else {
-        out.detail = 1;
+    out.detail = kOtherwise;
+    if (malformed) {
+        return out;
+    }
+    const packet::NonIpFrame other = packet::non_ip_frame(link, frame.data, frame.length);
+    switch (other.kind) {
+        case packet::Link::kEthernet:
+        case packet::Link::kSll:
+        case packet::Link::kHdlc:
+            out.detail = other.type < kLeastEtherType ? std::uint16_t{0} : other.type;
+            break;
+        case packet::Link::kWifi:
+            out.detail = static_cast<std::uint16_t>(kFramesOf80211 + other.type);
+            break;
+        default:
+            break;
     }
     return out;
 }
@@ -168,7 +184,7 @@ Kind without_ip(packet::Link link, const packet::Frame& frame) noexcept {
 Kind kind_of(packet::Link link, const packet::Frame& frame, const IpPacket& ip,
              std::uint16_t protocol) noexcept {
     if (protocol >= kNotIp) {
-        return without_ip(link, frame);
+        return without_ip(link, frame, protocol == kMalformed);
     }
     Kind out;
     out.protocol = protocol;
@@ -191,7 +207,7 @@ std::string kind_name(std::uint32_t label) {
         const char* known = name_in(kEtherNames, detail);
         std::array<char, 32> text{};
         std::snprintf(text.data(), text.size(), "EtherType 0x%04x", detail);
-        return known != nullptr ? known : detail == 1 ? "not IP" : text.data();
+        return known != nullptr ? known : text.data();
     }
     if (detail >= kFirstPort) {
         return protocol_name(protocol) + " (" +

@@ -67,7 +67,8 @@ Repeats::Bins& Repeats::bins_of(std::uint32_t label) {
 Repeats::Place Repeats::again(const Kind& kind, const Again& echo) {
     const bool young = echo.age < kOneSwitch;
     const bool sure = echo.moved || counts(kind) || (kind.opaque && young);
-    const Class is = echo.age >= kLongestPath ? kLate : sure ? kSure : kUnsure;
+    const bool again = echo.age >= kLongestPath || echo.cause == Cause::kResent;
+    const Class is = again ? kLate : sure ? kSure : kUnsure;
     const unsigned at = age_bin(echo.age);
     for (Bin* bin : {&bins_of(kind.label())[is][at], &all_[is][at]}) {
         bin->echoes.add(echo.length);

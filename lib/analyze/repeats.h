@@ -7,7 +7,7 @@
 //   sure    within kLongestPath, and its sender would not write these bytes again (an IP ID that
 //           counts) or would not be seen so (another interface, MAC addresses, tags, ...)
 //   unsure  within kLongestPath, and nothing else tells
-//   late    older: no path takes so long
+//   late    older: no path takes so long; or of any age, and a radio says that it is sent again
 // Unsure ones are judged together when all was seen, for a mirror does not choose: they are copies
 // where there are sure ones as old, or where, without any, most kinds of packets come twice.
 //

@@ -44,20 +44,31 @@ enum class Cause : std::uint8_t {
     kHopLimit,   // TTL or hop limit differs, the MAC addresses do not (or there are none)
     kRetagged,   // VLAN tags, MPLS labels or what else stands between MACs and IP differ
     kRelayed,    // MAC addresses or cooked header alone
+    kResent,     // 802.11: the retry bit, or the number that the sender gave the frame
     kRemarked,   // TOS or traffic class
     kPadded,     // bytes behind the IP packet, or captured length
     kChecksum,   // nothing but the IPv4 header checksum
     kIdentical,  // nothing: the same frame
 };
-inline constexpr std::size_t kCauses = 8;
+inline constexpr std::size_t kCauses = 9;
 inline constexpr std::array<std::string_view, kCauses> kCauseNames{
-    "routed", "hop-limit", "retagged", "relayed", "remarked", "padded", "checksum", "identical"};
+    "routed",   "hop-limit", "retagged", "relayed",  "resent",
+    "remarked", "padded",    "checksum", "identical"};
 
 // What differs, each counted alone: an echo may have several, or none.
-enum class Difference : std::uint8_t { kHopLimit, kMacs, kTags, kTos, kPadding, kChecksum };
-inline constexpr std::size_t kDifferences = 6;
+enum class Difference : std::uint8_t {
+    kHopLimit,
+    kMacs,
+    kTags,
+    kTos,
+    kPadding,
+    kChecksum,
+    kRetry,   // 802.11
+    kNumber,  // 802.11: sequence control
+};
+inline constexpr std::size_t kDifferences = 8;
 inline constexpr std::array<std::string_view, kDifferences> kDifferenceNames{
-    "hop_limit", "macs", "tags", "tos", "padding", "checksum"};
+    "hop_limit", "macs", "tags", "tos", "padding", "checksum", "retry", "number"};
 
 using Causes = std::array<std::uint64_t, kCauses>;  // echoes by Cause
 

@@ -201,6 +201,7 @@ std::string_view meaning(Cause cause) {
         "TTL or hop limit differs",
         "VLAN tags, MPLS labels or the like differ",
         "MAC addresses or cooked header differ: other port or mirror",
+        "802.11 retry bit or number differs: sent again on the air, no copy",
         "TOS or traffic class differs",
         "bytes behind the IP packet differ",
         "IPv4 header checksum differs: offload",

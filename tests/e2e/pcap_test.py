@@ -328,6 +328,28 @@ class Wifi(PcapTest):
                          [{"type": "802.11", "name": "control", "packets": 2 * self.heard}])
         self.assertEqual(self.summary(self.capture, "--key", "frame", "--dry-run")["dropped"], 0)
 
+    def test_analyze_tells_what_was_sent_again_on_the_air(self):
+        def analyzed(capture):
+            done = subprocess.run([self.binary, "analyze", "--json", capture], check=True,
+                                  stdout=subprocess.PIPE, timeout=60)
+            report = json.loads(done.stdout)
+            return report, {one["cause"]: one["echoes"]["packets"] for one in report["causes"]}
+        report, causes = analyzed(self.capture)
+        # Of a frame that is sent again both radios hear the retry bit.
+        self.assertEqual(causes["resent"], 2 * self.resent)
+        self.assertEqual(causes["identical"], self.packets - self.resent)
+        self.assertEqual(report["copied"]["packets"], causes["identical"])
+        self.assertEqual(report["recommendation"]["needed"], True)
+        self.assertLess(report["recommendation"]["window_ns"], MS + 1)
+        one_radio = self.folder / "one.pcap"
+        one_radio.write_bytes(made_captures.pcap("<", True, made_captures.RADIOTAP, [
+            (packet.time, packet.data) for packet in exact_answer.Capture(self.capture)
+            if packet.data[22] != 256 - 41]))  # the second one's signal
+        report, causes = analyzed(one_radio)
+        self.assertEqual((report["copied"]["packets"], report["recommendation"]["needed"]),
+                         (0, False))
+        self.assertEqual((causes["resent"], causes["identical"]), (self.resent, 0))
+
 
 class Merging(PcapTest):
     def test_taps_are_merged_by_time(self):

@@ -161,6 +161,66 @@ TEST(Classify, cooked_header_differs_where_a_packet_was_seen_twice_by_a_host) {
         kMac);
 }
 
+// A data frame to an access point behind a header of radiotap; the second byte of frame control,
+// the number, the last byte of each address, and what stands behind SNAP before the packet may
+// differ.
+struct OnAir {
+    std::uint8_t control = 0x01;
+    std::uint8_t number = 7;
+    std::uint8_t stations = 1;
+    Bytes tag{};
+    Bytes radio{0, 0, 9, 0, 2, 0, 0, 0, 0};
+    Bytes check{};
+};
+
+Bytes on_air(const OnAir& what) {
+    Bytes out = what.radio;
+    const auto add = [&](const Bytes& bytes) { out.insert(out.end(), bytes.begin(), bytes.end()); };
+    add({0x88, what.control, what.number, 0});
+    for (std::uint8_t i = 0; i < 3; ++i) {
+        add({2, 0, 0, 0, i, what.stations});
+    }
+    add({static_cast<std::uint8_t>(what.number << 4), 0, 0, 0, 0xAA, 0xAA, 3, 0, 0, 0});
+    add(what.tag);
+    add({8, 0});
+    add(build_ip(original(4)));
+    add(what.check);
+    return out;
+}
+
+Differences differences_on_air(const OnAir& echo) {
+    return differences_of(origin_of(on_air({}), packet::Link::kRadiotap),
+                          origin_of(on_air(echo), packet::Link::kRadiotap));
+}
+
+TEST(Classify, what_is_sent_again_on_the_air_says_so) {
+    const Differences retry = differences_on_air({.control = 0x09});
+    EXPECT_EQ(retry, bit(Difference::kRetry));
+    EXPECT_EQ(cause_of(retry), Cause::kResent);
+    const Differences number = differences_on_air({.number = 8});
+    EXPECT_EQ(number, bit(Difference::kNumber));
+    EXPECT_EQ(cause_of(number), Cause::kResent);
+    EXPECT_EQ(differences_on_air({.control = 0x09, .number = 9}),
+              bit(Difference::kRetry) | bit(Difference::kNumber));
+}
+
+TEST(Classify, second_radio_hears_the_same_frame) {
+    EXPECT_EQ(differences_on_air(
+                  {.radio = {0, 0, 10, 0, 2, 0, 0, 0, 0x10, 0}, .check = {0xDE, 0xAD, 0xBE, 0xEF}}),
+              0U);
+    // Not told of: no padding either.
+    EXPECT_EQ(differences_on_air({.check = {0xDE, 0xAD, 0xBE, 0xEF}}), 0U);
+    EXPECT_EQ(cause_of(0), Cause::kIdentical);
+}
+
+TEST(Classify, access_point_that_passes_on_writes_other_addresses) {
+    const Differences differences = differences_on_air({.number = 9, .stations = 2});
+    EXPECT_EQ(differences, kMac | bit(Difference::kNumber));
+    EXPECT_EQ(cause_of(differences), Cause::kRelayed);
+    EXPECT_EQ(cause_of(differences_on_air({.number = 9, .tag = {0x81, 0, 0, 7}})),
+              Cause::kRetagged);
+}
+
 TEST(Dissect, names_protocols_and_addresses) {
     PacketSpec spec = original(6);
     spec.extensions = {test::options_extension(60)};

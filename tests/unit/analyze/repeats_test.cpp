@@ -2,6 +2,7 @@
 // Copies and what was sent again, packet by packet through the collector.
 #include "analyze/repeats.h"
 
+#include <algorithm>
 #include <array>
 
 #include <gtest/gtest.h>
@@ -193,6 +194,48 @@ TEST(Kind, of_what_is_not_ip_is_the_type_behind_any_tag) {
         const Kind kind =
             kind_of(packet::Link::kEthernet, {bytes.data(), bytes.size()}, {}, kNotIp);
         EXPECT_EQ(kind_name(kind.label()), "ARP") << unsigned{tag};
+    }
+}
+
+TEST(Kind, of_802_11_is_the_ethertype_or_the_type_of_the_frame) {
+    std::array<std::uint8_t, 40> bytes{};
+    const auto name_of = [&](std::uint8_t control) {
+        bytes[0] = control;
+        return kind_name(
+            kind_of(packet::Link::kWifi, {bytes.data(), bytes.size()}, {}, kNotIp).label());
+    };
+    EXPECT_EQ(name_of(0x80), "802.11 management");
+    EXPECT_EQ(name_of(0xD4), "802.11 control");
+    EXPECT_EQ(name_of(0x48), "802.11 data");
+    constexpr std::array<std::uint8_t, 8> kSnap{0xAA, 0xAA, 3, 0, 0, 0, 0x88, 0x8E};
+    std::copy(kSnap.begin(), kSnap.end(), bytes.begin() + 24);
+    EXPECT_EQ(name_of(0x08), "EAPOL");
+}
+
+// Frames of 802.11, each sent again a millisecond later with the retry bit, and each heard by a
+// second radio 20 us later; packets with IDs that count, so that nothing but the bit tells.
+TEST(Repeats, what_is_sent_again_on_the_air_is_no_copy) {
+    constexpr std::uint16_t kWifi = 105;
+    for (const bool second_radio : {false, true}) {
+        Stream stream(1, kWifi);
+        for (std::uint16_t i = 0; i < 50; ++i) {
+            test::Bytes frame{0x08, 0x01, 0, 0};
+            frame.resize(22, 5);
+            frame.insert(frame.end(),
+                         {static_cast<std::uint8_t>(i << 4), static_cast<std::uint8_t>(i >> 4),
+                          0xAA, 0xAA, 3, 0, 0, 0, 8, 0});
+            const test::Bytes ip = test::build_ip(packet_with(static_cast<std::uint16_t>(100 + i)));
+            frame.insert(frame.end(), ip.begin(), ip.end());
+            stream.add(i * kSecond, frame);
+            if (second_radio) {
+                stream.add(i * kSecond + 20 * kMicrosecond, frame);
+            }
+            frame[1] |= 0x08;
+            stream.add(i * kSecond + kMillisecond, frame);
+        }
+        expect_told(stream, second_radio ? 50 : 0, 50);
+        const Report report = stream.report();
+        EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kResent)].echoes.packets, 50U);
     }
 }
 

@@ -27,6 +27,7 @@ namespace {
 struct Options {
     std::vector<std::string> inputs;
     std::string memory = "256MiB";
+    bool recover = false;
     bool json = false;
     bool text = false;
     Text toml;
@@ -131,7 +132,7 @@ Result<analyze::Report> read_captures(const Options& options, std::uint64_t memo
     if (!question) {
         return tl::unexpected(question.error());
     }
-    const auto source = capture::open_captures(options.inputs, question->jump);
+    const auto source = capture::open_captures(options.inputs, question->jump, options.recover);
     if (!source) {
         return tl::unexpected(source.error());
     }
@@ -157,7 +158,8 @@ Outcome analyze_captures(const Options& options) {
     if (!report) {
         return tl::unexpected(report.error());
     }
-    return answer(options, *report);
+    const Status told = answer(options, *report);
+    return told && report->incomplete ? incomplete_input() : told;
 }
 
 }  // namespace
@@ -174,6 +176,7 @@ void add_analyze(CLI::App& app, Action& action) {
         ->required();
     command->add_option("--memory", options->memory, "At most about this much (256MiB)")
         ->type_name("SIZE");
+    command->add_flag("--recover", options->recover, kRecoverHelp);
     command->add_flag("--text", options->text,
                       "Print the report; without --json, --toml and --html it is printed anyway");
     command->add_flag("--json", options->json, "Print JSON");

@@ -12,7 +12,7 @@ struct ExitStatus {
 };
 
 inline constexpr ExitStatus kDone{0, "done"};
-inline constexpr ExitStatus kFailed{1, "failed while running"};
+inline constexpr ExitStatus kFailed{1, "failed while running or an input was not read whole"};
 inline constexpr ExitStatus kBadUsage{2, "bad usage or configuration"};
 inline constexpr std::array kExitStatuses{kDone, kFailed, kBadUsage};
 

@@ -82,6 +82,10 @@ void ProgressLine::clear() {
     }
 }
 
+Status incomplete_input() {
+    return fail(Errc::kIo, "not all packets of the input were read, see the warnings above");
+}
+
 void end_cleanly_on_signals() {
     struct sigaction action {};
     action.sa_handler = stop;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <string>
 
+#include "base/result.h"
 #include "capture/source.h"
 
 namespace unecho::app {
@@ -32,6 +33,12 @@ class ProgressLine {
     Clock::time_point start_ = Clock::now();
     Clock::time_point next_ = start_ + std::chrono::seconds(1);
 };
+
+inline constexpr const char* kRecoverHelp =
+    "Behind a record that cannot be one, look for where records go on; else an input ends there";
+
+// What such a command ends with when all else went well, but inputs were not read whole.
+Status incomplete_input();
 
 // From here on SIGINT, SIGTERM and, unless it was ignored, SIGHUP end the process at once, with
 // exit status 1 and without unfinished files; a reader that leaves a pipe is an error of writing.

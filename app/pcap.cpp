@@ -202,7 +202,8 @@ Outcome pcap(const Options& given) {
     if (!summary) {
         return tl::unexpected(summary.error());
     }
-    return tell(*summary, given);
+    const Outcome told = tell(*summary, given);
+    return told && summary->incomplete ? incomplete_input() : told;
 }
 
 void add_window_options(CLI::App& command, Options& options) {
@@ -301,6 +302,7 @@ void add_pcap(CLI::App& app, Action& action) {
     add_output_options(*command, *options);
     add_selection_options(*command, *options);
     add_window_options(*command, *options);
+    command->add_flag("--recover", files.recover, kRecoverHelp);
     command->add_option("--jobs", options->jobs, "1: one thread; 2: read ahead on another")
         ->type_name("N");
     command->add_flag("--json", options->json, "The summary as JSON, on standard output");

@@ -232,6 +232,10 @@ std::string man_page(const CommandPage& program, const std::vector<CommandPage>&
         out += ".TP\n" + roff_bold(std::to_string(status.value)) + "\n" +
                roff_text(status.meaning) + "\n";
     }
+    out += paragraph(
+        "An input was not read whole where packets are missing or may be damaged: behind a record "
+        "that cannot be one, behind damage of compressed data, with a wrong checksum, with "
+        "--recover too. A capture that merely ends within a packet, as one that was stopped, was.");
     out += paragraph("Errors are one line each on standard error and name the remedy.");
     out += ".SH ENVIRONMENT\n" + entries(kEnvironment);
     out += ".SH FILES\n" + entries(kFiles);

@@ -79,6 +79,7 @@ void take_warnings(Report& report, const std::vector<capture::Warning>& warnings
     for (const capture::Warning& warning : warnings) {
         const std::string path = warning.file < paths.size() ? paths[warning.file] : "";
         report.warnings.push_back({path, warning.number, warning.times, warning.text});
+        report.incomplete = report.incomplete || warning.incomplete;
     }
 }
 
@@ -133,6 +134,7 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
     take_warnings(report, collector->epochs(), job.paths);
     if (!more) {
         report.warnings.push_back({"", 0, 1, more.error().context + "; read up to there"});
+        report.incomplete = true;
     }
     recommend(report, {collector->accepted(), collector->all()});
     report.recommendation.toml = to_toml(report);

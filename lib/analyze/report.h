@@ -251,6 +251,7 @@ struct Report {
     std::vector<FileInfo> files;
     std::vector<InterfaceInfo> interfaces;
     std::vector<Note> warnings;
+    bool incomplete = false;  // packets of the inputs are missing or damaged
 
     Count total;
     std::uint64_t captured = 0;  // bytes; fewer where packets were cut off

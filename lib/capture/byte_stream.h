@@ -24,14 +24,21 @@ class ByteStream {
     // 0: the end. Errc::kIo, whose context names the input.
     virtual Result<std::size_t> read(std::span<std::byte> to) = 0;
 
-    // As they lie in the file; size is 0 for a pipe.
+    // As they lie in the file, those of compressed data that were not decompressed yet not counted;
+    // size is 0 for a pipe.
     [[nodiscard]] virtual std::uint64_t taken() const = 0;
     [[nodiscard]] virtual std::uint64_t size() const = 0;
 
     // What is wrong with the bytes and was not told yet.
-    virtual std::optional<std::string> trouble() { return std::nullopt; }
+    struct Trouble {
+        std::string what;
+        bool incomplete = true;  // Warning's
+        bool ends = true;        // the stream
+    };
+    virtual std::optional<Trouble> trouble() { return std::nullopt; }
     // Whether what was wrong made an end of them, so that the last record may be cut.
     [[nodiscard]] virtual bool ended_early() const { return false; }
+    [[nodiscard]] virtual bool is_compressed() const { return false; }
 
   protected:
     ByteStream() = default;

@@ -9,6 +9,8 @@
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -24,7 +26,7 @@ inline constexpr std::uint32_t kMaxRecord = 64U << 20;
 struct Taken {
     std::size_t bytes = 0;  // from the front
     std::size_t need = 0;   // of what is left, more than there is: before that nothing can be taken
-    bool ended = false;     // what follows cannot be understood; noted
+    bool ended = false;     // what follows cannot be understood: Format::end()
 };
 
 class Format {
@@ -44,7 +46,19 @@ class Format {
     void keep_blocks() { keep_blocks_ = true; }
 
     // What to say of bytes after which nothing comes and of which nothing was taken.
-    [[nodiscard]] virtual std::string_view cut(std::span<const std::uint8_t> rest) const = 0;
+    struct Cut {
+        std::string_view what;
+        std::size_t size = 0;    // that the record says it has, if that is known
+        bool too_large = false;  // no program reads records of that size: the size is damaged
+    };
+    [[nodiscard]] virtual Cut cut(std::span<const std::uint8_t> rest) const = 0;
+
+    // Why take() says that it has ended.
+    struct End {
+        std::string why;
+        bool damage = true;  // else there is more than is read
+    };
+    [[nodiscard]] const End& end() const { return end_; }
 
     [[nodiscard]] InterfaceView interfaces() const { return interfaces_.view(); }
     [[nodiscard]] std::uint64_t packets() const { return packets_; }
@@ -54,6 +68,7 @@ class Format {
     explicit Format(Notes& notes) : notes_(notes) {}
 
     Notes& notes_;
+    End end_;
     Notes losses_;
     InterfaceList interfaces_;
     std::uint64_t packets_ = 0;

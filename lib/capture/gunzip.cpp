@@ -32,19 +32,22 @@ class Gunzip final : public ByteStream {
 
     Result<std::size_t> read(std::span<std::byte> to) override;
 
-    [[nodiscard]] std::uint64_t taken() const override { return stream_->taken(); }
+    [[nodiscard]] std::uint64_t taken() const override {
+        return stream_->taken() - state_.avail_in;
+    }
     [[nodiscard]] std::uint64_t size() const override { return stream_->size(); }
 
     // That which ends the stream only when all before it was given.
-    std::optional<std::string> trouble() override {
+    std::optional<Trouble> trouble() override {
         if (wrong_checksums_ > 0) {
             --wrong_checksums_;
-            return "checksum of compressed data wrong";
+            return Trouble{.what = "checksum of compressed data wrong", .ends = false};
         }
         return held() == 0 ? std::exchange(why_ended_, std::nullopt) : std::nullopt;
     }
 
     [[nodiscard]] bool ended_early() const override { return ended_early_; }
+    [[nodiscard]] bool is_compressed() const override { return true; }
 
   private:
     enum class Part : std::uint8_t { kBetween, kHeader, kData, kZeros, kEnd };
@@ -57,8 +60,8 @@ class Gunzip final : public ByteStream {
     bool step_zeros();
 
     Status refill();
-    void end(const char* why);
-    void end_early(const char* why);
+    void end(const char* why, bool incomplete = true);
+    void end_early(const char* why, bool incomplete = true);
     // isal_inflate() holds back what it has decompressed when it finds damage.
     [[nodiscard]] std::uint32_t held() const {
         return static_cast<std::uint32_t>(state_.tmp_out_valid - state_.tmp_out_processed);
@@ -73,7 +76,7 @@ class Gunzip final : public ByteStream {
     // Kept from call to call: isal_inflate() forgets the flags of a header that comes in pieces.
     isal_gzip_header header_{};
     std::size_t wrong_checksums_ = 0;  // not told yet
-    std::optional<std::string> why_ended_;
+    std::optional<Trouble> why_ended_;
     bool ended_early_ = false;
 };
 
@@ -88,7 +91,7 @@ Result<std::size_t> Gunzip::read(std::span<std::byte> to) {
         }
         if (input_ended_) {
             if (part_ != Part::kBetween && part_ != Part::kZeros) {
-                end_early("compressed data cut short");
+                end_early("compressed data cut short", false);
             }
             part_ = Part::kEnd;
         } else if (state_.avail_out < room) {
@@ -191,13 +194,13 @@ Status Gunzip::refill() {
     return {};
 }
 
-void Gunzip::end(const char* why) {
-    why_ended_ = why;
+void Gunzip::end(const char* why, bool incomplete) {
+    why_ended_ = Trouble{.what = why, .incomplete = incomplete};
     part_ = Part::kEnd;
 }
 
-void Gunzip::end_early(const char* why) {
-    end(why);
+void Gunzip::end_early(const char* why, bool incomplete) {
+    end(why, incomplete);
     ended_early_ = true;
 }
 

@@ -2,6 +2,8 @@
 #include "capture/input.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstring>
 #include <optional>
 #include <span>
@@ -14,6 +16,7 @@
 #include "capture/format.h"
 #include "capture/gunzip.h"
 #include "capture/notes.h"
+#include "capture/recovery.h"
 #include "capture/unpack.h"
 
 namespace unecho::capture {
@@ -27,10 +30,11 @@ constexpr std::string_view kAllowed =
 // brings little at a time does not take a buffer each.
 class Input final : public Source {
   public:
-    Input(std::unique_ptr<ByteStream> stream, std::size_t buffer_bytes)
+    Input(std::unique_ptr<ByteStream> stream, std::size_t buffer_bytes, bool recover)
         : stream_(std::move(stream)),
           buffers_(buffer_bytes),
-          buffer_(buffers_.take(buffer_bytes)) {}
+          buffer_(buffers_.take(buffer_bytes)),
+          recover_(recover) {}
 
     // Reads until the format is known.
     Status begin(const std::string& name);
@@ -55,6 +59,15 @@ class Input final : public Source {
         return {data + begin_, end_ - begin_};
     }
 
+    // Of the first bytes that were not given.
+    void take_off(std::size_t bytes) {
+        begin_ += bytes;
+        offset_ += bytes;
+    }
+    // What the format takes of what is sound.
+    Taken take(Batch& batch);
+    void close_gap();
+
     // Puts what decompresses it before a stream that is compressed; false: it is not.
     bool decompress();
     std::string why_too_short();
@@ -65,6 +78,8 @@ class Input final : public Source {
     Result<bool> read_more(std::size_t need);
     void make_room(std::size_t need);
     void end_of_stream();
+    void note_end();
+    [[nodiscard]] std::string left_unread() const;
     void note_troubles();
     void note_times(std::span<const Record> records);
 
@@ -74,12 +89,23 @@ class Input final : public Source {
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
     Notes notes_;
-    std::vector<std::string> troubles_;  // of the bytes read last, told when these are given
+    std::vector<ByteStream::Trouble>
+        troubles_;  // of the bytes read last, told when these are given
     std::unique_ptr<Format> format_;
     FileFormat file_format_ = FileFormat::kPcap;
     Nanoseconds latest_ = 0;
     bool ended_ = false;
     bool nothing_lost_ = false;
+
+    std::uint64_t offset_ = 0;  // of begin_ in the capture
+    bool recover_;
+    std::unique_ptr<Recovery> recovery_;
+    bool no_more_ = false;       // there is no byte behind end_
+    std::size_t sound_ = 0;      // from begin_ on, not taken yet
+    std::size_t skip_ = 0;       // behind these
+    std::uint64_t gap_ = 0;      // bytes skipped just before begin_
+    std::uint64_t gaps_ = 0;     // before that one
+    std::uint64_t skipped_ = 0;  // in all gaps
 };
 
 Status Input::begin(const std::string& name) {
@@ -107,7 +133,10 @@ Status Input::begin(const std::string& name) {
         return no_capture(why_too_short());
     }
     format_->take_header(unread());
-    begin_ += format_->header_bytes();
+    if (recover_) {
+        recovery_ = recovery_of(unread().first(format_->header_bytes()));
+    }
+    take_off(format_->header_bytes());
     return {};
 }
 
@@ -126,8 +155,11 @@ bool Input::decompress() {
 }
 
 void Input::note_troubles() {
-    for (const std::string& trouble : troubles_) {
-        notes_.add(format_ ? format_->packets() : 0, trouble);
+    for (const ByteStream::Trouble& trouble : troubles_) {
+        const bool left =
+            format_ && trouble.incomplete && trouble.ends && stream_->taken() != stream_->size();
+        notes_.add(format_ ? format_->packets() : 0,
+                   left ? trouble.what + ": " + left_unread() : trouble.what, trouble.incomplete);
     }
     troubles_.clear();
 }
@@ -144,9 +176,12 @@ Result<bool> Input::next(Batch& batch) {
     batch.clear();
     batch.records.reserve(kMaxBatch);
     while (!ended_) {
-        const Taken taken = format_->take(unread(), batch);
-        begin_ += taken.bytes;
+        const Taken taken = take(batch);
+        take_off(taken.bytes);
         ended_ = taken.ended;
+        if (ended_) {
+            note_end();
+        }
         if (!batch.empty()) {
             batch.memory.push_back(buffer_);
             note_times(batch.records);
@@ -155,16 +190,65 @@ Result<bool> Input::next(Batch& batch) {
         if (ended_) {
             break;
         }
-        const Result<bool> more = read_more(taken.need);
+        if (recovery_ && taken.bytes != 0) {
+            continue;
+        }
+        const Result<bool> more = no_more_ ? false : read_more(taken.need);
         if (!more) {
             ended_ = true;
             return tl::unexpected(more.error());
         }
-        if (!*more) {
+        if (*more) {
+            continue;
+        }
+        if (!recovery_ || std::exchange(no_more_, true)) {
             end_of_stream();
         }
     }
     return false;
+}
+
+Taken Input::take(Batch& batch) {
+    if (!recovery_) {
+        return format_->take(unread(), batch);
+    }
+    if (sound_ == 0 && skip_ == 0) {
+        const Recovery::Step step = recovery_->look(unread(), no_more_);
+        sound_ = step.sound;
+        skip_ = step.skip;
+        if (sound_ == 0 && skip_ == 0) {
+            return {.need = step.need};
+        }
+    }
+    if (sound_ == 0) {
+        gap_ += skip_;
+        return {.bytes = std::exchange(skip_, 0)};
+    }
+    close_gap();
+    Taken taken = format_->take(unread().first(sound_), batch);
+    if (taken.bytes == 0 && !taken.ended && batch.empty()) {  // it wants more than what is sound
+        taken.bytes = sound_;
+        gap_ += sound_;
+    }
+    sound_ -= taken.bytes;
+    taken.need = 0;
+    return taken;
+}
+
+// Told one by one as long as there are few.
+void Input::close_gap() {
+    constexpr std::uint64_t kTold = 16;
+    if (gap_ == 0) {
+        return;
+    }
+    skipped_ += gap_;
+    if (gaps_++ < kTold) {
+        notes_.add(format_->packets() + 1,
+                   "damaged: " + format_count(gap_) + " bytes skipped at byte " +
+                       format_count(offset_ - gap_),
+                   true);
+    }
+    gap_ = 0;
 }
 
 Result<bool> Input::read_until(std::size_t bytes) {
@@ -181,7 +265,7 @@ Result<bool> Input::read_more(std::size_t need) {
     note_troubles();
     make_room(need);
     const Result<std::size_t> got = stream_->read({buffer_->data() + end_, buffer_->size() - end_});
-    while (std::optional<std::string> trouble = stream_->trouble()) {
+    while (std::optional<ByteStream::Trouble> trouble = stream_->trouble()) {
         troubles_.push_back(std::move(*trouble));
     }
     if (!got) {
@@ -213,12 +297,56 @@ void Input::make_room(std::size_t need) {
     end_ = unread_bytes;
 }
 
+// Of the capture's bytes, or of the file's where these are compressed.
+std::string Input::left_unread() const {
+    const std::uint64_t size = stream_->size();
+    if (size == 0) {
+        return "what follows in the pipe is not read";
+    }
+    const bool compressed = stream_->is_compressed();
+    const std::uint64_t left = size - std::min(size, compressed ? stream_->taken() : offset_);
+    if (left == 0) {
+        return "what follows is not read";
+    }
+    std::array<char, 16> share{};
+    std::snprintf(share.data(), share.size(), "%.1f %%",
+                  100 * static_cast<double>(left) / static_cast<double>(size));
+    return (compressed ? "at least " : "") + format_count(left) + " of " + format_count(size) +
+           (compressed ? " compressed" : "") + " bytes (" + share.data() + ") are not read";
+}
+
+void Input::note_end() {
+    const Format::End& end = format_->end();
+    notes_.add(format_->packets() + 1,
+               end.why + " at byte " + format_count(offset_) +
+                   (stream_->is_compressed() ? ", decompressed" : "") + ": " + left_unread() +
+                   (end.damage && !recover_ ? "; --recover looks for what goes on behind it" : ""),
+               true);
+}
+
 void Input::end_of_stream() {
     ended_ = true;
     note_troubles();
-    if (begin_ != end_ && !stream_->ended_early()) {
-        notes_.add(format_->packets() + 1, format_->cut(unread()));
+    close_gap();
+    if (gaps_ > 1) {
+        notes_.add(format_->packets(),
+                   "damaged in " + format_count(gaps_) + " places: " + format_count(skipped_) +
+                       " bytes skipped in all",
+                   true);
     }
+    if (begin_ == end_ || stream_->ended_early()) {
+        return;
+    }
+    const Format::Cut cut = format_->cut(unread());
+    if (!cut.too_large) {
+        notes_.add(format_->packets() + 1, cut.what);
+        return;
+    }
+    notes_.add(format_->packets() + 1,
+               std::string(cut.what) + ": it has " + format_count(cut.size) + " bytes at byte " +
+                   format_count(offset_) + ", and " + format_count(unread().size()) + " are there" +
+                   (recover_ ? "" : "; --recover looks for what goes on behind it"),
+               true);
 }
 
 void Input::note_times(std::span<const Record> records) {
@@ -237,8 +365,9 @@ void Input::note_times(std::span<const Record> records) {
 }  // namespace
 
 Result<std::unique_ptr<Source>> open_input(std::unique_ptr<ByteStream> stream,
-                                           const std::string& name, std::size_t buffer_bytes) {
-    auto input = std::make_unique<Input>(std::move(stream), buffer_bytes);
+                                           const std::string& name, std::size_t buffer_bytes,
+                                           bool recover) {
+    auto input = std::make_unique<Input>(std::move(stream), buffer_bytes, recover);
     if (const Status begun = input->begin(name); !begun) {
         return tl::unexpected(begun.error());
     }

@@ -15,9 +15,10 @@ namespace unecho::capture {
 // packet of IMIX). A larger record gets one of its own.
 inline constexpr std::size_t kBufferBytes = 512U << 10;
 
-// name: for messages.
+// name: for messages. recover: see open_captures() (reader.h).
 Result<std::unique_ptr<Source>> open_input(std::unique_ptr<ByteStream> stream,
                                            const std::string& name,
-                                           std::size_t buffer_bytes = kBufferBytes);
+                                           std::size_t buffer_bytes = kBufferBytes,
+                                           bool recover = false);
 
 }  // namespace unecho::capture

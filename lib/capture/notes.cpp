@@ -11,7 +11,7 @@ constexpr std::string_view kMore = "more kinds of trouble, not listed";
 
 }  // namespace
 
-void Notes::add(std::uint64_t number, std::string_view text) {
+void Notes::add(std::uint64_t number, std::string_view text, bool incomplete) {
     const auto find = [this](std::string_view wanted) {
         return std::find_if(list_.begin(), list_.end(),
                             [&](const Warning& known) { return known.text == wanted; });
@@ -23,9 +23,14 @@ void Notes::add(std::uint64_t number, std::string_view text) {
     }
     if (known != list_.end()) {
         ++known->times;
+        known->incomplete = known->incomplete || incomplete;
         return;
     }
-    list_.push_back({.file = 0, .number = number, .times = 1, .text = std::string(text)});
+    list_.push_back({.file = 0,
+                     .number = number,
+                     .times = 1,
+                     .text = std::string(text),
+                     .incomplete = incomplete});
 }
 
 }  // namespace unecho::capture

@@ -15,7 +15,7 @@ namespace unecho::capture {
 class Notes {
   public:
     // number: of the packet that it is about; of the last one given if it is between packets.
-    void add(std::uint64_t number, std::string_view text);
+    void add(std::uint64_t number, std::string_view text, bool incomplete = false);
 
     [[nodiscard]] const std::vector<Warning>& list() const { return list_; }
 

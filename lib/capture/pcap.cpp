@@ -44,7 +44,7 @@ class Pcap final : public Format {
             }
             const auto length = load<std::uint32_t, kOrder>(at + 8);
             if (length > kMaxRecord) [[unlikely]] {
-                notes_.add(packets_ + 1, "record of " + std::to_string(length) + " bytes");
+                end_.why = "record of " + format_count(length) + " bytes";
                 out.ended = true;
                 break;
             }
@@ -59,8 +59,14 @@ class Pcap final : public Format {
         return out;
     }
 
-    [[nodiscard]] std::string_view cut(std::span<const std::uint8_t> rest) const override {
-        return rest.size() < kHeader ? "record header cut short" : "record cut short";
+    [[nodiscard]] Cut cut(std::span<const std::uint8_t> rest) const override {
+        constexpr std::uint32_t kUsual = 256U << 10;
+        if (rest.size() < kHeader) {
+            return {"record header cut short"};
+        }
+        const auto length = load<std::uint32_t, kOrder>(rest.data() + 8);
+        const std::uint32_t snap = interfaces_[0].snap_length;
+        return {"record cut short", kHeader + length, length > std::max(snap, kUsual)};
     }
 
   private:

@@ -136,8 +136,14 @@ class Pcapng final : public Format {
         }
     }
 
-    [[nodiscard]] std::string_view cut(std::span<const std::uint8_t> rest) const override {
-        return rest.size() < kBlockHeader ? "block header cut short" : "block cut short";
+    [[nodiscard]] Cut cut(std::span<const std::uint8_t> rest) const override {
+        constexpr std::uint32_t kUsual = 1U << 20;
+        if (rest.size() < kBlockHeader) {
+            return {"block header cut short"};
+        }
+        const auto size = number_at<std::uint32_t>(rest.data() + 4, order_ == std::endian::big);
+        const auto type = load<std::uint32_t, std::endian::native>(rest.data());
+        return {"block cut short", size, size > kUsual && type != kSectionHeader};
     }
 
   private:
@@ -157,8 +163,8 @@ class Pcapng final : public Format {
     template <std::endian kOrder>
     bool take_simple_packet(const BlockView& block, Batch& batch);
 
-    bool refuse(std::string_view why) {
-        notes_.add(packets_ + 1, why);
+    bool refuse(std::string_view why, bool damage = true) {
+        end_ = {std::string(why), damage};
         return false;
     }
     [[nodiscard]] static bool full(const Batch& batch) {
@@ -198,7 +204,7 @@ Taken Pcapng::take_blocks(std::span<const std::uint8_t> bytes, Batch& batch) {
         }
         const std::size_t total = load<std::uint32_t, kOrder>(at + 4);
         if (total < kBlockFrame || total > kMaxRecord) {
-            refuse("block of " + std::to_string(total) + " bytes");
+            refuse("block of " + format_count(total) + " bytes");
             out.ended = true;
             break;
         }
@@ -233,7 +239,7 @@ Taken Pcapng::take_section(std::span<const std::uint8_t> bytes, Batch& batch) {
         return {.ended = !refuse("bad byte-order magic")};
     }
     if (total > kMaxRecord) {
-        return {.ended = !refuse("block of " + std::to_string(total) + " bytes")};
+        return {.ended = !refuse("block of " + format_count(total) + " bytes")};
     }
     const std::size_t size = std::max(total, kSmallestSection) + padding(total);
     if (bytes.size() < size) {
@@ -340,8 +346,9 @@ bool Pcapng::add_interface(Interface interface) {
         known_bytes_ += sizeof(Interface) + description.size();
         if (known_bytes_ > kMostInterfaceBytes) {
             return refuse("more than " + format_count(fresh) +
-                          " interfaces, whose descriptions would take more than " +
-                          format_size(kMostInterfaceBytes) + ": not read beyond");
+                              " interfaces, whose descriptions would take more than " +
+                              format_size(kMostInterfaceBytes),
+                          false);
         }
         interfaces_.push_back(std::move(interface));
     }

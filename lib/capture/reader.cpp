@@ -10,16 +10,16 @@
 
 namespace unecho::capture {
 
-Result<std::unique_ptr<Source>> open_capture(const std::string& path) {
+Result<std::unique_ptr<Source>> open_capture(const std::string& path, bool recover) {
     auto stream = open_file(path);
     if (!stream) {
         return tl::unexpected(stream.error());
     }
-    return open_input(*std::move(stream), name_of_input(path));
+    return open_input(*std::move(stream), name_of_input(path), kBufferBytes, recover);
 }
 
-Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths,
-                                              Nanoseconds jump) {
+Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths, Nanoseconds jump,
+                                              bool recover) {
     if (paths.empty()) {
         return fail(Errc::kInvalidArgument, "no capture given; allowed: one or more files, or -");
     }
@@ -29,7 +29,7 @@ Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths
     }
     std::vector<std::unique_ptr<Source>> sources;
     for (const std::string& path : paths) {
-        auto source = open_capture(path);
+        auto source = open_capture(path, recover);
         if (!source) {
             return source;
         }

@@ -16,13 +16,15 @@ namespace unecho::capture {
 
 // path: "-" is standard input. Errc::kNotFound, kPermission, kIo; kUnsupported for what is no
 // capture. The context names the path and says what was found and what is allowed.
-Result<std::unique_ptr<Source>> open_capture(const std::string& path);
+Result<std::unique_ptr<Source>> open_capture(const std::string& path, bool recover = false);
 
 // Several, merged by time: of the next packets of all inputs the one with the earliest time comes
 // first, among equals that of the input named first. A packet whose time steps back within its
 // input comes at once; packets more than `jump` ahead of what follows them do not hold their input
 // back (MergeClock of base/packet_clock.h). Each input keeps its order. One is passed on as it is.
+// recover: behind a record that cannot be one, records that go on are sought (recovery.h), and the
+// numbers of packets count those that are read; else an input ends there.
 Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths,
-                                              Nanoseconds jump = kNoEpochs);
+                                              Nanoseconds jump = kNoEpochs, bool recover = false);
 
 }  // namespace unecho::capture

@@ -96,6 +96,8 @@ struct Warning {
     std::uint64_t number = 0;  // of the packet at which it was met first, from 1; 0: none yet
     std::uint64_t times = 1;
     std::string text;
+    // Packets of the input are missing because of it, or may not be as they were: exit status 1.
+    bool incomplete = false;
 };
 
 }  // namespace unecho::capture

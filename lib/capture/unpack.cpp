@@ -140,12 +140,13 @@ class Unpack final : public ByteStream {
 
     Result<std::size_t> read(std::span<std::byte> to) override;
 
-    [[nodiscard]] std::uint64_t taken() const override { return stream_->taken(); }
-    [[nodiscard]] std::uint64_t size() const override { return stream_->size(); }
-    std::optional<std::string> trouble() override {
-        return std::exchange(why_ended_, std::nullopt);
+    [[nodiscard]] std::uint64_t taken() const override {
+        return stream_->taken() - (end_ - begin_);
     }
+    [[nodiscard]] std::uint64_t size() const override { return stream_->size(); }
+    std::optional<Trouble> trouble() override { return std::exchange(why_ended_, std::nullopt); }
     [[nodiscard]] bool ended_early() const override { return ended_early_; }
+    [[nodiscard]] bool is_compressed() const override { return true; }
 
   private:
     [[nodiscard]] std::span<const std::uint8_t> unread() const {
@@ -156,7 +157,7 @@ class Unpack final : public ByteStream {
     bool step(std::span<std::byte> to, std::size_t& given);
     bool between();
     Status refill();
-    void end(const char* why, bool early);
+    void end(const Trouble& why, bool early);
 
     std::unique_ptr<ByteStream> stream_;
     std::unique_ptr<Codec> codec_;
@@ -168,7 +169,7 @@ class Unpack final : public ByteStream {
     bool input_ended_ = false;
     bool ended_ = false;
     bool ended_early_ = false;
-    std::optional<std::string> why_ended_;
+    std::optional<Trouble> why_ended_;
 };
 
 Result<std::size_t> Unpack::read(std::span<std::byte> to) {
@@ -179,7 +180,7 @@ Result<std::size_t> Unpack::read(std::span<std::byte> to) {
         }
         if (input_ended_) {
             if (in_frame_) {
-                end("compressed data cut short", true);
+                end({.what = "compressed data cut short", .incomplete = false}, true);
             }
             ended_ = true;
         } else if (given != 0) {
@@ -197,7 +198,7 @@ bool Unpack::step(std::span<std::byte> to, std::size_t& given) {
     given += done.given;
     in_frame_ = !done.frame_ended;
     if (done.error != nullptr) {
-        end(done.error, true);
+        end({.what = done.error}, true);
         return true;
     }
     return done.taken != 0 || done.given != 0 || done.frame_ended;
@@ -219,7 +220,7 @@ bool Unpack::between() {
     if (!in_zeros_ && codec_->begins(next)) {
         in_frame_ = true;
     } else {
-        end("bytes behind the compressed data ignored", false);
+        end({.what = "bytes behind the compressed data ignored"}, false);
     }
     return true;
 }
@@ -238,7 +239,7 @@ Status Unpack::refill() {
     return {};
 }
 
-void Unpack::end(const char* why, bool early) {
+void Unpack::end(const Trouble& why, bool early) {
     why_ended_ = why;
     ended_ = true;
     ended_early_ = early;

@@ -434,7 +434,7 @@ Result<Parts> open_all(const Files& files, const Options& options, bool ahead) {
     if (!memory) {
         return tl::unexpected(memory.error());
     }
-    auto source = capture::open_captures(files.inputs, options.jump());
+    auto source = capture::open_captures(files.inputs, options.jump(), files.recover);
     if (!source) {
         return tl::unexpected(source.error());
     }
@@ -490,6 +490,9 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     if (parts->left_out) {
         summary.left_out = *parts->left_out;
     }
+    const std::vector<capture::Warning> read = feed->warnings();
+    summary.incomplete = std::any_of(read.begin(), read.end(),
+                                     [](const auto& warning) { return warning.incomplete; });
     summary.warnings = warnings_of(files, options, *feed, parts->sinks, *parts->deduplicator);
     summary.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

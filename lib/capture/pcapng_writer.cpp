@@ -130,6 +130,8 @@ class PcapngWriter final : public Writer {
     bool put_merged(const Record& record, std::string_view comment,
                     std::span<const Interface> interfaces);
     bool put_merged(const Block& block, std::span<const Interface> interfaces);
+    bool put_block(const Block& block, std::span<const Interface> interfaces);
+    void note_gap() { changed_ = dropped_ = section_changed_ = true; }
     bool put_header(const Block& block);
     bool put_statistics(const Block& block, std::span<const Interface> interfaces);
 
@@ -152,7 +154,7 @@ class PcapngWriter final : public Writer {
     std::vector<Used> used_;  // by number in the source
     std::uint32_t next_id_ = 0;
     std::array<Loss, kLosses> losses_{
-        {{"interface statistics are left out: packets of their section were dropped"},
+        {{"interface statistics are left out: packets of their section are not in the output"},
          {"custom blocks or options that are not for a changed file are left out"},
          {"blocks of unknown types, or that only their owner can put into another byte order, are "
           "left out: the inputs become one section"},
@@ -450,6 +452,14 @@ bool PcapngWriter::put_merged(const Block& block, std::span<const Interface> int
     return put_text(framed(block.type, body, false));
 }
 
+bool PcapngWriter::put_block(const Block& block, std::span<const Interface> interfaces) {
+    if (block.gap) {
+        note_gap();
+        return true;
+    }
+    return same_ ? put_same(block) : put_merged(block, interfaces);
+}
+
 Status PcapngWriter::write(std::span<const Record> records, std::span<const std::uint64_t> keep,
                            std::span<const Interface> interfaces, const Beside& beside) {
     constexpr std::size_t kBits = 64;
@@ -459,14 +469,16 @@ Status PcapngWriter::write(std::span<const Record> records, std::span<const std:
     if (used_.size() < interfaces.size()) {
         used_.resize(interfaces.size());
     }
-    same_ = same_ || (!started_ && !beside.blocks.empty() && !beside.blocks.front().merged);
+    const auto real = std::find_if(beside.blocks.begin(), beside.blocks.end(),
+                                   [](const Block& one) { return !one.gap; });
+    same_ = same_ || (!started_ && real != beside.blocks.end() && !real->merged);
     started_ = started_ || same_;
     auto block = beside.blocks.begin();
     auto comment = beside.comments.begin();
     bool good = true;
     for (std::size_t i = 0; good; ++i) {
         for (; good && block != beside.blocks.end() && block->before <= i; ++block) {
-            good = same_ ? put_same(*block) : put_merged(*block, interfaces);
+            good = put_block(*block, interfaces);
         }
         if (i == records.size()) {
             break;
@@ -476,7 +488,7 @@ Status PcapngWriter::write(std::span<const Record> records, std::span<const std:
             text = (comment++)->text;
         }
         if ((keep[i / kBits] >> i % kBits & 1U) == 0) {
-            changed_ = dropped_ = section_changed_ = true;
+            note_gap();
         } else if (good) {
             good = records[i].header == 0 && text.empty()
                        ? put_plain(records[i], interfaces)

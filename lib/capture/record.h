@@ -63,6 +63,7 @@ struct Block {
     std::uint32_t file = 0;
     bool big_endian = false;
     bool merged = false;  // with other inputs: the sections of all become one
+    bool gap = false;     // no block: packets that stood here are in no batch (select.h)
 };
 
 using Bytes = std::vector<std::byte>;

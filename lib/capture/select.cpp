@@ -27,6 +27,10 @@ class Selected final : public Source {
 
     Result<bool> next(Batch& batch) override;
 
+    void keep_blocks(bool nothing_lost) override {
+        source_->keep_blocks(nothing_lost);
+        keep_blocks_ = true;
+    }
     [[nodiscard]] InterfaceView interfaces() const override { return source_->interfaces(); }
     [[nodiscard]] FileFormat format() const override { return source_->format(); }
     [[nodiscard]] Progress progress() const override { return source_->progress(); }
@@ -48,6 +52,8 @@ class Selected final : public Source {
     std::shared_ptr<std::uint64_t> left_out_;
     std::map<std::uint16_t, Bpf> compiled_;  // by link type
     std::vector<const Bpf*> programs_;       // by interface
+    bool keep_blocks_ = false;
+    bool gap_ = false;  // packets were left out, and no block says so yet
 };
 
 Status Selected::compile_for(std::uint16_t link_type) {
@@ -77,22 +83,46 @@ Status Selected::compile() {
 }
 
 void Selected::keep_wanted(Batch& batch) {
+    std::vector<Block> blocks;
     std::size_t kept = 0;
     batch.places.clear();
-    for (const Record& record : batch.records) {
+    const auto put_gap = [&] {
+        if (std::exchange(gap_, false)) {
+            blocks.push_back({.before = static_cast<std::uint32_t>(kept), .gap = true});
+        }
+    };
+    auto block = batch.blocks.begin();
+    const auto move_blocks = [&](std::size_t before) {
+        for (; block != batch.blocks.end() && block->before <= before; ++block) {
+            put_gap();
+            block->before = static_cast<std::uint32_t>(kept);
+            blocks.push_back(*block);
+        }
+    };
+    for (std::size_t i = 0; i < batch.records.size(); ++i) {
+        move_blocks(i);
         ++place_;
-        if (wanted(record)) {
-            batch.records[kept++] = record;
+        if (wanted(batch.records[i])) {
+            put_gap();
+            batch.records[kept++] = batch.records[i];
             batch.places.push_back(place_);
+        } else {
+            ++*left_out_;
+            gap_ = keep_blocks_;
         }
     }
-    *left_out_ += batch.records.size() - kept;
+    move_blocks(batch.records.size());
     batch.records.resize(kept);
+    batch.blocks = std::move(blocks);
 }
 
 Result<bool> Selected::next(Batch& batch) {
     for (;;) {
         const Result<bool> more = source_->next(batch);
+        if (more && !*more && std::exchange(gap_, false)) {
+            batch.blocks.push_back({.gap = true});
+            return true;
+        }
         if (!more || !*more) {
             return more;
         }
@@ -101,7 +131,7 @@ Result<bool> Selected::next(Batch& batch) {
             return tl::unexpected(compiled.error());
         }
         keep_wanted(batch);
-        if (!batch.records.empty()) {
+        if (!batch.empty()) {
             return true;
         }
     }

@@ -20,8 +20,9 @@ struct Selection {
     [[nodiscard]] bool all() const { return !start && !stop && !filter; }
 };
 
-// left_out: counts the others; to be read when the source has ended. Errc::kConfig: the expression
-// is none, or not for a link type of the source; of interfaces that come later, next() says so.
+// Blocks all stay. left_out: counts the others; to be read when the source has ended.
+// Errc::kConfig: the expression is none, or not for a link type of the source; of interfaces that
+// come later, next() says so.
 Result<std::unique_ptr<Source>> select(std::unique_ptr<Source> source, const Selection& selection,
                                        std::shared_ptr<std::uint64_t> left_out);
 

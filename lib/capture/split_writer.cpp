@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "capture/file_name.h"
+#include "capture/part_blocks.h"
 
 namespace unecho::capture {
 namespace {
@@ -29,11 +30,12 @@ std::string local_time(Nanoseconds time) {
 
 class SplitWriter final : public Writer {
   public:
-    SplitWriter(std::string path, const Split& split, OpenPart open)
+    SplitWriter(std::string path, const Split& split, OpenPart open, bool keeps_blocks)
         : path_(std::move(path)),
           parts_(split_name(path_)),
           split_(split),
-          open_(std::move(open)) {}
+          open_(std::move(open)),
+          keeps_blocks_(keeps_blocks) {}
 
     Status write(std::span<const Record> records, std::span<const std::uint64_t> keep,
                  std::span<const Interface> interfaces, const Beside& beside) override;
@@ -42,18 +44,38 @@ class SplitWriter final : public Writer {
         return finished_bytes_ + (part_ ? part_->bytes() : 0);
     }
     [[nodiscard]] std::vector<Warning> warnings() const override;
+    [[nodiscard]] bool keeps_blocks() const override { return keeps_blocks_; }
 
   private:
+    // A batch, and how much of it the parts have got.
+    struct Rest {
+        std::span<const Record> records;
+        std::span<const std::uint64_t> keep;
+        std::span<const Interface> interfaces;
+        Beside beside;
+        std::size_t record = 0;
+        std::size_t block = 0;
+        std::size_t comment = 0;
+    };
+
     [[nodiscard]] std::string name_of(Nanoseconds time) const;
     // Whether a packet of this time begins a file.
     bool begins(Nanoseconds time);
-    Status open_part(const std::string& path);
+    Status open_part(const std::string& path, std::span<const Interface> interfaces);
+    // The batch up to a record and a block, into the open part.
+    Status pass_on(Rest& rest, std::size_t record, std::size_t block);
+    Status next_part(Rest& rest, std::size_t record, std::size_t block);
     Status close_part();
+    // Equal ones as one.
+    [[nodiscard]] std::vector<Warning> of_parts() const;
 
     std::string path_;
     NameParts parts_;
     Split split_;
     OpenPart open_;
+    bool keeps_blocks_;
+    PartBlocks blocks_;
+    std::vector<Interface> interfaces_;  // where there is no part yet
     std::unique_ptr<Writer> part_;
     std::uint64_t files_ = 0;
     std::uint64_t packets_ = 0;                // of the file
@@ -85,67 +107,106 @@ bool SplitWriter::begins(Nanoseconds time) {
     return true;
 }
 
-Status SplitWriter::open_part(const std::string& path) {
+Status SplitWriter::open_part(const std::string& path, std::span<const Interface> interfaces) {
     auto opened = open_(path);
     if (!opened) {
         return tl::unexpected(opened.error());
     }
     part_ = *std::move(opened);
     packets_ = 0;
-    ++files_;
-    return {};
+    const std::vector<Block> first = blocks_.begin(files_++ == 0);
+    return part_->write({}, {}, interfaces, {first, {}});
 }
 
 Status SplitWriter::close_part() {
     const Status closed = part_->close();
     finished_bytes_ += part_->bytes();
-    warnings_ = warnings();
+    warnings_ = of_parts();
     part_.reset();
     return closed;
 }
 
+Status SplitWriter::pass_on(Rest& rest, std::size_t record, std::size_t block) {
+    const std::size_t first = std::exchange(rest.record, record);
+    const std::size_t first_block = std::exchange(rest.block, block);
+    if (first == 0 && first_block == 0 && record == rest.records.size()) {
+        return part_->write(rest.records, rest.keep, rest.interfaces, rest.beside);
+    }
+    std::vector<std::uint64_t> keep((record - first + kBits - 1) / kBits);
+    for (std::size_t i = first; i < record; ++i) {
+        keep[(i - first) / kBits] |= (rest.keep[i / kBits] >> i % kBits & 1U)
+                                     << (i - first) % kBits;
+    }
+    std::vector<Block> blocks;
+    for (const Block& one : rest.beside.blocks.subspan(first_block, block - first_block)) {
+        blocks.push_back(one);
+        blocks.back().before -= static_cast<std::uint32_t>(first);
+    }
+    std::vector<Comment> comments;
+    for (const std::span<const Comment> all = rest.beside.comments;
+         rest.comment < all.size() && all[rest.comment].record < record; ++rest.comment) {
+        comments.push_back({all[rest.comment].record - first, all[rest.comment].text});
+    }
+    return part_->write(rest.records.subspan(first, record - first), keep, rest.interfaces,
+                        {blocks, comments});
+}
+
+Status SplitWriter::next_part(Rest& rest, std::size_t record, std::size_t block) {
+    if (part_) {
+        Status done = pass_on(rest, record, block);
+        done = done ? close_part() : done;
+        if (!done) {
+            return done;
+        }
+    }
+    rest.record = record;
+    rest.block = block;
+    return open_part(name_of(rest.records[record].time), rest.interfaces);
+}
+
 Status SplitWriter::write(std::span<const Record> records, std::span<const std::uint64_t> keep,
-                          std::span<const Interface> interfaces, const Beside& /*beside*/) {
-    std::vector<std::uint64_t> mine(keep.size());  // of the file
-    const auto pass_on = [&] {
-        const Status written = part_ ? part_->write(records, mine, interfaces) : Status();
-        std::fill(mine.begin(), mine.end(), 0);
-        return written;
-    };
-    for (std::size_t i = 0; i < records.size(); ++i) {
-        if ((keep[i / kBits] >> i % kBits & 1U) == 0) {
-            continue;
+                          std::span<const Interface> interfaces, const Beside& beside) {
+    Rest rest{records, keep, interfaces, beside};
+    rest.beside.blocks = keeps_blocks_ ? beside.blocks : std::span<const Block>();
+    const std::span<const Block> blocks = rest.beside.blocks;
+    std::size_t block = 0;
+    for (std::size_t i = 0;; ++i) {
+        for (; block < blocks.size() && blocks[block].before <= i; ++block) {
+            blocks_.add(blocks[block], part_ != nullptr);
         }
-        const bool next = begins(records[i].time);
-        if (next && part_) {
-            Status done = pass_on();
-            done = done ? close_part() : done;
-            if (!done) {
-                return done;
-            }
+        if (i == records.size()) {
+            break;
         }
-        if (next) {
-            if (const Status opened = open_part(name_of(records[i].time)); !opened) {
+        const bool kept = (keep[i / kBits] >> i % kBits & 1U) != 0;
+        if (kept && begins(records[i].time)) {
+            if (const Status opened = next_part(rest, i, block); !opened) {
                 return opened;
             }
         }
-        mine[i / kBits] |= std::uint64_t{1} << i % kBits;
-        ++packets_;
+        if (keeps_blocks_) {
+            blocks_.add_packet(part_ != nullptr, kept);
+        }
+        packets_ += kept ? 1 : 0;
     }
-    return pass_on();
+    if (part_) {
+        return pass_on(rest, records.size(), block);
+    }
+    if (interfaces_.size() < interfaces.size()) {
+        interfaces_.assign(interfaces.begin(), interfaces.end());
+    }
+    return {};
 }
 
 Status SplitWriter::close() {
     if (!part_) {
-        if (const Status opened = open_part(path_); !opened) {
+        if (const Status opened = open_part(path_, interfaces_); !opened) {
             return opened;
         }
     }
     return close_part();
 }
 
-// Those of all files, equal ones as one.
-std::vector<Warning> SplitWriter::warnings() const {
+std::vector<Warning> SplitWriter::of_parts() const {
     std::vector<Warning> all = warnings_;
     for (Warning& warning : part_ ? part_->warnings() : std::vector<Warning>()) {
         const auto known = std::find_if(all.begin(), all.end(), [&](const Warning& one) {
@@ -160,10 +221,19 @@ std::vector<Warning> SplitWriter::warnings() const {
     return all;
 }
 
+std::vector<Warning> SplitWriter::warnings() const {
+    std::vector<Warning> all = of_parts();
+    for (Warning& warning : blocks_.warnings()) {
+        all.push_back(std::move(warning));
+    }
+    return all;
+}
+
 }  // namespace
 
-std::unique_ptr<Writer> split_writer(const std::string& path, const Split& split, OpenPart open) {
-    return std::make_unique<SplitWriter>(path, split, std::move(open));
+std::unique_ptr<Writer> split_writer(const std::string& path, const Split& split, OpenPart open,
+                                     bool keeps_blocks) {
+    return std::make_unique<SplitWriter>(path, split, std::move(open), keeps_blocks);
 }
 
 }  // namespace unecho::capture

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One capture as a row of files, named as editcap names them: number and local time of the first
 // packet before the suffix, as in taps_00000_20260102030405.pcap.gz. Each has its name when it is
-// whole. Without any packet there is one file, under the name given.
+// whole. Without any packet there is one file, under the name given. Each pcapng begins with the
+// blocks that it needs (part_blocks.h).
 #pragma once
 
 #include <cstdint>
@@ -25,6 +26,8 @@ struct Split {
 // Opens a file of the row, or says why not.
 using OpenPart = std::function<Result<std::unique_ptr<Writer>>(const std::string& path)>;
 
-std::unique_ptr<Writer> split_writer(const std::string& path, const Split& split, OpenPart open);
+// keeps_blocks: the files do (writer.h).
+std::unique_ptr<Writer> split_writer(const std::string& path, const Split& split, OpenPart open,
+                                     bool keeps_blocks = false);
 
 }  // namespace unecho::capture

@@ -25,6 +25,7 @@ namespace {
 constexpr std::uint64_t kProgramBytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t kInputBytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t kOutputBytes = std::uint64_t{2} << 20;
+constexpr std::uint64_t kPartsBytes = std::uint64_t{4} << 20;  // what parts of a pcapng repeat
 constexpr std::uint64_t kAheadBytes = (kPortionsAhead + 2) * (std::uint64_t{3} << 19);
 constexpr std::uint64_t kLeastToRemember = std::uint64_t{1} << 20;
 
@@ -133,6 +134,7 @@ Status check_part(const Files& files, const std::string& path) {
 Result<std::uint64_t> memory_to_remember(const Files& files, const Options& options, bool ahead) {
     const std::uint64_t buffers = kProgramBytes + kInputBytes * files.inputs.size() +
                                   kOutputBytes * outputs_of(files).size() +
+                                  (files.split.none() ? 0 : kPartsBytes) +
                                   (ahead ? kAheadBytes : 0);
     if (options.memory < buffers + kLeastToRemember) {
         return fail(Errc::kConfig, "--memory: " + format_size(options.memory) +
@@ -197,7 +199,11 @@ Result<std::unique_ptr<capture::Writer>> create_output(const Files& files,
         const Status good = check_part(files, path);
         return good ? open(path) : tl::unexpected(good.error());
     };
-    return capture::split_writer(*files.output, files.split, open_part);
+    const auto named = capture::format_named(*files.output);
+    const capture::FileFormat format =
+        files.format.value_or(named ? named->value_or(otherwise) : otherwise);
+    return capture::split_writer(*files.output, files.split, open_part,
+                                 format == capture::FileFormat::kPcapng);
 }
 
 // The files that are written.
@@ -254,11 +260,10 @@ Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
     }
     out.mark_ = files.mark;
     out.inputs_ = files.inputs;
-    if (files.mark && (!files.split.none() || !files.selection.all())) {
-        return fail(
-            Errc::kConfig,
-            "--mark: names packets by their numbers in the input; not together with -c, -i, "
-            "-A, -B and --filter");
+    if (files.mark && !files.selection.all()) {
+        return fail(Errc::kConfig,
+                    "--mark: names packets by their numbers in the input; not together with -A, "
+                    "-B and --filter");
     }
     if (files.mark && !out.main_keeps_blocks()) {
         return fail(

@@ -26,7 +26,8 @@ SECTION, INTERFACE, OBSOLETE, SIMPLE, NAMES, STATISTICS, ENHANCED, JOURNAL, SECR
     0x0A0D0D0A, 1, 2, 3, 4, 5, 6, 9, 10)
 CUSTOM, PRIVATE, UNKNOWN = 0xBAD, 0x40000BAD, 0x80000123
 NO_HOME = {**os.environ, "HOME": "/nonexistent"}  # whose preferences would be read
-LEFT_OUT = "interface statistics are left out: packets of their section were dropped"
+LEFT_OUT = ("interface statistics are left out: packets of their section are not in the "
+            "output")
 
 
 def needs(program):
@@ -184,6 +185,17 @@ class Whole(RoundTripTest):
         self.assertEqual([kind for kind, _ in blocks_of(inflated)],
                          kinds_of(self.folder / "in.pcapng"))
 
+    def test_selections_and_parts_that_leave_out_nothing(self):
+        data = Builder("<").rich(0, 6).bytes() + Builder(">").rich(50, 9, 0).bytes()
+        self.write("in.pcapng", data)
+        for arguments in (("-A", "0"), ("-B", "2100-01-01T00:00:00Z"), ("--filter", "greater 0"),
+                          ("-c", 1000), ("-i", 10**9)):
+            with self.subTest(arguments=arguments):
+                done = self.pcap("in.pcapng", "-o", "out.pcapng", *arguments, *DROPS_NOTHING)
+                written, = self.folder.glob("out*")
+                self.assertEqual((done.err, written.read_bytes() == data), ("", True))
+                written.unlink()
+
     def test_without_packets_and_beyond_64_bits_of_nanoseconds(self):
         empty = Builder(">")
         empty.header(-1)
@@ -291,6 +303,48 @@ class Changed(RoundTripTest):
                           if "Number of packets" not in line and "stat entries" not in line])
         self.assertEqual(infos[0], infos[1])
 
+    def test_what_must_go_where_packets_are_left_out(self):
+        for order, length in itertools.product(ORDERS, (-1, 0)):
+            made = Builder(order).rich(0, 6, length)
+            untouched = Builder(order).rich(50, 9).out
+            self.write("in.pcapng", made.bytes() + b"".join(untouched))
+            # One of the first section.
+            summary = self.summary("in.pcapng", "-o", "out.pcapng", "--filter", "ip[4:2] != 3",
+                                   "--window", "1ns")
+            self.assertEqual((summary["left_out"], summary["dropped"]), (1, 0))
+            self.assertIn("in.pcapng: %s (2 times)" % LEFT_OUT, summary["warnings"])
+            expected = [block for block in made.out[:-2] if frame(3) not in block]
+            if length != -1:
+                header = bytearray(expected[0])
+                struct.pack_into(order + "q", header, 16, sum(map(len, expected[1:])))
+                expected[0] = bytes(header)
+            later = [block for block in untouched if struct.unpack_from(
+                order + "I", block)[0] != PRIVATE]
+            self.assertTrue((self.folder / "out.pcapng").read_bytes() == b"".join(expected + later))
+
+    @needs("tshark")
+    def test_parts_have_each_packet_with_what_it_needs(self):
+        for order in ORDERS:
+            capture = self.write("in.pcapng", self.echoes(order).bytes())
+            for old in self.folder.glob("out*"):
+                old.unlink()
+            self.pcap(capture, "-o", "out.pcapng", "-c", 4, "--mark", "--quiet")
+            parts = sorted(self.folder.glob("out_*"))
+            self.assertEqual(len(parts), 4)
+            for part in parts:
+                kinds = kinds_of(part)
+                self.assertEqual(([kinds.count(kind) for kind in (SECTION, INTERFACE)],
+                                  min(kinds.count(NAMES), kinds.count(SECRETS)) > 0),
+                                 ([1, 2], True), kinds)
+            fields = ("frame.time_epoch", "frame.interface_name", "frame.packet_id", "ip.id")
+            shown = [line for part in parts for line in self.shown(part, *fields) if line[-1:] != "\t"]
+            self.assertEqual(shown, [line for line in self.shown(capture, *fields)
+                                     if line[-1:] != "\t"])
+            self.assertEqual([text for part in parts for text in self.marks(part.name)
+                              if text.startswith("echo")],
+                             ["echo of packet %d, 6.057 ms,of a packet" % number
+                              for number in (4, 5, 6, 8, 9, 10)])
+
     def marks(self, name):
         return self.shown(self.folder / name, "frame.comment")
 
@@ -359,6 +413,9 @@ class Changed(RoundTripTest):
             done = self.run_pcap("in.pcapng", "--mark", *arguments)
             self.assertEqual(done.status, 2, done)
         self.assertIn("--mark", self.run_pcap("in.pcapng", "--mark", "-o", "out.pcap").err)
+        for arguments in (("-A", "0"), ("-B", "5"), ("--filter", "ip")):
+            done = self.run_pcap("in.pcapng", "--mark", "-o", "out.pcapng", *arguments)
+            self.assertEqual((done.status, "--filter" in done.err), (2, True), done)
         self.assertEqual([path.name for path in self.folder.glob("*")], ["in.pcapng"])
 
 

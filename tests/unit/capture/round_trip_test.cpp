@@ -2,6 +2,7 @@
 // A pcapng read with its blocks and written again. tests/e2e/round_trip_test.py has every option.
 #include <bit>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,6 +13,8 @@
 #include "capture/input.h"
 #include "capture/merger.h"
 #include "capture/pcapng_blocks.h"
+#include "capture/select.h"
+#include "capture/split_writer.h"
 #include "capture/writer.h"
 #include "support/capture_builder.h"
 #include "unit/capture/folder.h"
@@ -22,6 +25,7 @@ namespace {
 using test::ByteWriter;
 using test::CaptureBytes;
 using test::MemoryStream;
+using test::operator+;
 using test::PcapngBuilder;
 using test::sample_data;
 
@@ -113,10 +117,11 @@ TEST(RoundTrip, dropped_packet_takes_statistics_and_private_blocks_along) {
         const std::vector<std::size_t> at = built.borders();
         const std::string whole = text(built.done());
         // Blocks 3, 6 and 8 are packets.
-        EXPECT_EQ(through(*opened(built.done()), {.drop = 1}),
-                  whole.substr(0, at[3]) + whole.substr(at[4], at[9] - at[4]) +
-                      "interface statistics are left out: packets of their section were dropped"
-                      "custom blocks or options that are not for a changed file are left out");
+        EXPECT_EQ(
+            through(*opened(built.done()), {.drop = 1}),
+            whole.substr(0, at[3]) + whole.substr(at[4], at[9] - at[4]) +
+                "interface statistics are left out: packets of their section are not in the output"
+                "custom blocks or options that are not for a changed file are left out");
     }
 }
 
@@ -191,6 +196,188 @@ TEST(RoundTrip, simple_packet_with_a_comment_becomes_an_enhanced_one_of_its_time
         EXPECT_EQ(after.packets, before.packets);
         EXPECT_NE(out, text(built.done()));
     }
+}
+
+TEST(RoundTrip, selection_that_leaves_out_nothing_is_the_same) {
+    for (const std::endian order : kOrders) {
+        for (const std::size_t buffer : {1U, 64U, 4096U}) {
+            const PcapngBuilder built = sample(order);
+            const auto left_out = std::make_shared<std::uint64_t>(0);
+            const auto selected = select(opened(built.done(), buffer, buffer / 2 + 1),
+                                         {.start = 0, .stop = 3 * kSecond}, left_out);
+            EXPECT_EQ(through(**selected), text(built.done()));
+            EXPECT_EQ(*left_out, 0U);
+        }
+    }
+}
+
+TEST(RoundTrip, selection_leaves_out_its_packets_and_what_they_make_untrue) {
+    for (const std::endian order : kOrders) {
+        const PcapngBuilder built = sample(order);
+        const std::vector<std::size_t> at = built.borders();
+        const std::string whole = text(built.done());
+        // Blocks 3, 6 and 8 are packets; the last has the time of the one before it.
+        const Selection late{.start = kSecond + 1};
+        const Selection early{.stop = kSecond + 1};
+        const std::string lost =
+            "interface statistics are left out: packets of their section are not in the output"
+            "custom blocks or options that are not for a changed file are left out";
+        for (const std::size_t buffer : {1U, 4096U}) {
+            const auto left_out = std::make_shared<std::uint64_t>(0);
+            EXPECT_EQ(
+                through(**select(opened(built.done(), buffer, buffer / 2 + 1), late, left_out)),
+                whole.substr(0, at[3]) + whole.substr(at[4], at[9] - at[4]) + lost);
+            EXPECT_EQ(*left_out, 1U);
+            EXPECT_EQ(
+                through(**select(opened(built.done(), buffer, buffer / 2 + 1), early, left_out)),
+                whole.substr(0, at[6]) + whole.substr(at[7], at[8] - at[7]) + lost);
+            EXPECT_EQ(*left_out, 3U);
+        }
+    }
+}
+
+// At the end of the file, where no block follows that would tell it.
+TEST(RoundTrip, selection_tells_a_section_length_anew) {
+    PcapngBuilder rest;
+    rest.interface(1, 0).enhanced(0, 1, sample_data(0, 4), 4).enhanced(0, 2, {}, 0);
+    const auto file = [](std::uint64_t length, const CaptureBytes& body) {
+        PcapngBuilder out;
+        out.block(0x0A0D0D0A,
+                  ByteWriter(std::endian::little).u32(0x1A2B3C4D).u16(1).u16(0).u64(length).done());
+        return out.done() + body;
+    };
+    const CaptureBytes less(rest.done().begin(), rest.done().end() - 32);
+    const auto selected = select(opened(file(rest.done().size(), rest.done())),
+                                 {.stop = 2 * kMicrosecond}, std::make_shared<std::uint64_t>(0));
+    EXPECT_EQ(through(**selected), text(file(less.size(), less)));
+}
+
+class Parts : public testing::Test {
+  protected:
+    // The parts of so many packets, one behind the other, and the warnings.
+    std::vector<std::string> split(Source& source, std::uint64_t packets, const Wish& wish = {}) {
+        const Folder folder;
+        const auto writer = split_writer(
+            folder.file("out.pcapng"), {.packets = packets},
+            [](const std::string& path) { return create_capture(path); }, true);
+        EXPECT_TRUE(writer->keeps_blocks());
+        source.keep_blocks(true);
+        pass(source, *writer, wish);
+        EXPECT_TRUE(writer->close());
+        std::vector<std::string> out;
+        for (const std::string& name : folder.names()) {
+            out.push_back(folder.get(name));
+        }
+        for (const Warning& warning : writer->warnings()) {
+            warnings += warning.text + "\n";
+        }
+        return out;
+    }
+
+    std::string warnings;
+};
+
+TEST_F(Parts, one_part_is_the_input) {
+    for (const std::endian order : kOrders) {
+        for (const std::size_t buffer : {1U, 4096U}) {
+            PcapngBuilder built(order);
+            built.section().interface(1, 0).block(10, CaptureBytes(8));
+            const std::string first = text(built.done());
+            const CaptureBytes file = built.done() + sample(order).done() + sample(order).done();
+            const auto parts = split(*opened(file, buffer, buffer / 2 + 1), 6);
+            EXPECT_EQ(parts, std::vector{text(file)});
+            EXPECT_EQ(split(*opened(built.done()), 6), std::vector{first}) << "no packets";
+        }
+    }
+    EXPECT_EQ(warnings, "");
+}
+
+TEST_F(Parts, each_has_what_came_before_and_lasts) {
+    for (const std::endian order : kOrders) {
+        const PcapngBuilder built = sample(order);
+        const std::vector<std::size_t> at = built.borders();
+        const std::string whole = text(built.done());
+        const auto block = [&](std::size_t i) { return whole.substr(at[i], at[i + 1] - at[i]); };
+        // Header, interface, secrets, packet | names, interface, packet | unknown, packet, and
+        // statistics and a private block, which go.
+        const std::vector<std::string> expected{
+            whole.substr(0, at[6]), whole.substr(0, at[3]) + whole.substr(at[4], at[8] - at[4]),
+            whole.substr(0, at[3]) + block(4) + block(5) + block(8)};
+        for (const std::size_t buffer : {1U, 4096U}) {
+            EXPECT_EQ(split(*opened(built.done(), buffer, buffer / 2 + 1), 1), expected);
+        }
+    }
+    EXPECT_NE(warnings.find("interface statistics are left out"), std::string::npos);
+    EXPECT_NE(warnings.find("not for a changed file"), std::string::npos);
+}
+
+TEST_F(Parts, dropped_packet_before_the_first_part_counts) {
+    const PcapngBuilder built = sample(std::endian::little);
+    const std::vector<std::size_t> at = built.borders();
+    const std::string whole = text(built.done());
+    EXPECT_EQ(split(*opened(built.done()), 9, {.drop = 1}),
+              std::vector{whole.substr(0, at[3]) + whole.substr(at[4], at[9] - at[4])});
+    EXPECT_NE(warnings.find("interface statistics are left out"), std::string::npos);
+}
+
+TEST_F(Parts, new_section_begins_anew) {
+    const std::string first = text(sample(std::endian::little).done());
+    PcapngBuilder second(std::endian::big);
+    second.section().interface(113, 7).enhanced(0, 5, sample_data(1, 3), 3);
+    second.block(5, CaptureBytes(12));
+    const std::string rest = text(second.done());
+    const std::string both = first + rest;
+    const auto parts = split(*opened({both.begin(), both.end()}), 3);
+    ASSERT_EQ(parts.size(), 2U);
+    EXPECT_EQ(parts[0], first + rest.substr(0, second.borders()[2]));
+    EXPECT_EQ(parts[1], rest) << "its statistics are true";
+    EXPECT_EQ(warnings, "");
+}
+
+TEST_F(Parts, comments_go_with_their_packets) {
+    const PcapngBuilder built = sample(std::endian::little);
+    const auto parts = split(*opened(built.done()), 1, {.comment = 3});
+    ASSERT_EQ(parts.size(), 3U);
+    EXPECT_EQ(parts[0].find("note"), std::string::npos);
+    EXPECT_EQ(parts[1].find("note"), std::string::npos);
+    EXPECT_NE(parts[2].find("note"), std::string::npos);
+}
+
+TEST_F(Parts, merged_inputs_repeat_header_interfaces_names_and_secrets) {
+    std::vector<std::unique_ptr<Source>> sources;
+    sources.push_back(opened(sample(std::endian::big).done()));
+    sources.push_back(opened(sample(std::endian::little).done()));
+    const auto merged = merge(std::move(sources));
+    const auto parts = split(*merged, 5);
+    ASSERT_EQ(parts.size(), 2U);
+    const auto blocks = [](const std::string& file) {
+        const auto source = opened({file.begin(), file.end()});
+        source->keep_blocks(true);
+        std::map<std::uint32_t, int> counts;
+        for (Batch batch; *source->next(batch);) {
+            for (const Block& one : batch.blocks) {
+                ++counts[one.type];
+            }
+        }
+        return counts;
+    };
+    const auto last = blocks(parts[1]);
+    EXPECT_EQ(last, (std::map<std::uint32_t, int>{{0x0A0D0D0A, 1}, {1, 4}, {4, 2}, {10, 2}}));
+    EXPECT_NE(warnings.find("interface statistics are left out"), std::string::npos);
+}
+
+TEST_F(Parts, repeat_so_much) {
+    PcapngBuilder built;
+    built.section().interface(1, 0);
+    for (unsigned i = 0; i < 5; ++i) {
+        built.block(10, CaptureBytes(1U << 20));
+    }
+    built.enhanced(0, 1, sample_data(0, 4), 4).enhanced(0, 2, sample_data(1, 4), 4);
+    const auto parts = split(*opened(built.done()), 1);
+    ASSERT_EQ(parts.size(), 2U);
+    EXPECT_GT(parts[1].size(), 3U << 20);
+    EXPECT_LT(parts[1].size(), 4U << 20);
+    EXPECT_NE(warnings.find("more than 4MiB"), std::string::npos);
 }
 
 // Byte orders and units differ; what is read is the same.

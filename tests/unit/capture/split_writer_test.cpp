@@ -99,6 +99,7 @@ TEST_F(SplitWriterTest, without_packets_there_is_one_empty_file) {
     ASSERT_TRUE(writer->close());
     EXPECT_EQ(folder.names(), std::set<std::string>{"out.pcap"});
     EXPECT_EQ(packets_in("out.pcap"), 0U);
+    EXPECT_EQ((*open_capture(folder.file("out.pcap")))->interfaces()[0].snap_length, 96U);
 }
 
 TEST_F(SplitWriterTest, a_file_that_cannot_be_ends_it) {

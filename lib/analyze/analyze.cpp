@@ -53,24 +53,14 @@ void name_interfaces(Report& report, const capture::InterfaceView& interfaces,
     }
     if (interfaces.size() > known) {
         report.interfaces.back().name = "all others";
+        report.other_interfaces = interfaces.size() - known;
     }
 }
 
-void merge(Count& into, const Count& part) {
-    into.packets += part.packets;
-    into.bytes += part.bytes;
-}
-
-void sum_files(Report& report, std::span<const std::string> paths) {
-    for (const std::string& path : paths) {
-        report.files.push_back({path, {}, {}, {}});
-    }
-    for (const InterfaceInfo& info : report.interfaces) {
-        if (info.file < report.files.size()) {
-            merge(report.files[info.file].total, info.total);
-            merge(report.files[info.file].echoes, info.echoes);
-            merge(report.files[info.file].copied, info.copied);
-        }
+void name_files(Report& report, std::span<const std::string> paths) {
+    report.files.resize(std::max(paths.size(), report.files.size()));
+    for (std::size_t i = 0; i < paths.size(); ++i) {
+        report.files[i].path = paths[i];
     }
 }
 
@@ -128,7 +118,7 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
         return tl::unexpected(more.error());
     }
     name_interfaces(report, source.interfaces(), job.paths);
-    sum_files(report, job.paths);
+    name_files(report, job.paths);
     take_warnings(report, source.warnings(), job.paths);
     take_warnings(report, collector->unparsed(), job.paths);
     take_warnings(report, collector->epochs(), job.paths);

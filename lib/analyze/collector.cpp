@@ -153,6 +153,7 @@ void Collector::prefetch(Burst& burst) {
 }
 
 void Collector::tell_time(const Record& record, std::uint32_t file) {
+    file_ = file;
     const Nanoseconds time = std::min(record.time, kLatest);
     first_ = started_ ? first_ : time;
     latest_ = std::max(latest_, time);
@@ -195,17 +196,26 @@ void Collector::add_one(const Burst& burst, std::size_t i, const Record& record)
             add_without_ip(burst, i, whole, length);
         }
     }
-    for (Tally* tally : {&all_, &interfaces_[interface], &protocols_[burst.packets[i].protocol]}) {
-        tally->total.add(length);
-        if (echo) {
-            tally->echoes.add(length);
-        }
-    }
+    tally(burst.packets[i], interface, length, echo);
     if (burst.is_removed(i)) {
         tally_->removed(length);
     }
     timeline_.add(elapsed_, length, echo);
     all_peaks_.add(elapsed_, from(0));
+}
+
+void Collector::tally(const Dissected& packet, std::uint16_t interface, std::uint64_t length,
+                      bool echo) {
+    if (file_ >= files_.size()) {
+        files_.resize(std::size_t{file_} + 1);
+    }
+    for (Tally* tally :
+         {&all_, &interfaces_[interface], &files_[file_], &protocols_[packet.protocol]}) {
+        tally->total.add(length);
+        if (echo) {
+            tally->echoes.add(length);
+        }
+    }
 }
 
 WindowMask Collector::add_key(const Burst& burst, std::size_t i, const Record& record, bool& echo) {
@@ -250,6 +260,7 @@ Repeats::Place Collector::count_echo(PacketEntry& entry, const Dissected& packet
     const bool moved = interface != entry.interface || is_elsewhere(packet.origin, differences);
     seen.length = length;
     seen.interface = interface;
+    seen.file = file_;
     seen.protocol = packet.protocol;
     seen.cause = cause;
     seen.differences = differences;

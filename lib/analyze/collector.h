@@ -78,6 +78,7 @@ class Collector {
     void prefetch(Burst& burst);
     void tell_time(const capture::Record& record, std::uint32_t file);
     void add_one(const Burst& burst, std::size_t i, const capture::Record& record);
+    void tally(const Dissected& packet, std::uint16_t interface, std::uint64_t length, bool echo);
     WindowMask add_key(const Burst& burst, std::size_t i, const capture::Record& record,
                        bool& echo);
     void add_without_ip(const Burst& burst, std::size_t i, const ModeMemory::Added& added,
@@ -100,6 +101,7 @@ class Collector {
     SegmentMemory segments_;
 
     bool started_ = false;
+    std::uint32_t file_ = 0;  // of the packet that is looked at
     capture::EpochClock clock_{PacketClock(kJump)};
     Nanoseconds first_ = 0;  // as they stand in the capture
     Nanoseconds latest_ = 0;
@@ -123,6 +125,7 @@ class Collector {
     std::array<std::uint64_t, kDifferences> differences_{};
     std::array<Tally, kProtocols> protocols_{};
     std::vector<Tally> interfaces_;
+    std::vector<Tally> files_;
     std::vector<Count> crossings_;  // kMostInterfaces to each original
     WindowCounts fixed_;
     WindowCounts refresh_;

@@ -67,6 +67,9 @@ void Collector::report_echoes(Report& out) {
         info.echoes = interfaces_[i].echoes;
         out.interfaces.push_back(info);
     }
+    for (const Tally& file : files_) {
+        out.files.push_back({"", file.total, file.echoes, {}});
+    }
     for (std::size_t i = 0; i < crossings_.size(); ++i) {
         if (crossings_[i].packets != 0) {
             out.crossings.push_back({static_cast<std::uint32_t>(i / kMostInterfaces),
@@ -125,6 +128,9 @@ void Collector::report_copies(Report& out, const CopyCounts& copies) const {
     }
     for (std::size_t i = 0; i < copies.interfaces.size(); ++i) {
         out.interfaces[i].copied = copies.interfaces[i];
+    }
+    for (std::size_t i = 0; i < copies.files.size(); ++i) {
+        out.files[i].copied = copies.files[i];
     }
     for (ProtocolCount& one : out.protocols) {
         one.copied = one.number < copies.protocols.size() ? copies.protocols[one.number] : Count{};

@@ -35,6 +35,7 @@ void CopyCounts::add(const Seen& echo) {
         differences[bit] += echo.differences >> bit & 1U;
     }
     at(interfaces, echo.interface).add(echo.length);
+    at(files, echo.file).add(echo.length);
     at(protocols, echo.protocol).add(echo.length);
 }
 
@@ -48,6 +49,7 @@ void CopyCounts::add(const CopyCounts& others) {
         differences[i] += others.differences[i];
     }
     merge(interfaces, others.interfaces);
+    merge(files, others.files);
     merge(protocols, others.protocols);
 }
 
@@ -75,9 +77,11 @@ CopyCounts Copies::counts(const Repeats::Ends& ends) const {
 std::uint64_t Copies::bytes() const noexcept {
     std::uint64_t sum = places_.size() * sizeof(places_[0]);
     for (const auto& one : places_) {
-        sum += !one ? 0
-                    : sizeof(CopyCounts) +
-                          (one->interfaces.capacity() + one->protocols.capacity()) * sizeof(Count);
+        if (one) {
+            const std::size_t counts =
+                one->interfaces.capacity() + one->files.capacity() + one->protocols.capacity();
+            sum += sizeof(CopyCounts) + counts * sizeof(Count);
+        }
     }
     return sum;
 }

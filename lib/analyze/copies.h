@@ -18,6 +18,7 @@ namespace unecho::analyze {
 // Where an echo counts.
 struct Seen {
     std::uint64_t length = 0;
+    std::uint32_t file = 0;
     std::uint16_t interface = 0;
     std::uint16_t protocol = 0;
     Cause cause = Cause::kIdentical;
@@ -32,6 +33,7 @@ struct CopyCounts {
     std::array<Count, kCauses> causes{};
     std::array<std::uint64_t, kDifferences> differences{};
     std::vector<Count> interfaces;  // up to the last that has any
+    std::vector<Count> files;
     std::vector<Count> protocols;
 
     void add(const Seen& echo);

@@ -193,7 +193,7 @@ std::string interface_table(const Report& report) {
              share_text(each.copied.packets, each.total.packets)});
     }
     return table({"Interface", "Packets", "Copies", "Share"}, body) +
-           others(places.size() - shown, "fewer copies") +
+           others(not_shown(report, places, shown), "fewer copies") +
            others(report.interfaces.size() - places.size(), "no packets");
 }
 

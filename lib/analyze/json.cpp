@@ -273,6 +273,7 @@ template <typename Archive>
 void describe(Archive& io, Report& it) {
     io("files", it.files);
     io("interfaces", it.interfaces);
+    io("other_interfaces", it.other_interfaces);
     io("warnings", it.warnings);
     io("total", it.total);
     io("captured_bytes", it.captured);

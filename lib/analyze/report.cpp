@@ -23,6 +23,15 @@ std::vector<std::size_t> by_echoes(const std::vector<InterfaceInfo>& interfaces)
     return out;
 }
 
+std::size_t not_shown(const Report& report, const std::vector<std::size_t>& order,
+                      std::size_t shown) {
+    shown = std::min(shown, order.size());
+    const std::size_t last = report.interfaces.size() - 1;
+    const bool lumped = std::find(order.begin() + static_cast<std::ptrdiff_t>(shown), order.end(),
+                                  last) != order.end();
+    return order.size() - shown + (lumped ? report.other_interfaces : 0);
+}
+
 bool has_rate(const Report& report) noexcept {
     constexpr std::uint64_t kLeastPackets = 100;
     return report.total.packets >= kLeastPackets && report.duration >= kMillisecond &&

@@ -250,6 +250,7 @@ struct Note {
 struct Report {
     std::vector<FileInfo> files;
     std::vector<InterfaceInfo> interfaces;
+    std::uint64_t other_interfaces = 0;  // beyond: the last one is them too
     std::vector<Note> warnings;
     bool incomplete = false;  // packets of the inputs are missing or damaged
 
@@ -297,6 +298,10 @@ struct Report {
 // Which interfaces to show, in this order: most copies first, then most echoes, then most packets;
 // none without any.
 [[nodiscard]] std::vector<std::size_t> by_echoes(const std::vector<InterfaceInfo>& interfaces);
+
+// Of `order`, what by_echoes() says, those behind the first `shown`; and those beyond the last.
+[[nodiscard]] std::size_t not_shown(const Report& report, const std::vector<std::size_t>& order,
+                                    std::size_t shown);
 
 // Whether packets per second mean something: of 100 that come by chance the rate is off by a tenth,
 // within a millisecond it is that of a burst, and below one it is a matter of hours.

@@ -273,9 +273,9 @@ std::string interfaces(const Report& report) {
         table.row({shortened(one.name, kMostName), one.link_name, cell(one.total), cell(one.copied),
                    percent(share(one.copied.packets, one.total.packets))});
     }
-    std::string out =
-        section("Where", table.text() + rest(order.size(), kMostRows, "more interface") +
-                             without_packets(report.interfaces.size() - order.size()));
+    std::string out = section(
+        "Where", table.text() + rest(not_shown(report, order, kMostRows), 0, "more interface") +
+                     without_packets(report.interfaces.size() - order.size()));
     if (report.interfaces.size() < 2 || report.crossings.empty()) {
         return out;
     }

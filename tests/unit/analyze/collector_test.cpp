@@ -363,6 +363,11 @@ TEST(Collector, interfaces_beyond_the_last_count_as_it) {
     const Report report = stream.report();
     ASSERT_EQ(report.interfaces.size(), Collector::kMostInterfaces);
     EXPECT_EQ(report.interfaces.back().echoes.packets, 11U);
+    ASSERT_EQ(report.files.size(), kMany);  // each its own
+    for (const FileInfo& file : report.files) {
+        EXPECT_EQ(file.total.packets, 1U);
+    }
+    EXPECT_EQ(report.files.back().copied.packets, 1U);
 }
 
 }  // namespace

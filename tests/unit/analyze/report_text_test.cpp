@@ -70,6 +70,18 @@ TEST(ReportText, interfaces_with_echoes_come_first_and_empty_ones_are_left_out) 
     EXPECT_TRUE(has(text, "20 interfaces without packets left out"));
 }
 
+// The last of them counts for those beyond.
+TEST(ReportText, interfaces_that_the_last_stands_for_are_counted) {
+    Report report = sample_report();
+    report.interfaces.assign(256, report.interfaces[0]);
+    report.interfaces.back().name = "all others";
+    report.interfaces.back().copied = {1, 60};
+    report.other_interfaces = 1244;
+    EXPECT_TRUE(has(to_text(report), "and 1,490 more interfaces"));
+    report.interfaces.back().copied = {report.total.packets, 60};  // shown, first
+    EXPECT_TRUE(has(to_text(report), "and 246 more interfaces"));
+}
+
 TEST(ReportText, what_was_sent_again_is_told_with_its_rhythm) {
     const std::string text = to_text(sample_report());
     EXPECT_TRUE(has(text, "41 were sent again"));

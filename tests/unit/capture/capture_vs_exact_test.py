@@ -16,6 +16,7 @@ import io
 import os
 import pathlib
 import random
+import re
 import struct
 import subprocess
 import sys
@@ -145,7 +146,9 @@ class SameAsExact(unittest.TestCase):
             found, warnings = dumped(named.name)
         self.assertEqual(list(map(READER.shown, found)), packets)
         if READER.says(cut):
-            self.assertIn(cut, warnings)
+            # Ours go on behind that, and part thousands.
+            plain = [re.sub(r"(?<=\d),(?=\d{3})", "", text) for text in warnings]
+            self.assertTrue(any(text.startswith(cut) for text in plain), (cut, warnings))
         else:
             harmless = ("time ", "block of unknown", "blocks of further")
             ends = [text for text in warnings if not text.startswith(harmless)]

@@ -5,6 +5,8 @@
 //   pieces and buffers change nothing of what is read, nor what is said of it
 //   merged, each input keeps its order
 //   written as a pcapng and read again it is the same, its blocks that are no packets too
+//   where damage is passed over: the packets before it are those that are read without, pieces and
+//   buffers change nothing of what is found, and no more memory is held than the file is long
 // What is had of damaged compressed data depends on the pieces it comes in; that is not compared.
 #include <algorithm>
 #include <array>
@@ -123,11 +125,23 @@ bool is_damaged(const CaptureBytes& file) {
     return damaged;
 }
 
-void check_pieces(const CaptureBytes& file, const ReadCapture& whole) {
+ReadCapture read(const CaptureBytes& file, std::size_t buffer_bytes, std::size_t piece,
+                 bool recover) {
+    const auto source = capture::open_input(std::make_unique<MemoryStream>(file, piece), "sample",
+                                            buffer_bytes, recover);
+    if (!source) {
+        ReadCapture out;
+        out.error = source.error().context;
+        return out;
+    }
+    return read_all(**source);
+}
+
+void check_pieces(const CaptureBytes& file, const ReadCapture& whole, bool recover) {
     constexpr std::array<std::size_t, 4> kBuffers{1, 23, 300, 5000};
     const std::size_t buffer = kBuffers[file.size() % kBuffers.size()];
     for (const std::size_t piece : {std::size_t{1}, 1 + file.size() % 41, SIZE_MAX}) {
-        const ReadCapture got = read_bytes(file, buffer, piece);
+        const ReadCapture got = read(file, buffer, piece, recover);
         require(got.packets == whole.packets, "pieces do not change the packets");
         require(kind_of(got.error) == kind_of(whole.error), "pieces do not change the error");
         require(told(got) == told(whole), "pieces do not change the warnings");
@@ -135,6 +149,37 @@ void check_pieces(const CaptureBytes& file, const ReadCapture& whole) {
                            whole.interfaces.end(), equal),
                 "pieces do not change the interfaces");
     }
+}
+
+void check_held_memory(const CaptureBytes& file) {
+    constexpr std::size_t kBuffer = 64;
+    const auto source =
+        capture::open_input(std::make_unique<MemoryStream>(file), "input", kBuffer, true);
+    for (capture::Batch batch; *(*source)->next(batch);) {
+        for (const auto& memory : batch.memory) {
+            require(memory->size() <= kBuffer + 2 * file.size(), "no more memory than the file");
+        }
+    }
+}
+
+void check_recovery(const CaptureBytes& file, const ReadCapture& whole) {
+    const ReadCapture got = read(file, 1U << 16, SIZE_MAX, true);
+    require(kind_of(got.error) == kind_of(whole.error), "damage does not change the error");
+    check_pieces(file, got, true);
+    const auto gap = std::find_if(got.warnings.begin(), got.warnings.end(), [](const auto& one) {
+        return one.text.starts_with("damaged: ");
+    });
+    if (gap == got.warnings.end()) {
+        require(got.packets == whole.packets, "without damage it is the same");
+        return;
+    }
+    require(gap->incomplete && gap->number <= got.packets.size() + 1 &&
+                gap->number <= whole.packets.size() + 1,
+            "damage is behind packets");
+    require(std::equal(got.packets.begin(),
+                       got.packets.begin() + static_cast<std::ptrdiff_t>(gap->number - 1),
+                       whole.packets.begin()),
+            "packets before damage are the same");
 }
 
 void check_merge(const CaptureBytes& file, const ReadCapture& whole) {
@@ -248,8 +293,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         read_bytes(file, 100, 7);
         return 0;
     }
-    check_pieces(file, whole);
+    check_pieces(file, whole, false);
+    check_recovery(file, whole);
     if (whole.error.empty()) {
+        check_held_memory(file);
         check_merge(file, whole);
         check_writing(file, whole);
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -15,6 +16,7 @@
 
 #include "base/units.h"
 #include "capture/unfinished.h"
+#include "capture/written.h"
 #include "exit_status.h"
 
 namespace unecho::app {
@@ -23,9 +25,15 @@ namespace {
 // Reads that wait are not waited for.
 void stop(int /*signal*/) {
     static constexpr std::string_view kLine =
-        "\nunecho: stopped by a signal; nothing unfinished was left\n";
+        "\nunecho: stopped by a signal; nothing unfinished was left";
     capture::remove_unfinished();
-    std::ignore = write(STDERR_FILENO, kLine.data(), kLine.size());
+    std::array<char, 1024> line{};
+    std::copy(kLine.begin(), kLine.end(), line.begin());
+    const std::size_t room = line.size() - kLine.size() - 1;
+    std::size_t size = kLine.size();
+    size += capture::tell_written(std::span(line).subspan(size, room));
+    line[size++] = '\n';
+    std::ignore = write(STDERR_FILENO, line.data(), size);
     _exit(kFailed.value);
 }
 

@@ -19,9 +19,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "base/utf8.h"
 #include "capture/planted.h"
 #include "capture/unfinished.h"
+#include "capture/written.h"
 
 namespace unecho::capture {
 namespace {
@@ -148,6 +150,7 @@ void Output::discard() noexcept {
         ::close(descriptor_);
         descriptor_ = -1;
     }
+    forget_written(std::exchange(written_, -1));
     if (!temporary_.empty()) {
         ::unlink(temporary_.c_str());
         forget_unfinished(std::exchange(unfinished_, -1));
@@ -161,6 +164,7 @@ Status Output::open_stream(const std::string& path, int descriptor) {
     if (descriptor_ < 0) {
         return failed(errno);
     }
+    written_ = add_written(name_);
     struct stat about {};
     is_stream_ = ::fstat(descriptor_, &about) == 0 && !S_ISREG(about.st_mode);
     return {};
@@ -223,21 +227,32 @@ Status Output::open_temporary(const std::string& directory, const std::string& f
 
 tl::unexpected<Error> Output::failed(int number) const {
     if (number == EPIPE) {
-        return fail(Errc::kIo, name_ + ": closed by its reader before everything was written");
+        const Written given = written(written_);
+        return fail(Errc::kIo,
+                    name_ + ": closed by its reader after " +
+                        (given.packets != 0 ? format_count(given.packets) + " packets, " : "") +
+                        format_count(given.bytes) + " bytes, before everything was written");
     }
     return fail(code_of(number), name_ + ": cannot be written: " + text_of(number));
 }
 
 Status Output::write(std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
+        begin_write(written_, bytes.size());
         const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-        const bool full = written < 0 && errno == EAGAIN && wait_for_room(descriptor_);
-        if (written < 0 && !full && errno != EINTR) {
-            return failed(errno);
+        const int error = errno;
+        end_write(written_, written < 0 ? 0 : static_cast<std::size_t>(written));
+        const bool full = written < 0 && error == EAGAIN && wait_for_room(descriptor_);
+        if (written < 0 && !full && error != EINTR) {
+            return failed(error);
         }
         bytes = bytes.subspan(written < 0 ? 0 : static_cast<std::size_t>(written));
     }
     return {};
+}
+
+void Output::count_packets(std::uint64_t packets) noexcept {
+    count_written(written_, packets);
 }
 
 Status Output::overwrite(std::uint64_t offset, std::span<const std::byte> bytes) {
@@ -264,6 +279,7 @@ Status Output::close() {
         discard();
         return failed(error);
     }
+    forget_written(std::exchange(written_, -1));
     if (temporary_.empty()) {
         return {};
     }
@@ -274,6 +290,7 @@ Status Output::close() {
     }
     forget_unfinished(std::exchange(unfinished_, -1));
     temporary_.clear();
+    count_finished_file();
     return {};
 }
 

@@ -31,6 +31,9 @@ class Output {
 
     Status write(std::span<const std::byte> bytes);
 
+    // What was written so far holds so many whole packets: for messages.
+    void count_packets(std::uint64_t packets) noexcept;
+
     // Bytes that were written before; only where can_overwrite().
     Status overwrite(std::uint64_t offset, std::span<const std::byte> bytes);
     [[nodiscard]] bool can_overwrite() const noexcept { return !temporary_.empty(); }
@@ -59,6 +62,7 @@ class Output {
     std::string temporary_;  // empty: written to as it is
     int descriptor_ = -1;
     int unfinished_ = -1;  // its slot
+    int written_ = -1;     // its slot, if it is written to as it is
     bool is_stream_ = false;
 };
 

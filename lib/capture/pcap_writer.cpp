@@ -178,10 +178,13 @@ bool PcapWriter::put(const Record& record) {
             std::memcpy(to + sizeof(header), record.data, record.length);
         }
         sink_.took(total);
+        sink_.counted();
         return true;
     }
-    return sink_.put(bytes_of(header)) &&
-           sink_.put(std::as_bytes(std::span(record.data, record.length)));
+    const bool done = sink_.put(bytes_of(header)) &&
+                      sink_.put(std::as_bytes(std::span(record.data, record.length)));
+    sink_.counted();
+    return done;
 }
 
 Status PcapWriter::write(std::span<const Record> records, std::span<const std::uint64_t> keep,

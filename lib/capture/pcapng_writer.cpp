@@ -493,6 +493,7 @@ Status PcapngWriter::write(std::span<const Record> records, std::span<const std:
             good = records[i].header == 0 && text.empty()
                        ? put_plain(records[i], interfaces)
                        : put_record(records[i], text, interfaces);
+            sink_.counted();
         }
     }
     return good ? sink_.pass_on() : sink_.status();

@@ -41,7 +41,11 @@ bool Sink::send(std::span<const std::byte> bytes) {
 
 bool Sink::flush() {
     const std::size_t used = std::exchange(used_, 0);
-    return !error_ && (used == 0 || send({buffer_.get(), used}));
+    const bool sent = !error_ && (used == 0 || send({buffer_.get(), used}));
+    if (sent && compressor_ == nullptr) {
+        output_->count_packets(packets_);
+    }
+    return sent;
 }
 
 bool Sink::make_room(std::size_t bytes) {

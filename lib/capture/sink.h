@@ -36,6 +36,9 @@ class Sink {
 
     Status put(std::span<const std::byte> bytes);
 
+    // A packet was put there whole.
+    void counted() noexcept { ++packets_; }
+
     // For a reader that waits: what is buffered goes out, if it is not compressed.
     Status pass_on();
 
@@ -68,6 +71,7 @@ class Sink {
     std::unique_ptr<std::byte[]> buffer_;
     std::size_t used_ = 0;
     std::uint64_t flushed_ = 0;
+    std::uint64_t packets_ = 0;
     std::optional<Error> error_;
 };
 

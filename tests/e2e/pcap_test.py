@@ -5,8 +5,10 @@
 pcap_table_test.py compares every window and key; here are the other options, what is written, the
 engines that are not exact, and everything that goes wrong.
 """
+
 import collections
 import gzip
+import harness
 import importlib
 import itertools
 import json
@@ -19,10 +21,9 @@ import signal
 import struct
 import subprocess
 import sys
+import threading
 import time
 import unittest
-
-import harness
 import frames  # noqa: E402  harness has put tools/ on the path
 import made_captures
 from harness import MS, PCAPS, ROOT, SHARED, US, exact_answer
@@ -944,6 +945,46 @@ class Refusals(PcapTest):
         self.capture.chmod(0o644)
         self.assert_refused(self.run_pcap("in.pcap", "-o", "closed/o.pcap", wrapper=NOBODY), 1,
                             "closed")
+
+    def test_interrupted_streams_are_told_what_they_got(self):
+        """Packets and bytes of standard output, and files that were finished before."""
+        data = self.capture.read_bytes()
+        process = subprocess.Popen([self.binary, "pcap", "-", "-o", "-", *DROPS_NOTHING],
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, cwd=self.folder)
+        feeder = threading.Thread(target=lambda: (process.stdin.write(data),
+                                                  process.stdin.flush()))
+        feeder.start()
+        got = process.stdout.read(len(data))
+        feeder.join()
+        time.sleep(0.05)  # the last write() returns
+        process.send_signal(signal.SIGTERM)
+        err = process.stderr.read().decode()
+        process.wait(60)
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            pipe.close()
+        self.assertEqual((process.returncode, got), (1, data))
+        self.assertRegex(err, r"stopped by a signal; nothing unfinished was left; standard output "
+                         r"got %s packets, %s bytes\n$" % (
+                             format(len(records_of(self.capture)[1]), ","),
+                             format(len(data), ",")))
+
+    def test_readers_that_leave_are_told_what_they_got(self):
+        made = self.folder / "made.pcap"
+        traffic.write(made, count=20_000, seed=9)
+        process = subprocess.Popen([self.binary, "pcap", made, "-o", "-", *DROPS_NOTHING],
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.read(500_000)
+        process.stdout.close()
+        err = process.stderr.read().decode()
+        process.stderr.close()
+        self.assertEqual(process.wait(60), 1)
+        told = re.search(r"closed by its reader after ([\d,]+) packets, ([\d,]+) bytes", err)
+        packets, size = (int(number.replace(",", "")) for number in told.groups())
+        ends = list(itertools.accumulate(
+            (16 + record.length for record in records_of(made)[1]), initial=24))
+        self.assertLessEqual(ends[packets], size)
+        self.assertLess(size, ends[packets] + 2**18)
 
     def test_interrupted_runs_leave_nothing(self):
         # Under nohup it is ignored, and so by us; what is ignored here, our children inherit.

@@ -322,7 +322,8 @@ TEST(Output, pipe_closed_by_its_reader_is_told) {
         return outcome("-", "x");
     });
     EXPECT_EQ(end.status, 0);
-    EXPECT_EQ(end.text, "standard output: closed by its reader before everything was written");
+    EXPECT_EQ(end.text,
+              "standard output: closed by its reader after 0 bytes, before everything was written");
 }
 
 // Opened by its path the file would be written from its start, or replaced.

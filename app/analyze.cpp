@@ -2,6 +2,7 @@
 // unecho analyze IN [IN...]: which echoes are in captures, why, and what to configure.
 #include "analyze/analyze.h"
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string>
@@ -48,6 +49,21 @@ Result<std::uint64_t> memory_of(const Options& options) {
                                           format_size(analyze::kLeastMemory) + " or more");
     }
     return *memory;
+}
+
+// The memory is for what is remembered; few inputs come on top of it, as the program does. What
+// many take, or one that needs much to be decompressed, is taken off.
+constexpr std::uint64_t kBesides = std::uint64_t{16} << 20;
+
+Result<std::uint64_t> memory_to_remember(std::uint64_t memory,
+                                         const capture::Allowance& allowance) {
+    const std::uint64_t inputs = std::max(allowance.reserved(), kBesides);
+    if (memory + kBesides < inputs + analyze::kLeastMemory) {
+        return bad_option("--memory", format_size(memory) + " is too little; allowed here: " +
+                                          format_size(inputs + analyze::kLeastMemory - kBesides) +
+                                          " or more");
+    }
+    return memory + kBesides - inputs;
 }
 
 // Whether it is standard output, under whatever name.
@@ -132,15 +148,23 @@ Result<analyze::Report> read_captures(const Options& options, std::uint64_t memo
     if (!question) {
         return tl::unexpected(question.error());
     }
-    const auto source = capture::open_captures(options.inputs, question->jump, options.recover);
+    const auto allowance = std::make_shared<capture::Allowance>(
+        memory + kBesides, question->memory + analyze::kLeastMemory);
+    const auto source =
+        capture::open_captures(options.inputs, question->jump, allowance, options.recover);
     if (!source) {
         return tl::unexpected(source.error());
+    }
+    const Result<std::uint64_t> to_remember =
+        memory_to_remember(memory - question->memory, *allowance);
+    if (!to_remember) {
+        return tl::unexpected(to_remember.error());
     }
     end_cleanly_on_signals();
     ProgressLine line(true);
     auto report = analyze::analyze(
         **source,
-        {options.inputs, memory - question->memory, *secret,
+        {options.inputs, *to_remember, *secret,
          [&](const capture::Source& from) { line.show(from.progress()); }, question->asked.get()});
     line.clear();
     return report;

@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,6 +15,10 @@
 
 namespace unecho::capture {
 namespace {
+
+FileId id_of(const struct stat& about) {
+    return {about.st_dev, about.st_ino};
+}
 
 // Not closed if it is standard input, which is not ours.
 class File final : public ByteStream {
@@ -74,6 +79,47 @@ class File final : public ByteStream {
     std::uint64_t size_ = 0;
 };
 
+// A regular file that is opened for each read, as long as it is the same.
+class ParkedFile final : public ByteStream {
+  public:
+    ParkedFile(std::string path, std::string name, FileId id, std::uint64_t size)
+        : path_(std::move(path)), name_(std::move(name)), id_(id), size_(size) {}
+
+    Result<std::size_t> read(std::span<std::byte> to) override {
+        const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+        if (descriptor < 0) {
+            return failed(std::strerror(errno));
+        }
+        struct stat about {};
+        const bool same = ::fstat(descriptor, &about) == 0 && id_of(about) == id_;
+        const ssize_t got = ::pread(descriptor, to.data(), to.size(), static_cast<off_t>(taken_));
+        const int error = errno;
+        ::close(descriptor);
+        if (!same) {
+            return failed("replaced while it was read");
+        }
+        if (got < 0) {
+            return failed(std::strerror(error));
+        }
+        taken_ += static_cast<std::uint64_t>(got);
+        return static_cast<std::size_t>(got);
+    }
+
+    [[nodiscard]] std::uint64_t taken() const override { return taken_; }
+    [[nodiscard]] std::uint64_t size() const override { return size_; }
+
+  private:
+    [[nodiscard]] tl::unexpected<Error> failed(const std::string& why) const {
+        return fail(Errc::kIo, name_ + ": cannot be read: " + why);
+    }
+
+    std::string path_;
+    std::string name_;
+    FileId id_;
+    std::uint64_t size_;
+    std::uint64_t taken_ = 0;
+};
+
 Errc code_of(int error) {
     switch (error) {
         case ENOENT:
@@ -93,7 +139,29 @@ std::string name_of_input(const std::string& path) {
     return path == kStandardInput ? "standard input" : escaped(path);
 }
 
-Result<std::unique_ptr<ByteStream>> open_file(const std::string& path) {
+std::optional<FileId> regular_file(const std::string& path) {
+    struct stat about {};
+    if (path == kStandardInput || ::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) {
+        return std::nullopt;
+    }
+    return id_of(about);
+}
+
+bool room_for_descriptors(std::size_t files) {
+    constexpr std::size_t kOthers = 64;
+    rlimit limit{};
+    if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) {
+        return false;
+    }
+    const rlim_t wanted = files + kOthers;
+    if (limit.rlim_cur < wanted && limit.rlim_max >= wanted) {
+        limit.rlim_cur = wanted;
+        return ::setrlimit(RLIMIT_NOFILE, &limit) == 0;
+    }
+    return limit.rlim_cur >= wanted;
+}
+
+Result<std::unique_ptr<ByteStream>> open_file(const std::string& path, Hold hold) {
     const std::string name = name_of_input(path);
     const int descriptor =
         path == kStandardInput ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -104,6 +172,11 @@ Result<std::unique_ptr<ByteStream>> open_file(const std::string& path) {
     auto file = std::make_unique<File>(descriptor, name);
     if (const Status good = file->examine(); !good) {
         return tl::unexpected(good.error());
+    }
+    struct stat about {};
+    if (hold == Hold::kClosed && path != kStandardInput && ::fstat(descriptor, &about) == 0 &&
+        S_ISREG(about.st_mode)) {
+        return std::make_unique<ParkedFile>(path, name, id_of(about), file->size());
     }
     return file;
 }

@@ -29,6 +29,9 @@ class ByteStream {
     [[nodiscard]] virtual std::uint64_t taken() const = 0;
     [[nodiscard]] virtual std::uint64_t size() const = 0;
 
+    // Taken to decompress them: it may grow with what was read.
+    [[nodiscard]] virtual std::uint64_t memory() const { return 0; }
+
     // What is wrong with the bytes and was not told yet.
     struct Trouble {
         std::string what;
@@ -49,7 +52,23 @@ inline constexpr const char* kStandardInput = "-";
 // "-" is called "standard input".
 std::string name_of_input(const std::string& path);
 
-// Errc::kNotFound, kPermission, kIo; kUnsupported for a directory.
-Result<std::unique_ptr<ByteStream>> open_file(const std::string& path);
+// A regular file, whatever its names.
+struct FileId {
+    std::uint64_t device = 0;
+    std::uint64_t number = 0;
+
+    bool operator==(const FileId&) const = default;
+};
+
+// Nothing if it is none: a pipe, standard input, nothing at all. Only these can be opened again.
+std::optional<FileId> regular_file(const std::string& path);
+
+// Errc::kNotFound, kPermission, kIo; kUnsupported for a directory. Whether a file stays open
+// between two reads: with thousands of inputs there may be fewer descriptors than files.
+enum class Hold : std::uint8_t { kOpen, kClosed };
+Result<std::unique_ptr<ByteStream>> open_file(const std::string& path, Hold hold = Hold::kOpen);
+
+// Whether as many files can be open, beside some others. Raises the process's limit if need be.
+bool room_for_descriptors(std::size_t files);
 
 }  // namespace unecho::capture

@@ -39,11 +39,12 @@ class Format {
     [[nodiscard]] virtual std::size_t header_bytes() const = 0;
     virtual void take_header(std::span<const std::uint8_t> bytes) = 0;
 
-    // Appends records and, where they are kept, blocks, up to kMaxBatch in all. If it stops for
+    // Appends records and, where they are kept, blocks, up to the limit in all. If it stops for
     // that, need is 0.
     virtual Taken take(std::span<const std::uint8_t> bytes, Batch& batch) = 0;
 
     void keep_blocks() { keep_blocks_ = true; }
+    void limit(std::size_t records) { limit_ = records; }
 
     // What to say of bytes after which nothing comes and of which nothing was taken.
     struct Cut {
@@ -73,6 +74,7 @@ class Format {
     InterfaceList interfaces_;
     std::uint64_t packets_ = 0;
     bool keep_blocks_ = false;
+    std::size_t limit_ = kMaxBatch;
 };
 
 inline constexpr std::size_t kMagicBytes = 4;

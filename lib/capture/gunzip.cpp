@@ -16,12 +16,11 @@ namespace unecho::capture {
 namespace {
 
 constexpr std::array<std::uint8_t, 2> kMagic{0x1F, 0x8B};
-constexpr std::size_t kInputBytes = 256U << 10;
-
 class Gunzip final : public ByteStream {
   public:
-    Gunzip(std::unique_ptr<ByteStream> stream, std::span<const std::uint8_t> taken)
-        : stream_(std::move(stream)), input_(std::max(kInputBytes, taken.size())) {
+    Gunzip(std::unique_ptr<ByteStream> stream, std::span<const std::uint8_t> taken,
+           std::size_t piece)
+        : stream_(std::move(stream)), input_(std::max(packed_piece(piece), taken.size())) {
         std::copy(taken.begin(), taken.end(), input_.begin());
         isal_inflate_init(&state_);
         state_.crc_flag = ISAL_GZIP_NO_HDR_VER;
@@ -48,6 +47,7 @@ class Gunzip final : public ByteStream {
 
     [[nodiscard]] bool ended_early() const override { return ended_early_; }
     [[nodiscard]] bool is_compressed() const override { return true; }
+    [[nodiscard]] std::uint64_t memory() const override { return sizeof(*this) + input_.size(); }
 
   private:
     enum class Part : std::uint8_t { kBetween, kHeader, kData, kZeros, kEnd };
@@ -221,8 +221,8 @@ bool is_gzip(std::span<const std::uint8_t> bytes) {
 }
 
 std::unique_ptr<ByteStream> gunzip(std::unique_ptr<ByteStream> stream,
-                                   std::span<const std::uint8_t> taken) {
-    return std::make_unique<Gunzip>(std::move(stream), taken);
+                                   std::span<const std::uint8_t> taken, std::size_t piece) {
+    return std::make_unique<Gunzip>(std::move(stream), taken, piece);
 }
 
 }  // namespace unecho::capture

@@ -7,6 +7,8 @@
 // worth a word.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -17,8 +19,15 @@ namespace unecho::capture {
 
 [[nodiscard]] bool is_gzip(std::span<const std::uint8_t> bytes);
 
-// taken: the first bytes of the stream, which were read already.
+// Compressed bytes read at a time, of what gives pieces of that size.
+constexpr std::size_t packed_piece(std::size_t piece) {
+    return std::clamp<std::size_t>(piece, 4U << 10U, 256U << 10U);
+}
+
+// taken: the first bytes of the stream, which were read already. piece: that is asked for at a
+// time.
 std::unique_ptr<ByteStream> gunzip(std::unique_ptr<ByteStream> stream,
-                                   std::span<const std::uint8_t> taken);
+                                   std::span<const std::uint8_t> taken,
+                                   std::size_t piece = SIZE_MAX);
 
 }  // namespace unecho::capture

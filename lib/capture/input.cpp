@@ -25,19 +25,70 @@ namespace {
 constexpr std::string_view kAllowed =
     "allowed: pcap and pcapng, also compressed with gzip, zstd or lz4";
 
+// What an input has of its allowance.
+class Claim {
+  public:
+    explicit Claim(std::shared_ptr<Allowance> allowance) : allowance_(std::move(allowance)) {
+        if (allowance_) {
+            allowance_->count_in();
+        }
+    }
+    ~Claim() {
+        if (allowance_) {
+            allowance_->give_back(bytes_ + large_);
+            allowance_->count_out();
+        }
+    }
+    Claim(const Claim&) = delete;
+    Claim& operator=(const Claim&) = delete;
+
+    // In all, never less than before.
+    Status grow_to(std::uint64_t bytes, const std::string& name) {
+        if (!allowance_ || bytes <= bytes_) {
+            return {};
+        }
+        if (!allowance_->take(bytes - bytes_)) {
+            return tl::unexpected(allowance_->refusal(name, bytes - bytes_));
+        }
+        bytes_ = bytes;
+        return {};
+    }
+
+    // Beside that, a buffer larger than a piece while there is one, and the one it is copied from.
+    Status hold_large(std::uint64_t bytes, std::uint64_t record, const std::string& name) {
+        if (!allowance_) {
+            return {};
+        }
+        allowance_->give_back(std::exchange(large_, 0));
+        if (allowance_->take(bytes)) {
+            large_ = bytes;
+            return {};
+        }
+        return allowance_->fits_now(bytes)
+                   ? Status()
+                   : tl::unexpected(allowance_->refusal_of_record(name, record));
+    }
+
+  private:
+    std::shared_ptr<Allowance> allowance_;
+    std::uint64_t bytes_ = 0;
+    std::uint64_t large_ = 0;
+};
+
 // Bytes go from the stream straight into the buffer that batches share. What is between begin_ and
 // end_ was read and not yet given; behind end_ more is put while there is room, so a pipe that
 // brings little at a time does not take a buffer each.
 class Input final : public Source {
   public:
-    Input(std::unique_ptr<ByteStream> stream, std::size_t buffer_bytes, bool recover)
+    Input(std::unique_ptr<ByteStream> stream, std::string name, Room room)
         : stream_(std::move(stream)),
-          buffers_(buffer_bytes),
-          buffer_(buffers_.take(buffer_bytes)),
-          recover_(recover) {}
+          name_(std::move(name)),
+          pieces_(std::move(room.pieces)),
+          claim_(std::move(room.allowance)),
+          recover_(room.recover) {}
 
     // Reads until the format is known.
-    Status begin(const std::string& name);
+    Status begin();
 
     Result<bool> next(Batch& batch) override;
 
@@ -70,13 +121,18 @@ class Input final : public Source {
 
     // Puts what decompresses it before a stream that is compressed; false: it is not.
     bool decompress();
+    // Batches' records take no more than the piece that they lie in.
+    [[nodiscard]] std::size_t most_records() const {
+        constexpr std::size_t kFewest = 64;
+        return std::clamp(pieces_->size() / sizeof(Record), kFewest, kMaxBatch);
+    }
     std::string why_too_short();
 
     // False: there are not so many.
     Result<bool> read_until(std::size_t bytes);
     // At least one byte more; false at the end. need: how many unread() must become.
     Result<bool> read_more(std::size_t need);
-    void make_room(std::size_t need);
+    Status make_room(std::size_t need);
     void end_of_stream();
     void note_end();
     [[nodiscard]] std::string left_unread() const;
@@ -84,7 +140,9 @@ class Input final : public Source {
     void note_times(std::span<const Record> records);
 
     std::unique_ptr<ByteStream> stream_;
-    Buffers buffers_;
+    std::string name_;
+    std::shared_ptr<Buffers> pieces_;
+    Claim claim_;
     std::shared_ptr<Bytes> buffer_;
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
@@ -108,10 +166,14 @@ class Input final : public Source {
     std::uint64_t skipped_ = 0;  // in all gaps
 };
 
-Status Input::begin(const std::string& name) {
+Status Input::begin() {
     const auto no_capture = [&](const std::string& what) {
-        return fail(Errc::kUnsupported, name + ": " + what + "; " + std::string(kAllowed));
+        return fail(Errc::kUnsupported, name_ + ": " + what + "; " + std::string(kAllowed));
     };
+    if (Status claimed = claim_.grow_to(bytes_of_input(pieces_->size()), name_); !claimed) {
+        return claimed;
+    }
+    buffer_ = pieces_->take(pieces_->size());
     Result<bool> whole = read_until(kMagicBytes);
     if (whole && decompress()) {
         begin_ = end_ = 0;
@@ -132,6 +194,7 @@ Status Input::begin(const std::string& name) {
     if (!*whole) {
         return no_capture(why_too_short());
     }
+    format_->limit(most_records());
     format_->take_header(unread());
     if (recover_) {
         recovery_ = recovery_of(unread().first(format_->header_bytes()));
@@ -143,11 +206,11 @@ Status Input::begin(const std::string& name) {
 bool Input::decompress() {
     const std::span<const std::uint8_t> first = unread();
     if (is_gzip(first)) {
-        stream_ = gunzip(std::move(stream_), first);
+        stream_ = gunzip(std::move(stream_), first, pieces_->size());
     } else if (is_zstd(first)) {
-        stream_ = unpack_zstd(std::move(stream_), first);
+        stream_ = unpack_zstd(std::move(stream_), first, pieces_->size());
     } else if (is_lz4(first)) {
-        stream_ = unpack_lz4(std::move(stream_), first);
+        stream_ = unpack_lz4(std::move(stream_), first, pieces_->size());
     } else {
         return false;
     }
@@ -174,7 +237,7 @@ std::string Input::why_too_short() {
 
 Result<bool> Input::next(Batch& batch) {
     batch.clear();
-    batch.records.reserve(kMaxBatch);
+    batch.records.reserve(most_records());
     while (!ended_) {
         const Taken taken = take(batch);
         take_off(taken.bytes);
@@ -263,7 +326,9 @@ Result<bool> Input::read_until(std::size_t bytes) {
 
 Result<bool> Input::read_more(std::size_t need) {
     note_troubles();
-    make_room(need);
+    if (const Status room = make_room(need); !room) {
+        return tl::unexpected(room.error());
+    }
     const Result<std::size_t> got = stream_->read({buffer_->data() + end_, buffer_->size() - end_});
     while (std::optional<ByteStream::Trouble> trouble = stream_->trouble()) {
         troubles_.push_back(std::move(*trouble));
@@ -271,30 +336,41 @@ Result<bool> Input::read_more(std::size_t need) {
     if (!got) {
         return tl::unexpected(got.error());
     }
+    const std::uint64_t whole = bytes_of_input(pieces_->size()) + stream_->memory();
+    if (const Status claimed = claim_.grow_to(whole, name_); !claimed) {
+        return tl::unexpected(claimed.error());
+    }
     end_ += *got;
     return *got != 0;
 }
 
 // A buffer that was not read into to its end is left behind when little more would fit. A large
 // record's buffer grows as the record comes, so that a wrong length costs no memory.
-void Input::make_room(std::size_t need) {
+Status Input::make_room(std::size_t need) {
     constexpr std::size_t kLittle = 16;  // parts of a buffer
     const std::size_t unread_bytes = end_ - begin_;
     const std::size_t missing = need > unread_bytes ? need - unread_bytes : 1;
     const std::size_t room = buffer_->size() - end_;
     if (begin_ == 0 && room > 0) {
-        return;
+        return {};
     }
-    if (buffer_->size() == buffers_.size() && room >= missing &&
-        room >= buffers_.size() / kLittle) {
-        return;
+    if (buffer_->size() == pieces_->size() && room >= missing &&
+        room >= pieces_->size() / kLittle) {
+        return {};
     }
-    const std::size_t wanted = std::min(need, 2 * std::max(unread_bytes, buffers_.size() / 2));
-    std::shared_ptr<Bytes> fresh = buffers_.take(std::max(wanted, unread_bytes + 1));
+    const std::size_t wanted =
+        std::max(std::min(need, 2 * std::max(unread_bytes, pieces_->size() / 2)), unread_bytes + 1);
+    const auto if_large = [this](std::size_t bytes) { return bytes > pieces_->size() ? bytes : 0; };
+    const std::size_t large = if_large(wanted) + if_large(buffer_->size());
+    if (Status held = claim_.hold_large(large, need, name_); !held) {
+        return held;
+    }
+    std::shared_ptr<Bytes> fresh = pieces_->take(wanted);
     std::memcpy(fresh->data(), buffer_->data() + begin_, unread_bytes);
     buffer_ = std::move(fresh);
     begin_ = 0;
     end_ = unread_bytes;
+    return {};
 }
 
 // Of the capture's bytes, or of the file's where these are compressed.
@@ -365,13 +441,19 @@ void Input::note_times(std::span<const Record> records) {
 }  // namespace
 
 Result<std::unique_ptr<Source>> open_input(std::unique_ptr<ByteStream> stream,
-                                           const std::string& name, std::size_t buffer_bytes,
-                                           bool recover) {
-    auto input = std::make_unique<Input>(std::move(stream), buffer_bytes, recover);
-    if (const Status begun = input->begin(name); !begun) {
+                                           const std::string& name, Room room) {
+    auto input = std::make_unique<Input>(std::move(stream), name, std::move(room));
+    if (const Status begun = input->begin(); !begun) {
         return tl::unexpected(begun.error());
     }
     return input;
+}
+
+Result<std::unique_ptr<Source>> open_input(std::unique_ptr<ByteStream> stream,
+                                           const std::string& name, std::size_t buffer_bytes,
+                                           bool recover) {
+    return open_input(std::move(stream), name,
+                      {std::make_shared<Buffers>(buffer_bytes), nullptr, recover});
 }
 
 }  // namespace unecho::capture

@@ -6,19 +6,26 @@
 #include <memory>
 #include <string>
 
+#include "capture/allowance.h"
+#include "capture/buffers.h"
 #include "capture/byte_stream.h"
 #include "capture/source.h"
 
 namespace unecho::capture {
 
-// Of a batch: two of them fit the second-level cache, which 1 MiB does not (28 against 34 ns for a
-// packet of IMIX). A larger record gets one of its own.
-inline constexpr std::size_t kBufferBytes = 512U << 10;
+// What an input reads into. A batch is in one piece; a larger record gets one of its own.
+struct Room {
+    std::shared_ptr<Buffers> pieces;
+    std::shared_ptr<Allowance> allowance;  // null: as much as it takes
+    bool recover = false;                  // see open_captures() (reader.h)
+};
 
-// name: for messages. recover: see open_captures() (reader.h).
+// name: for messages.
+Result<std::unique_ptr<Source>> open_input(std::unique_ptr<ByteStream> stream,
+                                           const std::string& name, Room room);
 Result<std::unique_ptr<Source>> open_input(std::unique_ptr<ByteStream> stream,
                                            const std::string& name,
-                                           std::size_t buffer_bytes = kBufferBytes,
+                                           std::size_t buffer_bytes = kMostPiece,
                                            bool recover = false);
 
 }  // namespace unecho::capture

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "capture/pcapng_blocks.h"
@@ -13,22 +13,31 @@
 namespace unecho::capture {
 namespace {
 
-// A batch of large records would otherwise hold any amount of memory.
-constexpr std::size_t kMaxHeldBytes = 16U << 20;
+// Of batches that a batch has used up. What else it holds is that of batches in use: so what is on
+// its way to other threads takes little memory, however many inputs there are.
+constexpr std::size_t kMostUsedUp = std::size_t{1} << 20U;
 // Looking ahead ends there: where blocks are kept, batches may hold no records.
 constexpr std::size_t kMostAhead = 64;
 
 struct Input {
-    std::unique_ptr<Source> source;
+    std::unique_ptr<Source> source;  // null: closed, before its time or behind its end
     Batch batch;
     std::size_t next = 0;                   // record of the batch
     std::size_t next_block = 0;             // of the batch
     std::vector<std::uint32_t> interfaces;  // their numbers among all
-    bool held = false;                      // its batch's memory by the batch being filled
+    std::uint64_t held_by = 0;  // number of the batch that holds the memory of this one's
+    bool waits = false;         // closed until its time comes
     MergeClock clock;
-    std::deque<Batch> ahead;   // read to see whether time comes back
-    bool ended = false;        // nothing more is read
-    std::optional<Error> why;  // it failed
+    std::optional<Nanoseconds> due;  // of the first record, as it was looked at
+    std::vector<Batch> ahead;        // read to see whether time comes back
+    std::uint64_t ahead_bytes = 0;   // of the allowance
+    bool ended = false;              // nothing more is read
+    std::optional<Error> why;        // it failed
+    std::string name;
+    std::function<Result<std::unique_ptr<Source>>()> open;
+    Source::Progress progress;
+    std::vector<Warning> warnings;  // of a closed one
+    std::vector<Warning> losses;
 
     // Of the i-th record behind the next one, as far as it was read.
     [[nodiscard]] std::optional<Nanoseconds> time_ahead(std::size_t i) const {
@@ -49,29 +58,33 @@ struct Input {
 
 class Merger final : public Source {
   public:
-    Merger(std::vector<std::unique_ptr<Source>> sources, Nanoseconds jump);
+    Merger(std::vector<MergeInput> inputs, Nanoseconds jump, std::shared_ptr<Allowance> allowance);
 
     Result<bool> next(Batch& batch) override;
 
     void keep_blocks(bool nothing_lost) override {
+        keep_blocks_ = true;
+        nothing_lost_ = nothing_lost;
         for (Input& input : inputs_) {
-            input.source->keep_blocks(nothing_lost);
+            if (input.source) {
+                input.source->keep_blocks(nothing_lost);
+            }
         }
     }
     [[nodiscard]] InterfaceView interfaces() const override { return interfaces_.view(); }
-    [[nodiscard]] FileFormat format() const override {
-        return inputs_.empty() ? FileFormat::kPcap : inputs_.front().source->format();
-    }
-    [[nodiscard]] Progress progress() const override;
+    [[nodiscard]] FileFormat format() const override { return format_; }
+    [[nodiscard]] Progress progress() const override { return progress_; }
     [[nodiscard]] std::vector<Warning> warnings() const override;
     [[nodiscard]] std::vector<Warning> losses() const override;
 
   private:
-    template <typename List>
-    [[nodiscard]] std::vector<Warning> of_all(List list) const {
+    // list: of an open source, or else of a closed one's input.
+    template <typename OfOpen, typename OfClosed>
+    [[nodiscard]] std::vector<Warning> of_all(OfOpen of_open, OfClosed of_closed) const {
         std::vector<Warning> out;
         for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-            for (Warning& warning : list(*inputs_[i].source)) {
+            const Input& input = inputs_[i];
+            for (Warning& warning : input.source ? of_open(*input.source) : of_closed(input)) {
                 warning.file = i;
                 out.push_back(std::move(warning));
             }
@@ -90,53 +103,93 @@ class Merger final : public Source {
         }
     };
 
-    // Those that have no batch get their next one, until so much is held that a batch is given.
+    // Reads the first batch of each input, closes those that can be opened again.
+    void begin(Batch& batch);
+    // An input that can be opened again: when it is due. It is open only if its blocks are wanted
+    // and it has no packets. False: nothing of it is to come.
+    bool look_at(std::uint32_t index);
+    bool reopen(std::uint32_t index);
+    // Until this time: forgets what was looked at.
+    void shut(std::uint32_t index, Nanoseconds time);
+    // Behind its end.
+    void close(std::uint32_t index);
+    // Inputs without a batch get their next one, until so much is used up that a batch is given.
     void refill_empty(Batch& batch);
+    // A batch with records is due with the first; blocks of one without any are moved at once.
+    void put_in(std::uint32_t index, Batch& batch);
     // The next batch of an input that has none; false at its end.
     bool refill(std::uint32_t index);
     // Reads a batch of an input; false: it has ended or failed.
     bool read(std::uint32_t index, Batch& batch);
-    // When its next record is due.
+    // When its next record is due. Looks no further ahead than memory allows.
     Nanoseconds due(std::uint32_t index);
-    void number_interfaces(std::uint32_t index);
-    // Until an input has to be refilled or the batch is full.
+    bool read_ahead(std::uint32_t index);
+    void forget_ahead(Input& input);
+    void number_interfaces(std::uint32_t index, const InterfaceView& known);
+    // Whether an input that was opened again describes the interfaces that it did.
+    [[nodiscard]] bool describes_the_same(std::uint32_t index) const;
+    // Until an input has to be opened or refilled, or the batch is full.
     void move_records(Batch& batch);
     // Blocks of an input that stand before its next record.
     void move_blocks(std::uint32_t index, Batch& batch);
-    // The header of the first section of all comes before anything else.
-    void put_header_first(Batch& batch);
-    void hold_memory(Input& input, Batch& batch);
-    void push_head(std::uint32_t index);
+    // The header of the first section of all comes before anything else: a copy of it.
+    void keep_header(const Batch& batch, std::uint32_t index);
+    void hold_memory(Input& input, Batch& batch) const;
+    void push_head(Head head);
+    void drop_first_head();
     void sift_first_down();
 
     std::vector<Input> inputs_;
     std::vector<Head> heads_;
     std::vector<std::uint32_t> empty_;  // inputs to be refilled
     InterfaceList interfaces_;
-    std::size_t held_bytes_ = 0;
+    Batch header_;
+    std::shared_ptr<Allowance> allowance_;
+    FileFormat format_ = FileFormat::kPcap;
+    Progress progress_;
+    std::uint64_t batches_ = 0;
+    std::size_t used_up_ = 0;  // bytes
+    bool keep_blocks_ = false;
+    bool nothing_lost_ = false;
     bool begun_ = false;
     std::optional<Error> error_;
 };
 
-Merger::Merger(std::vector<std::unique_ptr<Source>> sources, Nanoseconds jump)
-    : inputs_(sources.size()) {
-    for (std::uint32_t i = 0; i < sources.size(); ++i) {
-        inputs_[i].source = std::move(sources[i]);
-        inputs_[i].clock = MergeClock(jump);
-        number_interfaces(i);
+Merger::Merger(std::vector<MergeInput> inputs, Nanoseconds jump,
+               std::shared_ptr<Allowance> allowance)
+    : inputs_(inputs.size()), allowance_(std::move(allowance)) {
+    bool all_known = true;
+    for (std::uint32_t i = 0; i < inputs.size(); ++i) {
+        MergeInput& given = inputs[i];
+        Input& input = inputs_[i];
+        input.name = std::move(given.name);
+        input.open = std::move(given.open);
+        input.clock = MergeClock(jump);
+        input.progress.total = given.size;
+        InterfaceView known = given.interfaces;
+        FileFormat format = given.format;
+        if (given.source) {
+            input.source = std::move(given.source);
+            input.progress = input.source->progress();
+            known = input.source->interfaces();
+            format = input.source->format();
+        }
+        format_ = i == 0 ? format : format_;
+        progress_.done += input.progress.done;
+        progress_.total += input.progress.total;
+        all_known = all_known && input.progress.total != 0;
+        number_interfaces(i, known);
     }
-    // The last is refilled first.
-    for (auto i = static_cast<std::uint32_t>(inputs_.size()); i-- > 0;) {
-        empty_.push_back(i);
-    }
+    progress_.total = all_known ? progress_.total : 0;
 }
 
 Result<bool> Merger::next(Batch& batch) {
     batch.clear();
     batch.records.reserve(kMaxBatch);
-    held_bytes_ = 0;
-    for (Input& input : inputs_) {
-        input.held = false;
+    used_up_ = 0;
+    ++batches_;
+    if (!std::exchange(begun_, true)) {
+        begin(batch);
     }
     while (batch.records.size() < kMaxBatch) {
         refill_empty(batch);
@@ -146,7 +199,6 @@ Result<bool> Merger::next(Batch& batch) {
         if (heads_.empty()) {
             break;
         }
-        put_header_first(batch);
         move_records(batch);
     }
     if (batch.empty() && error_) {
@@ -156,35 +208,116 @@ Result<bool> Merger::next(Batch& batch) {
     return !batch.empty();
 }
 
+void Merger::begin(Batch& batch) {
+    std::vector<std::uint32_t> read;
+    for (std::uint32_t i = 0; i < inputs_.size() && !error_; ++i) {
+        if (inputs_[i].open ? look_at(i) : refill(i)) {
+            keep_header(inputs_[i].batch, i);
+            read.push_back(i);
+        }
+    }
+    batch.blocks.swap(header_.blocks);
+    batch.memory.swap(header_.memory);
+    for (const std::uint32_t index : read) {
+        put_in(index, batch);
+    }
+    std::reverse(empty_.begin(), empty_.end());  // the last is refilled first
+}
+
+bool Merger::look_at(std::uint32_t index) {
+    Input& input = inputs_[index];
+    bool blocks = false;
+    if (!input.source && !reopen(index)) {
+        return false;
+    }
+    while (refill(index)) {
+        keep_header(input.batch, index);
+        blocks = blocks || !input.batch.blocks.empty();
+        if (!input.batch.records.empty()) {
+            shut(index, due(index));
+            return false;
+        }
+    }
+    return !error_ && blocks && reopen(index) && refill(index);
+}
+
+bool Merger::reopen(std::uint32_t index) {
+    Input& input = inputs_[index];
+    auto source = input.open();
+    if (!source) {
+        error_ = source.error();
+        return false;
+    }
+    input.source = *std::move(source);
+    input.ended = false;
+    progress_.done -= std::exchange(input.progress.done, 0);
+    if (keep_blocks_) {
+        input.source->keep_blocks(nothing_lost_);
+    }
+    return true;
+}
+
+void Merger::shut(std::uint32_t index, Nanoseconds time) {
+    Input& input = inputs_[index];
+    input.source.reset();
+    input.batch = {};
+    input.ahead = {};
+    forget_ahead(input);
+    input.ended = false;
+    input.why.reset();
+    input.waits = true;
+    input.due = time;
+    push_head({time, index});
+}
+
+void Merger::close(std::uint32_t index) {
+    Input& input = inputs_[index];
+    if (input.source) {
+        input.warnings = input.source->warnings();
+        input.losses = input.source->losses();
+        input.source.reset();
+    }
+    input.batch = {};
+}
+
 void Merger::refill_empty(Batch& batch) {
-    while (!empty_.empty() && !error_ && held_bytes_ < kMaxHeldBytes) {
+    while (!empty_.empty() && !error_ && used_up_ < kMostUsedUp) {
         const std::uint32_t index = empty_.back();
         empty_.pop_back();
-        if (!refill(index)) {
-            continue;
+        if (std::exchange(inputs_[index].waits, false) && !reopen(index)) {
+            return;
         }
-        if (!inputs_[index].batch.records.empty()) {
-            push_head(index);
-        } else {
-            move_blocks(index, batch);
-            empty_.push_back(index);
+        if (refill(index)) {
+            put_in(index, batch);
         }
     }
 }
 
-void Merger::put_header_first(Batch& batch) {
-    if (std::exchange(begun_, true) || !batch.blocks.empty()) {
+void Merger::put_in(std::uint32_t index, Batch& batch) {
+    Input& input = inputs_[index];
+    if (!input.batch.records.empty()) {
+        const std::optional<Nanoseconds> known = std::exchange(input.due, std::nullopt);
+        push_head({known ? *known : due(index), index});
+    } else {
+        move_blocks(index, batch);
+        empty_.push_back(index);
+    }
+}
+
+void Merger::keep_header(const Batch& batch, std::uint32_t index) {
+    if (!header_.blocks.empty() || batch.blocks.empty() ||
+        batch.blocks.front().type != pcapng::kSectionHeader) {
         return;
     }
-    for (Input& input : inputs_) {
-        if (!input.batch.blocks.empty() &&
-            input.batch.blocks.front().type == pcapng::kSectionHeader) {
-            hold_memory(input, batch);
-            batch.blocks.push_back(input.batch.blocks.front());
-            batch.blocks.back().merged = true;
-            return;
-        }
-    }
+    Block header = batch.blocks.front();
+    const auto* const begin = reinterpret_cast<const std::byte*>(header.data);
+    const auto copy = std::make_shared<const Bytes>(begin, begin + header.size);
+    header.data = reinterpret_cast<const std::uint8_t*>(copy->data());
+    header.before = 0;
+    header.file = index;
+    header.merged = true;
+    header_.blocks.push_back(header);
+    header_.memory.push_back(copy);
 }
 
 void Merger::move_blocks(std::uint32_t index, Batch& batch) {
@@ -205,20 +338,30 @@ void Merger::move_blocks(std::uint32_t index, Batch& batch) {
 
 bool Merger::refill(std::uint32_t index) {
     Input& input = inputs_[index];
+    const bool held = input.held_by == batches_;
+    const Bytes* const before =
+        held && !input.batch.memory.empty() ? input.batch.memory.back().get() : nullptr;
+    const std::size_t bytes = before != nullptr ? before->size() : 0;
     input.next = input.next_block = 0;
-    input.held = false;
+    input.held_by = 0;
+    bool more = true;
     if (!input.ahead.empty()) {
         input.batch = std::move(input.ahead.front());
-        input.ahead.pop_front();
-        return true;
+        input.ahead.erase(input.ahead.begin());
+        if (input.ahead.empty()) {
+            forget_ahead(input);
+        }
+    } else {
+        more = read(index, input.batch);
     }
-    if (read(index, input.batch)) {
-        return true;
+    if (!more || input.batch.memory.empty() || input.batch.memory.back().get() != before) {
+        used_up_ += bytes;
     }
-    if (input.why) {
-        error_ = std::exchange(input.why, std::nullopt);
+    if (!more) {
+        error_ = input.why ? std::exchange(input.why, std::nullopt) : std::move(error_);
+        close(index);
     }
-    return false;
+    return more;
 }
 
 bool Merger::read(std::uint32_t index, Batch& batch) {
@@ -231,23 +374,39 @@ bool Merger::read(std::uint32_t index, Batch& batch) {
         input.why = more.error();
     }
     input.ended = !more || !*more;
+    const std::uint64_t done = input.source->progress().done;
+    progress_.done += done - std::exchange(input.progress.done, done);
+    if (!input.ended && !describes_the_same(index)) {
+        input.why = Error{Errc::kIo, input.name + ": was changed while it was read"};
+        input.ended = true;
+    }
     if (!input.ended) {
-        number_interfaces(index);
+        number_interfaces(index, input.source->interfaces());
     }
     return !input.ended;
+}
+
+bool Merger::describes_the_same(std::uint32_t index) const {
+    const Input& input = inputs_[index];
+    if (!input.due || !input.open) {
+        return true;
+    }
+    const InterfaceView again = input.source->interfaces();
+    for (std::size_t i = 0; i < std::min(again.size(), input.interfaces.size()); ++i) {
+        const Interface& known = interfaces_[input.interfaces[i]];
+        if (again[i].link_type != known.link_type || again[i].tick != known.tick ||
+            again[i].name != known.name) {
+            return false;
+        }
+    }
+    return true;
 }
 
 Nanoseconds Merger::due(std::uint32_t index) {
     Input& input = inputs_[index];
     const auto ahead = [&](std::size_t i) {
         std::optional<Nanoseconds> time = input.time_ahead(i);
-        while (!time && input.ahead.size() < kMostAhead) {
-            Batch more;
-            if (!read(index, more)) {
-                break;
-            }
-            more.records.shrink_to_fit();  // of a pipe it may be a packet at a time
-            input.ahead.push_back(std::move(more));
+        while (!time && input.ahead.size() < kMostAhead && read_ahead(index)) {
             time = input.time_ahead(i);
         }
         return time;
@@ -255,13 +414,44 @@ Nanoseconds Merger::due(std::uint32_t index) {
     return input.clock.due(input.batch.records[input.next].time, ahead);
 }
 
-void Merger::number_interfaces(std::uint32_t index) {
+bool Merger::read_ahead(std::uint32_t index) {
     Input& input = inputs_[index];
-    const InterfaceView known = input.source->interfaces();
+    const std::uint64_t bytes = input.batch.memory.empty() ? 0 : input.batch.memory.back()->size();
+    if (input.ended || (allowance_ && !allowance_->take(bytes))) {
+        return false;
+    }
+    Batch more;
+    const bool read_one = read(index, more);
+    if (allowance_ && !read_one) {
+        allowance_->give_back(bytes);
+    }
+    if (!read_one) {
+        return false;
+    }
+    input.ahead_bytes += allowance_ ? bytes : 0;
+    more.records.shrink_to_fit();  // of a pipe it may be a packet at a time
+    input.ahead.push_back(std::move(more));
+    return true;
+}
+
+void Merger::forget_ahead(Input& input) {
+    if (allowance_) {
+        allowance_->give_back(std::exchange(input.ahead_bytes, 0));
+    }
+}
+
+void Merger::number_interfaces(std::uint32_t index, const InterfaceView& known) {
+    Input& input = inputs_[index];
     for (std::size_t i = input.interfaces.size(); i < known.size(); ++i) {
         input.interfaces.push_back(static_cast<std::uint32_t>(interfaces_.size()));
         Interface one = known[i];
         one.file = index;
+        const std::size_t bytes =
+            sizeof(one) + one.name.size() + (one.description ? one.description->block.size() : 0);
+        if (allowance_ && !allowance_->take(bytes)) {
+            error_ = allowance_->refusal(input.name, bytes);
+            input.ended = true;
+        }
         interfaces_.push_back(std::move(one));
     }
 }
@@ -270,6 +460,11 @@ void Merger::move_records(Batch& batch) {
     while (batch.records.size() < kMaxBatch) {
         const std::uint32_t index = heads_.front().input;
         Input& input = inputs_[index];
+        if (input.waits) [[unlikely]] {
+            drop_first_head();
+            empty_.push_back(index);
+            return;
+        }
         if (input.next_block < input.batch.blocks.size()) [[unlikely]] {
             move_blocks(index, batch);
         }
@@ -278,10 +473,8 @@ void Merger::move_records(Batch& batch) {
         record.interface = input.interfaces[record.interface];
         if (++input.next == input.batch.records.size()) {
             move_blocks(index, batch);
-            heads_.front() = heads_.back();
-            heads_.pop_back();
+            drop_first_head();
             empty_.push_back(index);
-            sift_first_down();
             return;
         }
         heads_.front().time = due(index);
@@ -289,19 +482,22 @@ void Merger::move_records(Batch& batch) {
     }
 }
 
-void Merger::hold_memory(Input& input, Batch& batch) {
-    if (input.held) {
+void Merger::hold_memory(Input& input, Batch& batch) const {
+    if (input.held_by == batches_) {
         return;
     }
-    input.held = true;
-    for (const auto& bytes : input.batch.memory) {
-        batch.memory.push_back(bytes);
-        held_bytes_ += bytes->size();
-    }
+    input.held_by = batches_;
+    batch.memory.insert(batch.memory.end(), input.batch.memory.begin(), input.batch.memory.end());
 }
 
-void Merger::push_head(std::uint32_t index) {
-    heads_.push_back({due(index), index});
+void Merger::drop_first_head() {
+    heads_.front() = heads_.back();
+    heads_.pop_back();
+    sift_first_down();
+}
+
+void Merger::push_head(Head head) {
+    heads_.push_back(head);
     std::push_heap(heads_.begin(), heads_.end(),
                    [](const Head& a, const Head& b) { return b < a; });
 }
@@ -323,31 +519,29 @@ void Merger::sift_first_down() {
     }
 }
 
-Source::Progress Merger::progress() const {
-    Progress out;
-    bool all_known = true;
-    for (const Input& input : inputs_) {
-        const Progress one = input.source->progress();
-        out.done += one.done;
-        out.total += one.total;
-        all_known = all_known && one.total != 0;
-    }
-    out.total = all_known ? out.total : 0;
-    return out;
-}
-
 std::vector<Warning> Merger::warnings() const {
-    return of_all([](const Source& source) { return source.warnings(); });
+    return of_all([](const Source& source) { return source.warnings(); },
+                  [](const Input& input) { return input.warnings; });
 }
 
 std::vector<Warning> Merger::losses() const {
-    return of_all([](const Source& source) { return source.losses(); });
+    return of_all([](const Source& source) { return source.losses(); },
+                  [](const Input& input) { return input.losses; });
 }
 
 }  // namespace
 
+std::unique_ptr<Source> merge(std::vector<MergeInput> inputs, Nanoseconds jump,
+                              std::shared_ptr<Allowance> allowance) {
+    return std::make_unique<Merger>(std::move(inputs), jump, std::move(allowance));
+}
+
 std::unique_ptr<Source> merge(std::vector<std::unique_ptr<Source>> sources, Nanoseconds jump) {
-    return std::make_unique<Merger>(std::move(sources), jump);
+    std::vector<MergeInput> inputs(sources.size());
+    for (std::size_t i = 0; i < sources.size(); ++i) {
+        inputs[i].source = std::move(sources[i]);
+    }
+    return merge(std::move(inputs), jump, nullptr);
 }
 
 }  // namespace unecho::capture

@@ -2,17 +2,41 @@
 // Several sources as one, by time; the order is that of open_captures() (reader.h). Its batches
 // hold the memory of several inputs' batches, nothing is copied. Where one input fails the others
 // are read no further: what they had read is given, then the error.
+//
+// An input that can be opened again is closed but from its first packet's time to its end: before
+// the first batch each is looked at for that time, and for its interfaces, which are numbered then.
+// Interfaces that are described behind the packets looked at get their numbers when they are met.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "base/packet_clock.h"
+#include "capture/allowance.h"
 #include "capture/source.h"
 
 namespace unecho::capture {
 
-// Warnings and interfaces name the input by its place in the list. jump: of MergeClock.
+struct MergeInput {
+    std::string name;                // for messages
+    std::unique_ptr<Source> source;  // null: closed
+    // Opens it from its beginning; empty: cannot be opened again, and is never closed before its
+    // end.
+    std::function<Result<std::unique_ptr<Source>>()> open;
+    // What is known of a closed one.
+    InterfaceView interfaces;
+    FileFormat format = FileFormat::kPcap;
+    std::uint64_t size = 0;
+};
+
+// Warnings and interfaces name the input by its place in the list. jump: of MergeClock. allowance:
+// also for the interfaces; null: any number of them.
+std::unique_ptr<Source> merge(std::vector<MergeInput> inputs, Nanoseconds jump,
+                              std::shared_ptr<Allowance> allowance);
+// All of them open.
 std::unique_ptr<Source> merge(std::vector<std::unique_ptr<Source>> sources,
                               Nanoseconds jump = kNoEpochs);
 

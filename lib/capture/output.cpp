@@ -8,6 +8,7 @@
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <random>
 #include <string_view>
 #include <system_error>
@@ -349,11 +350,21 @@ bool same_output(const std::string& a, const std::string& b) {
            canonical(a) == canonical(b);
 }
 
-bool same_pipe(const std::string& a, const std::string& b) {
-    struct stat first {};
-    struct stat second {};
-    return stat_of_input(a, first) && stat_of_input(b, second) && equal(first, second) &&
-           !S_ISREG(first.st_mode) && !S_ISBLK(first.st_mode) && !is_null_device(first);
+std::optional<std::pair<std::size_t, std::size_t>> shared_pipe(
+    std::span<const std::string> inputs) {
+    std::map<std::pair<dev_t, ino_t>, std::size_t> pipes;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        struct stat about {};
+        if (!stat_of_input(inputs[i], about) || S_ISREG(about.st_mode) || S_ISBLK(about.st_mode) ||
+            is_null_device(about)) {
+            continue;
+        }
+        const auto [known, fresh] = pipes.try_emplace({about.st_dev, about.st_ino}, i);
+        if (!fresh) {
+            return std::pair(known->second, i);
+        }
+    }
+    return std::nullopt;
 }
 
 }  // namespace unecho::capture

@@ -11,9 +11,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/result.h"
 
@@ -82,7 +84,8 @@ class Output {
 // there is none yet. Not so for /dev/null.
 [[nodiscard]] bool same_output(const std::string& a, const std::string& b);
 
-// Whether two inputs would each get parts of the same pipe.
-[[nodiscard]] bool same_pipe(const std::string& a, const std::string& b);
+// The first two inputs, by their places, that would each get parts of the same pipe.
+[[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> shared_pipe(
+    std::span<const std::string> inputs);
 
 }  // namespace unecho::capture

@@ -36,7 +36,8 @@ class Pcap final : public Format {
         Taken out;
         const std::uint8_t* const end = bytes.data() + bytes.size();
         const std::uint8_t* at = bytes.data();
-        while (records.size() < kMaxBatch) {
+        const std::size_t limit = limit_;
+        while (records.size() < limit) {
             const auto left = static_cast<std::size_t>(end - at);
             if (left < kHeader) {
                 out.need = kHeader;

@@ -167,8 +167,8 @@ class Pcapng final : public Format {
         end_ = {std::string(why), damage};
         return false;
     }
-    [[nodiscard]] static bool full(const Batch& batch) {
-        return batch.records.size() + batch.blocks.size() >= kMaxBatch;
+    [[nodiscard]] bool full(const Batch& batch) const {
+        return batch.records.size() + batch.blocks.size() >= limit_;
     }
     void keep(const BlockView& block, std::uint32_t interface, Batch& batch) const;
     void note_skipped(std::uint32_t type);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/packet_clock.h"
+#include "capture/allowance.h"
 #include "capture/source.h"
 
 namespace unecho::capture {
@@ -24,7 +25,15 @@ Result<std::unique_ptr<Source>> open_capture(const std::string& path, bool recov
 // back (MergeClock of base/packet_clock.h). Each input keeps its order. One is passed on as it is.
 // recover: behind a record that cannot be one, records that go on are sought (recovery.h), and the
 // numbers of packets count those that are read; else an input ends there.
+//
+// All are opened and their headers read before this returns. If they are many (kManyInputs), or
+// more than the allowance has memory for, files are closed again until their time has come
+// (merger.h); one that is another file by then, or is not there, is an error. allowance: reserved
+// when this returns; null: any amount of memory.
+inline constexpr std::size_t kManyInputs = 17;
 Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths,
-                                              Nanoseconds jump = kNoEpochs, bool recover = false);
+                                              Nanoseconds jump = kNoEpochs,
+                                              std::shared_ptr<Allowance> allowance = nullptr,
+                                              bool recover = false);
 
 }  // namespace unecho::capture

@@ -18,7 +18,6 @@ namespace unecho::capture {
 namespace {
 
 constexpr std::size_t kMagic = 4;
-constexpr std::size_t kInputBytes = 256U << 10;
 // Both libraries forget what a call has decompressed when it then meets damage. So they get as much
 // at a time as they ask for, a block or a checksum; of a frame, first, this.
 constexpr std::size_t kFirst = 5;
@@ -41,6 +40,8 @@ class Codec {
 
     [[nodiscard]] virtual bool begins(std::span<const std::uint8_t> bytes) const = 0;
     virtual Step step(std::span<const std::uint8_t> from, std::span<std::byte> to) = 0;
+    // Taken by the frames so far.
+    [[nodiscard]] virtual std::uint64_t memory() const = 0;
 
   protected:
     Codec() = default;
@@ -69,6 +70,9 @@ class Zstd final : public Codec {
         wanted_ = result == 0 ? kFirst : result;
         return {in.pos, out.pos, result == 0, error_of(result)};
     }
+
+    // With its window, which is set up when a frame begins.
+    [[nodiscard]] std::uint64_t memory() const override { return ZSTD_sizeof_DCtx(context_.get()); }
 
   private:
     static const char* error_of(std::size_t result) {
@@ -112,6 +116,7 @@ class Lz4 final : public Codec {
             LZ4F_decompress(context_.get(), to.data(), &given, from.data(), &taken, nullptr);
         if (LZ4F_isError(result) == 0) {
             wanted_ = result == 0 ? kFirst : result;
+            noted_ = result != 0 && (noted_ || note_memory());
             return {taken, given, result == 0, nullptr};
         }
         const std::string_view name = LZ4F_getErrorName(result);
@@ -119,21 +124,40 @@ class Lz4 final : public Codec {
                 name.find("hecksum_invalid") != std::string_view::npos ? kWrongChecksum : kDamaged};
     }
 
+    [[nodiscard]] std::uint64_t memory() const override { return memory_; }
+
   private:
+    // lz4frame.c: a compressed block, and a block with what later ones may repeat. False: the
+    // frame's header was not read yet.
+    bool note_memory() {
+        constexpr std::uint64_t kHistory = 128U << 10U;
+        LZ4F_frameInfo_t frame = LZ4F_INIT_FRAMEINFO;
+        std::size_t none = 0;
+        if (LZ4F_isError(LZ4F_getFrameInfo(context_.get(), &frame, nullptr, &none)) != 0 ||
+            frame.blockSizeID < LZ4F_max64KB) {
+            return false;
+        }
+        const std::uint64_t block = std::uint64_t{1} << (8 + 2 * unsigned{frame.blockSizeID});
+        memory_ = std::max(memory_, 2 * block + kHistory);
+        return true;
+    }
+
     struct Free {
         void operator()(LZ4F_dctx* context) const { LZ4F_freeDecompressionContext(context); }
     };
     std::unique_ptr<LZ4F_dctx, Free> context_;
     std::size_t wanted_ = kFirst;
+    std::uint64_t memory_ = 0;
+    bool noted_ = false;  // of this frame
 };
 
 class Unpack final : public ByteStream {
   public:
     Unpack(std::unique_ptr<ByteStream> stream, std::span<const std::uint8_t> taken,
-           std::unique_ptr<Codec> codec)
+           std::unique_ptr<Codec> codec, std::size_t piece)
         : stream_(std::move(stream)),
           codec_(std::move(codec)),
-          input_(std::max(kInputBytes, taken.size())),
+          input_(std::max(packed_piece(piece), taken.size())),
           end_(taken.size()) {
         std::copy(taken.begin(), taken.end(), input_.begin());
     }
@@ -147,6 +171,9 @@ class Unpack final : public ByteStream {
     std::optional<Trouble> trouble() override { return std::exchange(why_ended_, std::nullopt); }
     [[nodiscard]] bool ended_early() const override { return ended_early_; }
     [[nodiscard]] bool is_compressed() const override { return true; }
+    [[nodiscard]] std::uint64_t memory() const override {
+        return sizeof(*this) + input_.size() + codec_->memory();
+    }
 
   private:
     [[nodiscard]] std::span<const std::uint8_t> unread() const {
@@ -256,13 +283,13 @@ bool is_lz4(std::span<const std::uint8_t> bytes) {
 }
 
 std::unique_ptr<ByteStream> unpack_zstd(std::unique_ptr<ByteStream> stream,
-                                        std::span<const std::uint8_t> taken) {
-    return std::make_unique<Unpack>(std::move(stream), taken, std::make_unique<Zstd>());
+                                        std::span<const std::uint8_t> taken, std::size_t piece) {
+    return std::make_unique<Unpack>(std::move(stream), taken, std::make_unique<Zstd>(), piece);
 }
 
 std::unique_ptr<ByteStream> unpack_lz4(std::unique_ptr<ByteStream> stream,
-                                       std::span<const std::uint8_t> taken) {
-    return std::make_unique<Unpack>(std::move(stream), taken, std::make_unique<Lz4>());
+                                       std::span<const std::uint8_t> taken, std::size_t piece) {
+    return std::make_unique<Unpack>(std::move(stream), taken, std::make_unique<Lz4>(), piece);
 }
 
 }  // namespace unecho::capture

@@ -4,11 +4,13 @@
 // checksum, which ends the stream.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include "capture/byte_stream.h"
+#include "capture/gunzip.h"
 
 namespace unecho::capture {
 
@@ -16,10 +18,12 @@ namespace unecho::capture {
 [[nodiscard]] bool is_zstd(std::span<const std::uint8_t> bytes);
 [[nodiscard]] bool is_lz4(std::span<const std::uint8_t> bytes);
 
-// taken: the first bytes of the stream, which were read already.
+// taken, piece: as of gunzip().
 std::unique_ptr<ByteStream> unpack_zstd(std::unique_ptr<ByteStream> stream,
-                                        std::span<const std::uint8_t> taken);
+                                        std::span<const std::uint8_t> taken,
+                                        std::size_t piece = SIZE_MAX);
 std::unique_ptr<ByteStream> unpack_lz4(std::unique_ptr<ByteStream> stream,
-                                       std::span<const std::uint8_t> taken);
+                                       std::span<const std::uint8_t> taken,
+                                       std::size_t piece = SIZE_MAX);
 
 }  // namespace unecho::capture

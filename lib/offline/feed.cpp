@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "offline/feed.h"
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -8,6 +9,8 @@
 #include <optional>
 #include <thread>
 #include <utility>
+
+#include "capture/allowance.h"
 
 namespace unecho::offline {
 namespace {
@@ -68,6 +71,7 @@ struct Shared {
 
     void make_all();
     bool put(Portion& portion);
+    [[nodiscard]] bool has_room(const Portion& portion) const;
 
     Maker maker;
     std::mutex mutex;
@@ -104,10 +108,24 @@ void Shared::make_all() {
     changed.notify_all();
 }
 
+// Of records larger than usual few wait: each lies in a buffer of its own.
+bool Shared::has_room(const Portion& portion) const {
+    constexpr std::uint64_t kMostLarge = std::uint64_t{4} << 20U;
+    std::uint64_t large = 0;
+    const auto add = [&](const Portion& one) {
+        for (const auto& bytes : one.batch.memory) {
+            large += bytes->size() > capture::kMostPiece ? bytes->size() : 0;
+        }
+    };
+    std::for_each(ready.begin(), ready.end(), add);
+    add(portion);
+    return ready.empty() || (ready.size() < kPortionsAhead && large <= kMostLarge);
+}
+
 // False: it is not wanted any more.
 bool Shared::put(Portion& portion) {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return stopped || ready.size() < kPortionsAhead; });
+    changed.wait(lock, [&] { return stopped || has_room(portion); });
     if (stopped) {
         return false;
     }

@@ -20,10 +20,9 @@
 namespace unecho::offline {
 namespace {
 
-// What the command allocates beside what it remembers of packets: the program itself, what every
-// input and output buffers, and batches on their way.
+// What the command allocates beside what it remembers of packets and what its inputs take: the
+// program itself, what every output buffers, and batches on their way.
 constexpr std::uint64_t kProgramBytes = std::uint64_t{16} << 20;
-constexpr std::uint64_t kInputBytes = std::uint64_t{4} << 20;
 constexpr std::uint64_t kOutputBytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t kPartsBytes = std::uint64_t{4} << 20;  // what parts of a pcapng repeat
 constexpr std::uint64_t kAheadBytes = (kPortionsAhead + 2) * (std::uint64_t{3} << 19);
@@ -48,15 +47,14 @@ std::vector<NamedOutput> outputs_of(const Files& files) {
 
 // What is no file is read once.
 Status check_inputs(const std::vector<std::string>& inputs) {
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-        for (std::size_t j = 0; j < i; ++j) {
-            const bool standard = inputs[i] == "-" && inputs[j] == "-";
-            if (standard || capture::same_pipe(inputs[i], inputs[j])) {
-                return fail(Errc::kConfig, escaped(inputs[i]) + ": " +
-                                               (standard ? "standard input" : "a pipe") +
-                                               " can be read only once");
-            }
-        }
+    const auto once = [](const std::string& input, const char* what) {
+        return fail(Errc::kConfig, escaped(input) + ": " + what + " can be read only once");
+    };
+    if (std::count(inputs.begin(), inputs.end(), "-") > 1) {
+        return once("-", "standard input");
+    }
+    if (const auto shared = capture::shared_pipe(inputs); shared) {
+        return once(inputs[shared->second], "a pipe");
     }
     return {};
 }
@@ -131,17 +129,39 @@ Status check_part(const Files& files, const std::string& path) {
     return {};
 }
 
-Result<std::uint64_t> memory_to_remember(const Files& files, const Options& options, bool ahead) {
-    const std::uint64_t buffers = kProgramBytes + kInputBytes * files.inputs.size() +
-                                  kOutputBytes * outputs_of(files).size() +
-                                  (files.split.none() ? 0 : kPartsBytes) +
-                                  (ahead ? kAheadBytes : 0);
-    if (options.memory < buffers + kLeastToRemember) {
-        return fail(Errc::kConfig, "--memory: " + format_size(options.memory) +
-                                       " is too little; allowed here: " +
-                                       format_size(buffers + kLeastToRemember) + " or more");
+Status check_memory(std::uint64_t memory, std::uint64_t least) {
+    return memory >= least
+               ? Status()
+               : fail(Errc::kConfig, "--memory: " + format_size(memory) +
+                                         " is too little; allowed here: " + format_size(least) +
+                                         " or more");
+}
+
+// memory: to remember packets in.
+struct Opened {
+    std::unique_ptr<capture::Source> source;
+    std::uint64_t memory;
+};
+
+Result<Opened> open_inputs(const Files& files, const Options& options, bool ahead) {
+    const std::uint64_t beside = kProgramBytes + kOutputBytes * outputs_of(files).size() +
+                                 (files.split.none() ? 0 : kPartsBytes) + (ahead ? kAheadBytes : 0);
+    const auto allowance =
+        std::make_shared<capture::Allowance>(options.memory, beside + kLeastToRemember);
+    Status enough = check_memory(options.memory, allowance->least_memory(files.inputs.size()));
+    if (!enough) {
+        return tl::unexpected(enough.error());
     }
-    return options.memory - buffers;
+    auto source = capture::open_captures(files.inputs, options.jump(), allowance, files.recover);
+    if (!source) {
+        return tl::unexpected(source.error());
+    }
+    const std::uint64_t inputs = allowance->reserved();
+    enough = check_memory(options.memory, beside + kLeastToRemember + inputs);
+    if (!enough) {
+        return tl::unexpected(enough.error());
+    }
+    return Opened{*std::move(source), options.memory - beside - inputs};
 }
 
 // By its first bytes, which are those of no capture; absent: they cannot be read.
@@ -435,14 +455,11 @@ Result<Parts> open_all(const Files& files, const Options& options, bool ahead) {
     if (!status) {
         return tl::unexpected(status.error());
     }
-    const auto memory = memory_to_remember(files, options, ahead);
-    if (!memory) {
-        return tl::unexpected(memory.error());
+    auto opened = open_inputs(files, options, ahead);
+    if (!opened) {
+        return tl::unexpected(opened.error());
     }
-    auto source = capture::open_captures(files.inputs, options.jump(), files.recover);
-    if (!source) {
-        return tl::unexpected(source.error());
-    }
+    Result<std::unique_ptr<capture::Source>> source = std::move(opened->source);
     const capture::FileFormat format = format_of(**source);
     std::shared_ptr<std::uint64_t> left_out;
     if (!files.selection.all()) {
@@ -459,7 +476,8 @@ Result<Parts> open_all(const Files& files, const Options& options, bool ahead) {
     if (sinks->any_keeps_blocks()) {
         (*source)->keep_blocks(sinks->main_keeps_blocks());
     }
-    auto deduplicator = Deduplicator::make(options, *memory, most_packets_of(files, **source));
+    auto deduplicator =
+        Deduplicator::make(options, opened->memory, most_packets_of(files, **source));
     if (!deduplicator) {
         return tl::unexpected(deduplicator.error());
     }

@@ -3,7 +3,7 @@
 // of many sizes, and merged with itself. Checked:
 //   every record lies in the memory of its batch, names an interface and has its number
 //   pieces and buffers change nothing of what is read, nor what is said of it
-//   merged, each input keeps its order
+//   merged, each input keeps its order; opened when they are due, inputs come as if all were open
 //   written as a pcapng and read again it is the same, its blocks that are no packets too
 //   where damage is passed over: the packets before it are those that are read without, pieces and
 //   buffers change nothing of what is found, and no more memory is held than the file is long
@@ -182,12 +182,29 @@ void check_recovery(const CaptureBytes& file, const ReadCapture& whole) {
             "packets before damage are the same");
 }
 
+// late: opened when they are due.
+ReadCapture merged(const CaptureBytes& file, bool late) {
+    std::vector<capture::MergeInput> inputs(2);
+    for (capture::MergeInput& input : inputs) {
+        const bool first = &input == &inputs.front();
+        const auto again = [&file, first] {
+            return first ? open(file, 100, SIZE_MAX) : open(file, 1000, 7);
+        };
+        input.source = *again();
+        if (late) {
+            input.interfaces = input.source->interfaces();
+            input.source.reset();
+            input.open = again;
+        }
+    }
+    return read_all(*capture::merge(std::move(inputs), kNoEpochs, nullptr));
+}
+
 void check_merge(const CaptureBytes& file, const ReadCapture& whole) {
-    std::vector<std::unique_ptr<capture::Source>> sources;
-    sources.push_back(*open(file, 100, SIZE_MAX));
-    sources.push_back(*open(file, 1000, 7));
-    const auto merged = capture::merge(std::move(sources));
-    const ReadCapture got = read_all(*merged);
+    const ReadCapture got = merged(file, false);
+    const ReadCapture late = merged(file, true);
+    require(late.packets == got.packets && late.error == got.error && told(late) == told(got),
+            "when inputs are opened does not change the merge");
     std::array<std::vector<ReadPacket>, 2> of_input;
     for (const ReadPacket& packet : got.packets) {
         of_input[got.interfaces[packet.interface].file].push_back(packet);

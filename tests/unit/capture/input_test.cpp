@@ -238,4 +238,32 @@ TEST(Input, reading_error_comes_after_what_was_read) {
     EXPECT_EQ(none.error().code, Errc::kIo);
 }
 
+// A record larger than a piece is counted while it is on its way; it fits, or is told.
+TEST(Input, large_records_count_as_memory) {
+    constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+    const CaptureBytes large(3U << 20U);
+    CaptureBytes file = pcap_header({}) + pcap_record({}, 1, 1, large, 3U << 20U);
+    file += pcap_record({}, 2, 1, CaptureBytes(60), 60);
+    const auto allowance = [](std::uint64_t memory) {
+        auto out = std::make_shared<capture::Allowance>(memory, 0);
+        out->reserve({.inputs = 1});
+        return out;
+    };
+    const auto read = [&](const std::shared_ptr<capture::Allowance>& some) {
+        const auto source =
+            capture::open_input(std::make_unique<MemoryStream>(file), "large.pcap",
+                                {std::make_shared<capture::Buffers>(std::size_t{64} << 10U), some});
+        return source ? read_all(**source) : ReadCapture();
+    };
+    const auto tight = allowance(kMiB);  // below what the process has already
+    EXPECT_EQ(read(tight).error,
+              "large.pcap: a record or block of 3MiB is more than --memory 1MiB has room for by "
+              "now; more may do");
+    const auto enough = allowance(std::uint64_t{1} << 40U);
+    EXPECT_EQ(read(enough).packets.size(), 2U);
+    for (const auto& used : {tight, enough}) {
+        EXPECT_EQ(used->taken(), 0U) << "given back";
+    }
+}
+
 }  // namespace

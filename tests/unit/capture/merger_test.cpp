@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -258,6 +259,220 @@ TEST(Merger, error_comes_after_what_was_read) {
     const Result<bool> more = source->next(batch);
     ASSERT_TRUE(more);
     EXPECT_FALSE(*more);
+}
+
+// Counts those that are open.
+class Counted final : public Source {
+  public:
+    Counted(std::unique_ptr<Source> source, unsigned& open, unsigned& most)
+        : source_(std::move(source)), open_(open) {
+        most = std::max(most, ++open_);
+    }
+    ~Counted() override { --open_; }
+
+    Result<bool> next(capture::Batch& batch) override { return source_->next(batch); }
+    void keep_blocks(bool nothing_lost) override { source_->keep_blocks(nothing_lost); }
+    [[nodiscard]] capture::InterfaceView interfaces() const override {
+        return source_->interfaces();
+    }
+    [[nodiscard]] capture::FileFormat format() const override { return source_->format(); }
+    [[nodiscard]] Progress progress() const override { return source_->progress(); }
+    [[nodiscard]] std::vector<capture::Warning> warnings() const override {
+        return source_->warnings();
+    }
+    [[nodiscard]] std::vector<capture::Warning> losses() const override {
+        return source_->losses();
+    }
+
+  private:
+    std::unique_ptr<Source> source_;
+    unsigned& open_;
+};
+
+struct LateInputs {
+    unsigned now_open = 0;
+    unsigned most = 0;  // at a time
+
+    // As pipes are, every pipe-th input cannot be opened again.
+    std::unique_ptr<Source> merged(const std::vector<CaptureBytes>& files, std::size_t buffer_bytes,
+                                   Nanoseconds jump, unsigned pipe) {
+        std::vector<capture::MergeInput> inputs;
+        for (const CaptureBytes& file : files) {
+            const auto opened = [this, &file, buffer_bytes] {
+                return std::make_unique<Counted>(open(file, buffer_bytes), now_open, most);
+            };
+            capture::MergeInput& input = inputs.emplace_back();
+            input.name = "input " + std::to_string(inputs.size());
+            input.source = opened();
+            input.interfaces = input.source->interfaces();
+            input.format = input.source->format();
+            input.size = input.source->progress().total;
+            if (inputs.size() % pipe != 0) {
+                input.source.reset();
+                input.open = opened;
+            }
+        }
+        return capture::merge(std::move(inputs), jump, nullptr);
+    }
+};
+
+// What a reader of the merged capture sees, whatever numbers interfaces have.
+std::string seen_of(Source& source) {
+    const ReadCapture got = read_all(source);
+    std::string out;
+    for (const ReadPacket& packet : got.packets) {
+        const capture::Interface& interface = got.interfaces[packet.interface];
+        out += std::to_string(packet.time) + " " + std::to_string(interface.file) + " " +
+               std::to_string(packet.number) + " " + std::to_string(interface.link_type) + "\n";
+    }
+    for (const capture::Warning& warning : got.warnings) {
+        out += std::to_string(warning.file) + " " + warning.text + "\n";
+    }
+    return out + std::to_string(source.progress().done) + got.error;
+}
+
+CaptureBytes pcapng_at(std::mt19937& draw, const std::vector<std::uint32_t>& seconds) {
+    PcapngBuilder out;
+    out.section().interface(1, 0);
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+        if (draw() % 10 == 0) {
+            out.interface(static_cast<std::uint16_t>(101 + i), 0);
+            out.enhanced(1, std::uint64_t{seconds[i]} * 1'000'000, {}, 0).section().interface(1, 0);
+        } else {
+            out.enhanced(0, std::uint64_t{seconds[i]} * 1'000'000, {}, 0);
+        }
+    }
+    return out.done();
+}
+
+// Overlaps of all kinds, disorder in a file, stamps that run ahead, empty files, cut ones, pipes.
+TEST(Merger, inputs_opened_when_they_are_due_come_as_if_all_were_open) {
+    std::mt19937 draw(12);
+    for (unsigned turn = 0; turn < 12; ++turn) {
+        std::vector<CaptureBytes> files;
+        for (unsigned input = 0; input < 25; ++input) {
+            std::vector<std::uint32_t> seconds;
+            std::uint32_t now = 1000 + draw() % (turn % 2 == 0 ? 2000 : 50);
+            for (unsigned place = draw() % 40; place > 0; --place) {
+                now += draw() % 6;
+                const bool astray = draw() % 15 == 0;
+                seconds.push_back(astray ? now + draw() % 9000 : now - draw() % 4);
+            }
+            CaptureBytes file = draw() % 2 == 0
+                                    ? capture_at(static_cast<std::uint8_t>(input), seconds)
+                                    : pcapng_at(draw, seconds);
+            if (draw() % 8 == 0 && file.size() > 60) {
+                file.resize(file.size() - 3);
+            }
+            files.push_back(std::move(file));
+        }
+        for (const std::size_t buffer : {70U, 300U, 1U << 16U}) {
+            for (const Nanoseconds jump : {kNoEpochs, 10 * kSecond}) {
+                LateInputs late;
+                std::vector<std::unique_ptr<Source>> sources;
+                for (const CaptureBytes& file : files) {
+                    sources.push_back(open(file, buffer));
+                }
+                const auto all_open = capture::merge(std::move(sources), jump);
+                const auto closed = late.merged(files, buffer, jump, 7);
+                EXPECT_EQ(seen_of(*closed), seen_of(*all_open)) << turn << " " << buffer;
+                EXPECT_EQ(late.now_open, 0U) << "each is closed at its end";
+            }
+        }
+    }
+}
+
+TEST(Merger, inputs_one_behind_the_other_are_open_one_at_a_time) {
+    std::vector<CaptureBytes> files;
+    Order expected;
+    for (std::uint8_t input = 0; input < 200; ++input) {
+        const std::uint32_t start = 1000 + 10U * (199U - input);
+        files.push_back(capture_at(input, {start, start + 4, start + 3, start + 9}));
+    }
+    for (unsigned input = 200; input-- > 0;) {
+        for (const unsigned place : {0U, 1U, 2U, 3U}) {
+            expected.emplace_back(input, place);
+        }
+    }
+    LateInputs late;
+    const auto source = late.merged(files, 4096, kSecond, 1000);
+    const std::size_t size = files.front().size();
+    EXPECT_EQ(source->progress().total, 200 * size);
+    EXPECT_EQ(order_of(read_all(*source).packets), expected);
+    EXPECT_EQ(source->progress().done, 200 * size);
+    EXPECT_EQ(late.most, 1U);
+}
+
+// The blocks of a merge, each as its type and input.
+std::string blocks_of(Source& source) {
+    source.keep_blocks(true);
+    std::string out;
+    for (capture::Batch batch; *source.next(batch);) {
+        for (const capture::Block& block : batch.blocks) {
+            out += std::to_string(block.type == 0x0A0D0D0A ? 0 : block.type) + "/" +
+                   std::to_string(block.file) + " ";
+        }
+    }
+    return out;
+}
+
+TEST(Merger, header_of_the_first_pcapng_comes_first_and_no_block_is_lost) {
+    const CaptureBytes names(8);
+    PcapngBuilder a;
+    a.section().interface(1, 0).enhanced(0, 5'000'000, {}, 0).block(4, names);
+    PcapngBuilder b;
+    b.section().interface(1, 0).block(5, CaptureBytes(12)).block(4, names);
+    PcapngBuilder c;
+    c.section().block(4, names).interface(1, 0).enhanced(0, 1'000'000, {}, 0);
+    const std::vector<CaptureBytes> files{capture_at(0, {3}), a.done(), b.done(), c.done()};
+    const std::string expected = "0/1 0/2 1/2 5/2 4/2 0/3 4/3 1/3 0/1 1/1 4/1 ";
+    std::vector<std::unique_ptr<Source>> sources;
+    for (const CaptureBytes& file : files) {
+        sources.push_back(open(file));
+    }
+    EXPECT_EQ(blocks_of(*capture::merge(std::move(sources))), expected);
+    for (const std::size_t buffer : {64U, 100U, 4096U}) {
+        LateInputs late;
+        EXPECT_EQ(blocks_of(*late.merged(files, buffer, kNoEpochs, 100)), expected) << buffer;
+    }
+}
+
+// What is on its way to other threads does not count as the inputs'.
+TEST(Merger, batch_holds_a_mebibyte_beside_what_is_in_use) {
+    constexpr std::size_t kBuffer = 64U << 10U;
+    CaptureBytes file = pcap_header({});
+    const CaptureBytes record = pcap_record({}, 1, 1, CaptureBytes(1500), 0);
+    for (unsigned i = 0; i < 4000; ++i) {
+        file.insert(file.end(), record.begin(), record.end());
+    }
+    const auto source = merge_of({file, file, file}, kBuffer);
+    std::size_t packets = 0;
+    for (capture::Batch batch; *source->next(batch);) {
+        std::size_t bytes = 0;
+        for (const auto& memory : batch.memory) {
+            bytes += memory->size();
+        }
+        EXPECT_LE(bytes, (std::size_t{1} << 20U) + 4 * kBuffer);
+        packets += batch.records.size();
+    }
+    EXPECT_EQ(packets, 12'000U);
+}
+
+TEST(Merger, input_that_has_changed_until_it_is_due_is_told) {
+    PcapngBuilder before;
+    before.section().interface(1, 0).enhanced(0, 5'000'000, {}, 0);
+    PcapngBuilder after;
+    after.section().interface(101, 0).enhanced(0, 5'000'000, {}, 0);
+    std::vector<capture::MergeInput> inputs(2);
+    inputs[0].source = open(capture_at(0, {1, 2}));
+    inputs[1].name = "b.pcapng";
+    inputs[1].open = [file = before.done(), later = after.done(), times = 0U]() mutable {
+        return open(times++ == 0 ? file : later);
+    };
+    const auto source = capture::merge(std::move(inputs), kNoEpochs, nullptr);
+    const ReadCapture got = read_all(*source);
+    EXPECT_EQ(got.packets.size(), 2U);
+    EXPECT_EQ(got.error, "b.pcapng: was changed while it was read");
 }
 
 }  // namespace

@@ -428,9 +428,13 @@ TEST(SameFile, pipes_but_not_terminals_and_sockets) {
     const Folder folder;
     ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
     EXPECT_TRUE(same_file(folder.file("pipe"), folder.file("pipe")));
-    EXPECT_TRUE(same_pipe(folder.file("pipe"), folder.path() + "/./pipe"));
+    const std::vector<std::string> shared{folder.file("none"), folder.file("pipe"),
+                                          folder.path() + "/./pipe"};
+    EXPECT_EQ(shared_pipe(shared), std::pair(std::size_t{1}, std::size_t{2}));
     folder.put("file", "x");
-    EXPECT_FALSE(same_pipe(folder.file("file"), folder.file("file"))) << "may be read twice";
+    const std::vector<std::string> twice{folder.file("file"), folder.file("file"), "/dev/null",
+                                         "/dev/null"};
+    EXPECT_EQ(shared_pipe(twice), std::nullopt) << "may be read twice";
 }
 
 TEST(SameOutput, one_file_under_any_name) {

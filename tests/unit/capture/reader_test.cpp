@@ -10,9 +10,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/units.h"
 #include "support/capture_builder.h"
 
 namespace {
@@ -122,6 +124,98 @@ TEST_F(Reader, pipe_that_does_not_block_is_waited_for) {
     EXPECT_TRUE(source);
     EXPECT_EQ(read_all(**source).packets, read_bytes(bytes).packets);
     writer.join();
+}
+
+// Fewer descriptors than files; put back at the end.
+class DescriptorLimit {
+  public:
+    explicit DescriptorLimit(rlim_t files) {
+        ::getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit fewer{files, before_.rlim_max};
+        ::setrlimit(RLIMIT_NOFILE, &fewer);
+    }
+    ~DescriptorLimit() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    DescriptorLimit(const DescriptorLimit&) = delete;
+    DescriptorLimit& operator=(const DescriptorLimit&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
+// A ring of files, and taps, whose packets overlap.
+TEST_F(Reader, many_files_are_merged_and_descriptors_are_no_limit) {
+    constexpr unsigned kFiles = 120;
+    const DescriptorLimit limit(40);
+    for (const bool taps : {false, true}) {
+        std::vector<std::string> names;
+        for (unsigned i = 0; i < kFiles; ++i) {
+            CaptureBytes bytes = pcap_header({});
+            for (std::uint32_t k = 0; k < 3; ++k) {
+                bytes += pcap_record({}, taps ? k * kFiles + i : i * 3 + k, 0,
+                                     CaptureBytes{std::uint8_t(i)}, 1);
+            }
+            names.push_back(file(std::to_string(i), i % 2 == 0 ? bytes : gzip(bytes)));
+        }
+        const auto source = capture::open_captures(names);
+        ASSERT_TRUE(source) << source.error().context;
+        const ReadCapture got = read_all(**source);
+        EXPECT_EQ(got.error, "");
+        ASSERT_EQ(got.packets.size(), 3 * kFiles);
+        for (unsigned i = 0; i < got.packets.size(); ++i) {
+            EXPECT_EQ(got.packets[i].time, i * kSecond);
+            EXPECT_EQ(got.packets[i].data[0], taps ? i % kFiles : i / 3);
+        }
+    }
+}
+
+TEST_F(Reader, file_that_is_another_one_when_its_time_has_come_is_an_error) {
+    std::vector<std::string> names;
+    for (unsigned i = 0; i < capture::kManyInputs; ++i) {
+        names.push_back(file(std::to_string(i), pcap_header({}) + pcap_record({}, i, 0, {}, 0)));
+    }
+    const auto source = capture::open_captures(names);
+    ASSERT_TRUE(source);
+    capture::Batch batch;
+    std::filesystem::remove(names.back());
+    const Result<bool> more = (*source)->next(batch);
+    const ReadCapture rest = read_all(**source);
+    const std::string gone = names.back() + ": is not there any more, or another file is";
+    EXPECT_EQ(more ? rest.error : more.error().context, gone);
+}
+
+TEST_F(Reader, missing_file_among_many_is_told_before_anything_is_read) {
+    std::vector<std::string> names(capture::kManyInputs, file("a", pcap_sample({}, 3)));
+    names.push_back(path("none"));
+    const auto source = capture::open_captures(names);
+    ASSERT_FALSE(source);
+    EXPECT_EQ(source.error().code, Errc::kNotFound);
+}
+
+TEST_F(Reader, inputs_that_overlap_beyond_the_memory_are_told_with_what_is_needed) {
+    std::vector<std::string> names;
+    for (std::uint32_t i = 0; i < 100; ++i) {
+        const CaptureBytes bytes =
+            pcap_header({}) + pcap_record({}, i, 0, {}, 0) + pcap_record({}, 200, 0, {}, 0);
+        names.push_back(file(std::to_string(i) + ".gz", gzip(bytes)));
+    }
+    const std::uint64_t beside = std::uint64_t{10} << 20U;
+    const auto read = [&](std::uint64_t memory) {
+        const auto allowance = std::make_shared<capture::Allowance>(memory, beside);
+        const auto source = capture::open_captures(names, kNoEpochs, allowance);
+        EXPECT_TRUE(source);
+        ReadCapture got = read_all(**source);
+        EXPECT_LE(allowance->reserved(), memory / 4);
+        return got;
+    };
+    const ReadCapture failed = read(std::uint64_t{40} << 20U);
+    EXPECT_NE(failed.error.find(" inputs have packets of the same time, "), std::string::npos)
+        << failed.error;
+    const std::string needed = failed.error.substr(failed.error.find("--memory ") + 9);
+    const auto enough = parse_size(needed.substr(0, needed.find(' ')));
+    ASSERT_TRUE(enough) << failed.error;
+    const ReadCapture got = read(*enough);
+    EXPECT_EQ(got.error, "");
+    EXPECT_EQ(got.packets.size(), 200U);
 }
 
 TEST_F(Reader, what_cannot_be_opened_is_told_in_a_line) {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/units.h"
 #include "capture/compressor.h"
 #include "capture/input.h"
 #include "support/capture_builder.h"
@@ -150,6 +151,53 @@ TEST(Unpack, full_disks_are_told) {
         ASSERT_FALSE(status);
         EXPECT_EQ(status.error().code, Errc::kIo);
     }
+}
+
+// A frame with so large a window, not compressed.
+CaptureBytes zstd_frame(unsigned window_bits, const CaptureBytes& bytes) {
+    const auto window = static_cast<std::uint8_t>((window_bits - 10) << 3U);
+    const auto size = static_cast<std::uint32_t>(bytes.size() << 3U | 1);
+    return CaptureBytes{0x28, 0xB5, 0x2F, 0xFD, 0, window} +
+           CaptureBytes{static_cast<std::uint8_t>(size), static_cast<std::uint8_t>(size >> 8U),
+                        static_cast<std::uint8_t>(size >> 16U)} +
+           bytes;
+}
+
+TEST(Unpack, windows_and_blocks_count_as_memory) {
+    const CaptureBytes file = pcap_sample({}, 20);
+    std::vector<std::byte> out(1U << 16U);
+    for (const unsigned bits : {20U, 23U, 27U}) {
+        const auto zstd = capture::unpack_zstd(
+            std::make_unique<MemoryStream>(zstd_frame(bits, file)), {}, std::size_t{16} << 10U);
+        ASSERT_EQ(zstd->read(out).value_or(0), file.size());
+        EXPECT_GT(zstd->memory(), std::uint64_t{1} << bits);
+        EXPECT_LT(zstd->memory(), (std::uint64_t{1} << bits) + (std::uint64_t{1} << 19U));
+    }
+    const auto lz4 = capture::unpack_lz4(
+        std::make_unique<MemoryStream>(packed(Compression::kLz4, file)), {}, 1U << 14U);
+    ASSERT_EQ(lz4->read(out).value_or(0), file.size());
+    EXPECT_GT(lz4->memory(), std::uint64_t{1} << 17U);
+    EXPECT_LT(lz4->memory(), std::uint64_t{9} << 20U);
+}
+
+TEST(Unpack, memory_that_is_not_there_is_told_with_what_is_enough) {
+    constexpr std::uint64_t kMiB = std::uint64_t{1} << 20U;
+    const CaptureBytes file = pcap_sample({}, 20);
+    const auto read = [&](std::uint64_t memory) {
+        const auto allowance = std::make_shared<capture::Allowance>(memory, 20 * kMiB);
+        const auto source = capture::open_input(
+            std::make_unique<MemoryStream>(zstd_frame(27, file)), "span.pcap.zst",
+            {std::make_shared<capture::Buffers>(capture::kMostPiece), allowance});
+        return source ? read_all(**source).error : source.error().context;
+    };
+    const std::string told = read(100 * kMiB);
+    EXPECT_EQ(told.find("span.pcap.zst: needs 128."), 0U) << told;
+    const std::size_t at = told.find("allowed here: --memory ") + 23;
+    const auto enough = parse_size(told.substr(at, told.find(" or more") - at));
+    ASSERT_TRUE(enough) << told;
+    EXPECT_LT(*enough, 160 * kMiB);
+    EXPECT_EQ(read(*enough), "");
+    EXPECT_NE(read(*enough - 2 * kMiB), "");
 }
 
 }  // namespace

@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unecho pcap` and `unecho analyze` on more inputs than fit into memory or descriptors at a time."""
+import gzip
+import json
+import os
+import re
+import resource
+import struct
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+import harness  # noqa: E402
+from pcap_test import DROPS_NOTHING, PcapTest, records_of  # noqa: E402
+
+FILES, EACH, DESCRIPTORS = 1500, 6, 64
+DEFAULT_MEMORY = 256 << 20
+
+
+def capture_of(times):
+    """Packets that say their time, a millisecond being the unit."""
+    out = [struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)]
+    for time in times:
+        frame = struct.pack("<Q", time) * 40
+        out.append(struct.pack("<IIII", time // 1000, time % 1000 * 1000, len(frame), len(frame)))
+        out.append(frame)
+    return b"".join(out)
+
+
+def few_descriptors():
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+
+
+class ManyInputs(PcapTest):
+    def make(self, files, times_of, compressed=lambda number: False):
+        """Names in an order that is not that of time."""
+        names = []
+        for number in range(files):
+            name, data = "in%04d.pcap" % number, capture_of(times_of(number))
+            if compressed(number):
+                name, data = name + ".gz", gzip.compress(data, 1)
+            (self.folder / name).write_bytes(data)
+            names.append(name)
+        return names[files // 3:] + names[:files // 3]
+
+    def unecho(self, *arguments, warning=None):
+        """Standard output, and the most memory that it took."""
+        with open(self.folder / "stdout", "w+b") as out, open(self.folder / "stderr", "w+") as err:
+            process = subprocess.Popen([self.binary, *arguments], cwd=self.folder,
+                                       preexec_fn=few_descriptors, stdin=subprocess.DEVNULL,
+                                       stdout=out, stderr=err)
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            err.seek(0)
+            others = [line for line in err if warning is None or warning not in line]
+            self.assertEqual((process.returncode, others), (0, []))
+            out.seek(0)
+            return out.read(), usage.ru_maxrss << 10
+
+    def check(self, names, times):
+        _, memory = self.unecho("pcap", *names, "-o", "out.pcapng", *DROPS_NOTHING)
+        self.assertLess(memory, DEFAULT_MEMORY)
+        self.unecho("pcap", "out.pcapng", "-o", "out.pcap", *DROPS_NOTHING)
+        written = [struct.unpack_from("<Q", record.data)[0]
+                   for record in records_of(self.folder / "out.pcap")[1]]
+        self.assertEqual(written, sorted(times))
+        out, memory = self.unecho("analyze", *names, "--json")
+        self.assertLess(memory, DEFAULT_MEMORY)
+        self.assertEqual(json.loads(out)["total"]["packets"], len(times))
+
+    def test_a_ring_of_files(self):
+        """Each a little before the one before it ends; a packet out of order in each; empty ones."""
+        def times_of(number):
+            if number % 50 == 7:
+                return []
+            times = list(range(number * EACH, (number + 1) * EACH + 2))
+            times[2], times[3] = times[3], times[2]
+            return times
+        names = self.make(FILES, times_of, compressed=lambda number: number % 3 == 0)
+        _, memory = self.unecho("pcap", *names, "-o", "out.pcap", *DROPS_NOTHING,
+                                warning="time steps back")
+        self.assertLess(memory, DEFAULT_MEMORY)
+        written = [struct.unpack_from("<Q", record.data)[0]
+                   for record in records_of(self.folder / "out.pcap")[1]]
+        everything = [time for number in range(FILES) for time in times_of(number)]
+        self.assertEqual(sorted(written), sorted(everything))
+        # One that steps back comes at once, so nothing is further from its place than that.
+        self.assertTrue(all(b >= a - 1 for a, b in zip(written, written[1:])))
+
+    def test_all_at_once(self):
+        names = self.make(FILES, lambda number: range(number, FILES * EACH, FILES))
+        self.check(names, range(FILES * EACH))
+
+    def test_more_at_once_than_memory_allows_say_how_much_is_needed(self):
+        names = self.make(700, lambda number: (number, 5000 + number), lambda number: True)
+        result = self.run_pcap(*names, "-o", "out.pcap", *DROPS_NOTHING)
+        self.assert_refused(result, 1, "inputs have packets of the same time", "for all 700")
+        self.assertFalse((self.folder / "out.pcap").exists())
+        needed = re.search(r"--memory ([0-9]+MiB) is enough", result.err).group(1)
+        self.unecho("pcap", *names, "-o", "out.pcap", *DROPS_NOTHING, "--memory", needed)
+        self.assertEqual(len(records_of(self.folder / "out.pcap")[1]), 1400)
+
+    def test_a_file_that_is_gone_when_its_time_comes(self):
+        """The last one's name is another file's by then: the first is a pipe that is fed after it."""
+        names = self.make(30, lambda number: (number, number + 1))
+        os.mkfifo(self.folder / "pipe")
+        with subprocess.Popen([self.binary, "pcap", "pipe", *names, "-o", "out.pcap",
+                               *DROPS_NOTHING], cwd=self.folder, stdin=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE) as process:
+            with open(self.folder / "pipe", "wb") as pipe:
+                pipe.write(capture_of([])[:24])
+                pipe.flush()
+                (self.folder / "other").write_bytes(capture_of([7]))
+                harness.wait_for(lambda: list(self.folder.glob(".out.pcap.unecho-*")),
+                                 "the output, which is made when all inputs were opened")
+                os.replace(self.folder / "other", self.folder / "in0029.pcap")
+            err = process.stderr.read().decode()
+        self.assertEqual(process.returncode, 1, err)
+        self.assertIn("in0029.pcap: is not there any more, or another file is", err)
+        self.assertFalse((self.folder / "out.pcap").exists())
+
+
+if __name__ == "__main__":
+    harness.main()

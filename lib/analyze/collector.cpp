@@ -21,8 +21,10 @@ constexpr double kManyLadders = 0.75;
 // The end of the year 2261, so that ages are below kForever.
 constexpr Nanoseconds kLatest = kForever - 1;
 
+// Of what the repeats leave, of packets and of frames.
 std::size_t part(std::uint64_t memory, double share) {
-    return static_cast<std::size_t>(static_cast<double>(memory) * share);
+    const std::uint64_t repeats = 2 * Repeats::most_bytes(memory);
+    return static_cast<std::size_t>(static_cast<double>(memory - repeats) * share);
 }
 
 std::uint16_t bounded(std::uint32_t interface) noexcept {
@@ -72,7 +74,9 @@ Collector::Collector(std::uint64_t memory, const hash::Secret& secret)
       frame_(part(memory, kFrameShare), kFewLadders),
       flow_(part(memory, kFlowShare), kManyLadders),
       flow_bidir_(part(memory, kFlowShare), kManyLadders),
-      segments_(part(memory, kSegmentShare)) {}
+      segments_(part(memory, kSegmentShare)),
+      repeats_(memory),
+      frame_repeats_(memory) {}
 
 // Bursts of packets with one link type.
 void Collector::add(std::span<const Record> records, std::span<const capture::Interface> interfaces,

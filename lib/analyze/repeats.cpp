@@ -30,7 +30,7 @@ void merge(Count& into, const Count& part) {
 
 }  // namespace
 
-Repeats::Repeats() : senders_(kSenders) {}
+Repeats::Repeats(std::uint64_t memory) : most_labels_(most_labels(memory)), senders_(kSenders) {}
 
 // The ID of a sender that writes the same into everything does not count.
 bool Repeats::counts(const Kind& kind) const noexcept {
@@ -57,7 +57,7 @@ Repeats::Bins& Repeats::bins_of(std::uint32_t label) {
     if (found != labels_.end()) {
         return *found->second;
     }
-    std::unique_ptr<Bins>& bins = labels_[labels_.size() < kMostLabels ? label : kOthers];
+    std::unique_ptr<Bins>& bins = labels_[labels_.size() < most_labels_ ? label : kOthers];
     if (!bins) {
         bins = std::make_unique<Bins>();
     }

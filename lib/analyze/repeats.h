@@ -11,9 +11,11 @@
 // Unsure ones are judged together when all was seen, for a mirror does not choose: they are copies
 // where there are sure ones as old, or where, without any, most kinds of packets come twice.
 //
-// Memory: that of kMostLabels protocols; those beyond are counted as one.
+// Memory: that of 256 protocols at the most, of fewer where there is little; those beyond are
+// counted as one.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -63,7 +65,8 @@ class Repeats {
     // By class: behind the last bin of copies.
     using Ends = std::array<unsigned, kClasses>;
 
-    Repeats();
+    // memory: of the whole analysis.
+    explicit Repeats(std::uint64_t memory = UINT64_MAX);
 
     // A packet whose key was not met before.
     void first(const Kind& kind);
@@ -75,7 +78,11 @@ class Repeats {
 
     // Memory taken.
     [[nodiscard]] std::uint64_t bytes() const noexcept {
-        return sizeof(*this) + senders_.size() * sizeof(Sender) + labels_.size() * sizeof(Bins);
+        return fixed_bytes() + labels_.size() * sizeof(Bins);
+    }
+    // It never takes more.
+    [[nodiscard]] static std::uint64_t most_bytes(std::uint64_t memory) noexcept {
+        return fixed_bytes() + (most_labels(memory) + 1) * sizeof(Bins);
     }
 
   private:
@@ -99,12 +106,22 @@ class Repeats {
         std::uint32_t other = 0;  // and with another ID
     };
 
+    [[nodiscard]] static std::uint64_t fixed_bytes() noexcept {
+        return sizeof(Repeats) + kSenders * sizeof(Sender);
+    }
+    // A sixty-fourth of the memory.
+    [[nodiscard]] static std::size_t most_labels(std::uint64_t memory) noexcept {
+        constexpr std::uint64_t kFewest = 4;
+        return std::clamp<std::uint64_t>(memory / 64 / sizeof(Bins), kFewest, kMostLabels);
+    }
+
     [[nodiscard]] bool counts(const Kind& kind) const noexcept;
     [[nodiscard]] Bins& bins_of(std::uint32_t label);
     [[nodiscard]] Ends ends(std::optional<Nanoseconds> mirrored) const;
     [[nodiscard]] unsigned end_of_sure() const;
     [[nodiscard]] unsigned end_of_unsure(std::optional<Nanoseconds> mirrored) const;
 
+    std::size_t most_labels_;
     std::vector<Sender> senders_;
     std::map<std::uint32_t, std::unique_ptr<Bins>> labels_;
     std::array<std::array<Causes, kAgeBins>, kClasses> causes_{};

@@ -354,6 +354,21 @@ TEST(Collector, full_memory_forgets_the_oldest_and_says_from_which_age_on_it_is_
     EXPECT_EQ(report.copies[0] + report.copies[1], kPackets + 1);
 }
 
+// As many protocols as there can be, each sent again.
+TEST(Collector, what_was_sent_again_is_part_of_the_memory) {
+    for (const std::uint64_t memory : {std::uint64_t{4} << 20U, std::uint64_t{32} << 20U}) {
+        Stream stream;
+        for (const unsigned turn : {0U, 1U}) {
+            for (unsigned n = 0; n < 60'000; ++n) {
+                PacketSpec spec = packet_number(static_cast<std::uint16_t>(n));
+                spec.protocol = static_cast<std::uint8_t>(n % 256);
+                stream.add((turn * 60'000 + n) * kMicrosecond, spec);
+            }
+        }
+        EXPECT_LE(stream.report(memory).memory_bytes, memory);
+    }
+}
+
 TEST(Collector, interfaces_beyond_the_last_count_as_it) {
     constexpr std::size_t kMany = Collector::kMostInterfaces + 10;
     Stream stream(kMany);

@@ -182,6 +182,7 @@ TEST(Repeats, tell_their_memory) {
         repeats.again(kind, {});
     }
     EXPECT_LE(repeats.bytes() - empty, 257 * (one - empty));
+    EXPECT_EQ(repeats.bytes(), Repeats::most_bytes(UINT64_MAX));
 }
 
 TEST(Kind, of_what_is_not_ip_is_the_type_behind_any_tag) {

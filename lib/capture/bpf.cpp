@@ -1,16 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/bpf.h"
 
+#include <array>
+#include <cstdio>
 #include <utility>
 
 #include <pcap/pcap.h>
-
-#include "capture/link_types.h"
 
 namespace unecho::capture {
 namespace {
 
 constexpr int kSnapLength = 262144;  // libpcap's MAXIMUM_SNAPLEN
+
+// What libpcap compiles for a savefile, and refuses there (directions and interfaces that a link
+// type does not tell), is not what it does for a live capture: so it gets a file of that link type.
+pcap_t* open_savefile(std::uint16_t link_type) {
+    pcap_file_header header{};
+    header.magic = 0xa1b2c3d4;
+    header.version_major = PCAP_VERSION_MAJOR;
+    header.version_minor = PCAP_VERSION_MINOR;
+    header.snaplen = kSnapLength;
+    header.linktype = link_type;
+    std::FILE* const file = ::fmemopen(nullptr, sizeof(header), "w+");
+    if (file == nullptr) {
+        return nullptr;
+    }
+    std::array<char, PCAP_ERRBUF_SIZE> why{};
+    const bool written = std::fwrite(&header, sizeof(header), 1, file) == 1;
+    std::rewind(file);
+    pcap_t* const handle = written ? ::pcap_fopen_offline(file, why.data()) : nullptr;
+    if (handle == nullptr) {
+        std::fclose(file);
+    }
+    return handle;
+}
 
 }  // namespace
 
@@ -27,7 +50,7 @@ Result<Bpf> Bpf::compile(const std::string& expression, std::uint16_t link_type)
     struct Close {
         void operator()(pcap_t* handle) const { pcap_close(handle); }
     };
-    const std::unique_ptr<pcap_t, Close> handle(pcap_open_dead(dlt_of(link_type), kSnapLength));
+    const std::unique_ptr<pcap_t, Close> handle(open_savefile(link_type));
     if (handle == nullptr) {
         return fail(Errc::kNoMemory, "--filter: libpcap has no memory");
     }

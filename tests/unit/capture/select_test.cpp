@@ -103,4 +103,21 @@ TEST(Select, a_wrong_expression_is_told_in_libpcaps_words) {
     EXPECT_NE(late.error.find("link type 101)"), std::string::npos) << late.error;
 }
 
+// Linux cooked captures alone tell them: outgoing packets are of type 4.
+TEST(Select, what_a_link_type_does_not_tell_is_refused) {
+    for (const std::string filter : {"inbound", "outbound", "not inbound", "ifindex 1"}) {
+        const Given got = select(sample(), {.filter = filter});
+        EXPECT_NE(got.error.find("not supported on Ethernet"), std::string::npos) << got.error;
+    }
+    const PcapSpec spec{.link_type = 113};
+    CaptureBytes cooked = pcap_header(spec);
+    for (const std::uint8_t type : {0, 4, 3}) {
+        CaptureBytes packet(16);
+        packet[1] = type;
+        cooked += pcap_record(spec, 1, 0, packet, 16);
+    }
+    EXPECT_EQ(select(cooked, {.filter = "outbound"}).numbers, (std::vector<std::uint64_t>{2}));
+    EXPECT_EQ(select(cooked, {.filter = "inbound"}).numbers, (std::vector<std::uint64_t>{1, 3}));
+}
+
 }  // namespace

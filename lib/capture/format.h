@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/result.h"
 #include "capture/interface_list.h"
 #include "capture/notes.h"
 #include "capture/record.h"
@@ -37,7 +38,9 @@ class Format {
 
     // What stands before the records, and is given once before anything else.
     [[nodiscard]] virtual std::size_t header_bytes() const = 0;
-    virtual void take_header(std::span<const std::uint8_t> bytes) = 0;
+    // Errc::kUnsupported: of a version that is not known. bytes: kVersionBytes or more where the
+    // file has so many.
+    virtual Status take_header(std::span<const std::uint8_t> bytes) = 0;
 
     // Appends records and, where they are kept, blocks, up to the limit in all. If it stops for
     // that, need is 0.
@@ -78,6 +81,7 @@ class Format {
 };
 
 inline constexpr std::size_t kMagicBytes = 4;
+inline constexpr std::size_t kVersionBytes = 16;  // up to there either format has told its version
 
 // By the first kMagicBytes, which are part of its header or first block. Null if it is none.
 std::unique_ptr<Format> format_of(std::span<const std::uint8_t> bytes, Notes& notes);

@@ -186,7 +186,8 @@ Status Input::begin() {
         }
         constexpr std::uint8_t kSectionHeader = 0x0A;
         file_format_ = unread()[0] == kSectionHeader ? FileFormat::kPcapng : FileFormat::kPcap;
-        whole = read_until(format_->header_bytes());
+        whole = read_until(kVersionBytes);
+        whole = whole ? read_until(format_->header_bytes()) : whole;
     }
     if (!whole) {
         return tl::unexpected(whole.error());
@@ -195,7 +196,9 @@ Status Input::begin() {
         return no_capture(why_too_short());
     }
     format_->limit(most_records());
-    format_->take_header(unread());
+    if (const Status known = format_->take_header(unread()); !known) {
+        return no_capture(known.error().context);
+    }
     if (recover_) {
         recovery_ = recovery_of(unread().first(format_->header_bytes()));
     }

@@ -3,6 +3,7 @@
 // record header.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <string>
 
 #include "capture/format.h"
@@ -14,6 +15,25 @@ constexpr std::size_t kFileHeader = 24;
 constexpr std::size_t kRecordHeader = 16;
 constexpr std::size_t kModifiedRecordHeader = 24;
 
+// Which of a record's two lengths comes first: changed with version 2.3, of which there are files
+// of either kind; DG/UX wrote 543.0 for what was before.
+enum class Lengths : std::uint8_t { kCapturedFirst, kWireFirst, kSmallerFirst };
+
+std::optional<Lengths> lengths_of(std::uint16_t major, std::uint16_t minor) {
+    constexpr std::uint16_t kDgUx = 543;
+    constexpr std::uint16_t kEither = 3;
+    constexpr std::uint16_t kLast = 4;
+    if (major == kDgUx && minor == 0) {
+        return Lengths::kWireFirst;
+    }
+    if (major != 2 || minor > kLast) {
+        return std::nullopt;
+    }
+    return minor == kLast     ? Lengths::kCapturedFirst
+           : minor == kEither ? Lengths::kSmallerFirst
+                              : Lengths::kWireFirst;
+}
+
 template <std::endian kOrder, std::size_t kHeader>
 class Pcap final : public Format {
   public:
@@ -21,7 +41,16 @@ class Pcap final : public Format {
 
     [[nodiscard]] std::size_t header_bytes() const override { return kFileHeader; }
 
-    void take_header(std::span<const std::uint8_t> bytes) override {
+    Status take_header(std::span<const std::uint8_t> bytes) override {
+        const auto major = load<std::uint16_t, kOrder>(bytes.data() + 4);
+        const auto minor = load<std::uint16_t, kOrder>(bytes.data() + 6);
+        const auto lengths = lengths_of(major, minor);
+        if (!lengths) {
+            return fail(Errc::kUnsupported, "pcap of version " + std::to_string(major) + "." +
+                                                std::to_string(minor) +
+                                                ", which is not known (2.0 to 2.4 are)");
+        }
+        lengths_ = *lengths;
         Interface whole;
         whole.snap_length = load<std::uint32_t, kOrder>(bytes.data() + 16);
         const auto word = load<std::uint32_t, kOrder>(bytes.data() + 20);
@@ -29,6 +58,7 @@ class Pcap final : public Format {
         whole.link_flags = static_cast<std::uint16_t>(word >> 16U);
         whole.tick = tick_;
         interfaces_.push_back(whole);
+        return {};
     }
 
     Taken take(std::span<const std::uint8_t> bytes, Batch& batch) override {
@@ -43,7 +73,7 @@ class Pcap final : public Format {
                 out.need = kHeader;
                 break;
             }
-            const auto length = load<std::uint32_t, kOrder>(at + 8);
+            const auto [length, wire_length] = lengths_at(at);
             if (length > kMaxRecord) [[unlikely]] {
                 end_.why = "record of " + format_count(length) + " bytes";
                 out.ended = true;
@@ -53,7 +83,7 @@ class Pcap final : public Format {
                 out.need = kHeader + length;
                 break;
             }
-            records.push_back(record_at(at, length));
+            records.push_back(record_at(at, length, wire_length));
             at += kHeader + length;
         }
         out.bytes = static_cast<std::size_t>(at - bytes.data());
@@ -71,18 +101,37 @@ class Pcap final : public Format {
     }
 
   private:
+    struct Both {
+        std::uint32_t captured;
+        std::uint32_t wire;
+    };
+
+    [[nodiscard]] Both lengths_at(const std::uint8_t* at) const {
+        const Both out{load<std::uint32_t, kOrder>(at + 8), load<std::uint32_t, kOrder>(at + 12)};
+        if (lengths_ != Lengths::kCapturedFirst) [[unlikely]] {
+            const bool turned = lengths_ == Lengths::kWireFirst || out.captured > out.wire;
+            return turned ? Both{out.wire, out.captured} : out;
+        }
+        return out;
+    }
+
     // The fraction may be a second or more, and counts so.
-    Record record_at(const std::uint8_t* at, std::uint32_t length) {
-        return {.time = load<std::uint32_t, kOrder>(at) * kSecond +
-                        load<std::uint32_t, kOrder>(at + 4) * tick_,
+    Record record_at(const std::uint8_t* at, std::uint32_t length, std::uint32_t wire_length) {
+        const Nanoseconds fraction = load<std::uint32_t, kOrder>(at + 4) * tick_;
+        if (fraction >= kSecond) [[unlikely]] {
+            notes_.add(packets_ + 1,
+                       "time whose fraction is a second or more: counts on from there");
+        }
+        return {.time = load<std::uint32_t, kOrder>(at) * kSecond + fraction,
                 .data = at + kHeader,
                 .length = length,
-                .wire_length = load<std::uint32_t, kOrder>(at + 12),
+                .wire_length = wire_length,
                 .interface = 0,
                 .number = ++packets_};
     }
 
     Nanoseconds tick_;
+    Lengths lengths_ = Lengths::kCapturedFirst;
 };
 
 using Maker = std::unique_ptr<Format> (*)(Nanoseconds tick, Notes& notes);

@@ -103,6 +103,28 @@ class Clock {
     std::uint64_t factor_ = 0;  // where a unit is whole nanoseconds of a power of 10
 };
 
+// Of a section header, "pcapng of version 2.0, ..."; empty: it is known, or cut before that. 1.2
+// was written for 1.0 with further blocks.
+std::string unknown_version(std::span<const std::uint8_t> header) {
+    if (header.size() < kSmallestSection) {
+        return {};
+    }
+    const std::uint8_t* const at = header.data();
+    const bool big = load<std::uint32_t, std::endian::big>(at + kBlockHeader) == kByteOrderMagic;
+    // Against the rules, its length may leave no room for one.
+    if (number_at<std::uint32_t>(at + kBlockHeader, big) != kByteOrderMagic ||
+        number_at<std::uint32_t>(at + 4, big) < kSmallestSection + sizeof(std::uint32_t)) {
+        return {};
+    }
+    const auto major = number_at<std::uint16_t>(at + 12, big);
+    const auto minor = number_at<std::uint16_t>(at + 14, big);
+    if (major == 1 && (minor == 0 || minor == 2)) {
+        return {};
+    }
+    return "pcapng of version " + std::to_string(major) + "." + std::to_string(minor) +
+           ", which is not known (1.0 and 1.2 are)";
+}
+
 struct BlockView {
     std::uint32_t type;
     const std::uint8_t* body;
@@ -115,7 +137,11 @@ class Pcapng final : public Format {
     explicit Pcapng(Notes& notes) : Format(notes) {}
 
     [[nodiscard]] std::size_t header_bytes() const override { return 0; }
-    void take_header(std::span<const std::uint8_t> /*bytes*/) override {}
+    // The first section's, which it does not take.
+    Status take_header(std::span<const std::uint8_t> bytes) override {
+        const std::string unknown = unknown_version(bytes);
+        return unknown.empty() ? Status() : fail(Errc::kUnsupported, unknown);
+    }
 
     Taken take(std::span<const std::uint8_t> bytes, Batch& batch) override {
         std::size_t done = 0;
@@ -244,6 +270,9 @@ Taken Pcapng::take_section(std::span<const std::uint8_t> bytes, Batch& batch) {
     const std::size_t size = std::max(total, kSmallestSection) + padding(total);
     if (bytes.size() < size) {
         return {.need = size};
+    }
+    if (const std::string unknown = unknown_version(bytes); !unknown.empty()) {
+        return {.ended = !refuse("section of " + unknown)};
     }
     order_ = order;
     section_.clear();

@@ -118,6 +118,22 @@ def dumped(path):
     return packets, warnings
 
 
+def odd_version(data):
+    """Whether it is of a version that lib/capture refuses or reads otherwise: the others look at none."""
+    order = {b"\xd4\xc3\xb2\xa1": "<", b"\x4d\x3c\xb2\xa1": "<", b"\x34\xcd\xb2\xa1": "<",
+             b"\xa1\xb2\xc3\xd4": ">", b"\xa1\xb2\x3c\x4d": ">", b"\xa1\xb2\xcd\x34": ">"}.get(data[:4])
+    if order and len(data) >= 8:
+        return struct.unpack_from(order + "HH", data, 4) != (2, 4)
+    at = data.find(exact_answer.SECTION_BYTES)
+    while at != -1:
+        order = {b"\x1a\x2b\x3c\x4d": ">", b"\x4d\x3c\x2b\x1a": "<"}.get(data[at + 8:at + 12])
+        if order and len(data) >= at + 16 and struct.unpack_from(
+                order + "HH", data, at + 12) not in ((1, 0), (1, 2)):
+            return True
+        at = data.find(exact_answer.SECTION_BYTES, at + 1)
+    return False
+
+
 def mutant(draw, data):
     data = bytearray(data)
     for _ in range(draw.randrange(1, 4)):
@@ -173,8 +189,10 @@ class SameAsExact(unittest.TestCase):
                 continue  # what is cut off of these, the unit tests see
             whole, draw = data[:LARGEST], random.Random(name)
             for number in range(MUTANTS):
+                changed = mutant(draw, whole)
                 with self.subTest(capture=name, mutant=number):
-                    self.compare(mutant(draw, whole))
+                    if not odd_version(changed):
+                        self.compare(changed)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -77,6 +79,10 @@ TEST(Pcap, fraction_beyond_a_second_counts_on) {
         ASSERT_EQ(got.packets.size(), 1U);
         const Nanoseconds unit = spec.nanoseconds ? 1 : kMicrosecond;
         EXPECT_EQ(got.packets[0].time, 0xFFFF'FFFF * kSecond + 0xFFFF'FFFF * unit);
+        ASSERT_EQ(got.warnings.size(), 1U);
+        EXPECT_EQ(got.warnings[0].text,
+                  "time whose fraction is a second or more: counts on from there");
+        EXPECT_EQ(got.warnings[0].number, 1U);
     }
 }
 
@@ -138,6 +144,51 @@ TEST(Pcap, record_of_64_mib_is_waited_for) {
     const ReadCapture got = read_bytes(pcap_header({}) + begun + sample_data(1, 100), 64);
     ASSERT_EQ(got.warnings.size(), 1U);
     EXPECT_EQ(got.warnings[0].text.substr(0, 16), "record cut short");
+}
+
+CaptureBytes with_version(CaptureBytes file, const PcapSpec& spec, std::uint16_t major,
+                          std::uint16_t minor) {
+    const CaptureBytes version = ByteWriter(spec.order).u16(major).u16(minor).done();
+    std::copy(version.begin(), version.end(), file.begin() + 4);
+    return file;
+}
+
+TEST(Pcap, lengths_of_old_versions_are_the_other_way_round) {
+    for (const PcapSpec& spec : all_kinds()) {
+        const CaptureBytes data = sample_data(1, 5);
+        CaptureBytes turned = pcap_record(spec, 7, 0, data, 60);
+        const CaptureBytes lengths = ByteWriter(spec.order).u32(60).u32(5).done();
+        std::copy(lengths.begin(), lengths.end(), turned.begin() + 8);
+        const CaptureBytes header = pcap_header(spec);
+        const CaptureBytes old = header + turned + turned;
+        const CaptureBytes mixed = header + turned + pcap_record(spec, 7, 0, data, 60);
+        for (const auto& [major, minor, file] :
+             {std::tuple{2, 0, old}, {2, 2, old}, {543, 0, old}, {2, 3, mixed}}) {
+            const ReadCapture got = read_bytes(with_version(
+                file, spec, static_cast<std::uint16_t>(major), static_cast<std::uint16_t>(minor)));
+            ASSERT_EQ(got.packets.size(), 2U) << major << "." << minor << got.error;
+            for (const ReadPacket& packet : got.packets) {
+                EXPECT_EQ(packet.data, data);
+                EXPECT_EQ(packet.wire_length, 60U);
+            }
+            EXPECT_TRUE(got.warnings.empty());
+        }
+    }
+}
+
+TEST(Pcap, other_versions_are_refused) {
+    for (const PcapSpec& spec : all_kinds()) {
+        for (const auto& [major, minor] : {std::pair{1, 0}, {2, 5}, {3, 0}, {543, 1}}) {
+            const ReadCapture got = read_bytes(with_version(pcap_sample(spec, 2), spec,
+                                                            static_cast<std::uint16_t>(major),
+                                                            static_cast<std::uint16_t>(minor)));
+            EXPECT_NE(
+                got.error.find("version " + std::to_string(major) + "." + std::to_string(minor)),
+                std::string::npos)
+                << got.error;
+            EXPECT_TRUE(got.packets.empty());
+        }
+    }
 }
 
 }  // namespace

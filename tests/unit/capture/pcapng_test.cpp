@@ -425,4 +425,29 @@ TEST(Pcapng, section_of_the_least_length_is_taken) {
     }
 }
 
+TEST(Pcapng, sections_of_other_versions_are_refused) {
+    for (const std::endian order : {std::endian::little, std::endian::big}) {
+        const auto file = [&](std::uint16_t major, std::uint16_t minor) {
+            PcapngBuilder out(order);
+            out.block(
+                0x0A0D0D0A,
+                ByteWriter(order).u32(0x1A2B3C4D).u16(major).u16(minor).u64(UINT64_MAX).done());
+            return out.interface(1, 0).enhanced(0, 1, sample_data(0, 4), 4).done();
+        };
+        for (const auto& [major, minor] : {std::pair{0, 1}, {1, 1}, {1, 3}, {2, 0}}) {
+            const CaptureBytes other =
+                file(static_cast<std::uint16_t>(major), static_cast<std::uint16_t>(minor));
+            const ReadCapture got = read_bytes(other);
+            const std::string version =
+                "version " + std::to_string(major) + "." + std::to_string(minor);
+            EXPECT_NE(got.error.find(version), std::string::npos) << got.error;
+            const ReadCapture later = read_bytes(file(1, 0) + other);
+            EXPECT_EQ(later.packets.size(), 1U);
+            ASSERT_EQ(later.warnings.size(), 1U);
+            EXPECT_NE(later.warnings[0].text.find(version), std::string::npos);
+        }
+        EXPECT_EQ(read_bytes(file(1, 0) + file(1, 2)).packets.size(), 2U);
+    }
+}
+
 }  // namespace

@@ -2,6 +2,9 @@
 #include "arguments.h"
 
 #include <charconv>
+#include <string>
+
+#include "config/schema.h"
 
 #include "offline/options.h"
 
@@ -28,6 +31,15 @@ Result<std::uint64_t> parse_whole(const std::string& text) {
         return fail(Errc::kInvalidArgument, "\"" + text + "\" is no whole number");
     }
     return *value;
+}
+
+Result<unsigned> parse_first(const std::string& text) {
+    const auto value = parse_whole(text);
+    if (!value || *value > config::kFirst.hi || !config::kFirst.contains(*value)) {
+        return fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: a whole number from 1 to " +
+                                                std::to_string(config::kFirst.hi));
+    }
+    return static_cast<unsigned>(*value);
 }
 
 Result<double> parse_probability(const std::string& text) {

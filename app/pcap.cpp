@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho pcap IN... -o OUT: removes echoes from captures.
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -118,9 +117,7 @@ Result<offline::Options> read_options(const Options& given) {
     read("--count", given.count, parse_whole, [&](std::uint64_t n) { out.count = n; });
     read("--policy", given.policy, name_in(config::kPolicyNames),
          [&](std::size_t i) { out.policy = static_cast<config::Policy>(i); });
-    read("--first", given.first, parse_whole, [&](std::uint64_t n) {
-        out.first = static_cast<unsigned>(std::min<std::uint64_t>(n, config::kFirst.hi + 1));
-    });
+    read("--first", given.first, parse_first, [&](unsigned n) { out.first = n; });
     read("--engine", given.engine, name_in(config::kEngineNames),
          [&](std::size_t i) { out.engine = static_cast<config::Engine>(i); });
     read("--max-false-drop", given.max_false_drop, parse_probability,

@@ -25,15 +25,6 @@ struct Options {
     bool json = false;
 };
 
-Result<unsigned> parse_first(const std::string& text) {
-    const auto value = parse_whole(text);
-    if (!value || *value > config::kFirst.hi || !config::kFirst.contains(*value)) {
-        return fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: a whole number from 1 to " +
-                                                std::to_string(config::kFirst.hi));
-    }
-    return static_cast<unsigned>(*value);
-}
-
 // As in a configuration: only flows have first packets.
 Status check_first(packet::KeyMode key, unsigned first) {
     const bool flow = key == packet::KeyMode::kFlow || key == packet::KeyMode::kFlowBidir;

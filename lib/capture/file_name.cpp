@@ -54,7 +54,7 @@ std::string_view without_compression(std::string_view name) {
 
 Result<Compression> compression_named(const std::string& path) {
     const std::string_view name = last_part(path);
-    if (ends_with_one_of(kOtherCompressions, name)) {
+    if (ends_with_one_of(kOtherCompressions, without_compression(name))) {
         return fail(Errc::kInvalidArgument, escaped(path) + ": is not written so compressed; " +
                                                 "allowed: .gz, .zst, .lz4, or none of them");
     }

@@ -36,7 +36,8 @@ TEST(FileName, says_format_and_compression) {
 }
 
 TEST(FileName, what_is_not_written_is_refused) {
-    for (const char* path : {"a.pcap.bz2", "a.XZ", "b/a.pcapng.zip", "a.tgz", "a.pcap.zstd"}) {
+    for (const char* path : {"a.pcap.bz2", "a.XZ", "b/a.pcapng.zip", "a.tgz", "a.pcap.zstd",
+                             "a.tar.gz", "a.zip.gz", "a.pcap.XZ.zst"}) {
         const auto compression = compression_named(path);
         ASSERT_FALSE(compression) << path;
         EXPECT_EQ(compression.error().context,

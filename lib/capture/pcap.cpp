@@ -3,10 +3,10 @@
 // record header.
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <string>
 
 #include "capture/format.h"
+#include "capture/pcap_lengths.h"
 
 namespace unecho::capture {
 namespace {
@@ -14,25 +14,6 @@ namespace {
 constexpr std::size_t kFileHeader = 24;
 constexpr std::size_t kRecordHeader = 16;
 constexpr std::size_t kModifiedRecordHeader = 24;
-
-// Which of a record's two lengths comes first: changed with version 2.3, of which there are files
-// of either kind; DG/UX wrote 543.0 for what was before.
-enum class Lengths : std::uint8_t { kCapturedFirst, kWireFirst, kSmallerFirst };
-
-std::optional<Lengths> lengths_of(std::uint16_t major, std::uint16_t minor) {
-    constexpr std::uint16_t kDgUx = 543;
-    constexpr std::uint16_t kEither = 3;
-    constexpr std::uint16_t kLast = 4;
-    if (major == kDgUx && minor == 0) {
-        return Lengths::kWireFirst;
-    }
-    if (major != 2 || minor > kLast) {
-        return std::nullopt;
-    }
-    return minor == kLast     ? Lengths::kCapturedFirst
-           : minor == kEither ? Lengths::kSmallerFirst
-                              : Lengths::kWireFirst;
-}
 
 template <std::endian kOrder, std::size_t kHeader>
 class Pcap final : public Format {
@@ -95,24 +76,15 @@ class Pcap final : public Format {
         if (rest.size() < kHeader) {
             return {"record header cut short"};
         }
-        const auto length = load<std::uint32_t, kOrder>(rest.data() + 8);
+        const std::uint32_t length = lengths_at(rest.data()).captured;
         const std::uint32_t snap = interfaces_[0].snap_length;
         return {"record cut short", kHeader + length, length > std::max(snap, kUsual)};
     }
 
   private:
-    struct Both {
-        std::uint32_t captured;
-        std::uint32_t wire;
-    };
-
-    [[nodiscard]] Both lengths_at(const std::uint8_t* at) const {
-        const Both out{load<std::uint32_t, kOrder>(at + 8), load<std::uint32_t, kOrder>(at + 12)};
-        if (lengths_ != Lengths::kCapturedFirst) [[unlikely]] {
-            const bool turned = lengths_ == Lengths::kWireFirst || out.captured > out.wire;
-            return turned ? Both{out.wire, out.captured} : out;
-        }
-        return out;
+    [[nodiscard]] RecordLengths lengths_at(const std::uint8_t* at) const {
+        return in_order(lengths_, load<std::uint32_t, kOrder>(at + 8),
+                        load<std::uint32_t, kOrder>(at + 12));
     }
 
     // The fraction may be a second or more, and counts so.

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "capture/format.h"
+#include "capture/pcap_lengths.h"
 #include "capture/recovery.h"
 
 namespace unecho::capture {
@@ -33,6 +34,7 @@ class PcapRecovery final : public Recovery {
         std::size_t header = 16;  // bytes
         std::uint32_t second = 1'000'000;
         std::uint32_t snap_length = 0;  // 0: not limited
+        Lengths lengths = Lengths::kCapturedFirst;
     };
     explicit PcapRecovery(const Kind& kind)
         : kind_(kind), longest_(std::max(kind.snap_length, kUsualRecord)) {}
@@ -52,7 +54,8 @@ class PcapRecovery final : public Recovery {
             return kind_.big_endian ? load<std::uint32_t, std::endian::big>(from + offset)
                                     : load<std::uint32_t, std::endian::little>(from + offset);
         };
-        return {number(0), number(4), number(8), number(12)};
+        const RecordLengths lengths = in_order(kind_.lengths, number(8), number(12));
+        return {number(0), number(4), lengths.captured, lengths.wire};
     }
     [[nodiscard]] bool possible(const Head& head) const {
         return head.length <= longest_ &&
@@ -255,6 +258,11 @@ std::unique_ptr<Recovery> pcap_recovery(Recovery::ByteSpan header) {
         default:
             return nullptr;
     }
+    const auto version = [&](std::size_t at) {
+        return kind.big_endian ? load<std::uint16_t, std::endian::big>(header.data() + at)
+                               : load<std::uint16_t, std::endian::little>(header.data() + at);
+    };
+    kind.lengths = lengths_of(version(4), version(6)).value_or(Lengths::kCapturedFirst);
     const auto snap = kind.big_endian
                           ? load<std::uint32_t, std::endian::big>(header.data() + 16)
                           : load<std::uint32_t, std::endian::little>(header.data() + 16);

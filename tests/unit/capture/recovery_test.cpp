@@ -276,6 +276,30 @@ TEST(Recovery, lengths_that_are_possible_but_wrong_lose_their_packet_alone) {
     }
 }
 
+// Before version 2.3 the length on the wire comes first, and mostly differs.
+TEST(Recovery, of_old_pcaps_takes_lengths_as_they_stand_there) {
+    const PcapSpec spec;
+    CaptureBytes bytes = pcap_header(spec);
+    bytes[6] = 2;  // version 2.2
+    std::size_t damaged = 0;
+    for (unsigned i = 0; i < 40; ++i) {
+        const CaptureBytes data = sample_data(i, 60 + i);
+        CaptureBytes record = pcap_record(spec, 1'700'000'000, 1000 * i, data, 1500);
+        const CaptureBytes lengths = ByteWriter(spec.order).u32(1500).u32(60 + i).done();
+        std::copy(lengths.begin(), lengths.end(), record.begin() + 8);
+        damaged = i == 20 ? bytes.size() : damaged;
+        bytes += record;
+    }
+    std::fill_n(bytes.begin() + static_cast<std::ptrdiff_t>(damaged) + 8, 8, 0xFF);
+    const ReadCapture got = recovered(bytes);
+    ASSERT_EQ(got.packets.size(), 39U);
+    for (unsigned i = 0; i < 39; ++i) {
+        EXPECT_EQ(got.packets[i].data,
+                  sample_data(i + (i < 20 ? 0 : 1), 60 + i + (i < 20 ? 0 : 1)));
+        EXPECT_EQ(got.packets[i].wire_length, 1500U);
+    }
+}
+
 TEST(Recovery, sound_captures_are_read_as_ever) {
     Random random(10);
     const PcapSpec spec{.snap_length = 100};

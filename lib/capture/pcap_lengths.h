@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which of a pcap record's two lengths comes first. Internal to capture.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+namespace unecho::capture {
+
+// It changed with version 2.3, of which there are files of either kind; DG/UX wrote 543.0 for what
+// was before.
+enum class Lengths : std::uint8_t { kCapturedFirst, kWireFirst, kSmallerFirst };
+
+// Absent: no known version.
+[[nodiscard]] constexpr std::optional<Lengths> lengths_of(std::uint16_t major,
+                                                          std::uint16_t minor) noexcept {
+    constexpr std::uint16_t kDgUx = 543;
+    constexpr std::uint16_t kEither = 3;
+    constexpr std::uint16_t kLast = 4;
+    if (major == kDgUx && minor == 0) {
+        return Lengths::kWireFirst;
+    }
+    if (major != 2 || minor > kLast) {
+        return std::nullopt;
+    }
+    return minor == kLast     ? Lengths::kCapturedFirst
+           : minor == kEither ? Lengths::kSmallerFirst
+                              : Lengths::kWireFirst;
+}
+
+struct RecordLengths {
+    std::uint32_t captured;
+    std::uint32_t wire;
+};
+
+[[nodiscard]] constexpr RecordLengths in_order(Lengths order, std::uint32_t first,
+                                               std::uint32_t second) noexcept {
+    if (order != Lengths::kCapturedFirst) [[unlikely]] {
+        const bool turned = order == Lengths::kWireFirst || first > second;
+        return turned ? RecordLengths{second, first} : RecordLengths{first, second};
+    }
+    return {first, second};
+}
+
+}  // namespace unecho::capture

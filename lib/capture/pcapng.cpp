@@ -272,7 +272,7 @@ Taken Pcapng::take_section(std::span<const std::uint8_t> bytes, Batch& batch) {
         return {.need = size};
     }
     if (const std::string unknown = unknown_version(bytes); !unknown.empty()) {
-        return {.ended = !refuse("section of " + unknown)};
+        return {.ended = !refuse("section of " + unknown, false)};
     }
     order_ = order;
     section_.clear();

@@ -204,7 +204,8 @@ capture::FileFormat format_of(const capture::Source& source) {
 }
 
 Result<std::unique_ptr<capture::Writer>> create_output(const Files& files,
-                                                       capture::FileFormat otherwise) {
+                                                       capture::FileFormat otherwise,
+                                                       const std::shared_ptr<Summary::Row>& row) {
     const auto open = [files, otherwise](const std::string& path) {
         return capture::create_capture(path, files.format, otherwise);
     };
@@ -215,7 +216,9 @@ Result<std::unique_ptr<capture::Writer>> create_output(const Files& files,
         return open(*files.output);
     }
     const auto open_part =
-        [files, open](const std::string& path) -> Result<std::unique_ptr<capture::Writer>> {
+        [files, open, row](const std::string& path) -> Result<std::unique_ptr<capture::Writer>> {
+        row->first = row->files++ == 0 ? path : row->first;
+        row->last = path;
         const Status good = check_part(files, path);
         return good ? open(path) : tl::unexpected(good.error());
     };
@@ -246,6 +249,8 @@ class Sinks {
     // Bytes as they were on the wire: of all packets, and of the echoes.
     [[nodiscard]] std::uint64_t wire() const { return wire_; }
     [[nodiscard]] std::uint64_t dropped_wire() const { return dropped_wire_; }
+    // Of a split output.
+    [[nodiscard]] const Summary::Row& row() const { return *row_; }
 
   private:
     void count(const std::vector<capture::Record>& records, const Verdicts& verdicts);
@@ -256,6 +261,7 @@ class Sinks {
     std::unique_ptr<capture::Writer> kept_;
     std::unique_ptr<capture::Writer> dropped_;
     std::unique_ptr<Pairs> pairs_;
+    std::shared_ptr<Summary::Row> row_ = std::make_shared<Summary::Row>();
     bool mark_ = false;
     std::vector<std::string> inputs_;  // for marks
     FrameNumbers numbers_;
@@ -266,7 +272,7 @@ class Sinks {
 
 Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
     Sinks out;
-    auto kept = create_output(files, otherwise);
+    auto kept = create_output(files, otherwise, out.row_);
     if (!kept) {
         return tl::unexpected(kept.error());
     }
@@ -510,6 +516,9 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     summary.duration = *duration;
     summary.wire_bytes = parts->sinks.wire();
     summary.dropped_wire_bytes = parts->sinks.dropped_wire();
+    if (parts->sinks.row().files != 0) {
+        summary.row = parts->sinks.row();
+    }
     if (parts->left_out) {
         summary.left_out = *parts->left_out;
     }

@@ -109,6 +109,19 @@ std::string kept_text(const filter::WindowState& window) {
     return text + "\n";
 }
 
+std::string written_text(const Summary& summary) {
+    if (!summary.output) {
+        return ", dry run: nothing written";
+    }
+    if (!summary.row) {
+        return " to " + escaped(*summary.output);
+    }
+    const Summary::Row& row = *summary.row;
+    return row.files == 1 ? " to " + escaped(row.first)
+                          : " to " + format_count(row.files) + " files, " + escaped(row.first) +
+                                " to " + escaped(row.last);
+}
+
 // JSON holds UTF-8 alone; names of files are bytes.
 std::vector<std::string> valid(const std::vector<std::string>& texts) {
     std::vector<std::string> out;
@@ -186,9 +199,7 @@ std::string to_text(const Summary& summary) {
     if (in.packets >= kLeastTimed && summary.seconds >= kLeastSeconds) {
         text += ", " + format_rate(static_cast<double>(in.packets) / summary.seconds);
     }
-    return text +
-           (summary.output ? " to " + escaped(*summary.output) : ", dry run: nothing written") +
-           "\n";
+    return text + written_text(summary) + "\n";
 }
 
 nlohmann::ordered_json to_json(const Summary& summary) {
@@ -205,6 +216,8 @@ nlohmann::ordered_json to_json(const Summary& summary) {
     const auto or_null = [](bool there, auto value) {
         return there ? ordered_json(value) : ordered_json(nullptr);
     };
+    const std::string output = summary.output.value_or("");
+    const Summary::Row row = summary.row.value_or(Summary::Row{1, output, output});
     const bool endless = options.window_time() == filter::kInfiniteWindow;
     const filter::WindowState whole{.achieved = options.window_time(),
                                     .shortest = options.window_time()};
@@ -212,44 +225,45 @@ nlohmann::ordered_json to_json(const Summary& summary) {
     const auto time_or_null = [&](Nanoseconds time) {
         return or_null(time != filter::kInfiniteWindow, time);
     };
-    return {
-        {"inputs", valid(summary.inputs)},
-        {"output", or_null(summary.output.has_value(), valid_utf8(summary.output.value_or("")))},
-        {"packets", summary.received().packets},
-        {"bytes", summary.received().bytes},
-        {"wire_bytes", summary.wire_bytes},
-        {"kept", summary.kept().packets},
-        {"kept_bytes", summary.kept().bytes},
-        {"dropped", summary.dropped().packets},
-        {"dropped_bytes", summary.dropped().bytes},
-        {"dropped_wire_bytes", summary.dropped_wire_bytes},
-        {"marked", summary.marked},
-        {"reasons", reasons},
-        {"non_ip_types", types},
-        {"left_out", or_null(summary.left_out.has_value(), summary.left_out.value_or(0))},
-        {"key", key_name(options)},
-        {"non_ip",
-         or_null(options.key_mode() != packet::KeyMode::kFrame,
-                 config::kNonIpNames.at(static_cast<std::size_t>(options.non_ip_or_pass())))},
-        {"window_ns", or_null(!endless, options.window_time())},
-        {"count", or_null(options.count.has_value(), options.count.value_or(0))},
-        {"policy", options.editcap ? "editcap"
-                                   : config::kPolicyNames.at(
-                                         static_cast<std::size_t>(options.policy_or_fixed()))},
-        {"first", options.first.value_or(1)},
-        {"engine", summary.engine},
-        {"engine_text", summary.engine_text},
-        {"slack_ns", summary.slack},
-        {"handed_over_at", or_null(summary.handed_over != 0, summary.handed_over)},
-        {"forgotten", summary.forgotten},
-        {"achieved_window_ns", time_or_null(window.achieved)},
-        {"shortest_window_ns", time_or_null(window.shortest)},
-        {"shortest_window_at_ns", or_null(summary.fell_short(), window.shortest_at)},
-        {"early_turns", window.early_turns},
-        {"max_false_drop", options.false_drop()},
-        {"duration_ns", summary.duration},
-        {"warnings", valid(summary.warnings)},
-        {"seconds", summary.seconds}};
+    return {{"inputs", valid(summary.inputs)},
+            {"output", or_null(summary.output.has_value(), valid_utf8(row.first))},
+            {"last_output", or_null(summary.output.has_value(), valid_utf8(row.last))},
+            {"output_files", summary.output ? row.files : 0},
+            {"packets", summary.received().packets},
+            {"bytes", summary.received().bytes},
+            {"wire_bytes", summary.wire_bytes},
+            {"kept", summary.kept().packets},
+            {"kept_bytes", summary.kept().bytes},
+            {"dropped", summary.dropped().packets},
+            {"dropped_bytes", summary.dropped().bytes},
+            {"dropped_wire_bytes", summary.dropped_wire_bytes},
+            {"marked", summary.marked},
+            {"reasons", reasons},
+            {"non_ip_types", types},
+            {"left_out", or_null(summary.left_out.has_value(), summary.left_out.value_or(0))},
+            {"key", key_name(options)},
+            {"non_ip",
+             or_null(options.key_mode() != packet::KeyMode::kFrame,
+                     config::kNonIpNames.at(static_cast<std::size_t>(options.non_ip_or_pass())))},
+            {"window_ns", or_null(!endless, options.window_time())},
+            {"count", or_null(options.count.has_value(), options.count.value_or(0))},
+            {"policy", options.editcap ? "editcap"
+                                       : config::kPolicyNames.at(
+                                             static_cast<std::size_t>(options.policy_or_fixed()))},
+            {"first", options.first.value_or(1)},
+            {"engine", summary.engine},
+            {"engine_text", summary.engine_text},
+            {"slack_ns", summary.slack},
+            {"handed_over_at", or_null(summary.handed_over != 0, summary.handed_over)},
+            {"forgotten", summary.forgotten},
+            {"achieved_window_ns", time_or_null(window.achieved)},
+            {"shortest_window_ns", time_or_null(window.shortest)},
+            {"shortest_window_at_ns", or_null(summary.fell_short(), window.shortest_at)},
+            {"early_turns", window.early_turns},
+            {"max_false_drop", options.false_drop()},
+            {"duration_ns", summary.duration},
+            {"warnings", valid(summary.warnings)},
+            {"seconds", summary.seconds}};
 }
 
 }  // namespace unecho::offline

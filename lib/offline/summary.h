@@ -23,6 +23,13 @@ struct Summary {
     Reasons reasons{};                  // bytes are those captured
     std::uint64_t wire_bytes = 0;       // of all packets, as they were on the wire
     std::uint64_t dropped_wire_bytes = 0;
+    // Of a split output, whose files have other names than that.
+    struct Row {
+        std::uint64_t files = 0;
+        std::string first;
+        std::string last;
+    };
+    std::optional<Row> row;
     std::vector<NonIpType> non_ip_types;  // the most frequent first
     std::string engine;
     std::string engine_text;

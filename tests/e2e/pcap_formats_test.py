@@ -211,6 +211,14 @@ class Parts(PcapTest):
         self.pcap(PCAPS / "one-link.pcap", "-o", "out.pcap.zst", "-c", 100, "--quiet")
         parts = sorted(self.folder.glob("out_*.pcap.zst"))
         self.assertGreater(len(parts), 2)
+        done = self.pcap(PCAPS / "one-link.pcap", "-o", "out.pcap.zst", "-c", 100, "--json")
+        summary = json.loads(done.out)
+        self.assertEqual([summary[key] for key in ("output", "last_output", "output_files")],
+                         [parts[0].name, parts[-1].name, len(parts)])
+        self.assertIn(" to %d files, %s to %s\n" % (len(parts), parts[0].name, parts[-1].name),
+                      self.pcap(PCAPS / "one-link.pcap", "-o", "out.pcap.zst", "-c", 100).err)
+        self.assertIn(" to %s\n" % parts[0].name.replace(".zst", ""),
+                      self.pcap(PCAPS / "one-link.pcap", "-o", "out.pcap", "-c", 10000).err)
         records = []
         for part in parts:
             self.pcap(part, "-o", "part.pcap", *DROPS_NOTHING)

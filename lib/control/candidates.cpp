@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -127,8 +128,9 @@ std::string reason_for(const Candidates& candidates) {
         return name + " is first: it takes the highest rate in this memory";
     }
     if (!first.fits) {
-        return "nothing fits into " + format_size(*candidates.question.memory) + ": " + name +
-               " needs " + format_size(first.bytes);
+        const auto least = least_memory(candidates.list);
+        return "nothing fits into " + format_size(*candidates.question.memory) + ": " +
+               engine_name(least->geometry) + " needs the least, " + format_size(least->bytes);
     }
     std::string text = name + " is first: of the engines within " + number(kMemoryRange, "%g") +
                        " times the least memory a new packet takes the least time in it, about " +
@@ -165,6 +167,10 @@ Result<Candidates> find_candidates(const SizeQuestion& question,
     }
     Candidates out;
     out.question = question;
+    // What is told where none can: that of an engine which is planned for the bound itself, and not
+    // for a part of it, so that it is in the words of the question.
+    double margin = std::numeric_limits<double>::infinity();
+    std::string told;
     for (const config::Engine engine : engines) {
         auto found = question.rate ? candidate_at(engine, question, *question.rate)
                                    : candidate_for_memory(engine, question);
@@ -174,10 +180,14 @@ Result<Candidates> find_candidates(const SizeQuestion& question,
             out.refused.push_back(
                 std::string(config::kEngineNames.at(static_cast<std::size_t>(engine))) + ": " +
                 found.error().context);
+            if (const double own = question.bounded ? judge_margin(engine) : 1; own < margin) {
+                margin = own;
+                told = out.refused.back();
+            }
         }
     }
     if (out.list.empty()) {
-        return fail(Errc::kConfig, "size: no engine can, for instance " + out.refused.front());
+        return fail(Errc::kConfig, "size: no engine can, for instance " + told);
     }
     rank(out);
     out.reason = reason_for(out);

@@ -100,7 +100,11 @@ TEST(Candidates, that_do_not_fit_come_last_and_say_so) {
     EXPECT_NE(to_text(some).find("(too much)"), std::string::npos);
     const Candidates none = found(question_at(1e6, 1000));
     EXPECT_FALSE(none.list.front().fits);
-    EXPECT_EQ(none.reason.find("nothing fits into 1000B"), 0U) << none.reason;
+    const auto least =
+        std::min_element(none.list.begin(), none.list.end(),
+                         [](const Candidate& a, const Candidate& b) { return a.bytes < b.bytes; });
+    EXPECT_EQ(none.reason, "nothing fits into 1000B: " + std::string(engine_name(least->geometry)) +
+                               " needs the least, " + format_size(least->bytes));
 }
 
 // The other way round: the rate that the memory takes, and the memory that this rate takes.
@@ -198,6 +202,18 @@ TEST(Candidates, as_json_are_the_same) {
         EXPECT_EQ(json["candidates"][i]["false_drop"], c.prediction.false_drop);
     }
     EXPECT_EQ(json["reason"], candidates.reason);
+}
+
+// Engines that judge are planned for a part of the bound; the question is told in its own words.
+TEST(Candidates, of_what_no_engine_can_says_so_of_the_bound_that_was_asked_for) {
+    SizeQuestion question = question_at(1e9);
+    question.window = 3600 * kSecond;
+    question.max_false_drop = 1e-7;
+    const auto refused = find_candidates(question);
+    ASSERT_FALSE(refused);
+    EXPECT_NE(refused.error().context.find("false-drop rate 1e-07; allowed: at least"),
+              std::string::npos)
+        << refused.error().context;
 }
 
 }  // namespace

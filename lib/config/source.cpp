@@ -55,6 +55,8 @@ class Scanner {
             comment_ = escaped_ = false;
             quote_ = '\0';
             line_is_blank_ = true;
+            in_value_ = in_value_ && open_ > 0;
+            blank_ = true;
         } else if (comment_) {
             return nullptr;
         } else if (quote_ != '\0') {
@@ -71,6 +73,8 @@ class Scanner {
             return kOutside;
         } else if (c != ' ' && c != '\t' && c != '\r') {
             return take_other(rest);
+        } else {
+            blank_ = true;
         }
         return nullptr;
     }
@@ -87,9 +91,17 @@ class Scanner {
     static constexpr const char* kNoValue =
         "a value is missing between the bracket or comma of a list and this }";
 
+    static constexpr const char* kTwoNumbers =
+        "two numbers stand side by side; a comma is missing, or they are one too many";
+
     // A bracket that begins a line is a table's unless an array is open.
     const char* take_other(std::string_view rest) {
         const char c = rest.front();
+        if (is_digit(c) && blank_ && in_value_ && is_digit(before_)) {
+            return kTwoNumbers;
+        }
+        blank_ = false;
+        in_value_ = in_value_ || c == '=';
         const bool header = c == '[' && line_is_blank_ && open_ == 0;
         if (c == '}' && open_ > 0 && (before_ == '[' || before_ == ',')) {
             return kNoValue;
@@ -112,8 +124,9 @@ class Scanner {
                kMarks.find(header.front()) != std::string_view::npos;
     }
 
+    static bool is_digit(char c) { return c >= '0' && c <= '9'; }
     static bool is_letter_or_digit(char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c);
     }
 
     void take_in_string(char c) {
@@ -133,7 +146,9 @@ class Scanner {
     bool escaped_ = false;
     bool comment_ = false;
     bool line_is_blank_ = true;
-    int open_ = 0;  // square brackets
+    bool blank_ = false;     // white space stands behind before_
+    bool in_value_ = false;  // behind the = of a line, or of an open list
+    int open_ = 0;           // square brackets
 };
 
 // toml++ 3.3 has undefined behaviour where it looks for white space and finds a letter such as
@@ -142,7 +157,7 @@ class Scanner {
 // would take them in strings of several lines and in quoted keys, which no configuration needs.
 // Nor is what toml++ does defined where a table's name begins with another character than a name
 // may (parse_key() is told to assume that it does not), nor where a list has a closing brace for a
-// value (parse_value() is told to assume that it has not).
+// value (parse_value() is told to assume that it has not), or a date and a digit side by side.
 std::optional<Problem> check_syntax(std::string_view text) {
     constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
     Scanner scanner;

@@ -510,6 +510,25 @@ TEST(Load, lists_have_values) {
     }
 }
 
+// toml++ is told to assume that no digit alone stands behind a date.
+TEST(Load, has_no_two_numbers_side_by_side) {
+    const std::string two =
+        "two numbers stand side by side; a comma is missing, or they are one too many\n";
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"a = 2026-01-01 6", "1: syntax: column 16: " + two},
+        {"a = [1,2026-01-01 6]", "1: syntax: column 19: " + two},
+        {"a = [\n1,\n2026-01-01\t6\n]", "3: syntax: column 12: " + two},
+        {"a = [1\n2]", "2: syntax: column 1: " + two},
+    };
+    for (const auto& [text, expected] : cases) {
+        EXPECT_EQ(complaint(text), "x:" + expected) << text;
+    }
+    for (const std::string text : {"a = 1\n2 = 3", "a = [1, 2]", "a = [1, # 2\n3]", "a = '1 2'",
+                                   "a = 1 # 2", "[a]\n1 = 2"}) {
+        EXPECT_EQ(complaint(text).find("side by side"), std::string::npos) << text;
+    }
+}
+
 TEST(Load, letters_beyond_ascii_stand_in_comments_and_values_only) {
     const WorkingDirectory directory;
     WorkingDirectory::write("caf\xc3\xa9.pcap", "x");

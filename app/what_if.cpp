@@ -22,7 +22,7 @@ class PcapAsked final : public analyze::Asked {
           deduplicator_(std::move(deduplicator)) {}
 
     Status decide(const capture::Batch& batch, const capture::InterfaceView& interfaces,
-                  std::vector<analyze::Removed>& removed) override {
+                  std::vector<std::size_t>& removed) override {
         digester_.digest(batch.records, interfaces, pieces_);
         if (const Status decided =
                 deduplicator_->decide(pieces_, batch.records.size(), true, verdicts_);
@@ -31,7 +31,7 @@ class PcapAsked final : public analyze::Asked {
         }
         removed.clear();
         for (const offline::Copy& copy : verdicts_.copies) {
-            removed.push_back({copy.record, static_cast<Nanoseconds>(copy.age)});
+            removed.push_back(copy.record);
         }
         return {};
     }

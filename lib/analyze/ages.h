@@ -115,6 +115,12 @@ class AgeHistogram {
         oldest_ = std::max(oldest_, oldest);
     }
 
+    void add(const AgeHistogram& others) noexcept {
+        for (unsigned bin = 0; bin < kAgeBins; ++bin) {
+            add(bin, others.counts_[bin], others.youngest_, others.oldest_);
+        }
+    }
+
     // All ages are whole numbers of the resolution.
     [[nodiscard]] Ages ages(Nanoseconds resolution = 1) const;
 

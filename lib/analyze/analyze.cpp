@@ -2,6 +2,8 @@
 #include "analyze/analyze.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -10,6 +12,7 @@
 #include "analyze/collector.h"
 #include "analyze/recommend.h"
 #include "analyze/toml.h"
+#include "analyze/words.h"
 #include "capture/link_types.h"
 #include "packet/link.h"
 
@@ -73,6 +76,28 @@ void take_warnings(Report& report, const std::vector<capture::Warning>& warnings
     }
 }
 
+// editcap shifts what came later back; where the two are of one file it cannot.
+void note_clocks(Report& report, std::span<const std::string> paths) {
+    for (const ClockShift& one : report.clock_shifts) {
+        const InterfaceInfo& from = report.interfaces.at(one.original);
+        const InterfaceInfo& to = report.interfaces.at(one.echo);
+        std::array<char, 32> seconds{};
+        std::snprintf(seconds.data(), seconds.size(), "%.6g", static_cast<double>(one.age) / 1e9);
+        const std::string remedy =
+            from.file == to.file || to.file >= paths.size()
+                ? "a window has to be longer than that"
+                : "editcap -t -" + std::string(seconds.data()) + " " + file_name(paths[to.file]) +
+                      " shifted.pcap brings them together, if their clocks differ";
+        report.warnings.push_back({"", 0, 1,
+                                   format_count(one.packets) + " of " +
+                                       counted(to.total.packets, "packet") + " of " + to.name +
+                                       " were at " + from.name + " about " + brief(one.age) +
+                                       " before: they are copies, and the clocks differ or the way "
+                                       "takes so long; " +
+                                       remedy});
+    }
+}
+
 // No machine has the addresses for more.
 constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 46;
 
@@ -99,7 +124,7 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
         collector->ask();
     }
     capture::Batch batch;
-    std::vector<Removed> removed;
+    std::vector<std::size_t> removed;
     Result<bool> more = source.next(batch);
     while (more && *more) {
         if (job.asked != nullptr) {
@@ -119,6 +144,7 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
     }
     name_interfaces(report, source.interfaces(), job.paths);
     name_files(report, job.paths);
+    note_clocks(report, job.paths);
     take_warnings(report, source.warnings(), job.paths);
     take_warnings(report, collector->unparsed(), job.paths);
     take_warnings(report, collector->epochs(), job.paths);

@@ -54,8 +54,9 @@ struct Collector::Burst {
     std::array<packet::Frame, kMaxBurst> frames{};
     std::array<Dissected, kMaxBurst> packets;
     packet::KeyMasks keys;
-    std::uint64_t flows = 0;     // bit i: has a key in the flow modes
-    std::uint64_t segments = 0;  // bit i: is a TCP segment with payload
+    std::uint64_t frames_keyed = 0;  // bit i: has no IP packet, and a key all the same
+    std::uint64_t flows = 0;         // bit i: has a key in the flow modes
+    std::uint64_t segments = 0;      // bit i: is a TCP segment with payload
     std::array<Digest, kMaxBurst> packet{};
     std::array<Digest, kMaxBurst> frame{};
     std::array<Digest, kMaxBurst> flow{};
@@ -63,7 +64,6 @@ struct Collector::Burst {
     std::array<Digest, kMaxBurst> segment{};
     std::array<Found, kMaxBurst> found{};
     std::uint64_t removed = 0;  // bit i: by what is asked about
-    std::array<Nanoseconds, kMaxBurst> removed_ages;
 
     [[nodiscard]] bool is_removed(std::size_t i) const noexcept { return (removed >> i & 1) != 0; }
 };
@@ -75,12 +75,12 @@ Collector::Collector(std::uint64_t memory, const hash::Secret& secret)
       flow_(part(memory, kFlowShare), kManyLadders),
       flow_bidir_(part(memory, kFlowShare), kManyLadders),
       segments_(part(memory, kSegmentShare)),
-      repeats_(memory),
-      frame_repeats_(memory) {}
+      packet_echoes_(memory),
+      frame_echoes_(memory) {}
 
 // Bursts of packets with one link type.
 void Collector::add(std::span<const Record> records, std::span<const capture::Interface> interfaces,
-                    std::span<const Removed> removed) {
+                    std::span<const std::size_t> removed) {
     std::size_t begin = 0;
     while (begin < records.size()) {
         const std::uint16_t type = interfaces[records[begin].interface].link_type;
@@ -90,10 +90,8 @@ void Collector::add(std::span<const Record> records, std::span<const capture::In
             ++end;
         }
         Burst burst;
-        for (; !removed.empty() && removed.front().record < end; removed = removed.subspan(1)) {
-            const std::size_t i = removed.front().record - begin;
-            burst.removed |= std::uint64_t{1} << i;
-            burst.removed_ages[i] = removed.front().age;
+        for (; !removed.empty() && removed.front() < end; removed = removed.subspan(1)) {
+            burst.removed |= std::uint64_t{1} << (removed.front() - begin);
         }
         add_burst(burst, packet::link_of(type), records.subspan(begin, end - begin), interfaces);
         begin = end;
@@ -124,6 +122,9 @@ void Collector::digest(Burst& burst, Link link) {
         return packet::digest_burst(mode, link, frames, secret_, digests.data());
     };
     burst.keys = digest_all(KeyMode::kPacket, burst.packet);
+    packet::KeyMasks masks = burst.keys;
+    packet::digest_non_ip(link, frames, secret_, burst.packet.data(), masks);
+    burst.frames_keyed = masks.keyed & ~burst.keys.keyed;
     burst.flows = digest_all(KeyMode::kFlow, burst.flow).keyed;
     digest_all(KeyMode::kFlowBidir, burst.flow_bidir);
     digest_all(KeyMode::kFrame, burst.frame);
@@ -162,7 +163,11 @@ void Collector::tell_time(const Record& record, std::uint32_t file) {
     first_ = started_ ? first_ : time;
     latest_ = std::max(latest_, time);
     const Nanoseconds before = now_;
-    now_ = std::min(clock_.at(record, file), kLatest);
+    // A step so large that time would reach its end is cut to half of what is left, as ages that
+    // are all 0 would be taken for copies.
+    const Nanoseconds now = clock_.at(record, file);
+    now_ += std::min(now - clock_now_, (kLatest - now_) / 2);
+    clock_now_ = now;
     while (started_ && resolution_ > 1 && (now_ - before) % resolution_ != 0) {
         resolution_ /= 1000;
     }
@@ -197,7 +202,8 @@ void Collector::add_one(const Burst& burst, std::size_t i, const Record& record)
     if (((burst.keys.non_ip | burst.keys.malformed) >> i & 1) != 0) {
         ((burst.keys.non_ip >> i & 1) != 0 ? non_ip_ : malformed_).add(length);
         if ((burst.keys.non_ip >> i & 1) != 0) {
-            add_without_ip(burst, i, whole, length);
+            non_ip_dropped_.add(whole.dropped, length);
+            echo = (burst.frames_keyed >> i & 1) != 0 && add_without_ip(burst, i, record);
         }
     }
     tally(burst.packets[i], interface, length, echo);
@@ -227,76 +233,80 @@ WindowMask Collector::add_key(const Burst& burst, std::size_t i, const Record& r
     PacketEntry* entry = packets_.find(burst.packet[i], burst.found[i].packet);
     echo = entry != nullptr;
     if (!echo) {
-        PacketEntry& fresh =
-            packets_.insert(burst.packet[i], now_, [&](const PacketEntry& old) { forget(old); });
-        fresh.origin = burst.packets[i].origin;
-        fresh.interface = bounded(record.interface);
-        fresh.times = 1;
-        fresh.run = 0;
-        repeats_.first(burst.packets[i].kind);
+        remember(burst, i, record).frame = 0;
+        packet_echoes_.repeats.first(burst.packets[i].kind);
         ++keys_;
         accepted_.add(elapsed_, from(0));
         return 0;
     }
-    Seen seen;
-    seen.refresh = from(rank(now_ - entry->last));
-    refresh_.add(seen.refresh, record.wire_length);
-    const Repeats::Place place = count_echo(*entry, burst.packets[i], record, seen);
-    const WindowMask dropped = packets_.seen_again(*entry, now_);
-    seen.fixed = dropped;
-    copy_counts_.add(place, seen);
-    if (tally_) {
-        tally_->packet(place, record.wire_length, burst.is_removed(i), dropped, seen.refresh);
-    }
-    fixed_.add(dropped, record.wire_length);
+    talkers_.add(addresses_of(burst.packets[i]), record.wire_length);
+    const WindowMask dropped = count_echo(burst, i, record, *entry, packet_echoes_);
     accepted_.add(elapsed_, ~dropped);
     return dropped;
 }
 
-Repeats::Place Collector::count_echo(PacketEntry& entry, const Dissected& packet,
-                                     const Record& record, Seen& seen) {
-    const std::uint64_t length = record.wire_length;
-    const Nanoseconds age = now_ - entry.last;
-    const Differences differences = differences_of(entry.origin, packet.origin);
-    const Cause cause = cause_of(differences);
-    const std::uint16_t interface = bounded(record.interface);
-    entry.run = run_with(entry.run, age);
-    const bool moved = interface != entry.interface || is_elsewhere(packet.origin, differences);
-    seen.length = length;
-    seen.interface = interface;
-    seen.file = file_;
-    seen.protocol = packet.protocol;
-    seen.cause = cause;
-    seen.differences = differences;
-    causes_[static_cast<std::size_t>(cause)].add(length);
-    for (std::size_t bit = 0; bit < kDifferences; ++bit) {
-        differences_[bit] += differences >> bit & 1U;
-    }
-    crossings_[entry.interface * kMostInterfaces + interface].add(length);
-    talkers_.add(addresses_of(packet), length);
-    entry.times = static_cast<std::uint8_t>(std::min(255, entry.times + 1));
-    return repeats_.again(packet.kind, {age, entry.run, cause, moved, length});
+PacketEntry& Collector::remember(const Burst& burst, std::size_t i, const Record& record) {
+    PacketEntry& fresh =
+        packets_.insert(burst.packet[i], now_, [&](const PacketEntry& old) { forget(old); });
+    fresh.origin = burst.packets[i].origin;
+    fresh.interface = bounded(record.interface) & 0x7FFFU;
+    fresh.times = 1;
+    fresh.run = 0;
+    return fresh;
 }
 
-void Collector::add_without_ip(const Burst& burst, std::size_t i, const ModeMemory::Added& added,
-                               std::uint64_t length) {
-    const Kind& kind = burst.packets[i].kind;
-    non_ip_dropped_.add(added.dropped, length);
-    if (!added.age) {
-        frame_repeats_.first(kind);
-        if (burst.is_removed(i)) {
-            tally_->elsewhere(burst.removed_ages[i], length);
-        }
-        return;
-    }
+WindowMask Collector::count_echo(const Burst& burst, std::size_t i, const Record& record,
+                                 PacketEntry& entry, Echoes& into) {
+    const Dissected& packet = burst.packets[i];
+    const std::uint64_t length = record.wire_length;
+    const Nanoseconds age = now_ - entry.last;
+    Seen seen;
+    seen.length = length;
+    seen.file = file_;
+    seen.interface = bounded(record.interface);
+    seen.protocol = packet.protocol;
+    seen.differences = differences_of(entry.origin, packet.origin);
+    seen.cause = cause_of(seen.differences);
+    entry.run = run_with(entry.run, age);
+    const bool moved =
+        seen.interface != entry.interface || is_elsewhere(packet.origin, seen.differences);
     const Repeats::Place place =
-        frame_repeats_.again(kind, {*added.age, added.run, Cause::kIdentical, false, length});
-    if (tally_) {
-        tally_->frame(place, length, burst.is_removed(i), added.dropped);
+        into.repeats.again(packet.kind, {age, entry.run, seen.cause, moved, length, entry.interface,
+                                         seen.interface, entry.times == 1});
+    causes_[static_cast<std::size_t>(seen.cause)].add(length);
+    for (std::size_t bit = 0; bit < kDifferences; ++bit) {
+        differences_[bit] += seen.differences >> bit & 1U;
     }
+    crossings_[entry.interface * kMostInterfaces + seen.interface].add(length);
+    entry.times = static_cast<std::uint8_t>(std::min(255, entry.times + 1));
+    seen.refresh = from(rank(age));
+    seen.fixed = packets_.seen_again(entry, now_);
+    into.refresh.add(seen.refresh, length);
+    into.fixed.add(seen.fixed, length);
+    into.copies.add(place, seen);
+    if (tally_) {
+        tally_->echo(entry.frame != 0, place, length, burst.is_removed(i), seen.fixed,
+                     seen.refresh);
+    }
+    return seen.fixed;
+}
+
+// Whether it is an echo.
+bool Collector::add_without_ip(const Burst& burst, std::size_t i, const Record& record) {
+    PacketEntry* entry = packets_.find(burst.packet[i], burst.found[i].packet);
+    if (entry == nullptr) {
+        remember(burst, i, record).frame = 1;
+        frame_echoes_.repeats.first(burst.packets[i].kind);
+        return false;
+    }
+    count_echo(burst, i, record, *entry, frame_echoes_);
+    return true;
 }
 
 void Collector::forget(const PacketEntry& entry) noexcept {
+    if (entry.frame != 0) {
+        return;
+    }
     ++copies_[std::min<std::size_t>(entry.times, copies_.size()) - 1];
 }
 

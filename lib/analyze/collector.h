@@ -35,9 +35,10 @@ class Collector {
     // A configuration is asked about: from here on add() is told what it removes.
     void ask() { tally_ = std::make_unique<WhatIfTally>(); }
 
-    // interfaces: of the source, at least up to those of the records. removed: ordered.
+    // interfaces: of the source, at least up to those of the records. removed: which, rising.
     void add(std::span<const capture::Record> records,
-             std::span<const capture::Interface> interfaces, std::span<const Removed> removed = {});
+             std::span<const capture::Interface> interfaces,
+             std::span<const std::size_t> removed = {});
 
     // What was counted; not the names of files and interfaces, and no recommendation.
     [[nodiscard]] Report report();
@@ -66,10 +67,26 @@ class Collector {
     static constexpr std::size_t kMostInterfaces = 256;
 
   private:
+    // A year: so that stamps of garbage do not wear the clock out.
+    static constexpr Nanoseconds kMostStep = 365 * 86'400 * kSecond;
+
     struct Burst;
     struct Tally {
         Count total;
         Count echoes;
+    };
+    struct Echoes {
+        explicit Echoes(std::uint64_t memory) : repeats(memory) {}
+
+        Repeats repeats;
+        Copies copies;
+        WindowCounts fixed;  // by policy
+        WindowCounts refresh;
+    };
+    // What is judged when all was seen.
+    struct Judged {
+        Repeats::Ends packets;
+        Repeats::Ends frames;
     };
 
     void add_burst(Burst& burst, packet::Link link, std::span<const capture::Record> records,
@@ -81,14 +98,15 @@ class Collector {
     void tally(const Dissected& packet, std::uint16_t interface, std::uint64_t length, bool echo);
     WindowMask add_key(const Burst& burst, std::size_t i, const capture::Record& record,
                        bool& echo);
-    void add_without_ip(const Burst& burst, std::size_t i, const ModeMemory::Added& added,
-                        std::uint64_t length);
-    Repeats::Place count_echo(PacketEntry& entry, const Dissected& packet,
-                              const capture::Record& record, Seen& seen);
+    bool add_without_ip(const Burst& burst, std::size_t i, const capture::Record& record);
+    PacketEntry& remember(const Burst& burst, std::size_t i, const capture::Record& record);
+    // The windows with which it is dropped.
+    WindowMask count_echo(const Burst& burst, std::size_t i, const capture::Record& record,
+                          PacketEntry& entry, Echoes& into);
     void forget(const PacketEntry& entry) noexcept;
     void report_echoes(Report& out);
-    Told report_repeats(Report& out);
-    void report_copies(Report& out, const CopyCounts& copies) const;
+    Judged report_repeats(Report& out);
+    void report_copies(Report& out, const Judged& judged) const;
     void report_windows(Report& out);
     void take_copied_frames(Report& out) const;
     void report_memory(Report& out);
@@ -102,10 +120,11 @@ class Collector {
 
     bool started_ = false;
     std::uint32_t file_ = 0;  // of the packet that is looked at
-    capture::EpochClock clock_{PacketClock(kJump)};
+    capture::EpochClock clock_{PacketClock(kJump, kMostStep)};
     Nanoseconds first_ = 0;  // as they stand in the capture
     Nanoseconds latest_ = 0;
-    Nanoseconds now_ = 0;  // of the clock
+    Nanoseconds clock_now_ = 0;
+    Nanoseconds now_ = 0;  // of the clock, but for its largest steps
     Nanoseconds elapsed_ = 0;
     // Of what all steps of the clock, and so all ages, are whole numbers.
     Nanoseconds resolution_ = kMillisecond;
@@ -117,9 +136,8 @@ class Collector {
     std::uint32_t longest_ = 0;
     std::uint64_t keys_ = 0;
     decltype(Report::copies) copies_{};
-    Repeats repeats_;              // packets with a key
-    Copies copy_counts_;           // packets with a key
-    Repeats frame_repeats_;        // frames without an IP packet, whole
+    Echoes packet_echoes_;
+    Echoes frame_echoes_;          // frames without an IP packet, as with non_ip "frame"
     WindowCounts non_ip_dropped_;  // of these, by key frame
     std::array<Count, kCauses> causes_{};
     std::array<std::uint64_t, kDifferences> differences_{};
@@ -127,8 +145,6 @@ class Collector {
     std::vector<Tally> interfaces_;
     std::vector<Tally> files_;
     std::vector<Count> crossings_;  // kMostInterfaces to each original
-    WindowCounts fixed_;
-    WindowCounts refresh_;
     Timeline timeline_;
     PeakRates accepted_;
     PeakRates all_peaks_;

@@ -21,6 +21,10 @@ Count less(const Count& a, const Count& b) {
     return {a.packets - b.packets, a.bytes - b.bytes};
 }
 
+Count least(const Count& a, const Count& b) {
+    return {std::min(a.packets, b.packets), std::min(a.bytes, b.bytes)};
+}
+
 std::optional<Nanoseconds> earlier(std::optional<Nanoseconds> a, std::optional<Nanoseconds> b) {
     return a && b ? std::min(*a, *b) : (a ? a : b);
 }
@@ -41,9 +45,9 @@ Report Collector::report() {
     out.duration = elapsed_;
     out.keys = keys_;
     report_echoes(out);
-    const Told packets = report_repeats(out);
+    const Judged judged = report_repeats(out);
     report_windows(out);
-    report_copies(out, copy_counts_.counts(packets.ends));
+    report_copies(out, judged);
     take_copied_frames(out);
     report_memory(out);
     return out;
@@ -52,6 +56,9 @@ Report Collector::report() {
 void Collector::report_echoes(Report& out) {
     out.copies = copies_;
     packets_.table().for_each([&](const PacketEntry& entry) {
+        if (entry.frame != 0) {
+            return;
+        }
         ++out.copies[std::min<std::size_t>(entry.times, out.copies.size()) - 1];
     });
     for (std::size_t i = 0; i < kCauses; ++i) {
@@ -92,39 +99,58 @@ void Collector::report_echoes(Report& out) {
 }
 
 // Of the whole frames too: where packets are copied, frames without a packet are likely to be.
-Told Collector::report_repeats(Report& out) {
-    const Told packets = repeats_.tell(resolution_);
+Collector::Judged Collector::report_repeats(Report& out) {
+    std::vector<std::uint64_t> totals;
+    for (const Tally& tally : interfaces_) {
+        totals.push_back(tally.total.packets);
+    }
+    Repeats& repeats = packet_echoes_.repeats;
+    repeats.judge_clocks(totals);
+    out.clock_shifts = repeats.clock_shifts();
+    const Told packets = repeats.tell(resolution_);
+    frame_echoes_.repeats.judge_with(repeats);
     const auto oldest =
         packets.copies.packets == 0 ? std::nullopt : std::optional(packets.ages.oldest);
-    const Told frames = frame_repeats_.tell(resolution_, oldest);
+    const Told frames = frame_echoes_.repeats.tell(resolution_, oldest);
     if (tally_) {
         tally_->judge(packets, frames);
     }
     out.non_ip_copied = frames.copies;
-    const Told& asked = out.keyed.packets == 0 ? frames : packets;
-    out.copied = asked.copies;
-    out.ages = asked.ages;
+    out.copied = sum(packets.copies, frames.copies);
+    AgeHistogram ages = packets.histogram;
+    ages.add(frames.histogram);
+    out.ages = ages.ages(resolution_);
     out.sent_again = sum(packets.sent_again, frames.sent_again);
+    out.youngest_keyed = packets.youngest_again;
+    out.youngest_frame = frames.youngest_again;
+    out.oldest_keyed = oldest.value_or(0);
+    out.doubtful = packets.doubtful;
+    out.doubtful.in_storms += frames.doubtful.in_storms;
     out.youngest_repeat = earlier(packets.youngest_again, frames.youngest_again);
     out.repeats = packets.kinds;
     out.repeats.insert(out.repeats.end(), frames.kinds.begin(), frames.kinds.end());
     std::stable_sort(out.repeats.begin(), out.repeats.end(), [](const auto& a, const auto& b) {
         return a.echoes.packets > b.echoes.packets;
     });
-    return packets;
+    return {packets.ends, frames.ends};
 }
 
 // What of the echoes that are counted above are copies.
-void Collector::report_copies(Report& out, const CopyCounts& copies) const {
+void Collector::report_copies(Report& out, const Judged& judged) const {
+    CopyCounts copies = packet_echoes_.copies.counts(judged.packets);
+    const CopyCounts frames = frame_echoes_.copies.counts(judged.frames);
+    for (unsigned i = 0; i < kWindows; ++i) {
+        out.windows[i].fixed_copied = copies.fixed.at(i);
+        out.windows[i].refresh_copied = copies.refresh.at(i);
+        out.frame_windows[i].fixed_copied = frames.fixed.at(i);
+        out.frame_windows[i].refresh_copied = frames.refresh.at(i);
+    }
+    copies.add(frames);
     for (std::size_t i = 0; i < kCauses; ++i) {
         out.causes[i].copied = copies.causes[i];
     }
     for (std::size_t i = 0; i < kDifferences; ++i) {
         out.differences[i].copied = copies.differences[i];
-    }
-    for (unsigned i = 0; i < kWindows; ++i) {
-        out.windows[i].fixed_copied = copies.fixed.at(i);
-        out.windows[i].refresh_copied = copies.refresh.at(i);
     }
     for (std::size_t i = 0; i < copies.interfaces.size(); ++i) {
         out.interfaces[i].copied = copies.interfaces[i];
@@ -137,21 +163,22 @@ void Collector::report_copies(Report& out, const CopyCounts& copies) const {
     }
 }
 
-// Key frame loses nothing where it drops copies that have no IP packet; the others miss these.
+// Key frame loses nothing where it drops copies that have no IP packet; it misses those in which
+// tags or padding differ, and the others miss all of them.
 void Collector::take_copied_frames(Report& out) const {
     if (out.non_ip_copied.packets == 0) {
         return;
     }
     for (unsigned i = 0; i < kWindows; ++i) {
-        const Count dropped = non_ip_dropped_.at(i);
-        const Count copies{std::min(dropped.packets, out.non_ip_copied.packets),
-                           std::min(dropped.bytes, out.non_ip_copied.bytes)};
+        const Count found = least(frame_echoes_.fixed.at(i), out.non_ip_copied);
+        const Count copies = least(non_ip_dropped_.at(i), found);
         for (Mode& mode : out.modes) {
             ModeRow& row = mode.rows[i];
             if (mode.key == packet::KeyMode::kFrame) {
                 row.lost = less(row.lost, copies);
+                row.missed = sum(row.missed, less(found, copies));
             } else {
-                row.missed = sum(row.missed, copies);
+                row.missed = sum(row.missed, found);
             }
         }
     }
@@ -166,8 +193,10 @@ void Collector::report_windows(Report& out) {
     };
     for (unsigned i = 0; i < kWindows; ++i) {
         const auto window = window_at(i);
-        const Count fixed = fixed_.at(i);
-        out.windows.push_back({window, fixed, refresh_.at(i), {}, {}});
+        const Count fixed = packet_echoes_.fixed.at(i);
+        out.windows.push_back({window, fixed, packet_echoes_.refresh.at(i), {}, {}});
+        out.frame_windows.push_back(
+            {window, frame_echoes_.fixed.at(i), frame_echoes_.refresh.at(i), {}, {}});
         row(packet::KeyMode::kPacket, {window, fixed, {}, {}});
         const auto of_mode = [&](packet::KeyMode mode, const ModeMemory& memory) {
             const Count lost = memory.lost(i);
@@ -182,8 +211,15 @@ void Collector::report_windows(Report& out) {
 
 void Collector::report_memory(Report& out) {
     out.blind_after = packets_.table().blind_after();
-    out.memory_bytes = packets_.bytes() + segments_.bytes() + repeats_.bytes() +
-                       frame_repeats_.bytes() + copy_counts_.bytes();
+    if (out.total.packets > 1 && out.duration == 0) {
+        out.warnings.push_back({"", 0, 1,
+                                "all packets have the same time: nothing tells copies from what "
+                                "was sent again, nor how long a window must be"});
+    }
+    out.memory_bytes = packets_.bytes() + segments_.bytes();
+    for (const Echoes* echoes : {&packet_echoes_, &frame_echoes_}) {
+        out.memory_bytes += echoes->repeats.bytes() + echoes->copies.bytes();
+    }
     std::uint64_t taken = packets_.ladders_taken();
     out.others_blind_after = segments_.blind_after();
     for (ModeMemory* mode : {&frame_, &flow_, &flow_bidir_}) {

@@ -68,8 +68,8 @@ void read_link(Link link, const Frame& frame, std::uint32_t ip_offset, const has
     origin.tags = plain ? 0 : short_hash(frame.data + tags, ip_offset - tags, 1, secret);
 }
 
-// Of a data frame in which an IP packet was found. The three addresses lie behind each other; the
-// fourth is a station's, as the third. 802.11 pads nothing.
+// Of a data frame with an EtherType, for what begins at ip_offset. The three addresses lie behind
+// each other; the fourth is a station's, as the third. 802.11 pads nothing.
 void read_air(Link link, const Frame& frame, std::uint32_t ip_offset, const hash::Secret& secret,
               Origin& origin) noexcept {
     const packet::WifiFrame wifi = packet::find_wifi(link, frame.data, frame.length);
@@ -123,6 +123,26 @@ void read_ipv6(const IpPacket& ip, Dissected& out) noexcept {
     }
 }
 
+// What non_ip "frame" does not compare: tags and labels, and what stands behind the frame's end; of
+// 802.11 with an EtherType what the radios wrote.
+void read_without_ip(Link link, const Frame& frame, const hash::Secret& secret,
+                     Origin& origin) noexcept {
+    const packet::NonIpFrame other = packet::non_ip_frame(link, frame.data, frame.length);
+    const auto begin = static_cast<std::uint32_t>(other.body - frame.data);
+    if (packet::is_wifi(link)) {
+        if (other.kind == Link::kEthernet) {
+            read_air(link, frame, begin, secret, origin);
+        }
+        return;
+    }
+    const std::uint32_t end = std::min(begin + other.length, frame.length);
+    origin.padding = short_hash(frame.data + end, frame.length - end, 2, secret);
+    const Layout layout = layout_of(link);
+    if (layout.plain != 0 && begin > layout.plain) {
+        origin.tags = short_hash(frame.data + layout.tags, begin - layout.tags, 1, secret);
+    }
+}
+
 struct Name {
     std::uint8_t number;
     const char* text;
@@ -141,6 +161,9 @@ Dissected dissect(Link link, const Frame& frame, const hash::Secret& secret) noe
     const Found found = packet::find_ip(link, frame.data, frame.length, out.ip);
     if (found != Found::kIpv4 && found != Found::kIpv6) {
         out.protocol = found == Found::kNonIp ? kNotIp : kMalformed;
+        if (found == Found::kNonIp) {
+            read_without_ip(link, frame, secret, out.origin);
+        }
         out.kind = kind_of(link, frame, out.ip, out.protocol);
         return out;
     }

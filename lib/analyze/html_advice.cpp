@@ -61,6 +61,9 @@ std::string reasons(const Recommendation& advice) {
                       reason("Window", duration_text(advice.window), advice.window_reason) +
                       reason("Rate", packet_rate_text(advice.rate), advice.rate_reason) +
                       reason("Policy", escape(advice.policy), advice.policy_reason);
+    if (!advice.non_ip_reason.empty()) {
+        out += reason("Without IP", escape(advice.non_ip), advice.non_ip_reason);
+    }
     if (!advice.sure_reason.empty()) {
         out += reason("How sure", "", advice.sure_reason);
     }

@@ -233,10 +233,11 @@ std::string window_words(const Report& report) {
     if (!advice.needed) {
         return "What key packet would drop with each window.";
     }
-    return fill("A window of {} removes {} of the copies; a longer one costs memory.",
-                {duration_text(advice.window),
-                 share_text(std::min(advice.removed.packets, report.copied.packets),
-                            report.copied.packets)});
+    return fill(
+        "A window of {} removes {} of the copies; a longer one costs memory.{}",
+        {duration_text(advice.window),
+         share_text(std::min(advice.removed.packets, report.copied.packets), report.copied.packets),
+         advice.non_ip == "frame" ? " Below are those that have an IP packet." : ""});
 }
 
 }  // namespace
@@ -273,7 +274,7 @@ std::string windows_section(const Report& report) {
     const auto most = [&](Count WindowRow::*what) {
         return (rows[range.second - 1].*what).packets;
     };
-    const std::uint64_t copies = std::min(report.copied.packets, report.echoes.packets);
+    const std::uint64_t copies = report.copied.packets - report.non_ip_copied.packets;
     const Scale y = share_scale(
         share(std::max({copies, most(&WindowRow::fixed), most(&WindowRow::refresh_copied)}),
               report.total.packets));

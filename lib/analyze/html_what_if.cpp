@@ -35,6 +35,7 @@ std::string what_if_section(const Report& report) {
         row({"Window", it.window ? duration_text(*it.window) : "no end",
              duration_text(advice.window)}) +
         row({"Policy", escape(it.policy), escape(advice.policy)}) +
+        row({"Without IP", escape(it.non_ip), escape(advice.non_ip)}) +
         count_row(it, "Removes", {"removed", &Removal::removed}, false) +
         count_row(it, "of these copies", {"copies", &Removal::copies}, false) +
         count_row(it, "of these sent again", {"sent_again", &Removal::sent_again}, true) +

@@ -224,6 +224,7 @@ void describe(Archive& io, Recommendation& it) {
     io("window_ns", it.window);
     io("rate_pps", it.rate);
     io("policy", it.policy);
+    io("non_ip", it.non_ip);
     io("max_false_drop", it.max_false_drop);
     io("engine", it.engine);
     io("engine_chosen", it.engine_chosen);
@@ -234,6 +235,7 @@ void describe(Archive& io, Recommendation& it) {
     io("window_reason", it.window_reason);
     io("rate_reason", it.rate_reason);
     io("policy_reason", it.policy_reason);
+    io("non_ip_reason", it.non_ip_reason);
     io("taps_reason", it.taps_reason);
     io("sure_reason", it.sure_reason);
     io("toml", it.toml);
@@ -262,6 +264,14 @@ void describe(Archive& io, WhatIf& it) {
 }
 
 template <typename Archive>
+void describe(Archive& io, ClockShift& it) {
+    io("original", it.original);
+    io("echo", it.echo);
+    io("packets", it.packets);
+    io("age_ns", it.age);
+}
+
+template <typename Archive>
 void describe(Archive& io, Note& it) {
     io("file", it.file);
     io("number", it.number);
@@ -283,6 +293,7 @@ void describe(Archive& io, Report& it) {
     io("non_ip_copied", it.non_ip_copied);
     io("repeats", it.repeats);
     io("youngest_repeat_ns", it.youngest_repeat);
+    io("clock_shifts", it.clock_shifts);
     io("keyed", it.keyed);
     io("non_ip", it.non_ip);
     io("malformed", it.malformed);

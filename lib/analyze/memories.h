@@ -91,9 +91,10 @@ struct PacketEntry {
     AcceptedTimes accepted;
     std::uint32_t stamp;
     Origin origin;  // of the first
-    std::uint16_t interface;
-    std::uint8_t times;  // seen, up to 255
-    std::uint8_t run;    // times in a row, up to 255, that it came back within kOneSwitch
+    std::uint16_t interface : 15;
+    std::uint16_t frame : 1;  // without an IP packet
+    std::uint8_t times;       // seen, up to 255
+    std::uint8_t run;         // times in a row, up to 255, that it came back within kOneSwitch
 };
 static_assert(sizeof(PacketEntry) == 64);
 

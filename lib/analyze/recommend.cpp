@@ -24,9 +24,10 @@ constexpr Nanoseconds kShortest = PeakRates::kShortestWindow;
 static_assert(config::kWindow.contains(kShortest) &&
               config::kWindow.contains(kLadder[kWindows - 2]));
 constexpr Nanoseconds kWithoutCopies = 50 * kMillisecond;
-constexpr Nanoseconds kMostCopiesSpan = 8;  // windows
-constexpr double kWorthRefresh = 0.05;      // more, of the copies, dropped than with fixed
-constexpr double kWorthRemoving = 1e-4;     // of all packets
+constexpr Nanoseconds kMostCopiesSpan = 8;   // windows
+constexpr double kWorthRefresh = 0.001;      // more, of the copies, dropped than with fixed
+constexpr Nanoseconds kMostShift = kSecond;  // between clocks, that a window is to bridge
+constexpr double kWorthRemoving = 1e-4;      // of all packets
 
 // The shortest of the ladder that is at least this long.
 unsigned ladder_at_least(Nanoseconds window) {
@@ -34,34 +35,85 @@ unsigned ladder_at_least(Nanoseconds window) {
                                  kLadder.begin());
 }
 
+// What the filter is to part: the copies that it compares, and what was sent again of the same.
+struct Sides {
+    Count copies;
+    Nanoseconds oldest = 0;       // of the copies
+    Nanoseconds next = kForever;  // the youngest that was sent again
+    bool frames = false;          // without an IP packet, too
+};
+
 struct Choice {
     unsigned window = 0;  // index
     std::string reason;
+    Nanoseconds between = 0;  // not 0: this instead, as no window of the ladder parts the two
+
+    [[nodiscard]] Nanoseconds length() const { return between != 0 ? between : kLadder[window]; }
 };
 
+Sides sides_of(const Report& report, bool frames) {
+    Sides out{report.copied, report.ages.oldest, report.youngest_keyed.value_or(kForever), frames};
+    if (frames) {
+        out.next = std::min(out.next, report.youngest_frame.value_or(kForever));
+        return out;
+    }
+    out.copies.packets -= report.non_ip_copied.packets;
+    out.copies.bytes -= report.non_ip_copied.bytes;
+    out.oldest = report.oldest_keyed;
+    return out;
+}
+
+bool is_far_shifted(const Report& report) {
+    return std::any_of(report.clock_shifts.begin(), report.clock_shifts.end(),
+                       [](const ClockShift& one) { return one.age > kMostShift; });
+}
+
 // Below what was sent again, as far as there is a window so short.
-Choice without_copies(const Report& report) {
-    Choice out{ladder_at_least(kWithoutCopies), ""};
-    const Nanoseconds next = report.youngest_repeat.value_or(kForever);
+Choice without_copies(const Report& report, const Sides& sides) {
+    Choice out{ladder_at_least(kWithoutCopies), "", 0};
+    const Nanoseconds next = report.copied.packets == 0 ? sides.next : kForever;
     while (kLadder[out.window] >= next && kLadder[out.window] > kShortest) {
         --out.window;
     }
-    out.reason = report.echoes.packets + report.sent_again.packets == 0
-                     ? "No packet came twice, so nothing says how long it must be; "
-                     : "Nothing was copied, so nothing says how long it must be; ";
+    out.reason =
+        report.echoes.packets + report.sent_again.packets == 0
+            ? "No packet came twice, so nothing says how long it must be; "
+        : report.copied.packets == 0
+            ? "Nothing was copied, so nothing says how long it must be; "
+            : "The copies' ages do not say how long it must be, as clocks differ or it would drop "
+              "what was sent again; ";
     out.reason += kLadder[out.window] >= kWithoutCopies
                       ? "50 ms is more than what lies between two taps of one network."
                       : "this is less than what was sent again leaves.";
     return out;
 }
 
+Count plus(const Count& a, const Count& b) {
+    return {a.packets + b.packets, a.bytes + b.bytes};
+}
+
+// What is dropped with a window of the ladder.
+WindowRow ladder_row(const Report& report, unsigned i, const Sides& sides) {
+    WindowRow row = report.windows[i];
+    if (sides.frames) {
+        row.fixed = plus(row.fixed, report.frame_windows[i].fixed);
+        row.refresh = plus(row.refresh, report.frame_windows[i].refresh);
+    }
+    return row;
+}
+
 // A packet may have several copies, one behind the other: with policy fixed the window must reach
 // from the first to the last. Within kMostCopiesSpan and limit; what goes on for longer is a loop.
-void span_several_copies(const Report& report, Nanoseconds limit, Choice& choice) {
-    const auto found = static_cast<double>(report.windows[choice.window].refresh.packets);
-    const Nanoseconds end = std::min(limit, kMostCopiesSpan * kLadder[choice.window]);
+void span_several_copies(const Report& report, const Sides& sides, Choice& choice) {
+    if (choice.between != 0) {
+        return;
+    }
+    const auto found =
+        static_cast<double>(ladder_row(report, choice.window, sides).refresh.packets);
+    const Nanoseconds end = std::min(sides.next, kMostCopiesSpan * kLadder[choice.window]);
     for (unsigned i = choice.window; i < kWindows - 1 && kLadder[i] < end; ++i) {
-        if (static_cast<double>(report.windows[i].fixed.packets) >= kCovered * found) {
+        const WindowRow row = ladder_row(report, i, sides);
+        if (static_cast<double>(row.fixed.packets) >= kCovered * found) {
             if (i != choice.window) {
                 choice.window = i;
                 choice.reason += " It is so long that it spans all copies of a packet.";
@@ -71,67 +123,144 @@ void span_several_copies(const Report& report, Nanoseconds limit, Choice& choice
     }
 }
 
+// The roundest that is longer than low and at most high: near the middle, by ratio.
+Nanoseconds between(Nanoseconds low, Nanoseconds high) {
+    const double middle = std::sqrt(static_cast<double>(low) * static_cast<double>(high));
+    double unit = std::pow(10, std::floor(std::log10(middle)));
+    for (; unit >= 1; unit /= 10) {
+        const auto round = static_cast<Nanoseconds>(std::round(middle / unit) * unit);
+        if (round > low && round < high) {
+            return round;
+        }
+    }
+    return high;
+}
+
 // Twice the age that all but one in a thousand copies have, no less than the oldest has, and
 // shorter than the least time after which something was sent again, as far as these agree.
-Choice choose_window(const Report& report) {
-    if (report.copied.packets == 0) {
-        return without_copies(report);
+Choice choose_window(const Report& report, const Sides& sides) {
+    if (sides.copies.packets == 0 || is_far_shifted(report)) {
+        return without_copies(report, sides);
     }
-    const Nanoseconds age = quantile(report.ages, kCovered);
-    const Nanoseconds oldest = report.ages.oldest;
-    const Nanoseconds next = report.youngest_repeat.value_or(kForever);
-    Choice out{ladder_at_least(std::max({kMargin * age, oldest + 1, kShortest})), ""};
+    const Nanoseconds oldest = sides.oldest;
+    const Nanoseconds age = std::min(quantile(report.ages, kCovered), oldest);
+    const Nanoseconds next = sides.next;
+    Choice out{ladder_at_least(std::max({kMargin * age, oldest + 1, kShortest})), "", 0};
     out.reason = "99.9 % of the copies come within " + brief(age) + " of the packet before them; ";
     const unsigned rounded = out.window;
-    while (out.window > 0 && kLadder[out.window] >= next && kLadder[out.window - 1] > oldest &&
+    while (kLadder[out.window] >= next && out.window > ladder_at_least(oldest + 1) &&
            kLadder[out.window] > kShortest) {
         --out.window;
+    }
+    if (oldest < next && kLadder[out.window] > next && next > kShortest) {
+        out.between = between(std::max(oldest, kShortest), next);
+        --out.window;  // whose counts are the nearest
     }
     out.reason += kMargin * age < kShortest && oldest < kShortest
                       ? "twice that, rounded up to no less than a millisecond."
                   : out.window == rounded ? "twice that, rounded up."
-                                          : "more, and less than what was sent again leaves.";
-    span_several_copies(report, next, out);
+                  : oldest < next         ? "more, and less than what was sent again leaves."
+                                          : "more would drop even more of what was sent again.";
+    span_several_copies(report, sides, out);
     return out;
+}
+
+// Frames without an IP packet are compared where some of them are copies and a window parts these,
+// and the copied packets, from all that was sent again. Not at the price of a narrow window for
+// packets that another one parts well.
+Sides choose_sides(const Report& report) {
+    const Sides packets = sides_of(report, false);
+    const Sides both = sides_of(report, true);
+    if (report.non_ip_copied.packets == 0 || both.oldest >= both.next) {
+        return packets;
+    }
+    const bool narrow = choose_window(report, both).between != 0;
+    const bool other = packets.copies.packets != 0 && choose_window(report, packets).between == 0;
+    return narrow && other ? packets : both;
 }
 
 std::string came(std::uint64_t packets, std::string_view more) {
     return counted(packets, "packet") + (packets == 1 ? " was " : " were ") + std::string(more);
 }
 
+// What speaks against that nothing was copied.
+std::string doubts(const Doubtful& doubtful) {
+    std::string out;
+    if (doubtful.doubled != 0) {
+        out += " But " + came(doubtful.doubled, "there again") + " within " +
+               brief(doubtful.within) +
+               ", about as many as there are different ones. Where a mirror or a second tap may "
+               "stand behind that, take a window just above it.";
+    }
+    if (doubtful.in_storms != 0) {
+        out +=
+            " But " + counted(doubtful.in_storms, "packet") +
+            " came within a millisecond of the same one before, many times in a row: a flood, or "
+            "a loop. For a loop take policy refresh, and non_ip \"frame\" if they have no IP "
+            "packet.";
+    }
+    return out;
+}
+
 // What parts the two, and how widely.
-std::string sure_reason(const Report& report, Nanoseconds window) {
+std::string sure_reason(const Report& report, const Sides& sides, Nanoseconds window) {
     const std::string again = came(report.sent_again.packets, "sent again");
     if (report.copied.packets == 0) {
         return report.sent_again.packets == 0
                    ? ""
-                   : again + " by those who sent them before: that is no reason to remove them.";
+                   : again + " by those who sent them before: that is no reason to remove them." +
+                         doubts(report.doubtful);
     }
-    const std::string copies = counted(report.copied.packets, "copied packet") + " up to " +
-                               brief(report.ages.oldest) + " old";
-    if (!report.youngest_repeat) {
-        return copies + ", and nothing was sent again.";
+    const Count& copied = sides.copies.packets == 0 ? report.copied : sides.copies;
+    const Nanoseconds oldest = sides.copies.packets == 0 ? report.ages.oldest : sides.oldest;
+    const Nanoseconds next =
+        sides.copies.packets == 0 ? report.youngest_repeat.value_or(kForever) : sides.next;
+    const std::string copies =
+        counted(copied.packets, "copied packet") + " up to " + brief(oldest) + " old";
+    if (next == kForever) {
+        return copies + ", and nothing was sent again" +
+               (report.youngest_repeat ? " that this configuration compares." : ".");
     }
-    const Nanoseconds next = *report.youngest_repeat;
-    const std::string both = copies + ", and " + again + " from " + brief(next) + " on";
-    if (next < window || next <= report.ages.oldest) {
-        return both + ": no window parts all of them, and some that were sent again are dropped.";
+    const bool passed = report.youngest_repeat && *report.youngest_repeat < next;
+    const std::string both = copies + ", and " + again +
+                             (passed ? ", of what this configuration compares from " : " from ") +
+                             brief(next) + " on";
+    if (next <= oldest) {
+        return both + ": no window parts all of them" +
+               (next < window ? ", and some that were sent again are dropped." : ".");
     }
-    return both + (next / 2 < report.ages.oldest    ? ": the gap is narrow, so look at them."
-                   : next / 10 < report.ages.oldest ? ": a gap of more than an octave."
-                                                    : ": a wide gap.");
+    if (next < window) {
+        return both + ": some that were sent again are dropped, as no window is shorter than " +
+               brief(kShortest) + ".";
+    }
+    return both + (next / 2 < oldest    ? ": the gap is narrow, so look at them."
+                   : next / 10 < oldest ? ": a gap of more than an octave."
+                                        : ": a wide gap.");
 }
 
-void choose_policy(const Report& report, const WindowRow& row, Recommendation& out) {
+bool is_of_ladder(Nanoseconds window) {
+    return std::binary_search(kLadder.begin(), kLadder.end(), window);
+}
+
+void choose_policy(std::uint64_t copied, const WindowRow& row, Recommendation& out) {
     const auto fixed = static_cast<double>(row.fixed.packets);
     const auto refresh = static_cast<double>(row.refresh.packets);
-    if (refresh - fixed > kWorthRefresh * static_cast<double>(report.copied.packets)) {
+    const auto copies = static_cast<double>(copied);
+    if (!is_of_ladder(out.window) && fixed < refresh) {
+        out.policy = "refresh";
+        out.removed = row.refresh;
+        out.policy_reason =
+            "It measures each copy from the one before it, and so parts them from what was sent "
+            "again wherever the window between these lies.";
+        return;
+    }
+    if (std::min(refresh, copies) - fixed > kWorthRefresh * copies) {
         out.policy = "refresh";
         out.removed = row.refresh;
         out.policy_reason =
             "Copies of a packet go on for longer than the window, each soon behind "
             "the one before, as in a loop: refresh drops " +
-            format_count(row.refresh.packets) + " of them, fixed " +
+            format_count(row.refresh.packets) + " packets, fixed " +
             format_count(row.fixed.packets) + ".";
         return;
     }
@@ -144,18 +273,45 @@ void choose_policy(const Report& report, const WindowRow& row, Recommendation& o
                   counted(row.refresh.packets - row.fixed.packets, "more packet") + " here.";
 }
 
+// What is dropped with this window. Between two of the ladder, and between the copies and what was
+// sent again, refresh drops just the copies; fixed too where no step of the ladder tells them
+// apart.
+WindowRow row_at(const Report& report, const Choice& choice, const Sides& sides) {
+    if (choice.between == 0) {
+        return ladder_row(report, choice.window, sides);
+    }
+    WindowRow out{choice.between, sides.copies, sides.copies, sides.copies, sides.copies};
+    for (const unsigned i : {choice.window, choice.window + 1}) {
+        const WindowRow row = ladder_row(report, i, sides);
+        const std::uint64_t left = row.refresh.packets - row.fixed.packets;
+        const std::uint64_t copies = sides.copies.packets;
+        out.fixed.packets = std::min(out.fixed.packets, copies - std::min(left, copies));
+    }
+    return out;
+}
+
+// Of what has no IP packet.
+void choose_non_ip(const Report& report, const Sides& sides, Recommendation& out) {
+    const Count& copied = report.non_ip_copied;
+    if (copied.packets == 0) {
+        return;
+    }
+    const std::string frames = counted(copied.packets, "frame") + " without an IP packet " +
+                               (copied.packets == 1 ? "is a copy" : "are copies") +
+                               " of an earlier one";
+    if (sides.frames) {
+        out.non_ip = "frame";
+        out.non_ip_reason = frames + ", and this window parts them from what was sent again.";
+    } else {
+        out.non_ip_reason =
+            frames + ", but what was sent again of these is too close behind: they pass.";
+    }
+}
+
 // The mode that finds most of the copies without dropping what is none.
 void choose_key(const Report& report, unsigned window, Recommendation& out) {
     const auto& frame = report.modes[static_cast<std::size_t>(packet::KeyMode::kFrame)];
     const auto& flow = report.modes[static_cast<std::size_t>(packet::KeyMode::kFlow)];
-    if (report.keyed.packets == 0 && report.non_ip_copied.packets != 0) {
-        out.key = packet::KeyMode::kFrame;
-        out.removed = frame.rows[window].dropped;
-        out.key_reason =
-            "No frame has an IP packet in it that could be compared; whole frames "
-            "can.";
-        return;
-    }
     out.key = packet::KeyMode::kPacket;
     out.key_reason = "It finds copies whatever hops changed (TTL, MAC addresses, tags, TOS)";
     if (frame.rows[window].missed.packets != 0) {
@@ -168,10 +324,6 @@ void choose_key(const Report& report, unsigned window, Recommendation& out) {
             (flow.rows[window].lost.packets == 1 ? " that is no copy" : " that are no copies");
     }
     out.key_reason += ".";
-    if (report.non_ip_copied.packets != 0) {
-        out.key_reason += " It passes " + counted(report.non_ip_copied.packets, "copied frame") +
-                          " without an IP packet.";
-    }
 }
 
 double three_digits(double value) {
@@ -183,7 +335,7 @@ double three_digits(double value) {
 // A short burst counts in full, as it does in the filter. Few packets get more margin: a generation
 // may begin anywhere, and where they lie in a small filter is chance.
 void choose_rate(const Peaks& peaks, unsigned window, Recommendation& out) {
-    const bool all = out.key == packet::KeyMode::kFrame || out.policy == "refresh";
+    const bool all = out.non_ip == "frame" || out.policy == "refresh";
     const PeakRates::Peak peak = (all ? peaks.all : peaks.accepted).peak(window);
     const auto most = static_cast<double>(peak.most);
     const double margin = std::max(kRateMargin * most, most + kFewMargin * std::sqrt(most)) / most;
@@ -240,30 +392,46 @@ std::string taps_reason(const Report& report) {
                         : sums + ": each could have a route of its own.";
 }
 
-void fill_modes(Report& report, unsigned window) {
+// With the recommended window; where that is none of the ladder, the next longer one's, which tells
+// why it is not recommended. Frames without an IP packet count as the recommendation has it. What
+// is dropped beyond the copies is lost, with key packet too.
+void fill_modes(Report& report, const Choice& choice, const Sides& sides) {
+    const unsigned at = choice.window + (choice.between != 0 ? 1 : 0);
     for (Mode& mode : report.modes) {
-        mode.recommended = mode.rows[window];
+        ModeRow& row = mode.recommended = mode.rows[at];
+        if (sides.frames && mode.key != packet::KeyMode::kFrame) {
+            const Count& frames = report.frame_windows[at].fixed;
+            row.dropped = plus(row.dropped, frames);
+            row.missed.packets -= std::min(row.missed.packets, frames.packets);
+            row.missed.bytes -= std::min(row.missed.bytes, frames.bytes);
+        }
+        const Count& most = sides.copies;
+        if (row.lost.packets == 0 && row.dropped.packets > most.packets) {
+            row.lost.packets = row.dropped.packets - most.packets;
+            row.lost.bytes = row.dropped.bytes - std::min(row.dropped.bytes, most.bytes);
+        }
     }
 }
 
 }  // namespace
 
 void recommend(Report& report, const Peaks& peaks) {
-    const Choice window = choose_window(report);
+    const Sides sides = choose_sides(report);
+    const Choice window = choose_window(report, sides);
     Recommendation& out = report.recommendation;
-    const WindowRow& row = report.windows[window.window];
-    out.window = kLadder[window.window];
+    out.window = window.length();
     out.window_reason = window.reason;
-    choose_policy(report, row, out);
+    choose_policy(sides.copies.packets, row_at(report, window, sides), out);
     choose_key(report, window.window, out);
+    choose_non_ip(report, sides, out);
     choose_rate(peaks, window.window, out);
     choose_engine(out);
-    const std::uint64_t copies = std::min(out.removed.packets, report.copied.packets);
+    const std::uint64_t copies = std::min(out.removed.packets, sides.copies.packets);
     out.covered = share(copies, report.copied.packets);
     out.needed = share(copies, report.total.packets) >= kWorthRemoving;
-    out.sure_reason = sure_reason(report, out.window);
+    out.sure_reason = sure_reason(report, sides, out.window);
     out.taps_reason = taps_reason(report);
-    fill_modes(report, window.window);
+    fill_modes(report, window, sides);
 }
 
 }  // namespace unecho::analyze

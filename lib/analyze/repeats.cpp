@@ -2,6 +2,7 @@
 #include "analyze/repeats.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace unecho::analyze {
 namespace {
@@ -22,6 +23,15 @@ constexpr Nanoseconds kStraightPath = 100 * kMillisecond;
 constexpr std::uint32_t kOthers = UINT32_MAX;
 constexpr double kRegular = 0.75;  // of the ages lie within a bin of the median's
 constexpr std::uint64_t kLeastRegular = 3;
+// More of a key, in a row within kOneSwitch, is a storm: hosts say something again a few times.
+constexpr unsigned kStorm = 32;
+// So many packets, of all that came, make one suspect a mirror where nothing tells of it.
+constexpr std::uint64_t kLeastDoubled = 8;
+constexpr double kDoubled = 0.75;
+// Taps whose clocks differ: so many of one's packets, and so large a part of these, were at the
+// other before.
+constexpr std::uint64_t kLeastCrossed = 10;
+constexpr double kMostlyCrossed = 0.25;
 
 void merge(Count& into, const Count& part) {
     into.packets += part.packets;
@@ -30,7 +40,8 @@ void merge(Count& into, const Count& part) {
 
 }  // namespace
 
-Repeats::Repeats(std::uint64_t memory) : most_labels_(most_labels(memory)), senders_(kSenders) {}
+Repeats::Repeats(std::uint64_t memory)
+    : most_labels_(most_labels(memory)), most_crossed_(most_crossed(memory)), senders_(kSenders) {}
 
 // The ID of a sender that writes the same into everything does not count.
 bool Repeats::counts(const Kind& kind) const noexcept {
@@ -64,12 +75,37 @@ Repeats::Bins& Repeats::bins_of(std::uint32_t label) {
     return *bins;
 }
 
+Repeats::Class Repeats::class_of(const Kind& kind, const Again& echo) const noexcept {
+    if (echo.cause == Cause::kResent) {
+        return kLate;
+    }
+    if (echo.age >= kLongestPath) {
+        return echo.original != echo.interface ? kCrossed : kLate;
+    }
+    const bool sure = echo.moved || counts(kind) || (kind.opaque && echo.age < kOneSwitch);
+    return sure ? kSure : kind.answer ? kAnswer : kUnsure;
+}
+
+void Repeats::note_crossed(const Again& echo, unsigned at) {
+    const std::uint32_t pair = std::uint32_t{echo.original} << 16 | echo.interface;
+    auto found = crossed_.find(pair);
+    if (found == crossed_.end()) {
+        if (crossed_.size() >= most_crossed_) {
+            return;
+        }
+        found = crossed_.emplace(pair, std::make_unique<Crossed>()).first;
+    }
+    ++found->second->echoes[at];
+    found->second->ages[at] += echo.age;
+}
+
 Repeats::Place Repeats::again(const Kind& kind, const Again& echo) {
-    const bool young = echo.age < kOneSwitch;
-    const bool sure = echo.moved || counts(kind) || (kind.opaque && young);
-    const bool again = echo.age >= kLongestPath || echo.cause == Cause::kResent;
-    const Class is = again ? kLate : sure ? kSure : kUnsure;
+    const Class is = class_of(kind, echo);
     const unsigned at = age_bin(echo.age);
+    if (is == kCrossed && echo.second) {
+        note_crossed(echo, at);
+    }
+    in_storms_ += echo.run > kStorm ? 1 : 0;
     for (Bin* bin : {&bins_of(kind.label())[is][at], &all_[is][at]}) {
         bin->echoes.add(echo.length);
         bin->ages += echo.age;
@@ -78,22 +114,24 @@ Repeats::Place Repeats::again(const Kind& kind, const Again& echo) {
     }
     ++causes_[is][at][static_cast<std::size_t>(echo.cause)];
     const Place place{is, static_cast<std::uint8_t>(at)};
-    if (is != kUnsure || kind.answer) {
+    if (is != kUnsure) {
         return place;
     }
     if (echo.run > kMostInRow) {
         ++eligible_;
         return place;
     }
-    hits_ += young ? 1 : 0;
+    hits_ += echo.age < kOneSwitch ? 1 : 0;
     segment_hits_ += kind.segment ? 1 : 0;
+    ++any_hits_;
+    any_oldest_ = std::max(any_oldest_, echo.age);
     return place;
 }
 
-// Behind the last bin of sure copies. A gap behind nearly all of them ends them: what comes later
-// was sent again by somebody who uses the same ID.
-unsigned Repeats::end_of_sure() const {
-    const auto& bins = all_[kSure];
+// Behind the last bin of copies, where all of them may be. A gap that reaches beyond least, behind
+// nearly all of them, ends them: what comes later was sent again by somebody who uses the same ID.
+unsigned Repeats::end_of(Class is, Nanoseconds least) const {
+    const auto& bins = all_[is];
     std::uint64_t all = 0;
     for (const Bin& bin : bins) {
         all += bin.echoes.packets;
@@ -104,7 +142,7 @@ unsigned Repeats::end_of_sure() const {
         if (bins[i].echoes.packets == 0) {
             continue;
         }
-        const bool gap = end != 0 && i - end >= kGapBins && age_bin_low(i) >= kStraightPath;
+        const bool gap = end != 0 && i - end >= kGapBins && age_bin_low(i) >= least;
         if (gap && share(before, all) >= kMostCopies) {
             break;
         }
@@ -114,30 +152,76 @@ unsigned Repeats::end_of_sure() const {
     return end;
 }
 
-unsigned Repeats::end_of_unsure(std::optional<Nanoseconds> mirrored) const {
+unsigned Repeats::end_of_unsure(Class is, std::optional<Nanoseconds> mirrored) const {
     const unsigned one_switch = age_bin(kOneSwitch);
     if (mirrored) {
-        return std::max(age_bin(*mirrored) + 1, one_switch);
+        const unsigned last = age_bin(*mirrored);
+        const bool beyond = all_[is][last].youngest > *mirrored;
+        return std::max(beyond ? last : last + 1, one_switch);
     }
     if (segment_hits_ * kMirrorShare >= std::max<std::uint64_t>(eligible_, 1)) {
-        return kAgeBins;
+        return std::max(end_of(kUnsure, kOneSwitch), one_switch);
     }
     return hits_ != 0 && hits_ * kMirrorShare >= eligible_ ? one_switch : 0;
 }
 
 Repeats::Ends Repeats::ends(std::optional<Nanoseconds> mirrored) const {
-    const unsigned sure = end_of_sure();
+    const unsigned sure = end_of(kSure, kStraightPath);
     if (sure != 0) {
         const Nanoseconds oldest = all_[kSure][sure - 1].oldest;
         mirrored = std::max(mirrored.value_or(0), oldest);
     }
-    return {sure, end_of_unsure(mirrored), 0};
+    return {sure, end_of_unsure(kUnsure, mirrored), end_of_unsure(kAnswer, mirrored),
+            end_of_crossed_, 0};
+}
+
+namespace {
+
+// The bin of the median, how many lie in it and in those beside it, and how many there are.
+struct Middle {
+    unsigned at = 0;
+    std::uint64_t near = 0;
+    std::uint64_t all = 0;
+};
+
+Middle middle_of(const std::array<std::uint64_t, kAgeBins>& echoes) {
+    Middle out;
+    out.all = std::accumulate(echoes.begin(), echoes.end(), std::uint64_t{0});
+    std::uint64_t before = 0;
+    for (; out.at < kAgeBins; ++out.at) {
+        before += echoes[out.at];
+        if (before != 0 && 2 * before >= out.all) {
+            break;
+        }
+    }
+    for (unsigned i = out.at == 0 ? 0 : out.at - 1; i < std::min(out.at + 2, kAgeBins); ++i) {
+        out.near += echoes[i];
+    }
+    return out;
+}
+
+}  // namespace
+
+void Repeats::judge_clocks(std::span<const std::uint64_t> packets) {
+    shifts_.clear();
+    end_of_crossed_ = 0;
+    for (const auto& [pair, crossed] : crossed_) {
+        const Middle middle = middle_of(crossed->echoes);
+        const std::uint32_t to = pair & 0xFFFF;
+        const bool many =
+            middle.near >= kLeastCrossed && share(middle.near, packets[to]) >= kMostlyCrossed;
+        if (many && share(middle.near, middle.all) >= kRegular) {
+            const Nanoseconds age = crossed->ages[middle.at] / crossed->echoes[middle.at];
+            shifts_.push_back({pair >> 16, to, middle.near, age});
+            end_of_crossed_ = std::max(end_of_crossed_, std::min(middle.at + 2, kAgeBins));
+        }
+    }
 }
 
 namespace {
 
 template <typename Bins>
-SentAgain summed(const Bins& bins, const std::array<unsigned, 3>& ends) {
+SentAgain summed(const Bins& bins, const std::array<unsigned, kEchoClasses>& ends) {
     SentAgain out;
     std::array<std::uint64_t, kAgeBins> echoes{};
     std::array<Nanoseconds, kAgeBins> ages{};
@@ -152,20 +236,10 @@ SentAgain summed(const Bins& bins, const std::array<unsigned, 3>& ends) {
             out.oldest = std::max(out.oldest, bin.oldest);
         }
     }
-    std::uint64_t before = 0;
-    for (unsigned at = 0; at < kAgeBins && out.echoes.packets != 0; ++at) {
-        before += echoes[at];
-        if (2 * before < out.echoes.packets) {
-            continue;
-        }
-        out.period = ages[at] / echoes[at];
-        std::uint64_t near = 0;
-        for (unsigned i = at == 0 ? 0 : at - 1; i < std::min(at + 2, kAgeBins); ++i) {
-            near += echoes[i];
-        }
-        out.regular =
-            out.echoes.packets >= kLeastRegular && share(near, out.echoes.packets) >= kRegular;
-        break;
+    if (out.echoes.packets != 0) {
+        const Middle middle = middle_of(echoes);
+        out.period = ages[middle.at] / echoes[middle.at];
+        out.regular = middle.all >= kLeastRegular && share(middle.near, middle.all) >= kRegular;
     }
     return out;
 }
@@ -176,7 +250,7 @@ Told Repeats::tell(Nanoseconds resolution, std::optional<Nanoseconds> mirrored) 
     const auto end = ends(mirrored);
     Told out;
     out.ends = end;
-    AgeHistogram ages;
+    AgeHistogram& ages = out.histogram;
     for (std::size_t i = 0; i < kClasses; ++i) {
         for (unsigned at = 0; at < end[i]; ++at) {
             const Bin& bin = all_[i][at];
@@ -199,6 +273,11 @@ Told Repeats::tell(Nanoseconds resolution, std::optional<Nanoseconds> mirrored) 
     std::stable_sort(out.kinds.begin(), out.kinds.end(), [](const auto& a, const auto& b) {
         return a.echoes.packets > b.echoes.packets;
     });
+    if (any_hits_ >= kLeastDoubled && share(any_hits_, eligible_) >= kDoubled) {
+        out.doubtful.doubled = any_hits_;
+        out.doubtful.within = any_oldest_;
+    }
+    out.doubtful.in_storms = in_storms_;
     return out;
 }
 

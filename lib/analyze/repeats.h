@@ -10,6 +10,9 @@
 //   late    older: no path takes so long; or of any age, and a radio says that it is sent again
 // Unsure ones are judged together when all was seen, for a mirror does not choose: they are copies
 // where there are sure ones as old, or where, without any, most kinds of packets come twice.
+// Answers among them (RSTs, ACKs) prove nothing, and are copies only as long as others are. Late
+// ones are copies where many packets of one interface were at another before, all of them about as
+// long: the clocks of two taps differ.
 //
 // Memory: that of 256 protocols at the most, of fewer where there is little; those beyond are
 // counted as one.
@@ -21,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "analyze/ages.h"
@@ -35,14 +39,18 @@ inline constexpr Nanoseconds kLongestPath = 150 * kMillisecond;
 // Between two looks at an unchanged frame at one interface lies one switch, which is hardly longer.
 inline constexpr Nanoseconds kOneSwitch = kMillisecond;
 
+inline constexpr std::size_t kEchoClasses = 5;
+
 // What was told apart, when all was seen.
 struct Told {
-    std::array<unsigned, 3> ends{};  // Repeats::Ends
+    std::array<unsigned, kEchoClasses> ends{};  // Repeats::Ends
     Count copies;
     Count sent_again;
-    Ages ages;                     // of the copies
+    AgeHistogram histogram;  // of the copies
+    Ages ages;
     std::vector<SentAgain> kinds;  // most first
     std::optional<Nanoseconds> youngest_again;
+    Doubtful doubtful;
 };
 
 // An echo.
@@ -52,11 +60,14 @@ struct Again {
     Cause cause = Cause::kIdentical;
     bool moved = false;  // something tells that it was seen elsewhere than the first
     std::uint64_t length = 0;
+    std::uint16_t original = 0;  // interface of the first
+    std::uint16_t interface = 0;
+    bool second = false;  // its key was met once before
 };
 
 class Repeats {
   public:
-    static constexpr std::size_t kClasses = 3;
+    static constexpr std::size_t kClasses = kEchoClasses;
     // What an echo is judged by.
     struct Place {
         std::uint8_t is;   // its class
@@ -73,20 +84,35 @@ class Repeats {
 
     Place again(const Kind& kind, const Again& echo);
 
+    // All packets of each interface: what tell() needs to know of taps whose clocks differ.
+    void judge_clocks(std::span<const std::uint64_t> packets);
+    [[nodiscard]] const std::vector<ClockShift>& clock_shifts() const noexcept { return shifts_; }
+
+    // A mirror that doubles these packets doubles those too, and a clock is that of both.
+    void judge_with(const Repeats& others) noexcept {
+        eligible_ += others.eligible_;
+        hits_ += others.hits_;
+        end_of_crossed_ = others.end_of_crossed_;
+    }
+
     // mirrored: other packets of the capture are copied, up to this age. resolution: of ages.
     [[nodiscard]] Told tell(Nanoseconds resolution, std::optional<Nanoseconds> mirrored = {}) const;
 
     // Memory taken.
     [[nodiscard]] std::uint64_t bytes() const noexcept {
-        return fixed_bytes() + labels_.size() * sizeof(Bins);
+        return fixed_bytes() + labels_.size() * sizeof(Bins) + crossed_.size() * sizeof(Crossed);
     }
     // It never takes more.
     [[nodiscard]] static std::uint64_t most_bytes(std::uint64_t memory) noexcept {
-        return fixed_bytes() + (most_labels(memory) + 1) * sizeof(Bins);
+        return fixed_bytes() + (most_labels(memory) + 1) * sizeof(Bins) +
+               most_crossed(memory) * sizeof(Crossed);
     }
 
   private:
-    enum Class : std::uint8_t { kSure, kUnsure, kLate };
+    // kAnswer: an unsure one that answers another. kCrossed: a late one, first at another
+    // interface.
+    enum Class : std::uint8_t { kSure, kUnsure, kAnswer, kCrossed, kLate };
+    static constexpr std::size_t kMostCrossed = 256;
     static constexpr std::size_t kMostLabels = 256;
     static constexpr std::size_t kSenders = 4096;
 
@@ -106,6 +132,12 @@ class Repeats {
         std::uint32_t other = 0;  // and with another ID
     };
 
+    // Late echoes of packets that were met once before, at another interface.
+    struct Crossed {
+        std::array<std::uint64_t, kAgeBins> echoes{};
+        std::array<Nanoseconds, kAgeBins> ages{};  // their sums
+    };
+
     [[nodiscard]] static std::uint64_t fixed_bytes() noexcept {
         return sizeof(Repeats) + kSenders * sizeof(Sender);
     }
@@ -114,16 +146,27 @@ class Repeats {
         constexpr std::uint64_t kFewest = 4;
         return std::clamp<std::uint64_t>(memory / 64 / sizeof(Bins), kFewest, kMostLabels);
     }
+    // A 256th of it.
+    [[nodiscard]] static std::size_t most_crossed(std::uint64_t memory) noexcept {
+        constexpr std::uint64_t kFewest = 2;  // one pair of interfaces, to and fro
+        return std::clamp<std::uint64_t>(memory / 256 / sizeof(Crossed), kFewest, kMostCrossed);
+    }
 
     [[nodiscard]] bool counts(const Kind& kind) const noexcept;
+    [[nodiscard]] Class class_of(const Kind& kind, const Again& echo) const noexcept;
+    void note_crossed(const Again& echo, unsigned at);
     [[nodiscard]] Bins& bins_of(std::uint32_t label);
     [[nodiscard]] Ends ends(std::optional<Nanoseconds> mirrored) const;
-    [[nodiscard]] unsigned end_of_sure() const;
-    [[nodiscard]] unsigned end_of_unsure(std::optional<Nanoseconds> mirrored) const;
+    [[nodiscard]] unsigned end_of(Class is, Nanoseconds least) const;
+    [[nodiscard]] unsigned end_of_unsure(Class is, std::optional<Nanoseconds> mirrored) const;
 
     std::size_t most_labels_;
+    std::size_t most_crossed_;
     std::vector<Sender> senders_;
     std::map<std::uint32_t, std::unique_ptr<Bins>> labels_;
+    std::map<std::uint32_t, std::unique_ptr<Crossed>> crossed_;
+    std::vector<ClockShift> shifts_;
+    unsigned end_of_crossed_ = 0;
     std::array<std::array<Causes, kAgeBins>, kClasses> causes_{};
     std::array<std::array<Bin, kAgeBins>, kClasses> all_{};
     // Different packets but RSTs and ACKs: what a mirror doubles. And what came more often in a row
@@ -131,6 +174,9 @@ class Repeats {
     std::uint64_t eligible_ = 0;
     std::uint64_t hits_ = 0;          // of unsure echoes, those that speak for a mirror
     std::uint64_t segment_hits_ = 0;  // the same of TCP segments with data, of any age
+    std::uint64_t any_hits_ = 0;      // the same of all, of any age
+    Nanoseconds any_oldest_ = 0;      // of these
+    std::uint64_t in_storms_ = 0;     // that came more often in a row than anybody says something
 };
 
 }  // namespace unecho::analyze

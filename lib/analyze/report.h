@@ -3,9 +3,10 @@
 // JSON, TOML or a page. Knows nothing of how it was found. docs/captures-report.md explains every
 // figure; the JSON has the same names.
 //
-// "Echo": a packet that has the same key as an earlier one, in mode packet unless it says so, with
-// no limit of time but memory's (blind_after). Its age is the time since the last packet with that
-// key before it, echo or not. It is a copy, or was sent again: repeats.h tells which.
+// "Echo": a packet that has the same key as an earlier one, in mode packet unless it says so,
+// frames without an IP packet as with non_ip "frame", with no limit of time but memory's
+// (blind_after). Its age is the time since the last packet with that key before it, echo or not. It
+// is a copy, or was sent again: repeats.h tells which.
 #pragma once
 
 #include <array>
@@ -155,6 +156,22 @@ struct SentAgain {
     bool regular = false;  // three in four ages are within a fifth of the period
 };
 
+// Many packets that came at one interface had been at another, all of them about so long before:
+// the clocks of two taps differ.
+struct ClockShift {
+    std::uint32_t original = 0;  // indices into interfaces
+    std::uint32_t echo = 0;
+    std::uint64_t packets = 0;
+    Nanoseconds age = 0;  // the median, about
+};
+
+// What was sent again, as nothing tells of a copy, and yet may have been copied.
+struct Doubtful {
+    std::uint64_t doubled = 0;    // not 0: nearly all packets came again as many times
+    Nanoseconds within = 0;       // the oldest of these
+    std::uint64_t in_storms = 0;  // that came many times in a row
+};
+
 // Source and destination of packets whose copies are many. At most `excess` of the echoes counted
 // here belong to others (space-saving counting); bytes as counted since the pair was first kept.
 struct Talker {
@@ -201,6 +218,7 @@ struct Recommendation {
     Nanoseconds window = 0;
     double rate = 0;  // planned, new packets per second
     std::string policy = "fixed";
+    std::string non_ip = "pass";
     double max_false_drop = 1e-6;
     std::string engine = "auto";
     bool needed = true;         // false: there is nothing worth removing
@@ -213,9 +231,10 @@ struct Recommendation {
     std::string window_reason;
     std::string rate_reason;
     std::string policy_reason;
-    std::string taps_reason;  // empty with one interface
-    std::string sure_reason;  // what parts copies from what was sent again, and how widely
-    std::string toml;         // a whole configuration, reasons as comments
+    std::string non_ip_reason;  // empty: no frames without an IP packet are copies
+    std::string taps_reason;    // empty with one interface
+    std::string sure_reason;    // what parts copies from what was sent again, and how widely
+    std::string toml;           // a whole configuration, reasons as comments
 };
 
 // What a configuration removes here.
@@ -255,15 +274,20 @@ struct Report {
     bool incomplete = false;  // packets of the inputs are missing or damaged
 
     Count total;
-    std::uint64_t captured = 0;  // bytes; fewer where packets were cut off
-    Count echoes;                // those that are copies and those that were sent again
-    Count copied;                // of the echoes; without any key those of whole frames
-    Count sent_again;     // what repeats and is no copy; whole frames without an IP packet too
-    Count non_ip_copied;  // whole frames without an IP packet
-    std::vector<SentAgain> repeats;              // what was sent again, most first
+    std::uint64_t captured = 0;      // bytes; fewer where packets were cut off
+    Count echoes;                    // those that are copies and those that were sent again
+    Count copied;                    // of the echoes
+    Count sent_again;                // the others
+    Count non_ip_copied;             // of the copies: frames without an IP packet
+    std::vector<SentAgain> repeats;  // what was sent again, most first
     std::optional<Nanoseconds> youngest_repeat;  // of what was sent again
-    Count keyed;   // packets that have a key: all echoes are among these
-    Count non_ip;  // ARP, LLDP and the like
+    std::optional<Nanoseconds> youngest_keyed;   // of IP packets alone
+    std::optional<Nanoseconds> youngest_frame;   // of frames without one
+    Nanoseconds oldest_keyed = 0;                // of the copies that are IP packets
+    Doubtful doubtful;                           // of what was sent again
+    std::vector<ClockShift> clock_shifts;        // copies, these
+    Count keyed;                                 // packets that have a key
+    Count non_ip;                                // ARP, LLDP and the like
     Count malformed;
     std::uint32_t longest = 0;   // captured bytes of a frame
     Nanoseconds first_time = 0;  // since 1970
@@ -283,6 +307,7 @@ struct Report {
     std::vector<TimeBin> time;       // from the first packet to the last, holes too; at most 256
     std::vector<Talker> talkers;     // most echoes first; at most 20
     std::vector<WindowRow> windows;  // 100 ns to 1000 s in steps 1-2-5, then without end
+    std::vector<WindowRow> frame_windows;  // of frames without an IP packet, non_ip being "frame"
     std::array<Mode, packet::kKeyModes> modes;  // by KeyMode
     Recommendation recommendation;
     std::optional<WhatIf> what_if;  // absent: nothing was asked about

@@ -82,8 +82,8 @@ std::string head(const Report& report) {
                      percent(share(report.copied.bytes, report.total.bytes)) + " of the bytes).\n";
     if (report.sent_again.packets != 0) {
         out += cell(report.sent_again) + (report.sent_again.packets == 1 ? " was" : " were") +
-               " sent again, and " + (report.sent_again.packets == 1 ? "is" : "are") +
-               " no copies.\n";
+               " sent again, and " +
+               (report.sent_again.packets == 1 ? "is no copy" : "are no copies") + ".\n";
     }
     return out;
 }
@@ -254,7 +254,7 @@ std::string both(const Report& report) {
     const std::uint64_t copies = std::min(report.copied.packets, report.echoes.packets);
     return copies == report.echoes.packets
                ? ""
-               : "  echoes are packets with a key that came again: " + format_count(copies) +
+               : "  echoes are packets that came again: " + format_count(copies) +
                      (copies == 1 ? " copy and " : " copies and ") +
                      format_count(report.echoes.packets - copies) + " sent again\n";
 }
@@ -347,6 +347,24 @@ std::string over_time(const Report& report) {
     return section("Over time", table.text() + both(report));
 }
 
+Count sum(const Count& a, const Count& b) {
+    return {a.packets + b.packets, a.bytes + b.bytes};
+}
+
+// What key packet drops with non_ip as recommended.
+std::vector<WindowRow> windows_as_recommended(const Report& report) {
+    std::vector<WindowRow> rows = report.windows;
+    const bool frames = report.recommendation.non_ip == "frame";
+    for (std::size_t i = 0; frames && i < std::min(rows.size(), report.frame_windows.size()); ++i) {
+        const WindowRow& more = report.frame_windows[i];
+        for (Count WindowRow::*count : {&WindowRow::fixed, &WindowRow::refresh,
+                                        &WindowRow::fixed_copied, &WindowRow::refresh_copied}) {
+            rows[i].*count = sum(rows[i].*count, more.*count);
+        }
+    }
+    return rows;
+}
+
 // "#" for each 32nd of the copies that it drops; as many "+" for what was sent again.
 std::string drop_bar(const Report& report, const WindowRow& row) {
     const std::uint64_t all = std::max<std::uint64_t>(report.echoes.packets, 1);
@@ -358,19 +376,21 @@ std::string drop_bar(const Report& report, const WindowRow& row) {
 // Rows in which something changes, and the recommended one.
 // Where nothing was sent again, all are copies.
 std::string windows(const Report& report) {
-    const bool again = !report.windows.empty() &&
-                       report.windows.back().refresh != report.windows.back().refresh_copied;
+    const std::vector<WindowRow> rows = windows_as_recommended(report);
+    const bool again = !rows.empty() && rows.back().refresh != rows.back().refresh_copied;
+    const Recommendation& wanted = report.recommendation;
+    bool marked = false;
     Table table(again ? std::vector<std::string>{">window", ">fixed drops", ">of these copies",
                                                  ">refresh drops", ">of these copies", ""}
                       : std::vector<std::string>{">window", ">fixed drops", ">refresh drops", ""});
-    for (std::size_t i = 0; i < report.windows.size(); ++i) {
-        const WindowRow& row = report.windows[i];
-        const bool recommended = row.window == report.recommendation.window;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        const WindowRow& row = rows[i];
+        const bool recommended = row.window == wanted.window;
+        marked = marked || recommended;
         const auto same = [&](const WindowRow& other) {
             return other.fixed == row.fixed && other.refresh == row.refresh;
         };
-        const bool dull = i > 0 && i + 1 < report.windows.size() && same(report.windows[i - 1]) &&
-                          same(report.windows[i + 1]);
+        const bool dull = i > 0 && i + 1 < rows.size() && same(rows[i - 1]) && same(rows[i + 1]);
         if (dull && !recommended) {
             continue;
         }
@@ -383,8 +403,13 @@ std::string windows(const Report& report) {
             table.row({window, cell(row.fixed), cell(row.refresh), drawn});
         }
     }
-    return section("What key \"packet\" drops, by window and policy",
-                   table.text() + (again ? "  # copies, + what was sent again\n" : ""));
+    const std::string between =
+        marked ? ""
+               : "  recommended: " + format_duration(wanted.window) + ", between two of these\n";
+    return section(std::string("What key \"packet\" ") +
+                       (wanted.non_ip == "frame" ? "with non_ip \"frame\" " : "") +
+                       "drops, by window and policy",
+                   table.text() + (again ? "  # copies, + what was sent again\n" : "") + between);
 }
 
 std::string modes(const Report& report) {
@@ -395,8 +420,10 @@ std::string modes(const Report& report) {
         table.row({std::string(packet::name_of(mode.key)), cell(row.dropped), cell(row.lost),
                    brief_bytes(row.lost.bytes), cell(row.missed)});
     }
+    const bool frames = report.recommendation.non_ip == "frame";
     return section("What each key drops, with window " +
-                       format_duration(report.recommendation.window) + " and policy fixed",
+                       window_text(report.modes.front().recommended.window) +
+                       (frames ? ", policy fixed and non_ip frame" : " and policy fixed"),
                    table.text());
 }
 
@@ -413,6 +440,7 @@ std::string what_if(const Report& report) {
                std::string(packet::name_of(report.recommendation.key))});
     table.row({"window", window_text(it.window), format_duration(report.recommendation.window)});
     table.row({"policy", it.policy, report.recommendation.policy});
+    table.row({"non_ip", it.non_ip, report.recommendation.non_ip});
     counts("packets removed", &Removal::removed);
     counts("  copies", &Removal::copies);
     counts("  sent again", &Removal::sent_again);
@@ -436,14 +464,20 @@ std::string recommendation(const Report& report) {
     };
     std::string out;
     if (!wanted.needed) {
+        const bool doubtful = report.doubtful.doubled != 0 || report.doubtful.in_storms != 0;
         out = report.copied.packets == 0 && report.sent_again.packets != 0
-                  ? "  Not needed: what came again was sent again. If you want to be sure:\n"
+                  ? doubtful
+                        ? "  Not needed, if what came again was sent again (see below):\n"
+                        : "  Not needed: what came again was sent again. If you want to be sure:\n"
                   : "  There is hardly anything to remove here. If you want to be sure:\n";
     }
     out += line("key", std::string(packet::name_of(wanted.key)), wanted.key_reason) +
            line("window", format_duration(wanted.window), wanted.window_reason) +
            line("rate", format_rate(wanted.rate), wanted.rate_reason) +
            line("policy", wanted.policy, wanted.policy_reason);
+    if (!wanted.non_ip_reason.empty()) {
+        out += line("non_ip", wanted.non_ip, wanted.non_ip_reason);
+    }
     if (!wanted.engine_chosen.empty()) {
         out += line("engine",
                     wanted.engine + ": " + wanted.engine_chosen + ", " + format_size(wanted.memory),

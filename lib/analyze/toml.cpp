@@ -122,6 +122,9 @@ std::string filter(const Recommendation& wanted) {
         comment(wanted.policy_reason) + "policy = " + quoted(wanted.policy) + "\n\n" +
         "# The chance that a new packet is taken for an echo.\nmax_false_drop = " +
         bound_text(wanted.max_false_drop) + "\n\n";
+    if (wanted.non_ip == "frame") {
+        out += comment(wanted.non_ip_reason) + "non_ip = " + quoted(wanted.non_ip) + "\n\n";
+    }
     if (!wanted.engine_chosen.empty()) {
         out += comment("With these figures that is " + wanted.engine_chosen + ", in " +
                        format_size(wanted.memory) + ".");
@@ -133,7 +136,8 @@ std::string filter(const Recommendation& wanted) {
 std::string as_options(const Recommendation& wanted) {
     return "--key " + std::string(packet::name_of(wanted.key)) + " --window " +
            format_duration(wanted.window) +
-           (wanted.policy == "fixed" ? "" : " --policy " + wanted.policy);
+           (wanted.policy == "fixed" ? "" : " --policy " + wanted.policy) +
+           (wanted.non_ip == "pass" ? "" : " --non-ip " + wanted.non_ip);
 }
 
 // Where the echoes were, of one capture with several interfaces.

@@ -13,6 +13,10 @@ Count sum(const Count& a, const Count& b) {
     return {a.packets + b.packets, a.bytes + b.bytes};
 }
 
+RemovedEchoes::Sorted sum(const RemovedEchoes::Sorted& a, const RemovedEchoes::Sorted& b) {
+    return {sum(a.copies, b.copies), sum(a.sent_again, b.sent_again)};
+}
+
 Count less(const Count& a, const Count& b) {
     return {a.packets - b.packets, a.bytes - b.bytes};
 }
@@ -91,27 +95,28 @@ RemovedEchoes::Sorted RemovedEchoes::with(const Repeats::Ends& ends, unsigned wi
 void WhatIfTally::judge(const Told& packets, const Told& frames) {
     packet_ends_ = packets.ends;
     frame_ends_ = frames.ends;
-    copies_ = sum(sum(packets.copies, frames.copies), moved_.copies);
+    copies_ = sum(packets.copies, frames.copies);
 }
 
-// Key packet passes frames without an IP packet; key frame is recommended where there is no other.
+// A window between two of the ladder is one that parts all copies from what was sent again.
 Removal WhatIfTally::recommended(const Report& report) const {
     const Recommendation& advice = report.recommendation;
-    const auto* const at = std::find(kLadder.begin(), kLadder.end(), advice.window);
-    const auto window = static_cast<unsigned>(std::min(at, kLadder.end() - 1) - kLadder.begin());
-    const bool whole = advice.key == packet::KeyMode::kFrame;
-    return removal_of(advice.removed,
-                      whole ? frames_.with(frame_ends_, window, false)
-                            : packets_.with(packet_ends_, window, advice.policy == "refresh"),
-                      copies_);
+    const auto* const at = std::lower_bound(kLadder.begin(), kLadder.end() - 1, advice.window);
+    if (*at != advice.window) {
+        return removal_of(advice.removed, {advice.removed, {}}, copies_);
+    }
+    const auto window = static_cast<unsigned>(at - kLadder.begin());
+    const bool refresh = advice.policy == "refresh";
+    RemovedEchoes::Sorted echoes = packets_.with(packet_ends_, window, refresh);
+    if (advice.non_ip == "frame") {
+        echoes = sum(echoes, frames_.with(frame_ends_, window, refresh));
+    }
+    return removal_of(advice.removed, echoes, copies_);
 }
 
 WhatIf WhatIfTally::answer(WhatIf asked, const Report& report) const {
-    const RemovedEchoes::Sorted packets = packets_.asked(packet_ends_);
-    const RemovedEchoes::Sorted frames = frames_.asked(frame_ends_);
-    const RemovedEchoes::Sorted echoes{
-        sum(sum(packets.copies, frames.copies), moved_.copies),
-        sum(sum(packets.sent_again, frames.sent_again), moved_.sent_again)};
+    const RemovedEchoes::Sorted echoes =
+        sum(packets_.asked(packet_ends_), frames_.asked(frame_ends_));
     asked.asked = removal_of(removed_, echoes, copies_);
     asked.recommended = recommended(report);
     asked.verdict = verdict_on(asked.asked);

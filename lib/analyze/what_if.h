@@ -19,12 +19,6 @@
 
 namespace unecho::analyze {
 
-// A packet that is removed: a record of a batch, and the time since the packet that it repeats.
-struct Removed {
-    std::size_t record = 0;
-    Nanoseconds age = 0;
-};
-
 // A configuration that is asked about.
 class Asked {
   public:
@@ -32,9 +26,9 @@ class Asked {
     Asked(const Asked&) = delete;
     Asked& operator=(const Asked&) = delete;
 
-    // Of each batch of a source, one after the other: what is removed, ordered by record.
+    // Of each batch of a source, one after the other: the records that are removed, rising.
     virtual Status decide(const capture::Batch& batch, const capture::InterfaceView& interfaces,
-                          std::vector<Removed>& removed) = 0;
+                          std::vector<std::size_t>& removed) = 0;
 
     // What it is, and what it forgot so far; without counts.
     [[nodiscard]] virtual WhatIf described() const = 0;
@@ -53,8 +47,8 @@ class RemovedEchoes {
 
     RemovedEchoes() : bins_(Repeats::kClasses * kAgeBins) {}
 
-    // asked: with what is asked about; fixed, refresh: the windows with which the key that may be
-    // recommended removes it.
+    // asked: with what is asked about; fixed, refresh: the windows with which key packet removes
+    // it, frames without an IP packet with non_ip "frame".
     void add(const Repeats::Place& place, std::uint64_t length, bool asked, WindowMask fixed,
              WindowMask refresh);
 
@@ -77,19 +71,10 @@ class WhatIfTally {
   public:
     // Any packet that the configuration removes.
     void removed(std::uint64_t length) { removed_.add(length); }
-    // An echo, removed or not.
-    void packet(const Repeats::Place& place, std::uint64_t length, bool asked, WindowMask fixed,
-                WindowMask refresh) {
-        packets_.add(place, length, asked, fixed, refresh);
-    }
-    // An echo without an IP packet, as a whole frame.
-    void frame(const Repeats::Place& place, std::uint64_t length, bool asked, WindowMask fixed) {
-        frames_.add(place, length, asked, fixed, 0);
-    }
-    // A frame without an IP packet that is removed and equals none as a whole: tags, labels or
-    // padding tell that it was seen elsewhere.
-    void elsewhere(Nanoseconds age, std::uint64_t length) {
-        (age < kLongestPath ? moved_.copies : moved_.sent_again).add(length);
+    // An echo, removed or not. frame: without an IP packet.
+    void echo(bool frame, const Repeats::Place& place, std::uint64_t length, bool asked,
+              WindowMask fixed, WindowMask refresh) {
+        (frame ? frames_ : packets_).add(place, length, asked, fixed, refresh);
     }
 
     // As the report has it.
@@ -104,7 +89,6 @@ class WhatIfTally {
     Count removed_;
     RemovedEchoes packets_;
     RemovedEchoes frames_;
-    RemovedEchoes::Sorted moved_;
     Repeats::Ends packet_ends_{};
     Repeats::Ends frame_ends_{};
     Count copies_;

@@ -17,8 +17,9 @@ import tempfile
 import unittest
 
 import harness
+import made_captures
 import made_repeats
-from harness import SHARED, exact_answer
+from harness import MS, SECOND, SHARED, exact_answer
 
 LABELS = pathlib.Path(__file__).with_name("advice_labels.csv")
 
@@ -28,12 +29,13 @@ class Judged:
 
     def __init__(self, name, path):
         self.name, self.path = name, path
+        self.frames = True  # those without an IP packet are judged too
         self.packets = [packet for _, packet in
                         exact_answer.merged([exact_answer.Capture(path)])]
 
-    def dropped(self, key, window, policy="fixed"):
-        return {number for number, answer in enumerate(
-            exact_answer.answers(self.packets, key, window, policy), 1) if answer.kind == "echo"}
+    def dropped(self, key, window, policy="fixed", non_ip="pass"):
+        return {number for number, answer in enumerate(exact_answer.answers(
+            self.packets, key, window, policy, non_ip=non_ip), 1) if answer.kind == "echo"}
 
 
 def made(folder):
@@ -54,7 +56,9 @@ def public():
             one = Judged(row["capture"], path)
             repeated = one.dropped("packet", None)
             if not repeated:  # no IP packet comes twice, so whole frames are meant
-                repeated = one.dropped("frame", None)
+                repeated = one.dropped("packet", None, non_ip="frame")
+            else:
+                one.frames = False
             one.again = repeated if row["sent_again"] == "all" else set()
             one.copies = repeated - one.again
             yield one
@@ -70,8 +74,8 @@ def advice(binary, one):
 def outcome(one, report):
     """Copies that the advice leaves in, and packets sent again that it takes out."""
     wanted = report["recommendation"]
-    taken = one.dropped(wanted["key"], wanted["window_ns"], wanted["policy"]) \
-        if wanted["needed"] else set()
+    taken = one.dropped(wanted["key"], wanted["window_ns"], wanted["policy"],
+                        wanted.get("non_ip", "pass")) if wanted["needed"] else set()
     return len(one.copies - taken), len(one.again & taken)
 
 
@@ -83,7 +87,8 @@ class Advice(harness.E2eTest):
             with self.subTest(one.name):
                 self.assertEqual(outcome(one, report), (0, 0), report["recommendation"])
                 self.assertEqual(report["recommendation"]["needed"], bool(one.copies))
-                self.assertEqual(report["copied"]["packets"], len(one.copies))
+                others = 0 if one.frames else report["non_ip_copied"]["packets"]
+                self.assertEqual(report["copied"]["packets"] - others, len(one.copies))
                 self.assertGreaterEqual(report["sent_again"]["packets"], len(one.again))
                 self.assertEqual(sum(kind["echoes"]["packets"] for kind in report["repeats"]),
                                  report["sent_again"]["packets"])
@@ -99,6 +104,29 @@ class Advice(harness.E2eTest):
         if not (SHARED / "captures" / "advice").exists():
             self.skipTest("no captures in %s" % SHARED)
         self.assertGreaterEqual(self.judge(public()), 60)
+
+    def test_taps_whose_clocks_differ(self):
+        """Each packet is at both taps, at the second 0.4 s late: named, with what brings them together."""
+        packets = made_repeats.traffic(100, made_repeats.counted, 30 * MS)
+        for name, late in (("a", 0), ("b", 400 * MS)):
+            (self.folder / (name + ".pcap")).write_bytes(made_captures.pcap(
+                "<", True, made_captures.ETHERNET,
+                [(1_700_000_000 * SECOND + time + late, frame) for time, frame, _ in packets]))
+        paths = [self.folder / "a.pcap", self.folder / "b.pcap"]
+        def said(*options):
+            return subprocess.run([os.environ["UNECHO_BIN"], "analyze", *options, *map(str, paths)],
+                                  text=True, check=True, capture_output=True).stdout
+        report = json.loads(said("--json"))
+        self.assertEqual(report["copied"]["packets"], 100)
+        self.assertEqual(report["sent_again"]["packets"], 0)
+        self.assertEqual(report["clock_shifts"], [
+            {"original": 0, "echo": 1, "packets": 100, "age_ns": 400 * MS}])
+        self.assertEqual(report["recommendation"]["window_ns"], SECOND)
+        self.assertEqual(report["recommendation"]["removed"]["packets"], 100)
+        text = said()
+        self.assertIn("100 of 100 packets of b.pcap were at a.pcap about 400ms before", text)
+        self.assertIn("editcap -t -0.4 b.pcap", text)
+        self.assertNotIn("every 400ms", text)
 
     def test_what_was_sent_again_is_said_everywhere(self):
         path, _ = made_repeats.write(self.folder)["vrrp"]

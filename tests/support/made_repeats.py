@@ -70,6 +70,11 @@ def routed(frame):
         + frame[23:]
 
 
+def tagged(frame):
+    """In a VLAN."""
+    return frame[:12] + b"\x81\0\0\7" + frame[12:]
+
+
 def merged(*parts):
     return sorted((one for part in parts for one in part), key=lambda one: one[0])
 
@@ -117,6 +122,30 @@ def captures():
             for n in range(6)],
         "keep-alive": merged(traffic(20, segment6),
                              every(45 * SECOND, 6, ipv6(TCP, tcp(ACK, 999, 5), 1, 2), SECOND)),
+        # What is mended since: windows between steps of the ladder, frames without an IP packet.
+        "narrow-gap": merged(doubled(traffic(120, counted, 40 * MS), 6 * MS),
+                             every(9 * MS, 2, OSPF_HELLO, 3 * SECOND)),
+        "narrow-gap-four-times": merged(
+            *[[(time + i * 1500 * US, frame, again if i == 0 else False)
+               for time, frame, again in traffic(60, counted, 40 * MS)] for i in range(4)],
+            every(1860 * US, 2, OSPF_HELLO, 3 * SECOND)),
+        "arp-behind-copies": merged(doubled(traffic(120, counted, 40 * MS), 5 * MS),
+                                    every(6 * MS, 2, ARP, 3 * SECOND)),
+        "goose-into-vlan": doubled(
+            traffic(60, lambda i: ethernet(0x88B8, struct.pack(">HI", 0x8000, i) + bytes(50)), 30 * MS),
+            2 * MS, tagged),
+        "lldp-hello-into-vlan": doubled(every(SECOND, 20, ethernet(0x88CC, bytes(range(46)))), MS,
+                                        tagged),
+        "arp-among-mirrored": doubled(merged(traffic(90, counted), every(90 * MS, 6, ARP, MS)),
+                                      30 * US),
+        "arp-twice": merged(traffic(200, counted, 11 * MS), *[
+            every(300 * US, 2 + i % 2, ARP[:-1] + bytes([i]), i * 50 * MS) for i in range(20)]),
+        "storm-of-three": merged(traffic(30, lambda i: counted(5000 + i)), *[
+            [(SECOND + i * SECOND + n * 50 * US, counted(i), False if n else None)
+             for n in range(500)] for i in range(3)]),
+        "quic-resets": merged(
+            doubled(traffic(90, segment6), 20 * US),
+            every(8 * MS, 4, ipv6(TCP, tcp(RST, 5000), 2, 1), 2 * SECOND)),
         "loop": merged(loop, [(i * MS, counted(50 + i), None) for i in range(20)]),
     }
 

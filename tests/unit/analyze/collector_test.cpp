@@ -133,7 +133,7 @@ TEST(Collector, frames_without_a_packet_are_counted_and_frame_mode_would_lose_th
     stream.add(kSecond, arp);
     stream.add(2 * kSecond, test::Bytes{1, 2, 3});
     const Report report = stream.report();
-    EXPECT_EQ(report.echoes.packets, 0U);
+    EXPECT_EQ(report.echoes.packets, 1U);
     EXPECT_EQ(report.non_ip.packets, 2U);
     EXPECT_EQ(report.malformed.packets, 1U);
     const Mode& frame = report.modes[static_cast<std::size_t>(KeyMode::kFrame)];
@@ -197,6 +197,51 @@ TEST(Collector, copies_are_counted_apart_from_what_was_sent_again) {
         EXPECT_EQ(row.refresh_copied.packets, reached ? 5U : 0U);
     }
     EXPECT_EQ(report.windows.back().fixed.packets, 9U);
+}
+
+// An ARP frame comes again 5 us later with a tag, and a second time after 10 s.
+TEST(Collector, copies_without_an_ip_packet_count_wherever_copies_do) {
+    Stream stream(2);
+    test::Bytes arp = test::build_ethernet(0x0806, test::counting(46));
+    stream.add(0, arp, 0);
+    test::Bytes tagged = arp;
+    tagged.insert(tagged.begin() + 12, {0x81, 0x00, 0x00, 0x05});
+    stream.add(5 * kMicrosecond, tagged, 1);
+    stream.add(10 * kSecond, arp, 0);
+    const Report report = stream.report();
+    EXPECT_EQ(report.echoes.packets, 2U);
+    EXPECT_EQ(report.copied, (Count{1, tagged.size()}));
+    EXPECT_EQ(report.non_ip_copied, report.copied);
+    EXPECT_EQ(report.sent_again, (Count{1, arp.size()}));
+    EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kRetagged)].copied, report.copied);
+    EXPECT_EQ(report.interfaces[0].copied.packets, 0U);
+    EXPECT_EQ(report.interfaces[1].copied, report.copied);
+    EXPECT_EQ(report.files[1].copied, report.copied);
+    ASSERT_EQ(report.protocols.size(), 1U);
+    EXPECT_EQ(report.protocols[0].copied, report.copied);
+    for (std::size_t i = 0; i < report.windows.size(); ++i) {
+        EXPECT_EQ(report.windows[i].refresh.packets, 0U);
+        EXPECT_EQ(report.windows[i].refresh_copied.packets, 0U);
+        const WindowRow& row = report.frame_windows[i];
+        const bool reached = !row.window || *row.window > 5 * kMicrosecond;
+        const bool late = !row.window || *row.window >= 10 * kSecond;
+        EXPECT_EQ(row.fixed_copied.packets, reached ? 1U : 0U);
+        EXPECT_EQ(row.refresh_copied.packets, reached ? 1U : 0U);
+        EXPECT_EQ(row.refresh.packets, (reached ? 1U : 0U) + (late ? 1U : 0U));
+    }
+}
+
+// Nothing tells an acknowledgement of 802.11 from the next one: they have no key.
+TEST(Collector, frames_of_802_11_without_a_number_are_no_echoes) {
+    Stream stream(1, 105);
+    const test::Bytes ack{0xD4, 0, 0, 0, 2, 2, 2, 2, 2, 2};
+    const test::Bytes request{0xB4, 0, 0, 0, 2, 2, 2, 2, 2, 2, 4, 4, 4, 4, 4, 4};
+    for (unsigned i = 0; i < 20; ++i) {
+        stream.add(i * kMicrosecond, i % 4 == 0 ? request : ack);
+    }
+    const Report report = stream.report();
+    EXPECT_EQ(report.non_ip.packets, 20U);
+    EXPECT_EQ(report.echoes.packets + report.copied.packets + report.sent_again.packets, 0U);
 }
 
 TEST(Collector, ages_have_the_resolution_of_timestamps) {

@@ -290,7 +290,162 @@ TEST(Recommend, several_interfaces_share_a_route_where_copies_cross) {
     EXPECT_TRUE(has(recommended(apart).recommendation.taps_reason, "a route of its own"));
 }
 
-TEST(Recommend, frames_without_ip_are_compared_whole) {
+// Between two steps of the ladder, as 10 ms would drop what was sent again.
+TEST(Recommend, window_lies_between_copies_and_what_was_sent_again) {
+    Stream stream;
+    Nanoseconds now = 0;
+    add_pairs(stream, now, 2, 100, 6 * kMillisecond);
+    add_pairs(stream, now, 0, 1, 9 * kMillisecond);  // without an ID
+    const Report report = recommended(stream);
+    const Recommendation& out = report.recommendation;
+    EXPECT_EQ(out.window, 7 * kMillisecond);
+    EXPECT_EQ(out.policy, "fixed");
+    EXPECT_EQ(out.removed.packets, 100U);
+    EXPECT_TRUE(has(out.sure_reason, "the gap is narrow")) << out.sure_reason;
+    // The next step of the ladder, and what it would lose.
+    EXPECT_EQ(report.modes[0].recommended.window, 10 * kMillisecond);
+    EXPECT_EQ(report.modes[0].recommended.dropped.packets, 101U);
+    EXPECT_EQ(report.modes[0].recommended.lost.packets, 1U);
+}
+
+// Several copies, the last of them further from the first than the window reaches.
+TEST(Recommend, narrow_window_measures_from_the_copy_before) {
+    Stream stream;
+    for (unsigned i = 0; i < 50; ++i) {
+        for (unsigned copy = 0; copy < 4; ++copy) {
+            stream.add(i * kSecond + copy * 6 * kMillisecond, packet_number(2 + i));
+        }
+    }
+    stream.add(60 * kSecond, packet_number(0));
+    stream.add(60 * kSecond + 9 * kMillisecond, packet_number(0));
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.window, 7 * kMillisecond);
+    EXPECT_EQ(out.policy, "refresh");
+    EXPECT_EQ(out.removed.packets, 150U);
+}
+
+// ARP is not compared, so it does not bound the window.
+TEST(Recommend, window_is_judged_over_what_the_key_drops) {
+    Stream stream;
+    Nanoseconds now = 0;
+    add_pairs(stream, now, 2, 100, 6 * kMillisecond);
+    const test::Bytes arp = test::build_ethernet(0x0806, test::counting(46));
+    stream.add(now, arp);
+    stream.add(now + 9 * kMillisecond, arp);
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.window, 20 * kMillisecond);
+    EXPECT_EQ(out.non_ip, "pass");
+    EXPECT_TRUE(has(out.sure_reason, "nothing was sent again that")) << out.sure_reason;
+}
+
+TEST(Recommend, storm_that_fixed_leaves_a_part_of_asks_for_refresh) {
+    Stream stream;
+    for (unsigned i = 0; i < 1500; ++i) {
+        stream.add(i * 50 * kMicrosecond, packet_number(2 + i / 500));
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.policy, "refresh");
+    EXPECT_EQ(out.removed.packets, 1497U);
+}
+
+TEST(Recommend, what_came_exactly_twice_is_doubted) {
+    Stream stream;
+    for (unsigned i = 0; i < 40; ++i) {
+        test::PacketSpec spec = packet_number(0);
+        spec.payload[0] = static_cast<std::uint8_t>(i);
+        spec.protocol = 17;
+        stream.add(i * 20 * kMillisecond, spec);
+        stream.add(i * 20 * kMillisecond + 3 * kMillisecond, spec);
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_FALSE(out.needed);
+    EXPECT_TRUE(has(out.sure_reason, "40 packets were there again within 3ms")) << out.sure_reason;
+}
+
+TEST(Recommend, storm_of_frames_may_be_a_loop) {
+    Stream stream;
+    const test::Bytes arp = test::build_ethernet(0x0806, test::counting(46));
+    for (unsigned i = 0; i < 500; ++i) {
+        stream.add(i * 50 * kMicrosecond, arp);
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_FALSE(out.needed);
+    EXPECT_TRUE(has(out.sure_reason, "a flood, or a loop")) << out.sure_reason;
+}
+
+TEST(Recommend, packets_of_one_time_are_warned_of) {
+    Stream stream;
+    stream.add(kSecond, packet_number(2));
+    EXPECT_TRUE(recommended(stream).warnings.empty());
+    stream.add(kSecond, packet_number(2));
+    const Report report = recommended(stream);
+    ASSERT_EQ(report.warnings.size(), 1U);
+    EXPECT_TRUE(has(report.warnings[0].text, "all packets have the same time"));
+}
+
+// Of the frames a window parts copies and repeats, and of the packets too.
+TEST(Recommend, frames_are_compared_where_a_window_parts_them) {
+    Stream stream;
+    Nanoseconds now = 0;
+    add_pairs(stream, now, 2, 20, 30 * kMicrosecond);
+    const test::Bytes arp = test::build_ethernet(0x0806, test::counting(46));
+    for (unsigned i = 0; i < 6; ++i) {
+        stream.add(now + i * kSecond, arp);
+        stream.add(now + i * kSecond + 20 * kMicrosecond, arp);
+    }
+    const Report report = recommended(stream);
+    const Recommendation& out = report.recommendation;
+    EXPECT_EQ(out.key, packet::KeyMode::kPacket);
+    EXPECT_EQ(out.non_ip, "frame");
+    EXPECT_EQ(report.copied.packets, 26U);
+    EXPECT_EQ(report.echoes.packets, 31U);
+    EXPECT_EQ(out.removed.packets, 26U);
+    EXPECT_EQ(out.covered, 1);
+    EXPECT_EQ(report.modes[0].recommended.dropped.packets, 26U);
+    EXPECT_EQ(report.modes[0].recommended.missed.packets, 0U);
+}
+
+// A router that says ARP twice, while no packet is copied, says it twice.
+TEST(Recommend, frames_are_sent_again_where_no_packet_is_copied) {
+    Stream stream;
+    for (unsigned i = 0; i < 200; ++i) {
+        stream.add(i * 10 * kMillisecond, packet_number(2 + i));
+    }
+    for (std::uint8_t i = 0; i < 10; ++i) {
+        test::Bytes body = test::counting(46);
+        body[20] = i;
+        const test::Bytes arp = test::build_ethernet(0x0806, body);
+        stream.add((200 + i) * 10 * kMillisecond, arp);
+        stream.add((200 + i) * 10 * kMillisecond + 300 * kMicrosecond, arp);
+    }
+    const Report report = recommended(stream);
+    EXPECT_EQ(report.copied.packets, 0U);
+    EXPECT_EQ(report.sent_again.packets, 10U);
+    EXPECT_FALSE(report.recommendation.needed);
+    EXPECT_EQ(report.recommendation.non_ip, "pass");
+}
+
+// As `unecho pcap --non-ip frame` compares them.
+TEST(Recommend, tagged_copies_of_frames_are_found) {
+    Stream stream;
+    for (std::uint8_t i = 0; i < 20; ++i) {
+        test::Bytes body = test::counting(46);
+        body[4] = i;
+        test::Bytes tagged = test::build_ethernet(0x88A2, body);
+        stream.add(i * 100 * kMillisecond, tagged);
+        const test::Bytes tag{0x81, 0, 0, 7};
+        tagged.insert(tagged.begin() + 12, tag.begin(), tag.end());
+        stream.add(i * 100 * kMillisecond + 2 * kMillisecond, tagged);
+    }
+    const Report report = recommended(stream);
+    EXPECT_EQ(report.copied.packets, 20U);
+    EXPECT_EQ(report.non_ip_copied.packets, 20U);
+    EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kRetagged)].echoes.packets, 20U);
+    EXPECT_EQ(report.recommendation.non_ip, "frame");
+    EXPECT_EQ(report.recommendation.removed.packets, 20U);
+}
+
+TEST(Recommend, frames_without_ip_are_compared) {
     Stream stream;
     for (std::uint8_t i = 0; i < 8; ++i) {
         test::Bytes body = test::counting(46);
@@ -301,18 +456,18 @@ TEST(Recommend, frames_without_ip_are_compared_whole) {
     }
     const Report report = recommended(stream);
     const Recommendation& out = report.recommendation;
-    EXPECT_EQ(out.key, packet::KeyMode::kFrame);
+    EXPECT_EQ(out.key, packet::KeyMode::kPacket);
+    EXPECT_EQ(out.non_ip, "frame");
     EXPECT_EQ(out.removed.packets, 8U);
     EXPECT_TRUE(out.needed);
     EXPECT_EQ(out.covered, 1);
-    // The same everywhere: copies, none of them lost by key frame, all missed by the others.
+    // The same everywhere: copies, lost or missed by none.
     EXPECT_EQ(report.copied.packets, 8U);
     EXPECT_EQ(report.ages.youngest, 20 * kMicrosecond);
     for (const Mode& mode : report.modes) {
-        const bool frame = mode.key == packet::KeyMode::kFrame;
-        EXPECT_EQ(mode.recommended.dropped.packets, frame ? 8U : 0U);
+        EXPECT_EQ(mode.recommended.dropped.packets, 8U);
         EXPECT_EQ(mode.recommended.lost.packets, 0U);
-        EXPECT_EQ(mode.recommended.missed.packets, frame ? 0U : 8U);
+        EXPECT_EQ(mode.recommended.missed.packets, 0U);
     }
 }
 

@@ -63,6 +63,73 @@ TEST(Repeats, id_that_a_sender_writes_into_everything_does_not_count) {
     }
 }
 
+// Two taps, the second's clock ahead: not sent again, though no path takes so long.
+TEST(Repeats, taps_whose_clocks_differ_hold_copies) {
+    for (const std::uint8_t shared : {std::uint8_t{9}, std::uint8_t{10}, std::uint8_t{40}}) {
+        Stream stream(2);
+        for (std::uint8_t i = 0; i < 40; ++i) {
+            stream.add(i * 20 * kMillisecond, packet_with(7, i), 0);
+        }
+        for (std::uint8_t i = 0; i < shared; ++i) {
+            stream.add(kSecond + i * 20 * kMillisecond + i * 10 * kMicrosecond, packet_with(7, i),
+                       1);
+        }
+        const bool enough = shared >= 10;
+        expect_told(stream, enough ? shared : 0, enough ? 0 : shared);
+        const Report report = stream.report();
+        ASSERT_EQ(report.clock_shifts.size(), enough ? 1U : 0U);
+        if (enough) {
+            const ClockShift& one = report.clock_shifts[0];
+            EXPECT_EQ(one.original, 0U);
+            EXPECT_EQ(one.echo, 1U);
+            EXPECT_EQ(one.packets, shared);
+            EXPECT_GE(one.age, kSecond);
+            EXPECT_LE(one.age, kSecond + shared * 10 * kMicrosecond);
+        }
+    }
+}
+
+// A hello that is at both again and again, as of a capture cut in two, tells of no clock.
+TEST(Repeats, what_comes_again_and_again_tells_of_no_clock) {
+    Stream stream(2);
+    for (unsigned i = 0; i < 40; ++i) {
+        stream.add(i * kSecond, packet6(1), i < 20 ? 0 : 1);
+    }
+    expect_told(stream, 0, 39);
+    EXPECT_TRUE(stream.report().clock_shifts.empty());
+}
+
+// Segments without data or an ID, one for each that came: no copies because others are.
+TEST(Repeats, answers_are_copies_only_as_long_as_others_are) {
+    Stream stream;
+    test::PacketSpec segment = packet6(0);
+    segment.protocol = 6;
+    for (std::uint8_t i = 0; i < 60; ++i) {
+        segment.payload[0] = i;
+        stream.add(i * 10 * kMillisecond, segment);
+        stream.add(i * 10 * kMillisecond + 20 * kMicrosecond, segment);
+    }
+    test::PacketSpec reset = segment;
+    reset.payload.clear();
+    for (unsigned i = 0; i < 3; ++i) {
+        stream.add(kSecond + i * 8 * kMillisecond, reset);
+    }
+    expect_told(stream, 60, 2);
+}
+
+// Stamps of garbage, centuries apart: the clock does not stand still at its end.
+TEST(Repeats, garbage_of_times_leaves_ages) {
+    Stream stream;
+    for (unsigned i = 0; i < 200; ++i) {
+        stream.add(i % 2 == 0 ? kSecond : 100 * 365 * Nanoseconds{86'400} * kSecond, packet6(1));
+    }
+    stream.add(10 * kSecond, packet_with(7));
+    stream.add(11 * kSecond, packet_with(7));
+    const Report report = stream.report();
+    ASSERT_EQ(report.repeats.size(), 2U);
+    EXPECT_EQ(report.repeats[1].youngest, kSecond);
+}
+
 TEST(Repeats, without_an_id_an_unchanged_packet_needs_company) {
     Stream alone;
     for (std::uint8_t i = 0; i < 40; ++i) {
@@ -182,6 +249,14 @@ TEST(Repeats, tell_their_memory) {
         repeats.again(kind, {});
     }
     EXPECT_LE(repeats.bytes() - empty, 257 * (one - empty));
+    EXPECT_LT(repeats.bytes(), Repeats::most_bytes(UINT64_MAX));
+    for (std::uint16_t i = 0; i < 300; ++i) {
+        Again crossed;
+        crossed.age = kLongestPath;
+        crossed.interface = static_cast<std::uint16_t>(i + 1);
+        crossed.second = true;
+        repeats.again({}, crossed);
+    }
     EXPECT_EQ(repeats.bytes(), Repeats::most_bytes(UINT64_MAX));
 }
 
@@ -213,6 +288,25 @@ TEST(Kind, of_802_11_is_the_ethertype_or_the_type_of_the_frame) {
     EXPECT_EQ(name_of(0x08), "EAPOL");
 }
 
+// What nothing tells of is no copy where it is older than all copies, though by less than a bin.
+TEST(Repeats, unsure_one_is_a_copy_up_to_the_oldest_copy) {
+    ASSERT_EQ(age_bin(5 * kMillisecond), age_bin(6 * kMillisecond));
+    for (const Nanoseconds age : {5 * kMillisecond, 5 * kMillisecond + 1, 6 * kMillisecond}) {
+        Stream stream;
+        for (std::uint8_t i = 0; i < 40; ++i) {
+            stream.add(i * kSecond, packet_with(100 + i, i));
+            stream.add(i * kSecond + 5 * kMillisecond, packet_with(100 + i, i));
+        }
+        const test::Bytes arp = test::build_ethernet(0x0806, test::counting(46));
+        stream.add(50 * kSecond, packet6(1));
+        stream.add(50 * kSecond + age, packet6(1));
+        stream.add(60 * kSecond, arp);
+        stream.add(60 * kSecond + age, arp);
+        const bool copy = age == 5 * kMillisecond;
+        expect_told(stream, copy ? 42 : 40, copy ? 0 : 2);
+    }
+}
+
 // Frames of 802.11, each sent again a millisecond later with the retry bit, and each heard by a
 // second radio 20 us later; packets with IDs that count, so that nothing but the bit tells.
 TEST(Repeats, what_is_sent_again_on_the_air_is_no_copy) {
@@ -238,6 +332,28 @@ TEST(Repeats, what_is_sent_again_on_the_air_is_no_copy) {
         const Report report = stream.report();
         EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kResent)].echoes.packets, 50U);
     }
+}
+
+// The same of frames that have an EtherType and no IP packet.
+TEST(Repeats, what_has_no_ip_packet_and_is_sent_again_on_the_air_is_no_copy) {
+    constexpr std::uint16_t kWifi = 105;
+    Stream stream(2, kWifi);
+    for (std::uint8_t i = 0; i < 50; ++i) {
+        test::Bytes frame{0x08, 0x01, 0, 0};
+        frame.resize(22, 5);
+        frame.insert(frame.end(),
+                     {static_cast<std::uint8_t>(i << 4U), static_cast<std::uint8_t>(i >> 4U), 0xAA,
+                      0xAA, 3, 0, 0, 0, 8, 6, i});
+        frame.resize(60, 7);
+        stream.add(i * kSecond, frame, 0);
+        stream.add(i * kSecond + 20 * kMicrosecond, frame, 1);
+        frame[1] |= 0x08;
+        stream.add(i * kSecond + kMillisecond, frame, 0);
+    }
+    expect_told(stream, 50, 50);
+    const Report report = stream.report();
+    EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kResent)].echoes.packets, 50U);
+    EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kResent)].copied.packets, 0U);
 }
 
 TEST(Repeats, kinds_have_names_and_periods) {

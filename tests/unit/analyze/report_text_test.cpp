@@ -156,7 +156,7 @@ TEST(ReportText, many_inputs_are_one_line) {
               0U)
         << text.substr(0, 200);
     EXPECT_TRUE(has(text, "the file ends within a packet; 1,500 other inputs too (1,501 times)"));
-    EXPECT_LT(lines_of(text), 150U);
+    EXPECT_LT(lines_of(text), 155U);
 }
 
 TEST(ReportText, tables_of_copies_leave_out_what_was_sent_again) {
@@ -171,6 +171,27 @@ TEST(ReportText, tables_of_copies_leave_out_what_was_sent_again) {
     EXPECT_TRUE(has(section_of(text, "Over time"), "and 50 sent again"));
     EXPECT_TRUE(has(section_of(text, "Whose packets"), "and 50 sent again"));
     EXPECT_FALSE(has(to_text(sample_report()), "and 50 sent again"));
+}
+
+TEST(ReportText, windows_count_frames_without_ip_where_they_are_to_be_compared) {
+    Report report = sample_report();
+    report.frame_windows = report.windows;
+    for (WindowRow& row : report.frame_windows) {
+        row.fixed = row.refresh = row.fixed_copied = row.refresh_copied = {1'000'000, 64};
+    }
+    EXPECT_FALSE(has(section_of(to_text(report), "What key"), "1,000,000"));
+    report.recommendation.non_ip = "frame";
+    const std::string text = to_text(report);
+    EXPECT_TRUE(has(text, "What key \"packet\" with non_ip \"frame\" drops, by window"));
+    EXPECT_TRUE(has(section_of(text, "What key"), "1,000,000")) << text;
+}
+
+TEST(ReportText, window_between_two_of_the_ladder_is_named) {
+    Report report = sample_report();
+    EXPECT_FALSE(has(to_text(report), "between two of these"));
+    report.recommendation.window = 23 * kMillisecond;
+    EXPECT_TRUE(
+        has(section_of(to_text(report), "What key"), "  recommended: 23ms, between two of these"));
 }
 
 TEST(ReportText, one_is_singular) {

@@ -244,6 +244,7 @@ Report sample_report() {
     add_advice(report);
     add_what_if(report);
     add_modes(report);
+    report.clock_shifts = {{0, 1, 812, 399 * kMillisecond}};
     report.blind_after = 600 * kSecond;
     report.memory_bytes = 3'145'728;
     return report;

@@ -89,6 +89,10 @@ TEST_F(Toml, replay_says_which_times_it_writes_and_what_keeps_the_packets_own) {
         EXPECT_NE(text.find(words), std::string::npos) << words << " in " << text;
     }
     EXPECT_EQ(to_toml(report_of({"-"})).find("time of writing"), std::string::npos);
+    EXPECT_EQ(text.find("--non-ip"), std::string::npos);
+    Report frames = report_of({file("a.pcap")});
+    frames.recommendation.non_ip = "frame";
+    EXPECT_NE(to_toml(frames).find("--non-ip frame"), std::string::npos) << to_toml(frames);
 }
 
 TEST_F(Toml, reasons_stand_before_what_they_are_for) {

@@ -33,19 +33,20 @@ Stream copies_and_hellos() {
     return stream;
 }
 
-WhatIf answer(Stream& stream, const std::vector<Removed>& removed, const Recommendation& advice) {
+WhatIf answer(Stream& stream, const std::vector<std::size_t>& removed,
+              const Recommendation& advice) {
     Collector collector(std::uint64_t{16} << 20, hash::secret_from_seed(1));
     collector.ask();
     // In two parts, neither of them a whole number of bursts.
     const std::span<const capture::Record> all(stream.records());
     const std::size_t half = all.size() / 2 + 1;
-    std::vector<Removed> first;
-    std::vector<Removed> second;
-    for (const Removed& one : removed) {
-        if (one.record < half) {
+    std::vector<std::size_t> first;
+    std::vector<std::size_t> second;
+    for (const std::size_t one : removed) {
+        if (one < half) {
             first.push_back(one);
         } else {
-            second.push_back({one.record - half, one.age});
+            second.push_back(one - half);
         }
     }
     collector.add(all.first(half), stream.interfaces(), first);
@@ -68,17 +69,17 @@ bool is_hello(const capture::Record& record) {
 
 TEST(WhatIf, sorts_what_is_removed_into_copies_and_what_was_sent_again) {
     Stream stream = copies_and_hellos();
-    std::vector<Removed> removed;
+    std::vector<std::size_t> removed;
     bool hello = false;
     unsigned copies = 0;
     for (std::size_t i = 0; i < stream.records().size(); ++i) {
         const capture::Record& record = stream.records()[i];
         const bool is_copy = record.time % (40 * kMillisecond) == 20 * kMicrosecond;
         if ((is_hello(record) && std::exchange(hello, true)) || (is_copy && copies++ < 15)) {
-            removed.push_back({i, 1});
+            removed.push_back(i);
         }
     }
-    removed.push_back({stream.records().size() - 2, 1});  // the last packet, and not its copy
+    removed.push_back(stream.records().size() - 2);  // the last packet, and not its copy
     const std::uint64_t length = stream.records()[0].length;
     const auto counted = [&](std::uint64_t packets) { return Count{packets, packets * length}; };
     const WhatIf got = answer(stream, removed, with_window(kMillisecond, counted(20)));
@@ -110,7 +111,8 @@ TEST(WhatIf, recommended_side_is_counted_for_the_window_and_policy_that_it_has) 
     EXPECT_EQ(got.verdict, "It leaves 20 copied packets in.");
 }
 
-TEST(WhatIf, frames_without_ip_that_equal_none_as_a_whole_are_copies_if_they_are_young) {
+// A tagged copy 5 us later, and the same with another tag 2 s later.
+TEST(WhatIf, frames_without_ip_are_sorted_as_packets_are) {
     Stream stream = copies_and_hellos();
     test::Bytes arp(60, 0x11);
     arp[12] = 0x08;
@@ -122,13 +124,39 @@ TEST(WhatIf, frames_without_ip_that_equal_none_as_a_whole_are_copies_if_they_are
     tagged[15] = 6;
     stream.add(12 * kSecond, tagged);
     const std::size_t size = stream.records().size();
-    const WhatIf got = answer(stream, {{size - 2, 5000}, {size - 1, 2 * kSecond}},
-                              with_window(kMillisecond, {20, 0}));
+    Recommendation advice = with_window(kMillisecond, {20, 0});
+    const WhatIf got = answer(stream, {size - 2, size - 1}, advice);
     EXPECT_EQ(got.asked.copies.packets, 1U);
     EXPECT_EQ(got.asked.sent_again.packets, 1U);
     EXPECT_EQ(got.asked.others.packets, 0U);
     EXPECT_EQ(got.asked.left.packets, 20U);
     EXPECT_EQ(got.recommended.left.packets, 1U) << "it passes the tagged one";
+
+    advice.non_ip = "frame";
+    for (const Nanoseconds window : {kMillisecond, 5 * kSecond}) {
+        for (const char* policy : {"fixed", "refresh"}) {
+            const bool late = window > kSecond;
+            advice.window = window;
+            advice.policy = policy;
+            const std::uint64_t hellos = late ? 3 : 0;
+            advice.removed.packets = 21 + (late ? 1 : 0) + hellos;
+            const Removal it = answer(stream, {}, advice).recommended;
+            EXPECT_EQ(it.copies.packets, 21U) << policy;
+            EXPECT_EQ(it.sent_again.packets, late ? 1 + hellos : 0U) << policy;
+            EXPECT_EQ(it.others.packets, 0U) << policy;
+            EXPECT_EQ(it.left.packets, 0U) << policy;
+        }
+    }
+}
+
+// Between two of the ladder a window is recommended that parts all copies from the rest.
+TEST(WhatIf, recommended_window_between_two_of_the_ladder_removes_copies_alone) {
+    Stream stream = copies_and_hellos();
+    const std::uint64_t length = stream.records()[0].length;
+    const Removal it =
+        answer(stream, {}, with_window(123 * kMillisecond, {20, 20 * length})).recommended;
+    EXPECT_EQ(it.copies, (Count{20, 20 * length}));
+    EXPECT_EQ(it.sent_again.packets + it.others.packets + it.left.packets, 0U);
 }
 
 TEST(WhatIf, verdicts_of_nothing_to_remove_and_of_all_removed) {
@@ -140,7 +168,7 @@ TEST(WhatIf, verdicts_of_nothing_to_remove_and_of_all_removed) {
     stream.add(kSecond, packet_number(1));
     stream.add(kSecond + 5, packet_number(1));
     stream.add(kSecond + 9, packet_number(2));
-    EXPECT_EQ(answer(stream, {{1, 5}}, with_window(kMillisecond, {})).verdict,
+    EXPECT_EQ(answer(stream, {1}, with_window(kMillisecond, {})).verdict,
               "It removes all copies and nothing else.");
 }
 

@@ -223,9 +223,9 @@ std::string window_table(const Report& report) {
                      figure(path + ".refresh.packets", each.refresh.packets),
                      figure(path + ".refresh_copied.packets", each.refresh_copied.packets)});
     }
-    return "<details><summary>All windows as a table</summary>\n" +
-           table({"Window", "fixed drops", "copies", "refresh drops", "copies"}, body) +
-           "</details>\n";
+    return "<details><summary>All windows as a table: what each policy drops, and how many of "
+           "these are copies</summary>\n" +
+           table({"Window", "fixed", "copies", "refresh", "copies"}, body) + "</details>\n";
 }
 
 std::string window_words(const Report& report) {

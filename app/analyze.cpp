@@ -55,15 +55,18 @@ Result<std::uint64_t> memory_of(const Options& options) {
 // many take, or one that needs much to be decompressed, is taken off.
 constexpr std::uint64_t kBesides = std::uint64_t{16} << 20;
 
-Result<std::uint64_t> memory_to_remember(std::uint64_t memory,
+Result<std::uint64_t> memory_to_remember(std::uint64_t memory, std::uint64_t asked,
                                          const capture::Allowance& allowance) {
-    const std::uint64_t inputs = std::max(allowance.reserved(), kBesides);
-    if (memory + kBesides < inputs + analyze::kLeastMemory) {
+    const std::uint64_t inputs = std::max(allowance.reserved(), kBesides) - kBesides;
+    const std::uint64_t rest = memory - asked;
+    const std::uint64_t least = analyze::kLeastMemory / kAskedPart * (kAskedPart - 1);
+    if (rest < inputs + (asked == 0 ? analyze::kLeastMemory : least)) {
+        const std::uint64_t needed =
+            asked == 0 ? inputs : (inputs + kAskedPart - 2) / (kAskedPart - 1) * kAskedPart;
         return bad_option("--memory", format_size(memory) + " is too little; allowed here: " +
-                                          format_size(inputs + analyze::kLeastMemory - kBesides) +
-                                          " or more");
+                                          format_size(needed + analyze::kLeastMemory) + " or more");
     }
-    return memory + kBesides - inputs;
+    return rest - inputs;
 }
 
 // Whether it is standard output, under whatever name.
@@ -156,7 +159,7 @@ Result<analyze::Report> read_captures(const Options& options, std::uint64_t memo
         return tl::unexpected(source.error());
     }
     const Result<std::uint64_t> to_remember =
-        memory_to_remember(memory - question->memory, *allowance);
+        memory_to_remember(memory, question->memory, *allowance);
     if (!to_remember) {
         return tl::unexpected(to_remember.error());
     }

@@ -19,7 +19,8 @@ inline constexpr std::uint64_t kLeastMemory = std::uint64_t{4} << 20;
 
 struct Job {
     std::span<const std::string> paths;  // of the inputs, for the report
-    std::uint64_t memory = 0;            // for what is remembered: kLeastMemory or more
+    // For what is remembered: kLeastMemory or more; three quarters of it if something is asked.
+    std::uint64_t memory = 0;
     hash::Secret secret;
     std::function<void(const capture::Source&)> progress;  // after each batch; may be empty
     Asked* asked = nullptr;  // a configuration that is asked about; its memory is its own

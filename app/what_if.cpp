@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "what_if.h"
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,9 +89,7 @@ Result<offline::Options> read_what_if(const WhatIfOptions& given) {
     read("--window", given.window, parse_window, [&](Nanoseconds w) { out.window = w; });
     read("--policy", given.policy, name_in(config::kPolicyNames),
          [&](std::size_t i) { out.policy = static_cast<config::Policy>(i); });
-    read("--first", given.first, parse_whole, [&](std::uint64_t n) {
-        out.first = static_cast<unsigned>(std::min<std::uint64_t>(n, config::kFirst.hi + 1));
-    });
+    read("--first", given.first, parse_first, [&](unsigned n) { out.first = n; });
     const Status status = read.status() ? offline::check(out) : read.status();
     return status ? Result<offline::Options>(out) : tl::unexpected(status.error());
 }

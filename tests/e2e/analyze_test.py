@@ -387,7 +387,8 @@ class WhatIf(harness.E2eTest):
 
     def test_wrong_options_are_told_as_pcap_tells_them(self):
         for question in (("--window", "5"), ("--window", "0ns"), ("--key", "flows"),
-                         ("--first", "3"), ("--policy", "lru"), ("--non-ip", "drop"),
+                         ("--first", "3"), ("--key", "flow", "--first", "100"), ("--policy", "lru"),
+                         ("--non-ip", "drop"),
                          ("--key", "frame", "--non-ip", "frame")):
             with self.subTest(question=question):
                 ours, theirs = (unecho(*command, PCAPS / "one-link.pcap", *question)

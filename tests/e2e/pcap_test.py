@@ -13,6 +13,7 @@ import importlib
 import itertools
 import json
 import os
+import pathlib
 import pty
 import random
 import re
@@ -272,6 +273,12 @@ class NonIp(PcapTest):
         text = self.pcap(self.capture, "--dry-run").err
         self.assertIn("non-IP: %d " % types[0]["packets"], text.replace(",", "").replace("\u202f", ""))
         self.assertIn("%d GOOSE (0x88b8)" % expected["0x88b8"], text)
+
+
+def asleep(pid):
+    """Whether every thread of the process waits for something."""
+    return all(task.read_text().rpartition(")")[2].split()[0] == "S"
+               for task in pathlib.Path("/proc/%d/task" % pid).glob("*/stat"))
 
 
 class Wifi(PcapTest):
@@ -959,7 +966,8 @@ class Refusals(PcapTest):
         feeder.start()
         got = process.stdout.read(len(data))
         feeder.join()
-        time.sleep(0.05)  # the last write() returns
+        # All is read, so nobody waits in write(): asleep, they have counted what was written.
+        harness.wait_for(lambda: asleep(process.pid), "the end of the last write()")
         process.send_signal(signal.SIGTERM)
         err = process.stderr.read().decode()
         process.wait(60)

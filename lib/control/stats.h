@@ -14,6 +14,7 @@
 #include "control/plan.h"
 #include "dataplane/counters.h"
 #include "dataplane/shared.h"
+#include "eal/port.h"
 
 namespace unecho::control {
 
@@ -22,10 +23,21 @@ struct FateCounts {
     std::uint64_t forwarded = 0;
     std::uint64_t diverted = 0;
     std::uint64_t dropped = 0;
-    // Received, and neither of the others yet: in rings between workers, or settled between the two
-    // looks at the counters. Never negative; 0 when nothing moves.
-    std::uint64_t in_flight = 0;
+    std::uint64_t in_flight = 0;  // never negative
 };
+inline constexpr CounterRows<FateCounts, 5> kFateCounters{{
+    {&FateCounts::received, "received", CounterUnit::kPackets, CounterFold::kSum,
+     "taken from ports"},
+    {&FateCounts::forwarded, "forwarded", CounterUnit::kPackets, CounterFold::kSum,
+     "sent to the port that the route leads to"},
+    {&FateCounts::diverted, "diverted", CounterUnit::kPackets, CounterFold::kSum,
+     "sent to the port that on_echo names"},
+    {&FateCounts::dropped, "dropped", CounterUnit::kPackets, CounterFold::kSum, "sent nowhere"},
+    {&FateCounts::in_flight, "in_flight", CounterUnit::kPackets, CounterFold::kSum,
+     "received, and none of the others yet: in rings between workers, or settled between two looks "
+     "at the counters; 0 when nothing moves"},
+}};
+static_assert(describe_each(kFateCounters));
 
 // The flows of two taps, all workers.
 struct TapsReport {
@@ -40,46 +52,18 @@ struct RouteReport {
     TapsReport taps;  // if the plan's route has them
 };
 
-struct PortReport {
+// With what the device lost.
+struct PortReport : eal::DeviceCounters {
     dataplane::PacketBytes rx;
     dataplane::PacketBytes tx;
-    std::uint64_t rx_missed = 0;   // by the device: its rx queue was full
-    std::uint64_t rx_no_mbuf = 0;  // by the driver: no packet buffer was left
-    std::uint64_t rx_errors = 0;
-    std::uint64_t tx_errors = 0;
     bool link_up = false;
 };
 
-struct WorkerReport {
+struct WorkerReport : dataplane::WorkerCounters {
     bool answering = true;  // else these are its last answer
     dataplane::PacketBytes rx;
-    std::uint64_t handed_in = 0;
-    std::uint64_t handed_out = 0;
     std::uint64_t settled = 0;  // packets that found their reason here
-    std::uint64_t tx_retries = 0;
-    std::uint64_t bursts = 0;
-    std::uint64_t polls = 0;
-    std::uint64_t empty_polls = 0;
-    Nanoseconds longest_gap = 0;    // in which it did not look
-    std::uint64_t gaps = 0;         // longer than the shortest window
-    std::uint64_t late_echoes = 0;  // that may be older than window and slack, by such a gap
 };
-
-// What a filter counts, by the name that reports show it under.
-struct FilterCounterField {
-    std::string_view name;
-    std::uint64_t filter::FilterCounters::*count;
-};
-inline constexpr std::array<FilterCounterField, 6> kFilterCounters{{
-    {"insertions", &filter::FilterCounters::insertions},
-    {"shifts", &filter::FilterCounters::shifts},
-    {"inline_clears", &filter::FilterCounters::inline_clears},
-    {"evicted_early", &filter::FilterCounters::evicted_early},
-    {"late_visits", &filter::FilterCounters::late_visits},
-    {"arena_full", &filter::FilterCounters::arena_full},
-}};
-static_assert(sizeof(filter::FilterCounters) == kFilterCounters.size() * sizeof(std::uint64_t),
-              "each counter of a filter has its name here");
 
 struct FilterReport {
     filter::FilterCounters counters;     // all workers

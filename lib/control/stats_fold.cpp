@@ -11,7 +11,7 @@ using dataplane::kReasons;
 using dataplane::PacketBytes;
 
 void add(PacketBytes& to, const PacketBytes& from) {
-    to.add(from.packets, from.bytes);
+    fold(dataplane::kPacketBytes, from, to);
 }
 
 // received must be there already.
@@ -72,6 +72,7 @@ void add_received(const Plan& plan, const dataplane::Counters& counters, Report&
 
 WorkerReport worker_report(const Plan& plan, const dataplane::Counters& counters) {
     WorkerReport out;
+    static_cast<dataplane::WorkerCounters&>(out) = counters;
     for (std::size_t p = 0; p < plan.ports.size(); ++p) {
         add(out.rx, counters.rx[p]);
     }
@@ -80,32 +81,15 @@ WorkerReport worker_report(const Plan& plan, const dataplane::Counters& counters
             out.settled += reason.packets;
         }
     }
-    out.handed_in = counters.handed_in;
-    out.handed_out = counters.handed_out;
-    out.tx_retries = counters.tx_retries;
-    out.bursts = counters.bursts;
-    out.polls = counters.polls;
-    out.empty_polls = counters.empty_polls;
-    out.longest_gap = counters.longest_gap;
-    out.gaps = counters.gaps;
-    out.late_echoes = counters.late_echoes;
     return out;
 }
 
 void add_filter(const filter::FilterCounters& from, FilterReport& to) {
-    for (const FilterCounterField& field : kFilterCounters) {
-        to.counters.*field.count += from.*field.count;
-    }
+    fold(filter::kFilterCounters, from, to.counters);
 }
 
 void add_window(const filter::WindowState& from, FilterReport& to) {
-    to.window.achieved = std::min(to.window.achieved, from.achieved);
-    if (from.shortest < to.window.shortest) {
-        to.window.shortest = from.shortest;
-        to.window.shortest_at = from.shortest_at;
-    }
-    to.window.early_turns += from.early_turns;
-    to.window.held_turns += from.held_turns;
+    fold(filter::kWindowCounters, from, to.window);
 }
 
 TapsReport sum_of(const std::vector<filter::TapSummary>& workers) {

@@ -17,12 +17,20 @@ using dataplane::kReasons;
 using dataplane::kReasonTable;
 using nlohmann::ordered_json;
 
-ordered_json json_of(const FateCounts& counts) {
-    return {{"received", counts.received},
-            {"forwarded", counts.forwarded},
-            {"diverted", counts.diverted},
-            {"dropped", counts.dropped},
-            {"in_flight", counts.in_flight}};
+// By the names of the rows, behind a prefix.
+template <typename Block, std::size_t N>
+void add_rows(ordered_json& to, const CounterRows<Block, N>& rows, const Block& block,
+              const std::string& prefix = "") {
+    for (const CounterRow<Block>& row : rows) {
+        to[prefix + json_name(row)] = block.*row.value;
+    }
+}
+
+template <typename Block, std::size_t N>
+ordered_json json_of(const CounterRows<Block, N>& rows, const Block& block) {
+    ordered_json out;
+    add_rows(out, rows, block);
+    return out;
 }
 
 ordered_json json_of(const std::array<dataplane::PacketBytes, kReasons>& reasons) {
@@ -34,20 +42,11 @@ ordered_json json_of(const std::array<dataplane::PacketBytes, kReasons>& reasons
 }
 
 ordered_json json_of(const std::string& name, const PortReport& port) {
-    return {{"name", name},
-            {"link_up", port.link_up},
-            {"rx_packets", port.rx.packets},
-            {"rx_bytes", port.rx.bytes},
-            {"tx_packets", port.tx.packets},
-            {"tx_bytes", port.tx.bytes},
-            {"rx_missed", port.rx_missed},
-            {"rx_no_mbuf", port.rx_no_mbuf},
-            {"rx_errors", port.rx_errors},
-            {"tx_errors", port.tx_errors}};
-}
-
-ordered_json json_of(const filter::TapCounts& counts) {
-    return {{"only_a", counts.only_a}, {"only_b", counts.only_b}, {"both", counts.both}};
+    ordered_json out = {{"name", name}, {"link_up", port.link_up}};
+    add_rows(out, dataplane::kPacketBytes, port.rx, "rx_");
+    add_rows(out, dataplane::kPacketBytes, port.tx, "tx_");
+    add_rows<eal::DeviceCounters>(out, eal::kDeviceCounters, port);
+    return out;
 }
 
 ordered_json taps_json(const Plan& plan, const RoutePlan& route, const TapsReport& taps) {
@@ -57,9 +56,9 @@ ordered_json taps_json(const Plan& plan, const RoutePlan& route, const TapsRepor
                         {"planned_flows", route.taps->flows}};
     if (taps.ended) {
         out["last"] = {{"begin_ns", taps.last.number * route.taps->window}};
-        out["last"].update(json_of(taps.last.counts));
+        add_rows(out["last"], filter::kTapCounters, taps.last.counts);
     }
-    out["total"] = json_of(taps.total);
+    out["total"] = json_of(filter::kTapCounters, taps.total);
     return out;
 }
 
@@ -71,7 +70,7 @@ ordered_json json_of(const Plan& plan, const RoutePlan& plan_route, const RouteR
     }
     out["to"] = plan.ports[plan_route.to].name;
     out["filter"] = plan.filters[plan_route.filter].name;
-    out.update(json_of(route.counts));
+    add_rows(out, kFateCounters, route.counts);
     out["reasons"] = json_of(route.reasons);
     if (plan_route.taps) {
         out["taps"] = taps_json(plan, plan_route, route.taps);
@@ -80,20 +79,11 @@ ordered_json json_of(const Plan& plan, const RoutePlan& plan_route, const RouteR
 }
 
 ordered_json json_of(LcoreId lcore, const WorkerReport& worker) {
-    return {{"lcore", lcore},
-            {"answering", worker.answering},
-            {"rx_packets", worker.rx.packets},
-            {"rx_bytes", worker.rx.bytes},
-            {"handed_in", worker.handed_in},
-            {"handed_out", worker.handed_out},
-            {"settled", worker.settled},
-            {"tx_retries", worker.tx_retries},
-            {"bursts", worker.bursts},
-            {"polls", worker.polls},
-            {"empty_polls", worker.empty_polls},
-            {"longest_gap_ns", worker.longest_gap},
-            {"gaps", worker.gaps},
-            {"late_echoes", worker.late_echoes}};
+    ordered_json out = {{"lcore", lcore}, {"answering", worker.answering}};
+    add_rows(out, dataplane::kPacketBytes, worker.rx, "rx_");
+    out["settled"] = worker.settled;
+    add_rows<dataplane::WorkerCounters>(out, dataplane::kWorkerCounters, worker);
+    return out;
 }
 
 std::string on_full_name(const FilterPlan& plan) {
@@ -109,16 +99,10 @@ ordered_json json_of(const FilterPlan& plan, const FilterReport& filter) {
                         {"rule", config::kRuleNames.at(static_cast<std::size_t>(plan.rule))},
                         {"window_ns", plan.window},
                         {"on_full", on_full_name(plan)},
-                        {"achieved_window_ns", filter.window.achieved},
-                        {"shortest_window_ns", filter.window.shortest},
-                        {"shortest_window_at_ns", filter.window.shortest_at},
-                        {"early_turns", filter.window.early_turns},
-                        {"held_turns", filter.window.held_turns},
                         {"slack_ns", plan.prediction.slack},
                         {"predicted_false_drop", plan.prediction.false_drop}};
-    for (const FilterCounterField& field : kFilterCounters) {
-        out[std::string(field.name)] = filter.counters.*field.count;
-    }
+    add_rows(out, filter::kWindowCounters, filter.window);
+    add_rows(out, filter::kFilterCounters, filter.counters);
     out["longest_generation_ns"] = filter.longest_generation;
     return out;
 }
@@ -204,39 +188,83 @@ std::string shortest_text(const FilterPlan& plan, const FilterReport& filter) {
                      format_duration(filter.window.shortest_at);
 }
 
+// Those columns of counters in which something was counted: zeros alone say nothing.
+template <typename Block, std::size_t N>
+class Columns {
+  public:
+    template <typename Blocks, typename Select>
+    Columns(const CounterRows<Block, N>& rows, const Blocks& blocks, const Select& select,
+            bool with_times = true) {
+        for (const CounterRow<Block>& row : rows) {
+            if ((with_times || row.unit != CounterUnit::kNanoseconds) &&
+                std::any_of(blocks.begin(), blocks.end(), [&](const auto& block) {
+                    return static_cast<const Block&>(select(block)).*row.value != 0;
+                })) {
+                rows_.push_back(row);
+            }
+        }
+    }
+
+    void name(std::vector<std::string>& header) const {
+        for (const CounterRow<Block>& row : rows_) {
+            std::string name(row.name);
+            std::replace(name.begin(), name.end(), '_', ' ');
+            header.push_back(">" + name);
+        }
+    }
+    void fill(const Block& block, std::vector<std::string>& cells) const {
+        for (const CounterRow<Block>& row : rows_) {
+            const std::uint64_t value = block.*row.value;
+            const bool time = row.unit == CounterUnit::kNanoseconds;
+            cells.push_back(!time        ? std::to_string(value)
+                            : value == 0 ? "-"
+                                         : format_duration(value));
+        }
+    }
+
+  private:
+    std::vector<CounterRow<Block>> rows_;
+};
+
 std::string workers_text(const Plan& plan, const Report& report) {
-    Table table({"worker", ">lcore", ">rx packets", ">settled", ">longest gap",
-                 ">gaps above a window", ">late echoes"});
+    const Columns counted(
+        dataplane::kWorkerCounters, report.workers,
+        [](const WorkerReport& worker) -> auto& { return worker; });
+    std::vector<std::string> header{"worker", ">lcore", ">rx packets", ">settled"};
+    counted.name(header);
+    Table table(header);
     for (std::size_t i = 0; i < plan.workers.size(); ++i) {
         const WorkerReport& w = report.workers[i];
-        table.row({std::to_string(i), std::to_string(plan.workers[i].lcore),
-                   std::to_string(w.rx.packets), std::to_string(w.settled),
-                   w.longest_gap == 0 ? "-" : format_duration(w.longest_gap),
-                   std::to_string(w.gaps), std::to_string(w.late_echoes)});
+        std::vector<std::string> row{std::to_string(i), std::to_string(plan.workers[i].lcore),
+                                     std::to_string(w.rx.packets), std::to_string(w.settled)};
+        counted.fill(w, row);
+        table.row(std::move(row));
     }
     return "\n" + table.text();
 }
 
 std::string filters_text(const Plan& plan, const Report& report) {
+    const Columns counted(
+        filter::kFilterCounters, report.filters,
+        [](const FilterReport& f) -> auto& { return f.counters; });
+    // The window's times are told in words.
+    const Columns turns(
+        filter::kWindowCounters, report.filters,
+        [](const FilterReport& f) -> auto& { return f.window; }, false);
     std::vector<std::string> header{"filter", "engine", ">longest generation"};
-    for (const FilterCounterField& field : kFilterCounters) {
-        std::string name(field.name);
-        std::replace(name.begin(), name.end(), '_', ' ');
-        header.push_back(">" + name);
-    }
-    header.insert(header.end(), {">early turns", ">held turns", ">window", ">shortest"});
+    counted.name(header);
+    turns.name(header);
+    header.insert(header.end(), {">window", ">shortest"});
     Table table(header);
     for (std::size_t i = 0; i < plan.filters.size(); ++i) {
         const FilterReport& f = report.filters[i];
         std::vector<std::string> row{
             plan.filters[i].name, plan.filters[i].engine(),
             f.longest_generation == 0 ? "-" : format_duration(f.longest_generation)};
-        for (const FilterCounterField& field : kFilterCounters) {
-            row.push_back(std::to_string(f.counters.*field.count));
-        }
+        counted.fill(f.counters, row);
+        turns.fill(f.window, row);
         row.insert(row.end(),
-                   {std::to_string(f.window.early_turns), std::to_string(f.window.held_turns),
-                    format_duration(f.window.achieved), shortest_text(plan.filters[i], f)});
+                   {format_duration(f.window.achieved), shortest_text(plan.filters[i], f)});
         table.row(std::move(row));
     }
     return "\n" + table.text();
@@ -282,7 +310,7 @@ ordered_json json_of(const Plan& plan, const EpochReport& epochs) {
 ordered_json to_json(const Plan& plan, const Report& report) {
     ordered_json out;
     out["uptime_ns"] = report.uptime;
-    out["totals"] = json_of(report.totals);
+    out["totals"] = json_of(kFateCounters, report.totals);
     out["reasons"] = json_of(report.reasons);
     for (std::size_t i = 0; i < plan.ports.size(); ++i) {
         out["ports"].push_back(json_of(plan.ports[i].name, report.ports[i]));

@@ -266,11 +266,7 @@ Report Supervisor::report(Nanoseconds patience) {
         const eal::Port& port = appliance_.ports()[i];
         PortReport& out = report.ports[i];
         out.link_up = port.link().up;
-        const eal::DeviceCounters device = port.device_counters();
-        out.rx_missed = device.rx_missed;
-        out.rx_no_mbuf = device.rx_no_mbuf;
-        out.rx_errors = device.rx_errors;
-        out.tx_errors = device.tx_errors;
+        static_cast<eal::DeviceCounters&>(out) = port.device_counters();
     }
     for (std::size_t f = 0; f < longest_.size(); ++f) {
         report.filters[f].longest_generation = longest_[f].load(std::memory_order_relaxed);

@@ -11,6 +11,7 @@
 
 #include <rte_mempool.h>
 
+#include "base/counters.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "eal/interface_claim.h"
@@ -62,11 +63,22 @@ struct PortSetup {
 
 // What the device itself lost before we could see it.
 struct DeviceCounters {
-    std::uint64_t rx_missed = 0;   // its rx queue was full
-    std::uint64_t rx_no_mbuf = 0;  // no packet buffer was left
+    std::uint64_t rx_missed = 0;
+    std::uint64_t rx_no_mbuf = 0;
     std::uint64_t rx_errors = 0;
     std::uint64_t tx_errors = 0;
 };
+inline constexpr CounterRows<DeviceCounters, 4> kDeviceCounters{{
+    {&DeviceCounters::rx_missed, "rx_missed", CounterUnit::kPackets, CounterFold::kSum,
+     "lost by the device: its receive queue was full"},
+    {&DeviceCounters::rx_no_mbuf, "rx_no_mbuf", CounterUnit::kPackets, CounterFold::kSum,
+     "lost by the driver: no packet buffer was left"},
+    {&DeviceCounters::rx_errors, "rx_errors", CounterUnit::kPackets, CounterFold::kSum,
+     "received with an error, says the device"},
+    {&DeviceCounters::tx_errors, "tx_errors", CounterUnit::kPackets, CounterFold::kSum,
+     "not sent for an error, says the device"},
+}};
+static_assert(describe_each(kDeviceCounters));
 
 // How a started port hashes, as it says itself.
 struct RssAnswer {

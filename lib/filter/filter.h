@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/counters.h"
 #include "base/ids.h"
 #include "base/units.h"
 #include "hash/digest.h"
@@ -38,31 +39,51 @@ enum class EchoPolicy : std::uint8_t {
 
 // Events that a filter counts itself; single writer, read by its owner.
 struct FilterCounters {
-    std::uint64_t insertions = 0;     // digests written (new ones, and echoes under kRefresh)
-    std::uint64_t shifts = 0;         // generations turned, at most k + l for one advance()
-    std::uint64_t inline_clears = 0;  // segments cleared by the worker because no zeroed spare was
-                                      // there (a stall of several generations, or offline)
-    std::uint64_t evicted_early = 0;  // live entries given up because a table was full: each may be
-                                      // a miss inside the window
-    std::uint64_t late_visits = 0;    // lines brought up to date all at once because background
-                                      // visits were behind (a stall, or offline)
-    std::uint64_t arena_full = 0;     // times a filter that grows got less memory than it asked for
+    std::uint64_t insertions = 0;
+    std::uint64_t shifts = 0;  // at most k + l for one advance()
+    std::uint64_t inline_clears = 0;
+    std::uint64_t evicted_early = 0;
+    std::uint64_t late_visits = 0;
+    std::uint64_t arena_full = 0;
 };
+inline constexpr CounterRows<FilterCounters, 6> kFilterCounters{{
+    {&FilterCounters::insertions, "insertions", CounterUnit::kCount, CounterFold::kSum,
+     "digests written: new ones, and echoes where they refresh"},
+    {&FilterCounters::shifts, "shifts", CounterUnit::kCount, CounterFold::kSum,
+     "generations turned"},
+    {&FilterCounters::inline_clears, "inline_clears", CounterUnit::kCount, CounterFold::kSum,
+     "segments that a worker cleared itself, as no zeroed one was there: a stall of several "
+     "generations, or offline"},
+    {&FilterCounters::evicted_early, "evicted_early", CounterUnit::kCount, CounterFold::kSum,
+     "live entries given up because a table was full: each may be a miss inside the window"},
+    {&FilterCounters::late_visits, "late_visits", CounterUnit::kCount, CounterFold::kSum,
+     "lines brought up to date all at once because background visits were behind: a stall, or "
+     "offline"},
+    {&FilterCounters::arena_full, "arena_full", CounterUnit::kCount, CounterFold::kSum,
+     "times a filter that grows got less memory than it asked for"},
+}};
+static_assert(describe_each(kFilterCounters));
 
 template <typename F>
 concept SlidingFilter = requires(F f, const F cf, Digest digest, std::span<const Digest> digests,
                                  Moment moment) {
     // Hint: this digest will be tested soon.
-    { cf.prefetch(digest) } noexcept;
+    { cf.prefetch(digest) }
+    noexcept;
     // True for an echo. A new digest is inserted.
-    { f.test_and_insert(digest) } noexcept -> std::same_as<bool>;
+    { f.test_and_insert(digest) }
+    noexcept->std::same_as<bool>;
     // Bit i is the answer for digests[i]; at most kMaxBurst of them. Prefetches by itself.
-    { f.test_and_insert_burst(digests) } noexcept -> std::same_as<std::uint64_t>;
+    { f.test_and_insert_burst(digests) }
+    noexcept->std::same_as<std::uint64_t>;
     // Moves time forward; cheap when nothing turned.
-    { f.advance(moment) } noexcept;
+    { f.advance(moment) }
+    noexcept;
     // Forgets everything; keeps the time.
-    { f.clear() } noexcept;
-    { cf.counters() } noexcept -> std::convertible_to<const FilterCounters&>;
+    { f.clear() }
+    noexcept;
+    { cf.counters() }
+    noexcept->std::convertible_to<const FilterCounters&>;
 };
 
 }  // namespace unecho::filter

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "base/counters.h"
 #include "base/units.h"
 
 namespace unecho::filter {
@@ -48,9 +49,21 @@ struct WindowState {
     Nanoseconds achieved = 0;
     Nanoseconds shortest = 0;
     Nanoseconds shortest_at = 0;
-    std::uint64_t early_turns = 0;  // generations that ended by their load
-    std::uint64_t held_turns =
-        0;  // generations that went on beyond it: no zeroed segment was there
+    std::uint64_t early_turns = 0;
+    std::uint64_t held_turns = 0;
 };
+inline constexpr CounterRows<WindowState, 5> kWindowCounters{{
+    {&WindowState::achieved, "achieved_window", CounterUnit::kNanoseconds, CounterFold::kLeast,
+     "what the filter keeps now: every copy younger than this is found"},
+    {&WindowState::shortest, "shortest_window", CounterUnit::kNanoseconds, CounterFold::kLeast,
+     "the least that it kept since the start"},
+    {&WindowState::shortest_at, "shortest_window_at", CounterUnit::kNanoseconds,
+     CounterFold::kWithPrevious, "when that was; 0 if it was never shorter than configured"},
+    {&WindowState::early_turns, "early_turns", CounterUnit::kCount, CounterFold::kSum,
+     "generations that ended by their load"},
+    {&WindowState::held_turns, "held_turns", CounterUnit::kCount, CounterFold::kSum,
+     "generations that went on beyond their load, as no zeroed segment was there"},
+}};
+static_assert(describe_each(kWindowCounters));
 
 }  // namespace unecho::filter

@@ -31,6 +31,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/counters.h"
 #include "base/units.h"
 #include "filter/shbf_a.h"
 
@@ -50,6 +51,14 @@ struct TapCounts {
     }
     bool operator==(const TapCounts&) const = default;
 };
+inline constexpr CounterRows<TapCounts, 3> kTapCounters{{
+    {&TapCounts::only_a, "only_a", CounterUnit::kCount, CounterFold::kSum,
+     "flows that the first tap alone saw"},
+    {&TapCounts::only_b, "only_b", CounterUnit::kCount, CounterFold::kSum,
+     "flows that the second tap alone saw"},
+    {&TapCounts::both, "both", CounterUnit::kCount, CounterFold::kSum, "flows that both saw"},
+}};
+static_assert(describe_each(kTapCounters));
 
 class TapFlows {
   public:

@@ -187,15 +187,15 @@ TEST(StatsFold, adds_filters_of_workers) {
     filter::FilterCounters a;
     filter::FilterCounters b;
     std::uint64_t mark = 1;
-    for (const FilterCounterField& field : kFilterCounters) {
-        a.*field.count = mark;
-        b.*field.count = 2 * mark;
+    for (const auto& row : filter::kFilterCounters) {
+        a.*row.value = mark;
+        b.*row.value = 2 * mark;
         mark *= 10;
     }
     add_filter(a, sum);
     add_filter(b, sum);
-    for (const FilterCounterField& field : kFilterCounters) {
-        EXPECT_EQ(sum.counters.*field.count, 3 * (a.*field.count)) << field.name;
+    for (const auto& row : filter::kFilterCounters) {
+        EXPECT_EQ(sum.counters.*row.value, 3 * (a.*row.value)) << row.name;
     }
 }
 

@@ -62,6 +62,13 @@ Case ten_packets() {
     return out;
 }
 
+Case with_taps(bool ended) {
+    Case c = ten_packets();
+    c.plan.routes[0].taps = TapPlan{50 * kMillisecond, 1234, {}, 0};
+    c.report.routes[0].taps = {ended, {3, {11, 22, 33}}, {444, 555, 666}};
+    return c;
+}
+
 TEST(StatsJson, holds_totals_reasons_ports_routes_workers_and_filters) {
     const Case c = ten_packets();
     const ordered_json json = to_json(c.plan, c.report);
@@ -134,30 +141,60 @@ TEST(StatsJson, says_what_gives_way) {
     EXPECT_EQ(way(), "oldest");
 }
 
-// Each 64-bit word of the counters, whatever its name, with a value that nothing else has: what a
-// worker's snapshot holds comes out in both.
+// Each 64-bit word of a block of counters, whatever its name, with a value that nothing else has:
+// what is counted comes out in both.
 constexpr std::uint64_t kMark = 7'000'000'000;
-constexpr std::size_t kWords = sizeof(filter::FilterCounters) / sizeof(std::uint64_t);
 
-filter::FilterCounters marked_counters() {
-    std::array<std::uint64_t, kWords> words{};
-    for (std::size_t i = 0; i < kWords; ++i) {
+template <typename Block>
+Block marked() {
+    std::array<std::uint64_t, sizeof(Block) / sizeof(std::uint64_t)> words{};
+    for (std::size_t i = 0; i < words.size(); ++i) {
         words[i] = kMark + i;
     }
-    return std::bit_cast<filter::FilterCounters>(words);
+    return std::bit_cast<Block>(words);
+}
+
+template <typename Block>
+void expect_marks_in(const std::string& text) {
+    for (std::size_t i = 0; i < sizeof(Block) / sizeof(std::uint64_t); ++i) {
+        EXPECT_NE(text.find(std::to_string(kMark + i)), std::string::npos)
+            << "word " << i << ": " << text;
+    }
 }
 
 TEST(StatsJson, and_text_show_whatever_a_filter_counts) {
     Case c = ten_packets();
     c.report.filters[0] = {};
-    add_filter(marked_counters(), c.report.filters[0]);
-    const std::string json = to_json(c.plan, c.report)["filters"][0].dump();
-    const std::string text = to_text(c.plan, c.report);
-    for (std::size_t i = 0; i < kWords; ++i) {
-        const std::string mark = std::to_string(kMark + i);
-        EXPECT_NE(json.find(mark), std::string::npos) << "word " << i << ": " << json;
-        EXPECT_NE(text.find(mark), std::string::npos) << "word " << i << ": " << text;
-    }
+    add_filter(marked<filter::FilterCounters>(), c.report.filters[0]);
+    expect_marks_in<filter::FilterCounters>(to_json(c.plan, c.report)["filters"][0].dump());
+    expect_marks_in<filter::FilterCounters>(to_text(c.plan, c.report));
+}
+
+TEST(StatsJson, shows_whatever_workers_ports_routes_taps_and_windows_count) {
+    Case c = with_taps(true);
+    const auto json = [&](const char* what) { return to_json(c.plan, c.report)[what][0].dump(); };
+    dataplane::Counters counters;
+    static_cast<dataplane::WorkerCounters&>(counters) = marked<dataplane::WorkerCounters>();
+    c.report.workers[0] = worker_report(c.plan, counters);
+    expect_marks_in<dataplane::WorkerCounters>(json("workers"));
+    static_cast<eal::DeviceCounters&>(c.report.ports[0]) = marked<eal::DeviceCounters>();
+    expect_marks_in<eal::DeviceCounters>(json("ports"));
+    c.report.ports[0].rx = marked<dataplane::PacketBytes>();
+    expect_marks_in<dataplane::PacketBytes>(json("ports"));
+    c.report.routes[0].counts = marked<FateCounts>();
+    expect_marks_in<FateCounts>(json("routes"));
+    c.report.routes[0].taps.last.counts = marked<filter::TapCounts>();
+    expect_marks_in<filter::TapCounts>(json("routes"));
+    c.report.filters[0].window = marked<filter::WindowState>();
+    expect_marks_in<filter::WindowState>(json("filters"));
+}
+
+// A column of zeros says nothing; one that is not there yet appears with its first count.
+TEST(StatsText, has_a_column_for_each_counter_that_counted) {
+    Case c = ten_packets();
+    EXPECT_EQ(to_text(c.plan, c.report).find("tx retries"), std::string::npos);
+    c.report.workers[0].tx_retries = 1;
+    EXPECT_NE(to_text(c.plan, c.report).find("tx retries"), std::string::npos);
 }
 
 // A reader may rely on each reason's key, also where nothing happened.
@@ -210,13 +247,6 @@ TEST(StatsText, says_which_captures_have_the_time_of_writing) {
                         "own; unecho pcap keeps their own\n"),
               std::string::npos)
         << to_text(c.plan, c.report);
-}
-
-Case with_taps(bool ended) {
-    Case c = ten_packets();
-    c.plan.routes[0].taps = TapPlan{50 * kMillisecond, 1234, {}, 0};
-    c.report.routes[0].taps = {ended, {3, {11, 22, 33}}, {444, 555, 666}};
-    return c;
 }
 
 TEST(StatsJson, holds_the_flows_of_taps_where_they_are_reported) {

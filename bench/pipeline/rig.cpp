@@ -108,7 +108,7 @@ void Rig::install(Subject& subject) {
     setup->burst = options_.burst;
     setup->sources = sources_;
     setup->route_of[port_] = 0;
-    setup->routes[0] = {0, 0, 0, dataplane::EchoAction::kDrop};
+    setup->routes[0] = {0, 0, 0, pipeline::EchoAction::kDrop};
     setup->tx[0] = {port_, 0, nullptr};
     setup->filters = 1;
     setup->lanes[0] = subject.lane();
@@ -153,19 +153,19 @@ void Rig::return_packets() {
 std::uint64_t Rig::measure_worker(Traffic& traffic, Found& found) {
     found.sent_echoes += next_packets(traffic);
     load_rx();
-    const auto settled = [&](dataplane::Reason reason) {
+    const auto settled = [&](pipeline::Reason reason) {
         return worker_->counters().routes[0][static_cast<unsigned>(reason)].packets;
     };
-    const std::uint64_t echoes_before = settled(dataplane::Reason::kEcho);
-    const std::uint64_t doubts_before = settled(dataplane::Reason::kDoubt);
+    const std::uint64_t echoes_before = settled(pipeline::Reason::kEcho);
+    const std::uint64_t doubts_before = settled(pipeline::Reason::kDoubt);
     const std::uint64_t clears_before = subject_->counters().inline_clears;
     const std::uint64_t start = rte_rdtsc_precise();
     for (unsigned taken = 0; taken < options_.window;) {
         taken += worker_->poll_once();
     }
     const std::uint64_t cycles = rte_rdtsc_precise() - start;
-    found.echoes += settled(dataplane::Reason::kEcho) - echoes_before;
-    found.doubts += settled(dataplane::Reason::kDoubt) - doubts_before;
+    found.echoes += settled(pipeline::Reason::kEcho) - echoes_before;
+    found.doubts += settled(pipeline::Reason::kDoubt) - doubts_before;
     found.inline_clears += subject_->counters().inline_clears - clears_before;
     return cycles;
 }
@@ -185,7 +185,7 @@ StageCycles Rig::measure_stages(Traffic& traffic, Found& found) {
         }
     };
     rte_mbuf** next = mbufs_.data();
-    const dataplane::Lane& lane = subject_->lane();
+    const pipeline::Lane& lane = subject_->lane();
     while (next != mbufs_.data() + options_.window) {
         each([&](dataplane::Burst& burst) {
             burst.count = options_.burst;
@@ -196,11 +196,11 @@ StageCycles Rig::measure_stages(Traffic& traffic, Found& found) {
         timed(cycles.view, [&] { each(dataplane::view); });
         timed(cycles.digest, [&] {
             each([&](dataplane::Burst& burst) {
-                dataplane::digest(burst, lane.key, secret_, scratch_);
+                pipeline::digest(burst, lane.key, secret_, scratch_);
             });
         });
         timed(cycles.decide, [&] {
-            each([&](dataplane::Burst& burst) { dataplane::decide(burst, lane, moment); });
+            each([&](dataplane::Burst& burst) { pipeline::decide(burst, lane, moment); });
         });
         each([&](const dataplane::Burst& burst) {
             found.echoes += static_cast<unsigned>(std::popcount(burst.echoes));

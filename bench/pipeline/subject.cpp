@@ -46,7 +46,7 @@ Result<control::FilterPlan> plan_for(const Contender& contender, double keys_per
     // Not those of segments: their generations turn between windows here, and one window overfills
     // that of a small table many times.
     if (contender.lines != 0) {
-        plan.judge = dataplane::Judge::bound(static_cast<float>(contender.max_false_drop));
+        plan.judge = pipeline::Judge::bound(static_cast<float>(contender.max_false_drop));
         plan.on_full = control::on_full_with(config::OnFull::kShrink, *sized);
         plan.load = sizing::load_for(plan.prediction.generation_keys, control::kRandomArrivals);
     }

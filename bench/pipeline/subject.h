@@ -47,7 +47,7 @@ class Subject {
     // What is due by now: a generation for each g keys inserted, and zeroed segments.
     void keep_house();
 
-    [[nodiscard]] const dataplane::Lane& lane() const { return lane_; }
+    [[nodiscard]] const pipeline::Lane& lane() const { return lane_; }
     [[nodiscard]] dataplane::LaneShared& lane_shared() { return instance_->shared(); }
     [[nodiscard]] const dataplane::FilterShared& filter_shared() const { return shared_; }
     [[nodiscard]] std::uint64_t generation() const;
@@ -71,7 +71,7 @@ class Subject {
     double most_false_drops_;
     control::FilterPlan plan_;
     std::unique_ptr<control::FilterInstance> instance_;
-    dataplane::Lane lane_;
+    pipeline::Lane lane_;
     dataplane::FilterShared shared_;
     control::Cleaner cleaner_;
     std::uint64_t turned_at_ = 0;  // insertions when the present generation began

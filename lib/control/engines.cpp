@@ -33,7 +33,7 @@ template <>
 struct Engine<sizing::LineGeometry> {
     using Filter = filter::LineFilter;
     static constexpr auto kName = "line";
-    static constexpr auto kOps = &dataplane::kLineOps;
+    static constexpr auto kOps = &pipeline::kLineOps;
     static constexpr auto kSize = &sizing::size_line;
     static constexpr bool kByGeneration = true;
     static constexpr Cost kCost{1.5, {2, 2.2, 6}};
@@ -59,7 +59,7 @@ template <>
 struct Engine<sizing::ApbbfGeometry> {
     using Filter = filter::Apbbf;
     static constexpr auto kName = "apbbf";
-    static constexpr auto kOps = &dataplane::kApbbfOps;
+    static constexpr auto kOps = &pipeline::kApbbfOps;
     static constexpr auto kSize = &sizing::size_apbbf;
     static constexpr bool kByGeneration = true;
     static constexpr Cost kCost{2, {1.5, 2, 6}};
@@ -84,7 +84,7 @@ template <>
 struct Engine<sizing::ApbfGeometry> {
     using Filter = filter::Apbf;
     static constexpr auto kName = "apbf";
-    static constexpr auto kOps = &dataplane::kApbfOps;
+    static constexpr auto kOps = &pipeline::kApbfOps;
     static constexpr auto kSize = &sizing::size_apbf;
     static constexpr bool kByGeneration = true;
     static constexpr Cost kCost{6, {4, 5, 14}};
@@ -103,7 +103,7 @@ template <>
 struct Engine<sizing::TlbfGeometry> {
     using Filter = filter::Tlbf;
     static constexpr auto kName = "tlbf";
-    static constexpr auto kOps = &dataplane::kTlbfOps;
+    static constexpr auto kOps = &pipeline::kTlbfOps;
     static constexpr auto kSize = &sizing::size_tlbf;
     static constexpr bool kByGeneration = false;
     static constexpr Cost kCost{10, {6, 7, 16}};
@@ -128,7 +128,7 @@ template <>
 struct Engine<sizing::BtbfGeometry> {
     using Filter = filter::TimedBtbf;
     static constexpr auto kName = "btbf";
-    static constexpr auto kOps = &dataplane::kBtbfOps;
+    static constexpr auto kOps = &pipeline::kBtbfOps;
     static constexpr auto kSize = &sizing::size_btbf;
     static constexpr bool kByGeneration = true;
     static constexpr Cost kCost{10, {4, 5, 14}};
@@ -148,7 +148,7 @@ template <>
 struct Engine<sizing::ApshbfGeometry> {
     using Filter = filter::Apshbf;
     static constexpr auto kName = "shbf";
-    static constexpr auto kOps = &dataplane::kApshbfOps;
+    static constexpr auto kOps = &pipeline::kApshbfOps;
     static constexpr auto kSize = &sizing::size_apshbf;
     static constexpr bool kByGeneration = true;
     static constexpr Cost kCost{6, {4, 5, 14}};
@@ -168,7 +168,7 @@ template <>
 struct Engine<sizing::ShbfXGeometry> {
     using Filter = filter::ShbfXWindow;
     static constexpr auto kName = "shbf-x";
-    static constexpr auto kOps = &dataplane::kShbfXOps;
+    static constexpr auto kOps = &pipeline::kShbfXOps;
     static constexpr auto kSize = &sizing::size_shbf_x_window;
     static constexpr bool kByGeneration = true;
     static constexpr Cost kCost{10, {5, 6, 14}};
@@ -188,7 +188,7 @@ template <>
 struct Engine<sizing::ExactGeometry> {
     using Filter = filter::Exact;
     static constexpr auto kName = "exact";
-    static constexpr auto kOps = &dataplane::kExactOps;
+    static constexpr auto kOps = &pipeline::kExactOps;
     static constexpr auto kSize = &sizing::size_exact;
     static constexpr bool kByGeneration = false;
     static constexpr Cost kCost{6, {2.6, 5, 13}};
@@ -386,7 +386,7 @@ Result<AnyFilter> make_filter(const FilterSetup& setup, std::span<std::byte> mem
     });
 }
 
-const dataplane::EngineOps& ops_of(const AnyFilter& filter) {
+const pipeline::EngineOps& ops_of(const AnyFilter& filter) {
     const auto ops = []<std::size_t... I>(std::size_t number, std::index_sequence<I...>) {
         static constexpr std::array kOps{Engine<std::variant_alternative_t<I, Geometry>>::kOps...};
         static_assert(

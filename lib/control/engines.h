@@ -10,7 +10,6 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "config/schema.h"
-#include "dataplane/engine.h"
 #include "filter/apbbf.h"
 #include "filter/apbf.h"
 #include "filter/apshbf.h"
@@ -19,6 +18,7 @@
 #include "filter/line.h"
 #include "filter/shbf_x_window.h"
 #include "filter/tlbf.h"
+#include "pipeline/engine.h"
 #include "sizing/btbf.h"
 #include "sizing/line.h"
 #include "sizing/sizing.h"
@@ -100,6 +100,6 @@ double least_chance(const FilterSetup& setup);
 Result<std::uint64_t> bytes_of(const FilterSetup& setup);
 Result<AnyFilter> make_filter(const FilterSetup& setup, std::span<std::byte> memory);
 
-const dataplane::EngineOps& ops_of(const AnyFilter& filter);
+const pipeline::EngineOps& ops_of(const AnyFilter& filter);
 
 }  // namespace unecho::control

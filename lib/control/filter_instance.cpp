@@ -30,8 +30,8 @@ void* FilterInstance::address() {
     return std::visit([](auto& filter) -> void* { return &filter; }, filter_);
 }
 
-dataplane::Lane FilterInstance::lane(const FilterPlan& plan) {
-    dataplane::Lane lane;
+pipeline::Lane FilterInstance::lane(const FilterPlan& plan) {
+    pipeline::Lane lane;
     lane.ops = &ops_of(filter_);
     lane.filter = address();
     lane.key = plan.key;

@@ -9,8 +9,8 @@
 #include "control/engines.h"
 #include "control/plan.h"
 #include "dataplane/shared.h"
-#include "dataplane/stages.h"
 #include "eal/huge_memory.h"
+#include "pipeline/stages.h"
 
 namespace unecho::control {
 
@@ -21,7 +21,7 @@ class FilterInstance {
                                                         bool has_hugepages);
 
     // Valid as long as this and until the next call; its judge and its ageing begin anew.
-    [[nodiscard]] dataplane::Lane lane(const FilterPlan& plan);
+    [[nodiscard]] pipeline::Lane lane(const FilterPlan& plan);
     [[nodiscard]] dataplane::LaneShared& shared() { return *shared_; }
     // Null for an engine without segments.
     [[nodiscard]] filter::SegmentRing* segments();
@@ -39,7 +39,7 @@ class FilterInstance {
 
     eal::HugeMemory memory_;
     AnyFilter filter_;
-    std::optional<dataplane::Judge> judge_;
+    std::optional<pipeline::Judge> judge_;
     std::optional<filter::Ageing> ageing_;
     std::unique_ptr<dataplane::LaneShared> shared_;
 };

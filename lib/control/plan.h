@@ -15,9 +15,9 @@
 #include "config/schema.h"
 #include "control/engines.h"
 #include "control/machine.h"
-#include "dataplane/judge.h"
 #include "eal/port.h"
 #include "filter/generation.h"
+#include "pipeline/judge.h"
 #include "sizing/tap_report.h"
 
 namespace unecho::control {
@@ -49,8 +49,8 @@ struct FilterPlan {
     config::Policy policy = config::Policy::kFixed;
     unsigned first = 1;
     config::Rule rule = config::Rule::kMatch;
-    std::optional<dataplane::Judge> judge = std::nullopt;  // absent: every match is an echo
-    std::string rule_text;                                 // the rule for people
+    std::optional<pipeline::Judge> judge = std::nullopt;  // absent: every match is an echo
+    std::string rule_text;                                // the rule for people
     Nanoseconds window = 0;
     Geometry geometry;              // of one worker's instance
     filter::GenerationClock clock;  // of one generation, or tick (sizing::Prediction::phases);

@@ -21,8 +21,8 @@ float rounded_down(double value) {
     return near > value ? std::nextafter(near, 0.0F) : near;
 }
 
-dataplane::CostRatios ratios_of(const config::Filter& filter) {
-    dataplane::CostRatios ratios;
+pipeline::CostRatios ratios_of(const config::Filter& filter) {
+    pipeline::CostRatios ratios;
     ratios.fill(static_cast<float>(filter.leak_cost / filter.false_drop_cost));
     for (const config::TrafficClass& traffic : filter.classes) {
         const double own = traffic.leak_cost.value_or(filter.leak_cost) /
@@ -51,13 +51,13 @@ std::string penalty_text(const config::Filter& filter) {
 
 }  // namespace
 
-std::optional<dataplane::Judge> judge_of(const config::Filter& filter) {
+std::optional<pipeline::Judge> judge_of(const config::Filter& filter) {
     switch (filter.rule.value_or(Rule::kMatch)) {
         case Rule::kBound:
-            return dataplane::Judge::bound(
+            return pipeline::Judge::bound(
                 rounded_down(filter.max_false_drop.value_or(config::kDefaultFalseDrop)));
         case Rule::kPenalty:
-            return dataplane::Judge::penalty(ratios_of(filter));
+            return pipeline::Judge::penalty(ratios_of(filter));
         case Rule::kMatch:
             break;
     }

@@ -6,12 +6,12 @@
 #include <string>
 
 #include "config/schema.h"
-#include "dataplane/judge.h"
+#include "pipeline/judge.h"
 
 namespace unecho::control {
 
 // Absent for rule "match", and for a filter without a rule.
-std::optional<dataplane::Judge> judge_of(const config::Filter& filter);
+std::optional<pipeline::Judge> judge_of(const config::Filter& filter);
 
 // Which matches are echoes, in one line.
 std::string rule_text(const config::Filter& filter);

@@ -48,20 +48,20 @@ struct TapsReport {
 
 struct RouteReport {
     FateCounts counts;
-    std::array<dataplane::PacketBytes, dataplane::kReasons> reasons{};
+    std::array<pipeline::PacketBytes, pipeline::kReasons> reasons{};
     TapsReport taps;  // if the plan's route has them
 };
 
 // With what the device lost.
 struct PortReport : eal::DeviceCounters {
-    dataplane::PacketBytes rx;
-    dataplane::PacketBytes tx;
+    pipeline::PacketBytes rx;
+    pipeline::PacketBytes tx;
     bool link_up = false;
 };
 
 struct WorkerReport : dataplane::WorkerCounters {
     bool answering = true;  // else these are its last answer
-    dataplane::PacketBytes rx;
+    pipeline::PacketBytes rx;
     std::uint64_t settled = 0;  // packets that found their reason here
 };
 
@@ -80,7 +80,7 @@ struct EpochReport {
 struct Report {
     EpochReport epochs;
     FateCounts totals;
-    std::array<dataplane::PacketBytes, dataplane::kReasons> reasons{};
+    std::array<pipeline::PacketBytes, pipeline::kReasons> reasons{};
     std::vector<PortReport> ports;
     std::vector<RouteReport> routes;
     std::vector<WorkerReport> workers;

@@ -6,18 +6,18 @@
 namespace unecho::control {
 namespace {
 
-using dataplane::Fate;
-using dataplane::kReasons;
-using dataplane::PacketBytes;
+using pipeline::Fate;
+using pipeline::kReasons;
+using pipeline::PacketBytes;
 
 void add(PacketBytes& to, const PacketBytes& from) {
-    fold(dataplane::kPacketBytes, from, to);
+    fold(pipeline::kPacketBytes, from, to);
 }
 
 // received must be there already.
 void settle_fates(const std::array<PacketBytes, kReasons>& reasons, FateCounts& counts) {
     for (unsigned i = 0; i < kReasons; ++i) {
-        switch (dataplane::kReasonTable[i].fate) {
+        switch (pipeline::kReasonTable[i].fate) {
             case Fate::kForwarded:
                 counts.forwarded += reasons[i].packets;
                 break;

@@ -13,9 +13,9 @@
 namespace unecho::control {
 namespace {
 
-using dataplane::kReasons;
-using dataplane::kReasonTable;
 using nlohmann::ordered_json;
+using pipeline::kReasons;
+using pipeline::kReasonTable;
 
 // By the names of the rows, behind a prefix.
 template <typename Block, std::size_t N>
@@ -33,7 +33,7 @@ ordered_json json_of(const CounterRows<Block, N>& rows, const Block& block) {
     return out;
 }
 
-ordered_json json_of(const std::array<dataplane::PacketBytes, kReasons>& reasons) {
+ordered_json json_of(const std::array<pipeline::PacketBytes, kReasons>& reasons) {
     ordered_json out = ordered_json::object();
     for (unsigned i = 0; i < kReasons; ++i) {
         out[std::string(kReasonTable[i].name)] = reasons[i].packets;
@@ -43,8 +43,8 @@ ordered_json json_of(const std::array<dataplane::PacketBytes, kReasons>& reasons
 
 ordered_json json_of(const std::string& name, const PortReport& port) {
     ordered_json out = {{"name", name}, {"link_up", port.link_up}};
-    add_rows(out, dataplane::kPacketBytes, port.rx, "rx_");
-    add_rows(out, dataplane::kPacketBytes, port.tx, "tx_");
+    add_rows(out, pipeline::kPacketBytes, port.rx, "rx_");
+    add_rows(out, pipeline::kPacketBytes, port.tx, "tx_");
     add_rows<eal::DeviceCounters>(out, eal::kDeviceCounters, port);
     return out;
 }
@@ -80,7 +80,7 @@ ordered_json json_of(const Plan& plan, const RoutePlan& plan_route, const RouteR
 
 ordered_json json_of(LcoreId lcore, const WorkerReport& worker) {
     ordered_json out = {{"lcore", lcore}, {"answering", worker.answering}};
-    add_rows(out, dataplane::kPacketBytes, worker.rx, "rx_");
+    add_rows(out, pipeline::kPacketBytes, worker.rx, "rx_");
     out["settled"] = worker.settled;
     add_rows<dataplane::WorkerCounters>(out, dataplane::kWorkerCounters, worker);
     return out;
@@ -130,13 +130,13 @@ std::string ports_text(const Plan& plan, const Report& report) {
     return table.text();
 }
 
-const char* fate_name(dataplane::Fate fate) {
+const char* fate_name(pipeline::Fate fate) {
     switch (fate) {
-        case dataplane::Fate::kForwarded:
+        case pipeline::Fate::kForwarded:
             return "forwarded";
-        case dataplane::Fate::kDiverted:
+        case pipeline::Fate::kDiverted:
             return "diverted";
-        case dataplane::Fate::kDropped:
+        case pipeline::Fate::kDropped:
             return "dropped";
     }
     return "";

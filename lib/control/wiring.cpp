@@ -10,16 +10,16 @@
 namespace unecho::control {
 namespace {
 
-dataplane::EchoAction action_of(config::OnEcho on_echo) {
+pipeline::EchoAction action_of(config::OnEcho on_echo) {
     switch (on_echo) {
         case config::OnEcho::kPass:
-            return dataplane::EchoAction::kPass;
+            return pipeline::EchoAction::kPass;
         case config::OnEcho::kDivert:
-            return dataplane::EchoAction::kDivert;
+            return pipeline::EchoAction::kDivert;
         case config::OnEcho::kDrop:
             break;
     }
-    return dataplane::EchoAction::kDrop;
+    return pipeline::EchoAction::kDrop;
 }
 
 }  // namespace

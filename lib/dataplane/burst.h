@@ -1,39 +1,51 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The unit of the packet path: up to 64 packets of one route, as a structure of arrays. Stages fill
-// it from left to right; masks say what is known of which packet.
+// A burst of the pipeline in packet buffers, all of one route.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include <rte_mbuf.h>
 
 #include "base/ids.h"
-#include "base/units.h"
-#include "dataplane/counters.h"
-#include "hash/digest.h"
-#include "packet/key.h"
-#include "packet/link.h"
+#include "pipeline/burst.h"
 
 namespace unecho::dataplane {
 
-struct Burst {
-    unsigned count = 0;
+struct Burst : pipeline::Burst {
     RouteIndex route = 0;
-    packet::Link link = packet::Link::kEthernet;  // of all packets
-    std::uint64_t bytes = 0;                      // of all packets
-
     std::array<rte_mbuf*, kMaxBurst> mbufs;
-    std::array<packet::Frame, kMaxBurst> frames;   // stage view
-    std::array<std::uint32_t, kMaxBurst> lengths;  // stage view; of the whole packet
-    std::array<Digest, kMaxBurst> digests;         // stage digest, where keyed
-    std::array<Nanoseconds, kMaxBurst> times;      // capture clock only; never decrease
-
-    packet::KeyMasks keys;       // stage digest
-    std::uint64_t chained = 0;   // stage view: frames of several mbuf segments
-    std::uint64_t too_long = 0;  // stage digest: chained ones that do not fit the scratch space
-    std::uint64_t echoes = 0;    // stage decide
-    std::uint64_t doubts = 0;    // stage decide: matches that may be accidents
 };
+
+// Longest frame of several mbuf segments that is looked at: beyond any IP packet with its tags.
+inline constexpr std::uint32_t kScratchBytes = 128 * 1024;
+
+// frames, lengths, too_long, bytes: where each packet's bytes lie. Packets of one mbuf segment are
+// not copied; those of several are, into scratch, one behind the other. Where the next one does not
+// fit beside them the burst ends: the answer is how many packets are left behind it, in mbufs.
+// Longer than all of scratch: frame length 0, and too_long.
+[[nodiscard]] unsigned view(Burst& burst, std::span<std::uint8_t> scratch) noexcept;
+
+// Closes the gaps between the packets of a mask, which are then all of the burst.
+void keep(Burst& burst, std::uint64_t mask) noexcept;
+
+// The burst of the packets that view() left behind, not viewed.
+void take_rest(Burst& burst, unsigned left) noexcept;
+
+// view() and then each(burst), for all of its packets, in as many parts as that takes.
+template <typename Each>
+void view_in_parts(Burst& burst, std::span<std::uint8_t> scratch, Each each) noexcept {
+    for (;;) {
+        const unsigned left = view(burst, scratch);
+        const unsigned viewed = burst.count;
+        each(burst);
+        if (left == 0) [[likely]] {
+            return;
+        }
+        burst.count = viewed;
+        take_rest(burst, left);
+    }
+}
 
 }  // namespace unecho::dataplane

@@ -4,11 +4,14 @@
 #include <algorithm>
 #include <bit>
 
-#include "dataplane/bits.h"
-#include "dataplane/stages.h"
+#include "pipeline/bits.h"
 
 namespace unecho::dataplane {
 namespace {
+
+using pipeline::deposit_bits;
+using pipeline::first_bits;
+using pipeline::for_each_bit;
 
 // The last quarter of a ring is for packets that their owner does not filter. A quarter is at least
 // half a burst (control/plan.cpp: a ring holds a burst of each worker), and leaves the owner enough
@@ -30,9 +33,7 @@ WorkerIndex Steering::owner_of(const Burst& burst, unsigned i) const noexcept {
     if (setup_.card != nullptr && hashed_as_needed(*burst.mbufs[i], *setup_.card)) {
         return setup_.self;
     }
-    const packet::Frame frame = (burst.chained >> i & 1) != 0
-                                    ? contiguous(*burst.mbufs[i], setup_.scratch)
-                                    : burst.frames[i];
+    const packet::Frame& frame = burst.frames[i];
     if (setup_.card != nullptr) {
         return owner_by_rss(*setup_.card, frame, setup_.self);
     }

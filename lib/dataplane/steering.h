@@ -10,7 +10,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 
 #include <rte_ring.h>
 
@@ -43,7 +42,6 @@ struct SteeringSetup {
     bool sheds = true;  // false: rings are never too full, because nothing is received before
     std::array<rte_ring*, kMaxWorkers> out{};  // to the others; null where there is none
     const hash::Secret* secret = nullptr;
-    std::span<std::uint8_t> scratch;  // for frames of several mbuf segments
 };
 
 class Steering {

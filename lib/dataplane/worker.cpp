@@ -8,10 +8,17 @@
 #include <rte_mbuf_dyn.h>
 
 #include "base/assert.h"
-#include "dataplane/bits.h"
+#include "pipeline/bits.h"
 
 namespace unecho::dataplane {
 namespace {
+
+using pipeline::deposit_bits;
+using pipeline::first_bits;
+using pipeline::for_each_bit;
+using pipeline::Lane;
+using pipeline::Outcome;
+using pipeline::Reason;
 
 // Zeroed segments come back from the control thread once a generation; looking for them every few
 // hundred polls is soon enough and costs nothing.
@@ -65,22 +72,7 @@ SteeringSetup steering_of(const WorkerSetup& setup) noexcept {
             .self = setup.self,
             .sheds = !setup.capture_clock,
             .out = setup.steer_out,
-            .secret = setup.secret,
-            .scratch = setup.scratch};
-}
-
-// Closes the gaps between those of a mask.
-void keep(Burst& burst, std::uint64_t mask) noexcept {
-    unsigned kept = 0;
-    for_each_bit(mask, [&](unsigned i) {
-        burst.mbufs[kept] = burst.mbufs[i];
-        burst.times[kept] = burst.times[i];
-        ++kept;
-    });
-    if (kept != burst.count) {
-        burst.count = kept;
-        view(burst);
-    }
+            .secret = setup.secret};
 }
 
 }  // namespace
@@ -312,12 +304,13 @@ unsigned Worker::take_steered() noexcept {
                 }
                 burst.mbufs[burst.count++] = handed.mbuf;
             }
-            view(burst);
-            if (first.unfiltered) {
-                send_unfiltered(burst);
-            } else {
-                process(burst);
-            }
+            view_in_parts(burst, setup_.scratch, [&](Burst& part) {
+                if (first.unfiltered) {
+                    send_unfiltered(part);
+                } else {
+                    process(part);
+                }
+            });
         }
     });
 }
@@ -358,12 +351,19 @@ void Worker::transmit_tagged(Burst& burst, std::span<const TxTag> tags, PortInde
 // How many packets went on; the others are in held, in order, and not counted yet.
 unsigned Worker::begin(Burst& burst, const RxSource& source, Staging& held) noexcept {
     burst.route = setup_.route_of[source.port];
-    view(burst);
     if (steering_.applies() || setup_.reports != 0) {
         for (unsigned i = 0; i < burst.count; ++i) {
             burst.mbufs[i]->port = source.port;  // not every driver sets it
         }
     }
+    unsigned begun = 0;
+    view_in_parts(burst, setup_.scratch,
+                  [&](Burst& part) { begun += begin_viewed(part, source, held); });
+    counters_.bursts += begun != 0 ? 1 : 0;
+    return begun;
+}
+
+unsigned Worker::begin_viewed(Burst& burst, const RxSource& source, Staging& held) noexcept {
     PacketBytes begun{burst.count, burst.bytes};
     if (steering_.applies()) {
         const PacketBytes refused = steer(burst, held);
@@ -371,7 +371,6 @@ unsigned Worker::begin(Burst& burst, const RxSource& source, Staging& held) noex
         begun.bytes -= refused.bytes;
     }
     counters_.rx[source.index].add(begun.packets, begun.bytes);
-    counters_.bursts += begun.packets != 0 ? 1 : 0;
     if (burst.count != 0) {
         process(burst);
     }
@@ -381,7 +380,10 @@ unsigned Worker::begin(Burst& burst, const RxSource& source, Staging& held) noex
 // Leaves this worker's packets in the burst, and in held those that their owners' full rings
 // refused; what these are together.
 PacketBytes Worker::steer(Burst& burst, Staging& held) noexcept {
-    const Steering::Split split = steering_.split(burst);
+    // Behind what a part of the burst before had refused nothing may pass.
+    const Steering::Split split = held.count == 0
+                                      ? steering_.split(burst)
+                                      : Steering::Split{.refused = first_bits(burst.count)};
     counters_.handed_out += static_cast<unsigned>(std::popcount(split.handed));
     PacketBytes refused;
     for_each_bit(split.refused, [&](unsigned i) {
@@ -396,13 +398,16 @@ void Worker::process(Burst& burst) noexcept {
     const RouteContext& route = setup_.routes[burst.route];
     const Lane& lane = setup_.lanes[route.filter];
     if (route.taps != nullptr) {
-        digest(burst, packet::KeyMode::kFlowBidir, *setup_.secret, setup_.scratch);
-        report_flows(burst, *route.taps, setup_.tap_of, setup_.capture_clock);
+        for (unsigned i = 0; i < burst.count; ++i) {
+            burst.taps[i] = setup_.tap_of[burst.mbufs[i]->port];
+        }
+        digest(burst, packet::KeyMode::kFlowBidir, *setup_.secret);
+        report_flows(burst, *route.taps, setup_.capture_clock);
     }
     const bool flows_only =
         lane.key == packet::KeyMode::kFlowBidir && lane.non_ip == packet::NonIp::kPass;
     if (route.taps == nullptr || !flows_only) {
-        digest(burst, lane.key, *setup_.secret, setup_.scratch, lane.non_ip);
+        digest(burst, lane.key, *setup_.secret, lane.non_ip);
     }
     if (setup_.capture_clock) {
         decide_timed(burst, lane);
@@ -418,30 +423,19 @@ void Worker::process(Burst& burst) noexcept {
 // Every packet of the burst to its fate, with exactly one reason each.
 void Worker::settle(Burst& burst) noexcept {
     const RouteContext& route = setup_.routes[burst.route];
-    const std::uint64_t all = first_bits(burst.count);
-    const bool pass = route.on_echo == EchoAction::kPass;
-    const bool divert = route.on_echo == EchoAction::kDivert;
-    const std::array<Outcome, 6> forwards{{
-        {Reason::kNew, burst.keys.keyed & ~burst.echoes & ~burst.doubts},
-        {Reason::kDoubt, burst.doubts},
-        {Reason::kNonIp, burst.keys.non_ip},
-        {Reason::kMalformed, burst.keys.malformed},
-        {Reason::kTooLong, burst.too_long},
-        {Reason::kEchoPassed, pass ? burst.echoes : 0},
-    }};
-    const std::uint64_t forward = pass ? all : all & ~burst.echoes;
+    const pipeline::Settlement settled = pipeline::settle(burst, route.on_echo);
+    const std::uint64_t forward = first_bits(burst.count) & ~settled.away.mask;
     if (forward != 0) {
-        deliver(burst, route.to, forward, forwards);
+        deliver(burst, route.to, forward, settled.forward);
     }
-    if (pass || burst.echoes == 0) {
+    if (settled.away.mask == 0) {
         return;
     }
-    if (divert) {
-        const std::array<Outcome, 1> diverted{{{Reason::kEchoDiverted, burst.echoes}}};
-        deliver(burst, route.divert_to, burst.echoes, diverted);
+    if (settled.away.reason == Reason::kEchoDiverted) {
+        deliver(burst, route.divert_to, settled.away.mask, {&settled.away, 1});
     } else {
-        drop(burst, burst.echoes);
-        tally(burst, Reason::kEcho, burst.echoes);
+        drop(burst, settled.away.mask);
+        tally(burst, settled.away.reason, settled.away.mask);
     }
 }
 

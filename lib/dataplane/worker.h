@@ -2,8 +2,8 @@
 // A poll-mode worker: one lcore, its rx queues, its filters, its counters. It shares nothing with
 // other workers but single-producer single-consumer rings, and takes no lock.
 //
-// poll_once() is the life of a packet: receive, view, steer, digest, decide, transmit (stages.h has
-// the middle ones). Tests and benchmarks call it without a thread.
+// poll_once() is the life of a packet: receive, view, steer, digest, decide, transmit
+// (pipeline/stages.h has the middle ones). Tests and benchmarks call it without a thread.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@
 #include "dataplane/burst.h"
 #include "dataplane/presence.h"
 #include "dataplane/shared.h"
-#include "dataplane/stages.h"
 #include "dataplane/steering.h"
+#include "pipeline/stages.h"
 
 namespace unecho::dataplane {
 
@@ -67,13 +67,11 @@ struct TxTarget {
     rte_ring* ring = nullptr;  // to the worker that owns the queue; null: this worker does
 };
 
-enum class EchoAction : std::uint8_t { kDrop, kPass, kDivert };
-
 struct RouteContext {
     FilterIndex filter = 0;
     PortIndex to = 0;
     PortIndex divert_to = 0;
-    EchoAction on_echo = EchoAction::kDrop;
+    pipeline::EchoAction on_echo = pipeline::EchoAction::kDrop;
     filter::TapReport* taps = nullptr;  // of the flows of its two ports; null: not reported
 };
 
@@ -98,7 +96,7 @@ struct WorkerSetup {
     std::array<TxTarget, kMaxPorts> tx{};                     // by PortIndex
 
     unsigned filters = 0;
-    std::array<Lane, kMaxFilters> lanes{};
+    std::array<pipeline::Lane, kMaxFilters> lanes{};
     std::array<LaneShared*, kMaxFilters> lane_shared{};
     std::array<const FilterShared*, kMaxFilters> filter_shared{};
 
@@ -161,17 +159,14 @@ class Worker {
     [[nodiscard]] bool room_downstream() const noexcept;
 
     unsigned begin(Burst& burst, const RxSource& source, Staging& held) noexcept;
+    unsigned begin_viewed(Burst& burst, const RxSource& source, Staging& held) noexcept;
     PacketBytes steer(Burst& burst, Staging& held) noexcept;
     void process(Burst& burst) noexcept;
     void settle(Burst& burst) noexcept;
     void send_unfiltered(Burst& burst) noexcept;
 
-    struct Outcome {
-        Reason reason;
-        std::uint64_t mask;
-    };
     void deliver(const Burst& burst, PortIndex to, std::uint64_t mask,
-                 std::span<const Outcome> outcomes) noexcept;
+                 std::span<const pipeline::Outcome> outcomes) noexcept;
 
     struct Sent {
         std::uint64_t out = 0;   // accepted by the queue, or by the ring to its owner
@@ -180,8 +175,9 @@ class Worker {
     Sent send(const Burst& burst, const TxTarget& target, std::uint64_t mask) noexcept;
     unsigned transmit(const TxTarget& target, rte_mbuf** mbufs, unsigned n) noexcept;
     unsigned enqueue(rte_ring* ring, rte_mbuf** mbufs, unsigned n) noexcept;
-    void tag(const Burst& burst, PortIndex to, std::uint64_t mask, Reason reason) noexcept;
-    void tally(const Burst& burst, Reason reason, std::uint64_t mask) noexcept;
+    void tag(const Burst& burst, PortIndex to, std::uint64_t mask,
+             pipeline::Reason reason) noexcept;
+    void tally(const Burst& burst, pipeline::Reason reason, std::uint64_t mask) noexcept;
     void drop(const Burst& burst, std::uint64_t mask) noexcept;
 
     filter::Moment moment(FilterIndex filter) noexcept;

@@ -10,8 +10,8 @@
 
 #include "base/ids.h"
 #include "capture/record.h"
-#include "dataplane/burst.h"
 #include "filter/kept_window.h"
+#include "pipeline/burst.h"
 
 namespace unecho::offline {
 
@@ -39,7 +39,7 @@ class Decider {
     Decider& operator=(const Decider&) = delete;
 
     // echoes and doubts of a burst whose digests are there.
-    virtual void decide(dataplane::Burst& burst, const Place& place, Originals& originals) = 0;
+    virtual void decide(pipeline::Burst& burst, const Place& place, Originals& originals) = 0;
 
     // For people: which engine, and what bounds it.
     [[nodiscard]] virtual std::string text() const = 0;

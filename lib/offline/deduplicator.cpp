@@ -5,14 +5,14 @@
 #include <utility>
 
 #include "control/machine.h"
-#include "dataplane/bits.h"
 #include "offline/pages.h"
+#include "pipeline/bits.h"
 
 namespace unecho::offline {
 namespace {
 
 using config::Engine;
-using dataplane::Reason;
+using pipeline::Reason;
 
 // Those that can judge, best first in speed or memory: the choice of "auto" without "exact".
 constexpr std::array kTakeOver{Engine::kLine, Engine::kApbbf};
@@ -209,32 +209,24 @@ std::optional<filter::WindowState> Deduplicator::window() const {
     return state;
 }
 
-void Deduplicator::count(const dataplane::Burst& burst) {
-    const auto add = [&](Reason reason, std::uint64_t mask) {
+void Deduplicator::count(const pipeline::Burst& burst) {
+    const auto add = [&](const pipeline::Outcome& outcome) {
         std::uint64_t bytes = 0;
-        dataplane::for_each_bit(mask, [&](unsigned i) { bytes += burst.lengths[i]; });
-        const auto packets = static_cast<std::uint64_t>(std::popcount(mask));
-        reasons_[static_cast<std::size_t>(reason)].add(packets, bytes);
-        return dataplane::PacketBytes{packets, bytes};
+        pipeline::for_each_bit(outcome.mask, [&](unsigned i) { bytes += burst.lengths[i]; });
+        reasons_[static_cast<std::size_t>(outcome.reason)].add(
+            static_cast<std::uint64_t>(std::popcount(outcome.mask)), bytes);
     };
-    dataplane::PacketBytes fresh{burst.count, burst.bytes};
-    for (const auto& [reason, mask] :
-         {std::pair{Reason::kEcho, burst.echoes}, std::pair{Reason::kDoubt, burst.doubts},
-          std::pair{Reason::kNonIp, burst.keys.non_ip},
-          std::pair{Reason::kMalformed, burst.keys.malformed}}) {
-        const dataplane::PacketBytes some = add(reason, mask);
-        fresh.packets -= some.packets;
-        fresh.bytes -= some.bytes;
-    }
-    reasons_[static_cast<std::size_t>(Reason::kNew)].add(fresh.packets, fresh.bytes);
-    dataplane::for_each_bit(burst.keys.non_ip,
-                            [&](unsigned i) { non_ip_.add(burst.link, burst.frames[i]); });
+    const pipeline::Settlement settled = pipeline::settle(burst, pipeline::EchoAction::kDrop);
+    std::for_each(settled.forward.begin(), settled.forward.end(), add);
+    add(settled.away);
+    pipeline::for_each_bit(burst.keys.non_ip,
+                           [&](unsigned i) { non_ip_.add(burst.link, burst.frames[i]); });
 }
 
 // begin: the burst's first record in its batch.
 void Deduplicator::keep_copies(const Piece& piece, const Originals& originals, std::size_t begin,
                                Verdicts& verdicts) {
-    dataplane::for_each_bit(piece.burst.echoes, [&](unsigned i) {
+    pipeline::for_each_bit(piece.burst.echoes, [&](unsigned i) {
         Copy copy;
         copy.record = begin + i;
         copy.number = piece.place.numbers[i];

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "dataplane/counters.h"
 #include "offline/decider.h"
 #include "offline/digester.h"
 #include "offline/echo_ages.h"
@@ -21,6 +20,7 @@
 #include "offline/filter_decider.h"
 #include "offline/non_ip.h"
 #include "offline/options.h"
+#include "pipeline/reasons.h"
 
 namespace unecho::offline {
 
@@ -41,7 +41,7 @@ struct Verdicts {
     std::vector<Copy> copies;         // where they were asked for
 };
 
-using Reasons = std::array<dataplane::PacketBytes, dataplane::kReasons>;
+using Reasons = std::array<pipeline::PacketBytes, pipeline::kReasons>;
 
 class Deduplicator {
   public:
@@ -80,7 +80,7 @@ class Deduplicator {
     }
     Status on_full(const Piece& piece);
     Status hand_over(const Piece& piece, std::uint64_t live, control::FilterPlan plan);
-    void count(const dataplane::Burst& burst);
+    void count(const pipeline::Burst& burst);
     static void keep_copies(const Piece& piece, const Originals& originals, std::size_t begin,
                             Verdicts& verdicts);
 

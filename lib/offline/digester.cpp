@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "dataplane/stages.h"
+#include "pipeline/stages.h"
 
 namespace unecho::offline {
 
@@ -27,7 +27,7 @@ void Digester::digest(std::span<const Record> records,
         if (ignored_bytes_ != 0) {
             ignore_bytes(piece);
         }
-        dataplane::digest(piece.burst, mode_, secret_, {}, non_ip_);
+        pipeline::digest(piece.burst, mode_, secret_, non_ip_);
         if (ignored_bytes_ != 0) {
             tell_short_frames_apart(piece);
         }
@@ -73,9 +73,9 @@ std::vector<capture::Warning> Digester::warnings() const {
 // How many of the records make up the burst.
 std::size_t Digester::fill(std::span<const Record> records,
                            std::span<const capture::Interface> interfaces, Piece& piece) {
-    dataplane::Burst& burst = piece.burst;
+    pipeline::Burst& burst = piece.burst;
     burst.link = facts_[records.front().interface].link;
-    burst.chained = 0;
+    burst.too_long = 0;
     burst.bytes = 0;
     unsigned n = 0;
     for (const Record& record : records.first(std::min<std::size_t>(records.size(), kMaxBurst))) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From packets of a capture to bursts with digests: what needs no memory of other packets, so that
-// it can run ahead on a thread of its own. The same stage as on the wire (dataplane/stages.h).
+// it can run ahead on a thread of its own. The same stage as on the wire (pipeline/stages.h).
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 #include "capture/epochs.h"
 #include "capture/link_types.h"
 #include "capture/record.h"
-#include "dataplane/burst.h"
 #include "hash/secret.h"
 #include "offline/decider.h"
 #include "packet/link.h"
+#include "pipeline/burst.h"
 
 namespace unecho::offline {
 
 // Up to kMaxBurst packets of one link type, one behind the other in their batch.
 struct Piece {
-    dataplane::Burst burst;
+    pipeline::Burst burst;
     Place place;
 };
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "dataplane/bits.h"
+#include "pipeline/bits.h"
 
 namespace unecho::offline {
 namespace {
@@ -31,12 +31,12 @@ Result<EchoAges> EchoAges::make(const Options& options, std::uint64_t memory) {
     return EchoAges(std::move(*pages), *params, options.first.value_or(1));
 }
 
-void EchoAges::add(const dataplane::Burst& burst, const Place& place, const Originals& originals) {
-    dataplane::for_each_bit(burst.echoes, [&](unsigned i) {
+void EchoAges::add(const pipeline::Burst& burst, const Place& place, const Originals& originals) {
+    pipeline::for_each_bit(burst.echoes, [&](unsigned i) {
         ++found_[static_cast<std::size_t>(
             std::bit_width(static_cast<std::uint64_t>(originals.ages[i])))];
     });
-    dataplane::for_each_bit(burst.keys.keyed, [&](unsigned i) {
+    pipeline::for_each_bit(burst.keys.keyed, [&](unsigned i) {
         if ((burst.digests[i] & kSampled) != 0) {
             return;
         }

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "dataplane/bits.h"
+#include "pipeline/bits.h"
 
 namespace unecho::offline {
 
@@ -35,7 +35,7 @@ ExactDecider::ExactDecider(Pages pages, const ReferenceParams& params, unsigned 
     }
 }
 
-void ExactDecider::decide(dataplane::Burst& burst, const Place& place, Originals& originals) {
+void ExactDecider::decide(pipeline::Burst& burst, const Place& place, Originals& originals) {
     if (numbers_) {
         numbers_->add(place.first_number, {place.numbers.data(), burst.count});
     }
@@ -43,18 +43,18 @@ void ExactDecider::decide(dataplane::Burst& burst, const Place& place, Originals
     std::array<Sighting, kMaxBurst> seen;
     std::array<Sighting, kMaxBurst> references;
     unsigned n = 0;
-    dataplane::for_each_bit(burst.keys.keyed, [&](unsigned i) {
+    pipeline::for_each_bit(burst.keys.keyed, [&](unsigned i) {
         digests[n] = burst.digests[i];
         seen[n++] = {burst.times[i], numbers_ ? place.first_number + i : place.numbers[i],
                      place.files[i]};
     });
     const std::uint64_t echoes =
         table_.test_and_insert_burst({digests.data(), n}, first_, seen.data(), references.data());
-    burst.echoes = dataplane::deposit_bits(echoes, burst.keys.keyed);
+    burst.echoes = pipeline::deposit_bits(echoes, burst.keys.keyed);
     burst.doubts = 0;
     originals.known = true;
     n = 0;
-    dataplane::for_each_bit(burst.keys.keyed, [&](unsigned i) {
+    pipeline::for_each_bit(burst.keys.keyed, [&](unsigned i) {
         const Sighting& reference = references[n++];
         originals.numbers[i] = numbers_ && (echoes >> (n - 1) & 1) != 0
                                    ? numbers_->of(reference.number)
@@ -64,7 +64,7 @@ void ExactDecider::decide(dataplane::Burst& burst, const Place& place, Originals
     });
 }
 
-bool ExactDecider::has_room(const dataplane::Burst& burst, const Place& place) const {
+bool ExactDecider::has_room(const pipeline::Burst& burst, const Place& place) const {
     return table_.has_room(burst.count, first_of(burst, place));
 }
 
@@ -102,7 +102,7 @@ Result<std::unique_ptr<EditcapDecider>> EditcapDecider::make(const Options& opti
 EditcapDecider::EditcapDecider(Pages pages, const EditcapSearch& search, std::string text)
     : pages_(std::move(pages)), search_(search), text_(std::move(text)) {}
 
-void EditcapDecider::decide(dataplane::Burst& burst, const Place& place, Originals& originals) {
+void EditcapDecider::decide(pipeline::Burst& burst, const Place& place, Originals& originals) {
     burst.echoes = 0;
     burst.doubts = 0;
     originals.known = true;

@@ -6,7 +6,7 @@
 #include "control/candidates.h"
 #include "control/machine.h"
 #include "control/rules.h"
-#include "dataplane/stages.h"
+#include "pipeline/stages.h"
 
 namespace unecho::offline {
 namespace {
@@ -102,8 +102,8 @@ FilterDecider::FilterDecider(control::FilterPlan plan,
                              std::unique_ptr<control::FilterInstance> instance)
     : plan_(std::move(plan)), instance_(std::move(instance)), lane_(instance_->lane(plan_)) {}
 
-void FilterDecider::decide(dataplane::Burst& burst, const Place& /*place*/, Originals& originals) {
-    dataplane::decide_timed(burst, lane_);
+void FilterDecider::decide(pipeline::Burst& burst, const Place& /*place*/, Originals& originals) {
+    pipeline::decide_timed(burst, lane_);
     if (lane_.ops->maintain != nullptr) {
         lane_.ops->maintain(lane_.filter);
     }

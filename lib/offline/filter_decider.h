@@ -29,7 +29,7 @@ class FilterDecider final : public Decider {
         std::optional<std::uint64_t> most_packets = std::nullopt);
     static Result<std::unique_ptr<FilterDecider>> make(control::FilterPlan plan);
 
-    void decide(dataplane::Burst& burst, const Place& place, Originals& originals) override;
+    void decide(pipeline::Burst& burst, const Place& place, Originals& originals) override;
     [[nodiscard]] std::string text() const override;
     [[nodiscard]] std::string engine() const override { return plan_.engine(); }
     [[nodiscard]] Nanoseconds slack() const override { return plan_.prediction.slack; }
@@ -47,7 +47,7 @@ class FilterDecider final : public Decider {
 
     control::FilterPlan plan_;
     std::unique_ptr<control::FilterInstance> instance_;
-    dataplane::Lane lane_;
+    pipeline::Lane lane_;
     std::array<Digest, kMaxBurst> digests_;  // to remember
     std::array<Nanoseconds, kMaxBurst> times_;
     unsigned memories_ = 0;

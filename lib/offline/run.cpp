@@ -411,8 +411,7 @@ std::vector<std::string> warnings_of(const Files& files, const Options& options,
         }
     }
     lines.insert(lines.end(), deduplicator.notes().begin(), deduplicator.notes().end());
-    const auto& doubts =
-        deduplicator.reasons()[static_cast<std::size_t>(dataplane::Reason::kDoubt)];
+    const auto& doubts = deduplicator.reasons()[static_cast<std::size_t>(pipeline::Reason::kDoubt)];
     if (doubts.packets != 0) {
         lines.push_back(format_count(doubts.packets) +
                         " matches may be accidents and were kept, echoes among them: where they "

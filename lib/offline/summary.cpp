@@ -11,8 +11,8 @@
 namespace unecho::offline {
 namespace {
 
-using dataplane::PacketBytes;
-using dataplane::Reason;
+using pipeline::PacketBytes;
+using pipeline::Reason;
 
 // Those that a capture's packets can end in.
 constexpr std::array kOfCaptures{Reason::kNew, Reason::kDoubt, Reason::kNonIp, Reason::kMalformed,
@@ -182,7 +182,7 @@ std::string to_text(const Summary& summary) {
     for (const Reason reason : {Reason::kNonIp, Reason::kMalformed, Reason::kDoubt}) {
         const std::uint64_t packets = of(summary, reason).packets;
         if (packets != 0) {
-            const auto& info = dataplane::info_of(reason);
+            const auto& info = pipeline::info_of(reason);
             rest += (rest.empty() ? "of those kept, " : "; ") + format_count(packets) + " " +
                     std::string(info.name) + " (" + std::string(info.help) + ")";
         }
@@ -207,7 +207,7 @@ nlohmann::ordered_json to_json(const Summary& summary) {
     const Options& options = summary.options;
     ordered_json reasons;
     for (const Reason reason : kOfCaptures) {
-        reasons[std::string(dataplane::info_of(reason).name)] = of(summary, reason).packets;
+        reasons[std::string(pipeline::info_of(reason).name)] = of(summary, reason).packets;
     }
     ordered_json types = ordered_json::array();
     for (const NonIpType& one : summary.non_ip_types) {

@@ -47,9 +47,9 @@ struct Summary {
     [[nodiscard]] bool fell_short() const {
         return window && window->shortest < options.window_time();
     }
-    [[nodiscard]] dataplane::PacketBytes received() const;
-    [[nodiscard]] dataplane::PacketBytes dropped() const;
-    [[nodiscard]] dataplane::PacketBytes kept() const;
+    [[nodiscard]] pipeline::PacketBytes received() const;
+    [[nodiscard]] pipeline::PacketBytes dropped() const;
+    [[nodiscard]] pipeline::PacketBytes kept() const;
 };
 
 // "taps.pcap: packet 17: time steps back (3 times)"

@@ -171,8 +171,8 @@ void Rig::check_books(WorkerIndex worker) {
     const dataplane::Counters& c = wiring_->worker(worker).counters();
     std::uint64_t in = c.handed_in;
     std::uint64_t out = c.handed_out;
-    dataplane::PacketBytes sent;
-    dataplane::PacketBytes delivered;
+    pipeline::PacketBytes sent;
+    pipeline::PacketBytes delivered;
     // What were counted for a port or route that is not there would be missing.
     for (std::size_t p = 0; p < ports_.size(); ++p) {
         in += c.rx[p].packets;
@@ -180,9 +180,9 @@ void Rig::check_books(WorkerIndex worker) {
     }
     for (std::size_t r = 0; r < layout_.routes.size(); ++r) {
         const auto& route = c.routes[r];
-        for (unsigned i = 0; i < dataplane::kReasons; ++i) {
+        for (unsigned i = 0; i < pipeline::kReasons; ++i) {
             out += route[i].packets;
-            if (dataplane::kReasonTable[i].fate != dataplane::Fate::kDropped) {
+            if (pipeline::kReasonTable[i].fate != pipeline::Fate::kDropped) {
                 delivered.add(route[i].packets, route[i].bytes);
             }
         }
@@ -193,7 +193,7 @@ void Rig::check_books(WorkerIndex worker) {
 }
 
 const filter::FilterCounters& Rig::filter_counters(WorkerIndex worker, FilterIndex i) {
-    const dataplane::Lane& lane = wiring_->setup(worker).lanes[i];
+    const pipeline::Lane& lane = wiring_->setup(worker).lanes[i];
     return lane.ops->counters(lane.filter);
 }
 
@@ -211,8 +211,8 @@ void Rig::set_phase(dataplane::Phase phase) {
     }
 }
 
-dataplane::PacketBytes Rig::total(Reason reason, RouteIndex route) const {
-    dataplane::PacketBytes sum;
+pipeline::PacketBytes Rig::total(Reason reason, RouteIndex route) const {
+    pipeline::PacketBytes sum;
     for (std::size_t w = 0; w < wiring_->workers(); ++w) {
         const auto& one =
             wiring_->worker(w).counters().routes[route][static_cast<unsigned>(reason)];

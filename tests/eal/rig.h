@@ -15,8 +15,8 @@
 
 namespace unecho::test {
 
-using dataplane::EchoAction;
-using dataplane::Reason;
+using pipeline::EchoAction;
+using pipeline::Reason;
 
 struct PortLayout {
     unsigned rx_queues = 1;
@@ -29,7 +29,7 @@ struct FilterLayout {
     packet::NonIp non_ip = packet::NonIp::kPass;
     config::Policy policy = config::Policy::kFixed;
     unsigned first = 1;
-    std::optional<dataplane::Judge> judge = std::nullopt;
+    std::optional<pipeline::Judge> judge = std::nullopt;
     Nanoseconds window = 50 * kMillisecond;
     control::Geometry geometry = sizing::ExactGeometry{8192};
     filter::Isa isa = filter::Isa::kScalar;
@@ -97,7 +97,7 @@ class Rig {
     void set_phase(dataplane::Phase phase);
 
     // Over all workers.
-    [[nodiscard]] dataplane::PacketBytes total(Reason reason, RouteIndex route = 0) const;
+    [[nodiscard]] pipeline::PacketBytes total(Reason reason, RouteIndex route = 0) const;
     [[nodiscard]] std::uint64_t count(Reason reason, RouteIndex route = 0) const {
         return total(reason, route).packets;
     }

@@ -29,7 +29,7 @@ namespace unecho::test {
 namespace {
 
 using control::sleep_for;
-using dataplane::Reason;
+using pipeline::Reason;
 
 constexpr Nanoseconds kShort = 20 * kMillisecond;
 

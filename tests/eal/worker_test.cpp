@@ -20,7 +20,7 @@ constexpr std::size_t kTooLong = dataplane::kScratchBytes + 1;
 
 std::uint64_t sum_of_reasons(const Rig& rig, RouteIndex route = 0) {
     std::uint64_t sum = 0;
-    for (unsigned i = 0; i < dataplane::kReasons; ++i) {
+    for (unsigned i = 0; i < pipeline::kReasons; ++i) {
         sum += rig.count(static_cast<Reason>(i), route);
     }
     return sum;
@@ -116,7 +116,7 @@ TEST_F(Worker, in_bursts_of_each_size_decides_as_one_by_one) {
         Rig rig(layout);
         WindowOracle oracle(kForEver);
         std::vector<std::uint32_t> expected;
-        std::array<std::uint64_t, dataplane::kReasons> reasons{};
+        std::array<std::uint64_t, pipeline::kReasons> reasons{};
         for (std::uint32_t i = 0; i < 200; ++i) {
             const unsigned kind = random() % 8;
             Reason reason = Reason::kNew;
@@ -144,9 +144,9 @@ TEST_F(Worker, in_bursts_of_each_size_decides_as_one_by_one) {
             marks.push_back(mark_of(bytes));
         }
         ASSERT_EQ(marks, expected) << "burst " << burst;
-        for (unsigned i = 0; i < dataplane::kReasons; ++i) {
+        for (unsigned i = 0; i < pipeline::kReasons; ++i) {
             ASSERT_EQ(rig.count(static_cast<Reason>(i)), reasons[i])
-                << "burst " << burst << ", " << dataplane::kReasonTable[i].name;
+                << "burst " << burst << ", " << pipeline::kReasonTable[i].name;
         }
     }
 }

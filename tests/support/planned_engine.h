@@ -60,7 +60,7 @@ class PlannedEngine {
 
     [[nodiscard]] const sizing::Prediction& prediction() const { return prediction_; }
     [[nodiscard]] const EnginePlan& plan() const { return plan_; }
-    [[nodiscard]] const dataplane::EngineOps& ops() const { return ops_; }
+    [[nodiscard]] const pipeline::EngineOps& ops() const { return ops_; }
     [[nodiscard]] filter::Ageing& ageing() { return ageing_; }
     [[nodiscard]] void* address() {
         return std::visit([](auto& filter) -> void* { return &filter; }, filter_);
@@ -86,7 +86,7 @@ class PlannedEngine {
     FilterMemory memory_;
     control::AnyFilter filter_;
     filter::Ageing ageing_;
-    const dataplane::EngineOps& ops_;
+    const pipeline::EngineOps& ops_;
     std::optional<filter::ChanceLimits> limits_;
 };
 

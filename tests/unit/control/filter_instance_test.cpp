@@ -50,7 +50,7 @@ TEST_P(Engines, are_built_in_the_memory_that_was_planned) {
 TEST_P(Engines, remember_through_their_lane) {
     const FilterPlan plan = plan_for(GetParam());
     const auto instance = made(plan);
-    const dataplane::Lane lane = instance->lane(plan);
+    const pipeline::Lane lane = instance->lane(plan);
     const std::array<Digest, 4> digests{11, 22, 11, 33};
     EXPECT_EQ(
         lane.ops->test(lane.filter, *lane.ageing, digests, {0, 0}, lane.first, nullptr).echoes,
@@ -66,7 +66,7 @@ TEST_P(Engines, remember_through_their_lane) {
 TEST_P(Engines, forget_after_window_and_slack) {
     const FilterPlan plan = plan_for(GetParam());
     const auto instance = made(plan);
-    const dataplane::Lane lane = instance->lane(plan);
+    const pipeline::Lane lane = instance->lane(plan);
     const std::array<Digest, 1> digest{42};
     const auto seen_at = [&](Nanoseconds now) {
         const std::uint64_t generation = plan.clock.generation_of(now);
@@ -88,7 +88,7 @@ TEST_P(Engines, take_the_policy_of_the_plan) {
     for (const auto policy : {config::Policy::kFixed, config::Policy::kRefresh}) {
         const FilterPlan plan = plan_for(GetParam(), policy);
         const auto instance = made(plan);
-        const dataplane::Lane lane = instance->lane(plan);
+        const pipeline::Lane lane = instance->lane(plan);
         const std::array<Digest, 1> digest{42};
         lane.ops->test(lane.filter, *lane.ageing, digest, {0, 0}, 1, nullptr);
         lane.ops->test(lane.filter, *lane.ageing, digest, {1, 0}, 1, nullptr);
@@ -97,8 +97,7 @@ TEST_P(Engines, take_the_policy_of_the_plan) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Engines,
-                         testing::ValuesIn(every_engine()), case_name);
+INSTANTIATE_TEST_SUITE_P(All, Engines, testing::ValuesIn(every_engine()), case_name);
 
 // Its geometry is for the flow's packets that pass; through the lane it counts them itself, one
 // digest a flow, and leaves the bits that the filter alone leaves.
@@ -117,7 +116,7 @@ TEST(FilterInstance, of_the_counting_engine_counts_a_flow_by_one_digest) {
     EXPECT_LE(plan.prediction.false_drop, 1e-6);
     const auto instance = made(plan);
     const auto alone = made(plan);
-    const dataplane::Lane lane = instance->lane(plan);
+    const pipeline::Lane lane = instance->lane(plan);
     const std::array<Digest, 6> digests{11, 11, 22, 11, 11, 22};
     const std::array<Nanoseconds, 6> times{1, 1, 2, 3, 3, 3};
     EXPECT_EQ(
@@ -137,7 +136,7 @@ TEST(FilterInstance, of_the_counting_engine_counts_a_flow_by_one_digest) {
 TEST(FilterInstance, of_the_exact_engine_keeps_the_planned_window) {
     const FilterPlan plan = plan_for(config::Engine::kExact);
     const auto instance = made(plan);
-    const dataplane::Lane lane = instance->lane(plan);
+    const pipeline::Lane lane = instance->lane(plan);
     const std::array<Digest, 1> digest{42};
     const auto seen_at = [&](Nanoseconds now) {
         return lane.ops->test(lane.filter, *lane.ageing, digest, {now, 0}, 1, nullptr).echoes != 0;
@@ -187,7 +186,7 @@ TEST(FilterInstance, of_the_lane_s_key_and_first_are_the_plan_s) {
     plan.first = 3;
     plan.clock.length = 777;
     const auto instance = made(plan);
-    const dataplane::Lane lane = instance->lane(plan);
+    const pipeline::Lane lane = instance->lane(plan);
     EXPECT_EQ(lane.key, packet::KeyMode::kFlowBidir);
     EXPECT_EQ(lane.first, 3U);
     EXPECT_EQ(lane.ageing->word_at(7770), 10U);

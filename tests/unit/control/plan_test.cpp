@@ -546,7 +546,7 @@ TEST(PlanFilters, of_a_geometry_that_can_never_meet_its_bound_are_problems) {
             planned(of_geometry(engine, geometry, std::min(1.02 * least, 0.5))).filters.at(0);
         auto instance = FilterInstance::make(plan, 0, false);
         ASSERT_TRUE(instance);
-        const dataplane::Lane lane = (*instance)->lane(plan);
+        const pipeline::Lane lane = (*instance)->lane(plan);
         const Digest digest = 42;
         lane.ops->test(lane.filter, *lane.ageing, {&digest, 1}, {0, 0}, 1, nullptr);
         EXPECT_NEAR(lane.ops->chance(lane.filter, digest), least, 0.01 * least) << plan.engine();

@@ -87,7 +87,7 @@ TEST(Rules, bound_is_met_at_the_planned_rate) {
             plan_of(config, machine_with({0}), all_of(config, device("net_null"))).filters.at(0);
         auto instance = FilterInstance::make(plan, 0, false);
         ASSERT_TRUE(instance);
-        const dataplane::Lane lane = (*instance)->lane(plan);
+        const pipeline::Lane lane = (*instance)->lane(plan);
         const filter::ChanceLimits most(1e-4F);
         Digest next = 0;
         float greatest = 0;
@@ -117,7 +117,7 @@ TEST(Rules, bound_is_rarely_met_by_lines_at_the_planned_rate) {
     EXPECT_LE(plan.prediction.false_drop, 1e-5);
     auto instance = FilterInstance::make(plan, 0, false);
     ASSERT_TRUE(instance);
-    const dataplane::Lane lane = (*instance)->lane(plan);
+    const pipeline::Lane lane = (*instance)->lane(plan);
     const filter::ChanceLimits most(1e-4F);
     Digest next = 0;
     double sum = 0;

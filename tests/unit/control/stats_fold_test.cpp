@@ -9,7 +9,7 @@ namespace unecho::control {
 namespace {
 
 using dataplane::Counters;
-using dataplane::Reason;
+using pipeline::Reason;
 
 // Two routes: tap-a and tap-b to the tool, and the tool back to tap-a.
 Plan two_routes() {
@@ -44,10 +44,10 @@ TEST(StatsFold, counts_each_reason_under_its_fate) {
     std::array<std::uint64_t, 3> by_fate{};
     Counters counters;
     std::uint64_t all = 0;
-    for (unsigned i = 0; i < dataplane::kReasons; ++i) {
+    for (unsigned i = 0; i < pipeline::kReasons; ++i) {
         const std::uint64_t packets = std::uint64_t{1} << i;
         count(counters, 0, static_cast<Reason>(i), packets, 10 * packets);
-        by_fate[static_cast<unsigned>(dataplane::kReasonTable[i].fate)] += packets;
+        by_fate[static_cast<unsigned>(pipeline::kReasonTable[i].fate)] += packets;
         all += packets;
     }
     counters.rx[0].add(all, 10 * all);
@@ -57,13 +57,13 @@ TEST(StatsFold, counts_each_reason_under_its_fate) {
     finish(report);
     const FateCounts& totals = report.totals;
     EXPECT_EQ(totals.received, all);
-    EXPECT_EQ(totals.forwarded, by_fate[static_cast<unsigned>(dataplane::Fate::kForwarded)]);
-    EXPECT_EQ(totals.diverted, by_fate[static_cast<unsigned>(dataplane::Fate::kDiverted)]);
-    EXPECT_EQ(totals.dropped, by_fate[static_cast<unsigned>(dataplane::Fate::kDropped)]);
+    EXPECT_EQ(totals.forwarded, by_fate[static_cast<unsigned>(pipeline::Fate::kForwarded)]);
+    EXPECT_EQ(totals.diverted, by_fate[static_cast<unsigned>(pipeline::Fate::kDiverted)]);
+    EXPECT_EQ(totals.dropped, by_fate[static_cast<unsigned>(pipeline::Fate::kDropped)]);
     EXPECT_EQ(totals.in_flight, 0U);
     EXPECT_EQ(report.routes[0].counts.received, all);
     EXPECT_EQ(report.routes[1].counts.received, 0U);
-    for (unsigned i = 0; i < dataplane::kReasons; ++i) {
+    for (unsigned i = 0; i < pipeline::kReasons; ++i) {
         EXPECT_EQ(report.reasons[i].packets, std::uint64_t{1} << i);
         EXPECT_EQ(report.reasons[i].bytes, 10 * (std::uint64_t{1} << i));
     }

@@ -12,8 +12,8 @@
 namespace unecho::control {
 namespace {
 
-using dataplane::Reason;
 using nlohmann::ordered_json;
+using pipeline::Reason;
 
 struct Case {
     Plan plan;
@@ -179,8 +179,8 @@ TEST(StatsJson, shows_whatever_workers_ports_routes_taps_and_windows_count) {
     expect_marks_in<dataplane::WorkerCounters>(json("workers"));
     static_cast<eal::DeviceCounters&>(c.report.ports[0]) = marked<eal::DeviceCounters>();
     expect_marks_in<eal::DeviceCounters>(json("ports"));
-    c.report.ports[0].rx = marked<dataplane::PacketBytes>();
-    expect_marks_in<dataplane::PacketBytes>(json("ports"));
+    c.report.ports[0].rx = marked<pipeline::PacketBytes>();
+    expect_marks_in<pipeline::PacketBytes>(json("ports"));
     c.report.routes[0].counts = marked<FateCounts>();
     expect_marks_in<FateCounts>(json("routes"));
     c.report.routes[0].taps.last.counts = marked<filter::TapCounts>();
@@ -203,12 +203,12 @@ TEST(StatsJson, names_every_reason_in_the_order_of_the_table) {
     const ordered_json json = to_json(c.plan, c.report);
     unsigned i = 0;
     for (const auto& [name, value] : json["reasons"].items()) {
-        ASSERT_LT(i, dataplane::kReasons);
-        EXPECT_EQ(name, dataplane::kReasonTable[i].name);
+        ASSERT_LT(i, pipeline::kReasons);
+        EXPECT_EQ(name, pipeline::kReasonTable[i].name);
         EXPECT_EQ(value, c.report.reasons[i].packets);
         ++i;
     }
-    EXPECT_EQ(i, dataplane::kReasons);
+    EXPECT_EQ(i, pipeline::kReasons);
 }
 
 TEST(StatsJson, is_text_that_reads_back) {

@@ -14,7 +14,7 @@
 namespace unecho::offline {
 namespace {
 
-using dataplane::Reason;
+using pipeline::Reason;
 
 constexpr std::uint64_t kPlenty = std::uint64_t{8} << 20;
 

@@ -17,7 +17,7 @@ EchoAges ages_for(Nanoseconds window) {
 // One packet; an echo of this age, or new.
 void add(EchoAges& ages, Digest digest, Nanoseconds time, std::uint64_t number,
          std::optional<Nanoseconds> age = std::nullopt) {
-    dataplane::Burst burst;
+    pipeline::Burst burst;
     burst.count = 1;
     burst.keys.keyed = 1;
     burst.digests[0] = digest;

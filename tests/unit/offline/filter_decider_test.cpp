@@ -27,7 +27,7 @@ std::unique_ptr<FilterDecider> decider_of(Engine engine, std::uint64_t memory,
 unsigned matches(FilterDecider& decider, std::span<const Digest> digests, Nanoseconds time) {
     unsigned n = 0;
     for (const Digest digest : digests) {
-        dataplane::Burst burst;
+        pipeline::Burst burst;
         burst.count = 1;
         burst.keys.keyed = 1;
         burst.digests[0] = digest;

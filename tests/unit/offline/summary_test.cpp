@@ -7,7 +7,7 @@
 namespace unecho::offline {
 namespace {
 
-using dataplane::Reason;
+using pipeline::Reason;
 
 Summary sample() {
     Summary summary;

@@ -11,7 +11,7 @@
 #include "filter/judge.h"
 #include "filter/segment_ring.h"
 
-namespace unecho::dataplane {
+namespace unecho::pipeline {
 
 struct EngineOps {
     // Bit i: digests[i] is an echo, or a doubt. All of them are tested at one time, with the word
@@ -49,4 +49,4 @@ extern const EngineOps kApshbfOps;
 extern const EngineOps kShbfXOps;
 extern const EngineOps kExactOps;
 
-}  // namespace unecho::dataplane
+}  // namespace unecho::pipeline

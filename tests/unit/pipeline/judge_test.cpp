@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The limits of a burst; those by traffic class are in tests/eal.
-#include "dataplane/judge.h"
+#include "pipeline/judge.h"
 
 #include <gtest/gtest.h>
 
-namespace unecho::dataplane {
+namespace unecho::pipeline {
 namespace {
 
 CostRatios equal_ratios(float ratio) {
@@ -104,4 +104,4 @@ TEST(Judge, penalty_asks_for_the_chance_at_once_and_then_now_and_then) {
 }
 
 }  // namespace
-}  // namespace unecho::dataplane
+}  // namespace unecho::pipeline

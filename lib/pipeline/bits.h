@@ -5,7 +5,7 @@
 #include <bit>
 #include <cstdint>
 
-namespace unecho::dataplane {
+namespace unecho::pipeline {
 
 [[nodiscard]] constexpr std::uint64_t first_bits(unsigned n) noexcept {
     return n >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << n) - 1;
@@ -30,4 +30,4 @@ constexpr void for_each_bit(std::uint64_t mask, Function&& function) noexcept {
     return out;
 }
 
-}  // namespace unecho::dataplane
+}  // namespace unecho::pipeline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dataplane/engine.h"
+#include "pipeline/engine.h"
 
 #include <algorithm>
 #include <concepts>
@@ -15,7 +15,7 @@
 #include "filter/shbf_x_window.h"
 #include "filter/tlbf.h"
 
-namespace unecho::dataplane {
+namespace unecho::pipeline {
 namespace {
 
 // Counts the packets of a flow itself, without a digest for each.
@@ -218,4 +218,4 @@ constexpr EngineOps kApshbfOps = ops_of<filter::Apshbf>();
 constexpr EngineOps kShbfXOps = ops_of<filter::ShbfXWindow>();
 constexpr EngineOps kExactOps = ops_of<filter::Exact>();
 
-}  // namespace unecho::dataplane
+}  // namespace unecho::pipeline

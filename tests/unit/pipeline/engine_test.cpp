@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dataplane/engine.h"
+#include "pipeline/engine.h"
 
 #include <array>
 #include <cstddef>
@@ -16,7 +16,7 @@
 #include "hash/digest.h"
 #include "support/instance.h"
 
-namespace unecho::dataplane {
+namespace unecho::pipeline {
 namespace {
 
 using Table = test::FilterInstance<filter::Apbf>;
@@ -168,4 +168,4 @@ TEST(EngineOps, full_generations_go_on_where_nobody_zeroes_segments) {
 }
 
 }  // namespace
-}  // namespace unecho::dataplane
+}  // namespace unecho::pipeline

@@ -13,12 +13,12 @@
 #include <array>
 #include <cstdint>
 
-#include "dataplane/burst.h"
 #include "filter/inferential_prior.h"
 #include "filter/judge.h"
 #include "packet/parse.h"
+#include "pipeline/burst.h"
 
-namespace unecho::dataplane {
+namespace unecho::pipeline {
 
 // Cost of a leaked echo, relative to that of a false drop: by DSCP, the last one for packets that
 // have none.
@@ -63,4 +63,4 @@ class Judge {
     unsigned since_chance_ = kEvery;
 };
 
-}  // namespace unecho::dataplane
+}  // namespace unecho::pipeline

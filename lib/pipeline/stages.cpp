@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dataplane/stages.h"
+#include "pipeline/stages.h"
 
-#include <cstring>
+#include "pipeline/bits.h"
 
-#include "dataplane/bits.h"
-
-namespace unecho::dataplane {
+namespace unecho::pipeline {
 namespace {
-
-// Frames are a few cache lines long and arrive from the device's memory: the headers of packets
-// ahead are fetched while this one is looked at.
-constexpr unsigned kHeaderPrefetch = 4;
 
 // The digests that have keys, side by side, for the filter; how many.
 unsigned compact(const Burst& burst, std::array<Digest, kMaxBurst>& digests,
@@ -54,75 +48,26 @@ void judge(Burst& burst, const Lane& lane, std::span<const Digest> digests, Test
 
 }  // namespace
 
-void view(Burst& burst) noexcept {
-    burst.chained = 0;
-    burst.bytes = 0;
-    for (unsigned i = 0; i < burst.count; ++i) {
-        if (i + kHeaderPrefetch < burst.count) {
-            __builtin_prefetch(rte_pktmbuf_mtod(burst.mbufs[i + kHeaderPrefetch], const void*));
-        }
-        const rte_mbuf& mbuf = *burst.mbufs[i];
-        const bool chained = mbuf.nb_segs > 1;
-        burst.frames[i] = {rte_pktmbuf_mtod(&mbuf, const std::uint8_t*),
-                           chained ? 0U : mbuf.data_len};
-        burst.chained |= std::uint64_t{chained} << i;
-        burst.lengths[i] = mbuf.pkt_len;
-        burst.bytes += mbuf.pkt_len;
-    }
-}
-
-packet::Frame contiguous(const rte_mbuf& mbuf, std::span<std::uint8_t> scratch) noexcept {
-    if (mbuf.nb_segs == 1) {
-        return {rte_pktmbuf_mtod(&mbuf, const std::uint8_t*), mbuf.data_len};
-    }
-    if (mbuf.pkt_len > scratch.size()) {
-        return {scratch.data(), 0};
-    }
-    std::uint32_t length = 0;
-    for (const rte_mbuf* segment = &mbuf; segment != nullptr; segment = segment->next) {
-        std::memcpy(scratch.data() + length, rte_pktmbuf_mtod(segment, const std::uint8_t*),
-                    segment->data_len);
-        length += segment->data_len;
-    }
-    return {scratch.data(), length};
-}
-
 void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
-            std::span<std::uint8_t> scratch, packet::NonIp non_ip) noexcept {
+            packet::NonIp non_ip) noexcept {
     const std::span<const packet::Frame> frames(burst.frames.data(), burst.count);
     burst.keys = packet::digest_burst(mode, burst.link, frames, secret, burst.digests.data());
-    burst.too_long = 0;
-    const bool all = non_ip == packet::NonIp::kFrame;
-    if (all && burst.keys.non_ip != 0) [[unlikely]] {
+    if (burst.too_long != 0) [[unlikely]] {  // of them nothing can be read
+        burst.keys.keyed &= ~burst.too_long;
+        burst.keys.malformed &= ~burst.too_long;
+    }
+    if (non_ip == packet::NonIp::kFrame && burst.keys.non_ip != 0) [[unlikely]] {
         packet::digest_non_ip(burst.link, frames, secret, burst.digests.data(), burst.keys);
     }
-    // Rare: the scratch space holds one frame at a time.
-    for_each_bit(burst.chained, [&](unsigned i) {
-        const std::uint64_t bit = std::uint64_t{1} << i;
-        const packet::Frame frame = contiguous(*burst.mbufs[i], scratch);
-        packet::KeyMasks one;
-        if (frame.length != 0) {
-            one = packet::digest_burst(mode, burst.link, {&frame, 1}, secret, &burst.digests[i]);
-            if (all) {
-                packet::digest_non_ip(burst.link, {&frame, 1}, secret, &burst.digests[i], one);
-            }
-        } else {
-            burst.too_long |= bit;
-        }
-        burst.keys.keyed = (burst.keys.keyed & ~bit) | one.keyed << i;
-        burst.keys.non_ip = (burst.keys.non_ip & ~bit) | one.non_ip << i;
-        burst.keys.malformed = (burst.keys.malformed & ~bit) | one.malformed << i;
-    });
 }
 
-void report_flows(const Burst& burst, filter::TapReport& report,
-                  std::span<const filter::SetOfTwo> tap_of, bool timed) noexcept {
+void report_flows(const Burst& burst, filter::TapReport& report, bool timed) noexcept {
     for_each_bit(burst.keys.keyed, [&](unsigned i) { report.prefetch(burst.digests[i]); });
     for_each_bit(burst.keys.keyed, [&](unsigned i) {
         if (timed) {
             report.advance(burst.times[i]);
         }
-        report.add(burst.digests[i], tap_of[burst.mbufs[i]->port]);
+        report.add(burst.digests[i], burst.taps[i]);
     });
 }
 
@@ -150,4 +95,20 @@ void decide_timed(Burst& burst, const Lane& lane) noexcept {
           });
 }
 
-}  // namespace unecho::dataplane
+Settlement settle(const Burst& burst, EchoAction on_echo) noexcept {
+    const bool pass = on_echo == EchoAction::kPass;
+    return {
+        .forward{{
+            {Reason::kNew, burst.keys.keyed & ~burst.echoes & ~burst.doubts},
+            {Reason::kDoubt, burst.doubts},
+            {Reason::kNonIp, burst.keys.non_ip},
+            {Reason::kMalformed, burst.keys.malformed},
+            {Reason::kTooLong, burst.too_long},
+            {Reason::kEchoPassed, pass ? burst.echoes : 0},
+        }},
+        .away{on_echo == EchoAction::kDivert ? Reason::kEchoDiverted : Reason::kEcho,
+              pass ? 0 : burst.echoes},
+    };
+}
+
+}  // namespace unecho::pipeline

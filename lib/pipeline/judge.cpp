@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dataplane/judge.h"
+#include "pipeline/judge.h"
 
 #include <algorithm>
 
-#include "dataplane/bits.h"
+#include "pipeline/bits.h"
 
-namespace unecho::dataplane {
-namespace {
-
-// A chain's headers lie in its first mbuf segment; where they do not, the packet has no class.
-unsigned dscp_of(packet::Link link, const rte_mbuf& mbuf) noexcept {
-    return packet::read_dscp(link, rte_pktmbuf_mtod(&mbuf, const std::uint8_t*), mbuf.data_len);
-}
-
-}  // namespace
-
+namespace unecho::pipeline {
 // Before any packet, echoes and others are as likely: one of each was seen.
 Judge::Judge() noexcept {
     matches_.add(1, 2);
@@ -47,7 +38,9 @@ filter::ChanceLimits Judge::limits(const Burst& burst,
     }
     unsigned n = 0;
     for_each_bit(burst.keys.keyed, [&](unsigned i) {
-        each[n++] = odds * ratios_[dscp_of(burst.link, *burst.mbufs[i])];
+        each[n++] =
+            odds *
+            ratios_[packet::read_dscp(burst.link, burst.frames[i].data, burst.frames[i].length)];
     });
     return filter::ChanceLimits(each.data());
 }
@@ -71,4 +64,4 @@ double Judge::echo_share() const noexcept {
     return std::min(matches_.share(0, accidents), kMost);
 }
 
-}  // namespace unecho::dataplane
+}  // namespace unecho::pipeline

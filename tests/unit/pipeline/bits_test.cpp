@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dataplane/bits.h"
+#include "pipeline/bits.h"
 
 #include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-namespace unecho::dataplane {
+namespace unecho::pipeline {
 namespace {
 
 constexpr std::uint64_t kAll = ~std::uint64_t{0};
@@ -64,4 +64,4 @@ TEST(DepositBits, of_random_masks_matches_the_definition) {
 }
 
 }  // namespace
-}  // namespace unecho::dataplane
+}  // namespace unecho::pipeline

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a lane's judge learns from a burst, with a filter that answers what it is told to.
-#include "dataplane/stages.h"
+#include "pipeline/stages.h"
 
 #include <gtest/gtest.h>
 
-namespace unecho::dataplane {
+namespace unecho::pipeline {
 namespace {
 
 filter::Answers answer(void* filter, filter::Ageing& /*ageing*/,
@@ -70,4 +70,4 @@ TEST_F(JudgedStages, only_packets_with_keys_are_learned_from) {
 }
 
 }  // namespace
-}  // namespace unecho::dataplane
+}  // namespace unecho::pipeline

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dataplane/counters.h"
+#include "pipeline/reasons.h"
 
 #include <cctype>
 #include <set>
 
 #include <gtest/gtest.h>
 
-namespace unecho::dataplane {
+namespace unecho::pipeline {
 namespace {
 
 TEST(ReasonTable, names_are_unique_and_fit_for_json_keys) {
@@ -65,4 +65,4 @@ TEST(PacketBytes, add_sums_both) {
 }
 
 }  // namespace
-}  // namespace unecho::dataplane
+}  // namespace unecho::pipeline

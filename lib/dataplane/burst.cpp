@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/burst.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "pipeline/bits.h"
+
+namespace unecho::dataplane {
+namespace {
+
+using pipeline::first_bits;
+using pipeline::for_each_bit;
+
+// Frames are a few cache lines long and arrive from the device's memory: the headers of packets
+// ahead are fetched while this one is looked at.
+constexpr unsigned kHeaderPrefetch = 4;
+
+// All of the packet's bytes, of which there is room for.
+packet::Frame copy_of(const rte_mbuf& mbuf, std::uint8_t* to) noexcept {
+    std::uint32_t length = 0;
+    for (const rte_mbuf* segment = &mbuf; segment != nullptr; segment = segment->next) {
+        std::memcpy(to + length, rte_pktmbuf_mtod(segment, const std::uint8_t*), segment->data_len);
+        length += segment->data_len;
+    }
+    return {to, length};
+}
+
+}  // namespace
+
+unsigned view(Burst& burst, std::span<std::uint8_t> scratch) noexcept {
+    burst.too_long = 0;
+    burst.bytes = 0;
+    std::size_t used = 0;  // of scratch
+    for (unsigned i = 0; i < burst.count; ++i) {
+        if (i + kHeaderPrefetch < burst.count) {
+            __builtin_prefetch(rte_pktmbuf_mtod(burst.mbufs[i + kHeaderPrefetch], const void*));
+        }
+        const rte_mbuf& mbuf = *burst.mbufs[i];
+        burst.frames[i] = {rte_pktmbuf_mtod(&mbuf, const std::uint8_t*), mbuf.data_len};
+        if (mbuf.nb_segs > 1) [[unlikely]] {
+            if (mbuf.pkt_len > scratch.size()) {
+                burst.frames[i].length = 0;
+                burst.too_long |= std::uint64_t{1} << i;
+            } else if (mbuf.pkt_len > scratch.size() - used) {
+                const unsigned left = burst.count - i;
+                burst.count = i;
+                return left;
+            } else {
+                burst.frames[i] = copy_of(mbuf, scratch.data() + used);
+                used += mbuf.pkt_len;
+            }
+        }
+        burst.lengths[i] = mbuf.pkt_len;
+        burst.bytes += mbuf.pkt_len;
+    }
+    return 0;
+}
+
+void keep(Burst& burst, std::uint64_t mask) noexcept {
+    if (mask == first_bits(burst.count)) {
+        return;
+    }
+    unsigned kept = 0;
+    std::uint64_t too_long = 0;
+    burst.bytes = 0;
+    for_each_bit(mask, [&](unsigned i) {
+        burst.mbufs[kept] = burst.mbufs[i];
+        burst.frames[kept] = burst.frames[i];
+        burst.lengths[kept] = burst.lengths[i];
+        burst.times[kept] = burst.times[i];
+        burst.bytes += burst.lengths[i];
+        too_long |= (burst.too_long >> i & 1) << kept;
+        ++kept;
+    });
+    burst.too_long = too_long;
+    burst.count = kept;
+}
+
+void take_rest(Burst& burst, unsigned left) noexcept {
+    const auto move = [&](auto& array) {
+        std::copy_n(array.begin() + burst.count, left, array.begin());
+    };
+    move(burst.mbufs);
+    move(burst.times);
+    burst.count = left;
+}
+
+}  // namespace unecho::dataplane

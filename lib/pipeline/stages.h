@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The stages of a burst between receiving and transmitting, each a function over Burst, for packets
+// of the wire and of captures alike. They know bytes, digests and filters. May not: know mbufs,
+// ports, rings (dataplane/worker.h) or files (offline/).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "filter/tap_report.h"
+#include "hash/secret.h"
+#include "pipeline/burst.h"
+#include "pipeline/engine.h"
+#include "pipeline/judge.h"
+#include "pipeline/reasons.h"
+
+namespace unecho::pipeline {
+
+// One filter on one worker, with what decides with it.
+struct Lane {
+    const EngineOps* ops = nullptr;
+    void* filter = nullptr;
+    filter::Ageing* ageing = nullptr;  // the filter's own
+    packet::KeyMode key = packet::KeyMode::kPacket;
+    packet::NonIp non_ip = packet::NonIp::kPass;
+    unsigned first = 1;
+    Judge* judge = nullptr;  // null: every match is an echo
+    Nanoseconds window = ~Nanoseconds{0};
+    Nanoseconds remembered = 0;  // window and slack
+};
+
+// digests, keys. Frames that are too long have no key.
+void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
+            packet::NonIp non_ip = packet::NonIp::kPass) noexcept;
+
+// Tells a report of the flows, which stage digest found, each on its tap. timed: each packet at its
+// own time.
+void report_flows(const Burst& burst, filter::TapReport& report, bool timed) noexcept;
+
+// echoes and doubts, at one moment for all.
+void decide(Burst& burst, const Lane& lane, filter::Moment moment) noexcept;
+
+// The same, each packet at its own time.
+void decide_timed(Burst& burst, const Lane& lane) noexcept;
+
+enum class EchoAction : std::uint8_t { kDrop, kPass, kDivert };
+
+// What is decided of a burst: masks that together name each packet once.
+struct Outcome {
+    Reason reason;
+    std::uint64_t mask;
+};
+struct Settlement {
+    std::array<Outcome, 6> forward;  // to where the route leads
+    Outcome away;                    // dropped or diverted
+};
+[[nodiscard]] Settlement settle(const Burst& burst, EchoAction on_echo) noexcept;
+
+}  // namespace unecho::pipeline

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What packet buffers show of their packets, and what is left of a burst.
+#include <array>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "dataplane/burst.h"
+#include "mbufs.h"
+#include "packets.h"
+#include "pipeline/stages.h"
+
+namespace unecho::test {
+namespace {
+
+using dataplane::Burst;
+using View = EalTest;
+
+struct OwnedBurst {
+    explicit OwnedBurst(const std::vector<rte_mbuf*>& mbufs) : owned(mbufs) {
+        for (rte_mbuf* mbuf : mbufs) {
+            burst.mbufs[burst.count] = mbuf;
+            burst.times[burst.count] = 1000 + burst.count;
+            burst.count++;
+        }
+    }
+    ~OwnedBurst() { rte_pktmbuf_free_bulk(owned.data(), static_cast<unsigned>(owned.size())); }
+    OwnedBurst(const OwnedBurst&) = delete;
+    OwnedBurst& operator=(const OwnedBurst&) = delete;
+
+    std::vector<rte_mbuf*> owned;
+    Burst burst;
+};
+
+Bytes bytes_of(const packet::Frame& frame) {
+    return {frame.data, frame.data + frame.length};
+}
+
+TEST_F(View, of_whole_packets_points_into_them) {
+    OwnedBurst owned({make_mbuf(packet(1)), make_mbuf(arp())});
+    Burst& burst = owned.burst;
+    EXPECT_EQ(view(burst, {}), 0U);
+    EXPECT_EQ(burst.count, 2U);
+    EXPECT_EQ(burst.too_long, 0U);
+    EXPECT_EQ(burst.bytes, packet(1).size() + arp().size());
+    for (unsigned i = 0; i < 2; ++i) {
+        EXPECT_EQ(burst.frames[i].data, rte_pktmbuf_mtod(burst.mbufs[i], const std::uint8_t*));
+        EXPECT_EQ(burst.frames[i].length, burst.lengths[i]);
+    }
+    EXPECT_EQ(burst.lengths[1], arp().size());
+}
+
+TEST_F(View, of_chains_is_a_copy_of_exactly_their_bytes) {
+    OwnedBurst owned({make_mbuf(packet(1), {0, 1, 14, 14, 33}), make_mbuf(packet(2)),
+                      make_mbuf(packet(3), {10, 20})});
+    Burst& burst = owned.burst;
+    const std::size_t needed = packet(1).size() + packet(3).size();
+    std::vector<std::uint8_t> scratch(needed + 1, 0xEE);
+    EXPECT_EQ(view(burst, {scratch.data(), needed}), 0U);
+    EXPECT_EQ(bytes_of(burst.frames[0]), packet(1));
+    EXPECT_EQ(bytes_of(burst.frames[1]), packet(2));
+    EXPECT_EQ(bytes_of(burst.frames[2]), packet(3));
+    EXPECT_EQ(burst.frames[0].data, scratch.data());
+    EXPECT_EQ(burst.bytes, packet(1).size() + packet(2).size() + packet(3).size());
+    EXPECT_EQ(scratch.back(), 0xEE);
+}
+
+// One byte less than two chains need: the second is of the next part, and what stands behind it.
+TEST_F(View, ends_where_the_space_for_chains_is_full) {
+    OwnedBurst owned({make_mbuf(packet(1), {20}), make_mbuf(packet(2)), make_mbuf(packet(3), {7}),
+                      make_mbuf(packet(4)), make_mbuf(packet(5), {30})});
+    std::vector<std::uint8_t> scratch(packet(1).size() + packet(3).size() - 1);
+    std::vector<std::vector<Bytes>> parts;
+    std::vector<Nanoseconds> times;
+    view_in_parts(owned.burst, scratch, [&](const Burst& part) {
+        parts.emplace_back();
+        std::uint64_t bytes = 0;
+        for (unsigned i = 0; i < part.count; ++i) {
+            parts.back().push_back(bytes_of(part.frames[i]));
+            times.push_back(part.times[i]);
+            bytes += part.lengths[i];
+        }
+        EXPECT_EQ(part.bytes, bytes);
+    });
+    EXPECT_EQ(parts, (std::vector<std::vector<Bytes>>{
+                         {packet(1), packet(2)}, {packet(3), packet(4)}, {packet(5)}}));
+    EXPECT_EQ(times, (std::vector<Nanoseconds>{1000, 1001, 1002, 1003, 1004}));
+}
+
+TEST_F(View, of_what_is_longer_than_all_of_the_space_shows_nothing) {
+    OwnedBurst owned({make_mbuf(packet(1), {20}), make_mbuf(Bytes(1001, 1), {500}),
+                      make_mbuf(Bytes(1000 - packet(1).size(), 2), {300})});
+    std::vector<std::uint8_t> scratch(1000);
+    Burst& burst = owned.burst;
+    EXPECT_EQ(view(burst, scratch), 0U);
+    EXPECT_EQ(burst.too_long, 0b010U);
+    EXPECT_EQ(burst.frames[1].length, 0U);
+    EXPECT_EQ(burst.lengths[1], 1001U);
+    EXPECT_EQ(burst.frames[2].length, 1000 - packet(1).size());
+}
+
+TEST_F(View, keeps_the_packets_of_a_mask_as_they_were_seen) {
+    OwnedBurst owned({make_mbuf(packet(1)), make_mbuf(Bytes(101, 1), {50}),
+                      make_mbuf(packet(2), {9}), make_mbuf(arp())});
+    std::vector<std::uint8_t> scratch(100);
+    Burst& burst = owned.burst;
+    ASSERT_EQ(view(burst, scratch), 0U);
+    keep(burst, 0b0110);
+    EXPECT_EQ(burst.count, 2U);
+    EXPECT_EQ(burst.too_long, 0b01U);
+    EXPECT_EQ(burst.lengths[0], 101U);
+    EXPECT_EQ(bytes_of(burst.frames[1]), packet(2));
+    EXPECT_EQ(burst.mbufs[1], owned.owned[2]);
+    EXPECT_EQ(burst.times[1], 1002U);
+    EXPECT_EQ(burst.bytes, 101 + packet(2).size());
+}
+
+TEST_F(View, and_digest_set_every_packet_in_exactly_one_mask) {
+    OwnedBurst owned({make_mbuf(packet(1)), make_mbuf(packet(1), {20}), make_mbuf(arp(), {3}),
+                      make_mbuf(malformed()), make_mbuf(Bytes(1001, 1), {500}),
+                      make_mbuf(packet(2)), make_mbuf(arp_copy(), {3})});
+    std::vector<std::uint8_t> scratch(1000);
+    Burst& burst = owned.burst;
+    ASSERT_EQ(view(burst, scratch), 0U);
+    const hash::Secret secret = hash::secret_from_seed(1);
+    pipeline::digest(burst, packet::KeyMode::kPacket, secret);
+    EXPECT_EQ(burst.keys.keyed, 0b0100011U);
+    EXPECT_EQ(burst.keys.non_ip, 0b1000100U);
+    EXPECT_EQ(burst.keys.malformed, 0b0001000U);
+    EXPECT_EQ(burst.digests[0], burst.digests[1]);
+    EXPECT_NE(burst.digests[0], burst.digests[5]);
+    pipeline::digest(burst, packet::KeyMode::kPacket, secret, packet::NonIp::kFrame);
+    EXPECT_EQ(burst.keys.keyed, 0b1100111U);
+    EXPECT_EQ(burst.keys.non_ip, 0U);
+    EXPECT_EQ(burst.keys.malformed, 0b0001000U);
+    pipeline::digest(burst, packet::KeyMode::kFrame, secret);
+    EXPECT_EQ(burst.keys.keyed, 0b1101111U);
+}
+
+}  // namespace
+}  // namespace unecho::test

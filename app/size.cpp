@@ -9,7 +9,7 @@
 #include "base/units.h"
 #include "commands.h"
 #include "config/schema.h"
-#include "control/candidates.h"
+#include "engines/candidates.h"
 #include "print.h"
 
 namespace unecho::app {
@@ -36,7 +36,7 @@ Status check_first(packet::KeyMode key, unsigned first) {
 }
 
 Outcome size(const Options& options) {
-    control::SizeQuestion question;
+    engines::SizeQuestion question;
     auto key = packet::KeyMode::kPacket;
     Reading read;
     read("--window", options.window, parse_duration, [&](Nanoseconds w) { question.window = w; });
@@ -53,12 +53,12 @@ Outcome size(const Options& options) {
     if (Status status = check_first(key, question.first); !status) {
         return status;
     }
-    const auto candidates = control::find_candidates(question);
+    const auto candidates = engines::find_candidates(question);
     if (!candidates) {
         return tl::unexpected(candidates.error());
     }
     const std::string text =
-        options.json ? control::to_json(*candidates).dump(1) + "\n" : control::to_text(*candidates);
+        options.json ? engines::to_json(*candidates).dump(1) + "\n" : engines::to_text(*candidates);
     return print(text);
 }
 

@@ -45,11 +45,11 @@ double rest_of(const Row& row) {
 }
 
 ordered_json to_json(const Row& row, double ns_per_cycle) {
-    const control::FilterPlan& plan = row.subject->plan();
+    const engines::FilterPlan& plan = row.subject->plan();
     const double rest = rest_of(row);
     return {{"name", row.name()},
             {"engine", plan.name},
-            {"geometry", control::geometry_text(plan.geometry)},
+            {"geometry", engines::geometry_text(plan.geometry)},
             {"residence", row.residence},
             {"bytes", row.subject->bytes()},
             {"pages", row.subject->on_hugepages() ? "huge" : "plain"},

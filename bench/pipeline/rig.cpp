@@ -193,11 +193,10 @@ StageCycles Rig::measure_stages(Traffic& traffic, Found& found) {
             next += options_.burst;
         });
         const filter::Moment moment{clock_.now(), subject_->generation()};
-        timed(cycles.view, [&] { each(dataplane::view); });
+        timed(cycles.view,
+              [&] { each([&](dataplane::Burst& burst) { dataplane::view(burst, scratch_); }); });
         timed(cycles.digest, [&] {
-            each([&](dataplane::Burst& burst) {
-                pipeline::digest(burst, lane.key, secret_, scratch_);
-            });
+            each([&](dataplane::Burst& burst) { pipeline::digest(burst, lane.key, secret_); });
         });
         timed(cycles.decide, [&] {
             each([&](dataplane::Burst& burst) { pipeline::decide(burst, lane, moment); });

@@ -16,52 +16,49 @@ constexpr Nanoseconds kWindow = 50 * kMillisecond;
 // Larger tables do not stay in any cache.
 constexpr std::uint64_t kLargestL3 = 32 * 1024 * 1024;
 
-Result<control::Geometry> size(const Contender& contender, const sizing::Targets& targets) {
+Result<engines::Geometry> size(const Contender& contender, const sizing::Targets& targets) {
     if (contender.lines == 0) {
-        return control::size(contender.engine, targets);
+        return engines::size(contender.engine, targets);
     }
     const auto sized = sizing::size_line_of(targets, contender.lines);
     if (!sized) {
         return tl::unexpected(sized.error());
     }
-    return control::Geometry(*sized);
+    return engines::Geometry(*sized);
 }
 
-Result<control::FilterPlan> plan_for(const Contender& contender, double keys_per_second) {
-    const sizing::Targets targets{
-        kWindow, keys_per_second,
-        contender.max_false_drop / control::judge_margin(contender.engine)};
-    control::FilterPlan plan;
-    plan.name = contender.name;
-    plan.isa = filter::best_isa();
-    plan.window = kWindow;
-    plan.keys_per_second = keys_per_second;
-    auto sized = size(contender, targets);
+// The generations of segments turn between windows here, and one window overfills that of a small
+// table many times: only those of lines end by their load.
+engines::FilterSpec spec_of(const Contender& contender) {
+    engines::FilterSpec spec;
+    spec.name = contender.name;
+    spec.engine = contender.engine;
+    spec.window = kWindow;
+    spec.max_false_drop = contender.max_false_drop;
+    spec.rule = contender.lines != 0 ? engines::Rule::kBound : engines::Rule::kMatch;
+    spec.on_full = contender.lines != 0 ? engines::OnFull::kShrink : engines::OnFull::kDoubt;
+    return spec;
+}
+
+Result<engines::FilterPlan> plan_for(const Contender& contender, double keys_per_second) {
+    const double margin = engines::info_of(contender.engine).judge_margin;
+    auto sized = size(contender, {kWindow, keys_per_second, contender.max_false_drop / margin});
     if (!sized) {
         return tl::unexpected(sized.error());
     }
-    plan.geometry = *sized;
-    plan.prediction = control::predict(*sized, kWindow, keys_per_second);
-    plan.clock.length = std::max<Nanoseconds>(plan.prediction.generation, 1);
-    // Not those of segments: their generations turn between windows here, and one window overfills
-    // that of a small table many times.
-    if (contender.lines != 0) {
-        plan.judge = pipeline::Judge::bound(static_cast<float>(contender.max_false_drop));
-        plan.on_full = control::on_full_with(config::OnFull::kShrink, *sized);
-        plan.load = sizing::load_for(plan.prediction.generation_keys, control::kRandomArrivals);
-    }
-    plan.instance_bytes = plan.prediction.bytes;
-    return plan;
+    engines::Candidate chosen;
+    chosen.geometry = std::move(*sized);
+    chosen.rate = keys_per_second;
+    return engines::plan_filter(spec_of(contender), {.isa = filter::best_isa()}, chosen);
 }
 
-// Memory is nearly proportional to keys; the aim leaves room for the spare segments.
-Result<control::FilterPlan> plan_of_size(const Contender& contender, std::uint64_t bytes) {
-    static constexpr double kSpares = 0.87;
+// Memory is nearly proportional to keys.
+Result<engines::FilterPlan> plan_of_size(const Contender& contender, std::uint64_t bytes) {
+    static constexpr double kLeaveFree = 0.005;
     static constexpr int kSteps = 4;
-    const double aim =
-        static_cast<double>(bytes) * (contender.engine == Engine::kExact ? 0.995 : kSpares);
+    const double aim = static_cast<double>(bytes) * (1 - kLeaveFree);
     double rate = static_cast<double>(bytes) * 8 / 64 / (static_cast<double>(kWindow) / kSecond);
-    Result<control::FilterPlan> plan = plan_for(contender, rate);
+    Result<engines::FilterPlan> plan = plan_for(contender, rate);
     for (int step = 0; step < kSteps && plan; ++step) {
         rate *= aim / static_cast<double>(plan->instance_bytes);
         plan = plan_for(contender, rate);
@@ -77,21 +74,22 @@ Result<std::unique_ptr<Subject>> Subject::make(const Contender& contender, std::
     if (!plan) {
         return tl::unexpected(plan.error());
     }
-    auto instance = control::FilterInstance::make(*plan, -1, has_hugepages);
+    auto instance = control::LaneMemory::make(*plan, -1, has_hugepages);
     if (!instance) {
         return tl::unexpected(instance.error());
     }
     return std::unique_ptr<Subject>(new Subject(contender, std::move(*plan), std::move(*instance)));
 }
 
-Subject::Subject(const Contender& contender, control::FilterPlan plan,
-                 std::unique_ptr<control::FilterInstance> instance)
+Subject::Subject(const Contender& contender, engines::FilterPlan plan,
+                 std::unique_ptr<control::LaneMemory> instance)
     : most_false_drops_(contender.max_false_drop),
       plan_(std::move(plan)),
       instance_(std::move(instance)),
-      lane_(instance_->lane(plan_)) {
-    if (const filter::SegmentRing* segments = instance_->segments()) {
-        cleaner_.add(instance_->shared(), instance_->memory(), segments->geometry().segment_bytes);
+      lane_(instance_->filter().lane(plan_)) {
+    if (const filter::SegmentRing* segments = instance_->filter().segments()) {
+        cleaner_.add(instance_->shared(), instance_->filter().memory(),
+                     segments->geometry().segment_bytes);
     }
 }
 
@@ -102,9 +100,8 @@ std::uint64_t Subject::generation() const {
 void Subject::fill() {
     // A window, its slack, and a generation more.
     const std::uint64_t turns =
-        control::ages_by_generation(plan_.geometry)
-            ? (plan_.window + plan_.prediction.slack) / plan_.prediction.generation + 1
-            : 2;
+        by_generation() ? (plan_.window + plan_.prediction.slack) / plan_.prediction.generation + 1
+                        : 2;
     const std::uint64_t keys = turns * plan_.prediction.generation_keys;
     std::array<Digest, kMaxBurst> digests{};
     for (std::uint64_t next = 0; next < keys;) {
@@ -118,7 +115,7 @@ void Subject::fill() {
 }
 
 void Subject::touch() const {
-    const std::span<const std::byte> memory = instance_->memory();
+    const std::span<const std::byte> memory = instance_->filter().memory();
     if (memory.size() > kLargestL3) {
         return;
     }
@@ -128,7 +125,7 @@ void Subject::touch() const {
 }
 
 void Subject::keep_house() {
-    if (!control::ages_by_generation(plan_.geometry)) {
+    if (!by_generation()) {
         return;
     }
     const std::uint64_t inserted = counters().insertions;
@@ -136,7 +133,7 @@ void Subject::keep_house() {
         turned_at_ += plan_.prediction.generation_keys;
         shared_.generation.store(generation() + 1, std::memory_order_release);
     }
-    if (instance_->segments() != nullptr) {
+    if (instance_->filter().segments() != nullptr) {
         zero_retired();
     }
 }
@@ -145,7 +142,7 @@ void Subject::keep_house() {
 void Subject::zero_retired() {
     while (cleaner_.step()) {
     }
-    filter::SegmentRing& segments = *instance_->segments();
+    filter::SegmentRing& segments = *instance_->filter().segments();
     while (const auto retired = segments.take_retired()) {
         const std::span<std::byte> memory = segments.segment_memory(*retired);
         std::memset(memory.data(), 0, memory.size());

@@ -10,12 +10,12 @@
 
 #include "base/result.h"
 #include "control/cleaner.h"
-#include "control/filter_instance.h"
+#include "control/lane_memory.h"
 #include "dataplane/shared.h"
 
 namespace unecho::bench {
 
-using config::Engine;
+using engines::Engine;
 
 // What is measured: an engine for a bound on false drops. The line filter with so many lines a key,
 // at the bound these are for, which it keeps packet by packet.
@@ -51,26 +51,26 @@ class Subject {
     [[nodiscard]] dataplane::LaneShared& lane_shared() { return instance_->shared(); }
     [[nodiscard]] const dataplane::FilterShared& filter_shared() const { return shared_; }
     [[nodiscard]] std::uint64_t generation() const;
-    [[nodiscard]] bool by_generation() const { return control::ages_by_generation(plan_.geometry); }
+    [[nodiscard]] bool by_generation() const { return plan_.engine().by_generation; }
     [[nodiscard]] const filter::FilterCounters& counters() const {
         return lane_.ops->counters(lane_.filter);
     }
 
     // The bound, a chance.
     [[nodiscard]] double most_false_drops() const { return most_false_drops_; }
-    [[nodiscard]] std::uint64_t bytes() const { return instance_->memory().size(); }
+    [[nodiscard]] std::uint64_t bytes() const { return instance_->filter().memory().size(); }
     [[nodiscard]] bool on_hugepages() const { return instance_->on_hugepages(); }
-    [[nodiscard]] const control::FilterPlan& plan() const { return plan_; }
+    [[nodiscard]] const engines::FilterPlan& plan() const { return plan_; }
 
   private:
-    Subject(const Contender& contender, control::FilterPlan plan,
-            std::unique_ptr<control::FilterInstance> instance);
+    Subject(const Contender& contender, engines::FilterPlan plan,
+            std::unique_ptr<control::LaneMemory> instance);
 
     void zero_retired();
 
     double most_false_drops_;
-    control::FilterPlan plan_;
-    std::unique_ptr<control::FilterInstance> instance_;
+    engines::FilterPlan plan_;
+    std::unique_ptr<control::LaneMemory> instance_;
     pipeline::Lane lane_;
     dataplane::FilterShared shared_;
     control::Cleaner cleaner_;

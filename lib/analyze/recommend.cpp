@@ -10,7 +10,7 @@
 #include "analyze/windows.h"
 #include "analyze/words.h"
 #include "config/schema.h"
-#include "control/candidates.h"
+#include "engines/candidates.h"
 
 namespace unecho::analyze {
 namespace {
@@ -362,14 +362,14 @@ void choose_rate(const Peaks& peaks, unsigned window, Recommendation& out) {
 }
 
 void choose_engine(Recommendation& out) {
-    control::SizeQuestion question;
+    engines::SizeQuestion question;
     question.window = out.window;
     question.rate = out.rate;
     question.max_false_drop = out.max_false_drop;
-    const auto found = control::find_candidates(question, control::kAutoEngines);
+    const auto found = engines::find_candidates(question, engines::kAutoEngines);
     if (found) {
         out.memory = found->list.front().bytes;
-        out.engine_chosen = control::engine_name(found->list.front().geometry);
+        out.engine_chosen = engines::engine_name(found->list.front().geometry);
     }
 }
 

@@ -8,13 +8,12 @@
 #include "analyze/ages.h"
 #include "analyze/what_if.h"
 #include "analyze/words.h"
+#include "base/table.h"
 #include "base/utf8.h"
-#include "control/table.h"
 
 namespace unecho::analyze {
 namespace {
 
-using control::Table;
 
 constexpr std::size_t kBar = 32;
 constexpr std::size_t kMostRows = 10;  // of interfaces, crossings, protocols, talkers

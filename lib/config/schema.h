@@ -12,6 +12,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "engines/spec.h"
 #include "packet/key.h"
 
 namespace unecho::config {
@@ -40,7 +41,6 @@ inline constexpr WholeRange kMtu{68,
 inline constexpr Range<Nanoseconds> kWindow{kMicrosecond, kHour};
 inline constexpr Range<double> kRate{1, 1e9};
 inline constexpr double kMostFalseDrop = 0.5;  // the range is (0, 0.5]
-inline constexpr double kDefaultFalseDrop = 1e-6;
 inline constexpr WholeRange kMemory{std::uint64_t{4} << 10, std::uint64_t{1} << 40};
 inline constexpr WholeRange kFirst{1, 64};
 inline constexpr WholeRange kFirstCounted{2, 57};  // with engine "shbf-x"
@@ -74,12 +74,7 @@ inline constexpr WholeRange kMbufs{512, std::uint64_t{1} << 24};
 inline constexpr std::array<std::string_view, packet::kKeyModes> kKeyNames{"packet", "flow",
                                                                            "flow-bidir", "frame"};
 inline constexpr std::array<std::string_view, 2> kNonIpNames{"pass", "frame"};
-inline constexpr std::array<std::string_view, 9> kEngineNames{
-    "auto", "line", "apbbf", "apbf", "tlbf", "btbf", "shbf", "shbf-x", "exact"};
-inline constexpr std::array<std::string_view, 2> kPolicyNames{"fixed", "refresh"};
 inline constexpr std::array<std::string_view, 4> kIsaNames{"auto", "scalar", "avx2", "avx512"};
-inline constexpr std::array<std::string_view, 3> kRuleNames{"match", "bound", "penalty"};
-inline constexpr std::array<std::string_view, 3> kOnFullNames{"shrink", "doubt", "grow"};
 inline constexpr std::array<std::string_view, 3> kSteeringNames{"auto", "rss", "ring"};
 inline constexpr std::array<std::string_view, 2> kClockNames{"tsc", "capture"};
 
@@ -103,103 +98,30 @@ struct Port {
     bool operator==(const Port&) const = default;
 };
 
-enum class Engine : std::uint8_t {
-    kAuto,
-    kLine,
-    kApbbf,
-    kApbf,
-    kTlbf,
-    kBtbf,
-    kShbf,
-    kShbfX,
-    kExact,
-};
-enum class Policy : std::uint8_t { kFixed, kRefresh };
+// Filters are asked for in the words of engines/spec.h.
+using engines::Engine;
+using engines::kDefaultFalseDrop;
+using engines::kEngineNames;
+using engines::kOnFullNames;
+using engines::kPolicyNames;
+using engines::kRuleNames;
+using engines::OnFull;
+using engines::OnFullChoice;
+using engines::Policy;
+using engines::Rule;
+using engines::TrafficClass;
+using Geometry = engines::GivenGeometry;
 
-// Which matches are echoes.
-enum class Rule : std::uint8_t {
-    kMatch,    // all
-    kBound,    // those whose chance of an accident is at most max_false_drop
-    kPenalty,  // those that cost less dropped than forwarded
-};
-
-// Knows from its fill how likely a match is an accident.
 [[nodiscard]] constexpr bool can_judge(Engine engine) noexcept {
-    return engine == Engine::kAuto || engine == Engine::kLine || engine == Engine::kApbbf ||
-           engine == Engine::kApbf || engine == Engine::kShbf;
+    return engines::info_of(engine).judges;
 }
-
-// What gives way when packets come faster than a filter is planned for.
-enum class OnFull : std::uint8_t {
-    kShrink,  // the window: generations end when they are full
-    kDoubt,   // certainty: matches that may be accidents are forwarded
-    kGrow,    // the memory, up to what was planned, then the window
-};
-
-// Those that an engine can, the first by default; none: it forgets its oldest packet.
-struct OnFullChoice {
-    std::array<OnFull, 2> list{};
-    unsigned count = 0;
-
-    [[nodiscard]] constexpr bool contains(OnFull value) const noexcept {
-        return (count > 0 && list[0] == value) || (count > 1 && list[1] == value);
-    }
-};
 [[nodiscard]] constexpr OnFullChoice on_full_of(Engine engine) noexcept {
-    switch (engine) {
-        case Engine::kTlbf:
-            return {{OnFull::kGrow}, 1};
-        case Engine::kExact:
-            return {};
-        case Engine::kBtbf:
-        case Engine::kShbfX:
-            return {{OnFull::kShrink}, 1};
-        default:
-            return {{OnFull::kShrink, OnFull::kDoubt}, 2};
-    }
+    return engines::info_of(engine).on_full;
 }
 
-// What mistakes cost for the packets of some code points; absent: as for all others.
-struct TrafficClass {
-    std::vector<unsigned> dscp;
-    std::optional<double> false_drop_cost;
-    std::optional<double> leak_cost;
-
-    bool operator==(const TrafficClass&) const = default;
-};
-
-// Instead of targets. Segments: k written by each insertion, k + l in all.
-struct Geometry {
-    unsigned k = 0;
-    unsigned l = 0;                  // not for line: k + l is 8
-    std::uint64_t segment_bits = 0;  // m: bits of one segment, on one worker; not for line
-    unsigned block_bits = 512;       // B, apbbf only
-    unsigned bits_per_key = 0;       // b, apbbf and line only
-    std::uint64_t lines = 0;         // of one worker; line only
-    unsigned lines_per_key = 0;      // M, line only
-
-    bool operator==(const Geometry&) const = default;
-};
-
-struct Filter {
-    std::string name;
-    packet::KeyMode key = packet::KeyMode::kPacket;
-    packet::NonIp non_ip = packet::NonIp::kPass;  // not with kFrame, which compares all
-    Nanoseconds window = 0;
-    Engine engine = Engine::kAuto;
-    std::optional<double> rate;            // packets per second, all workers together
-    std::optional<double> max_false_drop;  // probability
-    std::optional<std::uint64_t> memory;   // bytes, all workers together
-    std::optional<Geometry> geometry;      // either this or rate
-    Policy policy = Policy::kFixed;
-    unsigned first = 1;        // flow modes: packets of a flow that pass per window
-    std::optional<Rule> rule;  // absent in the file: kBound if the engine can and a bound is known
-    // Absent in the file: what the engine does by default. Absent: a geometry without a bound, or
-    // an engine that forgets its oldest packet.
-    std::optional<OnFull> on_full;
-    double false_drop_cost = 1000;      // kPenalty
-    double leak_cost = 1;               // kPenalty; of an echo that is forwarded
-    std::vector<TrafficClass> classes;  // kPenalty
+// rule and on_full absent in the file are what the engine does by default: kBound if it can and a
+// bound is known.
+struct Filter : engines::FilterSpec {
     int line = 0;
 
     bool operator==(const Filter&) const = default;

@@ -39,7 +39,7 @@ class Appliance {
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
     [[nodiscard]] std::vector<eal::Port>& ports() { return ports_; }
-    [[nodiscard]] std::vector<std::unique_ptr<FilterInstance>>& instances(std::size_t worker) {
+    [[nodiscard]] std::vector<std::unique_ptr<LaneMemory>>& instances(std::size_t worker) {
         return wiring_->instances(worker);
     }
     [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return wiring_->worker(i); }

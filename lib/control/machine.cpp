@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <system_error>
@@ -28,38 +27,8 @@ Machine Machine::detect() {
     const std::vector<LcoreId> alone = cpu_list(isolated);
     std::set_difference(machine.cpus.begin(), machine.cpus.end(), alone.begin(), alone.end(),
                         std::back_inserter(machine.scheduled));
-    machine.widest_isa = filter::best_isa();
-    if (const char* forced = std::getenv("UNECHO_ISA"); forced != nullptr) {
-        machine.forced_isa = forced;
-    }
+    machine.isas = engines::IsaChoice::detect();
     return machine;
-}
-
-Result<filter::Isa> Machine::isa_of(std::string_view name) const {
-    std::string allowed = "auto";
-    for (unsigned isa = 0; isa <= static_cast<unsigned>(widest_isa); ++isa) {
-        allowed += ", " + std::string(filter::kIsaNames.at(isa));
-        if (filter::kIsaNames.at(isa) == name) {
-            return static_cast<filter::Isa>(isa);
-        }
-    }
-    if (name == "auto") {
-        return widest_isa;
-    }
-    const bool known = std::find(filter::kIsaNames.begin(), filter::kIsaNames.end(), name) !=
-                       filter::kIsaNames.end();
-    return fail(known ? Errc::kUnsupported : Errc::kInvalidArgument,
-                "\"" + std::string(name) + "\"" +
-                    (known ? " is not on this processor" : " is no instruction set") +
-                    "; allowed: " + allowed);
-}
-
-Result<filter::Isa> Machine::isa() const {
-    Result<filter::Isa> found = isa_of(forced_isa.value_or("auto"));
-    if (!found) {
-        return fail(Errc::kInvalidArgument, "UNECHO_ISA: " + found.error().context);
-    }
-    return found;
 }
 
 std::vector<LcoreId> cpu_list(std::string_view text) {

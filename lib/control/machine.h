@@ -2,14 +2,12 @@
 // What the process may use of the machine it runs on.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/ids.h"
-#include "base/result.h"
-#include "filter/kernels/select.h"
+#include "engines/isa.h"
 
 namespace unecho::control {
 
@@ -20,17 +18,9 @@ struct Machine {
     // note, not an error.
     bool may_differ = false;
 
-    // The widest instruction set of kernels that the processor has.
-    filter::Isa widest_isa = filter::Isa::kScalar;
-    // UNECHO_ISA in the environment, which wins over the configuration.
-    std::optional<std::string> forced_isa;
+    engines::IsaChoice isas;
 
     static Machine detect();
-
-    // The instruction set of this name, the widest for "auto"; an error says what is allowed.
-    [[nodiscard]] Result<filter::Isa> isa_of(std::string_view name) const;
-    // The same where no configuration has a say.
-    [[nodiscard]] Result<filter::Isa> isa() const;
 };
 
 // "0-2,5" as the kernel writes lists of CPUs; what cannot be read is left out.

@@ -7,17 +7,12 @@
 #include <cstdio>
 #include <utility>
 
-#include "control/candidates.h"
 #include "control/devices.h"
-#include "control/rules.h"
 #include "control/tap_instance.h"
 #include "eal/lcores.h"
 
 namespace unecho::control {
 namespace {
-
-// Share of the planned rate that one of several workers must be ready for: flows spread unevenly.
-constexpr double kUnevenSpread = 1.25;
 
 // A rotation timer on an ordinary kernel is some tens of microseconds late; below this length of
 // what it turns, a tick or a generation, that is no longer small.
@@ -262,10 +257,10 @@ class Planner {
     void plan_isa() {
         const std::string_view configured =
             config::kIsaNames.at(static_cast<std::size_t>(config_.workers.isa));
-        const std::string wanted = machine_.forced_isa.value_or(std::string(configured));
-        const std::string where = machine_.forced_isa ? "UNECHO_ISA" : "workers.isa";
-        const Result<filter::Isa> found = machine_.isa_of(wanted);
-        plan_.isa = found ? *found : machine_.widest_isa;
+        const std::string wanted = machine_.isas.forced.value_or(std::string(configured));
+        const std::string where = machine_.isas.forced ? "UNECHO_ISA" : "workers.isa";
+        const Result<filter::Isa> found = machine_.isas.of(wanted);
+        plan_.isa = found ? *found : machine_.isas.widest;
         if (found) {
             return;
         }
@@ -281,26 +276,18 @@ class Planner {
     void plan_filters() {
         for (std::size_t i = 0; i < config_.filters.size(); ++i) {
             const config::Filter& wanted = config_.filters[i];
-            FilterPlan out;
-            out.name = wanted.name;
-            out.key = wanted.key;
-            out.non_ip = wanted.non_ip;
-            out.policy = wanted.policy;
-            out.first = wanted.first;
-            out.window = wanted.window;
-            out.isa = plan_.isa;
-            Status sized = wanted.geometry ? take_geometry(wanted, out) : size(wanted, out);
-            if (sized) {
-                settle_rule(wanted, out);
-                sized = finish(out);
-            }
-            if (!sized) {
-                problem(wanted.line, "filter[" + std::to_string(i) + "]", sized.error().context);
+            auto planned = engines::plan_filter(
+                wanted, {.instances = workers(),
+                         .may_clear = config_.run.clock == config::Clock::kCapture,
+                         .isa = plan_.isa});
+            if (!planned) {
+                problem(wanted.line, "filter[" + std::to_string(i) + "]", planned.error().context);
                 continue;
             }
+            engines::FilterPlan out = std::move(*planned);
             check_memory(i, out);
             const bool rotates =
-                config_.run.clock == config::Clock::kTsc && ages_by_generation(out.geometry);
+                config_.run.clock == config::Clock::kTsc && out.engine().by_generation;
             if (rotates && out.clock.length < kShortTurn) {
                 plan_.notes.push_back("filter \"" + out.name + "\": a " +
                                       (out.prediction.phases > 1 ? "tick" : "generation") + " of " +
@@ -315,7 +302,7 @@ class Planner {
         }
     }
 
-    void note_gaps(const FilterPlan& filter) {
+    void note_gaps(const engines::FilterPlan& filter) {
         const std::vector<LcoreId>& others = machine_.scheduled;
         for (const WorkerPlan& worker : plan_.workers) {
             if (std::find(others.begin(), others.end(), worker.lcore) != others.end()) {
@@ -329,163 +316,13 @@ class Planner {
         }
     }
 
-    // "auto" may have chosen an engine that has nothing to judge.
-    static void settle_rule(const config::Filter& wanted, FilterPlan& out) {
-        config::Filter settled = wanted;
-        if (!can_judge(out.geometry)) {
-            settled.rule = config::Rule::kMatch;
-        }
-        out.rule = settled.rule.value_or(config::Rule::kMatch);
-        out.judge = judge_of(settled);
-        out.rule_text = rule_text(settled);
-    }
-
-    // Of what is planned for all workers together, what one must be ready for.
-    [[nodiscard]] double share() const {
-        return workers() == 1 ? 1.0 : kUnevenSpread / static_cast<double>(workers());
-    }
-
-    [[nodiscard]] double instance_rate(const config::Filter& wanted) const {
-        return wanted.rate.value_or(0) * share();
-    }
-
-    Status size(const config::Filter& wanted, FilterPlan& out) {
-        const double most = wanted.max_false_drop.value_or(config::kDefaultFalseDrop);
-        const bool bounded = wanted.rule == config::Rule::kBound;
-        const bool shrinks = wanted.on_full == config::OnFull::kShrink;
-        out.keys_per_packet =
-            most_keys_per_packet(wanted.engine, echo_policy(wanted.policy), wanted.first);
-        sizing::Targets targets{wanted.window, out.keys_per_packet * instance_rate(wanted), most,
-                                shrinks ? kRandomArrivals : 0};
-        out.keys_per_second = targets.keys_per_second;
-        Result<Geometry> sized;
-        if (wanted.engine == config::Engine::kAuto) {
-            sized = choose(wanted, targets, bounded, out);
-        } else {
-            targets.max_false_drop /= bounded ? judge_margin(wanted.engine) : 1;
-            sized = control::size(wanted.engine, targets, wanted.first);
-        }
-        if (!sized) {
-            return tl::unexpected(sized.error());
-        }
-        out.geometry = *sized;
-        out.prediction = predict(*sized, wanted.window, targets.keys_per_second);
-        out.on_full = on_full_with(wanted.on_full, *sized);
-        if (out.on_full == config::OnFull::kShrink) {
-            out.load = sizing::load_for(out.prediction.generation_keys, kRandomArrivals);
-        }
-        return {};
-    }
-
-    // "auto"
-    [[nodiscard]] Result<Geometry> choose(const config::Filter& wanted,
-                                          const sizing::Targets& targets, bool bounded,
-                                          FilterPlan& out) const {
-        SizeQuestion question;
-        question.window = targets.window;
-        question.max_false_drop = targets.max_false_drop;
-        question.bounded = bounded;
-        question.shrinks = targets.spread != 0;
-        question.first = wanted.first;
-        question.rate = targets.keys_per_second;
-        if (wanted.memory) {
-            question.memory = *wanted.memory / workers();
-        }
-        auto found = find_candidates(question, kAutoEngines);
-        if (!found) {
-            return tl::unexpected(found.error());
-        }
-        out.choice = std::move(found->reason);
-        return std::move(found->list.front().geometry);
-    }
-
-    Status take_geometry(const config::Filter& wanted, FilterPlan& out) {
-        const config::Geometry& g = *wanted.geometry;
-        if (wanted.engine == config::Engine::kLine) {
-            const auto whole = sizing::complete_line(
-                {.M = g.lines_per_key, .k = g.k, .b = g.bits_per_key, .lines = g.lines},
-                wanted.window);
-            if (!whole) {
-                return tl::unexpected(whole.error());
-            }
-            out.geometry = *whole;
-        } else if (wanted.engine == config::Engine::kApbf) {
-            out.geometry = sizing::ApbfGeometry{g.k, g.l, g.segment_bits};
-        } else {
-            out.geometry = sizing::ApbbfGeometry{g.k, g.l, g.block_bits, g.bits_per_key,
-                                                 g.segment_bits / g.block_bits};
-        }
-        out.prediction = predict(out.geometry, wanted.window, std::nullopt);
-        out.keys_per_second = static_cast<double>(out.prediction.window_keys) /
-                              (static_cast<double>(wanted.window) / kSecond);
-        return wanted.max_false_drop ? take_bound(wanted, out) : Status();
-    }
-
-    // What a geometry can do with its bound: the load of a generation is the most with which its
-    // rate stays below, and the planned rate that which random arrivals do not bring above it.
-    static Status take_bound(const config::Filter& wanted, FilterPlan& out) {
-        const bool bounded = wanted.rule == config::Rule::kBound;
-        const double most = *wanted.max_false_drop;
-        const double seconds = static_cast<double>(out.prediction.generation) / kSecond;
-        const auto with_keys = [&](std::uint64_t keys) {
-            return predict(out.geometry, wanted.window, static_cast<double>(keys) / seconds);
-        };
-        const bool shrinks = wanted.on_full == config::OnFull::kShrink;
-        const double least = bounded   ? least_chance(out.setup())
-                             : shrinks ? with_keys(1).false_drop
-                                       : 0;
-        if (least > most) {
-            return fail(Errc::kConfig,
-                        "max_false_drop = " + text_of(most) + " is below what this geometry of " +
-                            out.engine() + " can keep" +
-                            (bounded ? ", so that every match would be in doubt" : "") +
-                            "; allowed: max_false_drop of at least " + text_of(least) +
-                            ", a geometry of more bits, or none: one that keeps it is chosen then");
-        }
-        out.on_full = wanted.on_full;
-        if (!shrinks) {
-            return {};
-        }
-        const double mean = most / (bounded ? judge_margin(wanted.engine) : 1);
-        const auto keeps = [&](std::uint64_t keys) { return with_keys(keys).false_drop <= mean; };
-        std::uint64_t load = 1;
-        while (keeps(2 * load)) {
-            load *= 2;
-        }
-        for (std::uint64_t step = load; step != 0; step /= 2) {
-            load += keeps(load + step) ? step : 0;
-        }
-        out.load = load;
-        const std::uint64_t planned = sizing::keys_for(load, kRandomArrivals);
-        out.keys_per_second = static_cast<double>(planned) / seconds;
-        out.prediction = with_keys(planned);
-        return {};
-    }
-
-    static std::string text_of(double value) {
-        char text[32];
-        std::snprintf(text, sizeof(text), "%.3g", value);
-        return text;
-    }
-
-    [[nodiscard]] Status finish(FilterPlan& out) const {
-        out.may_clear = config_.run.clock == config::Clock::kCapture;
-        out.clock.length = std::max<Nanoseconds>(out.prediction.generation, 1);
-        const auto bytes = bytes_of(out.setup());
-        if (!bytes) {
-            return fail(bytes.error().code,
-                        "filter \"" + out.name + "\": " + bytes.error().context);
-        }
-        out.instance_bytes = *bytes;
-        return {};
-    }
-
-    void check_memory(std::size_t index, const FilterPlan& out) {
+    void check_memory(std::size_t index, const engines::FilterPlan& out) {
         const config::Filter& wanted = config_.filters[index];
         const std::uint64_t total = out.instance_bytes * workers();
         if (wanted.memory && total > *wanted.memory) {
             problem(wanted.line, path("filter", index, "memory"),
-                    format_size(*wanted.memory) + " is too little: " + out.engine() + " needs " +
+                    format_size(*wanted.memory) +
+                        " is too little: " + std::string(out.engine().name) + " needs " +
                         format_size(total) + " on " + std::to_string(workers()) +
                         " worker(s) for this window, rate and max_false_drop");
         }
@@ -500,8 +337,8 @@ class Planner {
             TapPlan out;
             out.window = wanted.report_window.value_or(config_.filters[wanted.filter].window);
             out.flows = wanted.report_flows.value_or(config::kDefaultReportFlows);
-            const auto sized = sizing::size_tap_report(
-                static_cast<std::uint64_t>(std::ceil(static_cast<double>(out.flows) * share())));
+            const auto sized = sizing::size_tap_report(static_cast<std::uint64_t>(
+                std::ceil(static_cast<double>(out.flows) * engines::share_of(workers()))));
             if (sized) {
                 out.geometry = *sized;
             }

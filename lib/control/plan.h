@@ -13,11 +13,9 @@
 #include "base/ids.h"
 #include "config/load.h"
 #include "config/schema.h"
-#include "control/engines.h"
 #include "control/machine.h"
 #include "eal/port.h"
-#include "filter/generation.h"
-#include "pipeline/judge.h"
+#include "engines/plan.h"
 #include "sizing/tap_report.h"
 
 namespace unecho::control {
@@ -42,38 +40,6 @@ struct WorkerPlan {
     std::vector<RxAssignment> rx;
 };
 
-struct FilterPlan {
-    std::string name;
-    packet::KeyMode key = packet::KeyMode::kPacket;
-    packet::NonIp non_ip = packet::NonIp::kPass;
-    config::Policy policy = config::Policy::kFixed;
-    unsigned first = 1;
-    config::Rule rule = config::Rule::kMatch;
-    std::optional<pipeline::Judge> judge = std::nullopt;  // absent: every match is an echo
-    std::string rule_text;                                // the rule for people
-    Nanoseconds window = 0;
-    Geometry geometry;              // of one worker's instance
-    filter::GenerationClock clock;  // of one generation, or tick (sizing::Prediction::phases);
-                                    // unused by engines that keep times
-    std::optional<config::OnFull> on_full = std::nullopt;  // absent: as the engine does anyway
-    std::optional<std::uint64_t> load = std::nullopt;      // keys that end a generation, or tick
-    bool may_clear = false;            // an early turn may clear segments: captures wait
-    sizing::Prediction prediction;     // of one instance at its planned rate
-    double keys_per_second = 0;        // planned for one instance
-    unsigned keys_per_packet = 1;      // at most, where keys_per_second is of packets planned for
-    std::uint64_t instance_bytes = 0;  // allocated, with spare segments
-    filter::Isa isa = filter::Isa::kScalar;
-    std::string choice;  // why this engine, if it was "auto"
-
-    [[nodiscard]] const char* engine() const { return engine_name(geometry); }
-    [[nodiscard]] FilterSetup setup() const { return {geometry, window, echo_policy(policy), isa}; }
-    [[nodiscard]] filter::Ageing ageing() const {
-        filter::AgeingSpec spec = ageing_of(setup(), clock.length, load);
-        spec.may_clear = may_clear;
-        return filter::Ageing(spec);
-    }
-};
-
 // The report of the flows of two taps, on one worker.
 struct TapPlan {
     Nanoseconds window = 0;
@@ -96,7 +62,7 @@ enum class Steering { kSingle, kRss, kRing };
 struct Plan {
     std::vector<PortPlan> ports;
     std::vector<WorkerPlan> workers;
-    std::vector<FilterPlan> filters;
+    std::vector<engines::FilterPlan> filters;
     std::vector<RoutePlan> routes;
     filter::Isa isa = filter::Isa::kScalar;  // of the kernels
     LcoreId main_lcore = 0;                  // the control thread's, by DPDK's number

@@ -2,8 +2,8 @@
 // The plan as `unecho check` prints it.
 #include <cstdio>
 
+#include "base/table.h"
 #include "control/plan.h"
-#include "control/table.h"
 
 namespace unecho::control {
 namespace {
@@ -96,9 +96,9 @@ std::string routes_text(const Plan& plan) {
 }
 
 // What packets beyond the planned rate cost.
-std::string when_full(const FilterPlan& filter) {
+std::string when_full(const engines::FilterPlan& filter) {
     if (!filter.on_full) {
-        return ages_by_generation(filter.geometry)
+        return filter.engine().by_generation
                    ? "the window is kept, and false drops may be more than planned"
                    : "the oldest packets are forgotten; the achieved window is reported";
     }
@@ -118,7 +118,7 @@ std::string when_full(const FilterPlan& filter) {
     return "";
 }
 
-std::string filter_text(const Plan& plan, const FilterPlan& filter) {
+std::string filter_text(const Plan& plan, const engines::FilterPlan& filter) {
     const sizing::Prediction& p = filter.prediction;
     Table table({"", ""});
     std::string key(packet::name_of(filter.key));
@@ -129,8 +129,8 @@ std::string filter_text(const Plan& plan, const FilterPlan& filter) {
         key += "; frames without an IP packet by their own bytes";
     }
     table.row({"key", key});
-    table.row(
-        {"engine", std::string(filter.engine()) + " (" + geometry_text(filter.geometry) + ")"});
+    table.row({"engine", engines::engine_name(filter.geometry) + " (" +
+                             engines::geometry_text(filter.geometry) + ")"});
     if (!filter.choice.empty()) {
         table.row({"chosen", filter.choice});
     }
@@ -172,7 +172,7 @@ std::string filter_text(const Plan& plan, const FilterPlan& filter) {
 
 std::string to_text(const Plan& plan) {
     std::string out = ports_text(plan) + workers_text(plan) + routes_text(plan);
-    for (const FilterPlan& filter : plan.filters) {
+    for (const engines::FilterPlan& filter : plan.filters) {
         out += filter_text(plan, filter);
     }
     out += "packet buffers\n  " + std::to_string(plan.mbufs) + " of " +

@@ -100,7 +100,7 @@ dataplane::RssModel rss_model(const Plan& plan, const eal::RssAnswer& answer) {
     model.types = answer.types;
     model.entries = static_cast<unsigned>(answer.table.size());
     std::copy(answer.table.begin(), answer.table.end(), model.table.begin());
-    for (const FilterPlan& filter : plan.filters) {
+    for (const engines::FilterPlan& filter : plan.filters) {
         model.fragments_by_ports |=
             filter.key == packet::KeyMode::kFlow || filter.key == packet::KeyMode::kFlowBidir;
         model.frames_have_keys |=

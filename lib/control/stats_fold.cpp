@@ -39,7 +39,7 @@ Report empty_report(const Plan& plan) {
     report.ports.resize(plan.ports.size());
     report.routes.resize(plan.routes.size());
     report.workers.resize(plan.workers.size());
-    for (const FilterPlan& filter : plan.filters) {
+    for (const engines::FilterPlan& filter : plan.filters) {
         report.filters.emplace_back().window = {filter.window, filter.window, 0, 0, 0};
     }
     return report;

@@ -6,9 +6,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/table.h"
 #include "base/utf8.h"
 #include "control/stats.h"
-#include "control/table.h"
 
 namespace unecho::control {
 namespace {
@@ -86,16 +86,16 @@ ordered_json json_of(LcoreId lcore, const WorkerReport& worker) {
     return out;
 }
 
-std::string on_full_name(const FilterPlan& plan) {
+std::string on_full_name(const engines::FilterPlan& plan) {
     return plan.on_full
                ? std::string(config::kOnFullNames.at(static_cast<std::size_t>(*plan.on_full)))
-           : ages_by_generation(plan.geometry) ? "none"
-                                               : "oldest";
+           : plan.engine().by_generation ? "none"
+                                         : "oldest";
 }
 
-ordered_json json_of(const FilterPlan& plan, const FilterReport& filter) {
+ordered_json json_of(const engines::FilterPlan& plan, const FilterReport& filter) {
     ordered_json out = {{"name", plan.name},
-                        {"engine", plan.engine()},
+                        {"engine", plan.engine().name},
                         {"rule", config::kRuleNames.at(static_cast<std::size_t>(plan.rule))},
                         {"window_ns", plan.window},
                         {"on_full", on_full_name(plan)},
@@ -181,7 +181,7 @@ std::string route_text(const Plan& plan, std::size_t index, const RouteReport& r
 }
 
 // "1.53ms after 12s"; "-" where the window was never shorter than configured.
-std::string shortest_text(const FilterPlan& plan, const FilterReport& filter) {
+std::string shortest_text(const engines::FilterPlan& plan, const FilterReport& filter) {
     return filter.window.shortest >= plan.window
                ? "-"
                : format_duration(filter.window.shortest) + " after " +
@@ -259,7 +259,7 @@ std::string filters_text(const Plan& plan, const Report& report) {
     for (std::size_t i = 0; i < plan.filters.size(); ++i) {
         const FilterReport& f = report.filters[i];
         std::vector<std::string> row{
-            plan.filters[i].name, plan.filters[i].engine(),
+            plan.filters[i].name, std::string(plan.filters[i].engine().name),
             f.longest_generation == 0 ? "-" : format_duration(f.longest_generation)};
         counted.fill(f.counters, row);
         turns.fill(f.window, row);

@@ -82,8 +82,8 @@ void Supervisor::add_timers() {
     const Plan& plan = appliance_.plan();
     for (std::size_t w = 0; w < plan.workers.size(); ++w) {
         for (const auto& instance : appliance_.instances(w)) {
-            if (filter::SegmentRing* segments = instance->segments()) {
-                cleaner_.add(instance->shared(), instance->memory(),
+            if (filter::SegmentRing* segments = instance->filter().segments()) {
+                cleaner_.add(instance->shared(), instance->filter().memory(),
                              segments->geometry().segment_bytes);
             }
         }
@@ -92,7 +92,7 @@ void Supervisor::add_timers() {
         return;
     }
     for (std::size_t f = 0; f < plan.filters.size(); ++f) {
-        if (ages_by_generation(plan.filters[f].geometry)) {
+        if (plan.filters[f].engine().by_generation) {
             rotations_.emplace_back(appliance_.filter_shared(f), plan.filters[f].clock.length,
                                     now());
             rotating_filters_.push_back(f);

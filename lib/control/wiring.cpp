@@ -109,11 +109,11 @@ Status Wiring::make_filters(WorkerIndex worker) {
     const int socket = static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
     setup.filters = static_cast<unsigned>(plan_.filters.size());
     for (std::size_t f = 0; f < plan_.filters.size(); ++f) {
-        auto instance = FilterInstance::make(plan_.filters[f], socket, input_.hugepages);
+        auto instance = LaneMemory::make(plan_.filters[f], socket, input_.hugepages);
         if (!instance) {
             return tl::unexpected(instance.error());
         }
-        setup.lanes[f] = (*instance)->lane(plan_.filters[f]);
+        setup.lanes[f] = (*instance)->filter().lane(plan_.filters[f]);
         setup.lane_shared[f] = &(*instance)->shared();
         setup.filter_shared[f] = &filter_shared_[f];
         parts_[worker]->instances.push_back(std::move(*instance));
@@ -227,7 +227,7 @@ std::map<std::uint64_t, std::uint64_t> Wiring::filter_bytes_by_page() const {
     std::map<std::uint64_t, std::uint64_t> bytes;
     for (const auto& parts : parts_) {
         for (const auto& instance : parts->instances) {
-            bytes[instance->page_bytes()] += instance->memory().size();
+            bytes[instance->page_bytes()] += instance->filter().memory().size();
         }
         for (const auto& instance : parts->taps) {
             bytes[instance->page_bytes()] += instance->memory().size();

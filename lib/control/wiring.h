@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "control/filter_instance.h"
+#include "control/lane_memory.h"
 #include "control/plan.h"
 #include "control/tap_instance.h"
 #include "dataplane/worker.h"
@@ -47,7 +47,7 @@ class Wiring {
     [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return *parts_[i]->worker; }
     [[nodiscard]] dataplane::WorkerShared& shared(std::size_t i) { return parts_[i]->shared; }
     [[nodiscard]] const dataplane::WorkerSetup& setup(std::size_t i) const { return setups_[i]; }
-    [[nodiscard]] std::vector<std::unique_ptr<FilterInstance>>& instances(std::size_t worker) {
+    [[nodiscard]] std::vector<std::unique_ptr<LaneMemory>>& instances(std::size_t worker) {
         return parts_[worker]->instances;
     }
     [[nodiscard]] dataplane::FilterShared& filter_shared(std::size_t i) {
@@ -62,7 +62,7 @@ class Wiring {
         std::vector<dataplane::RxSource> sources;
         std::vector<dataplane::Staging> staging;
         std::vector<std::uint8_t> scratch;
-        std::vector<std::unique_ptr<FilterInstance>> instances;
+        std::vector<std::unique_ptr<LaneMemory>> instances;
         std::vector<std::unique_ptr<TapInstance>> taps;
         dataplane::WorkerShared shared;
         std::unique_ptr<dataplane::Worker> worker;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "control/machine.h"
+#include "engines/isa.h"
 #include "offline/pages.h"
 #include "pipeline/bits.h"
 
@@ -72,7 +72,7 @@ void clear_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint6
 Result<std::unique_ptr<Deduplicator>> Deduplicator::make(
     const Options& options, std::uint64_t memory, std::optional<std::uint64_t> most_packets) {
     // Before the first packet, whichever engine may take over later.
-    if (const auto isa = control::Machine::detect().isa(); !isa) {
+    if (const auto isa = engines::IsaChoice::detect().any(); !isa) {
         return tl::unexpected(isa.error());
     }
     std::unique_ptr<Deduplicator> out(new Deduplicator(options));
@@ -161,7 +161,7 @@ Status Deduplicator::on_full(const Piece& piece) {
     return {};
 }
 
-Status Deduplicator::hand_over(const Piece& piece, std::uint64_t live, control::FilterPlan plan) {
+Status Deduplicator::hand_over(const Piece& piece, std::uint64_t live, engines::FilterPlan plan) {
     memory_ = 0;
     ages_.reset();
     const std::string full = full_text(piece);

@@ -79,7 +79,7 @@ class Deduplicator {
         return exact_ ? static_cast<Decider&>(*exact_) : *other_;
     }
     Status on_full(const Piece& piece);
-    Status hand_over(const Piece& piece, std::uint64_t live, control::FilterPlan plan);
+    Status hand_over(const Piece& piece, std::uint64_t live, engines::FilterPlan plan);
     void count(const pipeline::Burst& burst);
     static void keep_copies(const Piece& piece, const Originals& originals, std::size_t begin,
                             Verdicts& verdicts);

@@ -43,7 +43,7 @@ class ExactDecider final : public Decider {
   private:
     ExactDecider(Pages pages, const filter::ReferenceParams& params, unsigned first);
 
-    [[nodiscard]] filter::Sighting first_of(const dataplane::Burst& burst,
+    [[nodiscard]] filter::Sighting first_of(const pipeline::Burst& burst,
                                             const Place& place) const {
         return {burst.times[0], numbers_ ? place.first_number : place.numbers[0], 0};
     }

@@ -3,46 +3,31 @@
 
 #include <algorithm>
 
-#include "control/candidates.h"
-#include "control/machine.h"
-#include "control/rules.h"
+#include "engines/candidates.h"
+#include "engines/isa.h"
+#include "engines/rules.h"
 #include "pipeline/stages.h"
 
 namespace unecho::offline {
 namespace {
 
-control::FilterPlan plan_of(const Options& options, const control::Candidate& candidate,
-                            filter::Isa isa) {
-    control::FilterPlan plan;
-    plan.name = "capture";
-    plan.key = options.key_mode();
-    plan.non_ip = options.non_ip_or_pass();
-    plan.policy = options.policy_or_fixed();
-    plan.first = options.first.value_or(1);
-    plan.window = options.window_time();
-    plan.geometry = candidate.geometry;
-    plan.prediction = candidate.prediction;
-    plan.keys_per_second = candidate.rate;
-    plan.instance_bytes = candidate.bytes;
-    plan.clock.length = std::max<Nanoseconds>(plan.prediction.generation, 1);
-    plan.on_full = control::on_full_with(config::OnFull::kShrink, plan.geometry);
-    if (plan.on_full) {
-        plan.load = sizing::load_for(plan.prediction.generation_keys, control::kRandomArrivals);
-    }
-    plan.may_clear = true;
-    plan.isa = isa;
-    config::Filter rules;
-    rules.max_false_drop = options.false_drop();
-    rules.rule = control::can_judge(plan.geometry) ? config::Rule::kBound : config::Rule::kMatch;
-    plan.rule = *rules.rule;
-    plan.judge = control::judge_of(rules);
-    plan.rule_text = control::rule_text(rules);
-    return plan;
+engines::FilterSpec spec_of(const Options& options) {
+    engines::FilterSpec spec;
+    spec.name = "capture";
+    spec.key = options.key_mode();
+    spec.non_ip = options.non_ip_or_pass();
+    spec.policy = options.policy_or_fixed();
+    spec.first = options.first.value_or(1);
+    spec.window = options.window_time();
+    spec.max_false_drop = options.false_drop();
+    spec.rule = engines::Rule::kBound;
+    spec.on_full = engines::OnFull::kShrink;
+    return spec;
 }
 
-Result<control::Candidate> choose(const Options& options, std::span<const config::Engine> engines,
+Result<engines::Candidate> choose(const Options& options, std::span<const config::Engine> engines,
                                   std::uint64_t memory, std::optional<std::uint64_t> most_packets) {
-    control::SizeQuestion question;
+    engines::SizeQuestion question;
     question.window = options.window_time();
     question.max_false_drop = options.false_drop();
     question.shrinks = std::all_of(engines.begin(), engines.end(), [](config::Engine engine) {
@@ -53,13 +38,13 @@ Result<control::Candidate> choose(const Options& options, std::span<const config
     if (most_packets) {
         question.rate = static_cast<double>(std::max<std::uint64_t>(*most_packets, 1)) * kSecond /
                         static_cast<double>(question.window);
-        auto found = control::find_candidates(question, engines);
+        auto found = engines::find_candidates(question, engines);
         if (found && found->list.front().fits) {
             return std::move(found->list.front());
         }
         question.rate.reset();
     }
-    auto found = control::find_candidates(question, engines);
+    auto found = engines::find_candidates(question, engines);
     if (!found) {
         return tl::unexpected(found.error());
     }
@@ -68,7 +53,7 @@ Result<control::Candidate> choose(const Options& options, std::span<const config
 
 }  // namespace
 
-Result<control::FilterPlan> FilterDecider::plan(const Options& options,
+Result<engines::FilterPlan> FilterDecider::plan(const Options& options,
                                                 std::span<const config::Engine> engines,
                                                 std::uint64_t memory,
                                                 std::optional<std::uint64_t> most_packets) {
@@ -76,19 +61,24 @@ Result<control::FilterPlan> FilterDecider::plan(const Options& options,
     if (!found) {
         return tl::unexpected(found.error());
     }
-    const auto isa = control::Machine::detect().isa();
+    const auto isa = engines::IsaChoice::detect().any();
     if (!isa) {
         return tl::unexpected(isa.error());
     }
-    return plan_of(options, *found, *isa);
+    return engines::plan_filter(spec_of(options), {.may_clear = true, .isa = *isa}, *found);
 }
 
-Result<std::unique_ptr<FilterDecider>> FilterDecider::make(control::FilterPlan plan) {
-    auto instance = control::FilterInstance::make(plan, -1, false);
+Result<std::unique_ptr<FilterDecider>> FilterDecider::make(engines::FilterPlan plan) {
+    auto memory = Pages::allocate(plan.instance_bytes);
+    if (!memory) {
+        return tl::unexpected(memory.error());
+    }
+    auto instance = engines::FilterInstance::make(plan, memory->bytes());
     if (!instance) {
         return tl::unexpected(instance.error());
     }
-    return std::unique_ptr<FilterDecider>(new FilterDecider(std::move(plan), std::move(*instance)));
+    return std::unique_ptr<FilterDecider>(
+        new FilterDecider(std::move(plan), std::move(*memory), std::move(*instance)));
 }
 
 Result<std::unique_ptr<FilterDecider>> FilterDecider::make(
@@ -98,9 +88,12 @@ Result<std::unique_ptr<FilterDecider>> FilterDecider::make(
     return planned ? make(std::move(*planned)) : tl::unexpected(planned.error());
 }
 
-FilterDecider::FilterDecider(control::FilterPlan plan,
-                             std::unique_ptr<control::FilterInstance> instance)
-    : plan_(std::move(plan)), instance_(std::move(instance)), lane_(instance_->lane(plan_)) {}
+FilterDecider::FilterDecider(engines::FilterPlan plan, Pages memory,
+                             std::unique_ptr<engines::FilterInstance> instance)
+    : plan_(std::move(plan)),
+      memory_(std::move(memory)),
+      instance_(std::move(instance)),
+      lane_(instance_->lane(plan_)) {}
 
 void FilterDecider::decide(pipeline::Burst& burst, const Place& /*place*/, Originals& originals) {
     pipeline::decide_timed(burst, lane_);
@@ -141,7 +134,7 @@ std::optional<std::uint64_t> FilterDecider::planned() const {
 }
 
 std::string FilterDecider::text() const {
-    return std::string(plan_.engine()) + " (" + control::geometry_text(plan_.geometry) + ", " +
+    return engine() + " (" + engines::geometry_text(plan_.geometry) + ", " +
            format_size(plan_.instance_bytes) + ", up to " + format_rate(plan_.keys_per_second) +
            " new packets), " + plan_.rule_text;
 }

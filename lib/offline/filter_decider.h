@@ -8,10 +8,10 @@
 #include <utility>
 
 #include "base/result.h"
-#include "control/filter_instance.h"
-#include "control/plan.h"
+#include "engines/instance.h"
 #include "offline/decider.h"
 #include "offline/options.h"
+#include "offline/pages.h"
 
 namespace unecho::offline {
 
@@ -24,14 +24,16 @@ class FilterDecider final : public Decider {
         std::optional<std::uint64_t> most_packets = std::nullopt);
 
     // The same in two steps, the first of which takes no memory.
-    static Result<control::FilterPlan> plan(
+    static Result<engines::FilterPlan> plan(
         const Options& options, std::span<const config::Engine> engines, std::uint64_t memory,
         std::optional<std::uint64_t> most_packets = std::nullopt);
-    static Result<std::unique_ptr<FilterDecider>> make(control::FilterPlan plan);
+    static Result<std::unique_ptr<FilterDecider>> make(engines::FilterPlan plan);
 
     void decide(pipeline::Burst& burst, const Place& place, Originals& originals) override;
     [[nodiscard]] std::string text() const override;
-    [[nodiscard]] std::string engine() const override { return plan_.engine(); }
+    [[nodiscard]] std::string engine() const override {
+        return engines::engine_name(plan_.geometry);
+    }
     [[nodiscard]] Nanoseconds slack() const override { return plan_.prediction.slack; }
     [[nodiscard]] std::uint64_t forgotten() const override;
     [[nodiscard]] std::optional<filter::WindowState> window(Nanoseconds now) const override;
@@ -43,10 +45,12 @@ class FilterDecider final : public Decider {
     void end_of_memories();
 
   private:
-    FilterDecider(control::FilterPlan plan, std::unique_ptr<control::FilterInstance> instance);
+    FilterDecider(engines::FilterPlan plan, Pages memory,
+                  std::unique_ptr<engines::FilterInstance> instance);
 
-    control::FilterPlan plan_;
-    std::unique_ptr<control::FilterInstance> instance_;
+    engines::FilterPlan plan_;
+    Pages memory_;
+    std::unique_ptr<engines::FilterInstance> instance_;
     pipeline::Lane lane_;
     std::array<Digest, kMaxBurst> digests_;  // to remember
     std::array<Nanoseconds, kMaxBurst> times_;

@@ -198,7 +198,7 @@ filter::SegmentRing* segments([[maybe_unused]] void* filter) noexcept {
 }
 
 template <filter::SlidingFilter F>
-constexpr EngineOps ops_of() noexcept {
+constexpr EngineOps table_of() noexcept {
     float (*chance_of)(const void*, Digest) noexcept = nullptr;
     if constexpr (filter::JudgingFilter<F>) {
         chance_of = &chance<F>;
@@ -209,13 +209,19 @@ constexpr EngineOps ops_of() noexcept {
 
 }  // namespace
 
-constexpr EngineOps kLineOps = ops_of<filter::LineFilter>();
-constexpr EngineOps kApbfOps = ops_of<filter::Apbf>();
-constexpr EngineOps kApbbfOps = ops_of<filter::Apbbf>();
-constexpr EngineOps kTlbfOps = ops_of<filter::Tlbf>();
-constexpr EngineOps kBtbfOps = ops_of<filter::TimedBtbf>();
-constexpr EngineOps kApshbfOps = ops_of<filter::Apshbf>();
-constexpr EngineOps kShbfXOps = ops_of<filter::ShbfXWindow>();
-constexpr EngineOps kExactOps = ops_of<filter::Exact>();
+template <filter::SlidingFilter F>
+const EngineOps& ops_for() noexcept {
+    static constexpr EngineOps kTable = table_of<F>();
+    return kTable;
+}
+
+template const EngineOps& ops_for<filter::LineFilter>() noexcept;
+template const EngineOps& ops_for<filter::Apbbf>() noexcept;
+template const EngineOps& ops_for<filter::Apbf>() noexcept;
+template const EngineOps& ops_for<filter::Tlbf>() noexcept;
+template const EngineOps& ops_for<filter::TimedBtbf>() noexcept;
+template const EngineOps& ops_for<filter::Apshbf>() noexcept;
+template const EngineOps& ops_for<filter::ShbfXWindow>() noexcept;
+template const EngineOps& ops_for<filter::Exact>() noexcept;
 
 }  // namespace unecho::pipeline

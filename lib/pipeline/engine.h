@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A filter behind one function table: the engine is chosen once, at start; each burst costs one
-// indirect call. A new filter joins by one line in engine.cpp.
+// indirect call. A new filter joins by its include and one line in engine.cpp.
 #pragma once
 
 #include <cstdint>
@@ -39,14 +39,8 @@ struct EngineOps {
     filter::SegmentRing* (*segments)(void* filter) noexcept;
 };
 
-// One table for each engine.
-extern const EngineOps kLineOps;
-extern const EngineOps kApbfOps;
-extern const EngineOps kApbbfOps;
-extern const EngineOps kTlbfOps;
-extern const EngineOps kBtbfOps;
-extern const EngineOps kApshbfOps;
-extern const EngineOps kShbfXOps;
-extern const EngineOps kExactOps;
+// The table of a filter; engine.cpp lists those that have one.
+template <filter::SlidingFilter F>
+[[nodiscard]] const EngineOps& ops_for() noexcept;
 
 }  // namespace unecho::pipeline

@@ -17,7 +17,7 @@ constexpr Nanoseconds kLength = kWindow / kL;
 // One worker, whose clock and rotation timer are the test's.
 class Away : public EalTest {
   protected:
-    Layout layout(const control::Geometry& geometry) {
+    Layout layout(const engines::Geometry& geometry) {
         Layout out;
         out.clock = {0, std::uint64_t{1} << 32, &now_};
         out.filters[0].window = kWindow;
@@ -52,7 +52,7 @@ class Away : public EalTest {
         return rig.shared().snapshot;
     }
 
-    void check(const control::Geometry& geometry, Nanoseconds slack) {
+    void check(const engines::Geometry& geometry, Nanoseconds slack) {
         Rig rig(layout(geometry));
         pass(rig, 100 * kMillisecond);
         EXPECT_EQ(echoes_of(rig, {packet(1)}), 0U);

@@ -258,7 +258,7 @@ struct Outcome {
 // A filter for the planned rate, on one kernel.
 struct Subject {
     std::string name;
-    control::Geometry geometry;
+    engines::Geometry geometry;
     filter::Isa isa = filter::Isa::kScalar;
 };
 
@@ -271,7 +271,7 @@ constexpr sizing::Targets kHalf{kTargets.window, 5 * kTargets.keys_per_second, k
 
 Subject subject_of(config::Engine engine) {
     return {std::string(config::kEngineNames.at(static_cast<std::size_t>(engine))),
-            *control::size(engine, kTargets)};
+            *engines::size(engine, kTargets)};
 }
 
 // With M lines of a key. Sizing gives so few lines one phase; all numbers of phases are tried.

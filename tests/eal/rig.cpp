@@ -13,8 +13,8 @@ namespace {
 
 constexpr std::uint64_t kSeed = 4711;
 
-control::FilterPlan plan_of(const FilterLayout& layout) {
-    control::FilterPlan plan;
+engines::FilterPlan plan_of(const FilterLayout& layout) {
+    engines::FilterPlan plan;
     plan.name = "tested";
     plan.key = layout.key;
     plan.non_ip = layout.non_ip;
@@ -34,6 +34,7 @@ control::FilterPlan plan_of(const FilterLayout& layout) {
             return 1;
         },
         layout.geometry);
+    plan.instance_bytes = engines::bytes_of(plan.setup()).value();
     return plan;
 }
 

@@ -31,7 +31,7 @@ struct FilterLayout {
     unsigned first = 1;
     std::optional<pipeline::Judge> judge = std::nullopt;
     Nanoseconds window = 50 * kMillisecond;
-    control::Geometry geometry = sizing::ExactGeometry{8192};
+    engines::Geometry geometry = sizing::ExactGeometry{8192};
     filter::Isa isa = filter::Isa::kScalar;
 };
 
@@ -90,8 +90,11 @@ class Rig {
     dataplane::WorkerShared& shared(WorkerIndex i = 0) { return wiring_->shared(i); }
     dataplane::FilterShared& filter_shared(FilterIndex i = 0) { return wiring_->filter_shared(i); }
     const filter::FilterCounters& filter_counters(WorkerIndex worker = 0, FilterIndex i = 0);
-    control::FilterInstance& instance(WorkerIndex worker = 0, FilterIndex i = 0) {
-        return *wiring_->instances(worker)[i];
+    dataplane::LaneShared& lane_shared(WorkerIndex worker = 0, FilterIndex i = 0) {
+        return wiring_->instances(worker)[i]->shared();
+    }
+    engines::FilterInstance& instance(WorkerIndex worker = 0, FilterIndex i = 0) {
+        return wiring_->instances(worker)[i]->filter();
     }
     std::vector<dataplane::WorkerShared*> shareds();
     void set_phase(dataplane::Phase phase);

@@ -463,9 +463,9 @@ TEST_F(Generations, adopts_a_generation_with_nothing_received) {
 // The cleaner in its turn: no generation makes the worker clear a segment itself.
 TEST_F(Generations, hands_retired_segments_over_and_takes_zeroed_ones_back) {
     Rig rig(segmented());
-    control::FilterInstance& instance = rig.instance();
+    engines::FilterInstance& instance = rig.instance();
     control::Cleaner cleaner;
-    cleaner.add(instance.shared(), instance.memory(),
+    cleaner.add(rig.lane_shared(), instance.memory(),
                 instance.segments()->geometry().segment_bytes);
     for (std::uint64_t generation = 1; generation <= 100; ++generation) {
         send_at(rig, generation, static_cast<unsigned>(generation));

@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "config/schema.h"
-#include "control/engines.h"
+#include "engines/catalogue.h"
 #include "support/filter_memory.h"
 
 namespace unecho::test {
@@ -26,25 +26,25 @@ class PlannedEngine {
   public:
     explicit PlannedEngine(const EnginePlan& plan) : PlannedEngine(plan, geometry_of(plan)) {}
     // With what geometry_of() found for this plan, or one of another policy.
-    PlannedEngine(const EnginePlan& plan, const control::Geometry& geometry)
+    PlannedEngine(const EnginePlan& plan, const engines::Geometry& geometry)
         : plan_(plan),
           setup_{geometry, plan.targets.window, plan.policy, filter::best_isa()},
           prediction_(
-              control::predict(setup_.geometry, plan.targets.window, plan.targets.keys_per_second)),
-          memory_(*control::bytes_of(setup_)),
-          filter_(*control::make_filter(setup_, memory_.span())),
+              engines::predict(setup_.geometry, plan.targets.window, plan.targets.keys_per_second)),
+          memory_(*engines::bytes_of(setup_)),
+          filter_(*engines::make_filter(setup_, memory_.span())),
           ageing_(ageing_spec()),
-          ops_(control::ops_of(filter_)),
+          ops_(engines::ops_of(filter_)),
           limits_(plan.bounded && ops_.chance != nullptr
                       ? std::optional<filter::ChanceLimits>(
                             static_cast<float>(plan.targets.max_false_drop))
                       : std::nullopt) {}
 
-    static control::Geometry geometry_of(const EnginePlan& plan) {
+    static engines::Geometry geometry_of(const EnginePlan& plan) {
         sizing::Targets targets = plan.targets;
         targets.spread = spread_of(plan);
-        targets.max_false_drop /= plan.bounded ? control::judge_margin(plan.engine) : 1;
-        return *control::size(plan.engine, targets, plan.first);
+        targets.max_false_drop /= plan.bounded ? engines::info_of(plan.engine).judge_margin : 1;
+        return *engines::size(plan.engine, targets, plan.first);
     }
 
     PlannedEngine(const PlannedEngine&) = delete;
@@ -68,23 +68,23 @@ class PlannedEngine {
 
   private:
     static double spread_of(const EnginePlan& plan) {
-        return plan.on_full == config::OnFull::kShrink ? control::kRandomArrivals : 0;
+        return plan.on_full == config::OnFull::kShrink ? engines::kRandomArrivals : 0;
     }
     [[nodiscard]] filter::AgeingSpec ageing_spec() const {
         std::optional<std::uint64_t> load;
         if (plan_.on_full == config::OnFull::kShrink) {
             load = sizing::load_for(prediction_.generation_keys, spread_of(plan_));
         }
-        auto spec = control::ageing_of(setup_, prediction_.generation, load);
+        auto spec = engines::ageing_of(setup_, prediction_.generation, load);
         spec.may_clear = true;
         return spec;
     }
 
     EnginePlan plan_;
-    control::FilterSetup setup_;
+    engines::FilterSetup setup_;
     sizing::Prediction prediction_;
     FilterMemory memory_;
-    control::AnyFilter filter_;
+    engines::AnyFilter filter_;
     filter::Ageing ageing_;
     const pipeline::EngineOps& ops_;
     std::optional<filter::ChanceLimits> limits_;

@@ -134,8 +134,8 @@ struct Tally {
 };
 
 // Sizing some engines takes longer than a scenario.
-const control::Geometry& sized(const EnginePlan& plan) {
-    static std::map<std::tuple<Engine, double, unsigned>, control::Geometry> known;
+const engines::Geometry& sized(const EnginePlan& plan) {
+    static std::map<std::tuple<Engine, double, unsigned>, engines::Geometry> known;
     const auto key = std::tuple(plan.engine, plan.targets.keys_per_second, plan.first);
     const auto found = known.find(key);
     return found != known.end()
@@ -236,7 +236,7 @@ class Scenario {
     Scenario(const Case& c, std::uint64_t index)
         : case_(c),
           stream_(c, index),
-          keys_(control::most_keys_per_packet(c.engine, c.policy, c.first)) {
+          keys_(engines::most_keys_per_packet(c.engine, c.policy, c.first)) {
         const double share = c.workers == 1 ? 1 : kUnevenSpread / c.workers;
         for (unsigned w = 0; w < c.workers; ++w) {
             workers_.push_back(std::make_unique<Watched>(

@@ -9,9 +9,9 @@
 
 #include <gtest/gtest.h>
 
-#include "control/filter_instance.h"
 #include "control/tap_instance.h"
 #include "unit/control/plans.h"
+#include "unit/engines/planned.h"
 
 namespace unecho::control {
 namespace {
@@ -346,12 +346,12 @@ TEST(PlanPorts, take_their_settings_and_refuse_an_mtu_that_the_device_cannot) {
 
 TEST(PlanFilters, on_one_worker_are_sized_for_the_whole_rate) {
     const Plan plan = plan_with(1, nic());
-    const FilterPlan& filter = plan.filters.at(0);
+    const engines::FilterPlan& filter = plan.filters.at(0);
     EXPECT_EQ(filter.name, "echo");
     EXPECT_DOUBLE_EQ(filter.keys_per_second, 1e6);
     EXPECT_LE(filter.prediction.false_drop, 1e-6);
     EXPECT_EQ(filter.window, 50 * kMillisecond);
-    EXPECT_STREQ(filter.engine(), "line");
+    EXPECT_EQ(filter.engine().name, "line");
     EXPECT_TRUE(contains(filter.choice, "line is first")) << filter.choice;
 }
 
@@ -369,7 +369,7 @@ TEST(PlanFilters, generations_cover_the_window) {
         config.filters[0].engine = engine;
         config.filters[0].window = 1'234'567;
         const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
-        const FilterPlan& filter = plan.filters.at(0);
+        const engines::FilterPlan& filter = plan.filters.at(0);
         const unsigned l = std::visit(
             [](const auto& g) -> unsigned {
                 if constexpr (requires { g.l; }) {
@@ -379,8 +379,8 @@ TEST(PlanFilters, generations_cover_the_window) {
             },
             filter.geometry);
         ASSERT_GT(l, 0U);
-        EXPECT_GE(filter.clock.length * l, filter.window) << filter.engine();
-        EXPECT_LT((filter.clock.length - 1) * l, filter.window) << filter.engine();
+        EXPECT_GE(filter.clock.length * l, filter.window) << filter.engine().name;
+        EXPECT_LT((filter.clock.length - 1) * l, filter.window) << filter.engine().name;
         EXPECT_EQ(filter.clock.length, filter.prediction.generation);
     }
 }
@@ -399,7 +399,8 @@ TEST(PlanFilters, with_a_geometry_take_it_as_it_stands) {
     EXPECT_EQ(blocked->b, 8U);
     EXPECT_EQ(blocked->blocks, 64U);
     EXPECT_GT(plan.filters[0].keys_per_second, 0);
-    EXPECT_EQ(geometry_text(plan.filters[0].geometry), "k=3 l=7 B=512 b=8, 64 blocks a segment");
+    EXPECT_EQ(engines::geometry_text(plan.filters[0].geometry),
+              "k=3 l=7 B=512 b=8, 64 blocks a segment");
 
     config.filters[0].engine = config::Engine::kApbf;
     config.filters[0].geometry = config::Geometry{4, 6, 12345, 512, 0};
@@ -407,8 +408,8 @@ TEST(PlanFilters, with_a_geometry_take_it_as_it_stands) {
     const auto* sliced = std::get_if<sizing::ApbfGeometry>(&plan.filters.at(0).geometry);
     ASSERT_NE(sliced, nullptr);
     EXPECT_EQ(sliced->m, 12345U);
-    EXPECT_EQ(geometry_text(plan.filters[0].geometry), "k=4 l=6, 12345 bits a slice");
-    EXPECT_STREQ(plan.filters[0].engine(), "apbf");
+    EXPECT_EQ(engines::geometry_text(plan.filters[0].geometry), "k=4 l=6, 12345 bits a slice");
+    EXPECT_EQ(plan.filters[0].engine().name, "apbf");
 }
 
 Plan planned(const config::Config& config) {
@@ -423,21 +424,21 @@ TEST(PlanFilters, that_shrink_have_room_for_random_arrivals) {
         config::Config config = taps_to_tool();
         config.filters[0].engine = engine;
         config.filters[0].on_full = config::OnFull::kShrink;
-        const FilterPlan plan = planned(config).filters.at(0);
+        const engines::FilterPlan plan = planned(config).filters.at(0);
         const std::uint64_t keys = plan.prediction.generation_keys;
-        ASSERT_TRUE(plan.load) << plan.engine();
+        ASSERT_TRUE(plan.load) << plan.engine().name;
         EXPECT_EQ(*plan.load, keys + static_cast<std::uint64_t>(
                                          std::ceil(6 * std::sqrt(static_cast<double>(keys)))));
         const double seconds = static_cast<double>(plan.prediction.generation) / kSecond;
         const auto full =
-            predict(plan.geometry, plan.window, static_cast<double>(*plan.load) / seconds);
+            engines::predict(plan.geometry, plan.window, static_cast<double>(*plan.load) / seconds);
         EXPECT_EQ(full.generation_keys, *plan.load);
-        EXPECT_LE(full.false_drop, 1e-6) << plan.engine();
-        EXPECT_GT(full.false_drop, 0.8e-6) << plan.engine();
+        EXPECT_LE(full.false_drop, 1e-6) << plan.engine().name;
+        EXPECT_GT(full.false_drop, 0.8e-6) << plan.engine().name;
         EXPECT_LT(plan.prediction.false_drop, full.false_drop);
 
         config.filters[0].on_full = std::nullopt;
-        const FilterPlan kept = planned(config).filters.at(0);
+        const engines::FilterPlan kept = planned(config).filters.at(0);
         EXPECT_FALSE(kept.load);
         EXPECT_LT(kept.instance_bytes, plan.instance_bytes);
     }
@@ -449,9 +450,9 @@ TEST(PlanFilters, that_shrink_have_a_load_for_each_worker_s_share) {
     config.filters[0].on_full = config::OnFull::kShrink;
     config.filters[0].geometry.reset();
     config.workers.lcores = {0, 1};
-    const FilterPlan plan = planned(config).filters.at(0);
+    const engines::FilterPlan plan = planned(config).filters.at(0);
     EXPECT_DOUBLE_EQ(plan.keys_per_second, 1e6 * 1.25 / 2);
-    EXPECT_EQ(*plan.load, sizing::load_for(plan.prediction.generation_keys, kRandomArrivals));
+    EXPECT_EQ(*plan.load, sizing::load_for(plan.prediction.generation_keys, engines::kRandomArrivals));
 }
 
 // Flows that are through renew all of their slots with each packet, but where one key counts them.
@@ -466,12 +467,12 @@ TEST(PlanFilters, of_the_first_packets_of_flows_are_sized_for_what_a_packet_rene
     };
     for (const auto engine : {config::Engine::kAuto, config::Engine::kLine, config::Engine::kTlbf,
                               config::Engine::kExact}) {
-        const FilterPlan renewed = planned_with(engine, config::Policy::kRefresh);
-        EXPECT_DOUBLE_EQ(renewed.keys_per_second, 3e6) << renewed.engine();
-        EXPECT_LE(renewed.prediction.false_drop, 1e-6) << renewed.engine();
-        const FilterPlan fixed = planned_with(engine, config::Policy::kFixed);
-        EXPECT_DOUBLE_EQ(fixed.keys_per_second, 1e6) << fixed.engine();
-        EXPECT_LT(fixed.instance_bytes, renewed.instance_bytes) << fixed.engine();
+        const engines::FilterPlan renewed = planned_with(engine, config::Policy::kRefresh);
+        EXPECT_DOUBLE_EQ(renewed.keys_per_second, 3e6) << renewed.engine().name;
+        EXPECT_LE(renewed.prediction.false_drop, 1e-6) << renewed.engine().name;
+        const engines::FilterPlan fixed = planned_with(engine, config::Policy::kFixed);
+        EXPECT_DOUBLE_EQ(fixed.keys_per_second, 1e6) << fixed.engine().name;
+        EXPECT_LT(fixed.instance_bytes, renewed.instance_bytes) << fixed.engine().name;
     }
     EXPECT_DOUBLE_EQ(planned_with(config::Engine::kShbfX, config::Policy::kRefresh).keys_per_second,
                      1e6);
@@ -479,14 +480,14 @@ TEST(PlanFilters, of_the_first_packets_of_flows_are_sized_for_what_a_packet_rene
 
 TEST(OnFullWith, is_what_was_asked_for_where_the_engine_can) {
     using config::OnFull;
-    EXPECT_EQ(on_full_with(OnFull::kShrink, sizing::LineGeometry{}), OnFull::kShrink);
-    EXPECT_EQ(on_full_with(OnFull::kDoubt, sizing::ApbbfGeometry{}), OnFull::kDoubt);
-    EXPECT_EQ(on_full_with(OnFull::kShrink, sizing::BtbfGeometry{}), OnFull::kShrink);
-    EXPECT_EQ(on_full_with(OnFull::kGrow, sizing::TlbfGeometry{}), OnFull::kGrow);
+    EXPECT_EQ(engines::on_full_with(OnFull::kShrink, sizing::LineGeometry{}), OnFull::kShrink);
+    EXPECT_EQ(engines::on_full_with(OnFull::kDoubt, sizing::ApbbfGeometry{}), OnFull::kDoubt);
+    EXPECT_EQ(engines::on_full_with(OnFull::kShrink, sizing::BtbfGeometry{}), OnFull::kShrink);
+    EXPECT_EQ(engines::on_full_with(OnFull::kGrow, sizing::TlbfGeometry{}), OnFull::kGrow);
     // What "auto" may have become.
-    EXPECT_EQ(on_full_with(OnFull::kShrink, sizing::ExactGeometry{}), std::nullopt);
-    EXPECT_EQ(on_full_with(OnFull::kDoubt, sizing::ExactGeometry{}), std::nullopt);
-    EXPECT_EQ(on_full_with(std::nullopt, sizing::LineGeometry{}), std::nullopt);
+    EXPECT_EQ(engines::on_full_with(OnFull::kShrink, sizing::ExactGeometry{}), std::nullopt);
+    EXPECT_EQ(engines::on_full_with(OnFull::kDoubt, sizing::ExactGeometry{}), std::nullopt);
+    EXPECT_EQ(engines::on_full_with(std::nullopt, sizing::LineGeometry{}), std::nullopt);
 }
 
 config::Config of_geometry(config::Engine engine, const config::Geometry& geometry,
@@ -508,18 +509,18 @@ TEST(PlanFilters, of_a_geometry_are_full_when_their_rate_reaches_the_bound) {
         {config::Engine::kApbf, {8, 6, 123'456}},
         {config::Engine::kLine, {2, 0, 0, 512, 4, 20'000, 2}}};
     for (const auto& [engine, geometry] : geometries) {
-        const FilterPlan plan = planned(of_geometry(engine, geometry, 1e-4)).filters.at(0);
+        const engines::FilterPlan plan = planned(of_geometry(engine, geometry, 1e-4)).filters.at(0);
         ASSERT_TRUE(plan.load);
         const double seconds = static_cast<double>(plan.prediction.generation) / kSecond;
         const auto with_keys = [&](std::uint64_t keys) {
-            return predict(plan.geometry, plan.window, static_cast<double>(keys) / seconds)
+            return engines::predict(plan.geometry, plan.window, static_cast<double>(keys) / seconds)
                 .false_drop;
         };
-        EXPECT_LE(with_keys(*plan.load), 1e-4 / judge_margin(engine));
-        EXPECT_GT(with_keys(*plan.load + 1), 1e-4 / judge_margin(engine));
+        EXPECT_LE(with_keys(*plan.load), 1e-4 / engines::info_of(engine).judge_margin);
+        EXPECT_GT(with_keys(*plan.load + 1), 1e-4 / engines::info_of(engine).judge_margin);
         const auto keys = static_cast<std::uint64_t>(std::lround(plan.keys_per_second * seconds));
-        EXPECT_LE(sizing::load_for(keys, kRandomArrivals), *plan.load);
-        EXPECT_GT(sizing::load_for(keys + 1, kRandomArrivals), *plan.load);
+        EXPECT_LE(sizing::load_for(keys, engines::kRandomArrivals), *plan.load);
+        EXPECT_GT(sizing::load_for(keys + 1, engines::kRandomArrivals), *plan.load);
     }
 }
 
@@ -542,14 +543,14 @@ TEST(PlanFilters, of_a_geometry_that_can_never_meet_its_bound_are_problems) {
         // What is named is the chance that a digest alone in the filter is given.
         const double least = std::stod(text.substr(text.find("at least ") + 9));
         EXPECT_GT(least, 1e-9);
-        const FilterPlan plan =
+        const engines::FilterPlan plan =
             planned(of_geometry(engine, geometry, std::min(1.02 * least, 0.5))).filters.at(0);
-        auto instance = FilterInstance::make(plan, 0, false);
-        ASSERT_TRUE(instance);
-        const pipeline::Lane lane = (*instance)->lane(plan);
+        const engines::Made instance(plan);
+        const pipeline::Lane lane = instance->lane(plan);
         const Digest digest = 42;
         lane.ops->test(lane.filter, *lane.ageing, {&digest, 1}, {0, 0}, 1, nullptr);
-        EXPECT_NEAR(lane.ops->chance(lane.filter, digest), least, 0.01 * least) << plan.engine();
+        EXPECT_NEAR(lane.ops->chance(lane.filter, digest), least, 0.01 * least)
+            << plan.engine().name;
     }
 }
 
@@ -586,11 +587,11 @@ TEST(PlanFilters, above_their_memory_are_problems_that_say_how_much_it_takes) {
 TEST(PlanFilters, of_any_engine_take_one_that_fits_the_memory) {
     config::Config config = taps_to_tool();
     const Machine machine = machine_with({0, 1});
-    const FilterPlan line = plan_of(config, machine, all_of(config, nic())).filters.at(0);
-    EXPECT_STREQ(line.engine(), "line");
+    const engines::FilterPlan line = plan_of(config, machine, all_of(config, nic())).filters.at(0);
+    EXPECT_EQ(line.engine().name, "line");
     config.filters[0].memory = line.instance_bytes - 1;
-    const FilterPlan other = plan_of(config, machine, all_of(config, nic())).filters.at(0);
-    EXPECT_STREQ(other.engine(), "apbbf");
+    const engines::FilterPlan other = plan_of(config, machine, all_of(config, nic())).filters.at(0);
+    EXPECT_EQ(other.engine().name, "apbbf");
     EXPECT_LT(other.instance_bytes, line.instance_bytes);
     config.filters[0].memory = 4096;
     EXPECT_TRUE(contains(
@@ -609,8 +610,8 @@ TEST(PlanFilters, of_lines_take_a_geometry) {
     geometry.lines_per_key = 2;
     config.filters[0].geometry = geometry;
     const Machine machine = machine_with({0, 1});
-    const FilterPlan plan = plan_of(config, machine, all_of(config, nic())).filters.at(0);
-    EXPECT_EQ(geometry_text(plan.geometry), "M=2 k=2 l=6 b=3, 100000 lines in 8 phases");
+    const engines::FilterPlan plan = plan_of(config, machine, all_of(config, nic())).filters.at(0);
+    EXPECT_EQ(engines::geometry_text(plan.geometry), "M=2 k=2 l=6 b=3, 100000 lines in 8 phases");
     EXPECT_EQ(plan.clock.length, (50 * kMillisecond + 47) / 48);  // a tick
     config.filters[0].geometry->lines = 1;
     EXPECT_TRUE(contains(
@@ -623,8 +624,8 @@ filter::Isa isa_of(config::Isa wanted, filter::Isa widest, std::optional<std::st
     config::Config config = taps_to_tool();
     config.workers.isa = wanted;
     Machine machine = machine_with({0, 1});
-    machine.widest_isa = widest;
-    machine.forced_isa = std::move(forced);
+    machine.isas.widest = widest;
+    machine.isas.forced = std::move(forced);
     const Plan plan = plan_of(config, machine, all_of(config, nic()));
     EXPECT_EQ(plan.filters.at(0).isa, plan.isa);
     return plan.isa;
@@ -646,17 +647,17 @@ TEST(PlanIsa, of_the_environment_wins) {
 
 TEST(MachineIsa, is_the_widest_or_forced_by_the_environment) {
     Machine machine;
-    machine.widest_isa = filter::Isa::kAvx2;
-    EXPECT_EQ(machine.isa().value(), filter::Isa::kAvx2);
-    machine.forced_isa = "auto";
-    EXPECT_EQ(machine.isa().value(), filter::Isa::kAvx2);
-    machine.forced_isa = "scalar";
-    EXPECT_EQ(machine.isa().value(), filter::Isa::kScalar);
-    machine.forced_isa = "avx512";
-    EXPECT_EQ(machine.isa().error().context,
+    machine.isas.widest = filter::Isa::kAvx2;
+    EXPECT_EQ(machine.isas.any().value(), filter::Isa::kAvx2);
+    machine.isas.forced = "auto";
+    EXPECT_EQ(machine.isas.any().value(), filter::Isa::kAvx2);
+    machine.isas.forced = "scalar";
+    EXPECT_EQ(machine.isas.any().value(), filter::Isa::kScalar);
+    machine.isas.forced = "avx512";
+    EXPECT_EQ(machine.isas.any().error().context,
               "UNECHO_ISA: \"avx512\" is not on this processor; allowed: auto, scalar, avx2");
-    machine.forced_isa = "";
-    EXPECT_EQ(machine.isa().error().context,
+    machine.isas.forced = "";
+    EXPECT_EQ(machine.isas.any().error().context,
               "UNECHO_ISA: \"\" is no instruction set; allowed: auto, scalar, avx2");
 }
 
@@ -664,16 +665,16 @@ TEST(PlanIsa, that_the_processor_lacks_is_a_problem) {
     config::Config config = taps_to_tool();
     config.workers.isa = config::Isa::kAvx512;
     Machine machine = machine_with({0, 1});
-    machine.widest_isa = filter::Isa::kAvx2;
+    machine.isas.widest = filter::Isa::kAvx2;
     const auto problem = [&](const char* key) {
         return message_for(problems_of(config, machine, all_of(config, nic())), key);
     };
     EXPECT_EQ(problem("workers.isa"),
               "\"avx512\" is not on this processor; allowed: auto, scalar, avx2");
-    machine.forced_isa = "neon";
+    machine.isas.forced = "neon";
     EXPECT_EQ(problem("UNECHO_ISA"), "\"neon\" is no instruction set; allowed: auto, scalar, avx2");
     // Worth a note where the plan is for another machine.
-    machine.forced_isa.reset();
+    machine.isas.forced.reset();
     machine.may_differ = true;
     const Plan plan = plan_of(config, machine, all_of(config, nic()));
     EXPECT_EQ(plan.isa, filter::Isa::kAvx2);

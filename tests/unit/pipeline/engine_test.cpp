@@ -29,7 +29,7 @@ TEST(EngineOps, timed_doubts_are_those_of_their_digests) {
     const std::array<Nanoseconds, 4> times{10, 20, 30, 40};
     const filter::ChanceLimits never(0.0F);
     const filter::Answers answers =
-        kApbfOps.test_timed(&table.filter, ageing, digests, times.data(), 1, &never);
+        ops_for<filter::Apbf>().test_timed(&table.filter, ageing, digests, times.data(), 1, &never);
     EXPECT_EQ(answers.echoes, 0u);
     EXPECT_EQ(answers.doubts, 0b1100u);
 }
@@ -41,8 +41,8 @@ TEST(EngineOps, timed_generations_are_those_of_the_clock) {
         filter::Ageing ageing({.window = 300, .length = 100, .through = 3});
         const std::array<Digest, 2> digests{1, 1};
         const std::array<Nanoseconds, 2> times{1'000, 1'000 + age};
-        const filter::Answers answers =
-            kApbfOps.test_timed(&table.filter, ageing, digests, times.data(), 1, nullptr);
+        const filter::Answers answers = ops_for<filter::Apbf>().test_timed(
+            &table.filter, ageing, digests, times.data(), 1, nullptr);
         EXPECT_EQ(answers.echoes, echo ? 0b10u : 0u) << age;
     }
 }
@@ -158,12 +158,13 @@ TEST(EngineOps, full_generations_go_on_where_nobody_zeroes_segments) {
     {
         SCOPED_TRACE("apbbf");
         expect_generations_held(Held<filter::Apbbf>(
-            kApbbfOps, {.k = 4, .l = Held<filter::Apbbf>::kGenerations, .b = 8, .blocks = 32}));
+            ops_for<filter::Apbbf>(),
+            {.k = 4, .l = Held<filter::Apbbf>::kGenerations, .b = 8, .blocks = 32}));
     }
     {
         SCOPED_TRACE("apbf");
         expect_generations_held(Held<filter::Apbf>(
-            kApbfOps, {.k = 10, .l = Held<filter::Apbf>::kGenerations, .m = 4096}));
+            ops_for<filter::Apbf>(), {.k = 10, .l = Held<filter::Apbf>::kGenerations, .m = 4096}));
     }
 }
 

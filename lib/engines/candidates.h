@@ -3,6 +3,7 @@
 // that are for the first packets of a flow alone are left out where each packet counts.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -14,9 +15,9 @@
 
 #include "base/result.h"
 #include "base/units.h"
-#include "control/engines.h"
+#include "engines/catalogue.h"
 
-namespace unecho::control {
+namespace unecho::engines {
 
 struct SizeQuestion {
     Nanoseconds window = 0;
@@ -25,12 +26,21 @@ struct SizeQuestion {
     std::optional<std::uint64_t> memory;  // at most, in bytes, spare segments too
     bool bounded = true;  // packet by packet, by the engines that can judge: rule "bound"
     bool shrinks = true;  // on_full = "shrink": generations have room for random arrivals
-    unsigned first = 1;   // packets of a flow that pass per window, config::kFirst
+    unsigned first = 1;   // packets of a flow that pass per window, 1 to 64
 };
 
 // Those among which "auto" chooses: no other is ever faster within its memory range.
-inline constexpr std::array kAutoEngines{config::Engine::kLine, config::Engine::kApbbf,
-                                         config::Engine::kExact};
+inline constexpr auto kAutoEngines = [] {
+    constexpr auto kChosen = [](const EngineInfo& info) { return info.chosen; };
+    std::array<Engine, std::count_if(kEngineTable.begin(), kEngineTable.end(), kChosen)> out;
+    std::size_t n = 0;
+    for (const EngineInfo& info : kEngineTable) {
+        if (kChosen(info)) {
+            out[n++] = info.engine;
+        }
+    }
+    return out;
+}();
 
 struct Candidate {
     Geometry geometry;
@@ -52,10 +62,9 @@ struct Candidates {
 // Errc::kConfig if neither rate nor memory is given, or no engine can.
 Result<Candidates> find_candidates(const SizeQuestion& question);
 // Of these engines only.
-Result<Candidates> find_candidates(const SizeQuestion& question,
-                                   std::span<const config::Engine> engines);
+Result<Candidates> find_candidates(const SizeQuestion& question, std::span<const Engine> engines);
 
 std::string to_text(const Candidates& candidates);
 nlohmann::ordered_json to_json(const Candidates& candidates);
 
-}  // namespace unecho::control
+}  // namespace unecho::engines

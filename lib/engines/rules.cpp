@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/rules.h"
+#include "engines/rules.h"
 
 #include <cmath>
 #include <cstdio>
 
-namespace unecho::control {
+namespace unecho::engines {
 namespace {
-
-using config::Rule;
 
 std::string number(double value) {
     char text[32];
@@ -21,10 +19,10 @@ float rounded_down(double value) {
     return near > value ? std::nextafter(near, 0.0F) : near;
 }
 
-pipeline::CostRatios ratios_of(const config::Filter& filter) {
+pipeline::CostRatios ratios_of(const FilterSpec& filter) {
     pipeline::CostRatios ratios;
     ratios.fill(static_cast<float>(filter.leak_cost / filter.false_drop_cost));
-    for (const config::TrafficClass& traffic : filter.classes) {
+    for (const TrafficClass& traffic : filter.classes) {
         const double own = traffic.leak_cost.value_or(filter.leak_cost) /
                            traffic.false_drop_cost.value_or(filter.false_drop_cost);
         for (const unsigned code : traffic.dscp) {
@@ -34,10 +32,10 @@ pipeline::CostRatios ratios_of(const config::Filter& filter) {
     return ratios;
 }
 
-std::string penalty_text(const config::Filter& filter) {
+std::string penalty_text(const FilterSpec& filter) {
     std::string text = "a false drop costs as much as " +
                        number(filter.false_drop_cost / filter.leak_cost) + " leaked echoes";
-    for (const config::TrafficClass& traffic : filter.classes) {
+    for (const TrafficClass& traffic : filter.classes) {
         std::string codes;
         for (const unsigned code : traffic.dscp) {
             codes += (codes.empty() ? "" : ", ") + std::to_string(code);
@@ -51,11 +49,11 @@ std::string penalty_text(const config::Filter& filter) {
 
 }  // namespace
 
-std::optional<pipeline::Judge> judge_of(const config::Filter& filter) {
+std::optional<pipeline::Judge> judge_of(const FilterSpec& filter) {
     switch (filter.rule.value_or(Rule::kMatch)) {
         case Rule::kBound:
             return pipeline::Judge::bound(
-                rounded_down(filter.max_false_drop.value_or(config::kDefaultFalseDrop)));
+                rounded_down(filter.max_false_drop.value_or(kDefaultFalseDrop)));
         case Rule::kPenalty:
             return pipeline::Judge::penalty(ratios_of(filter));
         case Rule::kMatch:
@@ -64,12 +62,11 @@ std::optional<pipeline::Judge> judge_of(const config::Filter& filter) {
     return std::nullopt;
 }
 
-std::string rule_text(const config::Filter& filter) {
+std::string rule_text(const FilterSpec& filter) {
     switch (filter.rule.value_or(Rule::kMatch)) {
         case Rule::kBound:
             return "bound: a match is an echo if the chance of an accident is at most " +
-                   number(filter.max_false_drop.value_or(config::kDefaultFalseDrop)) +
-                   ", else forwarded";
+                   number(filter.max_false_drop.value_or(kDefaultFalseDrop)) + ", else forwarded";
         case Rule::kPenalty:
             return "penalty: a match is an echo if dropping it costs no more; " +
                    penalty_text(filter);
@@ -79,4 +76,4 @@ std::string rule_text(const config::Filter& filter) {
     return "match: every match is an echo";
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::engines

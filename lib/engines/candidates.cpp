@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/candidates.h"
+#include "engines/candidates.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "control/table.h"
+#include "base/table.h"
 
-namespace unecho::control {
+namespace unecho::engines {
 namespace {
 
 // Among the engines that need at most so many times the least memory, speed decides: the time that
@@ -30,8 +30,8 @@ double mean_queries(unsigned first) {
     return (1 + static_cast<double>(first)) / 2;
 }
 
-Result<Candidate> candidate_at(config::Engine engine, const SizeQuestion& question, double rate) {
-    const double margin = question.bounded ? judge_margin(engine) : 1;
+Result<Candidate> candidate_at(Engine engine, const SizeQuestion& question, double rate) {
+    const double margin = question.bounded ? info_of(engine).judge_margin : 1;
     const sizing::Targets targets{question.window, rate, question.max_false_drop / margin,
                                   question.shrinks ? kRandomArrivals : 0};
     const auto geometry = size(engine, targets, question.first);
@@ -47,7 +47,7 @@ Result<Candidate> candidate_at(config::Engine engine, const SizeQuestion& questi
         return tl::unexpected(bytes.error());
     }
     out.bytes = *bytes;
-    const double queries = counts_packets(engine) ? 1 : mean_queries(question.first);
+    const double queries = info_of(engine).counts_packets ? 1 : mean_queries(question.first);
     out.packet_ns = queries * packet_ns(*geometry, out.prediction, *bytes);
     out.lines = queries * out.prediction.lines_per_packet;
     out.fits = !question.memory || *bytes <= *question.memory;
@@ -57,7 +57,7 @@ Result<Candidate> candidate_at(config::Engine engine, const SizeQuestion& questi
 // Nearly the highest rate that the memory takes: it grows in proportion to the rate, but for whole
 // cache lines and what the geometry jumps. Where an engine refuses a rate that the memory would
 // take, nearly the highest that it does not refuse.
-Result<Candidate> candidate_for_memory(config::Engine engine, const SizeQuestion& question) {
+Result<Candidate> candidate_for_memory(Engine engine, const SizeQuestion& question) {
     constexpr unsigned kSteps = 6;
     constexpr unsigned kStepsBelowRefusal = 16;
     constexpr double kAim = 0.998;
@@ -140,9 +140,8 @@ std::string reason_for(const Candidates& candidates) {
     if (least->bytes < first.bytes) {
         const double saved =
             100 * (1 - static_cast<double>(least->bytes) / static_cast<double>(first.bytes));
-        text += "; " + std::string(engine_name(least->geometry)) + " saves " +
-                number(saved, "%.0f %%") + " of the memory but takes about " +
-                number(least->packet_ns, "%.0f ns");
+        text += "; " + engine_name(least->geometry) + " saves " + number(saved, "%.0f %%") +
+                " of the memory but takes about " + number(least->packet_ns, "%.0f ns");
     }
     return text;
 }
@@ -150,18 +149,16 @@ std::string reason_for(const Candidates& candidates) {
 }  // namespace
 
 Result<Candidates> find_candidates(const SizeQuestion& question) {
-    std::vector<config::Engine> engines;
-    for (std::size_t i = 1; i < config::kEngineNames.size(); ++i) {
-        const auto engine = static_cast<config::Engine>(i);
-        if (question.first > 1 || !counts_packets(engine)) {
-            engines.push_back(engine);
+    std::vector<Engine> engines;
+    for (const EngineInfo& info : kEngineTable) {
+        if (info.engine != Engine::kAuto && (question.first > 1 || !info.counts_packets)) {
+            engines.push_back(info.engine);
         }
     }
     return find_candidates(question, engines);
 }
 
-Result<Candidates> find_candidates(const SizeQuestion& question,
-                                   std::span<const config::Engine> engines) {
+Result<Candidates> find_candidates(const SizeQuestion& question, std::span<const Engine> engines) {
     if (!question.rate && !question.memory) {
         return fail(Errc::kConfig, "size: --rate or --memory is needed");
     }
@@ -171,16 +168,15 @@ Result<Candidates> find_candidates(const SizeQuestion& question,
     // for a part of it, so that it is in the words of the question.
     double margin = std::numeric_limits<double>::infinity();
     std::string told;
-    for (const config::Engine engine : engines) {
+    for (const Engine engine : engines) {
         auto found = question.rate ? candidate_at(engine, question, *question.rate)
                                    : candidate_for_memory(engine, question);
         if (found) {
             out.list.push_back(std::move(*found));
         } else {
-            out.refused.push_back(
-                std::string(config::kEngineNames.at(static_cast<std::size_t>(engine))) + ": " +
-                found.error().context);
-            if (const double own = question.bounded ? judge_margin(engine) : 1; own < margin) {
+            out.refused.push_back(std::string(info_of(engine).name) + ": " + found.error().context);
+            if (const double own = question.bounded ? info_of(engine).judge_margin : 1;
+                own < margin) {
                 margin = own;
                 told = out.refused.back();
             }
@@ -256,4 +252,4 @@ nlohmann::ordered_json to_json(const Candidates& candidates) {
             {"reason", candidates.reason}};
 }
 
-}  // namespace unecho::control
+}  // namespace unecho::engines

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/table.h"
+#include "base/table.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace unecho::control {
+namespace unecho {
 
 Table::Table(std::vector<std::string> header) {
     for (std::string& name : header) {
@@ -42,4 +42,4 @@ std::string Table::text() const {
     return out;
 }
 
-}  // namespace unecho::control
+}  // namespace unecho

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/table.h"
+#include "base/table.h"
 
 #include <gtest/gtest.h>
 
-namespace unecho::control {
+namespace unecho {
 namespace {
 
 TEST(Table, aligns_columns_to_the_widest_cell) {
@@ -35,4 +35,4 @@ TEST(Table, of_one_row_with_empty_cells_ends_without_blanks) {
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho

@@ -1,40 +1,39 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/rules.h"
+#include "engines/rules.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "control/filter_instance.h"
-#include "unit/control/plans.h"
+#include "hash/digest.h"
+#include "support/every_engine.h"
+#include "unit/engines/planned.h"
 
-namespace unecho::control {
+namespace unecho::engines {
 namespace {
 
-using config::Rule;
-
-config::Filter filter_of(Rule rule) {
-    config::Filter filter = taps_to_tool().filters[0];
+FilterSpec filter_of(Rule rule) {
+    FilterSpec filter = echo_spec();
     filter.rule = rule;
     return filter;
 }
 
-float limit_of(const config::Filter& filter) {
+float limit_of(const FilterSpec& filter) {
     std::array<float, kMaxBurst> each{};
-    return judge_of(filter)->limits(dataplane::Burst{}, each).at(0);
+    return judge_of(filter)->limits(pipeline::Burst{}, each).at(0);
 }
 
 TEST(Rules, match_has_no_judge) {
     EXPECT_FALSE(judge_of(filter_of(Rule::kMatch)));
-    EXPECT_FALSE(judge_of(taps_to_tool().filters[0]));
+    EXPECT_FALSE(judge_of(echo_spec()));
     EXPECT_EQ(rule_text(filter_of(Rule::kMatch)), "match: every match is an echo");
 }
 
 // As a float it may be less than asked for, never more.
 TEST(Rules, bound_is_the_largest_float_within_max_false_drop) {
     for (const double most : {1e-9, 1e-6, 1e-3, 0.1, 0.3, 0.5}) {
-        config::Filter filter = filter_of(Rule::kBound);
+        FilterSpec filter = filter_of(Rule::kBound);
         filter.max_false_drop = most;
         EXPECT_LE(limit_of(filter), most);
         EXPECT_GT(std::nextafter(limit_of(filter), 1.0F), most);
@@ -45,7 +44,7 @@ TEST(Rules, bound_is_the_largest_float_within_max_false_drop) {
 }
 
 TEST(Rules, penalty_weighs_the_filter_s_costs) {
-    config::Filter filter = filter_of(Rule::kPenalty);
+    FilterSpec filter = filter_of(Rule::kPenalty);
     EXPECT_FLOAT_EQ(limit_of(filter), 1e-3F);  // at even odds
     filter.leak_cost = 2;
     filter.false_drop_cost = 5;
@@ -53,7 +52,7 @@ TEST(Rules, penalty_weighs_the_filter_s_costs) {
 }
 
 TEST(Rules, penalty_names_every_class) {
-    config::Filter filter = filter_of(Rule::kPenalty);
+    FilterSpec filter = filter_of(Rule::kPenalty);
     filter.leak_cost = 2;
     filter.classes = {{{46, 34}, 1e6, std::nullopt}, {{0}, std::nullopt, 500.0}};
     EXPECT_EQ(
@@ -63,31 +62,22 @@ TEST(Rules, penalty_names_every_class) {
 }
 
 TEST(Rules, of_the_plan_are_those_of_the_filter) {
-    config::Config config = taps_to_tool();
-    const auto planned = [&] {
-        return plan_of(config, machine_with({0}), all_of(config, device("net_null")));
-    };
-    EXPECT_FALSE(planned().filters[0].judge);
-    config.filters[0].rule = Rule::kBound;
-    const Plan plan = planned();
-    EXPECT_TRUE(plan.filters[0].judge);
-    EXPECT_EQ(plan.filters[0].rule, Rule::kBound);
-    EXPECT_NE(to_text(plan).find("bound: a match is an echo if the chance"), std::string::npos);
+    EXPECT_FALSE(planned(echo_spec()).judge);
+    const FilterPlan plan = planned(filter_of(Rule::kBound));
+    EXPECT_TRUE(plan.judge);
+    EXPECT_EQ(plan.rule, Rule::kBound);
+    EXPECT_EQ(plan.rule_text.find("bound: a match is an echo if the chance"), 0U);
 }
 
 // Just before a shift, after as many new keys as planned, the chance is near the bound, below it.
 TEST(Rules, bound_is_met_at_the_planned_rate) {
-    for (const auto engine :
-         {config::Engine::kApbbf, config::Engine::kApbf, config::Engine::kShbf}) {
-        config::Config config = taps_to_tool();
-        config.filters[0].engine = engine;
-        config.filters[0].rule = Rule::kBound;
-        config.filters[0].max_false_drop = 1e-4;
-        const FilterPlan plan =
-            plan_of(config, machine_with({0}), all_of(config, device("net_null"))).filters.at(0);
-        auto instance = FilterInstance::make(plan, 0, false);
-        ASSERT_TRUE(instance);
-        const pipeline::Lane lane = (*instance)->lane(plan);
+    for (const auto engine : {Engine::kApbbf, Engine::kApbf, Engine::kShbf}) {
+        FilterSpec spec = filter_of(Rule::kBound);
+        spec.engine = engine;
+        spec.max_false_drop = 1e-4;
+        const FilterPlan plan = planned(spec);
+        const Made instance(plan);
+        const pipeline::Lane lane = instance->lane(plan);
         const filter::ChanceLimits most(1e-4F);
         Digest next = 0;
         float greatest = 0;
@@ -99,25 +89,22 @@ TEST(Rules, bound_is_met_at_the_planned_rate) {
             }
             greatest = std::max(greatest, lane.ops->chance(lane.filter, next));
         }
-        EXPECT_LE(greatest, 1e-4F) << plan.engine();
-        EXPECT_GE(greatest, 0.7e-4F) << plan.engine();
+        EXPECT_LE(greatest, 1e-4F) << plan.engine().name;
+        EXPECT_GE(greatest, 0.7e-4F) << plan.engine().name;
     }
 }
 
 // The chance of a line is that of its own load: its mean is far enough below the bound that few
 // lines are above.
 TEST(Rules, bound_is_rarely_met_by_lines_at_the_planned_rate) {
-    config::Config config = taps_to_tool();
-    config.filters[0].engine = config::Engine::kLine;
-    config.filters[0].rule = Rule::kBound;
-    config.filters[0].max_false_drop = 1e-4;
-    const FilterPlan plan =
-        plan_of(config, machine_with({0}), all_of(config, device("net_null"))).filters.at(0);
-    EXPECT_DOUBLE_EQ(judge_margin(config::Engine::kLine), 10);
+    FilterSpec spec = filter_of(Rule::kBound);
+    spec.engine = Engine::kLine;
+    spec.max_false_drop = 1e-4;
+    const FilterPlan plan = planned(spec);
+    EXPECT_DOUBLE_EQ(info_of(Engine::kLine).judge_margin, 10);
     EXPECT_LE(plan.prediction.false_drop, 1e-5);
-    auto instance = FilterInstance::make(plan, 0, false);
-    ASSERT_TRUE(instance);
-    const pipeline::Lane lane = (*instance)->lane(plan);
+    const Made instance(plan);
+    const pipeline::Lane lane = instance->lane(plan);
     const filter::ChanceLimits most(1e-4F);
     Digest next = 0;
     double sum = 0;
@@ -139,24 +126,19 @@ TEST(Rules, bound_is_rarely_met_by_lines_at_the_planned_rate) {
     EXPECT_LE(above, kSamples / 50);
 }
 
-// What the configuration allows is what the engines can.
+// What the table of engines says is what they can.
 TEST(Rules, that_judge_are_allowed_for_the_engines_that_can) {
-    for (std::size_t i = 0; i < config::kEngineNames.size(); ++i) {
-        const auto engine = static_cast<config::Engine>(i);
-        config::Config config = taps_to_tool();
-        config.filters[0].engine = engine;
-        config.filters[0].rate = 1e4;
-        if (engine == config::Engine::kShbfX) {
-            config.filters[0].first = 3;
-        }
-        const FilterPlan plan =
-            plan_of(config, machine_with({0}), all_of(config, device("net_null"))).filters.at(0);
-        auto instance = FilterInstance::make(plan, 0, false);
-        ASSERT_TRUE(instance);
-        EXPECT_EQ((*instance)->lane(plan).ops->chance != nullptr, config::can_judge(engine))
-            << config::kEngineNames.at(i);
+    for (const Engine engine : test::every_engine()) {
+        FilterSpec spec = echo_spec();
+        spec.engine = engine;
+        spec.rate = 1e4;
+        spec.first = info_of(engine).counts_packets ? 3 : 1;
+        const FilterPlan plan = planned(spec);
+        const Made instance(plan);
+        EXPECT_EQ(instance->lane(plan).ops->chance != nullptr, info_of(engine).judges)
+            << info_of(engine).name;
     }
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::engines

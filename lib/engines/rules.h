@@ -5,15 +5,15 @@
 #include <optional>
 #include <string>
 
-#include "config/schema.h"
+#include "engines/spec.h"
 #include "pipeline/judge.h"
 
-namespace unecho::control {
+namespace unecho::engines {
 
 // Absent for rule "match", and for a filter without a rule.
-std::optional<pipeline::Judge> judge_of(const config::Filter& filter);
+std::optional<pipeline::Judge> judge_of(const FilterSpec& filter);
 
 // Which matches are echoes, in one line.
-std::string rule_text(const config::Filter& filter);
+std::string rule_text(const FilterSpec& filter);
 
-}  // namespace unecho::control
+}  // namespace unecho::engines

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/filter_instance.h"
+#include "engines/instance.h"
 
 #include <algorithm>
 #include <array>
@@ -7,41 +7,32 @@
 #include <gtest/gtest.h>
 
 #include "support/every_engine.h"
-#include "unit/control/plans.h"
+#include "unit/engines/planned.h"
 
-namespace unecho::control {
+namespace unecho::engines {
 namespace {
 
 using test::case_name;
 using test::every_engine;
 using test::name_of;
 
-constexpr bool kNoHugepages = false;
-
-FilterPlan plan_for(config::Engine engine, config::Policy policy = config::Policy::kFixed) {
-    config::Config config = taps_to_tool();
-    config.filters[0].engine = engine;
-    config.filters[0].policy = policy;
-    config.filters[0].rate = 1e4;
-    return plan_of(config, machine_with({0}), all_of(config, device("net_made_up"))).filters.at(0);
+FilterPlan plan_for(Engine engine, Policy policy = Policy::kFixed) {
+    FilterSpec spec = echo_spec();
+    spec.engine = engine;
+    spec.policy = policy;
+    spec.rate = 1e4;
+    return planned(spec);
 }
 
-std::unique_ptr<FilterInstance> made(const FilterPlan& plan) {
-    auto instance = FilterInstance::make(plan, 0, kNoHugepages);
-    EXPECT_TRUE(instance) << instance.error().context;
-    return std::move(*instance);
-}
-
-class Engines : public testing::TestWithParam<config::Engine> {};
+class Engines : public testing::TestWithParam<Engine> {};
 
 TEST_P(Engines, are_built_in_the_memory_that_was_planned) {
     const FilterPlan plan = plan_for(GetParam());
-    const auto instance = made(plan);
+    const Made instance(plan);
     EXPECT_EQ(instance->memory().size(), plan.instance_bytes);
-    EXPECT_FALSE(instance->on_hugepages());
     // Zeroed, but for what the line filter keeps in front of its lines.
     const auto memory = instance->memory();
-    const std::size_t tables = GetParam() == config::Engine::kLine ? 16 << 10 : 0;
+    const std::size_t tables = GetParam() == Engine::kLine ? 16 << 10 : 0;
     EXPECT_GT(memory.size(), tables);
     EXPECT_TRUE(std::all_of(memory.begin() + static_cast<std::ptrdiff_t>(tables), memory.end(),
                             [](std::byte b) { return b == std::byte{0}; }));
@@ -49,7 +40,7 @@ TEST_P(Engines, are_built_in_the_memory_that_was_planned) {
 
 TEST_P(Engines, remember_through_their_lane) {
     const FilterPlan plan = plan_for(GetParam());
-    const auto instance = made(plan);
+    const Made instance(plan);
     const pipeline::Lane lane = instance->lane(plan);
     const std::array<Digest, 4> digests{11, 22, 11, 33};
     EXPECT_EQ(
@@ -65,7 +56,7 @@ TEST_P(Engines, remember_through_their_lane) {
 // when it is over with its slack.
 TEST_P(Engines, forget_after_window_and_slack) {
     const FilterPlan plan = plan_for(GetParam());
-    const auto instance = made(plan);
+    const Made instance(plan);
     const pipeline::Lane lane = instance->lane(plan);
     const std::array<Digest, 1> digest{42};
     const auto seen_at = [&](Nanoseconds now) {
@@ -85,15 +76,14 @@ TEST_P(Engines, have_the_name_that_the_configuration_uses) {
 
 // Under refresh the echo half a window later counts as an insertion.
 TEST_P(Engines, take_the_policy_of_the_plan) {
-    for (const auto policy : {config::Policy::kFixed, config::Policy::kRefresh}) {
+    for (const auto policy : {Policy::kFixed, Policy::kRefresh}) {
         const FilterPlan plan = plan_for(GetParam(), policy);
-        const auto instance = made(plan);
+        const Made instance(plan);
         const pipeline::Lane lane = instance->lane(plan);
         const std::array<Digest, 1> digest{42};
         lane.ops->test(lane.filter, *lane.ageing, digest, {0, 0}, 1, nullptr);
         lane.ops->test(lane.filter, *lane.ageing, digest, {1, 0}, 1, nullptr);
-        EXPECT_EQ(lane.ops->counters(lane.filter).insertions,
-                  policy == config::Policy::kFixed ? 1U : 2U);
+        EXPECT_EQ(lane.ops->counters(lane.filter).insertions, policy == Policy::kFixed ? 1U : 2U);
     }
 }
 
@@ -102,20 +92,19 @@ INSTANTIATE_TEST_SUITE_P(All, Engines, testing::ValuesIn(every_engine()), case_n
 // Its geometry is for the flow's packets that pass; through the lane it counts them itself, one
 // digest a flow, and leaves the bits that the filter alone leaves.
 TEST(FilterInstance, of_the_counting_engine_counts_a_flow_by_one_digest) {
-    for (const auto engine : {config::Engine::kShbfX, config::Engine::kApbbf}) {
-        EXPECT_EQ(counts_packets(engine), engine == config::Engine::kShbfX);
+    for (const auto engine : {Engine::kShbfX, Engine::kApbbf}) {
+        EXPECT_EQ(info_of(engine).counts_packets, engine == Engine::kShbfX);
     }
     constexpr unsigned kFirst = 3;
-    config::Config config = taps_to_tool();
-    config.filters[0].engine = config::Engine::kShbfX;
-    config.filters[0].key = packet::KeyMode::kFlow;
-    config.filters[0].first = kFirst;
-    const FilterPlan plan =
-        plan_of(config, machine_with({0}), all_of(config, device("net_made_up"))).filters.at(0);
+    FilterSpec spec = echo_spec();
+    spec.engine = Engine::kShbfX;
+    spec.key = packet::KeyMode::kFlow;
+    spec.first = kFirst;
+    const FilterPlan plan = planned(spec);
     EXPECT_EQ(std::get<sizing::ShbfXGeometry>(plan.geometry).c, kFirst);
     EXPECT_LE(plan.prediction.false_drop, 1e-6);
-    const auto instance = made(plan);
-    const auto alone = made(plan);
+    const Made instance(plan);
+    const Made alone(plan);
     const pipeline::Lane lane = instance->lane(plan);
     const std::array<Digest, 6> digests{11, 11, 22, 11, 11, 22};
     const std::array<Nanoseconds, 6> times{1, 1, 2, 3, 3, 3};
@@ -134,8 +123,8 @@ TEST(FilterInstance, of_the_counting_engine_counts_a_flow_by_one_digest) {
 }
 
 TEST(FilterInstance, of_the_exact_engine_keeps_the_planned_window) {
-    const FilterPlan plan = plan_for(config::Engine::kExact);
-    const auto instance = made(plan);
+    const FilterPlan plan = plan_for(Engine::kExact);
+    const Made instance(plan);
     const pipeline::Lane lane = instance->lane(plan);
     const std::array<Digest, 1> digest{42};
     const auto seen_at = [&](Nanoseconds now) {
@@ -147,45 +136,38 @@ TEST(FilterInstance, of_the_exact_engine_keeps_the_planned_window) {
 }
 
 TEST(FilterInstance, has_segments_where_its_engine_has) {
-    const auto apbf = made(plan_for(config::Engine::kApbf));
-    const auto apbbf = made(plan_for(config::Engine::kApbbf));
-    const auto shbf = made(plan_for(config::Engine::kShbf));
-    const auto shbf_x = made(plan_for(config::Engine::kShbfX));
+    const Made apbf(plan_for(Engine::kApbf));
+    const Made apbbf(plan_for(Engine::kApbbf));
+    const Made shbf(plan_for(Engine::kShbf));
+    const Made shbf_x(plan_for(Engine::kShbfX));
     for (const auto& instance : {&apbf, &apbbf, &shbf, &shbf_x}) {
         ASSERT_NE((*instance)->segments(), nullptr);
         EXPECT_EQ((*instance)->segments()->geometry().bytes(), (*instance)->memory().size());
-        // The exchange with the control thread has room for all of them.
-        EXPECT_LE((*instance)->segments()->geometry().segments(), dataplane::LaneShared::kSegments);
     }
-    for (const auto engine :
-         {config::Engine::kExact, config::Engine::kTlbf, config::Engine::kBtbf}) {
-        EXPECT_EQ(made(plan_for(engine))->segments(), nullptr);
+    for (const auto engine : {Engine::kExact, Engine::kTlbf, Engine::kBtbf}) {
+        EXPECT_EQ(Made(plan_for(engine))->segments(), nullptr);
     }
 }
 
 TEST(FilterInstance, of_an_engine_that_keeps_times_needs_no_generations) {
-    const auto by_generation = [](config::Engine engine) {
-        return ages_by_generation(plan_for(engine).geometry);
+    const auto by_generation = [](Engine engine) {
+        return plan_for(engine).engine().by_generation;
     };
-    EXPECT_TRUE(by_generation(config::Engine::kLine));
-    EXPECT_TRUE(by_generation(config::Engine::kApbf));
-    EXPECT_TRUE(by_generation(config::Engine::kBtbf));
-    EXPECT_TRUE(by_generation(config::Engine::kShbf));
-    EXPECT_TRUE(by_generation(config::Engine::kShbfX));
-    EXPECT_FALSE(by_generation(config::Engine::kTlbf));
-    EXPECT_FALSE(by_generation(config::Engine::kExact));
-}
-
-TEST(FilterInstance, of_the_largest_ring_fits_the_exchange) {
-    EXPECT_LE(filter::kMaxSegments, dataplane::LaneShared::kSegments);
+    EXPECT_TRUE(by_generation(Engine::kLine));
+    EXPECT_TRUE(by_generation(Engine::kApbf));
+    EXPECT_TRUE(by_generation(Engine::kBtbf));
+    EXPECT_TRUE(by_generation(Engine::kShbf));
+    EXPECT_TRUE(by_generation(Engine::kShbfX));
+    EXPECT_FALSE(by_generation(Engine::kTlbf));
+    EXPECT_FALSE(by_generation(Engine::kExact));
 }
 
 TEST(FilterInstance, of_the_lane_s_key_and_first_are_the_plan_s) {
-    FilterPlan plan = plan_for(config::Engine::kApbbf);
+    FilterPlan plan = plan_for(Engine::kApbbf);
     plan.key = packet::KeyMode::kFlowBidir;
     plan.first = 3;
     plan.clock.length = 777;
-    const auto instance = made(plan);
+    const Made instance(plan);
     const pipeline::Lane lane = instance->lane(plan);
     EXPECT_EQ(lane.key, packet::KeyMode::kFlowBidir);
     EXPECT_EQ(lane.first, 3U);
@@ -193,9 +175,10 @@ TEST(FilterInstance, of_the_lane_s_key_and_first_are_the_plan_s) {
 }
 
 TEST(FilterInstance, of_a_geometry_that_no_filter_takes_is_an_error_that_names_it) {
-    FilterPlan plan = plan_for(config::Engine::kApbf);
+    FilterPlan plan = plan_for(Engine::kApbf);
     plan.geometry = sizing::ApbfGeometry{100, 100, 4096};
-    const auto instance = FilterInstance::make(plan, 0, kNoHugepages);
+    const test::FilterMemory memory(plan.instance_bytes);
+    const auto instance = FilterInstance::make(plan, memory.span());
     ASSERT_FALSE(instance);
     EXPECT_EQ(instance.error().code, Errc::kInvalidArgument);
     EXPECT_NE(instance.error().context.find("\"echo\""), std::string::npos);
@@ -204,4 +187,4 @@ TEST(FilterInstance, of_a_geometry_that_no_filter_takes_is_an_error_that_names_i
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::engines

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace unecho::control {
+namespace unecho {
 
 class Table {
   public:
@@ -22,4 +22,4 @@ class Table {
     std::vector<std::vector<std::string>> rows_;
 };
 
-}  // namespace unecho::control
+}  // namespace unecho

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/candidates.h"
+#include "engines/candidates.h"
 
 #include <algorithm>
 #include <array>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-namespace unecho::control {
+namespace unecho::engines {
 namespace {
 
 SizeQuestion question_at(std::optional<double> rate, std::optional<std::uint64_t> memory = {}) {
@@ -24,9 +24,8 @@ Candidates found(const SizeQuestion& question) {
 
 // The candidate of one engine, without asking for the others.
 Candidate alone(const SizeQuestion& question, const std::string& engine) {
-    const auto* const name =
-        std::find(config::kEngineNames.begin(), config::kEngineNames.end(), engine);
-    const std::array only{static_cast<config::Engine>(name - config::kEngineNames.begin())};
+    const auto* const name = std::find(kEngineNames.begin(), kEngineNames.end(), engine);
+    const std::array only{static_cast<Engine>(name - kEngineNames.begin())};
     const auto candidates = find_candidates(question, only);
     EXPECT_TRUE(candidates) << candidates.error().context;
     return candidates->list.front();
@@ -86,7 +85,7 @@ TEST(Candidates, may_be_of_some_engines_only) {
     ASSERT_TRUE(some);
     EXPECT_EQ(some->list.size(), kAutoEngines.size());
     // What "auto" chooses among is never behind what it leaves out.
-    EXPECT_STREQ(engine_name(some->list.front().geometry), engine_name(all.list.front().geometry));
+    EXPECT_EQ(engine_name(some->list.front().geometry), engine_name(all.list.front().geometry));
 }
 
 TEST(Candidates, that_do_not_fit_come_last_and_say_so) {
@@ -217,4 +216,4 @@ TEST(Candidates, of_what_no_engine_can_says_so_of_the_bound_that_was_asked_for) 
 }
 
 }  // namespace
-}  // namespace unecho::control
+}  // namespace unecho::engines

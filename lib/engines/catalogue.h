@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every engine there is: which filter, which sizing, which function table. A new engine is one line
-// in the lists here, one block in engines.cpp, and its name in config/schema.h.
+// What can be had of each engine: a geometry for targets, a prediction, a filter over memory. A new
+// engine is a row in engines/engine.h, a line in the two lists here, a block in descriptors.h and a
+// line in pipeline/engine.cpp.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,8 @@
 
 #include "base/result.h"
 #include "base/units.h"
-#include "config/schema.h"
+#include "engines/engine.h"
+#include "engines/spec.h"
 #include "filter/apbbf.h"
 #include "filter/apbf.h"
 #include "filter/apshbf.h"
@@ -23,9 +25,9 @@
 #include "sizing/line.h"
 #include "sizing/sizing.h"
 
-namespace unecho::control {
+namespace unecho::engines {
 
-// In the order of the enum in config/schema.h, without "auto".
+// In the order of the enum, without "auto".
 using Geometry = std::variant<sizing::LineGeometry, sizing::ApbbfGeometry, sizing::ApbfGeometry,
                               sizing::TlbfGeometry, sizing::BtbfGeometry, sizing::ApshbfGeometry,
                               sizing::ShbfXGeometry, sizing::ExactGeometry>;
@@ -33,42 +35,33 @@ using AnyFilter =
     std::variant<filter::LineFilter, filter::Apbbf, filter::Apbf, filter::Tlbf, filter::TimedBtbf,
                  filter::Apshbf, filter::ShbfXWindow, filter::Exact>;
 
-// Not for "auto": that is candidates.h. Only an engine that counts_packets() depends on the packets
+// Not for "auto": that is candidates.h. Only an engine that counts packets depends on the packets
 // of a flow that pass.
-Result<Geometry> size(config::Engine engine, const sizing::Targets& targets, unsigned first = 1);
+Result<Geometry> size(Engine engine, const sizing::Targets& targets, unsigned first = 1);
 sizing::Prediction predict(const Geometry& geometry, Nanoseconds window,
                            std::optional<double> keys_per_second);
 
-// As in the configuration, and what the letters of the papers are.
-const char* engine_name(const Geometry& geometry);
+// Whole, from what is given. Errc::kConfig for an engine that takes none.
+Result<Geometry> geometry_of(Engine engine, const GivenGeometry& given, Nanoseconds window);
+
+[[nodiscard]] Engine engine_of(const Geometry& geometry);
+[[nodiscard]] std::string engine_name(const Geometry& geometry);
+
+// What the letters of the papers are.
 std::string geometry_text(const Geometry& geometry);
-
-// Knows from its fill how likely a match is an accident.
-bool can_judge(const Geometry& geometry);
-
-// How many times below the bound of rule "bound" a filter's mean rate must be so that, at the
-// planned rate, no more than a few of its matches are in doubt. 1 for engines that cannot judge.
-double judge_margin(config::Engine engine);
 
 // What a new packet costs in the filter, measured: in nanoseconds, with its lines in the L2 cache,
 // in the L3 cache or in memory, as so many bytes of filter are.
 double packet_ns(const Geometry& geometry, const sizing::Prediction& prediction,
                  std::uint64_t bytes);
 
-// Is for the first packets of a flow alone, with the number of them in its geometry.
-bool counts_packets(config::Engine engine);
-
-[[nodiscard]] constexpr filter::EchoPolicy echo_policy(config::Policy policy) {
-    return policy == config::Policy::kRefresh ? filter::EchoPolicy::kRefresh
-                                              : filter::EchoPolicy::kFixed;
+[[nodiscard]] constexpr filter::EchoPolicy echo_policy(Policy policy) {
+    return policy == Policy::kRefresh ? filter::EchoPolicy::kRefresh : filter::EchoPolicy::kFixed;
 }
 
 // What one packet at most puts into the filter or renews there. An echo of a flow's first n packets
 // renews with policy "refresh" all n of them (filter/first.h), but in an engine that counts them.
-unsigned most_keys_per_packet(config::Engine engine, filter::EchoPolicy policy, unsigned first);
-
-// Ages by the generations that the control thread publishes; the others keep times themselves.
-bool ages_by_generation(const Geometry& geometry);
+unsigned most_keys_per_packet(Engine engine, filter::EchoPolicy policy, unsigned first);
 
 struct FilterSetup {
     Geometry geometry;
@@ -88,8 +81,7 @@ filter::AgeingSpec ageing_of(const FilterSetup& setup, Nanoseconds length,
 
 // What gives way with such a filter when it is full, where that is asked for and it can; absent: it
 // forgets its oldest packet. "auto" may have become an engine that does.
-std::optional<config::OnFull> on_full_with(std::optional<config::OnFull> asked,
-                                           const Geometry& geometry);
+std::optional<OnFull> on_full_with(std::optional<OnFull> asked, const Geometry& geometry);
 
 // The least chance of an accident that the filter ever states for a match, that of a digest alone
 // in it; 0 for engines that cannot judge.
@@ -102,4 +94,4 @@ Result<AnyFilter> make_filter(const FilterSetup& setup, std::span<std::byte> mem
 
 const pipeline::EngineOps& ops_of(const AnyFilter& filter);
 
-}  // namespace unecho::control
+}  // namespace unecho::engines

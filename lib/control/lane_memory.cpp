@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/lane_memory.h"
+
+#include <utility>
+
+namespace unecho::control {
+
+Result<std::unique_ptr<LaneMemory>> LaneMemory::make(const engines::FilterPlan& plan, int socket,
+                                                     bool has_hugepages) {
+    auto memory = eal::HugeMemory::allocate(plan.instance_bytes, socket, has_hugepages);
+    if (!memory) {
+        return tl::unexpected(memory.error());
+    }
+    auto filter = engines::FilterInstance::make(plan, memory->bytes());
+    if (!filter) {
+        return tl::unexpected(filter.error());
+    }
+    return std::unique_ptr<LaneMemory>(new LaneMemory(std::move(*memory), std::move(*filter)));
+}
+
+}  // namespace unecho::control

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engines/instance.h"
+
+#include <utility>
+
+namespace unecho::engines {
+
+Result<std::unique_ptr<FilterInstance>> FilterInstance::make(const FilterPlan& plan,
+                                                             std::span<std::byte> memory) {
+    auto made = make_filter(plan.setup(), memory);
+    if (!made) {
+        return fail(made.error().code, "filter \"" + plan.name + "\": " + made.error().context);
+    }
+    return std::unique_ptr<FilterInstance>(new FilterInstance(memory, std::move(*made)));
+}
+
+void* FilterInstance::address() {
+    return std::visit([](auto& filter) -> void* { return &filter; }, filter_);
+}
+
+pipeline::Lane FilterInstance::lane(const FilterPlan& plan) {
+    pipeline::Lane lane;
+    lane.ops = &ops_of(filter_);
+    lane.filter = address();
+    lane.key = plan.key;
+    lane.non_ip = plan.non_ip;
+    lane.first = plan.first;
+    ageing_.emplace(plan.ageing());
+    lane.ageing = &*ageing_;
+    lane.window = plan.window;
+    lane.remembered = plan.window + plan.prediction.slack;
+    judge_ = plan.judge;
+    lane.judge = judge_ ? &*judge_ : nullptr;
+    return lane;
+}
+
+filter::SegmentRing* FilterInstance::segments() {
+    return ops_of(filter_).segments(address());
+}
+
+}  // namespace unecho::engines

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engines/plan.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "engines/candidates.h"
+#include "engines/descriptors.h"
+#include "engines/rules.h"
+
+namespace unecho::engines {
+namespace {
+
+// Flows spread unevenly over several instances.
+constexpr double kUnevenSpread = 1.25;
+
+std::string text_of(double value) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.3g", value);
+    return text;
+}
+
+class Planner {
+  public:
+    Planner(const FilterSpec& spec, const Placement& placement)
+        : spec_(spec), placement_(placement) {
+        out_.name = spec_.name;
+        out_.key = spec_.key;
+        out_.non_ip = spec_.non_ip;
+        out_.policy = spec_.policy;
+        out_.first = spec_.first;
+        out_.window = spec_.window;
+        out_.isa = placement_.isa;
+        out_.may_clear = placement_.may_clear;
+    }
+
+    Result<FilterPlan> make() {
+        const Status sized = spec_.geometry ? take_geometry() : size_for_targets();
+        return sized ? finish() : tl::unexpected(sized.error());
+    }
+
+    Result<FilterPlan> make(const Candidate& chosen) {
+        out_.keys_per_second = chosen.rate;
+        take_sized(chosen.geometry);
+        return finish();
+    }
+
+  private:
+    [[nodiscard]] bool bounded() const { return spec_.rule == Rule::kBound; }
+    [[nodiscard]] bool shrinks() const { return spec_.on_full == OnFull::kShrink; }
+    [[nodiscard]] double margin_of(Engine engine) const {
+        return bounded() ? info_of(engine).judge_margin : 1;
+    }
+
+    Status size_for_targets() {
+        out_.keys_per_packet =
+            most_keys_per_packet(spec_.engine, echo_policy(spec_.policy), spec_.first);
+        const double rate = spec_.rate.value_or(0) * share_of(placement_.instances);
+        sizing::Targets targets{spec_.window, out_.keys_per_packet * rate,
+                                spec_.max_false_drop.value_or(kDefaultFalseDrop),
+                                shrinks() ? kRandomArrivals : 0};
+        out_.keys_per_second = targets.keys_per_second;
+        Result<Geometry> sized;
+        if (spec_.engine == Engine::kAuto) {
+            sized = choose(targets);
+        } else {
+            targets.max_false_drop /= margin_of(spec_.engine);
+            sized = size(spec_.engine, targets, spec_.first);
+        }
+        if (!sized) {
+            return tl::unexpected(sized.error());
+        }
+        take_sized(*sized);
+        return {};
+    }
+
+    // For out_.keys_per_second.
+    void take_sized(const Geometry& geometry) {
+        out_.geometry = geometry;
+        out_.prediction = predict(geometry, spec_.window, out_.keys_per_second);
+        out_.on_full = on_full_with(spec_.on_full, geometry);
+        if (out_.on_full == OnFull::kShrink) {
+            out_.load = sizing::load_for(out_.prediction.generation_keys, kRandomArrivals);
+        }
+    }
+
+    // "auto"
+    Result<Geometry> choose(const sizing::Targets& targets) {
+        SizeQuestion question;
+        question.window = targets.window;
+        question.max_false_drop = targets.max_false_drop;
+        question.bounded = bounded();
+        question.shrinks = shrinks();
+        question.first = spec_.first;
+        question.rate = targets.keys_per_second;
+        if (spec_.memory) {
+            question.memory = *spec_.memory / placement_.instances;
+        }
+        auto found = find_candidates(question, kAutoEngines);
+        if (!found) {
+            return tl::unexpected(found.error());
+        }
+        out_.choice = std::move(found->reason);
+        return std::move(found->list.front().geometry);
+    }
+
+    Status take_geometry() {
+        auto given = geometry_of(spec_.engine, *spec_.geometry, spec_.window);
+        if (!given) {
+            return tl::unexpected(given.error());
+        }
+        out_.geometry = *given;
+        out_.prediction = predict(out_.geometry, spec_.window, std::nullopt);
+        out_.keys_per_second = static_cast<double>(out_.prediction.window_keys) /
+                               (static_cast<double>(spec_.window) / kSecond);
+        return spec_.max_false_drop ? take_bound() : Status();
+    }
+
+    // What a geometry can do with its bound: the load of a generation is the most with which its
+    // rate stays below, and the planned rate that which random arrivals do not bring above it.
+    Status take_bound() {
+        const double most = *spec_.max_false_drop;
+        const double seconds = static_cast<double>(out_.prediction.generation) / kSecond;
+        const auto with_keys = [&](std::uint64_t keys) {
+            return predict(out_.geometry, spec_.window, static_cast<double>(keys) / seconds);
+        };
+        const double least = bounded()   ? least_chance(out_.setup())
+                             : shrinks() ? with_keys(1).false_drop
+                                         : 0;
+        if (least > most) {
+            return fail(Errc::kConfig,
+                        "max_false_drop = " + text_of(most) + " is below what this geometry of " +
+                            std::string(out_.engine().name) + " can keep" +
+                            (bounded() ? ", so that every match would be in doubt" : "") +
+                            "; allowed: max_false_drop of at least " + text_of(least) +
+                            ", a geometry of more bits, or none: one that keeps it is chosen then");
+        }
+        out_.on_full = spec_.on_full;
+        if (!shrinks()) {
+            return {};
+        }
+        const double mean = most / margin_of(spec_.engine);
+        const auto keeps = [&](std::uint64_t keys) { return with_keys(keys).false_drop <= mean; };
+        std::uint64_t load = 1;
+        while (keeps(2 * load)) {
+            load *= 2;
+        }
+        for (std::uint64_t step = load; step != 0; step /= 2) {
+            load += keeps(load + step) ? step : 0;
+        }
+        out_.load = load;
+        const std::uint64_t planned = sizing::keys_for(load, kRandomArrivals);
+        out_.keys_per_second = static_cast<double>(planned) / seconds;
+        out_.prediction = with_keys(planned);
+        return {};
+    }
+
+    Result<FilterPlan> finish() {
+        settle_rule();
+        out_.clock.length = std::max<Nanoseconds>(out_.prediction.generation, 1);
+        const auto bytes = bytes_of(out_.setup());
+        if (!bytes) {
+            return fail(bytes.error().code,
+                        "filter \"" + out_.name + "\": " + bytes.error().context);
+        }
+        out_.instance_bytes = *bytes;
+        return std::move(out_);
+    }
+
+    // "auto" may have chosen an engine that has nothing to judge.
+    void settle_rule() {
+        FilterSpec settled = spec_;
+        if (!out_.engine().judges) {
+            settled.rule = Rule::kMatch;
+        }
+        out_.rule = settled.rule.value_or(Rule::kMatch);
+        out_.judge = judge_of(settled);
+        out_.rule_text = rule_text(settled);
+    }
+
+    const FilterSpec& spec_;
+    const Placement& placement_;
+    FilterPlan out_;
+};
+
+}  // namespace
+
+double share_of(unsigned instances) {
+    return instances == 1 ? 1.0 : kUnevenSpread / static_cast<double>(instances);
+}
+
+Result<FilterPlan> plan_filter(const FilterSpec& spec, const Placement& placement) {
+    return Planner(spec, placement).make();
+}
+
+Result<FilterPlan> plan_filter(const FilterSpec& spec, const Placement& placement,
+                               const Candidate& chosen) {
+    return Planner(spec, placement).make(chosen);
+}
+
+}  // namespace unecho::engines

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// From a filter as it is asked for to one instance of it: which engine, which geometry, how it
+// ages, what it judges by, how much memory. One function for everybody: the appliance, captures,
+// tests.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/units.h"
+#include "engines/candidates.h"
+#include "engines/catalogue.h"
+#include "engines/spec.h"
+#include "filter/ageing.h"
+#include "filter/generation.h"
+#include "pipeline/judge.h"
+
+namespace unecho::engines {
+
+struct FilterPlan {
+    std::string name;
+    packet::KeyMode key = packet::KeyMode::kPacket;
+    packet::NonIp non_ip = packet::NonIp::kPass;
+    Policy policy = Policy::kFixed;
+    unsigned first = 1;
+    Rule rule = Rule::kMatch;
+    std::optional<pipeline::Judge> judge = std::nullopt;  // absent: every match is an echo
+    std::string rule_text;                                // the rule for people
+    Nanoseconds window = 0;
+    Geometry geometry;              // of one worker's instance
+    filter::GenerationClock clock;  // of one generation, or tick (sizing::Prediction::phases);
+                                    // unused by engines that keep times
+    std::optional<OnFull> on_full = std::nullopt;      // absent: as the engine does anyway
+    std::optional<std::uint64_t> load = std::nullopt;  // keys that end a generation, or tick
+    bool may_clear = false;            // an early turn may clear segments: captures wait
+    sizing::Prediction prediction;     // of one instance at its planned rate
+    double keys_per_second = 0;        // planned for one instance
+    unsigned keys_per_packet = 1;      // at most, where keys_per_second is of packets planned for
+    std::uint64_t instance_bytes = 0;  // allocated, with spare segments
+    filter::Isa isa = filter::Isa::kScalar;
+    std::string choice;  // why this engine, if it was "auto"
+
+    [[nodiscard]] const EngineInfo& engine() const { return info_of(engine_of(geometry)); }
+    [[nodiscard]] FilterSetup setup() const { return {geometry, window, echo_policy(policy), isa}; }
+    [[nodiscard]] filter::Ageing ageing() const {
+        filter::AgeingSpec spec = ageing_of(setup(), clock.length, load);
+        spec.may_clear = may_clear;
+        return filter::Ageing(spec);
+    }
+};
+
+// Where and beside what the instance stands.
+struct Placement {
+    unsigned instances = 1;  // that share rate and memory of the spec
+    bool may_clear = false;  // FilterPlan::may_clear
+    filter::Isa isa = filter::Isa::kScalar;
+};
+
+// One of several instances must be ready for so much of what is planned for all of them together.
+[[nodiscard]] double share_of(unsigned instances);
+
+// Errc::kInvalidArgument, kConfig: no engine or geometry can do that; says what is allowed.
+Result<FilterPlan> plan_filter(const FilterSpec& spec, const Placement& placement);
+
+// The same with what was chosen for it beforehand.
+Result<FilterPlan> plan_filter(const FilterSpec& spec, const Placement& placement,
+                               const Candidate& chosen);
+
+}  // namespace unecho::engines

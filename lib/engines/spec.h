@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A filter as it is asked for: by targets or by a geometry. Configurations, captures, advice and
+// tests all ask in these words; plan.h answers.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/units.h"
+#include "engines/engine.h"
+#include "packet/key.h"
+
+namespace unecho::engines {
+
+enum class Policy : std::uint8_t { kFixed, kRefresh };
+inline constexpr std::array<std::string_view, 2> kPolicyNames{"fixed", "refresh"};
+
+// Which matches are echoes.
+enum class Rule : std::uint8_t {
+    kMatch,    // all
+    kBound,    // those whose chance of an accident is at most max_false_drop
+    kPenalty,  // those that cost less dropped than forwarded
+};
+inline constexpr std::array<std::string_view, 3> kRuleNames{"match", "bound", "penalty"};
+
+inline constexpr double kDefaultFalseDrop = 1e-6;
+
+// What mistakes cost for the packets of some code points; absent: as for all others.
+struct TrafficClass {
+    std::vector<unsigned> dscp;
+    std::optional<double> false_drop_cost;
+    std::optional<double> leak_cost;
+
+    bool operator==(const TrafficClass&) const = default;
+};
+
+// Instead of targets. Segments: k written by each insertion, k + l in all.
+struct GivenGeometry {
+    unsigned k = 0;
+    unsigned l = 0;                  // not for line: k + l is 8
+    std::uint64_t segment_bits = 0;  // m: bits of one segment, on one worker; not for line
+    unsigned block_bits = 512;       // B, apbbf only
+    unsigned bits_per_key = 0;       // b, apbbf and line only
+    std::uint64_t lines = 0;         // of one worker; line only
+    unsigned lines_per_key = 0;      // M, line only
+
+    bool operator==(const GivenGeometry&) const = default;
+};
+
+struct FilterSpec {
+    std::string name;
+    packet::KeyMode key = packet::KeyMode::kPacket;
+    packet::NonIp non_ip = packet::NonIp::kPass;  // not with kFrame, which compares all
+    Nanoseconds window = 0;
+    Engine engine = Engine::kAuto;
+    std::optional<double> rate;             // packets per second, all workers together
+    std::optional<double> max_false_drop;   // probability
+    std::optional<std::uint64_t> memory;    // bytes, all workers together
+    std::optional<GivenGeometry> geometry;  // either this or rate
+    Policy policy = Policy::kFixed;
+    unsigned first = 1;        // flow modes: packets of a flow that pass per window
+    std::optional<Rule> rule;  // absent: every match is an echo
+    // Absent: a geometry without a bound, or an engine that forgets its oldest packet.
+    std::optional<OnFull> on_full;
+    double false_drop_cost = 1000;      // kPenalty
+    double leak_cost = 1;               // kPenalty; of an echo that is forwarded
+    std::vector<TrafficClass> classes;  // kPenalty
+
+    bool operator==(const FilterSpec&) const = default;
+};
+
+}  // namespace unecho::engines

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho: picks the command and tells the exit status of what became of it.
-// The tour goes on in lib/control/plan.h, lib/dataplane/worker.h, lib/filter/apbbf.h.
+// The tour goes on in lib/control/plan.h, lib/dataplane/worker.h, lib/filter/window/apbbf.h.
 #include <algorithm>
 #include <cstdio>
 #include <string>

@@ -22,14 +22,14 @@ class PcapAsked final : public analyze::Asked {
 
     Status decide(const capture::Batch& batch, const capture::InterfaceView& interfaces,
                   std::vector<std::size_t>& removed) override {
-        digester_.digest(batch.records, interfaces, pieces_);
+        digester_.digest(batch.records, interfaces, bursts_);
         if (const Status decided =
-                deduplicator_->decide(pieces_, batch.records.size(), true, verdicts_);
+                deduplicator_->decide(bursts_, batch.records.size(), true, verdicts_);
             !decided) {
             return decided;
         }
         removed.clear();
-        for (const offline::Copy& copy : verdicts_.copies) {
+        for (const offline::EchoPair& copy : verdicts_.copies) {
             removed.push_back(copy.record);
         }
         return {};
@@ -52,7 +52,7 @@ class PcapAsked final : public analyze::Asked {
     offline::Options options_;
     offline::Digester digester_;
     std::unique_ptr<offline::Deduplicator> deduplicator_;
-    std::vector<offline::Piece> pieces_;
+    std::vector<offline::DigestedBurst> bursts_;
     offline::Verdicts verdicts_;
 };
 

@@ -24,13 +24,13 @@
 #include <string_view>
 #include <vector>
 
-#include "filter/apbbf.h"
-#include "filter/apbf.h"
-#include "filter/apshbf.h"
-#include "filter/btbf.h"
-#include "sizing/btbf.h"
+#include "filter/window/apbbf.h"
+#include "filter/window/apbf.h"
+#include "filter/window/btbf.h"
+#include "filter/window/shbf_window.h"
 #include "sizing/fpr.h"
 #include "sizing/sizing.h"
+#include "sizing/window/btbf.h"
 
 namespace unecho {
 namespace {
@@ -132,21 +132,21 @@ struct ApbbfShape {
 };
 
 struct ApshbfShape {
-    using Filter = filter::Apshbf;
+    using Filter = filter::ShbfWindow;
     static constexpr const char* kEngine = "shbf";
     unsigned k;
     unsigned l;
     std::uint64_t m;
     unsigned b;
 
-    [[nodiscard]] filter::ApshbfParams params() const {
-        return *filter::ApshbfParams::make({.k = k, .l = l, .m = m, .b = b});
+    [[nodiscard]] filter::ShbfWindowParams params() const {
+        return *filter::ShbfWindowParams::make({.k = k, .l = l, .m = m, .b = b});
     }
     [[nodiscard]] std::uint64_t generation_keys() const {
         return sizing::generation_capacity(m, k) / b;
     }
     [[nodiscard]] sizing::Profile profile(std::uint64_t g, sizing::Phase phase) const {
-        return sizing::apshbf_profile({.k = k, .l = l, .m = m, .b = b}, g, phase);
+        return sizing::shbf_window_profile({.k = k, .l = l, .m = m, .b = b}, g, phase);
     }
     [[nodiscard]] std::string name() const {
         std::ostringstream out;

@@ -24,16 +24,16 @@
 #include "base/result.h"
 #include "common/mapping.h"
 #include "common/row.h"
-#include "filter/apbbf.h"
-#include "filter/apbf.h"
-#include "filter/apshbf.h"
-#include "filter/btbf.h"
-#include "filter/exact.h"
-#include "filter/line.h"
-#include "filter/tlbf.h"
-#include "sizing/btbf.h"
-#include "sizing/line.h"
+#include "filter/window/apbbf.h"
+#include "filter/window/apbf.h"
+#include "filter/window/btbf.h"
+#include "filter/window/exact.h"
+#include "filter/window/line.h"
+#include "filter/window/shbf_window.h"
+#include "filter/window/tlbf.h"
 #include "sizing/sizing.h"
+#include "sizing/window/btbf.h"
+#include "sizing/window/line.h"
 
 namespace unecho::bench {
 
@@ -164,13 +164,13 @@ struct Apbbf25KernelEngine {
 
 struct ApshbfEngine {
     static constexpr bool kSlow = true;
-    static std::string name() { return "apshbf"; }
-    using Filter = filter::Apshbf;
-    using Params = filter::ApshbfParams;
+    static std::string name() { return "shbf"; }
+    using Filter = filter::ShbfWindow;
+    using Params = filter::ShbfWindowParams;
 
     static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
-        const auto g = sizing::size_apshbf(targets_of(keys, false_positives));
-        const auto [k, l, m, b] = g.value_or(sizing::ApshbfGeometry{});
+        const auto g = sizing::size_shbf_window(targets_of(keys, false_positives));
+        const auto [k, l, m, b] = g.value_or(sizing::ShbfWindowGeometry{});
         return planned<Params>(
             g, keys, k + l + 1, text("k=%u l=%u b=%u", k, l, b), [](const auto& found) {
                 return filter::ApshbfSpec{.k = found.k, .l = found.l, .m = found.m, .b = found.b};

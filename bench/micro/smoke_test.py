@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-ENGINES = ("line-m1", "line-m2", "line-m3", "line-m4", "apbbf", "apbbf-2-5-512-8", "apbf", "apshbf", "tlbf", "btbf", "exact")
+ENGINES = ("line-m1", "line-m2", "line-m3", "line-m4", "apbbf", "apbbf-2-5-512-8", "apbf", "shbf", "tlbf", "btbf", "exact")
 KERNELS = tuple("line-m%d-%s" % kernel
                 for kernel in itertools.product((1, 2, 3, 4), ("scalar", "avx2", "avx512")))
 KERNELS += tuple("apbbf-2-5-512-8-" + isa for isa in ("scalar", "avx2", "avx512"))

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "control/cleaner.h"
 #include "control/lane_memory.h"
+#include "control/segment_zeroer.h"
 #include "dataplane/shared.h"
 
 namespace unecho::bench {
@@ -73,7 +73,7 @@ class Subject {
     std::unique_ptr<control::LaneMemory> instance_;
     pipeline::Lane lane_;
     dataplane::FilterShared shared_;
-    control::Cleaner cleaner_;
+    control::SegmentZeroer cleaner_;
     std::uint64_t turned_at_ = 0;  // insertions when the present generation began
 };
 

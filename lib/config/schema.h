@@ -14,6 +14,7 @@
 #include "base/units.h"
 #include "engines/spec.h"
 #include "packet/key.h"
+#include "pipeline/echo_action.h"
 
 namespace unecho::config {
 
@@ -127,13 +128,13 @@ struct Filter : engines::FilterSpec {
     bool operator==(const Filter&) const = default;
 };
 
-enum class OnEcho : std::uint8_t { kDrop, kPass, kDivert };
+using pipeline::EchoAction;
 
 struct Route {
     std::vector<PortIndex> from;
     PortIndex to = 0;
     FilterIndex filter = 0;
-    OnEcho on_echo = OnEcho::kDrop;
+    EchoAction on_echo = EchoAction::kDrop;
     PortIndex divert_to = 0;  // with kDivert
     bool allow_flow_drop_on_link = false;
     bool allow_non_ip_drop_on_link = false;

@@ -417,7 +417,7 @@ void resolve_on_echo(Draft& draft, const Names& ports, Resolved& resolved, std::
     const std::string& name = draft.route_names[index].on_echo;
     const std::string path = key_of("route", index, "on_echo");
     if (name == "drop" || name == "pass") {
-        route.on_echo = name == "drop" ? OnEcho::kDrop : OnEcho::kPass;
+        route.on_echo = name == "drop" ? EchoAction::kDrop : EchoAction::kPass;
         return;
     }
     Names actions = ports;
@@ -427,7 +427,7 @@ void resolve_on_echo(Draft& draft, const Names& ports, Resolved& resolved, std::
     if (!port) {
         return;
     }
-    route.on_echo = OnEcho::kDivert;
+    route.on_echo = EchoAction::kDivert;
     route.divert_to = static_cast<PortIndex>(*port);
     resolved.port_used[*port] = true;
     if (contains(resolved.from[index], *port)) {
@@ -473,7 +473,7 @@ void check_links(Draft& draft, const Resolved& resolved) {
         const Keys keys{draft, element("route", i)};
         const Route& route = draft.config.routes[i];
         const std::optional<std::size_t> back = way_back(resolved, i);
-        if (!resolved.filter[i] || !keys.sound("on_echo") || route.on_echo == OnEcho::kPass ||
+        if (!resolved.filter[i] || !keys.sound("on_echo") || route.on_echo == EchoAction::kPass ||
             !back) {
             continue;
         }

@@ -124,7 +124,7 @@ class Planner {
                 plan_.ports[port].receives = true;
             }
             plan_.ports[route.to].transmits = true;
-            if (route.on_echo == config::OnEcho::kDivert) {
+            if (route.on_echo == config::EchoAction::kDivert) {
                 plan_.ports[route.divert_to].transmits = true;
             }
         }

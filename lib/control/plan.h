@@ -52,7 +52,7 @@ struct RoutePlan {
     std::vector<PortIndex> from;
     PortIndex to = 0;
     FilterIndex filter = 0;
-    config::OnEcho on_echo = config::OnEcho::kDrop;
+    config::EchoAction on_echo = config::EchoAction::kDrop;
     PortIndex divert_to = 0;
     std::optional<TapPlan> taps = std::nullopt;  // A is from[0], B from[1]
 };

@@ -63,7 +63,7 @@ void StatsReader::ask() {
     }
 }
 
-Report StatsReader::read(const Plan& plan, Nanoseconds patience) {
+StatsReport StatsReader::read(const Plan& plan, Nanoseconds patience) {
     const std::lock_guard lock(mutex_);
     for (Snapshot& snapshot : last_) {
         snapshot.fresh = true;
@@ -77,7 +77,7 @@ Report StatsReader::read(const Plan& plan, Nanoseconds patience) {
         all = take(patience);
     }
     const std::vector<Snapshot>& later = last_;
-    Report report = empty_report(plan);
+    StatsReport report = empty_report(plan);
     for (std::size_t i = 0; i < workers_.size(); ++i) {
         add_outcomes(plan, earlier[i].counters, report);
         add_received(plan, later[i].counters, report);

@@ -77,7 +77,7 @@ struct EpochReport {
     dataplane::Counters::Epoch first;
 };
 
-struct Report {
+struct StatsReport {
     EpochReport epochs;
     FateCounts totals;
     std::array<pipeline::PacketBytes, pipeline::kReasons> reasons{};
@@ -98,7 +98,7 @@ class StatsReader {
 
     // ports and longest generations are left to the caller. A worker that does not answer within
     // patience is reported as it answered last.
-    Report read(const Plan& plan, Nanoseconds patience = kPatience);
+    StatsReport read(const Plan& plan, Nanoseconds patience = kPatience);
 
     // The workers are about to return: from now on nobody is asked or waited for, also by a look
     // that has begun. What they answered last is reported.
@@ -133,7 +133,7 @@ class StatsReader {
     bool closed_ = false;
 };
 
-nlohmann::ordered_json to_json(const Plan& plan, const Report& report);
-std::string to_text(const Plan& plan, const Report& report);
+nlohmann::ordered_json to_json(const Plan& plan, const StatsReport& report);
+std::string to_text(const Plan& plan, const StatsReport& report);
 
 }  // namespace unecho::control

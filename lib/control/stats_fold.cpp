@@ -34,8 +34,8 @@ void settle_fates(const std::array<PacketBytes, kReasons>& reasons, FateCounts& 
 
 }  // namespace
 
-Report empty_report(const Plan& plan) {
-    Report report;
+StatsReport empty_report(const Plan& plan) {
+    StatsReport report;
     report.ports.resize(plan.ports.size());
     report.routes.resize(plan.routes.size());
     report.workers.resize(plan.workers.size());
@@ -45,7 +45,7 @@ Report empty_report(const Plan& plan) {
     return report;
 }
 
-void add_outcomes(const Plan& plan, const dataplane::Counters& counters, Report& report) {
+void add_outcomes(const Plan& plan, const dataplane::Counters& counters, StatsReport& report) {
     if (counters.epochs != 0) {  // one worker receives all captures
         report.epochs = {counters.epochs, counters.first_epoch};
     }
@@ -59,7 +59,7 @@ void add_outcomes(const Plan& plan, const dataplane::Counters& counters, Report&
     }
 }
 
-void add_received(const Plan& plan, const dataplane::Counters& counters, Report& report) {
+void add_received(const Plan& plan, const dataplane::Counters& counters, StatsReport& report) {
     for (std::size_t p = 0; p < plan.ports.size(); ++p) {
         add(report.ports[p].rx, counters.rx[p]);
     }
@@ -112,7 +112,7 @@ TapsReport sum_of(const std::vector<filter::TapSummary>& workers) {
     return out;
 }
 
-void receive_what_was_settled(Report& report) {
+void receive_what_was_settled(StatsReport& report) {
     for (RouteReport& route : report.routes) {
         std::uint64_t settled = 0;
         for (const PacketBytes& reason : route.reasons) {
@@ -122,7 +122,7 @@ void receive_what_was_settled(Report& report) {
     }
 }
 
-void finish(Report& report) {
+void finish(StatsReport& report) {
     for (RouteReport& route : report.routes) {
         settle_fates(route.reasons, route.counts);
         for (unsigned i = 0; i < kReasons; ++i) {

@@ -7,12 +7,12 @@
 namespace unecho::control {
 
 // All counters 0, with a place for each port, route, worker and filter of the plan.
-Report empty_report(const Plan& plan);
+StatsReport empty_report(const Plan& plan);
 
 // What became of packets: route reasons, port tx.
-void add_outcomes(const Plan& plan, const dataplane::Counters& counters, Report& report);
+void add_outcomes(const Plan& plan, const dataplane::Counters& counters, StatsReport& report);
 // What came in: port rx and, by the port's route, received.
-void add_received(const Plan& plan, const dataplane::Counters& counters, Report& report);
+void add_received(const Plan& plan, const dataplane::Counters& counters, StatsReport& report);
 
 WorkerReport worker_report(const Plan& plan, const dataplane::Counters& counters);
 void add_filter(const filter::FilterCounters& from, FilterReport& to);
@@ -25,9 +25,9 @@ TapsReport sum_of(const std::vector<filter::TapSummary>& workers);
 
 // For several workers of which not all answered: what others settled of the packets of one that is
 // late was received, though its last answer does not say so.
-void receive_what_was_settled(Report& report);
+void receive_what_was_settled(StatsReport& report);
 
 // Fates, in_flight and totals from the sums.
-void finish(Report& report);
+void finish(StatsReport& report);
 
 }  // namespace unecho::control

@@ -117,7 +117,7 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
     return text;
 }
 
-std::string ports_text(const Plan& plan, const Report& report) {
+std::string ports_text(const Plan& plan, const StatsReport& report) {
     Table table({"port", ">rx packets", ">rx bytes", ">tx packets", ">tx bytes", ">missed",
                  ">errors", "link"});
     for (std::size_t i = 0; i < plan.ports.size(); ++i) {
@@ -226,7 +226,7 @@ class Columns {
     std::vector<CounterRow<Block>> rows_;
 };
 
-std::string workers_text(const Plan& plan, const Report& report) {
+std::string workers_text(const Plan& plan, const StatsReport& report) {
     const Columns counted(
         dataplane::kWorkerCounters, report.workers,
         [](const WorkerReport& worker) -> auto& { return worker; });
@@ -243,7 +243,7 @@ std::string workers_text(const Plan& plan, const Report& report) {
     return "\n" + table.text();
 }
 
-std::string filters_text(const Plan& plan, const Report& report) {
+std::string filters_text(const Plan& plan, const StatsReport& report) {
     const Columns counted(
         filter::kFilterCounters, report.filters,
         [](const FilterReport& f) -> auto& { return f.counters; });
@@ -307,7 +307,7 @@ ordered_json json_of(const Plan& plan, const EpochReport& epochs) {
 
 }  // namespace
 
-ordered_json to_json(const Plan& plan, const Report& report) {
+ordered_json to_json(const Plan& plan, const StatsReport& report) {
     ordered_json out;
     out["uptime_ns"] = report.uptime;
     out["totals"] = json_of(kFateCounters, report.totals);
@@ -330,7 +330,7 @@ ordered_json to_json(const Plan& plan, const Report& report) {
     return out;
 }
 
-std::string to_text(const Plan& plan, const Report& report) {
+std::string to_text(const Plan& plan, const StatsReport& report) {
     std::string out = ports_text(plan, report);
     for (std::size_t i = 0; i < plan.routes.size(); ++i) {
         out += route_text(plan, i, report.routes[i]);

@@ -9,8 +9,9 @@
 #include <rte_launch.h>
 #include <sys/prctl.h>
 
+#include "control/cpu_budget.h"
 #include "control/pause.h"
-#include "control/prompt_thread.h"
+#include "control/realtime_priority.h"
 
 namespace unecho::control {
 namespace {
@@ -83,8 +84,8 @@ void Supervisor::add_timers() {
     for (std::size_t w = 0; w < plan.workers.size(); ++w) {
         for (const auto& instance : appliance_.instances(w)) {
             if (filter::SegmentRing* segments = instance->filter().segments()) {
-                cleaner_.add(instance->shared(), instance->filter().memory(),
-                             segments->geometry().segment_bytes);
+                zeroer_.add(instance->shared(), instance->filter().memory(),
+                            segments->geometry().segment_bytes);
             }
         }
     }
@@ -100,10 +101,10 @@ void Supervisor::add_timers() {
     }
 }
 
-Result<Report> Supervisor::run(const std::atomic<bool>& stop) {
+Result<StatsReport> Supervisor::run(const std::atomic<bool>& stop) {
     // The default slack of 50 us would be added to every generation.
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
-    const PromptThread prompt;
+    const RealtimePriority prompt;
     if (!prompt.status()) {
         log_(prompt.status().error().context + "; beside other threads, generations may turn late");
     }
@@ -113,7 +114,7 @@ Result<Report> Supervisor::run(const std::atomic<bool>& stop) {
         return tl::unexpected(status.error());
     }
     attendance_ = Attendance(launched_, between_looks(config_), now());
-    Fatigue fatigue;
+    CpuBudget budget;
     while (!stop.load(std::memory_order_relaxed)) {
         const Nanoseconds woken = now();
         for (std::size_t i = 0; i < rotations_.size(); ++i) {
@@ -122,9 +123,9 @@ Result<Report> Supervisor::run(const std::atomic<bool>& stop) {
                                                      std::memory_order_relaxed);
             }
         }
-        const bool busy = cleaner_.step();
+        const bool busy = zeroer_.step();
         const Nanoseconds time = now();
-        if (const std::uint64_t early = cleaner_.early_turns(); early != early_turns_) {
+        if (const std::uint64_t early = zeroer_.early_turns(); early != early_turns_) {
             early_turns_ = early;
             hurried_until_ = time + kHurry;
         }
@@ -135,11 +136,11 @@ Result<Report> Supervisor::run(const std::atomic<bool>& stop) {
         if (finished(time)) {
             break;
         }
-        fatigue.worked(now() - woken);
-        const Nanoseconds pause = fatigue.rest_due() ? Fatigue::kRest : busy ? 0 : until_due(time);
+        budget.worked(now() - woken);
+        const Nanoseconds pause = budget.rest_due() ? CpuBudget::kRest : busy ? 0 : until_due(time);
         if (pause > 0) {
             sleep_for(pause);
-            fatigue.slept(pause);
+            budget.slept(pause);
         }
     }
     drain();
@@ -203,7 +204,7 @@ void Supervisor::drain() {
     std::string silent;
     while (now() < deadline) {
         const Nanoseconds left = deadline - std::min(deadline, now());
-        const Report report =
+        const StatsReport report =
             reader_.read(appliance_.plan(), std::min(left, StatsReader::kPatience));
         std::uint64_t out = 0;
         std::uint64_t in = 0;
@@ -259,8 +260,8 @@ void Supervisor::wait_for(std::size_t worker) {
     rte_eal_wait_lcore(lcore);
 }
 
-Report Supervisor::report(Nanoseconds patience) {
-    Report report = reader_.read(appliance_.plan(), patience);
+StatsReport Supervisor::report(Nanoseconds patience) {
+    StatsReport report = reader_.read(appliance_.plan(), patience);
     report.uptime = now() - started_;
     for (std::size_t i = 0; i < appliance_.ports().size(); ++i) {
         const eal::Port& port = appliance_.ports()[i];

@@ -12,8 +12,8 @@
 #include "config/schema.h"
 #include "control/appliance.h"
 #include "control/attendance.h"
-#include "control/cleaner.h"
 #include "control/rotation.h"
+#include "control/segment_zeroer.h"
 #include "control/stats.h"
 
 namespace unecho::control {
@@ -28,10 +28,10 @@ class Supervisor {
     // Until stop is set, the configured duration is over, or nothing came for stop_when_idle; then
     // drains and returns the final report. Errc::kIo if a worker could not be launched; those that
     // were have returned.
-    Result<Report> run(const std::atomic<bool>& stop);
+    Result<StatsReport> run(const std::atomic<bool>& stop);
 
     // Live, from any thread.
-    Report report(Nanoseconds patience = StatsReader::kPatience);
+    StatsReport report(Nanoseconds patience = StatsReader::kPatience);
 
   private:
     Status launch();
@@ -54,7 +54,7 @@ class Supervisor {
     std::vector<Rotation> rotations_;
     std::vector<std::size_t> rotating_filters_;  // rotations_[i] is of this filter
     std::vector<std::atomic<Nanoseconds>> longest_;
-    Cleaner cleaner_;
+    SegmentZeroer zeroer_;
     std::vector<bool> link_up_;
     Attendance attendance_;
     std::size_t launched_ = 0;  // workers

@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 struct Source {
     std::mutex mutex;
     const Plan* plan = nullptr;
-    std::function<Report()> report;
+    std::function<StatsReport()> report;
 };
 
 Source& source() {
@@ -154,7 +154,7 @@ constexpr Command kCommands[] = {
 
 }  // namespace
 
-Result<Telemetry> Telemetry::attach(const Plan& plan, std::function<Report()> report) {
+Result<Telemetry> Telemetry::attach(const Plan& plan, std::function<StatsReport()> report) {
     Telemetry attached(true);
     {
         Source& to = source();

@@ -15,7 +15,7 @@ namespace unecho::control {
 class Telemetry {
   public:
     // Errc::kNoMemory if a command could not be registered; none answers then.
-    static Result<Telemetry> attach(const Plan& plan, std::function<Report()> report);
+    static Result<Telemetry> attach(const Plan& plan, std::function<StatsReport()> report);
     ~Telemetry();
     Telemetry(Telemetry&& other) noexcept;
     Telemetry(const Telemetry&) = delete;

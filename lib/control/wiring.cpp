@@ -8,22 +8,6 @@
 #include "eal/mbuf_fields.h"
 
 namespace unecho::control {
-namespace {
-
-pipeline::EchoAction action_of(config::OnEcho on_echo) {
-    switch (on_echo) {
-        case config::OnEcho::kPass:
-            return pipeline::EchoAction::kPass;
-        case config::OnEcho::kDivert:
-            return pipeline::EchoAction::kDivert;
-        case config::OnEcho::kDrop:
-            break;
-    }
-    return pipeline::EchoAction::kDrop;
-}
-
-}  // namespace
-
 Result<std::unique_ptr<Wiring>> Wiring::make(const WiringInput& input) {
     std::unique_ptr<Wiring> wiring(new Wiring(input));
     Status status = wiring->make_workers();
@@ -96,8 +80,7 @@ void Wiring::fill_tables(WorkerIndex worker) {
 void Wiring::fill_routes(dataplane::WorkerSetup& setup) const {
     for (std::size_t r = 0; r < plan_.routes.size(); ++r) {
         const RoutePlan& route = plan_.routes[r];
-        setup.routes[r] = {route.filter, route.to, route.divert_to, action_of(route.on_echo),
-                           nullptr};
+        setup.routes[r] = {route.filter, route.to, route.divert_to, route.on_echo, nullptr};
         for (const PortIndex port : route.from) {
             setup.route_of[input_.ports[port]] = static_cast<RouteIndex>(r);
         }

@@ -12,28 +12,29 @@
 #include "base/units.h"
 #include "engines/engine.h"
 #include "engines/spec.h"
-#include "filter/apbbf.h"
-#include "filter/apbf.h"
-#include "filter/apshbf.h"
-#include "filter/btbf.h"
-#include "filter/exact.h"
-#include "filter/line.h"
-#include "filter/shbf_x_window.h"
-#include "filter/tlbf.h"
-#include "pipeline/engine.h"
-#include "sizing/btbf.h"
-#include "sizing/line.h"
+#include "filter/window/apbbf.h"
+#include "filter/window/apbf.h"
+#include "filter/window/btbf.h"
+#include "filter/window/exact.h"
+#include "filter/window/line.h"
+#include "filter/window/shbf_window.h"
+#include "filter/window/shbf_x_window.h"
+#include "filter/window/tlbf.h"
+#include "pipeline/engine_ops.h"
 #include "sizing/sizing.h"
+#include "sizing/window/btbf.h"
+#include "sizing/window/line.h"
 
 namespace unecho::engines {
 
 // In the order of the enum, without "auto".
-using Geometry = std::variant<sizing::LineGeometry, sizing::ApbbfGeometry, sizing::ApbfGeometry,
-                              sizing::TlbfGeometry, sizing::BtbfGeometry, sizing::ApshbfGeometry,
-                              sizing::ShbfXGeometry, sizing::ExactGeometry>;
+using Geometry =
+    std::variant<sizing::LineGeometry, sizing::ApbbfGeometry, sizing::ApbfGeometry,
+                 sizing::TlbfGeometry, sizing::BtbfGeometry, sizing::ShbfWindowGeometry,
+                 sizing::ShbfXWindowGeometry, sizing::ExactGeometry>;
 using AnyFilter =
     std::variant<filter::LineFilter, filter::Apbbf, filter::Apbf, filter::Tlbf, filter::TimedBtbf,
-                 filter::Apshbf, filter::ShbfXWindow, filter::Exact>;
+                 filter::ShbfWindow, filter::ShbfXWindow, filter::Exact>;
 
 // Not for "auto": that is candidates.h. Only an engine that counts packets depends on the packets
 // of a flow that pass.

@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "engines/catalogue.h"
-#include "filter/judge.h"
+#include "filter/judging.h"
 
 namespace unecho::engines {
 
@@ -127,32 +127,32 @@ struct Descriptor<sizing::BtbfGeometry> {
 };
 
 template <>
-struct Descriptor<sizing::ApshbfGeometry> {
+struct Descriptor<sizing::ShbfWindowGeometry> {
     static constexpr Engine kEngine = Engine::kShbf;
-    using Filter = filter::Apshbf;
-    static constexpr auto kSize = &sizing::size_apshbf;
+    using Filter = filter::ShbfWindow;
+    static constexpr auto kSize = &sizing::size_shbf_window;
 
-    static auto params(const sizing::ApshbfGeometry& g, const FilterSetup& setup) {
-        return filter::ApshbfParams::make(
+    static auto params(const sizing::ShbfWindowGeometry& g, const FilterSetup& setup) {
+        return filter::ShbfWindowParams::make(
             {.k = g.k, .l = g.l, .m = g.m, .b = g.b, .policy = setup.policy});
     }
-    static std::string text(const sizing::ApshbfGeometry& g) {
+    static std::string text(const sizing::ShbfWindowGeometry& g) {
         return "k=" + to_string(g.k) + " l=" + to_string(g.l) + " b=" + to_string(g.b) + ", " +
                to_string(g.m) + " bits a segment";
     }
 };
 
 template <>
-struct Descriptor<sizing::ShbfXGeometry> {
+struct Descriptor<sizing::ShbfXWindowGeometry> {
     static constexpr Engine kEngine = Engine::kShbfX;
     using Filter = filter::ShbfXWindow;
     static constexpr auto kSize = &sizing::size_shbf_x_window;
 
-    static auto params(const sizing::ShbfXGeometry& g, const FilterSetup& setup) {
+    static auto params(const sizing::ShbfXWindowGeometry& g, const FilterSetup& setup) {
         return filter::ShbfXWindowParams::make(
             {.k = g.k, .l = g.l, .m = g.m, .c = g.c, .policy = setup.policy});
     }
-    static std::string text(const sizing::ShbfXGeometry& g) {
+    static std::string text(const sizing::ShbfXWindowGeometry& g) {
         return "k=" + to_string(g.k) + " l=" + to_string(g.l) + " c=" + to_string(g.c) + ", " +
                to_string(g.m) + " bits a segment";
     }

@@ -15,7 +15,7 @@
 
 #include "base/assert.h"
 #include "filter/filter.h"
-#include "filter/judge.h"
+#include "filter/judging.h"
 
 namespace unecho::filter {
 

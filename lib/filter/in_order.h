@@ -9,7 +9,7 @@
 
 #include "base/assert.h"
 #include "filter/filter.h"
-#include "filter/judge.h"
+#include "filter/judging.h"
 #include "hash/digest.h"
 
 namespace unecho::filter {

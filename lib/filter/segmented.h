@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the judging filters of segments (apbf.h, apbbf.h, apshbf.h) have in common: a ring of k + l
-// segments that ages by shifting, what it holds by its counters, and from that the chance of a
+// What the judging filters of segments (apbf.h, apbbf.h, shbf_window.h) have in common: a ring of k
+// + l segments that ages by shifting, what it holds by its counters, and from that the chance of a
 // match by accident (chance.h). What a segment is, and how a digest is looked up in it and written,
 // is each filter's own. Bases to inherit from, nothing more: no virtual functions, no work of their
 // own on the way of a digest.

@@ -33,7 +33,7 @@
 
 #include "base/counters.h"
 #include "base/units.h"
-#include "filter/shbf_a.h"
+#include "filter/sets/shbf_a.h"
 
 namespace unecho::filter {
 

@@ -5,7 +5,7 @@
 #include <bit>
 #include <cmath>
 
-#include "filter/shbf_shape.h"
+#include "filter/sets/shbf_shape.h"
 
 namespace unecho::filter {
 

@@ -16,7 +16,7 @@
 namespace unecho::offline {
 
 // Where a burst stands in its capture.
-struct Place {
+struct CapturePlace {
     std::uint64_t first_number = 1;  // of its first packet among those looked at, from 1
     std::array<std::uint64_t, kMaxBurst> numbers;  // in the input, or in the merged inputs
     const capture::Record* records = nullptr;
@@ -39,7 +39,8 @@ class Decider {
     Decider& operator=(const Decider&) = delete;
 
     // echoes and doubts of a burst whose digests are there.
-    virtual void decide(pipeline::Burst& burst, const Place& place, Originals& originals) = 0;
+    virtual void decide(pipeline::Burst& burst, const CapturePlace& place,
+                        Originals& originals) = 0;
 
     // For people: which engine, and what bounds it.
     [[nodiscard]] virtual std::string text() const = 0;

@@ -43,18 +43,18 @@ struct Held {
     }
 };
 
-Held held_by(const ExactDecider& exact, const Piece& piece) {
+Held held_by(const ExactDecider& exact, const DigestedBurst& part) {
     Held out;
-    exact.for_each_live(piece.burst, piece.place, [&](Digest, Nanoseconds time) {
+    exact.for_each_live(part.burst, part.place, [&](Digest, Nanoseconds time) {
         if (out.live++ == 0) {
-            out.reach = std::max<Nanoseconds>(piece.burst.times[0] - time, 1);
+            out.reach = std::max<Nanoseconds>(part.burst.times[0] - time, 1);
         }
     });
     return out;
 }
 
-std::string full_text(const Piece& piece) {
-    return "packet " + std::to_string(piece.place.numbers[0]) +
+std::string full_text(const DigestedBurst& part) {
+    return "packet " + std::to_string(part.place.numbers[0]) +
            ": more packets in the window than fit into --memory";
 }
 
@@ -104,43 +104,43 @@ Result<std::unique_ptr<Deduplicator>> Deduplicator::make(
     return out;
 }
 
-Status Deduplicator::decide(std::vector<Piece>& pieces, std::size_t packets, bool with_copies,
-                            Verdicts& verdicts) {
+Status Deduplicator::decide(std::vector<DigestedBurst>& bursts, std::size_t packets,
+                            bool with_copies, Verdicts& verdicts) {
     verdicts.keep.assign((packets + 63) / 64, ~std::uint64_t{0});
     verdicts.copies.clear();
     std::size_t begin = 0;
     Originals originals;
-    for (Piece& piece : pieces) {
-        if (memory_ != 0 && !exact_->has_room(piece.burst, piece.place)) {
-            if (const Status full = on_full(piece); !full) {
+    for (DigestedBurst& part : bursts) {
+        if (memory_ != 0 && !exact_->has_room(part.burst, part.place)) {
+            if (const Status full = on_full(part); !full) {
                 return full;
             }
         }
-        begin_ = begin_.value_or(piece.burst.times[0]);
-        now_ = piece.burst.times[piece.burst.count - 1];
-        decider().decide(piece.burst, piece.place, originals);
-        count(piece.burst);
+        begin_ = begin_.value_or(part.burst.times[0]);
+        now_ = part.burst.times[part.burst.count - 1];
+        decider().decide(part.burst, part.place, originals);
+        count(part.burst);
         if (memory_ != 0) {
-            ages_->add(piece.burst, piece.place, originals);
+            ages_->add(part.burst, part.place, originals);
         }
-        if (piece.burst.echoes != 0) {
-            clear_bits(verdicts.keep, begin, piece.burst.echoes);
+        if (part.burst.echoes != 0) {
+            clear_bits(verdicts.keep, begin, part.burst.echoes);
             if (with_copies) {
-                keep_copies(piece, originals, begin, verdicts);
+                keep_copies(part, originals, begin, verdicts);
             }
         }
-        begin += piece.burst.count;
+        begin += part.burst.count;
     }
     return {};
 }
 
 // A filter that holds the whole window loses nothing of it. One that does not still reaches further
 // back than the table, but drops by accident and knows no originals: only where echoes are lost.
-Status Deduplicator::on_full(const Piece& piece) {
-    if (piece.place.first_number < next_look_) {
+Status Deduplicator::on_full(const DigestedBurst& part) {
+    if (part.place.first_number < next_look_) {
         return {};
     }
-    const Held held = held_by(*exact_, piece);
+    const Held held = held_by(*exact_, part);
     const bool young = ages_->far_younger_than(held.reach);
     const auto stays = [&] { return young && filter_rate_.value_or(held.rate()) < held.rate(); };
     if (!stays()) {
@@ -148,30 +148,31 @@ Status Deduplicator::on_full(const Piece& piece) {
         if (!plan) {
             memory_ = 0;
             ages_.reset();
-            notes_.push_back(full_text(piece) + ", and no filter can take over (" +
+            notes_.push_back(full_text(part) + ", and no filter can take over (" +
                              plan.error().context + ")");
             return {};
         }
         filter_rate_ = plan->keys_per_second;
         if (!stays()) {
-            return hand_over(piece, held.live, std::move(*plan));
+            return hand_over(part, held.live, std::move(*plan));
         }
     }
-    next_look_ = piece.place.first_number + std::max<std::uint64_t>(held.live / kLooks, kMaxBurst);
+    next_look_ = part.place.first_number + std::max<std::uint64_t>(held.live / kLooks, kMaxBurst);
     return {};
 }
 
-Status Deduplicator::hand_over(const Piece& piece, std::uint64_t live, engines::FilterPlan plan) {
+Status Deduplicator::hand_over(const DigestedBurst& part, std::uint64_t live,
+                               engines::FilterPlan plan) {
     memory_ = 0;
     ages_.reset();
-    const std::string full = full_text(piece);
+    const std::string full = full_text(part);
     auto pages = Pages::allocate(live * sizeof(Memory));
     if (!pages) {
         return tl::unexpected(pages.error());
     }
     auto* const memories = reinterpret_cast<Memory*>(pages->bytes().data());
     Memory* end = memories;
-    exact_->for_each_live(piece.burst, piece.place, [&](Digest digest, Nanoseconds time) {
+    exact_->for_each_live(part.burst, part.place, [&](Digest digest, Nanoseconds time) {
         *end++ = {digest, time};
     });
     forgotten_ = exact_->forgotten();
@@ -186,7 +187,7 @@ Status Deduplicator::hand_over(const Piece& piece, std::uint64_t live, engines::
         (*filter)->remember(one->digest, one->time);
     }
     (*filter)->end_of_memories();
-    handed_over_ = piece.place.numbers[0];
+    handed_over_ = part.place.numbers[0];
     other_ = std::move(*filter);
     notes_.push_back(full + "; from here on " + other_->text() + "; planned for " +
                      format_count(*planned()) +
@@ -224,13 +225,13 @@ void Deduplicator::count(const pipeline::Burst& burst) {
 }
 
 // begin: the burst's first record in its batch.
-void Deduplicator::keep_copies(const Piece& piece, const Originals& originals, std::size_t begin,
-                               Verdicts& verdicts) {
-    pipeline::for_each_bit(piece.burst.echoes, [&](unsigned i) {
-        Copy copy;
+void Deduplicator::keep_copies(const DigestedBurst& part, const Originals& originals,
+                               std::size_t begin, Verdicts& verdicts) {
+    pipeline::for_each_bit(part.burst.echoes, [&](unsigned i) {
+        EchoPair copy;
         copy.record = begin + i;
-        copy.number = piece.place.numbers[i];
-        copy.file = piece.place.files[i];
+        copy.number = part.place.numbers[i];
+        copy.file = part.place.files[i];
         copy.known = originals.known;
         if (originals.known) {
             copy.original = originals.numbers[i];

@@ -26,7 +26,7 @@ namespace unecho::offline {
 
 // An echo, with packet numbers of the input, as Wireshark shows them; of several those of the
 // merged input, of which packets alone are counted. What is left out before counts too.
-struct Copy {
+struct EchoPair {
     std::size_t record = 0;  // of its batch
     std::uint64_t number = 0;
     std::uint32_t file = 0;
@@ -38,7 +38,7 @@ struct Copy {
 
 struct Verdicts {
     std::vector<std::uint64_t> keep;  // bit i of the batch's record i, 64 to a word
-    std::vector<Copy> copies;         // where they were asked for
+    std::vector<EchoPair> copies;     // where they were asked for
 };
 
 using Reasons = std::array<pipeline::PacketBytes, pipeline::kReasons>;
@@ -51,9 +51,9 @@ class Deduplicator {
         const Options& options, std::uint64_t memory,
         std::optional<std::uint64_t> most_packets = std::nullopt);
 
-    // The pieces of a batch of so many packets. Errc::kNoMemory: a filter was to take over, and the
+    // The bursts of a batch of so many packets. Errc::kNoMemory: a filter was to take over, and the
     // machine has not got the memory that the exact table had.
-    Status decide(std::vector<Piece>& pieces, std::size_t packets, bool with_copies,
+    Status decide(std::vector<DigestedBurst>& bursts, std::size_t packets, bool with_copies,
                   Verdicts& verdicts);
 
     [[nodiscard]] const Reasons& reasons() const { return reasons_; }
@@ -78,11 +78,11 @@ class Deduplicator {
     [[nodiscard]] Decider& decider() const {
         return exact_ ? static_cast<Decider&>(*exact_) : *other_;
     }
-    Status on_full(const Piece& piece);
-    Status hand_over(const Piece& piece, std::uint64_t live, engines::FilterPlan plan);
+    Status on_full(const DigestedBurst& part);
+    Status hand_over(const DigestedBurst& part, std::uint64_t live, engines::FilterPlan plan);
     void count(const pipeline::Burst& burst);
-    static void keep_copies(const Piece& piece, const Originals& originals, std::size_t begin,
-                            Verdicts& verdicts);
+    static void keep_copies(const DigestedBurst& part, const Originals& originals,
+                            std::size_t begin, Verdicts& verdicts);
 
     Options options_;
     std::unique_ptr<ExactDecider> exact_;

@@ -10,34 +10,34 @@ namespace unecho::offline {
 using capture::Record;
 
 void Digester::digest(std::span<const Record> records,
-                      std::span<const capture::Interface> interfaces, std::vector<Piece>& pieces,
-                      std::span<const std::uint64_t> places) {
+                      std::span<const capture::Interface> interfaces,
+                      std::vector<DigestedBurst>& bursts, std::span<const std::uint64_t> places) {
     learn(interfaces);
     std::size_t used = 0;
     for (std::size_t begin = 0; begin < records.size(); ++used) {
-        if (used == pieces.size()) {
-            pieces.emplace_back();
+        if (used == bursts.size()) {
+            bursts.emplace_back();
         }
-        Piece& piece = pieces[used];
-        const std::size_t filled = fill(records.subspan(begin), interfaces, piece);
+        DigestedBurst& part = bursts[used];
+        const std::size_t filled = fill(records.subspan(begin), interfaces, part);
         for (std::size_t i = 0; !places.empty() && merged_ && i < filled; ++i) {
-            piece.place.numbers[i] = places[begin + i];
+            part.place.numbers[i] = places[begin + i];
         }
         begin += filled;
         if (ignored_bytes_ != 0) {
-            ignore_bytes(piece);
+            ignore_bytes(part);
         }
-        pipeline::digest(piece.burst, mode_, secret_, non_ip_);
+        pipeline::digest(part.burst, mode_, secret_, non_ip_);
         if (ignored_bytes_ != 0) {
-            tell_short_frames_apart(piece);
+            tell_short_frames_apart(part);
         }
     }
-    pieces.resize(used);
+    bursts.resize(used);
 }
 
-void Digester::ignore_bytes(Piece& piece) const {
-    for (unsigned i = 0; i < piece.burst.count; ++i) {
-        packet::Frame& frame = piece.burst.frames[i];
+void Digester::ignore_bytes(DigestedBurst& part) const {
+    for (unsigned i = 0; i < part.burst.count; ++i) {
+        packet::Frame& frame = part.burst.frames[i];
         if (frame.length > ignored_bytes_) {
             frame = {frame.data + ignored_bytes_, frame.length - ignored_bytes_};
         }
@@ -45,11 +45,11 @@ void Digester::ignore_bytes(Piece& piece) const {
 }
 
 // One that is compared whole equals no rest of a longer one.
-void Digester::tell_short_frames_apart(Piece& piece) const {
+void Digester::tell_short_frames_apart(DigestedBurst& part) const {
     constexpr Digest kWhole = 0x9E3779B97F4A7C15;
-    for (unsigned i = 0; i < piece.burst.count; ++i) {
-        if (piece.burst.lengths[i] <= ignored_bytes_) {
-            piece.burst.digests[i] ^= kWhole;
+    for (unsigned i = 0; i < part.burst.count; ++i) {
+        if (part.burst.lengths[i] <= ignored_bytes_) {
+            part.burst.digests[i] ^= kWhole;
         }
     }
 }
@@ -72,8 +72,8 @@ std::vector<capture::Warning> Digester::warnings() const {
 
 // How many of the records make up the burst.
 std::size_t Digester::fill(std::span<const Record> records,
-                           std::span<const capture::Interface> interfaces, Piece& piece) {
-    pipeline::Burst& burst = piece.burst;
+                           std::span<const capture::Interface> interfaces, DigestedBurst& part) {
+    pipeline::Burst& burst = part.burst;
     burst.link = facts_[records.front().interface].link;
     burst.too_long = 0;
     burst.bytes = 0;
@@ -90,13 +90,13 @@ std::size_t Digester::fill(std::span<const Record> records,
         burst.lengths[n] = record.length;
         burst.times[n] = clock_.at(record, facts.file);
         burst.bytes += record.length;
-        piece.place.files[n] = facts.file;
-        piece.place.numbers[n] = merged_ ? next_number_ + n : record.number;
+        part.place.files[n] = facts.file;
+        part.place.numbers[n] = merged_ ? next_number_ + n : record.number;
         ++n;
     }
     burst.count = n;
-    piece.place.first_number = next_number_;
-    piece.place.records = records.data();
+    part.place.first_number = next_number_;
+    part.place.records = records.data();
     next_number_ += n;
     return n;
 }

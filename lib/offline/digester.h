@@ -21,9 +21,9 @@
 namespace unecho::offline {
 
 // Up to kMaxBurst packets of one link type, one behind the other in their batch.
-struct Piece {
+struct DigestedBurst {
     pipeline::Burst burst;
-    Place place;
+    CapturePlace place;
 };
 
 class Digester {
@@ -41,10 +41,10 @@ class Digester {
           secret_(secret),
           clock_(clock) {}
 
-    // Everything that a decider needs. The records must outlive the pieces; pieces are used again.
+    // Everything that a decider needs. The records must outlive the bursts; bursts are used again.
     // places: as in capture::Batch.
     void digest(std::span<const capture::Record> records,
-                std::span<const capture::Interface> interfaces, std::vector<Piece>& pieces,
+                std::span<const capture::Interface> interfaces, std::vector<DigestedBurst>& bursts,
                 std::span<const std::uint64_t> places = {});
 
     // Link types whose packets have no key, and epochs.
@@ -62,9 +62,9 @@ class Digester {
 
     void learn(std::span<const capture::Interface> interfaces);
     std::size_t fill(std::span<const capture::Record> records,
-                     std::span<const capture::Interface> interfaces, Piece& piece);
-    void ignore_bytes(Piece& piece) const;
-    void tell_short_frames_apart(Piece& piece) const;
+                     std::span<const capture::Interface> interfaces, DigestedBurst& part);
+    void ignore_bytes(DigestedBurst& part) const;
+    void tell_short_frames_apart(DigestedBurst& part) const;
 
     packet::KeyMode mode_;
     packet::NonIp non_ip_;

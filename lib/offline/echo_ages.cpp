@@ -31,7 +31,8 @@ Result<EchoAges> EchoAges::make(const Options& options, std::uint64_t memory) {
     return EchoAges(std::move(*pages), *params, options.first.value_or(1));
 }
 
-void EchoAges::add(const pipeline::Burst& burst, const Place& place, const Originals& originals) {
+void EchoAges::add(const pipeline::Burst& burst, const CapturePlace& place,
+                   const Originals& originals) {
     pipeline::for_each_bit(burst.echoes, [&](unsigned i) {
         ++found_[static_cast<std::size_t>(
             std::bit_width(static_cast<std::uint64_t>(originals.ages[i])))];

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/result.h"
-#include "filter/reference_table.h"
+#include "filter/window/reference_table.h"
 #include "offline/decider.h"
 #include "offline/options.h"
 #include "offline/pages.h"
@@ -26,7 +26,7 @@ class EchoAges {
     static Result<EchoAges> make(const Options& options, std::uint64_t memory);
 
     // A burst, with the echoes that the table found.
-    void add(const pipeline::Burst& burst, const Place& place, const Originals& originals);
+    void add(const pipeline::Burst& burst, const CapturePlace& place, const Originals& originals);
 
     // Nearly all echoes are far younger than this.
     [[nodiscard]] bool far_younger_than(Nanoseconds reach) const;

@@ -35,7 +35,7 @@ ExactDecider::ExactDecider(Pages pages, const ReferenceParams& params, unsigned 
     }
 }
 
-void ExactDecider::decide(pipeline::Burst& burst, const Place& place, Originals& originals) {
+void ExactDecider::decide(pipeline::Burst& burst, const CapturePlace& place, Originals& originals) {
     if (numbers_) {
         numbers_->add(place.first_number, {place.numbers.data(), burst.count});
     }
@@ -64,7 +64,7 @@ void ExactDecider::decide(pipeline::Burst& burst, const Place& place, Originals&
     });
 }
 
-bool ExactDecider::has_room(const pipeline::Burst& burst, const Place& place) const {
+bool ExactDecider::has_room(const pipeline::Burst& burst, const CapturePlace& place) const {
     return table_.has_room(burst.count, first_of(burst, place));
 }
 
@@ -102,7 +102,8 @@ Result<std::unique_ptr<EditcapDecider>> EditcapDecider::make(const Options& opti
 EditcapDecider::EditcapDecider(Pages pages, const EditcapSearch& search, std::string text)
     : pages_(std::move(pages)), search_(search), text_(std::move(text)) {}
 
-void EditcapDecider::decide(pipeline::Burst& burst, const Place& place, Originals& originals) {
+void EditcapDecider::decide(pipeline::Burst& burst, const CapturePlace& place,
+                            Originals& originals) {
     burst.echoes = 0;
     burst.doubts = 0;
     originals.known = true;

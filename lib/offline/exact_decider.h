@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "base/result.h"
-#include "filter/reference_table.h"
+#include "filter/window/reference_table.h"
 #include "offline/decider.h"
 #include "offline/editcap.h"
 #include "offline/input_numbers.h"
@@ -20,7 +20,7 @@ class ExactDecider final : public Decider {
     // Takes as much of the memory as packets need.
     static Result<std::unique_ptr<ExactDecider>> make(const Options& options, std::uint64_t memory);
 
-    void decide(pipeline::Burst& burst, const Place& place, Originals& originals) override;
+    void decide(pipeline::Burst& burst, const CapturePlace& place, Originals& originals) override;
     [[nodiscard]] std::string text() const override;
     [[nodiscard]] std::string engine() const override { return "exact"; }
     [[nodiscard]] std::uint64_t forgotten() const override {
@@ -29,12 +29,12 @@ class ExactDecider final : public Decider {
     [[nodiscard]] std::optional<filter::WindowState> window(Nanoseconds now) const override;
 
     // False: the packets of this burst could drive out some that are still in the window.
-    [[nodiscard]] bool has_room(const pipeline::Burst& burst, const Place& place) const;
+    [[nodiscard]] bool has_room(const pipeline::Burst& burst, const CapturePlace& place) const;
 
     // Calls visit(digest, time) for what lies in the window of this burst's first packet, oldest
     // first.
     template <typename Visit>
-    void for_each_live(const pipeline::Burst& burst, const Place& place, Visit visit) const {
+    void for_each_live(const pipeline::Burst& burst, const CapturePlace& place, Visit visit) const {
         table_.for_each_live(
             first_of(burst, place),
             [&](Digest digest, const filter::Sighting& sighting) { visit(digest, sighting.time); });
@@ -44,7 +44,7 @@ class ExactDecider final : public Decider {
     ExactDecider(Pages pages, const filter::ReferenceParams& params, unsigned first);
 
     [[nodiscard]] filter::Sighting first_of(const pipeline::Burst& burst,
-                                            const Place& place) const {
+                                            const CapturePlace& place) const {
         return {burst.times[0], numbers_ ? place.first_number : place.numbers[0], 0};
     }
 
@@ -60,7 +60,7 @@ class EditcapDecider final : public Decider {
     static Result<std::unique_ptr<EditcapDecider>> make(const Options& options,
                                                         std::uint64_t memory);
 
-    void decide(pipeline::Burst& burst, const Place& place, Originals& originals) override;
+    void decide(pipeline::Burst& burst, const CapturePlace& place, Originals& originals) override;
     [[nodiscard]] std::string text() const override { return text_; }
     [[nodiscard]] std::string engine() const override { return "exact"; }
 

@@ -17,22 +17,22 @@ namespace {
 
 using capture::Source;
 
-// Makes portions on the thread that asks for them.
+// Makes batches on the thread that asks for them.
 class Maker {
   public:
     Maker(std::unique_ptr<Source> source, const Digester& digester)
         : source_(std::move(source)), digester_(digester) {}
 
-    Result<bool> next(Portion& portion) {
-        const Result<bool> more = source_->next(portion.batch);
+    Result<bool> next(DigestedBatch& digested) {
+        const Result<bool> more = source_->next(digested.batch);
         if (!more || !*more) {
             return more;
         }
-        portion.interfaces = source_->interfaces();
-        portion.progress = source_->progress();
-        digester_.digest(portion.batch.records, portion.interfaces, portion.pieces,
-                         portion.batch.places);
-        portion.elapsed = digester_.elapsed();
+        digested.interfaces = source_->interfaces();
+        digested.progress = source_->progress();
+        digester_.digest(digested.batch.records, digested.interfaces, digested.bursts,
+                         digested.batch.places);
+        digested.elapsed = digester_.elapsed();
         return true;
     }
 
@@ -55,7 +55,7 @@ class DirectFeed final : public Feed {
   public:
     explicit DirectFeed(Maker maker) : maker_(std::move(maker)) {}
 
-    Result<bool> next(Portion& portion) override { return maker_.next(portion); }
+    Result<bool> next(DigestedBatch& digested) override { return maker_.next(digested); }
     [[nodiscard]] capture::InterfaceView interfaces() const override { return maker_.interfaces(); }
     [[nodiscard]] std::vector<capture::Warning> warnings() const override {
         return maker_.warnings();
@@ -70,14 +70,14 @@ struct Shared {
     explicit Shared(Maker m) : maker(std::move(m)) {}
 
     void make_all();
-    bool put(Portion& portion);
-    [[nodiscard]] bool has_room(const Portion& portion) const;
+    bool put(DigestedBatch& digested);
+    [[nodiscard]] bool has_room(const DigestedBatch& digested) const;
 
     Maker maker;
     std::mutex mutex;
     std::condition_variable changed;
-    std::deque<Portion> ready;
-    std::deque<Portion> used;  // to be filled again
+    std::deque<DigestedBatch> ready;
+    std::deque<DigestedBatch> used;  // to be filled again
     std::optional<Error> error;
     bool ended = false;    // nothing more is made
     bool stopped = false;  // nothing more is wanted
@@ -86,19 +86,19 @@ struct Shared {
 void Shared::make_all() {
     std::optional<Error> failed;
     for (;;) {
-        Portion portion;
+        DigestedBatch digested;
         {
             const std::lock_guard lock(mutex);
             if (!used.empty()) {
-                portion = std::move(used.front());
+                digested = std::move(used.front());
                 used.pop_front();
             }
         }
-        const Result<bool> more = maker.next(portion);
+        const Result<bool> more = maker.next(digested);
         if (!more) {
             failed = more.error();
         }
-        if (!more || !*more || !put(portion)) {
+        if (!more || !*more || !put(digested)) {
             break;
         }
     }
@@ -109,27 +109,27 @@ void Shared::make_all() {
 }
 
 // Of records larger than usual few wait: each lies in a buffer of its own.
-bool Shared::has_room(const Portion& portion) const {
+bool Shared::has_room(const DigestedBatch& digested) const {
     constexpr std::uint64_t kMostLarge = std::uint64_t{4} << 20U;
     std::uint64_t large = 0;
-    const auto add = [&](const Portion& one) {
+    const auto add = [&](const DigestedBatch& one) {
         for (const auto& bytes : one.batch.memory) {
             large += bytes->size() > capture::kMostPiece ? bytes->size() : 0;
         }
     };
     std::for_each(ready.begin(), ready.end(), add);
-    add(portion);
-    return ready.empty() || (ready.size() < kPortionsAhead && large <= kMostLarge);
+    add(digested);
+    return ready.empty() || (ready.size() < kBatchesAhead && large <= kMostLarge);
 }
 
 // False: it is not wanted any more.
-bool Shared::put(Portion& portion) {
+bool Shared::put(DigestedBatch& digested) {
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return stopped || has_room(portion); });
+    changed.wait(lock, [&] { return stopped || has_room(digested); });
     if (stopped) {
         return false;
     }
-    ready.push_back(std::move(portion));
+    ready.push_back(std::move(digested));
     changed.notify_all();
     return true;
 }
@@ -156,18 +156,18 @@ class ThreadFeed final : public Feed {
         }
     }
 
-    Result<bool> next(Portion& portion) override {
+    Result<bool> next(DigestedBatch& digested) override {
         std::unique_lock lock(shared_->mutex);
-        if (!portion.interfaces.empty()) {
-            portion.batch.clear();
-            shared_->used.push_back(std::move(portion));
+        if (!digested.interfaces.empty()) {
+            digested.batch.clear();
+            shared_->used.push_back(std::move(digested));
         }
         shared_->changed.wait(lock, [&] { return shared_->ended || !shared_->ready.empty(); });
         if (shared_->ready.empty()) {
-            portion = Portion();
+            digested = DigestedBatch();
             return shared_->error ? Result<bool>(tl::unexpected(*shared_->error)) : false;
         }
-        portion = std::move(shared_->ready.front());
+        digested = std::move(shared_->ready.front());
         shared_->ready.pop_front();
         shared_->changed.notify_all();
         return true;

@@ -13,9 +13,9 @@
 
 namespace unecho::offline {
 
-struct Portion {
+struct DigestedBatch {
     capture::Batch batch;
-    std::vector<Piece> pieces;
+    std::vector<DigestedBurst> bursts;
     capture::InterfaceView interfaces;  // those of its records
     capture::Source::Progress progress;
     Nanoseconds elapsed = 0;  // of the capture so far
@@ -27,8 +27,8 @@ class Feed {
     Feed(const Feed&) = delete;
     Feed& operator=(const Feed&) = delete;
 
-    // As Source::next(). The portion's memory is used again.
-    virtual Result<bool> next(Portion& portion) = 0;
+    // As Source::next(). The digested's memory is used again.
+    virtual Result<bool> next(DigestedBatch& digested) = 0;
 
     // Of the source, then.
     [[nodiscard]] virtual capture::InterfaceView interfaces() const = 0;
@@ -41,7 +41,7 @@ class Feed {
 };
 
 // Portions that may wait, made ahead.
-inline constexpr unsigned kPortionsAhead = 4;
+inline constexpr unsigned kBatchesAhead = 4;
 
 // ahead: on a thread. That thread is left alone when the feed is dropped while it waits for a pipe.
 std::unique_ptr<Feed> make_feed(std::unique_ptr<capture::Source> source, const Digester& digester,

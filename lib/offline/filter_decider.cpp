@@ -95,7 +95,8 @@ FilterDecider::FilterDecider(engines::FilterPlan plan, Pages memory,
       instance_(std::move(instance)),
       lane_(instance_->lane(plan_)) {}
 
-void FilterDecider::decide(pipeline::Burst& burst, const Place& /*place*/, Originals& originals) {
+void FilterDecider::decide(pipeline::Burst& burst, const CapturePlace& /*place*/,
+                           Originals& originals) {
     pipeline::decide_timed(burst, lane_);
     if (lane_.ops->maintain != nullptr) {
         lane_.ops->maintain(lane_.filter);

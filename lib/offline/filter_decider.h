@@ -29,7 +29,7 @@ class FilterDecider final : public Decider {
         std::optional<std::uint64_t> most_packets = std::nullopt);
     static Result<std::unique_ptr<FilterDecider>> make(engines::FilterPlan plan);
 
-    void decide(pipeline::Burst& burst, const Place& place, Originals& originals) override;
+    void decide(pipeline::Burst& burst, const CapturePlace& place, Originals& originals) override;
     [[nodiscard]] std::string text() const override;
     [[nodiscard]] std::string engine() const override {
         return engines::engine_name(plan_.geometry);

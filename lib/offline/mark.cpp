@@ -50,7 +50,7 @@ std::optional<std::uint64_t> FrameNumbers::of(std::uint64_t number) const {
     return number + std::prev(next)->shift;
 }
 
-std::string mark_text(const Copy& copy, std::span<const std::string> inputs,
+std::string mark_text(const EchoPair& copy, std::span<const std::string> inputs,
                       const FrameNumbers& numbers) {
     auto original = copy.known ? std::optional(copy.original) : std::nullopt;
     if (copy.known && inputs.size() > 1) {
@@ -66,11 +66,11 @@ std::string mark_text(const Copy& copy, std::span<const std::string> inputs,
     return text + ", " + age_text(copy.age);
 }
 
-std::vector<capture::Comment> marks_of(std::span<const Copy> copies,
+std::vector<capture::Comment> marks_of(std::span<const EchoPair> copies,
                                        std::span<const std::string> inputs,
                                        const FrameNumbers& numbers) {
     std::vector<capture::Comment> out;
-    for (const Copy& copy : copies) {
+    for (const EchoPair& copy : copies) {
         out.push_back({.record = copy.record, .text = mark_text(copy, inputs, numbers)});
     }
     return out;

@@ -38,11 +38,11 @@ class FrameNumbers {
 // inputs: the original's is named if they are several; then its number is that of the merged input,
 // in which numbers tells how Wireshark counts.
 // "echo" alone where a filter decided: it knows of no original.
-std::string mark_text(const Copy& copy, std::span<const std::string> inputs,
+std::string mark_text(const EchoPair& copy, std::span<const std::string> inputs,
                       const FrameNumbers& numbers);
 
 // Of the copies of a batch.
-std::vector<capture::Comment> marks_of(std::span<const Copy> copies,
+std::vector<capture::Comment> marks_of(std::span<const EchoPair> copies,
                                        std::span<const std::string> inputs,
                                        const FrameNumbers& numbers);
 

@@ -62,7 +62,7 @@ class Scanner {
     bool good_ = true;
 };
 
-struct Moment {
+struct DateTime {
     std::int64_t seconds = 0;
     Nanoseconds fraction = 0;
 };
@@ -85,7 +85,7 @@ std::int64_t offset(Scanner& scan) {
     return 3600 * hours + 60 * minutes;
 }
 
-std::optional<Moment> date_and_time(std::string_view text) {
+std::optional<DateTime> date_and_time(std::string_view text) {
     Scanner scan(text);
     std::tm fields{};
     fields.tm_isdst = -1;
@@ -102,7 +102,7 @@ std::optional<Moment> date_and_time(std::string_view text) {
     fields.tm_min = scan.number(1, 2);
     scan.expect(':');
     fields.tm_sec = scan.number(1, 2);
-    Moment out;
+    DateTime out;
     out.fraction = scan.fraction();
     if (!scan.good() || !exists(fields)) {
         return std::nullopt;
@@ -122,9 +122,9 @@ std::optional<Moment> date_and_time(std::string_view text) {
     return scan.done() ? std::optional(out) : std::nullopt;
 }
 
-std::optional<Moment> seconds_since_1970(std::string_view text) {
+std::optional<DateTime> seconds_since_1970(std::string_view text) {
     Scanner scan(text);
-    Moment out;
+    DateTime out;
     out.seconds = static_cast<std::int64_t>(scan.digits(1, 12));
     out.fraction = scan.fraction();
     return scan.done() ? std::optional(out) : std::nullopt;

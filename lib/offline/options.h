@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "config/schema.h"
 #include "filter/filter.h"
-#include "filter/reference_table.h"
+#include "filter/window/reference_table.h"
 #include "packet/key.h"
 
 namespace unecho::offline {

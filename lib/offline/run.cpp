@@ -13,9 +13,9 @@
 #include "capture/output.h"
 #include "capture/reader.h"
 #include "capture/writer.h"
+#include "offline/echo_pairs.h"
 #include "offline/feed.h"
 #include "offline/mark.h"
-#include "offline/pairs.h"
 
 namespace unecho::offline {
 namespace {
@@ -25,7 +25,7 @@ namespace {
 constexpr std::uint64_t kProgramBytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t kOutputBytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t kPartsBytes = std::uint64_t{4} << 20;  // what parts of a pcapng repeat
-constexpr std::uint64_t kAheadBytes = (kPortionsAhead + 2) * (std::uint64_t{3} << 19);
+constexpr std::uint64_t kAheadBytes = (kBatchesAhead + 2) * (std::uint64_t{3} << 19);
 constexpr std::uint64_t kLeastToRemember = std::uint64_t{1} << 20;
 
 struct NamedOutput {
@@ -234,7 +234,7 @@ class Sinks {
   public:
     static Result<Sinks> create(const Files& files, capture::FileFormat otherwise);
 
-    Status write(const Portion& portion, Verdicts& verdicts);
+    Status write(const DigestedBatch& digested, Verdicts& verdicts);
     // interfaces: all that there were.
     Status close(const capture::InterfaceView& interfaces);
     [[nodiscard]] bool wants_copies() const { return pairs_ != nullptr || mark_; }
@@ -260,12 +260,12 @@ class Sinks {
 
     std::unique_ptr<capture::Writer> kept_;
     std::unique_ptr<capture::Writer> dropped_;
-    std::unique_ptr<Pairs> pairs_;
+    std::unique_ptr<EchoPairFile> pairs_;
     std::shared_ptr<Summary::Row> row_ = std::make_shared<Summary::Row>();
     bool mark_ = false;
     std::vector<std::string> inputs_;  // for marks
     FrameNumbers numbers_;
-    std::uint64_t packets_ = 0;  // before the next portion
+    std::uint64_t packets_ = 0;  // before the next digested
     std::uint64_t wire_ = 0;
     std::uint64_t dropped_wire_ = 0;
 };
@@ -298,7 +298,7 @@ Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
             "add --format pcapng");
     }
     if (files.pairs) {
-        auto pairs = Pairs::create(*files.pairs, files.inputs);
+        auto pairs = EchoPairFile::create(*files.pairs, files.inputs);
         if (!pairs) {
             return tl::unexpected(pairs.error());
         }
@@ -316,33 +316,34 @@ void Sinks::count(const std::vector<capture::Record>& records, const Verdicts& v
 }
 
 // Turns the verdicts round for the echoes.
-Status Sinks::write(const Portion& portion, Verdicts& verdicts) {
-    count(portion.batch.records, verdicts);
+Status Sinks::write(const DigestedBatch& digested, Verdicts& verdicts) {
+    count(digested.batch.records, verdicts);
     Status status;
     if (pairs_) {
         status = pairs_->write(verdicts.copies);
     }
     std::vector<capture::Comment> marks;
     if (mark_) {
-        numbers_.add(portion.batch.blocks, packets_ + 1);
+        numbers_.add(digested.batch.blocks, packets_ + 1);
         marks = marks_of(verdicts.copies, inputs_, numbers_);
     }
-    packets_ += portion.batch.records.size();
-    const capture::Beside beside{portion.batch.blocks, marks};
+    packets_ += digested.batch.records.size();
+    const capture::Beside beside{digested.batch.blocks, marks};
     if (status && kept_) {
         const std::vector<std::uint64_t> all(mark_ ? verdicts.keep.size() : 0, ~std::uint64_t{0});
-        status = kept_->write(portion.batch.records, mark_ ? all : verdicts.keep,
-                              portion.interfaces, beside);
+        status = kept_->write(digested.batch.records, mark_ ? all : verdicts.keep,
+                              digested.interfaces, beside);
     }
     if (status && dropped_) {
         for (std::uint64_t& word : verdicts.keep) {
             word = ~word;
         }
-        const std::size_t rest = portion.batch.records.size() % 64;
+        const std::size_t rest = digested.batch.records.size() % 64;
         if (rest != 0) {
             verdicts.keep.back() &= (std::uint64_t{1} << rest) - 1;
         }
-        status = dropped_->write(portion.batch.records, verdicts.keep, portion.interfaces, beside);
+        status =
+            dropped_->write(digested.batch.records, verdicts.keep, digested.interfaces, beside);
     }
     return status;
 }
@@ -373,27 +374,27 @@ std::vector<capture::Warning> Sinks::warnings() const {
 
 Result<Nanoseconds> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sinks,
                              const OnProgress& on_progress) {
-    Portion portion;
+    DigestedBatch digested;
     Verdicts verdicts;
     Nanoseconds elapsed = 0;
     for (;;) {
-        const Result<bool> more = feed.next(portion);
+        const Result<bool> more = feed.next(digested);
         if (!more) {
             return tl::unexpected(more.error());
         }
         if (!*more) {
             break;
         }
-        elapsed = portion.elapsed;
-        if (const Status decided = deduplicator.decide(portion.pieces, portion.batch.records.size(),
-                                                       sinks.wants_copies(), verdicts);
+        elapsed = digested.elapsed;
+        if (const Status decided = deduplicator.decide(
+                digested.bursts, digested.batch.records.size(), sinks.wants_copies(), verdicts);
             !decided) {
             return tl::unexpected(decided.error());
         }
-        if (const Status written = sinks.write(portion, verdicts); !written) {
+        if (const Status written = sinks.write(digested, verdicts); !written) {
             return tl::unexpected(written.error());
         }
-        on_progress(portion.progress);
+        on_progress(digested.progress);
     }
     const Status closed = sinks.close(feed.interfaces());
     return closed ? Result<Nanoseconds>(elapsed) : tl::unexpected(closed.error());

@@ -8,7 +8,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
-#include "filter/shbf_a.h"
+#include "filter/sets/shbf_a.h"
 #include "hash/digest.h"
 #include "packet/key.h"
 #include "packet/link.h"

@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "filter/inferential_prior.h"
-#include "filter/judge.h"
+#include "filter/judging.h"
 #include "packet/parse.h"
 #include "pipeline/burst.h"
 

@@ -11,7 +11,8 @@
 #include "filter/tap_report.h"
 #include "hash/secret.h"
 #include "pipeline/burst.h"
-#include "pipeline/engine.h"
+#include "pipeline/echo_action.h"
+#include "pipeline/engine_ops.h"
 #include "pipeline/judge.h"
 #include "pipeline/reasons.h"
 
@@ -43,8 +44,6 @@ void decide(Burst& burst, const Lane& lane, filter::Moment moment) noexcept;
 
 // The same, each packet at its own time.
 void decide_timed(Burst& burst, const Lane& lane) noexcept;
-
-enum class EchoAction : std::uint8_t { kDrop, kPass, kDivert };
 
 // What is decided of a burst: masks that together name each packet once.
 struct Outcome {

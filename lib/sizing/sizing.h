@@ -66,7 +66,7 @@ struct ApbbfGeometry {
 };
 
 // Segments that are ShBF_M, with one shift.
-struct ApshbfGeometry {
+struct ShbfWindowGeometry {
     unsigned k = 0;
     unsigned l = 0;
     std::uint64_t m = 0;  // bits of a segment, without padding
@@ -74,7 +74,7 @@ struct ApshbfGeometry {
 };
 
 // Segments that are ShBF_X, for the first c packets of a flow.
-struct ShbfXGeometry {
+struct ShbfXWindowGeometry {
     unsigned k = 0;       // bits set in a segment by a packet that passes
     unsigned l = 0;       // 1 + l segments
     std::uint64_t m = 0;  // bits of a segment, without padding
@@ -98,22 +98,22 @@ struct ExactGeometry {
 // segment is whatever costs least, not always the fill 1/2 of the paper.
 Result<ApbfGeometry> size_apbf(const Targets& targets);
 Result<ApbbfGeometry> size_apbbf(const Targets& targets);
-Result<ApshbfGeometry> size_apshbf(const Targets& targets);
+Result<ShbfWindowGeometry> size_shbf_window(const Targets& targets);
 // For the first n packets of a flow, n of 1 to 57. All packets at the planned rate count as passed,
 // and a false drop is that of a flow's last packet, the n-th: earlier ones are less likely. Up to
 // half more than the least memory is taken for fewer cache lines.
-Result<ShbfXGeometry> size_shbf_x_window(const Targets& targets, unsigned n);
+Result<ShbfXWindowGeometry> size_shbf_x_window(const Targets& targets, unsigned n);
 // Here the rate is what the arena is made for; max_false_drop holds at any rate.
 Result<TlbfGeometry> size_tlbf(const Targets& targets);
 Result<ExactGeometry> size_exact(const Targets& targets);
 
 // The match probabilities of the segments, youngest first, in generations of g keys.
-Profile apshbf_profile(const ApshbfGeometry& geometry, std::uint64_t g, Phase phase);
+Profile shbf_window_profile(const ShbfWindowGeometry& geometry, std::uint64_t g, Phase phase);
 
 // At most, after so many packets in a segment: one given multiplicity matches a flow that does not
 // have it, and any of the c does.
-double shbf_x_multiplicity_match(const ShbfXGeometry& geometry, double packets);
-double shbf_x_match(const ShbfXGeometry& geometry, double packets);
+double shbf_x_multiplicity_match(const ShbfXWindowGeometry& geometry, double packets);
+double shbf_x_match(const ShbfXWindowGeometry& geometry, double packets);
 
 // For a geometry with k, l, m, b, c, blocks, entries of at least 1 and B/b of at least 2, and a
 // window of 1 ns to kMaxWindow. keys_per_second absent: the geometry's own capacity is the planned
@@ -122,9 +122,9 @@ Prediction predict(const ApbfGeometry& geometry, Nanoseconds window,
                    std::optional<double> keys_per_second);
 Prediction predict(const ApbbfGeometry& geometry, Nanoseconds window,
                    std::optional<double> keys_per_second);
-Prediction predict(const ApshbfGeometry& geometry, Nanoseconds window,
+Prediction predict(const ShbfWindowGeometry& geometry, Nanoseconds window,
                    std::optional<double> keys_per_second);
-Prediction predict(const ShbfXGeometry& geometry, Nanoseconds window,
+Prediction predict(const ShbfXWindowGeometry& geometry, Nanoseconds window,
                    std::optional<double> keys_per_second);
 Prediction predict(const TlbfGeometry& geometry, Nanoseconds window,
                    std::optional<double> keys_per_second);

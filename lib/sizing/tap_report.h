@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "base/result.h"
-#include "sizing/shbf.h"
+#include "sizing/sets/shbf.h"
 
 namespace unecho::sizing {
 

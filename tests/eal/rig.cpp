@@ -38,12 +38,6 @@ engines::FilterPlan plan_of(const FilterLayout& layout) {
     return plan;
 }
 
-config::OnEcho on_echo_of(EchoAction action) {
-    return action == EchoAction::kDrop   ? config::OnEcho::kDrop
-           : action == EchoAction::kPass ? config::OnEcho::kPass
-                                         : config::OnEcho::kDivert;
-}
-
 }  // namespace
 
 Rig::Rig(const Layout& layout)
@@ -108,8 +102,7 @@ void Rig::drain_rings() {
 
 void Rig::plan_routes() {
     for (const RouteLayout& route : layout_.routes) {
-        control::RoutePlan plan{route.from, route.to, route.filter, on_echo_of(route.on_echo),
-                                route.divert_to};
+        control::RoutePlan plan{route.from, route.to, route.filter, route.on_echo, route.divert_to};
         if (route.report_flows != 0) {
             control::TapPlan taps;
             taps.window = route.report_window != 0 ? route.report_window

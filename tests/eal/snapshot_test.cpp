@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 
 #include "control/pause.h"
-#include "control/prompt_thread.h"
+#include "control/realtime_priority.h"
 #include "control/stats.h"
 #include "packets.h"
 #include "rig.h"
@@ -114,7 +114,7 @@ TEST_F(Snapshots, read_while_workers_poll_always_balance) {
                 rig.worker(w).settle_leftovers();
             }
         });
-        const control::Report report = reader.read(plan);
+        const control::StatsReport report = reader.read(plan);
         EXPECT_EQ(report.totals.received, offered);
         EXPECT_EQ(report.totals.in_flight, 0U);
         EXPECT_EQ(report.totals.forwarded + report.totals.dropped, offered);
@@ -139,7 +139,7 @@ TEST_F(Snapshots, after_the_workers_are_gone_hold_everything_to_the_end) {
         rig.worker(0).settle_leftovers();
         rig.worker(1).settle_leftovers();
     });
-    const control::Report report = reader.read(plan);
+    const control::StatsReport report = reader.read(plan);
     EXPECT_EQ(report.totals.received, 1U);
     EXPECT_EQ(report.totals.dropped, 1U);
     EXPECT_EQ(report.totals.in_flight, 0U);
@@ -188,12 +188,12 @@ TEST_F(Snapshots, of_a_worker_that_does_not_answer_are_its_last_answer) {
     shared.snapshot.rx[0].packets = 10;
     shared.snapshot.routes[0][0].packets = 10;
     Answering worker(shared);
-    const control::Report answered = reader.read(plan);
+    const control::StatsReport answered = reader.read(plan);
     EXPECT_EQ(answered.totals.received, 10U);
     EXPECT_TRUE(answered.workers[0].answering);
     worker.fall_silent();
     shared.snapshot.rx[0].packets = 99;  // half written: not taken
-    const control::Report report = reader.read(plan, kShort);
+    const control::StatsReport report = reader.read(plan, kShort);
     EXPECT_EQ(report.totals.received, 10U);
     EXPECT_EQ(report.totals.in_flight, 0U);
     EXPECT_FALSE(report.workers[0].answering);
@@ -215,7 +215,7 @@ TEST_F(Snapshots, of_a_worker_that_is_late_never_leave_fewer_received_than_settl
     EXPECT_EQ(before.in_flight, 6U);
     receiving.fall_silent();
     second.snapshot.handed_in = second.snapshot.routes[0][0].packets = 17;
-    const control::Report late = reader.read(plan, kShort);
+    const control::StatsReport late = reader.read(plan, kShort);
     EXPECT_FALSE(late.workers[0].answering);
     EXPECT_TRUE(late.workers[1].answering);
     EXPECT_EQ(late.totals.forwarded, 17U);
@@ -235,7 +235,7 @@ TEST_F(Snapshots, of_workers_that_have_returned_are_not_waited_for) {
     const control::Plan plan = plan_on(1);
     dataplane::WorkerShared shared;
     control::StatsReader reader({&shared});
-    control::Report during;
+    control::StatsReport during;
     std::thread telemetry([&] { during = reader.read(plan, 3600 * kSecond); });
     while (shared.snapshot_wanted.load() == 0) {
         std::this_thread::yield();
@@ -249,7 +249,7 @@ TEST_F(Snapshots, of_workers_that_have_returned_are_not_waited_for) {
     EXPECT_FALSE(during.workers[0].answering);
     EXPECT_EQ(during.totals.received, 0U);
     const std::uint64_t wanted = shared.snapshot_wanted.load();
-    const control::Report final_one = reader.read(plan, 3600 * kSecond);
+    const control::StatsReport final_one = reader.read(plan, 3600 * kSecond);
     EXPECT_EQ(final_one.totals.received, 5U);
     EXPECT_TRUE(final_one.workers[0].answering);
     EXPECT_EQ(shared.snapshot_wanted.load(), wanted) << "nobody is asked any more";
@@ -274,7 +274,7 @@ TEST_F(Snapshots, read_at_real_time_priority_on_the_workers_cpu_leave_it_the_cpu
     std::thread control_thread([&] {
         ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
         Answering worker(shared);  // inherits the CPU
-        const control::PromptThread prompt;
+        const control::RealtimePriority prompt;
         prompt_enough = static_cast<bool>(prompt.status());
         const long before = waits();
         for (int i = 0; i < 3; ++i) {

@@ -136,7 +136,7 @@ class TwoWorkers : public testing::Test {
     std::atomic<bool> stop_{false};
     std::atomic<bool> ended_{false};
     std::string log_;
-    control::Report report_;
+    control::StatsReport report_;
 };
 
 TEST_F(TwoWorkers, of_whom_one_cannot_be_launched_say_which_and_leave_none_running) {
@@ -165,7 +165,7 @@ TEST_F(TwoWorkers, of_whom_one_stands_still_are_reported_as_they_are) {
         const std::uint64_t before = received(supervisor);
         receivers_[0].feed = kPackets;
         wait_until([&] { return received(supervisor) == before + kPackets; });
-        const control::Report still = supervisor.report(kShort);
+        const control::StatsReport still = supervisor.report(kShort);
         EXPECT_TRUE(still.workers[0].answering);
         EXPECT_FALSE(still.workers[1].answering);
         const control::FateCounts& totals = still.totals;
@@ -174,7 +174,7 @@ TEST_F(TwoWorkers, of_whom_one_stands_still_are_reported_as_they_are) {
                   totals.forwarded + totals.diverted + totals.dropped + totals.in_flight);
         receivers_[1].hold = false;
         wait_until([&] {
-            const control::Report report = supervisor.report();
+            const control::StatsReport report = supervisor.report();
             return report.workers[1].answering && report.totals.in_flight == 0;
         });
         stop_ = true;

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <rte_cycles.h>
 
-#include "control/cleaner.h"
+#include "control/segment_zeroer.h"
 #include "packets.h"
 #include "rig.h"
 #include "support/window_oracle.h"
@@ -464,7 +464,7 @@ TEST_F(Generations, adopts_a_generation_with_nothing_received) {
 TEST_F(Generations, hands_retired_segments_over_and_takes_zeroed_ones_back) {
     Rig rig(segmented());
     engines::FilterInstance& instance = rig.instance();
-    control::Cleaner cleaner;
+    control::SegmentZeroer cleaner;
     cleaner.add(rig.lane_shared(), instance.memory(),
                 instance.segments()->geometry().segment_bytes);
     for (std::uint64_t generation = 1; generation <= 100; ++generation) {

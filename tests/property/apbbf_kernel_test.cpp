@@ -4,7 +4,7 @@
 #include <array>
 #include <bit>
 
-#include "filter/apbbf.h"
+#include "filter/window/apbbf.h"
 #include "streams.h"
 #include "support/instance.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The timing filters against exact oracles: by count of insertions, and contract (a) to (f) of
 // filter.h by generations.
-#include "filter/btbf.h"
+#include "filter/window/btbf.h"
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The exact table against the oracle, packet by packet, without exception.
-#include "filter/exact.h"
+#include "filter/window/exact.h"
 
 #include <list>
 #include <map>

@@ -4,7 +4,7 @@
 
 #include <map>
 
-#include "filter/exact.h"
+#include "filter/window/exact.h"
 #include "streams.h"
 #include "support/window_oracle.h"
 

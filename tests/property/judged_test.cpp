@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "filter/judge.h"
+#include "filter/judging.h"
 #include "streams.h"
 #include "support/window_oracle.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contract (a) to (g) of filter.h and judge.h for the line filter: every M, k, number of phases,
 // policy and kernel; ages in ticks.
-#include "filter/line.h"
+#include "filter/window/line.h"
 
 #include <bit>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The exact table with references against a map that follows the definition, packet by packet.
-#include "filter/reference_table.h"
+#include "filter/window/reference_table.h"
 
 #include <map>
 #include <optional>

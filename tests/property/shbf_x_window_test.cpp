@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first n packets of a flow in each window, by multiplicities, against the oracle.
-#include "filter/shbf_x_window.h"
+#include "filter/window/shbf_x_window.h"
 
 #include <array>
 #include <map>

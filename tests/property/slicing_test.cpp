@@ -13,10 +13,10 @@
 
 #include "base/ids.h"
 #include "filter/bits.h"
-#include "filter/bloom_tree.h"
-#include "filter/growing.h"
-#include "filter/sliced.h"
-#include "filter/sliced_timers.h"
+#include "filter/sets/bloom_tree.h"
+#include "filter/sets/growing.h"
+#include "filter/sets/sliced.h"
+#include "filter/sets/sliced_timers.h"
 #include "streams.h"
 #include "support/seed.h"
 #include "support/slices.h"
@@ -95,7 +95,7 @@ struct SlicedModel {
 
     [[nodiscard]] bool query(Digest digest, unsigned needed) const {
         unsigned live = 0;
-        for (const Place& place : map.places(digest)) {
+        for (const CellPlace& place : map.places(digest)) {
             if (failed.contains(place.slice)) {
                 continue;
             }
@@ -107,7 +107,7 @@ struct SlicedModel {
         return live >= needed;
     }
     void insert(Digest digest) {
-        for (const Place& place : map.places(digest)) {
+        for (const CellPlace& place : map.places(digest)) {
             if (!failed.contains(place.slice)) {
                 cells.insert({place.slice, place.cell});
             }
@@ -116,7 +116,7 @@ struct SlicedModel {
     // Of any operation.
     [[nodiscard]] std::uint64_t messages(Digest digest) const {
         std::set<unsigned> contacted;
-        for (const Place& place : map.places(digest)) {
+        for (const CellPlace& place : map.places(digest)) {
             if (!failed.contains(place.slice)) {
                 contacted.insert(place.slice);
             }
@@ -260,7 +260,7 @@ class TimersModel {
         unsigned live = 0;
         unsigned largest = 0;
         std::map<std::uint64_t, unsigned> groups;
-        for (const Place& place : map_.places(digest)) {
+        for (const CellPlace& place : map_.places(digest)) {
             if (failed_.contains(place.slice)) {
                 continue;
             }
@@ -276,7 +276,7 @@ class TimersModel {
     }
     void insert(Digest digest) {
         now_ += params_.clock() == TimerClock::kInsertions ? 1 : 0;
-        for (const Place& place : map_.places(digest)) {
+        for (const CellPlace& place : map_.places(digest)) {
             if (!failed_.contains(place.slice)) {
                 written_[{place.slice, place.cell}] = now_;
             }

@@ -14,11 +14,11 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/apbbf.h"
-#include "filter/apbf.h"
-#include "filter/apshbf.h"
 #include "filter/segment_ring.h"
-#include "filter/shbf_x_window.h"
+#include "filter/window/apbbf.h"
+#include "filter/window/apbf.h"
+#include "filter/window/shbf_window.h"
+#include "filter/window/shbf_x_window.h"
 #include "support/filter_memory.h"
 #include "support/seed.h"
 
@@ -133,21 +133,21 @@ struct ApbbfKind {
 };
 
 struct ApshbfKind {
-    using Filter = filter::Apshbf;
-    static filter::ApshbfParams params(const Shape& s, Size size, Random& random) {
+    using Filter = filter::ShbfWindow;
+    static filter::ShbfWindowParams params(const Shape& s, Size size, Random& random) {
         const unsigned t = 1 + static_cast<unsigned>(random.below(3));
         const unsigned groups = 1 + static_cast<unsigned>(random.below(4));
         const std::uint64_t m = size == Size::kSmall ? 1 + random.below(300) : 1000003;
-        return *filter::ApshbfParams::make({.k = s.k,
-                                            .l = s.l,
-                                            .m = m,
-                                            .b = groups * (t + 1),
-                                            .t = t,
-                                            .spares = s.spares,
-                                            .policy = s.policy});
+        return *filter::ShbfWindowParams::make({.k = s.k,
+                                                .l = s.l,
+                                                .m = m,
+                                                .b = groups * (t + 1),
+                                                .t = t,
+                                                .spares = s.spares,
+                                                .policy = s.policy});
     }
     // By a group's first bit alone.
-    static double match(const filter::ApshbfParams& params, double n) {
+    static double match(const filter::ShbfWindowParams& params, double n) {
         return n * params.b() / static_cast<double>(params.m());
     }
 };

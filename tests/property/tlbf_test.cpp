@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Contract (a) to (f) of filter.h for the Time-limited Bloom Filter, at rates that jump.
-#include "filter/tlbf.h"
+#include "filter/window/tlbf.h"
 
 #include <bit>
 #include <cmath>

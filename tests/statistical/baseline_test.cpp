@@ -31,7 +31,7 @@
 #include "filter/baseline/spectral_bloom.h"
 #include "filter/baseline/stable_bloom.h"
 #include "filter/baseline/swamp.h"
-#include "sizing/shbf.h"
+#include "sizing/sets/shbf.h"
 #include "support/bounds.h"
 #include "support/filter_memory.h"
 #include "support/seed.h"

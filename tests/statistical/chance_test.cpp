@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/apbbf.h"
-#include "filter/apbf.h"
-#include "filter/apshbf.h"
+#include "filter/window/apbbf.h"
+#include "filter/window/apbf.h"
+#include "filter/window/shbf_window.h"
 #include "sizing/fpr.h"
 #include "support/bounds.h"
 #include "support/instance.h"
@@ -152,12 +152,12 @@ TEST(chance, of_apbbf_is_the_share_of_random_digests_that_match) {
 }
 
 TEST(chance, of_apshbf_is_the_share_of_random_digests_that_match) {
-    check<filter::Apshbf>(filter::ApshbfSpec{.k = 2, .l = 5, .m = 150'000, .b = 4},
-                          150'000 * 0.6931 / 4 / 2);
-    check<filter::Apshbf>(filter::ApshbfSpec{.k = 1, .l = 4, .m = 150'000, .b = 8},
-                          150'000 * 0.6931 / 8);
-    check<filter::Apshbf>(filter::ApshbfSpec{.k = 1, .l = 4, .m = 150'000, .b = 9, .t = 2},
-                          150'000 * 0.6931 / 9);
+    check<filter::ShbfWindow>(filter::ApshbfSpec{.k = 2, .l = 5, .m = 150'000, .b = 4},
+                              150'000 * 0.6931 / 4 / 2);
+    check<filter::ShbfWindow>(filter::ApshbfSpec{.k = 1, .l = 4, .m = 150'000, .b = 8},
+                              150'000 * 0.6931 / 8);
+    check<filter::ShbfWindow>(filter::ApshbfSpec{.k = 1, .l = 4, .m = 150'000, .b = 9, .t = 2},
+                              150'000 * 0.6931 / 9);
 }
 
 }  // namespace

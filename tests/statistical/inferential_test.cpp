@@ -17,8 +17,8 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/btbf.h"
 #include "filter/inferential_prior.h"
+#include "filter/window/btbf.h"
 #include "support/bounds.h"
 #include "support/filter_memory.h"
 #include "support/seed.h"

@@ -7,7 +7,7 @@
 // measured with the rate. The mean over all keys is one over all choices of a line for each of M
 // rows, so that to first order it varies as M^2 / lines times the variance of a row's effect, and
 // that is the covariance of the chances of two keys that share the line of row 0 and no other.
-#include "filter/line.h"
+#include "filter/window/line.h"
 
 #include <algorithm>
 #include <array>
@@ -22,7 +22,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sizing/line.h"
+#include "sizing/window/line.h"
 #include "support/bounds.h"
 #include "support/instance.h"
 #include "support/seed.h"

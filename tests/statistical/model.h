@@ -18,8 +18,8 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/apbbf.h"
-#include "filter/apbf.h"
+#include "filter/window/apbbf.h"
+#include "filter/window/apbf.h"
 #include "sizing/fpr.h"
 #include "support/bounds.h"
 #include "support/filter_memory.h"

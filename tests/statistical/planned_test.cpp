@@ -10,12 +10,12 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/apshbf.h"
-#include "filter/exact.h"
 #include "filter/generation.h"
-#include "filter/line.h"
-#include "sizing/line.h"
+#include "filter/window/exact.h"
+#include "filter/window/line.h"
+#include "filter/window/shbf_window.h"
 #include "sizing/sizing.h"
+#include "sizing/window/line.h"
 #include "statistical/model.h"
 #include "support/seed.h"
 
@@ -30,18 +30,18 @@ ApbbfShape shape_for(const sizing::ApbbfGeometry& geometry) {
 }
 
 struct ApshbfShape {
-    using Filter = filter::Apshbf;
+    using Filter = filter::ShbfWindow;
     unsigned k;
     unsigned l;
     std::uint64_t m;
     unsigned b;
 
-    [[nodiscard]] filter::ApshbfParams params(
+    [[nodiscard]] filter::ShbfWindowParams params(
         filter::EchoPolicy policy = filter::EchoPolicy::kFixed) const {
-        return *filter::ApshbfParams::make({.k = k, .l = l, .m = m, .b = b, .policy = policy});
+        return *filter::ShbfWindowParams::make({.k = k, .l = l, .m = m, .b = b, .policy = policy});
     }
 };
-ApshbfShape shape_for(const sizing::ApshbfGeometry& geometry) {
+ApshbfShape shape_for(const sizing::ShbfWindowGeometry& geometry) {
     return {geometry.k, geometry.l, geometry.m, geometry.b};
 }
 
@@ -374,7 +374,7 @@ TEST(limit, false_drops_of_apbbf_are_what_it_states) {
     check_limits<sizing::ApbbfGeometry>(&sizing::size_apbbf);
 }
 TEST(limit, false_drops_of_shbf_are_what_it_states) {
-    check_limits<sizing::ApshbfGeometry>(&sizing::size_apshbf);
+    check_limits<sizing::ShbfWindowGeometry>(&sizing::size_shbf_window);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How often packets are held back that should pass, where multiplicities count the first n packets
 // of a flow in a window: measured against the formulas of sizing.
-#include "filter/shbf_x_window.h"
+#include "filter/window/shbf_x_window.h"
 
 #include <array>
 #include <cmath>
@@ -23,10 +23,10 @@ namespace {
 using filter::EchoPolicy;
 using filter::ShbfXWindow;
 using filter::ShbfXWindowParams;
-using sizing::ShbfXGeometry;
+using sizing::ShbfXWindowGeometry;
 
 struct Window {
-    explicit Window(const ShbfXGeometry& g, EchoPolicy policy = EchoPolicy::kFixed)
+    explicit Window(const ShbfXWindowGeometry& g, EchoPolicy policy = EchoPolicy::kFixed)
         : params(
               *ShbfXWindowParams::make({.k = g.k, .l = g.l, .m = g.m, .c = g.c, .policy = policy})),
           memory(ShbfXWindow::bytes(params)),
@@ -55,7 +55,7 @@ struct Chance {
     double mean = 0;
     double spread = 0;
 };
-Chance chance_in(const ShbfXGeometry& g, double packets, double of_a_flow = 1) {
+Chance chance_in(const ShbfXWindowGeometry& g, double packets, double of_a_flow = 1) {
     const auto m = static_cast<double>(g.m);
     const double zero = std::exp(packets / of_a_flow * g.k * std::log1p(-of_a_flow / m));
     if (zero == 1) {
@@ -93,7 +93,7 @@ struct Filling {
     std::vector<std::uint64_t> packets;
 };
 
-std::vector<Filling> fillings(const ShbfXGeometry& g, std::uint64_t full) {
+std::vector<Filling> fillings(const ShbfXWindowGeometry& g, std::uint64_t full) {
     std::vector<std::uint64_t> steady(g.l + 1, full);
     std::vector<std::uint64_t> middle = steady;
     middle[0] = full / 2;
@@ -114,7 +114,7 @@ struct Measured {
 
 constexpr unsigned kInstances = 12;
 
-Measured measure(const ShbfXGeometry& g, const Filling& filling, EchoPolicy policy,
+Measured measure(const ShbfXWindowGeometry& g, const Filling& filling, EchoPolicy policy,
                  unsigned of_a_flow, std::uint64_t queries) {
     std::mt19937_64 random(seed());
     Measured out;
@@ -143,7 +143,7 @@ Measured measure(const ShbfXGeometry& g, const Filling& filling, EchoPolicy poli
 }
 
 // Low: of a formula that is for arrays without ends, which hold a little less.
-void expect_between(std::uint64_t count, const Measured& measured, const ShbfXGeometry& g,
+void expect_between(std::uint64_t count, const Measured& measured, const ShbfXWindowGeometry& g,
                     double low, double high, double spread, const std::string& what) {
     ASSERT_TRUE(low > 0 && high >= low && high < 1) << low << " " << high;
     const double with_ends = low * (1 - static_cast<double>(g.k * g.c) / static_cast<double>(g.m));
@@ -157,7 +157,7 @@ void expect_between(std::uint64_t count, const Measured& measured, const ShbfXGe
 // with each other, so all is as derived. Of longer ones the bits lie in runs, and so do the
 // multiplicities that match: each as often, but fewer flows have one, at least as many as for a
 // single multiplicity.
-void check_counts(const ShbfXGeometry& g, const Filling& filling, EchoPolicy policy,
+void check_counts(const ShbfXWindowGeometry& g, const Filling& filling, EchoPolicy policy,
                   unsigned of_a_flow) {
     constexpr std::uint64_t kQueries = 120'000;
     SCOPED_TRACE(seed_note() + " k " + std::to_string(g.k) + " l " + std::to_string(g.l) + " m " +
@@ -187,7 +187,7 @@ void check_counts(const ShbfXGeometry& g, const Filling& filling, EchoPolicy pol
 
 // k, l, m, n; a segment is filled to about 0.3 .. 0.5, so that multiplicities match by chance about
 // once in a thousand.
-constexpr std::array<std::pair<ShbfXGeometry, double>, 12> kGeometries{{
+constexpr std::array<std::pair<ShbfXWindowGeometry, double>, 12> kGeometries{{
     {{4, 1, 100'003, 1}, 0.2},
     {{5, 2, 100'000, 2}, 0.25},
     {{6, 3, 131'072, 3}, 0.3},
@@ -202,7 +202,7 @@ constexpr std::array<std::pair<ShbfXGeometry, double>, 12> kGeometries{{
     {{12, 1, 100'019, 30}, 0.55},
 }};
 
-std::uint64_t packets_for(const ShbfXGeometry& g, double fill) {
+std::uint64_t packets_for(const ShbfXWindowGeometry& g, double fill) {
     return static_cast<std::uint64_t>(-std::log1p(-fill) * static_cast<double>(g.m) / g.k);
 }
 
@@ -232,7 +232,7 @@ TEST(shbf_x_window_statistical, refreshed_counts_by_chance_are_as_derived) {
 TEST(shbf_x_window_statistical, own_packets_hold_back_the_last_in_small_arrays_within_the_plan) {
     SCOPED_TRACE(seed_note());
     constexpr unsigned kArrays = 60'000;
-    const std::array<std::pair<ShbfXGeometry, std::uint64_t>, 4> cases{{
+    const std::array<std::pair<ShbfXWindowGeometry, std::uint64_t>, 4> cases{{
         {{6, 1, 1000, 10}, 85},
         {{12, 1, 2000, 30}, 115},
         {{4, 1, 500, 10}, 44},
@@ -293,7 +293,7 @@ TEST_P(Planned, last_packet_of_a_flow_is_held_back_as_predicted) {
 
 // The i-th packet of a flow is held back if a segment has, by chance, one of the i largest
 // multiplicities; over all phases of the youngest segment and all packets.
-double held_back_share(const ShbfXGeometry& g, std::uint64_t full) {
+double held_back_share(const ShbfXWindowGeometry& g, std::uint64_t full) {
     constexpr unsigned kPhases = 200;
     const double old = chance_in(g, static_cast<double>(full)).mean;
     double share = 0;

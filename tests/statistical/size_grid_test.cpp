@@ -11,14 +11,14 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/apbbf.h"
-#include "filter/apbf.h"
-#include "filter/apshbf.h"
-#include "filter/btbf.h"
-#include "filter/line.h"
-#include "sizing/btbf.h"
-#include "sizing/line.h"
+#include "filter/window/apbbf.h"
+#include "filter/window/apbf.h"
+#include "filter/window/btbf.h"
+#include "filter/window/line.h"
+#include "filter/window/shbf_window.h"
 #include "sizing/sizing.h"
+#include "sizing/window/btbf.h"
+#include "sizing/window/line.h"
 #include "statistical/model.h"
 #include "support/filter_memory.h"
 #include "support/seed.h"
@@ -44,10 +44,10 @@ struct ApbbfEngine {
 };
 
 struct ShbfEngine {
-    using Filter = filter::Apshbf;
-    static auto size(const sizing::Targets& targets) { return sizing::size_apshbf(targets); }
-    static auto params(const sizing::ApshbfGeometry& g) {
-        return filter::ApshbfParams::make({.k = g.k, .l = g.l, .m = g.m, .b = g.b});
+    using Filter = filter::ShbfWindow;
+    static auto size(const sizing::Targets& targets) { return sizing::size_shbf_window(targets); }
+    static auto params(const sizing::ShbfWindowGeometry& g) {
+        return filter::ShbfWindowParams::make({.k = g.k, .l = g.l, .m = g.m, .b = g.b});
     }
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Measured rates, messages and loads of sliced filters, timers, growing filters and Bloom trees
 // against their formulas and against the simulations among the reference vectors.
-#include "sizing/slicing.h"
+#include "sizing/sets/slicing.h"
 
 #include <algorithm>
 #include <cmath>
@@ -16,10 +16,10 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/bloom_tree.h"
-#include "filter/growing.h"
-#include "filter/sliced.h"
-#include "filter/sliced_timers.h"
+#include "filter/sets/bloom_tree.h"
+#include "filter/sets/growing.h"
+#include "filter/sets/sliced.h"
+#include "filter/sets/sliced_timers.h"
 #include "model.h"
 #include "support/bounds.h"
 #include "support/filter_memory.h"
@@ -493,7 +493,7 @@ struct Loads {
              std::mt19937_64& random) {
         std::vector<double> loads(S);
         for (const double count : counts) {
-            for (const Place& place : map.places(random())) {
+            for (const CellPlace& place : map.places(random())) {
                 loads[place.slice] += count;
             }
         }
@@ -571,7 +571,7 @@ TEST(slicing_fairness, a_filter_books_its_accesses) {
     std::vector<std::uint64_t> expected(10);
     for (Digest digest = 0; digest < 500; ++digest) {
         i.filter.query(digest);
-        for (const Place& place : SliceMap(g).places(digest)) {
+        for (const CellPlace& place : SliceMap(g).places(digest)) {
             ++expected[place.slice];
         }
     }

@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/btbf.h"
-#include "sizing/btbf.h"
+#include "filter/window/btbf.h"
 #include "sizing/inferential.h"
+#include "sizing/window/btbf.h"
 #include "statistical/model.h"
 #include "support/bounds.h"
 #include "support/filter_memory.h"

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "filter/shbf_a.h"
-#include "filter/shbf_m.h"
-#include "filter/shbf_x.h"
+#include "filter/sets/shbf_a.h"
+#include "filter/sets/shbf_m.h"
+#include "filter/sets/shbf_x.h"
 #include "support/instance.h"
 
 namespace unecho::test {

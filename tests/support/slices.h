@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "filter/slices.h"
+#include "filter/sets/slices.h"
 
 namespace unecho::test {
 

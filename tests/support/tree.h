@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "filter/bloom_tree.h"
+#include "filter/sets/bloom_tree.h"
 
 namespace unecho::test {
 

@@ -8,11 +8,11 @@
 #include <map>
 
 #include "base/assert.h"
-#include "control/cleaner.h"
+#include "control/segment_zeroer.h"
 #include "dataplane/shared.h"
-#include "filter/apbbf.h"
-#include "filter/apbf.h"
-#include "filter/line.h"
+#include "filter/window/apbbf.h"
+#include "filter/window/apbf.h"
+#include "filter/window/line.h"
 #include "support/filter_memory.h"
 
 namespace unecho::test {
@@ -93,7 +93,7 @@ class TestedLane {
     }
 
     // The control thread's.
-    control::Cleaner& cleaner() { return cleaner_; }
+    control::SegmentZeroer& cleaner() { return cleaner_; }
 
   private:
     void exchange_segments() {
@@ -110,7 +110,7 @@ class TestedLane {
     FilterMemory memory_;
     F filter_;
     dataplane::LaneShared shared_;
-    control::Cleaner cleaner_;
+    control::SegmentZeroer cleaner_;
 };
 
 }  // namespace unecho::test

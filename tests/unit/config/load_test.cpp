@@ -191,14 +191,24 @@ TEST(Load, filters_are_read_back) {
 TEST(Load, routes_are_read_back) {
     const Config config = load_valid(kEverything);
     ASSERT_EQ(config.routes.size(), 3U);
-    EXPECT_EQ(
-        config.routes[0],
-        (Route{{0}, 1, 0, OnEcho::kDivert, 2, true, false, false, std::nullopt, std::nullopt, 43}));
+    EXPECT_EQ(config.routes[0], (Route{{0},
+                                       1,
+                                       0,
+                                       EchoAction::kDivert,
+                                       2,
+                                       true,
+                                       false,
+                                       false,
+                                       std::nullopt,
+                                       std::nullopt,
+                                       43}));
     EXPECT_EQ(
         config.routes[1],
-        (Route{{1}, 0, 1, OnEcho::kPass, 0, false, false, false, std::nullopt, std::nullopt, 50}));
-    EXPECT_EQ(config.routes[2],
-              (Route{{4, 3}, 1, 2, OnEcho::kDrop, 0, false, true, true, 10 * kSecond, 1000, 84}));
+        (Route{
+            {1}, 0, 1, EchoAction::kPass, 0, false, false, false, std::nullopt, std::nullopt, 50}));
+    EXPECT_EQ(
+        config.routes[2],
+        (Route{{4, 3}, 1, 2, EchoAction::kDrop, 0, false, true, true, 10 * kSecond, 1000, 84}));
 }
 
 TEST(Load, workers_control_and_run_are_read_back) {

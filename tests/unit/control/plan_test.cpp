@@ -248,7 +248,7 @@ TEST(PlanQueues, belong_to_the_route_of_their_port) {
     config::Route second = config.routes[0];
     second.from = {1};
     second.to = 3;
-    second.on_echo = config::OnEcho::kDivert;
+    second.on_echo = config::EchoAction::kDivert;
     second.divert_to = 4;
     config.routes.push_back(second);
     const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
@@ -263,7 +263,7 @@ TEST(PlanQueues, belong_to_the_route_of_their_port) {
     EXPECT_FALSE(plan.ports[3].receives);
     EXPECT_TRUE(plan.ports[4].transmits);
     EXPECT_FALSE(plan.ports[4].receives);
-    EXPECT_EQ(plan.routes[1].on_echo, config::OnEcho::kDivert);
+    EXPECT_EQ(plan.routes[1].on_echo, config::EchoAction::kDivert);
     EXPECT_EQ(plan.routes[1].divert_to, 4U);
 }
 
@@ -452,7 +452,8 @@ TEST(PlanFilters, that_shrink_have_a_load_for_each_worker_s_share) {
     config.workers.lcores = {0, 1};
     const engines::FilterPlan plan = planned(config).filters.at(0);
     EXPECT_DOUBLE_EQ(plan.keys_per_second, 1e6 * 1.25 / 2);
-    EXPECT_EQ(*plan.load, sizing::load_for(plan.prediction.generation_keys, engines::kRandomArrivals));
+    EXPECT_EQ(*plan.load,
+              sizing::load_for(plan.prediction.generation_keys, engines::kRandomArrivals));
 }
 
 // Flows that are through renew all of their slots with each packet, but where one key counts them.

@@ -26,7 +26,7 @@ TEST(PlanText, names_every_port_worker_route_and_filter) {
     config.ports[0].device = "net_pcap0,rx_pcap=a.pcap";
     config.ports.push_back(config.ports[2]);
     config.ports[3].name = "echoes";
-    config.routes[0].on_echo = config::OnEcho::kDivert;
+    config.routes[0].on_echo = config::EchoAction::kDivert;
     config.routes[0].divert_to = 3;
     Facts facts = all_of(config, device("net_null", 1, 4));
     facts[1].probed = true;
@@ -114,7 +114,7 @@ TEST(PlanText, says_what_becomes_of_echoes) {
             "0 tap-a, tap-b");
     };
     EXPECT_EQ(route(), "0 tap-a, tap-b tool echo dropped");
-    config.routes[0].on_echo = config::OnEcho::kPass;
+    config.routes[0].on_echo = config::EchoAction::kPass;
     EXPECT_EQ(route(), "0 tap-a, tap-b tool echo forwarded, counted (dry run)");
 }
 

@@ -28,7 +28,7 @@ void count(Counters& counters, RouteIndex route, Reason reason, std::uint64_t pa
 
 TEST(StatsFold, of_nothing_is_a_place_for_everything) {
     const Plan plan = two_routes();
-    Report report = empty_report(plan);
+    StatsReport report = empty_report(plan);
     finish(report);
     EXPECT_EQ(report.ports.size(), 3U);
     EXPECT_EQ(report.routes.size(), 2U);
@@ -51,7 +51,7 @@ TEST(StatsFold, counts_each_reason_under_its_fate) {
         all += packets;
     }
     counters.rx[0].add(all, 10 * all);
-    Report report = empty_report(plan);
+    StatsReport report = empty_report(plan);
     add_outcomes(plan, counters, report);
     add_received(plan, counters, report);
     finish(report);
@@ -82,7 +82,7 @@ TEST(StatsFold, adds_workers_and_keeps_routes_and_ports_apart) {
     b.rx[1].add(5, 500);
     b.tx[2].add(5, 500);
     count(b, 0, Reason::kNew, 5, 500);
-    Report report = empty_report(plan);
+    StatsReport report = empty_report(plan);
     for (const Counters* counters : {&a, &b}) {
         add_outcomes(plan, *counters, report);
         add_received(plan, *counters, report);

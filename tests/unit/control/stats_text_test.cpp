@@ -17,7 +17,7 @@ using pipeline::Reason;
 
 struct Case {
     Plan plan;
-    Report report;
+    StatsReport report;
 };
 
 // Of 10 received 6 are forwarded, 1 diverted, 2 dropped; 1 is on its way.
@@ -25,7 +25,7 @@ Case ten_packets() {
     config::Config config = taps_to_tool();
     config.ports.push_back(config.ports[2]);
     config.ports[3].name = "echoes";
-    config.routes[0].on_echo = config::OnEcho::kDivert;
+    config.routes[0].on_echo = config::EchoAction::kDivert;
     config.routes[0].divert_to = 3;
     Case out{plan_of(config, machine_with({0}), all_of(config, device("net_null"))), {}};
     dataplane::Counters counters;
@@ -294,7 +294,7 @@ TEST(StatsText, shows_the_flows_of_taps_where_they_are_reported) {
 
 TEST(StatsText, of_nothing_received_has_no_share) {
     const Case c = ten_packets();
-    Report report = empty_report(c.plan);
+    StatsReport report = empty_report(c.plan);
     finish(report);
     const std::string text = to_text(c.plan, report);
     EXPECT_EQ(text.find('%'), std::string::npos);

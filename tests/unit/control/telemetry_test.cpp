@@ -70,7 +70,7 @@ class TelemetryCommands : public testing::Test {
     Result<Telemetry> attach() {
         return Telemetry::attach(plan_, [this] {
             ++reports_;
-            Report report = empty_report(plan_);
+            StatsReport report = empty_report(plan_);
             finish(report);
             return report;
         });

@@ -167,7 +167,7 @@ TEST(Candidates, of_the_first_packets_of_a_flow_are_the_engines_that_count_them_
         const Candidates some = found(question);
         EXPECT_EQ(some.list.size(), plain.list.size() + 1);
         const Candidate& counting = of(some, "shbf-x");
-        EXPECT_EQ(std::get<sizing::ShbfXGeometry>(counting.geometry).c, first);
+        EXPECT_EQ(std::get<sizing::ShbfXWindowGeometry>(counting.geometry).c, first);
         EXPECT_LE(counting.prediction.false_drop, 1e-4);
         EXPECT_DOUBLE_EQ(counting.lines, counting.prediction.lines_per_packet);
         // The others need what they need for single packets, and ask 1 to n times.

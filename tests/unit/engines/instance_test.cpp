@@ -101,7 +101,7 @@ TEST(FilterInstance, of_the_counting_engine_counts_a_flow_by_one_digest) {
     spec.key = packet::KeyMode::kFlow;
     spec.first = kFirst;
     const FilterPlan plan = planned(spec);
-    EXPECT_EQ(std::get<sizing::ShbfXGeometry>(plan.geometry).c, kFirst);
+    EXPECT_EQ(std::get<sizing::ShbfXWindowGeometry>(plan.geometry).c, kFirst);
     EXPECT_LE(plan.prediction.false_drop, 1e-6);
     const Made instance(plan);
     const Made alone(plan);

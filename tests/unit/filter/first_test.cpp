@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/apbf.h"
-#include "filter/exact.h"
+#include "filter/window/apbf.h"
+#include "filter/window/exact.h"
 #include "support/filter_memory.h"
 
 namespace unecho::filter {

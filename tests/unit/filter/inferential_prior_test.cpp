@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/btbf.h"
+#include "filter/window/btbf.h"
 #include "sizing/inferential.h"
 #include "support/filter_memory.h"
 #include "support/seed.h"

@@ -39,8 +39,8 @@ class Pass {
         Verdicts verdicts;
         while (!rest.empty()) {
             const auto some = rest.first(std::min(rest.size(), kBatch));
-            digester_.digest(some, interfaces_, pieces_);
-            ASSERT_TRUE(deduplicator_->decide(pieces_, some.size(), true, verdicts));
+            digester_.digest(some, interfaces_, bursts_);
+            ASSERT_TRUE(deduplicator_->decide(bursts_, some.size(), true, verdicts));
             for (std::size_t i = 0; i < some.size(); ++i) {
                 kept.push_back((verdicts.keep[i / 64] >> i % 64 & 1) != 0);
             }
@@ -55,14 +55,14 @@ class Pass {
     [[nodiscard]] Deduplicator& operator*() { return *deduplicator_; }
 
     std::vector<bool> kept;
-    std::vector<Copy> copies;
+    std::vector<EchoPair> copies;
 
   private:
     Digester digester_;
     std::unique_ptr<Deduplicator> deduplicator_;
     std::vector<capture::Interface> interfaces_{interface_of(1, 0), interface_of(1, 1),
                                                 interface_of(113, 1)};
-    std::vector<Piece> pieces_;
+    std::vector<DigestedBurst> bursts_;
 };
 
 // So many packets a microsecond apart, of which half repeat one of the last `reach`.
@@ -244,7 +244,7 @@ TEST(deduplicator, young_echoes_need_no_filter) {
     EXPECT_LT((*pass).window()->shortest, 30 * kMillisecond);
     EXPECT_GT((*pass).window()->shortest, 15 * kMillisecond);
     EXPECT_EQ(pass.count(Reason::kEcho), 99'000u / 5);
-    for (const Copy& copy : pass.copies) {
+    for (const EchoPair& copy : pass.copies) {
         ASSERT_TRUE(copy.known);
         ASSERT_EQ(copy.age, 1'001'000);
     }

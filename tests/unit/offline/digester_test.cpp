@@ -16,10 +16,10 @@ Digester make_digester(packet::KeyMode mode = packet::KeyMode::kFrame) {
     return {mode, hash::secret_from_seed(1), PacketClock::for_window(kMillisecond)};
 }
 
-std::vector<unsigned> counts_of(const std::vector<Piece>& pieces) {
+std::vector<unsigned> counts_of(const std::vector<DigestedBurst>& bursts) {
     std::vector<unsigned> counts;
-    for (const Piece& piece : pieces) {
-        counts.push_back(piece.burst.count);
+    for (const DigestedBurst& part : bursts) {
+        counts.push_back(part.burst.count);
     }
     return counts;
 }
@@ -31,17 +31,17 @@ TEST(digester, bursts_are_full_and_numbers_go_on) {
     }
     const std::vector interfaces{interface_of(kEthernet, 5)};
     Digester digester = make_digester();
-    std::vector<Piece> pieces;
+    std::vector<DigestedBurst> bursts;
     for (const std::uint64_t before : {0U, 130U}) {
-        digester.digest(packets.records(), interfaces, pieces);
-        ASSERT_EQ(counts_of(pieces), (std::vector<unsigned>{64, 64, 2}));
-        EXPECT_EQ(pieces[0].place.first_number, before + 1);
-        EXPECT_EQ(pieces[2].place.first_number, before + 129);
-        EXPECT_EQ(pieces[2].place.records, &packets.records()[128]);
-        EXPECT_EQ(pieces[2].place.files[1], 5u);
-        EXPECT_EQ(pieces[0].burst.keys.keyed, ~std::uint64_t{0});
-        EXPECT_EQ(pieces[2].burst.keys.keyed, 3u);
-        EXPECT_EQ(pieces[2].burst.bytes, 16u);
+        digester.digest(packets.records(), interfaces, bursts);
+        ASSERT_EQ(counts_of(bursts), (std::vector<unsigned>{64, 64, 2}));
+        EXPECT_EQ(bursts[0].place.first_number, before + 1);
+        EXPECT_EQ(bursts[2].place.first_number, before + 129);
+        EXPECT_EQ(bursts[2].place.records, &packets.records()[128]);
+        EXPECT_EQ(bursts[2].place.files[1], 5u);
+        EXPECT_EQ(bursts[0].burst.keys.keyed, ~std::uint64_t{0});
+        EXPECT_EQ(bursts[2].burst.keys.keyed, 3u);
+        EXPECT_EQ(bursts[2].burst.bytes, 16u);
     }
 }
 
@@ -53,12 +53,12 @@ TEST(digester, bursts_end_where_the_link_type_changes) {
     const std::vector interfaces{interface_of(kEthernet), interface_of(kCooked),
                                  interface_of(kCooked)};
     Digester digester = make_digester();
-    std::vector<Piece> pieces;
-    digester.digest(packets.records(), interfaces, pieces);
-    ASSERT_EQ(counts_of(pieces), (std::vector<unsigned>{2, 2, 1}));
-    EXPECT_EQ(pieces[0].burst.link, packet::Link::kEthernet);
-    EXPECT_EQ(pieces[1].burst.link, packet::Link::kSll);
-    EXPECT_EQ(pieces[2].place.first_number, 5u);
+    std::vector<DigestedBurst> bursts;
+    digester.digest(packets.records(), interfaces, bursts);
+    ASSERT_EQ(counts_of(bursts), (std::vector<unsigned>{2, 2, 1}));
+    EXPECT_EQ(bursts[0].burst.link, packet::Link::kEthernet);
+    EXPECT_EQ(bursts[1].burst.link, packet::Link::kSll);
+    EXPECT_EQ(bursts[2].place.first_number, 5u);
 }
 
 TEST(digester, time_is_the_highest_so_far) {
@@ -68,15 +68,15 @@ TEST(digester, time_is_the_highest_so_far) {
     }
     const std::vector interfaces{interface_of(kEthernet)};
     Digester digester = make_digester();
-    std::vector<Piece> pieces;
-    digester.digest(packets.records(), interfaces, pieces);
+    std::vector<DigestedBurst> bursts;
+    digester.digest(packets.records(), interfaces, bursts);
     EXPECT_EQ(
-        std::vector<Nanoseconds>(pieces[0].burst.times.begin(), pieces[0].burst.times.begin() + 4),
+        std::vector<Nanoseconds>(bursts[0].burst.times.begin(), bursts[0].burst.times.begin() + 4),
         (std::vector<Nanoseconds>{10, 30, 30, 31}));
     Packets late;
     late.add(5, 1);
-    digester.digest(late.records(), interfaces, pieces);
-    EXPECT_EQ(pieces[0].burst.times[0], 31u);
+    digester.digest(late.records(), interfaces, bursts);
+    EXPECT_EQ(bursts[0].burst.times[0], 31u);
 }
 
 TEST(digester, far_steps_back_begin_epochs_each_with_a_warning) {
@@ -88,10 +88,10 @@ TEST(digester, far_steps_back_begin_epochs_each_with_a_warning) {
     }
     const std::vector interfaces{interface_of(kEthernet, 2)};
     Digester digester = make_digester();
-    std::vector<Piece> pieces;
-    digester.digest(packets.records(), interfaces, pieces);
+    std::vector<DigestedBurst> bursts;
+    digester.digest(packets.records(), interfaces, bursts);
     EXPECT_EQ(
-        std::vector<Nanoseconds>(pieces[0].burst.times.begin(), pieces[0].burst.times.begin() + 5),
+        std::vector<Nanoseconds>(bursts[0].burst.times.begin(), bursts[0].burst.times.begin() + 5),
         (std::vector<Nanoseconds>{2 * kHour, 2 * kHour, 2 * kHour + 1, 2 * kHour + 1,
                                   2 * kHour + 1}));
     ASSERT_EQ(digester.warnings().size(), 2u);
@@ -102,7 +102,7 @@ TEST(digester, far_steps_back_begin_epochs_each_with_a_warning) {
     EXPECT_EQ(digester.warnings()[1].number, 5u);
     EXPECT_EQ(digester.elapsed(), 1u);
     for (int i = 0; i < 100; ++i) {
-        digester.digest(packets.records(), interfaces, pieces);
+        digester.digest(packets.records(), interfaces, bursts);
     }
     EXPECT_EQ(digester.warnings().size(), 9u) << "not a line for each of thousands";
     EXPECT_EQ(digester.warnings()[8].times, 2 + 200 - 8u);
@@ -116,8 +116,8 @@ TEST(digester, link_types_without_a_parser_are_noted_for_each_interface) {
     const std::vector interfaces{interface_of(kEthernet), interface_of(kUser0, 3),
                                  interface_of(kUser0)};
     Digester digester = make_digester(packet::KeyMode::kPacket);
-    std::vector<Piece> pieces;
-    digester.digest(packets.records(), interfaces, pieces);
+    std::vector<DigestedBurst> bursts;
+    digester.digest(packets.records(), interfaces, bursts);
     ASSERT_EQ(digester.warnings().size(), 2u);
     EXPECT_EQ(digester.warnings()[0].number, 2u);
     EXPECT_EQ(digester.warnings()[0].file, 3u);
@@ -125,7 +125,7 @@ TEST(digester, link_types_without_a_parser_are_noted_for_each_interface) {
     EXPECT_NE(digester.warnings()[0].text.find("147 (USER0)"), std::string::npos);
     EXPECT_EQ(digester.warnings()[1].number, 4u);
     EXPECT_EQ(digester.warnings()[1].times, 1u);
-    EXPECT_EQ(pieces.back().burst.keys.non_ip, 7u);
+    EXPECT_EQ(bursts.back().burst.keys.non_ip, 7u);
 }
 
 TEST(digester, packets_have_the_numbers_of_the_input) {
@@ -144,16 +144,16 @@ TEST(digester, packets_have_the_numbers_of_the_input) {
     for (const bool merged : {false, true}) {
         Digester digester(packet::KeyMode::kFrame, hash::secret_from_seed(1), PacketClock(),
                           packet::NonIp::kPass, 0, merged);
-        std::vector<Piece> pieces;
-        digester.digest(chosen, interfaces, pieces, places);
-        ASSERT_EQ(pieces.size(), 2u);
-        EXPECT_EQ(pieces[0].place.first_number, 1u);
-        EXPECT_EQ(pieces[0].place.numbers[3], merged ? 4u : 1004u);
-        EXPECT_EQ(pieces[0].place.numbers[4], merged ? 6u : 1006u);
-        EXPECT_EQ(pieces[1].place.first_number, 65u);
-        EXPECT_EQ(pieces[1].place.numbers[0], merged ? 66u : 1066u);
-        digester.digest(packets.records(), interfaces, pieces);
-        EXPECT_EQ(pieces[1].place.numbers[5], 70u + (merged ? 69u : 0u)) << "none was left out";
+        std::vector<DigestedBurst> bursts;
+        digester.digest(chosen, interfaces, bursts, places);
+        ASSERT_EQ(bursts.size(), 2u);
+        EXPECT_EQ(bursts[0].place.first_number, 1u);
+        EXPECT_EQ(bursts[0].place.numbers[3], merged ? 4u : 1004u);
+        EXPECT_EQ(bursts[0].place.numbers[4], merged ? 6u : 1006u);
+        EXPECT_EQ(bursts[1].place.first_number, 65u);
+        EXPECT_EQ(bursts[1].place.numbers[0], merged ? 66u : 1066u);
+        digester.digest(packets.records(), interfaces, bursts);
+        EXPECT_EQ(bursts[1].place.numbers[5], 70u + (merged ? 69u : 0u)) << "none was left out";
     }
 }
 
@@ -162,9 +162,9 @@ TEST(digester, frames_of_unknown_link_types_have_keys) {
     packets.add(0, 1);
     const std::vector interfaces{interface_of(kUser0)};
     Digester digester = make_digester();
-    std::vector<Piece> pieces;
-    digester.digest(packets.records(), interfaces, pieces);
-    EXPECT_EQ(pieces[0].burst.keys.keyed, 1u);
+    std::vector<DigestedBurst> bursts;
+    digester.digest(packets.records(), interfaces, bursts);
+    EXPECT_EQ(bursts[0].burst.keys.keyed, 1u);
     EXPECT_TRUE(digester.warnings().empty());
 }
 
@@ -175,10 +175,10 @@ TEST(digester, frames_without_ip_have_keys_where_they_are_compared) {
     const std::vector interfaces{interface_of(kUser0)};
     Digester digester(packet::KeyMode::kPacket, hash::secret_from_seed(1),
                       PacketClock::for_window(kMillisecond), packet::NonIp::kFrame);
-    std::vector<Piece> pieces;
-    digester.digest(packets.records(), interfaces, pieces);
-    EXPECT_EQ(pieces[0].burst.keys.keyed, 3u);
-    EXPECT_EQ(pieces[0].burst.digests[0], pieces[0].burst.digests[1]);
+    std::vector<DigestedBurst> bursts;
+    digester.digest(packets.records(), interfaces, bursts);
+    EXPECT_EQ(bursts[0].burst.keys.keyed, 3u);
+    EXPECT_EQ(bursts[0].burst.digests[0], bursts[0].burst.digests[1]);
     EXPECT_TRUE(digester.warnings().empty());
 }
 

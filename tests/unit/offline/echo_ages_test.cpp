@@ -23,7 +23,7 @@ void add(EchoAges& ages, Digest digest, Nanoseconds time, std::uint64_t number,
     burst.digests[0] = digest;
     burst.times[0] = time;
     burst.echoes = age ? 1 : 0;
-    Place place;
+    CapturePlace place;
     place.first_number = number;
     Originals originals;
     originals.ages[0] = static_cast<std::int64_t>(age.value_or(0));

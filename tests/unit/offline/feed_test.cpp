@@ -55,27 +55,27 @@ std::unique_ptr<Feed> feed_of(std::unique_ptr<capture::Source> source, bool ahea
 TEST(feed, portions_come_in_order_with_what_belongs_to_them) {
     for (const bool ahead : {false, true}) {
         const auto feed = feed_of(std::make_unique<Numbers>(100, false), ahead);
-        Portion portion;
+        DigestedBatch digested;
         for (unsigned i = 0; i < 100; ++i) {
-            ASSERT_TRUE(*feed->next(portion));
-            ASSERT_EQ(portion.batch.records.size(), 1u);
-            EXPECT_EQ(portion.batch.records[0].time, i);
-            EXPECT_EQ(portion.pieces.at(0).place.first_number, i + 1);
-            EXPECT_EQ(portion.interfaces.size(), std::min(i + 1, 2U));
-            EXPECT_EQ(portion.progress.done, i + 1);
+            ASSERT_TRUE(*feed->next(digested));
+            ASSERT_EQ(digested.batch.records.size(), 1u);
+            EXPECT_EQ(digested.batch.records[0].time, i);
+            EXPECT_EQ(digested.bursts.at(0).place.first_number, i + 1);
+            EXPECT_EQ(digested.interfaces.size(), std::min(i + 1, 2U));
+            EXPECT_EQ(digested.progress.done, i + 1);
         }
-        EXPECT_FALSE(*feed->next(portion));
+        EXPECT_FALSE(*feed->next(digested));
     }
 }
 
 TEST(feed, what_was_read_before_an_error_is_given) {
     for (const bool ahead : {false, true}) {
         const auto feed = feed_of(std::make_unique<Numbers>(20, true), ahead);
-        Portion portion;
+        DigestedBatch digested;
         for (unsigned i = 0; i < 20; ++i) {
-            ASSERT_TRUE(feed->next(portion));
+            ASSERT_TRUE(feed->next(digested));
         }
-        const auto end = feed->next(portion);
+        const auto end = feed->next(digested);
         ASSERT_FALSE(end);
         EXPECT_EQ(end.error().context, "no more");
     }
@@ -85,8 +85,8 @@ TEST(feed, warnings_are_those_of_source_and_digester) {
     for (const bool ahead : {false, true}) {
         const auto feed =
             feed_of(std::make_unique<Numbers>(3, false), ahead, packet::KeyMode::kPacket);
-        Portion portion;
-        while (*feed->next(portion)) {
+        DigestedBatch digested;
+        while (*feed->next(digested)) {
         }
         ASSERT_EQ(feed->warnings().size(), 3u);
         EXPECT_EQ(feed->warnings()[0].text, "of the source");
@@ -97,8 +97,8 @@ TEST(feed, warnings_are_those_of_source_and_digester) {
 
 TEST(feed, dropped_in_the_middle_it_ends) {
     const auto feed = feed_of(std::make_unique<Numbers>(1'000'000, false), true);
-    Portion portion;
-    EXPECT_TRUE(*feed->next(portion));
+    DigestedBatch digested;
+    EXPECT_TRUE(*feed->next(digested));
 }
 
 // Waits until it is told; as a pipe to which nobody writes.

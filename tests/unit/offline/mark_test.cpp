@@ -14,7 +14,7 @@ constexpr std::uint32_t kNames = 4;
 constexpr std::uint32_t kJournal = 9;
 constexpr std::uint32_t kCustom = 0xBAD;
 
-Copy copy_of(std::uint64_t original, std::int64_t age, std::uint32_t file = 0) {
+EchoPair copy_of(std::uint64_t original, std::int64_t age, std::uint32_t file = 0) {
     return {.number = 9, .known = true, .original_file = file, .original = original, .age = age};
 }
 
@@ -35,7 +35,7 @@ TEST(Mark, without_an_original_where_a_filter_decided) {
 }
 
 TEST(Mark, comments_are_those_of_the_batch) {
-    Copy copy = copy_of(7, 1);
+    EchoPair copy = copy_of(7, 1);
     copy.record = 3;
     const auto marks = marks_of({&copy, 1}, {}, {});
     ASSERT_EQ(marks.size(), 1U);

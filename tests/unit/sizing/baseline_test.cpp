@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sizing/shbf.h"
+#include "sizing/sets/shbf.h"
 #include "support/vectors.h"
 
 namespace unecho::sizing {

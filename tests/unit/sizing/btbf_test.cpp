@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/btbf.h"
+#include "sizing/window/btbf.h"
 
 #include <cmath>
 #include <string>
@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/btbf.h"
+#include "filter/window/btbf.h"
 #include "targets.h"
 
 namespace unecho::sizing {

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/btbf.h"
+#include "filter/window/btbf.h"
 #include "support/seed.h"
 #include "support/vectors.h"
 

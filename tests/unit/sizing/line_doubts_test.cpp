@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "sizing/line.h"
+#include "sizing/window/line.h"
 #include "support/bounds.h"
 #include "support/seed.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/line.h"
+#include "sizing/window/line.h"
 
 #include <cmath>
 #include <string>

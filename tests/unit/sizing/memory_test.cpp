@@ -5,11 +5,11 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/apbbf.h"
-#include "filter/apbf.h"
-#include "filter/apshbf.h"
-#include "filter/exact.h"
-#include "filter/tlbf.h"
+#include "filter/window/apbbf.h"
+#include "filter/window/apbf.h"
+#include "filter/window/exact.h"
+#include "filter/window/shbf_window.h"
+#include "filter/window/tlbf.h"
 #include "sizing/sizing.h"
 
 namespace unecho::sizing {
@@ -50,12 +50,12 @@ TEST(memory, apbf_of_any_size_takes_what_is_predicted) {
 
 TEST(memory, apshbf_takes_what_is_predicted) {
     for (const Targets& targets : kTargets) {
-        const Result<ApshbfGeometry> found = size_apshbf(targets);
+        const Result<ShbfWindowGeometry> found = size_shbf_window(targets);
         ASSERT_TRUE(found.has_value()) << found.error().context;
-        const auto params = filter::ApshbfParams::make(
+        const auto params = filter::ShbfWindowParams::make(
             {.k = found->k, .l = found->l, .m = found->m, .b = found->b, .spares = 0});
         ASSERT_TRUE(params.has_value()) << params.error().context;
-        EXPECT_EQ(filter::Apshbf::bytes(*params),
+        EXPECT_EQ(filter::ShbfWindow::bytes(*params),
                   predict(*found, targets.window, targets.keys_per_second).bytes);
     }
 }
@@ -63,10 +63,10 @@ TEST(memory, apshbf_takes_what_is_predicted) {
 TEST(memory, apshbf_of_any_size_takes_what_is_predicted) {
     for (const std::uint64_t m : {1U, 448U, 456U, 457U, 512U, 10'007U}) {
         const auto params =
-            filter::ApshbfParams::make({.k = 3, .l = 5, .m = m, .b = 4, .spares = 0});
+            filter::ShbfWindowParams::make({.k = 3, .l = 5, .m = m, .b = 4, .spares = 0});
         ASSERT_TRUE(params.has_value());
-        EXPECT_EQ(filter::Apshbf::bytes(*params),
-                  predict(ApshbfGeometry{3, 5, m, 4}, kSecond, std::nullopt).bytes)
+        EXPECT_EQ(filter::ShbfWindow::bytes(*params),
+                  predict(ShbfWindowGeometry{3, 5, m, 4}, kSecond, std::nullopt).bytes)
             << m;
     }
 }

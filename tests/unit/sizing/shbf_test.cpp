@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/shbf.h"
+#include "sizing/sets/shbf.h"
 
 #include <cmath>
 #include <limits>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/shbf_x_window.h"
+#include "filter/window/shbf_x_window.h"
 
 #include <cmath>
 #include <string>
 
 #include <gtest/gtest.h>
 
-#include "sizing/shbf.h"
+#include "sizing/sets/shbf.h"
 #include "sizing/sizing.h"
 
 namespace unecho::sizing {
@@ -25,7 +25,7 @@ TEST(shbf_x_window_match, is_the_papers_in_large_arrays) {
         for (const unsigned k : {1U, 4U, 12U}) {
             SCOPED_TRACE("c " + std::to_string(c) + " k " + std::to_string(k));
             constexpr std::uint64_t kM = std::uint64_t{1} << 34;
-            const ShbfXGeometry geometry{k, 3, kM, c};
+            const ShbfXWindowGeometry geometry{k, 3, kM, c};
             for (const double fill : {0.1, 0.5, 0.9}) {
                 const double packets = -std::log1p(-fill) * kM / k;
                 const double chance = shbf_x_chance(kM, packets, k);
@@ -73,7 +73,7 @@ TEST(shbf_x_window_size, keeps_the_targets_and_no_smaller_segment_does) {
                 const Prediction predicted = predict(*found, kWindow, rate);
                 EXPECT_LE(predicted.false_drop, false_drop);
                 EXPECT_LE(predicted.npws, kMaxNpws);
-                ShbfXGeometry smaller = *found;
+                ShbfXWindowGeometry smaller = *found;
                 if (found->m > 512) {
                     smaller.m -= 512;
                     EXPECT_GT(predict(smaller, kWindow, rate).false_drop, false_drop);
@@ -93,7 +93,7 @@ TEST(shbf_x_window_size, bytes_are_those_of_the_filter) {
         const auto params = filter::ShbfXWindowParams::make(
             {.k = found->k, .l = found->l, .m = m, .c = found->c, .spares = 0});
         ASSERT_TRUE(params);
-        EXPECT_EQ(predict(ShbfXGeometry{found->k, found->l, m, found->c}, kWindow, 1e6).bytes,
+        EXPECT_EQ(predict(ShbfXWindowGeometry{found->k, found->l, m, found->c}, kWindow, 1e6).bytes,
                   filter::ShbfXWindow::bytes(*params))
             << bits;
     }
@@ -115,7 +115,7 @@ TEST(shbf_x_window_size, more_packets_of_a_flow_need_more) {
 }
 
 TEST(shbf_x_window_predict, is_of_one_generation_of_slack) {
-    const Prediction predicted = predict(ShbfXGeometry{8, 5, 100'000, 10}, kWindow, 1e5);
+    const Prediction predicted = predict(ShbfXWindowGeometry{8, 5, 100'000, 10}, kWindow, 1e5);
     EXPECT_EQ(predicted.generation, 10 * kMillisecond);
     EXPECT_EQ(predicted.slack, 10 * kMillisecond);
     EXPECT_EQ(predicted.npws, 0.2);
@@ -126,7 +126,7 @@ TEST(shbf_x_window_predict, is_of_one_generation_of_slack) {
 }
 
 TEST(shbf_x_window_predict, without_a_rate_is_at_fill_one_half) {
-    const Prediction predicted = predict(ShbfXGeometry{8, 5, 100'000, 10}, kWindow, {});
+    const Prediction predicted = predict(ShbfXWindowGeometry{8, 5, 100'000, 10}, kWindow, {});
     EXPECT_EQ(predicted.generation_keys, 8'664U);  // m ln 2 / k
     EXPECT_EQ(predicted.window_keys, 5 * 8'664U);
     // 5 segments: windows until none of 10 multiplicities is left, 4.7 of 8; and the 8 written.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "sizing/slicing.h"
+#include "sizing/sets/slicing.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/tlbf.h"
+#include "filter/window/tlbf.h"
 
 #include <cmath>
 #include <string>

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/realtime_priority.h"
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+
+#include <pthread.h>
+
+namespace unecho::control {
+
+RealtimePriority::RealtimePriority() {
+    pthread_getschedparam(pthread_self(), &policy_, &parameters_);
+    sched_param lowest{};
+    lowest.sched_priority = sched_get_priority_min(SCHED_FIFO);
+    const int code = pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest);
+    if (code != 0) {
+        status_ = fail(
+            code == EPERM ? Errc::kPermission : Errc::kIo,
+            std::string("no real-time priority for the control thread: ") + std::strerror(code));
+    }
+}
+
+RealtimePriority::~RealtimePriority() {
+    if (status_) {
+        pthread_setschedparam(pthread_self(), policy_, &parameters_);
+    }
+}
+
+}  // namespace unecho::control

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/segment_zeroer.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace unecho::control {
+namespace {
+
+// About 50 us of work.
+constexpr std::size_t kPiece = 512 * 1024;
+
+}  // namespace
+
+void SegmentZeroer::add(dataplane::LaneShared& shared, std::span<std::byte> storage,
+                        std::size_t segment_bytes) {
+    lanes_.push_back({&shared, storage, segment_bytes});
+}
+
+std::optional<SegmentZeroer::Job> SegmentZeroer::next_job() {
+    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+        std::uint16_t segment = 0;
+        if (lanes_[i].shared->retired.pop(segment)) {
+            return Job{i, segment, 0};
+        }
+    }
+    return std::nullopt;
+}
+
+std::uint64_t SegmentZeroer::early_turns() const {
+    std::uint64_t sum = 0;
+    for (const Lane& lane : lanes_) {
+        sum += lane.shared->early_turns.load(std::memory_order_relaxed);
+    }
+    return sum;
+}
+
+bool SegmentZeroer::step() {
+    if (!job_) {
+        job_ = next_job();
+    }
+    if (!job_) {
+        return false;
+    }
+    const Lane& lane = lanes_[job_->lane];
+    const std::size_t piece = std::min(kPiece, lane.segment_bytes - job_->done);
+    std::memset(lane.storage.data() + job_->segment * lane.segment_bytes + job_->done, 0, piece);
+    job_->done += piece;
+    if (job_->done == lane.segment_bytes) {
+        // The queue holds every segment there is, so there is room.
+        lane.shared->zeroed.push(job_->segment);
+        ++cleaned_;
+        job_.reset();
+    }
+    return true;
+}
+
+}  // namespace unecho::control

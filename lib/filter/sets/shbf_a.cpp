@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/sets/shbf_a.h"
+
+#include "filter/bits.h"
+
+namespace unecho::filter {
+
+Region joined(Region region, SetOfTwo set) noexcept {
+    const Region alone = set == SetOfTwo::kFirst ? Region::kFirstOnly : Region::kSecondOnly;
+    return region == Region::kNone || region == alone ? alone : Region::kBoth;
+}
+
+Region left(Region region, SetOfTwo set) noexcept {
+    const Region other = set == SetOfTwo::kFirst ? Region::kSecondOnly : Region::kFirstOnly;
+    return region == Region::kBoth || region == other ? other : Region::kNone;
+}
+
+ShbfA::Offsets::Offsets(Digest digest, unsigned w_bar) noexcept {
+    const unsigned range = (w_bar - 1) / 2;
+    OffsetDigits digits(digest);
+    both = 1 + digits.next(range);
+    second = both + 1 + digits.next(range);
+}
+
+unsigned ShbfA::Offsets::of(Region region) const noexcept {
+    if (region == Region::kFirstOnly) {
+        return 0;
+    }
+    return region == Region::kBoth ? both : second;
+}
+
+void ShbfA::prefetch(Digest digest) const noexcept {
+    for (unsigned i = 0; i < params_.k(); ++i) {
+        prefetch_window(array_, window_of(digest, i, params_.m()));
+    }
+}
+
+Association ShbfA::query(Digest digest) const noexcept {
+    const Offsets offsets(digest, params_.w_bar());
+    const std::uint64_t asked =
+        1 | std::uint64_t{1} << offsets.both | std::uint64_t{1} << offsets.second;
+    std::uint64_t found = asked;
+    for (unsigned i = 0; i < params_.k() && found != 0; ++i) {
+        found &= load_window(array_, window_of(digest, i, params_.m()));
+    }
+    return static_cast<Association>((found & 1) | (found >> offsets.both & 1) << 1 |
+                                    (found >> offsets.second & 1) << 2);
+}
+
+void ShbfA::insert(Digest digest, Region region) noexcept {
+    const unsigned offset = Offsets(digest, params_.w_bar()).of(region);
+    for (unsigned i = 0; i < params_.k(); ++i) {
+        set_bit(array_, window_of(digest, i, params_.m()) + offset);
+    }
+}
+
+void ShbfA::clear() noexcept {
+    std::memset(array_, 0, bytes(params_));
+}
+
+Region CShbfA::insert(Digest digest, SetOfTwo set, Region region) noexcept {
+    const Region now = joined(region, set);
+    move(digest, region, now);
+    return now;
+}
+
+Region CShbfA::erase(Digest digest, SetOfTwo set, Region region) noexcept {
+    const Region now = left(region, set);
+    move(digest, region, now);
+    return now;
+}
+
+void CShbfA::move(Digest digest, Region from, Region to) noexcept {
+    if (from == to) {
+        return;
+    }
+    const std::uint64_t m = params().m();
+    const ShbfA::Offsets offsets(digest, params().w_bar());
+    for (unsigned i = 0; i < params().k(); ++i) {
+        const std::uint64_t position = window_of(digest, i, m);
+        if (to != Region::kNone) {
+            counted_.add(position + offsets.of(to));
+        }
+        if (from != Region::kNone) {
+            counted_.remove(position + offsets.of(from));
+        }
+    }
+}
+
+void CShbfA::clear() noexcept {
+    std::memset(memory_.data(), 0, memory_.size());
+}
+
+}  // namespace unecho::filter

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/window/exact.h"
+
+#include <cstring>
+
+namespace unecho::filter {
+
+Exact::Exact(const ExactParams& params, std::span<std::byte> memory) noexcept
+    : params_(params),
+      window_(params.window()),
+      buckets_(params.buckets()),
+      heads_(carve<Index>(memory, 0, params.buckets())),
+      entries_(carve<Entry>(memory, heads_bytes(params), params.entries() + 1)),
+      kept_(params.window()) {
+    UNECHO_ASSERT(line_aligned(memory));
+}
+
+void Exact::clear() noexcept {
+    std::memset(heads_, 0, buckets_ * sizeof(Index));
+    entries_[0] = Entry{};
+    used_ = 0;
+}
+
+// In no chain and not in the list.
+Exact::Index Exact::take_entry() noexcept {
+    const Index oldest = entries_[0].newer;
+    const bool reusable = oldest != 0 && !alive(entries_[oldest]);
+    if (!reusable && used_ < params_.entries()) {
+        return ++used_;
+    }
+    if (!reusable) {
+        ++counters_.evicted_early;
+        kept_.forget(entries_[oldest].time, now_);
+    }
+    unchain(oldest);
+    leave_list(oldest);
+    return oldest;
+}
+
+void Exact::unchain(Index index) noexcept {
+    Index* link = &heads_[entries_[index].bucket];
+    while (*link != index) {
+        link = &entries_[*link].next;
+    }
+    *link = entries_[index].next;
+}
+
+// Second pass of a burst's prefetching, when the buckets are there: the first entry of each chain,
+// and the buckets of the entries that will be taken over. These lie one behind the other in memory
+// unless refreshes have mixed them.
+void Exact::prefetch_entries(std::span<const Digest> digests) const noexcept {
+    Index oldest = entries_[0].newer;
+    for (const Digest digest : digests) {
+        __builtin_prefetch(&entries_[heads_[bucket_of(digest)]], 1);
+        __builtin_prefetch(&heads_[entries_[oldest].bucket], 1);
+        oldest = entries_[oldest].newer;
+    }
+}
+
+std::uint64_t Exact::test_and_insert_burst(std::span<const Digest> digests) noexcept {
+    UNECHO_ASSERT(digests.size() <= kMaxBurst);
+    for (const Digest digest : digests) {
+        prefetch(digest);
+    }
+    prefetch_entries(digests);
+    std::uint64_t echoes = 0;
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+        echoes |= std::uint64_t{test_and_insert(digests[i])} << i;
+    }
+    return echoes;
+}
+
+}  // namespace unecho::filter

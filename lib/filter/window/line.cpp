@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/window/line.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+#include "filter/kernels/line_body-inl.h"
+
+namespace unecho::filter {
+namespace {
+
+// b distinct bits, drawn by number: the same in every build and on every machine.
+std::uint64_t pattern_number(unsigned number, unsigned b) noexcept {
+    std::uint64_t pattern = 0;
+    for (std::uint64_t draw = std::uint64_t{number} << 32; std::popcount(pattern) < int(b);
+         ++draw) {
+        pattern |= std::uint64_t{1} << reduce(remix(draw, b), kPatternBits);
+    }
+    return pattern;
+}
+
+// Two keys have the same pattern: the same of those stored, and the same rotation, of which two
+// come from two values of the hash's six bits.
+constexpr double kSamePattern = (60 * 1 + 2 * 4) / (64.0 * 64 * kLinePatterns);
+
+// At least as many keys as set c bits, b distinct ones each.
+unsigned keys_of(unsigned c, unsigned b) noexcept {
+    double clear = kPatternBits;
+    unsigned keys = 0;
+    while (kPatternBits - clear < c - 0.5) {
+        clear *= 1 - double(b) / kPatternBits;
+        ++keys;
+    }
+    return keys;
+}
+
+}  // namespace
+
+// It is that of a key there, or its b distinct bits happen to be among them.
+float line_coverage(unsigned c, unsigned b) noexcept {
+    if (c < b) {
+        return 0;
+    }
+    double among = 1;
+    for (unsigned i = 0; i < b; ++i) {
+        among *= double(c - i) / double(kPatternBits - i);
+    }
+    return static_cast<float>(among + (1 - among) * keys_of(c, b) * kSamePattern);
+}
+
+LineFilter::LineFilter(const LineParams& params, std::span<std::byte> memory) noexcept
+    : params_(params),
+      kernel_(line_kernels_for(params.isa()).of[params.k() - 1][params.M() - 1]),
+      tick_(std::uint64_t{kLineWords} * params.phases()) {
+    Tables& tables = *carve<Tables>(memory, 0, 1);
+    for (unsigned number = 0; number < kLinePatterns; ++number) {
+        tables.patterns[number] = pattern_number(number, params.b());
+    }
+    for (unsigned c = 0; c < std::size(tables.coverage); ++c) {
+        tables.coverage[c] = line_coverage(std::min(c, kPatternBits), params.b());
+    }
+    phases_ = tables.phases;
+    view_ = {.lines = carve<std::uint64_t>(memory, sizeof(Tables), params.lines() * kLineWords),
+             .patterns = tables.patterns,
+             .coverage = tables.coverage,
+             .phases = phases_,
+             .line_count = static_cast<std::uint32_t>(params.lines()),
+             .lines_a_phase = static_cast<std::uint32_t>(params.lines() / params.phases()),
+             .phase_bits = static_cast<std::uint32_t>(std::countr_zero(params.phases())),
+             .refresh = params.policy() == EchoPolicy::kRefresh};
+    set_phases();
+}
+
+void LineFilter::set_phases() noexcept {
+    const unsigned phases = params_.phases();
+    for (unsigned s = 0; s < phases; ++s) {
+        const std::uint64_t n = (tick_ + s) / phases;
+        LinePhase& phase = phases_[s];
+        phase.written_words = 0;
+        for (unsigned w = 0; w < kLineWords; ++w) {
+            const std::uint64_t rotation = (n - w) / kLineWords;
+            const bool written = (n - w) % kLineWords < params_.k();
+            phase.tags[w] = rotation % 4 << kPatternBits;
+            phase.written[w] = written ? ~std::uint64_t{0} : 0;
+            phase.written_words |= unsigned{written} << w;
+        }
+        phase.no_run = params_.k() == 1 ? 0 : 1U << (n + 1) % kLineWords;
+        phase.youngest = 1U << n % kLineWords;
+    }
+}
+
+void LineFilter::advance(Moment moment) noexcept {
+    if (moment.generation > generation_) [[unlikely]] {
+        const std::uint64_t ticks = moment.generation - generation_;
+        generation_ = moment.generation;
+        turn(ticks);
+    }
+}
+
+// As if so much time passed: every word is stale then.
+void LineFilter::clear() noexcept {
+    turn(std::uint64_t{kLineWords} * params_.phases());
+}
+
+void LineFilter::turn(std::uint64_t ticks) noexcept {
+    counters_.late_visits += visits_due_;
+    visit(visits_due_);
+    const unsigned phases = params_.phases();
+    ticks = std::min(ticks, std::uint64_t{kLineWords} * phases);
+    counters_.shifts += (tick_ + ticks) / phases - tick_ / phases;
+    tick_ += ticks;
+    load_ = 0;
+    set_phases();
+    visit_parts_ += ticks * params_.lines();
+    visits_due_ = visit_parts_ / (kLapGenerations * phases);
+    visit_parts_ %= kLapGenerations * phases;
+}
+
+void LineFilter::visit(std::uint64_t lines) noexcept {
+    visits_due_ -= lines;
+    const unsigned phase_of = params_.phases() - 1;
+    for (; lines != 0; --lines) {
+        std::uint64_t* const words = view_.lines + next_visit_ * kLineWords;
+        const std::uint64_t* const tags = phases_[next_visit_ & phase_of].tags;
+        std::uint64_t stale = 0;
+        std::array<std::uint64_t, kLineWords> fresh;
+        for (unsigned w = 0; w < kLineWords; ++w) {
+            const bool old = ((words[w] ^ tags[w]) & kTagBits) != 0;
+            fresh[w] = old ? tags[w] : words[w];
+            stale |= fresh[w] ^ words[w];
+        }
+        if (stale != 0) {
+            std::copy(fresh.begin(), fresh.end(), words);
+        }
+        if (++next_visit_ == params_.lines()) {
+            next_visit_ = 0;
+        }
+    }
+}
+
+std::uint64_t LineFilter::test_and_insert_burst(std::span<const Digest> digests) noexcept {
+    UNECHO_ASSERT(digests.size() <= kMaxBurst);
+    if (digests.empty()) {
+        return 0;
+    }
+    const auto n = static_cast<unsigned>(digests.size());
+    const LineAnswers answers = kernel_.test(view_, digests.data(), n);
+    counters_.insertions +=
+        view_.refresh ? n : n - static_cast<unsigned>(std::popcount(answers.echoes));
+    load_ += answers.changes;
+    return answers.echoes;
+}
+
+Answers LineFilter::test_and_insert_burst(std::span<const Digest> digests,
+                                          ChanceLimits limits) noexcept {
+    UNECHO_ASSERT(digests.size() <= kMaxBurst);
+    if (digests.empty()) {
+        return {};
+    }
+    const auto n = static_cast<unsigned>(digests.size());
+    const LineAnswers answers =
+        kernel_.judge(view_, digests.data(), n, limits.first(), limits.stride());
+    counters_.insertions +=
+        view_.refresh ? n : n - static_cast<unsigned>(std::popcount(answers.echoes));
+    load_ += answers.changes;
+    return {answers.echoes, answers.doubts};
+}
+
+bool LineFilter::test_and_insert(Digest digest) noexcept {
+    return test_and_insert_burst({&digest, 1}) != 0;
+}
+
+void LineFilter::prefetch(Digest digest) const noexcept {
+    std::uint64_t phase = 0;
+    for (unsigned row = 0; row < params_.M(); ++row) {
+        const std::uint64_t line = line_number(view_, row_hash(digest, row), row, phase);
+        __builtin_prefetch(view_.lines + line * kLineWords, 1);
+    }
+}
+
+bool LineFilter::query(Digest digest) const noexcept {
+    return kernel_.probe(view_, digest).match;
+}
+
+float LineFilter::chance(Digest digest) const noexcept {
+    return kernel_.probe(view_, digest).chance;
+}
+
+void LineFilter::insert(Digest digest) noexcept {
+    load_ += kernel_.insert(view_, digest) ? 1 : 0;
+    ++counters_.insertions;
+}
+
+}  // namespace unecho::filter

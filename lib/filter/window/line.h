@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Line filter: an age-partitioned blocked Bloom filter that keeps all ages of a key in one cache
+// line. A line is 8 words, one for each of the k + l = 8 ages; a word is 62 bits and the number of
+// its rotation, modulo 4. A key has M lines, anywhere in the table; an insertion sets b distinct
+// bits in the words of the k youngest ages of each of them. An age matches iff its word does in
+// all M lines; a digest is an echo iff k consecutive ages match.
+//
+// Guarantee: a digest inserted in generation j is an echo through generation j + l; from
+//   j + l + k on (and without another insertion) it is new, but for false positives.
+// Cost: M cache lines a test-and-insert, independent of each other, read and written once; 64 bytes
+//   a line. A shift changes a few words of state; nothing is cleared. Every line is visited in the
+//   background once in 14 generations, kVisits at a time.
+// Accuracy: with loads of gamma keys a line and generation (Poisson), see sizing/line.h. All words
+//   of a line share its load, so that the rate is that of the fullest lines: M = 1 down to 1e-2, M
+//   = 2 down to 1e-4, M = 3 below.
+// Weakness: in cache at equal memory M = 1 has 2.6 to 6 times the false positives of an APBBF.
+// References: Age-Partitioned Bloom Filters, section 5 and 6, for ages and query; the rest is ours.
+//
+// Ageing. Word w is the youngest in generations n = w (mod 8); it is of rotation (n - w) / 8, and
+// its tag is that modulo 4. A word with another tag is stale: its bits are from an age that has
+// left, and whoever touches the line replaces it by an empty word of the present rotation. A stale
+// word would look current again in the fourth rotation after its own, 25 generations or more after
+// the line was touched last: therefore the background visits.
+//
+// Phases. Line i is of phase i mod S. Time is in ticks, S to a generation; phase s shifts in the
+// ticks t with t + s = 0 (mod S). So the loads of lines are spread over all ages of a generation
+// and there is no moment at which all are at their fullest: 2 to 6 % less memory, and less slack.
+//
+// The caller's generation (Moment) is a tick: window / (l S) long.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "base/int128.h"
+#include "base/result.h"
+#include "filter/filter.h"
+#include "filter/judging.h"
+#include "filter/kernels/select.h"
+#include "filter/storage.h"
+#include "hash/digest.h"
+
+namespace unecho::filter {
+
+struct LineSpec {
+    unsigned M = 1;           // lines of a key: 1 to 4
+    unsigned k = 2;           // ages written by an insertion: 1 or 2; l = 8 - k
+    unsigned b = 0;           // bits of a key in a word: 1 to 16
+    unsigned phases = 1;      // S: 1, 2, 4, 8 or 16
+    std::uint64_t lines = 0;  // a multiple of phases, at most kMostLines
+    EchoPolicy policy = EchoPolicy::kFixed;
+    Isa isa = Isa::kScalar;
+};
+
+// A spec that was checked.
+class LineParams {
+  public:
+    static constexpr std::uint64_t kMostLines = (std::uint64_t{1} << 28) - 1;
+    static constexpr unsigned kMostPhases = 16;
+    static constexpr unsigned kMostBits = 16;
+
+    // Errc::kInvalidArgument, also for an instruction set that the machine lacks.
+    static Result<LineParams> make(const LineSpec& spec);
+
+    [[nodiscard]] unsigned M() const noexcept { return spec_.M; }
+    [[nodiscard]] unsigned k() const noexcept { return spec_.k; }
+    [[nodiscard]] unsigned l() const noexcept { return kLineWords - spec_.k; }
+    [[nodiscard]] unsigned b() const noexcept { return spec_.b; }
+    [[nodiscard]] unsigned phases() const noexcept { return spec_.phases; }
+    [[nodiscard]] std::uint64_t lines() const noexcept { return spec_.lines; }
+    [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
+    [[nodiscard]] Isa isa() const noexcept { return spec_.isa; }
+
+  private:
+    explicit LineParams(const LineSpec& spec) noexcept : spec_(spec) {}
+    LineSpec spec_;
+};
+
+// The chance that a random pattern of b bits is covered by a word in which c are set.
+float line_coverage(unsigned c, unsigned b) noexcept;
+
+class LineFilter {
+  public:
+    // Lines visited by one maintain().
+    static constexpr unsigned kVisits = 8;
+
+    // What the constructor's memory must hold; line-aligned, zeroed.
+    [[nodiscard]] static std::size_t bytes(const LineParams& params) noexcept {
+        return sizeof(Tables) + params.lines() * kCacheLine;
+    }
+
+    LineFilter(const LineParams& params, std::span<std::byte> memory) noexcept;
+
+    void prefetch(Digest digest) const noexcept;
+    bool test_and_insert(Digest digest) noexcept;
+    std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
+    Answers test_and_insert_burst(std::span<const Digest> digests, ChanceLimits limits) noexcept;
+    [[nodiscard]] float chance(Digest digest) const noexcept;
+
+    // Ticks; after k + l generations without a call everything is forgotten.
+    void advance(Moment moment) noexcept;
+    void clear() noexcept;
+
+    // A step of the background visits; to be called between bursts, also when there are none. What
+    // is still due when the next tick comes is done by advance(), however much it is.
+    void maintain() noexcept {
+        if (visits_due_ != 0) {
+            visit(visits_due_ < kVisits ? visits_due_ : kVisits);
+        }
+    }
+
+    // The two halves of test_and_insert, without a policy.
+    [[nodiscard]] bool query(Digest digest) const noexcept;
+    void insert(Digest digest) noexcept;
+
+    // What the present tick took: insertions that set a bit of a youngest word.
+    [[nodiscard]] std::uint64_t load() const noexcept { return load_; }
+
+    [[nodiscard]] const LineParams& params() const noexcept { return params_; }
+    [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
+    [[nodiscard]] std::uint64_t visits_due() const noexcept { return visits_due_; }
+
+  private:
+    struct alignas(kCacheLine) Tables {
+        std::uint64_t patterns[kLinePatterns];
+        alignas(kCacheLine) float coverage[kLineWords * 8];
+        LinePhase phases[LineParams::kMostPhases];
+    };
+
+    // A tick's share of the visits: all lines in this many generations. 14, and 8 for the longest
+    // skip there is, and two ticks for a line's place in its lap, are at most the 24 generations
+    // that may pass between two visits.
+    static constexpr unsigned kLapGenerations = 14;
+
+    void turn(std::uint64_t ticks) noexcept;
+    void set_phases() noexcept;
+    void visit(std::uint64_t lines) noexcept;
+
+    LineParams params_;
+    LineKernel kernel_;
+    LineView view_;
+    LinePhase* phases_;
+    FilterCounters counters_;
+    std::uint64_t generation_ = 0;  // the caller's, a tick
+    std::uint64_t tick_;            // ours: skips of more than k + l generations are cut to that
+    std::uint64_t load_ = 0;
+    std::uint64_t next_visit_ = 0;  // line number
+    std::uint64_t visits_due_ = 0;
+    std::uint64_t visit_parts_ = 0;  // of a line, in ticks of a lap
+};
+
+static_assert(JudgingFilter<LineFilter>);
+
+}  // namespace unecho::filter

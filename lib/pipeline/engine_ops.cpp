@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pipeline/engine_ops.h"
+
+#include <algorithm>
+#include <concepts>
+
+#include "base/assert.h"
+#include "filter/first.h"
+#include "filter/window/apbbf.h"
+#include "filter/window/apbf.h"
+#include "filter/window/btbf.h"
+#include "filter/window/exact.h"
+#include "filter/window/line.h"
+#include "filter/window/shbf_window.h"
+#include "filter/window/shbf_x_window.h"
+#include "filter/window/tlbf.h"
+
+namespace unecho::pipeline {
+namespace {
+
+// Counts the packets of a flow itself, without a digest for each.
+template <typename F>
+concept Counting = requires(F f, std::span<const Digest> digests, unsigned first) {
+    { f.test_and_insert_first_burst(digests, first) } -> std::same_as<std::uint64_t>;
+};
+
+template <filter::SlidingFilter F>
+std::uint64_t test_unjudged(F& filter, std::span<const Digest> digests, unsigned first) noexcept {
+    if (first == 1) {
+        return filter.test_and_insert_burst(digests);
+    }
+    if constexpr (Counting<F>) {
+        return filter.test_and_insert_first_burst(digests, first);
+    } else {
+        return filter::test_and_insert_first_burst(filter, digests, first);
+    }
+}
+
+template <filter::SlidingFilter F>
+filter::Answers test_any(F& f, std::span<const Digest> digests, unsigned first,
+                         const filter::ChanceLimits* limits) noexcept {
+    if constexpr (filter::JudgingFilter<F>) {
+        if (limits != nullptr) {
+            return filter::test_and_insert_first_burst(f, digests, first, *limits);
+        }
+    }
+    UNECHO_ASSERT(limits == nullptr);
+    return {test_unjudged(f, digests, first), 0};
+}
+
+template <typename F>
+concept Segmented = requires(F f) {
+    { f.segments() } -> std::same_as<filter::SegmentRing&>;
+};
+
+// Ages by generations, which a load may end.
+template <typename F>
+concept Loaded = requires(const F f) {
+    { f.load() } -> std::same_as<std::uint64_t>;
+};
+
+// The present generation is full: it ends, or goes on where no zeroed segment is there. Nothing is
+// cleared on the way of packets.
+template <Loaded F>
+void end_generation(F& f, filter::Ageing& ageing) noexcept {
+    if constexpr (Segmented<F>) {
+        if (!f.segments().has_zeroed() && !ageing.may_clear()) {
+            return ageing.hold();
+        }
+    }
+    f.advance(ageing.turn_early());
+}
+
+// In parts that can at most just fill the present generation: it ends before the packet that finds
+// it full, whatever the burst. A packet adds at most so many as `first` to the load.
+template <Loaded F>
+filter::Answers test_in_parts(F& f, filter::Ageing& ageing, std::span<const Digest> digests,
+                              unsigned first, const filter::ChanceLimits* limits) noexcept {
+    filter::Answers answers;
+    for (std::size_t begin = 0; begin < digests.size();) {
+        if (ageing.room(f.load()) == 0) {
+            end_generation(f, ageing);
+        }
+        const std::size_t rest = digests.size() - begin;
+        const std::uint64_t room = ageing.room(f.load());
+        const std::size_t n = room == 0 ? rest : std::clamp<std::uint64_t>(room / first, 1, rest);
+        const auto part = limits == nullptr ? filter::ChanceLimits(1.0F) : limits->from(begin);
+        const filter::Answers some =
+            test_any(f, digests.subspan(begin, n), first, limits == nullptr ? nullptr : &part);
+        answers.echoes |= some.echoes << begin;
+        answers.doubts |= some.doubts << begin;
+        begin += n;
+    }
+    return answers;
+}
+
+template <filter::SlidingFilter F>
+filter::Answers test(void* filter, [[maybe_unused]] filter::Ageing& ageing,
+                     std::span<const Digest> digests, filter::Moment moment, unsigned first,
+                     const filter::ChanceLimits* limits) noexcept {
+    F& f = *static_cast<F*>(filter);
+    if constexpr (Loaded<F>) {
+        f.advance(ageing.reach(moment.now, moment.generation));
+        if (ageing.room(f.load()) < digests.size() * first) [[unlikely]] {
+            return test_in_parts(f, ageing, digests, first, limits);
+        }
+    } else {
+        f.advance(moment);
+    }
+    return test_any(f, digests, first, limits);
+}
+
+// Packets of one time are one burst to the filter; a capture's times mostly differ, so all of them
+// are prefetched beforehand.
+template <filter::SlidingFilter F>
+filter::Answers test_timed(void* filter, filter::Ageing& ageing, std::span<const Digest> digests,
+                           const Nanoseconds* times, unsigned first,
+                           const filter::ChanceLimits* limits) noexcept {
+    F& f = *static_cast<F*>(filter);
+    for (const Digest digest : digests) {
+        f.prefetch(digest);
+    }
+    filter::Answers answers;
+    for (std::size_t begin = 0; begin < digests.size();) {
+        std::size_t end = begin + 1;
+        while (end < digests.size() && times[end] == times[begin]) {
+            ++end;
+        }
+        const filter::Moment moment{times[begin], ageing.word_at(times[begin])};
+        const auto part = limits == nullptr ? filter::ChanceLimits(1.0F) : limits->from(begin);
+        const filter::Answers some = test<F>(filter, ageing, digests.subspan(begin, end - begin),
+                                             moment, first, limits == nullptr ? nullptr : &part);
+        answers.echoes |= some.echoes << begin;
+        answers.doubts |= some.doubts << begin;
+        begin = end;
+    }
+    return answers;
+}
+
+template <filter::SlidingFilter F>
+float chance(const void* filter, Digest digest) noexcept {
+    return static_cast<const F*>(filter)->chance(digest);
+}
+
+template <filter::SlidingFilter F>
+void advance(void* filter, [[maybe_unused]] filter::Ageing& ageing,
+             filter::Moment moment) noexcept {
+    if constexpr (Loaded<F>) {
+        moment = ageing.reach(moment.now, moment.generation);
+    }
+    static_cast<F*>(filter)->advance(moment);
+}
+
+template <filter::SlidingFilter F>
+filter::WindowState window([[maybe_unused]] const void* filter,
+                           [[maybe_unused]] const filter::Ageing& ageing,
+                           Nanoseconds now) noexcept {
+    if constexpr (Loaded<F>) {
+        return ageing.state(now);
+    } else {
+        const filter::KeptWindow& kept = static_cast<const F*>(filter)->kept();
+        return {kept.at(now), kept.shortest(), kept.shortest_at(), 0, 0};
+    }
+}
+
+template <filter::SlidingFilter F>
+const filter::FilterCounters& counters(const void* filter) noexcept {
+    return static_cast<const F*>(filter)->counters();
+}
+
+template <typename F>
+concept Maintained = requires(F f) {
+    { f.maintain() }
+    noexcept;
+};
+
+template <filter::SlidingFilter F>
+void maintain(void* filter) noexcept {
+    static_cast<F*>(filter)->maintain();
+}
+
+template <filter::SlidingFilter F>
+constexpr auto maintain_of() noexcept -> void (*)(void*) noexcept {
+    if constexpr (Maintained<F>) {
+        return &maintain<F>;
+    } else {
+        return nullptr;
+    }
+}
+
+template <filter::SlidingFilter F>
+filter::SegmentRing* segments([[maybe_unused]] void* filter) noexcept {
+    if constexpr (Segmented<F>) {
+        return &static_cast<F*>(filter)->segments();
+    } else {
+        return nullptr;
+    }
+}
+
+template <filter::SlidingFilter F>
+constexpr EngineOps table_of() noexcept {
+    float (*chance_of)(const void*, Digest) noexcept = nullptr;
+    if constexpr (filter::JudgingFilter<F>) {
+        chance_of = &chance<F>;
+    }
+    return {&test<F>,     &test_timed<F>, chance_of,        &advance<F>,
+            &counters<F>, &window<F>,     maintain_of<F>(), &segments<F>};
+}
+
+}  // namespace
+
+template <filter::SlidingFilter F>
+const EngineOps& ops_for() noexcept {
+    static constexpr EngineOps kTable = table_of<F>();
+    return kTable;
+}
+
+template const EngineOps& ops_for<filter::LineFilter>() noexcept;
+template const EngineOps& ops_for<filter::Apbbf>() noexcept;
+template const EngineOps& ops_for<filter::Apbf>() noexcept;
+template const EngineOps& ops_for<filter::Tlbf>() noexcept;
+template const EngineOps& ops_for<filter::TimedBtbf>() noexcept;
+template const EngineOps& ops_for<filter::ShbfWindow>() noexcept;
+template const EngineOps& ops_for<filter::ShbfXWindow>() noexcept;
+template const EngineOps& ops_for<filter::Exact>() noexcept;
+
+}  // namespace unecho::pipeline

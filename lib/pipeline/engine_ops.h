@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A filter behind one function table: the engine is chosen once, at start; each burst costs one
+// indirect call. A new filter joins by its include and one line in engine.cpp.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "filter/ageing.h"
+#include "filter/filter.h"
+#include "filter/judging.h"
+#include "filter/segment_ring.h"
+
+namespace unecho::pipeline {
+
+struct EngineOps {
+    // Bit i: digests[i] is an echo, or a doubt. All of them are tested at one time, with the word
+    // of published turns that was read there; engines that keep times themselves leave ageing
+    // alone. Without limits, as an engine without chance() must be asked, every match is an echo.
+    filter::Answers (*test)(void* filter, filter::Ageing& ageing, std::span<const Digest> digests,
+                            filter::Moment moment, unsigned first,
+                            const filter::ChanceLimits* limits) noexcept;
+    // The same with a time for each digest, as captures have it. times never decrease.
+    filter::Answers (*test_timed)(void* filter, filter::Ageing& ageing,
+                                  std::span<const Digest> digests, const Nanoseconds* times,
+                                  unsigned first, const filter::ChanceLimits* limits) noexcept;
+    // The chance that a packet which is no echo matches now where this digest lies; null for an
+    // engine that cannot judge.
+    float (*chance)(const void* filter, Digest digest) noexcept;
+    void (*advance)(void* filter, filter::Ageing& ageing, filter::Moment moment) noexcept;
+    const filter::FilterCounters& (*counters)(const void* filter) noexcept;
+    // What it has kept of its window, at a time.
+    filter::WindowState (*window)(const void* filter, const filter::Ageing& ageing,
+                                  Nanoseconds now) noexcept;
+    // A bounded step of what the filter keeps doing between bursts, also when none come; null if
+    // there is nothing.
+    void (*maintain)(void* filter) noexcept;
+    // The filter's segments, for exchange with the control thread; null if it has none.
+    filter::SegmentRing* (*segments)(void* filter) noexcept;
+};
+
+// The table of a filter; engine.cpp lists those that have one.
+template <filter::SlidingFilter F>
+[[nodiscard]] const EngineOps& ops_for() noexcept;
+
+}  // namespace unecho::pipeline

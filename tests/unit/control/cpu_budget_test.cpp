@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/cpu_budget.h"
+
+#include <gtest/gtest.h>
+
+namespace unecho::control {
+namespace {
+
+TEST(CpuBudget, IsDueForARestAfterAStintOfWork) {
+    CpuBudget budget;
+    budget.worked(CpuBudget::kStint - 1);
+    EXPECT_FALSE(budget.rest_due());
+    budget.worked(1);
+    EXPECT_TRUE(budget.rest_due());
+    budget.slept(CpuBudget::kRest);
+    EXPECT_FALSE(budget.rest_due());
+}
+
+TEST(CpuBudget, CountsEverySleepAndSavesNoneUp) {
+    CpuBudget budget;
+    budget.slept(kSecond);
+    budget.worked(CpuBudget::kStint);
+    EXPECT_TRUE(budget.rest_due());
+    budget.slept(1);
+    EXPECT_FALSE(budget.rest_due());
+    for (int i = 0; i < 1000; ++i) {  // a fifth of its time asleep
+        budget.worked(40 * kMicrosecond);
+        budget.slept(10 * kMicrosecond);
+        ASSERT_FALSE(budget.rest_due());
+    }
+    for (int i = 0; i < 100; ++i) {  // less than that
+        budget.worked(40 * kMicrosecond);
+        budget.slept(5 * kMicrosecond);
+    }
+    EXPECT_TRUE(budget.rest_due());
+}
+
+}  // namespace
+}  // namespace unecho::control

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/segment_zeroer.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace unecho::control {
+namespace {
+
+constexpr std::byte kDirt{0xAB};
+
+// A lane's segments, all dirty.
+struct Segments {
+    Segments(std::size_t count, std::size_t bytes) : segment_bytes(bytes), memory(count * bytes) {
+        std::fill(memory.begin(), memory.end(), kDirt);
+    }
+    [[nodiscard]] std::size_t dirty_in(std::size_t segment) const {
+        const auto first = memory.begin() + static_cast<std::ptrdiff_t>(segment * segment_bytes);
+        return static_cast<std::size_t>(
+            std::count(first, first + static_cast<std::ptrdiff_t>(segment_bytes), kDirt));
+    }
+    [[nodiscard]] std::size_t dirty() const {
+        return static_cast<std::size_t>(std::count(memory.begin(), memory.end(), kDirt));
+    }
+    // What came back zeroed, in order.
+    std::vector<std::uint16_t> returned() {
+        std::vector<std::uint16_t> out;
+        std::uint16_t id = 0;
+        while (shared.zeroed.pop(id)) {
+            out.push_back(id);
+        }
+        return out;
+    }
+
+    std::size_t segment_bytes;
+    std::vector<std::byte> memory;
+    dataplane::LaneShared shared;
+};
+
+using Ids = std::vector<std::uint16_t>;
+
+TEST(SegmentZeroer, with_nothing_retired_has_nothing_to_do) {
+    Segments segments(3, 64);
+    SegmentZeroer cleaner;
+    EXPECT_FALSE(cleaner.step());
+    cleaner.add(segments.shared, segments.memory, segments.segment_bytes);
+    EXPECT_FALSE(cleaner.step());
+    EXPECT_EQ(cleaner.cleaned(), 0U);
+    EXPECT_EQ(segments.dirty(), segments.memory.size());
+}
+
+TEST(SegmentZeroer, hands_back_the_retired_segments_zeroed_and_touches_no_other) {
+    Segments segments(5, 4096);
+    SegmentZeroer cleaner;
+    cleaner.add(segments.shared, segments.memory, segments.segment_bytes);
+    segments.shared.retired.push(4);
+    segments.shared.retired.push(1);
+    while (cleaner.step()) {
+    }
+    EXPECT_EQ(segments.returned(), (Ids{4, 1}));
+    EXPECT_EQ(cleaner.cleaned(), 2U);
+    for (const std::size_t clean : {1U, 4U}) {
+        EXPECT_EQ(segments.dirty_in(clean), 0U);
+    }
+    for (const std::size_t other : {0U, 2U, 3U}) {
+        EXPECT_EQ(segments.dirty_in(other), segments.segment_bytes);
+    }
+}
+
+TEST(SegmentZeroer, of_a_large_segment_works_in_pieces_and_hands_it_back_after_the_last) {
+    constexpr std::size_t kBytes = 3 * 1024 * 1024 + 64;
+    Segments segments(2, kBytes);
+    SegmentZeroer cleaner;
+    cleaner.add(segments.shared, segments.memory, segments.segment_bytes);
+    segments.shared.retired.push(1);
+    unsigned steps = 0;
+    std::size_t dirty = segments.dirty_in(1);
+    while (dirty != 0) {
+        EXPECT_TRUE(segments.returned().empty()) << "handed back while dirty";
+        ASSERT_TRUE(cleaner.step());
+        const std::size_t left = segments.dirty_in(1);
+        EXPECT_LT(left, dirty);
+        EXPECT_LE(dirty - left, 1024U * 1024U) << "a step that holds up the rotation timer";
+        dirty = left;
+        ++steps;
+    }
+    EXPECT_GT(steps, 3U);
+    EXPECT_EQ(segments.returned(), Ids{1});
+    EXPECT_EQ(segments.dirty_in(0), kBytes);
+    EXPECT_FALSE(cleaner.step());
+}
+
+TEST(SegmentZeroer, of_several_lanes_returns_each_segment_to_its_own) {
+    Segments a(3, 64);
+    Segments b(3, 1024 * 1024);
+    Segments c(2, 128);
+    SegmentZeroer cleaner;
+    for (Segments* lane : {&a, &b, &c}) {
+        cleaner.add(lane->shared, lane->memory, lane->segment_bytes);
+    }
+    b.shared.retired.push(2);
+    ASSERT_TRUE(cleaner.step());  // begins with b
+    a.shared.retired.push(0);
+    c.shared.retired.push(1);
+    while (cleaner.step()) {
+    }
+    EXPECT_EQ(a.returned(), Ids{0});
+    EXPECT_EQ(b.returned(), Ids{2});
+    EXPECT_EQ(c.returned(), Ids{1});
+    EXPECT_EQ(a.dirty(), 2 * a.segment_bytes);
+    EXPECT_EQ(b.dirty(), 2 * b.segment_bytes);
+    EXPECT_EQ(c.dirty(), 1 * c.segment_bytes);
+    EXPECT_EQ(cleaner.cleaned(), 3U);
+}
+
+// Round and round, as generations do.
+TEST(SegmentZeroer, cleans_a_segment_each_time_it_is_retired) {
+    Segments segments(2, 256);
+    SegmentZeroer cleaner;
+    cleaner.add(segments.shared, segments.memory, segments.segment_bytes);
+    for (unsigned round = 0; round < 1000; ++round) {
+        const auto id = static_cast<std::uint16_t>(round % 2);
+        std::fill_n(segments.memory.begin() + id * 256, 256, kDirt);
+        segments.shared.retired.push(id);
+        while (cleaner.step()) {
+        }
+        ASSERT_EQ(segments.dirty_in(id), 0U);
+        ASSERT_EQ(segments.returned(), Ids{id});
+    }
+    EXPECT_EQ(cleaner.cleaned(), 1000U);
+}
+
+}  // namespace
+}  // namespace unecho::control

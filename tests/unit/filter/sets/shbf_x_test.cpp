@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/sets/shbf_x.h"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "support/shbf_filters.h"
+
+namespace unecho::filter {
+namespace {
+
+using test::CountingMultiplicity;
+using test::Multiplicity;
+
+std::string message(const ShbfXSpec& spec) {
+    return test::message<ShbfXParams>(spec);
+}
+
+TEST(shbf_x_params, limits_are_named) {
+    EXPECT_EQ(message({.m = 1, .k = 1, .c = 1}), "valid");
+    EXPECT_EQ(message({.m = std::uint64_t{1} << 45, .k = 64, .c = 57, .z = 2}), "valid");
+    EXPECT_EQ(message({.m = 0, .k = 1, .c = 1}), "shbf_x: m = 0 bits; allowed: 1 to 2^45");
+    EXPECT_EQ(message({.m = 9, .k = 0, .c = 1}), "shbf_x: k = 0; allowed: 1 to 64");
+    EXPECT_EQ(message({.m = 9, .k = 65, .c = 1}), "shbf_x: k = 65; allowed: 1 to 64");
+    EXPECT_EQ(message({.m = 9, .k = 1, .c = 0}), "shbf_x: c = 0; allowed: 1 to 57");
+    EXPECT_EQ(message({.m = 9, .k = 1, .c = 58}), "shbf_x: c = 58; allowed: 1 to 57");
+    EXPECT_EQ(message({.m = 9, .k = 1, .c = 9, .z = 1}), "shbf_x: z = 1; allowed: 2 to 16");
+    EXPECT_EQ(message({.m = 9, .k = 1, .c = 9, .z = 17}), "shbf_x: z = 17; allowed: 2 to 16");
+}
+
+// A counter of 4 bits for each of the bits 0 to m - 1 + c - 1.
+TEST(shbf_x_params, bytes_hold_the_last_window_and_counter_in_whole_lines) {
+    const auto bits = [](std::uint64_t m) {
+        return ShbfX::bytes(*ShbfXParams::make({.m = m, .k = 4, .c = 10}));
+    };
+    EXPECT_EQ(bits(456), 64U);
+    EXPECT_EQ(bits(457), 128U);
+    const auto both = [](std::uint64_t m) {
+        return CShbfX::bytes(*ShbfXParams::make({.m = m, .k = 4, .c = 10}));
+    };
+    EXPECT_EQ(both(105), 128U);
+    EXPECT_EQ(both(106), 192U);
+}
+
+TEST(shbf_x, every_multiplicity_is_read_back) {
+    for (unsigned c = 1; c <= kMaxMultiplicity; ++c) {
+        for (unsigned j = 1; j <= c; ++j) {
+            Multiplicity i({.m = 10'007, .k = 6, .c = c});
+            EXPECT_EQ(i.filter.query(42), 0U);
+            i.filter.prefetch(42);
+            i.filter.insert(42, j);
+            EXPECT_EQ(i.set_bits(), 6U);
+            EXPECT_EQ(i.filter.query(42), j) << "c " << c;
+            EXPECT_EQ(i.filter.candidates(42), std::uint64_t{1} << (j - 1));
+            EXPECT_EQ(i.filter.query(43), 0U);
+        }
+    }
+}
+
+TEST(shbf_x, largest_of_several_candidates_is_reported) {
+    Multiplicity i({.m = 10'007, .k = 6, .c = 57});
+    i.filter.insert(42, 3);
+    i.filter.insert(42, 57);
+    i.filter.insert(42, 1);
+    EXPECT_EQ(i.filter.query(42), 57U);
+    EXPECT_EQ(i.filter.candidates(42), std::uint64_t{1} << 56 | 0b101U);
+    i.filter.clear();
+    EXPECT_EQ(i.filter.query(42), 0U);
+    EXPECT_TRUE(i.all_zero());
+}
+
+// Bits beyond c belong to other elements.
+TEST(shbf_x, bits_beyond_c_are_no_candidates) {
+    Multiplicity i({.m = 64, .k = 2, .c = 5});
+    for (Digest digest = 0; digest < 200; ++digest) {
+        i.filter.insert(digest, 5);
+    }
+    for (Digest digest = 0; digest < 200; ++digest) {
+        ASSERT_LE(i.filter.query(digest), 5U);
+        ASSERT_LT(i.filter.candidates(digest), 32U);
+    }
+}
+
+TEST(shbf_x, windows_at_the_end_of_the_array_lie_inside) {
+    constexpr std::uint64_t kM = 456;
+    unsigned met = 0;
+    for (Digest digest = 1; digest < 5'000; ++digest) {
+        if (window_of(digest, 0, kM) == kM - 1) {
+            Multiplicity i({.m = kM, .k = 1, .c = 57});
+            i.filter.insert(digest, 57);
+            EXPECT_EQ(i.filter.query(digest), 57U);
+            EXPECT_EQ(i.memory.span()[63], std::byte{0x80});
+            ++met;
+        }
+    }
+    EXPECT_GT(met, 0U);
+}
+
+TEST(cshbf_x, multiplicity_follows_an_exact_table_up_to_c_and_back) {
+    CountingMultiplicity i({.m = 10'007, .k = 6, .c = 5});
+    unsigned count = 0;
+    const auto table = [&](Digest) { return count; };
+    i.filter.prefetch(42);
+    i.filter.erase(42, table);
+    EXPECT_TRUE(i.all_zero());
+    for (; count < 8; ++count) {
+        EXPECT_EQ(i.filter.query(42), std::min(count, 5U));
+        i.filter.insert(42, table);
+    }
+    for (; count > 0; --count) {
+        EXPECT_EQ(i.filter.query(42), std::min(count, 5U));
+        i.filter.erase(42, table);
+    }
+    EXPECT_EQ(i.filter.candidates(42), 0U);
+    EXPECT_TRUE(i.all_zero());
+}
+
+TEST(cshbf_x, multiplicity_follows_itself_up_to_c_and_back) {
+    CountingMultiplicity i({.m = 10'007, .k = 6, .c = 5});
+    i.filter.erase_trusting(42);
+    EXPECT_TRUE(i.all_zero());
+    for (unsigned count = 0; count < 8; ++count) {
+        EXPECT_EQ(i.filter.query(42), std::min(count, 5U));
+        i.filter.insert_trusting(42);
+    }
+    for (unsigned count = 5; count > 0; --count) {
+        EXPECT_EQ(i.filter.query(42), count);
+        i.filter.erase_trusting(42);
+    }
+    EXPECT_TRUE(i.all_zero());
+}
+
+TEST(cshbf_x, table_of_huge_counts_stays_at_c) {
+    CountingMultiplicity i({.m = 10'007, .k = 6, .c = 5});
+    i.filter.insert(42, [](Digest) { return ~std::uint64_t{0}; });
+    i.filter.erase(42, [](Digest) { return ~std::uint64_t{0}; });
+    EXPECT_TRUE(i.all_zero());
+}
+
+// A trusted answer that is too large clears what another element has set.
+TEST(cshbf_x, trusting_a_false_candidate_makes_a_false_negative) {
+    constexpr std::uint64_t kM = 64;
+    Digest behind = 2;
+    while (window_of(behind, 0, kM) != window_of(1, 0, kM) + 2) {
+        ++behind;
+    }
+    CountingMultiplicity i({.m = kM, .k = 1, .c = 5});
+    i.filter.insert_trusting(behind);
+    EXPECT_EQ(i.filter.query(1), 3U);
+    i.filter.insert_trusting(1);
+    EXPECT_EQ(i.filter.query(1), 4U);
+    EXPECT_EQ(i.filter.candidates(behind), 0b10U);
+    i.filter.erase_trusting(1);
+    i.filter.erase_trusting(1);
+    EXPECT_EQ(i.filter.query(behind), 0U);
+
+    CountingMultiplicity exact({.m = kM, .k = 1, .c = 5});
+    const auto none = [](Digest) { return 0U; };
+    const auto one = [](Digest) { return 1U; };
+    exact.filter.insert(behind, none);
+    exact.filter.insert(1, none);
+    exact.filter.erase(1, one);
+    EXPECT_EQ(exact.filter.query(behind), 1U);
+}
+
+TEST(cshbf_x, saturated_counters_keep_their_candidate) {
+    CountingMultiplicity i({.m = 1, .k = 3, .c = 4, .z = 2});
+    const auto none = [](Digest) { return 0U; };
+    const auto one = [](Digest) { return 1U; };
+    i.filter.insert(42, none);
+    i.filter.erase(42, one);
+    EXPECT_EQ(i.filter.candidates(42), 1U);
+    i.filter.clear();
+    EXPECT_TRUE(i.all_zero());
+}
+
+}  // namespace
+}  // namespace unecho::filter

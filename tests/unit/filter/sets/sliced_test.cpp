@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/sets/sliced.h"
+
+#include <set>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "filter/bits.h"
+#include "support/slices.h"
+
+namespace unecho::filter {
+namespace {
+
+using Instance = test::SlicedInstance<SlicedFilter, SlicedParams>;
+
+SlicedParams params(const SliceGeometry& geometry, FailedCells failed = FailedCells::kSet,
+                    unsigned x = 0) {
+    return *SlicedParams::make({.geometry = geometry, .failed = failed, .x = x});
+}
+
+std::string message(const SlicedSpec& spec) {
+    const auto made = SlicedParams::make(spec);
+    return made ? "valid" : made.error().context;
+}
+
+std::string message(const SliceGeometry& geometry) {
+    return message(SlicedSpec{.geometry = geometry});
+}
+
+constexpr Slicing kAll[] = {Slicing::kHorizontal, Slicing::kVertical, Slicing::kDicedHv,
+                            Slicing::kDicedVh};
+
+SliceGeometry shape(Slicing slicing, unsigned k, std::uint64_t m, unsigned S, unsigned S2) {
+    const bool diced = slicing == Slicing::kDicedHv || slicing == Slicing::kDicedVh;
+    return {.slicing = slicing, .k = k, .m = m, .S = S, .S2 = diced ? S2 : 1};
+}
+
+std::set<unsigned> slices_of(const SliceGeometry& geometry, Digest digest) {
+    std::set<unsigned> slices;
+    for (const CellPlace& place : SliceMap(geometry).places(digest)) {
+        slices.insert(place.slice);
+    }
+    return slices;
+}
+
+TEST(sliced_params, limits_are_named) {
+    EXPECT_EQ(message({.k = 1, .m = 1}), "valid");
+    EXPECT_EQ(message({.k = 64, .m = 65536, .S = 65536}), "valid");
+    EXPECT_EQ(message({.slicing = Slicing::kDicedVh, .k = 4, .m = 600, .S = 3, .S2 = 4}), "valid");
+    EXPECT_EQ(message({.slicing = Slicing::kDicedHv, .k = 4, .m = 65536, .S = 256, .S2 = 256}),
+              "valid");
+    EXPECT_EQ(message({.k = 1, .m = std::uint64_t{1} << 49}), "valid");
+    EXPECT_EQ(message({.k = 0, .m = 64}), "sliced: k = 0; allowed: 1 to 64");
+    EXPECT_EQ(message({.k = 65, .m = 64}), "sliced: k = 65; allowed: 1 to 64");
+    EXPECT_EQ(message({.k = 4, .m = 64, .S = 0}), "sliced: S = 0; allowed: 1 to 65536");
+    EXPECT_EQ(message({.k = 4, .m = 64, .S = 65537}), "sliced: S = 65537; allowed: 1 to 65536");
+    EXPECT_EQ(message({.k = 4, .m = 64, .S = 2, .S2 = 2}),
+              "sliced: S' = 2; allowed: 1 unless diced");
+    EXPECT_EQ(message({.slicing = Slicing::kVertical, .k = 4, .m = 64, .S = 2, .S2 = 0}),
+              "sliced: S' = 0; allowed: 1 unless diced");
+    EXPECT_EQ(message({.slicing = Slicing::kDicedHv, .k = 4, .m = 64, .S = 2, .S2 = 0}),
+              "sliced: S = 2, S' = 0; allowed: 1 to 65536 slices in all");
+    EXPECT_EQ(message({.slicing = Slicing::kDicedHv, .k = 4, .m = 65792, .S = 256, .S2 = 257}),
+              "sliced: S = 256, S' = 257; allowed: 1 to 65536 slices in all");
+    EXPECT_EQ(message({.k = 4, .m = 0, .S = 3}),
+              "sliced: m = 0; allowed: multiples of S S' = 3 up to 562949953421312");
+    EXPECT_EQ(message({.k = 4, .m = 64, .S = 3}),
+              "sliced: m = 64; allowed: multiples of S S' = 3 up to 562949953421312");
+    EXPECT_EQ(message({.k = 4, .m = (std::uint64_t{1} << 49) + 1}),
+              "sliced: m = 562949953421313; allowed: multiples of S S' = 1 up to 562949953421312");
+}
+
+TEST(sliced_params, x_belongs_to_the_heuristic) {
+    const SliceGeometry geometry{.k = 4, .m = 64};
+    const auto with = [&](FailedCells failed, unsigned x) {
+        return message(SlicedSpec{.geometry = geometry, .failed = failed, .x = x});
+    };
+    EXPECT_EQ(with(FailedCells::kAtLeast, 1), "valid");
+    EXPECT_EQ(with(FailedCells::kAtLeast, 4), "valid");
+    EXPECT_EQ(with(FailedCells::kAtLeast, 0), "sliced: live cells = 0; allowed: 1 to k = 4");
+    EXPECT_EQ(with(FailedCells::kAtLeast, 5), "sliced: live cells = 5; allowed: 1 to k = 4");
+    EXPECT_EQ(with(FailedCells::kSet, 1),
+              "sliced: live cells = 1; allowed: 0 unless failed = at least");
+    EXPECT_EQ(with(FailedCells::kUnset, 4),
+              "sliced: live cells = 4; allowed: 0 unless failed = at least");
+}
+
+TEST(sliced_params, a_slice_has_its_share_of_the_bits) {
+    const auto bytes = [](const SliceGeometry& geometry) {
+        return SlicedFilter::slice_bytes(params(geometry));
+    };
+    EXPECT_EQ(bytes({.k = 1, .m = 8}), 1u);
+    EXPECT_EQ(bytes({.k = 1, .m = 9}), 2u);
+    EXPECT_EQ(bytes({.k = 1, .m = 600, .S = 6}), 13u);
+    EXPECT_EQ(bytes({.slicing = Slicing::kDicedHv, .k = 1, .m = 600, .S = 6, .S2 = 5}), 3u);
+}
+
+TEST(slice_map, horizontal_keys_lie_in_one_slice_and_reach_all) {
+    const SliceGeometry geometry{.k = 8, .m = 6000, .S = 12};
+    std::set<unsigned> seen;
+    for (Digest digest = 0; digest < 300; ++digest) {
+        const std::set<unsigned> slices = slices_of(geometry, digest);
+        ASSERT_EQ(slices.size(), 1u);
+        seen.insert(*slices.begin());
+    }
+    EXPECT_EQ(seen.size(), 12u);
+    EXPECT_EQ(*seen.rbegin(), 11u);
+}
+
+TEST(slice_map, vertical_keys_reach_any_slices) {
+    const SliceGeometry geometry{.slicing = Slicing::kVertical, .k = 8, .m = 6000, .S = 3};
+    std::set<std::size_t> sizes;
+    for (Digest digest = 0; digest < 300; ++digest) {
+        sizes.insert(slices_of(geometry, digest).size());
+    }
+    EXPECT_EQ(sizes, (std::set<std::size_t>{2, 3}));
+}
+
+// The outer index is the first cut's.
+TEST(slice_map, diced_keys_stay_in_one_group_or_in_one_column) {
+    const SliceGeometry hv{.slicing = Slicing::kDicedHv, .k = 8, .m = 6000, .S = 4, .S2 = 3};
+    const SliceGeometry vh{.slicing = Slicing::kDicedVh, .k = 8, .m = 6000, .S = 4, .S2 = 3};
+    std::set<unsigned> groups;
+    std::set<unsigned> columns;
+    std::set<unsigned> inner;
+    std::set<unsigned> outer;
+    for (Digest digest = 0; digest < 300; ++digest) {
+        const unsigned group = *slices_of(hv, digest).begin() / 3;
+        groups.insert(group);
+        for (const unsigned slice : slices_of(hv, digest)) {
+            ASSERT_EQ(slice / 3, group);
+            inner.insert(slice % 3);
+        }
+        const unsigned column = *slices_of(vh, digest).begin() % 3;
+        columns.insert(column);
+        for (const unsigned slice : slices_of(vh, digest)) {
+            ASSERT_EQ(slice % 3, column);
+            outer.insert(slice / 3);
+        }
+    }
+    EXPECT_EQ(groups, (std::set<unsigned>{0, 1, 2, 3}));
+    EXPECT_EQ(inner, (std::set<unsigned>{0, 1, 2}));
+    EXPECT_EQ(columns, (std::set<unsigned>{0, 1, 2}));
+    EXPECT_EQ(outer, (std::set<unsigned>{0, 1, 2, 3}));
+}
+
+TEST(slice_map, cells_are_all_used_and_no_more) {
+    for (const Slicing slicing : kAll) {
+        const SliceGeometry geometry = shape(slicing, 5, 84, 4, 3);
+        std::set<std::uint64_t> cells;
+        for (Digest digest = 0; digest < 1000; ++digest) {
+            for (const CellPlace& place : SliceMap(geometry).places(digest)) {
+                ASSERT_LT(place.slice, geometry.slices());
+                ASSERT_LT(place.cell, geometry.cells_per_slice());
+                cells.insert(place.slice * geometry.cells_per_slice() + place.cell);
+            }
+        }
+        EXPECT_EQ(cells.size(), 84u);
+    }
+}
+
+TEST(slice_map, vertical_slices_side_by_side_are_one_plain_filter) {
+    const SliceGeometry cut{.slicing = Slicing::kVertical, .k = 6, .m = 7 * 143, .S = 7};
+    const SliceGeometry whole{.slicing = Slicing::kVertical, .k = 6, .m = 7 * 143, .S = 1};
+    for (Digest digest = 0; digest < 1000; ++digest) {
+        const CellPlaces places = SliceMap(cut).places(digest);
+        const CellPlaces expected = SliceMap(whole).places(digest);
+        const CellPlace* other = expected.begin();
+        for (const CellPlace& place : places) {
+            ASSERT_EQ(place.slice * 143 + place.cell, other->cell);
+            ++other;
+        }
+    }
+}
+
+TEST(sliced, new_then_echo_in_every_slicing) {
+    for (const Slicing slicing : kAll) {
+        Instance i(params(shape(slicing, 5, 60000, 4, 3)));
+        EXPECT_FALSE(i.filter.query(42));
+        EXPECT_FALSE(i.filter.test_and_insert(42));
+        EXPECT_TRUE(i.filter.query(42));
+        EXPECT_TRUE(i.filter.test_and_insert(42));
+        EXPECT_FALSE(i.filter.query(43));
+        i.filter.insert(43);
+        EXPECT_TRUE(i.filter.query(43));
+        EXPECT_EQ(i.filter.counters().insertions, 2u);
+        i.filter.clear();
+        EXPECT_FALSE(i.filter.query(42));
+        EXPECT_FALSE(i.filter.query(43));
+    }
+}
+
+TEST(sliced, insertion_sets_the_bits_of_the_map_and_no_other) {
+    for (const Slicing slicing : kAll) {
+        const SliceGeometry geometry = shape(slicing, 5, 420, 4, 3);
+        Instance i(params(geometry));
+        i.filter.insert(7);
+        std::set<std::pair<unsigned, std::uint64_t>> expected;
+        for (const CellPlace& place : SliceMap(geometry).places(7)) {
+            expected.insert({place.slice, place.cell});
+        }
+        std::set<std::pair<unsigned, std::uint64_t>> found;
+        for (unsigned slice = 0; slice < geometry.slices(); ++slice) {
+            const auto& memory = i.sites.memory()[slice];
+            for (std::uint64_t bit = 0; bit < 8 * memory.size(); ++bit) {
+                if (test_bit(memory.data(), bit)) {
+                    found.insert({slice, bit});
+                }
+            }
+        }
+        EXPECT_EQ(found, expected);
+    }
+}
+
+TEST(sliced, a_message_goes_to_each_slice_once) {
+    for (const Slicing slicing : kAll) {
+        const SliceGeometry geometry = shape(slicing, 7, 840, 5, 4);
+        Instance i(params(geometry));
+        std::uint64_t messages = 0;
+        for (Digest digest = 0; digest < 50; ++digest) {
+            const std::size_t contacted = slices_of(geometry, digest).size();
+            i.filter.test_and_insert(digest);
+            i.filter.query(digest);
+            i.filter.insert(digest);
+            messages += 3 * contacted;
+            ASSERT_EQ(i.filter.counters().messages, messages);
+        }
+        std::uint64_t accesses = 0;
+        for (const Slice& slice : i.filter.slices()) {
+            accesses += slice.accesses;
+        }
+        EXPECT_EQ(accesses, 150u * 7);
+    }
+}
+
+TEST(sliced, failed_slices_are_neither_asked_nor_written) {
+    const SliceGeometry geometry{.slicing = Slicing::kVertical, .k = 8, .m = 8000, .S = 4};
+    Instance i(params(geometry));
+    i.filter.fail(2);
+    for (Digest digest = 0; digest < 50; ++digest) {
+        const std::uint64_t before = i.filter.counters().messages;
+        std::set<unsigned> slices = slices_of(geometry, digest);
+        slices.erase(2);
+        i.filter.test_and_insert(digest);
+        ASSERT_EQ(i.filter.counters().messages - before, slices.size());
+    }
+    EXPECT_EQ(i.filter.slices()[2].accesses, 0u);
+    for (const std::byte byte : i.sites.memory()[2]) {
+        EXPECT_EQ(byte, std::byte{0});
+    }
+}
+
+TEST(sliced, a_failed_horizontal_slice_makes_all_its_keys_echoes_or_new) {
+    const SliceGeometry geometry{.k = 4, .m = 40000, .S = 2};
+    Instance set(params(geometry, FailedCells::kSet));
+    Instance unset(params(geometry, FailedCells::kUnset));
+    for (Digest digest = 0; digest < 20; digest += 2) {
+        set.filter.insert(digest);
+        unset.filter.insert(digest);
+    }
+    set.filter.fail(1);
+    unset.filter.fail(1);
+    for (Digest digest = 0; digest < 20; ++digest) {
+        const bool lost = *slices_of(geometry, digest).begin() == 1;
+        const bool inserted = digest % 2 == 0;
+        EXPECT_EQ(set.filter.query(digest), lost || inserted);
+        EXPECT_EQ(unset.filter.query(digest), !lost && inserted);
+    }
+}
+
+TEST(sliced, x_of_k_needs_x_live_bits_and_no_live_zero) {
+    const SliceGeometry geometry{.slicing = Slicing::kVertical, .k = 6, .m = 60000, .S = 5};
+    for (unsigned x = 1; x <= 6; ++x) {
+        Instance i(params(geometry, FailedCells::kAtLeast, x));
+        for (Digest digest = 0; digest < 100; ++digest) {
+            i.filter.insert(digest);
+        }
+        i.filter.fail(0);
+        i.filter.fail(3);
+        for (Digest digest = 0; digest < 200; ++digest) {
+            unsigned live = 0;
+            for (const CellPlace& place : SliceMap(geometry).places(digest)) {
+                live += place.slice != 0 && place.slice != 3 ? 1 : 0;
+            }
+            const auto probe = i.filter.probe(digest);
+            EXPECT_EQ(probe.live, live);
+            EXPECT_LE(probe.set, live);
+            EXPECT_EQ(i.filter.query(digest), probe.set == live && live >= x) << digest;
+            if (digest < 100) {
+                EXPECT_EQ(probe.set, live);
+            }
+        }
+    }
+}
+
+TEST(sliced, a_restored_slice_has_the_bits_it_had) {
+    Instance i(params({.k = 4, .m = 4000}, FailedCells::kUnset));
+    i.filter.insert(1);
+    i.filter.fail(0);
+    EXPECT_FALSE(i.filter.query(1));
+    EXPECT_FALSE(i.filter.test_and_insert(2));
+    i.filter.restore(0);
+    EXPECT_TRUE(i.filter.query(1));
+    EXPECT_FALSE(i.filter.query(2));
+}
+
+TEST(sliced, clear_reaches_failed_slices) {
+    Instance i(params({.k = 4, .m = 4000}));
+    i.filter.insert(1);
+    i.filter.fail(0);
+    i.filter.clear();
+    i.filter.restore(0);
+    EXPECT_FALSE(i.filter.query(1));
+}
+
+}  // namespace
+}  // namespace unecho::filter

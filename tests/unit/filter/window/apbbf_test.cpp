@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/window/apbbf.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/instance.h"
+#include "support/kernels.h"
+
+namespace unecho::filter {
+namespace {
+
+using Instance = test::FilterInstance<Apbbf>;
+
+std::string message(const ApbbfSpec& spec) {
+    return test::message<ApbbfParams>(spec);
+}
+
+TEST(apbbf_params, limits_are_named) {
+    EXPECT_EQ(message({.k = 1, .l = 1, .B = 64, .b = 1, .blocks = 1, .spares = 0}), "valid");
+    EXPECT_EQ(message({.k = 3, .l = 8, .B = 512, .b = 16, .blocks = 1000003}), "valid");
+    EXPECT_EQ(message({.k = 3, .l = 8, .B = 64, .b = 16, .blocks = 1}), "valid");
+    EXPECT_EQ(message({.k = 3, .l = 8, .B = 32, .b = 4, .blocks = 1}),
+              "apbbf: B = 32; allowed: 64, 128, 256, 512");
+    EXPECT_EQ(message({.k = 3, .l = 8, .B = 64, .b = 17, .blocks = 1}),
+              "apbbf: b = 17; allowed with B = 64: 1 to 16");
+    EXPECT_EQ(message({.k = 3, .l = 8, .b = 0, .blocks = 1}),
+              "apbbf: b = 0; allowed with B = 512: 1 to 16");
+    EXPECT_EQ(message({.k = 3, .l = 8, .b = 8, .blocks = 0}),
+              "apbbf: blocks = 0; allowed: 1 to 1099511627776");
+    EXPECT_EQ(message({.k = 3, .l = 8, .b = 8, .blocks = (std::uint64_t{1} << 40) + 1}),
+              "apbbf: blocks = 1099511627777; allowed: 1 to 1099511627776");
+    EXPECT_EQ(message({.k = 3, .l = 8, .B = 64, .b = 8, .blocks = (std::uint64_t{1} << 43) + 1}),
+              "apbbf: blocks = 8796093022209; allowed: 1 to 8796093022208");
+    EXPECT_EQ(message({.k = 0, .l = 8, .b = 8, .blocks = 1}), "apbbf: k = 0; allowed: 1 to 127");
+    EXPECT_EQ(message({.k = 3, .l = 8, .b = 8, .blocks = std::uint64_t{1} << 40}),
+              "apbbf: 13 segments of 70368744177664 bytes; allowed: 2^46 bytes in all");
+}
+
+TEST(apbbf_params, every_missing_isa_is_refused) {
+    for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+        const std::string answer = message({.k = 1, .l = 1, .b = 8, .blocks = 1, .isa = isa});
+        if (available(isa)) {
+            EXPECT_EQ(answer, "valid");
+        } else {
+            EXPECT_EQ(answer.find("apbbf: isa = " + std::string(name_of(isa))), 0u) << answer;
+        }
+    }
+}
+
+TEST(apbbf_params, bytes_are_whole_lines_for_all_segments) {
+    const auto bytes = [](const ApbbfSpec& spec) { return Apbbf::bytes(*ApbbfParams::make(spec)); };
+    EXPECT_EQ(bytes({.k = 3, .l = 8, .B = 512, .b = 8, .blocks = 10}), 13u * 640);
+    EXPECT_EQ(bytes({.k = 3, .l = 8, .B = 64, .b = 4, .blocks = 9, .spares = 0}), 11u * 128);
+}
+
+// Every part gets one bit of every key, and every bit of a part is as likely as another.
+TEST(block_shape, one_bit_in_each_part_evenly) {
+    std::mt19937_64 random(1);
+    for (const unsigned B : {64u, 128u, 256u, 512u}) {
+        for (unsigned b = 1; b <= std::min(16u, B / 4); ++b) {
+            const BlockShape shape(B, b);
+            std::array<unsigned, kMaxBlockBits> hits{};
+            const unsigned keys = 20000;
+            for (unsigned key = 0; key < keys; ++key) {
+                const std::uint64_t hash = random();
+                std::uint64_t next = 0;
+                for (unsigned part = 0; part < b; ++part) {
+                    const std::uint64_t size = B / b + (part < B % b ? 1 : 0);
+                    const std::uint64_t bit = shape.bit_of(part, hash);
+                    ASSERT_GE(bit, next);
+                    ASSERT_LT(bit, next + size);
+                    next += size;
+                    ++hits[bit];
+                }
+                ASSERT_EQ(next, B);
+            }
+            for (unsigned bit = 0; bit < B; ++bit) {
+                const double p = 1.0 / (B / b + (bit < (B % b) * (B / b + 1) ? 1 : 0));
+                // 2^15 bits in all are looked at: 6 sigma, alpha 2e-9 each.
+                EXPECT_NEAR(hits[bit], keys * p, 6 * std::sqrt(keys * p * (1 - p)))
+                    << "B " << B << " b " << b << " bit " << bit;
+            }
+        }
+    }
+}
+
+// With parts of 5 and 6 bits, digits that overlap would show as unequal pairs of positions.
+TEST(block_shape, neighbouring_parts_are_independent) {
+    std::mt19937_64 random(4);
+    const BlockShape shape(64, 12);
+    const unsigned keys = 40000;
+    std::vector<std::array<unsigned, 64 * 64>> pairs(11);
+    for (unsigned key = 0; key < keys; ++key) {
+        const std::uint64_t hash = random();
+        for (unsigned part = 0; part < 11; ++part) {
+            ++pairs[part][shape.bit_of(part, hash) * 64 + shape.bit_of(part + 1, hash)];
+        }
+    }
+    const auto size = [](unsigned part) { return part < 4 ? 6u : 5u; };
+    for (unsigned part = 0; part < 11; ++part) {
+        const double p = 1.0 / (size(part) * size(part + 1));
+        for (const unsigned hits : pairs[part]) {
+            // Some 300 pairs are possible: 6 sigma, alpha 2e-9 each.
+            if (hits != 0) {
+                EXPECT_NEAR(hits, keys * p, 6 * std::sqrt(keys * p * (1 - p))) << "part " << part;
+            }
+        }
+        EXPECT_EQ(std::count_if(pairs[part].begin(), pairs[part].end(),
+                                [](unsigned hits) { return hits != 0; }),
+                  size(part) * size(part + 1));
+    }
+}
+
+TEST(block_shape, set_sets_what_matches_asks) {
+    std::mt19937_64 random(2);
+    for (const unsigned B : {64u, 128u, 256u, 512u}) {
+        for (unsigned b = 1; b <= std::min(16u, B / 4); ++b) {
+            const BlockShape shape(B, b);
+            for (unsigned round = 0; round < 50; ++round) {
+                const std::uint64_t hash = random();
+                std::array<std::uint64_t, kMaxBlockBits / 64> block{};
+                shape.set(block.data(), hash);
+                unsigned ones = 0;
+                for (const std::uint64_t word : block) {
+                    ones += static_cast<unsigned>(std::popcount(word));
+                }
+                ASSERT_EQ(ones, b);
+                ASSERT_TRUE(shape.matches(block.data(), hash));
+                for (unsigned part = 0; part < b; ++part) {
+                    const std::uint64_t bit = shape.bit_of(part, hash);
+                    block[bit / 64] ^= std::uint64_t{1} << (bit % 64);
+                    ASSERT_FALSE(shape.matches(block.data(), hash)) << "part " << part;
+                    block[bit / 64] ^= std::uint64_t{1} << (bit % 64);
+                }
+            }
+        }
+    }
+}
+
+// The fast code has the bits of the specification.
+TEST(word_parts, equals_block_shape) {
+    std::mt19937_64 random(3);
+    const BlockShape shape(512, 8);
+    for (unsigned round = 0; round < 1000; ++round) {
+        const std::uint64_t hash = random();
+        std::array<std::uint64_t, 8> expected{};
+        std::array<std::uint64_t, 8> block{};
+        shape.set(expected.data(), hash);
+        WordParts::set(block.data(), hash);
+        ASSERT_EQ(block, expected);
+        ASSERT_TRUE(WordParts::matches(block.data(), hash));
+        block[round % 8] = 0;
+        ASSERT_FALSE(WordParts::matches(block.data(), hash));
+    }
+}
+
+class apbbf_on : public test::OnEveryKernel {};
+INSTANTIATE_TEST_SUITE_P(, apbbf_on, test::kEveryKernel, test::name_of_kernel);
+
+TEST_P(apbbf_on, new_then_echo) {
+    Instance i(on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64}));
+    EXPECT_FALSE(i.filter.query(42));
+    EXPECT_FALSE(i.filter.test_and_insert(42));
+    EXPECT_TRUE(i.filter.query(42));
+    EXPECT_TRUE(i.filter.test_and_insert(42));
+    EXPECT_FALSE(i.filter.query(43));
+    EXPECT_EQ(i.filter.counters().insertions, 1u);
+}
+
+TEST_P(apbbf_on, refresh_counts_echoes_as_insertions) {
+    Instance i(
+        on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64, .policy = EchoPolicy::kRefresh}));
+    i.filter.test_and_insert(42);
+    i.filter.test_and_insert(42);
+    EXPECT_EQ(i.filter.counters().insertions, 2u);
+}
+
+TEST_P(apbbf_on, remembered_through_generation_l_forgotten_at_l_plus_k) {
+    Instance i(on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64}));
+    i.filter.insert(42);
+    for (std::uint64_t generation = 1; generation <= 8; ++generation) {
+        i.filter.advance({.generation = generation});
+        EXPECT_TRUE(i.filter.query(42)) << generation;
+    }
+    i.filter.advance({.generation = 11});
+    EXPECT_FALSE(i.filter.query(42));
+}
+
+TEST_P(apbbf_on, clear_forgets_and_keeps_time) {
+    Instance i(on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64}));
+    i.filter.advance({.generation = 5});
+    i.filter.insert(42);
+    i.filter.clear();
+    EXPECT_FALSE(i.filter.query(42));
+    i.filter.insert(43);
+    i.filter.advance({.generation = 13});
+    EXPECT_TRUE(i.filter.query(43));
+    i.filter.advance({.generation = 16});
+    EXPECT_FALSE(i.filter.query(43));
+}
+
+TEST_P(apbbf_on, one_block_of_one_word_works) {
+    Instance i(on_kernel(ApbbfSpec{.k = 1, .l = 1, .B = 64, .b = 1, .blocks = 1, .spares = 0}));
+    EXPECT_FALSE(i.filter.test_and_insert(7));
+    EXPECT_TRUE(i.filter.test_and_insert(7));
+    i.filter.advance({.generation = 1});
+    EXPECT_TRUE(i.filter.query(7));
+    i.filter.advance({.generation = 2});
+    EXPECT_FALSE(i.filter.query(7));
+}
+
+TEST_P(apbbf_on, burst_finds_echoes_within_itself) {
+    Instance i(on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64}));
+    const Digest digests[] = {1, 2, 1, 3, 2, 1};
+    EXPECT_EQ(i.filter.test_and_insert_burst(digests), 0b110100u);
+    EXPECT_EQ(i.filter.test_and_insert_burst({}), 0u);
+    Digest full[kMaxBurst];
+    for (unsigned d = 0; d < kMaxBurst; ++d) {
+        full[d] = 100 + d;
+    }
+    EXPECT_EQ(i.filter.test_and_insert_burst(full), 0u);
+    EXPECT_EQ(i.filter.test_and_insert_burst(full), ~std::uint64_t{0});
+}
+
+// Without a kernel a burst goes in parts whose places have room on the stack, which is for ASan to
+// see: 17, 18, 33, 64 and 128 places a digest.
+TEST(apbbf, bursts_of_many_places_are_answered_in_order) {
+    for (const auto& [k, l] :
+         {std::pair{13u, 60u}, {14u, 64u}, {31u, 62u}, {62u, 66u}, {127u, 1u}}) {
+        SCOPED_TRACE(testing::Message() << "k " << k << " l " << l);
+        Instance i({.k = k, .l = l, .B = 256, .b = 8, .blocks = 64, .spares = 0});
+        std::array<Digest, kMaxBurst> burst{};
+        for (unsigned d = 0; d < kMaxBurst; ++d) {
+            burst[d] = remix(1 + d / 2, 5);  // each twice
+        }
+        EXPECT_EQ(i.filter.test_and_insert_burst(burst), 0xAAAAAAAAAAAAAAAAu);
+        EXPECT_EQ(i.filter.test_and_insert_burst(burst), ~std::uint64_t{0});
+    }
+}
+
+}  // namespace
+}  // namespace unecho::filter

@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/window/line.h"
+
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "support/instance.h"
+#include "support/kernels.h"
+
+namespace unecho::filter {
+namespace {
+
+using Instance = test::FilterInstance<LineFilter>;
+
+std::string message(const LineSpec& spec) {
+    return test::message<LineParams>(spec);
+}
+
+TEST(line_params, limits_are_named) {
+    EXPECT_EQ(message({.M = 4, .k = 1, .b = 16, .phases = 16, .lines = 16}), "valid");
+    EXPECT_EQ(message({.M = 1, .k = 2, .b = 1, .lines = LineParams::kMostLines}), "valid");
+    EXPECT_EQ(message({.M = 0, .b = 4, .lines = 8}), "line: M = 0; allowed: 1 to 4");
+    EXPECT_EQ(message({.M = 5, .b = 4, .lines = 8}), "line: M = 5; allowed: 1 to 4");
+    EXPECT_EQ(message({.k = 0, .b = 4, .lines = 8}), "line: k = 0; allowed: 1 or 2");
+    EXPECT_EQ(message({.k = 3, .b = 4, .lines = 8}), "line: k = 3; allowed: 1 or 2");
+    EXPECT_EQ(message({.b = 0, .lines = 8}), "line: b = 0; allowed: 1 to 16");
+    EXPECT_EQ(message({.b = 17, .lines = 8}), "line: b = 17; allowed: 1 to 16");
+    for (const unsigned phases : {0u, 3u, 32u}) {
+        EXPECT_EQ(message({.b = 4, .phases = phases, .lines = 96}),
+                  "line: phases = " + std::to_string(phases) + "; allowed: 1, 2, 4, 8, 16");
+    }
+    for (const std::uint64_t lines : {0u, 12u, 1u << 28}) {
+        EXPECT_EQ(message({.b = 4, .phases = 8, .lines = lines}),
+                  "line: lines = " + std::to_string(lines) +
+                      "; allowed: multiples of phases = 8 up to 268435455");
+    }
+}
+
+TEST(line_params, l_completes_the_line) {
+    EXPECT_EQ(LineParams::make({.k = 1, .b = 4, .lines = 8})->l(), 7u);
+    EXPECT_EQ(LineParams::make({.k = 2, .b = 4, .lines = 8})->l(), 6u);
+}
+
+TEST(line_params, every_missing_isa_is_refused) {
+    for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+        const std::string answer = message({.b = 4, .lines = 8, .isa = isa});
+        if (available(isa)) {
+            EXPECT_EQ(answer, "valid");
+        } else {
+            EXPECT_EQ(answer.find("line: isa = " + std::string(name_of(isa))), 0u) << answer;
+        }
+    }
+}
+
+TEST(isa, best_is_the_widest_that_fits) {
+    EXPECT_EQ(best_isa(128), Isa::kScalar);
+    EXPECT_EQ(best_isa(256), available(Isa::kAvx2) ? Isa::kAvx2 : Isa::kScalar);
+    EXPECT_TRUE(available(best_isa()));
+    EXPECT_EQ(best_isa() == Isa::kAvx512, available(Isa::kAvx512));
+}
+
+// The tests of kernels run on all that are there; this says which are not.
+class EveryIsa : public testing::TestWithParam<Isa> {};
+
+TEST_P(EveryIsa, has_its_own_kernels) {
+    const Isa isa = GetParam();
+    if (!available(isa)) {
+        GTEST_SKIP() << "this processor lacks " << name_of(isa);
+    }
+    const LineKernels* lines[] = {&kLineScalar, &kLineAvx2, &kLineAvx512};
+    const ApbbfKernels* blocks[] = {&kApbbfScalar, &kApbbfAvx2, &kApbbfAvx512};
+    EXPECT_EQ(&line_kernels_for(isa), lines[static_cast<unsigned>(isa)]);
+    EXPECT_EQ(&apbbf_kernels_for(isa), blocks[static_cast<unsigned>(isa)]);
+}
+
+INSTANTIATE_TEST_SUITE_P(isa, EveryIsa, testing::Values(Isa::kScalar, Isa::kAvx2, Isa::kAvx512),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+TEST(line, bytes_are_lines_and_tables) {
+    const auto bytes = [](std::uint64_t lines) {
+        return LineFilter::bytes(*LineParams::make({.b = 4, .lines = lines}));
+    };
+    EXPECT_EQ(bytes(1001) - bytes(1), 64u * 1000);
+    EXPECT_LE(bytes(1), 16u * 1024);
+    EXPECT_EQ(bytes(1) % 64, 0u);
+}
+
+class line_on : public test::OnEveryKernel {};
+INSTANTIATE_TEST_SUITE_P(, line_on, test::kEveryKernel, test::name_of_kernel);
+
+TEST_P(line_on, new_then_echo) {
+    Instance i(on_kernel(LineSpec{.M = 2, .b = 8, .lines = 1000}));
+    EXPECT_FALSE(i.filter.query(42));
+    EXPECT_FALSE(i.filter.test_and_insert(42));
+    EXPECT_TRUE(i.filter.query(42));
+    EXPECT_TRUE(i.filter.test_and_insert(42));
+    EXPECT_FALSE(i.filter.query(43));
+    EXPECT_EQ(i.filter.counters().insertions, 1u);
+}
+
+TEST_P(line_on, refresh_counts_echoes_as_insertions) {
+    Instance i(on_kernel(LineSpec{.b = 8, .lines = 1000, .policy = EchoPolicy::kRefresh}));
+    i.filter.test_and_insert(42);
+    i.filter.test_and_insert(42);
+    EXPECT_EQ(i.filter.counters().insertions, 2u);
+}
+
+TEST_P(line_on, empty_burst_changes_nothing) {
+    Instance i(on_kernel(LineSpec{.b = 8, .lines = 8}));
+    EXPECT_EQ(i.filter.test_and_insert_burst({}), 0u);
+    const Answers answers = i.filter.test_and_insert_burst({}, ChanceLimits(1.0F));
+    EXPECT_EQ(answers.echoes | answers.doubts, 0u);
+    EXPECT_EQ(i.filter.counters().insertions, 0u);
+}
+
+// The bits of one digest: b in each word of the k youngest ages of each of its M lines.
+TEST_P(line_on, an_insertion_sets_b_distinct_bits_in_k_words_of_M_lines) {
+    for (unsigned M = 1; M <= 4; ++M) {
+        for (unsigned k = 1; k <= 2; ++k) {
+            for (unsigned b = 1; b <= LineParams::kMostBits; ++b) {
+                Instance i(on_kernel(LineSpec{.M = M, .k = k, .b = b, .lines = 1 << 16}));
+                const auto lines = i.memory.span().last(std::size_t{64} << 16);
+                const auto ones = [&] {
+                    unsigned n = 0;
+                    for (std::size_t w = 0; w < lines.size(); w += 8) {
+                        std::uint64_t word = 0;
+                        std::memcpy(&word, &lines[w], 8);
+                        n += static_cast<unsigned>(std::popcount(word << 2));
+                    }
+                    return n;
+                };
+                i.filter.insert(remix(b, 77));
+                ASSERT_EQ(ones(), M * k * b) << "M " << M << " k " << k << " b " << b;
+            }
+        }
+    }
+}
+
+TEST_P(line_on, earlier_generation_changes_nothing) {
+    Instance i(on_kernel(LineSpec{.b = 8, .lines = 1000}));
+    i.filter.advance({.generation = 10});
+    i.filter.insert(42);
+    const auto shifts = i.filter.counters().shifts;
+    i.filter.advance({.generation = 3});
+    EXPECT_TRUE(i.filter.query(42));
+    EXPECT_EQ(i.filter.counters().shifts, shifts);
+}
+
+TEST_P(line_on, shifts_are_generations_and_no_more_than_all_ages) {
+    Instance i(on_kernel(LineSpec{.b = 8, .phases = 4, .lines = 1000}));
+    i.filter.advance({.generation = 4});
+    EXPECT_EQ(i.filter.counters().shifts, 1u);
+    i.filter.advance({.generation = 4 + 12});
+    EXPECT_EQ(i.filter.counters().shifts, 4u);
+    i.filter.advance({.generation = 1'000'000});
+    EXPECT_EQ(i.filter.counters().shifts, 12u);
+}
+
+TEST_P(line_on, shifts_are_counted_when_a_generation_is_complete) {
+    Instance i(on_kernel(LineSpec{.b = 8, .phases = 4, .lines = 1000}));
+    for (std::uint64_t tick = 1; tick <= 20; ++tick) {
+        i.filter.advance({.generation = tick});
+        EXPECT_EQ(i.filter.counters().shifts, tick / 4) << tick;
+    }
+}
+
+TEST_P(line_on, a_step_of_maintenance_visits_few_lines) {
+    Instance i(on_kernel(LineSpec{.b = 8, .phases = 1, .lines = 1400}));
+    EXPECT_EQ(i.filter.visits_due(), 0u);
+    i.filter.maintain();
+    i.filter.advance({.generation = 1});
+    EXPECT_EQ(i.filter.visits_due(), 100u);  // 1400 lines in 14 generations
+    i.filter.maintain();
+    EXPECT_EQ(i.filter.visits_due(), 100u - LineFilter::kVisits);
+    for (unsigned step = 0; step < 12; ++step) {
+        i.filter.maintain();
+    }
+    EXPECT_EQ(i.filter.visits_due(), 0u);
+    i.filter.advance({.generation = 2});
+    EXPECT_EQ(i.filter.counters().late_visits, 0u);
+}
+
+TEST_P(line_on, what_maintenance_left_is_done_at_the_next_tick) {
+    Instance i(on_kernel(LineSpec{.b = 8, .phases = 2, .lines = 2800}));
+    i.filter.advance({.generation = 1});
+    EXPECT_EQ(i.filter.visits_due(), 100u);
+    i.filter.advance({.generation = 2});
+    EXPECT_EQ(i.filter.counters().late_visits, 100u);
+    EXPECT_EQ(i.filter.visits_due(), 100u);
+}
+
+// A part of a line a tick is not lost.
+TEST_P(line_on, a_lap_takes_fourteen_generations) {
+    Instance i(on_kernel(LineSpec{.b = 8, .phases = 8, .lines = 40}));
+    std::uint64_t visits = 0;
+    for (std::uint64_t tick = 1; tick <= 14 * 8; ++tick) {
+        i.filter.advance({.generation = tick});
+        visits += i.filter.visits_due();
+    }
+    EXPECT_EQ(visits, 40u);
+}
+
+TEST_P(line_on, chance_of_an_empty_filter_is_none) {
+    Instance i(on_kernel(LineSpec{.M = 3, .b = 2, .lines = 8}));
+    EXPECT_EQ(i.filter.chance(42), 0.0F);
+}
+
+// The same pattern, or the same three of 62 bits.
+constexpr double kSamePattern = 68.0 / (64 * 64 * 1024);
+constexpr double kSameBits = 6.0 / (62.0 * 61 * 60);
+constexpr double kCoveredByOne = kSameBits + (1 - kSameBits) * kSamePattern;
+
+// One digest in a table of one line: a random pattern of b bits is covered by the same b of 62
+// bits. k = 1: one age.
+TEST_P(line_on, chance_is_that_of_the_bits_that_are_set) {
+    Instance one(on_kernel(LineSpec{.k = 1, .b = 3, .lines = 1}));
+    one.filter.insert(42);
+    const double same = kCoveredByOne;
+    EXPECT_NEAR(one.filter.chance(7) / same, 1, 1e-6);
+    // The next generation has bits of its own.
+    one.filter.advance({.generation = 1});
+    one.filter.insert(42);
+    EXPECT_NEAR(one.filter.chance(7) / (2 * same), 1, 1e-6);
+    // Two words with one pattern each, for k = 2.
+    Instance two(on_kernel(LineSpec{.k = 2, .b = 3, .lines = 1}));
+    two.filter.insert(42);
+    EXPECT_NEAR(two.filter.chance(7) / (same * same), 1, 1e-6);
+    // Two rows in one line: both patterns in one word.
+    Instance rows(on_kernel(LineSpec{.M = 2, .k = 1, .b = 1, .lines = 1}));
+    rows.filter.insert(42);
+    const double bits = rows.filter.chance(7) * 62 * 62;
+    EXPECT_TRUE(std::abs(bits - 4) < 0.02 || std::abs(bits - 1) < 0.02) << bits;
+}
+
+// Bits set by several keys: as many as that takes, any of which may have the same pattern.
+TEST_P(line_on, chance_is_that_of_as_many_keys_as_set_the_bits) {
+    constexpr double b = 8;
+    Instance i(on_kernel(LineSpec{.k = 1, .b = 8, .lines = 1}));
+    for (Digest d = 0; d < 12; ++d) {
+        i.filter.insert(remix(d, 1));
+        std::array<std::uint64_t, 8> words;
+        std::memcpy(words.data(), i.memory.span().last(64).data(), 64);
+        unsigned c = 0;
+        for (const std::uint64_t word : words) {
+            c += static_cast<unsigned>(std::popcount(word << 2));  // without the tag
+        }
+        double among = 1;
+        for (unsigned bit = 0; bit < b; ++bit) {
+            among *= (c - bit) / (62.0 - bit);
+        }
+        const double keys = std::ceil(std::log(1 - (c - 0.5) / 62) / std::log(1 - b / 62));
+        const double expected = among + (1 - among) * keys * kSamePattern;
+        EXPECT_NEAR(i.filter.chance(7) / expected, 1, 1e-6) << c << " bits";
+    }
+}
+
+TEST_P(line_on, chance_is_over_all_ages) {
+    const double same = kCoveredByOne;
+    for (std::uint64_t base = 0; base < 8; ++base) {
+        Instance one(on_kernel(LineSpec{.k = 1, .b = 3, .lines = 1}));
+        one.filter.advance({.generation = base});
+        for (std::uint64_t age = 0; age < 8; ++age) {
+            one.filter.advance({.generation = base + age});
+            one.filter.insert(42);
+        }
+        EXPECT_NEAR(one.filter.chance(7) / (8 * same), 1, 1e-6);
+    }
+}
+
+// k = 2: the oldest age and the youngest are neighbours in the ring, but no run.
+TEST_P(line_on, youngest_and_oldest_age_are_no_run) {
+    for (std::uint64_t base = 0; base < 8; ++base) {
+        Instance i(on_kernel(LineSpec{.k = 2, .b = 8, .lines = 1}));
+        const Digest digest = base;
+        const Digest same_odd_pattern = digest ^ 0x2A5;
+        const Digest same_even_pattern = digest ^ 0x2A50000;
+        i.filter.advance({.generation = base});
+        i.filter.insert(digest);
+        i.filter.advance({.generation = base + 7});
+        EXPECT_FALSE(i.filter.query(digest));
+        const Digest other = base % 2 == 0 ? same_odd_pattern : same_even_pattern;
+        i.filter.insert(other);
+        EXPECT_FALSE(i.filter.query(digest)) << "base " << base;
+        // One pattern each in the two youngest words and in the oldest.
+        Instance two(on_kernel(LineSpec{.k = 2, .b = 8, .lines = 1}));
+        two.filter.insert(other);
+        EXPECT_EQ(i.filter.chance(7), two.filter.chance(7));
+    }
+}
+
+// In each tick one phase shifts, and each phase once a generation.
+TEST_P(line_on, shifts_are_spread_over_the_ticks_of_a_generation) {
+    constexpr unsigned kPhases = 8;
+    constexpr unsigned kDigests = 4000;
+    Instance i(on_kernel(LineSpec{.k = 1, .b = 16, .phases = kPhases, .lines = 1 << 16}));
+    for (Digest d = 0; d < kDigests; ++d) {
+        i.filter.insert(remix(d, 1));
+    }
+    unsigned left = kDigests;
+    for (std::uint64_t tick = 7 * kPhases; tick <= 8 * kPhases; ++tick) {
+        i.filter.advance({.generation = tick});
+        unsigned echoes = 0;
+        for (Digest d = 0; d < kDigests; ++d) {
+            echoes += i.filter.query(remix(d, 1)) ? 1 : 0;
+        }
+        const unsigned gone = left - echoes;
+        left = echoes;
+        if (tick == 7 * kPhases) {
+            EXPECT_EQ(gone, 0u);
+        } else {
+            EXPECT_NEAR(gone, kDigests / kPhases, 110) << "tick " << tick;  // 5 sigma
+        }
+    }
+    EXPECT_EQ(left, 0u);
+}
+
+TEST_P(line_on, chance_forgets_stale_words) {
+    Instance i(on_kernel(LineSpec{.k = 1, .b = 1, .lines = 1}));
+    i.filter.insert(42);
+    i.filter.advance({.generation = 7});
+    EXPECT_GT(i.filter.chance(7), 0.0F);
+    i.filter.advance({.generation = 8});
+    EXPECT_EQ(i.filter.chance(7), 0.0F);
+}
+
+// Full words: every age matches every key.
+TEST_P(line_on, chance_of_a_full_filter_is_at_least_one) {
+    Instance i(on_kernel(LineSpec{.k = 2, .b = 4, .lines = 1}));
+    for (Digest d = 0; d < 2000; ++d) {
+        i.filter.insert(remix(d, 1));
+    }
+    EXPECT_EQ(i.filter.chance(7), 1.0F);  // ages 0 and 1 are full
+}
+
+TEST_P(line_on, limit_parts_matches_into_echoes_and_doubts) {
+    Instance i(on_kernel(LineSpec{.k = 1, .b = 2, .lines = 1}));
+    i.filter.insert(42);
+    const Digest digest = 42;
+    const float chance = i.filter.chance(digest);
+    Answers answers = i.filter.test_and_insert_burst({&digest, 1}, ChanceLimits(chance));
+    EXPECT_EQ(answers.echoes, 1u);
+    EXPECT_EQ(answers.doubts, 0u);
+    EXPECT_EQ(i.filter.counters().insertions, 1u);
+    answers =
+        i.filter.test_and_insert_burst({&digest, 1}, ChanceLimits(std::nextafter(chance, 0.0F)));
+    EXPECT_EQ(answers.echoes, 0u);
+    EXPECT_EQ(answers.doubts, 1u);
+    EXPECT_EQ(i.filter.counters().insertions, 2u);
+}
+
+}  // namespace
+}  // namespace unecho::filter

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/window/shbf_x_window.h"
+
+#include <algorithm>
+#include <array>
+
+#include <gtest/gtest.h>
+
+#include "support/shbf_filters.h"
+
+namespace unecho::filter {
+namespace {
+
+using Window = test::Shifting<ShbfXWindow, ShbfXWindowParams>;
+
+// Nothing matches by chance in it.
+ShbfXWindowSpec roomy(unsigned l, EchoPolicy policy = EchoPolicy::kFixed) {
+    return {.k = 8, .l = l, .m = 100'003, .c = 57, .policy = policy};
+}
+
+void go_to(Window& i, std::uint64_t generation) {
+    i.filter.advance({.generation = generation});
+}
+
+std::string message(const ShbfXWindowSpec& spec) {
+    return test::message<ShbfXWindowParams>(spec);
+}
+
+TEST(shbf_x_window_params, limits_are_named) {
+    EXPECT_EQ(message({.k = 1, .l = 1, .m = 1, .c = 1, .spares = 0}), "valid");
+    EXPECT_EQ(message({.k = 64, .l = 127, .m = 4096, .c = 57, .spares = 32}), "valid");
+    EXPECT_EQ(message({.k = 1, .l = 1, .m = 0, .c = 1}),
+              "shbf_x_window: m = 0 bits; allowed: 1 to 2^45");
+    EXPECT_EQ(message({.k = 0, .l = 1, .m = 9, .c = 1}), "shbf_x_window: k = 0; allowed: 1 to 64");
+    EXPECT_EQ(message({.k = 65, .l = 1, .m = 9, .c = 1}),
+              "shbf_x_window: k = 65; allowed: 1 to 64");
+    EXPECT_EQ(message({.k = 1, .l = 1, .m = 9, .c = 0}), "shbf_x_window: c = 0; allowed: 1 to 57");
+    EXPECT_EQ(message({.k = 1, .l = 1, .m = 9, .c = 58}),
+              "shbf_x_window: c = 58; allowed: 1 to 57");
+    EXPECT_EQ(message({.k = 1, .l = 0, .m = 9, .c = 1}), "shbf_x_window: l = 0; allowed: 1 to 127");
+    EXPECT_EQ(message({.k = 1, .l = 128, .m = 9, .c = 1}),
+              "shbf_x_window: l = 128; allowed: 1 to 127");
+    EXPECT_EQ(message({.k = 1, .l = 1, .m = 9, .c = 1, .spares = 33}),
+              "shbf_x_window: spares = 33; allowed: 0 to 32");
+    EXPECT_EQ(message({.k = 1, .l = 127, .m = std::uint64_t{1} << 45, .c = 1}),
+              "shbf_x_window: 130 segments of 4398046511168 bytes; allowed: 2^46 bytes in all");
+}
+
+// 1 + l segments and the spares; the window of the last position is eight bytes.
+TEST(shbf_x_window_params, bytes_are_those_of_all_segments_in_whole_lines) {
+    const auto bytes = [](std::uint64_t m) {
+        return ShbfXWindow::bytes(
+            *ShbfXWindowParams::make({.k = 3, .l = 4, .m = m, .c = 5, .spares = 2}));
+    };
+    EXPECT_EQ(bytes(456), 7U * 64);
+    EXPECT_EQ(bytes(457), 7U * 128);
+}
+
+TEST(shbf_x_window, n_packets_pass_then_echoes) {
+    for (unsigned n = 1; n <= kMaxMultiplicity; ++n) {
+        for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
+            Window i(roomy(3, policy));
+            for (unsigned packet = 0; packet < n + 5; ++packet) {
+                ASSERT_EQ(i.filter.count(42, n), std::min(packet, n));
+                ASSERT_EQ(i.filter.test_and_insert_first(42, n), packet >= n) << packet;
+            }
+            EXPECT_FALSE(i.filter.test_and_insert_first(43, n));
+        }
+    }
+}
+
+TEST(shbf_x_window, one_is_the_plain_filter) {
+    Window i(roomy(3));
+    EXPECT_FALSE(i.filter.test_and_insert(42));
+    EXPECT_TRUE(i.filter.test_and_insert(42));
+    EXPECT_EQ(i.filter.test_and_insert_burst(std::array<Digest, 3>{42, 43, 43}), 0b101U);
+}
+
+// The smaller multiplicities' bits stay: k more for each packet that passes, none for an echo.
+TEST(shbf_x_window, packet_that_passes_sets_k_bits_and_an_echo_none) {
+    Window i(roomy(2));
+    for (unsigned packet = 1; packet <= 9; ++packet) {
+        EXPECT_FALSE(i.filter.test_and_insert_first(42, 9));
+        EXPECT_EQ(i.set_bits(), 8 * packet);
+        EXPECT_EQ(i.filter.counters().insertions, packet);
+    }
+    EXPECT_TRUE(i.filter.test_and_insert_first(42, 9));
+    go_to(i, 1);
+    EXPECT_TRUE(i.filter.test_and_insert_first(42, 9));
+    EXPECT_EQ(i.set_bits(), 8 * 9U);
+    EXPECT_EQ(i.filter.counters().insertions, 9U);
+}
+
+// A dropped packet writes the flow's count where it is not yet: once in each generation.
+TEST(shbf_x_window, refreshing_echo_sets_k_bits_once_in_a_generation) {
+    Window i(roomy(2, EchoPolicy::kRefresh));
+    i.filter.test_and_insert_first(42, 2);
+    i.filter.test_and_insert_first(42, 2);
+    EXPECT_TRUE(i.filter.test_and_insert_first(42, 2));
+    EXPECT_EQ(i.set_bits(), 16U);
+    go_to(i, 1);
+    EXPECT_TRUE(i.filter.test_and_insert_first(42, 2));
+    EXPECT_EQ(i.set_bits(), 24U);
+    EXPECT_TRUE(i.filter.test_and_insert_first(42, 2));
+    EXPECT_EQ(i.set_bits(), 24U);
+    EXPECT_EQ(i.filter.counters().insertions, 5U);
+}
+
+TEST(shbf_x_window, each_packet_counts_for_its_own_window) {
+    constexpr unsigned kL = 3;
+    Window i(roomy(kL));
+    for (const std::uint64_t generation : {10, 11, 12}) {
+        go_to(i, generation);
+        EXPECT_FALSE(i.filter.test_and_insert_first(42, 3));
+    }
+    for (const std::uint64_t generation : {12, 13}) {
+        go_to(i, generation);
+        EXPECT_EQ(i.filter.count(42, 3), 3U);
+        EXPECT_TRUE(i.filter.test_and_insert_first(42, 3));
+    }
+    go_to(i, 14);  // that of generation 10 is forgotten
+    EXPECT_EQ(i.filter.count(42, 3), 2U);
+    EXPECT_FALSE(i.filter.test_and_insert_first(42, 3));
+    EXPECT_TRUE(i.filter.test_and_insert_first(42, 3));
+    go_to(i, 16);  // those of 11 and 12
+    EXPECT_EQ(i.filter.count(42, 3), 1U);
+    go_to(i, 18);
+    EXPECT_EQ(i.filter.count(42, 3), 0U);
+}
+
+TEST(shbf_x_window, several_packets_of_a_generation_are_forgotten_together) {
+    Window i(roomy(1));
+    for (unsigned packet = 0; packet < 4; ++packet) {
+        EXPECT_FALSE(i.filter.test_and_insert_first(42, 5));
+    }
+    go_to(i, 1);
+    EXPECT_FALSE(i.filter.test_and_insert_first(42, 5));
+    EXPECT_TRUE(i.filter.test_and_insert_first(42, 5));
+    go_to(i, 2);
+    for (unsigned packet = 0; packet < 4; ++packet) {
+        EXPECT_FALSE(i.filter.test_and_insert_first(42, 5));
+    }
+    EXPECT_TRUE(i.filter.test_and_insert_first(42, 5));
+}
+
+TEST(shbf_x_window, refresh_drops_until_a_window_of_silence) {
+    constexpr unsigned kL = 3;
+    Window i(roomy(kL, EchoPolicy::kRefresh));
+    for (std::uint64_t generation = 0; generation <= 30; generation += kL) {
+        go_to(i, generation);
+        EXPECT_EQ(i.filter.test_and_insert_first(42, 2), generation >= 2 * kL) << generation;
+    }
+    go_to(i, 30 + kL + 1);
+    EXPECT_FALSE(i.filter.test_and_insert_first(42, 2));
+}
+
+// A count of the youngest segment alone, or a sum, would differ.
+TEST(shbf_x_window, refreshed_count_is_the_largest_of_all_segments) {
+    Window i(roomy(4, EchoPolicy::kRefresh));
+    for (unsigned packet = 1; packet <= 5; ++packet) {
+        go_to(i, packet);
+        i.filter.insert(42, 9);
+        EXPECT_EQ(i.filter.count(42, 9), packet);
+    }
+    go_to(i, 8);
+    EXPECT_EQ(i.filter.count(42, 9), 5U);
+}
+
+TEST(shbf_x_window, insertions_beyond_n_stay_at_n) {
+    for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
+        Window i(roomy(1, policy));
+        for (unsigned packet = 0; packet < 9; ++packet) {
+            i.filter.insert(42, 3);
+        }
+        EXPECT_EQ(i.set_bits(), 24U);
+        EXPECT_EQ(i.filter.count(42, 3), 3U);
+        EXPECT_EQ(i.filter.count(42, 57), 3U);
+        EXPECT_EQ(i.filter.counters().insertions, 9U);
+    }
+}
+
+// The youngest segment's answer may be too large; then the next one is larger still, and the flow
+// gets less than n, but never more.
+TEST(shbf_x_window, false_candidate_is_built_upon) {
+    constexpr std::uint64_t kM = 64;
+    const auto position = [](Digest digest) { return window_of(remix(digest, 0), 0, kM); };
+    Digest behind = 2;
+    while (position(behind) != position(1) + 2) {
+        ++behind;
+    }
+    Window i({.k = 1, .l = 1, .m = kM, .c = 5});
+    EXPECT_FALSE(i.filter.test_and_insert_first(behind, 5));
+    EXPECT_EQ(i.filter.count(1, 5), 3U);
+    EXPECT_EQ(i.filter.count(1, 2), 0U);  // multiplicities beyond n are not looked at
+    EXPECT_FALSE(i.filter.test_and_insert_first(1, 5));
+    EXPECT_EQ(i.filter.count(1, 5), 4U);
+    EXPECT_FALSE(i.filter.test_and_insert_first(1, 5));
+    EXPECT_TRUE(i.filter.test_and_insert_first(1, 5));
+}
+
+TEST(shbf_x_window, windows_at_the_end_of_a_segment_lie_inside) {
+    constexpr std::uint64_t kM = 456;
+    unsigned met = 0;
+    for (Digest digest = 1; digest < 5'000; ++digest) {
+        if (window_of(remix(digest, 0), 0, kM) == kM - 1) {
+            Window i({.k = 1, .l = 1, .m = kM, .c = 57, .spares = 0});
+            for (unsigned packet = 0; packet < 57; ++packet) {
+                ASSERT_FALSE(i.filter.test_and_insert_first(digest, 57));
+            }
+            EXPECT_TRUE(i.filter.test_and_insert_first(digest, 57));
+            EXPECT_EQ(i.memory.span()[56], std::byte{0x80});
+            EXPECT_EQ(i.memory.span()[63], std::byte{0xFF});
+            ++met;
+        }
+    }
+    EXPECT_GT(met, 0U);
+}
+
+TEST(shbf_x_window, burst_is_the_sequence) {
+    for (const unsigned n : {1U, 2U, 3U, 9U}) {
+        Window burst(roomy(2));
+        Window single(roomy(2));
+        std::array<Digest, kMaxBurst> digests{};
+        for (unsigned d = 0; d < kMaxBurst; ++d) {
+            digests[d] = d % 7;
+        }
+        for (int round = 0; round < 3; ++round) {
+            std::uint64_t expected = 0;
+            for (unsigned d = 0; d < kMaxBurst; ++d) {
+                expected |= std::uint64_t{single.filter.test_and_insert_first(digests[d], n)} << d;
+            }
+            EXPECT_EQ(burst.filter.test_and_insert_first_burst(digests, n), expected);
+        }
+        EXPECT_EQ(burst.filter.test_and_insert_first_burst({}, n), 0U);
+    }
+}
+
+TEST(shbf_x_window, clear_forgets_everything) {
+    Window i(roomy(2));
+    for (const std::uint64_t generation : {0, 1, 2}) {
+        go_to(i, generation);
+        i.filter.insert(42, 9);
+    }
+    EXPECT_EQ(i.filter.count(42, 9), 3U);
+    i.filter.clear();
+    EXPECT_EQ(i.filter.count(42, 9), 0U);
+    EXPECT_EQ(i.filter.segments().generation(), 2U);
+    EXPECT_FALSE(i.filter.test_and_insert_first(42, 1));
+}
+
+TEST(shbf_x_window, params_are_those_given) {
+    const Window i({.k = 3, .l = 4, .m = 500, .c = 7, .policy = EchoPolicy::kRefresh});
+    EXPECT_EQ(i.filter.params().k(), 3U);
+    EXPECT_EQ(i.filter.params().l(), 4U);
+    EXPECT_EQ(i.filter.params().m(), 500U);
+    EXPECT_EQ(i.filter.params().c(), 7U);
+    EXPECT_EQ(i.filter.params().policy(), EchoPolicy::kRefresh);
+}
+
+}  // namespace
+}  // namespace unecho::filter

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/echo_pairs.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+namespace unecho::offline {
+namespace {
+
+class PairsFile : public testing::Test {
+  protected:
+    void TearDown() override { std::filesystem::remove(path_); }
+
+    [[nodiscard]] std::string text() const {
+        std::ifstream file(path_);
+        std::ostringstream text;
+        text << file.rdbuf();
+        return text.str();
+    }
+
+    std::string path_ = testing::TempDir() + "unecho-pairs-" + std::to_string(getpid()) + ".csv";
+};
+
+constexpr EchoPair kKnown{
+    .number = 9, .file = 1, .known = true, .original_file = 0, .original = 7, .age = -30};
+constexpr EchoPair kUnknown{.number = 10, .file = 0};
+
+TEST_F(PairsFile, one_input_is_not_named) {
+    const std::vector<std::string> inputs{"a.pcap"};
+    auto pairs = *EchoPairFile::create(path_, inputs);
+    ASSERT_TRUE(pairs->write(std::vector{kKnown, kUnknown}));
+    ASSERT_TRUE(pairs->close());
+    EXPECT_EQ(text(), "echo,original,age_ns\n9,7,-30\n10,,\n");
+}
+
+TEST_F(PairsFile, several_inputs_are_named_and_quoted) {
+    const std::vector<std::string> inputs{"a,\"b\".pcap", "c.pcap"};
+    auto pairs = *EchoPairFile::create(path_, inputs);
+    ASSERT_TRUE(pairs->write(std::vector{kKnown, kUnknown}));
+    ASSERT_TRUE(pairs->close());
+    EXPECT_EQ(text(),
+              "echo,original,age_ns,echo_file,original_file\n"
+              "9,7,-30,c.pcap,\"a,\"\"b\"\".pcap\"\n"
+              "10,,,\"a,\"\"b\"\".pcap\",\n");
+}
+
+TEST_F(PairsFile, nothing_is_left_without_close) {
+    {
+        auto pairs = *EchoPairFile::create(path_, {});
+        ASSERT_TRUE(pairs->write(std::vector<EchoPair>(100'000, kKnown)));
+    }
+    EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(PairsFile, extremes_are_written_whole) {
+    auto pairs = *EchoPairFile::create(path_, {});
+    EchoPair copy = kKnown;
+    copy.number = ~std::uint64_t{0};
+    copy.age = std::numeric_limits<std::int64_t>::min();
+    ASSERT_TRUE(pairs->write({&copy, 1}));
+    ASSERT_TRUE(pairs->close());
+    EXPECT_EQ(text(), "echo,original,age_ns\n18446744073709551615,7,-9223372036854775808\n");
+}
+
+}  // namespace
+}  // namespace unecho::offline

@@ -33,7 +33,7 @@ struct Options {
     bool text = false;
     Text toml;
     Text html;
-    WhatIfOptions what_if;
+    WindowOptions what_if;
 };
 
 // Of the memory, for what is asked about.

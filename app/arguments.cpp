@@ -5,7 +5,6 @@
 #include <string>
 
 #include "config/schema.h"
-
 #include "offline/options.h"
 
 namespace unecho::app {

@@ -17,18 +17,15 @@
 #include "offline/moment.h"
 #include "offline/run.h"
 #include "print.h"
+#include "window_options.h"
 
 namespace unecho::app {
 namespace {
 
 struct Options {
     offline::Files files;
-    Text key;
-    Text non_ip;
-    Text window;
+    WindowOptions echo;
     Text count;
-    Text policy;
-    Text first;
     Text engine;
     Text max_false_drop;
     Text memory;
@@ -109,15 +106,8 @@ Result<offline::Files> read_files(const Options& given) {
 Result<offline::Options> read_options(const Options& given) {
     offline::Options out;
     Reading read;
-    read("--key", given.key, name_in(config::kKeyNames),
-         [&](std::size_t i) { out.key = static_cast<packet::KeyMode>(i); });
-    read("--non-ip", given.non_ip, name_in(config::kNonIpNames),
-         [&](std::size_t i) { out.non_ip = static_cast<packet::NonIp>(i); });
-    read("--window", given.window, parse_window, [&](Nanoseconds w) { out.window = w; });
+    read_window_options(read, given.echo, out);
     read("--count", given.count, parse_whole, [&](std::uint64_t n) { out.count = n; });
-    read("--policy", given.policy, name_in(config::kPolicyNames),
-         [&](std::size_t i) { out.policy = static_cast<config::Policy>(i); });
-    read("--first", given.first, parse_first, [&](unsigned n) { out.first = n; });
     read("--engine", given.engine, name_in(config::kEngineNames),
          [&](std::size_t i) { out.engine = static_cast<config::Engine>(i); });
     read("--max-false-drop", given.max_false_drop, parse_probability,
@@ -204,25 +194,25 @@ Outcome pcap(const Options& given) {
 }
 
 void add_window_options(CLI::App& command, Options& options) {
-    command.add_option("--key", options.key, "packet (default), flow, flow-bidir or frame")
+    command.add_option("--key", options.echo.key, "packet (default), flow, flow-bidir or frame")
         ->type_name("packet|flow|flow-bidir|frame");
     command
-        .add_option("--non-ip", options.non_ip,
+        .add_option("--non-ip", options.echo.non_ip,
                     "Frames without an IP packet: pass (default), or frame: equal ones are echoes")
         ->type_name("pass|frame");
     command
-        .add_option("--window", options.window,
+        .add_option("--window", options.echo.window,
                     "An echo is younger than this: 50ms (default), or inf")
         ->type_name("DURATION");
     command
         .add_option("--count", options.count, "An echo repeats one of so many packets before it")
         ->type_name("N");
     command
-        .add_option("--policy", options.policy,
+        .add_option("--policy", options.echo.policy,
                     "fixed (default), or refresh: an echo prolongs the window")
         ->type_name("fixed|refresh");
     command
-        .add_option("--first", options.first,
+        .add_option("--first", options.echo.first,
                     "Packets of a flow that pass in each window (1), with a flow key")
         ->type_name("N");
     command.add_flag("--editcap", options.editcap,

@@ -58,7 +58,7 @@ class PcapAsked final : public analyze::Asked {
 
 }  // namespace
 
-void add_what_if_options(CLI::App& command, WhatIfOptions& options) {
+void add_what_if_options(CLI::App& command, WindowOptions& options) {
     command
         .add_option("--key", options.key,
                     "What a configuration with this key would do here: packet (default), flow, "
@@ -78,18 +78,11 @@ void add_what_if_options(CLI::App& command, WhatIfOptions& options) {
         ->type_name("N");
 }
 
-Result<offline::Options> read_what_if(const WhatIfOptions& given) {
+Result<offline::Options> read_what_if(const WindowOptions& given) {
     offline::Options out;
     out.engine = config::Engine::kExact;
     Reading read;
-    read("--key", given.key, name_in(config::kKeyNames),
-         [&](std::size_t i) { out.key = static_cast<packet::KeyMode>(i); });
-    read("--non-ip", given.non_ip, name_in(config::kNonIpNames),
-         [&](std::size_t i) { out.non_ip = static_cast<packet::NonIp>(i); });
-    read("--window", given.window, parse_window, [&](Nanoseconds w) { out.window = w; });
-    read("--policy", given.policy, name_in(config::kPolicyNames),
-         [&](std::size_t i) { out.policy = static_cast<config::Policy>(i); });
-    read("--first", given.first, parse_first, [&](unsigned n) { out.first = n; });
+    read_window_options(read, given, out);
     const Status status = read.status() ? offline::check(out) : read.status();
     return status ? Result<offline::Options>(out) : tl::unexpected(status.error());
 }

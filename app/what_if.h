@@ -9,28 +9,17 @@
 #include <CLI/CLI.hpp>
 
 #include "analyze/what_if.h"
-#include "arguments.h"
 #include "base/result.h"
 #include "hash/secret.h"
 #include "offline/options.h"
+#include "window_options.h"
 
 namespace unecho::app {
 
-struct WhatIfOptions {
-    Text key;
-    Text non_ip;
-    Text window;
-    Text policy;
-    Text first;
-
-    // Something is asked about.
-    [[nodiscard]] bool any() const { return key || non_ip || window || policy || first; }
-};
-
-void add_what_if_options(CLI::App& command, WhatIfOptions& options);
+void add_what_if_options(CLI::App& command, WindowOptions& options);
 
 // Those of `unecho pcap --engine exact`, checked as there.
-Result<offline::Options> read_what_if(const WhatIfOptions& given);
+Result<offline::Options> read_what_if(const WindowOptions& given);
 
 // memory: for what it remembers of packets. Errc::kConfig, kNoMemory.
 Result<std::unique_ptr<analyze::Asked>> ask_pcap(const offline::Options& options,

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "window_options.h"
+
+#include "config/schema.h"
+
+namespace unecho::app {
+
+void read_window_options(Reading& read, const WindowOptions& given, offline::Options& out) {
+    read("--key", given.key, name_in(config::kKeyNames),
+         [&](std::size_t i) { out.key = static_cast<packet::KeyMode>(i); });
+    read("--non-ip", given.non_ip, name_in(config::kNonIpNames),
+         [&](std::size_t i) { out.non_ip = static_cast<packet::NonIp>(i); });
+    read("--window", given.window, parse_window, [&](Nanoseconds w) { out.window = w; });
+    read("--policy", given.policy, name_in(config::kPolicyNames),
+         [&](std::size_t i) { out.policy = static_cast<config::Policy>(i); });
+    read("--first", given.first, parse_first, [&](unsigned n) { out.first = n; });
+}
+
+}  // namespace unecho::app

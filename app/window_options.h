@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is an echo, as `unecho pcap` and `unecho analyze` are asked alike: --key, --non-ip,
+// --window,
+// --policy, --first.
+#pragma once
+
+#include "arguments.h"
+#include "offline/options.h"
+
+namespace unecho::app {
+
+struct WindowOptions {
+    Text key;
+    Text non_ip;
+    Text window;
+    Text policy;
+    Text first;
+
+    [[nodiscard]] bool any() const { return key || non_ip || window || policy || first; }
+};
+
+void read_window_options(Reading& read, const WindowOptions& given, offline::Options& out);
+
+}  // namespace unecho::app

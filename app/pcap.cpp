@@ -14,7 +14,7 @@
 #include "capture/output.h"
 #include "commands.h"
 #include "long_run.h"
-#include "offline/moment.h"
+#include "offline/date_time.h"
 #include "offline/run.h"
 #include "print.h"
 #include "window_options.h"
@@ -80,9 +80,9 @@ Result<offline::Files> read_files(const Options& given) {
     Reading read;
     read("-F", given.format, name_in(kFormatNames),
          [&](std::size_t i) { out.format = static_cast<capture::FileFormat>(i + 1); });
-    read("-A", given.start, offline::parse_moment,
+    read("-A", given.start, offline::parse_date_time,
          [&](Nanoseconds time) { out.selection.start = time; });
-    read("-B", given.stop, offline::parse_moment,
+    read("-B", given.stop, offline::parse_date_time,
          [&](Nanoseconds time) { out.selection.stop = time; });
     read("-c", given.split_packets, parse_positive,
          [&](std::uint64_t n) { out.split.packets = n; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/moment.h"
+#include "offline/date_time.h"
 
 #include <cstdint>
 #include <ctime>
@@ -132,17 +132,17 @@ std::optional<DateTime> seconds_since_1970(std::string_view text) {
 
 }  // namespace
 
-Result<Nanoseconds> parse_moment(const std::string& text) {
+Result<Nanoseconds> parse_date_time(const std::string& text) {
     constexpr std::int64_t kMost =
         static_cast<std::int64_t>(std::numeric_limits<Nanoseconds>::max() / kSecond);
-    auto moment = date_and_time(text);
-    moment = moment ? moment : seconds_since_1970(text);
-    if (!moment || moment->seconds < 0 || moment->seconds >= kMost) {
+    auto time = date_and_time(text);
+    time = time ? time : seconds_since_1970(text);
+    if (!time || time->seconds < 0 || time->seconds >= kMost) {
         return fail(Errc::kInvalidArgument,
                     "\"" + text + "\" is no time; allowed: 2026-01-02T03:04:05.678Z, with +01:00 " +
                         "for Z, without it in local time, or seconds since 1970");
     }
-    return static_cast<Nanoseconds>(moment->seconds) * kSecond + moment->fraction;
+    return static_cast<Nanoseconds>(time->seconds) * kSecond + time->fraction;
 }
 
 }  // namespace unecho::offline

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/moment.h"
+#include "offline/date_time.h"
 
 #include <cstdlib>
 #include <ctime>
@@ -37,9 +37,9 @@ TEST_F(MomentTest, dates_and_seconds_are_read) {
         {"2016-12-31T23:59:60Z", 1'483'228'800 * kSecond},
     };
     for (const auto& [text, time] : cases) {
-        const auto moment = parse_moment(text);
-        ASSERT_TRUE(moment) << text;
-        EXPECT_EQ(*moment, time) << text;
+        const auto parsed = parse_date_time(text);
+        ASSERT_TRUE(parsed) << text;
+        EXPECT_EQ(*parsed, time) << text;
     }
 }
 
@@ -64,10 +64,10 @@ TEST_F(MomentTest, what_is_no_time_is_refused) {
                              "20000000000",
                              "2600-01-01T00:00:00Z",
                              "20200913T122641Z"}) {
-        const auto moment = parse_moment(text);
-        ASSERT_FALSE(moment) << text << " " << *moment;
-        EXPECT_EQ(moment.error().code, Errc::kInvalidArgument);
-        EXPECT_NE(moment.error().context.find("allowed: 2026-01-02T03:04:05.678Z"),
+        const auto parsed = parse_date_time(text);
+        ASSERT_FALSE(parsed) << text << " " << *parsed;
+        EXPECT_EQ(parsed.error().code, Errc::kInvalidArgument);
+        EXPECT_NE(parsed.error().context.find("allowed: 2026-01-02T03:04:05.678Z"),
                   std::string::npos);
     }
 }

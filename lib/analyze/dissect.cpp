@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "packet/headers.h"
+#include "packet/non_ip.h"
 #include "packet/wifi.h"
 
 namespace unecho::analyze {
@@ -30,42 +31,16 @@ std::uint32_t short_hash(const std::uint8_t* data, std::uint32_t length, std::ui
     return static_cast<std::uint32_t>(remix(digest, kind)) | 1U;
 }
 
-// The addresses of the link layer lie in [begin, end) of the frame; tags begin at `tags` and are
-// none where the IP packet begins at `plain`.
-struct Layout {
-    std::uint32_t begin;
-    std::uint32_t end;
-    std::uint32_t tags;
-    std::uint32_t plain;
-};
-
-Layout layout_of(Link link) noexcept {
-    switch (link) {
-        case Link::kEthernet:
-            return {0, 12, 12, 14};
-        case Link::kSll:
-            return {0, 14, 14, 16};
-        case Link::kSll2:
-            return {4, 20, 20, 20};
-        case Link::kNull:
-        case Link::kLoop:
-            return {0, 0, 4, 4};
-        default:
-            return {0, 0, 0, 0};
-    }
-}
-
 void read_link(Link link, const Frame& frame, std::uint32_t ip_offset, const hash::Secret& secret,
                Origin& origin) noexcept {
-    const Layout layout = layout_of(link);
-    const std::uint32_t end = std::min(layout.end, ip_offset);
-    const std::uint32_t begin = std::min(layout.begin, end);
+    const packet::LinkHeader& header = packet::info_of(link).header;
+    const std::uint32_t end = std::min(header.end, ip_offset);
+    const std::uint32_t begin = std::min(header.begin, end);
     origin.macs =
         short_hash(frame.data + begin, end - begin, static_cast<std::uint32_t>(link), secret);
-    // PPP: with address and control, or without, is no tag.
-    const bool plain = link == Link::kPpp || ip_offset <= layout.plain;
-    const std::uint32_t tags = std::min(layout.tags, ip_offset);
-    origin.tags = plain ? 0 : short_hash(frame.data + tags, ip_offset - tags, 1, secret);
+    const std::uint32_t tags = std::min(header.tags, ip_offset);
+    origin.tags =
+        ip_offset <= header.plain ? 0 : short_hash(frame.data + tags, ip_offset - tags, 1, secret);
 }
 
 // Of a data frame with an EtherType, for what begins at ip_offset. The three addresses lie behind
@@ -137,9 +112,9 @@ void read_without_ip(Link link, const Frame& frame, const hash::Secret& secret,
     }
     const std::uint32_t end = std::min(begin + other.length, frame.length);
     origin.padding = short_hash(frame.data + end, frame.length - end, 2, secret);
-    const Layout layout = layout_of(link);
-    if (layout.plain != 0 && begin > layout.plain) {
-        origin.tags = short_hash(frame.data + layout.tags, begin - layout.tags, 1, secret);
+    const packet::LinkHeader& header = packet::info_of(link).header;
+    if (header.plain != 0 && begin > header.plain) {
+        origin.tags = short_hash(frame.data + header.tags, begin - header.tags, 1, secret);
     }
 }
 

@@ -7,6 +7,7 @@
 
 #include "analyze/dissect.h"
 #include "packet/headers.h"
+#include "packet/non_ip.h"
 
 namespace unecho::analyze {
 namespace {
@@ -164,16 +165,17 @@ Kind without_ip(packet::Link link, const packet::Frame& frame, bool malformed) n
         return out;
     }
     const packet::NonIpFrame other = packet::non_ip_frame(link, frame.data, frame.length);
-    switch (other.kind) {
-        case packet::Link::kEthernet:
-        case packet::Link::kSll:
-        case packet::Link::kHdlc:
+    switch (packet::info_of(other.kind).non_ip_number) {
+        case packet::NonIpNumber::kEtherType:
+        case packet::NonIpNumber::kHdlcEtherType:
             out.detail = other.type < kLeastEtherType ? std::uint16_t{0} : other.type;
             break;
-        case packet::Link::kWifi:
+        case packet::NonIpNumber::kWifiType:
             out.detail = static_cast<std::uint16_t>(kFramesOf80211 + other.type);
             break;
-        default:
+        case packet::NonIpNumber::kFamily:
+        case packet::NonIpNumber::kPpp:
+        case packet::NonIpNumber::kNone:
             break;
     }
     return out;

@@ -6,12 +6,13 @@
 #include <cstdio>
 #include <string_view>
 
-#include "packet/parse.h"
+#include "packet/non_ip.h"
 
 namespace unecho::offline {
 namespace {
 
 using packet::Link;
+using packet::NonIpNumber;
 
 struct Name {
     std::uint16_t number;
@@ -74,38 +75,36 @@ constexpr std::array kFramesOf80211 = std::to_array<Name>({
     {3, "extension"},
 });
 
-// Of those of one name one stands for all: kEthernet for EtherTypes, kNull for address families.
-Link kind_of(Link link) {
-    return link == Link::kSll ? Link::kEthernet : link == Link::kNflog ? Link::kNull : link;
-}
-
-NonIpType described(Link kind, std::uint16_t number) {
-    switch (kind) {
-        case Link::kEthernet:
+// A frame without a number is of its link type, whose packets are all alike.
+NonIpType described(NonIpNumber what, std::uint16_t number) {
+    switch (what) {
+        case NonIpNumber::kEtherType:
             return {number == 0 ? "802.3" : hexadecimal(number), name_in(kEtherTypes, number)};
-        case Link::kPpp:
-            return {"PPP " + hexadecimal(number), name_in(kPppProtocols, number)};
-        case Link::kNull:
+        case NonIpNumber::kFamily:
             return {"family " + std::to_string(number), ""};
-        case Link::kHdlc:
-            return {"HDLC " + hexadecimal(number), name_in(kEtherTypes, number)};
-        case Link::kWifi:
+        case NonIpNumber::kPpp:
+            return {"PPP " + hexadecimal(number), name_in(kPppProtocols, number)};
+        case NonIpNumber::kWifiType:
             return {"802.11", name_in(kFramesOf80211, number)};
-        case Link::kFrameRelay:
-            return {"Frame Relay", ""};
-        default:
-            return {"no parser", ""};
+        case NonIpNumber::kHdlcEtherType:
+            return {"HDLC " + hexadecimal(number), name_in(kEtherTypes, number)};
+        case NonIpNumber::kNone:
+            break;
     }
+    const auto link = static_cast<Link>(number);
+    return {link == Link::kUnknown ? "no parser" : std::string(packet::name_of(link)), ""};
 }
 
 }  // namespace
 
 void NonIpTypes::add(Link link, const packet::Frame& frame) {
-    packet::NonIpFrame other = packet::non_ip_frame(link, frame.data, frame.length);
-    if (other.kind == Link::kEthernet && packet::is_length(other.type)) {
-        other.type = 0;
-    }
-    ++counts_[{kind_of(other.kind), other.type}];
+    const packet::NonIpFrame other = packet::non_ip_frame(link, frame.data, frame.length);
+    const NonIpNumber what = packet::info_of(other.kind).non_ip_number;
+    const bool is_8023 = other.kind == Link::kEthernet && packet::is_length(other.type);
+    const auto number = what == NonIpNumber::kNone ? static_cast<std::uint16_t>(other.kind)
+                        : is_8023                  ? std::uint16_t{0}
+                                                   : other.type;
+    ++counts_[{what, number}];
 }
 
 std::vector<NonIpType> NonIpTypes::most_first() const {

@@ -31,8 +31,8 @@ class NonIpTypes {
     [[nodiscard]] std::vector<NonIpType> most_first() const;
 
   private:
-    // At most 65536 for each kind of number.
-    std::map<std::pair<packet::Link, std::uint16_t>, std::uint64_t> counts_;
+    // At most 65536 for each kind of number; those without one by their link type.
+    std::map<std::pair<packet::NonIpNumber, std::uint16_t>, std::uint64_t> counts_;
 };
 
 }  // namespace unecho::offline

@@ -11,6 +11,7 @@
 #include "base/ids.h"
 #include "base/int128.h"
 #include "hash/keyed.h"
+#include "packet/non_ip.h"
 #include "packet/parse.h"
 
 namespace unecho::packet {

@@ -1,62 +1,426 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "packet/link.h"
 
-#include <array>
-#include <cstddef>
+#include <algorithm>
+#include <utility>
+
+#include "packet/headers.h"
+#include "packet/locate.h"
+#include "packet/non_ip.h"
+#include "packet/wifi.h"
 
 namespace unecho::packet {
+namespace {
 
-// The numbers are those of https://www.tcpdump.org/linktypes.html; 12 and 14 are what libpcap calls
-// raw IP on Linux and on OpenBSD, and files hold them too.
-Link link_of(std::uint16_t link_type) noexcept {
-    switch (link_type) {
-        case 0:
-            return Link::kNull;
-        case 1:
-            return Link::kEthernet;
-        case 9:
-        case 50:
-            return Link::kPpp;
-        case 12:
-        case 14:
-        case 101:
-            return Link::kRaw;
-        case 104:
-            return Link::kHdlc;
-        case 105:
-            return Link::kWifi;
-        case 107:
-            return Link::kFrameRelay;
-        case 108:
-            return Link::kLoop;
-        case 113:
-            return Link::kSll;
-        case 127:
-            return Link::kRadiotap;
-        case 163:
-            return Link::kAvs;
-        case 192:
-            return Link::kPpi;
-        case 228:
-            return Link::kIpv4;
-        case 229:
-            return Link::kIpv6;
-        case 239:
-            return Link::kNflog;
-        case 276:
-            return Link::kSll2;
+// --- where the IP packet is ---------------------------------------------------------------------
+
+Located locate_in_raw(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    return locate_by_version(frame, length, 0, Found::kMalformed);
+}
+
+Located locate_by_family(std::uint8_t family) noexcept {
+    switch (family) {
+        case kFamilyIpv4:
+            return {Found::kIpv4, kFamilyHeader};
+        case kFamilyIpv6Linux:
+        case kFamilyIpv6Bsd:
+        case kFamilyIpv6FreeBsd:
+        case kFamilyIpv6Darwin:
+            return {Found::kIpv6, kFamilyHeader};
         default:
-            return Link::kUnknown;
+            return {Found::kNonIp, kFamilyHeader};
     }
 }
 
+// Families are below 256, so the byte that is not 0 is the lowest.
+Located locate_in_null(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    if (length < kFamilyHeader) {
+        return {Found::kMalformed, 0};
+    }
+    return locate_by_family(frame[0] != 0 ? frame[0] : frame[3]);
+}
+
+Located locate_in_loop(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    if (length < kFamilyHeader) {
+        return {Found::kMalformed, 0};
+    }
+    return locate_by_family(frame[3]);
+}
+
+Located locate_in_ppp(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    const bool framed = length >= 2 && load_be16(frame) == kPppAddressControl;
+    return locate_by_ppp(frame, length, framed ? 2 : 0);
+}
+
+// Ends with an EtherType.
+Located locate_in_sll(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    if (length < kSllHeader) {
+        return {Found::kMalformed, 0};
+    }
+    return locate_by_ethertype(load_be16(frame + kSllHeader - 2), frame, length, kSllHeader);
+}
+
+// Begins with an EtherType.
+Located locate_in_sll2(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    if (length < kSll2Header) {
+        return {Found::kMalformed, 0};
+    }
+    return locate_by_ethertype(load_be16(frame), frame, length, kSll2Header);
+}
+
+// Address and control, then an EtherType.
+Located locate_in_hdlc(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    if (length < kHdlcHeader) {
+        return {Found::kMalformed, 0};
+    }
+    return locate_by_ethertype(load_be16(frame + 2), frame, length, kHdlcHeader);
+}
+
+// Network layer protocol identifiers (RFC 2427), and what begins them.
+constexpr std::uint8_t kUnnumbered = 0x03;
+constexpr std::uint8_t kNlpidSnap = 0x80;
+constexpr std::uint8_t kNlpidIpv6 = 0x8E;
+constexpr std::uint8_t kNlpidIpv4 = 0xCC;
+constexpr std::uint8_t kNlpidPpp = 0xCF;
+
+// Behind NLPID 0x80: an OUI, which is 0 before an EtherType. Bridged frames are none of IP.
+Located locate_by_snap(const std::uint8_t* frame, std::uint32_t length,
+                       std::uint32_t offset) noexcept {
+    constexpr std::uint32_t kOuiAndType = 5;
+    if (length - offset < kOuiAndType) {
+        return {Found::kMalformed, offset};
+    }
+    const std::uint32_t organisation = load_be32(frame + offset) >> 8;
+    return organisation != 0 ? Located{Found::kNonIp, offset}
+                             : locate_by_ethertype(load_be16(frame + offset + 3), frame, length,
+                                                   offset + kOuiAndType);
+}
+
+// The NLPID is at offset, and is there.
+Located locate_by_nlpid(const std::uint8_t* frame, std::uint32_t length,
+                        std::uint32_t offset) noexcept {
+    const std::uint8_t nlpid = frame[offset++];
+    switch (nlpid) {
+        case kNlpidIpv4:
+            return {Found::kIpv4, offset};
+        case kNlpidIpv6:
+            return {Found::kIpv6, offset};
+        case kNlpidPpp:
+            return locate_by_ppp(frame, length, offset);
+        case kNlpidSnap:
+            return locate_by_snap(frame, length, offset);
+        default:
+            return {Found::kNonIp, offset};
+    }
+}
+
+// Two to four bytes of address, of which the last one has its lowest bit set (Q.922); then control
+// and NLPID, or an EtherType.
+Located locate_in_frame_relay(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    std::uint32_t offset = 0;
+    do {
+        if (offset == length || offset == 4) {
+            return {Found::kMalformed, offset};
+        }
+    } while ((frame[offset++] & 1) == 0);
+    if (offset < 2 || length - offset < 2) {
+        return {Found::kMalformed, offset};
+    }
+    if (frame[offset] != kUnnumbered) {
+        return locate_by_ethertype(load_be16(frame + offset), frame, length, offset + 2);
+    }
+    offset += frame[offset + 1] == 0 ? 2 : 1;  // a zero may stand before the NLPID
+    return offset == length ? Located{Found::kMalformed, offset}
+                            : locate_by_nlpid(frame, length, offset);
+}
+
+// Family, version and resource; then fields of length and type, aligned to 4 bytes, in the byte
+// order of the host, which is read as little-endian. The packet is that of type 9.
+Located locate_in_nflog(const std::uint8_t* frame, std::uint32_t& length) noexcept {
+    constexpr std::uint32_t kPayload = 9;
+    if (length < kNflogHeader) {
+        return {Found::kMalformed, 0};
+    }
+    const Found found = frame[0] == kFamilyIpv4        ? Found::kIpv4
+                        : frame[0] == kFamilyIpv6Linux ? Found::kIpv6
+                                                       : Found::kNonIp;
+    std::uint32_t at = kNflogHeader;
+    while (found != Found::kNonIp) {
+        const std::uint32_t size = length - at < 4 ? 0 : load_le16(frame + at);
+        if (size < 4) {
+            return {Found::kMalformed, 0};
+        }
+        if ((load_le16(frame + at + 2) & 0x7FFF) == kPayload) {
+            length = std::min(length, at + size);
+            return {found, at + 4};
+        }
+        at = std::min(length, at + (size + 3) / 4 * 4);
+    }
+    return {Found::kNonIp, 0};
+}
+
+// --- what is compared without one ---------------------------------------------------------------
+
+// Up to the end of the frame, padding too.
+std::uint32_t rest_of(const std::uint8_t* frame, std::uint32_t length,
+                      const std::uint8_t* body) noexcept {
+    return length - static_cast<std::uint32_t>(body - frame);
+}
+
+NonIpFrame non_ip_in_ethernet(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    NonIpFrame out =
+        non_ip_by_ethertype(load_be16(frame + kEthernetHeader - 2), frame, length, kEthernetHeader);
+    if (is_length(out.type)) {
+        out.length = std::min<std::uint32_t>(out.type, rest_of(frame, length, out.body));
+    }
+    out.destination = load_be48(frame);
+    out.source = load_be48(frame + 6);
+    return out;
+}
+
+// type and address: where they stand in the header.
+NonIpFrame non_ip_in_cooked(const std::uint8_t* frame, std::uint32_t length, std::uint32_t header,
+                            std::uint32_t type, std::uint32_t address) noexcept {
+    NonIpFrame out = non_ip_by_ethertype(load_be16(frame + type), frame, length, header);
+    out.kind = Link::kSll;
+    out.source = load_be48(frame + address);
+    out.destination = load_be16(frame + address + 6);
+    return out;
+}
+
+// Serial lines pad nothing. The address says no more than that all may hear it.
+NonIpFrame non_ip_in_hdlc(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    NonIpFrame out = non_ip_by_ethertype(load_be16(frame + 2), frame, length, kHdlcHeader);
+    out.kind = Link::kHdlc;
+    out.length = rest_of(frame, length, out.body);
+    return out;
+}
+
+// The protocol is behind address and control, if these are there.
+NonIpFrame non_ip_in_ppp(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    const std::uint32_t offset = load_be16(frame) == kPppAddressControl ? 4 : 2;
+    return {.kind = Link::kPpp,
+            .type = load_be16(frame + offset - 2),
+            .body = frame + offset,
+            .length = length - offset};
+}
+
+NonIpFrame non_ip_by_family(Link kind, std::uint8_t family, const std::uint8_t* frame,
+                            std::uint32_t length) noexcept {
+    return {.kind = kind,
+            .type = family,
+            .body = frame + kFamilyHeader,
+            .length = length - kFamilyHeader};
+}
+
+NonIpFrame non_ip_in_sll(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    return non_ip_in_cooked(frame, length, kSllHeader, 14, 6);
+}
+
+NonIpFrame non_ip_in_sll2(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    return non_ip_in_cooked(frame, length, kSll2Header, 0, 12);
+}
+
+NonIpFrame non_ip_in_null(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    return non_ip_by_family(Link::kNull, frame[0] != 0 ? frame[0] : frame[3], frame, length);
+}
+
+NonIpFrame non_ip_in_loop(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    return non_ip_by_family(Link::kNull, frame[3], frame, length);
+}
+
+NonIpFrame non_ip_in_nflog(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    return non_ip_by_family(Link::kNflog, frame[0], frame, length);
+}
+
+template <Link kLink>
+NonIpFrame all_of_it(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    return {.kind = kLink, .body = frame, .length = length};
+}
+
+// --- the rows -----------------------------------------------------------------------------------
+
+// Of link types behind whose packets nothing stands that is known of.
+template <Located (*kLocate)(const std::uint8_t* frame, std::uint32_t length) noexcept>
+Located to_the_end(const std::uint8_t* frame, std::uint32_t& length) noexcept {
+    return kLocate(frame, length);
+}
+
+template <Found kFound>
+Located all_one_packet(const std::uint8_t* /*frame*/, std::uint32_t /*length*/) noexcept {
+    return {kFound, 0};
+}
+
+template <WifiFrame (*kFind)(const std::uint8_t* frame, std::uint32_t length) noexcept>
+Located locate_behind(const std::uint8_t* frame, std::uint32_t& length) noexcept {
+    return locate_in_wifi(kFind(frame, length), frame, length);
+}
+
+template <WifiFrame (*kFind)(const std::uint8_t* frame, std::uint32_t length) noexcept>
+NonIpFrame non_ip_behind(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    return non_ip_in_wifi(kFind(frame, length), frame);
+}
+
+constexpr std::array<std::int32_t, 3> numbers(std::int32_t first = LinkInfo::kNoNumber,
+                                              std::int32_t second = LinkInfo::kNoNumber,
+                                              std::int32_t third = LinkInfo::kNoNumber) {
+    return {first, second, third};
+}
+
+// A link type of 802.11, by what it puts in front of the frame.
+template <WifiFrame (*kFind)(const std::uint8_t* frame, std::uint32_t length) noexcept>
+constexpr LinkInfo wifi_row(Link link, std::string_view name, std::int32_t number) {
+    return {.link = link,
+            .name = name,
+            .numbers = numbers(number),
+            .non_ip_number = NonIpNumber::kWifiType,
+            .locate = locate_behind<kFind>,
+            .non_ip = non_ip_behind<kFind>,
+            .wifi = kFind};
+}
+
+// Indexed by Link. The numbers are those of https://www.tcpdump.org/linktypes.html; 12 and 14 are
+// what libpcap calls raw IP on Linux and on OpenBSD, and files hold them too.
+constexpr std::array kTable = std::to_array<LinkInfo>({
+    {.link = Link::kEthernet,
+     .name = "Ethernet",
+     .numbers = numbers(1),
+     .non_ip_number = NonIpNumber::kEtherType,
+     .header = {0, 12, 12, 14},
+     .locate = to_the_end<locate_in_ethernet>,
+     .non_ip = non_ip_in_ethernet},
+    {.link = Link::kRaw,
+     .name = "raw IP",
+     .numbers = numbers(12, 14, 101),
+     .non_ip_number = NonIpNumber::kNone,
+     .locate = to_the_end<locate_in_raw>,
+     .non_ip = all_of_it<Link::kRaw>},
+    {.link = Link::kIpv4,
+     .name = "raw IPv4",
+     .numbers = numbers(228),
+     .non_ip_number = NonIpNumber::kNone,
+     .locate = to_the_end<all_one_packet<Found::kIpv4>>,
+     .non_ip = all_of_it<Link::kIpv4>},
+    {.link = Link::kIpv6,
+     .name = "raw IPv6",
+     .numbers = numbers(229),
+     .non_ip_number = NonIpNumber::kNone,
+     .locate = to_the_end<all_one_packet<Found::kIpv6>>,
+     .non_ip = all_of_it<Link::kIpv6>},
+    {.link = Link::kNull,
+     .name = "BSD loopback",
+     .numbers = numbers(0),
+     .non_ip_number = NonIpNumber::kFamily,
+     .header = {0, 0, kFamilyHeader, kFamilyHeader},
+     .locate = to_the_end<locate_in_null>,
+     .non_ip = non_ip_in_null},
+    {.link = Link::kLoop,
+     .name = "OpenBSD loop",
+     .numbers = numbers(108),
+     .non_ip_number = NonIpNumber::kFamily,
+     .header = {0, 0, kFamilyHeader, kFamilyHeader},
+     .locate = to_the_end<locate_in_loop>,
+     .non_ip = non_ip_in_loop},
+    // With address and control, or without: those are no tag.
+    {.link = Link::kPpp,
+     .name = "PPP",
+     .numbers = numbers(9, 50),
+     .non_ip_number = NonIpNumber::kPpp,
+     .header = {0, 0, 0, 4},
+     .locate = to_the_end<locate_in_ppp>,
+     .non_ip = non_ip_in_ppp},
+    {.link = Link::kSll,
+     .name = "Linux cooked",
+     .numbers = numbers(113),
+     .non_ip_number = NonIpNumber::kEtherType,
+     .header = {0, 14, 14, kSllHeader},
+     .locate = to_the_end<locate_in_sll>,
+     .non_ip = non_ip_in_sll},
+    {.link = Link::kSll2,
+     .name = "Linux cooked 2",
+     .numbers = numbers(276),
+     .non_ip_number = NonIpNumber::kEtherType,
+     .header = {4, kSll2Header, kSll2Header, kSll2Header},
+     .locate = to_the_end<locate_in_sll2>,
+     .non_ip = non_ip_in_sll2},
+    wifi_row<bare_wifi>(Link::kWifi, "802.11", 105),
+    wifi_row<behind_radiotap>(Link::kRadiotap, "802.11 radiotap", 127),
+    wifi_row<behind_ppi>(Link::kPpi, "802.11 PPI", 192),
+    wifi_row<behind_avs>(Link::kAvs, "802.11 AVS", 163),
+    {.link = Link::kHdlc,
+     .name = "Cisco HDLC",
+     .numbers = numbers(104),
+     .non_ip_number = NonIpNumber::kHdlcEtherType,
+     .locate = to_the_end<locate_in_hdlc>,
+     .non_ip = non_ip_in_hdlc},
+    {.link = Link::kFrameRelay,
+     .name = "Frame Relay",
+     .numbers = numbers(107),
+     .non_ip_number = NonIpNumber::kNone,
+     .locate = to_the_end<locate_in_frame_relay>,
+     .non_ip = all_of_it<Link::kFrameRelay>},
+    {.link = Link::kNflog,
+     .name = "NFLOG",
+     .numbers = numbers(239),
+     .non_ip_number = NonIpNumber::kFamily,
+     .locate = locate_in_nflog,
+     .non_ip = non_ip_in_nflog},
+    {.link = Link::kUnknown,
+     .name = "unknown",
+     .numbers = numbers(),
+     .non_ip_number = NonIpNumber::kNone,
+     .locate = to_the_end<all_one_packet<Found::kNonIp>>,
+     .non_ip = all_of_it<Link::kUnknown>},
+});
+
+constexpr bool in_order() {
+    for (unsigned i = 0; i < kTable.size(); ++i) {
+        if (kTable[i].link != static_cast<Link>(i)) {
+            return false;
+        }
+    }
+    return true;
+}
+static_assert(kTable.size() == kLinks && in_order(),
+              "each link type has its row, in the order of the link types");
+static_assert(std::all_of(kTable.begin(), kTable.end(),
+                          [](const LinkInfo& row) {
+                              return !row.name.empty() && row.locate != nullptr &&
+                                     row.non_ip != nullptr;
+                          }),
+              "a row says all that is asked of it");
+
+constexpr bool numbers_are_of_one_row() {
+    std::array<bool, 0x10000> met{};
+    for (const LinkInfo& row : kTable) {
+        for (const std::int32_t number : row.numbers) {
+            if (number != LinkInfo::kNoNumber &&
+                std::exchange(met.at(static_cast<std::size_t>(number)), true)) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+static_assert(numbers_are_of_one_row(), "a number leads to one link type");
+
+}  // namespace
+
+const LinkInfo& info_of(Link link) noexcept {
+    return kTable[static_cast<unsigned>(link)];
+}
+
+Link link_of(std::uint16_t link_type) noexcept {
+    for (const LinkInfo& row : kTable) {
+        if (std::find(row.numbers.begin(), row.numbers.end(), link_type) != row.numbers.end()) {
+            return row.link;
+        }
+    }
+    return Link::kUnknown;
+}
+
 std::string_view name_of(Link link) noexcept {
-    static constexpr std::array<std::string_view, kLinks> kNames{
-        "Ethernet",        "raw IP",     "raw IPv4",     "raw IPv6",       "BSD loopback",
-        "OpenBSD loop",    "PPP",        "Linux cooked", "Linux cooked 2", "802.11",
-        "802.11 radiotap", "802.11 PPI", "802.11 AVS",   "Cisco HDLC",     "Frame Relay",
-        "NFLOG",           "unknown"};
-    return kNames[static_cast<std::size_t>(link)];
+    return info_of(link).name;
 }
 
 }  // namespace unecho::packet

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Link types: what stands before the IP packet of a captured frame.
+// Link types: what stands before the IP packet of a captured frame. All that there is to say of one
+// is its row of the table in link.cpp, beside the functions that read its header. A new one is an
+// enumerator here, which has to have a row, and that row.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -24,14 +27,55 @@ enum class Link : std::uint8_t {
     kHdlc,        // Cisco HDLC
     kFrameRelay,  // as RFC 2427 has it, or with an EtherType as Cisco has
     kNflog,       // Linux's netfilter log
-    kUnknown,     // only frame keys can be made
+    kUnknown,     // only frame keys can be made; stays the last
 };
-inline constexpr unsigned kLinks = 17;
+inline constexpr unsigned kLinks = static_cast<unsigned>(Link::kUnknown) + 1;
 
-// By the LINKTYPE_ number of pcap; docs/captures.md has the table.
+struct Located;     // packet/locate.h
+struct NonIpFrame;  // packet/non_ip.h
+struct WifiFrame;   // packet/wifi.h
+
+// What NonIpFrame::type is.
+enum class NonIpNumber : std::uint8_t {
+    kEtherType,      // or, of 802.3, a length
+    kFamily,         // an address family
+    kPpp,            // a protocol of PPP
+    kWifiType,       // of a frame of 802.11
+    kHdlcEtherType,  // of Cisco HDLC
+    kNone,
+};
+
+// What the link layer has written in front of a packet: its addresses lie in [begin, end) of the
+// frame; tags begin at `tags`, and there are none where the packet begins at `plain` or before.
+struct LinkHeader {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+    std::uint32_t tags = 0;
+    std::uint32_t plain = 0;
+};
+
+struct LinkInfo {
+    static constexpr std::int32_t kNoNumber = -1;
+
+    Link link;
+    std::string_view name;                // as people call it: "Ethernet", "raw IP"
+    std::array<std::int32_t, 3> numbers;  // LINKTYPE_ of pcap; docs/captures.md has the table
+    NonIpNumber non_ip_number;            // of frames of this kind (NonIpFrame)
+    LinkHeader header{};                  // not of 802.11, whose header says where they are
+    // Where the IP packet is. length becomes less by what is known to stand behind all packets (the
+    // check sequence of 802.11).
+    Located (*locate)(const std::uint8_t* frame, std::uint32_t& length) noexcept;
+    // What is compared of a frame in which there is none.
+    NonIpFrame (*non_ip)(const std::uint8_t* frame, std::uint32_t length) noexcept;
+    // Where the frame of 802.11 is; null: it is none.
+    WifiFrame (*wifi)(const std::uint8_t* frame, std::uint32_t length) noexcept = nullptr;
+};
+
+[[nodiscard]] const LinkInfo& info_of(Link link) noexcept;
+
+// By the LINKTYPE_ number; kUnknown for those that have no row.
 [[nodiscard]] Link link_of(std::uint16_t link_type) noexcept;
 
-// As people call it: "Ethernet", "raw IP", "Linux cooked".
 [[nodiscard]] std::string_view name_of(Link link) noexcept;
 
 }  // namespace unecho::packet

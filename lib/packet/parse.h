@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From captured bytes to the outermost IP packet and its flow fields. Three steps that know nothing
 // of each other, so that each can grow alone:
-//   locate  what stands before the IP header: one function per link type, tags and labels shared
+//   locate  what stands before the IP header: a row for each link type (link.h), tags and labels
+//           shared (locate.h)
 //   bound   the IP header itself, and where its packet ends
 //   flow    addresses, protocol and ports
 // Hot code: reads only bytes inside the frame, writes nothing. Checksums are not looked at. A
@@ -13,16 +14,9 @@
 
 #include "packet/headers.h"
 #include "packet/link.h"
+#include "packet/locate.h"
 
 namespace unecho::packet {
-
-enum class Found : std::uint8_t { kIpv4, kIpv6, kNonIp, kMalformed };
-
-// kIpv4, kIpv6: what the header before it announces at offset, which is at most the frame's length.
-struct Located {
-    Found found;
-    std::uint32_t offset;
-};
 
 // From the first byte of the IP header to the IP length or, if that comes first, the end of the
 // capture. The header (IPv4 options too) is complete.
@@ -37,63 +31,6 @@ struct FlowFields {
     std::uint16_t destination_port;
     std::uint8_t protocol;
 };
-
-// What an EtherType other than IP leads to: VLAN tags, MPLS labels, or nothing known. offset is the
-// byte behind the EtherType, at most length.
-[[nodiscard]] Located locate_by_ethertype(std::uint16_t type, const std::uint8_t* frame,
-                                          std::uint32_t length, std::uint32_t offset) noexcept;
-
-[[nodiscard]] inline Located locate_in_ethernet(const std::uint8_t* frame,
-                                                std::uint32_t length) noexcept {
-    if (length < kEthernetHeader) {
-        return {Found::kMalformed, 0};
-    }
-    const std::uint16_t type = load_be16(frame + kEthernetHeader - 2);
-    if (type == kEtherIpv4) {
-        return {Found::kIpv4, kEthernetHeader};
-    }
-    if (type == kEtherIpv6) {
-        return {Found::kIpv6, kEthernetHeader};
-    }
-    return locate_by_ethertype(type, frame, length, kEthernetHeader);
-}
-
-// What is compared of a frame without an IP packet: no tags, no labels, no padding.
-struct NonIpFrame {
-    // Whose numbers these are: kEthernet also of 802.11 with an EtherType, kSll of both cooked
-    // ones, kNull of both loopbacks, kWifi of 802.11 without an EtherType.
-    Link kind = Link::kUnknown;
-    // False: nothing in it tells a copy from the same once more, so it has no key. 802.11 alone.
-    bool compared = true;
-    // In the order of their bytes. 0 where the link type has none; Linux cooked captures have the
-    // sender's alone, and what of it is behind the sixth byte stands in destination.
-    std::uint64_t destination = 0;
-    std::uint64_t source = 0;
-    // What body is: behind Ethernet and Linux cooked headers the innermost EtherType, or the length
-    // of 802.3; of Cisco HDLC the EtherType, of PPP the protocol, of loopbacks and NFLOG the
-    // address family; of kWifi the frame's type (management, control, data, extension); else 0.
-    std::uint16_t type = 0;
-    const std::uint8_t* body = nullptr;
-    std::uint32_t length = 0;
-};
-
-// What an EtherType other than IP leads to, behind tags and labels, without padding; no addresses.
-// offset is the byte behind the EtherType. Of a frame for which locate_by_ethertype() says kNonIp.
-[[nodiscard]] NonIpFrame non_ip_by_ethertype(std::uint16_t type, const std::uint8_t* frame,
-                                             std::uint32_t length, std::uint32_t offset) noexcept;
-
-// Of a frame for which find_ip says kNonIp.
-[[nodiscard]] NonIpFrame non_ip_frame(Link link, const std::uint8_t* frame,
-                                      std::uint32_t length) noexcept;
-
-// EtherTypes up to here are lengths (IEEE 802.3); below 3 not even a header of LLC fits.
-[[nodiscard]] constexpr bool is_length(std::uint16_t type) noexcept {
-    return type >= kLlcHeader && type <= kMost8023Length;
-}
-
-// Of a frame of any link type. kUnknown: never an IP packet. length: becomes less by what is known
-// to stand behind all packets (the check sequence of 802.11).
-[[nodiscard]] Located locate(Link link, const std::uint8_t* frame, std::uint32_t& length) noexcept;
 
 // False: no complete IPv4 header, or one that contradicts itself. A total length of 0 stands for
 // the captured length (segmentation offload).
@@ -165,7 +102,7 @@ struct NonIpFrame {
         return find_ip(frame, length, ip);
     }
     std::uint32_t end = length;
-    const Located at = locate(link, frame, end);
+    const Located at = info_of(link).locate(frame, end);
     return bound(at, frame, end, ip);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "packet/wifi.h"
 
+#include <algorithm>
+
 namespace unecho::packet {
 namespace {
 
@@ -14,35 +16,6 @@ std::uint32_t behind_header(const std::uint8_t* frame, std::uint32_t length) noe
 
 std::uint32_t without_check(std::uint32_t begin, std::uint32_t length, bool told) noexcept {
     return told ? std::max(begin, length - std::min<std::uint32_t>(length, 4)) : length;
-}
-
-// Words of which each says by its highest bit that another one follows, then fields in the order of
-// the first word's bits, each aligned to its size: https://www.radiotap.org.
-WifiFrame behind_radiotap(const std::uint8_t* frame, std::uint32_t length) noexcept {
-    constexpr std::uint32_t kTimer = 1;
-    constexpr std::uint32_t kFlags = 2;
-    constexpr std::uint8_t kHasCheck = 0x10;
-    constexpr std::uint8_t kPadded = 0x20;
-    const std::uint32_t begin = behind_header(frame, length);
-    if (begin == 0) {
-        return kNoFrame;
-    }
-    const std::uint32_t present = load_le32(frame + 4);
-    std::uint32_t at = 8;
-    for (std::uint32_t word = present; word >> 31 != 0; at += 4) {
-        if (begin - at < 4) {
-            return kNoFrame;
-        }
-        word = load_le32(frame + at);
-    }
-    at = (present & kTimer) != 0 ? (at + 7) / 8 * 8 + 8 : at;
-    const bool told = (present & kFlags) != 0;
-    if (told && at >= begin) {
-        return kNoFrame;
-    }
-    const std::uint8_t flags = told ? frame[at] : std::uint8_t{0};
-    return {Reached::kYes, begin, without_check(begin, length, (flags & kHasCheck) != 0),
-            (flags & kPadded) != 0};
 }
 
 // Fields of type and length behind each other, aligned to 4 bytes where the second byte of the
@@ -65,24 +38,6 @@ bool ppi_has_check(const std::uint8_t* frame, std::uint32_t end) noexcept {
         at = std::min(end, at + 4 + (size + unit - 1) / unit * unit);
     }
     return false;
-}
-
-// What PPI holds is said by a link type.
-WifiFrame behind_ppi(const std::uint8_t* frame, std::uint32_t length) noexcept {
-    constexpr std::uint32_t kOf80211 = 105;
-    const std::uint32_t begin = behind_header(frame, length);
-    if (begin == 0) {
-        return kNoFrame;
-    }
-    const bool wifi = load_le32(frame + 4) == kOf80211;
-    const bool check = wifi && ppi_has_check(frame, begin);
-    return {wifi ? Reached::kYes : Reached::kOther, begin, without_check(begin, length, check),
-            false};
-}
-
-WifiFrame behind_avs(const std::uint8_t* frame, std::uint32_t length) noexcept {
-    const std::uint32_t begin = length < 8 ? 0 : load_be32(frame + 4);
-    return begin < 8 || begin > length ? kNoFrame : WifiFrame{Reached::kYes, begin, length, false};
 }
 
 // Bits of frame control, of sequence control and of QoS control (IEEE 802.11-2020, 9.2.4).
@@ -138,17 +93,55 @@ bool is_numbered(const std::uint8_t* header, std::uint32_t length) noexcept {
 
 }  // namespace
 
-WifiFrame find_wifi(Link link, const std::uint8_t* frame, std::uint32_t length) noexcept {
-    switch (link) {
-        case Link::kRadiotap:
-            return behind_radiotap(frame, length);
-        case Link::kPpi:
-            return behind_ppi(frame, length);
-        case Link::kAvs:
-            return behind_avs(frame, length);
-        default:
-            return {Reached::kYes, 0, length, false};
+WifiFrame bare_wifi(const std::uint8_t* /*frame*/, std::uint32_t length) noexcept {
+    return {Reached::kYes, 0, length, false};
+}
+
+// Words of which each says by its highest bit that another one follows, then fields in the order of
+// the first word's bits, each aligned to its size: https://www.radiotap.org.
+WifiFrame behind_radiotap(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    constexpr std::uint32_t kTimer = 1;
+    constexpr std::uint32_t kFlags = 2;
+    constexpr std::uint8_t kHasCheck = 0x10;
+    constexpr std::uint8_t kPadded = 0x20;
+    const std::uint32_t begin = behind_header(frame, length);
+    if (begin == 0) {
+        return kNoFrame;
     }
+    const std::uint32_t present = load_le32(frame + 4);
+    std::uint32_t at = 8;
+    for (std::uint32_t word = present; word >> 31 != 0; at += 4) {
+        if (begin - at < 4) {
+            return kNoFrame;
+        }
+        word = load_le32(frame + at);
+    }
+    at = (present & kTimer) != 0 ? (at + 7) / 8 * 8 + 8 : at;
+    const bool told = (present & kFlags) != 0;
+    if (told && at >= begin) {
+        return kNoFrame;
+    }
+    const std::uint8_t flags = told ? frame[at] : std::uint8_t{0};
+    return {Reached::kYes, begin, without_check(begin, length, (flags & kHasCheck) != 0),
+            (flags & kPadded) != 0};
+}
+
+// What PPI holds is said by a link type.
+WifiFrame behind_ppi(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    constexpr std::uint32_t kOf80211 = 105;
+    const std::uint32_t begin = behind_header(frame, length);
+    if (begin == 0) {
+        return kNoFrame;
+    }
+    const bool wifi = load_le32(frame + 4) == kOf80211;
+    const bool check = wifi && ppi_has_check(frame, begin);
+    return {wifi ? Reached::kYes : Reached::kOther, begin, without_check(begin, length, check),
+            false};
+}
+
+WifiFrame behind_avs(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    const std::uint32_t begin = length < 8 ? 0 : load_be32(frame + 4);
+    return begin < 8 || begin > length ? kNoFrame : WifiFrame{Reached::kYes, begin, length, false};
 }
 
 WifiPayload wifi_payload(const WifiFrame& wifi, const std::uint8_t* frame) noexcept {
@@ -175,8 +168,8 @@ WifiPayload wifi_payload(const WifiFrame& wifi, const std::uint8_t* frame) noexc
     return behind_snap(frame, wifi.end, wifi.begin + size);
 }
 
-Located locate_in_wifi(Link link, const std::uint8_t* frame, std::uint32_t& length) noexcept {
-    const WifiFrame wifi = find_wifi(link, frame, length);
+Located locate_in_wifi(const WifiFrame& wifi, const std::uint8_t* frame,
+                       std::uint32_t& length) noexcept {
     if (wifi.reached != Reached::kYes) {
         return {without(wifi.reached), 0};
     }
@@ -189,8 +182,7 @@ Located locate_in_wifi(Link link, const std::uint8_t* frame, std::uint32_t& leng
 // With an EtherType as the same frame of Ethernet has it, whose stations stand where the direction
 // says: so one has the same key on its way to an access point, between two of them, and behind it.
 // Without one all of the frame but its check sequence: number, retry bit and duration too.
-NonIpFrame non_ip_in_wifi(Link link, const std::uint8_t* frame, std::uint32_t length) noexcept {
-    const WifiFrame wifi = find_wifi(link, frame, length);
+NonIpFrame non_ip_in_wifi(const WifiFrame& wifi, const std::uint8_t* frame) noexcept {
     const std::uint8_t* const header = frame + wifi.begin;
     const std::uint32_t size = wifi.end - wifi.begin;
     if (wifi.reached != Reached::kYes) {

@@ -11,7 +11,8 @@
 
 #include "packet/headers.h"
 #include "packet/link.h"
-#include "packet/parse.h"
+#include "packet/locate.h"
+#include "packet/non_ip.h"
 
 namespace unecho::packet {
 
@@ -23,9 +24,8 @@ inline constexpr std::uint32_t kWifiAddresses = 4;
 inline constexpr std::uint32_t kWifiSequence = 22;
 inline constexpr std::uint8_t kWifiRetry = 0x08;  // of the second byte of frame control
 
-[[nodiscard]] constexpr bool is_wifi(Link link) noexcept {
-    return link == Link::kWifi || link == Link::kRadiotap || link == Link::kPpi ||
-           link == Link::kAvs;
+[[nodiscard]] inline bool is_wifi(Link link) noexcept {
+    return info_of(link).wifi != nullptr;
 }
 
 enum class Reached : std::uint8_t {
@@ -41,9 +41,17 @@ struct WifiFrame {
     bool padded;          // its header, to a multiple of 4 bytes
 };
 
+// What each link type of 802.11 puts in front of it; their rows name these.
+[[nodiscard]] WifiFrame bare_wifi(const std::uint8_t* frame, std::uint32_t length) noexcept;
+[[nodiscard]] WifiFrame behind_radiotap(const std::uint8_t* frame, std::uint32_t length) noexcept;
+[[nodiscard]] WifiFrame behind_ppi(const std::uint8_t* frame, std::uint32_t length) noexcept;
+[[nodiscard]] WifiFrame behind_avs(const std::uint8_t* frame, std::uint32_t length) noexcept;
+
 // Of a link type that is_wifi().
-[[nodiscard]] WifiFrame find_wifi(Link link, const std::uint8_t* frame,
-                                  std::uint32_t length) noexcept;
+[[nodiscard]] inline WifiFrame find_wifi(Link link, const std::uint8_t* frame,
+                                         std::uint32_t length) noexcept {
+    return info_of(link).wifi(frame, length);
+}
 
 // What the EtherType of a data frame leads to begins at offset, in the captured frame.
 struct WifiPayload {
@@ -55,11 +63,10 @@ struct WifiPayload {
 // frame: that of which find_wifi() says kYes.
 [[nodiscard]] WifiPayload wifi_payload(const WifiFrame& wifi, const std::uint8_t* frame) noexcept;
 
-// length: becomes less by the check sequence, where one is told of.
-[[nodiscard]] Located locate_in_wifi(Link link, const std::uint8_t* frame,
+// length: of the captured frame; becomes less by the check sequence, where one is told of.
+[[nodiscard]] Located locate_in_wifi(const WifiFrame& wifi, const std::uint8_t* frame,
                                      std::uint32_t& length) noexcept;
 
-[[nodiscard]] NonIpFrame non_ip_in_wifi(Link link, const std::uint8_t* frame,
-                                        std::uint32_t length) noexcept;
+[[nodiscard]] NonIpFrame non_ip_in_wifi(const WifiFrame& wifi, const std::uint8_t* frame) noexcept;
 
 }  // namespace unecho::packet

@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "packet/link.h"
 
+#include <algorithm>
 #include <array>
+#include <fstream>
+#include <iterator>
 #include <map>
 #include <random>
 #include <set>
+#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -12,7 +16,9 @@
 #include "base/ids.h"
 #include "digest_frame.h"
 #include "packet/parse.h"
+#include "packet/wifi.h"
 #include "support/link_frames.h"
+#include "support/source_root.h"
 
 namespace unecho::packet {
 namespace {
@@ -85,6 +91,50 @@ TEST(LinkName, every_link_type_has_its_own) {
     EXPECT_FALSE(names.contains(""));
     EXPECT_EQ(name_of(Link::kEthernet), "Ethernet");
     EXPECT_EQ(name_of(Link::kUnknown), "unknown");
+}
+
+TEST(LinkTable, each_row_is_of_its_link_type) {
+    const std::set<Link> radio{Link::kWifi, Link::kRadiotap, Link::kPpi, Link::kAvs};
+    for (unsigned i = 0; i < kLinks; ++i) {
+        const auto link = static_cast<Link>(i);
+        const LinkInfo& row = info_of(link);
+        EXPECT_EQ(row.link, link);
+        EXPECT_EQ(is_wifi(link), radio.contains(link)) << row.name;
+        EXPECT_EQ(row.non_ip_number == NonIpNumber::kWifiType, radio.contains(link)) << row.name;
+        EXPECT_LE(row.header.begin, row.header.end) << row.name;
+        for (const std::int32_t number : row.numbers) {
+            if (number != LinkInfo::kNoNumber) {
+                EXPECT_EQ(link_of(static_cast<std::uint16_t>(number)), link) << row.name;
+            }
+        }
+    }
+}
+
+// The first column of the table in docs/captures.md.
+std::set<int> documented_numbers() {
+    std::ifstream file(test::source_root() + "/docs/captures.md");
+    std::set<int> out;
+    std::string line;
+    while (std::getline(file, line) && !line.starts_with("| LINKTYPE |")) {
+    }
+    std::getline(file, line);
+    while (std::getline(file, line) && line.starts_with("| ")) {
+        std::istringstream cell(line.substr(2, line.find('|', 2) - 2));
+        for (std::string number; std::getline(cell, number, ',');) {
+            out.insert(std::stoi(number));
+        }
+    }
+    return out;
+}
+
+TEST(LinkTable, documentation_has_the_numbers_of_all_rows) {
+    std::set<int> numbers;
+    for (unsigned i = 0; i < kLinks; ++i) {
+        const LinkInfo& row = info_of(static_cast<Link>(i));
+        std::copy_if(row.numbers.begin(), row.numbers.end(), std::inserter(numbers, numbers.end()),
+                     [](std::int32_t number) { return number != LinkInfo::kNoNumber; });
+    }
+    EXPECT_EQ(numbers, documented_numbers());
 }
 
 // ---- where the IP packet is ----

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What stands before IP headers: what the link types (link.cpp) share of it.
+// Hot code: reads only bytes inside the frame, writes nothing.
+#pragma once
+
+#include <cstdint>
+
+#include "packet/headers.h"
+
+namespace unecho::packet {
+
+enum class Found : std::uint8_t { kIpv4, kIpv6, kNonIp, kMalformed };
+
+// kIpv4, kIpv6: what the header before it announces at offset, which is at most the frame's length.
+struct Located {
+    Found found;
+    std::uint32_t offset;
+};
+
+// What an EtherType other than IP leads to: VLAN tags, MPLS labels, or nothing known. offset is the
+// byte behind the EtherType, at most length.
+[[nodiscard]] Located locate_by_ethertype(std::uint16_t type, const std::uint8_t* frame,
+                                          std::uint32_t length, std::uint32_t offset) noexcept;
+
+// What the first nibble of an IP header says; other is what it is with any other nibble.
+[[nodiscard]] Located locate_by_version(const std::uint8_t* frame, std::uint32_t length,
+                                        std::uint32_t offset, Found other) noexcept;
+
+// The PPP protocol is at offset.
+[[nodiscard]] Located locate_by_ppp(const std::uint8_t* frame, std::uint32_t length,
+                                    std::uint32_t offset) noexcept;
+
+[[nodiscard]] inline Located locate_in_ethernet(const std::uint8_t* frame,
+                                                std::uint32_t length) noexcept {
+    if (length < kEthernetHeader) {
+        return {Found::kMalformed, 0};
+    }
+    const std::uint16_t type = load_be16(frame + kEthernetHeader - 2);
+    if (type == kEtherIpv4) {
+        return {Found::kIpv4, kEthernetHeader};
+    }
+    if (type == kEtherIpv6) {
+        return {Found::kIpv6, kEthernetHeader};
+    }
+    return locate_by_ethertype(type, frame, length, kEthernetHeader);
+}
+
+}  // namespace unecho::packet

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is compared of a frame without an IP packet: no tags, no labels, no padding. Of each link
+// type its row says how (link.h). Hot code: reads only bytes inside the frame.
+#pragma once
+
+#include <cstdint>
+
+#include "packet/headers.h"
+#include "packet/link.h"
+
+namespace unecho::packet {
+
+struct NonIpFrame {
+    // Whose numbers these are: kEthernet also of 802.11 with an EtherType, kSll of both cooked
+    // ones, kNull of both loopbacks, kWifi of 802.11 without an EtherType.
+    Link kind = Link::kUnknown;
+    // False: nothing in it tells a copy from the same once more, so it has no key. 802.11 alone.
+    bool compared = true;
+    // In the order of their bytes. 0 where the link type has none; Linux cooked captures have the
+    // sender's alone, and what of it is behind the sixth byte stands in destination.
+    std::uint64_t destination = 0;
+    std::uint64_t source = 0;
+    // What body is, as the NonIpNumber of the kind's row says: behind Ethernet and Linux cooked
+    // headers the innermost EtherType, or the length of 802.3; of Cisco HDLC the EtherType, of PPP
+    // the protocol, of loopbacks and NFLOG the address family; of kWifi the frame's type
+    // (management, control, data, extension); else 0.
+    std::uint16_t type = 0;
+    const std::uint8_t* body = nullptr;
+    std::uint32_t length = 0;
+};
+
+// Of a frame in which there is no IP packet (Found::kNonIp).
+[[nodiscard]] inline NonIpFrame non_ip_frame(Link link, const std::uint8_t* frame,
+                                             std::uint32_t length) noexcept {
+    return info_of(link).non_ip(frame, length);
+}
+
+// What an EtherType other than IP leads to, behind tags and labels, without padding; no addresses.
+// offset is the byte behind the EtherType. Of a frame for which locate_by_ethertype() says kNonIp.
+[[nodiscard]] NonIpFrame non_ip_by_ethertype(std::uint16_t type, const std::uint8_t* frame,
+                                             std::uint32_t length, std::uint32_t offset) noexcept;
+
+// EtherTypes up to here are lengths (IEEE 802.3); below 3 not even a header of LLC fits.
+[[nodiscard]] constexpr bool is_length(std::uint16_t type) noexcept {
+    return type >= kLlcHeader && type <= kMost8023Length;
+}
+
+}  // namespace unecho::packet

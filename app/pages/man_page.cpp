@@ -83,7 +83,7 @@ constexpr std::array kFiles{
 constexpr std::array kEnvironment{
     Entry{"UNECHO_ISA",
           "The instruction set of the filters' kernels, before that of the "
-          "configuration: auto, scalar, avx2 or avx512."},
+          "configuration, and in its words: isa in unecho.toml(5)."},
 };
 
 constexpr std::string_view kDescription =

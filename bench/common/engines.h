@@ -281,18 +281,23 @@ struct LineKernelEngine {
     }
 };
 
+// Each instruction set, for each M.
+template <std::size_t... isa, std::size_t... m>
+auto kernel_engines(std::index_sequence<isa...> /*isas*/, std::index_sequence<m...> /*lines*/) {
+    const auto of_lines = []<unsigned M>(std::integral_constant<unsigned, M> /*M*/) {
+        return std::tuple<LineKernelEngine<M, filter::kEveryIsa[isa]>...>{};
+    };
+    return std::tuple_cat(of_lines(std::integral_constant<unsigned, m + 1>{})...,
+                          std::tuple<Apbbf25KernelEngine<filter::kEveryIsa[isa]>...>{});
+}
+using KernelEngines = decltype(kernel_engines(std::make_index_sequence<filter::kIsas.size()>{},
+                                              std::make_index_sequence<filter::kMostRows>{}));
+
 // All of them; another one is added here.
-using Engines =
+using Engines = decltype(std::tuple_cat(
     std::tuple<LineEngine<1>, LineEngine<2>, LineEngine<3>, LineEngine<4>, ApbbfEngine,
-               Apbbf25Engine, ApbfEngine, ApshbfEngine, TlbfEngine, BtbfEngine, ExactEngine,
-               LineKernelEngine<1, filter::Isa::kScalar>, LineKernelEngine<1, filter::Isa::kAvx2>,
-               LineKernelEngine<1, filter::Isa::kAvx512>, LineKernelEngine<2, filter::Isa::kScalar>,
-               LineKernelEngine<2, filter::Isa::kAvx2>, LineKernelEngine<2, filter::Isa::kAvx512>,
-               LineKernelEngine<3, filter::Isa::kScalar>, LineKernelEngine<3, filter::Isa::kAvx2>,
-               LineKernelEngine<3, filter::Isa::kAvx512>, LineKernelEngine<4, filter::Isa::kScalar>,
-               LineKernelEngine<4, filter::Isa::kAvx2>, LineKernelEngine<4, filter::Isa::kAvx512>,
-               Apbbf25KernelEngine<filter::Isa::kScalar>, Apbbf25KernelEngine<filter::Isa::kAvx2>,
-               Apbbf25KernelEngine<filter::Isa::kAvx512>>;
+               Apbbf25Engine, ApbfEngine, ApshbfEngine, TlbfEngine, BtbfEngine, ExactEngine>{},
+    KernelEngines{}));
 
 // Empty if this machine can run it.
 template <typename Engine>

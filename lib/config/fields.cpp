@@ -178,7 +178,7 @@ std::vector<Field> fields_of(Workers& workers) {
         {"steering", kOptional, "\"auto\"", field::Choice{kSteeringNames, to(workers.steering)}},
         {"ring_size", kOptional, "1024", field::PowerOfTwo{kRingSize, to(workers.ring_size)}},
         {"burst", kOptional, "32", field::Whole{kBurst, to(workers.burst)}},
-        {"isa", kOptional, "\"auto\"", field::Choice{kIsaNames, to(workers.isa)}},
+        {"isa", kOptional, "\"auto\"", field::Choice{kIsaWishNames, to(workers.isa)}},
     };
 }
 

@@ -75,7 +75,6 @@ inline constexpr WholeRange kMbufs{512, std::uint64_t{1} << 24};
 inline constexpr std::array<std::string_view, packet::kKeyModes> kKeyNames{"packet", "flow",
                                                                            "flow-bidir", "frame"};
 inline constexpr std::array<std::string_view, 2> kNonIpNames{"pass", "frame"};
-inline constexpr std::array<std::string_view, 4> kIsaNames{"auto", "scalar", "avx2", "avx512"};
 inline constexpr std::array<std::string_view, 3> kSteeringNames{"auto", "rss", "ring"};
 inline constexpr std::array<std::string_view, 2> kClockNames{"tsc", "capture"};
 
@@ -101,8 +100,10 @@ struct Port {
 
 // Filters are asked for in the words of engines/spec.h.
 using engines::Engine;
+using engines::IsaWish;
 using engines::kDefaultFalseDrop;
 using engines::kEngineNames;
+using engines::kIsaWishNames;
 using engines::kOnFullNames;
 using engines::kPolicyNames;
 using engines::kRuleNames;
@@ -153,15 +154,12 @@ enum class Steering : std::uint8_t {
     kRing,
 };
 
-// Which instruction set the filters' kernels use.
-enum class Isa : std::uint8_t { kAuto, kScalar, kAvx2, kAvx512 };
-
 struct Workers {
     std::optional<std::vector<LcoreId>> lcores;  // absent: one, on the last CPU of the process
     Steering steering = Steering::kAuto;
     std::uint32_t ring_size = 1024;  // packets of each ring between two workers, a power of two
     unsigned burst = 32;
-    Isa isa = Isa::kAuto;
+    IsaWish isa = IsaWish::kAuto;  // of the filters' kernels
 
     bool operator==(const Workers&) const = default;
 };

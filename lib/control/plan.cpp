@@ -256,7 +256,7 @@ class Planner {
     // The environment wins over the configuration, so that tests can force every kernel.
     void plan_isa() {
         const std::string_view configured =
-            config::kIsaNames.at(static_cast<std::size_t>(config_.workers.isa));
+            config::kIsaWishNames.at(static_cast<std::size_t>(config_.workers.isa));
         const std::string wanted = machine_.isas.forced.value_or(std::string(configured));
         const std::string where = machine_.isas.forced ? "UNECHO_ISA" : "workers.isa";
         const Result<filter::Isa> found = machine_.isas.of(wanted);

@@ -12,6 +12,7 @@
 
 #include "base/units.h"
 #include "engines/engine.h"
+#include "filter/kernels/select.h"
 #include "packet/key.h"
 
 namespace unecho::engines {
@@ -28,6 +29,20 @@ enum class Rule : std::uint8_t {
 inline constexpr std::array<std::string_view, 3> kRuleNames{"match", "bound", "penalty"};
 
 inline constexpr double kDefaultFalseDrop = 1e-6;
+
+// The instruction set of the kernels: any, the widest that there is, or one of filter::kIsas, which
+// is numbered from 1 here.
+enum class IsaWish : std::uint8_t { kAuto };
+[[nodiscard]] constexpr IsaWish wish_for(filter::Isa isa) noexcept {
+    return static_cast<IsaWish>(1 + static_cast<unsigned>(isa));
+}
+inline constexpr std::array<std::string_view, 1 + filter::kIsas.size()> kIsaWishNames = [] {
+    std::array<std::string_view, 1 + filter::kIsas.size()> names{"auto"};
+    for (const filter::IsaRow& row : filter::kIsas) {
+        names[static_cast<unsigned>(wish_for(row.isa))] = row.name;
+    }
+    return names;
+}();
 
 // What mistakes cost for the packets of some code points; absent: as for all others.
 struct TrafficClass {

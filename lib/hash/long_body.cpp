@@ -8,12 +8,7 @@
 namespace unecho::hash {
 namespace {
 
-// By the instruction-set baseline: every machine that runs this build has it.
-#ifdef __AVX2__
-constexpr auto kBodySum = body_sum_avx2;
-#else
-constexpr auto kBodySum = body_sum_scalar;
-#endif
+constexpr BodySum kBodySum = kBodySumKernels.back().sum;
 
 constexpr unsigned kPrimeBits = 61;
 constexpr std::uint64_t kPrime = (std::uint64_t{1} << kPrimeBits) - 1;

@@ -439,13 +439,12 @@ TEST_P(Promise, penalty_drops_what_pays_at_ten_times_the_planned_rate) {
 
 INSTANTIATE_TEST_SUITE_P(Of, Promise, testing::ValuesIn(all_subjects()), name_of_subject);
 INSTANTIATE_TEST_SUITE_P(Of, TwicePromise,
-                         testing::ValuesIn(lines_on(kHalf,
-                                                    {filter::Isa::kScalar, filter::Isa::kAvx2,
-                                                     filter::Isa::kAvx512})),
+                         testing::ValuesIn(lines_on(kHalf, {filter::kEveryIsa.begin(),
+                                                            filter::kEveryIsa.end()})),
                          name_of_subject);
 INSTANTIATE_TEST_SUITE_P(Of, WidePromise,
-                         testing::ValuesIn(lines_on(kTargets,
-                                                    {filter::Isa::kAvx2, filter::Isa::kAvx512})),
+                         testing::ValuesIn(lines_on(kTargets, {filter::kEveryIsa.begin() + 1,
+                                                               filter::kEveryIsa.end()})),
                          name_of_subject);
 
 }  // namespace

@@ -27,8 +27,7 @@ class OnEveryKernel : public testing::TestWithParam<filter::Isa> {
     }
 };
 
-inline const auto kEveryKernel =
-    testing::Values(filter::Isa::kScalar, filter::Isa::kAvx2, filter::Isa::kAvx512);
+inline const auto kEveryKernel = testing::ValuesIn(filter::kEveryIsa);
 
 inline std::string name_of_kernel(const testing::TestParamInfo<filter::Isa>& info) {
     return std::string(filter::name_of(info.param));

@@ -24,36 +24,18 @@ bool available(Isa isa) noexcept {
 }
 
 Isa best_isa(unsigned most_bits) noexcept {
-    if (most_bits >= 512 && available(Isa::kAvx512)) {
-        return Isa::kAvx512;
+    Isa best = Isa::kScalar;
+    for (const IsaRow& row : kIsas) {
+        if (row.vector_bits <= most_bits && available(row.isa)) {
+            best = row.isa;
+        }
     }
-    return most_bits >= 256 && available(Isa::kAvx2) ? Isa::kAvx2 : Isa::kScalar;
+    return best;
 }
 
-const LineKernels& line_kernels_for(Isa isa) noexcept {
+const Kernels& kernels_of(Isa isa) noexcept {
     UNECHO_ASSERT(available(isa));
-    switch (isa) {
-        case Isa::kAvx2:
-            return kLineAvx2;
-        case Isa::kAvx512:
-            return kLineAvx512;
-        case Isa::kScalar:
-            break;
-    }
-    return kLineScalar;
-}
-
-const ApbbfKernels& apbbf_kernels_for(Isa isa) noexcept {
-    UNECHO_ASSERT(available(isa));
-    switch (isa) {
-        case Isa::kAvx2:
-            return kApbbfAvx2;
-        case Isa::kAvx512:
-            return kApbbfAvx512;
-        case Isa::kScalar:
-            break;
-    }
-    return kApbbfScalar;
+    return kIsas[static_cast<std::size_t>(isa)].kernels;
 }
 
 }  // namespace unecho::filter

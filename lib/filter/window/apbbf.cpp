@@ -17,8 +17,8 @@ Apbbf::Apbbf(const ApbbfParams& params, std::span<std::byte> memory) noexcept
       shape_(params.B(), params.b()),
       word_parts_(params.B() == 512 && params.b() == 8),
       has_kernel_(word_parts_ && params.blocks() <= ~std::uint32_t{0}),
-      kernel_(
-          apbbf_kernels_for(params.isa()).of[params.k() <= ApbbfKernels::kOwn ? params.k() : 0]),
+      kernel_(kernels_for<ApbbfKernels>(params.isa())
+                  .of[params.k() <= ApbbfKernels::kOwn ? params.k() : 0]),
       block_words_(params.B() / 64) {}
 
 // The blocks that a query looks at first, and those that are written: slots l, l - k, l - 2k, ...

@@ -51,7 +51,7 @@ float line_coverage(unsigned c, unsigned b) noexcept {
 
 LineFilter::LineFilter(const LineParams& params, std::span<std::byte> memory) noexcept
     : params_(params),
-      kernel_(line_kernels_for(params.isa()).of[params.k() - 1][params.M() - 1]),
+      kernel_(kernels_for<LineKernels>(params.isa()).of[params.k() - 1][params.M() - 1]),
       tick_(std::uint64_t{kLineWords} * params.phases()) {
     Tables& tables = *carve<Tables>(memory, 0, 1);
     for (unsigned number = 0; number < kLinePatterns; ++number) {

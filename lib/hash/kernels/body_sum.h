@@ -10,8 +10,10 @@
 // The last stripe ends where the body ends, over some of the bytes before it if need be.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "base/int128.h"
 #include "hash/secret.h"
@@ -19,10 +21,25 @@
 namespace unecho::hash {
 
 // n from 1 to kGroupBytes; kStripeBytes in front of body + n can be read.
+using BodySum = uint128 (*)(const std::uint8_t* body, std::size_t n, const Secret& secret) noexcept;
+
 uint128 body_sum_scalar(const std::uint8_t* body, std::size_t n, const Secret& secret) noexcept;
 
 #ifdef __AVX2__
 uint128 body_sum_avx2(const std::uint8_t* body, std::size_t n, const Secret& secret) noexcept;
 #endif
+
+// Those of the instruction-set baseline, which every machine that runs this build has; the last is
+// the fastest, and the one that digests are made with. Another kernel is a row.
+struct BodySumKernel {
+    std::string_view name;
+    BodySum sum;
+};
+inline constexpr std::array kBodySumKernels{
+    BodySumKernel{"scalar", body_sum_scalar},
+#ifdef __AVX2__
+    BodySumKernel{"avx2", body_sum_avx2},
+#endif
+};
 
 }  // namespace unecho::hash

@@ -213,7 +213,9 @@ TEST(Load, routes_are_read_back) {
 
 TEST(Load, workers_control_and_run_are_read_back) {
     const Config config = load_valid(kEverything);
-    EXPECT_EQ(config.workers, (Workers{{{2, 127, 0}}, Steering::kRing, 4096, 16, Isa::kAvx2}));
+    EXPECT_EQ(
+        config.workers,
+        (Workers{{{2, 127, 0}}, Steering::kRing, 4096, 16, engines::wish_for(filter::Isa::kAvx2)}));
     EXPECT_EQ(config.control, (Control{1, kSecond, 2 * kSecond}));
     EXPECT_EQ(config.run,
               (unecho::config::Run{Clock::kTsc, kHour, 200 * kMillisecond, INT64_MAX, 0, 65535}));
@@ -259,8 +261,8 @@ TEST(Load, every_name_of_an_enum_is_read) {
         EXPECT_EQ(with("policy = \"refresh\"", kPolicyNames[i]).filters[0].policy,
                   static_cast<Policy>(i));
     }
-    for (std::size_t i = 0; i < kIsaNames.size(); ++i) {
-        EXPECT_EQ(with("isa = \"avx2\"", kIsaNames[i]).workers.isa, static_cast<Isa>(i));
+    for (std::size_t i = 0; i < kIsaWishNames.size(); ++i) {
+        EXPECT_EQ(with("isa = \"avx2\"", kIsaWishNames[i]).workers.isa, static_cast<IsaWish>(i));
     }
     for (std::size_t i = 0; i < kSteeringNames.size(); ++i) {
         EXPECT_EQ(with("steering = \"ring\"", kSteeringNames[i]).workers.steering,

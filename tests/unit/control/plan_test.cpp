@@ -621,7 +621,7 @@ TEST(PlanFilters, of_lines_take_a_geometry) {
 
 // --- kernels -----------------------------------------------------------------------------------
 
-filter::Isa isa_of(config::Isa wanted, filter::Isa widest, std::optional<std::string> forced) {
+filter::Isa isa_of(config::IsaWish wanted, filter::Isa widest, std::optional<std::string> forced) {
     config::Config config = taps_to_tool();
     config.workers.isa = wanted;
     Machine machine = machine_with({0, 1});
@@ -634,16 +634,16 @@ filter::Isa isa_of(config::Isa wanted, filter::Isa widest, std::optional<std::st
 
 TEST(PlanIsa, is_the_widest_there_is_or_the_one_asked_for) {
     using filter::Isa;
-    EXPECT_EQ(isa_of(config::Isa::kAuto, Isa::kScalar, {}), Isa::kScalar);
-    EXPECT_EQ(isa_of(config::Isa::kAuto, Isa::kAvx2, {}), Isa::kAvx2);
-    EXPECT_EQ(isa_of(config::Isa::kScalar, Isa::kAvx2, {}), Isa::kScalar);
-    EXPECT_EQ(isa_of(config::Isa::kAvx2, Isa::kAvx2, {}), Isa::kAvx2);
+    EXPECT_EQ(isa_of(config::IsaWish::kAuto, Isa::kScalar, {}), Isa::kScalar);
+    EXPECT_EQ(isa_of(config::IsaWish::kAuto, Isa::kAvx2, {}), Isa::kAvx2);
+    EXPECT_EQ(isa_of(engines::wish_for(Isa::kScalar), Isa::kAvx2, {}), Isa::kScalar);
+    EXPECT_EQ(isa_of(engines::wish_for(Isa::kAvx2), Isa::kAvx2, {}), Isa::kAvx2);
 }
 
 TEST(PlanIsa, of_the_environment_wins) {
     using filter::Isa;
-    EXPECT_EQ(isa_of(config::Isa::kAvx2, Isa::kAvx2, "scalar"), Isa::kScalar);
-    EXPECT_EQ(isa_of(config::Isa::kScalar, Isa::kAvx2, "auto"), Isa::kAvx2);
+    EXPECT_EQ(isa_of(engines::wish_for(Isa::kAvx2), Isa::kAvx2, "scalar"), Isa::kScalar);
+    EXPECT_EQ(isa_of(engines::wish_for(Isa::kScalar), Isa::kAvx2, "auto"), Isa::kAvx2);
 }
 
 TEST(MachineIsa, is_the_widest_or_forced_by_the_environment) {
@@ -664,7 +664,7 @@ TEST(MachineIsa, is_the_widest_or_forced_by_the_environment) {
 
 TEST(PlanIsa, that_the_processor_lacks_is_a_problem) {
     config::Config config = taps_to_tool();
-    config.workers.isa = config::Isa::kAvx512;
+    config.workers.isa = engines::wish_for(filter::Isa::kAvx512);
     Machine machine = machine_with({0, 1});
     machine.isas.widest = filter::Isa::kAvx2;
     const auto problem = [&](const char* key) {

@@ -81,9 +81,8 @@ TEST(KeyedDigest, no_head_is_a_head_of_0) {
     }
 }
 
-#ifdef __AVX2__
 // Each length to two blocks and more; buffers of exactly their size, for a sanitizer to see.
-TEST(BodySum, avx2_equals_scalar) {
+TEST(BodySum, every_kernel_equals_scalar) {
     const Secret secret = secret_from_seed(11);
     std::mt19937_64 random(11);
     std::vector<std::size_t> sizes = {8999, 9000, 9001, kGroupBytes - 1, kGroupBytes};
@@ -94,14 +93,16 @@ TEST(BodySum, avx2_equals_scalar) {
         Bytes bytes(n);
         std::generate(bytes.begin(), bytes.end(),
                       [&] { return static_cast<std::uint8_t>(random()); });
-        ASSERT_TRUE(body_sum_avx2(bytes.data(), n, secret) ==
-                    body_sum_scalar(bytes.data(), n, secret))
-            << n;
+        for (const BodySumKernel& kernel : kBodySumKernels) {
+            ASSERT_TRUE(kernel.sum(bytes.data(), n, secret) ==
+                        body_sum_scalar(bytes.data(), n, secret))
+                << kernel.name << " " << n;
+        }
     }
 }
 
 // Sums of words that are all ones, and keys of 0: the carries that random words seldom have.
-TEST(BodySum, avx2_equals_scalar_at_the_ends_of_the_range) {
+TEST(BodySum, every_kernel_equals_scalar_at_the_ends_of_the_range) {
     Secret secret{};
     constexpr std::array<std::uint64_t, 5> kWords{0, ~std::uint64_t{0}, std::uint64_t{1} << 63,
                                                   0x8000'0000'8000'0000, 0x0000'0001'0000'0001};
@@ -110,12 +111,14 @@ TEST(BodySum, avx2_equals_scalar_at_the_ends_of_the_range) {
         secret.blocks.fill(word);
         for (const std::uint8_t byte : {0x00, 0x01, 0x7F, 0x80, 0xFF}) {
             const Bytes bytes(2 * kBlockBytes + 100, byte);
-            ASSERT_TRUE(body_sum_avx2(bytes.data(), bytes.size(), secret) ==
-                        body_sum_scalar(bytes.data(), bytes.size(), secret));
+            for (const BodySumKernel& kernel : kBodySumKernels) {
+                ASSERT_TRUE(kernel.sum(bytes.data(), bytes.size(), secret) ==
+                            body_sum_scalar(bytes.data(), bytes.size(), secret))
+                    << kernel.name;
+            }
         }
     }
 }
-#endif
 
 // Each bit of it, at lengths that are summed each in their way; 0 is not the same as none.
 TEST(KeyedDigest, second_head_counts) {
@@ -277,12 +280,10 @@ TEST(KeyedDigest, nothing_beside_the_body_is_read) {
             std::copy(bytes.begin(), bytes.end(), at);
             ASSERT_EQ(keyed_digest(kHead, at, n, secret), expected) << n;
             if (n >= kStripeBytes && n <= kGroupBytes) {
-                const auto scalar = body_sum_scalar(at, n, secret);
-#ifdef __AVX2__
-                ASSERT_TRUE(body_sum_avx2(at, n, secret) == scalar) << n;
-#else
-                ASSERT_TRUE(body_sum_scalar(bytes.data(), n, secret) == scalar) << n;
-#endif
+                const auto elsewhere = body_sum_scalar(bytes.data(), n, secret);
+                for (const BodySumKernel& kernel : kBodySumKernels) {
+                    ASSERT_TRUE(kernel.sum(at, n, secret) == elsewhere) << kernel.name << " " << n;
+                }
             }
         }
     }

@@ -220,6 +220,14 @@ class IsaObjects(Check):
                 self.assertEqual(status, 1, said)
                 self.assertIn(words, said)
 
+    def test_a_table_in_the_archive_of_another_instruction_set_is_found(self):
+        archive = self.compile("libunecho_kernels_scalar", self.TABLE)
+        status, said = self.run_main(self.isa.main, argv=[archive])
+        self.assertEqual(status, 1, said)
+        self.assertIn("defines unecho::filter::kLineAvx2", said)
+        archive = self.compile("libunecho_kernels_avx2", self.TABLE)
+        self.assertEqual(self.run_main(self.isa.main, argv=[archive])[0], 0)
+
     def test_no_table_and_no_archive_are_failures(self):
         status, said = self.check("static int a;")
         self.assertEqual(status, 1)

@@ -73,8 +73,8 @@ TEST_P(EveryIsa, has_its_own_kernels) {
     }
     const LineKernels* lines[] = {&kLineScalar, &kLineAvx2, &kLineAvx512};
     const ApbbfKernels* blocks[] = {&kApbbfScalar, &kApbbfAvx2, &kApbbfAvx512};
-    EXPECT_EQ(&line_kernels_for(isa), lines[static_cast<unsigned>(isa)]);
-    EXPECT_EQ(&apbbf_kernels_for(isa), blocks[static_cast<unsigned>(isa)]);
+    EXPECT_EQ(&kernels_for<LineKernels>(isa), lines[static_cast<unsigned>(isa)]);
+    EXPECT_EQ(&kernels_for<ApbbfKernels>(isa), blocks[static_cast<unsigned>(isa)]);
 }
 
 INSTANTIATE_TEST_SUITE_P(isa, EveryIsa, testing::Values(Isa::kScalar, Isa::kAvx2, Isa::kAvx512),

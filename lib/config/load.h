@@ -7,8 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tl/expected.hpp>
-
+#include "base/result.h"
 #include "config/schema.h"
 
 namespace unecho::config {

@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include <tl/expected.hpp>
-
 #include "base/ids.h"
+#include "base/result.h"
 #include "config/load.h"
 #include "config/schema.h"
 #include "control/machine.h"

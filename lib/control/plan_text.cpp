@@ -4,6 +4,7 @@
 
 #include "base/table.h"
 #include "control/plan.h"
+#include "packet/key.h"
 
 namespace unecho::control {
 namespace {

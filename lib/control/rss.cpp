@@ -5,6 +5,8 @@
 #include <numeric>
 #include <set>
 
+#include "packet/key.h"
+
 namespace unecho::control {
 namespace {
 

@@ -6,6 +6,7 @@ import io
 import os
 import pathlib
 import shlex
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -47,12 +48,137 @@ class Check(unittest.TestCase):
         return str(archive)
 
 
+ROWS = """
+```
+L2  app
+L1  packet (hot)  capture │ what app reads
+L0  base
+```
+
+| module | layer | may use | external headers |
+|---|---|---|---|
+| base | L0 | | `tl/` |
+| packet | L1 hot | base | |
+| capture | L1 | base, `packet/key.h` | `rte_mbuf.h`, `nlohmann/` |
+| app | L2 | base, capture | `rte_` |
+"""
+LIBRARY = "x_lib = static_library('x',\n  dependencies: [%s])\n%s_dep = declare_dependency(dependencies: %s)\n"
+
+
 class House(Check):
     house = tool.load("check_house")
+    # Each row is used, and none beyond it.
+    TREE = {
+        "docs/architecture.md": ROWS,
+        "lib/meson.build": "subdir('base')\nsubdir('packet')\nsubdir('capture')\n",
+        "lib/base/meson.build": LIBRARY % ("", "base", "[]"),
+        "lib/packet/meson.build": LIBRARY % ("base_dep", "packet", "base_dep"),
+        "lib/capture/meson.build": LIBRARY % ("base_dep, dpdk_dep, json_dep", "capture", "[base_dep]"),
+        "app/meson.build": "static_library('a', dependencies: [base_dep, capture_dep, dpdk_dep])\n",
+        "lib/base/good.h": SPDX + "#pragma once\n#include <tl/expected.hpp>\n",
+        "lib/packet/key.h": SPDX + "#pragma once\n#include \"base/good.h\"\n",
+        "lib/capture/good.h": SPDX + "#pragma once\n#include \"base/good.h\"\n",
+        "lib/capture/good.cpp": SPDX + "#include \"packet/key.h\"\n#include <unistd.h>\n"
+        "#include <nlohmann/json.hpp>\n#include <rte_mbuf.h>\n",
+        "app/good.h": SPDX + "#pragma once\n#include <rte_eal.h>\n#include \"../main.h\"\n"
+        "#include \"base/good.h\"\n#include \"capture/good.h\"\n#include \"main.h\"\n",
+    }
 
     def house_of(self, files, *headers):
-        self.write({"lib/base/good.h": SPDX + "#pragma once\nnamespace unecho {}\n", **files})
+        self.write({**self.TREE, **files})
         return self.run_main(self.house.main, argv=[self.root, *headers])
+
+    def changed(self, name, old, new):
+        """What is said of the tree with this one change."""
+        self.assertIn(old, self.TREE[name])
+        status, said = self.house_of({name: self.TREE[name].replace(old, new)})
+        self.assertEqual(status, 1)
+        return said.splitlines()[:-1]
+
+    def test_an_include_beyond_the_row_is_found(self):
+        for name, what, words in (
+                ("lib/base/good.h", '"capture/good.h"', "includes capture/good.h: base may not use it"),
+                ("lib/capture/good.h", '"packet/wifi.h"', "includes packet/wifi.h: capture may not use it"),
+                ("lib/packet/key.h", '"sibling.h"', "includes sibling.h: packet may not use it"),
+                ("app/good.h", '"packet/key.h"', "includes packet/key.h: app may not use it"),
+                ("lib/packet/key.h", "<rte_mbuf.h>", "includes <rte_mbuf.h>, which belongs to app, capture"),
+                ("lib/capture/good.h", "<rte_eal.h>", "includes <rte_eal.h>, which belongs to app"),
+                ("app/good.h", "<boost/any.hpp>",
+                 "includes <boost/any.hpp>, which belongs to nobody in the table")):
+            with self.subTest(words):
+                self.assertEqual(self.changed(name, "#pragma once\n", "#pragma once\n#include %s\n" % what),
+                                 ["%s %s" % (name, words)])
+
+    def test_intrinsics_are_for_kernels(self):
+        rows = self.TREE["docs/architecture.md"].replace("| base | |", "| base | `immintrin.h` |")
+        include = SPDX + "#include <immintrin.h>\n"
+        self.assertEqual(self.house_of({"docs/architecture.md": rows,
+                                        "lib/packet/kernels/a.cpp": include})[0], 0)
+        self.assertIn("lib/packet/a.cpp includes <immintrin.h>: intrinsics are for kernels/ alone",
+                      self.house_of({"lib/packet/a.cpp": include})[1])
+
+    def test_a_dependency_beyond_the_row_and_one_that_is_missing_are_found(self):
+        for name, old, new, words in (
+                ("lib/base/meson.build", "[])\nbase", "[packet_dep])\nbase",
+                 ["lib/base/meson.build: x_lib depends on packet, which base may not use"]),
+                ("lib/capture/meson.build", "= declare_dependency(dependencies: [base_dep",
+                 "= declare_dependency(dependencies: [packet_dep, base_dep",
+                 ["lib/capture/meson.build: capture_dep depends on packet, which capture may not use"]),
+                ("lib/packet/meson.build", "= declare_dependency(dependencies: base_dep", "= declare_dependency(",
+                 ["lib/packet/meson.build: packet_dep does not depend on base, which its row names"]),
+                ("lib/packet/meson.build", "[base_dep]", "[]",
+                 ["lib/packet/meson.build: no library depends on base, which its row names"]),
+                ("app/meson.build", "capture_dep", "packet_dep",
+                 ["app/meson.build: static_library depends on packet, which app may not use",
+                  "app/meson.build: no library depends on capture, which its row names"]),
+                ("lib/packet/meson.build", "[base_dep]", "[base_dep, dpdk_dep]",
+                 ["lib/packet/meson.build: x_lib depends on dpdk_dep, whose headers packet may not include"]),
+                ("lib/packet/meson.build", "[base_dep]", "[base_dep, odd_dep]",
+                 ["lib/packet/meson.build: x_lib depends on odd_dep, which is nothing known"]),
+                ("lib/capture/meson.build", ", json_dep", "",
+                 ["lib/capture/meson.build: no library depends on what nlohmann/ is of"])):
+            with self.subTest(words):
+                self.assertEqual(self.changed(name, old, new), words)
+
+    def test_another_table_is_found(self):
+        page = "docs/architecture.md"
+        for old, new, words in (
+                ("base, capture |", "base, packet, capture |",
+                 ["app may use packet, which nothing of it includes",
+                  "app/meson.build: no library depends on packet, which its row names"]),
+                ("| `rte_` |", "| `rte_`, `CLI/` |",
+                 ["app may use CLI/, which nothing of it includes",
+                  "app/meson.build: no library depends on what CLI/ is of"]),
+                ("packet | L1 hot | base |", "packet | L1 hot | |",
+                 ["lib/packet/key.h includes base/good.h: packet may not use it",
+                  "lib/packet/meson.build: x_lib depends on base, which packet may not use",
+                  "lib/packet/meson.build: packet_dep depends on base, which packet may not use"]),
+                ("base | L0 | |", "base | L0 | capture |",
+                 ["base may use capture, which no row above it is"]),
+                ("capture | L1 |", "capture | L1 hot |", []),
+                ("packet | L1 hot |", "packet | L0 hot |",
+                 ["the picture has packet elsewhere, the table in L0",
+                  "the picture has packet in L1, the table in L0"]),
+                ("packet (hot)", "", ["the picture has packet elsewhere, the table in L1"])):
+            with self.subTest(words):
+                said = "\n".join(self.house_of({page: ROWS.replace(old, new)})[1].splitlines()[:-1])
+                self.assertIn(old, ROWS)
+                self.assertEqual(bool(words), bool(said), said)
+                for line in words:
+                    self.assertIn(line, said)
+
+    def test_hot_uses_hot_alone(self):
+        said = self.house_of({"docs/architecture.md": ROWS.replace(
+            "| app | L2 |", "| app | L2 hot |")})[1]
+        self.assertIn("docs/architecture.md: app is hot and may use capture, which is not", said)
+
+    def test_modules_in_another_order_are_found(self):
+        self.assertEqual(self.changed("lib/meson.build", "subdir('packet')\nsubdir('capture')",
+                                      "subdir('capture')\nsubdir('packet')"),
+                         ["lib/meson.build is not in the order of docs/architecture.md: capture where "
+                          "packet is due"])
+        self.assertIn("lib/odd: in no row of docs/architecture.md",
+                      self.house_of({"lib/odd/a.h": SPDX + "#pragma once\n"})[1])
 
     def test_a_good_tree_passes(self):
         status, said = self.house_of({"lib/capture/a.cpp": SPDX + (
@@ -60,7 +186,7 @@ class House(Check):
             "std::unique_ptr<A> a(new A);\nauto b = std::unique_ptr<B>(\n    new B(1));\n"
             "const char* css = \"throw new printf(x)\";\nint renew = 1, undelete(int);\n"
             "snprintf(x); std::free(real); atexit_t t;\n")})
-        self.assertEqual((status, said), (0, "2 files, 0 headers alone, 0 problems\n"))
+        self.assertEqual((status, said), (0, "6 files, 0 headers alone, 0 problems\n"))
 
     def test_each_forbidden_word_is_found(self):
         for code, word in (
@@ -78,7 +204,7 @@ class House(Check):
             with self.subTest(code):
                 status, said = self.house_of({"lib/base/bad.cpp": SPDX + code + ";\n"})
                 self.assertEqual(status, 1)
-                self.assertRegex(said, r"lib/base/bad\.cpp .*%s.*\n(.*\n)*2 files, .* 1 problems" % word)
+                self.assertRegex(said, r"lib/base/bad\.cpp .*%s.*\n(.*\n)*6 files, .* 1 problems" % word)
 
     def test_each_flaw_of_a_file_is_found(self):
         good = SPDX + "#pragma once\n"
@@ -86,12 +212,7 @@ class House(Check):
                 ("lib/base/a.h", "//\n#pragma once\n", "lib/base/a.h does not begin with the licence line"),
                 ("tests/a.cpp", "int a;\n", "tests/a.cpp does not begin with the licence line"),
                 ("lib/base/a.h", SPDX + "int a;\n", "lib/base/a.h has no #pragma once"),
-                ("app/a.cpp", SPDX + "\n//" + "x" * 99 + "\n", "app/a.cpp:3 is longer than 100 columns"),
-                ("lib/base/a.h", good + "#include \"filter/apbf.h\"\n", "base may not use it"),
-                ("lib/filter/a.h", good + "#include \"hash/secret.h\"\n", "filter may not use it"),
-                ("lib/capture/a.h", good + "#include <rte_mbuf.h>\n", "belongs to control, dataplane"),
-                ("lib/hash/a.h", good + "#include <xxhash.h>\n", "belongs to nobody in lib"),
-                ("lib/control/a.h", good + "#include <rte_mbuf.h>\n", "not for the control thread")):
+                ("app/a.cpp", SPDX + "\n//" + "x" * 99 + "\n", "app/a.cpp:3 is longer than 100 columns")):
             with self.subTest(words):
                 status, said = self.house_of({name: text})
                 (self.root / name).unlink()
@@ -104,7 +225,7 @@ class House(Check):
                                      "--headers", *CXX)
         self.assertEqual(status, 1)
         self.assertIn("base/needy.h does not compile alone", said)
-        self.assertIn("2 headers alone, 1 problems", said)
+        self.assertIn("4 headers alone, 1 problems", said)
 
     def test_a_header_is_left_to_the_build_only_if_that_compiles_it_first(self):
         """So that one that compiles with nothing passes where the build has shown it, nowhere else."""
@@ -114,13 +235,116 @@ class House(Check):
                                         (other + begins, "'a.cpp'", 1), ("", "'a.cpp'", 1)):
             with self.subTest(source=source, built=built):
                 status, said = self.house_of({**header, "lib/base/a.cpp": SPDX + source,
-                                              "lib/base/meson.build": built}, "--headers", *CXX)
+                                              "lib/base/meson.build": self.TREE["lib/base/meson.build"] + built}, "--headers", *CXX)
                 self.assertEqual(status, problems, said)
-                self.assertIn("2 headers alone, %d problems" % problems, said)
+                self.assertIn("4 headers alone, %d problems" % problems, said)
 
     def test_nothing_to_check_is_a_failure(self):
         status, said = self.run_main(self.house.main, argv=[self.root])
         self.assertEqual((status, said), (1, "0 files, 0 headers alone, 0 problems\n"))
+
+
+class PlantedInThisTree(Check):
+    """The house of this repository, with one flaw at a time."""
+    house = tool.load("check_house")
+
+    def setUp(self):
+        super().setUp()
+        for folder in ("lib", "app"):
+            shutil.copytree(tool.ROOT / folder, self.root / folder)
+        self.write({"docs/architecture.md": (tool.ROOT / "docs/architecture.md").read_text()})
+
+    def planted(self, name, old, new):
+        path = self.root / name
+        text = path.read_text()
+        self.assertIn(old, text)
+        path.write_text(text.replace(old, new, 1))
+        status, said = self.run_main(self.house.main, argv=[self.root])
+        path.write_text(text)
+        self.assertEqual(status, 1)
+        return said.splitlines()[0]
+
+    def test_each_planted_flaw_is_named_and_nothing_else(self):
+        self.assertRegex(self.run_main(self.house.main, argv=[self.root])[1], r"^\d+ files, .* 0 problems$")
+        include = "#pragma once\n"
+        self.assertEqual(
+            self.planted("lib/filter/first.h", include, include + '#include "control/plan.h"\n'),
+            "lib/filter/first.h includes control/plan.h: filter may not use it")
+        self.assertEqual(
+            self.planted("app/print.h", include, include + '#include "dataplane/worker.h"\n'),
+            "app/print.h includes dataplane/worker.h: app may not use it")
+        self.assertEqual(
+            self.planted("lib/offline/run.h", include, include + "#include <rte_mbuf.h>\n"),
+            "lib/offline/run.h includes <rte_mbuf.h>, which belongs to dataplane, eal")
+        self.assertEqual(
+            self.planted("lib/offline/meson.build", "engines_dep", "engines_dep, control_dep"),
+            "lib/offline/meson.build: offline_lib depends on control, which offline may not use")
+        self.assertEqual(
+            self.planted("docs/architecture.md", "| analyze | L4 | base,", "| analyze | L4 | base, filter,"),
+            "docs/architecture.md: analyze may use filter, which nothing of it includes")
+
+
+class Archives(Check):
+    archives = tool.load("check_archives")
+    house = tool.load("check_house")
+
+    def rows(self):
+        self.write({"docs/architecture.md":
+                    "| module | layer | may use | external headers |\n|---|---|---|---|\n| base | L0 | | |\n"
+                    "| eal | L1 | base | `rte_` |\n| offline | L2 | base | |\n| analyze | L2 | base | |\n"
+                    "| control | L2 | base, eal | |\n"})
+        return self.house.read_table(self.root)[0]
+
+    def symbols(self, **changed):
+        good = {"base": (set(), {"format"}), "eal": ({"format", "rte_eal_init"}, {"open"}),
+                "offline": ({"format", "memcpy"}, {"run"}), "analyze": ({"format"}, {"report"}),
+                "control": ({"open", "inline"}, {"inline"}), **changed}
+        problems = []
+        self.archives.check_symbols(self.rows(), good, problems.append)
+        return problems
+
+    def test_what_rows_name_may_be_needed(self):
+        self.assertEqual(self.symbols(), [])
+
+    def test_what_they_do_not_name_is_found(self):
+        self.assertEqual(self.symbols(control=({"run"}, set())),
+                         ["control needs run of offline, which it may not use"])
+        self.assertEqual(self.symbols(control=({"rte_eal_init"}, set())),
+                         ["control needs rte_eal_init of DPDK, which it may not use"])
+        self.assertEqual(self.symbols(offline=({"per_lcore__lcore_id"}, set())),
+                         ["offline needs per_lcore__lcore_id of DPDK, which it may not use",
+                          "offline links with offline, which needs per_lcore__lcore_id of DPDK"])
+
+    def test_dpdk_below_them_is_found(self):
+        said = self.symbols(base=({"__rte_panic"}, {"format"}))
+        for name in ("offline", "analyze"):
+            self.assertIn("%s links with base, which needs __rte_panic of DPDK" % name, said)
+
+    def targets(self, loaded=(), parameters=(), drop=None):
+        build = pathlib.Path("/b")
+        files = [build / "lib" / name / ("libunecho_%s.a" % name) for name in ("offline", "analyze")]
+        files += [build / "tests/unit" / name / (name + "_test") for name in ("offline", "analyze")]
+        targets = [{"filename": [str(file)],
+                    "target_sources": [{"parameters": ["-O2"]}, {"parameters": list(parameters)}]}
+                   for file in files if file.name != drop]
+        problems = []
+        self.archives.check_targets(targets, build, lambda program: ["libm.so.6", *loaded],
+                                    problems.append)
+        return problems
+
+    def test_tests_without_dpdk_pass_and_those_with_it_are_found(self):
+        self.assertEqual(self.targets(), [])
+        self.assertEqual(self.targets(loaded=["librte_eal.so.23"])[0],
+                         "tests/unit/offline/offline_test loads librte_eal.so.23")
+        self.assertEqual(self.targets(parameters=["-isystem/usr/include/dpdk"])[0],
+                         "lib/offline/libunecho_offline.a is compiled with DPDK")
+        self.assertEqual(self.targets(drop="analyze_test"),
+                         ["no archives and tests of offline and analyze"])
+
+    def test_an_archive_is_found_in_its_module(self):
+        target = {"type": "static library", "filename": ["/b/lib/filter/baseline/liba.a"]}
+        self.assertEqual(self.archives.archives_of([target, {"type": "executable"}], "/b"),
+                         {"filter": [pathlib.Path("/b/lib/filter/baseline/liba.a")]})
 
 
 class Docs(Check):

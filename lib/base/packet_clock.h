@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <optional>
 
 #include "base/units.h"
 
@@ -90,56 +89,6 @@ class PacketClock {
     Nanoseconds elapsed_ = 0;
     Nanoseconds last_step_ = 0;
     std::uint64_t epochs_ = 0;
-};
-
-// When the next packet of one of several sources is due in a merge: at its stamp; but stamps that
-// run ahead by more than J and then come back do not hold their source back behind the others.
-// Such packets are due with the one that comes back, if that is among the next kMergeLookAhead.
-class MergeClock {
-  public:
-    static constexpr unsigned kLookAhead = 32;
-
-    MergeClock() = default;
-    explicit MergeClock(Nanoseconds jump) noexcept : jump_(jump) {}
-
-    // To be asked once for each packet, in order. ahead(i), i from 1: the stamp of the i-th packet
-    // behind it, or nothing.
-    template <typename Ahead>
-    Nanoseconds due(Nanoseconds stamp, Ahead ahead) noexcept {
-        if (early_ != 0) [[unlikely]] {
-            --early_;
-            return due_;
-        }
-        if (!ran_ahead(stamp)) [[likely]] {
-            last_ = stamp;
-            return stamp;
-        }
-        for (unsigned i = 1; i <= kLookAhead; ++i) {
-            const std::optional<Nanoseconds> later = ahead(i);
-            if (!later) {
-                break;
-            }
-            if (*later < stamp && stamp - *later > jump_) {
-                early_ = i - 1;
-                due_ = *later;
-                return due_;
-            }
-        }
-        started_ = true;
-        last_ = stamp;
-        return stamp;
-    }
-
-  private:
-    [[nodiscard]] bool ran_ahead(Nanoseconds stamp) const noexcept {
-        return jump_ != kNoEpochs && (!started_ || (stamp > last_ && stamp - last_ > jump_));
-    }
-
-    Nanoseconds jump_ = kNoEpochs;
-    bool started_ = false;
-    Nanoseconds last_ = 0;  // stamp that did not run ahead
-    unsigned early_ = 0;    // packets that are due with one behind them
-    Nanoseconds due_ = 0;
 };
 
 }  // namespace unecho

@@ -92,17 +92,6 @@ class Merger final : public Source {
         return out;
     }
 
-    // Whose next record is next: the first of heads_, which is a heap. A time that steps back is
-    // below those of all others, so its record comes at once, as if it had the latest time.
-    struct Head {
-        Nanoseconds time;
-        std::uint32_t input;
-
-        bool operator<(const Head& other) const {
-            return time != other.time ? time < other.time : input < other.input;
-        }
-    };
-
     // Reads the first batch of each input, closes those that can be opened again.
     void begin(Batch& batch);
     // An input that can be opened again: when it is due. It is open only if its blocks are wanted
@@ -135,12 +124,10 @@ class Merger final : public Source {
     // The header of the first section of all comes before anything else: a copy of it.
     void keep_header(const Batch& batch, std::uint32_t index);
     void hold_memory(Input& input, Batch& batch) const;
-    void push_head(Head head);
-    void drop_first_head();
-    void sift_first_down();
 
     std::vector<Input> inputs_;
-    std::vector<Head> heads_;
+    std::vector<MergeHead> heads_;      // the order's memory
+    MergeOrder order_{heads_};          // of inputs with a next record
     std::vector<std::uint32_t> empty_;  // inputs to be refilled
     InterfaceList interfaces_;
     Batch header_;
@@ -157,7 +144,7 @@ class Merger final : public Source {
 
 Merger::Merger(std::vector<MergeInput> inputs, Nanoseconds jump,
                std::shared_ptr<Allowance> allowance)
-    : inputs_(inputs.size()), allowance_(std::move(allowance)) {
+    : inputs_(inputs.size()), heads_(inputs.size()), allowance_(std::move(allowance)) {
     bool all_known = true;
     for (std::uint32_t i = 0; i < inputs.size(); ++i) {
         MergeInput& given = inputs[i];
@@ -196,7 +183,7 @@ Result<bool> Merger::next(Batch& batch) {
         if (!empty_.empty() && !error_) {
             return true;
         }
-        if (heads_.empty()) {
+        if (order_.empty()) {
             break;
         }
         move_records(batch);
@@ -267,7 +254,7 @@ void Merger::shut(std::uint32_t index, Nanoseconds time) {
     input.why.reset();
     input.waits = true;
     input.due = time;
-    push_head({time, index});
+    order_.add({time, index});
 }
 
 void Merger::close(std::uint32_t index) {
@@ -297,7 +284,7 @@ void Merger::put_in(std::uint32_t index, Batch& batch) {
     Input& input = inputs_[index];
     if (!input.batch.records.empty()) {
         const std::optional<Nanoseconds> known = std::exchange(input.due, std::nullopt);
-        push_head({known ? *known : due(index), index});
+        order_.add({known ? *known : due(index), index});
     } else {
         move_blocks(index, batch);
         empty_.push_back(index);
@@ -458,10 +445,10 @@ void Merger::number_interfaces(std::uint32_t index, const InterfaceView& known) 
 
 void Merger::move_records(Batch& batch) {
     while (batch.records.size() < kMaxBatch) {
-        const std::uint32_t index = heads_.front().input;
+        const std::uint32_t index = order_.first().source;
         Input& input = inputs_[index];
         if (input.waits) [[unlikely]] {
-            drop_first_head();
+            order_.remove_first();
             empty_.push_back(index);
             return;
         }
@@ -473,12 +460,11 @@ void Merger::move_records(Batch& batch) {
         record.interface = input.interfaces[record.interface];
         if (++input.next == input.batch.records.size()) {
             move_blocks(index, batch);
-            drop_first_head();
+            order_.remove_first();
             empty_.push_back(index);
             return;
         }
-        heads_.front().time = due(index);
-        sift_first_down();
+        order_.put_off_first(due(index));
     }
 }
 
@@ -488,35 +474,6 @@ void Merger::hold_memory(Input& input, Batch& batch) const {
     }
     input.held_by = batches_;
     batch.memory.insert(batch.memory.end(), input.batch.memory.begin(), input.batch.memory.end());
-}
-
-void Merger::drop_first_head() {
-    heads_.front() = heads_.back();
-    heads_.pop_back();
-    sift_first_down();
-}
-
-void Merger::push_head(Head head) {
-    heads_.push_back(head);
-    std::push_heap(heads_.begin(), heads_.end(),
-                   [](const Head& a, const Head& b) { return b < a; });
-}
-
-void Merger::sift_first_down() {
-    for (std::size_t at = 0;;) {
-        std::size_t child = 2 * at + 1;
-        if (child >= heads_.size()) {
-            return;
-        }
-        if (child + 1 < heads_.size() && heads_[child + 1] < heads_[child]) {
-            ++child;
-        }
-        if (!(heads_[child] < heads_[at])) {
-            return;
-        }
-        std::swap(heads_[at], heads_[child]);
-        at = child;
-    }
 }
 
 std::vector<Warning> Merger::warnings() const {

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "base/packet_clock.h"
+#include "base/merge.h"
 #include "capture/allowance.h"
 #include "capture/source.h"
 

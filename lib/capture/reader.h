@@ -22,7 +22,7 @@ Result<std::unique_ptr<Source>> open_capture(const std::string& path, bool recov
 // Several, merged by time: of the next packets of all inputs the one with the earliest time comes
 // first, among equals that of the input named first. A packet whose time steps back within its
 // input comes at once; packets more than `jump` ahead of what follows them do not hold their input
-// back (MergeClock of base/packet_clock.h). Each input keeps its order. One is passed on as it is.
+// back (MergeClock of base/merge.h). Each input keeps its order. One is passed on as it is.
 // recover: behind a record that cannot be one, records that go on are sought (recovery.h), and the
 // numbers of packets count those that are read; else an input ends there.
 //

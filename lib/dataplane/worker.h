@@ -16,7 +16,7 @@
 #include <rte_ring.h>
 
 #include "base/int128.h"
-#include "base/packet_clock.h"
+#include "base/merge.h"
 #include "dataplane/burst.h"
 #include "dataplane/presence.h"
 #include "dataplane/shared.h"

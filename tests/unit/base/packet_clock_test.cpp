@@ -105,40 +105,5 @@ TEST(PacketClock, elapsed_is_every_step_forward_in_full) {
     EXPECT_EQ(clock.elapsed(), 3601 * kSecond);
 }
 
-// When each is due.
-Times due(const std::vector<Nanoseconds>& stamps, Nanoseconds jump = 100) {
-    MergeClock clock(jump);
-    Times out;
-    for (std::size_t i = 0; i < stamps.size(); ++i) {
-        out.push_back(clock.due(stamps[i], [&](std::size_t ahead) {
-            return i + ahead < stamps.size() ? std::optional(stamps[i + ahead]) : std::nullopt;
-        }));
-    }
-    return out;
-}
-
-TEST(MergeClock, takes_stamps_as_they_are) {
-    const Times stamps{1000, 1100, 1050, 1300, 1500, 900, 950};
-    EXPECT_EQ(due(stamps, kNoEpochs), stamps);
-    EXPECT_EQ(due({1000, 5000, 5001, 9000}), (Times{1000, 5000, 5001, 9000})) << "a silence";
-    EXPECT_EQ(due({1000, 1150, 1050}), (Times{1000, 1150, 1050})) << "back by no more than a jump";
-}
-
-TEST(MergeClock, does_not_wait_for_stamps_that_run_ahead_and_come_back) {
-    EXPECT_EQ(due({9000, 1000, 1010}), (Times{1000, 1000, 1010}));
-    EXPECT_EQ(due({1000, 9000, 9001, 1010, 1020}), (Times{1000, 1010, 1010, 1010, 1020}));
-    EXPECT_EQ(due({1000, 9000, 5000, 1010}), (Times{1000, 5000, 1010, 1010})) << "twice";
-    EXPECT_EQ(due({1000, 1101, 1000}), (Times{1000, 1000, 1000}));
-}
-
-TEST(MergeClock, looks_a_bounded_way_ahead) {
-    for (const unsigned more : {0U, 1U}) {
-        Times stamps(MergeClock::kLookAhead + more, 9000);
-        stamps.push_back(1000);
-        EXPECT_EQ(due(stamps).front(), more == 0 ? 1000U : 9000U);
-        EXPECT_EQ(due(stamps).back(), 1000U);
-    }
-}
-
 }  // namespace
 }  // namespace unecho

@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <random>
 #include <thread>
 
 #include <gtest/gtest.h>
+#include <rte_ethdev.h>
+#include <rte_malloc.h>
 
 #include "packets.h"
 #include "rig.h"
@@ -355,6 +358,74 @@ TEST_F(Steering, of_an_elephant_keeps_its_order_when_rings_are_full) {
             EXPECT_EQ(rig.count(Reason::kTxLost), 0U);
         }
     }
+}
+
+// Does something whenever a port's queue is about to send, on the thread that sends.
+class WhenSending {
+  public:
+    WhenSending(PortId port, QueueId queue, std::function<void()> action)
+        : port_(port),
+          queue_(queue),
+          action_(std::move(action)),
+          callback_(rte_eth_add_tx_callback(port, queue, &WhenSending::call, this)) {
+        EXPECT_NE(callback_, nullptr);
+    }
+    ~WhenSending() {
+        EXPECT_EQ(rte_eth_remove_tx_callback(port_, queue_, callback_), 0);
+        rte_free(const_cast<rte_eth_rxtx_callback*>(callback_));
+    }
+    WhenSending(const WhenSending&) = delete;
+    WhenSending& operator=(const WhenSending&) = delete;
+
+  private:
+    static std::uint16_t call(PortId /*port*/, QueueId /*queue*/, rte_mbuf** /*mbufs*/,
+                              std::uint16_t n, void* self) {
+        static_cast<WhenSending*>(self)->action_();
+        return n;
+    }
+
+    PortId port_;
+    QueueId queue_;
+    std::function<void()> action_;
+    const rte_eth_rxtx_callback* callback_;
+};
+
+// Chains of more than half the space to look at them make a burst go in two parts. A full ring
+// refuses packets of the first part, and has room again before the second one's turn: what is of
+// the same flow there waits behind them.
+TEST_F(Steering, of_a_burst_in_parts_holds_the_next_part_back_behind_what_was_refused) {
+    Layout layout = taps(2, 2);
+    layout.burst = 16;
+    layout.ring_size = 4;
+    layout.ports[2].tx_queues = 2;
+    Rig rig(layout);
+    const auto long_one = [](Bytes bytes, std::uint32_t mark) {
+        bytes.resize(dataplane::kScratchBytes / 2 + 1);
+        return marked(std::move(bytes), mark);
+    };
+    constexpr std::uint32_t kOwn = 1000;
+    for (std::uint32_t i = 0; i < 6; ++i) {
+        rig.offer(0, marked(packet_of(rig, 1, i), i));
+    }
+    rig.offer(0, long_one(packet_of(rig, 0), kOwn));
+    rig.offer(0, long_one(packet_of(rig, 1, 6), 6));
+    rig.offer(0, marked(packet_of(rig, 1, 7), 7));
+    rig.offer(0, marked(packet_of(rig, 0, 1), kOwn + 1));
+    {
+        // The first part ends with a packet that worker 0 sends by itself.
+        unsigned taken = 0;
+        const WhenSending sending(rig.port(2).id(), 0, [&] { taken += rig.worker(1).poll_once(); });
+        rig.poll(0);
+        EXPECT_EQ(taken, 4U) << "the ring is empty before the second part";
+    }
+    EXPECT_EQ(rte_ring_count(rig.steer_ring(0, 1)), 0U) << "nothing overtakes what waits";
+    EXPECT_EQ(rig.received(), 5U) << "four handed over, one sent; the rest is not counted yet";
+    rig.settle();
+    EXPECT_EQ(rig.received(), 10U);
+    EXPECT_EQ(rig.count(Reason::kNew) + rig.count(Reason::kOverload), 10U);
+    EXPECT_EQ(marks_of(drain(rig.port(2).tx(1))),
+              (std::vector<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7}));
+    EXPECT_EQ(marks_of(drain(rig.port(2).tx(0))), (std::vector<std::uint32_t>{kOwn, kOwn + 1}));
 }
 
 // Each may only go on when the other takes what it sent; each poll does.

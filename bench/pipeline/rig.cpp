@@ -105,25 +105,24 @@ void Rig::install(Subject& subject) {
     subject_ = &subject;
     worker_shared_ = std::make_unique<dataplane::WorkerShared>();
     auto setup = std::make_unique<dataplane::WorkerSetup>();
-    setup->burst = options_.burst;
-    setup->sources = sources_;
-    setup->route_of[port_] = 0;
+    setup->common.burst = options_.burst;
+    setup->common.secret = &secret_;
+    setup->receive.sources = sources_;
     setup->routes[0] = {0, 0, 0, pipeline::EchoAction::kDrop};
-    setup->tx[0] = {port_, 0, nullptr};
-    setup->filters = 1;
-    setup->lanes[0] = subject.lane();
-    setup->lanes[0].window = ~Nanoseconds{0};
-    setup->lane_shared[0] = &subject.lane_shared();
-    setup->filter_shared[0] = &subject.filter_shared();
-    setup->secret = &secret_;
+    setup->transmit.targets[0] = {port_, 0, nullptr};
+    setup->lanes.count = 1;
+    setup->lanes.lanes[0] = subject.lane();
+    setup->lanes.lanes[0].window = ~Nanoseconds{0};
+    setup->lanes.shared[0] = &subject.lane_shared();
+    setup->lanes.timers[0] = &subject.filter_shared();
     setup->scratch = scratch_;
     // Time stands still for the exact table, which is then always full: the oldest entry gives way
     // to a new one, as it does when it expires. Where generations turn by the keys inserted, a
     // cycle counts as a millisecond, so that each has had its length; no pause is one of a worker
     // that was away.
     clock_.scale = subject.by_generation() ? std::uint64_t{1} << 52 : 0;
-    setup->clock = clock_;
-    setup->shared = worker_shared_.get();
+    setup->common.clock = clock_;
+    setup->report.shared = worker_shared_.get();
     worker_ = std::make_unique<dataplane::Worker>(*setup);
     subject.touch();
 }
@@ -194,7 +193,7 @@ StageCycles Rig::measure_stages(Traffic& traffic, Found& found) {
         });
         const filter::Moment moment{clock_.now(), subject_->generation()};
         timed(cycles.view,
-              [&] { each([&](dataplane::Burst& burst) { dataplane::view(burst, scratch_); }); });
+              [&] { each([&](dataplane::Burst& burst) { (void)view(burst, scratch_); }); });
         timed(cycles.digest, [&] {
             each([&](dataplane::Burst& burst) { pipeline::digest(burst, lane.key, secret_); });
         });

@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "base/units.h"
-#include "dataplane/worker.h"
+#include "dataplane/tsc_clock.h"
 
 namespace unecho::control {
 

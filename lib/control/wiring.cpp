@@ -8,6 +8,7 @@
 #include "eal/mbuf_fields.h"
 
 namespace unecho::control {
+
 Result<std::unique_ptr<Wiring>> Wiring::make(const WiringInput& input) {
     std::unique_ptr<Wiring> wiring(new Wiring(input));
     Status status = wiring->make_workers();
@@ -36,10 +37,14 @@ Wiring::Wiring(const WiringInput& input)
 Status Wiring::make_workers() {
     for (WorkerIndex w = 0; w < setups_.size(); ++w) {
         parts_.push_back(std::make_unique<WorkerParts>());
-        fill_tables(w);
+        fill_common(w);
+        fill_sources(w);
+        fill_routes(setups_[w]);
+        fill_ways(w);
         if (const Status status = make_filters(w); !status) {
             return status;
         }
+        make_room_to_wait(w);
         if (const Status status = make_taps(w); !status) {
             return status;
         }
@@ -47,65 +52,89 @@ Status Wiring::make_workers() {
     return {};
 }
 
-void Wiring::fill_tables(WorkerIndex worker) {
+void Wiring::fill_common(WorkerIndex worker) {
     WorkerParts& parts = *parts_[worker];
     dataplane::WorkerSetup& setup = setups_[worker];
-    setup.workers = static_cast<unsigned>(setups_.size());
-    setup.self = worker;
-    setup.burst = input_.burst;
-    setup.steer_by_ring = plan_.steering == Steering::kRing;
-    setup.card = input_.card;
-    setup.secret = input_.secret;
-    setup.clock = input_.clock;
-    setup.capture_clock = input_.capture_clock;
-    setup.tx_retry_cycles = input_.tx_retry_cycles;
-    setup.shared = &parts.shared;
-    for (const RxAssignment& rx : plan_.workers[worker].rx) {
-        parts.sources.push_back(
-            {input_.ports[rx.port], rx.queue, rx.port, plan_.ports[rx.port].setup.rx_descriptors});
-    }
-    setup.sources = parts.sources;
+    setup.common.burst = input_.burst;
+    setup.common.secret = input_.secret;
+    setup.common.clock = input_.clock;
+    setup.common.capture_clock = input_.capture_clock;
+    setup.report.shared = &parts.shared;
     parts.scratch.resize(dataplane::kScratchBytes);
     setup.scratch = parts.scratch;
-    if (setup.capture_clock || steers()) {
-        parts.staging.resize(parts.sources.size());
-        setup.staging = parts.staging;
+}
+
+void Wiring::fill_sources(WorkerIndex worker) {
+    WorkerParts& parts = *parts_[worker];
+    for (const RxAssignment& rx : plan_.workers[worker].rx) {
+        parts.sources.push_back({input_.ports[rx.port], rx.queue, rx.port,
+                                 plan_.ports[rx.port].setup.rx_descriptors, rx.route});
     }
-    fill_routes(setup);
-    for (PortIndex p = 0; p < plan_.ports.size(); ++p) {
-        setup.tx[p] = {input_.ports[p], plan_.tx_owner(p, worker), nullptr};
-    }
+    setups_[worker].receive.sources = parts.sources;
 }
 
 void Wiring::fill_routes(dataplane::WorkerSetup& setup) const {
     for (std::size_t r = 0; r < plan_.routes.size(); ++r) {
         const RoutePlan& route = plan_.routes[r];
-        setup.routes[r] = {route.filter, route.to, route.divert_to, route.on_echo, nullptr};
+        setup.routes[r] = {route.filter, route.to, route.divert_to, route.on_echo};
         for (const PortIndex port : route.from) {
-            setup.route_of[input_.ports[port]] = static_cast<RouteIndex>(r);
+            setup.steering.route_of[input_.ports[port]] = static_cast<RouteIndex>(r);
         }
     }
 }
 
-Status Wiring::make_filters(WorkerIndex worker) {
+// To other workers and to ports; the rings come later.
+void Wiring::fill_ways(WorkerIndex worker) {
     dataplane::WorkerSetup& setup = setups_[worker];
+    setup.steering.by_ring = plan_.steering == Steering::kRing;
+    setup.steering.card = input_.card;
+    setup.steering.workers = static_cast<unsigned>(setups_.size());
+    setup.steering.self = worker;
+    setup.transmit.retry_cycles = input_.tx_retry_cycles;
+    for (PortIndex p = 0; p < plan_.ports.size(); ++p) {
+        setup.transmit.targets[p] = {input_.ports[p], plan_.tx_owner(p, worker), nullptr};
+    }
+}
+
+Status Wiring::make_filters(WorkerIndex worker) {
+    dataplane::LanesSetup& lanes = setups_[worker].lanes;
     const int socket = static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
-    setup.filters = static_cast<unsigned>(plan_.filters.size());
+    lanes.count = static_cast<unsigned>(plan_.filters.size());
     for (std::size_t f = 0; f < plan_.filters.size(); ++f) {
         auto instance = LaneMemory::make(plan_.filters[f], socket, input_.hugepages);
         if (!instance) {
             return tl::unexpected(instance.error());
         }
-        setup.lanes[f] = (*instance)->filter().lane(plan_.filters[f]);
-        setup.lane_shared[f] = &(*instance)->shared();
-        setup.filter_shared[f] = &filter_shared_[f];
+        lanes.lanes[f] = (*instance)->filter().lane(plan_.filters[f]);
+        lanes.shared[f] = &(*instance)->shared();
+        lanes.timers[f] = &filter_shared_[f];
         parts_[worker]->instances.push_back(std::move(*instance));
     }
     return {};
 }
 
-Status Wiring::make_taps(WorkerIndex worker) {
+// For packets that are received and cannot go on at once. What runs ahead in one of several
+// captures is looked for by the window of its filter.
+void Wiring::make_room_to_wait(WorkerIndex worker) {
+    WorkerParts& parts = *parts_[worker];
     dataplane::WorkerSetup& setup = setups_[worker];
+    const std::size_t sources = parts.sources.size();
+    if (!input_.capture_clock) {
+        parts.held_back.resize(steers() ? sources : 0);
+        setup.receive.held_back = parts.held_back;
+        return;
+    }
+    parts.ahead.resize(sources);
+    parts.merge_order.resize(sources);
+    for (std::size_t i = 0; sources > 1 && i < sources; ++i) {
+        const FilterIndex filter = setup.routes[parts.sources[i].route].filter;
+        parts.ahead[i].clock = MergeClock(epoch_jump(setup.lanes.lanes[filter].window));
+    }
+    setup.merge = {parts.ahead, parts.merge_order};
+}
+
+Status Wiring::make_taps(WorkerIndex worker) {
+    dataplane::ReportSetup& report = setups_[worker].report;
     const int socket = static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
     for (std::size_t r = 0; r < plan_.routes.size(); ++r) {
         const RoutePlan& route = plan_.routes[r];
@@ -116,9 +145,8 @@ Status Wiring::make_taps(WorkerIndex worker) {
         if (!instance) {
             return tl::unexpected(instance.error());
         }
-        setup.routes[r].taps = &(*instance)->report();
-        setup.reporting[setup.reports++] = static_cast<RouteIndex>(r);
-        setup.tap_of[input_.ports[route.from[1]]] = filter::SetOfTwo::kSecond;
+        report.taps[r] = &(*instance)->report();
+        report.tap_of[input_.ports[route.from[1]]] = filter::SetOfTwo::kSecond;
         parts_[worker]->taps.push_back(std::move(*instance));
     }
     return {};
@@ -152,7 +180,7 @@ Status Wiring::find_mbuf_fields() {
             return tl::unexpected(offset.error());
         }
         for (dataplane::WorkerSetup& setup : setups_) {
-            setup.timestamp_offset = *offset;
+            setup.common.timestamp_offset = *offset;
         }
     }
     if (setups_.size() > 1) {
@@ -162,7 +190,7 @@ Status Wiring::find_mbuf_fields() {
             return tl::unexpected(offset.error());
         }
         for (dataplane::WorkerSetup& setup : setups_) {
-            setup.tag_offset = *offset;
+            setup.transmit.tag_offset = *offset;
         }
     }
     return {};
@@ -188,18 +216,18 @@ Status Wiring::connect_pair(WorkerIndex from, WorkerIndex to) {
         if (!ring) {
             return tl::unexpected(ring.error());
         }
-        setups_[from].steer_out[to] = *ring;
-        setups_[to].steer_in[from] = *ring;
+        setups_[from].steering.out[to] = *ring;
+        setups_[to].steering.in[from] = *ring;
     }
     if (sends_through(from, to)) {
         auto ring = new_ring("tx", from, to);
         if (!ring) {
             return tl::unexpected(ring.error());
         }
-        setups_[to].tx_in[from] = *ring;
+        setups_[to].transmit.in[from] = *ring;
         for (PortIndex p = 0; p < plan_.ports.size(); ++p) {
             if (plan_.tx_owner(p, from) == to) {
-                setups_[from].tx[p].ring = *ring;
+                setups_[from].transmit.targets[p].ring = *ring;
             }
         }
     }

@@ -60,7 +60,9 @@ class Wiring {
     // What belongs to one worker; stays where it is.
     struct WorkerParts {
         std::vector<dataplane::RxSource> sources;
-        std::vector<dataplane::Staging> staging;
+        std::vector<dataplane::HeldBack> held_back;
+        std::vector<dataplane::ReadAhead> ahead;
+        std::vector<MergeHead> merge_order;
         std::vector<std::uint8_t> scratch;
         std::vector<std::unique_ptr<LaneMemory>> instances;
         std::vector<std::unique_ptr<TapInstance>> taps;
@@ -70,9 +72,12 @@ class Wiring {
 
     explicit Wiring(const WiringInput& input);
     Status make_workers();
-    void fill_tables(WorkerIndex worker);
+    void fill_common(WorkerIndex worker);
+    void fill_sources(WorkerIndex worker);
     void fill_routes(dataplane::WorkerSetup& setup) const;
+    void fill_ways(WorkerIndex worker);
     Status make_filters(WorkerIndex worker);
+    void make_room_to_wait(WorkerIndex worker);
     Status make_taps(WorkerIndex worker);
     Status find_mbuf_fields();
     Status connect();

@@ -20,11 +20,13 @@ constexpr unsigned kReserveShare = 4;
 
 }  // namespace
 
-Steering::Steering(const SteeringSetup& setup) noexcept : setup_(setup) {
+Steering::Steering(const SteeringSetup& setup, const WorkerCommon& common,
+                   Counters& counters) noexcept
+    : setup_(setup), common_(common), in_(setup.in, common.burst, counters), counters_(counters) {
     for (unsigned other = 0; other < setup_.workers; ++other) {
         if (rte_ring* ring = setup_.out[other]) {
             free_[other] = rte_ring_get_capacity(ring);
-            reserve_[other] = setup_.sheds ? free_[other] / kReserveShare : 0;
+            reserve_[other] = sheds() ? free_[other] / kReserveShare : 0;
         }
     }
 }
@@ -38,7 +40,39 @@ WorkerIndex Steering::owner_of(const Burst& burst, unsigned i) const noexcept {
         return owner_by_rss(*setup_.card, frame, setup_.self);
     }
     return static_cast<WorkerIndex>(reduce(
-        packet::owner_digest(packet::Link::kEthernet, frame, *setup_.secret), setup_.workers));
+        packet::owner_digest(packet::Link::kEthernet, frame, *common_.secret), setup_.workers));
+}
+
+PacketBytes Steering::steer(Burst& burst, HeldBack* held_back) noexcept {
+    const bool behind = held_back != nullptr && held_back->count != 0;
+    const Split split = behind ? Split{.refused = first_bits(burst.count)} : this->split(burst);
+    counters_.handed_out += static_cast<unsigned>(std::popcount(split.handed));
+    PacketBytes refused;
+    for_each_bit(split.refused, [&](unsigned i) {
+        held_back->mbufs[held_back->count++] = burst.mbufs[i];
+        refused.add(1, burst.lengths[i]);
+    });
+    keep(burst, split.mine);
+    return refused;
+}
+
+// The first entries that are of one route and to be filtered, or not to be: true. A ring mixes
+// them.
+bool Steering::first_of_a_kind(std::span<void* const> entries, Burst& burst) const noexcept {
+    const Handed first = Handed::of(entries.front());
+    burst.route = setup_.route_of[first.mbuf->port];
+    for (void* const entry : entries) {
+        const Handed handed = Handed::of(entry);
+        if (setup_.route_of[handed.mbuf->port] != burst.route ||
+            handed.unfiltered != first.unfiltered) {
+            break;
+        }
+        if (common_.capture_clock) {
+            burst.times[burst.count] = timestamp_of(handed.mbuf, common_.timestamp_offset);
+        }
+        burst.mbufs[burst.count++] = handed.mbuf;
+    }
+    return first.unfiltered;
 }
 
 Steering::Split Steering::split(const Burst& burst) noexcept {
@@ -64,6 +98,9 @@ unsigned Steering::hand_over(WorkerIndex owner, const Burst& burst, std::uint64_
     const unsigned filtered = room_below_mark(owner, static_cast<unsigned>(std::popcount(mask)));
     unsigned n = 0;
     for_each_bit(mask, [&](unsigned i) {
+        if (common_.capture_clock) {
+            timestamp_of(burst.mbufs[i], common_.timestamp_offset) = burst.times[i];
+        }
         entries[n] = Handed{burst.mbufs[i], n >= filtered}.entry();
         ++n;
     });
@@ -73,7 +110,7 @@ unsigned Steering::hand_over(WorkerIndex owner, const Burst& burst, std::uint64_
 // Of n packets, how many come to lie below the high-water mark. The ring itself, which the owner
 // writes to as well, is looked at only when what was free the last time is not enough.
 unsigned Steering::room_below_mark(WorkerIndex owner, unsigned n) noexcept {
-    if (!setup_.sheds) {
+    if (!sheds()) {
         return n;
     }
     if (free_[owner] < reserve_[owner] + n) {

@@ -4,18 +4,23 @@
 //
 // Order: all packets of a flow have one owner, go to it through one ring, and never past that ring.
 // A ring that is nearly full is told to its owner by a mark on the packet: it is sent on
-// unfiltered, which costs its owner little, but in its turn. What a full ring refuses stays with
-// the receiver, which takes no more from that rx queue until it is gone (worker.h).
+// unfiltered, which costs its owner little, but in its turn. What a full ring refuses is held back
+// with the receiver, which takes no more from that rx queue until it is gone (receive.h).
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <span>
 
+#include <rte_ethdev.h>
 #include <rte_ring.h>
 
 #include "dataplane/burst.h"
+#include "dataplane/common.h"
+#include "dataplane/counters.h"
+#include "dataplane/receive.h"
+#include "dataplane/ring_inlets.h"
 #include "dataplane/rss.h"
-#include "hash/secret.h"
 
 namespace unecho::dataplane {
 
@@ -39,32 +44,69 @@ struct SteeringSetup {
     const RssModel* card = nullptr;  // those to their owner that the card may have put elsewhere
     unsigned workers = 1;
     WorkerIndex self = 0;
-    bool sheds = true;  // false: rings are never too full, because nothing is received before
-    std::array<rte_ring*, kMaxWorkers> out{};  // to the others; null where there is none
-    const hash::Secret* secret = nullptr;
+    Rings out{};                                          // to the others
+    Rings in{};                                           // from them
+    std::array<RouteIndex, RTE_MAX_ETHPORTS> route_of{};  // by DPDK's port number
 };
 
 class Steering {
   public:
-    explicit Steering(const SteeringSetup& setup) noexcept;
+    Steering(const SteeringSetup& setup, const WorkerCommon& common, Counters& counters) noexcept;
 
     [[nodiscard]] bool applies() const noexcept { return setup_.by_ring || setup_.card != nullptr; }
 
+    // Leaves this worker's packets in the burst, hands the others to their owners, and holds back
+    // those that full rings refused; what these are together. Behind packets that are held back
+    // already - of the part of a burst before - nothing passes. Null: no ring is ever full.
+    PacketBytes steer(Burst& burst, HeldBack* held_back) noexcept;
+
+    // What other workers hand over, a burst from each, to handle(burst, unfiltered): bursts of one
+    // route and kind, not viewed.
+    template <typename Handle>
+    Taken take(Handle handle) noexcept {
+        return in_.take([&](std::span<void* const> entries) {
+            while (!entries.empty()) {
+                Burst burst;
+                const bool unfiltered = first_of_a_kind(entries, burst);
+                entries = entries.subspan(burst.count);
+                handle(burst, unfiltered);
+            }
+        });
+    }
+
+    // In each ring to another worker.
+    [[nodiscard]] bool has_room(unsigned packets) const noexcept {
+        return all_have_room(setup_.out, packets);
+    }
+
+    // What is left in the rings, to handle(mbuf, route).
+    template <typename Handle>
+    void empty(Handle handle) noexcept {
+        in_.empty([&](void* entry) {
+            rte_mbuf* mbuf = Handed::of(entry).mbuf;
+            handle(mbuf, setup_.route_of[mbuf->port]);
+        });
+    }
+
+  private:
     // Three disjoint masks that together name every packet of a burst.
     struct Split {
         std::uint64_t mine = 0;
         std::uint64_t handed = 0;   // in their owners' rings
         std::uint64_t refused = 0;  // of full rings, the last ones of each owner
     };
-    // burst went through stage view.
     Split split(const Burst& burst) noexcept;
-
-  private:
+    // Captures: nothing is received while rings may become too full.
+    [[nodiscard]] bool sheds() const noexcept { return !common_.capture_clock; }
+    bool first_of_a_kind(std::span<void* const> entries, Burst& burst) const noexcept;
     [[nodiscard]] WorkerIndex owner_of(const Burst& burst, unsigned i) const noexcept;
     unsigned hand_over(WorkerIndex owner, const Burst& burst, std::uint64_t mask) noexcept;
     [[nodiscard]] unsigned room_below_mark(WorkerIndex owner, unsigned n) noexcept;
 
     SteeringSetup setup_;
+    const WorkerCommon& common_;
+    RingInlets in_;
+    Counters& counters_;
     // At least: the owner may have taken some since.
     std::array<unsigned, kMaxWorkers> free_{};
     std::array<unsigned, kMaxWorkers> reserve_{};  // free entries above the high-water mark

@@ -79,9 +79,14 @@ Rig::Rig(const Layout& layout)
 Rig::~Rig() {
     drain_rings();
     for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-        for (const dataplane::Staging& s : wiring_->setup(w).staging) {
-            for (unsigned i = s.next; i < s.count; ++i) {
-                rte_pktmbuf_free(s.mbufs[i]);
+        for (const dataplane::HeldBack& held : wiring_->setup(w).receive.held_back) {
+            for (unsigned i = 0; i < held.count; ++i) {
+                rte_pktmbuf_free(held.mbufs[i]);
+            }
+        }
+        for (const dataplane::ReadAhead& ahead : wiring_->setup(w).merge.ahead) {
+            for (unsigned i = ahead.next; i < ahead.count; ++i) {
+                rte_pktmbuf_free(ahead.mbufs[i]);
             }
         }
     }
@@ -89,7 +94,7 @@ Rig::~Rig() {
 
 void Rig::drain_rings() {
     for (std::size_t w = 0; w < wiring_->workers(); ++w) {
-        for (const auto* rings : {&wiring_->setup(w).steer_in, &wiring_->setup(w).tx_in}) {
+        for (const auto* rings : {&wiring_->setup(w).steering.in, &wiring_->setup(w).transmit.in}) {
             void* entry = nullptr;
             for (rte_ring* ring : *rings) {
                 while (ring != nullptr && rte_ring_dequeue(ring, &entry) == 0) {
@@ -187,7 +192,7 @@ void Rig::check_books(WorkerIndex worker) {
 }
 
 const filter::FilterCounters& Rig::filter_counters(WorkerIndex worker, FilterIndex i) {
-    const pipeline::Lane& lane = wiring_->setup(worker).lanes[i];
+    const pipeline::Lane& lane = wiring_->setup(worker).lanes.lanes[i];
     return lane.ops->counters(lane.filter);
 }
 

@@ -82,9 +82,11 @@ class Rig {
     std::vector<Bytes> sent(PortIndex port) { return ports_[port]->sent(); }
     RingPort& port(PortIndex port) { return *ports_[port]; }
     rte_ring* steer_ring(WorkerIndex from, WorkerIndex to) {
-        return wiring_->setup(from).steer_out[to];
+        return wiring_->setup(from).steering.out[to];
     }
-    rte_ring* tx_ring(WorkerIndex from, WorkerIndex to) { return wiring_->setup(to).tx_in[from]; }
+    rte_ring* tx_ring(WorkerIndex from, WorkerIndex to) {
+        return wiring_->setup(to).transmit.in[from];
+    }
 
     dataplane::Worker& worker(WorkerIndex i = 0) { return wiring_->worker(i); }
     dataplane::WorkerShared& shared(WorkerIndex i = 0) { return wiring_->shared(i); }

@@ -122,7 +122,7 @@ TEST_F(Snapshots, read_while_workers_poll_always_balance) {
     }
 }
 
-// What is still in rings and staging at the end must be in the final report.
+// What is still in rings and held back at the end must be in the final report.
 TEST_F(Snapshots, after_the_workers_are_gone_hold_everything_to_the_end) {
     const control::Plan plan = plan_on(2);
     Layout layout;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One filter with segments as a worker has it: test, insert, and exchange of segments with the
-// control thread, in the way of dataplane/worker.cpp.
+// control thread, in the way of dataplane/lanes.cpp.
 #pragma once
 
 #include <array>

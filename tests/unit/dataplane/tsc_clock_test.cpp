@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <gtest/gtest.h>
+#include "dataplane/tsc_clock.h"
 
-#include "dataplane/worker.h"
+#include <gtest/gtest.h>
 
 namespace unecho::dataplane {
 namespace {

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/lanes.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "base/assert.h"
+
+namespace unecho::dataplane {
+namespace {
+
+using pipeline::Lane;
+
+// Zeroed segments come back from the control thread once a generation; looking for them every few
+// hundred polls is soon enough and costs nothing.
+constexpr std::uint64_t kExchangeInterval = 256;
+
+// The shortest window says when the worker was away too long.
+PresenceSpec presence_of(const LanesSetup& setup, unsigned polls) noexcept {
+    Nanoseconds window = ~Nanoseconds{0};
+    for (unsigned i = 0; i < setup.count; ++i) {
+        window = std::min(window, setup.lanes[i].window);
+    }
+    return {Presence::limit_for(window), window, polls};
+}
+
+}  // namespace
+
+Lanes::Lanes(const LanesSetup& setup, unsigned polls, const WorkerCommon& common,
+             Counters& counters) noexcept
+    : setup_(setup), common_(common), counters_(counters), presence_(presence_of(setup, polls)) {
+    for (unsigned i = 0; common.capture_clock && i < setup.count; ++i) {
+        packet_clocks_[i] = PacketClock::for_window(setup.lanes[i].window);
+    }
+}
+
+std::uint64_t Lanes::generations(unsigned filter) noexcept {
+    return presence_.word(filter,
+                          setup_.timers[filter]->generation.load(std::memory_order_acquire));
+}
+
+void Lanes::keep() noexcept {
+    const bool look = counters_.polls % kExchangeInterval == 0;
+    for (unsigned i = 0; i < setup_.count; ++i) {
+        const Lane& lane = setup_.lanes[i];
+        if (lane.ops->maintain != nullptr) {
+            lane.ops->maintain(lane.filter);
+        }
+        const std::uint64_t word = generations(i);
+        if (!common_.capture_clock && lane.ageing->owes(word)) {
+            lane.ops->advance(lane.filter, *lane.ageing, {presence_.time(), word});
+        }
+        if (look || lane.ageing->generation() != exchanged_[i]) {
+            exchanged_[i] = lane.ageing->generation();
+            exchange_segments(i);
+        }
+    }
+}
+
+void Lanes::exchange_segments(unsigned lane) noexcept {
+    filter::SegmentRing* segments = setup_.lanes[lane].ops->segments(setup_.lanes[lane].filter);
+    if (segments == nullptr) {
+        return;
+    }
+    LaneShared& shared = *setup_.shared[lane];
+    shared.early_turns.store(setup_.lanes[lane].ageing->early_turns(), std::memory_order_relaxed);
+    while (const auto retired = segments->take_retired()) {
+        // Room for every segment there is: kSegments is above k + l + spares.
+        [[maybe_unused]] const bool pushed = shared.retired.push(*retired);
+        UNECHO_ASSERT(pushed);
+    }
+    std::uint16_t id = 0;
+    while (shared.zeroed.pop(id)) {
+        segments->supply_zeroed(id);
+    }
+}
+
+void Lanes::tell_time(Burst& burst, FilterIndex filter, PortIndex from) noexcept {
+    PacketClock& clock = packet_clocks_[filter];
+    for (unsigned i = 0; i < burst.count; ++i) {
+        const std::uint64_t epochs = clock.epochs();
+        burst.times[i] = clock.at(burst.times[i]);
+        ++packets_timed_;
+        if (clock.epochs() != epochs && counters_.epochs++ == 0) [[unlikely]] {
+            counters_.first_epoch = {packets_timed_, clock.last_step(), from};
+        }
+    }
+}
+
+void Lanes::decide(Burst& burst, FilterIndex filter) noexcept {
+    const Lane& lane = setup_.lanes[filter];
+    if (common_.capture_clock) {
+        decide_timed(burst, lane);
+        return;
+    }
+    const Nanoseconds now = presence_.at(common_.clock.now());
+    pipeline::decide(burst, lane, {now, generations(filter)});  // read after the clock
+    if (presence_.late(lane.remembered)) [[unlikely]] {
+        counters_.late_echoes += static_cast<unsigned>(std::popcount(burst.echoes));
+    }
+}
+
+void Lanes::report(WorkerShared& shared) noexcept {
+    counters_.longest_gap = presence_.longest_gap();
+    counters_.gaps = presence_.gaps();
+    for (unsigned i = 0; i < setup_.count; ++i) {
+        const Lane& lane = setup_.lanes[i];
+        const PacketClock& clock = packet_clocks_[i];  // stands at 0 but for captures
+        const Nanoseconds now = common_.capture_clock ? clock.now() : presence_.time();
+        shared.filters[i] = lane.ops->counters(lane.filter);
+        filter::WindowState& window = shared.windows[i];
+        window = lane.ops->window(lane.filter, *lane.ageing, now);
+        window.shortest_at -= std::min(clock.start(), window.shortest_at);
+    }
+}
+
+}  // namespace unecho::dataplane

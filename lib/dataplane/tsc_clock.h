@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include <rte_cycles.h>
+
+#include "base/int128.h"
+#include "base/units.h"
+
+namespace unecho::dataplane {
+
+// TSC cycles to nanoseconds since start, by one multiplication.
+struct TscClock {
+    std::uint64_t start = 0;
+    std::uint64_t scale = 0;                 // nanoseconds per cycle, as a fraction of 2^32
+    const std::uint64_t* counter = nullptr;  // a test's, instead of the processor's
+
+    static TscClock with_frequency(std::uint64_t start, std::uint64_t hz) noexcept {
+        return {start, static_cast<std::uint64_t>((uint128{kSecond} << 32) / hz), nullptr};
+    }
+    [[nodiscard]] Nanoseconds at(std::uint64_t tsc) const noexcept {
+        return static_cast<Nanoseconds>((uint128{tsc - start} * scale) >> 32);
+    }
+    [[nodiscard]] Nanoseconds now() const noexcept {
+        return at(counter == nullptr ? rte_rdtsc() : *counter);
+    }
+};
+
+}  // namespace unecho::dataplane

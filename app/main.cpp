@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho: picks the command and tells the exit status of what became of it.
-// The tour goes on in lib/control/plan.h, lib/dataplane/worker.h, lib/filter/window/apbbf.h.
+// The tour goes on in lib/control/plan.h, lib/dataplane/worker.h, lib/pipeline/stages.h,
+// lib/filter/window/line.h.
 #include <algorithm>
 #include <cstdio>
 #include <string>

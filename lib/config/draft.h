@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A configuration in the making: the data read so far, where in the file each key stands, and what
-// was found wrong. Private to config: load.cpp fills it, validate.cpp and devices.cpp check it.
+// was found wrong. Private to config: load.cpp fills it, validate.cpp and check_devices.cpp check
+// it.
 //
 // A problem is told once: whoever checks a key that depends on others asks sound() of them first.
 #pragma once

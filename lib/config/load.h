@@ -35,7 +35,7 @@ struct KnownKey {
 };
 std::vector<KnownKey> known_keys();
 
-// "configs/a.toml:12: filter[0].window: ...", one line a problem.
+// "configs/taps.toml:12: filter[0].window: ...", one line a problem.
 std::string to_text(const std::vector<Problem>& problems, const std::string& path);
 
 }  // namespace unecho::config

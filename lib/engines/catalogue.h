@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What can be had of each engine: a geometry for targets, a prediction, a filter over memory. A new
 // engine is a row in engines/engine.h, a line in the two lists here, a block in descriptors.h and a
-// line in pipeline/engine.cpp.
+// line in pipeline/engine_ops.cpp.
 #pragma once
 
 #include <optional>

@@ -81,7 +81,7 @@ inline constexpr std::size_t kMostShort = 128;  // from here on stripes are fast
 
 // 128 bits to 64: the high half of a product modulo 2^128 for the low word, the high word added.
 // What follows can be undone, so no two digests become one: it breaks up the arithmetic
-// progressions that keys in arithmetic progression would get (spread_test.cpp).
+// progressions that keys in arithmetic progression would get (tests/statistical/spread_test.cpp).
 [[nodiscard]] inline Digest folded(uint128 sum, const Secret& secret) noexcept {
     const auto low = static_cast<std::uint64_t>(sum);
     const auto high = static_cast<std::uint64_t>(sum >> 64);

@@ -21,8 +21,8 @@ namespace unecho::offline {
 
 class EchoPairFile {
   public:
-    // Compressed where the name ends so (file_name.h). inputs: named in the file if they are
-    // several.
+    // Compressed where the name ends so (capture/file_name.h). inputs: named in the file if they
+    // are several.
     static Result<std::unique_ptr<EchoPairFile>> create(const std::string& path,
                                                         std::span<const std::string> inputs);
 

@@ -21,7 +21,7 @@ struct Files {
     std::vector<std::string> inputs;     // merged by time
     std::optional<std::string> output;   // what is kept; absent: not written
     std::optional<std::string> dropped;  // the echoes, as a capture
-    std::optional<std::string> pairs;    // pairs.h
+    std::optional<std::string> pairs;    // echo_pairs.h
     // Of captures written; absent: what the name says, or as the first input.
     std::optional<capture::FileFormat> format;
     capture::Split split;          // of output

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A filter behind one function table: the engine is chosen once, at start; each burst costs one
-// indirect call. A new filter joins by its include and one line in engine.cpp.
+// indirect call. The filters that have a table are named in engine_ops.cpp; what else a new engine
+// is, engines/catalogue.h says.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +40,7 @@ struct EngineOps {
     filter::SegmentRing* (*segments)(void* filter) noexcept;
 };
 
-// The table of a filter; engine.cpp lists those that have one.
+// The table of a filter; engine_ops.cpp lists those that have one.
 template <filter::SlidingFilter F>
 [[nodiscard]] const EngineOps& ops_for() noexcept;
 

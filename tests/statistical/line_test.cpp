@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The line filter against sizing/line.h: false positives of keys that were never inserted, in
-// steady state and from the start; the chance that it states of them; what slack it has; what
+// The line filter against sizing/window/line.h: false positives of keys that were never inserted,
+// in steady state and from the start; the chance that it states of them; what slack it has; what
 // copies and limits do to the rate; and the memory it takes, against the tables it was planned by.
 //
 // A table's rate is itself random: lines have the loads that they happen to have. Its variance is

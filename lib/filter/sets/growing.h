@@ -8,7 +8,7 @@
 // Cost: a query looks at the filters in use, youngest first, one cache line or two in each that
 //   does not match; an insertion at k. filters * m bits, each filter in whole cache lines.
 // Accuracy: P for each full filter, limits being the capacity or the density for P of
-//   lib/sizing/slicing.h; 1 - (1 - P)^F for F of them. By cardinality a filter takes exactly its
+//   sizing/sets/slicing.h; 1 - (1 - P)^F for F of them. By cardinality a filter takes exactly its
 //   limit of insertions; by density it takes insertions until more than the limit of its bits are
 //   set, at most k more.
 // Weakness: cost and false positives grow with the number of filters; by cardinality a digest that

@@ -8,7 +8,7 @@
 // Cost: a query at most k loads and k + 1 hashes. One load in 9 touches two cache lines. m bits and
 //   less than 2 cache lines; the counters beside them m z bits.
 // Accuracy: with fill 1/2 (m = k |S1 u S2| / ln 2) the answer is the region alone with probability
-//   (1 - 2^-k)^2, equation (16); sizing/shbf.h.
+//   (1 - 2^-k)^2, equation (16); sizing/sets/shbf.h.
 // Weakness: an insertion must know whether the element is in the other set already: the caller
 //   keeps the sets exactly (the paper's tables T1 and T2) or adds each element once.
 // References: Shifting Bloom Filter, section 4.

@@ -7,8 +7,9 @@
 // Cost: k / (t + 1) loads and hashes for an insertion or a match, a query of another element about
 //   1 / (1 - f) of them, f being the share of groups that match by chance. One load in 9 touches
 //   two cache lines. m bits (m z with counters) and less than 2 cache lines.
-// Accuracy: sizing/shbf.h. With t = 1 and w_bar = 57 the least false-positive rate for n elements
-//   is 0.6204^(m/n), of a Bloom filter 0.6185^(m/n), at k = 0.7009 m/n; each further shift adds.
+// Accuracy: sizing/sets/shbf.h. With t = 1 and w_bar = 57 the least false-positive rate for n
+//   elements is 0.6204^(m/n), of a Bloom filter 0.6185^(m/n), at k = 0.7009 m/n; each further shift
+//   adds.
 // Weakness: the bits of a group depend on each other, the more the smaller (w_bar - 1) / t is. So
 //   counters of z bits, whose w_bar is 57 / z, cost accuracy; those that saturate stay set.
 // References: Shifting Bloom Filter, section 3.

@@ -10,7 +10,7 @@
 //   or v-h). Testing and setting travel in the same message. m bits in all.
 // Accuracy: with n keys (1 - (1 - 1/m)^(kn))^k vertically; horizontally the mean over the binomial
 //   load of a slice of (1 - (1 - S/m)^(ki))^k. With f failed slices (f/S + (1 - f/S) p)^k
-//   vertically, p being the fill, and f/S + (1 - f/S) P horizontally: lib/sizing/slicing.h.
+//   vertically, p being the fill, and f/S + (1 - f/S) P horizontally: sizing/sets/slicing.h.
 // Weakness: horizontal slices lose all of a key at once, vertical ones cost more messages.
 // References: One is enough: distributed filtering for duplicate elimination, section 3 (slicing;
 //   3.2: failures, and the heuristic of x of k bits).

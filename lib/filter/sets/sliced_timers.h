@@ -12,7 +12,7 @@
 // Accuracy: with n insertions in the window (1 - (1 - 1/m)^(kn))^k at x = 1. A larger x has fewer
 //   false positives, but loses a duplicate once fewer than x of its timers are still its own: with
 //   5 to 8 timers for an insertion of the window x = 2 divides false positives by 27 to 144 and
-//   loses 3 % to 14 %. lib/sizing/slicing.h: fpr_equal_timers and fnr_equal_timers.
+//   loses 3 % to 14 %. sizing/sets/slicing.h: fpr_equal_timers and fnr_equal_timers.
 // Weakness: 16 times the memory of bits; x > 1 has false negatives inside the window.
 // References: One is enough: distributed filtering for duplicate elimination, section 3 (slicing,
 //   sliding windows and equal timers).

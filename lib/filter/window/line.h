@@ -10,9 +10,9 @@
 // Cost: M cache lines a test-and-insert, independent of each other, read and written once; 64 bytes
 //   a line. A shift changes a few words of state; nothing is cleared. Every line is visited in the
 //   background once in 14 generations, kVisits at a time.
-// Accuracy: with loads of gamma keys a line and generation (Poisson), see sizing/line.h. All words
-//   of a line share its load, so that the rate is that of the fullest lines: M = 1 down to 1e-2, M
-//   = 2 down to 1e-4, M = 3 below.
+// Accuracy: with loads of gamma keys a line and generation (Poisson), see sizing/window/line.h. All
+//   words of a line share its load, so that the rate is that of the fullest lines: M = 1 down to
+//   1e-2, M = 2 down to 1e-4, M = 3 below.
 // Weakness: in cache at equal memory M = 1 has 2.6 to 6 times the false positives of an APBBF.
 // References: Age-Partitioned Bloom Filters, section 5 and 6, for ages and query; the rest is ours.
 //
@@ -24,7 +24,7 @@
 //
 // Phases. Line i is of phase i mod S. Time is in ticks, S to a generation; phase s shifts in the
 // ticks t with t + s = 0 (mod S). So the loads of lines are spread over all ages of a generation
-// and there is no moment at which all are at their fullest: 2 to 6 % less memory, and less slack.
+// and there is no moment at which all are at their fullest: 1 to 3 % less memory, and less slack.
 //
 // The caller's generation (Moment) is a tick: window / (l S) long.
 #pragma once

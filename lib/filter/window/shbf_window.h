@@ -8,7 +8,7 @@
 // Cost: an insertion touches k b / (t + 1) cache lines (one load in 9 touches two), a query of a
 //   new digest about l / k + 1, of an echo k b / (t + 1). (k + l + spares) * m bits.
 // Accuracy: a segment that holds n digests matches a foreign one with r_i = fpr(m, n, b) of ShBF_M
-//   (sizing/shbf.h); the false-positive rate is the recursion F(k, l) over r_i.
+//   (sizing/sets/shbf.h); the false-positive rate is the recursion F(k, l) over r_i.
 // Weakness: more cache lines than APBBF for the same memory.
 // References: Shifting Bloom Filter, section 3, for the segments; Age-Partitioned Bloom Filters,
 //   sections 5 and 6, for their ageing.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How the chance of an accident (filter/judge.h) spreads over the lines of a line filter at its
+// How the chance of an accident (filter/judging.h) spreads over the lines of a line filter at its
 // planned rate and above it, in simulated words: what a limit on it does to echoes, and what it
 // leaves of the false drops.
 #include <algorithm>

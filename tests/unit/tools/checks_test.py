@@ -364,7 +364,6 @@ class Docs(Check):
 
     def test_what_is_named_and_missing_is_found(self):
         for name, words in (("lib/sizing/a.h", ["no file lib/sizing/a.h", "sizing/a.h has no fills"]),
-                            ("docs/a.svg", ["no picture a.svg"]),
                             ("tests/vectors/a.csv", ["no vectors a.csv"]),
                             ("tests/unit/a_test.cpp", ["no file of tests: unit/a"])):
             with self.subTest(name):
@@ -380,12 +379,55 @@ class Docs(Check):
         self.assertEqual(self.problems(files={"lib/filter/forgotten.h": ""}),
                          ["not named: filter/forgotten.h"])
 
+    TREE = {
+        "README.md": "[docs](docs/testing.md#words-of-ours), `tests/unit`, `a.toml`, `lib/base/a.h`, `.ci/run`\n"
+                     "```\n`none.h`\n```\n",
+        "docs/testing.md": "## Words, of `ours`\n| suite | what |\n|---|---|\n| unit | all |\n",
+        "configs/a.toml": "", ".ci/run": "",
+        "tests/unit/meson.build": "test('a', a, suite: 'unit')\n",
+        "lib/base/a.h": "// See b.h, hash/c.h, <rte_mbuf.h> and base/a.h.\n",
+        "lib/base/b.h": "", "lib/hash/c.h": "",
+    }
+
+    def of_tree(self, files=None):
+        self.write({**self.TREE, **(files or {})})
+        return sorted(self.docs.check_tree(self.root))
+
+    def test_a_true_tree_passes(self):
+        self.assertEqual(self.of_tree(), [])
+
+    def test_files_and_headings_that_are_not_there_are_found(self):
+        for text, words in (("`lib/base/none.h`", "no file lib/base/none.h"),
+                            ("`tools/none`", "no file tools/none"), ("`none_test.py`", "no file none_test.py"),
+                            ("[a](docs/none.md)", "no file docs/none.md"),
+                            ("[a](docs/testing.md#of-theirs)", "no heading docs/testing.md#of-theirs"),
+                            ("![a](none.svg)", "no file none.svg"),
+                            ("<img src=\"none.png\">", "no file none.png")):
+            with self.subTest(text):
+                self.assertEqual(self.of_tree({"README.md": text}), ["README.md: " + words])
+
+    def test_a_comment_names_files_of_its_module_or_with_their_folder(self):
+        for text, problems in (("// See a.h\n", []), ("// See base/a.h\n", []), ("int a = b.c;\n", []),
+                               ("// See c.h.\n", ["lib/base/b.h: no file c.h"]),
+                               ("// (sizing/c.h)\n", ["lib/base/b.h: no file sizing/c.h"])):
+            with self.subTest(text):
+                self.assertEqual(self.of_tree({"lib/base/b.h": text}), problems)
+        self.assertEqual(self.of_tree({"app/d.cpp": "// c.h\n", "lib/base/b.h": ""}), [])
+
+    def test_suites_that_the_page_lacks_or_has_too_many_of_are_found(self):
+        self.assertEqual(self.of_tree({"tests/eal/meson.build": "test('b', b, suite: 'eal')\n"}),
+                         ["docs/testing.md: suite eal is not named"])
+        (self.root / "tests/eal/meson.build").unlink()
+        self.assertEqual(self.of_tree({"docs/testing.md": self.TREE["docs/testing.md"] + "| old | x |\n"}),
+                         ["docs/testing.md: no suite old"])
+
     def test_a_problem_is_the_exit_status(self):
+        self.write(self.TREE)
         self.problems()
         self.assertEqual(self.run_main(self.docs.main, argv=[self.root])[0], 0)
         (self.root / "docs" / "a.svg").unlink()
         self.assertEqual(self.run_main(self.docs.main, argv=[self.root]),
-                         (1, "docs/filters.md: no picture a.svg\n"))
+                         (1, "docs/filters.md: no file a.svg\n"))
 
 
 class HotSymbols(Check):

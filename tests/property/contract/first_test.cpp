@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// "The first n packets of a flow in each window", over every engine: by n digests of a flow
+// (filter/first.h), or by the engine's own counts. Guarantee (a) is then: the packet after n live
+// ones is an echo.
+#include "filter/first.h"
+
+#include <deque>
+#include <map>
+
+#include "property/contract/contract.h"
+
+namespace unecho::test {
+namespace {
+
+template <typename Filter>
+class contract_first : public testing::Test {};
+TYPED_TEST_SUITE(contract_first, Engines::Types, EngineNames);
+
+template <typename Filter>
+bool see(Filter& filter, Digest flow, unsigned n) {
+    if constexpr (Counts<Filter>) {
+        return filter.test_and_insert_first(flow, n);
+    } else {
+        return filter::test_and_insert_first(filter, flow, n);
+    }
+}
+template <typename Filter>
+std::uint64_t see_burst(Filter& filter, std::span<const Digest> flows, unsigned n) {
+    if constexpr (Counts<Filter>) {
+        return filter.test_and_insert_first_burst(flows, n);
+    } else {
+        return filter::test_and_insert_first_burst(filter, flows, n);
+    }
+}
+
+constexpr std::array<unsigned, 8> kFirst{1, 2, 3, 4, 5, 7, 13, 40};
+
+unsigned first_of(const Draw& draw) {
+    return kFirst.at((draw.index + draw.index / 8 + (refreshes(draw) ? 3 : 0)) % kFirst.size());
+}
+
+// Few flows, so that many get beyond their first n packets.
+Digest random_flow(Random& random, unsigned n) {
+    return remix(random.below(2 + 60 / n), 99);
+}
+
+// What is certain of a flow, from what the filter itself let pass.
+class Flow {
+  public:
+    Flow(const Draw& draw, const Promise& promise) : refresh_(refreshes(draw)), promise_(promise) {}
+
+    // Packets that the filter must know of, and may know of, before this one.
+    [[nodiscard]] unsigned certain(std::uint64_t now) const {
+        return refresh_ ? (close(now) ? steady_ : 0) : count(now, promise_.kept);
+    }
+    [[nodiscard]] unsigned possible(std::uint64_t now) const {
+        return refresh_ ? (gone(now) ? 0 : episode_) : count(now, promise_.forgotten - 1);
+    }
+
+    // Under kRefresh a packet takes the first slot that is free and renews those before it.
+    void see(std::uint64_t now, bool echo) {
+        steady_ = close(now) ? steady_ + 1 : 1;
+        episode_ = gone(now) ? 1 : episode_ + 1;
+        last_ = now;
+        seen_ = true;
+        if (!echo) {
+            passed_.push_back(now);
+        }
+    }
+
+  private:
+    [[nodiscard]] bool close(std::uint64_t now) const {
+        return seen_ && now - last_ <= promise_.kept;
+    }
+    [[nodiscard]] bool gone(std::uint64_t now) const {
+        return !seen_ || now - last_ >= promise_.forgotten;
+    }
+    [[nodiscard]] unsigned count(std::uint64_t now, std::uint64_t age) const {
+        return static_cast<unsigned>(std::count_if(
+            passed_.begin(), passed_.end(), [&](std::uint64_t time) { return now - time <= age; }));
+    }
+
+    bool refresh_;
+    Promise promise_;
+    std::deque<std::uint64_t> passed_;
+    std::uint64_t last_ = 0;
+    bool seen_ = false;
+    unsigned steady_ = 0;   // packets since the last silence in which something may be forgotten
+    unsigned episode_ = 0;  // packets since the last silence in which everything is
+};
+
+// What packets of a few flows get from a filter of a fill, and what was certain of it.
+struct Seen {
+    unsigned echoes = 0;  // that had to be
+    Accidents accidents;  // of packets that had to be new
+};
+
+template <typename Filter>
+Seen watch(Case<Filter>& c, unsigned n) {
+    typename Case<Filter>::Table table(c.params);
+    Background background(table.filter, c.draw.index);
+    Clock clock(c.random, c.promise, c.draw.index);
+    std::map<Digest, Flow> flows;
+    Seen seen;
+    for (unsigned step = 0; step < 1200; ++step) {
+        // Slower than packets of one digest, by the packets that a flow has.
+        const std::uint64_t now = c.random.one_in(1 + n / 3) ? clock.next() : clock.now();
+        table.filter.advance(moment_at(now));
+        background.work(c.random, now);
+        if (c.random.one_in(700)) {
+            table.filter.clear();
+            flows.clear();
+        }
+        const Digest digest = random_flow(c.random, n);
+        Flow& flow = flows.try_emplace(digest, c.draw, c.promise).first->second;
+        const bool sound = table.filter.counters().evicted_early == 0;
+        const bool due = sound && flow.certain(now) >= n;
+        // Each of n digests may match by accident where it should not.
+        const bool fresh = flow.possible(now) < n;
+        const bool echo = see(table.filter, digest, n);
+        EXPECT_TRUE(echo || !due) << "step " << step << " n " << n;
+        if (testing::Test::HasFailure()) {
+            break;
+        }
+        seen.echoes += due ? 1 : 0;
+        if (fresh) {
+            seen.accidents.asked(digest, echo, n * Row<Filter>::accident(c.params, 400));
+        }
+        if (!echo) {
+            seen.accidents.inserted(digest);
+        }
+        flow.see(now, echo);
+    }
+    return seen;
+}
+
+TYPED_TEST(contract_first, n_pass_in_each_window_when_roomy) {
+    std::uint64_t echoes = 0;
+    for_each_case<TypeParam>(Fill::kRoomy, [&](Case<TypeParam>& c) {
+        const unsigned n = first_of(c.draw);
+        const Seen seen = watch(c, n);
+        ASSERT_FALSE(testing::Test::HasFailure());
+        ASSERT_FALSE(seen.accidents.too_many()) << seen.accidents.text() << " n " << n;
+        ASSERT_GT(seen.accidents.asked(), 50U) << "n " << n;
+        echoes += seen.echoes;
+    });
+    EXPECT_GT(echoes, 100 * Row<TypeParam>::kShapes);
+}
+
+// With accidental matches everywhere only one side is certain: no flow gets more than n.
+TYPED_TEST(contract_first, never_more_than_n_pass_when_saturated) {
+    std::uint64_t echoes = 0;
+    for_each_case<TypeParam>(Fill::kSmall, [&](Case<TypeParam>& c) {
+        const Seen seen = watch(c, first_of(c.draw));
+        ASSERT_FALSE(testing::Test::HasFailure());
+        echoes += seen.echoes;
+    });
+    EXPECT_GT(echoes, 20 * Row<TypeParam>::kShapes);
+}
+
+TYPED_TEST(contract_first, burst_equals_sequence) {
+    for (const Fill fill : {Fill::kSmall, Fill::kRoomy}) {
+        for_each_case<TypeParam>(fill, [](Case<TypeParam>& c) {
+            const unsigned n = first_of(c.draw);
+            typename Case<TypeParam>::Table burst(c.params);
+            typename Case<TypeParam>::Table single(c.params);
+            Clock clock(c.random, c.promise, c.draw.index);
+            for (unsigned round = 0; round < 6 + 14 / n; ++round) {
+                const std::uint64_t now = clock.next();
+                burst.filter.advance(moment_at(now));
+                single.filter.advance(moment_at(now));
+                std::vector<Digest> flows(c.random.one_in(4) ? kMaxBurst
+                                                             : c.random.below(kMaxBurst + 1));
+                std::generate(flows.begin(), flows.end(), [&] { return random_flow(c.random, n); });
+                std::uint64_t expected = 0;
+                for (std::size_t p = 0; p < flows.size(); ++p) {
+                    expected |= std::uint64_t{see(single.filter, flows[p], n)} << p;
+                }
+                ASSERT_EQ(see_burst(burst.filter, flows, n), expected) << "round " << round;
+            }
+            expect_same(single, burst);
+        });
+    }
+}
+
+// One packet is the plain filter.
+TYPED_TEST(contract_first, of_one_are_the_digests_themselves) {
+    for_each_case<TypeParam>(Fill::kSmall, [](Case<TypeParam>& c) {
+        typename Case<TypeParam>::Table first(c.params);
+        typename Case<TypeParam>::Table plain(c.params);
+        Digests digests(c.random);
+        Clock clock(c.random, c.promise, c.draw.index);
+        for (unsigned round = 0; round < 15; ++round) {
+            const std::uint64_t now = clock.next();
+            first.filter.advance(moment_at(now));
+            plain.filter.advance(moment_at(now));
+            const std::vector<Digest> burst = random_burst(c.random, digests);
+            ASSERT_EQ(see_burst(first.filter, burst, 1), plain.filter.test_and_insert_burst(burst));
+        }
+        expect_same(first, plain);
+    });
+}
+
+}  // namespace
+}  // namespace unecho::test

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the contract suite needs to know of an engine: geometries to try it with, what it promises
+// for each, and what it counts. A row an engine, by the type of its filter; a new engine gets the
+// whole contract by its row (contract.h says which engines there are).
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "engines/catalogue.h"
+#include "property/streams.h"
+
+namespace unecho::test {
+
+// Small tables are nearly always saturated, so that accidental matches are everywhere; of half-full
+// ones some digests in a hundred match by accident; roomy ones nearly never do.
+enum class Fill { kSmall, kHalf, kRoomy };
+
+// A geometry is drawn for this. The index goes over the shapes that a row has, twice with a policy
+// each.
+struct Draw {
+    std::uint64_t index = 0;
+    Fill fill = Fill::kRoomy;
+    filter::EchoPolicy policy = filter::EchoPolicy::kFixed;
+    filter::Isa isa = filter::Isa::kScalar;
+    bool kernel = false;  // only a geometry that has a kernel for each instruction set
+};
+
+// In the unit of the engine's time: a generation (a tick), or a nanosecond.
+struct Promise {
+    std::uint64_t kept = 0;       // greatest age at which a digest is certainly an echo
+    std::uint64_t forgotten = 0;  // least age at which it is new, but for accidents
+    std::uint64_t alone = 0;      // the same of a digest that is alone in the filter
+    std::uint64_t step = 1;       // time goes on by so much or less
+    std::uint64_t cycle = 1;      // steps after which the filter's inner state is as it was
+};
+
+// For each engine:
+//   kShapes                        how many shapes there are to draw from
+//   params(draw, random)           parameters of a filter
+//   promise(params)
+//   accident(params, n)            at least the chance that a forgotten digest matches in a roomy
+//                                  filter that holds n
+//   Reference(params)              counts what time does, from the definition: turn(from, to,
+//                                  counters), clear(counters)
+//   kTestsTidy, kPollsTidy         where a test, unlike a query, or an advance() to the present
+//   time
+//                                  replaces what is forgotten: then memory depends on these, though
+//                                  no answer does
+template <typename Filter>
+struct Row;
+
+// k = 1 to 6 by l = 1 to 9, and the most slots there are, in several proportions.
+inline constexpr std::array<std::pair<unsigned, unsigned>, 5> kManySlots{
+    {{1, 127}, {2, 126}, {40, 3}, {64, 64}, {127, 1}}};
+inline constexpr std::uint64_t kFewSlots = 54;
+
+inline bool has_few_slots(std::uint64_t index) {
+    return index < kFewSlots;
+}
+
+// The number of slots, and other things that filters of segments have in common.
+template <typename Spec>
+Spec segments_of(const Draw& draw) {
+    Spec spec;
+    if (has_few_slots(draw.index)) {
+        spec.k = static_cast<unsigned>(1 + draw.index / 9);
+        spec.l = static_cast<unsigned>(1 + draw.index % 9);
+    } else {
+        std::tie(spec.k, spec.l) = kManySlots.at(draw.index - kFewSlots);
+    }
+    spec.spares = static_cast<unsigned>((draw.index + draw.index / 9) % 4);
+    spec.policy = draw.policy;
+    return spec;
+}
+
+inline Promise segments_promise(const filter::RingGeometry& ring) {
+    return {.kept = ring.l,
+            .forgotten = ring.slots(),
+            .alone = std::uint64_t{ring.l} + 1,
+            .step = 1,
+            .cycle = ring.slots()};
+}
+
+// A run of k segments, each of which matches with this chance, begins at one of l + 1.
+inline double run_by_accident(const filter::RingGeometry& ring, double match) {
+    return (ring.l + 1) * std::pow(std::min(match, 1.0), ring.k);
+}
+
+// The tables of chances that parameters hold take longer to make than most tests: each is made
+// once. Specs that are equal in these numbers are equal.
+template <typename Params, typename Spec, typename... Numbers>
+const Params& made_once(const Spec& spec, Numbers... numbers) {
+    using Key = std::array<std::uint64_t, sizeof...(Numbers)>;
+    static std::map<Key, Params> made;
+    const Key key{static_cast<std::uint64_t>(numbers)...};
+    const auto found = made.find(key);
+    return found != made.end() ? found->second
+                               : made.emplace(key, *Params::make(spec)).first->second;
+}
+
+// Nobody zeroes segments but the filter: of those that were zeroed at the start, each turn takes
+// one for each slot that it leaves without, and what is missing then is cleared there and then.
+class RingReference {
+  public:
+    explicit RingReference(const filter::RingGeometry& ring)
+        : ring_(ring), zeroed_(std::uint64_t{ring.l} + ring.spares) {}
+
+    void turn(std::uint64_t from, std::uint64_t to, filter::FilterCounters& counters) {
+        const std::uint64_t shifts = std::min<std::uint64_t>(to - from, ring_.slots());
+        counters.shifts += shifts;
+        take(std::min<std::uint64_t>(shifts, ring_.k), counters);
+    }
+    void clear(filter::FilterCounters& counters) { take(ring_.k, counters); }
+
+  private:
+    void take(std::uint64_t segments, filter::FilterCounters& counters) {
+        const std::uint64_t there = std::min(segments, zeroed_);
+        zeroed_ -= there;
+        counters.inline_clears += segments - there;
+    }
+
+    filter::RingGeometry ring_;
+    std::uint64_t zeroed_;
+};
+
+template <typename Params>
+struct SegmentsReference : RingReference {
+    explicit SegmentsReference(const Params& params) : RingReference(params.ring()) {}
+};
+
+template <>
+struct Row<filter::Apbf> {
+    using Params = filter::ApbfParams;
+    using Reference = SegmentsReference<Params>;
+    static constexpr std::uint64_t kShapes = kFewSlots + kManySlots.size();
+
+    static Params params(const Draw& draw, Random& random) {
+        auto spec = segments_of<filter::ApbfSpec>(draw);
+        const std::uint64_t roomy = has_few_slots(draw.index) ? 1'000'003 : 100'003;
+        spec.m = draw.fill == Fill::kSmall  ? 64 + random.below(150)
+                 : draw.fill == Fill::kHalf ? 2000 + random.below(1000)
+                                            : roomy;
+        return *Params::make(spec);
+    }
+    static Promise promise(const Params& params) { return segments_promise(params.ring()); }
+    static double accident(const Params& params, double n) {
+        return run_by_accident(params.ring(), n / static_cast<double>(params.m()));
+    }
+};
+
+template <>
+struct Row<filter::Apbbf> {
+    using Params = filter::ApbbfParams;
+    using Reference = SegmentsReference<Params>;
+    static constexpr std::uint64_t kShapes = kFewSlots + kManySlots.size();
+
+    // B = 512 with b = 8 has kernels, any other geometry has none.
+    static Params params(const Draw& draw, Random& random) {
+        auto spec = segments_of<filter::ApbbfSpec>(draw);
+        spec.isa = draw.isa;
+        const bool few = has_few_slots(draw.index);
+        spec.blocks = draw.fill == Fill::kSmall  ? 1 + random.below(9)
+                      : draw.fill == Fill::kHalf ? 60 + random.below(40)
+                      : few                      ? 997
+                                                 : 97;
+        if (draw.kernel || random.one_in(2)) {
+            spec.b = 8;
+        } else if (draw.fill == Fill::kRoomy) {
+            spec.b = 4 + static_cast<unsigned>(random.below(13));
+        } else {
+            spec.B = 64U << random.below(4);
+            const unsigned most = std::min(filter::kMaxBitsPerKey, spec.B / 4);
+            spec.b = 1 + static_cast<unsigned>(random.below(most));
+        }
+        return made_once<Params>(spec, spec.k, spec.l, spec.B, spec.b, spec.blocks, spec.spares,
+                                 spec.policy, spec.isa);
+    }
+    static Promise promise(const Params& params) { return segments_promise(params.ring()); }
+    // Not more than 8 of a few hundred digests share one of 997 blocks (chance 1e-9 for 200).
+    static double accident(const Params& params, double n) {
+        const double covered = std::pow(8.0 * params.b() / params.B(), params.b());
+        return run_by_accident(params.ring(), n / static_cast<double>(params.blocks()) * covered);
+    }
+};
+
+template <>
+struct Row<filter::ShbfWindow> {
+    using Params = filter::ShbfWindowParams;
+    using Reference = SegmentsReference<Params>;
+    static constexpr std::uint64_t kShapes = kFewSlots + kManySlots.size();
+
+    static Params params(const Draw& draw, Random& random) {
+        auto spec = segments_of<filter::ApshbfSpec>(draw);
+        spec.t = 1 + static_cast<unsigned>(random.below(3));
+        spec.b = (1 + static_cast<unsigned>(random.below(4))) * (spec.t + 1);
+        const std::uint64_t roomy = has_few_slots(draw.index) ? 1'000'003 : 100'003;
+        spec.m = draw.fill == Fill::kSmall  ? 1 + random.below(300)
+                 : draw.fill == Fill::kHalf ? 4000 + random.below(1000)
+                                            : roomy;
+        return made_once<Params>(spec, spec.k, spec.l, spec.m, spec.b, spec.t, spec.spares,
+                                 spec.policy);
+    }
+    static Promise promise(const Params& params) { return segments_promise(params.ring()); }
+    // By a group's first bit alone.
+    static double accident(const Params& params, double n) {
+        return run_by_accident(params.ring(), n * params.b() / static_cast<double>(params.m()));
+    }
+};
+
+template <>
+struct Row<filter::ShbfXWindow> {
+    using Params = filter::ShbfXWindowParams;
+    using Reference = SegmentsReference<Params>;
+    static constexpr std::uint64_t kShapes = 45;
+
+    static Params params(const Draw& draw, Random& random) {
+        filter::ShbfXWindowSpec spec;
+        spec.k = static_cast<unsigned>(1 + draw.index / 9);
+        spec.l = static_cast<unsigned>(1 + draw.index % 9);
+        spec.c = filter::kMaxMultiplicity;
+        spec.spares = static_cast<unsigned>(draw.index % 4);
+        spec.policy = draw.policy;
+        spec.m = 20 + random.below(500);
+        if (draw.fill == Fill::kRoomy) {
+            spec.k += 5;
+            spec.m = 300'007;
+        }
+        return *Params::make(spec);
+    }
+    static Promise promise(const Params& params) { return segments_promise(params.ring()); }
+    // One of the multiplicities in one of the segments.
+    static double accident(const Params& params, double n) {
+        const double fill = n * params.k() / static_cast<double>(params.m());
+        return params.ring().slots() * params.c() * std::pow(fill, params.k());
+    }
+};
+
+template <>
+struct Row<filter::LineFilter> {
+    using Params = filter::LineParams;
+    static constexpr std::uint64_t kShapes = 40;  // M = 1 to 4, k = 1 and 2, phases = 1 to 16
+    static constexpr bool kTestsTidy = true;
+
+    static Params params(const Draw& draw, Random& random) {
+        filter::LineSpec spec;
+        spec.M = static_cast<unsigned>(1 + draw.index % 4);
+        spec.k = static_cast<unsigned>(1 + draw.index / 4 % 2);
+        spec.phases = 1U << draw.index / 8;
+        spec.policy = draw.policy;
+        spec.isa = draw.isa;
+        if (draw.fill == Fill::kRoomy) {
+            spec.b = 12 + static_cast<unsigned>(random.below(5));
+            spec.lines = spec.phases * (2053 / spec.phases);
+        } else {
+            spec.b = 1 + static_cast<unsigned>(random.below(16));
+            const std::uint64_t most = draw.fill == Fill::kSmall ? 5 : 40;
+            spec.lines = spec.phases * (1 + random.below(most));
+        }
+        return *Params::make(spec);
+    }
+    static Promise promise(const Params& params) {
+        const std::uint64_t generation = params.phases();
+        return {.kept = params.l() * generation,
+                .forgotten = filter::kLineWords * generation,
+                .alone = (params.l() + 1) * generation,
+                .step = 1,
+                .cycle = 4 * filter::kLineWords * generation};  // as many tags
+    }
+    // Another digest in the same lines has the same pattern in all words of a run.
+    static double accident(const Params& params, double n) {
+        constexpr double kSamePattern = 68.0 / (64 * 64 * 1024);
+        return params.l() * std::pow(n / static_cast<double>(params.lines()) * kSamePattern,
+                                     params.M() * params.k());
+    }
+
+    // Nobody visits lines in the background: what is due is done, late, at the next turn. A lap
+    // takes 14 generations.
+    class Reference {
+      public:
+        explicit Reference(const Params& params)
+            : phases_(params.phases()), lines_(params.lines()) {}
+
+        void turn(std::uint64_t from, std::uint64_t to, filter::FilterCounters& counters) {
+            pass(std::min<std::uint64_t>(to - from, filter::kLineWords * phases_), counters);
+        }
+        // As if everything got so old that it is forgotten.
+        void clear(filter::FilterCounters& counters) {
+            pass(filter::kLineWords * phases_, counters);
+        }
+
+      private:
+        void pass(std::uint64_t ticks, filter::FilterCounters& counters) {
+            counters.late_visits += passed_ * lines_ / (14 * phases_) - visited_;
+            visited_ = passed_ * lines_ / (14 * phases_);
+            counters.shifts += (passed_ + ticks) / phases_ - passed_ / phases_;
+            passed_ += ticks;
+        }
+
+        std::uint64_t phases_;
+        std::uint64_t lines_;
+        std::uint64_t passed_ = 0;
+        std::uint64_t visited_ = 0;
+    };
+};
+
+template <>
+struct Row<filter::TimedBtbf> {
+    using Params = filter::TimedBtbfParams;
+    static constexpr std::uint64_t kShapes = 42;  // l = 1 to 14
+    static constexpr bool kPollsTidy = true;
+
+    // The bits are often the fewest, and the padding is often all that they leave, so that timers
+    // come as close to their wrap as they ever may.
+    static Params params(const Draw& draw, Random& random) {
+        filter::TimedBtbfSpec spec;
+        spec.l = static_cast<unsigned>(1 + draw.index % 14);
+        spec.policy = draw.policy;
+        spec.bpt = filter::kMinTimerBits;
+        while ((1U << spec.bpt) < spec.l + 3) {
+            ++spec.bpt;
+        }
+        spec.bpt += static_cast<unsigned>(random.below(2));
+        spec.k = draw.fill == Fill::kRoomy ? 6 : 1 + static_cast<unsigned>(random.below(5));
+        spec.m = draw.fill == Fill::kRoomy ? 4099 : 1 + random.below(200);
+        if (random.one_in(2)) {
+            spec.P = static_cast<unsigned>(random.below(Params::make(spec)->P() + 1));
+        }
+        return *Params::make(spec);
+    }
+    static Promise promise(const Params& params) {
+        return {.kept = params.l(),
+                .forgotten = std::uint64_t{params.l()} + 1,
+                .alone = std::uint64_t{params.l()} + 1,
+                .step = 1,
+                .cycle = params.timers().numbers()};
+    }
+    static double accident(const Params& params, double n) {
+        return std::pow(std::min(1.0, params.k() * n / static_cast<double>(params.m())),
+                        params.k());
+    }
+
+    class Reference {
+      public:
+        explicit Reference(const Params& params) : most_(std::uint64_t{params.l()} + 1) {}
+        void turn(std::uint64_t from, std::uint64_t to, filter::FilterCounters& counters) const {
+            counters.shifts += std::min(to - from, most_);
+        }
+        void clear(filter::FilterCounters& /*counters*/) const {}
+
+      private:
+        std::uint64_t most_;
+    };
+};
+
+// Engines that keep times themselves count what digests did to them, not what time does.
+struct NoReference {
+    template <typename Params>
+    explicit NoReference(const Params& /*params*/) {}
+    void turn(std::uint64_t /*from*/, std::uint64_t /*to*/,
+              filter::FilterCounters& /*counters*/) const {}
+    void clear(filter::FilterCounters& /*counters*/) const {}
+};
+
+template <>
+struct Row<filter::Tlbf> {
+    using Params = filter::TlbfParams;
+    using Reference = NoReference;  // its slices: tests/unit/filter/window/tlbf_test.cpp
+    static constexpr std::uint64_t kShapes = 40;
+
+    // Windows down to one nanosecond a generation.
+    static Params params(const Draw& draw, Random& /*random*/) {
+        constexpr std::array<unsigned, 5> kK{1, 2, 3, 5, 8};
+        constexpr std::array<unsigned, 4> kL{1, 2, 4, 7};
+        filter::TlbfSpec spec;
+        spec.k = kK.at(draw.index % 5);
+        spec.l = kL.at(draw.index / 5 % 4);
+        spec.window = draw.index < 20 ? spec.l : 1000 + spec.l;
+        spec.policy = draw.policy;
+        spec.capacity = 20;
+        spec.arena_bytes = 1 << 18;
+        if (draw.fill == Fill::kRoomy) {
+            spec.capacity = std::uint64_t{40'000} * spec.l;
+            const double slice = static_cast<double>(spec.capacity) * spec.k / spec.l * 1.443;
+            spec.arena_bytes = filter::align_to_line(static_cast<std::uint64_t>(slice / 8) + 64) *
+                               (spec.k + spec.l + 6);
+        }
+        return *Params::make(spec);
+    }
+    static Promise promise(const Params& params) {
+        const Nanoseconds window = params.spec().window;
+        return {.kept = window - 1,
+                .forgotten = window + params.k() * params.period() + 1,
+                .alone = window + 1,
+                .step = params.period(),
+                .cycle = 2 * params.k()};
+    }
+    // Generations that last longer than they should, as too few digests come, keep all slices of a
+    // digest but one for longer.
+    static double accident(const Params& params, double n) {
+        return std::min(1.0, (params.k() + params.spec().l) * n /
+                                 static_cast<double>(params.first_slice_bits()));
+    }
+};
+
+template <>
+struct Row<filter::Exact> {
+    using Params = filter::ExactParams;
+    using Reference = NoReference;
+    static constexpr std::uint64_t kShapes = 6;
+
+    static Params params(const Draw& draw, Random& /*random*/) {
+        constexpr std::array<Nanoseconds, kShapes> kWindows{1, 2, 10, 77, 1000, 1'000'000'007};
+        return *Params::make(
+            {.entries = 3000, .window = kWindows.at(draw.index), .policy = draw.policy});
+    }
+    static Promise promise(const Params& params) {
+        const Nanoseconds window = params.window();
+        return {.kept = window - 1,
+                .forgotten = window,
+                .alone = window,
+                .step = window / 8 + 1,
+                .cycle = 8};
+    }
+    static double accident(const Params& /*params*/, double /*n*/) { return 0; }
+};
+
+}  // namespace unecho::test

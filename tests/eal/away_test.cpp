@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A worker that was away for longer than the window: what waited is judged as it arrived.
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include "packets.h"
@@ -97,6 +99,41 @@ TEST_F(Away, with_nothing_waiting_leaves_time_alone) {
     EXPECT_EQ(echoes_of(rig, {packet(1)}), 0U) << "older than the window by any clock";
     EXPECT_EQ(counters(rig).gaps, 1U);
     EXPECT_EQ(counters(rig).late_echoes, 0U);
+}
+
+// A full ring holds packets back; what waits behind them in the rx queue was there as long.
+TEST_F(Away, with_packets_held_back_judges_what_waits_behind_them_by_the_time_it_left) {
+    Layout two = layout(sizing::ExactGeometry{8192});
+    two.workers = 2;
+    two.burst = two.ring_size = 4;
+    two.ports[2].tx_queues = 2;
+    Rig rig(two);
+    std::array<unsigned, 2> flow_of{};
+    for (const WorkerIndex owner : {0, 1}) {
+        while (rig.owner_of(packet(flow_of[owner])) != owner) {
+            ++flow_of[owner];
+        }
+    }
+    pass(rig, 100 * kMillisecond);
+    rig.offer(0, packet(flow_of[0]));
+    rig.poll();
+    for (unsigned i = 0; i < 8; ++i) {
+        rig.offer(0, packet(flow_of[1], i));
+    }
+    rig.poll();
+    rig.poll();
+    EXPECT_EQ(rig.received(), 5U) << "four are held back";
+    rig.offer(0, copy_of(flow_of[0]));
+    be_away(rig, kAway);
+    rig.poll();
+    rig.poll();
+    rig.poll(1);
+    rig.poll();
+    rig.poll();
+    EXPECT_EQ(rig.received(), 10U);
+    EXPECT_EQ(rig.count(Reason::kEcho), 1U);
+    rig.settle();
+    rig.sent(2);
 }
 
 }  // namespace

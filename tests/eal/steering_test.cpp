@@ -272,30 +272,33 @@ TEST_F(Steering, where_the_device_spreads_flows_leaves_packets_where_they_are) {
 // Of a ring of 8 the last quarter is above the mark; what does not fit waits, uncounted, with the
 // receiver, and what is behind it in the rx queue.
 TEST_F(Steering, to_a_ring_above_its_mark_is_unfiltered_and_to_a_full_one_waits) {
-    Layout layout = taps(2, 2);
-    layout.burst = 10;
-    layout.ring_size = 8;
-    layout.ports[2].tx_queues = 2;
-    Rig rig(layout);
-    const Bytes one = packet_of(rig, 1);
-    for (std::uint32_t i = 0; i < 15; ++i) {
-        rig.offer(0, marked(one, i));
+    for (const unsigned burst : {9U, 10U}) {
+        SCOPED_TRACE(burst);
+        Layout layout = taps(2, 2);
+        layout.burst = burst;
+        layout.ring_size = 8;
+        layout.ports[2].tx_queues = 2;
+        Rig rig(layout);
+        const Bytes one = packet_of(rig, 1);
+        for (std::uint32_t i = 0; i < 15; ++i) {
+            rig.offer(0, marked(one, i));
+        }
+        for (unsigned poll = 0; poll < 3; ++poll) {
+            rig.poll(0);
+            EXPECT_EQ(rig.worker(0).counters().handed_out, 8U);
+            EXPECT_EQ(rig.received(), 8U);
+            EXPECT_EQ(rte_ring_count(rig.port(0).rx(0)), 15 - burst) << "left in the rx queue";
+        }
+        EXPECT_EQ(rig.count(Reason::kOverload), 0U) << "not sent yet";
+        rig.poll(1);
+        EXPECT_EQ(rig.count(Reason::kOverload), 2U);
+        EXPECT_EQ(rig.total(Reason::kOverload).bytes, 2 * (one.size() + 4));
+        rig.settle();
+        EXPECT_EQ(rig.received(), 15U);
+        EXPECT_EQ(rig.count(Reason::kNew), 1U);
+        EXPECT_EQ(rig.count(Reason::kEcho), 12U);
+        EXPECT_EQ(marks_of(rig.sent(2)), (std::vector<std::uint32_t>{0, 6, 7}));
     }
-    for (unsigned poll = 0; poll < 3; ++poll) {
-        rig.poll(0);
-        EXPECT_EQ(rig.worker(0).counters().handed_out, 8U);
-        EXPECT_EQ(rig.received(), 8U);
-        EXPECT_EQ(rte_ring_count(rig.port(0).rx(0)), 5U) << "left in the rx queue";
-    }
-    EXPECT_EQ(rig.count(Reason::kOverload), 0U) << "not sent yet";
-    rig.poll(1);
-    EXPECT_EQ(rig.count(Reason::kOverload), 2U);
-    EXPECT_EQ(rig.total(Reason::kOverload).bytes, 2 * (one.size() + 4));
-    rig.settle();
-    EXPECT_EQ(rig.received(), 15U);
-    EXPECT_EQ(rig.count(Reason::kNew), 1U);
-    EXPECT_EQ(rig.count(Reason::kEcho), 12U);
-    EXPECT_EQ(marks_of(rig.sent(2)), (std::vector<std::uint32_t>{0, 6, 7}));
 }
 
 // Worker 1 has no tx queue: what it does not filter goes out through worker 0, with its reason.

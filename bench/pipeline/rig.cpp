@@ -195,7 +195,10 @@ StageCycles Rig::measure_stages(Traffic& traffic, Found& found) {
         timed(cycles.view,
               [&] { each([&](dataplane::Burst& burst) { (void)view(burst, scratch_); }); });
         timed(cycles.digest, [&] {
-            each([&](dataplane::Burst& burst) { pipeline::digest(burst, lane.key, secret_); });
+            each([&](dataplane::Burst& burst) {
+                pipeline::parse(burst);
+                pipeline::digest(burst, lane.key, secret_);
+            });
         });
         timed(cycles.decide, [&] {
             each([&](dataplane::Burst& burst) { pipeline::decide(burst, lane, moment); });

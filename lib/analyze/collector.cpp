@@ -52,6 +52,7 @@ struct Collector::Burst {
 
     std::size_t count = 0;
     std::array<packet::Frame, kMaxBurst> frames{};
+    packet::ParsedBurst parsed;
     std::array<Dissected, kMaxBurst> packets;
     packet::KeyMasks keys;
     std::uint64_t frames_keyed = 0;  // bit i: has no IP packet, and a key all the same
@@ -103,7 +104,10 @@ void Collector::add_burst(Burst& burst, Link link, std::span<const Record> recor
     burst.count = records.size();
     for (std::size_t i = 0; i < records.size(); ++i) {
         burst.frames[i] = {records[i].data, records[i].length};
-        burst.packets[i] = dissect(link, burst.frames[i], secret_);
+    }
+    packet::parse_burst(link, {burst.frames.data(), burst.count}, burst.parsed);
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        burst.packets[i] = dissect(link, burst.frames[i], burst.parsed.at(i), secret_);
     }
     digest(burst, link);
     prefetch(burst);
@@ -119,7 +123,7 @@ void Collector::add_burst(Burst& burst, Link link, std::span<const Record> recor
 void Collector::digest(Burst& burst, Link link) {
     const std::span<const packet::Frame> frames(burst.frames.data(), burst.count);
     const auto digest_all = [&](KeyMode mode, std::array<Digest, kMaxBurst>& digests) {
-        return packet::digest_burst(mode, link, frames, secret_, digests.data());
+        return packet::digest_burst(mode, frames, burst.parsed, secret_, digests.data());
     };
     burst.keys = digest_all(KeyMode::kPacket, burst.packet);
     packet::KeyMasks masks = burst.keys;
@@ -132,8 +136,7 @@ void Collector::digest(Burst& burst, Link link) {
     for (std::size_t i = 0; i < burst.count; ++i) {
         payloads[i] = burst.packets[i].payload;
     }
-    packet::digest_burst(KeyMode::kFrame, link, {payloads.data(), burst.count}, secret_,
-                         burst.segment.data());
+    packet::digest_frames({payloads.data(), burst.count}, secret_, burst.segment.data());
     for (std::size_t i = 0; i < burst.count; ++i) {
         const Dissected& packet = burst.packets[i];
         burst.segments |= std::uint64_t{packet.payload.length != 0} << i;

@@ -23,6 +23,7 @@
 #include "capture/link_types.h"
 #include "capture/record.h"
 #include "hash/secret.h"
+#include "packet/digests.h"
 #include "packet/link.h"
 
 namespace unecho::analyze {

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "packet/digests.h"
 #include "packet/headers.h"
 #include "packet/non_ip.h"
 #include "packet/wifi.h"
@@ -27,7 +28,7 @@ std::uint32_t short_hash(const std::uint8_t* data, std::uint32_t length, std::ui
     }
     const Frame bytes{data, length};
     Digest digest = 0;
-    packet::digest_burst(packet::KeyMode::kFrame, Link::kEthernet, {&bytes, 1}, secret, &digest);
+    packet::digest_frames({&bytes, 1}, secret, &digest);
     return static_cast<std::uint32_t>(remix(digest, kind)) | 1U;
 }
 
@@ -100,9 +101,8 @@ void read_ipv6(const IpPacket& ip, Dissected& out) noexcept {
 
 // What non_ip "frame" does not compare: tags and labels, and what stands behind the frame's end; of
 // 802.11 with an EtherType what the radios wrote.
-void read_without_ip(Link link, const Frame& frame, const hash::Secret& secret,
-                     Origin& origin) noexcept {
-    const packet::NonIpFrame other = packet::non_ip_frame(link, frame.data, frame.length);
+void read_without_ip(Link link, const Frame& frame, const packet::NonIpFrame& other,
+                     const hash::Secret& secret, Origin& origin) noexcept {
     const auto begin = static_cast<std::uint32_t>(other.body - frame.data);
     if (packet::is_wifi(link)) {
         if (other.kind == Link::kEthernet) {
@@ -131,17 +131,21 @@ constexpr std::array kNames{
 
 }  // namespace
 
-Dissected dissect(Link link, const Frame& frame, const hash::Secret& secret) noexcept {
+Dissected dissect(Link link, const Frame& frame, const packet::Parsed& parsed,
+                  const hash::Secret& secret) noexcept {
     Dissected out;
-    const Found found = packet::find_ip(link, frame.data, frame.length, out.ip);
-    if (found != Found::kIpv4 && found != Found::kIpv6) {
-        out.protocol = found == Found::kNonIp ? kNotIp : kMalformed;
-        if (found == Found::kNonIp) {
-            read_without_ip(link, frame, secret, out.origin);
-        }
-        out.kind = kind_of(link, frame, out.ip, out.protocol);
+    if (parsed.found == Found::kMalformed) {
+        out.protocol = kMalformed;
+        out.kind = kind_of_malformed(link);
         return out;
     }
+    if (parsed.found == Found::kNonIp) {
+        const packet::NonIpFrame other = packet::non_ip_frame(link, frame.data, frame.length);
+        read_without_ip(link, frame, other, secret, out.origin);
+        out.kind = kind_of_frame(link, other);
+        return out;
+    }
+    out.ip = parsed.ip;
     const auto offset = static_cast<std::uint32_t>(out.ip.data - frame.data);
     if (packet::is_wifi(link)) {
         read_air(link, frame, offset, secret, out.origin);
@@ -150,12 +154,12 @@ Dissected dissect(Link link, const Frame& frame, const hash::Secret& secret) noe
         const std::uint32_t end = offset + out.ip.length;
         out.origin.padding = short_hash(frame.data + end, frame.length - end, 2, secret);
     }
-    if (found == Found::kIpv4) {
+    if (parsed.found == Found::kIpv4) {
         read_ipv4(out.ip, out);
     } else {
         read_ipv6(out.ip, out);
     }
-    out.kind = kind_of(link, frame, out.ip, out.protocol);
+    out.kind = kind_of(out.ip, out.protocol);
     return out;
 }
 

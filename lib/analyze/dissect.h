@@ -8,7 +8,8 @@
 #include "analyze/classify.h"
 #include "analyze/kind.h"
 #include "analyze/talkers.h"
-#include "packet/key.h"
+#include "hash/secret.h"
+#include "packet/frame.h"
 #include "packet/link.h"
 #include "packet/parse.h"
 
@@ -30,8 +31,9 @@ struct Dissected {
     Kind kind;
 };
 
+// parsed: what stage parse found in the frame.
 [[nodiscard]] Dissected dissect(packet::Link link, const packet::Frame& frame,
-                                const hash::Secret& secret) noexcept;
+                                const packet::Parsed& parsed, const hash::Secret& secret) noexcept;
 
 // Of a packet with protocol below kNotIp.
 [[nodiscard]] AddressPair addresses_of(const Dissected& packet) noexcept;

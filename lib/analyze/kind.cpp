@@ -7,7 +7,6 @@
 
 #include "analyze/dissect.h"
 #include "packet/headers.h"
-#include "packet/non_ip.h"
 
 namespace unecho::analyze {
 namespace {
@@ -156,22 +155,25 @@ std::uint32_t fold(const std::uint8_t* address, std::size_t size) noexcept {
     return sum;
 }
 
-Kind without_ip(packet::Link link, const packet::Frame& frame, bool malformed) noexcept {
+}  // namespace
+
+Kind kind_of_malformed(packet::Link link) noexcept {
     Kind out;
     out.protocol = kNotIp;
     out.opaque = link == packet::Link::kUnknown;
     out.detail = kOtherwise;
-    if (malformed) {
-        return out;
-    }
-    const packet::NonIpFrame other = packet::non_ip_frame(link, frame.data, frame.length);
-    switch (packet::info_of(other.kind).non_ip_number) {
+    return out;
+}
+
+Kind kind_of_frame(packet::Link link, const packet::NonIpFrame& frame) noexcept {
+    Kind out = kind_of_malformed(link);
+    switch (packet::info_of(frame.kind).non_ip_number) {
         case packet::NonIpNumber::kEtherType:
         case packet::NonIpNumber::kHdlcEtherType:
-            out.detail = other.type < kLeastEtherType ? std::uint16_t{0} : other.type;
+            out.detail = frame.type < kLeastEtherType ? std::uint16_t{0} : frame.type;
             break;
         case packet::NonIpNumber::kWifiType:
-            out.detail = static_cast<std::uint16_t>(kFramesOf80211 + other.type);
+            out.detail = static_cast<std::uint16_t>(kFramesOf80211 + frame.type);
             break;
         case packet::NonIpNumber::kFamily:
         case packet::NonIpNumber::kPpp:
@@ -181,13 +183,7 @@ Kind without_ip(packet::Link link, const packet::Frame& frame, bool malformed) n
     return out;
 }
 
-}  // namespace
-
-Kind kind_of(packet::Link link, const packet::Frame& frame, const IpPacket& ip,
-             std::uint16_t protocol) noexcept {
-    if (protocol >= kNotIp) {
-        return without_ip(link, frame, protocol == kMalformed);
-    }
+Kind kind_of(const IpPacket& ip, std::uint16_t protocol) noexcept {
     Kind out;
     out.protocol = protocol;
     const bool v6 = protocol >= 256;

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
-#include "packet/key.h"
 #include "packet/link.h"
+#include "packet/non_ip.h"
 #include "packet/parse.h"
 
 namespace unecho::analyze {
@@ -28,8 +28,12 @@ struct Kind {
     }
 };
 
-[[nodiscard]] Kind kind_of(packet::Link link, const packet::Frame& frame,
-                           const packet::IpPacket& ip, std::uint16_t protocol) noexcept;
+// protocol: of an IP packet.
+[[nodiscard]] Kind kind_of(const packet::IpPacket& ip, std::uint16_t protocol) noexcept;
+
+// Of a frame without one, and of a malformed one.
+[[nodiscard]] Kind kind_of_frame(packet::Link link, const packet::NonIpFrame& frame) noexcept;
+[[nodiscard]] Kind kind_of_malformed(packet::Link link) noexcept;
 
 // "IPv6 UDP (mDNS)", "IPv4 VRRP", "ARP", "EtherType 0x88f7"
 [[nodiscard]] std::string kind_name(std::uint32_t label);

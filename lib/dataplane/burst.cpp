@@ -9,6 +9,7 @@
 namespace unecho::dataplane {
 namespace {
 
+using pipeline::extract_bits;
 using pipeline::first_bits;
 using pipeline::for_each_bit;
 
@@ -24,6 +25,14 @@ packet::Frame copy_of(const rte_mbuf& mbuf, std::uint8_t* to) noexcept {
         length += segment->data_len;
     }
     return {to, length};
+}
+
+// Mostly nearly all are IPv4, and the other masks nearly empty.
+void keep(packet::ParsedBurst& parsed, std::uint64_t mask, unsigned kept) noexcept {
+    parsed.ipv6 = extract_bits(parsed.ipv6, mask);
+    parsed.non_ip = extract_bits(parsed.non_ip, mask);
+    parsed.malformed = extract_bits(parsed.malformed, mask);
+    parsed.ipv4 = first_bits(kept) & ~(parsed.ipv6 | parsed.non_ip | parsed.malformed);
 }
 
 }  // namespace
@@ -62,18 +71,18 @@ void keep(Burst& burst, std::uint64_t mask) noexcept {
         return;
     }
     unsigned kept = 0;
-    std::uint64_t too_long = 0;
     burst.bytes = 0;
     for_each_bit(mask, [&](unsigned i) {
         burst.mbufs[kept] = burst.mbufs[i];
         burst.frames[kept] = burst.frames[i];
+        burst.parsed.ip[kept] = burst.parsed.ip[i];
         burst.lengths[kept] = burst.lengths[i];
         burst.times[kept] = burst.times[i];
         burst.bytes += burst.lengths[i];
-        too_long |= (burst.too_long >> i & 1) << kept;
         ++kept;
     });
-    burst.too_long = too_long;
+    burst.too_long = extract_bits(burst.too_long, mask);
+    keep(burst.parsed, mask, kept);
     burst.count = kept;
 }
 

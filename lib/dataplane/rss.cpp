@@ -76,7 +76,8 @@ bool hashed_as_needed(const rte_mbuf& mbuf, const RssModel& model) noexcept {
 
 // A card hashes addresses alone where it has no ports; ports of 0 change nothing, as a bit that is
 // not set adds nothing to a Toeplitz hash.
-std::uint32_t rss_hash(const RssModel& model, Found found, const packet::IpPacket& ip) noexcept {
+std::uint32_t rss_hash(const RssModel& model, const packet::Parsed& packet) noexcept {
+    const auto& [found, ip] = packet;
     packet::FlowFields flow;
     if (found == Found::kIpv4) {
         std::ignore = read_flow_ipv4(ip, flow);  // cut short: ports 0
@@ -96,12 +97,10 @@ std::uint32_t rss_hash(const RssModel& model, Found found, const packet::IpPacke
                           reinterpret_cast<const std::uint8_t*>(model.key.data()));
 }
 
-WorkerIndex owner_by_rss(const RssModel& model, const packet::Frame& frame,
+WorkerIndex owner_by_rss(const RssModel& model, const packet::Parsed& packet,
                          WorkerIndex self) noexcept {
-    packet::IpPacket ip{};
-    const Found found = packet::find_ip(frame.data, frame.length, ip);
-    if (found == Found::kIpv4 || found == Found::kIpv6) {
-        return model.table[rss_hash(model, found, ip) % model.entries];
+    if (packet.found == Found::kIpv4 || packet.found == Found::kIpv6) {
+        return model.table[rss_hash(model, packet) % model.entries];
     }
     return model.frames_have_keys ? model.table[0] : self;
 }

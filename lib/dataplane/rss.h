@@ -10,7 +10,6 @@
 #include <rte_mbuf.h>
 
 #include "base/ids.h"
-#include "packet/key.h"
 #include "packet/parse.h"
 
 namespace unecho::dataplane {
@@ -36,13 +35,12 @@ struct RssModel {
 // its plain copies. Looks at the first mbuf segment.
 [[nodiscard]] bool hashed_as_needed(const rte_mbuf& mbuf, const RssModel& model) noexcept;
 
-// Toeplitz, over addresses and, of TCP and UDP, ports.
-[[nodiscard]] std::uint32_t rss_hash(const RssModel& model, packet::Found found,
-                                     const packet::IpPacket& ip) noexcept;
+// Toeplitz, over addresses and, of TCP and UDP, ports. Of an IP packet.
+[[nodiscard]] std::uint32_t rss_hash(const RssModel& model, const packet::Parsed& packet) noexcept;
 
 // Whose queue the card would have chosen for the plain copy of this frame; self if no key is made
 // of it.
-[[nodiscard]] WorkerIndex owner_by_rss(const RssModel& model, const packet::Frame& frame,
+[[nodiscard]] WorkerIndex owner_by_rss(const RssModel& model, const packet::Parsed& packet,
                                        WorkerIndex self) noexcept;
 
 }  // namespace unecho::dataplane

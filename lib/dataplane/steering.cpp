@@ -31,16 +31,25 @@ Steering::Steering(const SteeringSetup& setup, const WorkerCommon& common,
     }
 }
 
-WorkerIndex Steering::owner_of(const Burst& burst, unsigned i) const noexcept {
-    if (setup_.card != nullptr && hashed_as_needed(*burst.mbufs[i], *setup_.card)) {
-        return setup_.self;
-    }
-    const packet::Frame& frame = burst.frames[i];
+void Steering::find_owners(const Burst& burst, Owners& owners) const noexcept {
     if (setup_.card != nullptr) {
-        return owner_by_rss(*setup_.card, frame, setup_.self);
+        find_owners_by_card(burst, owners);
+        return;
     }
-    return static_cast<WorkerIndex>(reduce(
-        packet::owner_digest(packet::Link::kEthernet, frame, *common_.secret), setup_.workers));
+    std::array<Digest, kMaxBurst> digests;
+    packet::owner_digests(burst.link, {burst.frames.data(), burst.count}, burst.parsed,
+                          *common_.secret, digests.data());
+    for (unsigned i = 0; i < burst.count; ++i) {
+        owners[i] = static_cast<WorkerIndex>(reduce(digests[i], setup_.workers));
+    }
+}
+
+void Steering::find_owners_by_card(const Burst& burst, Owners& owners) const noexcept {
+    for (unsigned i = 0; i < burst.count; ++i) {
+        owners[i] = hashed_as_needed(*burst.mbufs[i], *setup_.card)
+                        ? setup_.self
+                        : owner_by_rss(*setup_.card, burst.parsed.at(i), setup_.self);
+    }
 }
 
 PacketBytes Steering::steer(Burst& burst, HeldBack* held_back) noexcept {
@@ -76,9 +85,11 @@ bool Steering::first_of_a_kind(std::span<void* const> entries, Burst& burst) con
 }
 
 Steering::Split Steering::split(const Burst& burst) noexcept {
+    Owners owners;
+    find_owners(burst, owners);
     std::array<std::uint64_t, kMaxWorkers> owned{};
     for (unsigned i = 0; i < burst.count; ++i) {
-        owned[owner_of(burst, i)] |= std::uint64_t{1} << i;
+        owned[owners[i]] |= std::uint64_t{1} << i;
     }
     Split out;
     out.mine = owned[setup_.self];

@@ -55,9 +55,10 @@ class Steering {
 
     [[nodiscard]] bool applies() const noexcept { return setup_.by_ring || setup_.card != nullptr; }
 
-    // Leaves this worker's packets in the burst, hands the others to their owners, and holds back
-    // those that full rings refused; what these are together. Behind packets that are held back
-    // already - of the part of a burst before - nothing passes. Null: no ring is ever full.
+    // Behind stages view and parse. Leaves this worker's packets in the burst, hands the others to
+    // their owners, and holds back those that full rings refused; what these are together. Behind
+    // packets that are held back already - of the part of a burst before - nothing passes. Null: no
+    // ring is ever full.
     PacketBytes steer(Burst& burst, HeldBack* held_back) noexcept;
 
     // What other workers hand over, a burst from each, to handle(burst, unfiltered): bursts of one
@@ -99,7 +100,9 @@ class Steering {
     // Captures: nothing is received while rings may become too full.
     [[nodiscard]] bool sheds() const noexcept { return !common_.capture_clock; }
     bool first_of_a_kind(std::span<void* const> entries, Burst& burst) const noexcept;
-    [[nodiscard]] WorkerIndex owner_of(const Burst& burst, unsigned i) const noexcept;
+    using Owners = std::array<WorkerIndex, kMaxBurst>;
+    void find_owners(const Burst& burst, Owners& owners) const noexcept;
+    void find_owners_by_card(const Burst& burst, Owners& owners) const noexcept;
     unsigned hand_over(WorkerIndex owner, const Burst& burst, std::uint64_t mask) noexcept;
     [[nodiscard]] unsigned room_below_mark(WorkerIndex owner, unsigned n) noexcept;
 

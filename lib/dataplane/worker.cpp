@@ -114,6 +114,7 @@ Taken Worker::take_steered() noexcept {
             if (unfiltered) {
                 send_unfiltered(part);
             } else {
+                parse(part);
                 filter_burst(part);
             }
         });
@@ -145,6 +146,7 @@ unsigned Worker::pass_on(Burst& burst, const RxSource& source, HeldBack* held_ba
     PacketBytes on;
     view(burst, [&](Burst& part) {
         on.add(part.count, part.bytes);
+        parse(part);
         if (steering_.applies()) {
             const PacketBytes refused = steering_.steer(part, held_back);
             on.packets -= refused.packets;
@@ -157,6 +159,14 @@ unsigned Worker::pass_on(Burst& burst, const RxSource& source, HeldBack* held_ba
     counters_.rx[source.index].add(on.packets, on.bytes);
     counters_.bursts += on.packets != 0 ? 1 : 0;
     return static_cast<unsigned>(on.packets);
+}
+
+// Once on each worker; not where nobody asks, as keys of frames are all bytes.
+void Worker::parse(Burst& burst) noexcept {
+    if (steering_.applies() || reporter_.reports_flows(burst.route) ||
+        pipeline::reads_packets(lanes_[routes_[burst.route].filter])) {
+        pipeline::parse(burst);
+    }
 }
 
 void Worker::filter_burst(Burst& burst) noexcept {

@@ -2,9 +2,9 @@
 // A poll-mode worker: one lcore, its rx queues, its filters, its counters. It shares nothing with
 // other workers but single-producer single-consumer rings, and takes no lock.
 //
-// poll_once() is the life of a packet: receive, view, steer, digest, decide, settle. Each has a
-// part of its own here; the stages between steering and settling are those of pipeline/stages.h.
-// Tests and benchmarks call it without a thread.
+// poll_once() is the life of a packet: receive, view, parse, steer, digest, decide, settle. Each
+// has a part of its own here; the stages between steering and settling are those of
+// pipeline/stages.h. Tests and benchmarks call it without a thread.
 #pragma once
 
 #include <array>
@@ -75,6 +75,7 @@ class Worker {
     template <typename Each>
     void view(Burst& burst, Each each) noexcept;
     unsigned pass_on(Burst& burst, const RxSource& source, HeldBack* held_back) noexcept;
+    void parse(Burst& burst) noexcept;
     void filter_burst(Burst& burst) noexcept;
     void digest(Burst& burst) noexcept;
     void settle(Burst& burst) noexcept;

@@ -27,6 +27,7 @@ void Digester::digest(std::span<const Record> records,
         if (ignored_bytes_ != 0) {
             ignore_bytes(part);
         }
+        pipeline::parse(part.burst);
         pipeline::digest(part.burst, mode_, secret_, non_ip_);
         if (ignored_bytes_ != 0) {
             tell_short_frames_apart(part);

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "packet/key.h"
+#include "packet/frame.h"
 #include "packet/link.h"
 
 namespace unecho::offline {

@@ -1,17 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// From captured bytes to the outermost IP packet and its flow fields. Three steps that know nothing
-// of each other, so that each can grow alone:
+// Stage parse: from the captured bytes of a burst to its IP packets. This is the one place that
+// looks for them; digests, owners, classes, reports and the dissector read what it found, and of a
+// packet that was found what they need, on demand: its flow, its traffic class.
+//
+// Three steps that know nothing of each other, so that each can grow alone:
 //   locate  what stands before the IP header: a row for each link type (link.h), tags and labels
 //           shared (locate.h)
 //   bound   the IP header itself, and where its packet ends
 //   flow    addresses, protocol and ports
-// Hot code: reads only bytes inside the frame, writes nothing. Checksums are not looked at. A
+// The packet is the outermost one.
+//
+// Hot code: reads only bytes inside the frame, writes nothing to it. Checksums are not looked at. A
 // bounded packet lies wholly inside the frame, so later steps need no more than its own length.
 #pragma once
 
-#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <span>
 
+#include "base/ids.h"
+#include "packet/frame.h"
 #include "packet/headers.h"
 #include "packet/link.h"
 #include "packet/locate.h"
@@ -25,102 +33,58 @@ struct IpPacket {
     std::uint32_t length;
 };
 
+// Of one packet: what it is, or why there is none. ip is set where there is one.
+struct Parsed {
+    Found found;
+    IpPacket ip;
+};
+
+// Of a burst, four disjoint masks that together name every frame, and where the packets are.
+struct ParsedBurst {
+    std::uint64_t ipv4 = 0;
+    std::uint64_t ipv6 = 0;
+    std::uint64_t non_ip = 0;
+    std::uint64_t malformed = 0;  // cut short or contradictory, up to the end of the IP header
+    std::array<IpPacket, kMaxBurst> ip;
+
+    [[nodiscard]] Found found(std::size_t i) const noexcept {
+        const std::uint64_t bit = std::uint64_t{1} << i;
+        return (ipv4 & bit) != 0     ? Found::kIpv4
+               : (ipv6 & bit) != 0   ? Found::kIpv6
+               : (non_ip & bit) != 0 ? Found::kNonIp
+                                     : Found::kMalformed;
+    }
+    [[nodiscard]] Parsed at(std::size_t i) const noexcept { return {found(i), ip[i]}; }
+};
+
+// Frames of one link type, at most kMaxBurst. kUnknown: never an IP packet.
+void parse_burst(Link link, std::span<const Frame> frames, ParsedBurst& out) noexcept;
+
+// A burst of one.
+[[nodiscard]] Parsed parse_frame(Link link, const Frame& frame) noexcept;
+
+inline constexpr unsigned kDscps = 64;
+
+// The differentiated services code point (RFC 2474); kDscps without a packet.
+[[nodiscard]] inline unsigned dscp_of(const Parsed& parsed) noexcept {
+    switch (parsed.found) {
+        case Found::kIpv4:
+            return parsed.ip.data[1] >> 2;
+        case Found::kIpv6:
+            return load_be16(parsed.ip.data) >> 6 & 63;
+        case Found::kNonIp:
+        case Found::kMalformed:
+            break;
+    }
+    return kDscps;
+}
+
 struct FlowFields {
     const std::uint8_t* addresses;  // source, then destination: twice 4 or twice 16 bytes
     std::uint16_t source_port;
     std::uint16_t destination_port;
     std::uint8_t protocol;
 };
-
-// False: no complete IPv4 header, or one that contradicts itself. A total length of 0 stands for
-// the captured length (segmentation offload).
-[[nodiscard]] inline bool bound_ipv4(const std::uint8_t* data, std::uint32_t available,
-                                     IpPacket& ip) noexcept {
-    if (available < kIpv4MinHeader) {
-        return false;
-    }
-    const std::uint32_t header = (data[0] & 15U) * 4;
-    if (data[0] >> 4 != 4 || header < kIpv4MinHeader || available < header) {
-        return false;
-    }
-    const std::uint32_t total = load_be16(data + 2);
-    ip = {data, total == 0 ? available : std::min(total, available)};
-    return total == 0 || total >= header;
-}
-
-// The same for IPv6; a payload length of 0 stands for the captured length unless there is no next
-// header (jumbograms, segmentation offload).
-[[nodiscard]] inline bool bound_ipv6(const std::uint8_t* data, std::uint32_t available,
-                                     IpPacket& ip) noexcept {
-    if (available < kIpv6Header || data[0] >> 4 != 6) {
-        return false;
-    }
-    const std::uint32_t payload = load_be16(data + 4);
-    const bool offloaded = payload == 0 && data[6] != kProtoNoNext;
-    ip = {data, offloaded ? available : std::min(kIpv6Header + payload, available)};
-    return true;
-}
-
-[[nodiscard]] inline Found bound(const Located& at, const std::uint8_t* frame, std::uint32_t length,
-                                 IpPacket& ip) noexcept {
-    const std::uint8_t* data = frame + at.offset;
-    const std::uint32_t available = length - at.offset;
-    if (at.found == Found::kIpv4) {
-        return bound_ipv4(data, available, ip) ? Found::kIpv4 : Found::kMalformed;
-    }
-    if (at.found == Found::kIpv6) {
-        return bound_ipv6(data, available, ip) ? Found::kIpv6 : Found::kMalformed;
-    }
-    return at.found;
-}
-
-// What most frames are: an IPv4 packet without options right behind the Ethernet header, wholly
-// captured. True: ip is set as bound() would set it. False: nothing is known.
-[[nodiscard]] inline bool find_plain_ipv4(const std::uint8_t* frame, std::uint32_t length,
-                                          IpPacket& ip) noexcept {
-    if (length < kEthernetHeader + kIpv4MinHeader) {
-        return false;
-    }
-    // EtherType 0x0800, version 4, five words of header; TOS is not looked at.
-    const bool plain = load_be32(frame + kEthernetHeader - 2) >> 8 == 0x080045;
-    const std::uint32_t total = load_be16(frame + kEthernetHeader + 2);
-    ip = {frame + kEthernetHeader, total};
-    // Below 20 the left side is above any frame's length.
-    return plain && total - kIpv4MinHeader <= length - kEthernetHeader - kIpv4MinHeader;
-}
-
-// kIpv4 or kIpv6, and ip is set; or why not. Ethernet, the only link type of the live packet path.
-[[nodiscard]] inline Found find_ip(const std::uint8_t* frame, std::uint32_t length,
-                                   IpPacket& ip) noexcept {
-    return bound(locate_in_ethernet(frame, length), frame, length, ip);
-}
-
-// The same for any link type; what the live packet path asks for is inline.
-[[nodiscard]] inline Found find_ip(Link link, const std::uint8_t* frame, std::uint32_t length,
-                                   IpPacket& ip) noexcept {
-    if (link == Link::kEthernet) {
-        return find_ip(frame, length, ip);
-    }
-    std::uint32_t end = length;
-    const Located at = info_of(link).locate(frame, end);
-    return bound(at, frame, end, ip);
-}
-
-inline constexpr unsigned kDscps = 64;
-
-// The differentiated services code point (RFC 2474) of the outermost IP packet; kDscps without one.
-[[nodiscard]] inline unsigned read_dscp(Link link, const std::uint8_t* frame,
-                                        std::uint32_t length) noexcept {
-    IpPacket ip{};
-    switch (find_ip(link, frame, length, ip)) {
-        case Found::kIpv4:
-            return ip.data[1] >> 2;
-        case Found::kIpv6:
-            return load_be16(ip.data) >> 6 & 63;
-        default:
-            return kDscps;
-    }
-}
 
 [[nodiscard]] constexpr bool has_ports(std::uint8_t protocol) noexcept {
     return protocol == kProtoTcp || protocol == kProtoUdp || protocol == kProtoSctp ||

@@ -30,4 +30,14 @@ constexpr void for_each_bit(std::uint64_t mask, Function&& function) noexcept {
     return out;
 }
 
+// The bits of value where mask has ones, in order, side by side. Of few bits quick.
+[[nodiscard]] constexpr std::uint64_t extract_bits(std::uint64_t value,
+                                                   std::uint64_t mask) noexcept {
+    std::uint64_t out = 0;
+    for_each_bit(value & mask, [&](unsigned i) {
+        out |= std::uint64_t{1} << std::popcount(mask & first_bits(i));
+    });
+    return out;
+}
+
 }  // namespace unecho::pipeline

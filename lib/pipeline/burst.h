@@ -10,8 +10,10 @@
 #include "base/units.h"
 #include "filter/sets/shbf_a.h"
 #include "hash/digest.h"
-#include "packet/key.h"
+#include "packet/digests.h"
+#include "packet/frame.h"
 #include "packet/link.h"
+#include "packet/parse.h"
 
 namespace unecho::pipeline {
 
@@ -27,6 +29,7 @@ struct Burst {
     std::array<Nanoseconds, kMaxBurst> times;      // capture clock only; never decrease
     std::array<filter::SetOfTwo, kMaxBurst> taps;  // where flows of taps are reported
 
+    packet::ParsedBurst parsed;             // stage parse
     std::array<Digest, kMaxBurst> digests;  // stage digest, where keyed
     packet::KeyMasks keys;                  // stage digest
     std::uint64_t echoes = 0;               // stage decide

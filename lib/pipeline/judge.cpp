@@ -38,9 +38,7 @@ filter::ChanceLimits Judge::limits(const Burst& burst,
     }
     unsigned n = 0;
     for_each_bit(burst.keys.keyed, [&](unsigned i) {
-        each[n++] =
-            odds *
-            ratios_[packet::read_dscp(burst.link, burst.frames[i].data, burst.frames[i].length)];
+        each[n++] = odds * ratios_[packet::dscp_of(burst.parsed.at(i))];
     });
     return filter::ChanceLimits(each.data());
 }

@@ -29,7 +29,8 @@ class Judge {
     static Judge bound(float most_chance) noexcept;
     static Judge penalty(const CostRatios& ratios) noexcept;
 
-    // For the keyed packets of a burst, side by side; each is memory for them. Stage digest was.
+    // For the keyed packets of a burst, side by side; each is memory for them. Stages parse and
+    // digest were.
     [[nodiscard]] filter::ChanceLimits limits(const Burst& burst,
                                               std::array<float, kMaxBurst>& each) const noexcept;
 

@@ -48,10 +48,14 @@ void judge(Burst& burst, const Lane& lane, std::span<const Digest> digests, Test
 
 }  // namespace
 
+void parse(Burst& burst) noexcept {
+    packet::parse_burst(burst.link, {burst.frames.data(), burst.count}, burst.parsed);
+}
+
 void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
             packet::NonIp non_ip) noexcept {
     const std::span<const packet::Frame> frames(burst.frames.data(), burst.count);
-    burst.keys = packet::digest_burst(mode, burst.link, frames, secret, burst.digests.data());
+    burst.keys = packet::digest_burst(mode, frames, burst.parsed, secret, burst.digests.data());
     if (burst.too_long != 0) [[unlikely]] {  // of them nothing can be read
         burst.keys.keyed &= ~burst.too_long;
         burst.keys.malformed &= ~burst.too_long;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The stages of a burst between receiving and transmitting, each a function over Burst, for packets
-// of the wire and of captures alike. They know bytes, digests and filters. May not: know mbufs,
-// ports, rings (dataplane/worker.h) or files (offline/).
+// The stages of a burst between receiving and transmitting: parse, digest, report_flows, decide,
+// settle; each a function over Burst, for packets of the wire and of captures alike. They know
+// bytes, digests and filters. May not: know mbufs, ports, rings (dataplane/worker.h) or files
+// (offline/).
 #pragma once
 
 #include <array>
@@ -30,6 +31,15 @@ struct Lane {
     Nanoseconds window = ~Nanoseconds{0};
     Nanoseconds remembered = 0;  // window and slack
 };
+
+// parsed: where the IP packets are. All that follows reads it instead of looking for them again, so
+// that frames are walked through once. A packet in a tunnel would be found here.
+void parse(Burst& burst) noexcept;
+
+// Whether a lane asks where they are: keys of frames are all bytes, whatever they are.
+[[nodiscard]] constexpr bool reads_packets(const Lane& lane) noexcept {
+    return lane.key != packet::KeyMode::kFrame || lane.judge != nullptr;
+}
 
 // digests, keys. Frames that are too long have no key.
 void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,

@@ -232,8 +232,11 @@ std::uint64_t Rig::received() const {
 
 WorkerIndex Rig::owner_of(const Bytes& bytes) const {
     const packet::Frame frame{bytes.data(), static_cast<std::uint32_t>(bytes.size())};
-    return static_cast<WorkerIndex>(
-        reduce(packet::owner_digest(packet::Link::kEthernet, frame, secret_), layout_.workers));
+    packet::ParsedBurst parsed;
+    packet::parse_burst(packet::Link::kEthernet, {&frame, 1}, parsed);
+    Digest owner = 0;
+    packet::owner_digests(packet::Link::kEthernet, {&frame, 1}, parsed, secret_, &owner);
+    return static_cast<WorkerIndex>(reduce(owner, layout_.workers));
 }
 
 }  // namespace unecho::test

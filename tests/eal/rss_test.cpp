@@ -230,10 +230,9 @@ TEST_F(Rss, of_the_vectors_that_card_makers_check_by_is_theirs) {
     spec.source_port = 2794;
     spec.destination_port = 1766;
     const auto hash = [&](const Bytes& frame) {
-        packet::IpPacket ip{};
-        const auto found =
-            packet::find_ip(frame.data(), static_cast<std::uint32_t>(frame.size()), ip);
-        return dataplane::rss_hash(model, found, ip);
+        return dataplane::rss_hash(
+            model, packet::parse_frame(packet::Link::kEthernet,
+                                       {frame.data(), static_cast<std::uint32_t>(frame.size())}));
     };
     EXPECT_EQ(hash(build(spec)), 0x51ccc178U);
     spec.fragment_offset = 185;

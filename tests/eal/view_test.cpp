@@ -105,8 +105,13 @@ TEST_F(View, keeps_the_packets_of_a_mask_as_they_were_seen) {
     std::vector<std::uint8_t> scratch(100);
     Burst& burst = owned.burst;
     ASSERT_EQ(view(burst, scratch), 0U);
+    pipeline::parse(burst);
     keep(burst, 0b0110);
     EXPECT_EQ(burst.count, 2U);
+    EXPECT_EQ(burst.parsed.malformed, 0b01U);
+    EXPECT_EQ(burst.parsed.ipv4, 0b10U);
+    EXPECT_EQ(burst.parsed.ipv6 | burst.parsed.non_ip, 0U);
+    EXPECT_EQ(burst.parsed.ip[1].data, burst.frames[1].data + 14);
     EXPECT_EQ(burst.too_long, 0b01U);
     EXPECT_EQ(burst.lengths[0], 101U);
     EXPECT_EQ(bytes_of(burst.frames[1]), packet(2));
@@ -123,6 +128,7 @@ TEST_F(View, and_digest_set_every_packet_in_exactly_one_mask) {
     Burst& burst = owned.burst;
     ASSERT_EQ(view(burst, scratch), 0U);
     const hash::Secret secret = hash::secret_from_seed(1);
+    pipeline::parse(burst);
     pipeline::digest(burst, packet::KeyMode::kPacket, secret);
     EXPECT_EQ(burst.keys.keyed, 0b0100011U);
     EXPECT_EQ(burst.keys.non_ip, 0b1000100U);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first byte of the input chooses the link type, the rest is one frame. It goes through
-// digest_burst in every mode, in a burst with variants of itself (cut, one byte changed, masked
-// fields changed), each in a block of exactly its size. Checked:
+// stage parse and digest_burst in every mode, in a burst with variants of itself (cut, one byte
+// changed, masked fields changed), each in a block of exactly its size. Checked:
 //   the masks are disjoint and name every frame, and each frame's outcome is the defined one
 //   two frames have equal digests exactly if the definition gives them equal keys
 //   frames with equal keys in any mode have one owner
@@ -18,8 +18,7 @@
 #include <vector>
 
 #include "base/ids.h"
-#include "packet/key.h"
-#include "packet/parse.h"
+#include "packet/digests.h"
 #include "support/reference_key.h"
 
 namespace {
@@ -68,18 +67,24 @@ std::span<const std::uint8_t> masked_bytes(Found found) {
                                  : std::span<const std::uint8_t>();
 }
 
+KeyMasks parse_and_digest(KeyMode mode, Link link, std::span<const Frame> frames, Digest* digests) {
+    ParsedBurst parsed;
+    parse_burst(link, frames, parsed);
+    return digest_burst(mode, frames, parsed, kSecret, digests);
+}
+
 Digest packet_digest(Link link, const Bytes& bytes) {
     Burst burst;
     burst.add(bytes);
     Digest digest = 0;
-    const KeyMasks masks = digest_burst(KeyMode::kPacket, link, burst.frames(), kSecret, &digest);
+    const KeyMasks masks = parse_and_digest(KeyMode::kPacket, link, burst.frames(), &digest);
     require(masks.keyed == 1, "an IP packet has a key", KeyMode::kPacket);
     return digest;
 }
 
 void check_masked_fields(Link link, const Bytes& bytes) {
-    IpPacket ip{bytes.data(), 0};
-    const Found found = find_ip(link, bytes.data(), static_cast<std::uint32_t>(bytes.size()), ip);
+    const auto [found, ip] =
+        parse_frame(link, {bytes.data(), static_cast<std::uint32_t>(bytes.size())});
     for (const std::uint8_t offset : masked_bytes(found)) {
         Bytes changed = bytes;
         changed[static_cast<std::size_t>(ip.data - bytes.data()) + offset] ^= 0xFF;
@@ -127,7 +132,7 @@ KeyOutcome outcome_at(const KeyMasks& masks, std::size_t i) {
 void check_mode(KeyMode mode, Link link, std::span<const Frame> frames,
                 std::span<const Digest> owners) {
     std::array<Digest, kMaxBurst> digests{};
-    const KeyMasks masks = digest_burst(mode, link, frames, kSecret, digests.data());
+    const KeyMasks masks = parse_and_digest(mode, link, frames, digests.data());
     const std::uint64_t all = ~std::uint64_t{0} >> (kMaxBurst - frames.size());
     require((masks.keyed | masks.non_ip | masks.malformed) == all &&
                 (masks.keyed ^ masks.non_ip ^ masks.malformed) == all &&
@@ -151,7 +156,7 @@ void check_mode(KeyMode mode, Link link, std::span<const Frame> frames,
 void check_non_ip(Link link, std::span<const Frame> frames, std::span<const Digest> owners) {
     constexpr KeyMode kMode = KeyMode::kPacket;
     std::array<Digest, kMaxBurst> digests{};
-    KeyMasks masks = digest_burst(kMode, link, frames, kSecret, digests.data());
+    KeyMasks masks = parse_and_digest(kMode, link, frames, digests.data());
     const std::uint64_t asked = masks.non_ip;
     const std::uint64_t before = masks.keyed;
     digest_non_ip(link, frames, kSecret, digests.data(), masks);
@@ -173,6 +178,26 @@ void check_non_ip(Link link, std::span<const Frame> frames, std::span<const Dige
     }
 }
 
+// By the whole burst's parsing, of which each frame must be as it is alone.
+std::array<Digest, kMaxBurst> owners_of(Link link, std::span<const Frame> frames) {
+    ParsedBurst parsed;
+    parse_burst(link, frames, parsed);
+    std::array<Digest, kMaxBurst> owners{};
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        const Parsed of_burst = parsed.at(i);
+        const Parsed alone = parse_frame(link, frames[i]);
+        require(of_burst.found == alone.found && of_burst.ip.data == alone.ip.data &&
+                    of_burst.ip.length == alone.ip.length,
+                "a frame is parsed alone as in a burst", KeyMode::kPacket);
+        const bool is_ip = alone.found == Found::kIpv4 || alone.found == Found::kIpv6;
+        require(!is_ip || (alone.ip.data >= frames[i].data &&
+                           alone.ip.data + alone.ip.length <= frames[i].data + frames[i].length),
+                "the IP packet lies inside the frame", KeyMode::kPacket);
+    }
+    owner_digests(link, frames, parsed, kSecret, owners.data());
+    return owners;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -182,9 +207,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto link = static_cast<Link>(data[0] % kLinks);
     const Bytes input(data + 1, data + size);
     const Burst burst = variants(input);
-    std::array<Digest, kMaxBurst> owners{};
-    std::transform(burst.frames().begin(), burst.frames().end(), owners.begin(),
-                   [link](const Frame& frame) { return owner_digest(link, frame, kSecret); });
+    const std::array<Digest, kMaxBurst> owners = owners_of(link, burst.frames());
     for (unsigned mode = 0; mode < kKeyModes; ++mode) {
         check_mode(static_cast<KeyMode>(mode), link, burst.frames(), owners);
     }

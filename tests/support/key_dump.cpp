@@ -14,7 +14,7 @@
 
 #include "base/ids.h"
 #include "hash/secret.h"
-#include "packet/key.h"
+#include "packet/digests.h"
 
 namespace {
 
@@ -22,6 +22,7 @@ using unecho::packet::Frame;
 using unecho::packet::KeyMasks;
 using unecho::packet::KeyMode;
 using unecho::packet::Link;
+using unecho::packet::ParsedBurst;
 
 struct Mode {
     KeyMode key;
@@ -51,19 +52,22 @@ std::uint64_t print(const Burst& burst, Mode mode, Link link, std::uint64_t numb
         frames.push_back({bytes.data(), static_cast<std::uint32_t>(bytes.size())});
     }
     std::array<unecho::Digest, unecho::kMaxBurst> digests{};
-    KeyMasks masks = digest_burst(mode.key, link, frames, kSecret, digests.data());
+    ParsedBurst parsed;
+    parse_burst(link, frames, parsed);
+    KeyMasks masks = digest_burst(mode.key, frames, parsed, kSecret, digests.data());
     if (mode.non_ip) {
         digest_non_ip(link, frames, kSecret, digests.data(), masks);
     }
+    std::array<unecho::Digest, unecho::kMaxBurst> owners{};
+    owner_digests(link, frames, parsed, kSecret, owners.data());
     for (std::size_t i = 0; i < frames.size(); ++i) {
-        const auto owner = static_cast<unsigned long long>(owner_digest(link, frames[i], kSecret));
         std::printf("%llu ", static_cast<unsigned long long>(++number));
         if ((masks.keyed >> i & 1) != 0) {
             std::printf("keyed %016llx", static_cast<unsigned long long>(digests[i]));
         } else {
             std::printf("%s -", (masks.non_ip >> i & 1) != 0 ? "non_ip" : "malformed");
         }
-        std::printf(" %016llx\n", owner);
+        std::printf(" %016llx\n", static_cast<unsigned long long>(owners[i]));
     }
     return number;
 }

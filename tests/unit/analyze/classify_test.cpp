@@ -17,9 +17,13 @@ using test::PacketSpec;
 
 const hash::Secret kSecret = hash::secret_from_seed(1);
 
-Origin origin_of(const Bytes& frame, packet::Link link = packet::Link::kEthernet) {
+Dissected dissected(const Bytes& frame, packet::Link link = packet::Link::kEthernet) {
     const packet::Frame view{frame.data(), static_cast<std::uint32_t>(frame.size())};
-    return dissect(link, view, kSecret).origin;
+    return dissect(link, view, packet::parse_frame(link, view), kSecret);
+}
+
+Origin origin_of(const Bytes& frame, packet::Link link = packet::Link::kEthernet) {
+    return dissected(frame, link).origin;
 }
 
 PacketSpec original(unsigned version) {
@@ -225,8 +229,7 @@ TEST(Dissect, names_protocols_and_addresses) {
     PacketSpec spec = original(6);
     spec.extensions = {test::options_extension(60)};
     const Bytes frame = build(spec);
-    const Dissected packet = dissect(
-        packet::Link::kEthernet, {frame.data(), static_cast<std::uint32_t>(frame.size())}, kSecret);
+    const Dissected packet = dissected(frame);
     EXPECT_EQ(protocol_name(packet.protocol), "IPv6 UDP");
     const AddressPair pair = addresses_of(packet);
     EXPECT_TRUE(pair.v6);
@@ -245,18 +248,13 @@ TEST(Dissect, tcp_payload_is_found_and_padding_is_not_part_of_it) {
         spec.payload = {9, 8, 7};
         spec.pad = true;
         const Bytes frame = build(spec);
-        const Dissected packet =
-            dissect(packet::Link::kEthernet,
-                    {frame.data(), static_cast<std::uint32_t>(frame.size())}, kSecret);
+        const Dissected packet = dissected(frame);
         ASSERT_EQ(packet.payload.length, 3U);
         EXPECT_EQ(packet.payload.data[0], 9);
         EXPECT_EQ(packet.payload_size, 3U);
         spec.payload.clear();
         const Bytes bare = build(spec);
-        EXPECT_EQ(dissect(packet::Link::kEthernet,
-                          {bare.data(), static_cast<std::uint32_t>(bare.size())}, kSecret)
-                      .payload.length,
-                  0U);
+        EXPECT_EQ(dissected(bare).payload.length, 0U);
     }
 }
 

@@ -333,11 +333,13 @@ TEST(Collector, every_mode_and_window_agrees_with_an_oracle_on_a_random_stream) 
         }
         stream.add(now, frame);
         const packet::Frame view{frame.data(), static_cast<std::uint32_t>(frame.size())};
+        packet::ParsedBurst parsed;
+        packet::parse_burst(packet::Link::kEthernet, {&view, 1}, parsed);
         std::array<std::optional<Digest>, packet::kKeyModes> keys;
         for (std::size_t mode = 0; mode < keys.size(); ++mode) {
             Digest digest = 0;
-            const auto masks = packet::digest_burst(
-                static_cast<KeyMode>(mode), packet::Link::kEthernet, {&view, 1}, secret, &digest);
+            const auto masks = packet::digest_burst(static_cast<KeyMode>(mode), {&view, 1}, parsed,
+                                                    secret, &digest);
             keys[mode] = masks.keyed != 0 ? std::optional(digest) : std::nullopt;
         }
         oracle.add(keys, now);

@@ -267,8 +267,9 @@ TEST(Kind, of_what_is_not_ip_is_the_type_behind_any_tag) {
         bytes[13] = tag == 0x88 ? 0xA8 : 0;
         bytes[16] = 0x08;
         bytes[17] = 0x06;
-        const Kind kind =
-            kind_of(packet::Link::kEthernet, {bytes.data(), bytes.size()}, {}, kNotIp);
+        const Kind kind = kind_of_frame(
+            packet::Link::kEthernet,
+            packet::non_ip_frame(packet::Link::kEthernet, bytes.data(), bytes.size()));
         EXPECT_EQ(kind_name(kind.label()), "ARP") << unsigned{tag};
     }
 }
@@ -278,7 +279,9 @@ TEST(Kind, of_802_11_is_the_ethertype_or_the_type_of_the_frame) {
     const auto name_of = [&](std::uint8_t control) {
         bytes[0] = control;
         return kind_name(
-            kind_of(packet::Link::kWifi, {bytes.data(), bytes.size()}, {}, kNotIp).label());
+            kind_of_frame(packet::Link::kWifi,
+                          packet::non_ip_frame(packet::Link::kWifi, bytes.data(), bytes.size()))
+                .label());
     };
     EXPECT_EQ(name_of(0x80), "802.11 management");
     EXPECT_EQ(name_of(0xD4), "802.11 control");

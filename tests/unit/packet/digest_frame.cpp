@@ -17,11 +17,18 @@ ExactFrame::ExactFrame(std::span<const std::uint8_t> bytes)
     std::copy(bytes.begin(), bytes.end(), data_.get());
 }
 
+KeyMasks parse_and_digest(KeyMode mode, Link link, std::span<const Frame> frames,
+                          const hash::Secret& secret, Digest* digests) {
+    ParsedBurst parsed;
+    parse_burst(link, frames, parsed);
+    return digest_burst(mode, frames, parsed, secret, digests);
+}
+
 Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes, Link link) {
     const ExactFrame exact(bytes);
     const Frame frame = exact.frame();
     Digest digest = 0;
-    const KeyMasks masks = digest_burst(mode, link, {&frame, 1}, test_secret(), &digest);
+    const KeyMasks masks = parse_and_digest(mode, link, {&frame, 1}, test_secret(), &digest);
     EXPECT_EQ(masks.keyed + masks.non_ip + masks.malformed, 1U);
     const test::KeyOutcome outcome = masks.keyed != 0    ? test::KeyOutcome::kKeyed
                                      : masks.non_ip != 0 ? test::KeyOutcome::kNonIp
@@ -33,7 +40,7 @@ Digest non_ip_digest_of(std::span<const std::uint8_t> bytes, Link link) {
     const ExactFrame exact(bytes);
     const Frame frame = exact.frame();
     Digest digest = 0;
-    KeyMasks masks = digest_burst(KeyMode::kPacket, link, {&frame, 1}, test_secret(), &digest);
+    KeyMasks masks = parse_and_digest(KeyMode::kPacket, link, {&frame, 1}, test_secret(), &digest);
     if (masks.non_ip == 0) {
         return 0;
     }
@@ -45,7 +52,12 @@ Digest non_ip_digest_of(std::span<const std::uint8_t> bytes, Link link) {
 
 Digest owner_of(std::span<const std::uint8_t> bytes, Link link) {
     const ExactFrame exact(bytes);
-    return owner_digest(link, exact.frame(), test_secret());
+    const Frame frame = exact.frame();
+    ParsedBurst parsed;
+    parse_burst(link, {&frame, 1}, parsed);
+    Digest owner = 0;
+    owner_digests(link, {&frame, 1}, parsed, test_secret(), &owner);
+    return owner;
 }
 
 }  // namespace unecho::packet

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "packet/key.h"
+#include "packet/digests.h"
 #include "support/reference_key.h"
 
 namespace unecho::packet {
@@ -23,6 +23,10 @@ class ExactFrame {
     std::unique_ptr<std::uint8_t[]> data_;
     std::uint32_t length_;
 };
+
+// Parses and digests a burst of one link type.
+KeyMasks parse_and_digest(KeyMode mode, Link link, std::span<const Frame> frames,
+                          const hash::Secret& secret, Digest* digests);
 
 struct Digested {
     test::KeyOutcome outcome;

@@ -139,8 +139,8 @@ TEST(DigestBurst, equals_its_frames_one_by_one_at_every_size) {
             const Burst burst(n);
             std::array<Digest, kMaxBurst> digests{};
             digests.fill(kUntouched);
-            const KeyMasks masks =
-                digest_burst(mode, Link::kEthernet, burst.frames, test_secret(), digests.data());
+            const KeyMasks masks = parse_and_digest(mode, Link::kEthernet, burst.frames,
+                                                    test_secret(), digests.data());
             KeyMasks expected;
             for (std::size_t i = 0; i < n; ++i) {
                 const Frame& frame = burst.frames[i];
@@ -165,7 +165,7 @@ TEST(DigestBurst, another_secret_gives_other_digests) {
     const hash::Secret other = hash::secret_from_seed(1);
     for (const KeyMode mode : kModes) {
         Digest digest = 0;
-        digest_burst(mode, Link::kEthernet, {&frame, 1}, other, &digest);
+        parse_and_digest(mode, Link::kEthernet, {&frame, 1}, other, &digest);
         EXPECT_NE(digest, digest_of(mode, bytes).digest) << name_of(mode);
     }
 }

@@ -33,21 +33,20 @@ using test::reference_key;
 using test::ReferenceKey;
 using test::operator+;
 
-struct Parsed {
+struct Place {
     Found found;
     std::size_t offset;  // of the IP packet in the frame
     std::uint32_t length;
-    bool operator==(const Parsed&) const = default;
+    bool operator==(const Place&) const = default;
 };
 
-constexpr Parsed kNonIp{Found::kNonIp, 0, 0};
-constexpr Parsed kMalformed{Found::kMalformed, 0, 0};
+constexpr Place kNonIp{Found::kNonIp, 0, 0};
+constexpr Place kMalformed{Found::kMalformed, 0, 0};
 
-Parsed parse(Link link, std::span<const std::uint8_t> bytes) {
+Place parse(Link link, std::span<const std::uint8_t> bytes) {
     const ExactFrame exact(bytes);
     const Frame frame = exact.frame();
-    IpPacket ip{frame.data, 0};
-    const Found found = find_ip(link, frame.data, frame.length, ip);
+    const auto [found, ip] = parse_frame(link, frame);
     if (found != Found::kIpv4 && found != Found::kIpv6) {
         return {found, 0, 0};
     }
@@ -148,7 +147,7 @@ TEST(FindIpInLink, every_cut_of_every_header_is_as_defined) {
                 const std::size_t needed = header.size() + (version == 4 ? 20 : 40);
                 for (std::size_t n = 0; n <= frame.size(); ++n) {
                     const auto left = static_cast<std::uint32_t>(n - header.size());
-                    const Parsed whole{found_of(version), header.size(), left};
+                    const Place whole{found_of(version), header.size(), left};
                     ASSERT_EQ(parse(link, {frame.data(), n}), n < needed ? kMalformed : whole)
                         << name_of(link) << " version " << version << " cut to " << n;
                 }
@@ -162,8 +161,8 @@ TEST(FindIpInLink, what_follows_the_ip_packet_does_not_count) {
         for (const unsigned version : {4U, 6U}) {
             const Bytes ip = build_ip({.version = version, .payload = test::counting(9)});
             for (const Bytes& header : link_headers(link, version)) {
-                const Parsed expected{found_of(version), header.size(),
-                                      static_cast<std::uint32_t>(ip.size())};
+                const Place expected{found_of(version), header.size(),
+                                     static_cast<std::uint32_t>(ip.size())};
                 EXPECT_EQ(parse(link, header + ip + Bytes(30, 0xAA)), expected) << name_of(link);
             }
         }
@@ -176,9 +175,9 @@ TEST(FindIpInLink, version_of_raw_packets_decides) {
     for (unsigned nibble = 0; nibble < 16; ++nibble) {
         ip[0] = static_cast<std::uint8_t>(nibble << 4 | 5);
         const auto length = static_cast<std::uint32_t>(ip.size());
-        const Parsed v4 = nibble == 4 ? Parsed{Found::kIpv4, 0, length} : kMalformed;
-        const Parsed v6 =
-            nibble == 6 ? Parsed{Found::kIpv6, 0, parse(Link::kIpv6, ip).length} : kMalformed;
+        const Place v4 = nibble == 4 ? Place{Found::kIpv4, 0, length} : kMalformed;
+        const Place v6 =
+            nibble == 6 ? Place{Found::kIpv6, 0, parse(Link::kIpv6, ip).length} : kMalformed;
         EXPECT_EQ(parse(Link::kIpv4, ip), v4) << nibble;
         EXPECT_EQ(parse(Link::kIpv6, ip), v6) << nibble;
         EXPECT_EQ(parse(Link::kRaw, ip), nibble == 4 ? v4 : v6) << nibble;
@@ -264,7 +263,7 @@ TEST(ReadDscpInLink, is_that_of_the_ip_packet) {
         for (const unsigned version : {4U, 6U}) {
             for (const Bytes& header : link_headers(link, version)) {
                 const ExactFrame exact(header + build_ip({.version = version, .tos = 46 << 2}));
-                EXPECT_EQ(read_dscp(link, exact.frame().data, exact.frame().length), 46U);
+                EXPECT_EQ(dscp_of(parse_frame(link, exact.frame())), 46U);
             }
         }
     }
@@ -346,7 +345,7 @@ std::vector<Judged> judged_frames(KeyMode mode, Link link, const std::vector<Byt
             burst.push_back(exact.back().frame());
         }
         std::array<Digest, kMaxBurst> digests{};
-        const KeyMasks masks = digest_burst(mode, link, burst, test_secret(), digests.data());
+        const KeyMasks masks = parse_and_digest(mode, link, burst, test_secret(), digests.data());
         for (std::size_t i = 0; i < n; ++i) {
             const ReferenceKey key = reference_key(mode, frames[from + i], link);
             EXPECT_EQ(masks.keyed >> i & 1, key.outcome == KeyOutcome::kKeyed ? 1U : 0U);

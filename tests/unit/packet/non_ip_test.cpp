@@ -255,7 +255,7 @@ TEST(NonIpKey, in_a_burst_only_frames_without_ip_get_one) {
     }
     std::array<Digest, kMaxBurst> digests{};
     KeyMasks masks =
-        digest_burst(KeyMode::kPacket, Link::kEthernet, frames, test_secret(), digests.data());
+        parse_and_digest(KeyMode::kPacket, Link::kEthernet, frames, test_secret(), digests.data());
     const Digest of_packet = digests[1];
     digest_non_ip(Link::kEthernet, frames, test_secret(), digests.data(), masks);
     EXPECT_EQ(masks.keyed, 0b11011U);

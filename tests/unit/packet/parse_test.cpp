@@ -17,25 +17,24 @@ using test::Bytes;
 using test::ip_offset;
 using test::PacketSpec;
 
-struct Parsed {
+struct Place {
     Found found;
     std::size_t offset;  // of the IP packet in the frame
     std::uint32_t length;
-    bool operator==(const Parsed&) const = default;
+    bool operator==(const Place&) const = default;
 };
 
-Parsed parse(const Bytes& bytes) {
+Place parse(const Bytes& bytes) {
     const ExactFrame exact(bytes);
-    IpPacket ip{exact.frame().data, 0};
-    const Found found = find_ip(exact.frame().data, exact.frame().length, ip);
+    const auto [found, ip] = parse_frame(Link::kEthernet, exact.frame());
     if (found != Found::kIpv4 && found != Found::kIpv6) {
         return {found, 0, 0};
     }
     return {found, static_cast<std::size_t>(ip.data - exact.frame().data), ip.length};
 }
 
-constexpr Parsed kNonIp{Found::kNonIp, 0, 0};
-constexpr Parsed kMalformed{Found::kMalformed, 0, 0};
+constexpr Place kNonIp{Found::kNonIp, 0, 0};
+constexpr Place kMalformed{Found::kMalformed, 0, 0};
 
 TEST(FindIp, any_depth_of_tags_and_labels_is_walked_over) {
     for (const unsigned version : {4U, 6U}) {
@@ -46,7 +45,7 @@ TEST(FindIp, any_depth_of_tags_and_labels_is_walked_over) {
             for (std::size_t labels = 0; labels < 6; ++labels) {
                 spec.tags.assign(tags, {0x8100, 0xFFFF});
                 spec.labels.assign(labels, 0xFFFFF);
-                EXPECT_EQ(parse(build(spec)), (Parsed{found, 14 + 4 * (tags + labels), size}));
+                EXPECT_EQ(parse(build(spec)), (Place{found, 14 + 4 * (tags + labels), size}));
             }
         }
     }
@@ -101,13 +100,13 @@ TEST(FindIp, ipv4_header_length_decides_what_must_be_there) {
     const auto whole = static_cast<std::uint32_t>(frame.size() - 14);
     for (unsigned words = 0; words < 16; ++words) {
         frame[14] = static_cast<std::uint8_t>(0x40 | words);
-        const Parsed expected = words < 5 ? kMalformed : Parsed{Found::kIpv4, 14, whole};
+        const Place expected = words < 5 ? kMalformed : Place{Found::kIpv4, 14, whole};
         EXPECT_EQ(parse(frame), expected) << words;
         if (words >= 5) {
             const Bytes cut(frame.begin(), frame.begin() + 14 + words * 4 - 1);
             EXPECT_EQ(parse(cut), kMalformed) << words;
             const Bytes just(frame.begin(), frame.begin() + 14 + words * 4);
-            EXPECT_EQ(parse(just), (Parsed{Found::kIpv4, 14, words * 4})) << words;
+            EXPECT_EQ(parse(just), (Place{Found::kIpv4, 14, words * 4})) << words;
         }
     }
 }
@@ -118,7 +117,7 @@ TEST(FindIp, ipv4_total_length_ends_the_packet) {
     for (std::uint32_t total = 0; total < 300; ++total) {
         frame[16] = static_cast<std::uint8_t>(total >> 8);
         frame[17] = static_cast<std::uint8_t>(total);
-        Parsed expected{Found::kIpv4, 14, std::min(total, captured)};
+        Place expected{Found::kIpv4, 14, std::min(total, captured)};
         if (total == 0) {
             expected.length = captured;
         } else if (total < 24) {
@@ -138,7 +137,7 @@ TEST(FindIp, ipv6_payload_length_ends_the_packet) {
             frame[19] = static_cast<std::uint8_t>(payload);
             const bool offloaded = payload == 0 && next != 59;
             const std::uint32_t length = offloaded ? captured : std::min(40 + payload, captured);
-            EXPECT_EQ(parse(frame), (Parsed{Found::kIpv6, 14, length})) << payload;
+            EXPECT_EQ(parse(frame), (Place{Found::kIpv6, 14, length})) << payload;
         }
     }
 }
@@ -279,7 +278,7 @@ TEST(ReadFlow, ipv6_longest_chain_is_walked_to_its_end) {
 
 unsigned dscp(const Bytes& bytes) {
     const ExactFrame exact(bytes);
-    return read_dscp(Link::kEthernet, exact.frame().data, exact.frame().length);
+    return dscp_of(parse_frame(Link::kEthernet, exact.frame()));
 }
 
 TEST(ReadDscp, of_every_traffic_class_is_its_upper_six_bits) {

@@ -48,15 +48,14 @@ Bytes ppi(std::uint8_t flags) {
 
 Found found_in(const Bytes& frame, Link link = Link::kWifi) {
     const ExactFrame exact(frame);
-    IpPacket ip{};
-    return find_ip(link, exact.frame().data, exact.frame().length, ip);
+    return parse_frame(link, exact.frame()).found;
 }
 
 std::uint32_t length_in(const Bytes& frame, Link link) {
     const ExactFrame exact(frame);
-    IpPacket ip{};
-    EXPECT_EQ(find_ip(link, exact.frame().data, exact.frame().length, ip), Found::kIpv4);
-    return ip.length;
+    const Parsed parsed = parse_frame(link, exact.frame());
+    EXPECT_EQ(parsed.found, Found::kIpv4);
+    return parsed.ip.length;
 }
 
 // ---- which frames lead to an IP packet ----

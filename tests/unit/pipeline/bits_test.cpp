@@ -63,5 +63,16 @@ TEST(DepositBits, of_random_masks_matches_the_definition) {
     }
 }
 
+TEST(ExtractBits, takes_back_what_deposit_bits_put_there) {
+    std::mt19937_64 random(2);
+    for (int round = 0; round < 1000; ++round) {
+        const std::uint64_t mask = round == 0 ? 0 : round == 1 ? kAll : random() & random();
+        const std::uint64_t value =
+            random() & first_bits(static_cast<unsigned>(positions_of(mask).size()));
+        // Bits beside the mask do not count.
+        ASSERT_EQ(extract_bits(deposit_bits(value, mask) | (random() & ~mask), mask), value);
+    }
+}
+
 }  // namespace
 }  // namespace unecho::pipeline

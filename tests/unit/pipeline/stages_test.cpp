@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a lane's judge learns from a burst, with a filter that answers what it is told to.
+// Stages on made bursts: what parse found is read by all that follow; what a lane's judge learns
+// from a burst, with a filter that answers what it is told to.
 #include "pipeline/stages.h"
 
 #include <gtest/gtest.h>
+
+#include "pipeline/bits.h"
+#include "support/packet_builder.h"
+#include "support/packet_samples.h"
 
 namespace unecho::pipeline {
 namespace {
@@ -59,6 +64,84 @@ TEST_F(JudgedStages, every_answer_is_learned_from_those_in_doubt_too) {
         EXPECT_NEAR(learned(0b1111, 4, {0, 0b1000}, timed), 0.25, 1e-3);
         EXPECT_NEAR(learned(0b1111, 4, {0b0010, 0b1000}, timed), 0.5, 1e-3);
     }
+}
+
+// ---- parse, and who reads it ----
+
+constexpr packet::KeyMode kIpModes[] = {packet::KeyMode::kPacket, packet::KeyMode::kFlow,
+                                        packet::KeyMode::kFlowBidir};
+
+struct MadeBurst {
+    explicit MadeBurst(std::size_t from) {
+        for (; burst.count < kMaxBurst; ++burst.count) {
+            const auto& samples = test::packet_samples();
+            const test::Bytes& bytes = samples[(from + burst.count) % samples.size()].bytes;
+            burst.frames[burst.count] = {bytes.data(), static_cast<std::uint32_t>(bytes.size())};
+            burst.lengths[burst.count] = burst.frames[burst.count].length;
+        }
+        parse(burst);
+    }
+    Burst burst;
+};
+
+// Frames are taken away, so that nothing could be looked for once more.
+TEST(ParseStage, later_stages_read_what_it_found_and_look_for_nothing) {
+    const hash::Secret secret = hash::secret_from_seed(1);
+    CostRatios ratios;
+    for (std::size_t i = 0; i < ratios.size(); ++i) {
+        ratios[i] = static_cast<float>(i + 1);
+    }
+    const Judge judge = Judge::penalty(ratios);
+    for (std::size_t from = 0; from < test::packet_samples().size(); from += kMaxBurst / 2) {
+        for (const packet::KeyMode mode : kIpModes) {
+            MadeBurst whole(from);
+            MadeBurst blind(from);
+            blind.burst.frames.fill({nullptr, 0});
+            digest(whole.burst, mode, secret);
+            digest(blind.burst, mode, secret);
+            EXPECT_EQ(blind.burst.keys.keyed, whole.burst.keys.keyed);
+            EXPECT_EQ(blind.burst.keys.non_ip, whole.burst.keys.non_ip);
+            EXPECT_EQ(blind.burst.keys.malformed, whole.burst.keys.malformed);
+            EXPECT_EQ(whole.burst.keys.keyed ^ whole.burst.keys.non_ip ^ whole.burst.keys.malformed,
+                      ~std::uint64_t{0});
+            std::array<float, kMaxBurst> each{};
+            const filter::ChanceLimits limits = judge.limits(blind.burst, each);
+            unsigned n = 0;
+            for_each_bit(whole.burst.keys.keyed, [&](unsigned i) {
+                EXPECT_EQ(blind.burst.digests[i], whole.burst.digests[i]);
+                const std::uint8_t* const ip = whole.burst.parsed.ip[i].data;
+                const unsigned tos = ip[0] >> 4 == 4 ? ip[1] : (ip[0] & 15U) << 4 | ip[1] >> 4;
+                EXPECT_EQ(limits.at(n++), static_cast<float>(tos / 4 + 1));
+            });
+            EXPECT_GT(n, 0U);
+        }
+    }
+}
+
+// Too long to be made contiguous: no byte of it is there.
+TEST(ParseStage, frames_too_long_have_no_key_and_are_in_no_mask) {
+    const hash::Secret secret = hash::secret_from_seed(1);
+    for (const packet::KeyMode mode : {packet::KeyMode::kPacket, packet::KeyMode::kFlow,
+                                       packet::KeyMode::kFlowBidir, packet::KeyMode::kFrame}) {
+        MadeBurst made(0);
+        made.burst.frames[5].length = 0;
+        made.burst.too_long = 1U << 5U;
+        parse(made.burst);
+        EXPECT_EQ(made.burst.parsed.found(5), packet::Found::kMalformed);
+        digest(made.burst, mode, secret, packet::NonIp::kFrame);
+        EXPECT_EQ(made.burst.keys.keyed ^ made.burst.keys.non_ip ^ made.burst.keys.malformed,
+                  ~std::uint64_t{1U << 5U});
+    }
+}
+
+TEST(ParseStage, is_asked_for_by_all_but_frame_keys_that_nothing_judges) {
+    CostRatios ratios{};
+    Judge judge = Judge::penalty(ratios);
+    for (const packet::KeyMode mode : kIpModes) {
+        EXPECT_TRUE(reads_packets({.key = mode}));
+    }
+    EXPECT_FALSE(reads_packets({.key = packet::KeyMode::kFrame}));
+    EXPECT_TRUE(reads_packets({.key = packet::KeyMode::kFrame, .judge = &judge}));
 }
 
 // Packets without a key have no answer.

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "packet/digests.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <tuple>
+
+#include "base/assert.h"
+#include "base/ids.h"
+#include "base/int128.h"
+#include "hash/keyed.h"
+#include "packet/non_ip.h"
+
+namespace unecho::packet {
+namespace {
+
+using hash::keyed_digest;
+using hash::Secret;
+
+constexpr std::uint64_t high_half(uint128 value) noexcept {
+    return static_cast<std::uint64_t>(value >> 64);
+}
+
+constexpr std::uint64_t low_half(uint128 value) noexcept {
+    return static_cast<std::uint64_t>(value);
+}
+
+// What a digest of flow fields is for. The two must be independent: if the owner were chosen by the
+// flow's own digest, each worker would see only its share of the digests' range, and its filter
+// would fill a part of its memory only.
+enum class Purpose : std::uint8_t { kKey, kOwner };
+
+// The key of packet mode is a head of 8 bytes and all of the packet behind the last masked byte.
+// IPv4: the head is version/IHL, protocol (in the place of TOS), total length, ID, flags and
+// offset. TTL (byte 8) and checksum (10, 11) are left out; the addresses begin the body.
+constexpr std::uint32_t kIpv4Body = 12;
+
+std::uint64_t ipv4_head(const std::uint8_t* p) noexcept {
+    return (load_le64(p) & 0xFFFF'FFFF'FFFF'00FF) | std::uint64_t{p[9]} << 8;
+}
+
+// IPv6: version, flow label, payload length, next header; traffic class (4 bits in each of the
+// first two bytes) and hop limit (byte 7) zeroed. The first byte tells the two versions apart.
+constexpr std::uint32_t kIpv6Body = 8;
+
+std::uint64_t ipv6_head(const std::uint8_t* p) noexcept {
+    return load_le64(p) & 0x00FF'FFFF'FFFF'0FF0;
+}
+
+// Without a branch: the packets of a conversation go either way, so one would often be guessed
+// wrong.
+template <typename T>
+void swap_if(bool condition, T& a, T& b) noexcept {
+    const T difference = (a ^ b) & -T{condition};
+    a ^= difference;
+    b ^= difference;
+}
+
+constexpr std::uint64_t kind_of(const FlowFields& flow, Purpose purpose) noexcept {
+    return flow.protocol | static_cast<std::uint64_t>(purpose) << 8;
+}
+
+// 16 bytes: source address and port, destination address and port, each 48 bits; protocol and
+// purpose fill the second word.
+template <bool kBothWays, Purpose kPurpose>
+Digest flow_digest_ipv4(const FlowFields& flow, const Secret& secret) noexcept {
+    std::uint64_t from = std::uint64_t{load_be32(flow.addresses)} << 16 | flow.source_port;
+    std::uint64_t to = std::uint64_t{load_be32(flow.addresses + 4)} << 16 | flow.destination_port;
+    if constexpr (kBothWays) {
+        swap_if(to < from, from, to);
+    }
+    return keyed_digest(std::array{from, to | kind_of(flow, kPurpose) << 48}, secret);
+}
+
+// 40 bytes: the addresses, then ports, protocol and purpose in one word.
+template <bool kBothWays, Purpose kPurpose>
+Digest flow_digest_ipv6(const FlowFields& flow, const Secret& secret) noexcept {
+    uint128 from = load_be128(flow.addresses);
+    uint128 to = load_be128(flow.addresses + 16);
+    std::uint64_t from_port = flow.source_port;
+    std::uint64_t to_port = flow.destination_port;
+    if constexpr (kBothWays) {
+        const bool swap = (to < from) | ((to == from) & (to_port < from_port));
+        swap_if(swap, from, to);
+        swap_if(swap, from_port, to_port);
+    }
+    return keyed_digest(std::array{high_half(from), low_half(from), high_half(to), low_half(to),
+                                   from_port | to_port << 16 | kind_of(flow, kPurpose) << 32},
+                        secret);
+}
+
+Digest packet_digest_ipv4(const IpPacket& ip, const Secret& secret) noexcept {
+    return keyed_digest(ipv4_head(ip.data), ip.data + kIpv4Body, ip.length - kIpv4Body, secret);
+}
+
+Digest packet_digest_ipv6(const IpPacket& ip, const Secret& secret) noexcept {
+    return keyed_digest(ipv6_head(ip.data), ip.data + kIpv6Body, ip.length - kIpv6Body, secret);
+}
+
+// Two heads, of 64 bits each: destination and type, source and what the digest is for. An owner is
+// the same for all that a station sends to another, so neither the body nor a length counts.
+template <Purpose kPurpose>
+Digest non_ip_digest(NonIpFrame other, const Secret& secret) noexcept {
+    if constexpr (kPurpose == Purpose::kOwner) {
+        other.type = is_length(other.type) ? 0 : other.type;
+        other.length = 0;
+    }
+    const auto kind =
+        static_cast<std::uint64_t>(other.kind) << 1 | static_cast<std::uint64_t>(kPurpose);
+    return keyed_digest(other.destination << 16 | other.type, other.source | kind << 48, other.body,
+                        other.length, secret);
+}
+
+constexpr std::uint64_t mask_of(std::size_t frames) noexcept {
+    return frames == 0 ? 0 : ~std::uint64_t{0} >> (kMaxBurst - frames);
+}
+
+template <typename Function>
+void for_each_bit(std::uint64_t mask, Function&& function) noexcept {
+    for (; mask != 0; mask &= mask - 1) {
+        function(static_cast<std::size_t>(std::countr_zero(mask)));
+    }
+}
+
+constexpr KeyMasks masks_of(const ParsedBurst& parsed) noexcept {
+    return {parsed.ipv4 | parsed.ipv6, parsed.non_ip, parsed.malformed};
+}
+
+// Mostly all are IPv4, and the loop over these has nothing to ask.
+KeyMasks digest_packets(std::size_t count, const ParsedBurst& parsed, const Secret& secret,
+                        Digest* digests) noexcept {
+    if (parsed.ipv4 == mask_of(count)) {
+        for (std::size_t i = 0; i < count; ++i) {
+            digests[i] = packet_digest_ipv4(parsed.ip[i], secret);
+        }
+    } else {
+        for_each_bit(parsed.ipv4,
+                     [&](std::size_t i) { digests[i] = packet_digest_ipv4(parsed.ip[i], secret); });
+        for_each_bit(parsed.ipv6,
+                     [&](std::size_t i) { digests[i] = packet_digest_ipv6(parsed.ip[i], secret); });
+    }
+    return masks_of(parsed);
+}
+
+template <bool kBothWays>
+KeyMasks digest_flows(const ParsedBurst& parsed, const Secret& secret, Digest* digests) noexcept {
+    KeyMasks masks = masks_of(parsed);
+    FlowFields flow;
+    for_each_bit(parsed.ipv4, [&](std::size_t i) {
+        if (read_flow_ipv4(parsed.ip[i], flow)) {
+            digests[i] = flow_digest_ipv4<kBothWays, Purpose::kKey>(flow, secret);
+        } else {
+            masks.malformed |= std::uint64_t{1} << i;
+        }
+    });
+    for_each_bit(parsed.ipv6, [&](std::size_t i) {
+        if (read_flow_ipv6(parsed.ip[i], flow)) {
+            digests[i] = flow_digest_ipv6<kBothWays, Purpose::kKey>(flow, secret);
+        } else {
+            masks.malformed |= std::uint64_t{1} << i;
+        }
+    });
+    masks.keyed &= ~masks.malformed;
+    return masks;
+}
+
+}  // namespace
+
+void digest_frames(std::span<const Frame> frames, const Secret& secret, Digest* digests) noexcept {
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        digests[i] = keyed_digest(frames[i].data, frames[i].length, secret);
+    }
+}
+
+KeyMasks digest_burst(KeyMode mode, std::span<const Frame> frames, const ParsedBurst& parsed,
+                      const Secret& secret, Digest* digests) noexcept {
+    UNECHO_ASSERT(frames.size() <= kMaxBurst);
+    switch (mode) {
+        case KeyMode::kPacket:
+            return digest_packets(frames.size(), parsed, secret, digests);
+        case KeyMode::kFlow:
+            return digest_flows<false>(parsed, secret, digests);
+        case KeyMode::kFlowBidir:
+            return digest_flows<true>(parsed, secret, digests);
+        case KeyMode::kFrame:
+            digest_frames(frames, secret, digests);
+            return {.keyed = mask_of(frames.size())};
+    }
+    return {};
+}
+
+void digest_non_ip(Link link, std::span<const Frame> frames, const Secret& secret, Digest* digests,
+                   KeyMasks& masks) noexcept {
+    for_each_bit(masks.non_ip, [&](std::size_t i) {
+        const NonIpFrame other = non_ip_frame(link, frames[i].data, frames[i].length);
+        if (other.compared) {
+            digests[i] = non_ip_digest<Purpose::kKey>(other, secret);
+            masks.keyed |= std::uint64_t{1} << i;
+        }
+    });
+    masks.non_ip &= ~masks.keyed;
+}
+
+// Of an IP packet only what every mode's key contains may be used: addresses, protocol and ports,
+// as far as they were captured. Never its offset, its TTL or the frame's length.
+void owner_digests(Link link, std::span<const Frame> frames, const ParsedBurst& parsed,
+                   const Secret& secret, Digest* owners) noexcept {
+    FlowFields flow;
+    for_each_bit(parsed.ipv4, [&](std::size_t i) {
+        std::ignore = read_flow_ipv4(parsed.ip[i], flow);  // cut short: ports 0
+        owners[i] = flow_digest_ipv4<true, Purpose::kOwner>(flow, secret);
+    });
+    for_each_bit(parsed.ipv6, [&](std::size_t i) {
+        std::ignore = read_flow_ipv6(parsed.ip[i], flow);
+        owners[i] = flow_digest_ipv6<true, Purpose::kOwner>(flow, secret);
+    });
+    for_each_bit(parsed.non_ip, [&](std::size_t i) {
+        owners[i] = non_ip_digest<Purpose::kOwner>(
+            non_ip_frame(link, frames[i].data, frames[i].length), secret);
+    });
+    for_each_bit(parsed.malformed, [&](std::size_t i) {
+        owners[i] = keyed_digest(static_cast<std::uint64_t>(Purpose::kOwner), frames[i].data,
+                                 std::min(frames[i].length, kEthernetHeader), secret);
+    });
+}
+
+}  // namespace unecho::packet

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Digests of what makes packets the same (key.h), and of what decides who owns them, from what
+// stage parse found (parse.h): nothing here looks for an IP packet.
+//
+// Hot code: bytes only (no mbufs), inside the bounds that parse gave, nothing written.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "hash/digest.h"
+#include "hash/secret.h"
+#include "packet/key.h"
+#include "packet/parse.h"
+
+namespace unecho::packet {
+
+// Three disjoint masks over a burst; together they name every frame of it. Frames without a key are
+// forwarded: nothing is known of them.
+struct KeyMasks {
+    std::uint64_t keyed = 0;
+    std::uint64_t non_ip = 0;     // ARP, LLDP, 802.3, unknown EtherTypes, kUnknown
+    std::uint64_t malformed = 0;  // cut short or contradictory in a header that the key needs
+};
+
+// digests[i] is set for every keyed frame. parsed: of these frames, at most kMaxBurst.
+KeyMasks digest_burst(KeyMode mode, std::span<const Frame> frames, const ParsedBurst& parsed,
+                      const hash::Secret& secret, Digest* digests) noexcept;
+
+// Of every captured byte: the keys of mode frame.
+void digest_frames(std::span<const Frame> frames, const hash::Secret& secret,
+                   Digest* digests) noexcept;
+
+// Gives those of masks.non_ip their own digests, and moves them to masks.keyed; but for frames of
+// 802.11 that nothing tells from the same once more. Of the same frames as digest_burst had before.
+void digest_non_ip(Link link, std::span<const Frame> frames, const hash::Secret& secret,
+                   Digest* digests, KeyMasks& masks) noexcept;
+
+// Decide which worker owns a frame: equal for both directions of a flow and for all copies of a
+// packet that any key mode finds, so that copies meet and a flow keeps its order. Frames without an
+// IP packet: by their MAC addresses and innermost EtherType, which keeps the order of what one
+// station sends to another. Malformed ones: by their first 14 bytes. owners[i] is set for each.
+void owner_digests(Link link, std::span<const Frame> frames, const ParsedBurst& parsed,
+                   const hash::Secret& secret, Digest* owners) noexcept;
+
+}  // namespace unecho::packet

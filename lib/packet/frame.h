@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace unecho::packet {
+
+// A frame in contiguous memory, from the first byte of what its link type puts before IP.
+struct Frame {
+    const std::uint8_t* data;
+    std::uint32_t length;
+};
+
+}  // namespace unecho::packet

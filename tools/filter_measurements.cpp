@@ -31,6 +31,7 @@
 #include "sizing/fpr.h"
 #include "sizing/sizing.h"
 #include "sizing/window/btbf.h"
+#include "sizing/window/shbf_window.h"
 
 namespace unecho {
 namespace {

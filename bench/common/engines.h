@@ -32,8 +32,13 @@
 #include "filter/window/shbf_window.h"
 #include "filter/window/tlbf.h"
 #include "sizing/sizing.h"
+#include "sizing/window/apbbf.h"
+#include "sizing/window/apbf.h"
 #include "sizing/window/btbf.h"
+#include "sizing/window/exact.h"
 #include "sizing/window/line.h"
+#include "sizing/window/shbf_window.h"
+#include "sizing/window/tlbf.h"
 
 namespace unecho::bench {
 

@@ -17,7 +17,7 @@
 #include "common/allocations.h"
 #include "common/samples.h"
 #include "common/stream.h"
-#include "filter/segment_ring.h"
+#include "filter/window/segment_ring.h"
 
 namespace unecho::bench {
 

@@ -22,8 +22,14 @@
 #include "filter/window/tlbf.h"
 #include "pipeline/engine_ops.h"
 #include "sizing/sizing.h"
+#include "sizing/window/apbbf.h"
+#include "sizing/window/apbf.h"
 #include "sizing/window/btbf.h"
+#include "sizing/window/exact.h"
 #include "sizing/window/line.h"
+#include "sizing/window/shbf_window.h"
+#include "sizing/window/shbf_x_window.h"
+#include "sizing/window/tlbf.h"
 
 namespace unecho::engines {
 

@@ -1,5 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What every sliding-window filter promises, as a C++20 concept.
+// What every sliding-window filter promises, as a C++20 concept; and what is where in lib/filter.
+//
+//   filter/     the contracts (filter.h; judging.h and first.h add to it), time (generation.h,
+//               ageing.h, kept_window.h), what all filters are written with (storage.h, bits.h,
+//               positions.h, in_order.h), and what the packet path counts with (tap_report.h,
+//               inferential_prior.h)
+//   window/     sliding windows: the engines, and the exact table of captures; with what they are
+//               made of: segments, blocks, timers, the chance of an accident
+//   sets/       what the papers offer for sets: membership, association, multiplicity, slices,
+//               growth, trees; with counters, so that elements can leave
+//   baseline/   what the papers compare with
+//   kernels/    the loops of line and apbbf, one file an instruction set
+//
+// window may use sets, sets never window; baseline uses what is in filter/ alone; nothing uses
+// baseline. Archives: `filter` is what the packet path calls (window, and of sets what the tap
+// report is made of), `sets` the rest of sets; both are hot, and the parameters of each, which are
+// checked once, in a cold archive beside it.
 //
 // Filters are pure: the caller brings digests, time and memory. No DPDK, no allocation, no clock,
 // no I/O, no exception. One thread at a time.

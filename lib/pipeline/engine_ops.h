@@ -10,7 +10,7 @@
 #include "filter/ageing.h"
 #include "filter/filter.h"
 #include "filter/judging.h"
-#include "filter/segment_ring.h"
+#include "filter/window/segment_ring.h"
 
 namespace unecho::pipeline {
 

@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Targets <-> geometry. For each filter: the geometry that meets window, rate and false-drop rate
-// with the least memory, and what a geometry predicts. Pure functions; the formulas are in fpr.h.
+// Targets <-> geometry: what a filter must do and what it gives, in words common to all of them.
+// Pure functions; the formulas are in fpr.h.
+//
+// sizing/window has a header for each engine: its geometry, size_*() and predict(). sizing/sets and
+// baseline.h have the formulas of what filter/sets and filter/baseline offer.
+//
+// size_*() gives the geometry that meets the targets with the least memory. Those within 1 % of the
+// least count as equal, and of them the one whose new keys touch fewest cache lines is taken,
+// unless its header says otherwise. The load of a segment is whatever costs least, not always the
+// fill 1/2 of the papers.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
-#include "base/result.h"
 #include "base/units.h"
-#include "sizing/fpr.h"
 
 namespace unecho::sizing {
 
@@ -50,85 +55,5 @@ struct Prediction {
     double bits_per_key = 0;            // memory per window key
     double lines_per_packet = 0;        // cache lines touched by a new key: query and insertion
 };
-
-struct ApbfGeometry {
-    unsigned k = 0;
-    unsigned l = 0;
-    std::uint64_t m = 0;  // bits of a slice
-};
-
-struct ApbbfGeometry {
-    unsigned k = 0;
-    unsigned l = 0;
-    unsigned B = 512;          // bits of a block
-    unsigned b = 0;            // bits set in a block by a key
-    std::uint64_t blocks = 0;  // of a segment
-};
-
-// Segments that are ShBF_M, with one shift.
-struct ShbfWindowGeometry {
-    unsigned k = 0;
-    unsigned l = 0;
-    std::uint64_t m = 0;  // bits of a segment, without padding
-    unsigned b = 0;       // bits set in a segment by a key
-};
-
-// Segments that are ShBF_X, for the first c packets of a flow.
-struct ShbfXWindowGeometry {
-    unsigned k = 0;       // bits set in a segment by a packet that passes
-    unsigned l = 0;       // 1 + l segments
-    std::uint64_t m = 0;  // bits of a segment, without padding
-    unsigned c = 0;       // largest multiplicity
-};
-
-struct TlbfGeometry {
-    unsigned k = 0;
-    unsigned l = 0;
-    unsigned max_slices = 0;        // that may be alive at a time
-    std::uint64_t capacity = 0;     // keys of a window at the planned rate
-    std::uint64_t arena_bytes = 0;  // for all slices
-};
-
-struct ExactGeometry {
-    std::uint64_t entries = 0;
-};
-
-// The geometry that meets the targets with the least memory. Those within 1 % of the least count as
-// equal, and of them the one whose new keys touch fewest cache lines is taken. The load of a
-// segment is whatever costs least, not always the fill 1/2 of the paper.
-Result<ApbfGeometry> size_apbf(const Targets& targets);
-Result<ApbbfGeometry> size_apbbf(const Targets& targets);
-Result<ShbfWindowGeometry> size_shbf_window(const Targets& targets);
-// For the first n packets of a flow, n of 1 to 57. All packets at the planned rate count as passed,
-// and a false drop is that of a flow's last packet, the n-th: earlier ones are less likely. Up to
-// half more than the least memory is taken for fewer cache lines.
-Result<ShbfXWindowGeometry> size_shbf_x_window(const Targets& targets, unsigned n);
-// Here the rate is what the arena is made for; max_false_drop holds at any rate.
-Result<TlbfGeometry> size_tlbf(const Targets& targets);
-Result<ExactGeometry> size_exact(const Targets& targets);
-
-// The match probabilities of the segments, youngest first, in generations of g keys.
-Profile shbf_window_profile(const ShbfWindowGeometry& geometry, std::uint64_t g, Phase phase);
-
-// At most, after so many packets in a segment: one given multiplicity matches a flow that does not
-// have it, and any of the c does.
-double shbf_x_multiplicity_match(const ShbfXWindowGeometry& geometry, double packets);
-double shbf_x_match(const ShbfXWindowGeometry& geometry, double packets);
-
-// For a geometry with k, l, m, b, c, blocks, entries of at least 1 and B/b of at least 2, and a
-// window of 1 ns to kMaxWindow. keys_per_second absent: the geometry's own capacity is the planned
-// rate, that is fill 1/2 in a full segment, or a full table.
-Prediction predict(const ApbfGeometry& geometry, Nanoseconds window,
-                   std::optional<double> keys_per_second);
-Prediction predict(const ApbbfGeometry& geometry, Nanoseconds window,
-                   std::optional<double> keys_per_second);
-Prediction predict(const ShbfWindowGeometry& geometry, Nanoseconds window,
-                   std::optional<double> keys_per_second);
-Prediction predict(const ShbfXWindowGeometry& geometry, Nanoseconds window,
-                   std::optional<double> keys_per_second);
-Prediction predict(const TlbfGeometry& geometry, Nanoseconds window,
-                   std::optional<double> keys_per_second);
-Prediction predict(const ExactGeometry& geometry, Nanoseconds window,
-                   std::optional<double> keys_per_second);
 
 }  // namespace unecho::sizing

@@ -14,9 +14,9 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/segment_ring.h"
 #include "filter/window/apbbf.h"
 #include "filter/window/apbf.h"
+#include "filter/window/segment_ring.h"
 #include "filter/window/shbf_window.h"
 #include "filter/window/shbf_x_window.h"
 #include "support/filter_memory.h"

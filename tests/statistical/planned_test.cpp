@@ -15,7 +15,11 @@
 #include "filter/window/line.h"
 #include "filter/window/shbf_window.h"
 #include "sizing/sizing.h"
+#include "sizing/window/apbbf.h"
+#include "sizing/window/apbf.h"
+#include "sizing/window/exact.h"
 #include "sizing/window/line.h"
+#include "sizing/window/shbf_window.h"
 #include "statistical/model.h"
 #include "support/seed.h"
 

@@ -14,6 +14,7 @@
 
 #include "filter/generation.h"
 #include "sizing/sizing.h"
+#include "sizing/window/shbf_x_window.h"
 #include "statistical/model.h"
 #include "support/seed.h"
 

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "filter/block.h"
+#include "filter/window/block.h"
 #include "hash/digest.h"
 #include "support/bounds.h"
 #include "support/seed.h"

@@ -23,13 +23,13 @@
 #include <span>
 
 #include "base/result.h"
-#include "filter/block.h"
 #include "filter/filter.h"
 #include "filter/in_order.h"
 #include "filter/judging.h"
 #include "filter/kernels/select.h"
-#include "filter/segmented.h"
 #include "filter/storage.h"
+#include "filter/window/block.h"
+#include "filter/window/segmented.h"
 #include "hash/digest.h"
 
 namespace unecho::filter {

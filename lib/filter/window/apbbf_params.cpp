@@ -3,9 +3,9 @@
 #include <functional>
 #include <string>
 
-#include "filter/block_match.h"
-#include "filter/params_check.h"
 #include "filter/window/apbbf.h"
+#include "filter/window/block_match.h"
+#include "filter/window/params_check.h"
 
 namespace unecho::filter {
 

@@ -24,8 +24,8 @@
 #include "filter/in_order.h"
 #include "filter/judging.h"
 #include "filter/positions.h"
-#include "filter/segmented.h"
 #include "filter/storage.h"
+#include "filter/window/segmented.h"
 #include "hash/digest.h"
 
 namespace unecho::filter {

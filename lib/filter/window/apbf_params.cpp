@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <string>
 
-#include "filter/params_check.h"
 #include "filter/window/apbf.h"
+#include "filter/window/params_check.h"
 
 namespace unecho::filter {
 

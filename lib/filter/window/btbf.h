@@ -33,8 +33,8 @@
 #include "base/result.h"
 #include "filter/filter.h"
 #include "filter/positions.h"
-#include "filter/sets/timers.h"
 #include "filter/storage.h"
+#include "filter/window/timers.h"
 #include "hash/digest.h"
 
 namespace unecho::filter {

@@ -22,10 +22,10 @@
 #include "filter/filter.h"
 #include "filter/in_order.h"
 #include "filter/judging.h"
-#include "filter/segmented.h"
 #include "filter/sets/shbf_m.h"
 #include "filter/sets/shbf_shape.h"
 #include "filter/storage.h"
+#include "filter/window/segmented.h"
 #include "hash/digest.h"
 
 namespace unecho::filter {

@@ -37,10 +37,10 @@
 
 #include "base/result.h"
 #include "filter/filter.h"
-#include "filter/segment_ring.h"
 #include "filter/sets/shbf_shape.h"
 #include "filter/sets/shbf_x.h"
 #include "filter/storage.h"
+#include "filter/window/segment_ring.h"
 #include "hash/digest.h"
 
 namespace unecho::filter {

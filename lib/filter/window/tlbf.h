@@ -31,8 +31,8 @@
 #include "filter/filter.h"
 #include "filter/kept_window.h"
 #include "filter/positions.h"
-#include "filter/segment_ring.h"
 #include "filter/storage.h"
+#include "filter/window/segment_ring.h"
 #include "filter/window/tlbf_growth.h"
 #include "hash/digest.h"
 

@@ -4,7 +4,7 @@
 #include <numbers>
 #include <string>
 
-#include "filter/params_check.h"
+#include "filter/window/params_check.h"
 #include "filter/window/tlbf.h"
 
 namespace unecho::filter {

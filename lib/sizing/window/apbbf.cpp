@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Age-Partitioned Blocked Bloom Filter: k + l segments of blocks; a key sets b bits in one block,
 // that is in one cache line, of a segment.
+#include "sizing/window/apbbf.h"
+
 #include <array>
 
 #include "sizing/search.h"

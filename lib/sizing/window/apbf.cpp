@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Age-Partitioned Bloom Filter: k + l slices of m bits, one bit and one cache line each.
+#include "sizing/window/apbf.h"
+
 #include "sizing/search.h"
 
 namespace unecho::sizing {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Exact filter: a ring of the last entries in order of arrival, indexed by a hash table with
 // chains.
+#include "sizing/window/exact.h"
+
 #include <cmath>
 
 #include "sizing/search.h"

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Age-Partitioned Shifting Bloom Filter: k + l segments, each a ShBF_M in which a key sets b bits.
+#include "sizing/window/shbf_window.h"
+
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -100,8 +102,8 @@ Result<ShbfWindowGeometry> size_shbf_window(const Targets& targets) {
         }
     }
     const auto picked = shortlist.pick([&](const ShbfWindowGeometry& geometry) {
-        return lines_of_new_key(
-            geometry, shbf_window_profile(geometry, keys(geometry.l), kBeforeShift));
+        return lines_of_new_key(geometry,
+                                shbf_window_profile(geometry, keys(geometry.l), kBeforeShift));
     });
     if (!picked) {
         return too_much(targets);

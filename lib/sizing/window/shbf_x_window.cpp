@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The first n packets of a flow by multiplicities: 1 + l segments, each a ShBF_X in which a packet
 // that passes sets k bits.
+#include "sizing/window/shbf_x_window.h"
+
 #include <algorithm>
 #include <cmath>
 #include <numbers>

@@ -2,6 +2,8 @@
 // Time-limited Bloom Filter: k + l slices at a steady rate, up to max_slices after a change, none
 // filled beyond 1/2 at any rate. So the false-drop rate holds at any rate; the planned one decides
 // for how much the arena suffices.
+#include "sizing/window/tlbf.h"
+
 #include <cmath>
 #include <numbers>
 

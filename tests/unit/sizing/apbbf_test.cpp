@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "sizing/window/apbbf.h"
+
 #include <string>
 #include <vector>
 
@@ -6,6 +8,7 @@
 
 #include "sizing/fpr.h"
 #include "sizing/sizing.h"
+#include "sizing/window/apbf.h"
 #include "targets.h"
 
 namespace unecho::sizing {

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "sizing/window/apbf.h"
+
 #include <array>
 #include <cmath>
 #include <string>

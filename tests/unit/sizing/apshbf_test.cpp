@@ -6,6 +6,7 @@
 
 #include "sizing/sets/shbf.h"
 #include "sizing/sizing.h"
+#include "sizing/window/shbf_window.h"
 
 namespace unecho::sizing {
 namespace {

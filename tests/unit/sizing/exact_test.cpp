@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "sizing/window/exact.h"
+
 #include <gtest/gtest.h>
 
 #include "sizing/sizing.h"

@@ -8,6 +8,7 @@
 
 #include "sizing/sets/shbf.h"
 #include "sizing/sizing.h"
+#include "sizing/window/shbf_x_window.h"
 
 namespace unecho::sizing {
 namespace {

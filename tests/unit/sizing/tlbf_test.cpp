@@ -8,6 +8,7 @@
 
 #include "sizing/fpr.h"
 #include "sizing/sizing.h"
+#include "sizing/window/tlbf.h"
 #include "support/vectors.h"
 #include "targets.h"
 

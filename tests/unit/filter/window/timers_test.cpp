@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/sets/timers.h"
+#include "filter/window/timers.h"
 
 #include <random>
 #include <vector>

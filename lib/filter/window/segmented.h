@@ -11,10 +11,10 @@
 #include <cstddef>
 #include <span>
 
-#include "filter/chance.h"
 #include "filter/filter.h"
 #include "filter/in_order.h"
-#include "filter/segment_ring.h"
+#include "filter/window/chance.h"
+#include "filter/window/segment_ring.h"
 #include "hash/digest.h"
 
 namespace unecho::filter {

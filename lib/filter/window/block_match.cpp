@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/block_match.h"
+#include "filter/window/block_match.h"
 
 #include <algorithm>
 #include <cmath>

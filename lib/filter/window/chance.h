@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "filter/segment_ring.h"
+#include "filter/window/segment_ring.h"
 
 namespace unecho::filter {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/assert.h"
-#include "filter/chance.h"
+#include "filter/window/chance.h"
 
 namespace unecho::filter {
 namespace {

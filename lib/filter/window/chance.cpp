@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/chance.h"
+#include "filter/window/chance.h"
 
 #include <algorithm>
 

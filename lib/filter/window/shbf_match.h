@@ -12,9 +12,9 @@ namespace unecho::filter {
 // subset iff its position is none of those from which a bit of it reaches one of the subset's.
 // With one shift their number is the same for every offset; with more shifts that of offsets in
 // the middle of their ranges is taken for all.
-class WindowMatch {
+class ShbfMatch {
   public:
-    WindowMatch(std::uint64_t m, unsigned b, unsigned t);
+    ShbfMatch(std::uint64_t m, unsigned b, unsigned t);
 
     // Digests that bring the array to fill 1/2.
     [[nodiscard]] double half() const;

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "filter/segment_ring.h"
+#include "filter/window/segment_ring.h"
 
 namespace unecho::filter {
 

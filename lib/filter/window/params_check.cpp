@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/params_check.h"
+#include "filter/window/params_check.h"
 
 #include <string>
 

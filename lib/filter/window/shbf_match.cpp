@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "filter/window_match.h"
+#include "filter/window/shbf_match.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,7 +9,7 @@
 
 namespace unecho::filter {
 
-WindowMatch::WindowMatch(std::uint64_t m, unsigned b, unsigned t)
+ShbfMatch::ShbfMatch(std::uint64_t m, unsigned b, unsigned t)
     : m_(static_cast<double>(m)),
       groups_(static_cast<double>(b) / (t + 1)),
       shifts_(static_cast<int>(t)),
@@ -23,13 +23,13 @@ WindowMatch::WindowMatch(std::uint64_t m, unsigned b, unsigned t)
     }
 }
 
-double WindowMatch::half() const {
+double ShbfMatch::half() const {
     return m_ * std::log(2.0) / (groups_ * (shifts_ + 1));
 }
 
 // The mean number: a group from there has its first bit on one of the subset, or one of its
 // others, each anywhere in its range.
-double WindowMatch::reaching_positions(unsigned subset) const {
+double ShbfMatch::reaching_positions(unsigned subset) const {
     double sum = 0;
     const int farthest = shifts_ * range_;
     std::vector<int> in_range;
@@ -50,7 +50,7 @@ double WindowMatch::reaching_positions(unsigned subset) const {
     return sum;
 }
 
-double WindowMatch::operator()(double n) const {
+double ShbfMatch::operator()(double n) const {
     double all = 0;
     for (unsigned subset = 0; subset < reach_.size(); ++subset) {
         const double none = std::exp(-n * groups_ / m_ * reach_[subset]);

@@ -72,28 +72,7 @@ TEST(size_apbf, no_other_shape_does_better) {
 }
 
 TEST(size_apbf, memory_grows_with_the_demands) {
-    const Targets base{10 * kMillisecond, 1e6, 1e-3};
-    Targets more = base;
-    std::uint64_t previous = sized_bytes(base);
-    for (int i = 0; i < 8; ++i) {
-        more.keys_per_second *= 1.7;
-        EXPECT_GT(sized_bytes(more), previous);
-        previous = sized_bytes(more);
-    }
-    more = base;
-    previous = sized_bytes(base);
-    for (int i = 0; i < 8; ++i) {
-        more.window += more.window / 2;
-        EXPECT_GT(sized_bytes(more), previous);
-        previous = sized_bytes(more);
-    }
-    more = base;
-    previous = sized_bytes(base);
-    for (int i = 0; i < 8; ++i) {
-        more.max_false_drop /= 3;
-        EXPECT_GT(sized_bytes(more), previous);
-        previous = sized_bytes(more);
-    }
+    expect_growth_with_the_demands({10 * kMillisecond, 1e6, 1e-3}, 8, sized_bytes);
 }
 
 TEST(size_apbf, memory_beyond_the_limit_is_refused) {

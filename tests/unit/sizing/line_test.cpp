@@ -413,33 +413,12 @@ TEST(size_line, no_other_form_needs_fewer_lines) {
 
 TEST(size_line, memory_grows_with_the_demands) {
     for (const unsigned M : {1U, 3U}) {
-        const Targets base{100 * kMillisecond, 1e6, 1e-2};
-        const auto lines = [&](const Targets& targets) {
-            const auto found = size_line_of(targets, M);
-            EXPECT_TRUE(found.has_value());
-            return found ? found->lines : 0;
-        };
-        Targets more = base;
-        std::uint64_t before = lines(base);
-        for (int i = 0; i < 4; ++i) {
-            more.keys_per_second *= 1.7;
-            EXPECT_GT(lines(more), before);
-            before = lines(more);
-        }
-        more = base;
-        before = lines(base);
-        for (int i = 0; i < 4; ++i) {
-            more.window += more.window / 2;
-            EXPECT_GT(lines(more), before);
-            before = lines(more);
-        }
-        more = base;
-        before = lines(base);
-        for (int i = 0; i < 4; ++i) {
-            more.max_false_drop /= 3;
-            EXPECT_GT(lines(more), before);
-            before = lines(more);
-        }
+        expect_growth_with_the_demands({100 * kMillisecond, 1e6, 1e-2}, 4,
+                                       [&](const Targets& targets) {
+                                           const auto found = size_line_of(targets, M);
+                                           EXPECT_TRUE(found.has_value());
+                                           return found ? found->lines : 0;
+                                       });
     }
 }
 

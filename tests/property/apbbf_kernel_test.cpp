@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Contract (f) and (g) of filter.h for the APBBF with kernels (B = 512, b = 8): on each of them
-// bursts give the answers, changes and memory of single calls, judged or not.
+// The APBBF's kernels (B = 512, b = 8) in tables of which a block's number is large: bursts give
+// the answers, changes and memory of single calls, judged or not. Small tables: property/contract.
 #include <array>
 #include <bit>
 
@@ -27,41 +27,6 @@ std::vector<Isa> isas() {
         }
     }
     return found;
-}
-
-// Every k with a kernel of its own and some without; all slots that there are.
-std::vector<std::pair<unsigned, unsigned>> shapes() {
-    std::vector<std::pair<unsigned, unsigned>> found{{1, 127}, {2, 126}, {64, 64}, {127, 1}};
-    for (unsigned k = 1; k <= 5; ++k) {
-        for (unsigned l = 1; l <= 9; ++l) {
-            found.emplace_back(k, l);
-        }
-    }
-    return found;
-}
-
-template <typename Function>
-void for_each_shape(Function function) {
-    std::uint64_t index = 0;
-    for (const auto& [k, l] : shapes()) {
-        for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
-            for (const Size size : {Size::kSmall, Size::kRoomy}) {
-                Random random(++index);
-                const ApbbfSpec spec{.k = k,
-                                     .l = l,
-                                     .b = 8,
-                                     .blocks = size == Size::kRoomy ? 97 : 1 + random.below(2),
-                                     .spares = static_cast<unsigned>(index % 3),
-                                     .policy = policy};
-                SCOPED_TRACE(seed_note() + " case " + std::to_string(index) + " k " +
-                             std::to_string(k) + " l " + std::to_string(l));
-                function(spec, random);
-                if (testing::Test::HasFatalFailure()) {
-                    return;
-                }
-            }
-        }
-    }
 }
 
 struct Outcome {
@@ -104,20 +69,6 @@ std::vector<float> random_limits(Random& random, std::size_t n, std::uint64_t ha
         limit = std::ldexp(1.0F, -static_cast<int>(random.below(halves)));
     }
     return limits;
-}
-
-std::vector<Burst> random_bursts(const ApbbfSpec& spec, Random& random) {
-    Digests digests(random);
-    std::vector<Burst> bursts(60);
-    std::uint64_t generation = 0;
-    for (Burst& burst : bursts) {
-        generation += random_step(random, spec.k, spec.l);
-        burst.generation = generation;
-        burst.packets.resize(random.below(kMaxBurst + 1));
-        std::generate(burst.packets.begin(), burst.packets.end(), [&] { return digests.next(); });
-        burst.limits = random_limits(random, burst.packets.size(), 20);
-    }
-    return bursts;
 }
 
 enum class How { kHalves, kBursts };
@@ -188,16 +139,6 @@ void expect_same_on_every_kernel(ApbbfSpec spec, const std::vector<Burst>& burst
             return;
         }
     }
-}
-
-TEST(apbbf_kernel, bursts_on_every_kernel_equal_single_calls) {
-    ASSERT_GE(isas().size(), 2u);  // AVX2 is the baseline of all code
-    Matches found;
-    for_each_shape([&](const ApbbfSpec& spec, Random& random) {
-        expect_same_on_every_kernel(spec, random_bursts(spec, random), found);
-    });
-    EXPECT_GT(found.echoes, 100'000u);
-    EXPECT_GT(found.doubts, 10'000u);
 }
 
 // Whole groups and short ones, half of them echoes; a shift every 100 bursts. The limits go below

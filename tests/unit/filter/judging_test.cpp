@@ -124,22 +124,6 @@ TYPED_TEST(judging, chance_does_not_grow_with_copies) {
     }
 }
 
-TYPED_TEST(judging, nothing_is_an_echo_at_limit_0_and_every_match_at_limit_1) {
-    Instance<TypeParam> i;
-    const std::vector<Digest> digests{1, 2, 1, 3, 2, 1};
-    const Answers none = i.filter.test_and_insert_burst(digests, ChanceLimits(0.0F));
-    EXPECT_EQ(none.echoes, 0U);
-    EXPECT_EQ(none.doubts, 0b110100U);
-    i.filter.clear();
-    const Answers all = i.filter.test_and_insert_burst(digests, ChanceLimits(1.0F));
-    EXPECT_EQ(all.echoes, 0b110100U);
-    EXPECT_EQ(all.doubts, 0U);
-    const Answers one = i.filter.test_and_insert_burst(std::vector<Digest>{1}, ChanceLimits(0.0F));
-    EXPECT_EQ(one.echoes, 0U);
-    EXPECT_EQ(one.doubts, 1U);
-    EXPECT_EQ(i.filter.test_and_insert_burst({}, ChanceLimits(1.0F)).echoes, 0U);
-}
-
 // A match at exactly the chance is within its limit.
 TYPED_TEST(judging, limit_is_the_greatest_chance_of_an_echo) {
     Instance<TypeParam> i;
@@ -168,15 +152,6 @@ TYPED_TEST(judging, doubt_is_inserted_as_if_it_were_new) {
     i.filter.advance({.generation = 11});
     EXPECT_FALSE(i.filter.query(42));
     EXPECT_EQ(i.filter.counters().insertions, 2U);
-}
-
-TYPED_TEST(judging, refresh_inserts_echoes_and_doubts) {
-    Instance<TypeParam> i(EchoPolicy::kRefresh);
-    const std::vector<Digest> copies{42, 42};
-    const std::vector<float> limits{0.0F, 1.0F};
-    i.filter.insert(42);
-    i.filter.test_and_insert_burst(copies, ChanceLimits(limits.data()));
-    EXPECT_EQ(i.filter.counters().insertions, 3U);
 }
 
 // The recursion over the slices' fills, as they are in memory.

@@ -164,48 +164,6 @@ TEST(word_parts, equals_block_shape) {
 class apbbf_on : public test::OnEveryKernel {};
 INSTANTIATE_TEST_SUITE_P(, apbbf_on, test::kEveryKernel, test::name_of_kernel);
 
-TEST_P(apbbf_on, new_then_echo) {
-    Instance i(on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64}));
-    EXPECT_FALSE(i.filter.query(42));
-    EXPECT_FALSE(i.filter.test_and_insert(42));
-    EXPECT_TRUE(i.filter.query(42));
-    EXPECT_TRUE(i.filter.test_and_insert(42));
-    EXPECT_FALSE(i.filter.query(43));
-    EXPECT_EQ(i.filter.counters().insertions, 1u);
-}
-
-TEST_P(apbbf_on, refresh_counts_echoes_as_insertions) {
-    Instance i(
-        on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64, .policy = EchoPolicy::kRefresh}));
-    i.filter.test_and_insert(42);
-    i.filter.test_and_insert(42);
-    EXPECT_EQ(i.filter.counters().insertions, 2u);
-}
-
-TEST_P(apbbf_on, remembered_through_generation_l_forgotten_at_l_plus_k) {
-    Instance i(on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64}));
-    i.filter.insert(42);
-    for (std::uint64_t generation = 1; generation <= 8; ++generation) {
-        i.filter.advance({.generation = generation});
-        EXPECT_TRUE(i.filter.query(42)) << generation;
-    }
-    i.filter.advance({.generation = 11});
-    EXPECT_FALSE(i.filter.query(42));
-}
-
-TEST_P(apbbf_on, clear_forgets_and_keeps_time) {
-    Instance i(on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64}));
-    i.filter.advance({.generation = 5});
-    i.filter.insert(42);
-    i.filter.clear();
-    EXPECT_FALSE(i.filter.query(42));
-    i.filter.insert(43);
-    i.filter.advance({.generation = 13});
-    EXPECT_TRUE(i.filter.query(43));
-    i.filter.advance({.generation = 16});
-    EXPECT_FALSE(i.filter.query(43));
-}
-
 TEST_P(apbbf_on, one_block_of_one_word_works) {
     Instance i(on_kernel(ApbbfSpec{.k = 1, .l = 1, .B = 64, .b = 1, .blocks = 1, .spares = 0}));
     EXPECT_FALSE(i.filter.test_and_insert(7));
@@ -214,19 +172,6 @@ TEST_P(apbbf_on, one_block_of_one_word_works) {
     EXPECT_TRUE(i.filter.query(7));
     i.filter.advance({.generation = 2});
     EXPECT_FALSE(i.filter.query(7));
-}
-
-TEST_P(apbbf_on, burst_finds_echoes_within_itself) {
-    Instance i(on_kernel(ApbbfSpec{.k = 3, .l = 8, .b = 8, .blocks = 64}));
-    const Digest digests[] = {1, 2, 1, 3, 2, 1};
-    EXPECT_EQ(i.filter.test_and_insert_burst(digests), 0b110100u);
-    EXPECT_EQ(i.filter.test_and_insert_burst({}), 0u);
-    Digest full[kMaxBurst];
-    for (unsigned d = 0; d < kMaxBurst; ++d) {
-        full[d] = 100 + d;
-    }
-    EXPECT_EQ(i.filter.test_and_insert_burst(full), 0u);
-    EXPECT_EQ(i.filter.test_and_insert_burst(full), ~std::uint64_t{0});
 }
 
 // Without a kernel a burst goes in parts whose places have room on the stack, which is for ASan to

@@ -92,23 +92,6 @@ TEST(line, bytes_are_lines_and_tables) {
 class line_on : public test::OnEveryKernel {};
 INSTANTIATE_TEST_SUITE_P(, line_on, test::kEveryKernel, test::name_of_kernel);
 
-TEST_P(line_on, new_then_echo) {
-    Instance i(on_kernel(LineSpec{.M = 2, .b = 8, .lines = 1000}));
-    EXPECT_FALSE(i.filter.query(42));
-    EXPECT_FALSE(i.filter.test_and_insert(42));
-    EXPECT_TRUE(i.filter.query(42));
-    EXPECT_TRUE(i.filter.test_and_insert(42));
-    EXPECT_FALSE(i.filter.query(43));
-    EXPECT_EQ(i.filter.counters().insertions, 1u);
-}
-
-TEST_P(line_on, refresh_counts_echoes_as_insertions) {
-    Instance i(on_kernel(LineSpec{.b = 8, .lines = 1000, .policy = EchoPolicy::kRefresh}));
-    i.filter.test_and_insert(42);
-    i.filter.test_and_insert(42);
-    EXPECT_EQ(i.filter.counters().insertions, 2u);
-}
-
 TEST_P(line_on, empty_burst_changes_nothing) {
     Instance i(on_kernel(LineSpec{.b = 8, .lines = 8}));
     EXPECT_EQ(i.filter.test_and_insert_burst({}), 0u);
@@ -138,16 +121,6 @@ TEST_P(line_on, an_insertion_sets_b_distinct_bits_in_k_words_of_M_lines) {
             }
         }
     }
-}
-
-TEST_P(line_on, earlier_generation_changes_nothing) {
-    Instance i(on_kernel(LineSpec{.b = 8, .lines = 1000}));
-    i.filter.advance({.generation = 10});
-    i.filter.insert(42);
-    const auto shifts = i.filter.counters().shifts;
-    i.filter.advance({.generation = 3});
-    EXPECT_TRUE(i.filter.query(42));
-    EXPECT_EQ(i.filter.counters().shifts, shifts);
 }
 
 TEST_P(line_on, shifts_are_generations_and_no_more_than_all_ages) {

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The timing filters against exact oracles: by count of insertions, and contract (a) to (f) of
-// filter.h by generations.
+// The timing filters against exact oracles: by count of insertions, and what timers, sweep and
+// padding make of generations. The contract of the latter: property/contract.
 #include "filter/window/btbf.h"
 
 #include <cmath>
 #include <limits>
 #include <numeric>
 
-#include "filter/generation.h"
 #include "streams.h"
 #include "support/window_oracle.h"
 
@@ -421,85 +420,6 @@ TEST(timed_btbf, digest_survives_every_skip_up_to_l) {
     });
 }
 
-// (a), (e), with accidents everywhere.
-TEST(timed_btbf, nothing_inside_the_window_is_missed_when_saturated) {
-    for_each_timed(Size::kSmall, 12, [](Timed& table, Random& random) {
-        const TimedBtbfParams& p = table.params;
-        Digests digests(random);
-        References inserted;
-        std::uint64_t generation = first_generation(random.below(3));
-        for (unsigned step = 0; step < 1500; ++step) {
-            generation += random_turns(random, p);
-            table.filter.advance({.generation = generation});
-            const Digest digest = digests.next();
-            const auto age = inserted.age(digest, generation);
-            if (age && *age <= p.l()) {
-                ASSERT_TRUE(table.filter.query(digest)) << "step " << step << " age " << *age;
-                ASSERT_LE(table.filter.read(digest).age, *age);
-            }
-            if (random.one_in(3)) {
-                table.filter.insert(digest);
-                inserted.insert(digest, generation);
-            } else if (!table.filter.test_and_insert(digest) ||
-                       p.policy() == EchoPolicy::kRefresh) {
-                inserted.insert(digest, generation);
-            }
-            if (random.one_in(400)) {
-                table.filter.clear();
-                inserted.clear();
-                ASSERT_FALSE(table.filter.query(digest));
-            }
-        }
-    });
-}
-
-// (a) to (e) with test_and_insert alone: echo through j + l, new from j + l + 1 on, where only a
-// refresh moves j.
-TEST(timed_btbf, verdicts_follow_the_window_when_roomy) {
-    for_each_timed(Size::kRoomy, 8, [](Timed& table, Random& random) {
-        const TimedBtbfParams& p = table.params;
-        Digests digests(random);
-        References inserted;
-        std::uint64_t generation = first_generation(random.below(3));
-        unsigned accidents = 0;
-        unsigned asked = 0;
-        for (unsigned step = 0; step < 1500; ++step) {
-            generation += random_turns(random, p);
-            table.filter.advance({.generation = generation});
-            const Digest digest = digests.next();
-            const auto age = inserted.age(digest, generation);
-            const bool echo = table.filter.test_and_insert(digest);
-            if (age && *age <= p.l()) {
-                ASSERT_TRUE(echo) << "step " << step << " age " << *age;
-            } else {
-                ++asked;
-                accidents += echo ? 1 : 0;
-            }
-            if (!echo || p.policy() == EchoPolicy::kRefresh) {
-                inserted.insert(digest, generation);
-            }
-        }
-        // A generation takes about 8 packets.
-        ASSERT_GT(asked, 300u);
-        ASSERT_LE(accidents, most_accidents(asked, 16.0 * (p.l() + 1)));
-    });
-}
-
-// A digest asked for again and again under kFixed is new once in l + 1 generations, under kRefresh
-// never.
-TEST(timed_btbf, policy_decides_whether_repeats_refresh) {
-    for_each_timed(Size::kRoomy, 2, [](Timed& table, Random& random) {
-        const TimedBtbfParams& p = table.params;
-        const Digest digest = random.bits();
-        for (std::uint64_t generation = 0; generation < 100; ++generation) {
-            table.filter.advance({.generation = generation});
-            const bool due =
-                p.policy() == EchoPolicy::kFixed ? generation % (p.l() + 1) == 0 : generation == 0;
-            ASSERT_EQ(table.filter.test_and_insert(digest), !due) << generation;
-        }
-    });
-}
-
 // Expiry earlier or later, by idle polls, changes no verdict.
 TEST(timed_btbf, idle_polls_do_not_change_verdicts) {
     for_each_timed(Size::kSmall, 8, [](Timed& plain, Random& random) {
@@ -521,26 +441,6 @@ TEST(timed_btbf, idle_polls_do_not_change_verdicts) {
             const Digest fresh = digests.fresh();
             ASSERT_EQ(polled.filter.query(fresh), plain.filter.query(fresh)) << "step " << step;
         }
-    });
-}
-
-TEST(timed_btbf, burst_equals_sequence_equals_query_and_insert) {
-    for_each_timed(Size::kSmall, 4, [](Timed& burst, Random& random) {
-        Timed single(burst.params);
-        Timed halves(burst.params);
-        Digests digests(random);
-        std::uint64_t generation = first_generation(random.below(3));
-        for (unsigned step = 0; step < 100; ++step) {
-            generation += random_turns(random, burst.params);
-            for (auto* table : {&burst, &single, &halves}) {
-                table->filter.advance({.generation = generation});
-            }
-            std::vector<Digest> packets(random.below(kMaxBurst + 1));
-            std::generate(packets.begin(), packets.end(), [&] { return digests.next(); });
-            expect_burst_equals_sequence(burst, single, halves, packets, burst.params.policy());
-        }
-        expect_same_bits(single, burst);
-        expect_same_bits(single, halves);
     });
 }
 
@@ -572,37 +472,6 @@ TEST(timed_btbf, generations_of_B_insertions_are_blocks) {
             ASSERT_EQ(timed.filter.test_and_insert(digest), counted.filter.test_and_insert(digest))
                 << "step " << step;
         }
-    });
-}
-
-// The window in nanoseconds, through the generation clock: an age below the window is an echo, one
-// of l + 1 generations or more is new.
-TEST(timed_btbf, window_in_time_holds_at_every_phase) {
-    for_each_timed(Size::kRoomy, 4, [](Timed& table, Random& random) {
-        const TimedBtbfParams& p = table.params;
-        const Nanoseconds window = 50 + random.below(1000);
-        const auto clock = filter::GenerationClock::covering(window, p.l());
-        const Nanoseconds forgotten = (p.l() + 1) * clock.length;
-        Digests digests(random);
-        References inserted;
-        Nanoseconds now = (std::uint64_t{1} << 63) - random.below(10000);
-        unsigned accidents = 0;
-        for (unsigned step = 0; step < 1000; ++step) {
-            now += random.one_in(100) ? random.below(3 * forgotten) : random.below(window / 8);
-            table.filter.advance({.now = now, .generation = clock.generation_of(now)});
-            const Digest digest = digests.next();
-            const auto age = inserted.age(digest, now);
-            const bool echo = table.filter.test_and_insert(digest);
-            if (age && *age < window) {
-                ASSERT_TRUE(echo) << "step " << step << " age " << *age << " of " << window;
-            } else if (!age || *age >= forgotten) {
-                accidents += echo ? 1 : 0;
-            }
-            if (!echo || p.policy() == EchoPolicy::kRefresh) {
-                inserted.insert(digest, now);
-            }
-        }
-        ASSERT_LE(accidents, most_accidents(1000, 60));
     });
 }
 

@@ -270,18 +270,6 @@ TEST(timed_btbf, remembered_through_generation_l_forgotten_after) {
     EXPECT_EQ(i.filter.generation(), 1004u);
 }
 
-TEST(timed_btbf, earlier_generations_change_nothing) {
-    auto i = timed({.l = 1, .k = 4, .m = 4096, .bpt = 2});
-    i.filter.advance({.generation = 10});
-    i.filter.insert(42);
-    i.filter.advance({.generation = 3});
-    EXPECT_EQ(i.filter.generation(), 10u);
-    i.filter.advance({.generation = 11});
-    EXPECT_TRUE(i.filter.query(42));
-    i.filter.advance({.generation = 12});
-    EXPECT_FALSE(i.filter.query(42));
-}
-
 TEST(timed_btbf, counters_and_position_tell_insertions_and_turns) {
     auto i = timed({.l = 2, .k = 4, .m = 4096, .bpt = 3, .policy = EchoPolicy::kRefresh});
     i.filter.test_and_insert(1);
@@ -295,19 +283,6 @@ TEST(timed_btbf, counters_and_position_tell_insertions_and_turns) {
     i.filter.advance({.generation = 3});
     i.filter.advance({.generation = 100});
     EXPECT_EQ(i.filter.counters().shifts, 1u + 2u + 3u);
-}
-
-TEST(timed_btbf, clear_forgets_and_keeps_time) {
-    auto i = timed({.l = 2, .k = 4, .m = 4096, .bpt = 3});
-    i.filter.advance({.generation = 5});
-    i.filter.insert(42);
-    i.filter.clear();
-    EXPECT_FALSE(i.filter.query(42));
-    i.filter.insert(43);
-    i.filter.advance({.generation = 7});
-    EXPECT_TRUE(i.filter.query(43));
-    i.filter.advance({.generation = 8});
-    EXPECT_FALSE(i.filter.query(43));
 }
 
 // A silence zeroes the memory once, not again while nothing came.
@@ -342,13 +317,6 @@ TEST(timed_btbf, decision_uses_insertions_of_the_generation) {
     i.filter.insert(2);
     EXPECT_FALSE(i.filter.decide_and_insert(42, table));
     EXPECT_EQ(i.filter.read(42).age, 0u);
-}
-
-TEST(timed_btbf, burst_finds_echoes_within_itself) {
-    auto i = timed({.l = 2, .k = 4, .m = 4096, .bpt = 3});
-    const Digest digests[] = {1, 2, 1, 3, 2, 1};
-    EXPECT_EQ(i.filter.test_and_insert_burst(digests), 0b110100u);
-    EXPECT_EQ(i.filter.test_and_insert_burst({}), 0u);
 }
 
 }  // namespace

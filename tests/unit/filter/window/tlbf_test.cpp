@@ -144,25 +144,6 @@ TEST(tlbf_params, limits_are_named) {
 
 // --- behaviour ---------------------------------------------------------------------------------
 
-TEST(tlbf, new_then_echo) {
-    Instance i(roomy(4, 3, 1000));
-    EXPECT_FALSE(i.filter.query(42));
-    EXPECT_FALSE(i.filter.test_and_insert(42));
-    EXPECT_TRUE(i.filter.query(42));
-    EXPECT_TRUE(i.filter.test_and_insert(42));
-    EXPECT_FALSE(i.filter.query(43));
-    EXPECT_EQ(i.filter.counters().insertions, 1u);
-}
-
-TEST(tlbf, refresh_counts_echoes_as_insertions) {
-    TlbfSpec spec = roomy(4, 3, 1000);
-    spec.policy = EchoPolicy::kRefresh;
-    Instance i(spec);
-    i.filter.test_and_insert(42);
-    i.filter.test_and_insert(42);
-    EXPECT_EQ(i.filter.counters().insertions, 2u);
-}
-
 TEST(tlbf, remembered_for_the_window_forgotten_after_it_in_silence) {
     Instance i(roomy(4, 5, 1000));
     i.at(7);
@@ -261,26 +242,6 @@ TEST(tlbf, each_generation_past_the_window_halves_what_is_left) {
     }
     EXPECT_GT(asked, 3000u);
     EXPECT_LT(left, asked >> kBeyond);
-}
-
-TEST(tlbf, time_that_goes_back_changes_nothing) {
-    Instance i(roomy(4, 5, 1000));
-    i.at(kWindow);
-    i.filter.insert(42);
-    i.at(0);
-    i.at(2 * kWindow - 1);
-    EXPECT_TRUE(i.filter.query(42));
-}
-
-TEST(tlbf, clear_forgets_and_keeps_the_time) {
-    Instance i(roomy(4, 5, 1000));
-    i.at(kWindow);
-    i.filter.insert(42);
-    i.filter.clear();
-    EXPECT_FALSE(i.filter.query(42));
-    i.filter.insert(43);
-    i.at(2 * kWindow - 1);
-    EXPECT_TRUE(i.filter.query(43));
 }
 
 // A run of a slice each insertion, as the paper's, row by row: how many slices, how large.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "offline/summary.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include <nlohmann/json.hpp>
@@ -14,9 +15,9 @@ namespace {
 using pipeline::PacketBytes;
 using pipeline::Reason;
 
-// Those that a capture's packets can end in.
-constexpr std::array kOfCaptures{Reason::kNew, Reason::kDoubt, Reason::kNonIp, Reason::kMalformed,
-                                 Reason::kEcho};
+// Shown at 0 too; others where a packet of a capture ended in them.
+constexpr std::array kAlwaysShown{Reason::kNew, Reason::kDoubt, Reason::kNonIp, Reason::kMalformed,
+                                  Reason::kEcho};
 
 // EtherTypes that the text names.
 constexpr std::size_t kTypesShown = 8;
@@ -179,10 +180,10 @@ std::string to_text(const Summary& summary) {
         counted(out.packets, "echo") + share(out.packets, in.packets);
     text += out.packets == 0 ? "\n" : ": " + traffic(summary.dropped_wire_bytes, out.bytes) + "\n";
     std::string rest;
-    for (const Reason reason : {Reason::kNonIp, Reason::kMalformed, Reason::kDoubt}) {
-        const std::uint64_t packets = of(summary, reason).packets;
-        if (packets != 0) {
-            const auto& info = pipeline::info_of(reason);
+    for (const pipeline::ReasonInfo& info : pipeline::kReasonTable) {
+        const std::uint64_t packets = of(summary, info.reason).packets;
+        if (packets != 0 && info.fate == pipeline::Fate::kForwarded &&
+            info.reason != Reason::kNew) {
             rest += (rest.empty() ? "of those kept, " : "; ") + format_count(packets) + " " +
                     std::string(info.name) + " (" + std::string(info.help) + ")";
         }
@@ -206,8 +207,12 @@ nlohmann::ordered_json to_json(const Summary& summary) {
     using nlohmann::ordered_json;
     const Options& options = summary.options;
     ordered_json reasons;
-    for (const Reason reason : kOfCaptures) {
-        reasons[std::string(pipeline::info_of(reason).name)] = of(summary, reason).packets;
+    for (const pipeline::ReasonInfo& info : pipeline::kReasonTable) {
+        const std::uint64_t packets = of(summary, info.reason).packets;
+        if (packets != 0 || std::find(kAlwaysShown.begin(), kAlwaysShown.end(), info.reason) !=
+                                kAlwaysShown.end()) {
+            reasons[std::string(info.name)] = packets;
+        }
     }
     ordered_json types = ordered_json::array();
     for (const NonIpType& one : summary.non_ip_types) {

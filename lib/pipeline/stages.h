@@ -5,6 +5,7 @@
 // (offline/).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <span>
@@ -60,9 +61,14 @@ struct Outcome {
     Reason reason;
     std::uint64_t mask;
 };
+// Of the reasons with which settle() forwards, each has its place.
+inline constexpr auto kSettledForward = static_cast<std::size_t>(
+    std::count_if(kReasonTable.begin(), kReasonTable.end(), [](const ReasonInfo& info) {
+        return info.fate == Fate::kForwarded && info.where == "settle";
+    }));
 struct Settlement {
-    std::array<Outcome, 6> forward;  // to where the route leads
-    Outcome away;                    // dropped or diverted
+    std::array<Outcome, kSettledForward> forward;  // to where the route leads
+    Outcome away;                                  // dropped or diverted
 };
 [[nodiscard]] Settlement settle(const Burst& burst, EchoAction on_echo) noexcept;
 

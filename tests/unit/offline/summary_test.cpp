@@ -42,6 +42,22 @@ TEST(summary, text_says_what_was_done) {
               "2.00 s, 617.345kpps to b.pcap\n");
 }
 
+TEST(summary, no_reason_that_counted_something_is_left_out) {
+    const auto usual = to_json(sample())["reasons"];
+    for (const pipeline::ReasonInfo& info : pipeline::kReasonTable) {
+        Summary summary = sample();
+        summary.reasons.at(static_cast<std::size_t>(info.reason)).packets = 77;
+        const auto reasons = to_json(summary)["reasons"];
+        EXPECT_EQ(reasons.value(std::string(info.name), 0), 77) << info.name;
+        EXPECT_GE(reasons.size(), usual.size());
+        if (info.fate == pipeline::Fate::kForwarded && info.reason != Reason::kNew) {
+            EXPECT_NE(to_text(summary).find("77 " + std::string(info.name) + " ("),
+                      std::string::npos)
+                << info.name;
+        }
+    }
+}
+
 TEST(summary, few_packets_have_no_rate) {
     Summary summary = sample();
     summary.reasons[static_cast<std::size_t>(Reason::kNew)].packets = 9'000;

@@ -27,6 +27,16 @@ Result<double> parse_probability(const std::string& text);
 // A duration, or inf: filter::kInfiniteWindow.
 Result<Nanoseconds> parse_window(const std::string& text);
 
+// "a|b|c"
+template <typename Names>
+std::string one_of(const Names& names) {
+    std::string text;
+    for (const std::string_view name : names) {
+        text.append(text.empty() ? "" : "|").append(name);
+    }
+    return text;
+}
+
 // The place of a name among those allowed.
 template <typename Names>
 Result<std::size_t> parse_name(const std::string& text, const Names& names) {

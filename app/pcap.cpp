@@ -195,11 +195,11 @@ Outcome pcap(const Options& given) {
 
 void add_window_options(CLI::App& command, Options& options) {
     command.add_option("--key", options.echo.key, "packet (default), flow, flow-bidir or frame")
-        ->type_name("packet|flow|flow-bidir|frame");
+        ->type_name(one_of(config::kKeyNames));
     command
         .add_option("--non-ip", options.echo.non_ip,
                     "Frames without an IP packet: pass (default), or frame: equal ones are echoes")
-        ->type_name("pass|frame");
+        ->type_name(one_of(config::kNonIpNames));
     command
         .add_option("--window", options.echo.window,
                     "An echo is younger than this: 50ms (default), or inf")
@@ -210,7 +210,7 @@ void add_window_options(CLI::App& command, Options& options) {
     command
         .add_option("--policy", options.echo.policy,
                     "fixed (default), or refresh: an echo prolongs the window")
-        ->type_name("fixed|refresh");
+        ->type_name(one_of(config::kPolicyNames));
     command
         .add_option("--first", options.echo.first,
                     "Packets of a flow that pass in each window (1), with a flow key")
@@ -219,9 +219,8 @@ void add_window_options(CLI::App& command, Options& options) {
                      "The packets that editcap -w (--window) or -D (--count) drops, in no time");
     command
         .add_option("--engine", options.engine,
-                    "auto (default): exact as long as --memory allows, then a filter; exact, "
-                    "line, apbbf, apbf, tlbf, btbf, shbf, shbf-x")
-        ->type_name("auto|exact|line|apbbf|apbf|tlbf|btbf|shbf|shbf-x");
+                    "auto (default): exact as long as --memory allows, then a filter")
+        ->type_name(one_of(config::kEngineNames));
     command
         .add_option("--max-false-drop", options.max_false_drop,
                     "For a filter: the most chance of an accident with which it drops (1e-6)")
@@ -254,7 +253,7 @@ void add_output_options(CLI::App& command, Options& options) {
     command
         .add_option("-F,--format", options.format,
                     "Of captures written: pcap (microseconds), nsecpcap, pcapng")
-        ->type_name("pcap|nsecpcap|pcapng");
+        ->type_name(one_of(kFormatNames));
     command
         .add_option("-c,--split-packets", options.split_packets,
                     "Split what -o names: so many packets a file")

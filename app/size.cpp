@@ -85,7 +85,7 @@ void add_size(CLI::App& app, Action& action) {
     command
         ->add_option("--key", options->key,
                      "What makes packets the same, as in a configuration (packet)")
-        ->type_name("packet|flow|flow-bidir|frame");
+        ->type_name(one_of(config::kKeyNames));
     command
         ->add_option("--first", options->first,
                      "Packets of a flow that pass per window, with --key flow or flow-bidir (1)")

@@ -63,15 +63,15 @@ void add_what_if_options(CLI::App& command, WindowOptions& options) {
         .add_option("--key", options.key,
                     "What a configuration with this key would do here: packet (default), flow, "
                     "flow-bidir or frame")
-        ->type_name("packet|flow|flow-bidir|frame");
+        ->type_name(one_of(config::kKeyNames));
     command
         .add_option("--non-ip", options.non_ip,
                     "And with frames without an IP packet: pass (default), or frame")
-        ->type_name("pass|frame");
+        ->type_name(one_of(config::kNonIpNames));
     command.add_option("--window", options.window, "And with this window: 50ms (default), or inf")
         ->type_name("DURATION");
     command.add_option("--policy", options.policy, "And with this policy: fixed (default)")
-        ->type_name("fixed|refresh");
+        ->type_name(one_of(config::kPolicyNames));
     command
         .add_option("--first", options.first,
                     "And with so many packets of a flow that pass in each window (1)")

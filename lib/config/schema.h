@@ -44,7 +44,7 @@ inline constexpr Range<double> kRate{1, 1e9};
 inline constexpr double kMostFalseDrop = 0.5;  // the range is (0, 0.5]
 inline constexpr WholeRange kMemory{std::uint64_t{4} << 10, std::uint64_t{1} << 40};
 inline constexpr WholeRange kFirst{1, 64};
-inline constexpr WholeRange kFirstCounted{2, 57};  // with engine "shbf-x"
+inline constexpr WholeRange kFirstCounted{2, 57};  // with an engine that counts packets
 inline constexpr Range<double> kCost{1e-6, 1e12};
 inline constexpr WholeRange kDscp{0, 63};
 inline constexpr WholeRange kDscpCount{1, 64};
@@ -56,7 +56,6 @@ inline constexpr WholeRange kBlockBits{64, 512};  // at most a cache line
 inline constexpr WholeRange kBitsPerKey{1, 16};   // a quarter of the smallest block
 inline constexpr WholeRange kLines{8, (std::uint64_t{1} << 28) - 1};
 inline constexpr WholeRange kLinesPerKey{1, 4};
-inline constexpr WholeRange kLineK{1, 2};
 inline constexpr WholeRange kReportFlows{100, 1'000'000'000};
 inline constexpr std::uint64_t kDefaultReportFlows = 100'000;
 inline constexpr WholeRange kLcore{0, 127};  // RTE_MAX_LCORE is 128

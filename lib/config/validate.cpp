@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "config/fields.h"
 #include "config/text.h"
 
 namespace unecho::config {
@@ -95,38 +96,27 @@ struct Keys {
     }
 };
 
-// Which keys of a geometry its engine needs, and which it does not have.
-struct GeometryKeys {
-    std::string_view engine;
-    std::vector<std::string_view> needed;
-    std::vector<std::string_view> foreign;
-};
-
-GeometryKeys geometry_keys(Engine engine) {
-    if (engine == Engine::kLine) {
-        return {"line",
-                {"bits_per_key", "lines", "lines_per_key"},
-                {"l", "segment_bits", "block_bits"}};
+// "a", "b" or "c", each behind the same words.
+std::string alternatives(std::span<const std::string_view> names, const std::string& before) {
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + before + in_quotes(names[i]);
     }
-    if (engine == Engine::kApbf) {
-        return {"apbf",
-                {"l", "segment_bits"},
-                {"block_bits", "bits_per_key", "lines", "lines_per_key"}};
-    }
-    return {"apbbf", {"l", "segment_bits", "bits_per_key"}, {"lines", "lines_per_key"}};
+    return text;
 }
 
-void check_presence(const Keys& keys, Engine engine) {
-    const GeometryKeys wanted = geometry_keys(engine);
-    const std::string name = in_quotes(wanted.engine);
-    for (const std::string_view key : wanted.needed) {
-        if (!keys.given(key) && keys.sound(key)) {
-            keys.report(key, "is missing; engine " + name + " needs it");
+// Each key of a geometry is one that its engine needs, or may have, or has not.
+void check_presence(const Keys& keys, const engines::EngineInfo& engine) {
+    const std::string name = in_quotes(engine.name);
+    Geometry geometry;
+    for (const Field& field : fields_of(geometry)) {
+        const bool given = keys.given(field.name);
+        if (engine.geometry.needs(field.name) && !given && field.presence != Presence::kRequired &&
+            keys.sound(field.name)) {
+            keys.report(field.name, "is missing; engine " + name + " needs it");
         }
-    }
-    for (const std::string_view key : wanted.foreign) {
-        if (keys.given(key)) {
-            keys.report(key, "engine " + name + " has none; leave it out");
+        if (!engine.geometry.takes(field.name) && given) {
+            keys.report(field.name, "engine " + name + " has none; leave it out");
         }
     }
 }
@@ -153,24 +143,24 @@ void check_geometry(const Keys& filter_keys, const Geometry& geometry, Engine en
                                "memory) or geometry");
         }
     }
-    if (engine != Engine::kApbf && engine != Engine::kApbbf && engine != Engine::kLine) {
-        return filter_keys.report("geometry",
-                                  R"(needs engine = "line", engine = "apbbf" or engine = "apbf")");
+    const engines::EngineInfo& info = engines::info_of(engine);
+    if (!info.geometry.any()) {
+        const auto able = engines::engines_that([](const auto& row) { return row.geometry.any(); });
+        return filter_keys.report("geometry", "needs " + alternatives(able, "engine = "));
     }
     const Keys keys{filter_keys.draft, filter_keys.path("geometry")};
-    check_presence(keys, engine);
-    if (engine == Engine::kLine) {
-        if (keys.sound("k") && !kLineK.contains(geometry.k)) {
-            keys.report("k",
-                        std::to_string(geometry.k) + R"(; allowed with engine "line": 1 or 2)");
-        }
-        return;
+    check_presence(keys, info);
+    if (const unsigned most = info.geometry.most_k;
+        most != 0 && keys.sound("k") && geometry.k > most) {
+        keys.report("k", std::to_string(geometry.k) + "; allowed with engine " +
+                             in_quotes(info.name) + ": 1 to " + std::to_string(most));
     }
-    if (keys.sound("k") && keys.sound("l") && geometry.k + geometry.l > kMostSegments) {
+    if (info.geometry.takes("l") && keys.sound("k") && keys.sound("l") &&
+        geometry.k + geometry.l > kMostSegments) {
         keys.report("l", "k + l is " + std::to_string(geometry.k + geometry.l) +
                              "; allowed: at most " + std::to_string(kMostSegments));
     }
-    if (engine == Engine::kApbbf) {
+    if (info.geometry.takes("block_bits")) {
         check_blocks(keys, geometry);
     }
 }
@@ -181,19 +171,19 @@ bool is_flow(packet::KeyMode key) {
 
 // Counts the packets of flows, and is for nothing else.
 void check_counting(const Keys& keys, const Filter& filter) {
-    if (filter.engine != Engine::kShbfX || !keys.sound("engine") || !keys.sound("key") ||
+    const engines::EngineInfo& info = engines::info_of(filter.engine);
+    if (!info.counts_packets || !keys.sound("engine") || !keys.sound("key") ||
         !keys.sound("first")) {
         return;
     }
+    const std::string counts = in_quotes(info.name) + " counts packets of a flow; ";
     if (!is_flow(filter.key)) {
-        return keys.report("engine", R"("shbf-x" counts packets of a flow; it needs key = "flow" )"
-                                     R"(or "flow-bidir")");
+        return keys.report("engine", counts + R"(it needs key = "flow" or "flow-bidir")");
     }
     if (!kFirstCounted.contains(filter.first)) {
         keys.report(keys.given("first") ? "first" : "engine",
-                    "engine \"shbf-x\" counts packets of a flow; allowed: first from " +
-                        std::to_string(kFirstCounted.lo) + " to " +
-                        std::to_string(kFirstCounted.hi));
+                    "engine " + counts + "allowed: first from " + std::to_string(kFirstCounted.lo) +
+                        " to " + std::to_string(kFirstCounted.hi));
     }
 }
 
@@ -238,12 +228,12 @@ void settle_rule(const Keys& keys, Filter& filter) {
     }
     if (filter.rule && *filter.rule != Rule::kMatch && !can_judge(filter.engine)) {
         const bool exact = filter.engine == Engine::kExact;
+        const auto able = engines::engines_that([](const auto& row) { return row.judges; });
         return keys.report(
             "rule", "engine " +
                         in_quotes(kEngineNames.at(static_cast<std::size_t>(filter.engine))) +
                         (exact ? " knows every match for certain" : " cannot judge a match") +
-                        R"(; allowed: "match", or with engine "line", "apbbf", "apbf" or )"
-                        R"("shbf")" +
+                        R"(; allowed: "match", or with engine )" + alternatives(able, "") +
                         R"( "bound" and "penalty")");
     }
     if (filter.rule == Rule::kBound && !filter.max_false_drop && !keys.given("max_false_drop")) {
@@ -255,12 +245,11 @@ void settle_rule(const Keys& keys, Filter& filter) {
 
 std::string on_full_names(Engine engine) {
     const OnFullChoice choice = on_full_of(engine);
-    std::string text;
+    std::vector<std::string_view> names;
     for (unsigned i = 0; i < choice.count; ++i) {
-        text += (i == 0 ? "" : " or ") +
-                in_quotes(kOnFullNames.at(static_cast<std::size_t>(choice.list.at(i))));
+        names.push_back(kOnFullNames.at(static_cast<std::size_t>(choice.list.at(i))));
     }
-    return text;
+    return alternatives(names, "");
 }
 
 // Sets what the file leaves to us. The rule is settled.

@@ -135,7 +135,7 @@ std::string filter_text(const Plan& plan, const engines::FilterPlan& filter) {
     if (!filter.choice.empty()) {
         table.row({"chosen", filter.choice});
     }
-    if (std::holds_alternative<sizing::LineGeometry>(filter.geometry)) {
+    if (filter.engine().has_kernels) {
         table.row({"kernel", std::string(filter::name_of(filter.isa))});
     }
     table.row({"rule", filter.rule_text});

@@ -146,6 +146,15 @@ std::string reason_for(const Candidates& candidates) {
     return text;
 }
 
+std::string counting_engines() {
+    std::string names;
+    for (const auto name :
+         engines_that([](const EngineInfo& info) { return info.counts_packets; })) {
+        names.append(names.empty() ? "" : " or ").append(name);
+    }
+    return names;
+}
+
 }  // namespace
 
 Result<Candidates> find_candidates(const SizeQuestion& question) {
@@ -215,7 +224,7 @@ std::string to_text(const Candidates& candidates) {
     if (const unsigned first = candidates.question.first; first > 1) {
         text += "the first " + std::to_string(first) +
                 " packets of a flow pass: lines and ns are their mean; a later packet asks " +
-                std::to_string(first) + " times, with shbf-x once\n";
+                std::to_string(first) + " times, with " + counting_engines() + " once\n";
     }
     for (const std::string& refused : candidates.refused) {
         text += "not possible: " + refused + "\n";

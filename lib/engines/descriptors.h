@@ -178,6 +178,9 @@ template <typename G>
 inline constexpr bool kCountsPackets =
     std::is_invocable_v<decltype(Descriptor<G>::kSize), const sizing::Targets&, unsigned>;
 
+template <typename D, typename G>
+using ParamsOf = decltype(D::params(std::declval<const G&>(), std::declval<const FilterSetup&>()));
+
 // What the row of an engine says of its types.
 template <std::size_t I>
 consteval bool row_is_true() {
@@ -187,8 +190,13 @@ consteval bool row_is_true() {
     return static_cast<std::size_t>(D::kEngine) == I + 1 &&
            std::is_same_v<typename D::Filter, std::variant_alternative_t<I, AnyFilter>> &&
            kInfo.judges == filter::JudgingFilter<typename D::Filter> &&
-           kInfo.counts_packets == kCountsPackets<G> &&
-           kInfo.by_generation == requires(const typename D::Filter f) {
+           kInfo.counts_packets == kCountsPackets<G> && kInfo.geometry.any() == requires {
+        &D::given;
+    }
+    &&kInfo.has_kernels == requires(typename ParamsOf<D, G>::value_type params) {
+        params.isa();
+    }
+    &&kInfo.by_generation == requires(const typename D::Filter f) {
         f.load();
     };
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every engine there is, a row each: its name, what it can, what it costs. The types behind a row
-// (filter, geometry, sizing, function table) are in engines/descriptors.h, which checks the rows.
+// Every engine there is, a row each: its name, what it can, what it costs. Configurations, messages
+// and reports take it from here. The types behind a row (filter, geometry, sizing, function table)
+// are in engines/descriptors.h, which checks the rows.
 //
 // May not: know DPDK, files, or where a filter's memory is from.
 #pragma once
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 namespace unecho::engines {
 
@@ -54,6 +56,7 @@ struct Cost {
 struct GeometryKeys {
     std::array<std::string_view, 4> needed{};
     std::array<std::string_view, 1> optional{};
+    unsigned most_k = 0;  // 0: as many as k + l may be
 
     [[nodiscard]] constexpr bool any() const noexcept { return !needed[0].empty(); }
     [[nodiscard]] constexpr bool needs(std::string_view key) const noexcept {
@@ -107,7 +110,7 @@ inline constexpr auto kEngineTable = std::to_array<EngineInfo>({
      .has_kernels = true,
      .on_full = kShrinkOrDoubt,
      .cost = {1.5, {2, 2.2, 6}},
-     .geometry = {{"k", "bits_per_key", "lines", "lines_per_key"}, {}}},
+     .geometry = {{"k", "bits_per_key", "lines", "lines_per_key"}, {}, 2}},
     {.engine = Engine::kApbbf,
      .name = "apbbf",
      .help = "age-partitioned blocked Bloom filter: a cache line a segment, less memory",
@@ -181,5 +184,17 @@ inline constexpr std::array<std::string_view, kEngines> kEngineNames = [] {
     }
     return names;
 }();
+
+// The names of those of which something is true, in the order of the rows; never "auto".
+template <typename Predicate>
+std::vector<std::string_view> engines_that(Predicate is_so) {
+    std::vector<std::string_view> names;
+    for (const EngineInfo& info : kEngineTable) {
+        if (info.engine != Engine::kAuto && is_so(info)) {
+            names.push_back(info.name);
+        }
+    }
+    return names;
+}
 
 }  // namespace unecho::engines

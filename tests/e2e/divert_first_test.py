@@ -49,9 +49,9 @@ class FirstN(harness.E2eTest):
                    for fields in combinations]
         self.assertTrue(all(answer.echoes for answer in answers))
         asked = [({"engine": engine, **fields}, answer)
-                 for engine in (*harness.ENGINES, "shbf-x")
+                 for engine in (*harness.ENGINES, *harness.COUNTING_ENGINES)
                  for fields, answer in zip(combinations, answers)
-                 if engine != "shbf-x" or fields["first"] > 1]
+                 if engine not in harness.COUNTING_ENGINES or fields["first"] > 1]
         for at in range(0, len(asked), harness.MOST_PORTS):
             filters, expected = zip(*asked[at:at + harness.MOST_PORTS])
             for routed, answer in zip(self.side_by_side([FLOWS], filters), expected):

@@ -12,6 +12,7 @@ import itertools
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import socket
@@ -43,7 +44,18 @@ FATES = {
     "diverted": ("echo_diverted",),
     "dropped": ("echo", "tx_lost", "stopped"),
 }
-SLIDING_ENGINES = ("line", "apbbf", "apbf", "tlbf", "btbf", "shbf")
+# Each engine's row in the source, by its name: a new one is tested without being named here.
+ENGINE_ROWS = {re.search(r'\.name = "([^"]+)"', row)[1]: row
+               for row in (ROOT / "lib/engines/engine.h").read_text().split("{.engine = ")[1:]}
+
+
+def engines_with(*words, without=()):
+    return tuple(name for name, row in ENGINE_ROWS.items() if name != "auto"
+                 and any(word in row for word in words) and not any(word in row for word in without))
+
+
+COUNTING_ENGINES = engines_with(".counts_packets = true")
+SLIDING_ENGINES = engines_with(".on_full", without=(".counts_packets = true",))
 ENGINES = ("exact", *SLIDING_ENGINES)
 _serial = itertools.count()
 

@@ -68,6 +68,67 @@ TEST(Docs, every_row_of_a_key_is_a_known_key) {
     EXPECT_EQ(rows, keys.size());
 }
 
+// "`a`, `b`"
+std::string marked(const std::vector<std::string_view>& names) {
+    std::string text;
+    for (const std::string_view name : names) {
+        text += (text.empty() ? "`" : ", `") + std::string(name) + "`";
+    }
+    return text;
+}
+
+std::string on_full_text(const engines::EngineInfo& info) {
+    std::vector<std::string_view> names;
+    for (unsigned i = 0; i < info.on_full.count; ++i) {
+        names.push_back(kOnFullNames.at(static_cast<std::size_t>(info.on_full.list.at(i))));
+    }
+    return names.empty() ? "none" : marked(names);
+}
+
+TEST(Docs, the_table_of_engines_is_the_engines_rows) {
+    std::string table = "| engine | what it is | `on_full` |\n|---|---|---|\n";
+    for (const engines::EngineInfo& info : engines::kEngineTable) {
+        table += "| `" + std::string(info.name) + "` | " + std::string(info.help) + " | " +
+                 on_full_text(info) + " |\n";
+    }
+    EXPECT_NE(read_source_file(kPage).find(table + "\n"), std::string::npos) << table;
+}
+
+TEST(Docs, engines_that_can_something_are_all_named) {
+    const std::string page = read_source_file(kPage);
+    const auto last_of = [](std::vector<std::string_view> names, const std::string& word) {
+        const std::string_view last = names.back();
+        names.pop_back();
+        return marked(names) + " " + word + " `" + std::string(last) + "`";
+    };
+    const std::string chosen =
+        last_of(engines::engines_that([](const auto& row) { return row.chosen; }), "and");
+    EXPECT_NE(page.find("`auto` takes of " + chosen + " the one"), std::string::npos) << chosen;
+    const std::string judging =
+        last_of(engines::engines_that([](const auto& row) { return row.judges; }), "and");
+    EXPECT_NE(page.find("Default: `bound` with " + judging + " ("), std::string::npos) << judging;
+    const std::string given =
+        last_of(engines::engines_that([](const auto& row) { return row.geometry.any(); }), "or");
+    EXPECT_NE(page.find("Needs `engine` to be\n" + given + ","), std::string::npos) << given;
+
+    const std::string row = "| `--engine` | `auto` | ";
+    const std::string captures = read_source_file("docs/captures.md");
+    const std::size_t at = captures.find(row);
+    ASSERT_NE(at, std::string::npos);
+    const std::string line = captures.substr(at, captures.find('\n', at) - at);
+    for (const std::string_view name : kEngineNames) {
+        EXPECT_NE(line.find(marked({name})), std::string::npos) << name << " in " << line;
+    }
+}
+
+// The names that a help text has for "auto".
+TEST(Docs, auto_says_among_which_it_chooses) {
+    std::string_view help = engines::info_of(Engine::kAuto).help;
+    for (const auto name : engines::engines_that([](const auto& row) { return row.chosen; })) {
+        EXPECT_NE(help.find(name), std::string_view::npos) << name;
+    }
+}
+
 TEST(Docs, examples_make_up_one_valid_file) {
     const WorkingDirectory directory;
     std::istringstream page(read_source_file(kPage));

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/every_engine.h"
 #include "unit/control/plans.h"
 
 namespace unecho::control {
@@ -94,6 +95,25 @@ TEST(PlanText, names_generations_and_ticks_each_by_its_name) {
               "generations " + format_duration(p.generation) + " each, " +
                   std::to_string(p.generation_keys) + " keys");
     EXPECT_EQ(line_of(to_text(whole), "ticks "), "") << "it has no phases";
+}
+
+TEST(PlanText, names_the_kernel_of_each_engine_that_has_kernels) {
+    std::size_t with = 0;
+    for (const config::Engine engine : test::every_engine()) {
+        config::Config config = taps_to_tool();
+        config.filters[0].engine = engine;
+        if (engines::info_of(engine).counts_packets) {
+            config.filters[0].key = packet::KeyMode::kFlow;
+            config.filters[0].first = 2;
+        }
+        const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
+        const bool has = engines::info_of(engine).has_kernels;
+        EXPECT_EQ(line_of(to_text(plan), "kernel "),
+                  has ? "kernel " + std::string(filter::name_of(plan.isa)) : "")
+            << test::name_of(engine);
+        with += has ? 1 : 0;
+    }
+    EXPECT_GE(with, 2U) << "line, apbbf";
 }
 
 TEST(PlanText, of_an_exact_filter_speaks_of_no_slack) {

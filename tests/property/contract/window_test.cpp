@@ -70,7 +70,7 @@ TYPED_TEST(contract_window, digest_survives_every_skip_that_is_kept_and_none_tha
         }
         skips.insert(skips.end(), {1'000'003, std::uint64_t{1} << 40});
         // From each position at each skip where they are few, else from some.
-        const std::uint64_t stride = 1 + c.promise.cycle / 40;
+        const std::uint64_t stride = 1 + c.promise.cycle / 24;
         std::uint64_t time = 0;
         for (const std::uint64_t skip : skips) {
             for (std::uint64_t base = 0; base < c.promise.cycle; base += stride) {
@@ -210,8 +210,16 @@ TYPED_TEST(contract_window, time_that_goes_back_changes_nothing) {
         for (const std::uint64_t earlier : {time - 1, time / 2, std::uint64_t{0}}) {
             table.filter.advance(moment_at(earlier));
             expect_same_counters(before, table.filter.counters());
+            if constexpr (kAsks<TypeParam>) {
+                ASSERT_TRUE(ask(table.filter, digest)) << "back at " << earlier;
+            } else if (!refreshes(c.draw)) {
+                ASSERT_TRUE(table.filter.test_and_insert(digest)) << "back at " << earlier;
+            }
         }
+        const Digest late = c.random.bits();
+        ASSERT_FALSE(table.filter.test_and_insert(late));
         table.filter.advance(moment_at(time + c.promise.kept));
+        ASSERT_TRUE(table.filter.test_and_insert(late));
         ASSERT_TRUE(table.filter.test_and_insert(digest));
         const std::uint64_t renewed = refreshes(c.draw) ? c.promise.kept : 0;
         table.filter.advance(moment_at(time + renewed + c.promise.forgotten));
@@ -236,6 +244,9 @@ TYPED_TEST(contract_window, clear_forgets_and_keeps_the_time_at_every_base_posit
             const std::uint64_t insertions = table.filter.counters().insertions;
             table.filter.clear();
             ASSERT_EQ(table.filter.counters().insertions, insertions);
+            if constexpr (requires { table.filter.load(); }) {
+                ASSERT_EQ(table.filter.load(), 0U) << "base " << base;
+            }
             ASSERT_FALSE(table.filter.test_and_insert(after)) << "base " << base;
             table.filter.advance(moment_at(time + c.promise.kept));
             ASSERT_TRUE(table.filter.test_and_insert(after)) << "base " << base;

@@ -2,10 +2,10 @@
 // The instruction sets that there are kernels for, each a row of kIsas, and which one they run on:
 // chosen once, at start.
 //
-// Another instruction set is an enumerator and a row here, a row of flags in
-// lib/filter/meson.build, and for each filter a file in this folder, whose table that filter's
-// *_kernel.h declares. Another filter with kernels is a member of Kernels and what that asks of
-// each row. Names are read from here wherever they are needed.
+// Another instruction set is an enumerator and a row here, what available() asks for it, a row of
+// flags in lib/filter/kernels/meson.build, and for each filter a file in this folder, whose table
+// that filter's *_kernel.h declares. Another filter with kernels is a member of Kernels and what
+// that asks of each row. Names are read from here wherever they are needed.
 #pragma once
 
 #include <array>

@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import frames  # noqa: E402
 
 HOUR = 3600 * SECOND
+SEED = os.environ.get("UNECHO_SEED", "1")
 START = 1_700_000_000 * SECOND
 
 
@@ -119,18 +120,19 @@ class Epochs(harness.E2eTest):
         self.assertGreater(echoes, 1000)
 
     def test_filters_keep_their_promise(self):
+        """With one seed: accidents have a rate of their own (lib/filter/window/tlbf.h, weakness)."""
         for window in ("50ms", "1500ms"):
             for name, made in self.captures(window):
                 path = self.write(name + ".pcap", made)
                 packets = list(exact_answer.Capture(path))
                 for engine in harness.SLIDING_ENGINES:
                     done = self.pcap(path, "-o", "out.pcap", "--json", "--engine", engine,
-                                     "--window", window)
+                                     "--window", window, "--seed", SEED)
                     slack = json.loads(done.stdout)["slack_ns"]
                     survivors = harness.frames_of(self.folder / "out.pcap")
                     self.assertIsNone(harness.audit(packets, survivors, "packet",
                                                     exact_answer.duration(window), slack),
-                                      (name, window, engine))
+                                      (name, window, engine, "UNECHO_SEED=" + SEED))
 
     def test_clocks_of_two_taps(self):
         """One tap's clock runs an hour ahead for some packets: its others are not held back."""

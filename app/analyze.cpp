@@ -17,6 +17,7 @@
 #include "base/units.h"
 #include "capture/output.h"
 #include "capture/reader.h"
+#include "capture/standard_streams.h"
 #include "commands.h"
 #include "long_run.h"
 #include "print.h"
@@ -71,7 +72,7 @@ Result<std::uint64_t> memory_to_remember(std::uint64_t memory, std::uint64_t ask
 
 // Whether it is standard output, under whatever name.
 bool printed(const Text& path) {
-    return path && capture::same_output("-", *path);
+    return path && capture::same_output(capture::kStandardStream, *path);
 }
 
 // One answer at most on standard output, each to a file of its own, and no input overwritten.

@@ -12,6 +12,7 @@
 #include "arguments.h"
 #include "base/units.h"
 #include "capture/output.h"
+#include "capture/standard_streams.h"
 #include "commands.h"
 #include "long_run.h"
 #include "offline/date_time.h"
@@ -144,7 +145,7 @@ Status check_outputs(const Options& given) {
         return bad_option("pcap", "-o OUT is needed, or --dry-run, --dropped or --pairs");
     }
     for (const Text& path : {files.output, files.dropped, files.pairs}) {
-        if (given.json && path && capture::same_output("-", *path)) {
+        if (given.json && path && capture::same_output(capture::kStandardStream, *path)) {
             return bad_option("--json", "goes to standard output; write the capture to a file");
         }
     }

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "capture/output.h"
+#include "capture/standard_streams.h"
 
 namespace unecho::app {
 
@@ -19,7 +20,7 @@ Status write_file(const std::string& path, const std::string& text) {
 }
 
 Status print(const std::string& text) {
-    return write_file("-", text);
+    return write_file(capture::kStandardStream, text);
 }
 
 }  // namespace unecho::app

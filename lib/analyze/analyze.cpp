@@ -14,6 +14,7 @@
 #include "analyze/toml.h"
 #include "analyze/words.h"
 #include "capture/link_types.h"
+#include "capture/standard_streams.h"
 #include "packet/link.h"
 
 namespace unecho::analyze {
@@ -26,7 +27,7 @@ std::string link_name(std::uint16_t type) {
 }
 
 std::string file_name(const std::string& path) {
-    return path == "-" ? "standard input" : std::filesystem::path(path).filename().string();
+    return std::filesystem::path(capture::input_text(path)).filename().string();
 }
 
 // The interface's own name; that of its file where it has none, or both.

@@ -9,6 +9,7 @@
 #include "analyze/html_sections.h"
 #include "analyze/html_style.h"
 #include "analyze/html_text.h"
+#include "capture/standard_streams.h"
 
 namespace unecho::analyze {
 namespace {
@@ -17,7 +18,7 @@ std::string title_of(const Report& report) {
     if (report.files.empty()) {
         return "Echoes";
     }
-    const std::string first = "Echoes in " + escape(report.files.front().path);
+    const std::string first = "Echoes in " + escape(capture::input_text(report.files.front().path));
     return report.files.size() == 1
                ? first
                : first + " and " + count_text(report.files.size() - 1) + " more";

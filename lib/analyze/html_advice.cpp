@@ -4,6 +4,7 @@
 #include "analyze/html_parts.h"
 #include "analyze/html_sections.h"
 #include "analyze/html_text.h"
+#include "capture/standard_streams.h"
 #include "packet/key.h"
 
 namespace unecho::analyze {
@@ -78,7 +79,7 @@ std::string reasons(const Recommendation& advice) {
 }
 
 std::string where_of(const Note& note) {
-    std::string where = escape(note.file);
+    std::string where = escape(capture::input_text(note.file));
     if (note.number != 0) {
         where += (where.empty() ? "packet " : ", packet ") + count_text(note.number);
     }

@@ -5,6 +5,7 @@
 #include "analyze/html_parts.h"
 #include "analyze/html_sections.h"
 #include "analyze/html_text.h"
+#include "capture/standard_streams.h"
 #include "packet/key.h"
 
 namespace unecho::analyze {
@@ -111,7 +112,7 @@ std::string file_names(const Report& report) {
     std::string more;
     for (std::size_t i = 0; i < report.files.size(); ++i) {
         std::string& out = i < kMostFiles ? first : more;
-        out += (out.empty() ? "" : ", ") + escape(report.files[i].path);
+        out += (out.empty() ? "" : ", ") + escape(capture::input_text(report.files[i].path));
     }
     return fill(
         "<div class=\"source\">{}{}</div>\n",

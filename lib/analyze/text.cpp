@@ -10,20 +10,16 @@
 #include "analyze/words.h"
 #include "base/table.h"
 #include "base/utf8.h"
+#include "capture/standard_streams.h"
 
 namespace unecho::analyze {
 namespace {
-
 
 constexpr std::size_t kBar = 32;
 constexpr std::size_t kMostRows = 10;  // of interfaces, crossings, protocols, talkers
 constexpr std::size_t kMostNotes = 20;
 constexpr std::size_t kTimeRows = 24;
 constexpr std::size_t kMostName = 40;  // of an interface, in a table
-
-std::string shown(const std::string& path) {
-    return path == "-" ? "standard input" : path;
-}
 
 std::string cell(const Count& count) {
     return format_count(count.packets);
@@ -48,16 +44,16 @@ std::string inputs(const Report& report) {
     const std::string all = counted(report.total.packets, "packet") + ", " +
                             traffic(report.total.bytes, report.captured) + "\n";
     if (files.size() == 1) {
-        return shown(files.front().path) + ": " + all;
+        return capture::input_text(files.front().path) + ": " + all;
     }
     if (files.size() > kMostRows) {
-        return counted(files.size(), "input") + ", " + shown(files.front().path) + " to " +
-               shown(files.back().path) + ": " + all;
+        return counted(files.size(), "input") + ", " + capture::input_text(files.front().path) +
+               " to " + capture::input_text(files.back().path) + ": " + all;
     }
     std::string out;
     for (const FileInfo& file : files) {
-        out += shown(file.path) + ": " + counted(file.total.packets, "packet") + ", " +
-               brief_bytes(file.total.bytes) + " on the wire\n";
+        out += capture::input_text(file.path) + ": " + counted(file.total.packets, "packet") +
+               ", " + brief_bytes(file.total.bytes) + " on the wire\n";
     }
     return files.empty() ? out : out + "All together: " + all;
 }
@@ -92,7 +88,7 @@ std::string warnings(const Report& report) {
     const std::vector<Note> notes = taken_together(report.warnings);
     for (std::size_t i = 0; i < std::min(notes.size(), kMostNotes); ++i) {
         const Note& note = notes[i];
-        out += "  " + (note.file.empty() ? "" : shown(note.file) + ": ");
+        out += "  " + (note.file.empty() ? "" : capture::input_text(note.file) + ": ");
         out += (note.number == 0 ? "" : "packet " + format_count(note.number) + ": ") + note.text;
         out += (note.times == 1 ? "" : " (" + format_count(note.times) + " times)") +
                std::string("\n");

@@ -9,6 +9,7 @@
 #include "analyze/words.h"
 #include "base/ids.h"
 #include "base/utf8.h"
+#include "capture/standard_streams.h"
 
 namespace unecho::analyze {
 namespace {
@@ -33,8 +34,8 @@ std::string quoted(std::string_view text) {
 
 // What net_pcap reads, and a device string can name.
 bool can_replay(const std::string& path) {
-    return path != "-" && !path.ends_with(".gz") && path.find(',') == std::string::npos &&
-           printable(path) == path;
+    return path != capture::kStandardStream && !path.ends_with(".gz") &&
+           path.find(',') == std::string::npos && printable(path) == path;
 }
 
 bool can_replay(const Report& report) {
@@ -171,7 +172,7 @@ std::string head(const Report& report) {
     std::string files;
     for (std::size_t i = 0; i < std::min(report.files.size(), kMost); ++i) {
         const std::string& path = report.files[i].path;
-        files += (i == 0 ? "" : ", ") + (path == "-" ? "standard input" : path);
+        files += (i == 0 ? "" : ", ") + capture::input_text(path);
     }
     if (report.files.size() > kMost) {
         files += " and " + counted(report.files.size() - kMost, "other");

@@ -11,7 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/utf8.h"
+#include "base/errno_code.h"
+#include "capture/standard_streams.h"
 
 namespace unecho::capture {
 namespace {
@@ -120,28 +121,11 @@ class ParkedFile final : public ByteStream {
     std::uint64_t taken_ = 0;
 };
 
-Errc code_of(int error) {
-    switch (error) {
-        case ENOENT:
-        case ENOTDIR:
-            return Errc::kNotFound;
-        case EACCES:
-        case EPERM:
-            return Errc::kPermission;
-        default:
-            return Errc::kIo;
-    }
-}
-
 }  // namespace
-
-std::string name_of_input(const std::string& path) {
-    return path == kStandardInput ? "standard input" : escaped(path);
-}
 
 std::optional<FileId> regular_file(const std::string& path) {
     struct stat about {};
-    if (path == kStandardInput || ::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) {
+    if (path == kStandardStream || ::stat(path.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) {
         return std::nullopt;
     }
     return id_of(about);
@@ -164,7 +148,7 @@ bool room_for_descriptors(std::size_t files) {
 Result<std::unique_ptr<ByteStream>> open_file(const std::string& path, Hold hold) {
     const std::string name = name_of_input(path);
     const int descriptor =
-        path == kStandardInput ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+        path == kStandardStream ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) {
         const int error = errno;
         return fail(code_of(error), name + ": cannot be opened: " + std::strerror(error));
@@ -174,7 +158,7 @@ Result<std::unique_ptr<ByteStream>> open_file(const std::string& path, Hold hold
         return tl::unexpected(good.error());
     }
     struct stat about {};
-    if (hold == Hold::kClosed && path != kStandardInput && ::fstat(descriptor, &about) == 0 &&
+    if (hold == Hold::kClosed && path != kStandardStream && ::fstat(descriptor, &about) == 0 &&
         S_ISREG(about.st_mode)) {
         return std::make_unique<ParkedFile>(path, name, id_of(about), file->size());
     }

@@ -47,11 +47,6 @@ class ByteStream {
     ByteStream() = default;
 };
 
-inline constexpr const char* kStandardInput = "-";
-
-// "-" is called "standard input".
-std::string name_of_input(const std::string& path);
-
 // A regular file, whatever its names.
 struct FileId {
     std::uint64_t device = 0;

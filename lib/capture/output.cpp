@@ -20,9 +20,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/errno_code.h"
 #include "base/units.h"
 #include "base/utf8.h"
 #include "capture/planted.h"
+#include "capture/standard_streams.h"
 #include "capture/unfinished.h"
 #include "capture/written.h"
 
@@ -36,27 +38,10 @@ std::string text_of(int number) {
     return std::generic_category().message(number);
 }
 
-Errc code_of(int number) {
-    switch (number) {
-        case EACCES:
-        case EPERM:
-        case EROFS:
-            return Errc::kPermission;
-        case ENOENT:
-        case ENOTDIR:
-            return Errc::kNotFound;
-        case EISDIR:
-        case ENAMETOOLONG:
-            return Errc::kInvalidArgument;
-        default:
-            return Errc::kIo;
-    }
-}
-
 // The open descriptor that a path stands for, -1 if none. Opened by its path, a file that standard
 // output was redirected to would be written from its start.
 int descriptor_of(std::string_view path) {
-    if (path == "-" || path == "/dev/stdout") {
+    if (path == kStandardStream || path == "/dev/stdout") {
         return STDOUT_FILENO;
     }
     if (path == "/dev/stderr") {
@@ -84,7 +69,8 @@ std::string random_suffix() {
 }
 
 bool stat_of_input(const std::string& path, struct stat& out) {
-    return (path == "-" ? ::fstat(STDIN_FILENO, &out) : ::stat(path.c_str(), &out)) == 0;
+    return (path == kStandardStream ? ::fstat(STDIN_FILENO, &out) : ::stat(path.c_str(), &out)) ==
+           0;
 }
 
 bool stat_of_output(const std::string& path, struct stat& out) {
@@ -118,7 +104,7 @@ bool wait_for_room(int descriptor) {
 
 Result<std::unique_ptr<Output>> Output::create(const std::string& path) {
     const int descriptor = descriptor_of(path);
-    std::unique_ptr<Output> out(new Output(path == "-" ? "standard output" : escaped(path)));
+    std::unique_ptr<Output> out(new Output(name_of_output(path)));
     struct stat about {};
     const bool exists = descriptor < 0 && ::stat(path.c_str(), &about) == 0;
     if (path.empty()) {

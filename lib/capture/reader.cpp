@@ -9,6 +9,7 @@
 #include "capture/byte_stream.h"
 #include "capture/input.h"
 #include "capture/merger.h"
+#include "capture/standard_streams.h"
 
 namespace unecho::capture {
 
@@ -127,7 +128,7 @@ Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths
     if (paths.empty()) {
         return fail(Errc::kInvalidArgument, "no capture given; allowed: one or more files, or -");
     }
-    if (std::count(paths.begin(), paths.end(), kStandardInput) > 1) {
+    if (std::count(paths.begin(), paths.end(), kStandardStream) > 1) {
         return fail(Errc::kInvalidArgument,
                     "standard input (-) is given more than once; allowed: once");
     }

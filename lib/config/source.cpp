@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/errno_code.h"
 #include "base/units.h"
 #include "config/text.h"
 
@@ -16,10 +17,7 @@ namespace unecho::config {
 namespace {
 
 tl::unexpected<Error> fail_errno(const char* what, int error) {
-    const Errc code = error == ENOENT   ? Errc::kNotFound
-                      : error == EACCES ? Errc::kPermission
-                                        : Errc::kIo;
-    return fail(code, what + std::generic_category().message(error));
+    return fail(code_of(error), what + std::generic_category().message(error));
 }
 
 std::optional<Problem> check_bytes(std::string_view text) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/realtime_priority.h"
 
-#include <cerrno>
 #include <cstring>
 #include <string>
 
 #include <pthread.h>
+
+#include "base/errno_code.h"
 
 namespace unecho::control {
 
@@ -15,9 +16,9 @@ RealtimePriority::RealtimePriority() {
     lowest.sched_priority = sched_get_priority_min(SCHED_FIFO);
     const int code = pthread_setschedparam(pthread_self(), SCHED_FIFO, &lowest);
     if (code != 0) {
-        status_ = fail(
-            code == EPERM ? Errc::kPermission : Errc::kIo,
-            std::string("no real-time priority for the control thread: ") + std::strerror(code));
+        status_ =
+            fail(code_of(code), std::string("no real-time priority for the control thread: ") +
+                                    std::strerror(code));
     }
 }
 

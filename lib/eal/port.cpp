@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/errno_code.h"
 #include "eal/session.h"
 #include "eal/stale_socket.h"
 
@@ -208,38 +209,29 @@ DeviceFacts assumed_facts(const DeviceSpec& spec) {
 }
 
 Error Port::error(std::string_view step, int code) const {
-    struct Meaning {
-        Errc errc;
-        std::string remedy;
-    };
     const int number = code < 0 ? -code : code;
     if ((number == EPERM || number == EINVAL) && lacks_capabilities()) {
         return permission_error();
     }
-    const auto meaning = [&]() -> Meaning {
-        switch (number) {
-            case EPERM:
-            case EACCES:
-                return {Errc::kPermission,
-                        "; run as root or grant the capability the driver needs"};
-            case EBUSY:
-            case EEXIST:
-            case EADDRINUSE:
-                return {Errc::kBusy, "; somebody else holds it"};
-            case ENODEV:
-            case ENOENT:
-                return {Errc::kNotFound,
-                        spec_.pci ? "; is it bound to a DPDK driver (dpdk-devbind.py --status)?"
-                                  : "; does what its arguments name exist?"};
-            case ENOMEM:
-                return {Errc::kNoMemory, "; raise -m in [eal] args or reserve hugepages"};
+    const Errc kind = code_of(number);
+    const auto remedy = [&]() -> std::string_view {
+        switch (kind) {
+            case Errc::kPermission:
+                return "; run as root or grant the capability the driver needs";
+            case Errc::kBusy:
+                return "; somebody else holds it";
+            case Errc::kNotFound:
+                return spec_.pci ? "; is it bound to a DPDK driver (dpdk-devbind.py --status)?"
+                                 : "; does what its arguments name exist?";
+            case Errc::kNoMemory:
+                return "; raise -m in [eal] args or reserve hugepages";
             default:
-                return {Errc::kIo, ""};
+                return {};
         }
-    }();
+    };
     std::string context = "port \"" + name_ + "\" (" + spec_.name + "): ";
-    context.append(step).append(": ").append(std::strerror(number)).append(meaning.remedy);
-    return {meaning.errc, context + log_tail()};
+    context.append(step).append(": ").append(std::strerror(number)).append(remedy());
+    return {kind, context + log_tail()};
 }
 
 bool Port::lacks_capabilities() const {

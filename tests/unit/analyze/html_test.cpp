@@ -44,6 +44,17 @@ TEST(Html, hostile_names_add_no_markup) {
     EXPECT_FALSE(has(page, "\x01"));
 }
 
+TEST(Html, dash_is_called_standard_input) {
+    Report report = sample_report();
+    report.files.resize(1);
+    report.files[0].path = "-";
+    report.warnings = {{"-", 3, 1, "cut"}};
+    const std::string page = to_html(report);
+    EXPECT_TRUE(has(page, "<title>Echoes in standard input</title>"));
+    EXPECT_TRUE(has(page, "<div class=\"source\">standard input</div>"));
+    EXPECT_TRUE(has(page, "standard input, packet 3: cut"));
+}
+
 TEST(Html, page_names_no_other_place) {
     const std::string page = to_html(sample_report());
     for (const char* text : {"http:", "https:", " src=", "@import", "url(", "//"}) {

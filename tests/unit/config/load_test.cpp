@@ -599,6 +599,15 @@ TEST(LoadFile, what_is_no_configuration_is_one_problem) {
     }
 }
 
+TEST(ReadSource, what_is_below_a_file_is_not_there) {
+    const WorkingDirectory here;
+    WorkingDirectory::write("file", "");
+    const auto text = read_source("file/below.toml");
+    ASSERT_FALSE(text);
+    EXPECT_EQ(text.error().code, Errc::kNotFound);
+    EXPECT_EQ(text.error().context, "cannot be opened: Not a directory");
+}
+
 TEST(LoadFile, missing_file_and_directory_are_one_problem) {
     const WorkingDirectory directory;
     LoadResult result = load_file("none.toml");

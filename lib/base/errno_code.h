@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an errno of the system, or of DPDK, is among our kinds of errors.
+#pragma once
+
+#include "base/error.h"
+
+namespace unecho {
+
+// Numbers that are no cause by themselves are Errc::kIo.
+[[nodiscard]] Errc code_of(int number) noexcept;
+
+}  // namespace unecho

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/errno_code.h"
+
+#include <cerrno>
+
+#include <gtest/gtest.h>
+
+namespace unecho {
+namespace {
+
+TEST(ErrnoCode, each_kind_of_error_has_its_numbers) {
+    for (const int number : {ENOENT, ENOTDIR, ENODEV}) {
+        EXPECT_EQ(code_of(number), Errc::kNotFound) << number;
+    }
+    for (const int number : {EACCES, EPERM, EROFS}) {
+        EXPECT_EQ(code_of(number), Errc::kPermission) << number;
+    }
+    for (const int number : {EISDIR, ENAMETOOLONG}) {
+        EXPECT_EQ(code_of(number), Errc::kInvalidArgument) << number;
+    }
+    for (const int number : {EBUSY, EEXIST, EADDRINUSE}) {
+        EXPECT_EQ(code_of(number), Errc::kBusy) << number;
+    }
+    EXPECT_EQ(code_of(ENOMEM), Errc::kNoMemory);
+}
+
+TEST(ErrnoCode, others_are_of_reading_or_writing) {
+    for (const int number : {0, EIO, ENOSPC, EPIPE, EINVAL, -1}) {
+        EXPECT_EQ(code_of(number), Errc::kIo) << number;
+    }
+}
+
+}  // namespace
+}  // namespace unecho

@@ -7,19 +7,19 @@
 
 #include <pcap/pcap.h>
 
+#include "capture/pcap_header.h"
+
 namespace unecho::capture {
 namespace {
-
-constexpr int kSnapLength = 262144;  // libpcap's MAXIMUM_SNAPLEN
 
 // What libpcap compiles for a savefile, and refuses there (directions and interfaces that a link
 // type does not tell), is not what it does for a live capture: so it gets a file of that link type.
 pcap_t* open_savefile(std::uint16_t link_type) {
     pcap_file_header header{};
-    header.magic = 0xa1b2c3d4;
+    header.magic = pcap::kMicrosecondMagic;
     header.version_major = PCAP_VERSION_MAJOR;
     header.version_minor = PCAP_VERSION_MINOR;
-    header.snaplen = kSnapLength;
+    header.snaplen = pcap::kMaxSnapLength;
     header.linktype = link_type;
     std::FILE* const file = ::fmemopen(nullptr, sizeof(header), "w+");
     if (file == nullptr) {

@@ -3,12 +3,15 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "capture/record.h"
 #include "capture/sink.h"
@@ -31,6 +34,38 @@ template <typename Header>
 [[nodiscard]] inline bool needs_nanoseconds(const Interface& interface) noexcept {
     return interface.tick % kMicrosecond != 0;
 }
+
+// What the output lacks of some packets or blocks: of each kind the first, and how many.
+template <std::size_t kKinds>
+class Losses {
+  public:
+    explicit Losses(const std::array<const char*, kKinds>& texts) {
+        for (std::size_t kind = 0; kind < kKinds; ++kind) {
+            kinds_[kind] = {.file = 0, .number = 0, .times = 0, .text = texts[kind]};
+        }
+    }
+
+    // number: of the packet, if it is one.
+    void note(std::size_t kind, std::uint32_t file, std::uint64_t number = 0) {
+        Warning& loss = kinds_[kind];
+        if (loss.times++ == 0) {
+            loss.file = file;
+            loss.number = number;
+        }
+    }
+
+    [[nodiscard]] bool has(std::size_t kind) const { return kinds_[kind].times != 0; }
+
+    [[nodiscard]] std::vector<Warning> warnings() const {
+        std::vector<Warning> out;
+        std::copy_if(kinds_.begin(), kinds_.end(), std::back_inserter(out),
+                     [](const Warning& loss) { return loss.times != 0; });
+        return out;
+    }
+
+  private:
+    std::array<Warning, kKinds> kinds_;
+};
 
 // Calls with each record whose bit is set, until it returns false.
 template <typename Call>

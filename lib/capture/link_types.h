@@ -11,6 +11,9 @@
 
 namespace unecho::capture {
 
+// LINKTYPE_ETHERNET: what is assumed where a capture does not tell.
+inline constexpr std::uint16_t kEthernetLink = 1;
+
 // libpcap's own number of a link type: another than the files' for those that have different ones
 // on different systems (pcap-linktype(7)).
 [[nodiscard]] int dlt_of(std::uint16_t link_type);

@@ -6,14 +6,12 @@
 #include <string>
 
 #include "capture/format.h"
-#include "capture/pcap_lengths.h"
+#include "capture/pcap_header.h"
 
 namespace unecho::capture {
 namespace {
 
-constexpr std::size_t kFileHeader = 24;
-constexpr std::size_t kRecordHeader = 16;
-constexpr std::size_t kModifiedRecordHeader = 24;
+using namespace pcap;
 
 template <std::endian kOrder, std::size_t kHeader>
 class Pcap final : public Format {
@@ -72,13 +70,12 @@ class Pcap final : public Format {
     }
 
     [[nodiscard]] Cut cut(std::span<const std::uint8_t> rest) const override {
-        constexpr std::uint32_t kUsual = 256U << 10;
         if (rest.size() < kHeader) {
             return {"record header cut short"};
         }
         const std::uint32_t length = lengths_at(rest.data()).captured;
         const std::uint32_t snap = interfaces_[0].snap_length;
-        return {"record cut short", kHeader + length, length > std::max(snap, kUsual)};
+        return {"record cut short", kHeader + length, length > std::max(snap, kMaxSnapLength)};
     }
 
   private:
@@ -114,27 +111,32 @@ std::unique_ptr<Format> make(Nanoseconds tick, Notes& notes) {
 }
 
 struct Kind {
-    std::array<std::uint8_t, kMagicBytes> magic;
+    std::uint32_t magic;
     Nanoseconds tick;
-    Maker maker;
+    Maker little;
+    Maker big;
 };
 
-constexpr std::array kKinds{
-    Kind{{0xA1, 0xB2, 0xC3, 0xD4}, kMicrosecond, make<std::endian::big, kRecordHeader>},
-    Kind{{0xD4, 0xC3, 0xB2, 0xA1}, kMicrosecond, make<std::endian::little, kRecordHeader>},
-    Kind{{0xA1, 0xB2, 0x3C, 0x4D}, 1, make<std::endian::big, kRecordHeader>},
-    Kind{{0x4D, 0x3C, 0xB2, 0xA1}, 1, make<std::endian::little, kRecordHeader>},
-    Kind{{0xA1, 0xB2, 0xCD, 0x34}, kMicrosecond, make<std::endian::big, kModifiedRecordHeader>},
-    Kind{{0x34, 0xCD, 0xB2, 0xA1}, kMicrosecond, make<std::endian::little, kModifiedRecordHeader>},
-};
+template <std::size_t kHeader>
+constexpr Kind kind_of(std::uint32_t magic, Nanoseconds tick) {
+    return {magic, tick, make<std::endian::little, kHeader>, make<std::endian::big, kHeader>};
+}
+
+constexpr std::array kKinds{kind_of<kRecordHeader>(kMicrosecondMagic, kMicrosecond),
+                            kind_of<kRecordHeader>(kNanosecondMagic, 1),
+                            kind_of<kModifiedRecordHeader>(kModifiedMagic, kMicrosecond)};
 
 }  // namespace
 
 std::unique_ptr<Format> pcap_format(std::span<const std::uint8_t> bytes, Notes& notes) {
+    if (bytes.size() < kMagicBytes) {
+        return nullptr;
+    }
+    const auto little = load<std::uint32_t, std::endian::little>(bytes.data());
+    const auto big = load<std::uint32_t, std::endian::big>(bytes.data());
     for (const Kind& kind : kKinds) {
-        if (bytes.size() >= kMagicBytes &&
-            std::equal(kind.magic.begin(), kind.magic.end(), bytes.begin())) {
-            return kind.maker(kind.tick, notes);
+        if (kind.magic == little || kind.magic == big) {
+            return (kind.magic == little ? kind.little : kind.big)(kind.tick, notes);
         }
     }
     return nullptr;

@@ -3,13 +3,14 @@
 #include <bit>
 
 #include "capture/format.h"
-#include "capture/pcap_lengths.h"
+#include "capture/pcap_header.h"
 #include "capture/recovery.h"
 
 namespace unecho::capture {
 namespace {
 
-constexpr std::uint32_t kUsualRecord = 256U << 10;  // other programs read no longer ones
+using namespace pcap;
+
 constexpr std::int64_t kDay = 86'400;
 
 struct Head {
@@ -31,13 +32,13 @@ class PcapRecovery final : public Recovery {
   public:
     struct Kind {
         bool big_endian = false;
-        std::size_t header = 16;  // bytes
+        std::size_t header = kRecordHeader;
         std::uint32_t second = 1'000'000;
         std::uint32_t snap_length = 0;  // 0: not limited
         Lengths lengths = Lengths::kCapturedFirst;
     };
     explicit PcapRecovery(const Kind& kind)
-        : kind_(kind), longest_(std::max(kind.snap_length, kUsualRecord)) {}
+        : kind_(kind), longest_(std::max(kind.snap_length, kMaxSnapLength)) {}
 
   protected:
     Walked walk(ByteSpan bytes, bool ended) override;
@@ -93,7 +94,7 @@ unsigned PcapRecovery::odd(const Head& head, std::uint32_t before) const {
            (head.fraction >= kind_.second ? kFraction : 0U) |
            (head.length > head.wire_length ? kLonger : 0U) |
            (kind_.snap_length != 0 && head.length > kind_.snap_length ? kSnapped : 0U) |
-           (head.wire_length == 0 ? kEmpty : 0U) | (head.wire_length > kUsualRecord ? kWide : 0U);
+           (head.wire_length == 0 ? kEmpty : 0U) | (head.wire_length > kMaxSnapLength ? kWide : 0U);
 }
 
 void PcapRecovery::take_time(std::uint32_t seconds) {
@@ -116,7 +117,8 @@ Recovery::Judged PcapRecovery::chain(ByteSpan bytes, std::size_t at, bool ended,
                          : Judged{Answer::kMore, at + kind_.header};
         }
         const Head head = head_at(bytes, at);
-        if (head.length > kUsualRecord || !possible(head) || (odd(head, before) & ~allowed) != 0) {
+        if (head.length > kMaxSnapLength || !possible(head) ||
+            (odd(head, before) & ~allowed) != 0) {
             return {Answer::kNo};
         }
         before = head.seconds;
@@ -130,7 +132,7 @@ Recovery::Judged PcapRecovery::fits(ByteSpan bytes, std::size_t at, bool ended) 
         return ended ? Judged{Answer::kNo} : Judged{Answer::kMore, at + kind_.header};
     }
     const Head head = head_at(bytes, at);
-    if (head.length > kUsualRecord || head.wire_length == 0 ||
+    if (head.length > kMaxSnapLength || head.wire_length == 0 ||
         (odd(head, timed_ ? last_ : head.seconds) & ~usual_) != 0) {
         return {Answer::kNo};
     }
@@ -219,7 +221,7 @@ Recovery::Judged PcapRecovery::resumes(ByteSpan bytes, std::size_t at, bool with
         return judged;
     }
     const Head head = head_at(bytes, at);
-    if (head.length > kUsualRecord || head.wire_length == 0 ||
+    if (head.length > kMaxSnapLength || head.wire_length == 0 ||
         (odd(head, last_) & ~usual_) != kFar) {
         return {Answer::kNo};
     }
@@ -235,28 +237,22 @@ Recovery::Judged PcapRecovery::resumes(ByteSpan bytes, std::size_t at, bool with
 }  // namespace
 
 std::unique_ptr<Recovery> pcap_recovery(Recovery::ByteSpan header) {
-    constexpr std::size_t kFileHeader = 24;
     if (header.size() < kFileHeader) {
         return nullptr;
     }
     PcapRecovery::Kind kind;
-    auto magic = load<std::uint32_t, std::endian::little>(header.data());
-    const bool little = (magic & 0xFFFF0000U) == 0xA1B20000U;
-    kind.big_endian = !little;
-    if (!little) {
-        magic = load<std::uint32_t, std::endian::big>(header.data());
-    }
-    switch (magic) {
-        case 0xA1B2C3D4:
-            break;
-        case 0xA1B23C4D:
-            kind.second = 1'000'000'000;
-            break;
-        case 0xA1B2CD34:
-            kind.header = 24;
-            break;
-        default:
-            return nullptr;
+    const auto little = load<std::uint32_t, std::endian::little>(header.data());
+    const auto big = load<std::uint32_t, std::endian::big>(header.data());
+    const auto begins_with = [&](std::uint32_t magic) {
+        kind.big_endian = big == magic;
+        return kind.big_endian || little == magic;
+    };
+    if (begins_with(kNanosecondMagic)) {
+        kind.second = 1'000'000'000;
+    } else if (begins_with(kModifiedMagic)) {
+        kind.header = kModifiedRecordHeader;
+    } else if (!begins_with(kMicrosecondMagic)) {
+        return nullptr;
     }
     const auto version = [&](std::size_t at) {
         return kind.big_endian ? load<std::uint16_t, std::endian::big>(header.data() + at)

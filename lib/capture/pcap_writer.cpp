@@ -12,14 +12,14 @@
 #include <vector>
 
 #include "capture/formats.h"
+#include "capture/link_types.h"
+#include "capture/pcap_header.h"
 
 namespace unecho::capture {
 namespace {
 
-constexpr std::uint32_t kMicrosecondMagic = 0xa1b2c3d4;
-constexpr std::uint32_t kNanosecondMagic = 0xa1b23c4d;
-constexpr std::uint32_t kNotLimited = 262144;  // libpcap's MAXIMUM_SNAPLEN
-constexpr std::uint16_t kEthernet = 1;
+using namespace pcap;
+
 constexpr std::uint32_t kNoInterface = std::numeric_limits<std::uint32_t>::max();
 
 struct FileHeader {
@@ -30,7 +30,7 @@ struct FileHeader {
     std::uint32_t snap_length;
     std::uint32_t link_type;
 };
-static_assert(sizeof(FileHeader) == 24);
+static_assert(sizeof(FileHeader) == kFileHeader);
 
 struct RecordHeader {
     std::uint32_t seconds;
@@ -38,15 +38,7 @@ struct RecordHeader {
     std::uint32_t length;
     std::uint32_t wire_length;
 };
-static_assert(sizeof(RecordHeader) == 16);
-
-// Something that some packets have lost.
-struct Loss {
-    const char* text;
-    std::uint64_t times = 0;
-    std::uint32_t file = 0;
-    std::uint64_t number = 0;
-};
+static_assert(sizeof(RecordHeader) == kRecordHeader);
 
 std::string packet_text(const Record& record, std::span<const Interface> interfaces) {
     const bool several = std::any_of(interfaces.begin(), interfaces.end(),
@@ -67,7 +59,7 @@ class PcapWriter final : public Writer {
                  std::span<const Interface> interfaces, const Beside& beside) override;
     Status close() override;
     [[nodiscard]] std::uint64_t bytes() const override { return sink_.bytes(); }
-    [[nodiscard]] std::vector<Warning> warnings() const override;
+    [[nodiscard]] std::vector<Warning> warnings() const override { return losses_.warnings(); }
 
   private:
     enum LossKind : std::uint8_t { kFarTime, kFineTime, kFrameCheck, kLosses };
@@ -76,7 +68,6 @@ class PcapWriter final : public Writer {
     Status use(const Record& record, std::span<const Interface> interfaces);
     Status start(std::uint16_t link_type);
     bool put(const Record& record);
-    void lose(LossKind kind, const Record& record);
 
     Sink sink_;
     bool started_ = false;
@@ -85,14 +76,14 @@ class PcapWriter final : public Writer {
     std::uint32_t written_snap_length_ = 0;
     bool unit_known_;     // else it follows the interfaces, up to the first record
     std::uint64_t unit_;  // of its times, in nanoseconds: a microsecond or 1
-    std::uint16_t link_type_ = kEthernet;
+    std::uint16_t link_type_ = kEthernetLink;
     std::uint16_t link_flags_ = 0;            // written above it
     std::uint32_t interface_ = kNoInterface;  // of the record before
     std::uint32_t file_ = 0;                  // of that interface
-    std::array<Loss, kLosses> losses_{
-        {{"time beyond 2106, the last year of pcap: written modulo 2^32 seconds"},
-         {"time finer than the microseconds of the output: cut off"},
-         {"frame check sequences of other lengths than those before: not told in the output"}}};
+    Losses<kLosses> losses_{
+        {"time beyond 2106, the last year of pcap: written modulo 2^32 seconds",
+         "time finer than the microseconds of the output: cut off",
+         "frame check sequences of other lengths than those before: not told in the output"}};
 };
 
 // The finest unit and the largest snap length. The snap length in the file follows where it can be
@@ -104,7 +95,7 @@ void PcapWriter::look_at(std::span<const Interface> interfaces) {
     }
     for (; known_ < interfaces.size(); ++known_) {
         const Interface& each = interfaces[known_];
-        const std::uint32_t length = each.snap_length == 0 ? kNotLimited : each.snap_length;
+        const std::uint32_t length = each.snap_length == 0 ? kMaxSnapLength : each.snap_length;
         snap_length_ = std::max(snap_length_, length);
         if (!started_ && !unit_known_ && needs_nanoseconds(each)) {
             unit_ = 1;
@@ -120,7 +111,7 @@ Status PcapWriter::start(std::uint16_t link_type) {
     link_type_ = link_type;
     FileHeader header;
     header.magic = unit_ == 1 ? kNanosecondMagic : kMicrosecondMagic;
-    header.snap_length = snap_length_ == 0 ? kNotLimited : snap_length_;
+    header.snap_length = snap_length_ == 0 ? kMaxSnapLength : snap_length_;
     header.link_type = std::uint32_t{link_flags_} << 16U | link_type;
     written_snap_length_ = header.snap_length;
     return sink_.put(bytes_of(header));
@@ -144,18 +135,10 @@ Status PcapWriter::use(const Record& record, std::span<const Interface> interfac
     }
     interface_ = record.interface;
     file_ = interface.file;
-    if (interface.link_flags != link_flags_ && losses_[kFrameCheck].times == 0) {
-        lose(kFrameCheck, record);
+    if (interface.link_flags != link_flags_ && !losses_.has(kFrameCheck)) {
+        losses_.note(kFrameCheck, file_, record.number);
     }
     return {};
-}
-
-void PcapWriter::lose(LossKind kind, const Record& record) {
-    Loss& loss = losses_[kind];
-    if (loss.times++ == 0) {
-        loss.file = file_;
-        loss.number = record.number;
-    }
 }
 
 bool PcapWriter::put(const Record& record) {
@@ -163,10 +146,10 @@ bool PcapWriter::put(const Record& record) {
     const std::uint64_t nanoseconds = record.time % kSecond;
     const std::uint64_t fraction = unit_ == 1 ? nanoseconds : nanoseconds / kMicrosecond;
     if (seconds > std::numeric_limits<std::uint32_t>::max()) [[unlikely]] {
-        lose(kFarTime, record);
+        losses_.note(kFarTime, file_, record.number);
     }
     if (fraction * unit_ != nanoseconds) [[unlikely]] {
-        lose(kFineTime, record);
+        losses_.note(kFineTime, file_, record.number);
     }
     const RecordHeader header{static_cast<std::uint32_t>(seconds),
                               static_cast<std::uint32_t>(fraction), record.length,
@@ -217,16 +200,6 @@ Status PcapWriter::close() {
         }
     }
     return sink_.close();
-}
-
-std::vector<Warning> PcapWriter::warnings() const {
-    std::vector<Warning> out;
-    for (const Loss& loss : losses_) {
-        if (loss.times != 0) {
-            out.push_back({loss.file, loss.number, loss.times, loss.text});
-        }
-    }
-    return out;
 }
 
 }  // namespace

@@ -19,29 +19,24 @@
 namespace unecho::capture {
 namespace {
 
-__extension__ using int128 = __int128;
-
 using namespace pcapng;
 
-constexpr std::uint32_t kByteOrderMagic = 0x1A2B3C4D;
-
-// Blocks without packets: name resolution, interface statistics, journal entry, decryption secrets,
-// custom.
-constexpr std::array<std::uint32_t, 6> kWithoutPackets{4, 5, 9, 10, 0xBAD, 0x4000'0BAD};
+constexpr std::array kWithoutPackets{kNamesBlock,   kStatisticsBlock, kJournalBlock,
+                                     kSecretsBlock, kCustomBlock,     kPrivateBlock};
 
 // Of those, what a reader of the written capture would miss. Not statistics, which every file has.
-struct Loss {
+struct Missed {
     std::uint32_t type;
     std::string_view text;
 };
-constexpr std::array kLosses{Loss{4, "names of addresses (a block of pcapng) are not kept"},
-                             Loss{10, "decryption secrets (a block of pcapng) are not kept"},
-                             Loss{0xBAD, "custom blocks of pcapng are not kept"}};
+constexpr std::array kMissed{
+    Missed{kNamesBlock, "names of addresses (a block of pcapng) are not kept"},
+    Missed{kSecretsBlock, "decryption secrets (a block of pcapng) are not kept"},
+    Missed{kCustomBlock, "custom blocks of pcapng are not kept"}};
 constexpr std::string_view kLostOptions =
     "comments, flags or other options of packets are not kept";
 
-constexpr std::size_t kSmallestSection = 16;
-constexpr std::size_t kPacketHeader = 20;  // of enhanced and obsolete ones
+constexpr std::size_t kSmallestSection = 16;  // up to its version
 
 constexpr std::size_t kMaxName = 256;
 // Of descriptions of interfaces that differ, names included: some thousands. With what readers and
@@ -132,6 +127,37 @@ struct BlockView {
     std::size_t size;    // of the whole
 };
 
+// What the options of an interface block tell of it.
+struct InterfaceOptions {
+    std::string name;
+    std::uint8_t resolution = 6;  // if_tsresol: microseconds
+    std::int64_t offset_seconds = 0;
+};
+
+template <std::endian kOrder>
+InterfaceOptions interface_options(const BlockView& block) {
+    InterfaceOptions out;
+    for (std::size_t at = kInterfaceFixed; at + kOptionHeader <= block.length;) {
+        const auto code = load<std::uint16_t, kOrder>(block.body + at);
+        const std::size_t length = load<std::uint16_t, kOrder>(block.body + at + 2);
+        const std::uint8_t* const value = block.body + at + kOptionHeader;
+        if (code == kOptionEnd || at + kOptionHeader + length > block.length) {
+            break;
+        }
+        if (code == kOptionName) {
+            const std::string_view name(reinterpret_cast<const char*>(value),
+                                        std::min(length, kMaxName));
+            out.name = printable(name.substr(0, name.find('\0')));
+        } else if (code == kOptionResolution && length >= 1) {
+            out.resolution = value[0];
+        } else if (code == kOptionOffset && length == sizeof(out.offset_seconds)) {
+            out.offset_seconds = static_cast<std::int64_t>(load<std::uint64_t, kOrder>(value));
+        }
+        at += kOptionHeader + length + padding(length);
+    }
+    return out;
+}
+
 class Pcapng final : public Format {
   public:
     explicit Pcapng(Notes& notes) : Format(notes) {}
@@ -188,6 +214,16 @@ class Pcapng final : public Format {
     bool take_packet(const BlockView& block, Batch& batch);
     template <std::endian kOrder>
     bool take_simple_packet(const BlockView& block, Batch& batch);
+
+    // Of the packet that was counted last.
+    void take_time(const Clock& clock, std::uint64_t units) {
+        if (!clock.convert(units, last_time_)) [[unlikely]] {
+            notes_.add(packets_,
+                       last_time_ == 0
+                           ? "time before 1970 cannot be held: ages among such packets count as 0"
+                           : "time after 2554 cannot be held: ages among such packets count as 0");
+        }
+    }
 
     bool refuse(std::string_view why, bool damage = true) {
         end_ = {std::string(why), damage};
@@ -249,7 +285,6 @@ Taken Pcapng::take_blocks(std::span<const std::uint8_t> bytes, Batch& batch) {
 }
 
 Taken Pcapng::take_section(std::span<const std::uint8_t> bytes, Batch& batch) {
-    constexpr std::size_t kUpToMagic = 12;
     if (bytes.size() < kUpToMagic) {
         return {.need = kUpToMagic};
     }
@@ -318,43 +353,22 @@ void Pcapng::keep(const BlockView& block, std::uint32_t interface, Batch& batch)
 
 template <std::endian kOrder>
 bool Pcapng::take_interface(const BlockView& block, Batch& batch) {
-    constexpr std::size_t kFixed = 8;
-    constexpr unsigned kEnd = 0;
-    constexpr unsigned kName = 2;
-    constexpr unsigned kResolution = 9;
-    constexpr unsigned kOffset = 14;
-    if (block.length < kFixed) {
+    if (block.length < kInterfaceFixed) {
         return refuse("interface block too short");
     }
+    InterfaceOptions options = interface_options<kOrder>(block);
+    const Clock clock(options.resolution, options.offset_seconds);
     Interface out;
+    out.name = std::move(options.name);
     out.link_type = load<std::uint16_t, kOrder>(block.body);
     out.snap_length = load<std::uint32_t, kOrder>(block.body + 4);
-    std::uint8_t resolution = 6;
-    std::int64_t offset = 0;
-    for (std::size_t at = kFixed; at + 4 <= block.length;) {
-        const auto code = load<std::uint16_t, kOrder>(block.body + at);
-        const std::size_t length = load<std::uint16_t, kOrder>(block.body + at + 2);
-        const std::uint8_t* const value = block.body + at + 4;
-        if (code == kEnd || at + 4 + length > block.length) {
-            break;
-        }
-        if (code == kName) {
-            const std::string_view name(reinterpret_cast<const char*>(value),
-                                        std::min(length, kMaxName));
-            out.name = printable(name.substr(0, name.find('\0')));
-        } else if (code == kResolution && length >= 1) {
-            resolution = value[0];
-        } else if (code == kOffset && length == sizeof(offset)) {
-            offset = static_cast<std::int64_t>(load<std::uint64_t, kOrder>(value));
-        }
-        at += 4 + length + padding(length);
-    }
-    const Clock clock(resolution, offset);
     out.tick = clock.tick();
     if (keep_blocks_) {
         const auto* const whole = reinterpret_cast<const char*>(block.body - kBlockHeader);
-        out.description = std::make_shared<Description>(
-            Description{{whole, block.size}, kOrder == std::endian::big, resolution, offset});
+        out.description = std::make_shared<Description>(Description{{whole, block.size},
+                                                                    kOrder == std::endian::big,
+                                                                    options.resolution,
+                                                                    options.offset_seconds});
     }
     if (!add_interface(std::move(out))) {
         return false;
@@ -388,7 +402,7 @@ bool Pcapng::add_interface(Interface interface) {
 template <std::endian kOrder>
 bool Pcapng::take_packet(const BlockView& block, Batch& batch) {
     const bool enhanced = block.type == kEnhancedPacket;
-    if (block.length < kPacketHeader) {
+    if (block.length < kPacketFixed) {
         return refuse(enhanced ? "enhanced packet block too short" : "packet block too short");
     }
     const std::uint8_t* const body = block.body;
@@ -399,28 +413,21 @@ bool Pcapng::take_packet(const BlockView& block, Batch& batch) {
     if (interface >= clocks_.size()) {
         return refuse("packet of an unknown interface");
     }
-    if (length > block.length - kPacketHeader) {
+    if (length > block.length - kPacketFixed) {
         return refuse("packet longer than its block");
     }
     const std::uint64_t units = std::uint64_t{load<std::uint32_t, kOrder>(body + 4)} << 32 |
                                 load<std::uint32_t, kOrder>(body + 8);
     ++packets_;
-    if (!clocks_[interface].convert(units, last_time_)) [[unlikely]] {
-        notes_.add(packets_,
-                   last_time_ == 0
-                       ? "time before 1970 cannot be held: ages among such packets count as 0"
-                       : "time after 2554 cannot be held: ages among such packets count as 0");
+    take_time(clocks_[interface], units);
+    const std::size_t options = kPacketFixed + length + padding(length);
+    if (block.length >= options + kOptionHeader &&
+        load<std::uint16_t, kOrder>(body + options) != kOptionEnd) [[unlikely]] {
+        note_lost(packets_, kLostOptions);
     }
-    const std::size_t options = kPacketHeader + length + padding(length);
-    if (block.length >= options + sizeof(std::uint32_t)) [[unlikely]] {
-        constexpr std::uint16_t kEnd = 0;
-        if (load<std::uint16_t, kOrder>(body + options) != kEnd) {
-            note_lost(packets_, kLostOptions);
-        }
-    }
-    constexpr auto kHeader = static_cast<std::uint8_t>(kBlockHeader + kPacketHeader);
+    constexpr auto kHeader = static_cast<std::uint8_t>(kBlockHeader + kPacketFixed);
     batch.records.push_back({.time = last_time_,
-                             .data = body + kPacketHeader,
+                             .data = body + kPacketFixed,
                              .length = length,
                              .wire_length = load<std::uint32_t, kOrder>(body + 16),
                              .interface = section_[interface],
@@ -433,18 +440,17 @@ bool Pcapng::take_packet(const BlockView& block, Batch& batch) {
 // Of the section's first interface; without a time, so it has that of the packet before.
 template <std::endian kOrder>
 bool Pcapng::take_simple_packet(const BlockView& block, Batch& batch) {
-    constexpr std::size_t kFixed = 4;
-    if (block.length < kFixed || clocks_.empty()) {
+    if (block.length < kSimpleFixed || clocks_.empty()) {
         return refuse("bad simple packet block");
     }
     const auto wire_length = load<std::uint32_t, kOrder>(block.body);
     const std::uint32_t snap = interfaces_[section_.front()].snap_length;
     const std::size_t meant = snap != 0 ? std::min(wire_length, snap) : wire_length;
-    constexpr auto kHeader = static_cast<std::uint8_t>(kBlockHeader + kFixed);
+    constexpr auto kHeader = static_cast<std::uint8_t>(kBlockHeader + kSimpleFixed);
     batch.records.push_back(
         {.time = last_time_,
-         .data = block.body + kFixed,
-         .length = static_cast<std::uint32_t>(std::min(meant, block.length - kFixed)),
+         .data = block.body + kSimpleFixed,
+         .length = static_cast<std::uint32_t>(std::min(meant, block.length - kSimpleFixed)),
          .wire_length = wire_length,
          .interface = section_.front(),
          .header = keep_blocks_ ? kHeader : std::uint8_t{0},
@@ -463,9 +469,9 @@ void Pcapng::note_lost(std::uint64_t number, std::string_view what) {
 
 void Pcapng::note_skipped(std::uint32_t type) {
     constexpr std::size_t kMaxTypes = 16;
-    for (const Loss& loss : kLosses) {
-        if (loss.type == type) {
-            note_lost(0, loss.text);
+    for (const Missed& missed : kMissed) {
+        if (missed.type == type) {
+            note_lost(0, missed.text);
         }
     }
     if (keep_blocks_ ||

@@ -10,11 +10,6 @@
 namespace unecho::capture::pcapng {
 namespace {
 
-__extension__ using int128 = __int128;
-
-constexpr std::uint16_t kEnd = 0;
-constexpr std::size_t kOptionHeader = 4;
-
 // Custom options: a private enterprise number, then what only its owner can read.
 constexpr std::array<std::uint16_t, 4> kCustomOptions{2988, 2989, 19372, 19373};
 constexpr bool is_private(std::uint16_t code) {
@@ -30,8 +25,8 @@ struct Numbers {
     std::uint8_t from = 0;  // bytes before them
 };
 constexpr std::array kNumbers{
-    Numbers{kEnhancedPacket, 2, 4},        // flags
-    Numbers{kEnhancedPacket, 4, 8},        // drops
+    Numbers{kEnhancedPacket, 2, 4},  // flags
+    Numbers{kEnhancedPacket, kOptionDrops, 8},
     Numbers{kEnhancedPacket, 5, 8},        // packet ID
     Numbers{kEnhancedPacket, 6, 4},        // queue
     Numbers{kEnhancedPacket, 7, 8, 1, 1},  // verdict of eBPF; that of hardware is opaque
@@ -39,8 +34,8 @@ constexpr std::array kNumbers{
     Numbers{kObsoletePacket, 2, 4},        // flags
     Numbers{kInterfaceBlock, 8, 8},        // speed
     Numbers{kInterfaceBlock, 10, 4},       // time zone
-    Numbers{kInterfaceBlock, 14, 8},       // offset of times
-    Numbers{kInterfaceBlock, 16, 8},       // speeds
+    Numbers{kInterfaceBlock, kOptionOffset, 8},
+    Numbers{kInterfaceBlock, 16, 8},  // speeds
     Numbers{kInterfaceBlock, 17, 8},
     Numbers{kStatisticsBlock, 2, 4, 2},  // start and end, as high and low half
     Numbers{kStatisticsBlock, 3, 4, 2},
@@ -64,7 +59,7 @@ bool take(ByteSpan& options, bool big_endian, Option& out) {
     out.code = number_at<std::uint16_t>(options.data(), big_endian);
     const std::size_t length = number_at<std::uint16_t>(options.data() + 2, big_endian);
     options = options.subspan(kOptionHeader);
-    if (out.code == kEnd || length > options.size()) {
+    if (out.code == kOptionEnd || length > options.size()) {
         return false;
     }
     out.value = options.first(length);
@@ -105,7 +100,7 @@ std::string names_body(ByteSpan body, bool big_endian) {
         append_option(out, record.code,
                       {reinterpret_cast<const char*>(record.value.data()), record.value.size()});
     }
-    append_option(out, kEnd, "");
+    append_option(out, kOptionEnd, "");
     return out + options_as(body, kNamesBlock, big_endian, false);
 }
 
@@ -153,22 +148,23 @@ ByteSpan block_of(const Record& record) {
 }
 
 ByteSpan options_of(const Record& record) {
-    constexpr std::size_t kSimpleHeader = 12;
     const std::uint8_t* const at = record.data - record.header;
     const std::size_t total = number_at<std::uint32_t>(at + 4, record.big_endian);
     const std::size_t begin = record.header + record.length + padding(record.length);
     const std::size_t end = total - sizeof(std::uint32_t);
-    return record.header == kSimpleHeader || begin >= end ? ByteSpan()
-                                                          : ByteSpan(at + begin, end - begin);
+    return record.header == kBlockHeader + kSimpleFixed || begin >= end
+               ? ByteSpan()
+               : ByteSpan(at + begin, end - begin);
 }
 
 ByteSpan options_of(const Block& block) {
-    const std::size_t begin = block.type == kSectionHeader     ? 24
-                              : block.type == kInterfaceBlock  ? 16
-                              : block.type == kStatisticsBlock ? 20
+    const std::size_t fixed = block.type == kSectionHeader     ? kSectionFixed
+                              : block.type == kInterfaceBlock  ? kInterfaceFixed
+                              : block.type == kStatisticsBlock ? kStatisticsFixed
                                                                : 0;
+    const std::size_t begin = kBlockHeader + fixed;
     const std::size_t end = block.size - sizeof(std::uint32_t);
-    return begin == 0 || begin >= end ? ByteSpan() : ByteSpan(block.data + begin, end - begin);
+    return fixed == 0 || begin >= end ? ByteSpan() : ByteSpan(block.data + begin, end - begin);
 }
 
 bool has_private(ByteSpan options, bool big_endian) {
@@ -195,7 +191,7 @@ std::string options_as(ByteSpan options, std::uint32_t type, bool from_big, bool
         append_option(out, option.code, value, to_big);
     }
     if (!out.empty()) {
-        append_option(out, kEnd, "", to_big);
+        append_option(out, kOptionEnd, "", to_big);
     }
     return out;
 }

@@ -28,6 +28,17 @@ inline constexpr std::uint32_t kSecretsBlock = 10;
 inline constexpr std::uint32_t kCustomBlock = 0xBAD;
 inline constexpr std::uint32_t kPrivateBlock = 0x4000'0BAD;  // not for a file that was changed
 
+// Behind type and length of a section header: its byte order.
+inline constexpr std::uint32_t kByteOrderMagic = 0x1A2B'3C4D;
+
+// Codes of options: end and comment of any block, the others of an interface block, but for drops.
+inline constexpr std::uint16_t kOptionEnd = 0;
+inline constexpr std::uint16_t kOptionComment = 1;
+inline constexpr std::uint16_t kOptionName = 2;
+inline constexpr std::uint16_t kOptionDrops = 4;  // of an enhanced packet block
+inline constexpr std::uint16_t kOptionResolution = 9;
+inline constexpr std::uint16_t kOptionOffset = 14;  // of times, in seconds
+
 // That Wireshark gives numbers to, as if they were packets.
 constexpr bool is_numbered(std::uint32_t type) {
     return type == kJournalBlock || type == kCustomBlock || type == kPrivateBlock;
@@ -36,6 +47,17 @@ constexpr bool is_numbered(std::uint32_t type) {
 // Type and length before a block's body, the length again behind it.
 inline constexpr std::size_t kBlockHeader = 8;
 inline constexpr std::size_t kBlockFrame = 12;
+inline constexpr std::size_t kUpToMagic = 12;    // of a section header
+inline constexpr std::size_t kOptionHeader = 4;  // code and length
+
+// What stands in a block's body before the bytes of a packet, or before the options.
+inline constexpr std::size_t kPacketFixed = 20;  // of enhanced and obsolete packets
+inline constexpr std::size_t kSimpleFixed = 4;
+inline constexpr std::size_t kSectionFixed = 16;
+inline constexpr std::size_t kInterfaceFixed = 8;
+inline constexpr std::size_t kStatisticsFixed = 12;
+
+__extension__ using int128 = __int128;  // times before 1970, too
 
 using ByteSpan = std::span<const std::uint8_t>;
 

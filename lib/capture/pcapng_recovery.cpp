@@ -11,9 +11,6 @@ namespace {
 
 using namespace pcapng;
 
-constexpr std::uint32_t kByteOrderMagic = 0x1A2B3C4D;
-constexpr std::size_t kUpToMagic = 12;
-constexpr std::size_t kPacketHeader = 20;
 constexpr std::uint32_t kLongestSought = 1U << 20;
 
 constexpr std::array kKnown{kInterfaceBlock,  kObsoletePacket, kSimplePacket, kNamesBlock,
@@ -55,7 +52,7 @@ class PcapngRecovery final : public Recovery {
 };
 
 PcapngRecovery::Block PcapngRecovery::begun(ByteSpan bytes, std::size_t at) const {
-    constexpr std::uint32_t kSmallestSection = 28;
+    constexpr std::uint32_t kSmallestSection = kBlockFrame + kSectionFixed;
     const std::uint8_t* const from = bytes.data() + at;
     Block out{.type = number_at<std::uint32_t>(from, big_endian_), .big_endian = big_endian_};
     std::uint32_t least = kBlockFrame;
@@ -75,28 +72,27 @@ PcapngRecovery::Block PcapngRecovery::begun(ByteSpan bytes, std::size_t at) cons
 }
 
 bool PcapngRecovery::holds(const Block& block, ByteSpan rest) const {
-    constexpr std::size_t kInterfaceBody = 8;
     const std::size_t body = block.total - kBlockFrame;
     switch (block.type) {
         case kInterfaceBlock:
-            return body >= kInterfaceBody && !behind_damage_;
+            return body >= kInterfaceFixed && !behind_damage_;
         case kSimplePacket:
-            return body >= sizeof(std::uint32_t) && interfaces_ != 0;
+            return body >= kSimpleFixed && interfaces_ != 0;
         case kEnhancedPacket:
         case kObsoletePacket:
             break;
         default:
             return true;
     }
-    if (body < kPacketHeader || rest.size() < kBlockHeader + kPacketHeader) {
-        return body >= kPacketHeader;
+    if (body < kPacketFixed || rest.size() < kBlockHeader + kPacketFixed) {
+        return body >= kPacketFixed;
     }
     const std::uint8_t* const at = rest.data() + kBlockHeader;
     const std::uint32_t interface = block.type == kEnhancedPacket
                                         ? number_at<std::uint32_t>(at, block.big_endian)
                                         : number_at<std::uint16_t>(at, block.big_endian);
     return interface < interfaces_ &&
-           number_at<std::uint32_t>(at + 12, block.big_endian) <= body - kPacketHeader;
+           number_at<std::uint32_t>(at + 12, block.big_endian) <= body - kPacketFixed;
 }
 
 Recovery::Judged PcapngRecovery::framed(ByteSpan bytes, std::size_t at, bool ended) const {

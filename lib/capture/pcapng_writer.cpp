@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "capture/formats.h"
+#include "capture/link_types.h"
 #include "capture/pcapng_blocks.h"
 
 namespace unecho::capture {
@@ -22,18 +23,11 @@ namespace {
 
 using namespace pcapng;
 
-constexpr std::uint16_t kEthernet = 1;
-constexpr std::uint16_t kOptionEnd = 0;
-constexpr std::uint16_t kOptionComment = 1;
-constexpr std::uint16_t kOptionName = 2;
-constexpr std::uint16_t kOptionDrops = 4;
-constexpr std::uint16_t kOptionResolution = 9;
 constexpr std::uint32_t kNotUsed = std::numeric_limits<std::uint32_t>::max();
-constexpr std::size_t kSimpleHeader = 12;
+constexpr std::size_t kSimpleHeader = kBlockHeader + kSimpleFixed;
 
 // Up to the length of the section, and whether that is told.
 constexpr std::size_t kLengthAt = 16;
-constexpr std::size_t kSectionFixed = 24;
 constexpr std::uint64_t kLengthNotTold = std::numeric_limits<std::uint64_t>::max();
 
 struct PacketHeader {
@@ -45,14 +39,7 @@ struct PacketHeader {
     std::uint32_t length;
     std::uint32_t wire_length;
 };
-static_assert(sizeof(PacketHeader) == 28);
-
-// What some packets or blocks have lost.
-struct Loss {
-    const char* text;
-    std::uint64_t times = 0;
-    std::uint32_t file = 0;
-};
+static_assert(sizeof(PacketHeader) == kBlockHeader + kPacketFixed);
 
 std::string_view text_of(ByteSpan bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -64,7 +51,7 @@ std::span<const std::byte> bytes_in(std::string_view text) {
 
 std::string section_body(std::string_view version, std::string_view options) {
     std::string body;
-    append_number(body, std::uint32_t{0x1a2b3c4d});
+    append_number(body, kByteOrderMagic);
     body += version;
     append_number(body, kLengthNotTold);
     return body.append(options);
@@ -100,7 +87,7 @@ class PcapngWriter final : public Writer {
                  std::span<const Interface> interfaces, const Beside& beside) override;
     Status close() override;
     [[nodiscard]] std::uint64_t bytes() const override { return sink_.bytes(); }
-    [[nodiscard]] std::vector<Warning> warnings() const override;
+    [[nodiscard]] std::vector<Warning> warnings() const override { return losses_.warnings(); }
     [[nodiscard]] bool keeps_blocks() const override { return true; }
 
   private:
@@ -137,7 +124,6 @@ class PcapngWriter final : public Writer {
 
     bool use(std::uint32_t interface, std::span<const Interface> interfaces);
     bool put_text(std::string_view text) { return sink_.put(bytes_in(text)).has_value(); }
-    void lose(LossKind kind, std::uint32_t file);
 
     Sink sink_;
     bool started_ = false;
@@ -153,30 +139,14 @@ class PcapngWriter final : public Writer {
     std::optional<Interface> first_;
     std::vector<Used> used_;  // by number in the source
     std::uint32_t next_id_ = 0;
-    std::array<Loss, kLosses> losses_{
-        {{"interface statistics are left out: packets of their section are not in the output"},
-         {"custom blocks or options that are not for a changed file are left out"},
-         {"blocks of unknown types, or that only their owner can put into another byte order, are "
-          "left out: the inputs become one section"},
-         {"options of section headers (hardware, OS, application, comments) are left out: the "
-          "inputs become one section, with those of the first"}}};
+    Losses<kLosses> losses_{
+        {"interface statistics are left out: packets of their section are not in the output",
+         "custom blocks or options that are not for a changed file are left out",
+         "blocks of unknown types, or that only their owner can put into another byte order, are "
+         "left out: the inputs become one section",
+         "options of section headers (hardware, OS, application, comments) are left out: the "
+         "inputs become one section, with those of the first"}};
 };
-
-void PcapngWriter::lose(LossKind kind, std::uint32_t file) {
-    if (losses_[kind].times++ == 0) {
-        losses_[kind].file = file;
-    }
-}
-
-std::vector<Warning> PcapngWriter::warnings() const {
-    std::vector<Warning> out;
-    for (const Loss& loss : losses_) {
-        if (loss.times != 0) {
-            out.push_back({.file = loss.file, .number = 0, .times = loss.times, .text = loss.text});
-        }
-    }
-    return out;
-}
 
 Status PcapngWriter::start() {
     constexpr std::string_view kVersion("\1\0\0\0", 4);
@@ -273,7 +243,7 @@ bool PcapngWriter::put_same(const Record& record, std::string_view comment,
     const ByteSpan options = options_of(record);
     const bool stripped = changed_ && has_private(options, big);
     if (stripped) {
-        lose(kPrivate, interfaces[record.interface].file);
+        losses_.note(kPrivate, interfaces[record.interface].file);
         section_changed_ = true;
     }
     if (comment.empty() && !stripped) {
@@ -302,7 +272,7 @@ bool PcapngWriter::put_same(const Block& block) {
     const bool stale = block.type == kStatisticsBlock && dropped_;
     const ByteSpan options = options_of(block);
     if (stale || (changed_ && block.type == kPrivateBlock)) {
-        lose(stale ? kStatistics : kPrivate, block.file);
+        losses_.note(stale ? kStatistics : kPrivate, block.file);
         changed_ = section_changed_ = true;
         return true;
     }
@@ -316,7 +286,7 @@ bool PcapngWriter::put_same(const Block& block) {
     std::string body(text_of(whole.subspan(kBlockHeader)));
     body.resize(block.size - kBlockFrame);
     if (stripped) {
-        lose(kPrivate, block.file);
+        losses_.note(kPrivate, block.file);
         section_changed_ = true;
         body.resize(static_cast<std::size_t>(options.data() - block.data) - kBlockHeader);
         body += options_as(options, block.type, block.big_endian, block.big_endian);
@@ -335,7 +305,7 @@ void PcapngWriter::begin_section(const Block& block) {
     section_at_ = sink_.bytes();
     section_header_ = block.size;
     section_big_ = block.big_endian;
-    section_length_ = block.size >= kSectionFixed
+    section_length_ = block.size >= kBlockHeader + kSectionFixed
                           ? number_at<std::uint64_t>(block.data + kLengthAt, block.big_endian)
                           : kLengthNotTold;
     dropped_ = false;
@@ -386,7 +356,7 @@ bool PcapngWriter::put_merged(const Record& record, std::string_view comment,
     }
     const ByteSpan options = options_of(record);
     if (!options.empty() && has_private(options, big)) {
-        lose(kPrivate, interface.file);
+        losses_.note(kPrivate, interface.file);
     }
     return put(header_of(record, used.id, time, false), record,
                options_as(options, type, big, false, first), false);
@@ -401,15 +371,15 @@ bool PcapngWriter::put_header(const Block& block) {
         return start().has_value();
     }
     if (!options.empty() && options != section_options_) {
-        lose(kSections, block.file);
+        losses_.note(kSections, block.file);
     }
     return true;
 }
 
 bool PcapngWriter::put_statistics(const Block& block, std::span<const Interface> interfaces) {
-    constexpr std::size_t kFixed = 12;
-    if (dropped_ || block.interface == Block::kNoInterface || block.size < kBlockFrame + kFixed) {
-        lose(kStatistics, block.file);
+    if (dropped_ || block.interface == Block::kNoInterface ||
+        block.size < kBlockFrame + kStatisticsFixed) {
+        losses_.note(kStatistics, block.file);
         return true;
     }
     if (!use(block.interface, interfaces)) {
@@ -433,7 +403,7 @@ bool PcapngWriter::put_merged(const Block& block, std::span<const Interface> int
         case kStatisticsBlock:
             return put_statistics(block, interfaces);
         case kPrivateBlock:
-            lose(kPrivate, block.file);
+            losses_.note(kPrivate, block.file);
             return true;
         default:
             break;
@@ -446,7 +416,7 @@ bool PcapngWriter::put_merged(const Block& block, std::span<const Interface> int
     }
     const std::string body = little_endian_body(block);
     if (body.empty()) {
-        lose(kForeign, block.file);
+        losses_.note(kForeign, block.file);
         return true;
     }
     return put_text(framed(block.type, body, false));
@@ -506,7 +476,7 @@ Status PcapngWriter::close() {
     }
     if (next_id_ == 0) {
         Interface ethernet;
-        ethernet.link_type = kEthernet;
+        ethernet.link_type = kEthernetLink;
         Used used;
         if (const Status told = describe(first_.value_or(ethernet), used); !told) {
             return told;

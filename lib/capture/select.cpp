@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "capture/bpf.h"
+#include "capture/link_types.h"
 
 namespace unecho::capture {
 namespace {
-
-constexpr std::uint16_t kEthernet = 1;
 
 class Selected final : public Source {
   public:
@@ -145,7 +144,7 @@ Result<std::unique_ptr<Source>> select(std::unique_ptr<Source> source, const Sel
     auto out = std::make_unique<Selected>(std::move(source), selection, std::move(left_out));
     Status compiled = out->compile();
     if (compiled && unknown && selection.filter) {  // what is wrong in any case is said before
-        compiled = out->compile_for(kEthernet);
+        compiled = out->compile_for(kEthernetLink);
     }
     if (!compiled) {
         return tl::unexpected(compiled.error());

@@ -1,14 +1,28 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which of a pcap record's two lengths comes first. Internal to capture.
+// What reader, recovery and writer of pcap share: the numbers of draft-ietf-opsawg-pcap, and which
+// of a record's two lengths comes first. Private to capture.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 
-namespace unecho::capture {
+namespace unecho::capture::pcap {
 
-// It changed with version 2.3, of which there are files of either kind; DG/UX wrote 543.0 for what
-// was before.
+// The first four bytes, in the byte order of the file.
+inline constexpr std::uint32_t kMicrosecondMagic = 0xA1B2'C3D4;
+inline constexpr std::uint32_t kNanosecondMagic = 0xA1B2'3C4D;
+inline constexpr std::uint32_t kModifiedMagic = 0xA1B2'CD34;  // of Alexey Kuznetzov's kind
+
+inline constexpr std::size_t kFileHeader = 24;
+inline constexpr std::size_t kRecordHeader = 16;
+inline constexpr std::size_t kModifiedRecordHeader = 24;
+
+// libpcap's MAXIMUM_SNAPLEN: other programs read no longer records, whatever a file says.
+inline constexpr std::uint32_t kMaxSnapLength = 262144;
+
+// The order changed with version 2.3, of which there are files of either kind; DG/UX wrote 543.0
+// for what was before.
 enum class Lengths : std::uint8_t { kCapturedFirst, kWireFirst, kSmallerFirst };
 
 // Absent: no known version.
@@ -42,4 +56,4 @@ struct RecordLengths {
     return {first, second};
 }
 
-}  // namespace unecho::capture
+}  // namespace unecho::capture::pcap

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "analyze/dissect.h"
+#include "packet/ether_types.h"
 #include "packet/headers.h"
 
 namespace unecho::analyze {
@@ -14,6 +15,10 @@ namespace {
 using packet::IpPacket;
 using packet::load_be16;
 using packet::load_be32;
+using packet::NonIpNumber;
+
+static_assert(kMalformed <= Kind::kMostProtocol);
+static_assert(static_cast<unsigned>(NonIpNumber::kNone) < 16, "four bits of a label");
 
 constexpr std::uint8_t kIcmp = 1;
 constexpr std::uint8_t kIcmp6 = 58;
@@ -55,35 +60,10 @@ struct Name {
 constexpr std::array kServiceNames{
     Name{kSegment, "data"}, Name{kOpening, "SYN"},  Name{kReset, "RST"},   Name{kAck, "ACK"},
     Name{kEcho, "echo"},    Name{kNeighbour, "ND"}, Name{kListener, "MLD"}};
-// Below 1536: a length, of 802.3.
-constexpr std::uint16_t kLeastEtherType = 1536;
-constexpr std::uint16_t kOtherwise = 1;      // nothing is known of what it is
-constexpr std::uint16_t kFramesOf80211 = 2;  // and three more, by their types
-constexpr std::array kEtherNames{Name{0x0806, "ARP"},
-                                 Name{0x88CC, "LLDP"},
-                                 Name{0x8809, "slow protocols (LACP)"},
-                                 Name{0x8902, "CFM"},
-                                 Name{0x88F7, "PTP"},
-                                 Name{0x8892, "PROFINET"},
-                                 Name{0x88A4, "EtherCAT"},
-                                 Name{0x88B8, "GOOSE"},
-                                 Name{0x88BA, "sampled values"},
-                                 Name{0x888E, "EAPOL"},
-                                 Name{0x9000, "loopback"},
-                                 Name{0x8863, "PPPoE discovery"},
-                                 Name{0x8864, "PPPoE"},
-                                 Name{0, "802.3"},
-                                 Name{kOtherwise, "not IP"},
-                                 Name{kFramesOf80211, "802.11 management"},
-                                 Name{kFramesOf80211 + 1, "802.11 control"},
-                                 Name{kFramesOf80211 + 2, "802.11 data"},
-                                 Name{kFramesOf80211 + 3, "802.11 extension"}};
-
-template <typename Names>
-const char* name_in(const Names& names, std::uint16_t number) {
-    const auto* found = std::find_if(names.begin(), names.end(),
-                                     [&](const Name& one) { return one.number == number; });
-    return found == names.end() ? nullptr : found->name;
+const char* service_name(std::uint16_t service) {
+    const auto* found = std::find_if(kServiceNames.begin(), kServiceNames.end(),
+                                     [&](const Name& one) { return one.number == service; });
+    return found == kServiceNames.end() ? nullptr : found->name;
 }
 
 // Where the transport header begins; 0 where it is not told, or not there.
@@ -155,29 +135,41 @@ std::uint32_t fold(const std::uint8_t* address, std::size_t size) noexcept {
     return sum;
 }
 
+std::string name_without_ip(const packet::NonIpType& type) {
+    const std::string name(packet::name_of(type));
+    if (type.what == NonIpNumber::kWifiType) {
+        return "802.11 " + name;
+    }
+    if (type.what == NonIpNumber::kNone) {
+        return "not IP";
+    }
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "EtherType 0x%04x", type.number);
+    return name.empty() ? text.data() : name;
+}
+
 }  // namespace
 
 Kind kind_of_malformed(packet::Link link) noexcept {
     Kind out;
     out.protocol = kNotIp;
     out.opaque = link == packet::Link::kUnknown;
-    out.detail = kOtherwise;
     return out;
 }
 
 Kind kind_of_frame(packet::Link link, const packet::NonIpFrame& frame) noexcept {
     Kind out = kind_of_malformed(link);
-    switch (packet::info_of(frame.kind).non_ip_number) {
-        case packet::NonIpNumber::kEtherType:
-        case packet::NonIpNumber::kHdlcEtherType:
-            out.detail = frame.type < kLeastEtherType ? std::uint16_t{0} : frame.type;
+    const packet::NonIpType type = packet::type_of(frame);
+    switch (type.what) {
+        case NonIpNumber::kEtherType:
+        case NonIpNumber::kHdlcEtherType:
+        case NonIpNumber::kWifiType:
+            out.what = type.what;
+            out.detail = type.number;
             break;
-        case packet::NonIpNumber::kWifiType:
-            out.detail = static_cast<std::uint16_t>(kFramesOf80211 + frame.type);
-            break;
-        case packet::NonIpNumber::kFamily:
-        case packet::NonIpNumber::kPpp:
-        case packet::NonIpNumber::kNone:
+        case NonIpNumber::kFamily:
+        case NonIpNumber::kPpp:
+        case NonIpNumber::kNone:
             break;
     }
     return out;
@@ -199,19 +191,17 @@ Kind kind_of(const IpPacket& ip, std::uint16_t protocol) noexcept {
 }
 
 std::string kind_name(std::uint32_t label) {
-    const auto protocol = static_cast<std::uint16_t>(label & 0xFFFF);
+    const auto protocol = static_cast<std::uint16_t>(label & Kind::kMostProtocol);
     const auto detail = static_cast<std::uint16_t>(label >> 16);
     if (protocol >= kNotIp) {
-        const char* known = name_in(kEtherNames, detail);
-        std::array<char, 32> text{};
-        std::snprintf(text.data(), text.size(), "EtherType 0x%04x", detail);
-        return known != nullptr ? known : text.data();
+        return name_without_ip(
+            {static_cast<NonIpNumber>(label >> Kind::kProtocolBits & 15), detail});
     }
     if (detail >= kFirstPort) {
         return protocol_name(protocol) + " (" +
                kPorts.at(static_cast<std::size_t>(detail - kFirstPort)).name + ")";
     }
-    const char* service = name_in(kServiceNames, detail);
+    const char* service = service_name(detail);
     return protocol_name(protocol) + (service == nullptr ? "" : std::string(" ") + service);
 }
 

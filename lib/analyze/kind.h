@@ -13,18 +13,24 @@
 namespace unecho::analyze {
 
 struct Kind {
+    static constexpr unsigned kProtocolBits = 12;
+    static constexpr std::uint16_t kMostProtocol = (1U << kProtocolBits) - 1;
+
     std::uint16_t protocol = 0;  // as in Dissected
-    std::uint16_t detail = 0;    // a Service, or the EtherType of what is not IP
-    std::uint32_t source = 0;    // of the sender's address
-    std::uint16_t id = 0;        // IPv4, and no fragment's: those share one; else 0
-    bool counts = false;         // IPv4 with an ID that a sender may count: neither 0 nor 1
-    bool segment = false;        // TCP with data
-    bool answer = false;         // TCP without data: RSTs and ACKs repeat with what they answer
-    bool opaque = false;         // a link type without parser: nothing but its bytes is known
+    std::uint16_t detail = 0;    // a Service; of what is not IP, its number as in NonIpType
+    // Of what is not IP: what detail is, kNone where it is nothing.
+    packet::NonIpNumber what = packet::NonIpNumber::kNone;
+    std::uint32_t source = 0;  // of the sender's address
+    std::uint16_t id = 0;      // IPv4, and no fragment's: those share one; else 0
+    bool counts = false;       // IPv4 with an ID that a sender may count: neither 0 nor 1
+    bool segment = false;      // TCP with data
+    bool answer = false;       // TCP without data: RSTs and ACKs repeat with what they answer
+    bool opaque = false;       // a link type without parser: nothing but its bytes is known
 
     // The same for all packets that a report lists together.
     [[nodiscard]] std::uint32_t label() const noexcept {
-        return std::uint32_t{detail} << 16 | protocol;
+        return std::uint32_t{detail} << 16 | static_cast<std::uint32_t>(what) << kProtocolBits |
+               protocol;
     }
 };
 
@@ -35,7 +41,7 @@ struct Kind {
 [[nodiscard]] Kind kind_of_frame(packet::Link link, const packet::NonIpFrame& frame) noexcept;
 [[nodiscard]] Kind kind_of_malformed(packet::Link link) noexcept;
 
-// "IPv6 UDP (mDNS)", "IPv4 VRRP", "ARP", "EtherType 0x88f7"
+// "IPv6 UDP (mDNS)", "IPv4 VRRP", "ARP", "EtherType 0x1234"
 [[nodiscard]] std::string kind_name(std::uint32_t label);
 
 }  // namespace unecho::analyze

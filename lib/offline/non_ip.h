@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "packet/ether_types.h"
 #include "packet/frame.h"
 #include "packet/link.h"
 
@@ -31,8 +31,8 @@ class NonIpTypes {
     [[nodiscard]] std::vector<NonIpType> most_first() const;
 
   private:
-    // At most 65536 for each kind of number; those without one by their link type.
-    std::map<std::pair<packet::NonIpNumber, std::uint16_t>, std::uint64_t> counts_;
+    // At most 65536 for each kind of number.
+    std::map<packet::NonIpType, std::uint64_t> counts_;
 };
 
 }  // namespace unecho::offline

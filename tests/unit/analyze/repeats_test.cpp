@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/dissect.h"
+#include "offline/non_ip.h"
 #include "stream.h"
 
 namespace unecho::analyze {
@@ -289,6 +290,55 @@ TEST(Kind, of_802_11_is_the_ethertype_or_the_type_of_the_frame) {
     constexpr std::array<std::uint8_t, 8> kSnap{0xAA, 0xAA, 3, 0, 0, 0, 0x88, 0x8E};
     std::copy(kSnap.begin(), kSnap.end(), bytes.begin() + 24);
     EXPECT_EQ(name_of(0x08), "EAPOL");
+}
+
+// Of every type, on links where a small one is a length and where it is none.
+TEST(Kind, of_what_is_not_ip_is_named_as_unecho_pcap_names_it) {
+    constexpr std::size_t kTypeOnEthernet = 12;
+    constexpr std::size_t kTypeOnSll = 14;
+    for (const auto& [link, at] : {std::pair(packet::Link::kEthernet, kTypeOnEthernet),
+                                   std::pair(packet::Link::kSll, kTypeOnSll)}) {
+        std::array<std::uint8_t, 64> bytes{};
+        unsigned named = 0;
+        for (unsigned type = 0; type <= UINT16_MAX; ++type) {
+            bytes[at] = static_cast<std::uint8_t>(type >> 8U);
+            bytes[at + 1] = static_cast<std::uint8_t>(type);
+            const packet::Frame frame{bytes.data(), bytes.size()};
+            if (packet::parse_frame(link, frame).found != packet::Found::kNonIp) {
+                continue;
+            }
+            offline::NonIpTypes types;
+            types.add(link, frame);
+            const offline::NonIpType one = types.most_first().front();
+            const bool number_tells = one.name.empty() && one.type == "802.3";
+            const std::string expected = !one.name.empty() ? one.name
+                                         : number_tells    ? one.type
+                                                           : "EtherType " + one.type;
+            const Kind kind =
+                kind_of_frame(link, packet::non_ip_frame(link, frame.data, frame.length));
+            ASSERT_EQ(kind_name(kind.label()), expected) << type;
+            named += one.name.empty() ? 0 : 1;
+        }
+        EXPECT_GT(named, 35U);
+    }
+}
+
+// 1501 to 1535 are neither lengths nor types; Linux's cooked captures have small numbers of their
+// own.
+TEST(Kind, only_lengths_of_ethernet_are_802_3) {
+    const auto name_of = [](packet::Link link, std::size_t at, std::uint16_t type) {
+        std::array<std::uint8_t, 64> bytes{};
+        bytes[at] = static_cast<std::uint8_t>(type >> 8U);
+        bytes[at + 1] = static_cast<std::uint8_t>(type);
+        return kind_name(
+            kind_of_frame(link, packet::non_ip_frame(link, bytes.data(), bytes.size())).label());
+    };
+    EXPECT_EQ(name_of(packet::Link::kEthernet, 12, 38), "802.3");
+    EXPECT_EQ(name_of(packet::Link::kEthernet, 12, 1500), "802.3");
+    EXPECT_EQ(name_of(packet::Link::kEthernet, 12, 1501), "EtherType 0x05dd");
+    EXPECT_EQ(name_of(packet::Link::kEthernet, 12, 1535), "EtherType 0x05ff");
+    EXPECT_EQ(name_of(packet::Link::kSll, 14, 0x0004), "802.2");
+    EXPECT_EQ(name_of(packet::Link::kSll, 14, 38), "EtherType 0x0026");
 }
 
 // What nothing tells of is no copy where it is older than all copies, though by less than a bin.

@@ -13,18 +13,6 @@ std::optional<Nanoseconds> window_at(unsigned i) {
     return kLadder[i] == kForever ? std::nullopt : std::optional(kLadder[i]);
 }
 
-Count sum(const Count& a, const Count& b) {
-    return {a.packets + b.packets, a.bytes + b.bytes};
-}
-
-Count less(const Count& a, const Count& b) {
-    return {a.packets - b.packets, a.bytes - b.bytes};
-}
-
-Count least(const Count& a, const Count& b) {
-    return {std::min(a.packets, b.packets), std::min(a.bytes, b.bytes)};
-}
-
 std::optional<Nanoseconds> earlier(std::optional<Nanoseconds> a, std::optional<Nanoseconds> b) {
     return a && b ? std::min(*a, *b) : (a ? a : b);
 }
@@ -116,11 +104,11 @@ Collector::Judged Collector::report_repeats(Report& out) {
         tally_->judge(packets, frames);
     }
     out.non_ip_copied = frames.copies;
-    out.copied = sum(packets.copies, frames.copies);
+    out.copied = packets.copies + frames.copies;
     AgeHistogram ages = packets.histogram;
     ages.add(frames.histogram);
     out.ages = ages.ages(resolution_);
-    out.sent_again = sum(packets.sent_again, frames.sent_again);
+    out.sent_again = packets.sent_again + frames.sent_again;
     out.youngest_keyed = packets.youngest_again;
     out.youngest_frame = frames.youngest_again;
     out.oldest_keyed = oldest.value_or(0);
@@ -175,10 +163,10 @@ void Collector::take_copied_frames(Report& out) const {
         for (Mode& mode : out.modes) {
             ModeRow& row = mode.rows[i];
             if (mode.key == packet::KeyMode::kFrame) {
-                row.lost = less(row.lost, copies);
-                row.missed = sum(row.missed, less(found, copies));
+                row.lost -= copies;
+                row.missed += found - copies;
             } else {
-                row.missed = sum(row.missed, found);
+                row.missed += found;
             }
         }
     }
@@ -201,7 +189,7 @@ void Collector::report_windows(Report& out) {
         const auto of_mode = [&](packet::KeyMode mode, const ModeMemory& memory) {
             const Count lost = memory.lost(i);
             const Count missed = memory.missed(i);
-            row(mode, {window, less(sum(fixed, lost), missed), lost, missed});
+            row(mode, {window, fixed + lost - missed, lost, missed});
         };
         of_mode(packet::KeyMode::kFrame, frame_);
         of_mode(packet::KeyMode::kFlow, flow_);

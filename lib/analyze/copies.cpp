@@ -6,11 +6,6 @@
 namespace unecho::analyze {
 namespace {
 
-void merge(Count& into, const Count& part) {
-    into.packets += part.packets;
-    into.bytes += part.bytes;
-}
-
 Count& at(std::vector<Count>& counts, std::size_t i) {
     if (i >= counts.size()) {
         counts.resize(i + 1);
@@ -21,7 +16,7 @@ Count& at(std::vector<Count>& counts, std::size_t i) {
 void merge(std::vector<Count>& into, const std::vector<Count>& part) {
     into.resize(std::max(into.size(), part.size()));
     for (std::size_t i = 0; i < part.size(); ++i) {
-        merge(into[i], part[i]);
+        into[i] += part[i];
     }
 }
 
@@ -43,7 +38,7 @@ void CopyCounts::add(const CopyCounts& others) {
     fixed.add(others.fixed);
     refresh.add(others.refresh);
     for (std::size_t i = 0; i < kCauses; ++i) {
-        merge(causes[i], others.causes[i]);
+        causes[i] += others.causes[i];
     }
     for (std::size_t i = 0; i < kDifferences; ++i) {
         differences[i] += others.differences[i];

@@ -57,8 +57,7 @@ Sides sides_of(const Report& report, bool frames) {
         out.next = std::min(out.next, report.youngest_frame.value_or(kForever));
         return out;
     }
-    out.copies.packets -= report.non_ip_copied.packets;
-    out.copies.bytes -= report.non_ip_copied.bytes;
+    out.copies -= report.non_ip_copied;
     out.oldest = report.oldest_keyed;
     return out;
 }
@@ -88,16 +87,12 @@ Choice without_copies(const Report& report, const Sides& sides) {
     return out;
 }
 
-Count plus(const Count& a, const Count& b) {
-    return {a.packets + b.packets, a.bytes + b.bytes};
-}
-
 // What is dropped with a window of the ladder.
 WindowRow ladder_row(const Report& report, unsigned i, const Sides& sides) {
     WindowRow row = report.windows[i];
     if (sides.frames) {
-        row.fixed = plus(row.fixed, report.frame_windows[i].fixed);
-        row.refresh = plus(row.refresh, report.frame_windows[i].refresh);
+        row.fixed += report.frame_windows[i].fixed;
+        row.refresh += report.frame_windows[i].refresh;
     }
     return row;
 }
@@ -401,14 +396,12 @@ void fill_modes(Report& report, const Choice& choice, const Sides& sides) {
         ModeRow& row = mode.recommended = mode.rows[at];
         if (sides.frames && mode.key != packet::KeyMode::kFrame) {
             const Count& frames = report.frame_windows[at].fixed;
-            row.dropped = plus(row.dropped, frames);
-            row.missed.packets -= std::min(row.missed.packets, frames.packets);
-            row.missed.bytes -= std::min(row.missed.bytes, frames.bytes);
+            row.dropped += frames;
+            row.missed -= least(row.missed, frames);
         }
         const Count& most = sides.copies;
         if (row.lost.packets == 0 && row.dropped.packets > most.packets) {
-            row.lost.packets = row.dropped.packets - most.packets;
-            row.lost.bytes = row.dropped.bytes - std::min(row.dropped.bytes, most.bytes);
+            row.lost = row.dropped - least(row.dropped, most);
         }
     }
 }

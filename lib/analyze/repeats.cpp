@@ -33,11 +33,6 @@ constexpr double kDoubled = 0.75;
 constexpr std::uint64_t kLeastCrossed = 10;
 constexpr double kMostlyCrossed = 0.25;
 
-void merge(Count& into, const Count& part) {
-    into.packets += part.packets;
-    into.bytes += part.bytes;
-}
-
 }  // namespace
 
 Repeats::Repeats(std::uint64_t memory)
@@ -229,7 +224,7 @@ SentAgain summed(const Bins& bins, const std::array<unsigned, kEchoClasses>& end
     for (std::size_t i = 0; i < bins.size(); ++i) {
         for (unsigned at = ends[i]; at < kAgeBins; ++at) {
             const auto& bin = bins[i][at];
-            merge(out.echoes, bin.echoes);
+            out.echoes += bin.echoes;
             echoes[at] += bin.echoes.packets;
             ages[at] += bin.ages;
             out.youngest = std::min(out.youngest, bin.youngest);
@@ -255,7 +250,7 @@ Told Repeats::tell(Nanoseconds resolution, std::optional<Nanoseconds> mirrored) 
         for (unsigned at = 0; at < end[i]; ++at) {
             const Bin& bin = all_[i][at];
             if (bin.echoes.packets != 0) {
-                merge(out.copies, bin.echoes);
+                out.copies += bin.echoes;
                 ages.add(at, causes_[i][at], bin.youngest, bin.oldest);
             }
         }
@@ -265,7 +260,7 @@ Told Repeats::tell(Nanoseconds resolution, std::optional<Nanoseconds> mirrored) 
         SentAgain one = summed(*bins, end);
         if (one.echoes.packets != 0) {
             one.protocol = label == kOthers ? "others" : kind_name(label);
-            merge(out.sent_again, one.echoes);
+            out.sent_again += one.echoes;
             out.youngest_again = std::min(out.youngest_again.value_or(one.youngest), one.youngest);
             out.kinds.push_back(std::move(one));
         }

@@ -35,8 +35,29 @@ struct Count {
         ++packets;
         bytes += length;
     }
+    constexpr Count& operator+=(const Count& other) noexcept {
+        packets += other.packets;
+        bytes += other.bytes;
+        return *this;
+    }
+    constexpr Count& operator-=(const Count& other) noexcept {
+        packets -= other.packets;
+        bytes -= other.bytes;
+        return *this;
+    }
     bool operator==(const Count&) const = default;
 };
+
+[[nodiscard]] constexpr Count operator+(Count a, const Count& b) noexcept {
+    return a += b;
+}
+[[nodiscard]] constexpr Count operator-(Count a, const Count& b) noexcept {
+    return a -= b;
+}
+// Of packets and of bytes the fewer.
+[[nodiscard]] constexpr Count least(const Count& a, const Count& b) noexcept {
+    return {a.packets < b.packets ? a.packets : b.packets, a.bytes < b.bytes ? a.bytes : b.bytes};
+}
 
 // Why an echo is not, byte for byte, the first packet with its key: the one reason that stands for
 // it in sums that must come to all echoes. Ordered: the first that holds.

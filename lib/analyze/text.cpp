@@ -319,8 +319,8 @@ std::vector<TimeBin> few_times(const Report& report) {
     for (std::size_t i = 0; i < report.time.size(); i += each) {
         TimeBin sum{report.time[i].start, {}, {}};
         for (std::size_t j = i; j < std::min(i + each, report.time.size()); ++j) {
-            sum.total.packets += report.time[j].total.packets;
-            sum.echoes.packets += report.time[j].echoes.packets;
+            sum.total += report.time[j].total;
+            sum.echoes += report.time[j].echoes;
         }
         if (sum.total.packets != 0 || out.empty() || out.back().total.packets != 0) {
             out.push_back(sum);
@@ -342,10 +342,6 @@ std::string over_time(const Report& report) {
     return section("Over time", table.text() + both(report));
 }
 
-Count sum(const Count& a, const Count& b) {
-    return {a.packets + b.packets, a.bytes + b.bytes};
-}
-
 // What key packet drops with non_ip as recommended.
 std::vector<WindowRow> windows_as_recommended(const Report& report) {
     std::vector<WindowRow> rows = report.windows;
@@ -354,7 +350,7 @@ std::vector<WindowRow> windows_as_recommended(const Report& report) {
         const WindowRow& more = report.frame_windows[i];
         for (Count WindowRow::*count : {&WindowRow::fixed, &WindowRow::refresh,
                                         &WindowRow::fixed_copied, &WindowRow::refresh_copied}) {
-            rows[i].*count = sum(rows[i].*count, more.*count);
+            rows[i].*count += more.*count;
         }
     }
     return rows;

@@ -4,21 +4,13 @@
 #include <algorithm>
 
 namespace unecho::analyze {
-namespace {
-
-void merge(Count& into, const Count& other) {
-    into.packets += other.packets;
-    into.bytes += other.bytes;
-}
-
-}  // namespace
 
 void Timeline::halve() {
     for (std::size_t i = 0; i < bins_.size(); i += 2) {
         Bin bin = bins_[i];
         if (i + 1 < bins_.size()) {
-            merge(bin.total, bins_[i + 1].total);
-            merge(bin.echoes, bins_[i + 1].echoes);
+            bin.total += bins_[i + 1].total;
+            bin.echoes += bins_[i + 1].echoes;
         }
         bins_[i / 2] = bin;
     }

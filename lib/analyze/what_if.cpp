@@ -9,16 +9,8 @@
 namespace unecho::analyze {
 namespace {
 
-Count sum(const Count& a, const Count& b) {
-    return {a.packets + b.packets, a.bytes + b.bytes};
-}
-
 RemovedEchoes::Sorted sum(const RemovedEchoes::Sorted& a, const RemovedEchoes::Sorted& b) {
-    return {sum(a.copies, b.copies), sum(a.sent_again, b.sent_again)};
-}
-
-Count less(const Count& a, const Count& b) {
-    return {a.packets - b.packets, a.bytes - b.bytes};
+    return {a.copies + b.copies, a.sent_again + b.sent_again};
 }
 
 // all: the copies that there are.
@@ -26,9 +18,9 @@ Removal removal_of(const Count& removed, const RemovedEchoes::Sorted& echoes, co
     Removal out;
     out.removed = removed;
     out.copies = echoes.copies;
-    out.left = less(all, echoes.copies);
+    out.left = all - echoes.copies;
     out.sent_again = echoes.sent_again;
-    out.others = less(removed, sum(echoes.copies, echoes.sent_again));
+    out.others = removed - echoes.copies - echoes.sent_again;
     return out;
 }
 
@@ -76,8 +68,7 @@ template <typename CountOf>
 RemovedEchoes::Sorted RemovedEchoes::sorted(const Repeats::Ends& ends, CountOf count_of) const {
     Sorted out;
     for (std::size_t i = 0; i < bins_.size(); ++i) {
-        Count& into = i % kAgeBins < ends.at(i / kAgeBins) ? out.copies : out.sent_again;
-        into = sum(into, count_of(bins_[i]));
+        (i % kAgeBins < ends.at(i / kAgeBins) ? out.copies : out.sent_again) += count_of(bins_[i]);
     }
     return out;
 }
@@ -95,7 +86,7 @@ RemovedEchoes::Sorted RemovedEchoes::with(const Repeats::Ends& ends, unsigned wi
 void WhatIfTally::judge(const Told& packets, const Told& frames) {
     packet_ends_ = packets.ends;
     frame_ends_ = frames.ends;
-    copies_ = sum(packets.copies, frames.copies);
+    copies_ = packets.copies + frames.copies;
 }
 
 // A window between two of the ladder is one that parts all copies from what was sent again.

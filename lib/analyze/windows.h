@@ -132,22 +132,19 @@ class WindowCounts {
             at += gap;
             edges_[at].add(length);
             at += run;
-            edges_[at].packets -= 1;
-            edges_[at].bytes -= length;
+            edges_[at] -= {1, length};
             windows = at < kWindows ? windows >> gap >> run : 0;
         }
     }
     void add(const WindowCounts& others) noexcept {
         for (unsigned i = 0; i < edges_.size(); ++i) {
-            edges_[i].packets += others.edges_[i].packets;
-            edges_[i].bytes += others.edges_[i].bytes;
+            edges_[i] += others.edges_[i];
         }
     }
     [[nodiscard]] Count at(unsigned i) const noexcept {
         Count sum;
         for (unsigned edge = 0; edge <= i; ++edge) {
-            sum.packets += edges_[edge].packets;
-            sum.bytes += edges_[edge].bytes;
+            sum += edges_[edge];
         }
         return sum;
     }

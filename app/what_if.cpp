@@ -38,11 +38,11 @@ class PcapAsked final : public analyze::Asked {
     [[nodiscard]] analyze::WhatIf described() const override {
         analyze::WhatIf out;
         out.key = options_.key_mode();
-        out.non_ip = config::kNonIpNames.at(static_cast<std::size_t>(options_.non_ip_or_pass()));
+        out.non_ip = options_.non_ip_or_pass();
         if (options_.window_time() != filter::kInfiniteWindow) {
             out.window = options_.window_time();
         }
-        out.policy = config::kPolicyNames.at(static_cast<std::size_t>(options_.policy_or_fixed()));
+        out.policy = options_.policy_or_fixed();
         out.first = options_.first.value_or(1);
         out.forgotten = deduplicator_->forgotten();
         return out;

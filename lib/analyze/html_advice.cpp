@@ -4,6 +4,7 @@
 #include "analyze/html_parts.h"
 #include "analyze/html_sections.h"
 #include "analyze/html_text.h"
+#include "analyze/words.h"
 #include "capture/standard_streams.h"
 #include "packet/key.h"
 
@@ -61,9 +62,9 @@ std::string reasons(const Recommendation& advice) {
     std::string out = reason("Key", escape(packet::name_of(advice.key)), advice.key_reason) +
                       reason("Window", duration_text(advice.window), advice.window_reason) +
                       reason("Rate", packet_rate_text(advice.rate), advice.rate_reason) +
-                      reason("Policy", escape(advice.policy), advice.policy_reason);
+                      reason("Policy", escape(text_of(advice.policy)), advice.policy_reason);
     if (!advice.non_ip_reason.empty()) {
-        out += reason("Without IP", escape(advice.non_ip), advice.non_ip_reason);
+        out += reason("Without IP", escape(text_of(advice.non_ip)), advice.non_ip_reason);
     }
     if (!advice.sure_reason.empty()) {
         out += reason("How sure", "", advice.sure_reason);

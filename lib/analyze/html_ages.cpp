@@ -237,7 +237,7 @@ std::string window_words(const Report& report) {
         "A window of {} removes {} of the copies; a longer one costs memory.{}",
         {duration_text(advice.window),
          share_text(std::min(advice.removed.packets, report.copied.packets), report.copied.packets),
-         advice.non_ip == "frame" ? " Below are those that have an IP packet." : ""});
+         advice.non_ip == packet::NonIp::kFrame ? " Below are those that have an IP packet." : ""});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "analyze/html_sections.h"
 #include "analyze/html_text.h"
 #include "analyze/what_if.h"
+#include "analyze/words.h"
 
 namespace unecho::analyze {
 namespace {
@@ -34,8 +35,8 @@ std::string what_if_section(const Report& report) {
         row({"Key", escape(packet::name_of(it.key)), escape(packet::name_of(advice.key))}) +
         row({"Window", it.window ? duration_text(*it.window) : "no end",
              duration_text(advice.window)}) +
-        row({"Policy", escape(it.policy), escape(advice.policy)}) +
-        row({"Without IP", escape(it.non_ip), escape(advice.non_ip)}) +
+        row({"Policy", escape(text_of(it.policy)), escape(text_of(advice.policy))}) +
+        row({"Without IP", escape(text_of(it.non_ip)), escape(text_of(advice.non_ip))}) +
         count_row(it, "Removes", {"removed", &Removal::removed}, false) +
         count_row(it, "of these copies", {"copies", &Removal::copies}, false) +
         count_row(it, "of these sent again", {"sent_again", &Removal::sent_again}, true) +

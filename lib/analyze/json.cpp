@@ -7,6 +7,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analyze/words.h"
+#include "config/schema.h"
+
 namespace unecho::analyze {
 namespace {
 
@@ -36,6 +39,18 @@ template <>
 std::string_view name_in(packet::KeyMode value) {
     return packet::name_of(value);
 }
+template <>
+std::string_view name_in(packet::NonIp value) {
+    return text_of(value);
+}
+template <>
+std::string_view name_in(engines::Policy value) {
+    return text_of(value);
+}
+template <>
+std::string_view name_in(engines::Engine value) {
+    return text_of(value);
+}
 
 template <typename Enum>
 constexpr std::size_t kEnumSize = 0;
@@ -45,6 +60,12 @@ template <>
 constexpr std::size_t kEnumSize<Difference> = kDifferences;
 template <>
 constexpr std::size_t kEnumSize<packet::KeyMode> = packet::kKeyModes;
+template <>
+constexpr std::size_t kEnumSize<packet::NonIp> = config::kNonIpNames.size();
+template <>
+constexpr std::size_t kEnumSize<engines::Policy> = engines::kPolicyNames.size();
+template <>
+constexpr std::size_t kEnumSize<engines::Engine> = engines::kEngines;
 
 class Writer {
   public:

@@ -242,7 +242,7 @@ void choose_policy(std::uint64_t copied, const WindowRow& row, Recommendation& o
     const auto refresh = static_cast<double>(row.refresh.packets);
     const auto copies = static_cast<double>(copied);
     if (!is_of_ladder(out.window) && fixed < refresh) {
-        out.policy = "refresh";
+        out.policy = engines::Policy::kRefresh;
         out.removed = row.refresh;
         out.policy_reason =
             "It measures each copy from the one before it, and so parts them from what was sent "
@@ -250,7 +250,7 @@ void choose_policy(std::uint64_t copied, const WindowRow& row, Recommendation& o
         return;
     }
     if (std::min(refresh, copies) - fixed > kWorthRefresh * copies) {
-        out.policy = "refresh";
+        out.policy = engines::Policy::kRefresh;
         out.removed = row.refresh;
         out.policy_reason =
             "Copies of a packet go on for longer than the window, each soon behind "
@@ -259,7 +259,7 @@ void choose_policy(std::uint64_t copied, const WindowRow& row, Recommendation& o
             format_count(row.fixed.packets) + ".";
         return;
     }
-    out.policy = "fixed";
+    out.policy = engines::Policy::kFixed;
     out.removed = row.fixed;
     out.policy_reason =
         row.fixed == row.refresh
@@ -295,7 +295,7 @@ void choose_non_ip(const Report& report, const Sides& sides, Recommendation& out
                                (copied.packets == 1 ? "is a copy" : "are copies") +
                                " of an earlier one";
     if (sides.frames) {
-        out.non_ip = "frame";
+        out.non_ip = packet::NonIp::kFrame;
         out.non_ip_reason = frames + ", and this window parts them from what was sent again.";
     } else {
         out.non_ip_reason =
@@ -330,7 +330,7 @@ double three_digits(double value) {
 // A short burst counts in full, as it does in the filter. Few packets get more margin: a generation
 // may begin anywhere, and where they lie in a small filter is chance.
 void choose_rate(const Peaks& peaks, unsigned window, Recommendation& out) {
-    const bool all = out.non_ip == "frame" || out.policy == "refresh";
+    const bool all = out.non_ip == packet::NonIp::kFrame || out.policy == engines::Policy::kRefresh;
     const PeakRates::Peak peak = (all ? peaks.all : peaks.accepted).peak(window);
     const auto most = static_cast<double>(peak.most);
     const double margin = std::max(kRateMargin * most, most + kFewMargin * std::sqrt(most)) / most;

@@ -19,6 +19,8 @@
 
 #include "base/packet_clock.h"
 #include "base/units.h"
+#include "engines/engine.h"
+#include "engines/spec.h"
 #include "packet/key.h"
 
 namespace unecho::analyze {
@@ -238,10 +240,10 @@ struct Recommendation {
     packet::KeyMode key = packet::KeyMode::kPacket;
     Nanoseconds window = 0;
     double rate = 0;  // planned, new packets per second
-    std::string policy = "fixed";
-    std::string non_ip = "pass";
-    double max_false_drop = 1e-6;
-    std::string engine = "auto";
+    engines::Policy policy = engines::Policy::kFixed;
+    packet::NonIp non_ip = packet::NonIp::kPass;
+    double max_false_drop = engines::kDefaultFalseDrop;
+    engines::Engine engine = engines::Engine::kAuto;
     bool needed = true;         // false: there is nothing worth removing
     double covered = 0;         // share of the copies that it removes, 0 to 1
     Count removed;              // with this window and policy, counted
@@ -270,9 +272,9 @@ struct Removal {
 // A configuration that was asked about, beside the recommended one.
 struct WhatIf {
     packet::KeyMode key = packet::KeyMode::kPacket;
-    std::string non_ip = "pass";
+    packet::NonIp non_ip = packet::NonIp::kPass;
     std::optional<Nanoseconds> window;  // absent: without end
-    std::string policy = "fixed";
+    engines::Policy policy = engines::Policy::kFixed;
     std::uint64_t first = 1;
     Removal asked;
     Removal recommended;

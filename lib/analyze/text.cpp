@@ -345,7 +345,7 @@ std::string over_time(const Report& report) {
 // What key packet drops with non_ip as recommended.
 std::vector<WindowRow> windows_as_recommended(const Report& report) {
     std::vector<WindowRow> rows = report.windows;
-    const bool frames = report.recommendation.non_ip == "frame";
+    const bool frames = report.recommendation.non_ip == packet::NonIp::kFrame;
     for (std::size_t i = 0; frames && i < std::min(rows.size(), report.frame_windows.size()); ++i) {
         const WindowRow& more = report.frame_windows[i];
         for (Count WindowRow::*count : {&WindowRow::fixed, &WindowRow::refresh,
@@ -398,7 +398,7 @@ std::string windows(const Report& report) {
         marked ? ""
                : "  recommended: " + format_duration(wanted.window) + ", between two of these\n";
     return section(std::string("What key \"packet\" ") +
-                       (wanted.non_ip == "frame" ? "with non_ip \"frame\" " : "") +
+                       (wanted.non_ip == packet::NonIp::kFrame ? "with non_ip \"frame\" " : "") +
                        "drops, by window and policy",
                    table.text() + (again ? "  # copies, + what was sent again\n" : "") + between);
 }
@@ -411,7 +411,7 @@ std::string modes(const Report& report) {
         table.row({std::string(packet::name_of(mode.key)), cell(row.dropped), cell(row.lost),
                    brief_bytes(row.lost.bytes), cell(row.missed)});
     }
-    const bool frames = report.recommendation.non_ip == "frame";
+    const bool frames = report.recommendation.non_ip == packet::NonIp::kFrame;
     return section("What each key drops, with window " +
                        window_text(report.modes.front().recommended.window) +
                        (frames ? ", policy fixed and non_ip frame" : " and policy fixed"),
@@ -430,8 +430,10 @@ std::string what_if(const Report& report) {
     table.row({"key", std::string(packet::name_of(it.key)),
                std::string(packet::name_of(report.recommendation.key))});
     table.row({"window", window_text(it.window), format_duration(report.recommendation.window)});
-    table.row({"policy", it.policy, report.recommendation.policy});
-    table.row({"non_ip", it.non_ip, report.recommendation.non_ip});
+    table.row({"policy", std::string(text_of(it.policy)),
+               std::string(text_of(report.recommendation.policy))});
+    table.row({"non_ip", std::string(text_of(it.non_ip)),
+               std::string(text_of(report.recommendation.non_ip))});
     counts("packets removed", &Removal::removed);
     counts("  copies", &Removal::copies);
     counts("  sent again", &Removal::sent_again);
@@ -465,13 +467,14 @@ std::string recommendation(const Report& report) {
     out += line("key", std::string(packet::name_of(wanted.key)), wanted.key_reason) +
            line("window", format_duration(wanted.window), wanted.window_reason) +
            line("rate", format_rate(wanted.rate), wanted.rate_reason) +
-           line("policy", wanted.policy, wanted.policy_reason);
+           line("policy", std::string(text_of(wanted.policy)), wanted.policy_reason);
     if (!wanted.non_ip_reason.empty()) {
-        out += line("non_ip", wanted.non_ip, wanted.non_ip_reason);
+        out += line("non_ip", std::string(text_of(wanted.non_ip)), wanted.non_ip_reason);
     }
     if (!wanted.engine_chosen.empty()) {
         out += line("engine",
-                    wanted.engine + ": " + wanted.engine_chosen + ", " + format_size(wanted.memory),
+                    std::string(text_of(wanted.engine)) + ": " + wanted.engine_chosen + ", " +
+                        format_size(wanted.memory),
                     "");
     }
     out += wrapped(wanted.sure_reason, "  ") + wrapped(wanted.taps_reason, "  ");

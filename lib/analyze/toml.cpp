@@ -120,25 +120,30 @@ std::string filter(const Recommendation& wanted) {
         "key = " + quoted(packet::name_of(wanted.key)) + "\n\n" + comment(wanted.window_reason) +
         "window = " + quoted(format_duration(wanted.window)) + "\n\n" +
         comment(wanted.rate_reason) + "rate = " + quoted(rate_text(wanted.rate)) + "\n\n" +
-        comment(wanted.policy_reason) + "policy = " + quoted(wanted.policy) + "\n\n" +
+        comment(wanted.policy_reason) + "policy = " + quoted(text_of(wanted.policy)) + "\n\n" +
         "# The chance that a new packet is taken for an echo.\nmax_false_drop = " +
         bound_text(wanted.max_false_drop) + "\n\n";
-    if (wanted.non_ip == "frame") {
-        out += comment(wanted.non_ip_reason) + "non_ip = " + quoted(wanted.non_ip) + "\n\n";
+    if (wanted.non_ip == packet::NonIp::kFrame) {
+        out +=
+            comment(wanted.non_ip_reason) + "non_ip = " + quoted(text_of(wanted.non_ip)) + "\n\n";
     }
     if (!wanted.engine_chosen.empty()) {
         out += comment("With these figures that is " + wanted.engine_chosen + ", in " +
                        format_size(wanted.memory) + ".");
     }
-    return out + "engine = " + quoted(wanted.engine) + "\n\n";
+    return out + "engine = " + quoted(text_of(wanted.engine)) + "\n\n";
 }
 
 // As `unecho pcap` is told it.
 std::string as_options(const Recommendation& wanted) {
     return "--key " + std::string(packet::name_of(wanted.key)) + " --window " +
            format_duration(wanted.window) +
-           (wanted.policy == "fixed" ? "" : " --policy " + wanted.policy) +
-           (wanted.non_ip == "pass" ? "" : " --non-ip " + wanted.non_ip);
+           (wanted.policy == engines::Policy::kFixed
+                ? ""
+                : " --policy " + std::string(text_of(wanted.policy))) +
+           (wanted.non_ip == packet::NonIp::kPass
+                ? ""
+                : " --non-ip " + std::string(text_of(wanted.non_ip)));
 }
 
 // Where the echoes were, of one capture with several interfaces.

@@ -97,9 +97,9 @@ Removal WhatIfTally::recommended(const Report& report) const {
         return removal_of(advice.removed, {advice.removed, {}}, copies_);
     }
     const auto window = static_cast<unsigned>(at - kLadder.begin());
-    const bool refresh = advice.policy == "refresh";
+    const bool refresh = advice.policy == engines::Policy::kRefresh;
     RemovedEchoes::Sorted echoes = packets_.with(packet_ends_, window, refresh);
-    if (advice.non_ip == "frame") {
+    if (advice.non_ip == packet::NonIp::kFrame) {
         echoes = sum(echoes, frames_.with(frame_ends_, window, refresh));
     }
     return removal_of(advice.removed, echoes, copies_);
@@ -117,9 +117,11 @@ WhatIf WhatIfTally::answer(WhatIf asked, const Report& report) const {
 std::string configuration_text(const WhatIf& it) {
     std::string out =
         "key " + std::string(packet::name_of(it.key)) +
-        (it.non_ip == "frame" ? ", non-IP frames too" : "") + ", " +
+        (it.non_ip == packet::NonIp::kFrame ? ", non-IP frames too" : "") + ", " +
         (it.window ? "window " + format_duration(*it.window) : "no end of the window");
-    out += it.policy == "fixed" ? "" : ", policy " + it.policy;
+    if (it.policy != engines::Policy::kFixed) {
+        out += ", policy " + std::string(text_of(it.policy));
+    }
     return out + (it.first == 1 ? "" : ", first " + format_count(it.first));
 }
 

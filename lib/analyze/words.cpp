@@ -6,7 +6,21 @@
 #include <cmath>
 #include <ctime>
 
+#include "config/schema.h"
+
 namespace unecho::analyze {
+
+std::string_view text_of(engines::Engine engine) {
+    return engines::info_of(engine).name;
+}
+
+std::string_view text_of(engines::Policy policy) {
+    return engines::kPolicyNames.at(static_cast<std::size_t>(policy));
+}
+
+std::string_view text_of(packet::NonIp non_ip) {
+    return config::kNonIpNames.at(static_cast<std::size_t>(non_ip));
+}
 
 std::string date(Nanoseconds since_1970) {
     const auto seconds = static_cast<std::time_t>(since_1970 / kSecond);

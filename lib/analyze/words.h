@@ -8,6 +8,9 @@
 
 #include "base/units.h"
 #include "base/words.h"
+#include "engines/engine.h"
+#include "engines/spec.h"
+#include "packet/key.h"
 
 namespace unecho::analyze {
 
@@ -15,6 +18,11 @@ using unecho::brief;
 using unecho::brief_bytes;
 using unecho::counted;
 using unecho::percent;
+
+// As configurations and options have them.
+std::string_view text_of(engines::Engine engine);
+std::string_view text_of(engines::Policy policy);
+std::string_view text_of(packet::NonIp non_ip);
 
 // "2026-11-21 14:36:19 UTC"
 std::string date(Nanoseconds since_1970);

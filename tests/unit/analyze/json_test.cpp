@@ -50,6 +50,9 @@ TEST(Json, names_have_units_and_absent_is_null) {
     EXPECT_TRUE(json.at("copies").is_array());
     EXPECT_EQ(json.at("causes").at(0).at("cause"), "routed");
     EXPECT_EQ(json.at("modes").at(1).at("key"), "flow");
+    EXPECT_EQ(json.at("recommendation").at("policy"), "fixed");
+    EXPECT_EQ(json.at("recommendation").at("non_ip"), "pass");
+    EXPECT_EQ(json.at("recommendation").at("engine"), "auto");
     EXPECT_TRUE(json.at("ages").at("bins").at(0).at("causes").contains("hop-limit"));
     Report report = full_report();
     report.blind_after.reset();
@@ -78,6 +81,11 @@ TEST(Json, what_is_no_report_is_refused) {
     Json name = json;
     name["modes"][0]["key"] = "five-tuple";
     EXPECT_FALSE(from_json(name));
+    for (const char* member : {"policy", "non_ip", "engine"}) {
+        Json unknown = json;
+        unknown["recommendation"][member] = "fast";
+        EXPECT_FALSE(from_json(unknown)) << member;
+    }
 }
 
 }  // namespace

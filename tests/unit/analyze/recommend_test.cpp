@@ -52,7 +52,7 @@ TEST(Recommend, window_is_twice_the_age_of_nearly_all_rounded_up) {
     EXPECT_EQ(out.removed.packets, 1000U);
     EXPECT_TRUE(out.needed);
     EXPECT_EQ(out.key, packet::KeyMode::kPacket);
-    EXPECT_EQ(out.policy, "fixed");
+    EXPECT_EQ(out.policy, engines::Policy::kFixed);
     EXPECT_TRUE(has(out.window_reason, "99.9 % of the copies come within 3"));
 }
 
@@ -148,7 +148,7 @@ TEST(Recommend, window_spans_all_copies_of_a_packet) {
     }
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.window, 100 * kMillisecond);  // 50 ms would do for one copy
-    EXPECT_EQ(out.policy, "fixed");
+    EXPECT_EQ(out.policy, engines::Policy::kFixed);
     EXPECT_EQ(out.covered, 1);
     EXPECT_TRUE(has(out.window_reason, "spans all copies"));
 }
@@ -192,7 +192,7 @@ TEST(Recommend, loop_that_goes_on_asks_for_refresh) {
         stream.add(i * 400 * kMicrosecond, packet_number(2 + i % 2));
     }
     const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.policy, "refresh");
+    EXPECT_EQ(out.policy, engines::Policy::kRefresh);
     EXPECT_EQ(out.removed.packets, 4998U);
 }
 
@@ -273,7 +273,7 @@ TEST(Recommend, rate_counts_echoes_where_policy_refresh_takes_them_in) {
         stream.add(i * 40 * kMicrosecond, packet_number(2 + i % 2));
     }
     const Recommendation out = recommended(stream).recommendation;
-    ASSERT_EQ(out.policy, "refresh");
+    ASSERT_EQ(out.policy, engines::Policy::kRefresh);
     EXPECT_GE(out.rate, 1.5 * 25'000);
     EXPECT_FALSE(has(out.rate_reason, "new packet")) << out.rate_reason;
 }
@@ -299,7 +299,7 @@ TEST(Recommend, window_lies_between_copies_and_what_was_sent_again) {
     const Report report = recommended(stream);
     const Recommendation& out = report.recommendation;
     EXPECT_EQ(out.window, 7 * kMillisecond);
-    EXPECT_EQ(out.policy, "fixed");
+    EXPECT_EQ(out.policy, engines::Policy::kFixed);
     EXPECT_EQ(out.removed.packets, 100U);
     EXPECT_TRUE(has(out.sure_reason, "the gap is narrow")) << out.sure_reason;
     // The next step of the ladder, and what it would lose.
@@ -320,7 +320,7 @@ TEST(Recommend, narrow_window_measures_from_the_copy_before) {
     stream.add(60 * kSecond + 9 * kMillisecond, packet_number(0));
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.window, 7 * kMillisecond);
-    EXPECT_EQ(out.policy, "refresh");
+    EXPECT_EQ(out.policy, engines::Policy::kRefresh);
     EXPECT_EQ(out.removed.packets, 150U);
 }
 
@@ -334,7 +334,7 @@ TEST(Recommend, window_is_judged_over_what_the_key_drops) {
     stream.add(now + 9 * kMillisecond, arp);
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.window, 20 * kMillisecond);
-    EXPECT_EQ(out.non_ip, "pass");
+    EXPECT_EQ(out.non_ip, packet::NonIp::kPass);
     EXPECT_TRUE(has(out.sure_reason, "nothing was sent again that")) << out.sure_reason;
 }
 
@@ -344,7 +344,7 @@ TEST(Recommend, storm_that_fixed_leaves_a_part_of_asks_for_refresh) {
         stream.add(i * 50 * kMicrosecond, packet_number(2 + i / 500));
     }
     const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.policy, "refresh");
+    EXPECT_EQ(out.policy, engines::Policy::kRefresh);
     EXPECT_EQ(out.removed.packets, 1497U);
 }
 
@@ -396,7 +396,7 @@ TEST(Recommend, frames_are_compared_where_a_window_parts_them) {
     const Report report = recommended(stream);
     const Recommendation& out = report.recommendation;
     EXPECT_EQ(out.key, packet::KeyMode::kPacket);
-    EXPECT_EQ(out.non_ip, "frame");
+    EXPECT_EQ(out.non_ip, packet::NonIp::kFrame);
     EXPECT_EQ(report.copied.packets, 26U);
     EXPECT_EQ(report.echoes.packets, 31U);
     EXPECT_EQ(out.removed.packets, 26U);
@@ -422,7 +422,7 @@ TEST(Recommend, frames_are_sent_again_where_no_packet_is_copied) {
     EXPECT_EQ(report.copied.packets, 0U);
     EXPECT_EQ(report.sent_again.packets, 10U);
     EXPECT_FALSE(report.recommendation.needed);
-    EXPECT_EQ(report.recommendation.non_ip, "pass");
+    EXPECT_EQ(report.recommendation.non_ip, packet::NonIp::kPass);
 }
 
 // As `unecho pcap --non-ip frame` compares them.
@@ -441,7 +441,7 @@ TEST(Recommend, tagged_copies_of_frames_are_found) {
     EXPECT_EQ(report.copied.packets, 20U);
     EXPECT_EQ(report.non_ip_copied.packets, 20U);
     EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kRetagged)].echoes.packets, 20U);
-    EXPECT_EQ(report.recommendation.non_ip, "frame");
+    EXPECT_EQ(report.recommendation.non_ip, packet::NonIp::kFrame);
     EXPECT_EQ(report.recommendation.removed.packets, 20U);
 }
 
@@ -457,7 +457,7 @@ TEST(Recommend, frames_without_ip_are_compared) {
     const Report report = recommended(stream);
     const Recommendation& out = report.recommendation;
     EXPECT_EQ(out.key, packet::KeyMode::kPacket);
-    EXPECT_EQ(out.non_ip, "frame");
+    EXPECT_EQ(out.non_ip, packet::NonIp::kFrame);
     EXPECT_EQ(out.removed.packets, 8U);
     EXPECT_TRUE(out.needed);
     EXPECT_EQ(out.covered, 1);
@@ -493,7 +493,7 @@ TEST(Recommend, engine_is_told_with_its_memory) {
     Nanoseconds now = 0;
     add_pairs(stream, now, 0, 10, kMillisecond);
     const Recommendation out = recommended(stream).recommendation;
-    EXPECT_EQ(out.engine, "auto");
+    EXPECT_EQ(out.engine, engines::Engine::kAuto);
     EXPECT_FALSE(out.engine_chosen.empty());
     EXPECT_GT(out.memory, 0U);
 }

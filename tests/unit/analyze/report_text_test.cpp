@@ -180,7 +180,7 @@ TEST(ReportText, windows_count_frames_without_ip_where_they_are_to_be_compared) 
         row.fixed = row.refresh = row.fixed_copied = row.refresh_copied = {1'000'000, 64};
     }
     EXPECT_FALSE(has(section_of(to_text(report), "What key"), "1,000,000"));
-    report.recommendation.non_ip = "frame";
+    report.recommendation.non_ip = packet::NonIp::kFrame;
     const std::string text = to_text(report);
     EXPECT_TRUE(has(text, "What key \"packet\" with non_ip \"frame\" drops, by window"));
     EXPECT_TRUE(has(section_of(text, "What key"), "1,000,000")) << text;

@@ -203,9 +203,9 @@ void add_what_if(Report& report) {
     const auto counted = [](std::uint64_t packets) { return sized(packets, 610); };
     const std::uint64_t all = report.copied.packets;
     WhatIf it;
-    it.non_ip = "frame";
+    it.non_ip = packet::NonIp::kFrame;
     it.window = 20 * kMillisecond;
-    it.policy = "refresh";
+    it.policy = engines::Policy::kRefresh;
     it.asked = {counted(all - 200 + 31 + 5), counted(all - 200), counted(200), counted(31),
                 counted(5)};
     it.recommended = {report.recommendation.removed,
@@ -386,12 +386,12 @@ Report hostile_report() {
     report.ages.bins.insert(report.ages.bins.begin(), {kMicrosecond, 1200, 1, {}});
     report.ages.bins.push_back({9 * kSecond, 10 * kSecond, 1, {}});
     Recommendation& advice = report.recommendation;
-    for (std::string* text : {&advice.policy, &advice.engine_chosen, &advice.key_reason,
-                              &advice.window_reason, &advice.rate_reason, &advice.policy_reason,
-                              &advice.taps_reason, &advice.sure_reason, &advice.toml}) {
+    for (std::string* text :
+         {&advice.engine_chosen, &advice.key_reason, &advice.window_reason, &advice.rate_reason,
+          &advice.policy_reason, &advice.taps_reason, &advice.sure_reason, &advice.toml}) {
         *text = evil;
     }
-    report.what_if->policy = report.what_if->verdict = evil;
+    report.what_if->verdict = evil;
     return report;
 }
 

@@ -44,7 +44,7 @@ class Toml : public testing::Test {
         Recommendation& out = report.recommendation;
         out.window = 20 * kMillisecond;
         out.rate = 12'300;
-        out.policy = "refresh";
+        out.policy = engines::Policy::kRefresh;
         out.key_reason = "Because of the \"key\".";
         out.window_reason = "It is long enough.";
         out.rate_reason = "It is fast enough.";
@@ -91,7 +91,7 @@ TEST_F(Toml, replay_says_which_times_it_writes_and_what_keeps_the_packets_own) {
     EXPECT_EQ(to_toml(report_of({"-"})).find("time of writing"), std::string::npos);
     EXPECT_EQ(text.find("--non-ip"), std::string::npos);
     Report frames = report_of({file("a.pcap")});
-    frames.recommendation.non_ip = "frame";
+    frames.recommendation.non_ip = packet::NonIp::kFrame;
     EXPECT_NE(to_toml(frames).find("--non-ip frame"), std::string::npos) << to_toml(frames);
 }
 
@@ -159,10 +159,7 @@ TEST_F(Toml, as_many_taps_as_interfaces_and_no_more_than_ports) {
 }
 
 TEST_F(Toml, hostile_names_change_nothing) {
-    Report report = hostile_report();
-    report.recommendation.policy = "fixed";  // these two are never of a capture
-    report.recommendation.engine = "auto";
-    const config::Config config = loaded(to_toml(report));
+    const config::Config config = loaded(to_toml(hostile_report()));
     EXPECT_EQ(config.filters.size(), 1U);
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/text.h"
+#include "analyze/words.h"
 #include "sample_report.h"
 #include "stream.h"
 
@@ -103,7 +104,7 @@ TEST(WhatIf, recommended_side_is_counted_for_the_window_and_policy_that_it_has) 
     const std::uint64_t length = stream.records()[0].length;
     Recommendation advice = with_window(500 * kMillisecond, {22, 22 * length});
     EXPECT_EQ(answer(stream, {}, advice).recommended.sent_again.packets, 2U);
-    advice.policy = "refresh";
+    advice.policy = engines::Policy::kRefresh;
     advice.removed = {23, 23 * length};
     const WhatIf got = answer(stream, {}, advice);
     EXPECT_EQ(got.recommended.sent_again.packets, 3U);
@@ -132,19 +133,20 @@ TEST(WhatIf, frames_without_ip_are_sorted_as_packets_are) {
     EXPECT_EQ(got.asked.left.packets, 20U);
     EXPECT_EQ(got.recommended.left.packets, 1U) << "it passes the tagged one";
 
-    advice.non_ip = "frame";
+    advice.non_ip = packet::NonIp::kFrame;
     for (const Nanoseconds window : {kMillisecond, 5 * kSecond}) {
-        for (const char* policy : {"fixed", "refresh"}) {
+        for (const auto policy : {engines::Policy::kFixed, engines::Policy::kRefresh}) {
+            SCOPED_TRACE(text_of(policy));
             const bool late = window > kSecond;
             advice.window = window;
             advice.policy = policy;
             const std::uint64_t hellos = late ? 3 : 0;
             advice.removed.packets = 21 + (late ? 1 : 0) + hellos;
             const Removal it = answer(stream, {}, advice).recommended;
-            EXPECT_EQ(it.copies.packets, 21U) << policy;
-            EXPECT_EQ(it.sent_again.packets, late ? 1 + hellos : 0U) << policy;
-            EXPECT_EQ(it.others.packets, 0U) << policy;
-            EXPECT_EQ(it.left.packets, 0U) << policy;
+            EXPECT_EQ(it.copies.packets, 21U);
+            EXPECT_EQ(it.sent_again.packets, late ? 1 + hellos : 0U);
+            EXPECT_EQ(it.others.packets, 0U);
+            EXPECT_EQ(it.left.packets, 0U);
         }
     }
 }

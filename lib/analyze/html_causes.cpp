@@ -14,24 +14,6 @@ constexpr std::size_t kMostProtocols = 12;
 constexpr std::size_t kMostInMatrix = 8;
 constexpr std::size_t kMostInTable = 16;
 
-struct Words {
-    std::string_view name;
-    std::string_view sentence;
-};
-
-// By Cause.
-constexpr std::array<Words, kCauses> kWords{{
-    {"Routed", "TTL and MAC addresses differ: seen before and behind a router."},
-    {"Hop limit", "The TTL differs, the MAC addresses do not: a hop that hides them, or a loop."},
-    {"Retagged", "VLAN tags or MPLS labels differ: seen on both sides of a trunk."},
-    {"Relayed", "MAC addresses alone differ: a host or a balancer in between passed it on."},
-    {"Resent", "802.11 retry bit or sequence number differs: sent again on the air, no copy."},
-    {"Remarked", "TOS or traffic class differs: something on the way marks packets."},
-    {"Padded", "Bytes behind the IP packet differ: padding, trailers, or cut off elsewhere."},
-    {"Checksum", "Nothing but the IPv4 header checksum differs: filled in by hardware later."},
-    {"Identical", "The same frame, byte for byte: a mirror port or two taps on a wire."},
-}};
-
 std::uint64_t copies_with_cause(const Report& report) {
     std::uint64_t sum = 0;
     for (const CauseCount& each : report.causes) {
@@ -54,9 +36,9 @@ std::string cause_rows(const Report& report) {
     std::string out;
     for (const std::size_t i : order) {
         const CauseCount& each = report.causes[i];
-        const Words& words = kWords[static_cast<std::size_t>(each.cause)];
+        const CauseInfo& info = info_of(each.cause);
         out += row(
-            {fill("{}<span class=\"sub\">{}</span>{}", {escape(words.name), escape(words.sentence),
+            {fill("{}<span class=\"sub\">{}</span>{}", {escape(info.title), escape(info.sentence),
                                                         meter(share(each.copied.packets, all))}),
              figure("causes." + std::to_string(i) + ".copied.packets", each.copied.packets),
              share_text(each.copied.packets, all)});
@@ -64,17 +46,12 @@ std::string cause_rows(const Report& report) {
     return out;
 }
 
-constexpr std::array<std::string_view, kDifferences> kDifferenceWords{
-    "TTL or hop limit",     "MAC addresses",         "VLAN tags, MPLS labels",
-    "TOS or traffic class", "behind the IP packet",  "IPv4 header checksum",
-    "802.11 retry bit",     "802.11 sequence number"};
-
 std::string differences(const Report& report) {
     const std::uint64_t all = copies_with_cause(report);
     std::string body;
     for (std::size_t i = 0; i < report.differences.size(); ++i) {
         const DifferenceCount& each = report.differences[i];
-        body += row({escape(kDifferenceWords[static_cast<std::size_t>(each.difference)]),
+        body += row({escape(info_of(each.difference).words),
                      figure("differences." + std::to_string(i) + ".copied", each.copied),
                      share_text(each.copied, all)});
     }

@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <array>
-#include <utility>
-
 #include "analyze/html_parts.h"
 #include "analyze/html_sections.h"
 #include "analyze/html_text.h"
@@ -11,16 +8,15 @@
 namespace unecho::analyze {
 namespace {
 
-using Part = std::pair<const char*, Count Removal::*>;
-
-std::string count_row(const WhatIf& it, std::string_view name, const Part& part, bool harm) {
+std::string count_row(const WhatIf& it, const RemovalRow& what) {
     const auto cell = [&](const Removal& side, const std::string& path) {
-        const std::uint64_t packets = (side.*part.second).packets;
-        return fill("<span{}>{}</span>",
-                    {harm && packets != 0 ? " class=\"lost-text\"" : "",
-                     figure("what_if." + path + "." + part.first + ".packets", packets)});
+        const std::uint64_t packets = (side.*what.count).packets;
+        return fill(
+            "<span{}>{}</span>",
+            {what.harm && packets != 0 ? " class=\"lost-text\"" : "",
+             figure("what_if." + path + "." + std::string(what.name) + ".packets", packets)});
     };
-    return row({escape(name), cell(it.asked, "asked"), cell(it.recommended, "recommended")});
+    return row({escape(what.page), cell(it.asked, "asked"), cell(it.recommended, "recommended")});
 }
 
 }  // namespace
@@ -36,12 +32,10 @@ std::string what_if_section(const Report& report) {
         row({"Window", it.window ? duration_text(*it.window) : "no end",
              duration_text(advice.window)}) +
         row({"Policy", escape(text_of(it.policy)), escape(text_of(advice.policy))}) +
-        row({"Without IP", escape(text_of(it.non_ip)), escape(text_of(advice.non_ip))}) +
-        count_row(it, "Removes", {"removed", &Removal::removed}, false) +
-        count_row(it, "of these copies", {"copies", &Removal::copies}, false) +
-        count_row(it, "of these sent again", {"sent_again", &Removal::sent_again}, true) +
-        count_row(it, "of these no copies", {"others", &Removal::others}, true) +
-        count_row(it, "Copies left in", {"left", &Removal::left}, true);
+        row({"Without IP", escape(text_of(it.non_ip)), escape(text_of(advice.non_ip))});
+    for (const RemovalRow& what : kRemovalRows) {
+        rows += count_row(it, what);
+    }
     std::string forgot;
     if (it.forgotten != 0) {
         forgot =

@@ -29,11 +29,11 @@ template <typename Enum>
 std::string_view name_in(Enum value);
 template <>
 std::string_view name_in(Cause value) {
-    return kCauseNames.at(static_cast<std::size_t>(value));
+    return info_of(value).name;
 }
 template <>
 std::string_view name_in(Difference value) {
-    return kDifferenceNames.at(static_cast<std::size_t>(value));
+    return info_of(value).name;
 }
 template <>
 std::string_view name_in(packet::KeyMode value) {
@@ -128,7 +128,7 @@ void describe(Archive& io, InterfaceInfo& it) {
 template <typename Archive>
 void describe(Archive& io, Causes& it) {
     for (std::size_t i = 0; i < it.size(); ++i) {
-        io(kCauseNames.at(i).data(), it[i]);
+        io(kCauseTable[i].name.data(), it[i]);
     }
 }
 

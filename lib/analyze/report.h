@@ -74,10 +74,51 @@ enum class Cause : std::uint8_t {
     kChecksum,   // nothing but the IPv4 header checksum
     kIdentical,  // nothing: the same frame
 };
-inline constexpr std::size_t kCauses = 9;
-inline constexpr std::array<std::string_view, kCauses> kCauseNames{
-    "routed",   "hop-limit", "retagged", "relayed",  "resent",
-    "remarked", "padded",    "checksum", "identical"};
+
+struct CauseInfo {
+    Cause cause;
+    std::string_view name;      // in the JSON and the text
+    std::string_view meaning;   // beside it in the text
+    std::string_view title;     // on the page
+    std::string_view sentence;  // below it there
+};
+
+// Indexed by Cause.
+inline constexpr auto kCauseTable = std::to_array<CauseInfo>({
+    {Cause::kRouted, "routed", "TTL or hop limit and MAC addresses differ: a router in between",
+     "Routed", "TTL and MAC addresses differ: seen before and behind a router."},
+    {Cause::kHopLimit, "hop-limit", "TTL or hop limit differs", "Hop limit",
+     "The TTL differs, the MAC addresses do not: a hop that hides them, or a loop."},
+    {Cause::kRetagged, "retagged", "VLAN tags, MPLS labels or the like differ", "Retagged",
+     "VLAN tags or MPLS labels differ: seen on both sides of a trunk."},
+    {Cause::kRelayed, "relayed", "MAC addresses or cooked header differ: other port or mirror",
+     "Relayed", "MAC addresses alone differ: a host or a balancer in between passed it on."},
+    {Cause::kResent, "resent", "802.11 retry bit or number differs: sent again on the air, no copy",
+     "Resent", "802.11 retry bit or sequence number differs: sent again on the air, no copy."},
+    {Cause::kRemarked, "remarked", "TOS or traffic class differs", "Remarked",
+     "TOS or traffic class differs: something on the way marks packets."},
+    {Cause::kPadded, "padded", "bytes behind the IP packet differ", "Padded",
+     "Bytes behind the IP packet differ: padding, trailers, or cut off elsewhere."},
+    {Cause::kChecksum, "checksum", "IPv4 header checksum differs: offload", "Checksum",
+     "Nothing but the IPv4 header checksum differs: filled in by hardware later."},
+    {Cause::kIdentical, "identical", "the same frame", "Identical",
+     "The same frame, byte for byte: a mirror port or two taps on a wire."},
+});
+inline constexpr std::size_t kCauses = kCauseTable.size();
+static_assert(
+    [] {
+        for (std::size_t i = 0; i < kCauses; ++i) {
+            if (kCauseTable[i].cause != static_cast<Cause>(i)) {
+                return false;
+            }
+        }
+        return kCauseTable.back().cause == Cause::kIdentical;
+    }(),
+    "each cause has its row, in the order of the causes");
+
+[[nodiscard]] constexpr const CauseInfo& info_of(Cause cause) noexcept {
+    return kCauseTable[static_cast<std::size_t>(cause)];
+}
 
 // What differs, each counted alone: an echo may have several, or none.
 enum class Difference : std::uint8_t {
@@ -90,9 +131,39 @@ enum class Difference : std::uint8_t {
     kRetry,   // 802.11
     kNumber,  // 802.11: sequence control
 };
-inline constexpr std::size_t kDifferences = 8;
-inline constexpr std::array<std::string_view, kDifferences> kDifferenceNames{
-    "hop_limit", "macs", "tags", "tos", "padding", "checksum", "retry", "number"};
+
+struct DifferenceInfo {
+    Difference difference;
+    std::string_view name;   // in the JSON; in the text with blanks
+    std::string_view words;  // on the page
+};
+
+// Indexed by Difference.
+inline constexpr auto kDifferenceTable = std::to_array<DifferenceInfo>({
+    {Difference::kHopLimit, "hop_limit", "TTL or hop limit"},
+    {Difference::kMacs, "macs", "MAC addresses"},
+    {Difference::kTags, "tags", "VLAN tags, MPLS labels"},
+    {Difference::kTos, "tos", "TOS or traffic class"},
+    {Difference::kPadding, "padding", "behind the IP packet"},
+    {Difference::kChecksum, "checksum", "IPv4 header checksum"},
+    {Difference::kRetry, "retry", "802.11 retry bit"},
+    {Difference::kNumber, "number", "802.11 sequence number"},
+});
+inline constexpr std::size_t kDifferences = kDifferenceTable.size();
+static_assert(
+    [] {
+        for (std::size_t i = 0; i < kDifferences; ++i) {
+            if (kDifferenceTable[i].difference != static_cast<Difference>(i)) {
+                return false;
+            }
+        }
+        return kDifferenceTable.back().difference == Difference::kNumber;
+    }(),
+    "each difference has its row, in the order of the differences");
+
+[[nodiscard]] constexpr const DifferenceInfo& info_of(Difference difference) noexcept {
+    return kDifferenceTable[static_cast<std::size_t>(difference)];
+}
 
 using Causes = std::array<std::uint64_t, kCauses>;  // echoes by Cause
 

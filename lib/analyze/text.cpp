@@ -108,7 +108,7 @@ std::string warnings(const Report& report) {
 }
 
 // Bins of the report taken together, in decades cut into equal parts.
-std::vector<AgeBin> taken_together(const std::vector<AgeBin>& bins, unsigned each) {
+std::vector<AgeBin> coarser(const std::vector<AgeBin>& bins, unsigned each) {
     std::vector<AgeBin> out;
     unsigned last = 0;
     for (const AgeBin& bin : bins) {
@@ -141,7 +141,7 @@ std::vector<AgeBin> without_gaps(const std::vector<AgeBin>& bins) {
 std::vector<AgeBin> few_bins(const std::vector<AgeBin>& bins) {
     std::vector<AgeBin> out;
     for (const unsigned each : {1U, 2U, 5U, 10U, 20U}) {
-        out = without_gaps(taken_together(bins, each));
+        out = without_gaps(coarser(bins, each));
         if (out.size() <= kTimeRows) {
             break;
         }
@@ -190,20 +190,6 @@ std::string sent_again(const Report& report) {
                    table.text() + rest(report.repeats.size(), kMostRows, "more protocol"));
 }
 
-std::string_view meaning(Cause cause) {
-    static constexpr std::array<std::string_view, kCauses> kMeanings{
-        "TTL or hop limit and MAC addresses differ: a router in between",
-        "TTL or hop limit differs",
-        "VLAN tags, MPLS labels or the like differ",
-        "MAC addresses or cooked header differ: other port or mirror",
-        "802.11 retry bit or number differs: sent again on the air, no copy",
-        "TOS or traffic class differs",
-        "bytes behind the IP packet differ",
-        "IPv4 header checksum differs: offload",
-        "the same frame"};
-    return kMeanings.at(static_cast<std::size_t>(cause));
-}
-
 std::string causes(const Report& report) {
     std::uint64_t copies = 0;
     for (const CauseCount& one : report.causes) {
@@ -215,16 +201,15 @@ std::string causes(const Report& report) {
     Table table({"reason", ">copies", ">share", "what it is"});
     for (const CauseCount& one : report.causes) {
         if (one.copied.packets != 0) {
-            const auto i = static_cast<std::size_t>(one.cause);
-            table.row({std::string(kCauseNames.at(i)), cell(one.copied),
-                       percent(share(one.copied.packets, copies)),
-                       std::string(meaning(one.cause))});
+            const CauseInfo& info = info_of(one.cause);
+            table.row({std::string(info.name), cell(one.copied),
+                       percent(share(one.copied.packets, copies)), std::string(info.meaning)});
         }
     }
     std::string fields;
     for (const DifferenceCount& one : report.differences) {
         if (one.copied != 0) {
-            std::string name(kDifferenceNames.at(static_cast<std::size_t>(one.difference)));
+            std::string name(info_of(one.difference).name);
             std::replace(name.begin(), name.end(), '_', ' ');
             fields += (fields.empty() ? "" : ", ") + name + " " + format_count(one.copied);
         }
@@ -424,9 +409,6 @@ std::string what_if(const Report& report) {
     }
     const WhatIf& it = *report.what_if;
     Table table({"", ">asked for", ">recommended"});
-    const auto counts = [&](const char* name, Count Removal::*part) {
-        table.row({name, cell(it.asked.*part), cell(it.recommended.*part)});
-    };
     table.row({"key", std::string(packet::name_of(it.key)),
                std::string(packet::name_of(report.recommendation.key))});
     table.row({"window", window_text(it.window), format_duration(report.recommendation.window)});
@@ -434,11 +416,10 @@ std::string what_if(const Report& report) {
                std::string(text_of(report.recommendation.policy))});
     table.row({"non_ip", std::string(text_of(it.non_ip)),
                std::string(text_of(report.recommendation.non_ip))});
-    counts("packets removed", &Removal::removed);
-    counts("  copies", &Removal::copies);
-    counts("  sent again", &Removal::sent_again);
-    counts("  no copies", &Removal::others);
-    counts("copies left in", &Removal::left);
+    for (const RemovalRow& row : kRemovalRows) {
+        table.row(
+            {std::string(row.text), cell(it.asked.*row.count), cell(it.recommended.*row.count)});
+    }
     std::string forgot;
     if (it.forgotten != 0) {
         forgot = "  memory was full: " + counted(it.forgotten, "packet") +

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analyze/repeats.h"
@@ -93,6 +94,23 @@ class WhatIfTally {
     Repeats::Ends frame_ends_{};
     Count copies_;
 };
+
+// What is said of a Removal: a row of the tables of text and page.
+struct RemovalRow {
+    Count Removal::*count;
+    std::string_view name;  // in the JSON
+    std::string_view text;
+    std::string_view page;
+    bool harm = false;  // where it is not 0
+};
+inline constexpr auto kRemovalRows = std::to_array<RemovalRow>({
+    {&Removal::removed, "removed", "packets removed", "Removes"},
+    {&Removal::copies, "copies", "  copies", "of these copies"},
+    {&Removal::sent_again, "sent_again", "  sent again", "of these sent again", true},
+    {&Removal::others, "others", "  no copies", "of these no copies", true},
+    {&Removal::left, "left", "copies left in", "Copies left in", true},
+});
+static_assert(sizeof(Removal) == kRemovalRows.size() * sizeof(Count), "each count has its row");
 
 // "key packet, window 5ms"
 std::string configuration_text(const WhatIf& it);

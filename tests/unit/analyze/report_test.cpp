@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analyze/report.h"
 
+#include <set>
+#include <string_view>
+
 #include <gtest/gtest.h>
 
 namespace unecho::analyze {
@@ -16,6 +19,27 @@ TEST(Count, is_added_taken_away_and_bounded_in_packets_and_bytes) {
     EXPECT_EQ(count - (Count{1, 2}), (Count{2, 498}));
     EXPECT_EQ(least(count, {2, 900}), (Count{2, 500}));
     EXPECT_EQ(least(count, {9, 1}), (Count{3, 1}));
+}
+
+TEST(Report, every_cause_has_all_its_words_and_a_name_of_its_own) {
+    std::set<std::string_view> names;
+    for (const CauseInfo& info : kCauseTable) {
+        names.insert({info.name, info.title});
+        for (const std::string_view words : {info.meaning, info.sentence}) {
+            EXPECT_FALSE(words.empty()) << info.name;
+        }
+    }
+    EXPECT_EQ(names.size(), 2 * kCauses);
+    EXPECT_FALSE(names.contains(""));
+}
+
+TEST(Report, every_difference_has_its_words_and_a_name_of_its_own) {
+    std::set<std::string_view> names;
+    for (const DifferenceInfo& info : kDifferenceTable) {
+        names.insert({info.name, info.words});
+    }
+    EXPECT_EQ(names.size(), 2 * kDifferences);
+    EXPECT_FALSE(names.contains(""));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "analyze/html.h"
 #include "analyze/text.h"
 #include "analyze/words.h"
 #include "sample_report.h"
@@ -172,6 +173,27 @@ TEST(WhatIf, verdicts_of_nothing_to_remove_and_of_all_removed) {
     stream.add(kSecond + 9, packet_number(2));
     EXPECT_EQ(answer(stream, {1}, with_window(kMillisecond, {})).verdict,
               "It removes all copies and nothing else.");
+}
+
+TEST(WhatIf, text_and_page_have_each_count) {
+    Report report = sample_report();
+    std::uint64_t packets = 1'111'111;
+    for (const RemovalRow& row : kRemovalRows) {
+        (report.what_if->asked.*row.count).packets = packets;
+        packets += 1'111'111;
+    }
+    const std::string text = to_text(report);
+    const std::string page = to_html(report);
+    for (const RemovalRow& row : kRemovalRows) {
+        const std::uint64_t shown = (report.what_if->asked.*row.count).packets;
+        EXPECT_NE(text.find("  " + std::string(row.text) + " "), std::string::npos) << row.text;
+        EXPECT_NE(text.find(format_count(shown)), std::string::npos) << row.text;
+        EXPECT_NE(page.find(">" + std::string(row.page) + "<"), std::string::npos) << row.page;
+        EXPECT_NE(page.find("what_if.asked." + std::string(row.name) + ".packets\" value=\"" +
+                            std::to_string(shown)),
+                  std::string::npos)
+            << row.name;
+    }
 }
 
 TEST(WhatIf, text_names_the_configuration_and_what_was_forgotten) {

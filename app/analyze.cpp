@@ -118,7 +118,7 @@ Status answer(const Options& options, const analyze::Report& report) {
 // What is asked about, if anything is, decides what it will on the captures merged as `unecho pcap`
 // merges them.
 struct Question {
-    std::unique_ptr<analyze::Asked> asked;
+    std::unique_ptr<analyze::PacketRemover> remover;
     std::uint64_t memory = 0;
     Nanoseconds jump = analyze::kJump;
 };
@@ -135,11 +135,11 @@ Result<Question> question_of(const Options& options, std::uint64_t memory,
     }
     out.memory = memory / kAskedPart;
     out.jump = wanted->jump();
-    auto asked = ask_pcap(*wanted, out.memory, secret);
-    if (!asked) {
-        return tl::unexpected(asked.error());
+    auto remover = make_pcap_remover(*wanted, out.memory, secret);
+    if (!remover) {
+        return tl::unexpected(remover.error());
     }
-    out.asked = std::move(*asked);
+    out.remover = std::move(*remover);
     return out;
 }
 
@@ -167,9 +167,9 @@ Result<analyze::Report> read_captures(const Options& options, std::uint64_t memo
     end_cleanly_on_signals();
     ProgressLine line(true);
     auto report = analyze::analyze(
-        **source,
-        {options.inputs, *to_remember, *secret,
-         [&](const capture::Source& from) { line.show(from.progress()); }, question->asked.get()});
+        **source, {options.inputs, *to_remember, *secret,
+                   [&](const capture::Source& from) { line.show(from.progress()); },
+                   question->remover.get()});
     line.clear();
     return report;
 }

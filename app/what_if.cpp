@@ -12,10 +12,10 @@
 namespace unecho::app {
 namespace {
 
-class PcapAsked final : public analyze::Asked {
+class PcapRemover final : public analyze::PacketRemover {
   public:
-    PcapAsked(const offline::Options& options, const hash::Secret& secret,
-              std::unique_ptr<offline::Deduplicator> deduplicator)
+    PcapRemover(const offline::Options& options, const hash::Secret& secret,
+                std::unique_ptr<offline::Deduplicator> deduplicator)
         : options_(options),
           digester_(options.key_mode(), secret, options.clock(), options.non_ip_or_pass()),
           deduplicator_(std::move(deduplicator)) {}
@@ -87,13 +87,14 @@ Result<offline::Options> read_what_if(const WindowOptions& given) {
     return status ? Result<offline::Options>(out) : tl::unexpected(status.error());
 }
 
-Result<std::unique_ptr<analyze::Asked>> ask_pcap(const offline::Options& options,
-                                                 std::uint64_t memory, const hash::Secret& secret) {
+Result<std::unique_ptr<analyze::PacketRemover>> make_pcap_remover(const offline::Options& options,
+                                                                  std::uint64_t memory,
+                                                                  const hash::Secret& secret) {
     auto deduplicator = offline::Deduplicator::make(options, memory);
     if (!deduplicator) {
         return tl::unexpected(deduplicator.error());
     }
-    return std::make_unique<PcapAsked>(options, secret, std::move(*deduplicator));
+    return std::make_unique<PcapRemover>(options, secret, std::move(*deduplicator));
 }
 
 }  // namespace unecho::app

@@ -22,7 +22,8 @@ void add_what_if_options(CLI::App& command, WindowOptions& options);
 Result<offline::Options> read_what_if(const WindowOptions& given);
 
 // memory: for what it remembers of packets. Errc::kConfig, kNoMemory.
-Result<std::unique_ptr<analyze::Asked>> ask_pcap(const offline::Options& options,
-                                                 std::uint64_t memory, const hash::Secret& secret);
+Result<std::unique_ptr<analyze::PacketRemover>> make_pcap_remover(const offline::Options& options,
+                                                                  std::uint64_t memory,
+                                                                  const hash::Secret& secret);
 
 }  // namespace unecho::app

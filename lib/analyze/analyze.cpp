@@ -121,15 +121,16 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
         return fail(Errc::kNoMemory, "there is no " + format_size(job.memory) +
                                          " of memory to be had; less --memory may do");
     }
-    if (job.asked != nullptr) {
+    if (job.remover != nullptr) {
         collector->ask();
     }
     capture::Batch batch;
     std::vector<std::size_t> removed;
     Result<bool> more = source.next(batch);
     while (more && *more) {
-        if (job.asked != nullptr) {
-            if (Status decided = job.asked->decide(batch, source.interfaces(), removed); !decided) {
+        if (job.remover != nullptr) {
+            if (Status decided = job.remover->decide(batch, source.interfaces(), removed);
+                !decided) {
                 return tl::unexpected(decided.error());
             }
         }
@@ -155,8 +156,8 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
     }
     recommend(report, {collector->accepted(), collector->all()});
     report.recommendation.toml = to_toml(report);
-    if (job.asked != nullptr) {
-        report.what_if = collector->what_if(job.asked->described(), report);
+    if (job.remover != nullptr) {
+        report.what_if = collector->what_if(job.remover->described(), report);
     }
     return report;
 }

@@ -19,11 +19,11 @@ inline constexpr std::uint64_t kLeastMemory = std::uint64_t{4} << 20;
 
 struct Job {
     std::span<const std::string> paths;  // of the inputs, for the report
-    // For what is remembered: kLeastMemory or more; three quarters of it if something is asked.
+    // For what is remembered: kLeastMemory or more; three quarters of it with a remover.
     std::uint64_t memory = 0;
     hash::Secret secret;
     std::function<void(const capture::Source&)> progress;  // after each batch; may be empty
-    Asked* asked = nullptr;  // a configuration that is asked about; its memory is its own
+    PacketRemover* remover = nullptr;  // of a configuration that is asked about; has its own memory
 };
 
 // Reads the source to its end. Where reading fails on the way the report is of what came before,

@@ -21,10 +21,10 @@ constexpr double kManyLadders = 0.75;
 // The end of the year 2261, so that ages are below kForever.
 constexpr Nanoseconds kLatest = kForever - 1;
 
-// Of what the repeats leave, of packets and of frames.
+// Of what the two sorters leave, of packets and of frames.
 std::size_t part(std::uint64_t memory, double share) {
-    const std::uint64_t repeats = 2 * Repeats::most_bytes(memory);
-    return static_cast<std::size_t>(static_cast<double>(memory - repeats) * share);
+    const std::uint64_t sorters = 2 * EchoSorter::most_bytes(memory);
+    return static_cast<std::size_t>(static_cast<double>(memory - sorters) * share);
 }
 
 std::uint16_t bounded(std::uint32_t interface) noexcept {
@@ -237,7 +237,7 @@ WindowMask Collector::add_key(const Burst& burst, std::size_t i, const Record& r
     echo = entry != nullptr;
     if (!echo) {
         remember(burst, i, record).frame = 0;
-        packet_echoes_.repeats.first(burst.packets[i].kind);
+        packet_echoes_.sorter.first(burst.packets[i].kind);
         ++keys_;
         accepted_.add(elapsed_, from(0));
         return 0;
@@ -263,35 +263,35 @@ WindowMask Collector::count_echo(const Burst& burst, std::size_t i, const Record
     const Dissected& packet = burst.packets[i];
     const std::uint64_t length = record.wire_length;
     const Nanoseconds age = now_ - entry.last;
-    Seen seen;
-    seen.length = length;
-    seen.file = file_;
-    seen.interface = bounded(record.interface);
-    seen.protocol = packet.protocol;
-    seen.differences = differences_of(entry.origin, packet.origin);
-    seen.cause = cause_of(seen.differences);
+    EchoTraits traits;
+    traits.length = length;
+    traits.file = file_;
+    traits.interface = bounded(record.interface);
+    traits.protocol = packet.protocol;
+    traits.differences = differences_of(entry.origin, packet.origin);
+    traits.cause = cause_of(traits.differences);
     entry.run = run_with(entry.run, age);
     const bool moved =
-        seen.interface != entry.interface || is_elsewhere(packet.origin, seen.differences);
-    const Repeats::Place place =
-        into.repeats.again(packet.kind, {age, entry.run, seen.cause, moved, length, entry.interface,
-                                         seen.interface, entry.times == 1});
-    causes_[static_cast<std::size_t>(seen.cause)].add(length);
+        traits.interface != entry.interface || is_elsewhere(packet.origin, traits.differences);
+    const EchoBin bin =
+        into.sorter.add(packet.kind, {age, entry.run, traits.cause, moved, length, entry.interface,
+                                      traits.interface, entry.times == 1});
+    causes_[static_cast<std::size_t>(traits.cause)].add(length);
     for (std::size_t bit = 0; bit < kDifferences; ++bit) {
-        differences_[bit] += seen.differences >> bit & 1U;
+        differences_[bit] += traits.differences >> bit & 1U;
     }
-    crossings_[entry.interface * kMostInterfaces + seen.interface].add(length);
+    crossings_[entry.interface * kMostInterfaces + traits.interface].add(length);
     entry.times = static_cast<std::uint8_t>(std::min(255, entry.times + 1));
-    seen.refresh = from(rank(age));
-    seen.fixed = packets_.seen_again(entry, now_);
-    into.refresh.add(seen.refresh, length);
-    into.fixed.add(seen.fixed, length);
-    into.copies.add(place, seen);
+    traits.refresh = from(rank(age));
+    traits.fixed = packets_.seen_again(entry, now_);
+    into.refresh.add(traits.refresh, length);
+    into.fixed.add(traits.fixed, length);
+    into.copies.add(bin, traits);
     if (tally_) {
-        tally_->echo(entry.frame != 0, place, length, burst.is_removed(i), seen.fixed,
-                     seen.refresh);
+        tally_->echo(entry.frame != 0, bin, length, burst.is_removed(i), traits.fixed,
+                     traits.refresh);
     }
-    return seen.fixed;
+    return traits.fixed;
 }
 
 // Whether it is an echo.
@@ -299,7 +299,7 @@ bool Collector::add_without_ip(const Burst& burst, std::size_t i, const Record& 
     PacketEntry* entry = packets_.find(burst.packet[i], burst.found[i].packet);
     if (entry == nullptr) {
         remember(burst, i, record).frame = 1;
-        frame_echoes_.repeats.first(burst.packets[i].kind);
+        frame_echoes_.sorter.first(burst.packets[i].kind);
         return false;
     }
     count_echo(burst, i, record, *entry, frame_echoes_);
@@ -310,7 +310,7 @@ void Collector::forget(const PacketEntry& entry) noexcept {
     if (entry.frame != 0) {
         return;
     }
-    ++copies_[std::min<std::size_t>(entry.times, copies_.size()) - 1];
+    ++key_times_[std::min<std::size_t>(entry.times, key_times_.size()) - 1];
 }
 
 }  // namespace unecho::analyze

@@ -12,8 +12,8 @@
 #include "analyze/ages.h"
 #include "analyze/copies.h"
 #include "analyze/dissect.h"
+#include "analyze/echo_sorter.h"
 #include "analyze/memories.h"
-#include "analyze/repeats.h"
 #include "analyze/report.h"
 #include "analyze/talkers.h"
 #include "analyze/timeline.h"
@@ -77,17 +77,17 @@ class Collector {
         Count echoes;
     };
     struct Echoes {
-        explicit Echoes(std::uint64_t memory) : repeats(memory) {}
+        explicit Echoes(std::uint64_t memory) : sorter(memory) {}
 
-        Repeats repeats;
+        EchoSorter sorter;
         Copies copies;
         WindowCounts fixed;  // by policy
         WindowCounts refresh;
     };
     // What is judged when all was seen.
-    struct Judged {
-        Repeats::Ends packets;
-        Repeats::Ends frames;
+    struct Judgement {
+        CopyEnds packets;
+        CopyEnds frames;
     };
 
     void add_burst(Burst& burst, packet::Link link, std::span<const capture::Record> records,
@@ -106,8 +106,8 @@ class Collector {
                           PacketEntry& entry, Echoes& into);
     void forget(const PacketEntry& entry) noexcept;
     void report_echoes(Report& out);
-    Judged report_repeats(Report& out);
-    void report_copies(Report& out, const Judged& judged) const;
+    Judgement sort_echoes(Report& out);
+    void report_copies(Report& out, const Judgement& judged) const;
     void report_windows(Report& out);
     void take_copied_frames(Report& out) const;
     void report_memory(Report& out);
@@ -136,7 +136,7 @@ class Collector {
     std::uint64_t captured_ = 0;
     std::uint32_t longest_ = 0;
     std::uint64_t keys_ = 0;
-    decltype(Report::copies) copies_{};
+    decltype(Report::key_times) key_times_{};
     Echoes packet_echoes_;
     Echoes frame_echoes_;          // frames without an IP packet, as with non_ip "frame"
     WindowCounts non_ip_dropped_;  // of these, by key frame

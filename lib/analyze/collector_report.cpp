@@ -33,7 +33,7 @@ Report Collector::report() {
     out.duration = elapsed_;
     out.keys = keys_;
     report_echoes(out);
-    const Judged judged = report_repeats(out);
+    const Judgement judged = sort_echoes(out);
     report_windows(out);
     report_copies(out, judged);
     take_copied_frames(out);
@@ -42,12 +42,12 @@ Report Collector::report() {
 }
 
 void Collector::report_echoes(Report& out) {
-    out.copies = copies_;
+    out.key_times = key_times_;
     packets_.table().for_each([&](const PacketEntry& entry) {
         if (entry.frame != 0) {
             return;
         }
-        ++out.copies[std::min<std::size_t>(entry.times, out.copies.size()) - 1];
+        ++out.key_times[std::min<std::size_t>(entry.times, out.key_times.size()) - 1];
     });
     for (std::size_t i = 0; i < kCauses; ++i) {
         out.causes.push_back({static_cast<Cause>(i), causes_[i], {}});
@@ -87,19 +87,19 @@ void Collector::report_echoes(Report& out) {
 }
 
 // Of the whole frames too: where packets are copied, frames without a packet are likely to be.
-Collector::Judged Collector::report_repeats(Report& out) {
+Collector::Judgement Collector::sort_echoes(Report& out) {
     std::vector<std::uint64_t> totals;
     for (const Tally& tally : interfaces_) {
         totals.push_back(tally.total.packets);
     }
-    Repeats& repeats = packet_echoes_.repeats;
-    repeats.judge_clocks(totals);
-    out.clock_shifts = repeats.clock_shifts();
-    const Told packets = repeats.tell(resolution_);
-    frame_echoes_.repeats.judge_with(repeats);
+    EchoSorter& sorter = packet_echoes_.sorter;
+    sorter.judge_clocks(totals);
+    out.clock_shifts = sorter.clock_shifts();
+    const SortedEchoes packets = sorter.sorted(resolution_);
+    frame_echoes_.sorter.judge_with(sorter);
     const auto oldest =
         packets.copies.packets == 0 ? std::nullopt : std::optional(packets.ages.oldest);
-    const Told frames = frame_echoes_.repeats.tell(resolution_, oldest);
+    const SortedEchoes frames = frame_echoes_.sorter.sorted(resolution_, oldest);
     if (tally_) {
         tally_->judge(packets, frames);
     }
@@ -109,22 +109,23 @@ Collector::Judged Collector::report_repeats(Report& out) {
     ages.add(frames.histogram);
     out.ages = ages.ages(resolution_);
     out.sent_again = packets.sent_again + frames.sent_again;
-    out.youngest_keyed = packets.youngest_again;
-    out.youngest_frame = frames.youngest_again;
+    out.youngest_keyed = packets.youngest_sent_again;
+    out.youngest_frame = frames.youngest_sent_again;
     out.oldest_keyed = oldest.value_or(0);
     out.doubtful = packets.doubtful;
     out.doubtful.in_storms += frames.doubtful.in_storms;
-    out.youngest_repeat = earlier(packets.youngest_again, frames.youngest_again);
-    out.repeats = packets.kinds;
-    out.repeats.insert(out.repeats.end(), frames.kinds.begin(), frames.kinds.end());
-    std::stable_sort(out.repeats.begin(), out.repeats.end(), [](const auto& a, const auto& b) {
-        return a.echoes.packets > b.echoes.packets;
-    });
+    out.youngest_sent_again = earlier(packets.youngest_sent_again, frames.youngest_sent_again);
+    out.kinds_sent_again = packets.kinds_sent_again;
+    out.kinds_sent_again.insert(out.kinds_sent_again.end(), frames.kinds_sent_again.begin(),
+                                frames.kinds_sent_again.end());
+    std::stable_sort(
+        out.kinds_sent_again.begin(), out.kinds_sent_again.end(),
+        [](const auto& a, const auto& b) { return a.echoes.packets > b.echoes.packets; });
     return {packets.ends, frames.ends};
 }
 
 // What of the echoes that are counted above are copies.
-void Collector::report_copies(Report& out, const Judged& judged) const {
+void Collector::report_copies(Report& out, const Judgement& judged) const {
     CopyCounts copies = packet_echoes_.copies.counts(judged.packets);
     const CopyCounts frames = frame_echoes_.copies.counts(judged.frames);
     for (unsigned i = 0; i < kWindows; ++i) {
@@ -206,7 +207,7 @@ void Collector::report_memory(Report& out) {
     }
     out.memory_bytes = packets_.bytes() + segments_.bytes();
     for (const Echoes* echoes : {&packet_echoes_, &frame_echoes_}) {
-        out.memory_bytes += echoes->repeats.bytes() + echoes->copies.bytes();
+        out.memory_bytes += echoes->sorter.bytes() + echoes->copies.bytes();
     }
     std::uint64_t taken = packets_.ladders_taken();
     out.others_blind_after = segments_.blind_after();

@@ -22,7 +22,7 @@ void merge(std::vector<Count>& into, const std::vector<Count>& part) {
 
 }  // namespace
 
-void CopyCounts::add(const Seen& echo) {
+void CopyCounts::add(const EchoTraits& echo) {
     fixed.add(echo.fixed, echo.length);
     refresh.add(echo.refresh, echo.length);
     causes[static_cast<std::size_t>(echo.cause)].add(echo.length);
@@ -48,30 +48,30 @@ void CopyCounts::add(const CopyCounts& others) {
     merge(protocols, others.protocols);
 }
 
-void Copies::add(const Repeats::Place& place, const Seen& echo) {
-    const std::size_t i = place.is * std::size_t{kAgeBins} + place.bin;
-    if (i >= places_.size()) {
+void Copies::add(const EchoBin& bin, const EchoTraits& echo) {
+    const std::size_t i = bin.index();
+    if (i >= bins_.size()) {
         return;
     }
-    if (!places_[i]) {
-        places_[i] = std::make_unique<CopyCounts>();
+    if (!bins_[i]) {
+        bins_[i] = std::make_unique<CopyCounts>();
     }
-    places_[i]->add(echo);
+    bins_[i]->add(echo);
 }
 
-CopyCounts Copies::counts(const Repeats::Ends& ends) const {
+CopyCounts Copies::counts(const CopyEnds& ends) const {
     CopyCounts sum;
-    for (std::size_t i = 0; i < places_.size(); ++i) {
-        if (places_[i] && i % kAgeBins < ends.at(i / kAgeBins)) {
-            sum.add(*places_[i]);
+    for (std::size_t i = 0; i < bins_.size(); ++i) {
+        if (bins_[i] && is_of_copies(i, ends)) {
+            sum.add(*bins_[i]);
         }
     }
     return sum;
 }
 
 std::uint64_t Copies::bytes() const noexcept {
-    std::uint64_t sum = places_.size() * sizeof(places_[0]);
-    for (const auto& one : places_) {
+    std::uint64_t sum = bins_.size() * sizeof(bins_[0]);
+    for (const auto& one : bins_) {
         if (one) {
             const std::size_t counts =
                 one->interfaces.capacity() + one->files.capacity() + one->protocols.capacity();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is counted of echoes while nobody knows yet which of them are copies: by what they will be
-// judged by (repeats.h), so that the counts of the copies can be had when all was seen.
+// judged by (echo_sorter.h), so that the counts of the copies can be had when all was seen.
 #pragma once
 
 #include <array>
@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "analyze/classify.h"
-#include "analyze/repeats.h"
+#include "analyze/echo_sorter.h"
 #include "analyze/report.h"
 #include "analyze/windows.h"
 
 namespace unecho::analyze {
 
-// Where an echo counts.
-struct Seen {
+// Of one echo, all that it is counted by.
+struct EchoTraits {
     std::uint64_t length = 0;
     std::uint32_t file = 0;
     std::uint16_t interface = 0;
@@ -36,27 +36,27 @@ struct CopyCounts {
     std::vector<Count> files;
     std::vector<Count> protocols;
 
-    void add(const Seen& echo);
+    void add(const EchoTraits& echo);
     void add(const CopyCounts& others);
 };
 
 class Copies {
   public:
-    Copies() : places_(kPlaces) {}
+    Copies() : bins_(kBins) {}
 
-    void add(const Repeats::Place& place, const Seen& echo);
+    void add(const EchoBin& bin, const EchoTraits& echo);
 
     // Of those that are copies.
-    [[nodiscard]] CopyCounts counts(const Repeats::Ends& ends) const;
+    [[nodiscard]] CopyCounts counts(const CopyEnds& ends) const;
 
     // Memory taken.
     [[nodiscard]] std::uint64_t bytes() const noexcept;
 
   private:
     // Those of the last class are late, which is never a copy.
-    static constexpr std::size_t kPlaces = (Repeats::kClasses - 1) * kAgeBins;
+    static constexpr std::size_t kBins = (EchoSorter::kClasses - 1) * kAgeBins;
 
-    std::vector<std::unique_ptr<CopyCounts>> places_;  // kAgeBins to a class
+    std::vector<std::unique_ptr<CopyCounts>> bins_;  // kAgeBins to a class
 };
 
 }  // namespace unecho::analyze

@@ -186,14 +186,14 @@ double gap(const std::vector<Point>& lower, const std::vector<Point>& upper) {
 struct WindowCurves {
     std::vector<Point> fixed;
     std::vector<Point> refresh;
-    std::vector<Point> with_repeats;  // by policy fixed
+    std::vector<Point> with_sent_again;  // by policy fixed
 };
 
 // One curve for both policies where the eye would not tell them apart.
 std::string curves(const WindowCurves& of, const std::string& marked) {
-    const std::string again = gap(of.fixed, of.with_repeats) == 0
+    const std::string again = gap(of.fixed, of.with_sent_again) == 0
                                   ? ""
-                                  : curve(band_path(of.with_repeats, of.fixed), "again");
+                                  : curve(band_path(of.with_sent_again, of.fixed), "again");
     const std::string main = again + curve(step_path(of.fixed) + "H1000", "curve");
     return gap(of.fixed, of.refresh) < kSeen ? main + marked
                                              : curve(step_path(of.refresh) + "H1000", "second") +
@@ -206,7 +206,7 @@ std::string window_caption(const WindowCurves& of) {
            (apart == 0      ? "; policies fixed and refresh alike"
             : apart < kSeen ? " with policy fixed; refresh drops nearly the same"
                             : ", by policy") +
-           (gap(of.fixed, of.with_repeats) == 0
+           (gap(of.fixed, of.with_sent_again) == 0
                 ? ""
                 : "; <span class=\"swatch\" style=\"--tone:var(--lost)\"></span>what was sent "
                   "again, on top");

@@ -50,15 +50,15 @@ std::string without_echoes(const Report& report) {
 // "12 were sent again (IPv4 VRRP, ARP): no copies."
 std::string sent_again(const Report& report) {
     std::string kinds;
-    for (std::size_t i = 0; i < std::min(report.repeats.size(), kMostKinds); ++i) {
-        const SentAgain& one = report.repeats[i];
+    for (std::size_t i = 0; i < std::min(report.kinds_sent_again.size(), kMostKinds); ++i) {
+        const SentAgain& one = report.kinds_sent_again[i];
         kinds += (i == 0 ? "" : ", ") + escape(one.protocol) +
                  (one.regular ? " every " + duration_text(one.period) : "");
     }
     return fill("{} {} sent again ({}{}): no copies.",
                 {figure("sent_again.packets", report.sent_again.packets),
                  report.sent_again.packets == 1 ? "was" : "were", kinds,
-                 report.repeats.size() > kMostKinds ? ", ..." : ""});
+                 report.kinds_sent_again.size() > kMostKinds ? ", ..." : ""});
 }
 
 std::string in_words(const Report& report) {
@@ -143,8 +143,8 @@ std::string doubts(const Report& report) {
 }
 
 // How many of the keys came once, twice and more than that.
-std::string copies(const Report& report) {
-    const auto& times = report.copies;
+std::string key_times(const Report& report) {
+    const auto& times = report.key_times;
     const auto more = std::accumulate(times.begin() + 2, times.end(), std::uint64_t{0});
     std::string out;
     const auto add = [&out](std::uint64_t count, const std::string& text) {
@@ -190,7 +190,7 @@ std::string facts_section(const Report& report) {
                             figure("malformed.packets", report.malformed.packets) + " malformed") +
         fact("Different ones", figure("keys", report.keys));
     if (report.echoes.packets != 0) {
-        out += fact("These came", copies(report));
+        out += fact("These came", key_times(report));
     }
     if (report.interfaces.size() == 1) {
         out += fact("Link type", escape(report.interfaces.front().link_name));

@@ -312,8 +312,8 @@ void describe(Archive& io, Report& it) {
     io("copied", it.copied);
     io("sent_again", it.sent_again);
     io("non_ip_copied", it.non_ip_copied);
-    io("repeats", it.repeats);
-    io("youngest_repeat_ns", it.youngest_repeat);
+    io("repeats", it.kinds_sent_again);
+    io("youngest_repeat_ns", it.youngest_sent_again);
     io("clock_shifts", it.clock_shifts);
     io("keyed", it.keyed);
     io("non_ip", it.non_ip);
@@ -322,7 +322,7 @@ void describe(Archive& io, Report& it) {
     io("last_time_ns", it.last_time);
     io("duration_ns", it.duration);
     io("keys", it.keys);
-    io("copies", it.copies);
+    io("copies", it.key_times);
     io("ages", it.ages);
     io("causes", it.causes);
     io("differences", it.differences);
@@ -341,7 +341,7 @@ void describe(Archive& io, Report& it) {
     io("memory_bytes", it.memory_bytes);
 }
 
-static_assert(!std::is_same_v<Causes, decltype(Report::copies)>, "one has names, one has none");
+static_assert(!std::is_same_v<Causes, decltype(Report::key_times)>, "one has names, one has none");
 
 // Arrays but Causes, which has names: elements one after the other.
 template <typename T>

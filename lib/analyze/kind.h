@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What kind of packet it is, as far as telling copies from repeats needs it: whether a host that
-// sends the same once more would send the very same bytes.
+// What kind of packet it is, as far as telling copies from what was sent again needs it: whether a
+// host that sends the same once more would send the very same bytes.
 #pragma once
 
 #include <cstdint>

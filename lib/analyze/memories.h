@@ -10,8 +10,8 @@
 
 #include "analyze/ages.h"
 #include "analyze/classify.h"
+#include "analyze/echo_sorter.h"
 #include "analyze/recent.h"
-#include "analyze/repeats.h"
 #include "analyze/report.h"
 #include "analyze/windows.h"
 

@@ -209,14 +209,14 @@ std::string sure_reason(const Report& report, const Sides& sides, Nanoseconds wi
     const Count& copied = sides.copies.packets == 0 ? report.copied : sides.copies;
     const Nanoseconds oldest = sides.copies.packets == 0 ? report.ages.oldest : sides.oldest;
     const Nanoseconds next =
-        sides.copies.packets == 0 ? report.youngest_repeat.value_or(kForever) : sides.next;
+        sides.copies.packets == 0 ? report.youngest_sent_again.value_or(kForever) : sides.next;
     const std::string copies =
         counted(copied.packets, "copied packet") + " up to " + brief(oldest) + " old";
     if (next == kForever) {
         return copies + ", and nothing was sent again" +
-               (report.youngest_repeat ? " that this configuration compares." : ".");
+               (report.youngest_sent_again ? " that this configuration compares." : ".");
     }
-    const bool passed = report.youngest_repeat && *report.youngest_repeat < next;
+    const bool passed = report.youngest_sent_again && *report.youngest_sent_again < next;
     const std::string both = copies + ", and " + again +
                              (passed ? ", of what this configuration compares from " : " from ") +
                              brief(next) + " on";

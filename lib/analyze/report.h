@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Everything that `unecho analyze` says, as plain data: filled by the collector, drawn as text,
 // JSON, TOML or a page. Knows nothing of how it was found. docs/captures-report.md explains every
-// figure; the JSON has the same names.
+// figure, by its name in the JSON, which stands in json.cpp.
 //
 // "Echo": a packet that has the same key as an earlier one, in mode packet unless it says so,
 // frames without an IP packet as with non_ip "frame", with no limit of time but memory's
 // (blind_after). Its age is the time since the last packet with that key before it, echo or not. It
-// is a copy, or was sent again: repeats.h tells which.
+// is a copy, or was sent again: echo_sorter.h tells which.
 #pragma once
 
 #include <array>
@@ -368,28 +368,29 @@ struct Report {
     bool incomplete = false;  // packets of the inputs are missing or damaged
 
     Count total;
-    std::uint64_t captured = 0;      // bytes; fewer where packets were cut off
-    Count echoes;                    // those that are copies and those that were sent again
-    Count copied;                    // of the echoes
-    Count sent_again;                // the others
-    Count non_ip_copied;             // of the copies: frames without an IP packet
-    std::vector<SentAgain> repeats;  // what was sent again, most first
-    std::optional<Nanoseconds> youngest_repeat;  // of what was sent again
-    std::optional<Nanoseconds> youngest_keyed;   // of IP packets alone
-    std::optional<Nanoseconds> youngest_frame;   // of frames without one
-    Nanoseconds oldest_keyed = 0;                // of the copies that are IP packets
-    Doubtful doubtful;                           // of what was sent again
-    std::vector<ClockShift> clock_shifts;        // copies, these
-    Count keyed;                                 // packets that have a key
-    Count non_ip;                                // ARP, LLDP and the like
+    std::uint64_t captured = 0;  // bytes; fewer where packets were cut off
+    Count echoes;                // those that are copies and those that were sent again
+    Count copied;                // of the echoes
+    Count sent_again;            // the others
+    Count non_ip_copied;         // of the copies: frames without an IP packet
+    std::vector<SentAgain> kinds_sent_again;         // most first
+    std::optional<Nanoseconds> youngest_sent_again;  // of what was sent again
+    std::optional<Nanoseconds> youngest_keyed;       // of IP packets alone
+    std::optional<Nanoseconds> youngest_frame;       // of frames without one
+    Nanoseconds oldest_keyed = 0;                    // of the copies that are IP packets
+    Doubtful doubtful;                               // of what was sent again
+    std::vector<ClockShift> clock_shifts;            // copies, these
+    Count keyed;                                     // packets that have a key
+    Count non_ip;                                    // ARP, LLDP and the like
     Count malformed;
     std::uint32_t longest = 0;   // captured bytes of a frame
     Nanoseconds first_time = 0;  // since 1970
     Nanoseconds last_time = 0;   // the latest, not the last packet's
     Nanoseconds duration = 0;    // all steps forward in time; one far back begins an epoch
     std::uint64_t keys = 0;      // different ones: packets that are no echoes but have a key
-    // copies[i]: keys met i + 1 times, those met more often in the last; counted while remembered.
-    std::array<std::uint64_t, 10> copies{};
+    // key_times[i]: keys met i + 1 times, those met more often in the last; counted while
+    // remembered.
+    std::array<std::uint64_t, 10> key_times{};
 
     Ages ages;                                 // of the copies
     std::vector<CauseCount> causes;            // all of them, in the order of the enum

@@ -178,16 +178,16 @@ std::string rhythm(const SentAgain& one) {
 }
 
 std::string sent_again(const Report& report) {
-    if (report.repeats.empty()) {
+    if (report.kinds_sent_again.empty()) {
         return "";
     }
     Table table({"protocol", ">packets", "after"});
-    for (std::size_t i = 0; i < std::min(report.repeats.size(), kMostRows); ++i) {
-        const SentAgain& one = report.repeats[i];
+    for (std::size_t i = 0; i < std::min(report.kinds_sent_again.size(), kMostRows); ++i) {
+        const SentAgain& one = report.kinds_sent_again[i];
         table.row({one.protocol, cell(one.echoes), rhythm(one)});
     }
     return section("Sent again, the same: no copies",
-                   table.text() + rest(report.repeats.size(), kMostRows, "more protocol"));
+                   table.text() + rest(report.kinds_sent_again.size(), kMostRows, "more protocol"));
 }
 
 std::string causes(const Report& report) {

@@ -192,7 +192,7 @@ std::string head(const Report& report) {
         out += comment("There is hardly anything to remove here: see whether you need it at all.");
     }
     out += comment(wanted.sure_reason);
-    for (const SentAgain& one : report.repeats) {
+    for (const SentAgain& one : report.kinds_sent_again) {
         out +=
             comment("Sent again: " + one.protocol + ", " + counted(one.echoes.packets, "packet") +
                     (one.regular ? ", every " + brief(one.period) + "." : "."));

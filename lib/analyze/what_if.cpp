@@ -54,36 +54,36 @@ std::string verdict_on(const Removal& it) {
 
 }  // namespace
 
-void RemovedEchoes::add(const Repeats::Place& place, std::uint64_t length, bool asked,
-                        WindowMask fixed, WindowMask refresh) {
-    Bin& bin = bins_[place.is * std::size_t{kAgeBins} + place.bin];
+void RemovedEchoes::add(const EchoBin& bin, std::uint64_t length, bool asked, WindowMask fixed,
+                        WindowMask refresh) {
+    Bin& into = bins_[bin.index()];
     if (asked) {
-        bin.asked.add(length);
+        into.asked.add(length);
     }
-    bin.fixed.add(fixed, length);
-    bin.refresh.add(refresh, length);
+    into.fixed.add(fixed, length);
+    into.refresh.add(refresh, length);
 }
 
 template <typename CountOf>
-RemovedEchoes::Sorted RemovedEchoes::sorted(const Repeats::Ends& ends, CountOf count_of) const {
+RemovedEchoes::Sorted RemovedEchoes::sorted(const CopyEnds& ends, CountOf count_of) const {
     Sorted out;
     for (std::size_t i = 0; i < bins_.size(); ++i) {
-        (i % kAgeBins < ends.at(i / kAgeBins) ? out.copies : out.sent_again) += count_of(bins_[i]);
+        (is_of_copies(i, ends) ? out.copies : out.sent_again) += count_of(bins_[i]);
     }
     return out;
 }
 
-RemovedEchoes::Sorted RemovedEchoes::asked(const Repeats::Ends& ends) const {
+RemovedEchoes::Sorted RemovedEchoes::asked(const CopyEnds& ends) const {
     return sorted(ends, [](const Bin& bin) { return bin.asked; });
 }
 
-RemovedEchoes::Sorted RemovedEchoes::with(const Repeats::Ends& ends, unsigned window,
+RemovedEchoes::Sorted RemovedEchoes::with(const CopyEnds& ends, unsigned window,
                                           bool refresh) const {
     return sorted(ends,
                   [&](const Bin& bin) { return (refresh ? bin.refresh : bin.fixed).at(window); });
 }
 
-void WhatIfTally::judge(const Told& packets, const Told& frames) {
+void WhatIfTally::judge(const SortedEchoes& packets, const SortedEchoes& frames) {
     packet_ends_ = packets.ends;
     frame_ends_ = frames.ends;
     copies_ = packets.copies + frames.copies;

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "analyze/repeats.h"
+#include "analyze/echo_sorter.h"
 #include "analyze/report.h"
 #include "analyze/windows.h"
 #include "base/result.h"
@@ -20,12 +20,12 @@
 
 namespace unecho::analyze {
 
-// A configuration that is asked about.
-class Asked {
+// Decides which packets the configuration that is asked about removes.
+class PacketRemover {
   public:
-    virtual ~Asked() = default;
-    Asked(const Asked&) = delete;
-    Asked& operator=(const Asked&) = delete;
+    virtual ~PacketRemover() = default;
+    PacketRemover(const PacketRemover&) = delete;
+    PacketRemover& operator=(const PacketRemover&) = delete;
 
     // Of each batch of a source, one after the other: the records that are removed, rising.
     virtual Status decide(const capture::Batch& batch, const capture::InterfaceView& interfaces,
@@ -35,10 +35,10 @@ class Asked {
     [[nodiscard]] virtual WhatIf described() const = 0;
 
   protected:
-    Asked() = default;
+    PacketRemover() = default;
 };
 
-// Echoes of one Repeats that are removed, by what they will be judged by.
+// Echoes of one EchoSorter that are removed, by what they will be judged by.
 class RemovedEchoes {
   public:
     struct Sorted {
@@ -46,15 +46,15 @@ class RemovedEchoes {
         Count sent_again;
     };
 
-    RemovedEchoes() : bins_(Repeats::kClasses * kAgeBins) {}
+    RemovedEchoes() : bins_(EchoSorter::kClasses * kAgeBins) {}
 
     // asked: with what is asked about; fixed, refresh: the windows with which key packet removes
     // it, frames without an IP packet with non_ip "frame".
-    void add(const Repeats::Place& place, std::uint64_t length, bool asked, WindowMask fixed,
+    void add(const EchoBin& bin, std::uint64_t length, bool asked, WindowMask fixed,
              WindowMask refresh);
 
-    [[nodiscard]] Sorted asked(const Repeats::Ends& ends) const;
-    [[nodiscard]] Sorted with(const Repeats::Ends& ends, unsigned window, bool refresh) const;
+    [[nodiscard]] Sorted asked(const CopyEnds& ends) const;
+    [[nodiscard]] Sorted with(const CopyEnds& ends, unsigned window, bool refresh) const;
 
   private:
     struct Bin {
@@ -63,7 +63,7 @@ class RemovedEchoes {
         WindowCounts refresh;
     };
     template <typename CountOf>
-    [[nodiscard]] Sorted sorted(const Repeats::Ends& ends, CountOf count_of) const;
+    [[nodiscard]] Sorted sorted(const CopyEnds& ends, CountOf count_of) const;
 
     std::vector<Bin> bins_;  // kAgeBins to a class
 };
@@ -73,13 +73,13 @@ class WhatIfTally {
     // Any packet that the configuration removes.
     void removed(std::uint64_t length) { removed_.add(length); }
     // An echo, removed or not. frame: without an IP packet.
-    void echo(bool frame, const Repeats::Place& place, std::uint64_t length, bool asked,
-              WindowMask fixed, WindowMask refresh) {
-        (frame ? frames_ : packets_).add(place, length, asked, fixed, refresh);
+    void echo(bool frame, const EchoBin& bin, std::uint64_t length, bool asked, WindowMask fixed,
+              WindowMask refresh) {
+        (frame ? frames_ : packets_).add(bin, length, asked, fixed, refresh);
     }
 
     // As the report has it.
-    void judge(const Told& packets, const Told& frames);
+    void judge(const SortedEchoes& packets, const SortedEchoes& frames);
 
     // After judge(). report: with its recommendation.
     [[nodiscard]] WhatIf answer(WhatIf asked, const Report& report) const;
@@ -90,8 +90,8 @@ class WhatIfTally {
     Count removed_;
     RemovedEchoes packets_;
     RemovedEchoes frames_;
-    Repeats::Ends packet_ends_{};
-    Repeats::Ends frame_ends_{};
+    CopyEnds packet_ends_{};
+    CopyEnds frame_ends_{};
     Count copies_;
 };
 

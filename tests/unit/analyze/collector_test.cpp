@@ -57,8 +57,8 @@ TEST(Collector, echo_is_counted_wherever_it_belongs) {
     EXPECT_EQ(report.echoes, (Count{1, length}));
     EXPECT_EQ(report.keyed.packets, 3U);
     EXPECT_EQ(report.keys, 2U);
-    EXPECT_EQ(report.copies[0], 1U);
-    EXPECT_EQ(report.copies[1], 1U);
+    EXPECT_EQ(report.key_times[0], 1U);
+    EXPECT_EQ(report.key_times[1], 1U);
     EXPECT_EQ(report.first_time, kSecond);
     EXPECT_EQ(report.last_time, kSecond + 3 * kMicrosecond);
     EXPECT_EQ(echoes_with(report, Cause::kRouted), 1U);
@@ -398,7 +398,7 @@ TEST(Collector, full_memory_forgets_the_oldest_and_says_from_which_age_on_it_is_
     EXPECT_GT(*report.blind_after, 10'000 * kMicrosecond);
     EXPECT_LT(*report.blind_after, kPackets * kMicrosecond);
     EXPECT_LE(report.memory_bytes, std::uint64_t{4} << 20);
-    EXPECT_EQ(report.copies[0] + report.copies[1], kPackets + 1);
+    EXPECT_EQ(report.key_times[0] + report.key_times[1], kPackets + 1);
 }
 
 // As many protocols as there can be, each sent again.

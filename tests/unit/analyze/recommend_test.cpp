@@ -481,11 +481,11 @@ TEST(Recommend, frames_without_ip_that_are_sent_again_ask_for_nothing) {
     EXPECT_FALSE(report.recommendation.needed);
     EXPECT_EQ(report.recommendation.key, packet::KeyMode::kPacket);
     EXPECT_EQ(report.copied.packets, 0U);
-    ASSERT_EQ(report.repeats.size(), 1U);
-    EXPECT_EQ(report.repeats[0].protocol, "CFM");
-    EXPECT_EQ(report.repeats[0].echoes.packets, 99U);
-    EXPECT_TRUE(report.repeats[0].regular);
-    EXPECT_EQ(report.repeats[0].period, 3'333'333U);
+    ASSERT_EQ(report.kinds_sent_again.size(), 1U);
+    EXPECT_EQ(report.kinds_sent_again[0].protocol, "CFM");
+    EXPECT_EQ(report.kinds_sent_again[0].echoes.packets, 99U);
+    EXPECT_TRUE(report.kinds_sent_again[0].regular);
+    EXPECT_EQ(report.kinds_sent_again[0].period, 3'333'333U);
 }
 
 TEST(Recommend, engine_is_told_with_its_memory) {

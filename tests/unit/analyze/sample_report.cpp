@@ -228,14 +228,15 @@ Report sample_report() {
     report.echoes = sized(sum_of(report.ages, 1000 * kSecond), 610);
     report.copied = report.echoes;
     report.sent_again = sized(41, 74);
-    report.repeats = {{"IPv4 VRRP", sized(30, 60), kSecond, 999 * kMillisecond, kSecond, true},
-                      {"ARP", sized(11, 112), 3 * kSecond, kSecond, 90 * kSecond, false}};
-    report.youngest_repeat = 999 * kMillisecond;
+    report.kinds_sent_again = {
+        {"IPv4 VRRP", sized(30, 60), kSecond, 999 * kMillisecond, kSecond, true},
+        {"ARP", sized(11, 112), 3 * kSecond, kSecond, 90 * kSecond, false}};
+    report.youngest_sent_again = 999 * kMillisecond;
     report.non_ip = sized(796, 60);
     report.malformed = sized(4, 60);
     report.keyed = {report.total.packets - 800, report.total.bytes - 48'000};
     report.keys = report.keyed.packets - report.echoes.packets;
-    report.copies = {report.keys - report.echoes.packets + 12, report.echoes.packets - 24, 12};
+    report.key_times = {report.keys - report.echoes.packets + 12, report.echoes.packets - 24, 12};
     report.windows = sample_windows(report.ages);
     add_sources(report);
     add_causes(report);
@@ -263,7 +264,7 @@ Report single_packet_report() {
     report.interfaces = {{"one.pcap", 0, 1, "Ethernet", {1, 98}, {}, {}}};
     report.total = report.keyed = {1, 98};
     report.keys = 1;
-    report.copies[0] = 1;
+    report.key_times[0] = 1;
     report.first_time = report.last_time = 1'763'736'003 * kSecond;
     report.protocols = {{"IPv4 UDP", {1, 98}, {}, {}, 0}};
     report.time = {{0, {1, 98}, {}}};
@@ -280,10 +281,10 @@ Report no_echo_report() {
     report.warnings.clear();
     report.blind_after.reset();
     report.echoes = report.copied = report.sent_again = {};
-    report.repeats.clear();
-    report.youngest_repeat.reset();
+    report.kinds_sent_again.clear();
+    report.youngest_sent_again.reset();
     report.keys = report.keyed.packets;
-    report.copies = {report.keys};
+    report.key_times = {report.keys};
     report.ages = {};
     report.crossings.clear();
     report.talkers.clear();
@@ -318,7 +319,7 @@ Report same_time_report() {
     report.files[0].path = "twice.pcap";
     report.total = report.keyed = {4, 392};
     report.echoes = report.copied = {3, 294};
-    report.copies = {0, 0, 0, 1};
+    report.key_times = {0, 0, 0, 1};
     AgeBin bin{0, 1, 3, {}};
     bin.causes[static_cast<std::size_t>(Cause::kIdentical)] = 3;
     report.ages.bins = {bin};
@@ -340,7 +341,7 @@ Report vast_report() {
     report.total = sized(many, 900);
     report.keyed = report.total;
     report.echoes = report.copied = sized(many / 3, 900);
-    report.copies.fill(many / 30);
+    report.key_times.fill(many / 30);
     report.interfaces.clear();
     for (std::uint32_t i = 0; i < 20; ++i) {
         report.interfaces.push_back({"aggregation-switch-" + std::to_string(i) + "/HundredGigE0/0",
@@ -381,7 +382,7 @@ Report hostile_report() {
         each.name = each.link_name = evil;
     }
     report.warnings[0] = {evil, 1, 2, evil};
-    report.protocols[0].name = report.repeats[0].protocol = evil;
+    report.protocols[0].name = report.kinds_sent_again[0].protocol = evil;
     report.talkers[0].source = report.talkers[0].destination = evil;
     report.ages.bins.insert(report.ages.bins.begin(), {kMicrosecond, 1200, 1, {}});
     report.ages.bins.push_back({9 * kSecond, 10 * kSecond, 1, {}});

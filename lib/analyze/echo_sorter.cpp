@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "analyze/repeats.h"
+#include "analyze/echo_sorter.h"
 
 #include <algorithm>
 #include <numeric>
@@ -35,16 +35,16 @@ constexpr double kMostlyCrossed = 0.25;
 
 }  // namespace
 
-Repeats::Repeats(std::uint64_t memory)
+EchoSorter::EchoSorter(std::uint64_t memory)
     : most_labels_(most_labels(memory)), most_crossed_(most_crossed(memory)), senders_(kSenders) {}
 
 // The ID of a sender that writes the same into everything does not count.
-bool Repeats::counts(const Kind& kind) const noexcept {
+bool EchoSorter::counts(const Kind& kind) const noexcept {
     const Sender& sender = senders_[kind.source % kSenders];
     return kind.counts && !(sender.source == kind.source && sender.same > sender.other);
 }
 
-void Repeats::first(const Kind& kind) {
+void EchoSorter::first(const Kind& kind) {
     eligible_ += kind.answer ? 0 : 1;
     if (kind.id == 0) {
         return;
@@ -58,7 +58,7 @@ void Repeats::first(const Kind& kind) {
     sender.id = kind.id;
 }
 
-Repeats::Bins& Repeats::bins_of(std::uint32_t label) {
+EchoSorter::Bins& EchoSorter::bins_of(std::uint32_t label) {
     const auto found = labels_.find(label);
     if (found != labels_.end()) {
         return *found->second;
@@ -70,7 +70,7 @@ Repeats::Bins& Repeats::bins_of(std::uint32_t label) {
     return *bins;
 }
 
-Repeats::Class Repeats::class_of(const Kind& kind, const Again& echo) const noexcept {
+EchoSorter::Class EchoSorter::class_of(const Kind& kind, const Echo& echo) const noexcept {
     if (echo.cause == Cause::kResent) {
         return kLate;
     }
@@ -81,7 +81,7 @@ Repeats::Class Repeats::class_of(const Kind& kind, const Again& echo) const noex
     return sure ? kSure : kind.answer ? kAnswer : kUnsure;
 }
 
-void Repeats::note_crossed(const Again& echo, unsigned at) {
+void EchoSorter::note_crossed(const Echo& echo, unsigned at) {
     const std::uint32_t pair = std::uint32_t{echo.original} << 16 | echo.interface;
     auto found = crossed_.find(pair);
     if (found == crossed_.end()) {
@@ -94,7 +94,7 @@ void Repeats::note_crossed(const Again& echo, unsigned at) {
     found->second->ages[at] += echo.age;
 }
 
-Repeats::Place Repeats::again(const Kind& kind, const Again& echo) {
+EchoBin EchoSorter::add(const Kind& kind, const Echo& echo) {
     const Class is = class_of(kind, echo);
     const unsigned at = age_bin(echo.age);
     if (is == kCrossed && echo.second) {
@@ -108,24 +108,24 @@ Repeats::Place Repeats::again(const Kind& kind, const Again& echo) {
         bin->oldest = std::max(bin->oldest, echo.age);
     }
     ++causes_[is][at][static_cast<std::size_t>(echo.cause)];
-    const Place place{is, static_cast<std::uint8_t>(at)};
+    const EchoBin bin{is, static_cast<std::uint8_t>(at)};
     if (is != kUnsure) {
-        return place;
+        return bin;
     }
     if (echo.run > kMostInRow) {
         ++eligible_;
-        return place;
+        return bin;
     }
     hits_ += echo.age < kOneSwitch ? 1 : 0;
     segment_hits_ += kind.segment ? 1 : 0;
     ++any_hits_;
     any_oldest_ = std::max(any_oldest_, echo.age);
-    return place;
+    return bin;
 }
 
 // Behind the last bin of copies, where all of them may be. A gap that reaches beyond least, behind
 // nearly all of them, ends them: what comes later was sent again by somebody who uses the same ID.
-unsigned Repeats::end_of(Class is, Nanoseconds least) const {
+unsigned EchoSorter::end_of(Class is, Nanoseconds least) const {
     const auto& bins = all_[is];
     std::uint64_t all = 0;
     for (const Bin& bin : bins) {
@@ -147,7 +147,7 @@ unsigned Repeats::end_of(Class is, Nanoseconds least) const {
     return end;
 }
 
-unsigned Repeats::end_of_unsure(Class is, std::optional<Nanoseconds> mirrored) const {
+unsigned EchoSorter::end_of_unsure(Class is, std::optional<Nanoseconds> mirrored) const {
     const unsigned one_switch = age_bin(kOneSwitch);
     if (mirrored) {
         const unsigned last = age_bin(*mirrored);
@@ -160,7 +160,7 @@ unsigned Repeats::end_of_unsure(Class is, std::optional<Nanoseconds> mirrored) c
     return hits_ != 0 && hits_ * kMirrorShare >= eligible_ ? one_switch : 0;
 }
 
-Repeats::Ends Repeats::ends(std::optional<Nanoseconds> mirrored) const {
+CopyEnds EchoSorter::ends(std::optional<Nanoseconds> mirrored) const {
     const unsigned sure = end_of(kSure, kStraightPath);
     if (sure != 0) {
         const Nanoseconds oldest = all_[kSure][sure - 1].oldest;
@@ -197,7 +197,7 @@ Middle middle_of(const std::array<std::uint64_t, kAgeBins>& echoes) {
 
 }  // namespace
 
-void Repeats::judge_clocks(std::span<const std::uint64_t> packets) {
+void EchoSorter::judge_clocks(std::span<const std::uint64_t> packets) {
     shifts_.clear();
     end_of_crossed_ = 0;
     for (const auto& [pair, crossed] : crossed_) {
@@ -216,7 +216,7 @@ void Repeats::judge_clocks(std::span<const std::uint64_t> packets) {
 namespace {
 
 template <typename Bins>
-SentAgain summed(const Bins& bins, const std::array<unsigned, kEchoClasses>& ends) {
+SentAgain summed(const Bins& bins, const CopyEnds& ends) {
     SentAgain out;
     std::array<std::uint64_t, kAgeBins> echoes{};
     std::array<Nanoseconds, kAgeBins> ages{};
@@ -241,9 +241,9 @@ SentAgain summed(const Bins& bins, const std::array<unsigned, kEchoClasses>& end
 
 }  // namespace
 
-Told Repeats::tell(Nanoseconds resolution, std::optional<Nanoseconds> mirrored) const {
+SortedEchoes EchoSorter::sorted(Nanoseconds resolution, std::optional<Nanoseconds> mirrored) const {
     const auto end = ends(mirrored);
-    Told out;
+    SortedEchoes out;
     out.ends = end;
     AgeHistogram& ages = out.histogram;
     for (std::size_t i = 0; i < kClasses; ++i) {
@@ -261,13 +261,14 @@ Told Repeats::tell(Nanoseconds resolution, std::optional<Nanoseconds> mirrored) 
         if (one.echoes.packets != 0) {
             one.protocol = label == kOthers ? "others" : kind_name(label);
             out.sent_again += one.echoes;
-            out.youngest_again = std::min(out.youngest_again.value_or(one.youngest), one.youngest);
-            out.kinds.push_back(std::move(one));
+            out.youngest_sent_again =
+                std::min(out.youngest_sent_again.value_or(one.youngest), one.youngest);
+            out.kinds_sent_again.push_back(std::move(one));
         }
     }
-    std::stable_sort(out.kinds.begin(), out.kinds.end(), [](const auto& a, const auto& b) {
-        return a.echoes.packets > b.echoes.packets;
-    });
+    std::stable_sort(
+        out.kinds_sent_again.begin(), out.kinds_sent_again.end(),
+        [](const auto& a, const auto& b) { return a.echoes.packets > b.echoes.packets; });
     if (any_hits_ >= kLeastDoubled && share(any_hits_, eligible_) >= kDoubled) {
         out.doubtful.doubled = any_hits_;
         out.doubtful.within = any_oldest_;

@@ -41,20 +41,38 @@ inline constexpr Nanoseconds kOneSwitch = kMillisecond;
 
 inline constexpr std::size_t kEchoClasses = 5;
 
-// What was told apart, when all was seen.
-struct Told {
-    std::array<unsigned, kEchoClasses> ends{};  // Repeats::Ends
+// What an echo is judged by.
+struct EchoBin {
+    std::uint8_t of_class;
+    std::uint8_t of_age;
+
+    // Among all of them, the ages of a class next to each other.
+    [[nodiscard]] std::size_t index() const noexcept {
+        return of_class * std::size_t{kAgeBins} + of_age;
+    }
+};
+
+// By class, the bin of ages behind the last one of copies.
+using CopyEnds = std::array<unsigned, kEchoClasses>;
+
+// Whether the echoes of the bin with this index are copies.
+[[nodiscard]] inline bool is_of_copies(std::size_t index, const CopyEnds& ends) noexcept {
+    return index % kAgeBins < ends[index / kAgeBins];
+}
+
+// Copies and what was sent again, told apart when all was seen.
+struct SortedEchoes {
+    CopyEnds ends{};
     Count copies;
     Count sent_again;
     AgeHistogram histogram;  // of the copies
     Ages ages;
-    std::vector<SentAgain> kinds;  // most first
-    std::optional<Nanoseconds> youngest_again;
+    std::vector<SentAgain> kinds_sent_again;  // most first
+    std::optional<Nanoseconds> youngest_sent_again;
     Doubtful doubtful;
 };
 
-// An echo.
-struct Again {
+struct Echo {
     Nanoseconds age = 0;
     unsigned run = 0;  // times in a row that the key came back within kOneSwitch
     Cause cause = Cause::kIdentical;
@@ -65,38 +83,32 @@ struct Again {
     bool second = false;  // its key was met once before
 };
 
-class Repeats {
+class EchoSorter {
   public:
     static constexpr std::size_t kClasses = kEchoClasses;
-    // What an echo is judged by.
-    struct Place {
-        std::uint8_t is;   // its class
-        std::uint8_t bin;  // of its age
-    };
-    // By class: behind the last bin of copies.
-    using Ends = std::array<unsigned, kClasses>;
 
     // memory: of the whole analysis.
-    explicit Repeats(std::uint64_t memory = UINT64_MAX);
+    explicit EchoSorter(std::uint64_t memory = UINT64_MAX);
 
     // A packet whose key was not met before.
     void first(const Kind& kind);
 
-    Place again(const Kind& kind, const Again& echo);
+    EchoBin add(const Kind& kind, const Echo& echo);
 
-    // All packets of each interface: what tell() needs to know of taps whose clocks differ.
+    // All packets of each interface: what sorted() needs to know of taps whose clocks differ.
     void judge_clocks(std::span<const std::uint64_t> packets);
     [[nodiscard]] const std::vector<ClockShift>& clock_shifts() const noexcept { return shifts_; }
 
     // A mirror that doubles these packets doubles those too, and a clock is that of both.
-    void judge_with(const Repeats& others) noexcept {
+    void judge_with(const EchoSorter& others) noexcept {
         eligible_ += others.eligible_;
         hits_ += others.hits_;
         end_of_crossed_ = others.end_of_crossed_;
     }
 
     // mirrored: other packets of the capture are copied, up to this age. resolution: of ages.
-    [[nodiscard]] Told tell(Nanoseconds resolution, std::optional<Nanoseconds> mirrored = {}) const;
+    [[nodiscard]] SortedEchoes sorted(Nanoseconds resolution,
+                                      std::optional<Nanoseconds> mirrored = {}) const;
 
     // Memory taken.
     [[nodiscard]] std::uint64_t bytes() const noexcept {
@@ -139,7 +151,7 @@ class Repeats {
     };
 
     [[nodiscard]] static std::uint64_t fixed_bytes() noexcept {
-        return sizeof(Repeats) + kSenders * sizeof(Sender);
+        return sizeof(EchoSorter) + kSenders * sizeof(Sender);
     }
     // A sixty-fourth of the memory.
     [[nodiscard]] static std::size_t most_labels(std::uint64_t memory) noexcept {
@@ -153,10 +165,10 @@ class Repeats {
     }
 
     [[nodiscard]] bool counts(const Kind& kind) const noexcept;
-    [[nodiscard]] Class class_of(const Kind& kind, const Again& echo) const noexcept;
-    void note_crossed(const Again& echo, unsigned at);
+    [[nodiscard]] Class class_of(const Kind& kind, const Echo& echo) const noexcept;
+    void note_crossed(const Echo& echo, unsigned at);
     [[nodiscard]] Bins& bins_of(std::uint32_t label);
-    [[nodiscard]] Ends ends(std::optional<Nanoseconds> mirrored) const;
+    [[nodiscard]] CopyEnds ends(std::optional<Nanoseconds> mirrored) const;
     [[nodiscard]] unsigned end_of(Class is, Nanoseconds least) const;
     [[nodiscard]] unsigned end_of_unsure(Class is, std::optional<Nanoseconds> mirrored) const;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Copies and what was sent again, packet by packet through the collector.
-#include "analyze/repeats.h"
+#include "analyze/echo_sorter.h"
 
 #include <algorithm>
 #include <array>
@@ -32,26 +32,26 @@ Count packets_of(const Count& count) {
     return {count.packets, 0};
 }
 
-void expect_told(const Stream& stream, std::uint64_t copies, std::uint64_t again) {
+void expect_sorted(const Stream& stream, std::uint64_t copies, std::uint64_t again) {
     const Report report = stream.report();
     EXPECT_EQ(packets_of(report.copied), (Count{copies, 0}));
     EXPECT_EQ(packets_of(report.sent_again), (Count{again, 0}));
 }
 
-TEST(Repeats, packet_with_an_id_is_a_copy_until_no_path_takes_so_long) {
+TEST(EchoSorter, packet_with_an_id_is_a_copy_until_no_path_takes_so_long) {
     for (const Nanoseconds age : {Nanoseconds{0}, kMillisecond, kLongestPath - 1}) {
         Stream stream;
         stream.add(0, packet_with(7));
         stream.add(age, packet_with(7));
-        expect_told(stream, 1, 0);
+        expect_sorted(stream, 1, 0);
     }
     Stream late;
     late.add(0, packet_with(7));
     late.add(kLongestPath, packet_with(7));
-    expect_told(late, 0, 1);
+    expect_sorted(late, 0, 1);
 }
 
-TEST(Repeats, id_that_a_sender_writes_into_everything_does_not_count) {
+TEST(EchoSorter, id_that_a_sender_writes_into_everything_does_not_count) {
     for (const std::uint16_t step : {0, 1}) {
         Stream stream;
         for (std::uint8_t i = 0; i < 50; ++i) {
@@ -60,12 +60,12 @@ TEST(Repeats, id_that_a_sender_writes_into_everything_does_not_count) {
         }
         const auto last = static_cast<std::uint16_t>(4660 + 49 * step);
         stream.add(750 * kMillisecond, packet_with(last, 49));
-        expect_told(stream, step, 1U - step);
+        expect_sorted(stream, step, 1U - step);
     }
 }
 
 // Two taps, the second's clock ahead: not sent again, though no path takes so long.
-TEST(Repeats, taps_whose_clocks_differ_hold_copies) {
+TEST(EchoSorter, taps_whose_clocks_differ_hold_copies) {
     for (const std::uint8_t shared : {std::uint8_t{9}, std::uint8_t{10}, std::uint8_t{40}}) {
         Stream stream(2);
         for (std::uint8_t i = 0; i < 40; ++i) {
@@ -76,7 +76,7 @@ TEST(Repeats, taps_whose_clocks_differ_hold_copies) {
                        1);
         }
         const bool enough = shared >= 10;
-        expect_told(stream, enough ? shared : 0, enough ? 0 : shared);
+        expect_sorted(stream, enough ? shared : 0, enough ? 0 : shared);
         const Report report = stream.report();
         ASSERT_EQ(report.clock_shifts.size(), enough ? 1U : 0U);
         if (enough) {
@@ -91,17 +91,17 @@ TEST(Repeats, taps_whose_clocks_differ_hold_copies) {
 }
 
 // A hello that is at both again and again, as of a capture cut in two, tells of no clock.
-TEST(Repeats, what_comes_again_and_again_tells_of_no_clock) {
+TEST(EchoSorter, what_comes_again_and_again_tells_of_no_clock) {
     Stream stream(2);
     for (unsigned i = 0; i < 40; ++i) {
         stream.add(i * kSecond, packet6(1), i < 20 ? 0 : 1);
     }
-    expect_told(stream, 0, 39);
+    expect_sorted(stream, 0, 39);
     EXPECT_TRUE(stream.report().clock_shifts.empty());
 }
 
 // Segments without data or an ID, one for each that came: no copies because others are.
-TEST(Repeats, answers_are_copies_only_as_long_as_others_are) {
+TEST(EchoSorter, answers_are_copies_only_as_long_as_others_are) {
     Stream stream;
     test::PacketSpec segment = packet6(0);
     segment.protocol = 6;
@@ -115,11 +115,11 @@ TEST(Repeats, answers_are_copies_only_as_long_as_others_are) {
     for (unsigned i = 0; i < 3; ++i) {
         stream.add(kSecond + i * 8 * kMillisecond, reset);
     }
-    expect_told(stream, 60, 2);
+    expect_sorted(stream, 60, 2);
 }
 
 // Stamps of garbage, centuries apart: the clock does not stand still at its end.
-TEST(Repeats, garbage_of_times_leaves_ages) {
+TEST(EchoSorter, garbage_of_times_leaves_ages) {
     Stream stream;
     for (unsigned i = 0; i < 200; ++i) {
         stream.add(i % 2 == 0 ? kSecond : 100 * 365 * Nanoseconds{86'400} * kSecond, packet6(1));
@@ -127,53 +127,53 @@ TEST(Repeats, garbage_of_times_leaves_ages) {
     stream.add(10 * kSecond, packet_with(7));
     stream.add(11 * kSecond, packet_with(7));
     const Report report = stream.report();
-    ASSERT_EQ(report.repeats.size(), 2U);
-    EXPECT_EQ(report.repeats[1].youngest, kSecond);
+    ASSERT_EQ(report.kinds_sent_again.size(), 2U);
+    EXPECT_EQ(report.kinds_sent_again[1].youngest, kSecond);
 }
 
-TEST(Repeats, without_an_id_an_unchanged_packet_needs_company) {
+TEST(EchoSorter, without_an_id_an_unchanged_packet_needs_company) {
     Stream alone;
     for (std::uint8_t i = 0; i < 40; ++i) {
         alone.add(i * kSecond, packet6(i));
     }
     alone.add(39 * kSecond + 20 * kMicrosecond, packet6(39));
-    expect_told(alone, 0, 1);
+    expect_sorted(alone, 0, 1);
     Stream mirrored = alone;
     mirrored.add(50 * kSecond, packet_with(9));
     mirrored.add(50 * kSecond + 30 * kMicrosecond, packet_with(9));
-    expect_told(mirrored, 2, 0);
+    expect_sorted(mirrored, 2, 0);
     Stream all;
     for (std::uint8_t i = 0; i < 40; ++i) {
         all.add(i * kSecond, packet6(i));
         all.add(i * kSecond + 20 * kMicrosecond, packet6(i));
     }
-    expect_told(all, 40, 0);
+    expect_sorted(all, 40, 0);
 }
 
-TEST(Repeats, seen_at_another_place_is_a_copy) {
+TEST(EchoSorter, seen_at_another_place_is_a_copy) {
     Stream other(2);
     other.add(0, packet6(1), 0);
     other.add(5 * kMillisecond, packet6(1), 1);
-    expect_told(other, 1, 0);
+    expect_sorted(other, 1, 0);
     Stream routed;
     test::PacketSpec behind = packet6(1);
     --behind.ttl;
     behind.source_mac[5] ^= 1;
     routed.add(0, packet6(1));
     routed.add(5 * kMillisecond, behind);
-    expect_told(routed, 1, 0);
+    expect_sorted(routed, 1, 0);
 }
 
-TEST(Repeats, flood_of_one_packet_is_no_mirror) {
+TEST(EchoSorter, flood_of_one_packet_is_no_mirror) {
     Stream stream;
     for (unsigned i = 0; i < 100; ++i) {
         stream.add(i * kMicrosecond, packet6(1));
     }
-    expect_told(stream, 0, 99);
+    expect_sorted(stream, 0, 99);
 }
 
 // A quarter of all different packets come twice, or not quite.
-TEST(Repeats, mirror_doubles_a_quarter_of_all_packets) {
+TEST(EchoSorter, mirror_doubles_a_quarter_of_all_packets) {
     for (const unsigned twice : {9U, 10U}) {
         Stream stream;
         for (std::uint8_t i = 0; i < 40; ++i) {
@@ -182,23 +182,23 @@ TEST(Repeats, mirror_doubles_a_quarter_of_all_packets) {
                 stream.add(i * kSecond + 20 * kMicrosecond, packet6(i));
             }
         }
-        expect_told(stream, twice == 10 ? 10 : 0, twice == 10 ? 0 : 9);
+        expect_sorted(stream, twice == 10 ? 10 : 0, twice == 10 ? 0 : 9);
     }
 }
 
 // Four in a row speak for a mirror; each one more is one packet more that it would have to double.
-TEST(Repeats, long_run_speaks_against_a_mirror) {
+TEST(EchoSorter, long_run_speaks_against_a_mirror) {
     for (const unsigned repeats : {19U, 20U}) {
         Stream stream;
         for (unsigned i = 0; i <= repeats; ++i) {
             stream.add(i * kMicrosecond, packet6(1));
         }
-        expect_told(stream, repeats == 19 ? 19 : 0, repeats == 19 ? 0 : 20);
+        expect_sorted(stream, repeats == 19 ? 19 : 0, repeats == 19 ? 0 : 20);
     }
 }
 
 // The gap begins behind the bin of the copies.
-TEST(Repeats, gap_of_a_factor_of_four_ends_the_copies) {
+TEST(EchoSorter, gap_of_a_factor_of_four_ends_the_copies) {
     const unsigned late = age_bin(120 * kMillisecond);
     for (const unsigned bins : {5U, 6U}) {
         Stream stream;
@@ -207,11 +207,11 @@ TEST(Repeats, gap_of_a_factor_of_four_ends_the_copies) {
             const Nanoseconds age = i == 39 ? 120 * kMillisecond : age_bin_low(late - 1 - bins);
             stream.add(i * kSecond + age, packet_with(100 + i, i));
         }
-        expect_told(stream, bins == 6 ? 39 : 40, bins == 6 ? 1 : 0);
+        expect_sorted(stream, bins == 6 ? 39 : 40, bins == 6 ? 1 : 0);
     }
 }
 
-TEST(Repeats, ids_of_0_and_1_count_nothing) {
+TEST(EchoSorter, ids_of_0_and_1_count_nothing) {
     for (const std::uint16_t id : {std::uint16_t{0}, std::uint16_t{1}, std::uint16_t{2}}) {
         Stream stream;
         for (std::uint8_t i = 0; i < 40; ++i) {
@@ -219,11 +219,11 @@ TEST(Repeats, ids_of_0_and_1_count_nothing) {
         }
         stream.add(50 * kSecond, packet_with(id));
         stream.add(50 * kSecond + 20 * kMicrosecond, packet_with(id));
-        expect_told(stream, id == 2 ? 1 : 0, id == 2 ? 0 : 1);
+        expect_sorted(stream, id == 2 ? 1 : 0, id == 2 ? 0 : 1);
     }
 }
 
-TEST(Repeats, period_is_regular_where_three_quarters_have_it) {
+TEST(EchoSorter, period_is_regular_where_three_quarters_have_it) {
     for (const unsigned hellos : {3U, 4U}) {
         Stream stream;
         for (unsigned i = 0; i < hellos; ++i) {
@@ -231,34 +231,34 @@ TEST(Repeats, period_is_regular_where_three_quarters_have_it) {
         }
         stream.add(200 * kSecond, packet6(1));
         const Report report = stream.report();
-        ASSERT_EQ(report.repeats.size(), 1U);
-        EXPECT_EQ(report.repeats[0].period, 10 * kSecond);
-        EXPECT_EQ(report.repeats[0].regular, hellos == 4);
+        ASSERT_EQ(report.kinds_sent_again.size(), 1U);
+        EXPECT_EQ(report.kinds_sent_again[0].period, 10 * kSecond);
+        EXPECT_EQ(report.kinds_sent_again[0].regular, hellos == 4);
     }
 }
 
-TEST(Repeats, tell_their_memory) {
-    Repeats repeats;
-    const std::uint64_t empty = repeats.bytes();
-    repeats.again({}, {});
-    repeats.again({}, {});
-    EXPECT_GT(repeats.bytes(), empty + kAgeBins);
-    const std::uint64_t one = repeats.bytes();
+TEST(EchoSorter, tell_their_memory) {
+    EchoSorter sorter;
+    const std::uint64_t empty = sorter.bytes();
+    sorter.add({}, {});
+    sorter.add({}, {});
+    EXPECT_GT(sorter.bytes(), empty + kAgeBins);
+    const std::uint64_t one = sorter.bytes();
     for (unsigned i = 0; i < 1000; ++i) {
         Kind kind;
         kind.detail = static_cast<std::uint16_t>(i);
-        repeats.again(kind, {});
+        sorter.add(kind, {});
     }
-    EXPECT_LE(repeats.bytes() - empty, 257 * (one - empty));
-    EXPECT_LT(repeats.bytes(), Repeats::most_bytes(UINT64_MAX));
+    EXPECT_LE(sorter.bytes() - empty, 257 * (one - empty));
+    EXPECT_LT(sorter.bytes(), EchoSorter::most_bytes(UINT64_MAX));
     for (std::uint16_t i = 0; i < 300; ++i) {
-        Again crossed;
+        Echo crossed;
         crossed.age = kLongestPath;
         crossed.interface = static_cast<std::uint16_t>(i + 1);
         crossed.second = true;
-        repeats.again({}, crossed);
+        sorter.add({}, crossed);
     }
-    EXPECT_EQ(repeats.bytes(), Repeats::most_bytes(UINT64_MAX));
+    EXPECT_EQ(sorter.bytes(), EchoSorter::most_bytes(UINT64_MAX));
 }
 
 TEST(Kind, of_what_is_not_ip_is_the_type_behind_any_tag) {
@@ -342,7 +342,7 @@ TEST(Kind, only_lengths_of_ethernet_are_802_3) {
 }
 
 // What nothing tells of is no copy where it is older than all copies, though by less than a bin.
-TEST(Repeats, unsure_one_is_a_copy_up_to_the_oldest_copy) {
+TEST(EchoSorter, unsure_one_is_a_copy_up_to_the_oldest_copy) {
     ASSERT_EQ(age_bin(5 * kMillisecond), age_bin(6 * kMillisecond));
     for (const Nanoseconds age : {5 * kMillisecond, 5 * kMillisecond + 1, 6 * kMillisecond}) {
         Stream stream;
@@ -356,13 +356,13 @@ TEST(Repeats, unsure_one_is_a_copy_up_to_the_oldest_copy) {
         stream.add(60 * kSecond, arp);
         stream.add(60 * kSecond + age, arp);
         const bool copy = age == 5 * kMillisecond;
-        expect_told(stream, copy ? 42 : 40, copy ? 0 : 2);
+        expect_sorted(stream, copy ? 42 : 40, copy ? 0 : 2);
     }
 }
 
 // Frames of 802.11, each sent again a millisecond later with the retry bit, and each heard by a
 // second radio 20 us later; packets with IDs that count, so that nothing but the bit tells.
-TEST(Repeats, what_is_sent_again_on_the_air_is_no_copy) {
+TEST(EchoSorter, what_is_sent_again_on_the_air_is_no_copy) {
     constexpr std::uint16_t kWifi = 105;
     for (const bool second_radio : {false, true}) {
         Stream stream(1, kWifi);
@@ -381,14 +381,14 @@ TEST(Repeats, what_is_sent_again_on_the_air_is_no_copy) {
             frame[1] |= 0x08;
             stream.add(i * kSecond + kMillisecond, frame);
         }
-        expect_told(stream, second_radio ? 50 : 0, 50);
+        expect_sorted(stream, second_radio ? 50 : 0, 50);
         const Report report = stream.report();
         EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kResent)].echoes.packets, 50U);
     }
 }
 
 // The same of frames that have an EtherType and no IP packet.
-TEST(Repeats, what_has_no_ip_packet_and_is_sent_again_on_the_air_is_no_copy) {
+TEST(EchoSorter, what_has_no_ip_packet_and_is_sent_again_on_the_air_is_no_copy) {
     constexpr std::uint16_t kWifi = 105;
     Stream stream(2, kWifi);
     for (std::uint8_t i = 0; i < 50; ++i) {
@@ -403,13 +403,13 @@ TEST(Repeats, what_has_no_ip_packet_and_is_sent_again_on_the_air_is_no_copy) {
         frame[1] |= 0x08;
         stream.add(i * kSecond + kMillisecond, frame, 0);
     }
-    expect_told(stream, 50, 50);
+    expect_sorted(stream, 50, 50);
     const Report report = stream.report();
     EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kResent)].echoes.packets, 50U);
     EXPECT_EQ(report.causes[static_cast<std::size_t>(Cause::kResent)].copied.packets, 0U);
 }
 
-TEST(Repeats, kinds_have_names_and_periods) {
+TEST(EchoSorter, kinds_have_names_and_periods) {
     Stream stream;
     test::PacketSpec mdns = packet6(1);
     mdns.source_port = mdns.destination_port = 5353;
@@ -419,13 +419,13 @@ TEST(Repeats, kinds_have_names_and_periods) {
     stream.add(100 * kSecond, packet6(2));
     stream.add(101 * kSecond, packet6(2));
     const Report report = stream.report();
-    ASSERT_EQ(report.repeats.size(), 2U);
-    EXPECT_EQ(report.repeats[0].protocol, "IPv6 UDP (mDNS)");
-    EXPECT_EQ(report.repeats[0].period, 10 * kSecond);
-    EXPECT_TRUE(report.repeats[0].regular);
-    EXPECT_EQ(report.repeats[1].protocol, "IPv6 UDP");
-    EXPECT_FALSE(report.repeats[1].regular);
-    EXPECT_EQ(report.youngest_repeat, kSecond);
+    ASSERT_EQ(report.kinds_sent_again.size(), 2U);
+    EXPECT_EQ(report.kinds_sent_again[0].protocol, "IPv6 UDP (mDNS)");
+    EXPECT_EQ(report.kinds_sent_again[0].period, 10 * kSecond);
+    EXPECT_TRUE(report.kinds_sent_again[0].regular);
+    EXPECT_EQ(report.kinds_sent_again[1].protocol, "IPv6 UDP");
+    EXPECT_FALSE(report.kinds_sent_again[1].regular);
+    EXPECT_EQ(report.youngest_sent_again, kSecond);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ Report Collector::report() {
     out.keyed = keyed_;
     out.non_ip = non_ip_;
     out.malformed = malformed_;
-    out.longest = longest_;
+    out.basis.longest_frame = longest_;
     out.first_time = first_;
     out.last_time = latest_;
     out.duration = elapsed_;
@@ -109,11 +109,11 @@ Collector::Judgement Collector::sort_echoes(Report& out) {
     ages.add(frames.histogram);
     out.ages = ages.ages(resolution_);
     out.sent_again = packets.sent_again + frames.sent_again;
-    out.youngest_keyed = packets.youngest_sent_again;
-    out.youngest_frame = frames.youngest_sent_again;
-    out.oldest_keyed = oldest.value_or(0);
-    out.doubtful = packets.doubtful;
-    out.doubtful.in_storms += frames.doubtful.in_storms;
+    out.basis.youngest_keyed = packets.youngest_sent_again;
+    out.basis.youngest_frame = frames.youngest_sent_again;
+    out.basis.oldest_keyed = oldest.value_or(0);
+    out.basis.doubtful = packets.doubtful;
+    out.basis.doubtful.in_storms += frames.doubtful.in_storms;
     out.youngest_sent_again = earlier(packets.youngest_sent_again, frames.youngest_sent_again);
     out.kinds_sent_again = packets.kinds_sent_again;
     out.kinds_sent_again.insert(out.kinds_sent_again.end(), frames.kinds_sent_again.begin(),
@@ -131,8 +131,8 @@ void Collector::report_copies(Report& out, const Judgement& judged) const {
     for (unsigned i = 0; i < kWindows; ++i) {
         out.windows[i].fixed_copied = copies.fixed.at(i);
         out.windows[i].refresh_copied = copies.refresh.at(i);
-        out.frame_windows[i].fixed_copied = frames.fixed.at(i);
-        out.frame_windows[i].refresh_copied = frames.refresh.at(i);
+        out.basis.frame_windows[i].fixed_copied = frames.fixed.at(i);
+        out.basis.frame_windows[i].refresh_copied = frames.refresh.at(i);
     }
     copies.add(frames);
     for (std::size_t i = 0; i < kCauses; ++i) {
@@ -184,7 +184,7 @@ void Collector::report_windows(Report& out) {
         const auto window = window_at(i);
         const Count fixed = packet_echoes_.fixed.at(i);
         out.windows.push_back({window, fixed, packet_echoes_.refresh.at(i), {}, {}});
-        out.frame_windows.push_back(
+        out.basis.frame_windows.push_back(
             {window, frame_echoes_.fixed.at(i), frame_echoes_.refresh.at(i), {}, {}});
         row(packet::KeyMode::kPacket, {window, fixed, {}, {}});
         const auto of_mode = [&](packet::KeyMode mode, const ModeMemory& memory) {

@@ -8,7 +8,6 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "analyze/report.h"
-#include "base/result.h"
 
 namespace unecho::analyze {
 
@@ -16,8 +15,5 @@ nlohmann::ordered_json to_json(const Report& report);
 
 // With line ends. Names that are no UTF-8 have U+FFFD in the place of what is none.
 std::string to_text(const nlohmann::ordered_json& json);
-
-// What to_json gave. Errc::kInvalidArgument: a member is missing or of another type.
-Result<Report> from_json(const nlohmann::ordered_json& json);
 
 }  // namespace unecho::analyze

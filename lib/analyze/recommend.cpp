@@ -52,13 +52,14 @@ struct Choice {
 };
 
 Sides sides_of(const Report& report, bool frames) {
-    Sides out{report.copied, report.ages.oldest, report.youngest_keyed.value_or(kForever), frames};
+    Sides out{report.copied, report.ages.oldest, report.basis.youngest_keyed.value_or(kForever),
+              frames};
     if (frames) {
-        out.next = std::min(out.next, report.youngest_frame.value_or(kForever));
+        out.next = std::min(out.next, report.basis.youngest_frame.value_or(kForever));
         return out;
     }
     out.copies -= report.non_ip_copied;
-    out.oldest = report.oldest_keyed;
+    out.oldest = report.basis.oldest_keyed;
     return out;
 }
 
@@ -91,8 +92,8 @@ Choice without_copies(const Report& report, const Sides& sides) {
 WindowRow ladder_row(const Report& report, unsigned i, const Sides& sides) {
     WindowRow row = report.windows[i];
     if (sides.frames) {
-        row.fixed += report.frame_windows[i].fixed;
-        row.refresh += report.frame_windows[i].refresh;
+        row.fixed += report.basis.frame_windows[i].fixed;
+        row.refresh += report.basis.frame_windows[i].refresh;
     }
     return row;
 }
@@ -204,7 +205,7 @@ std::string sure_reason(const Report& report, const Sides& sides, Nanoseconds wi
         return report.sent_again.packets == 0
                    ? ""
                    : again + " by those who sent them before: that is no reason to remove them." +
-                         doubts(report.doubtful);
+                         doubts(report.basis.doubtful);
     }
     const Count& copied = sides.copies.packets == 0 ? report.copied : sides.copies;
     const Nanoseconds oldest = sides.copies.packets == 0 ? report.ages.oldest : sides.oldest;
@@ -395,7 +396,7 @@ void fill_modes(Report& report, const Choice& choice, const Sides& sides) {
     for (Mode& mode : report.modes) {
         ModeRow& row = mode.recommended = mode.rows[at];
         if (sides.frames && mode.key != packet::KeyMode::kFrame) {
-            const Count& frames = report.frame_windows[at].fixed;
+            const Count& frames = report.basis.frame_windows[at].fixed;
             row.dropped += frames;
             row.missed -= least(row.missed, frames);
         }

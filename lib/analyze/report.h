@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Everything that `unecho analyze` says, as plain data: filled by the collector, drawn as text,
 // JSON, TOML or a page. Knows nothing of how it was found. docs/captures-report.md explains every
-// figure, by its name in the JSON, which stands in json.cpp.
+// figure, by its name in the JSON (json_names.h).
 //
 // "Echo": a packet that has the same key as an earlier one, in mode packet unless it says so,
 // frames without an IP packet as with non_ip "frame", with no limit of time but memory's
@@ -360,6 +360,17 @@ struct Note {
     std::string text;
 };
 
+// What the recommendation, and the words of text and TOML, are made from beside the figures of the
+// report. Not in the JSON, which has those words.
+struct Basis {
+    std::optional<Nanoseconds> youngest_keyed;  // of what was sent again: IP packets alone
+    std::optional<Nanoseconds> youngest_frame;  // and frames without one
+    Nanoseconds oldest_keyed = 0;               // of the copies that are IP packets
+    Doubtful doubtful;                          // of what was sent again
+    std::vector<WindowRow> frame_windows;  // of frames without an IP packet, non_ip being "frame"
+    std::uint32_t longest_frame = 0;       // captured bytes
+};
+
 struct Report {
     std::vector<FileInfo> files;
     std::vector<InterfaceInfo> interfaces;
@@ -375,15 +386,10 @@ struct Report {
     Count non_ip_copied;         // of the copies: frames without an IP packet
     std::vector<SentAgain> kinds_sent_again;         // most first
     std::optional<Nanoseconds> youngest_sent_again;  // of what was sent again
-    std::optional<Nanoseconds> youngest_keyed;       // of IP packets alone
-    std::optional<Nanoseconds> youngest_frame;       // of frames without one
-    Nanoseconds oldest_keyed = 0;                    // of the copies that are IP packets
-    Doubtful doubtful;                               // of what was sent again
     std::vector<ClockShift> clock_shifts;            // copies, these
     Count keyed;                                     // packets that have a key
     Count non_ip;                                    // ARP, LLDP and the like
     Count malformed;
-    std::uint32_t longest = 0;   // captured bytes of a frame
     Nanoseconds first_time = 0;  // since 1970
     Nanoseconds last_time = 0;   // the latest, not the last packet's
     Nanoseconds duration = 0;    // all steps forward in time; one far back begins an epoch
@@ -402,8 +408,8 @@ struct Report {
     std::vector<TimeBin> time;       // from the first packet to the last, holes too; at most 256
     std::vector<Talker> talkers;     // most echoes first; at most 20
     std::vector<WindowRow> windows;  // 100 ns to 1000 s in steps 1-2-5, then without end
-    std::vector<WindowRow> frame_windows;  // of frames without an IP packet, non_ip being "frame"
     std::array<Mode, packet::kKeyModes> modes;  // by KeyMode
+    Basis basis;
     Recommendation recommendation;
     std::optional<WhatIf> what_if;  // absent: nothing was asked about
 

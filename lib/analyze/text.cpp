@@ -331,8 +331,9 @@ std::string over_time(const Report& report) {
 std::vector<WindowRow> windows_as_recommended(const Report& report) {
     std::vector<WindowRow> rows = report.windows;
     const bool frames = report.recommendation.non_ip == packet::NonIp::kFrame;
-    for (std::size_t i = 0; frames && i < std::min(rows.size(), report.frame_windows.size()); ++i) {
-        const WindowRow& more = report.frame_windows[i];
+    for (std::size_t i = 0; frames && i < std::min(rows.size(), report.basis.frame_windows.size());
+         ++i) {
+        const WindowRow& more = report.basis.frame_windows[i];
         for (Count WindowRow::*count : {&WindowRow::fixed, &WindowRow::refresh,
                                         &WindowRow::fixed_copied, &WindowRow::refresh_copied}) {
             rows[i].*count += more.*count;
@@ -438,7 +439,8 @@ std::string recommendation(const Report& report) {
     };
     std::string out;
     if (!wanted.needed) {
-        const bool doubtful = report.doubtful.doubled != 0 || report.doubtful.in_storms != 0;
+        const bool doubtful =
+            report.basis.doubtful.doubled != 0 || report.basis.doubtful.in_storms != 0;
         out = report.copied.packets == 0 && report.sent_again.packets != 0
                   ? doubtful
                         ? "  Not needed, if what came again was sent again (see below):\n"

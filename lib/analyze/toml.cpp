@@ -72,10 +72,11 @@ std::string replay_ports(const Report& report) {
 }
 
 std::string cut_note(const Report& report) {
-    return report.longest <= kReplayedWhole
+    return report.basis.longest_frame <= kReplayedWhole
                ? ""
                : comment("net_pcap cuts frames above " + format_count(kReplayedWhole) +
-                         " bytes, and the longest here has " + format_count(report.longest) +
+                         " bytes, and the longest here has " +
+                         format_count(report.basis.longest_frame) +
                          ": those are replayed without their end.") +
                      "\n";
 }

@@ -222,7 +222,7 @@ TEST(Collector, copies_without_an_ip_packet_count_wherever_copies_do) {
     for (std::size_t i = 0; i < report.windows.size(); ++i) {
         EXPECT_EQ(report.windows[i].refresh.packets, 0U);
         EXPECT_EQ(report.windows[i].refresh_copied.packets, 0U);
-        const WindowRow& row = report.frame_windows[i];
+        const WindowRow& row = report.basis.frame_windows[i];
         const bool reached = !row.window || *row.window > 5 * kMicrosecond;
         const bool late = !row.window || *row.window >= 10 * kSecond;
         EXPECT_EQ(row.fixed_copied.packets, reached ? 1U : 0U);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analyze/recommend.h"
+#include "report_reader.h"
 #include "sample_report.h"
 #include "stream.h"
 

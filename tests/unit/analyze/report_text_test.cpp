@@ -175,8 +175,8 @@ TEST(ReportText, tables_of_copies_leave_out_what_was_sent_again) {
 
 TEST(ReportText, windows_count_frames_without_ip_where_they_are_to_be_compared) {
     Report report = sample_report();
-    report.frame_windows = report.windows;
-    for (WindowRow& row : report.frame_windows) {
+    report.basis.frame_windows = report.windows;
+    for (WindowRow& row : report.basis.frame_windows) {
         row.fixed = row.refresh = row.fixed_copied = row.refresh_copied = {1'000'000, 64};
     }
     EXPECT_FALSE(has(section_of(to_text(report), "What key"), "1,000,000"));

@@ -105,9 +105,9 @@ TEST_F(Toml, reasons_stand_before_what_they_are_for) {
 
 TEST_F(Toml, frames_that_the_replay_cuts_are_spoken_of_where_there_are_any) {
     Report report = report_of({file("a.pcap")});
-    report.longest = 16128;
+    report.basis.longest_frame = 16128;
     EXPECT_EQ(to_toml(report).find("net_pcap cuts"), std::string::npos);
-    report.longest = 16129;
+    report.basis.longest_frame = 16129;
     EXPECT_NE(to_toml(report).find("# net_pcap cuts frames above 16,128 bytes, and the longest "
                                    "here has 16,129"),
               std::string::npos)

@@ -2,8 +2,6 @@
 #include "analyze/analyze.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -12,7 +10,7 @@
 #include "analyze/collector.h"
 #include "analyze/recommend.h"
 #include "analyze/toml.h"
-#include "analyze/words.h"
+#include "base/words.h"
 #include "capture/link_types.h"
 #include "capture/standard_streams.h"
 #include "packet/link.h"
@@ -82,12 +80,11 @@ void note_clocks(Report& report, std::span<const std::string> paths) {
     for (const ClockShift& one : report.clock_shifts) {
         const InterfaceInfo& from = report.interfaces.at(one.original);
         const InterfaceInfo& to = report.interfaces.at(one.echo);
-        std::array<char, 32> seconds{};
-        std::snprintf(seconds.data(), seconds.size(), "%.6g", static_cast<double>(one.age) / 1e9);
+        const std::string seconds = printed("%.6g", static_cast<double>(one.age) / 1e9);
         const std::string remedy =
             from.file == to.file || to.file >= paths.size()
                 ? "a window has to be longer than that"
-                : "editcap -t -" + std::string(seconds.data()) + " " + file_name(paths[to.file]) +
+                : "editcap -t -" + seconds + " " + file_name(paths[to.file]) +
                       " shifted.pcap brings them together, if their clocks differ";
         report.warnings.push_back({"", 0, 1,
                                    format_count(one.packets) + " of " +

@@ -5,6 +5,7 @@
 #include "analyze/html_parts.h"
 #include "analyze/html_sections.h"
 #include "analyze/html_text.h"
+#include "analyze/words.h"
 #include "capture/standard_streams.h"
 #include "packet/key.h"
 

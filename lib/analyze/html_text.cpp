@@ -3,11 +3,9 @@
 
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <ctime>
 
-#include "analyze/words.h"
 #include "base/utf8.h"
+#include "base/words.h"
 
 namespace unecho::analyze {
 namespace {
@@ -30,12 +28,6 @@ std::string_view replacement_of(char c) {
         default:
             return {};
     }
-}
-
-std::string printed(const char* format, double value) {
-    std::array<char, 64> text{};
-    std::snprintf(text.data(), text.size(), format, value);
-    return text.data();
 }
 
 std::string without_zeros(std::string text) {
@@ -73,15 +65,13 @@ std::string scaled(double value, const std::array<Unit, N>& units) {
     return with_unit(three_digits(value / units[i].size), units[i].name);
 }
 
-// "3 min 20 s": whole small units in a large one.
-std::string two_units(std::uint64_t small, std::uint64_t in_large, std::string_view large_name,
-                      std::string_view small_name) {
-    std::string text = with_unit(count_text(small / in_large), large_name);
-    if (small % in_large != 0) {
-        text += kNoBreak;
-        text += with_unit(std::to_string(small % in_large), small_name);
+// No line breaks inside.
+std::string unbroken(const std::string& text) {
+    std::string out;
+    for (const char c : text) {
+        out += c == ' ' ? std::string(kNoBreak) : std::string(1, c);
     }
-    return text;
+    return out;
 }
 
 }  // namespace
@@ -147,12 +137,12 @@ std::string duration_text(Nanoseconds duration) {
         return scaled(static_cast<double>(duration), kUnits);
     }
     if (seconds < 3600) {
-        return two_units(seconds, 60, "min", "s");
+        return unbroken(two_units(seconds, 60, "min", "s"));
     }
     if (seconds < 48 * 3600) {
-        return two_units(seconds / 60, 60, "h", "min");
+        return unbroken(two_units(seconds / 60, 60, "h", "min"));
     }
-    return two_units(seconds / 3600, 24, "d", "h");
+    return unbroken(two_units(seconds / 3600, 24, "d", "h"));
 }
 
 std::string packet_rate_text(double per_second) {
@@ -165,15 +155,6 @@ std::string bit_rate_text(double per_second) {
     static constexpr std::array<Unit, 5> kUnits{
         {{1, "bit/s"}, {1e3, "kbit/s"}, {1e6, "Mbit/s"}, {1e9, "Gbit/s"}, {1e12, "Tbit/s"}}};
     return scaled(per_second, kUnits);
-}
-
-std::string date_text(Nanoseconds since_1970) {
-    const auto seconds = static_cast<std::time_t>(since_1970 / kSecond);
-    std::tm parts{};
-    gmtime_r(&seconds, &parts);
-    std::array<char, 40> text{};
-    std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
-    return text.data();
 }
 
 std::string coordinate(double value) {

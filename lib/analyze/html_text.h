@@ -33,9 +33,6 @@ std::string duration_text(Nanoseconds duration);
 std::string packet_rate_text(double per_second);
 std::string bit_rate_text(double per_second);
 
-// "2026-11-21 14:40:03", UTC
-std::string date_text(Nanoseconds since_1970);
-
 // A number for an attribute of SVG or CSS: two decimals at most, no trailing zeros.
 std::string coordinate(double value);
 

@@ -3,12 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 
 #include "analyze/ages.h"
 #include "analyze/windows.h"
-#include "analyze/words.h"
+#include "base/words.h"
 #include "config/schema.h"
 #include "engines/candidates.h"
 

@@ -2,7 +2,6 @@
 #include "analyze/text.h"
 
 #include <algorithm>
-#include <array>
 #include <string_view>
 
 #include "analyze/ages.h"
@@ -10,6 +9,7 @@
 #include "analyze/words.h"
 #include "base/table.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "capture/standard_streams.h"
 
 namespace unecho::analyze {
@@ -63,7 +63,8 @@ std::string head(const Report& report) {
     if (report.total.packets == 0) {
         return out + "There are no packets in " + (report.files.size() > 1 ? "them" : "it") + ".\n";
     }
-    out += "From " + date(report.first_time) + " on, for " + brief(report.duration) + ".";
+    out += "From " + date_text(report.first_time) + " UTC" + " on, for " + brief(report.duration) +
+           ".";
     if (report.non_ip.packets + report.malformed.packets != 0) {
         out += " Without an IP packet to compare: " + cell(report.non_ip) +
                ", malformed: " + cell(report.malformed) + ".";

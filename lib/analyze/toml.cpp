@@ -2,13 +2,12 @@
 #include "analyze/toml.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <string_view>
 
 #include "analyze/words.h"
 #include "base/ids.h"
 #include "base/utf8.h"
+#include "base/words.h"
 #include "capture/standard_streams.h"
 
 namespace unecho::analyze {
@@ -98,19 +97,13 @@ std::string network_ports(std::size_t taps, std::string_view indent) {
 
 std::string rate_text(double rate) {
     const auto whole = static_cast<std::uint64_t>(rate);
-    std::array<char, 32> text{};
-    const bool kilo = whole % 1000 == 0;
-    std::snprintf(text.data(), text.size(), "%llu%s",
-                  static_cast<unsigned long long>(kilo ? whole / 1000 : whole),
-                  kilo ? "kpps" : "pps");
-    return text.data();
+    return whole % 1000 == 0 ? std::to_string(whole / 1000) + "kpps"
+                             : std::to_string(whole) + "pps";
 }
 
 // "1e-6", not "1e-06".
 std::string bound_text(double bound) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%g", bound);
-    std::string out = text.data();
+    std::string out = printed("%g", bound);
     const std::size_t zero = out.find("e-0");
     return zero == std::string::npos ? out : out.erase(zero + 2, 1);
 }

@@ -5,6 +5,7 @@
 
 #include "analyze/words.h"
 #include "base/units.h"
+#include "base/words.h"
 
 namespace unecho::analyze {
 namespace {

@@ -22,14 +22,14 @@ std::string_view text_of(packet::NonIp non_ip) {
     return config::kNonIpNames.at(static_cast<std::size_t>(non_ip));
 }
 
-std::string date(Nanoseconds since_1970) {
+std::string date_text(Nanoseconds since_1970) {
     const auto seconds = static_cast<std::time_t>(since_1970 / kSecond);
     std::tm parts{};
     std::array<char, 64> text{};
     if (gmtime_r(&seconds, &parts) == nullptr) {
         return "?";
     }
-    std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts);
+    std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S", &parts);
     return text.data();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Text as people read it, beside base/words.h.
+// Text of reports, beside base/words.h.
 #pragma once
 
 #include <cstdint>
@@ -7,25 +7,19 @@
 #include <string_view>
 
 #include "base/units.h"
-#include "base/words.h"
 #include "engines/engine.h"
 #include "engines/spec.h"
 #include "packet/key.h"
 
 namespace unecho::analyze {
 
-using unecho::brief;
-using unecho::brief_bytes;
-using unecho::counted;
-using unecho::percent;
-
 // As configurations and options have them.
 std::string_view text_of(engines::Engine engine);
 std::string_view text_of(engines::Policy policy);
 std::string_view text_of(packet::NonIp non_ip);
 
-// "2026-11-21 14:36:19 UTC"
-std::string date(Nanoseconds since_1970);
+// "2026-11-21 14:36:19", in UTC
+std::string date_text(Nanoseconds since_1970);
 // In lines of at most 96 columns, each begun by indent; a longer word has a line of its own.
 std::string wrapped(std::string_view text, std::string_view indent);
 // As many # of `width` as the share says, at least one where it is not 0.

@@ -9,23 +9,12 @@ namespace unecho {
 namespace {
 
 std::string three_digits(double value) {
-    std::array<char, 32> text{};
-    const int decimals = value >= 100 || value == 0 ? 0 : (value >= 10 ? 1 : 2);
-    std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
-    return text.data();
+    return printed(value >= 100 || value == 0 ? "%.0f" : value >= 10 ? "%.1f" : "%.2f", value);
 }
 
 constexpr std::uint64_t kMinute = 60;  // seconds
 constexpr std::uint64_t kHour = 60 * kMinute;
 constexpr std::uint64_t kDay = 24 * kHour;
-
-// "3 min 20 s": so many of a small unit, of which `in_large` are a large one.
-std::string two_units(std::uint64_t small, std::uint64_t in_large, const char* large_name,
-                      const char* small_name) {
-    const std::uint64_t rest = small % in_large;
-    return format_count(small / in_large) + large_name +
-           (rest == 0 ? "" : " " + std::to_string(rest) + small_name);
-}
 
 // "2 days", "2.5 days", "49,653 days"
 std::string days(std::uint64_t seconds) {
@@ -46,14 +35,11 @@ std::string percent(double share) {
     if (value < 0.001) {
         return "under 0.001 %";
     }
-    std::array<char, 32> text{};
     if (value < 0.01) {
-        std::snprintf(text.data(), text.size(), "%.2g %%", value);
-        return text.data();
+        return printed("%.2g %%", value);
     }
-    const int decimals = value >= 99.9 ? 3 : (value >= 10 ? 1 : 2);
-    std::snprintf(text.data(), text.size(), "%.*f %%", decimals, std::min(value, 99.999));
-    return text.data();
+    const char* format = value >= 99.9 ? "%.3f %%" : value >= 10 ? "%.1f %%" : "%.2f %%";
+    return printed(format, std::min(value, 99.999));
 }
 
 std::string brief(Nanoseconds time) {
@@ -66,10 +52,10 @@ std::string brief(Nanoseconds time) {
         return format_duration((time + unit / 2) / unit * unit);
     }
     if (seconds < kHour) {
-        return two_units(seconds, kMinute, " min", " s");
+        return two_units(seconds, kMinute, "min", "s");
     }
     const std::uint64_t minutes = (seconds + kMinute / 2) / kMinute;
-    return minutes < 2 * kDay / kMinute ? two_units(minutes, kMinute, " h", " min") : days(seconds);
+    return minutes < 2 * kDay / kMinute ? two_units(minutes, kMinute, "h", "min") : days(seconds);
 }
 
 std::string counted(std::uint64_t count, std::string_view what) {
@@ -92,6 +78,22 @@ std::string brief_bytes(std::uint64_t bytes) {
 
 std::string traffic(std::uint64_t wire, std::uint64_t captured) {
     return brief_bytes(wire) + " on the wire, " + brief_bytes(captured) + " captured";
+}
+
+std::string printed(const char* format, double value) {
+    std::array<char, 64> text{};
+    std::snprintf(text.data(), text.size(), format, value);
+    return text.data();
+}
+
+std::string two_units(std::uint64_t small, std::uint64_t in_large, std::string_view large_name,
+                      std::string_view small_name) {
+    const auto with_unit = [](const std::string& count, std::string_view unit) {
+        return count + " " + std::string(unit);
+    };
+    const std::uint64_t rest = small % in_large;
+    return with_unit(format_count(small / in_large), large_name) +
+           (rest == 0 ? "" : " " + with_unit(std::to_string(rest), small_name));
 }
 
 }  // namespace unecho

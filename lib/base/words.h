@@ -22,4 +22,10 @@ std::string brief_bytes(std::uint64_t bytes);
 // "1.2 MB on the wire, 512 kB captured"
 std::string traffic(std::uint64_t wire, std::uint64_t captured);
 
+// One number, as printf has it.
+std::string printed(const char* format, double value);
+// "3 min 20 s": so many of a small unit, of which `in_large` are a large one; no rest is not named.
+std::string two_units(std::uint64_t small, std::uint64_t in_large, std::string_view large_name,
+                      std::string_view small_name);
+
 }  // namespace unecho

@@ -84,12 +84,6 @@ TEST(HtmlText, rates_have_three_digits) {
     EXPECT_EQ(plain(bit_rate_text(685.87e6)), "686 Mbit/s");
 }
 
-TEST(HtmlText, dates_are_utc) {
-    EXPECT_EQ(date_text(0), "1970-01-01 00:00:00");
-    EXPECT_EQ(date_text(1'763'736'003'999'999'999), "2025-11-21 14:40:03");
-    EXPECT_EQ(date_text(18'446'744'073'709'551'615U), "2554-07-21 23:34:33");
-}
-
 TEST(HtmlText, coordinates_are_short) {
     EXPECT_EQ(coordinate(0), "0");
     EXPECT_EQ(coordinate(-0.001), "0");

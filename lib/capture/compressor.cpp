@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/compressor.h"
 
-#include "capture/gzip_writer.h"
-
 namespace unecho::capture {
 
 std::unique_ptr<Compressor> make_compressor(Compression compression) {
@@ -10,7 +8,7 @@ std::unique_ptr<Compressor> make_compressor(Compression compression) {
         case Compression::kNone:
             break;
         case Compression::kGzip:
-            return std::make_unique<GzipWriter>();
+            return make_gzip_writer();
         case Compression::kZstd:
             return make_zstd_writer();
         case Compression::kLz4:

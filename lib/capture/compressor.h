@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Compresses a stream of bytes on its way to an output: gzip_writer.h, and zstd and lz4 at their
-// quickest levels, as one frame with a checksum.
+// Compresses a stream of bytes on its way to an output: as one gzip member (ISA-L's level 1), or
+// with zstd or lz4 at their quickest levels, as one frame with a checksum.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,7 @@ class Compressor {
 
 // Null for Compression::kNone.
 std::unique_ptr<Compressor> make_compressor(Compression compression);
+std::unique_ptr<Compressor> make_gzip_writer();
 std::unique_ptr<Compressor> make_zstd_writer();
 std::unique_ptr<Compressor> make_lz4_writer();
 

@@ -1,33 +1,46 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/gzip_writer.h"
-
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
+#include <memory>
+#include <span>
 #include <string>
 
 #include <isa-l/igzip_lib.h>
+
+#include "capture/compressor.h"
 
 namespace unecho::capture {
 namespace {
 
 constexpr std::size_t kCompressed = std::size_t{1} << 17U;
 
-}  // namespace
+class GzipWriter final : public Compressor {
+  public:
+    GzipWriter();
 
-struct GzipWriter::State {
-    isal_zstream stream;
-    std::array<std::uint8_t, ISAL_DEF_LVL1_DEFAULT> level;
-    std::array<std::uint8_t, kCompressed> out;
+    Status write(std::span<const std::byte> bytes, Output& output) override;
+    Status finish(Output& output) override;
 
-    void empty() {
-        stream.next_out = out.data();
-        stream.avail_out = static_cast<std::uint32_t>(out.size());
-    }
-    [[nodiscard]] std::span<const std::byte> filled() const {
-        return std::as_bytes(std::span(out)).first(out.size() - stream.avail_out);
-    }
+  private:
+    struct State {
+        isal_zstream stream;
+        std::array<std::uint8_t, ISAL_DEF_LVL1_DEFAULT> level;
+        std::array<std::uint8_t, kCompressed> out;
+
+        void empty() {
+            stream.next_out = out.data();
+            stream.avail_out = static_cast<std::uint32_t>(out.size());
+        }
+        [[nodiscard]] std::span<const std::byte> filled() const {
+            return std::as_bytes(std::span(out)).first(out.size() - stream.avail_out);
+        }
+    };
+
+    Status deflate(Output& output);
+
+    std::unique_ptr<State> state_;
 };
 
 GzipWriter::GzipWriter() : state_(new State) {
@@ -39,8 +52,6 @@ GzipWriter::GzipWriter() : state_(new State) {
     state_->stream.end_of_stream = 0;
     state_->empty();
 }
-
-GzipWriter::~GzipWriter() = default;
 
 // Until the input is taken, or at the end of the stream, until everything is out.
 Status GzipWriter::deflate(Output& output) {
@@ -86,6 +97,12 @@ Status GzipWriter::finish(Output& output) {
         return deflated;
     }
     return output.write(state_->filled());
+}
+
+}  // namespace
+
+std::unique_ptr<Compressor> make_gzip_writer() {
+    return std::make_unique<GzipWriter>();
 }
 
 }  // namespace unecho::capture

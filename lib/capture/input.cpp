@@ -13,7 +13,7 @@
 
 #include "capture/buffers.h"
 #include "capture/first_bytes.h"
-#include "capture/format.h"
+#include "capture/format_reader.h"
 #include "capture/gunzip.h"
 #include "capture/notes.h"
 #include "capture/recovery.h"
@@ -92,15 +92,15 @@ class Input final : public Source {
 
     Result<bool> next(Batch& batch) override;
 
-    [[nodiscard]] InterfaceView interfaces() const override { return format_->interfaces(); }
+    [[nodiscard]] InterfaceView interfaces() const override { return reader_->interfaces(); }
     [[nodiscard]] FileFormat format() const override { return file_format_; }
     [[nodiscard]] Progress progress() const override { return {stream_->taken(), stream_->size()}; }
     [[nodiscard]] std::vector<Warning> warnings() const override { return notes_.list(); }
     [[nodiscard]] std::vector<Warning> losses() const override {
-        return nothing_lost_ ? std::vector<Warning>() : format_->losses().list();
+        return nothing_lost_ ? std::vector<Warning>() : reader_->losses().list();
     }
     void keep_blocks(bool nothing_lost) override {
-        format_->keep_blocks();
+        reader_->keep_blocks();
         nothing_lost_ = nothing_lost;
     }
 
@@ -149,7 +149,7 @@ class Input final : public Source {
     Notes notes_;
     std::vector<ByteStream::Trouble>
         troubles_;  // of the bytes read last, told when these are given
-    std::unique_ptr<Format> format_;
+    std::unique_ptr<FormatReader> reader_;
     FileFormat file_format_ = FileFormat::kPcap;
     Nanoseconds latest_ = 0;
     bool ended_ = false;
@@ -180,14 +180,14 @@ Status Input::begin() {
         whole = read_until(kMagicBytes);
     }
     if (whole && *whole) {
-        format_ = format_of(unread(), notes_);
-        if (!format_) {
+        reader_ = format_reader(unread(), notes_);
+        if (!reader_) {
             return no_capture("no capture: " + describe_first_bytes(unread()));
         }
         constexpr std::uint8_t kSectionHeader = 0x0A;
         file_format_ = unread()[0] == kSectionHeader ? FileFormat::kPcapng : FileFormat::kPcap;
         whole = read_until(kVersionBytes);
-        whole = whole ? read_until(format_->header_bytes()) : whole;
+        whole = whole ? read_until(reader_->header_bytes()) : whole;
     }
     if (!whole) {
         return tl::unexpected(whole.error());
@@ -195,14 +195,14 @@ Status Input::begin() {
     if (!*whole) {
         return no_capture(why_too_short());
     }
-    format_->limit(most_records());
-    if (const Status known = format_->take_header(unread()); !known) {
+    reader_->limit(most_records());
+    if (const Status known = reader_->take_header(unread()); !known) {
         return no_capture(known.error().context);
     }
     if (recover_) {
-        recovery_ = recovery_of(unread().first(format_->header_bytes()));
+        recovery_ = recovery_of(unread().first(reader_->header_bytes()));
     }
-    take_off(format_->header_bytes());
+    take_off(reader_->header_bytes());
     return {};
 }
 
@@ -223,8 +223,8 @@ bool Input::decompress() {
 void Input::note_troubles() {
     for (const ByteStream::Trouble& trouble : troubles_) {
         const bool left =
-            format_ && trouble.incomplete && trouble.ends && stream_->taken() != stream_->size();
-        notes_.add(format_ ? format_->packets() : 0,
+            reader_ && trouble.incomplete && trouble.ends && stream_->taken() != stream_->size();
+        notes_.add(reader_ ? reader_->packets() : 0,
                    left ? trouble.what + ": " + left_unread() : trouble.what, trouble.incomplete);
     }
     troubles_.clear();
@@ -276,7 +276,7 @@ Result<bool> Input::next(Batch& batch) {
 
 Taken Input::take(Batch& batch) {
     if (!recovery_) {
-        return format_->take(unread(), batch);
+        return reader_->take(unread(), batch);
     }
     if (sound_ == 0 && skip_ == 0) {
         const Recovery::Step step = recovery_->look(unread(), no_more_);
@@ -291,7 +291,7 @@ Taken Input::take(Batch& batch) {
         return {.bytes = std::exchange(skip_, 0)};
     }
     close_gap();
-    Taken taken = format_->take(unread().first(sound_), batch);
+    Taken taken = reader_->take(unread().first(sound_), batch);
     if (taken.bytes == 0 && !taken.ended && batch.empty()) {  // it wants more than what is sound
         taken.bytes = sound_;
         gap_ += sound_;
@@ -309,7 +309,7 @@ void Input::close_gap() {
     }
     skipped_ += gap_;
     if (gaps_++ < kTold) {
-        notes_.add(format_->packets() + 1,
+        notes_.add(reader_->packets() + 1,
                    "damaged: " + format_count(gap_) + " bytes skipped at byte " +
                        format_count(offset_ - gap_),
                    true);
@@ -395,8 +395,8 @@ std::string Input::left_unread() const {
 }
 
 void Input::note_end() {
-    const Format::End& end = format_->end();
-    notes_.add(format_->packets() + 1,
+    const FormatReader::End& end = reader_->end();
+    notes_.add(reader_->packets() + 1,
                end.why + " at byte " + format_count(offset_) +
                    (stream_->is_compressed() ? ", decompressed" : "") + ": " + left_unread() +
                    (end.damage && !recover_ ? "; --recover looks for what goes on behind it" : ""),
@@ -408,7 +408,7 @@ void Input::end_of_stream() {
     note_troubles();
     close_gap();
     if (gaps_ > 1) {
-        notes_.add(format_->packets(),
+        notes_.add(reader_->packets(),
                    "damaged in " + format_count(gaps_) + " places: " + format_count(skipped_) +
                        " bytes skipped in all",
                    true);
@@ -416,12 +416,12 @@ void Input::end_of_stream() {
     if (begin_ == end_ || stream_->ended_early()) {
         return;
     }
-    const Format::Cut cut = format_->cut(unread());
+    const FormatReader::Cut cut = reader_->cut(unread());
     if (!cut.too_large) {
-        notes_.add(format_->packets() + 1, cut.what);
+        notes_.add(reader_->packets() + 1, cut.what);
         return;
     }
-    notes_.add(format_->packets() + 1,
+    notes_.add(reader_->packets() + 1,
                std::string(cut.what) + ": it has " + format_count(cut.size) + " bytes at byte " +
                    format_count(offset_) + ", and " + format_count(unread().size()) + " are there" +
                    (recover_ ? "" : "; --recover looks for what goes on behind it"),

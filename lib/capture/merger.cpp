@@ -19,7 +19,7 @@ constexpr std::size_t kMostUsedUp = std::size_t{1} << 20U;
 // Looking ahead ends there: where blocks are kept, batches may hold no records.
 constexpr std::size_t kMostAhead = 64;
 
-struct Input {
+struct InputState {
     std::unique_ptr<Source> source;  // null: closed, before its time or behind its end
     Batch batch;
     std::size_t next = 0;                   // record of the batch
@@ -65,7 +65,7 @@ class Merger final : public Source {
     void keep_blocks(bool nothing_lost) override {
         keep_blocks_ = true;
         nothing_lost_ = nothing_lost;
-        for (Input& input : inputs_) {
+        for (InputState& input : inputs_) {
             if (input.source) {
                 input.source->keep_blocks(nothing_lost);
             }
@@ -83,7 +83,7 @@ class Merger final : public Source {
     [[nodiscard]] std::vector<Warning> of_all(OfOpen of_open, OfClosed of_closed) const {
         std::vector<Warning> out;
         for (std::uint32_t i = 0; i < inputs_.size(); ++i) {
-            const Input& input = inputs_[i];
+            const InputState& input = inputs_[i];
             for (Warning& warning : input.source ? of_open(*input.source) : of_closed(input)) {
                 warning.file = i;
                 out.push_back(std::move(warning));
@@ -113,7 +113,7 @@ class Merger final : public Source {
     // When its next record is due. Looks no further ahead than memory allows.
     Nanoseconds due(std::uint32_t index);
     bool read_ahead(std::uint32_t index);
-    void forget_ahead(Input& input);
+    void forget_ahead(InputState& input);
     void number_interfaces(std::uint32_t index, const InterfaceView& known);
     // Whether an input that was opened again describes the interfaces that it did.
     [[nodiscard]] bool describes_the_same(std::uint32_t index) const;
@@ -123,9 +123,9 @@ class Merger final : public Source {
     void move_blocks(std::uint32_t index, Batch& batch);
     // The header of the first section of all comes before anything else: a copy of it.
     void keep_header(const Batch& batch, std::uint32_t index);
-    void hold_memory(Input& input, Batch& batch) const;
+    void hold_memory(InputState& input, Batch& batch) const;
 
-    std::vector<Input> inputs_;
+    std::vector<InputState> inputs_;
     std::vector<MergeHead> heads_;      // the order's memory
     MergeOrder order_{heads_};          // of inputs with a next record
     std::vector<std::uint32_t> empty_;  // inputs to be refilled
@@ -148,7 +148,7 @@ Merger::Merger(std::vector<MergeInput> inputs, Nanoseconds jump,
     bool all_known = true;
     for (std::uint32_t i = 0; i < inputs.size(); ++i) {
         MergeInput& given = inputs[i];
-        Input& input = inputs_[i];
+        InputState& input = inputs_[i];
         input.name = std::move(given.name);
         input.open = std::move(given.open);
         input.clock = MergeClock(jump);
@@ -212,7 +212,7 @@ void Merger::begin(Batch& batch) {
 }
 
 bool Merger::look_at(std::uint32_t index) {
-    Input& input = inputs_[index];
+    InputState& input = inputs_[index];
     bool blocks = false;
     if (!input.source && !reopen(index)) {
         return false;
@@ -229,7 +229,7 @@ bool Merger::look_at(std::uint32_t index) {
 }
 
 bool Merger::reopen(std::uint32_t index) {
-    Input& input = inputs_[index];
+    InputState& input = inputs_[index];
     auto source = input.open();
     if (!source) {
         error_ = source.error();
@@ -245,7 +245,7 @@ bool Merger::reopen(std::uint32_t index) {
 }
 
 void Merger::shut(std::uint32_t index, Nanoseconds time) {
-    Input& input = inputs_[index];
+    InputState& input = inputs_[index];
     input.source.reset();
     input.batch = {};
     input.ahead = {};
@@ -258,7 +258,7 @@ void Merger::shut(std::uint32_t index, Nanoseconds time) {
 }
 
 void Merger::close(std::uint32_t index) {
-    Input& input = inputs_[index];
+    InputState& input = inputs_[index];
     if (input.source) {
         input.warnings = input.source->warnings();
         input.losses = input.source->losses();
@@ -281,7 +281,7 @@ void Merger::refill_empty(Batch& batch) {
 }
 
 void Merger::put_in(std::uint32_t index, Batch& batch) {
-    Input& input = inputs_[index];
+    InputState& input = inputs_[index];
     if (!input.batch.records.empty()) {
         const std::optional<Nanoseconds> known = std::exchange(input.due, std::nullopt);
         order_.add({known ? *known : due(index), index});
@@ -308,7 +308,7 @@ void Merger::keep_header(const Batch& batch, std::uint32_t index) {
 }
 
 void Merger::move_blocks(std::uint32_t index, Batch& batch) {
-    Input& input = inputs_[index];
+    InputState& input = inputs_[index];
     const std::vector<Block>& blocks = input.batch.blocks;
     for (; input.next_block < blocks.size() && blocks[input.next_block].before <= input.next;
          ++input.next_block) {
@@ -324,7 +324,7 @@ void Merger::move_blocks(std::uint32_t index, Batch& batch) {
 }
 
 bool Merger::refill(std::uint32_t index) {
-    Input& input = inputs_[index];
+    InputState& input = inputs_[index];
     const bool held = input.held_by == batches_;
     const Bytes* const before =
         held && !input.batch.memory.empty() ? input.batch.memory.back().get() : nullptr;
@@ -352,7 +352,7 @@ bool Merger::refill(std::uint32_t index) {
 }
 
 bool Merger::read(std::uint32_t index, Batch& batch) {
-    Input& input = inputs_[index];
+    InputState& input = inputs_[index];
     if (input.ended) {
         return false;
     }
@@ -374,7 +374,7 @@ bool Merger::read(std::uint32_t index, Batch& batch) {
 }
 
 bool Merger::describes_the_same(std::uint32_t index) const {
-    const Input& input = inputs_[index];
+    const InputState& input = inputs_[index];
     if (!input.due || !input.open) {
         return true;
     }
@@ -390,7 +390,7 @@ bool Merger::describes_the_same(std::uint32_t index) const {
 }
 
 Nanoseconds Merger::due(std::uint32_t index) {
-    Input& input = inputs_[index];
+    InputState& input = inputs_[index];
     const auto ahead = [&](std::size_t i) {
         std::optional<Nanoseconds> time = input.time_ahead(i);
         while (!time && input.ahead.size() < kMostAhead && read_ahead(index)) {
@@ -402,7 +402,7 @@ Nanoseconds Merger::due(std::uint32_t index) {
 }
 
 bool Merger::read_ahead(std::uint32_t index) {
-    Input& input = inputs_[index];
+    InputState& input = inputs_[index];
     const std::uint64_t bytes = input.batch.memory.empty() ? 0 : input.batch.memory.back()->size();
     if (input.ended || (allowance_ && !allowance_->take(bytes))) {
         return false;
@@ -421,14 +421,14 @@ bool Merger::read_ahead(std::uint32_t index) {
     return true;
 }
 
-void Merger::forget_ahead(Input& input) {
+void Merger::forget_ahead(InputState& input) {
     if (allowance_) {
         allowance_->give_back(std::exchange(input.ahead_bytes, 0));
     }
 }
 
 void Merger::number_interfaces(std::uint32_t index, const InterfaceView& known) {
-    Input& input = inputs_[index];
+    InputState& input = inputs_[index];
     for (std::size_t i = input.interfaces.size(); i < known.size(); ++i) {
         input.interfaces.push_back(static_cast<std::uint32_t>(interfaces_.size()));
         Interface one = known[i];
@@ -446,7 +446,7 @@ void Merger::number_interfaces(std::uint32_t index, const InterfaceView& known) 
 void Merger::move_records(Batch& batch) {
     while (batch.records.size() < kMaxBatch) {
         const std::uint32_t index = order_.first().source;
-        Input& input = inputs_[index];
+        InputState& input = inputs_[index];
         if (input.waits) [[unlikely]] {
             order_.remove_first();
             empty_.push_back(index);
@@ -468,7 +468,7 @@ void Merger::move_records(Batch& batch) {
     }
 }
 
-void Merger::hold_memory(Input& input, Batch& batch) const {
+void Merger::hold_memory(InputState& input, Batch& batch) const {
     if (input.held_by == batches_) {
         return;
     }
@@ -478,12 +478,12 @@ void Merger::hold_memory(Input& input, Batch& batch) const {
 
 std::vector<Warning> Merger::warnings() const {
     return of_all([](const Source& source) { return source.warnings(); },
-                  [](const Input& input) { return input.warnings; });
+                  [](const InputState& input) { return input.warnings; });
 }
 
 std::vector<Warning> Merger::losses() const {
     return of_all([](const Source& source) { return source.losses(); },
-                  [](const Input& input) { return input.losses; });
+                  [](const InputState& input) { return input.losses; });
 }
 
 }  // namespace

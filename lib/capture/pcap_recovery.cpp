@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "capture/format.h"
+#include "capture/format_reader.h"
 #include "capture/pcap_header.h"
 #include "capture/recovery.h"
 

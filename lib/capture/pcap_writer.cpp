@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "capture/formats.h"
+#include "capture/format_writers.h"
 #include "capture/link_types.h"
 #include "capture/pcap_header.h"
 

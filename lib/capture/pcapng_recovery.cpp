@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "capture/format.h"
+#include "capture/format_reader.h"
 #include "capture/pcapng_blocks.h"
 #include "capture/recovery.h"
 

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "capture/formats.h"
+#include "capture/format_writers.h"
 #include "capture/link_types.h"
 #include "capture/pcapng_blocks.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Where the records of a damaged capture go on. Private to capture. Stands between the bytes and
-// their format (format.h), which sees what is sound alone.
+// their format (format_reader.h), which sees what is sound alone.
 //
 // pcap: the header behind a record must fit: captured length at most the snap length (and 256 KiB),
 // at most the length on the wire, which is 1 to 256 KiB, fraction below a second, time within a day

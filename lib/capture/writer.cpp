@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "capture/formats.h"
+#include "capture/format_writers.h"
 #include "capture/sink.h"
 
 namespace unecho::capture {

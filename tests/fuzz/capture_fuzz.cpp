@@ -22,7 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "capture/formats.h"
+#include "capture/format_writers.h"
 #include "capture/gunzip.h"
 #include "capture/input.h"
 #include "capture/merger.h"

@@ -13,7 +13,7 @@
 
 #include "base/int128.h"
 #include "base/utf8.h"
-#include "capture/format.h"
+#include "capture/format_reader.h"
 #include "capture/pcapng_blocks.h"
 
 namespace unecho::capture {
@@ -158,9 +158,9 @@ InterfaceOptions interface_options(const BlockView& block) {
     return out;
 }
 
-class Pcapng final : public Format {
+class PcapngReader final : public FormatReader {
   public:
-    explicit Pcapng(Notes& notes) : Format(notes) {}
+    explicit PcapngReader(Notes& notes) : FormatReader(notes) {}
 
     [[nodiscard]] std::size_t header_bytes() const override { return 0; }
     // The first section's, which it does not take.
@@ -251,7 +251,7 @@ class Pcapng final : public Format {
 };
 
 template <std::endian kOrder>
-Taken Pcapng::take_blocks(std::span<const std::uint8_t> bytes, Batch& batch) {
+Taken PcapngReader::take_blocks(std::span<const std::uint8_t> bytes, Batch& batch) {
     Taken out;
     while (!full(batch)) {
         const std::uint8_t* const at = bytes.data() + out.bytes;
@@ -284,7 +284,7 @@ Taken Pcapng::take_blocks(std::span<const std::uint8_t> bytes, Batch& batch) {
     return out;
 }
 
-Taken Pcapng::take_section(std::span<const std::uint8_t> bytes, Batch& batch) {
+Taken PcapngReader::take_section(std::span<const std::uint8_t> bytes, Batch& batch) {
     if (bytes.size() < kUpToMagic) {
         return {.need = kUpToMagic};
     }
@@ -317,7 +317,7 @@ Taken Pcapng::take_section(std::span<const std::uint8_t> bytes, Batch& batch) {
 }
 
 template <std::endian kOrder>
-bool Pcapng::take_block(const BlockView& block, Batch& batch) {
+bool PcapngReader::take_block(const BlockView& block, Batch& batch) {
     switch (block.type) {
         case kEnhancedPacket:
         case kObsoletePacket:
@@ -340,7 +340,7 @@ bool Pcapng::take_block(const BlockView& block, Batch& batch) {
     return true;
 }
 
-void Pcapng::keep(const BlockView& block, std::uint32_t interface, Batch& batch) const {
+void PcapngReader::keep(const BlockView& block, std::uint32_t interface, Batch& batch) const {
     if (keep_blocks_) {
         batch.blocks.push_back({.data = block.body - kBlockHeader,
                                 .size = static_cast<std::uint32_t>(block.size),
@@ -352,7 +352,7 @@ void Pcapng::keep(const BlockView& block, std::uint32_t interface, Batch& batch)
 }
 
 template <std::endian kOrder>
-bool Pcapng::take_interface(const BlockView& block, Batch& batch) {
+bool PcapngReader::take_interface(const BlockView& block, Batch& batch) {
     if (block.length < kInterfaceFixed) {
         return refuse("interface block too short");
     }
@@ -378,7 +378,7 @@ bool Pcapng::take_interface(const BlockView& block, Batch& batch) {
     return true;
 }
 
-bool Pcapng::add_interface(Interface interface) {
+bool PcapngReader::add_interface(Interface interface) {
     const auto fresh = static_cast<std::uint32_t>(interfaces_.size());
     const std::string& description =
         interface.description ? interface.description->block : interface.name;
@@ -400,7 +400,7 @@ bool Pcapng::add_interface(Interface interface) {
 }
 
 template <std::endian kOrder>
-bool Pcapng::take_packet(const BlockView& block, Batch& batch) {
+bool PcapngReader::take_packet(const BlockView& block, Batch& batch) {
     const bool enhanced = block.type == kEnhancedPacket;
     if (block.length < kPacketFixed) {
         return refuse(enhanced ? "enhanced packet block too short" : "packet block too short");
@@ -439,7 +439,7 @@ bool Pcapng::take_packet(const BlockView& block, Batch& batch) {
 
 // Of the section's first interface; without a time, so it has that of the packet before.
 template <std::endian kOrder>
-bool Pcapng::take_simple_packet(const BlockView& block, Batch& batch) {
+bool PcapngReader::take_simple_packet(const BlockView& block, Batch& batch) {
     if (block.length < kSimpleFixed || clocks_.empty()) {
         return refuse("bad simple packet block");
     }
@@ -459,7 +459,7 @@ bool Pcapng::take_simple_packet(const BlockView& block, Batch& batch) {
     return true;
 }
 
-void Pcapng::note_lost(std::uint64_t number, std::string_view what) {
+void PcapngReader::note_lost(std::uint64_t number, std::string_view what) {
     const auto& known = losses_.list();
     if (std::none_of(known.begin(), known.end(),
                      [&](const Warning& one) { return one.text == what; })) {
@@ -467,7 +467,7 @@ void Pcapng::note_lost(std::uint64_t number, std::string_view what) {
     }
 }
 
-void Pcapng::note_skipped(std::uint32_t type) {
+void PcapngReader::note_skipped(std::uint32_t type) {
     constexpr std::size_t kMaxTypes = 16;
     for (const Missed& missed : kMissed) {
         if (missed.type == type) {
@@ -492,12 +492,12 @@ void Pcapng::note_skipped(std::uint32_t type) {
 
 }  // namespace
 
-std::unique_ptr<Format> pcapng_format(std::span<const std::uint8_t> bytes, Notes& notes) {
+std::unique_ptr<FormatReader> pcapng_reader(std::span<const std::uint8_t> bytes, Notes& notes) {
     if (bytes.size() < kMagicBytes ||
         load<std::uint32_t, std::endian::native>(bytes.data()) != kSectionHeader) {
         return nullptr;
     }
-    return std::make_unique<Pcapng>(notes);
+    return std::make_unique<PcapngReader>(notes);
 }
 
 }  // namespace unecho::capture

@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "capture/format.h"
+#include "capture/format_reader.h"
 #include "capture/pcap_header.h"
 
 namespace unecho::capture {
@@ -14,9 +14,9 @@ namespace {
 using namespace pcap;
 
 template <std::endian kOrder, std::size_t kHeader>
-class Pcap final : public Format {
+class PcapReader final : public FormatReader {
   public:
-    Pcap(Nanoseconds tick, Notes& notes) : Format(notes), tick_(tick) {}
+    PcapReader(Nanoseconds tick, Notes& notes) : FormatReader(notes), tick_(tick) {}
 
     [[nodiscard]] std::size_t header_bytes() const override { return kFileHeader; }
 
@@ -103,11 +103,11 @@ class Pcap final : public Format {
     Lengths lengths_ = Lengths::kCapturedFirst;
 };
 
-using Maker = std::unique_ptr<Format> (*)(Nanoseconds tick, Notes& notes);
+using Maker = std::unique_ptr<FormatReader> (*)(Nanoseconds tick, Notes& notes);
 
 template <std::endian kOrder, std::size_t kHeader>
-std::unique_ptr<Format> make(Nanoseconds tick, Notes& notes) {
-    return std::make_unique<Pcap<kOrder, kHeader>>(tick, notes);
+std::unique_ptr<FormatReader> make(Nanoseconds tick, Notes& notes) {
+    return std::make_unique<PcapReader<kOrder, kHeader>>(tick, notes);
 }
 
 struct Kind {
@@ -128,7 +128,7 @@ constexpr std::array kKinds{kind_of<kRecordHeader>(kMicrosecondMagic, kMicroseco
 
 }  // namespace
 
-std::unique_ptr<Format> pcap_format(std::span<const std::uint8_t> bytes, Notes& notes) {
+std::unique_ptr<FormatReader> pcap_reader(std::span<const std::uint8_t> bytes, Notes& notes) {
     if (bytes.size() < kMagicBytes) {
         return nullptr;
     }

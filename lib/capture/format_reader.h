@@ -27,14 +27,14 @@ inline constexpr std::uint32_t kMaxRecord = 64U << 20;
 struct Taken {
     std::size_t bytes = 0;  // from the front
     std::size_t need = 0;   // of what is left, more than there is: before that nothing can be taken
-    bool ended = false;     // what follows cannot be understood: Format::end()
+    bool ended = false;     // what follows cannot be understood: FormatReader::end()
 };
 
-class Format {
+class FormatReader {
   public:
-    virtual ~Format() = default;
-    Format(const Format&) = delete;
-    Format& operator=(const Format&) = delete;
+    virtual ~FormatReader() = default;
+    FormatReader(const FormatReader&) = delete;
+    FormatReader& operator=(const FormatReader&) = delete;
 
     // What stands before the records, and is given once before anything else.
     [[nodiscard]] virtual std::size_t header_bytes() const = 0;
@@ -69,7 +69,7 @@ class Format {
     [[nodiscard]] const Notes& losses() const { return losses_; }  // source.h
 
   protected:
-    explicit Format(Notes& notes) : notes_(notes) {}
+    explicit FormatReader(Notes& notes) : notes_(notes) {}
 
     Notes& notes_;
     End end_;
@@ -84,9 +84,9 @@ inline constexpr std::size_t kMagicBytes = 4;
 inline constexpr std::size_t kVersionBytes = 16;  // up to there either format has told its version
 
 // By the first kMagicBytes, which are part of its header or first block. Null if it is none.
-std::unique_ptr<Format> format_of(std::span<const std::uint8_t> bytes, Notes& notes);
-std::unique_ptr<Format> pcap_format(std::span<const std::uint8_t> bytes, Notes& notes);
-std::unique_ptr<Format> pcapng_format(std::span<const std::uint8_t> bytes, Notes& notes);
+std::unique_ptr<FormatReader> format_reader(std::span<const std::uint8_t> bytes, Notes& notes);
+std::unique_ptr<FormatReader> pcap_reader(std::span<const std::uint8_t> bytes, Notes& notes);
+std::unique_ptr<FormatReader> pcapng_reader(std::span<const std::uint8_t> bytes, Notes& notes);
 
 // A number in the given byte order.
 template <typename T, std::endian kOrder>

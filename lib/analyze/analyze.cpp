@@ -11,6 +11,7 @@
 #include "analyze/recommend.h"
 #include "analyze/toml.h"
 #include "base/words.h"
+#include "capture/compression.h"
 #include "capture/link_types.h"
 #include "capture/standard_streams.h"
 #include "packet/link.h"
@@ -63,6 +64,7 @@ void name_files(Report& report, std::span<const std::string> paths) {
     report.files.resize(std::max(paths.size(), report.files.size()));
     for (std::size_t i = 0; i < paths.size(); ++i) {
         report.files[i].path = paths[i];
+        report.files[i].plain = capture::compression_of(paths[i]) == capture::Compression::kNone;
     }
 }
 

@@ -172,6 +172,8 @@ struct FileInfo {
     Count total;
     Count echoes;
     Count copied;  // of the echoes, here and below
+    // A regular file, not compressed: others read it as it is. For toml.h, not in the JSON.
+    bool plain = false;
 };
 
 struct InterfaceInfo {

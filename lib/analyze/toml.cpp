@@ -32,15 +32,15 @@ std::string quoted(std::string_view text) {
 }
 
 // What net_pcap reads, and a device string can name.
-bool can_replay(const std::string& path) {
-    return path != capture::kStandardStream && !path.ends_with(".gz") &&
-           path.find(',') == std::string::npos && printable(path) == path;
+bool can_replay(const FileInfo& file) {
+    return file.plain && file.path.find(',') == std::string::npos &&
+           printable(file.path) == file.path;
 }
 
 bool can_replay(const Report& report) {
     return report.files.size() < kMaxPorts &&
            std::all_of(report.files.begin(), report.files.end(),
-                       [](const FileInfo& file) { return can_replay(file.path); }) &&
+                       [](const FileInfo& file) { return can_replay(file); }) &&
            std::all_of(report.interfaces.begin(), report.interfaces.end(),
                        [](const InterfaceInfo& one) { return one.link_type == kEthernet; });
 }

@@ -11,9 +11,6 @@
 namespace unecho::capture {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, Compression>, 3> kCompressions{
-    {{".gz", Compression::kGzip}, {".zst", Compression::kZstd}, {".lz4", Compression::kLz4}}};
-
 constexpr std::array<std::pair<std::string_view, FileFormat>, 4> kFormats{
     {{".pcap", FileFormat::kPcap},
      {".cap", FileFormat::kPcap},
@@ -32,10 +29,12 @@ std::string_view last_part(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
 }
 
-template <typename Table>
-auto find_in(const Table& table, std::string_view name) {
-    return std::find_if(table.begin(), table.end(),
-                        [&](const auto& one) { return has_suffix(name, one.first); });
+// Null: none of them.
+const CompressionInfo* compression_by_suffix(std::string_view name) {
+    const auto* const found =
+        std::find_if(kCompressionTable.begin(), kCompressionTable.end(),
+                     [&](const CompressionInfo& info) { return has_suffix(name, info.suffix); });
+    return found == kCompressionTable.end() ? nullptr : found;
 }
 
 template <typename List>
@@ -45,8 +44,8 @@ bool ends_with_one_of(const List& list, std::string_view name) {
 }
 
 std::string_view without_compression(std::string_view name) {
-    const auto* const found = find_in(kCompressions, name);
-    name.remove_suffix(found == kCompressions.end() ? 0 : found->first.size());
+    const CompressionInfo* const found = compression_by_suffix(name);
+    name.remove_suffix(found == nullptr ? 0 : found->suffix.size());
     return name;
 }
 
@@ -55,11 +54,12 @@ std::string_view without_compression(std::string_view name) {
 Result<Compression> compression_named(const std::string& path) {
     const std::string_view name = last_part(path);
     if (ends_with_one_of(kOtherCompressions, without_compression(name))) {
-        return fail(Errc::kInvalidArgument, escaped(path) + ": is not written so compressed; " +
-                                                "allowed: .gz, .zst, .lz4, or none of them");
+        return fail(Errc::kInvalidArgument, escaped(path) +
+                                                ": is not written so compressed; allowed: " +
+                                                compression_suffixes() + ", or none of them");
     }
-    const auto* const found = find_in(kCompressions, name);
-    return found == kCompressions.end() ? Compression::kNone : found->second;
+    const CompressionInfo* const found = compression_by_suffix(name);
+    return found == nullptr ? Compression::kNone : found->compression;
 }
 
 Result<std::optional<FileFormat>> format_named(const std::string& path) {
@@ -68,11 +68,14 @@ Result<std::optional<FileFormat>> format_named(const std::string& path) {
     }
     const std::string_view name = without_compression(last_part(path));
     if (ends_with_one_of(kOtherFormats, name)) {
-        return fail(Errc::kInvalidArgument, escaped(path) + ": such files are not written; " +
-                                                "allowed: .pcap, .pcapng, also .gz, .zst, .lz4 of "
-                                                "them");
+        return fail(Errc::kInvalidArgument, escaped(path) +
+                                                ": such files are not written; allowed: .pcap, "
+                                                ".pcapng, also " +
+                                                compression_suffixes() + " of them");
     }
-    const auto* const found = find_in(kFormats, name);
+    const auto* const found = std::find_if(kFormats.begin(), kFormats.end(), [&](const auto& one) {
+        return has_suffix(name, one.first);
+    });
     return found == kFormats.end() ? std::nullopt : std::optional(found->second);
 }
 

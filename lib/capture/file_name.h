@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "base/result.h"
+#include "capture/compression.h"
 
 namespace unecho::capture {
 
@@ -17,8 +17,6 @@ enum class FileFormat : std::uint8_t {
     kNanosecondPcap,
     kPcapng,
 };
-
-enum class Compression : std::uint8_t { kNone, kGzip, kZstd, kLz4 };
 
 // .gz, .zst, .lz4, in any case of letters. Errc::kInvalidArgument: what others compress to.
 Result<Compression> compression_named(const std::string& path);

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <string_view>
 
+#include "capture/compression.h"
+
 namespace unecho::capture {
 namespace {
 
@@ -25,7 +27,6 @@ constexpr std::array kKnown{
           "ELF"sv,
           "an ELF program"},
     Known{"%PDF"sv, "a PDF document"},
-    Known{"\x1F\x8B"sv, "a gzip file within a gzip file"},
     Known{"\xFD"
           "7zXZ"sv,
           "an xz file, to be decompressed first"},
@@ -55,12 +56,11 @@ bool is_text(std::span<const std::uint8_t> bytes) {
 std::string describe_first_bytes(std::span<const std::uint8_t> bytes) {
     constexpr std::size_t kShown = 4;
     constexpr std::size_t kText = 16;
-    const auto begins = [&](const Known& known) {
-        return bytes.size() >= known.magic.size() &&
-               std::equal(known.magic.begin(), known.magic.end(), bytes.begin(),
-                          [](char a, std::uint8_t b) { return static_cast<std::uint8_t>(a) == b; });
-    };
+    const auto begins = [&](const Known& known) { return begins_with(bytes, known.magic); };
     const std::string head = "begins with " + hex(bytes.first(std::min(bytes.size(), kShown)));
+    if (compression_of(bytes) == Compression::kGzip) {
+        return head + ", a gzip file within a gzip file";
+    }
     const auto* const known = std::find_if(kKnown.begin(), kKnown.end(), begins);
     if (known != kKnown.end()) {
         return head + ", " + std::string(known->what);

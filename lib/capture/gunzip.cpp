@@ -2,7 +2,6 @@
 #include "capture/gunzip.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <limits>
 #include <optional>
@@ -12,10 +11,11 @@
 
 #include <isa-l/igzip_lib.h>
 
+#include "capture/compression.h"
+
 namespace unecho::capture {
 namespace {
 
-constexpr std::array<std::uint8_t, 2> kMagic{0x1F, 0x8B};
 class Gunzip final : public ByteStream {
   public:
     Gunzip(std::unique_ptr<ByteStream> stream, std::span<const std::uint8_t> taken,
@@ -127,9 +127,10 @@ bool Gunzip::step_between() {
     const std::span<const std::uint8_t> next(state_.next_in, state_.avail_in);
     if (next[0] == 0) {
         part_ = Part::kZeros;
-    } else if (next.size() < kMagic.size() && next[0] == kMagic[0] && !input_ended_) {
+    } else if (next.size() == 1 && begins_with(next, magic_of(Compression::kGzip).substr(0, 1)) &&
+               !input_ended_) {
         return false;
-    } else if (is_gzip(next)) {
+    } else if (compression_of(next) == Compression::kGzip) {
         part_ = Part::kHeader;
     } else {
         end("bytes behind the compressed data ignored");
@@ -215,10 +216,6 @@ void Gunzip::drain() {
 }
 
 }  // namespace
-
-bool is_gzip(std::span<const std::uint8_t> bytes) {
-    return bytes.size() >= kMagic.size() && std::equal(kMagic.begin(), kMagic.end(), bytes.begin());
-}
 
 std::unique_ptr<ByteStream> gunzip(std::unique_ptr<ByteStream> stream,
                                    std::span<const std::uint8_t> taken, std::size_t piece) {

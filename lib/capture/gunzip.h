@@ -17,8 +17,6 @@
 
 namespace unecho::capture {
 
-[[nodiscard]] bool is_gzip(std::span<const std::uint8_t> bytes);
-
 // Compressed bytes read at a time, of what gives pieces of that size.
 constexpr std::size_t packed_piece(std::size_t piece) {
     return std::clamp<std::size_t>(piece, 4U << 10U, 256U << 10U);

@@ -208,14 +208,18 @@ Status Input::begin() {
 
 bool Input::decompress() {
     const std::span<const std::uint8_t> first = unread();
-    if (is_gzip(first)) {
-        stream_ = gunzip(std::move(stream_), first, pieces_->size());
-    } else if (is_zstd(first)) {
-        stream_ = unpack_zstd(std::move(stream_), first, pieces_->size());
-    } else if (is_lz4(first)) {
-        stream_ = unpack_lz4(std::move(stream_), first, pieces_->size());
-    } else {
-        return false;
+    switch (compression_of(first)) {
+        case Compression::kNone:
+            return false;
+        case Compression::kGzip:
+            stream_ = gunzip(std::move(stream_), first, pieces_->size());
+            break;
+        case Compression::kZstd:
+            stream_ = unpack_zstd(std::move(stream_), first, pieces_->size());
+            break;
+        case Compression::kLz4:
+            stream_ = unpack_lz4(std::move(stream_), first, pieces_->size());
+            break;
     }
     return true;
 }

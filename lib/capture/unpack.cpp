@@ -2,7 +2,6 @@
 #include "capture/unpack.h"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -14,10 +13,11 @@
 #include <zstd.h>
 #include <zstd_errors.h>
 
+#include "capture/compression.h"
+
 namespace unecho::capture {
 namespace {
 
-constexpr std::size_t kMagic = 4;
 // Both libraries forget what a call has decompressed when it then meets damage. So they get as much
 // at a time as they ask for, a block or a checksum; of a frame, first, this.
 constexpr std::size_t kFirst = 5;
@@ -47,20 +47,10 @@ class Codec {
     Codec() = default;
 };
 
-bool is_skippable(std::span<const std::uint8_t> bytes) {
-    return bytes.size() >= kMagic && (bytes[0] & 0xF0U) == 0x50 && bytes[1] == 0x2A &&
-           bytes[2] == 0x4D && bytes[3] == 0x18;
-}
-
-bool begins_with(std::span<const std::uint8_t> bytes,
-                 const std::array<std::uint8_t, kMagic>& magic) {
-    return bytes.size() >= kMagic && std::equal(magic.begin(), magic.end(), bytes.begin());
-}
-
 class Zstd final : public Codec {
   public:
     [[nodiscard]] bool begins(std::span<const std::uint8_t> bytes) const override {
-        return is_zstd(bytes);
+        return compression_of(bytes) == Compression::kZstd;
     }
 
     Step step(std::span<const std::uint8_t> from, std::span<std::byte> to) override {
@@ -106,7 +96,7 @@ class Lz4 final : public Codec {
     }
 
     [[nodiscard]] bool begins(std::span<const std::uint8_t> bytes) const override {
-        return is_lz4(bytes) || is_skippable(bytes);
+        return compression_of(bytes) == Compression::kLz4 || begins_with_skippable(bytes);
     }
 
     Step step(std::span<const std::uint8_t> from, std::span<std::byte> to) override {
@@ -241,7 +231,7 @@ bool Unpack::between() {
         begin_ = end_;
         return false;
     }
-    if (!in_zeros_ && next.size() < kMagic && !input_ended_) {
+    if (!in_zeros_ && next.size() < kCompressionBytes && !input_ended_) {
         return false;
     }
     if (!in_zeros_ && codec_->begins(next)) {
@@ -273,14 +263,6 @@ void Unpack::end(const Trouble& why, bool early) {
 }
 
 }  // namespace
-
-bool is_zstd(std::span<const std::uint8_t> bytes) {
-    return begins_with(bytes, {0x28, 0xB5, 0x2F, 0xFD}) || is_skippable(bytes);
-}
-
-bool is_lz4(std::span<const std::uint8_t> bytes) {
-    return begins_with(bytes, {0x04, 0x22, 0x4D, 0x18});
-}
 
 std::unique_ptr<ByteStream> unpack_zstd(std::unique_ptr<ByteStream> stream,
                                         std::span<const std::uint8_t> taken, std::size_t piece) {

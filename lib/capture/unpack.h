@@ -14,10 +14,6 @@
 
 namespace unecho::capture {
 
-// By the first four bytes. Frames to be skipped, which parallel compressors begin with, are zstd's.
-[[nodiscard]] bool is_zstd(std::span<const std::uint8_t> bytes);
-[[nodiscard]] bool is_lz4(std::span<const std::uint8_t> bytes);
-
 // taken, piece: as of gunzip().
 std::unique_ptr<ByteStream> unpack_zstd(std::unique_ptr<ByteStream> stream,
                                         std::span<const std::uint8_t> taken,

@@ -2,14 +2,13 @@
 #include "offline/run.h"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <utility>
 
 #include "base/utf8.h"
+#include "capture/compression.h"
 #include "capture/output.h"
 #include "capture/reader.h"
 #include "capture/writer.h"
@@ -164,25 +163,13 @@ Result<Opened> open_inputs(const Files& files, const Options& options, bool ahea
     return Opened{*std::move(source), options.memory - beside - inputs};
 }
 
-// By its first bytes, which are those of no capture; absent: they cannot be read.
-std::optional<bool> is_compressed(const std::string& path) {
-    constexpr std::array kMagics{std::array{'\x1F', '\x8B'}, std::array{'\x28', '\xB5'},
-                                 std::array{'\x04', '\x22'}};
-    std::array<char, 2> first{};
-    if (!std::ifstream(path, std::ios::binary).read(first.data(), first.size())) {
-        return std::nullopt;
-    }
-    const bool skippable = (first[0] & 0xF0) == 0x50 && first[1] == 0x2A;
-    return skippable || std::find(kMagics.begin(), kMagics.end(), first) != kMagics.end();
-}
-
 // Packets that the inputs can hold, if they are files whose size says so: no record takes less than
 // its header.
 std::optional<std::uint64_t> most_packets_of(const Files& files, const capture::Source& source) {
     constexpr std::uint64_t kRecordHeader = 16;
     const std::uint64_t bytes = source.progress().total;
     for (const std::string& path : files.inputs) {
-        if (bytes == 0 || is_compressed(path).value_or(true)) {
+        if (bytes == 0 || capture::compression_of(path) != capture::Compression::kNone) {
             return std::nullopt;
         }
     }

@@ -179,6 +179,29 @@ class Answers(harness.E2eTest):
         advice = " ".join(wanted["toml"].replace("\n# ", " ").split())
         self.assertIn("unecho pcap IN... -o OUT --key packet --window 10ms", advice)
 
+    def test_only_what_net_pcap_reads_is_replayed(self):
+        """What a file is, its first bytes say; its name may say nothing, or something else."""
+        plain = self.taps[0].read_bytes()
+        packed = gzip.compress(plain)
+        for name, content, replayed in (
+                ("as-it-is.pcap", plain, True), ("named-so.pcap.gz", plain, True),
+                ("taps.pcap.gz", packed, False), ("taps.pcap.GZ", packed, False),
+                ("no-suffix-of-it.pcap", packed, False), ("taps.pcap.zst", None, False),
+                ("taps.pcap.lz4", None, False)):
+            with self.subTest(capture=name):
+                if content is None:
+                    written = unecho("pcap", self.taps[0], "-o", name, cwd=self.folder)
+                    self.assertEqual(written.returncode, 0, written)
+                else:
+                    (self.folder / name).write_bytes(content)
+                told = unecho("analyze", name, "--toml", "-", cwd=self.folder)
+                self.assertEqual(told.returncode, 0, told)
+                self.assertEqual(",rx_pcap=" + name in told.stdout, replayed, told.stdout)
+                self.assertIn("net_af_packet0,iface=eth1", told.stdout)
+        with subprocess.Popen(["cat", self.taps[0]], stdout=subprocess.PIPE) as pipe:
+            told = unecho("analyze", "/dev/stdin", "--toml", "-", stdin=pipe.stdout)
+        self.assertEqual((told.returncode, "rx_pcap" in told.stdout), (0, False), told)
+
     def burst_capture(self, name, bursts, packets, gap):
         """Bursts 10 ms apart, each copied whole 20 us after its end; times in nanoseconds."""
         def write(file, time, number):

@@ -22,6 +22,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "capture/compression.h"
 #include "capture/format_writers.h"
 #include "capture/gunzip.h"
 #include "capture/input.h"
@@ -99,14 +100,15 @@ std::string kind_of(const std::string& error) {
 
 // Null: not compressed.
 std::unique_ptr<capture::ByteStream> unpacked(const CaptureBytes& file) {
-    if (capture::is_gzip(file)) {
-        return capture::gunzip(std::make_unique<MemoryStream>(file), {});
-    }
-    if (capture::is_zstd(file)) {
-        return capture::unpack_zstd(std::make_unique<MemoryStream>(file), {});
-    }
-    if (capture::is_lz4(file)) {
-        return capture::unpack_lz4(std::make_unique<MemoryStream>(file), {});
+    switch (capture::compression_of(file)) {
+        case capture::Compression::kNone:
+            break;
+        case capture::Compression::kGzip:
+            return capture::gunzip(std::make_unique<MemoryStream>(file), {});
+        case capture::Compression::kZstd:
+            return capture::unpack_zstd(std::make_unique<MemoryStream>(file), {});
+        case capture::Compression::kLz4:
+            return capture::unpack_lz4(std::make_unique<MemoryStream>(file), {});
     }
     return nullptr;
 }

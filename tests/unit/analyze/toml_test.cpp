@@ -36,7 +36,7 @@ class Toml : public testing::Test {
     static Report report_of(const std::vector<std::string>& paths, std::uint16_t link_type = 1) {
         Report report;
         for (const std::string& path : paths) {
-            report.files.push_back({path, {10, 1000}, {}, {}});
+            report.files.push_back({path, {10, 1000}, {}, {}, path != "-"});
             InterfaceInfo info;
             info.link_type = link_type;
             report.interfaces.push_back(info);
@@ -133,8 +133,10 @@ TEST_F(Toml, network_variant_in_the_comment_is_a_configuration_too) {
 }
 
 TEST_F(Toml, what_cannot_be_replayed_is_for_the_network) {
+    Report compressed = report_of({file("a.pcap")});
+    compressed.files[0].plain = false;
     for (const Report& report :
-         {report_of({file("a.pcap.gz")}), report_of({"-"}), report_of({file("a,b.pcap")}),
+         {compressed, report_of({"-"}), report_of({file("a,b.pcap")}),
           report_of({file("a\nb.pcap")}), report_of({file("a.pcap")}, 113)}) {
         const std::string text = to_toml(report);
         const config::Config config = loaded(text);

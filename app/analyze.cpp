@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -20,6 +21,7 @@
 #include "capture/standard_streams.h"
 #include "commands.h"
 #include "long_run.h"
+#include "offline/check_files.h"
 #include "print.h"
 #include "what_if.h"
 
@@ -77,13 +79,6 @@ bool printed(const Text& path) {
 
 // One answer at most on standard output, each to a file of its own, and no input overwritten.
 Status check_outputs(const Options& options) {
-    for (const Text& output : {options.toml, options.html}) {
-        for (const std::string& input : options.inputs) {
-            if (output && capture::same_file(input, *output)) {
-                return bad_option(*output, "is an input; write to another file");
-            }
-        }
-    }
     if (int{options.json} + int{options.text} + int{printed(options.toml)} +
             int{printed(options.html)} >
         1) {
@@ -91,10 +86,14 @@ Status check_outputs(const Options& options) {
             "analyze",
             "only one of --text, --json, --toml - and --html - can go to standard output");
     }
-    if (options.toml && options.html && capture::same_output(*options.toml, *options.html)) {
-        return bad_option("--html " + *options.html, "is the file of --toml too");
+    std::vector<offline::NamedOutput> outputs;
+    for (const auto& [option, path] :
+         {std::pair{"--toml", &options.toml}, std::pair{"--html", &options.html}}) {
+        if (path->has_value()) {
+            outputs.push_back({option, **path});
+        }
     }
-    return {};
+    return offline::check_outputs(options.inputs, outputs);
 }
 
 Status answer(const Options& options, const analyze::Report& report) {

@@ -29,8 +29,8 @@ class PcapRemover final : public analyze::PacketRemover {
             return decided;
         }
         removed.clear();
-        for (const offline::EchoPair& copy : verdicts_.copies) {
-            removed.push_back(copy.record);
+        for (const offline::EchoPair& echo : verdicts_.pairs) {
+            removed.push_back(echo.record);
         }
         return {};
     }
@@ -44,7 +44,7 @@ class PcapRemover final : public analyze::PacketRemover {
         }
         out.policy = options_.policy_or_fixed();
         out.first = options_.first.value_or(1);
-        out.forgotten = deduplicator_->forgotten();
+        out.forgotten = deduplicator_->facts().forgotten;
         return out;
     }
 

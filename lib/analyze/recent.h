@@ -23,23 +23,25 @@
 namespace unecho::analyze {
 
 // Memory in cache lines that is not touched before it is used, in large pages where the kernel has
-// any. Throws std::bad_alloc where not even the addresses are to be had.
+// any. Throws std::bad_alloc where the machine has not got so much, unlike MappedMemory, which
+// would let it run out later.
 class LazyMemory {
   public:
     explicit LazyMemory(std::size_t bytes);
-    ~LazyMemory();
-    LazyMemory(LazyMemory&& other) noexcept;
-    LazyMemory& operator=(LazyMemory&& other) noexcept;
 
     // Nobody knows what is in it.
     template <typename T>
     [[nodiscard]] T* as() const noexcept {
-        return static_cast<T*>(start_);
+        return reinterpret_cast<T*>(lines_.get());
     }
 
   private:
-    void* start_ = nullptr;
-    std::size_t lines_ = 0;
+    // An entry of 64 bytes lies in one.
+    struct alignas(64) Line {
+        std::byte bytes[64];
+    };
+
+    std::unique_ptr<Line[]> lines_;
 };
 
 template <typename Entry>

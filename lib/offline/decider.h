@@ -32,6 +32,19 @@ struct Originals {
         ages;  // in ns; negative only where editcap looks at no time
 };
 
+// What a decider has to say of itself, or several that took turns.
+struct DeciderFacts {
+    std::string engine;             // as in the configuration
+    std::string text;               // for people: which engine, and what bounds it
+    Nanoseconds slack = 0;          // after the window, in which a packet may be taken for an echo
+    std::uint64_t handed_over = 0;  // packet from which a filter decides that did not before; or 0
+    std::uint64_t forgotten = 0;    // packets inside their window, for want of memory
+    // How much of the window was kept. Absent: all of it always.
+    std::optional<filter::WindowState> window = std::nullopt;
+    // New packets in a window that a filter is sized for; with more, the window shrinks.
+    std::optional<std::uint64_t> planned = std::nullopt;
+};
+
 class Decider {
   public:
     virtual ~Decider() = default;
@@ -42,25 +55,8 @@ class Decider {
     virtual void decide(pipeline::Burst& burst, const CapturePlace& place,
                         Originals& originals) = 0;
 
-    // For people: which engine, and what bounds it.
-    [[nodiscard]] virtual std::string text() const = 0;
-    // As in the configuration.
-    [[nodiscard]] virtual std::string engine() const = 0;
-
-    // How long after the window a packet may still be taken for an echo.
-    [[nodiscard]] virtual Nanoseconds slack() const { return 0; }
-
-    // Packets forgotten inside their window for want of memory.
-    [[nodiscard]] virtual std::uint64_t forgotten() const { return 0; }
-
-    // How much of the window it has kept; absent: the window is always whole. now: of the last
-    // packet.
-    [[nodiscard]] virtual std::optional<filter::WindowState> window(Nanoseconds /*now*/) const {
-        return std::nullopt;
-    }
-
-    // New packets in a window that a filter is sized for; with more, the window shrinks.
-    [[nodiscard]] virtual std::optional<std::uint64_t> planned() const { return std::nullopt; }
+    // now: of the last packet.
+    [[nodiscard]] virtual DeciderFacts facts(Nanoseconds now) const = 0;
 
   protected:
     Decider() = default;

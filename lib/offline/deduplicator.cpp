@@ -5,14 +5,13 @@
 #include <utility>
 
 #include "engines/isa.h"
-#include "offline/pages.h"
+#include "offline/packet_memory.h"
 #include "pipeline/bits.h"
 
 namespace unecho::offline {
 namespace {
 
 using config::Engine;
-using pipeline::Reason;
 
 // Those that can judge, best first in speed or memory: the choice of "auto" without "exact".
 constexpr std::array kTakeOver{Engine::kLine, Engine::kApbbf};
@@ -43,18 +42,18 @@ struct Held {
     }
 };
 
-Held held_by(const ExactDecider& exact, const DigestedBurst& part) {
+Held held_by(const ExactDecider& table, const DigestedBurst& digested) {
     Held out;
-    exact.for_each_live(part.burst, part.place, [&](Digest, Nanoseconds time) {
+    table.for_each_live(digested.burst, digested.place, [&](Digest, Nanoseconds time) {
         if (out.live++ == 0) {
-            out.reach = std::max<Nanoseconds>(part.burst.times[0] - time, 1);
+            out.reach = std::max<Nanoseconds>(digested.burst.times[0] - time, 1);
         }
     });
     return out;
 }
 
-std::string full_text(const DigestedBurst& part) {
-    return "packet " + std::to_string(part.place.numbers[0]) +
+std::string full_text(const DigestedBurst& digested) {
+    return "packet " + std::to_string(digested.place.numbers[0]) +
            ": more packets in the window than fit into --memory";
 }
 
@@ -67,6 +66,33 @@ void clear_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint6
     }
 }
 
+// begin: the burst's first record in its batch.
+void add_pairs(const DigestedBurst& digested, const Originals& originals, std::size_t begin,
+               std::vector<EchoPair>& pairs) {
+    pipeline::for_each_bit(digested.burst.echoes, [&](unsigned i) {
+        EchoPair pair;
+        pair.record = begin + i;
+        pair.number = digested.place.numbers[i];
+        pair.file = digested.place.files[i];
+        pair.known = originals.known;
+        if (originals.known) {
+            pair.original = originals.numbers[i];
+            pair.original_file = originals.files[i];
+            pair.age = originals.ages[i];
+        }
+        pairs.push_back(pair);
+    });
+}
+
+template <typename Made>
+Status take(Result<std::unique_ptr<Made>> made, std::unique_ptr<Decider>& decider) {
+    if (!made) {
+        return tl::unexpected(made.error());
+    }
+    decider = std::move(*made);
+    return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Deduplicator>> Deduplicator::make(
@@ -76,109 +102,119 @@ Result<std::unique_ptr<Deduplicator>> Deduplicator::make(
         return tl::unexpected(isa.error());
     }
     std::unique_ptr<Deduplicator> out(new Deduplicator(options));
-    Status status;
-    const auto take = [&](auto made, auto& place) {
-        if (made) {
-            place = std::move(*made);
-        } else {
-            status = tl::unexpected(made.error());
-        }
-    };
-    if (options.editcap) {
-        take(EditcapDecider::make(options, memory), out->other_);
-    } else if (options.engine == Engine::kAuto || options.engine == Engine::kExact) {
-        const bool shared = options.engine == Engine::kAuto && options.fits_filters();
-        if (shared) {
-            const std::uint64_t sample = EchoAges::part(memory);
-            out->memory_ = memory;
-            take(EchoAges::make(options, sample), out->ages_);
-            memory = table_part(memory - sample);
-        }
-        take(ExactDecider::make(options, memory), out->exact_);
-    } else {
-        take(FilterDecider::make(options, {&options.engine, 1}, memory, most_packets), out->other_);
-    }
-    if (!status) {
-        return tl::unexpected(status.error());
+    const Status chosen = out->choose_decider(memory, most_packets);
+    if (!chosen) {
+        return tl::unexpected(chosen.error());
     }
     return out;
 }
 
+Status Deduplicator::choose_decider(std::uint64_t memory,
+                                    std::optional<std::uint64_t> most_packets) {
+    const Engine engine = options_.engine;
+    if (options_.editcap) {
+        return take(EditcapDecider::make(options_, memory), decider_);
+    }
+    if (engine == Engine::kAuto && options_.fits_filters()) {
+        return begin_with_table(memory);
+    }
+    if (engine == Engine::kAuto || engine == Engine::kExact) {
+        return take(ExactDecider::make(options_, memory), decider_);
+    }
+    return take(FilterDecider::make(options_, {&engine, 1}, memory, most_packets), decider_);
+}
+
+Status Deduplicator::begin_with_table(std::uint64_t memory) {
+    const std::uint64_t sample = EchoAges::part(memory);
+    auto ages = EchoAges::make(options_, sample);
+    if (!ages) {
+        return tl::unexpected(ages.error());
+    }
+    auto table = ExactDecider::make(options_, table_part(memory - sample));
+    if (!table) {
+        return tl::unexpected(table.error());
+    }
+    take_over_.emplace(TakeOver{memory, table->get(), std::move(*ages), 0, std::nullopt});
+    decider_ = std::move(*table);
+    return {};
+}
+
 Status Deduplicator::decide(std::vector<DigestedBurst>& bursts, std::size_t packets,
-                            bool with_copies, Verdicts& verdicts) {
+                            bool with_pairs, Verdicts& verdicts) {
     verdicts.keep.assign((packets + 63) / 64, ~std::uint64_t{0});
-    verdicts.copies.clear();
+    verdicts.pairs.clear();
     std::size_t begin = 0;
     Originals originals;
-    for (DigestedBurst& part : bursts) {
-        if (memory_ != 0 && !exact_->has_room(part.burst, part.place)) {
-            if (const Status full = on_full(part); !full) {
+    for (DigestedBurst& digested : bursts) {
+        pipeline::Burst& burst = digested.burst;
+        if (take_over_ && !take_over_->table->has_room(burst, digested.place)) {
+            if (const Status full = on_full(digested); !full) {
                 return full;
             }
         }
-        begin_ = begin_.value_or(part.burst.times[0]);
-        now_ = part.burst.times[part.burst.count - 1];
-        decider().decide(part.burst, part.place, originals);
-        count(part.burst);
-        if (memory_ != 0) {
-            ages_->add(part.burst, part.place, originals);
+        begin_ = begin_.value_or(burst.times[0]);
+        now_ = burst.times[burst.count - 1];
+        decider_->decide(burst, digested.place, originals);
+        counts_.add(burst);
+        if (take_over_) {
+            take_over_->ages.add(burst, digested.place, originals);
         }
-        if (part.burst.echoes != 0) {
-            clear_bits(verdicts.keep, begin, part.burst.echoes);
-            if (with_copies) {
-                keep_copies(part, originals, begin, verdicts);
+        if (burst.echoes != 0) {
+            clear_bits(verdicts.keep, begin, burst.echoes);
+            if (with_pairs) {
+                add_pairs(digested, originals, begin, verdicts.pairs);
             }
         }
-        begin += part.burst.count;
+        begin += burst.count;
     }
     return {};
 }
 
 // A filter that holds the whole window loses nothing of it. One that does not still reaches further
 // back than the table, but drops by accident and knows no originals: only where echoes are lost.
-Status Deduplicator::on_full(const DigestedBurst& part) {
-    if (part.place.first_number < next_look_) {
+Status Deduplicator::on_full(const DigestedBurst& digested) {
+    TakeOver& to = *take_over_;
+    if (digested.place.first_number < to.next_look) {
         return {};
     }
-    const Held held = held_by(*exact_, part);
-    const bool young = ages_->far_younger_than(held.reach);
-    const auto stays = [&] { return young && filter_rate_.value_or(held.rate()) < held.rate(); };
+    const Held held = held_by(*to.table, digested);
+    const bool young = to.ages.far_younger_than(held.reach);
+    const auto stays = [&] { return young && to.filter_rate.value_or(held.rate()) < held.rate(); };
     if (!stays()) {
-        auto plan = FilterDecider::plan(options_, kTakeOver, memory_ - held.live * sizeof(Memory));
+        auto plan =
+            FilterDecider::plan(options_, kTakeOver, to.memory - held.live * sizeof(Memory));
         if (!plan) {
-            memory_ = 0;
-            ages_.reset();
-            notes_.push_back(full_text(part) + ", and no filter can take over (" +
+            take_over_.reset();
+            notes_.push_back(full_text(digested) + ", and no filter can take over (" +
                              plan.error().context + ")");
             return {};
         }
-        filter_rate_ = plan->keys_per_second;
+        to.filter_rate = plan->keys_per_second;
         if (!stays()) {
-            return hand_over(part, held.live, std::move(*plan));
+            return hand_over(digested, held.live, std::move(*plan));
         }
     }
-    next_look_ = part.place.first_number + std::max<std::uint64_t>(held.live / kLooks, kMaxBurst);
+    to.next_look =
+        digested.place.first_number + std::max<std::uint64_t>(held.live / kLooks, kMaxBurst);
     return {};
 }
 
-Status Deduplicator::hand_over(const DigestedBurst& part, std::uint64_t live,
+Status Deduplicator::hand_over(const DigestedBurst& digested, std::uint64_t live,
                                engines::FilterPlan plan) {
-    memory_ = 0;
-    ages_.reset();
-    const std::string full = full_text(part);
-    auto pages = Pages::allocate(live * sizeof(Memory));
+    const ExactDecider& table = *take_over_->table;
+    take_over_.reset();
+    const std::string full = full_text(digested);
+    const auto pages = allocate_packet_memory(live * sizeof(Memory));
     if (!pages) {
         return tl::unexpected(pages.error());
     }
     auto* const memories = reinterpret_cast<Memory*>(pages->bytes().data());
     Memory* end = memories;
-    exact_->for_each_live(part.burst, part.place, [&](Digest digest, Nanoseconds time) {
+    table.for_each_live(digested.burst, digested.place, [&](Digest digest, Nanoseconds time) {
         *end++ = {digest, time};
     });
-    forgotten_ = exact_->forgotten();
-    before_ = exact_->window(now_);
-    before_at_ = now_;
-    exact_.reset();
+    earlier_ = Earlier{table.facts(now_), digested.place.numbers[0], now_};
+    decider_.reset();  // its memory is the filter's
     auto filter = FilterDecider::make(std::move(plan));
     if (!filter) {
         return fail(filter.error().code, full + ": " + filter.error().context);
@@ -187,59 +223,33 @@ Status Deduplicator::hand_over(const DigestedBurst& part, std::uint64_t live,
         (*filter)->remember(one->digest, one->time);
     }
     (*filter)->end_of_memories();
-    handed_over_ = part.place.numbers[0];
-    other_ = std::move(*filter);
-    notes_.push_back(full + "; from here on " + other_->text() + "; planned for " +
-                     format_count(*planned()) +
+    decider_ = std::move(*filter);
+    const DeciderFacts now = decider_->facts(now_);
+    notes_.push_back(full + "; from here on " + now.text + "; planned for " +
+                     format_count(now.planned.value_or(0)) +
                      " new packets in a window, with more the window shrinks");
     return {};
 }
 
-std::optional<filter::WindowState> Deduplicator::window() const {
-    auto state = decider().window(now_);
-    if (state && before_) {
-        state->achieved = std::min(state->achieved, before_->achieved + (now_ - before_at_));
-        if (before_->shortest < state->shortest) {
-            state->shortest = before_->shortest;
-            state->shortest_at = before_->shortest_at;
+DeciderFacts Deduplicator::facts() const {
+    DeciderFacts out = decider_->facts(now_);
+    if (earlier_) {
+        out.handed_over = earlier_->end;
+        out.forgotten += earlier_->facts.forgotten;
+    }
+    if (out.window && earlier_ && earlier_->facts.window) {
+        const filter::WindowState& before = *earlier_->facts.window;
+        out.window->achieved =
+            std::min(out.window->achieved, before.achieved + (now_ - earlier_->at));
+        if (before.shortest < out.window->shortest) {
+            out.window->shortest = before.shortest;
+            out.window->shortest_at = before.shortest_at;
         }
     }
-    if (state && state->shortest < options_.window_time()) {
-        state->shortest_at -= std::min(begin_.value_or(0), state->shortest_at);
+    if (out.window && out.window->shortest < options_.window_time()) {
+        out.window->shortest_at -= std::min(begin_.value_or(0), out.window->shortest_at);
     }
-    return state;
-}
-
-void Deduplicator::count(const pipeline::Burst& burst) {
-    const auto add = [&](const pipeline::Outcome& outcome) {
-        std::uint64_t bytes = 0;
-        pipeline::for_each_bit(outcome.mask, [&](unsigned i) { bytes += burst.lengths[i]; });
-        reasons_[static_cast<std::size_t>(outcome.reason)].add(
-            static_cast<std::uint64_t>(std::popcount(outcome.mask)), bytes);
-    };
-    const pipeline::Settlement settled = pipeline::settle(burst, pipeline::EchoAction::kDrop);
-    std::for_each(settled.forward.begin(), settled.forward.end(), add);
-    add(settled.away);
-    pipeline::for_each_bit(burst.keys.non_ip,
-                           [&](unsigned i) { non_ip_.add(burst.link, burst.frames[i]); });
-}
-
-// begin: the burst's first record in its batch.
-void Deduplicator::keep_copies(const DigestedBurst& part, const Originals& originals,
-                               std::size_t begin, Verdicts& verdicts) {
-    pipeline::for_each_bit(part.burst.echoes, [&](unsigned i) {
-        EchoPair copy;
-        copy.record = begin + i;
-        copy.number = part.place.numbers[i];
-        copy.file = part.place.files[i];
-        copy.known = originals.known;
-        if (originals.known) {
-            copy.original = originals.numbers[i];
-            copy.original_file = originals.files[i];
-            copy.age = originals.ages[i];
-        }
-        verdicts.copies.push_back(copy);
-    });
+    return out;
 }
 
 }  // namespace unecho::offline

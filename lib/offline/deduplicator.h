@@ -5,7 +5,6 @@
 // window does not fit into a filter either and nearly all echoes are far younger.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,9 +17,8 @@
 #include "offline/echo_ages.h"
 #include "offline/exact_decider.h"
 #include "offline/filter_decider.h"
-#include "offline/non_ip.h"
 #include "offline/options.h"
-#include "pipeline/reasons.h"
+#include "offline/reason_counts.h"
 
 namespace unecho::offline {
 
@@ -38,10 +36,8 @@ struct EchoPair {
 
 struct Verdicts {
     std::vector<std::uint64_t> keep;  // bit i of the batch's record i, 64 to a word
-    std::vector<EchoPair> copies;     // where they were asked for
+    std::vector<EchoPair> pairs;      // of the echoes, where they were asked for
 };
-
-using Reasons = std::array<pipeline::PacketBytes, pipeline::kReasons>;
 
 class Deduplicator {
   public:
@@ -53,52 +49,45 @@ class Deduplicator {
 
     // The bursts of a batch of so many packets. Errc::kNoMemory: a filter was to take over, and the
     // machine has not got the memory that the exact table had.
-    Status decide(std::vector<DigestedBurst>& bursts, std::size_t packets, bool with_copies,
+    Status decide(std::vector<DigestedBurst>& bursts, std::size_t packets, bool with_pairs,
                   Verdicts& verdicts);
 
-    [[nodiscard]] const Reasons& reasons() const { return reasons_; }
-    // Of those counted as non_ip.
-    [[nodiscard]] std::vector<NonIpType> non_ip_types() const { return non_ip_.most_first(); }
-    [[nodiscard]] std::string engine() const { return decider().engine(); }
-    [[nodiscard]] std::string engine_text() const { return decider().text(); }
-    // Packet from which a filter decides; 0: none does that did not from the start.
-    [[nodiscard]] std::uint64_t handed_over() const { return handed_over_; }
-    [[nodiscard]] Nanoseconds slack() const { return decider().slack(); }
-    [[nodiscard]] std::uint64_t forgotten() const { return forgotten_ + decider().forgotten(); }
-    [[nodiscard]] std::optional<std::uint64_t> planned() const { return decider().planned(); }
-    // How much of the window was kept, over all that decided; times since the first packet. Absent:
-    // all of it always.
-    [[nodiscard]] std::optional<filter::WindowState> window() const;
+    [[nodiscard]] const ReasonCounts& counts() const { return counts_; }
+    // Of all that decided; times of the window since the first packet.
+    [[nodiscard]] DeciderFacts facts() const;
     // What should be known of the result, a line each.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
   private:
+    // As long as a filter may take over from the exact table when that is full.
+    struct TakeOver {
+        std::uint64_t memory;  // for all that decides
+        ExactDecider* table;   // which decides
+        EchoAges ages;
+        std::uint64_t next_look = 0;        // packet up to which the oldest are forgotten meanwhile
+        std::optional<double> filter_rate;  // new packets per second that a filter would hold
+    };
+    // What the table had to say when a filter took over.
+    struct Earlier {
+        DeciderFacts facts;
+        std::uint64_t end;  // packet from which the filter decides
+        Nanoseconds at;     // time of that packet's burst
+    };
+
     explicit Deduplicator(const Options& options) : options_(options) {}
 
-    [[nodiscard]] Decider& decider() const {
-        return exact_ ? static_cast<Decider&>(*exact_) : *other_;
-    }
-    Status on_full(const DigestedBurst& part);
-    Status hand_over(const DigestedBurst& part, std::uint64_t live, engines::FilterPlan plan);
-    void count(const pipeline::Burst& burst);
-    static void keep_copies(const DigestedBurst& part, const Originals& originals,
-                            std::size_t begin, Verdicts& verdicts);
+    Status choose_decider(std::uint64_t memory, std::optional<std::uint64_t> most_packets);
+    Status begin_with_table(std::uint64_t memory);
+    Status on_full(const DigestedBurst& digested);
+    Status hand_over(const DigestedBurst& digested, std::uint64_t live, engines::FilterPlan plan);
 
     Options options_;
-    std::unique_ptr<ExactDecider> exact_;
-    std::unique_ptr<Decider> other_;     // without exact_
-    std::uint64_t memory_ = 0;           // in all, where a filter may take over; 0: none may
-    std::optional<EchoAges> ages_;       // there
-    std::uint64_t next_look_ = 0;        // packet before which its oldest are forgotten
-    std::optional<double> filter_rate_;  // new packets per second that a filter would hold
-    std::uint64_t handed_over_ = 0;
-    std::uint64_t forgotten_ = 0;                // by the table, if a filter took over
-    std::optional<filter::WindowState> before_;  // and what it had kept
-    Nanoseconds before_at_ = 0;                  // at that time
-    std::optional<Nanoseconds> begin_;           // time of the first packet
-    Nanoseconds now_ = 0;                        // of the last
-    Reasons reasons_{};
-    NonIpTypes non_ip_;
+    std::unique_ptr<Decider> decider_;
+    std::optional<TakeOver> take_over_;  // absent: decider_ stays
+    std::optional<Earlier> earlier_;     // a filter took over
+    std::optional<Nanoseconds> begin_;   // time of the first packet
+    Nanoseconds now_ = 0;                // of the last
+    ReasonCounts counts_;
     std::vector<std::string> notes_;
 };
 

@@ -18,27 +18,27 @@ void Digester::digest(std::span<const Record> records,
         if (used == bursts.size()) {
             bursts.emplace_back();
         }
-        DigestedBurst& part = bursts[used];
-        const std::size_t filled = fill(records.subspan(begin), interfaces, part);
+        DigestedBurst& digested = bursts[used];
+        const std::size_t filled = fill(records.subspan(begin), interfaces, digested);
         for (std::size_t i = 0; !places.empty() && merged_ && i < filled; ++i) {
-            part.place.numbers[i] = places[begin + i];
+            digested.place.numbers[i] = places[begin + i];
         }
         begin += filled;
         if (ignored_bytes_ != 0) {
-            ignore_bytes(part);
+            ignore_bytes(digested);
         }
-        pipeline::parse(part.burst);
-        pipeline::digest(part.burst, mode_, secret_, non_ip_);
+        pipeline::parse(digested.burst);
+        pipeline::digest(digested.burst, mode_, secret_, non_ip_);
         if (ignored_bytes_ != 0) {
-            tell_short_frames_apart(part);
+            tell_short_frames_apart(digested);
         }
     }
     bursts.resize(used);
 }
 
-void Digester::ignore_bytes(DigestedBurst& part) const {
-    for (unsigned i = 0; i < part.burst.count; ++i) {
-        packet::Frame& frame = part.burst.frames[i];
+void Digester::ignore_bytes(DigestedBurst& digested) const {
+    for (unsigned i = 0; i < digested.burst.count; ++i) {
+        packet::Frame& frame = digested.burst.frames[i];
         if (frame.length > ignored_bytes_) {
             frame = {frame.data + ignored_bytes_, frame.length - ignored_bytes_};
         }
@@ -46,11 +46,11 @@ void Digester::ignore_bytes(DigestedBurst& part) const {
 }
 
 // One that is compared whole equals no rest of a longer one.
-void Digester::tell_short_frames_apart(DigestedBurst& part) const {
+void Digester::tell_short_frames_apart(DigestedBurst& digested) const {
     constexpr Digest kWhole = 0x9E3779B97F4A7C15;
-    for (unsigned i = 0; i < part.burst.count; ++i) {
-        if (part.burst.lengths[i] <= ignored_bytes_) {
-            part.burst.digests[i] ^= kWhole;
+    for (unsigned i = 0; i < digested.burst.count; ++i) {
+        if (digested.burst.lengths[i] <= ignored_bytes_) {
+            digested.burst.digests[i] ^= kWhole;
         }
     }
 }
@@ -73,8 +73,9 @@ std::vector<capture::Warning> Digester::warnings() const {
 
 // How many of the records make up the burst.
 std::size_t Digester::fill(std::span<const Record> records,
-                           std::span<const capture::Interface> interfaces, DigestedBurst& part) {
-    pipeline::Burst& burst = part.burst;
+                           std::span<const capture::Interface> interfaces,
+                           DigestedBurst& digested) {
+    pipeline::Burst& burst = digested.burst;
     burst.link = facts_[records.front().interface].link;
     burst.too_long = 0;
     burst.bytes = 0;
@@ -91,13 +92,13 @@ std::size_t Digester::fill(std::span<const Record> records,
         burst.lengths[n] = record.length;
         burst.times[n] = clock_.at(record, facts.file);
         burst.bytes += record.length;
-        part.place.files[n] = facts.file;
-        part.place.numbers[n] = merged_ ? next_number_ + n : record.number;
+        digested.place.files[n] = facts.file;
+        digested.place.numbers[n] = merged_ ? next_number_ + n : record.number;
         ++n;
     }
     burst.count = n;
-    part.place.first_number = next_number_;
-    part.place.records = records.data();
+    digested.place.first_number = next_number_;
+    digested.place.records = records.data();
     next_number_ += n;
     return n;
 }

@@ -62,9 +62,9 @@ class Digester {
 
     void learn(std::span<const capture::Interface> interfaces);
     std::size_t fill(std::span<const capture::Record> records,
-                     std::span<const capture::Interface> interfaces, DigestedBurst& part);
-    void ignore_bytes(DigestedBurst& part) const;
-    void tell_short_frames_apart(DigestedBurst& part) const;
+                     std::span<const capture::Interface> interfaces, DigestedBurst& digested);
+    void ignore_bytes(DigestedBurst& digested) const;
+    void tell_short_frames_apart(DigestedBurst& digested) const;
 
     packet::KeyMode mode_;
     packet::NonIp non_ip_;

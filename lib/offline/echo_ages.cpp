@@ -24,11 +24,11 @@ Result<EchoAges> EchoAges::make(const Options& options, std::uint64_t memory) {
     if (!params) {
         return tl::unexpected(params.error());
     }
-    auto pages = Pages::allocate(filter::ReferenceTable::bytes(*params));
-    if (!pages) {
-        return tl::unexpected(pages.error());
+    auto mapped = allocate_packet_memory(filter::ReferenceTable::bytes(*params));
+    if (!mapped) {
+        return tl::unexpected(mapped.error());
     }
-    return EchoAges(std::move(*pages), *params, options.first.value_or(1));
+    return EchoAges(std::move(*mapped), *params, options.first.value_or(1));
 }
 
 void EchoAges::add(const pipeline::Burst& burst, const CapturePlace& place,

@@ -13,7 +13,7 @@
 #include "filter/window/reference_table.h"
 #include "offline/decider.h"
 #include "offline/options.h"
-#include "offline/pages.h"
+#include "offline/packet_memory.h"
 
 namespace unecho::offline {
 
@@ -35,10 +35,10 @@ class EchoAges {
     // Counts by the bits that an age takes.
     using Counts = std::array<std::uint64_t, 65>;
 
-    EchoAges(Pages pages, const filter::ReferenceParams& params, unsigned first)
-        : pages_(std::move(pages)), sample_(params, pages_.bytes()), first_(first) {}
+    EchoAges(MappedMemory memory, const filter::ReferenceParams& params, unsigned first)
+        : memory_(std::move(memory)), sample_(params, memory_.bytes()), first_(first) {}
 
-    Pages pages_;
+    MappedMemory memory_;
     filter::ReferenceTable sample_;
     unsigned first_;
     Counts found_{};    // by the table

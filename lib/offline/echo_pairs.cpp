@@ -61,26 +61,26 @@ EchoPairFile::EchoPairFile(std::unique_ptr<capture::Output> output,
     buffer_ += '\n';
 }
 
-void EchoPairFile::add(const EchoPair& copy) {
-    append(buffer_, copy.number);
+void EchoPairFile::add(const EchoPair& echo) {
+    append(buffer_, echo.number);
     buffer_ += ',';
-    if (copy.known) {
-        append(buffer_, copy.original);
+    if (echo.known) {
+        append(buffer_, echo.original);
         buffer_ += ',';
-        append(buffer_, copy.age);
+        append(buffer_, echo.age);
     } else {
         buffer_ += ',';
     }
     if (!files_.empty()) {
-        buffer_ += ',' + files_[copy.file] + ',';
-        buffer_ += copy.known ? files_[copy.original_file] : std::string();
+        buffer_ += ',' + files_[echo.file] + ',';
+        buffer_ += echo.known ? files_[echo.original_file] : std::string();
     }
     buffer_ += '\n';
 }
 
-Status EchoPairFile::write(std::span<const EchoPair> copies) {
-    for (const EchoPair& copy : copies) {
-        add(copy);
+Status EchoPairFile::write(std::span<const EchoPair> echoes) {
+    for (const EchoPair& echo : echoes) {
+        add(echo);
         if (buffer_.size() >= kBuffer) {
             if (const Status status = flush(); !status) {
                 return status;

@@ -26,7 +26,7 @@ class EchoPairFile {
     static Result<std::unique_ptr<EchoPairFile>> create(const std::string& path,
                                                         std::span<const std::string> inputs);
 
-    Status write(std::span<const EchoPair> copies);
+    Status write(std::span<const EchoPair> echoes);
     // Under its final name only now.
     Status close();
 
@@ -34,7 +34,7 @@ class EchoPairFile {
     EchoPairFile(std::unique_ptr<capture::Output> output,
                  std::unique_ptr<capture::Compressor> compressor,
                  std::span<const std::string> inputs);
-    void add(const EchoPair& copy);
+    void add(const EchoPair& echo);
     Status flush();
 
     std::unique_ptr<capture::Output> output_;

@@ -20,18 +20,18 @@ Result<std::unique_ptr<ExactDecider>> ExactDecider::make(const Options& options,
     if (!params) {
         return tl::unexpected(params.error());
     }
-    auto pages = Pages::allocate(ReferenceTable::bytes(*params));
-    if (!pages) {
-        return tl::unexpected(pages.error());
+    auto mapped = allocate_packet_memory(ReferenceTable::bytes(*params));
+    if (!mapped) {
+        return tl::unexpected(mapped.error());
     }
     return std::unique_ptr<ExactDecider>(
-        new ExactDecider(std::move(*pages), *params, options.first.value_or(1)));
+        new ExactDecider(std::move(*mapped), *params, options.first.value_or(1)));
 }
 
-ExactDecider::ExactDecider(Pages pages, const ReferenceParams& params, unsigned first)
-    : pages_(std::move(pages)), table_(params, pages_.bytes()), first_(first) {
+ExactDecider::ExactDecider(MappedMemory memory, const ReferenceParams& params, unsigned first)
+    : memory_(std::move(memory)), table_(params, memory_.bytes()), first_(first) {
     if (params.count() != filter::kAnyCount) {
-        numbers_.emplace(params.count());
+        numbers_.emplace(RunBounds{.reach = params.count()});
     }
 }
 
@@ -57,7 +57,7 @@ void ExactDecider::decide(pipeline::Burst& burst, const CapturePlace& place, Ori
     pipeline::for_each_bit(burst.keys.keyed, [&](unsigned i) {
         const Sighting& reference = references[n++];
         originals.numbers[i] = numbers_ && (echoes >> (n - 1) & 1) != 0
-                                   ? numbers_->of(reference.number)
+                                   ? *numbers_->of(reference.number)
                                    : reference.number;
         originals.files[i] = reference.tag;
         originals.ages[i] = static_cast<std::int64_t>(burst.times[i] - reference.time);
@@ -68,14 +68,15 @@ bool ExactDecider::has_room(const pipeline::Burst& burst, const CapturePlace& pl
     return table_.has_room(burst.count, first_of(burst, place));
 }
 
-std::optional<filter::WindowState> ExactDecider::window(Nanoseconds now) const {
+DeciderFacts ExactDecider::facts(Nanoseconds now) const {
     const filter::KeptWindow& kept = table_.kept();
-    return filter::WindowState{
-        .achieved = kept.at(now), .shortest = kept.shortest(), .shortest_at = kept.shortest_at()};
-}
-
-std::string ExactDecider::text() const {
-    return "exact, room for " + format_count(table_.params().entries()) + " packets in the window";
+    return {.engine = "exact",
+            .text = "exact, room for " + format_count(table_.params().entries()) +
+                    " packets in the window",
+            .forgotten = table_.counters().evicted_early,
+            .window = filter::WindowState{.achieved = kept.at(now),
+                                          .shortest = kept.shortest(),
+                                          .shortest_at = kept.shortest_at()}};
 }
 
 Result<std::unique_ptr<EditcapDecider>> EditcapDecider::make(const Options& options,
@@ -86,21 +87,21 @@ Result<std::unique_ptr<EditcapDecider>> EditcapDecider::make(const Options& opti
                                        " to remember a million packets, and " +
                                        format_size(memory) + " are left for it");
     }
-    auto pages = Pages::allocate(EditcapSearch::memory_bytes());
-    if (!pages) {
-        return tl::unexpected(pages.error());
+    auto mapped = allocate_packet_memory(EditcapSearch::memory_bytes());
+    if (!mapped) {
+        return tl::unexpected(mapped.error());
     }
     const EditcapSearch search =
-        options.count ? EditcapSearch::by_count(*options.count, pages->bytes())
-                      : EditcapSearch::by_time(options.window_time(), pages->bytes());
+        options.count ? EditcapSearch::by_count(*options.count, mapped->bytes())
+                      : EditcapSearch::by_time(options.window_time(), mapped->bytes());
     std::string text = options.count ? "as editcap -D " + std::to_string(*options.count)
                                      : "as editcap -w with " + format_duration(*options.window);
     return std::unique_ptr<EditcapDecider>(
-        new EditcapDecider(std::move(*pages), search, std::move(text)));
+        new EditcapDecider(std::move(*mapped), search, std::move(text)));
 }
 
-EditcapDecider::EditcapDecider(Pages pages, const EditcapSearch& search, std::string text)
-    : pages_(std::move(pages)), search_(search), text_(std::move(text)) {}
+EditcapDecider::EditcapDecider(MappedMemory memory, const EditcapSearch& search, std::string text)
+    : memory_(std::move(memory)), search_(search), text_(std::move(text)) {}
 
 void EditcapDecider::decide(pipeline::Burst& burst, const CapturePlace& place,
                             Originals& originals) {
@@ -114,7 +115,7 @@ void EditcapDecider::decide(pipeline::Burst& burst, const CapturePlace& place,
             search_.see(place.first_number + i, time, burst.digests[i], place.files[i]);
         if (found) {
             burst.echoes |= std::uint64_t{1} << i;
-            originals.numbers[i] = numbers_.of(found->number);
+            originals.numbers[i] = *numbers_.of(found->number);
             originals.files[i] = found->tag;
             originals.ages[i] = static_cast<std::int64_t>(time - found->time);
         }

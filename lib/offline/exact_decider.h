@@ -9,9 +9,9 @@
 #include "filter/window/reference_table.h"
 #include "offline/decider.h"
 #include "offline/editcap.h"
-#include "offline/input_numbers.h"
+#include "offline/number_runs.h"
 #include "offline/options.h"
-#include "offline/pages.h"
+#include "offline/packet_memory.h"
 
 namespace unecho::offline {
 
@@ -21,12 +21,7 @@ class ExactDecider final : public Decider {
     static Result<std::unique_ptr<ExactDecider>> make(const Options& options, std::uint64_t memory);
 
     void decide(pipeline::Burst& burst, const CapturePlace& place, Originals& originals) override;
-    [[nodiscard]] std::string text() const override;
-    [[nodiscard]] std::string engine() const override { return "exact"; }
-    [[nodiscard]] std::uint64_t forgotten() const override {
-        return table_.counters().evicted_early;
-    }
-    [[nodiscard]] std::optional<filter::WindowState> window(Nanoseconds now) const override;
+    [[nodiscard]] DeciderFacts facts(Nanoseconds now) const override;
 
     // False: the packets of this burst could drive out some that are still in the window.
     [[nodiscard]] bool has_room(const pipeline::Burst& burst, const CapturePlace& place) const;
@@ -41,17 +36,17 @@ class ExactDecider final : public Decider {
     }
 
   private:
-    ExactDecider(Pages pages, const filter::ReferenceParams& params, unsigned first);
+    ExactDecider(MappedMemory memory, const filter::ReferenceParams& params, unsigned first);
 
     [[nodiscard]] filter::Sighting first_of(const pipeline::Burst& burst,
                                             const CapturePlace& place) const {
         return {burst.times[0], numbers_ ? place.first_number : place.numbers[0], 0};
     }
 
-    Pages pages_;
+    MappedMemory memory_;
     filter::ReferenceTable table_;
     unsigned first_;
-    std::optional<InputNumbers> numbers_;  // with a count; else the table has those of the input
+    std::optional<NumberRuns> numbers_;  // with a count; else the table has those of the input
 };
 
 class EditcapDecider final : public Decider {
@@ -61,15 +56,16 @@ class EditcapDecider final : public Decider {
                                                         std::uint64_t memory);
 
     void decide(pipeline::Burst& burst, const CapturePlace& place, Originals& originals) override;
-    [[nodiscard]] std::string text() const override { return text_; }
-    [[nodiscard]] std::string engine() const override { return "exact"; }
+    [[nodiscard]] DeciderFacts facts(Nanoseconds /*now*/) const override {
+        return {.engine = "exact", .text = text_};
+    }
 
   private:
-    EditcapDecider(Pages pages, const EditcapSearch& search, std::string text);
+    EditcapDecider(MappedMemory memory, const EditcapSearch& search, std::string text);
 
-    Pages pages_;
+    MappedMemory memory_;
     EditcapSearch search_;
-    InputNumbers numbers_{kMostEditcapCount};
+    NumberRuns numbers_{{.reach = kMostEditcapCount}};
     std::string text_;
 };
 

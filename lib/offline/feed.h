@@ -40,7 +40,7 @@ class Feed {
     Feed() = default;
 };
 
-// Portions that may wait, made ahead.
+// Batches that may wait, made ahead.
 inline constexpr unsigned kBatchesAhead = 4;
 
 // ahead: on a thread. That thread is left alone when the feed is dropped while it waits for a pipe.

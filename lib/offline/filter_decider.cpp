@@ -69,7 +69,7 @@ Result<engines::FilterPlan> FilterDecider::plan(const Options& options,
 }
 
 Result<std::unique_ptr<FilterDecider>> FilterDecider::make(engines::FilterPlan plan) {
-    auto memory = Pages::allocate(plan.instance_bytes);
+    auto memory = allocate_packet_memory(plan.instance_bytes);
     if (!memory) {
         return tl::unexpected(memory.error());
     }
@@ -88,7 +88,7 @@ Result<std::unique_ptr<FilterDecider>> FilterDecider::make(
     return planned ? make(std::move(*planned)) : tl::unexpected(planned.error());
 }
 
-FilterDecider::FilterDecider(engines::FilterPlan plan, Pages memory,
+FilterDecider::FilterDecider(engines::FilterPlan plan, MappedMemory memory,
                              std::unique_ptr<engines::FilterInstance> instance)
     : plan_(std::move(plan)),
       memory_(std::move(memory)),
@@ -120,24 +120,18 @@ void FilterDecider::end_of_memories() {
     memories_ = 0;
 }
 
-std::uint64_t FilterDecider::forgotten() const {
-    return lane_.ops->counters(lane_.filter).evicted_early;
-}
-
-std::optional<filter::WindowState> FilterDecider::window(Nanoseconds now) const {
-    return lane_.ops->window(lane_.filter, *lane_.ageing, now);
-}
-
-std::optional<std::uint64_t> FilterDecider::planned() const {
+DeciderFacts FilterDecider::facts(Nanoseconds now) const {
+    const std::string engine(engines::engine_name(plan_.geometry));
     const double windows_per_second =
         static_cast<double>(kSecond) / static_cast<double>(plan_.window);
-    return static_cast<std::uint64_t>(plan_.keys_per_second / windows_per_second);
-}
-
-std::string FilterDecider::text() const {
-    return engine() + " (" + engines::geometry_text(plan_.geometry) + ", " +
-           format_size(plan_.instance_bytes) + ", up to " + format_rate(plan_.keys_per_second) +
-           " new packets), " + plan_.rule_text;
+    return {.engine = engine,
+            .text = engine + " (" + engines::geometry_text(plan_.geometry) + ", " +
+                    format_size(plan_.instance_bytes) + ", up to " +
+                    format_rate(plan_.keys_per_second) + " new packets), " + plan_.rule_text,
+            .slack = plan_.prediction.slack,
+            .forgotten = lane_.ops->counters(lane_.filter).evicted_early,
+            .window = lane_.ops->window(lane_.filter, *lane_.ageing, now),
+            .planned = static_cast<std::uint64_t>(plan_.keys_per_second / windows_per_second)};
 }
 
 }  // namespace unecho::offline

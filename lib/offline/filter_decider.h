@@ -11,7 +11,7 @@
 #include "engines/instance.h"
 #include "offline/decider.h"
 #include "offline/options.h"
-#include "offline/pages.h"
+#include "offline/packet_memory.h"
 
 namespace unecho::offline {
 
@@ -30,14 +30,7 @@ class FilterDecider final : public Decider {
     static Result<std::unique_ptr<FilterDecider>> make(engines::FilterPlan plan);
 
     void decide(pipeline::Burst& burst, const CapturePlace& place, Originals& originals) override;
-    [[nodiscard]] std::string text() const override;
-    [[nodiscard]] std::string engine() const override {
-        return engines::engine_name(plan_.geometry);
-    }
-    [[nodiscard]] Nanoseconds slack() const override { return plan_.prediction.slack; }
-    [[nodiscard]] std::uint64_t forgotten() const override;
-    [[nodiscard]] std::optional<filter::WindowState> window(Nanoseconds now) const override;
-    [[nodiscard]] std::optional<std::uint64_t> planned() const override;
+    [[nodiscard]] DeciderFacts facts(Nanoseconds now) const override;
 
     // Takes over what another decider knows, oldest first: each digest is remembered from its own
     // time on, whatever it matches. Only for engines that can judge.
@@ -45,11 +38,11 @@ class FilterDecider final : public Decider {
     void end_of_memories();
 
   private:
-    FilterDecider(engines::FilterPlan plan, Pages memory,
+    FilterDecider(engines::FilterPlan plan, MappedMemory memory,
                   std::unique_ptr<engines::FilterInstance> instance);
 
     engines::FilterPlan plan_;
-    Pages memory_;
+    MappedMemory memory_;
     std::unique_ptr<engines::FilterInstance> instance_;
     pipeline::Lane lane_;
     std::array<Digest, kMaxBurst> digests_;  // to remember

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "offline/mark.h"
 
-#include <algorithm>
-#include <iterator>
-
 #include "base/units.h"
 #include "base/utf8.h"
 #include "capture/pcapng_blocks.h"
 
 namespace unecho::offline {
 namespace {
-
-constexpr std::size_t kMostSteps = 1U << 16U;
 
 // "57 us", as people write it; editcap looks at no time, so an age may be negative.
 std::string age_text(std::int64_t age) {
@@ -23,55 +18,37 @@ std::string age_text(std::int64_t age) {
 
 }  // namespace
 
-void FrameNumbers::add(std::span<const capture::Block> blocks, std::uint64_t first_number) {
+void count_blocks(std::span<const capture::Block> blocks, std::uint64_t first_number,
+                  NumberRuns& numbers) {
     for (const capture::Block& block : blocks) {
-        if (!capture::pcapng::is_numbered(block.type)) {
-            continue;
-        }
-        const std::uint64_t from = first_number + block.before;
-        if (steps_.empty() || steps_.back().from != from) {
-            steps_.push_back({from, steps_.empty() ? 0 : steps_.back().shift});
-        }
-        ++steps_.back().shift;
-        if (steps_.size() > kMostSteps) {
-            steps_.pop_front();
-            forgot_ = true;
+        if (capture::pcapng::is_numbered(block.type)) {
+            numbers.skip_before(first_number + block.before);
         }
     }
 }
 
-std::optional<std::uint64_t> FrameNumbers::of(std::uint64_t number) const {
-    const auto next =
-        std::upper_bound(steps_.begin(), steps_.end(), number,
-                         [](std::uint64_t value, const Step& step) { return value < step.from; });
-    if (next == steps_.begin()) {
-        return forgot_ ? std::nullopt : std::optional(number);
-    }
-    return number + std::prev(next)->shift;
-}
-
-std::string mark_text(const EchoPair& copy, std::span<const std::string> inputs,
-                      const FrameNumbers& numbers) {
-    auto original = copy.known ? std::optional(copy.original) : std::nullopt;
-    if (copy.known && inputs.size() > 1) {
-        original = numbers.of(copy.original);
+std::string mark_text(const EchoPair& echo, std::span<const std::string> inputs,
+                      const NumberRuns& numbers) {
+    auto original = echo.known ? std::optional(echo.original) : std::nullopt;
+    if (echo.known && inputs.size() > 1) {
+        original = numbers.of(echo.original);
     }
     if (!original) {
         return "echo";
     }
     std::string text = "echo of packet " + std::to_string(*original);
     if (inputs.size() > 1) {
-        text += " of the merged input, from " + escaped(inputs[copy.original_file]);
+        text += " of the merged input, from " + escaped(inputs[echo.original_file]);
     }
-    return text + ", " + age_text(copy.age);
+    return text + ", " + age_text(echo.age);
 }
 
-std::vector<capture::Comment> marks_of(std::span<const EchoPair> copies,
+std::vector<capture::Comment> marks_of(std::span<const EchoPair> echoes,
                                        std::span<const std::string> inputs,
-                                       const FrameNumbers& numbers) {
+                                       const NumberRuns& numbers) {
     std::vector<capture::Comment> out;
-    for (const EchoPair& copy : copies) {
-        out.push_back({.record = copy.record, .text = mark_text(copy, inputs, numbers)});
+    for (const EchoPair& echo : echoes) {
+        out.push_back({.record = echo.record, .text = mark_text(echo, inputs, numbers)});
     }
     return out;
 }

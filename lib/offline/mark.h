@@ -4,8 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,37 +11,27 @@
 #include "capture/record.h"
 #include "capture/writer.h"
 #include "offline/deduplicator.h"
+#include "offline/number_runs.h"
 
 namespace unecho::offline {
 
-// Of several inputs: from numbers of packets to those of Wireshark.
-class FrameNumbers {
-  public:
-    // Those of a batch, whose first packet has that number.
-    void add(std::span<const capture::Block> blocks, std::uint64_t first_number);
+// Places with such blocks that are remembered.
+inline constexpr std::size_t kMostNumberedBlocks = std::size_t{1} << 16U;
 
-    // Absent: too far back, behind more places with such blocks than are remembered.
-    [[nodiscard]] std::optional<std::uint64_t> of(std::uint64_t number) const;
-
-  private:
-    struct Step {
-        std::uint64_t from;   // this packet and those behind it
-        std::uint64_t shift;  // are numbered so much higher
-    };
-
-    std::deque<Step> steps_;
-    bool forgot_ = false;
-};
+// Lets the numbers count the blocks of a batch, whose first packet has that number, as Wireshark
+// does.
+void count_blocks(std::span<const capture::Block> blocks, std::uint64_t first_number,
+                  NumberRuns& numbers);
 
 // inputs: the original's is named if they are several; then its number is that of the merged input,
 // in which numbers tells how Wireshark counts.
 // "echo" alone where a filter decided: it knows of no original.
-std::string mark_text(const EchoPair& copy, std::span<const std::string> inputs,
-                      const FrameNumbers& numbers);
+std::string mark_text(const EchoPair& echo, std::span<const std::string> inputs,
+                      const NumberRuns& numbers);
 
-// Of the copies of a batch.
-std::vector<capture::Comment> marks_of(std::span<const EchoPair> copies,
+// Of the echoes of a batch.
+std::vector<capture::Comment> marks_of(std::span<const EchoPair> echoes,
                                        std::span<const std::string> inputs,
-                                       const FrameNumbers& numbers);
+                                       const NumberRuns& numbers);
 
 }  // namespace unecho::offline

@@ -3,18 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
 #include <memory>
 #include <utility>
 
-#include "base/utf8.h"
 #include "capture/compression.h"
-#include "capture/output.h"
 #include "capture/reader.h"
-#include "capture/writer.h"
-#include "offline/echo_pairs.h"
+#include "offline/check_files.h"
 #include "offline/feed.h"
-#include "offline/mark.h"
+#include "offline/sinks.h"
 
 namespace unecho::offline {
 namespace {
@@ -23,110 +19,9 @@ namespace {
 // program itself, what every output buffers, and batches on their way.
 constexpr std::uint64_t kProgramBytes = std::uint64_t{16} << 20;
 constexpr std::uint64_t kOutputBytes = std::uint64_t{2} << 20;
-constexpr std::uint64_t kPartsBytes = std::uint64_t{4} << 20;  // what parts of a pcapng repeat
+constexpr std::uint64_t kSplitBytes = std::uint64_t{4} << 20;  // what each file of a pcapng repeats
 constexpr std::uint64_t kAheadBytes = (kBatchesAhead + 2) * (std::uint64_t{3} << 19);
 constexpr std::uint64_t kLeastToRemember = std::uint64_t{1} << 20;
-
-struct NamedOutput {
-    const char* option;
-    const std::string* path;
-};
-
-std::vector<NamedOutput> outputs_of(const Files& files) {
-    std::vector<NamedOutput> out;
-    for (const auto& [option, path] :
-         {std::pair{"-o", &files.output}, std::pair{"--dropped", &files.dropped},
-          std::pair{"--pairs", &files.pairs}}) {
-        if (path->has_value()) {
-            out.push_back({option, &**path});
-        }
-    }
-    return out;
-}
-
-// What is no file is read once.
-Status check_inputs(const std::vector<std::string>& inputs) {
-    const auto once = [](const std::string& input, const char* what) {
-        return fail(Errc::kConfig, escaped(input) + ": " + what + " can be read only once");
-    };
-    if (std::count(inputs.begin(), inputs.end(), "-") > 1) {
-        return once("-", "standard input");
-    }
-    if (const auto shared = capture::shared_pipe(inputs); shared) {
-        return once(inputs[shared->second], "a pipe");
-    }
-    return {};
-}
-
-Status check_against_inputs(const Files& files, const NamedOutput& output) {
-    for (const std::string& input : files.inputs) {
-        if (capture::same_file(input, *output.path)) {
-            return fail(Errc::kConfig, std::string(output.option) + " " + escaped(*output.path) +
-                                           ": is the input; give the output another name");
-        }
-    }
-    return {};
-}
-
-// Whether its name asks for something that is not written.
-Status check_name(const Files& files, const NamedOutput& output) {
-    const bool is_pairs = files.pairs && output.path == &*files.pairs;
-    std::optional<Error> wrong;
-    if (const auto compression = capture::compression_named(*output.path); !compression) {
-        wrong = compression.error();
-    } else if (const auto format = capture::format_named(*output.path);
-               !format && !files.format && !is_pairs) {
-        wrong = format.error();
-    }
-    return wrong ? Status(fail(Errc::kConfig, std::string(output.option) + " " + wrong->context))
-                 : Status();
-}
-
-// Names are made of the one given.
-Status check_split(const Files& files) {
-    std::error_code none;
-    if (files.split.none() || !files.output) {
-        return {};
-    }
-    if (*files.output == "-" || (std::filesystem::exists(*files.output, none) &&
-                                 !std::filesystem::is_regular_file(*files.output, none))) {
-        return fail(Errc::kConfig, "-o " + escaped(*files.output) +
-                                       ": cannot be split; -c and -i need the name of a file");
-    }
-    return {};
-}
-
-Status check_files(const Files& files) {
-    const std::vector<NamedOutput> outputs = outputs_of(files);
-    Status status = check_inputs(files.inputs);
-    status = status ? check_split(files) : status;
-    for (std::size_t i = 0; status && i < outputs.size(); ++i) {
-        const std::string& path = *outputs[i].path;
-        status = check_name(files, outputs[i]);
-        status = status ? check_against_inputs(files, outputs[i]) : status;
-        for (std::size_t j = 0; j < i; ++j) {
-            if (capture::same_output(path, *outputs[j].path)) {
-                return fail(Errc::kConfig, std::string(outputs[i].option) + " " + escaped(path) +
-                                               ": is the file of " + outputs[j].option + " too");
-            }
-        }
-    }
-    return status;
-}
-
-// A file of a split output, whose name is known only now, as check_files().
-Status check_part(const Files& files, const std::string& path) {
-    if (const Status good = check_against_inputs(files, {"-o", &path}); !good) {
-        return good;
-    }
-    for (const NamedOutput& other : outputs_of(files)) {
-        if (other.path != &*files.output && capture::same_output(path, *other.path)) {
-            return fail(Errc::kConfig,
-                        "-o " + escaped(path) + ": is the file of " + other.option + " too");
-        }
-    }
-    return {};
-}
 
 Status check_memory(std::uint64_t memory, std::uint64_t least) {
     return memory >= least
@@ -144,7 +39,7 @@ struct Opened {
 
 Result<Opened> open_inputs(const Files& files, const Options& options, bool ahead) {
     const std::uint64_t beside = kProgramBytes + kOutputBytes * outputs_of(files).size() +
-                                 (files.split.none() ? 0 : kPartsBytes) + (ahead ? kAheadBytes : 0);
+                                 (files.split.none() ? 0 : kSplitBytes) + (ahead ? kAheadBytes : 0);
     const auto allowance =
         std::make_shared<capture::Allowance>(options.memory, beside + kLeastToRemember);
     Status enough = check_memory(options.memory, allowance->least_memory(files.inputs.size()));
@@ -190,175 +85,6 @@ capture::FileFormat format_of(const capture::Source& source) {
     return several ? capture::FileFormat::kPcapng : source.format();
 }
 
-Result<std::unique_ptr<capture::Writer>> create_output(const Files& files,
-                                                       capture::FileFormat otherwise,
-                                                       const std::shared_ptr<Summary::Row>& row) {
-    const auto open = [files, otherwise](const std::string& path) {
-        return capture::create_capture(path, files.format, otherwise);
-    };
-    if (!files.output) {
-        return std::unique_ptr<capture::Writer>();
-    }
-    if (files.split.none()) {
-        return open(*files.output);
-    }
-    const auto open_part =
-        [files, open, row](const std::string& path) -> Result<std::unique_ptr<capture::Writer>> {
-        row->first = row->files++ == 0 ? path : row->first;
-        row->last = path;
-        const Status good = check_part(files, path);
-        return good ? open(path) : tl::unexpected(good.error());
-    };
-    const auto named = capture::format_named(*files.output);
-    const capture::FileFormat format =
-        files.format.value_or(named ? named->value_or(otherwise) : otherwise);
-    return capture::split_writer(*files.output, files.split, open_part,
-                                 format == capture::FileFormat::kPcapng);
-}
-
-// The files that are written.
-class Sinks {
-  public:
-    static Result<Sinks> create(const Files& files, capture::FileFormat otherwise);
-
-    Status write(const DigestedBatch& digested, Verdicts& verdicts);
-    // interfaces: all that there were.
-    Status close(const capture::InterfaceView& interfaces);
-    [[nodiscard]] bool wants_copies() const { return pairs_ != nullptr || mark_; }
-    // Whether any output holds the blocks of a pcapng, and the one whose warnings are given.
-    [[nodiscard]] bool any_keeps_blocks() const {
-        return keeps_blocks(kept_) || keeps_blocks(dropped_);
-    }
-    [[nodiscard]] bool main_keeps_blocks() const {
-        return kept_ ? keeps_blocks(kept_) : keeps_blocks(dropped_);
-    }
-    [[nodiscard]] std::vector<capture::Warning> warnings() const;
-    // Bytes as they were on the wire: of all packets, and of the echoes.
-    [[nodiscard]] std::uint64_t wire() const { return wire_; }
-    [[nodiscard]] std::uint64_t dropped_wire() const { return dropped_wire_; }
-    // Of a split output.
-    [[nodiscard]] const Summary::Row& row() const { return *row_; }
-
-  private:
-    void count(const std::vector<capture::Record>& records, const Verdicts& verdicts);
-    static bool keeps_blocks(const std::unique_ptr<capture::Writer>& writer) {
-        return writer != nullptr && writer->keeps_blocks();
-    }
-
-    std::unique_ptr<capture::Writer> kept_;
-    std::unique_ptr<capture::Writer> dropped_;
-    std::unique_ptr<EchoPairFile> pairs_;
-    std::shared_ptr<Summary::Row> row_ = std::make_shared<Summary::Row>();
-    bool mark_ = false;
-    std::vector<std::string> inputs_;  // for marks
-    FrameNumbers numbers_;
-    std::uint64_t packets_ = 0;  // before the next digested
-    std::uint64_t wire_ = 0;
-    std::uint64_t dropped_wire_ = 0;
-};
-
-Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
-    Sinks out;
-    auto kept = create_output(files, otherwise, out.row_);
-    if (!kept) {
-        return tl::unexpected(kept.error());
-    }
-    out.kept_ = std::move(*kept);
-    if (files.dropped) {
-        auto dropped = capture::create_capture(*files.dropped, files.format, otherwise);
-        if (!dropped) {
-            return tl::unexpected(dropped.error());
-        }
-        out.dropped_ = std::move(*dropped);
-    }
-    out.mark_ = files.mark;
-    out.inputs_ = files.inputs;
-    if (files.mark && !files.selection.all()) {
-        return fail(Errc::kConfig,
-                    "--mark: names packets by their numbers in the input; not together with -A, "
-                    "-B and --filter");
-    }
-    if (files.mark && !out.main_keeps_blocks()) {
-        return fail(
-            Errc::kConfig,
-            "--mark: writes comments, which only a pcapng holds; name the output .pcapng, or "
-            "add --format pcapng");
-    }
-    if (files.pairs) {
-        auto pairs = EchoPairFile::create(*files.pairs, files.inputs);
-        if (!pairs) {
-            return tl::unexpected(pairs.error());
-        }
-        out.pairs_ = std::move(*pairs);
-    }
-    return out;
-}
-
-void Sinks::count(const std::vector<capture::Record>& records, const Verdicts& verdicts) {
-    for (std::size_t i = 0; i < records.size(); ++i) {
-        const std::uint64_t length = records[i].wire_length;
-        wire_ += length;
-        dropped_wire_ += (verdicts.keep[i / 64] >> i % 64 & 1) != 0 ? 0 : length;
-    }
-}
-
-// Turns the verdicts round for the echoes.
-Status Sinks::write(const DigestedBatch& digested, Verdicts& verdicts) {
-    count(digested.batch.records, verdicts);
-    Status status;
-    if (pairs_) {
-        status = pairs_->write(verdicts.copies);
-    }
-    std::vector<capture::Comment> marks;
-    if (mark_) {
-        numbers_.add(digested.batch.blocks, packets_ + 1);
-        marks = marks_of(verdicts.copies, inputs_, numbers_);
-    }
-    packets_ += digested.batch.records.size();
-    const capture::Beside beside{digested.batch.blocks, marks};
-    if (status && kept_) {
-        const std::vector<std::uint64_t> all(mark_ ? verdicts.keep.size() : 0, ~std::uint64_t{0});
-        status = kept_->write(digested.batch.records, mark_ ? all : verdicts.keep,
-                              digested.interfaces, beside);
-    }
-    if (status && dropped_) {
-        for (std::uint64_t& word : verdicts.keep) {
-            word = ~word;
-        }
-        const std::size_t rest = digested.batch.records.size() % 64;
-        if (rest != 0) {
-            verdicts.keep.back() &= (std::uint64_t{1} << rest) - 1;
-        }
-        status =
-            dropped_->write(digested.batch.records, verdicts.keep, digested.interfaces, beside);
-    }
-    return status;
-}
-
-Status Sinks::close(const capture::InterfaceView& interfaces) {
-    Status status;
-    for (const auto& writer : {kept_.get(), dropped_.get()}) {
-        if (status && writer != nullptr) {
-            status = writer->write({}, {}, interfaces);
-        }
-    }
-    if (status && kept_) {
-        status = kept_->close();
-    }
-    if (status && dropped_) {
-        status = dropped_->close();
-    }
-    if (status && pairs_) {
-        status = pairs_->close();
-    }
-    return status;
-}
-
-std::vector<capture::Warning> Sinks::warnings() const {
-    const capture::Writer* const one = kept_ ? kept_.get() : dropped_.get();
-    return one != nullptr ? one->warnings() : std::vector<capture::Warning>();
-}
-
 Result<Nanoseconds> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sinks,
                              const OnProgress& on_progress) {
     DigestedBatch digested;
@@ -374,7 +100,7 @@ Result<Nanoseconds> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sink
         }
         elapsed = digested.elapsed;
         if (const Status decided = deduplicator.decide(
-                digested.bursts, digested.batch.records.size(), sinks.wants_copies(), verdicts);
+                digested.bursts, digested.batch.records.size(), sinks.wants_pairs(), verdicts);
             !decided) {
             return tl::unexpected(decided.error());
         }
@@ -399,20 +125,20 @@ std::vector<std::string> warnings_of(const Files& files, const Options& options,
         }
     }
     lines.insert(lines.end(), deduplicator.notes().begin(), deduplicator.notes().end());
-    const auto& doubts = deduplicator.reasons()[static_cast<std::size_t>(pipeline::Reason::kDoubt)];
-    if (doubts.packets != 0) {
-        lines.push_back(format_count(doubts.packets) +
+    const std::uint64_t doubts = deduplicator.counts().packets(pipeline::Reason::kDoubt);
+    if (doubts != 0) {
+        lines.push_back(format_count(doubts) +
                         " matches may be accidents and were kept, echoes among them: where they "
                         "lie the filter is fuller than --max-false-drop allows; give more --memory "
                         "or a higher --max-false-drop");
     }
-    if (deduplicator.forgotten() != 0) {
-        lines.push_back(format_count(deduplicator.forgotten()) +
+    const DeciderFacts facts = deduplicator.facts();
+    if (facts.forgotten != 0) {
+        lines.push_back(format_count(facts.forgotten) +
                         " packets were forgotten inside their window for want of memory");
     }
-    if (const auto window = deduplicator.window();
-        window && window->shortest < options.window_time()) {
-        lines.push_back(window_warning(options, *window));
+    if (facts.window && facts.window->shortest < options.window_time()) {
+        lines.push_back(window_warning(options, *facts.window));
     }
     return lines;
 }
@@ -423,14 +149,9 @@ Summary summary_of(const Files& files, const Options& options, const Deduplicato
     summary.inputs = files.inputs;
     summary.output = files.output;
     summary.marked = files.mark;
-    summary.reasons = deduplicator.reasons();
-    summary.non_ip_types = deduplicator.non_ip_types();
-    summary.engine = deduplicator.engine();
-    summary.engine_text = deduplicator.engine_text();
-    summary.slack = deduplicator.slack();
-    summary.handed_over = deduplicator.handed_over();
-    summary.forgotten = deduplicator.forgotten();
-    summary.window = deduplicator.window();
+    summary.reasons = deduplicator.counts().reasons();
+    summary.non_ip_types = deduplicator.counts().non_ip_types();
+    summary.decider = deduplicator.facts();
     return summary;
 }
 
@@ -503,9 +224,7 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     summary.duration = *duration;
     summary.wire_bytes = parts->sinks.wire();
     summary.dropped_wire_bytes = parts->sinks.dropped_wire();
-    if (parts->sinks.row().files != 0) {
-        summary.row = parts->sinks.row();
-    }
+    summary.split_files = parts->sinks.split_files();
     if (parts->left_out) {
         summary.left_out = *parts->left_out;
     }

@@ -12,6 +12,7 @@
 namespace unecho::offline {
 namespace {
 
+using nlohmann::ordered_json;
 using pipeline::PacketBytes;
 using pipeline::Reason;
 
@@ -65,7 +66,7 @@ std::string how_text(const Summary& summary) {
     const Options& options = summary.options;
     std::string text = "key " + std::string(key_name(options));
     if (options.editcap) {
-        return text + ", " + summary.engine_text;
+        return text + ", " + summary.decider.text;
     }
     if (options.non_ip_or_pass() == packet::NonIp::kFrame) {
         text += ", non-IP frames by their own bytes";
@@ -77,7 +78,7 @@ std::string how_text(const Summary& summary) {
     if (options.policy_or_fixed() == config::Policy::kRefresh) {
         text += ", refreshed by echoes";
     }
-    return text + "; engine " + summary.engine_text;
+    return text + "; engine " + summary.decider.text;
 }
 
 // "30 ARP (0x0806), 2 802.3; 7 of 3 other types"
@@ -114,13 +115,13 @@ std::string written_text(const Summary& summary) {
     if (!summary.output) {
         return ", dry run: nothing written";
     }
-    if (!summary.row) {
+    if (!summary.split_files) {
         return " to " + escaped(*summary.output);
     }
-    const Summary::Row& row = *summary.row;
-    return row.files == 1 ? " to " + escaped(row.first)
-                          : " to " + format_count(row.files) + " files, " + escaped(row.first) +
-                                " to " + escaped(row.last);
+    const SplitFiles& files = *summary.split_files;
+    return files.count == 1 ? " to " + escaped(files.first)
+                            : " to " + format_count(files.count) + " files, " +
+                                  escaped(files.first) + " to " + escaped(files.last);
 }
 
 // JSON holds UTF-8 alone; names of files are bytes.
@@ -130,6 +131,92 @@ std::vector<std::string> valid(const std::vector<std::string>& texts) {
         out.push_back(valid_utf8(text));
     }
     return out;
+}
+
+// The JSON is an interface, the order of its members too. Each of these adds some to it.
+
+template <typename T>
+ordered_json or_null(bool there, const T& value) {
+    return there ? ordered_json(value) : ordered_json(nullptr);
+}
+
+template <typename T>
+ordered_json or_null(const std::optional<T>& value) {
+    return value ? ordered_json(*value) : ordered_json(nullptr);
+}
+
+ordered_json time_or_null(Nanoseconds time) {
+    return or_null(time != filter::kInfiniteWindow, time);
+}
+
+void add_files(const Summary& summary, ordered_json& out) {
+    const bool written = summary.output.has_value();
+    const std::string output = summary.output.value_or("");
+    const SplitFiles files = summary.split_files.value_or(SplitFiles{1, output, output});
+    out["inputs"] = valid(summary.inputs);
+    out["output"] = or_null(written, valid_utf8(files.first));
+    out["last_output"] = or_null(written, valid_utf8(files.last));
+    out["output_files"] = written ? files.count : 0;
+}
+
+ordered_json reasons_of(const Summary& summary) {
+    ordered_json out;
+    for (const pipeline::ReasonInfo& info : pipeline::kReasonTable) {
+        const std::uint64_t packets = of(summary, info.reason).packets;
+        if (packets != 0 || std::find(kAlwaysShown.begin(), kAlwaysShown.end(), info.reason) !=
+                                kAlwaysShown.end()) {
+            out[std::string(info.name)] = packets;
+        }
+    }
+    return out;
+}
+
+void add_packets(const Summary& summary, ordered_json& out) {
+    out["packets"] = summary.received().packets;
+    out["bytes"] = summary.received().bytes;
+    out["wire_bytes"] = summary.wire_bytes;
+    out["kept"] = summary.kept().packets;
+    out["kept_bytes"] = summary.kept().bytes;
+    out["dropped"] = summary.dropped().packets;
+    out["dropped_bytes"] = summary.dropped().bytes;
+    out["dropped_wire_bytes"] = summary.dropped_wire_bytes;
+    out["marked"] = summary.marked;
+    out["reasons"] = reasons_of(summary);
+    ordered_json& types = out["non_ip_types"] = ordered_json::array();
+    for (const NonIpType& one : summary.non_ip_types) {
+        types.push_back({{"type", one.type}, {"name", one.name}, {"packets", one.packets}});
+    }
+    out["left_out"] = or_null(summary.left_out);
+}
+
+void add_settings(const Options& options, ordered_json& out) {
+    out["key"] = key_name(options);
+    out["non_ip"] =
+        or_null(options.key_mode() != packet::KeyMode::kFrame,
+                config::kNonIpNames.at(static_cast<std::size_t>(options.non_ip_or_pass())));
+    out["window_ns"] = time_or_null(options.window_time());
+    out["count"] = or_null(options.count);
+    out["policy"] =
+        options.editcap
+            ? "editcap"
+            : config::kPolicyNames.at(static_cast<std::size_t>(options.policy_or_fixed()));
+    out["first"] = options.first.value_or(1);
+}
+
+void add_decider(const Summary& summary, ordered_json& out) {
+    const DeciderFacts& decider = summary.decider;
+    const Nanoseconds whole = summary.options.window_time();
+    const filter::WindowState window =
+        decider.window.value_or(filter::WindowState{.achieved = whole, .shortest = whole});
+    out["engine"] = decider.engine;
+    out["engine_text"] = decider.text;
+    out["slack_ns"] = decider.slack;
+    out["handed_over_at"] = or_null(decider.handed_over != 0, decider.handed_over);
+    out["forgotten"] = decider.forgotten;
+    out["achieved_window_ns"] = time_or_null(window.achieved);
+    out["shortest_window_ns"] = time_or_null(window.shortest);
+    out["shortest_window_at_ns"] = or_null(summary.fell_short(), window.shortest_at);
+    out["early_turns"] = window.early_turns;
 }
 
 }  // namespace
@@ -195,7 +282,7 @@ std::string to_text(const Summary& summary) {
             format_count(*summary.left_out) + " packets left out before, by -A, -B or --filter\n";
     }
     text += how_text(summary) + "\n";
-    text += summary.fell_short() ? kept_text(*summary.window) : "";
+    text += summary.fell_short() ? kept_text(*summary.decider.window) : "";
     text += fixed(summary.seconds, 2) + " s";
     if (in.packets >= kLeastTimed && summary.seconds >= kLeastSeconds) {
         text += ", " + format_rate(static_cast<double>(in.packets) / summary.seconds);
@@ -203,72 +290,17 @@ std::string to_text(const Summary& summary) {
     return text + written_text(summary) + "\n";
 }
 
-nlohmann::ordered_json to_json(const Summary& summary) {
-    using nlohmann::ordered_json;
-    const Options& options = summary.options;
-    ordered_json reasons;
-    for (const pipeline::ReasonInfo& info : pipeline::kReasonTable) {
-        const std::uint64_t packets = of(summary, info.reason).packets;
-        if (packets != 0 || std::find(kAlwaysShown.begin(), kAlwaysShown.end(), info.reason) !=
-                                kAlwaysShown.end()) {
-            reasons[std::string(info.name)] = packets;
-        }
-    }
-    ordered_json types = ordered_json::array();
-    for (const NonIpType& one : summary.non_ip_types) {
-        types.push_back({{"type", one.type}, {"name", one.name}, {"packets", one.packets}});
-    }
-    const auto or_null = [](bool there, auto value) {
-        return there ? ordered_json(value) : ordered_json(nullptr);
-    };
-    const std::string output = summary.output.value_or("");
-    const Summary::Row row = summary.row.value_or(Summary::Row{1, output, output});
-    const bool endless = options.window_time() == filter::kInfiniteWindow;
-    const filter::WindowState whole{.achieved = options.window_time(),
-                                    .shortest = options.window_time()};
-    const filter::WindowState window = summary.window.value_or(whole);
-    const auto time_or_null = [&](Nanoseconds time) {
-        return or_null(time != filter::kInfiniteWindow, time);
-    };
-    return {{"inputs", valid(summary.inputs)},
-            {"output", or_null(summary.output.has_value(), valid_utf8(row.first))},
-            {"last_output", or_null(summary.output.has_value(), valid_utf8(row.last))},
-            {"output_files", summary.output ? row.files : 0},
-            {"packets", summary.received().packets},
-            {"bytes", summary.received().bytes},
-            {"wire_bytes", summary.wire_bytes},
-            {"kept", summary.kept().packets},
-            {"kept_bytes", summary.kept().bytes},
-            {"dropped", summary.dropped().packets},
-            {"dropped_bytes", summary.dropped().bytes},
-            {"dropped_wire_bytes", summary.dropped_wire_bytes},
-            {"marked", summary.marked},
-            {"reasons", reasons},
-            {"non_ip_types", types},
-            {"left_out", or_null(summary.left_out.has_value(), summary.left_out.value_or(0))},
-            {"key", key_name(options)},
-            {"non_ip",
-             or_null(options.key_mode() != packet::KeyMode::kFrame,
-                     config::kNonIpNames.at(static_cast<std::size_t>(options.non_ip_or_pass())))},
-            {"window_ns", or_null(!endless, options.window_time())},
-            {"count", or_null(options.count.has_value(), options.count.value_or(0))},
-            {"policy", options.editcap ? "editcap"
-                                       : config::kPolicyNames.at(
-                                             static_cast<std::size_t>(options.policy_or_fixed()))},
-            {"first", options.first.value_or(1)},
-            {"engine", summary.engine},
-            {"engine_text", summary.engine_text},
-            {"slack_ns", summary.slack},
-            {"handed_over_at", or_null(summary.handed_over != 0, summary.handed_over)},
-            {"forgotten", summary.forgotten},
-            {"achieved_window_ns", time_or_null(window.achieved)},
-            {"shortest_window_ns", time_or_null(window.shortest)},
-            {"shortest_window_at_ns", or_null(summary.fell_short(), window.shortest_at)},
-            {"early_turns", window.early_turns},
-            {"max_false_drop", options.false_drop()},
-            {"duration_ns", summary.duration},
-            {"warnings", valid(summary.warnings)},
-            {"seconds", summary.seconds}};
+ordered_json to_json(const Summary& summary) {
+    ordered_json out;
+    add_files(summary, out);
+    add_packets(summary, out);
+    add_settings(summary.options, out);
+    add_decider(summary, out);
+    out["max_false_drop"] = summary.options.false_drop();
+    out["duration_ns"] = summary.duration;
+    out["warnings"] = valid(summary.warnings);
+    out["seconds"] = summary.seconds;
+    return out;
 }
 
 }  // namespace unecho::offline

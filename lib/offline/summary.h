@@ -10,8 +10,10 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/units.h"
-#include "offline/deduplicator.h"
+#include "offline/decider.h"
+#include "offline/files.h"
 #include "offline/options.h"
+#include "offline/reason_counts.h"
 
 namespace unecho::offline {
 
@@ -23,29 +25,18 @@ struct Summary {
     Reasons reasons{};                  // bytes are those captured
     std::uint64_t wire_bytes = 0;       // of all packets, as they were on the wire
     std::uint64_t dropped_wire_bytes = 0;
-    // Of a split output, whose files have other names than that.
-    struct Row {
-        std::uint64_t files = 0;
-        std::string first;
-        std::string last;
-    };
-    std::optional<Row> row;
-    std::vector<NonIpType> non_ip_types;  // the most frequent first
-    std::string engine;
-    std::string engine_text;
-    Nanoseconds slack = 0;
-    std::uint64_t handed_over = 0;
-    std::uint64_t forgotten = 0;
-    std::optional<std::uint64_t> left_out;      // packets outside of a selection
-    std::optional<filter::WindowState> window;  // times since the first packet
-    Nanoseconds duration = 0;                   // of the capture: all steps forward in time
-    std::vector<std::string> warnings;          // a line each
-    bool incomplete = false;                    // packets of the inputs are missing or damaged
-    double seconds = 0;                         // that it took
+    std::optional<SplitFiles> split_files;
+    std::vector<NonIpType> non_ip_types;    // the most frequent first
+    DeciderFacts decider;                   // times of its window since the first packet
+    std::optional<std::uint64_t> left_out;  // packets outside of a selection
+    Nanoseconds duration = 0;               // of the capture: all steps forward in time
+    std::vector<std::string> warnings;      // a line each
+    bool incomplete = false;                // packets of the inputs are missing or damaged
+    double seconds = 0;                     // that it took
 
-    // At some time copies were sure to be found only up to an age below the window.
+    // At some time echoes were sure to be found only up to an age below the window.
     [[nodiscard]] bool fell_short() const {
-        return window && window->shortest < options.window_time();
+        return decider.window && decider.window->shortest < options.window_time();
     }
     [[nodiscard]] pipeline::PacketBytes received() const;
     [[nodiscard]] pipeline::PacketBytes dropped() const;

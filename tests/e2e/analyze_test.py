@@ -469,7 +469,8 @@ class BadInput(harness.E2eTest):
         shutil.copy(PCAPS / "cut.pcap", capture)
         before = capture.read_bytes()
         for option in ("--toml", "--html"):
-            self.assert_refused(unecho("analyze", capture, option, capture), 2, "is an input")
+            self.assert_refused(unecho("analyze", capture, option, capture), 2,
+                                option, "is the input")
             self.assert_refused(unecho("analyze", capture, option, self.folder / "no" / "x"), 1,
                                 "its directory does not exist")
             self.assert_refused(unecho("analyze", capture, option, "/dev/full"), 1, "/dev/full")

@@ -44,18 +44,19 @@ class Pass {
             for (std::size_t i = 0; i < some.size(); ++i) {
                 kept.push_back((verdicts.keep[i / 64] >> i % 64 & 1) != 0);
             }
-            copies.insert(copies.end(), verdicts.copies.begin(), verdicts.copies.end());
+            pairs.insert(pairs.end(), verdicts.pairs.begin(), verdicts.pairs.end());
             rest = rest.subspan(some.size());
         }
     }
 
     [[nodiscard]] std::uint64_t count(Reason reason) const {
-        return deduplicator_->reasons()[static_cast<std::size_t>(reason)].packets;
+        return deduplicator_->counts().packets(reason);
     }
+    [[nodiscard]] DeciderFacts facts() const { return deduplicator_->facts(); }
     [[nodiscard]] Deduplicator& operator*() { return *deduplicator_; }
 
     std::vector<bool> kept;
-    std::vector<EchoPair> copies;
+    std::vector<EchoPair> pairs;
 
   private:
     Digester digester_;
@@ -92,7 +93,7 @@ TEST(deduplicator, verdicts_and_originals_follow_the_definition) {
     Pass pass(frames(window), kPlenty);
     pass.take(packets);
     std::map<std::uint64_t, std::size_t> last;
-    std::size_t copy = 0;
+    std::size_t echoes = 0;
     for (std::size_t i = 0; i < packets.records().size(); ++i) {
         const capture::Record& record = packets.records()[i];
         const auto found = last.find(content_of(record));
@@ -101,22 +102,22 @@ TEST(deduplicator, verdicts_and_originals_follow_the_definition) {
         ASSERT_EQ(pass.kept[i], !echo) << "packet " << i + 1;
         if (echo) {
             const capture::Record& original = packets.records()[found->second];
-            ASSERT_LT(copy, pass.copies.size());
-            EXPECT_EQ(pass.copies[copy].number, i + 1);
-            EXPECT_EQ(pass.copies[copy].original, found->second + 1);
-            EXPECT_EQ(pass.copies[copy].age,
+            ASSERT_LT(echoes, pass.pairs.size());
+            EXPECT_EQ(pass.pairs[echoes].number, i + 1);
+            EXPECT_EQ(pass.pairs[echoes].original, found->second + 1);
+            EXPECT_EQ(pass.pairs[echoes].age,
                       static_cast<std::int64_t>(record.time - original.time));
-            EXPECT_EQ(pass.copies[copy].file, record.interface == 0 ? 0u : 1u);
-            EXPECT_EQ(pass.copies[copy].original_file, original.interface == 0 ? 0u : 1u);
-            ++copy;
+            EXPECT_EQ(pass.pairs[echoes].file, record.interface == 0 ? 0u : 1u);
+            EXPECT_EQ(pass.pairs[echoes].original_file, original.interface == 0 ? 0u : 1u);
+            ++echoes;
         } else {
             last[content_of(record)] = i;
         }
     }
-    EXPECT_EQ(copy, pass.copies.size());
-    EXPECT_EQ(pass.count(Reason::kEcho), copy);
-    EXPECT_EQ(pass.count(Reason::kNew), packets.records().size() - copy);
-    EXPECT_GT(copy, 5000u);
+    EXPECT_EQ(echoes, pass.pairs.size());
+    EXPECT_EQ(pass.count(Reason::kEcho), echoes);
+    EXPECT_EQ(pass.count(Reason::kNew), packets.records().size() - echoes);
+    EXPECT_GT(echoes, 5000u);
 }
 
 // Packets inside the window of their reference are dropped, those two windows behind it or without
@@ -149,20 +150,20 @@ TEST(deduplicator, a_filter_that_holds_the_window_takes_over_and_misses_nothing)
         const Packets packets = random_packets(100'000, 60'000);
         Pass pass(options, std::uint64_t{1} << 20);
         pass.take(packets);
-        const std::uint64_t at = (*pass).handed_over();
+        const std::uint64_t at = pass.facts().handed_over;
         EXPECT_GT(at, 10'000u);
         EXPECT_LT(at, 60'000u);
-        EXPECT_EQ((*pass).forgotten(), 0u);
+        EXPECT_EQ(pass.facts().forgotten, 0u);
         ASSERT_EQ((*pass).notes().size(), 1u);
         EXPECT_EQ((*pass).notes()[0].find("packet " + std::to_string(at) + ": "), 0u);
-        EXPECT_GT((*pass).planned().value_or(0), 60'000u);
-        const std::string planned = format_count((*pass).planned().value_or(0));
+        EXPECT_GT(pass.facts().planned.value_or(0), 60'000u);
+        const std::string planned = format_count(pass.facts().planned.value_or(0));
         EXPECT_NE((*pass).notes()[0].find("; planned for " + planned + " new packets in a window"),
                   std::string::npos);
         check_verdicts(packets, pass.kept, *options.window, policy, at);
         EXPECT_EQ(pass.count(Reason::kDoubt), 0u);
-        EXPECT_TRUE(pass.copies.front().known);
-        EXPECT_FALSE(pass.copies.back().known);
+        EXPECT_TRUE(pass.pairs.front().known);
+        EXPECT_FALSE(pass.pairs.back().known);
     }
 }
 
@@ -174,11 +175,11 @@ TEST(deduplicator, table_and_filter_share_the_memory) {
     Options options = frames(50 * kMillisecond);
     Pass pass(options, kMemory);
     pass.take(packets);
-    EXPECT_EQ((*pass).handed_over(), 0u);
+    EXPECT_EQ(pass.facts().handed_over, 0u);
     options.window = 200 * kMillisecond;
     Pass full(options, kMemory);
     full.take(packets);
-    const std::uint64_t at = (*full).handed_over();
+    const std::uint64_t at = full.facts().handed_over;
     ASSERT_GT(at, 0u);
     const auto live = static_cast<std::uint64_t>(
         std::count(full.kept.begin(), full.kept.begin() + static_cast<std::ptrdiff_t>(at), true));
@@ -187,7 +188,7 @@ TEST(deduplicator, table_and_filter_share_the_memory) {
     const auto plan = FilterDecider::plan(
         options, std::array{config::Engine::kLine, config::Engine::kApbbf}, kMemory - live * 16);
     ASSERT_TRUE(plan);
-    EXPECT_NEAR(static_cast<double>((*full).planned().value_or(0)), plan->keys_per_second * 0.2,
+    EXPECT_NEAR(static_cast<double>(full.facts().planned.value_or(0)), plan->keys_per_second * 0.2,
                 plan->keys_per_second * 0.2 / 100);
 }
 
@@ -198,10 +199,10 @@ TEST(deduplicator, more_than_planned_shrinks_the_window) {
     Options options = frames(300 * kMillisecond);
     Pass pass(options, 300'000);
     pass.take(packets);
-    ASSERT_GT((*pass).handed_over(), 0u);
-    EXPECT_LT((*pass).planned().value_or(0), 100'000u);
+    ASSERT_GT(pass.facts().handed_over, 0u);
+    EXPECT_LT(pass.facts().planned.value_or(0), 100'000u);
     EXPECT_LT(pass.count(Reason::kDoubt), 100u);
-    const auto window = (*pass).window();
+    const auto window = pass.facts().window;
     ASSERT_TRUE(window);
     EXPECT_GT(window->early_turns, 5u);
     EXPECT_GT(window->shortest, 15 * kMillisecond);
@@ -238,15 +239,15 @@ TEST(deduplicator, young_echoes_need_no_filter) {
     const Packets packets = repeated_packets(100'000, 1001);
     Pass pass(frames(kFarTooLong), kLittle);
     pass.take(packets);
-    EXPECT_EQ((*pass).handed_over(), 0u);
-    EXPECT_EQ((*pass).engine(), "exact");
-    EXPECT_GT((*pass).forgotten(), 10'000u);
-    EXPECT_LT((*pass).window()->shortest, 30 * kMillisecond);
-    EXPECT_GT((*pass).window()->shortest, 15 * kMillisecond);
+    EXPECT_EQ(pass.facts().handed_over, 0u);
+    EXPECT_EQ(pass.facts().engine, "exact");
+    EXPECT_GT(pass.facts().forgotten, 10'000u);
+    EXPECT_LT(pass.facts().window->shortest, 30 * kMillisecond);
+    EXPECT_GT(pass.facts().window->shortest, 15 * kMillisecond);
     EXPECT_EQ(pass.count(Reason::kEcho), 99'000u / 5);
-    for (const EchoPair& copy : pass.copies) {
-        ASSERT_TRUE(copy.known);
-        ASSERT_EQ(copy.age, 1'001'000);
+    for (const EchoPair& pair : pass.pairs) {
+        ASSERT_TRUE(pair.known);
+        ASSERT_EQ(pair.age, 1'001'000);
     }
 }
 
@@ -255,12 +256,12 @@ TEST(deduplicator, echoes_older_than_the_table_reaches_bring_a_filter) {
     const Packets packets = repeated_packets(150'000, 40'001);
     Pass pass(frames(kFarTooLong), kLittle);
     pass.take(packets);
-    const std::uint64_t at = (*pass).handed_over();
+    const std::uint64_t at = pass.facts().handed_over;
     EXPECT_GT(at, 40'000u);
     EXPECT_LT(at, 60'000u);
-    EXPECT_GT((*pass).forgotten(), 10'000u);
-    EXPECT_LT((*pass).window()->shortest, 30 * kMillisecond);
-    EXPECT_GT((*pass).window()->achieved, 40'001 * kMicrosecond);
+    EXPECT_GT(pass.facts().forgotten, 10'000u);
+    EXPECT_LT(pass.facts().window->shortest, 30 * kMillisecond);
+    EXPECT_GT(pass.facts().window->achieved, 40'001 * kMicrosecond);
     std::set<std::uint64_t> seen;
     for (std::size_t i = 0; i < pass.kept.size(); ++i) {
         const bool fresh = seen.insert(content_of(packets.records()[i])).second;
@@ -270,8 +271,8 @@ TEST(deduplicator, echoes_older_than_the_table_reaches_bring_a_filter) {
     // What the table has forgotten the filter does not know either.
     Pass shorter(frames(kFarTooLong), kLittle);
     shorter.take(repeated_packets(static_cast<unsigned>(at) + 2000, 40'001));
-    EXPECT_EQ((*shorter).handed_over(), at);
-    EXPECT_LT((*shorter).window()->achieved, 35 * kMillisecond);
+    EXPECT_EQ(shorter.facts().handed_over, at);
+    EXPECT_LT(shorter.facts().window->achieved, 35 * kMillisecond);
 }
 
 // Times since the first packet; the window as asked for while nothing is forgotten.
@@ -283,13 +284,13 @@ TEST(deduplicator, the_window_kept_is_known) {
     Options options = frames(10 * kMillisecond);
     Pass roomy(options, kPlenty);
     roomy.take(packets);
-    ASSERT_TRUE((*roomy).window());
-    EXPECT_EQ((*roomy).window()->achieved, 10 * kMillisecond);
-    EXPECT_EQ((*roomy).window()->shortest, 10 * kMillisecond);
+    ASSERT_TRUE(roomy.facts().window);
+    EXPECT_EQ(roomy.facts().window->achieved, 10 * kMillisecond);
+    EXPECT_EQ(roomy.facts().window->shortest, 10 * kMillisecond);
     options.engine = config::Engine::kExact;
     Pass small(options, 220'000);
     small.take(packets);
-    const auto window = (*small).window();
+    const auto window = small.facts().window;
     ASSERT_TRUE(window);
     const std::uint64_t entries = filter::ReferenceParams::entries_in(220'000);
     EXPECT_EQ(window->shortest, entries * kMicrosecond);
@@ -308,9 +309,9 @@ TEST(deduplicator, without_a_filter_the_oldest_are_forgotten_and_counted) {
         }
         Pass pass(options, 400'000);
         pass.take(packets);
-        EXPECT_EQ((*pass).handed_over(), 0u);
-        EXPECT_GT((*pass).forgotten(), 1000u);
-        EXPECT_EQ((*pass).engine(), "exact");
+        EXPECT_EQ(pass.facts().handed_over, 0u);
+        EXPECT_GT(pass.facts().forgotten, 1000u);
+        EXPECT_EQ(pass.facts().engine, "exact");
     }
 }
 
@@ -320,15 +321,15 @@ TEST(deduplicator, an_engine_that_was_asked_for_stays) {
     options.engine = config::Engine::kExact;
     Pass exact(options, 100'000);
     exact.take(packets);
-    EXPECT_EQ((*exact).engine(), "exact");
-    EXPECT_GT((*exact).forgotten(), 0u);
-    ASSERT_TRUE((*exact).window());
-    EXPECT_LT((*exact).window()->shortest, 10 * kMillisecond);
+    EXPECT_EQ(exact.facts().engine, "exact");
+    EXPECT_GT(exact.facts().forgotten, 0u);
+    ASSERT_TRUE(exact.facts().window);
+    EXPECT_LT(exact.facts().window->shortest, 10 * kMillisecond);
     options.engine = config::Engine::kApbf;
     Pass apbf(options, kPlenty);
     apbf.take(packets);
-    EXPECT_EQ((*apbf).engine(), "apbf");
-    EXPECT_FALSE(apbf.copies.front().known);
+    EXPECT_EQ(apbf.facts().engine, "apbf");
+    EXPECT_FALSE(apbf.pairs.front().known);
     EXPECT_GT(apbf.count(Reason::kEcho), 20'000u);
 }
 
@@ -351,7 +352,7 @@ TEST(deduplicator, reasons_add_up_and_know_bytes) {
     pass.take(packets);
     EXPECT_EQ(pass.count(Reason::kMalformed), 2u);
     EXPECT_EQ(pass.count(Reason::kNew), 0u);
-    EXPECT_EQ((*pass).reasons()[static_cast<std::size_t>(Reason::kMalformed)].bytes, 16u);
+    EXPECT_EQ((*pass).counts().reasons()[static_cast<std::size_t>(Reason::kMalformed)].bytes, 16u);
     EXPECT_EQ(pass.kept, (std::vector<bool>{true, true}));
 }
 

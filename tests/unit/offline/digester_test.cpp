@@ -18,8 +18,8 @@ Digester make_digester(packet::KeyMode mode = packet::KeyMode::kFrame) {
 
 std::vector<unsigned> counts_of(const std::vector<DigestedBurst>& bursts) {
     std::vector<unsigned> counts;
-    for (const DigestedBurst& part : bursts) {
-        counts.push_back(part.burst.count);
+    for (const DigestedBurst& digested : bursts) {
+        counts.push_back(digested.burst.count);
     }
     return counts;
 }

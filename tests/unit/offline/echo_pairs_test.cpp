@@ -57,10 +57,10 @@ TEST_F(PairsFile, nothing_is_left_without_close) {
 
 TEST_F(PairsFile, extremes_are_written_whole) {
     auto pairs = *EchoPairFile::create(path_, {});
-    EchoPair copy = kKnown;
-    copy.number = ~std::uint64_t{0};
-    copy.age = std::numeric_limits<std::int64_t>::min();
-    ASSERT_TRUE(pairs->write({&copy, 1}));
+    EchoPair extreme = kKnown;
+    extreme.number = ~std::uint64_t{0};
+    extreme.age = std::numeric_limits<std::int64_t>::min();
+    ASSERT_TRUE(pairs->write({&extreme, 1}));
     ASSERT_TRUE(pairs->close());
     EXPECT_EQ(text(), "echo,original,age_ns\n18446744073709551615,7,-9223372036854775808\n");
 }

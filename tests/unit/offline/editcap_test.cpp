@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "offline/pages.h"
+#include "offline/packet_memory.h"
 #include "support/seed.h"
 
 namespace unecho::offline {
@@ -20,14 +20,14 @@ struct Packet {
 class Search {
   public:
     static Search by_time(Nanoseconds window) {
-        Pages pages = *Pages::allocate(EditcapSearch::memory_bytes());
-        const EditcapSearch search = EditcapSearch::by_time(window, pages.bytes());
-        return {std::move(pages), search};
+        MappedMemory memory = *allocate_packet_memory(EditcapSearch::memory_bytes());
+        const EditcapSearch search = EditcapSearch::by_time(window, memory.bytes());
+        return {std::move(memory), search};
     }
     static Search by_count(std::uint64_t count) {
-        Pages pages = *Pages::allocate(EditcapSearch::memory_bytes());
-        const EditcapSearch search = EditcapSearch::by_count(count, pages.bytes());
-        return {std::move(pages), search};
+        MappedMemory memory = *allocate_packet_memory(EditcapSearch::memory_bytes());
+        const EditcapSearch search = EditcapSearch::by_count(count, memory.bytes());
+        return {std::move(memory), search};
     }
 
     // The number of what it repeats, or 0.
@@ -42,8 +42,9 @@ class Search {
     }
 
   private:
-    Search(Pages pages, const EditcapSearch& search) : pages_(std::move(pages)), search_(search) {}
-    Pages pages_;
+    Search(MappedMemory memory, const EditcapSearch& search)
+        : memory_(std::move(memory)), search_(search) {}
+    MappedMemory memory_;
     EditcapSearch search_;
     std::uint64_t number_ = 0;
 };

@@ -48,17 +48,17 @@ TEST(filter_decider, memories_are_kept_whatever_they_match) {
     for (const Engine engine : {Engine::kLine, Engine::kApbbf}) {
         const auto decider = decider_of(engine, 65536, 0.5);
         std::vector<Digest> digests;
-        const std::uint64_t planned = decider->planned().value_or(0);
+        const std::uint64_t planned = decider->facts(0).planned.value_or(0);
         ASSERT_GT(planned, 5000u);
         for (std::uint64_t i = 0; i < planned; ++i) {
             digests.push_back(random());
             decider->remember(digests.back(), kSecond + i * kWindow / planned);
         }
         decider->end_of_memories();
-        EXPECT_EQ(decider->window(kSecond + kWindow)->shortest, kWindow);
+        EXPECT_EQ(decider->facts(kSecond + kWindow).window->shortest, kWindow);
         const std::span<const Digest> youngest = std::span(digests).last(200);
         EXPECT_EQ(matches(*decider, youngest, kSecond + 2 * kWindow - 500 * kMicrosecond), 200u)
-            << decider->engine();
+            << decider->facts(0).engine;
     }
 }
 

@@ -18,8 +18,8 @@ Summary sample() {
     summary.reasons[static_cast<std::size_t>(Reason::kEcho)] = {123, 1 << 20};
     summary.wire_bytes = 700'000'000;
     summary.dropped_wire_bytes = 1'500'000;
-    summary.engine = "exact";
-    summary.engine_text = "exact, and so on";
+    summary.decider.engine = "exact";
+    summary.decider.text = "exact, and so on";
     summary.seconds = 2;
     return summary;
 }
@@ -113,13 +113,14 @@ TEST(summary, text_names_the_windows) {
 
 TEST(summary, a_window_that_was_shorter_is_said) {
     Summary summary = sample();
-    summary.window =
+    summary.decider.window =
         filter::WindowState{.achieved = 50 * kMillisecond, .shortest = 50 * kMillisecond};
     EXPECT_EQ(to_text(summary), to_text(sample()));
     EXPECT_EQ(to_json(summary)["achieved_window_ns"], 50'000'000);
     EXPECT_EQ(to_json(summary)["shortest_window_ns"], 50'000'000);
     EXPECT_TRUE(to_json(summary)["shortest_window_at_ns"].is_null());
-    summary.window = filter::WindowState{20 * kMillisecond, 3 * kMillisecond, kSecond, 1'234, 0};
+    summary.decider.window =
+        filter::WindowState{20 * kMillisecond, 3 * kMillisecond, kSecond, 1'234, 0};
     EXPECT_NE(to_text(summary).find("\nwindow kept: 3ms at the least, 1s after the first packet; "
                                     "20ms at the end; early turns: 1,234\n"),
               std::string::npos);
@@ -127,12 +128,12 @@ TEST(summary, a_window_that_was_shorter_is_said) {
     EXPECT_EQ(to_json(summary)["shortest_window_ns"], 3'000'000);
     EXPECT_EQ(to_json(summary)["shortest_window_at_ns"], 1'000'000'000);
     EXPECT_EQ(to_json(summary)["early_turns"], 1'234);
-    EXPECT_EQ(window_warning(summary.options, *summary.window),
+    EXPECT_EQ(window_warning(summary.options, *summary.decider.window),
               "the window was shorter than asked for, 3ms at the least, 1s after the first packet: "
               "echoes of that age or more may have been kept; give more --memory or a smaller "
               "--window");
     summary.options.count = 5;
-    EXPECT_NE(window_warning(summary.options, *summary.window).find("smaller --count"),
+    EXPECT_NE(window_warning(summary.options, *summary.decider.window).find("smaller --count"),
               std::string::npos);
 }
 
@@ -141,7 +142,7 @@ TEST(summary, an_endless_window_has_no_length) {
     summary.options.window = filter::kInfiniteWindow;
     EXPECT_TRUE(to_json(summary)["achieved_window_ns"].is_null());
     EXPECT_TRUE(to_json(summary)["shortest_window_ns"].is_null());
-    summary.window = filter::WindowState{.achieved = kSecond, .shortest = kSecond};
+    summary.decider.window = filter::WindowState{.achieved = kSecond, .shortest = kSecond};
     EXPECT_EQ(to_json(summary)["achieved_window_ns"], 1'000'000'000);
 }
 

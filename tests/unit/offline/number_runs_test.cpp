@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/input_numbers.h"
+#include "offline/number_runs.h"
 
 #include <random>
 #include <vector>
@@ -11,10 +11,10 @@
 namespace unecho::offline {
 namespace {
 
-TEST(InputNumbers, are_found_again_as_far_as_they_reach) {
+TEST(NumberRuns, are_found_again_as_far_as_they_reach) {
     std::mt19937_64 random(test::seed());
-    for (const std::uint64_t reach : {1, 7, 1000}) {
-        InputNumbers numbers(reach);
+    for (const std::uint64_t reach : {1U, 7U, 1000U}) {
+        NumberRuns numbers({.reach = reach});
         std::vector<std::uint64_t> all{0};
         while (all.size() <= 5000) {
             const std::uint64_t first = all.size();
@@ -26,13 +26,13 @@ TEST(InputNumbers, are_found_again_as_far_as_they_reach) {
             for (std::size_t i = first > reach ? first - reach : 1; i < all.size(); ++i) {
                 ASSERT_EQ(numbers.of(i), all[i]) << i << " with " << reach;
             }
-            ASSERT_LE(numbers.size(), reach + 2 * 65);
+            ASSERT_LE(numbers.runs(), reach + 2 * 65);
         }
     }
 }
 
-TEST(InputNumbers, without_gaps_take_no_memory) {
-    InputNumbers numbers(1'000'000);
+TEST(NumberRuns, without_gaps_take_no_memory) {
+    NumberRuns numbers({.reach = 1'000'000});
     std::vector<std::uint64_t> part(64);
     for (std::uint64_t first = 1; first < 100'000; first += part.size()) {
         for (std::size_t i = 0; i < part.size(); ++i) {
@@ -40,8 +40,21 @@ TEST(InputNumbers, without_gaps_take_no_memory) {
         }
         numbers.add(first, part);
     }
-    EXPECT_EQ(numbers.size(), 1U);
+    EXPECT_EQ(numbers.runs(), 0U);
     EXPECT_EQ(numbers.of(77), 77U);
+}
+
+TEST(NumberRuns, what_was_forgotten_has_no_number) {
+    NumberRuns numbers({.runs = 2});
+    EXPECT_EQ(numbers.of(3), 3U);
+    for (const std::uint64_t packet : {10U, 20U, 20U, 30U}) {
+        numbers.skip_before(packet);
+    }
+    EXPECT_EQ(numbers.runs(), 2U);
+    EXPECT_EQ(numbers.of(19), std::nullopt);
+    EXPECT_EQ(numbers.of(20), 23U);
+    EXPECT_EQ(numbers.of(29), 32U);
+    EXPECT_EQ(numbers.of(30), 34U);
 }
 
 }  // namespace

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/check_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "base/utf8.h"
+#include "capture/output.h"
+
+namespace unecho::offline {
+namespace {
+
+constexpr const char* kOutput = "-o";
+constexpr const char* kPairs = "--pairs";
+
+tl::unexpected<Error> refused(const NamedOutput& output, const std::string& why) {
+    return fail(Errc::kConfig, output.option + " " + escaped(output.path) + ": " + why);
+}
+
+// What is no file is read once.
+Status check_inputs(const std::vector<std::string>& inputs) {
+    const auto once = [](const std::string& input, const char* what) {
+        return fail(Errc::kConfig, escaped(input) + ": " + what + " can be read only once");
+    };
+    if (std::count(inputs.begin(), inputs.end(), "-") > 1) {
+        return once("-", "standard input");
+    }
+    if (const auto shared = capture::shared_pipe(inputs); shared) {
+        return once(inputs[shared->second], "a pipe");
+    }
+    return {};
+}
+
+Status check_against_inputs(std::span<const std::string> inputs, const NamedOutput& output) {
+    for (const std::string& input : inputs) {
+        if (capture::same_file(input, output.path)) {
+            return refused(output, "is the input; give the output another name");
+        }
+    }
+    return {};
+}
+
+Status check_output(std::span<const std::string> inputs, std::span<const NamedOutput> others,
+                    const NamedOutput& output) {
+    if (const Status good = check_against_inputs(inputs, output); !good) {
+        return good;
+    }
+    for (const NamedOutput& other : others) {
+        if (capture::same_output(output.path, other.path)) {
+            return refused(output, "is the file of " + other.option + " too");
+        }
+    }
+    return {};
+}
+
+// Whether its name asks for something that is not written.
+Status check_name(const Files& files, const NamedOutput& output) {
+    std::optional<Error> wrong;
+    if (const auto compression = capture::compression_named(output.path); !compression) {
+        wrong = compression.error();
+    } else if (const auto format = capture::format_named(output.path);
+               !format && !files.format && output.option != kPairs) {
+        wrong = format.error();
+    }
+    return wrong ? Status(fail(Errc::kConfig, output.option + " " + wrong->context)) : Status();
+}
+
+// Names are made of the one given.
+Status check_split(const Files& files) {
+    std::error_code none;
+    if (files.split.none() || !files.output) {
+        return {};
+    }
+    if (*files.output == "-" || (std::filesystem::exists(*files.output, none) &&
+                                 !std::filesystem::is_regular_file(*files.output, none))) {
+        return refused({kOutput, *files.output},
+                       "cannot be split; -c and -i need the name of a file");
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<NamedOutput> outputs_of(const Files& files) {
+    std::vector<NamedOutput> out;
+    for (const auto& [option, path] :
+         {std::pair{kOutput, &files.output}, std::pair{"--dropped", &files.dropped},
+          std::pair{kPairs, &files.pairs}}) {
+        if (path->has_value()) {
+            out.push_back({option, **path});
+        }
+    }
+    return out;
+}
+
+Status check_outputs(std::span<const std::string> inputs, std::span<const NamedOutput> outputs) {
+    Status status;
+    for (std::size_t i = 0; status && i < outputs.size(); ++i) {
+        status = check_output(inputs, outputs.first(i), outputs[i]);
+    }
+    return status;
+}
+
+Status check_files(const Files& files) {
+    const std::vector<NamedOutput> outputs = outputs_of(files);
+    Status status = check_inputs(files.inputs);
+    status = status ? check_split(files) : status;
+    for (std::size_t i = 0; status && i < outputs.size(); ++i) {
+        status = check_name(files, outputs[i]);
+        status =
+            status ? check_output(files.inputs, std::span(outputs).first(i), outputs[i]) : status;
+    }
+    return status;
+}
+
+Status check_split_file(const Files& files, const std::string& path) {
+    std::vector<NamedOutput> others = outputs_of(files);
+    std::erase_if(others, [](const NamedOutput& other) { return other.option == kOutput; });
+    return check_output(files.inputs, others, {kOutput, path});
+}
+
+}  // namespace unecho::offline

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which files `unecho pcap` reads and writes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/file_name.h"
+#include "capture/select.h"
+#include "capture/split_writer.h"
+
+namespace unecho::offline {
+
+struct Files {
+    std::vector<std::string> inputs;     // merged by time
+    std::optional<std::string> output;   // what is kept; absent: not written
+    std::optional<std::string> dropped;  // the echoes, as a capture
+    std::optional<std::string> pairs;    // echo_pairs.h
+    // Of captures written; absent: what the name says, or as the first input.
+    std::optional<capture::FileFormat> format;
+    capture::Split split;          // of output
+    capture::Selection selection;  // packets that are looked at
+    bool recover = false;          // inputs go on behind damage (capture/reader.h)
+    bool mark = false;  // echoes get a comment (mark.h) and stay in the output, which is a pcapng
+};
+
+// What a split output became, whose files have other names than that which was given.
+struct SplitFiles {
+    std::uint64_t count = 0;
+    std::string first;
+    std::string last;
+};
+
+}  // namespace unecho::offline

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What became of the packets of a capture, by reason, and of which types those without an IP packet
+// were.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "offline/non_ip.h"
+#include "pipeline/burst.h"
+#include "pipeline/reasons.h"
+
+namespace unecho::offline {
+
+// Bytes are those captured.
+using Reasons = std::array<pipeline::PacketBytes, pipeline::kReasons>;
+
+class ReasonCounts {
+  public:
+    // A burst that was decided.
+    void add(const pipeline::Burst& burst);
+
+    [[nodiscard]] const Reasons& reasons() const { return reasons_; }
+    [[nodiscard]] std::uint64_t packets(pipeline::Reason reason) const {
+        return reasons_[static_cast<std::size_t>(reason)].packets;
+    }
+    // Of those counted as non_ip, the most frequent first.
+    [[nodiscard]] std::vector<NonIpType> non_ip_types() const { return non_ip_.most_first(); }
+
+  private:
+    Reasons reasons_{};
+    NonIpTypes non_ip_;
+};
+
+}  // namespace unecho::offline

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/sinks.h"
+
+#include <utility>
+
+#include "capture/split_writer.h"
+#include "offline/check_files.h"
+
+namespace unecho::offline {
+namespace {
+
+Result<std::unique_ptr<capture::Writer>> create_output(
+    const Files& files, capture::FileFormat otherwise,
+    const std::shared_ptr<SplitFiles>& split_files) {
+    const auto open = [files, otherwise](const std::string& path) {
+        return capture::create_capture(path, files.format, otherwise);
+    };
+    if (!files.output) {
+        return std::unique_ptr<capture::Writer>();
+    }
+    if (files.split.none()) {
+        return open(*files.output);
+    }
+    const auto open_one = [files, open, split_files](
+                              const std::string& path) -> Result<std::unique_ptr<capture::Writer>> {
+        split_files->first = split_files->count++ == 0 ? path : split_files->first;
+        split_files->last = path;
+        const Status good = check_split_file(files, path);
+        return good ? open(path) : tl::unexpected(good.error());
+    };
+    const auto named = capture::format_named(*files.output);
+    const capture::FileFormat format =
+        files.format.value_or(named ? named->value_or(otherwise) : otherwise);
+    return capture::split_writer(*files.output, files.split, open_one,
+                                 format == capture::FileFormat::kPcapng);
+}
+
+}  // namespace
+
+Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
+    Sinks out;
+    auto kept = create_output(files, otherwise, out.split_files_);
+    if (!kept) {
+        return tl::unexpected(kept.error());
+    }
+    out.kept_ = std::move(*kept);
+    if (files.dropped) {
+        auto dropped = capture::create_capture(*files.dropped, files.format, otherwise);
+        if (!dropped) {
+            return tl::unexpected(dropped.error());
+        }
+        out.dropped_ = std::move(*dropped);
+    }
+    out.mark_ = files.mark;
+    out.inputs_ = files.inputs;
+    if (files.mark && !files.selection.all()) {
+        return fail(Errc::kConfig,
+                    "--mark: names packets by their numbers in the input; not together with -A, "
+                    "-B and --filter");
+    }
+    if (files.mark && !out.main_keeps_blocks()) {
+        return fail(
+            Errc::kConfig,
+            "--mark: writes comments, which only a pcapng holds; name the output .pcapng, or "
+            "add --format pcapng");
+    }
+    if (files.pairs) {
+        auto pairs = EchoPairFile::create(*files.pairs, files.inputs);
+        if (!pairs) {
+            return tl::unexpected(pairs.error());
+        }
+        out.pairs_ = std::move(*pairs);
+    }
+    return out;
+}
+
+void Sinks::count(const std::vector<capture::Record>& records, const Verdicts& verdicts) {
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        const std::uint64_t length = records[i].wire_length;
+        wire_ += length;
+        dropped_wire_ += (verdicts.keep[i / 64] >> i % 64 & 1) != 0 ? 0 : length;
+    }
+}
+
+Status Sinks::write(const DigestedBatch& digested, Verdicts& verdicts) {
+    count(digested.batch.records, verdicts);
+    Status status;
+    if (pairs_) {
+        status = pairs_->write(verdicts.pairs);
+    }
+    std::vector<capture::Comment> marks;
+    if (mark_) {
+        count_blocks(digested.batch.blocks, packets_ + 1, numbers_);
+        marks = marks_of(verdicts.pairs, inputs_, numbers_);
+    }
+    packets_ += digested.batch.records.size();
+    const capture::Beside beside{digested.batch.blocks, marks};
+    if (status && kept_) {
+        const std::vector<std::uint64_t> all(mark_ ? verdicts.keep.size() : 0, ~std::uint64_t{0});
+        status = kept_->write(digested.batch.records, mark_ ? all : verdicts.keep,
+                              digested.interfaces, beside);
+    }
+    if (status && dropped_) {
+        for (std::uint64_t& word : verdicts.keep) {
+            word = ~word;
+        }
+        const std::size_t rest = digested.batch.records.size() % 64;
+        if (rest != 0) {
+            verdicts.keep.back() &= (std::uint64_t{1} << rest) - 1;
+        }
+        status =
+            dropped_->write(digested.batch.records, verdicts.keep, digested.interfaces, beside);
+    }
+    return status;
+}
+
+Status Sinks::close(const capture::InterfaceView& interfaces) {
+    Status status;
+    for (const auto& writer : {kept_.get(), dropped_.get()}) {
+        if (status && writer != nullptr) {
+            status = writer->write({}, {}, interfaces);
+        }
+    }
+    if (status && kept_) {
+        status = kept_->close();
+    }
+    if (status && dropped_) {
+        status = dropped_->close();
+    }
+    if (status && pairs_) {
+        status = pairs_->close();
+    }
+    return status;
+}
+
+std::vector<capture::Warning> Sinks::warnings() const {
+    const capture::Writer* const one = kept_ ? kept_.get() : dropped_.get();
+    return one != nullptr ? one->warnings() : std::vector<capture::Warning>();
+}
+
+}  // namespace unecho::offline

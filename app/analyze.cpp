@@ -30,7 +30,7 @@ namespace {
 
 struct Options {
     std::vector<std::string> inputs;
-    std::string memory = "256MiB";
+    Text memory;
     bool recover = false;
     bool json = false;
     bool text = false;
@@ -43,24 +43,25 @@ struct Options {
 constexpr std::uint64_t kAskedPart = 4;
 
 Result<std::uint64_t> memory_of(const Options& options) {
-    const Result<std::uint64_t> memory = parse_size(options.memory);
-    if (!memory) {
-        return bad_option("--memory", memory.error().context);
+    std::uint64_t memory = offline::kDefaultMemory;
+    Reading read;
+    read("--memory", options.memory, parse_size, [&](std::uint64_t n) { memory = n; });
+    if (!read.status()) {
+        return tl::unexpected(read.status().error());
     }
-    if (*memory < analyze::kLeastMemory) {
-        return bad_option("--memory", "\"" + options.memory + "\" is too little; allowed: " +
+    if (memory < analyze::kLeastMemory) {
+        return bad_option("--memory", "\"" + *options.memory + "\" is too little; allowed: " +
                                           format_size(analyze::kLeastMemory) + " or more");
     }
-    return *memory;
+    return memory;
 }
 
 // The memory is for what is remembered; few inputs come on top of it, as the program does. What
 // many take, or one that needs much to be decompressed, is taken off.
-constexpr std::uint64_t kBesides = std::uint64_t{16} << 20;
-
 Result<std::uint64_t> memory_to_remember(std::uint64_t memory, std::uint64_t asked,
                                          const capture::Allowance& allowance) {
-    const std::uint64_t inputs = std::max(allowance.reserved(), kBesides) - kBesides;
+    const std::uint64_t inputs =
+        std::max(allowance.reserved(), offline::kProgramBytes) - offline::kProgramBytes;
     const std::uint64_t rest = memory - asked;
     const std::uint64_t least = analyze::kLeastMemory / kAskedPart * (kAskedPart - 1);
     if (rest < inputs + (asked == 0 ? analyze::kLeastMemory : least)) {
@@ -152,7 +153,7 @@ Result<analyze::Report> read_captures(const Options& options, std::uint64_t memo
         return tl::unexpected(question.error());
     }
     const auto allowance = std::make_shared<capture::Allowance>(
-        memory + kBesides, question->memory + analyze::kLeastMemory);
+        memory + offline::kProgramBytes, question->memory + analyze::kLeastMemory);
     const auto source =
         capture::open_captures(options.inputs, question->jump, allowance, options.recover);
     if (!source) {
@@ -201,7 +202,9 @@ void add_analyze(CLI::App& app, Action& action) {
             "Captures: pcap or pcapng, also .gz, .zst, .lz4; - for standard input. Several, as of "
             "several taps, are merged by time")
         ->required();
-    command->add_option("--memory", options->memory, "At most about this much (256MiB)")
+    command
+        ->add_option("--memory", options->memory,
+                     "At most about this much (" + format_size(offline::kDefaultMemory) + ")")
         ->type_name("SIZE");
     command->add_flag("--recover", options->recover, kRecoverHelp);
     command->add_flag("--text", options->text,

@@ -5,13 +5,14 @@
 #include <string>
 
 #include "config/schema.h"
+#include "engines/spec_problems.h"
 #include "offline/options.h"
 
 namespace unecho::app {
 namespace {
 
 template <typename T>
-std::optional<T> whole_text(const std::string& text) {
+std::optional<T> number_text(const std::string& text) {
     T value{};
     const char* const end = text.data() + text.size();
     const auto [stop, problem] = std::from_chars(text.data(), end, value);
@@ -25,7 +26,7 @@ tl::unexpected<Error> bad_option(const std::string& name, const std::string& why
 }
 
 Result<std::uint64_t> parse_whole(const std::string& text) {
-    const auto value = whole_text<std::uint64_t>(text);
+    const auto value = number_text<std::uint64_t>(text);
     if (!value) {
         return fail(Errc::kInvalidArgument, "\"" + text + "\" is no whole number");
     }
@@ -34,18 +35,19 @@ Result<std::uint64_t> parse_whole(const std::string& text) {
 
 Result<unsigned> parse_first(const std::string& text) {
     const auto value = parse_whole(text);
-    if (!value || *value > config::kFirst.hi || !config::kFirst.contains(*value)) {
-        return fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: a whole number from 1 to " +
+    if (!value || !config::kFirst.contains(*value)) {
+        return fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: a whole number from " +
+                                                std::to_string(config::kFirst.lo) + " to " +
                                                 std::to_string(config::kFirst.hi));
     }
     return static_cast<unsigned>(*value);
 }
 
 Result<double> parse_probability(const std::string& text) {
-    const auto value = whole_text<double>(text);
-    if (!value) {
-        return fail(Errc::kInvalidArgument,
-                    "\"" + text + "\" is no number; allowed: above 0 up to 0.5, as in 1e-6");
+    const auto value = number_text<double>(text);
+    if (!value || !engines::is_false_drop(*value)) {
+        return fail(Errc::kInvalidArgument, "\"" + text + "\"" + (value ? "" : " is no number") +
+                                                "; allowed: " + engines::false_drops_allowed());
     }
     return *value;
 }

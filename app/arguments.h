@@ -23,6 +23,7 @@ tl::unexpected<Error> bad_option(const std::string& name, const std::string& why
 Result<std::uint64_t> parse_whole(const std::string& text);
 // Packets of a flow that pass, config::kFirst.
 Result<unsigned> parse_first(const std::string& text);
+// A chance of false drops, above 0 up to config::kMostFalseDrop.
 Result<double> parse_probability(const std::string& text);
 // A duration, or inf: filter::kInfiniteWindow.
 Result<Nanoseconds> parse_window(const std::string& text);
@@ -33,6 +34,17 @@ std::string one_of(const Names& names) {
     std::string text;
     for (const std::string_view name : names) {
         text.append(text.empty() ? "" : "|").append(name);
+    }
+    return text;
+}
+
+// "a (default), b or c"
+template <typename Names>
+std::string first_or(const Names& names) {
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        text.append(i == 0 ? "" : i + 1 < names.size() ? ", " : " or ").append(names[i]);
+        text.append(i == 0 ? " (default)" : "");
     }
     return text;
 }

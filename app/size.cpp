@@ -10,6 +10,7 @@
 #include "commands.h"
 #include "config/schema.h"
 #include "engines/candidates.h"
+#include "offline/options.h"
 #include "print.h"
 
 namespace unecho::app {
@@ -25,14 +26,16 @@ struct Options {
     bool json = false;
 };
 
-// As in a configuration: only flows have first packets.
-Status check_first(packet::KeyMode key, unsigned first) {
-    const bool flow = key == packet::KeyMode::kFlow || key == packet::KeyMode::kFlowBidir;
-    if (first > 1 && !flow) {
-        return bad_option("--first",
-                          "counts packets of a flow; it needs --key flow or --key flow-bidir");
+// What does not go together, as in a configuration.
+Status check(packet::KeyMode key, const engines::SizeQuestion& question) {
+    if (!question.rate && !question.memory) {
+        return bad_option("size", "--rate or --memory is needed");
     }
-    return {};
+    engines::FilterSpec spec;
+    spec.key = key;
+    spec.first = question.first;
+    spec.max_false_drop = question.max_false_drop;
+    return offline::check(spec, {});
 }
 
 Outcome size(const Options& options) {
@@ -50,12 +53,12 @@ Outcome size(const Options& options) {
     if (!read.status()) {
         return read.status();
     }
-    if (Status status = check_first(key, question.first); !status) {
+    if (Status status = check(key, question); !status) {
         return status;
     }
     const auto candidates = engines::find_candidates(question);
     if (!candidates) {
-        return tl::unexpected(candidates.error());
+        return fail(candidates.error().code, "size: " + candidates.error().context);
     }
     const std::string text =
         options.json ? engines::to_json(*candidates).dump(1) + "\n" : engines::to_text(*candidates);
@@ -78,7 +81,8 @@ void add_size(CLI::App& app, Action& action) {
         ->type_name("RATE");
     command
         ->add_option("--max-false-drop", options->max_false_drop,
-                     "Chance that a new packet is taken for an echo (1e-6)")
+                     "Chance that a new packet is taken for an echo (" +
+                         std::string(engines::kDefaultFalseDropText) + ")")
         ->type_name("P");
     command->add_option("--memory", options->memory, "At most this much a worker, as in 64MiB")
         ->type_name("SIZE");

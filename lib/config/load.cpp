@@ -13,6 +13,7 @@
 #include "config/source.h"
 #include "config/text.h"
 #include "config/validate.h"
+#include "engines/spec_problems.h"
 
 namespace unecho::config {
 namespace {
@@ -78,7 +79,7 @@ class Reader {
         if (!node_.is_number() || !value) {
             return refuse_type(path_, node_);
         }
-        if (!(*value > 0 && *value <= kMostFalseDrop)) {
+        if (!engines::is_false_drop(*value)) {
             return refuse(path_, number_text(*value) + " is out of range");
         }
         v.set(*value);

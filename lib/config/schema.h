@@ -41,10 +41,8 @@ inline constexpr WholeRange kMtu{68,
                                  16000};  // RFC 791's smallest; one packet buffer holds the largest
 inline constexpr Range<Nanoseconds> kWindow{kMicrosecond, kHour};
 inline constexpr Range<double> kRate{1, 1e9};
-inline constexpr double kMostFalseDrop = 0.5;  // the range is (0, 0.5]
 inline constexpr WholeRange kMemory{std::uint64_t{4} << 10, std::uint64_t{1} << 40};
-inline constexpr WholeRange kFirst{1, 64};
-inline constexpr WholeRange kFirstCounted{2, 57};  // with an engine that counts packets
+inline constexpr WholeRange kFirst{1, engines::kMostFirst};
 inline constexpr Range<double> kCost{1e-6, 1e12};
 inline constexpr WholeRange kDscp{0, 63};
 inline constexpr WholeRange kDscpCount{1, 64};
@@ -71,8 +69,7 @@ inline constexpr Range<Nanoseconds> kTxRetry{0, 10 * kMillisecond};
 inline constexpr WholeRange kMbufs{512, std::uint64_t{1} << 24};
 
 // Names of enum values as the file writes them, in the order of the enum.
-inline constexpr std::array<std::string_view, packet::kKeyModes> kKeyNames{"packet", "flow",
-                                                                           "flow-bidir", "frame"};
+using packet::kKeyNames;
 inline constexpr std::array<std::string_view, 2> kNonIpNames{"pass", "frame"};
 inline constexpr std::array<std::string_view, 3> kSteeringNames{"auto", "rss", "ring"};
 inline constexpr std::array<std::string_view, 2> kClockNames{"tsc", "capture"};
@@ -101,8 +98,10 @@ struct Port {
 using engines::Engine;
 using engines::IsaWish;
 using engines::kDefaultFalseDrop;
+using engines::kDefaultFalseDropText;
 using engines::kEngineNames;
 using engines::kIsaWishNames;
+using engines::kMostFalseDrop;
 using engines::kOnFullNames;
 using engines::kPolicyNames;
 using engines::kRuleNames;

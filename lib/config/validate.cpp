@@ -7,6 +7,7 @@
 
 #include "config/fields.h"
 #include "config/text.h"
+#include "engines/spec_problems.h"
 
 namespace unecho::config {
 namespace {
@@ -96,15 +97,6 @@ struct Keys {
     }
 };
 
-// "a", "b" or "c", each behind the same words.
-std::string alternatives(std::span<const std::string_view> names, const std::string& before) {
-    std::string text;
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + before + in_quotes(names[i]);
-    }
-    return text;
-}
-
 // Each key of a geometry is one that its engine needs, or may have, or has not.
 void check_presence(const Keys& keys, const engines::EngineInfo& engine) {
     const std::string name = in_quotes(engine.name);
@@ -146,7 +138,7 @@ void check_geometry(const Keys& filter_keys, const Geometry& geometry, Engine en
     const engines::EngineInfo& info = engines::info_of(engine);
     if (!info.geometry.any()) {
         const auto able = engines::engines_that([](const auto& row) { return row.geometry.any(); });
-        return filter_keys.report("geometry", "needs " + alternatives(able, "engine = "));
+        return filter_keys.report("geometry", "needs " + engines::alternatives(able, "engine = "));
     }
     const Keys keys{filter_keys.draft, filter_keys.path("geometry")};
     check_presence(keys, info);
@@ -162,40 +154,6 @@ void check_geometry(const Keys& filter_keys, const Geometry& geometry, Engine en
     }
     if (info.geometry.takes("block_bits")) {
         check_blocks(keys, geometry);
-    }
-}
-
-bool is_flow(packet::KeyMode key) {
-    return key == packet::KeyMode::kFlow || key == packet::KeyMode::kFlowBidir;
-}
-
-// Counts the packets of flows, and is for nothing else.
-void check_counting(const Keys& keys, const Filter& filter) {
-    const engines::EngineInfo& info = engines::info_of(filter.engine);
-    if (!info.counts_packets || !keys.sound("engine") || !keys.sound("key") ||
-        !keys.sound("first")) {
-        return;
-    }
-    const std::string counts = in_quotes(info.name) + " counts packets of a flow; ";
-    if (!is_flow(filter.key)) {
-        return keys.report("engine", counts + R"(it needs key = "flow" or "flow-bidir")");
-    }
-    if (!kFirstCounted.contains(filter.first)) {
-        keys.report(keys.given("first") ? "first" : "engine",
-                    "engine " + counts + "allowed: first from " + std::to_string(kFirstCounted.lo) +
-                        " to " + std::to_string(kFirstCounted.hi));
-    }
-}
-
-// The costs of mistakes, which only one rule weighs.
-void check_costs(const Keys& keys, const Filter& filter) {
-    if (!keys.sound("rule")) {
-        return;
-    }
-    for (const std::string_view key : {"false_drop_cost", "leak_cost", "class"}) {
-        if (filter.rule != Rule::kPenalty && keys.given(key)) {
-            keys.report(key, R"(is weighed by rule = "penalty" alone; leave it out, or use that)");
-        }
     }
 }
 
@@ -221,88 +179,20 @@ void check_classes(const Keys& keys, const Filter& filter) {
     }
 }
 
-// Sets the rule that the file leaves to us. Next to a geometry the bound may be left out.
-void settle_rule(const Keys& keys, Filter& filter) {
-    if (!keys.sound("rule") || !keys.sound("engine") || !keys.sound("max_false_drop")) {
-        return;
-    }
-    if (filter.rule && *filter.rule != Rule::kMatch && !can_judge(filter.engine)) {
-        const bool exact = filter.engine == Engine::kExact;
-        const auto able = engines::engines_that([](const auto& row) { return row.judges; });
-        return keys.report(
-            "rule", "engine " +
-                        in_quotes(kEngineNames.at(static_cast<std::size_t>(filter.engine))) +
-                        (exact ? " knows every match for certain" : " cannot judge a match") +
-                        R"(; allowed: "match", or with engine )" + alternatives(able, "") +
-                        R"( "bound" and "penalty")");
-    }
-    if (filter.rule == Rule::kBound && !filter.max_false_drop && !keys.given("max_false_drop")) {
-        return keys.report("rule", R"("bound" next to a geometry needs max_false_drop)");
-    }
-    const bool bounded = can_judge(filter.engine) && filter.max_false_drop;
-    filter.rule = filter.rule.value_or(bounded ? Rule::kBound : Rule::kMatch);
-}
-
-std::string on_full_names(Engine engine) {
-    const OnFullChoice choice = on_full_of(engine);
-    std::vector<std::string_view> names;
-    for (unsigned i = 0; i < choice.count; ++i) {
-        names.push_back(kOnFullNames.at(static_cast<std::size_t>(choice.list.at(i))));
-    }
-    return alternatives(names, "");
-}
-
-// Sets what the file leaves to us. The rule is settled.
-void settle_on_full(const Keys& keys, Filter& filter) {
-    if (!keys.sound("on_full") || !keys.sound("engine") || !keys.sound("rule") ||
-        !keys.sound("max_false_drop") || !keys.sound("geometry")) {
-        return;
-    }
-    const OnFullChoice choice = on_full_of(filter.engine);
-    const std::string engine =
-        "engine " + in_quotes(kEngineNames.at(static_cast<std::size_t>(filter.engine)));
-    if (!filter.on_full) {
-        if (choice.count != 0 && filter.max_false_drop) {
-            filter.on_full = choice.list[0];
+// What does not go together, unless what it depends on could not be read.
+void check_fields(const Keys& keys, const Filter& filter) {
+    Filter sample;
+    engines::FieldNames written;
+    for (const Field& field : fields_of(sample)) {
+        if (keys.given(field.name)) {
+            written.push_back(field.name);
         }
-        return;
     }
-    if (choice.count == 0) {
-        return keys.report("on_full", engine +
-                                          " forgets its oldest packet when it is full; leave "
-                                          "on_full out");
-    }
-    if (!choice.contains(*filter.on_full)) {
-        return keys.report("on_full",
-                           in_quotes(kOnFullNames.at(static_cast<std::size_t>(*filter.on_full))) +
-                               " is not what " + engine +
-                               " can; allowed with it: " + on_full_names(filter.engine));
-    }
-    if (filter.geometry && !filter.max_false_drop) {
-        return keys.report("on_full",
-                           "next to a geometry needs max_false_drop, which says when "
-                           "the filter is full");
-    }
-    if (filter.on_full == OnFull::kDoubt && filter.rule == Rule::kMatch) {
-        keys.report("on_full", R"("doubt" forwards matches that may be accidents, and rule = )"
-                               R"("match" takes none for one; allowed with it: "shrink")");
-    }
-}
-
-// Frames without an IP packet are compared one by one.
-void check_non_ip(const Keys& keys, const Filter& filter) {
-    if (!keys.given("non_ip") || !keys.sound("non_ip") || !keys.sound("key")) {
-        return;
-    }
-    if (filter.key == packet::KeyMode::kFrame) {
-        return keys.report("non_ip",
-                           "key = \"frame\" compares every frame by all of its bytes; "
-                           "leave it out");
-    }
-    if (filter.non_ip == packet::NonIp::kFrame && filter.first > 1 && keys.sound("first")) {
-        keys.report("non_ip", "compares frames one by one, and first lets " +
-                                  std::to_string(filter.first) +
-                                  R"( of each pass; allowed: "pass", or first = 1)");
+    for (const engines::SpecProblem& problem : engines::problems_of(filter, written)) {
+        if (std::all_of(problem.fields.begin(), problem.fields.end(),
+                        [&](std::string_view field) { return keys.sound(field); })) {
+            keys.report(problem.fields.front(), problem.what);
+        }
     }
 }
 
@@ -310,13 +200,6 @@ void check_filters(Draft& draft) {
     for (std::size_t i = 0; i < draft.config.filters.size(); ++i) {
         Filter& filter = draft.config.filters[i];
         const Keys keys{draft, element("filter", i)};
-        if (keys.given("first") && keys.sound("first") && keys.sound("key") &&
-            !is_flow(filter.key)) {
-            keys.report("first", R"(counts packets of a flow; it needs key = "flow" or )"
-                                 R"("flow-bidir")");
-        }
-        check_counting(keys, filter);
-        check_non_ip(keys, filter);
         if (filter.geometry) {
             check_geometry(keys, *filter.geometry, filter.engine);
         } else if (keys.sound("geometry")) {
@@ -327,10 +210,9 @@ void check_filters(Draft& draft) {
             }
             filter.max_false_drop = filter.max_false_drop.value_or(kDefaultFalseDrop);
         }
-        check_costs(keys, filter);
         check_classes(keys, filter);
-        settle_rule(keys, filter);
-        settle_on_full(keys, filter);
+        check_fields(keys, filter);
+        engines::settle(filter);
     }
 }
 
@@ -469,7 +351,7 @@ void check_links(Draft& draft, const Resolved& resolved) {
         const Filter& filter = draft.config.filters[*resolved.filter[i]];
         const std::string link = keys.table + " and " + element("route", *back) +
                                  " make a link, and filter " + in_quotes(filter.name);
-        if (is_flow(filter.key) && !route.allow_flow_drop_on_link &&
+        if (packet::is_flow(filter.key) && !route.allow_flow_drop_on_link &&
             keys.sound("allow_flow_drop_on_link")) {
             keys.report("on_echo",
                         link +

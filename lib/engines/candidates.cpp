@@ -169,7 +169,7 @@ Result<Candidates> find_candidates(const SizeQuestion& question) {
 
 Result<Candidates> find_candidates(const SizeQuestion& question, std::span<const Engine> engines) {
     if (!question.rate && !question.memory) {
-        return fail(Errc::kConfig, "size: --rate or --memory is needed");
+        return fail(Errc::kConfig, "neither a rate nor a memory is given; one of them is needed");
     }
     Candidates out;
     out.question = question;
@@ -192,7 +192,7 @@ Result<Candidates> find_candidates(const SizeQuestion& question, std::span<const
         }
     }
     if (out.list.empty()) {
-        return fail(Errc::kConfig, "size: no engine can, for instance " + told);
+        return fail(Errc::kConfig, "no engine can, for instance " + told);
     }
     rank(out);
     out.reason = reason_for(out);

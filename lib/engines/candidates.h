@@ -3,8 +3,6 @@
 // that are for the first packets of a flow alone are left out where each packet counts.
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -21,7 +19,7 @@ namespace unecho::engines {
 
 struct SizeQuestion {
     Nanoseconds window = 0;
-    double max_false_drop = 1e-6;
+    double max_false_drop = kDefaultFalseDrop;
     std::optional<double> rate;  // packets per second; absent: the highest that fits memory
     std::optional<std::uint64_t> memory;  // at most, in bytes, spare segments too
     bool bounded = true;  // packet by packet, by the engines that can judge: rule "bound"
@@ -30,17 +28,16 @@ struct SizeQuestion {
 };
 
 // Those among which "auto" chooses: no other is ever faster within its memory range.
-inline constexpr auto kAutoEngines = [] {
-    constexpr auto kChosen = [](const EngineInfo& info) { return info.chosen; };
-    std::array<Engine, std::count_if(kEngineTable.begin(), kEngineTable.end(), kChosen)> out;
-    std::size_t n = 0;
-    for (const EngineInfo& info : kEngineTable) {
-        if (kChosen(info)) {
-            out[n++] = info.engine;
-        }
-    }
-    return out;
-}();
+constexpr bool is_chosen(const EngineInfo& info) {
+    return info.chosen;
+}
+inline constexpr auto kAutoEngines = kEnginesThat<is_chosen>;
+
+// Of these, those that judge: one takes over where the exact engine is full.
+constexpr bool takes_over(const EngineInfo& info) {
+    return info.chosen && info.judges;
+}
+inline constexpr auto kTakeOverEngines = kEnginesThat<takes_over>;
 
 struct Candidate {
     Geometry geometry;

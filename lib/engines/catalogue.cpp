@@ -106,8 +106,8 @@ double least_chance(const FilterSetup& setup) {
                                }
                                if constexpr (requires { params->matches(); }) {
                                    return std::pow(params->matches().match(1), g.k);
-                               } else if constexpr (std::is_same_v<G, sizing::LineGeometry>) {
-                                   return std::pow(filter::line_coverage(g.b, g.b), g.M * g.k);
+                               } else if constexpr (requires { descriptor.least_chance(g); }) {
+                                   return descriptor.least_chance(g);
                                } else {
                                    return 0;
                                }

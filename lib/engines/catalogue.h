@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What can be had of each engine: a geometry for targets, a prediction, a filter over memory. A new
-// engine is a row in engines/engine.h, a line in the two lists here, a block in descriptors.h and a
-// line in pipeline/engine_ops.cpp.
+// engine is a name and a row in engines/engine.h, a line in the two lists here, a block in
+// descriptors.h and a line in pipeline/engine_ops.cpp. What is true of one engine alone stands in
+// its row or its block; nobody else asks which engine it is, but for "exact", which knows each
+// match for certain, and in `unecho pcap` is a table that knows originals too.
 #pragma once
 
 #include <optional>

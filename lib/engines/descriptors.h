@@ -2,6 +2,7 @@
 // The types behind each row of engines/engine.h. Internal to engines.
 #pragma once
 
+#include <cmath>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -38,6 +39,10 @@ struct Descriptor<sizing::LineGeometry> {
     static Result<sizing::LineGeometry> given(const GivenGeometry& g, Nanoseconds window) {
         return sizing::complete_line(
             {.M = g.lines_per_key, .k = g.k, .b = g.bits_per_key, .lines = g.lines}, window);
+    }
+    // The words of a line have no matches() that are alike.
+    static double least_chance(const sizing::LineGeometry& g) {
+        return std::pow(filter::line_coverage(g.b, g.b), g.M * g.k);
     }
     static std::string text(const sizing::LineGeometry& g) {
         return "M=" + to_string(g.M) + " k=" + to_string(g.k) + " l=" + to_string(g.l) +
@@ -190,7 +195,8 @@ consteval bool row_is_true() {
     return static_cast<std::size_t>(D::kEngine) == I + 1 &&
            std::is_same_v<typename D::Filter, std::variant_alternative_t<I, AnyFilter>> &&
            kInfo.judges == filter::JudgingFilter<typename D::Filter> &&
-           kInfo.counts_packets == kCountsPackets<G> && kInfo.geometry.any() == requires {
+           kInfo.counts_packets == kCountsPackets<G> &&
+           kInfo.counts_packets == (kInfo.least_first > 1) && kInfo.geometry.any() == requires {
         &D::given;
     }
     &&kInfo.has_kernels == requires(typename ParamsOf<D, G>::value_type params) {

@@ -25,6 +25,7 @@ enum class Engine : std::uint8_t {
     kShbf,
     kShbfX,
     kExact,
+    kCount,  // none: how many there are
 };
 
 // What gives way when packets come faster than a filter is planned for.
@@ -67,6 +68,9 @@ struct GeometryKeys {
     }
 };
 
+// Packets of a flow that may pass in each window.
+inline constexpr unsigned kMostFirst = 64;
+
 struct EngineInfo {
     Engine engine;
     std::string_view name;  // in configurations and reports
@@ -77,8 +81,10 @@ struct EngineInfo {
     // rate, no more than a few of its matches are in doubt.
     double judge_margin = 1;
     bool by_generation = true;    // ages by the generations of a timer; else it keeps times itself
-    bool counts_packets = false;  // is for the first packets of a flow alone
-    bool has_kernels = false;     // for several instruction sets
+    bool counts_packets = false;  // is for the first packets of a flow alone, so many
+    unsigned least_first = 1;
+    unsigned most_first = kMostFirst;
+    bool has_kernels = false;  // for several instruction sets
     OnFullChoice on_full{};
     Cost cost{};
     GeometryKeys geometry{};
@@ -151,6 +157,8 @@ inline constexpr auto kEngineTable = std::to_array<EngineInfo>({
      .name = "shbf-x",
      .help = "shifting Bloom filter that counts: the first packets of flows, first = N",
      .counts_packets = true,
+     .least_first = 2,
+     .most_first = 57,
      .on_full = kShrinkOnly,
      .cost = {10, {5, 6, 14}}},
     {.engine = Engine::kExact,
@@ -173,7 +181,7 @@ static_assert(
                 return false;
             }
         }
-        return kEngineTable.back().engine == Engine::kExact;
+        return kEngines == static_cast<std::size_t>(Engine::kCount);
     }(),
     "each engine has its row, in the order of the engines");
 
@@ -183,6 +191,22 @@ inline constexpr std::array<std::string_view, kEngines> kEngineNames = [] {
         names[i] = kEngineTable[i].name;
     }
     return names;
+}();
+
+// Those of which something is true, in the order of the rows; never "auto".
+template <bool (*kIsSo)(const EngineInfo&)>
+inline constexpr auto kEnginesThat = [] {
+    constexpr auto kOne = [](const EngineInfo& info) {
+        return info.engine != Engine::kAuto && kIsSo(info);
+    };
+    std::array<Engine, std::count_if(kEngineTable.begin(), kEngineTable.end(), kOne)> out;
+    std::size_t n = 0;
+    for (const EngineInfo& info : kEngineTable) {
+        if (kOne(info)) {
+            out[n++] = info.engine;
+        }
+    }
+    return out;
 }();
 
 // The names of those of which something is true, in the order of the rows; never "auto".

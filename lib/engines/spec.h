@@ -29,6 +29,8 @@ enum class Rule : std::uint8_t {
 inline constexpr std::array<std::string_view, 3> kRuleNames{"match", "bound", "penalty"};
 
 inline constexpr double kDefaultFalseDrop = 1e-6;
+inline constexpr std::string_view kDefaultFalseDropText = "1e-6";  // as people write it
+inline constexpr double kMostFalseDrop = 0.5;                      // the range is (0, 0.5]
 
 // The instruction set of the kernels: any, the widest that there is, or one of filter::kIsas, which
 // is numbered from 1 here.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "engines/candidates.h"
 #include "engines/isa.h"
 #include "offline/packet_memory.h"
 #include "pipeline/bits.h"
@@ -12,9 +13,6 @@ namespace unecho::offline {
 namespace {
 
 using config::Engine;
-
-// Those that can judge, best first in speed or memory: the choice of "auto" without "exact".
-constexpr std::array kTakeOver{Engine::kLine, Engine::kApbbf};
 
 // A packet in the window, on its way from the table to the filter.
 struct Memory {
@@ -181,8 +179,8 @@ Status Deduplicator::on_full(const DigestedBurst& digested) {
     const bool young = to.ages.far_younger_than(held.reach);
     const auto stays = [&] { return young && to.filter_rate.value_or(held.rate()) < held.rate(); };
     if (!stays()) {
-        auto plan =
-            FilterDecider::plan(options_, kTakeOver, to.memory - held.live * sizeof(Memory));
+        auto plan = FilterDecider::plan(options_, engines::kTakeOverEngines,
+                                        to.memory - held.live * sizeof(Memory));
         if (!plan) {
             take_over_.reset();
             notes_.push_back(full_text(digested) + ", and no filter can take over (" +

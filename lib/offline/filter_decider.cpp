@@ -11,15 +11,9 @@
 namespace unecho::offline {
 namespace {
 
-engines::FilterSpec spec_of(const Options& options) {
-    engines::FilterSpec spec;
-    spec.name = "capture";
-    spec.key = options.key_mode();
-    spec.non_ip = options.non_ip_or_pass();
-    spec.policy = options.policy_or_fixed();
-    spec.first = options.first.value_or(1);
-    spec.window = options.window_time();
-    spec.max_false_drop = options.false_drop();
+// A match is an echo only within the bound, and a full filter shortens its window.
+engines::FilterSpec judging_spec_of(const Options& options) {
+    engines::FilterSpec spec = spec_of(options);
     spec.rule = engines::Rule::kBound;
     spec.on_full = engines::OnFull::kShrink;
     return spec;
@@ -65,7 +59,7 @@ Result<engines::FilterPlan> FilterDecider::plan(const Options& options,
     if (!isa) {
         return tl::unexpected(isa.error());
     }
-    return engines::plan_filter(spec_of(options), {.may_clear = true, .isa = *isa}, *found);
+    return engines::plan_filter(judging_spec_of(options), {.may_clear = true, .isa = *isa}, *found);
 }
 
 Result<std::unique_ptr<FilterDecider>> FilterDecider::make(engines::FilterPlan plan) {

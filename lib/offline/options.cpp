@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "offline/options.h"
 
+#include <algorithm>
 #include <string>
 
 #include "offline/editcap.h"
@@ -22,27 +23,18 @@ Status check_values(const Options& options) {
     if (options.count == std::uint64_t{0}) {
         return bad("--count: 0; allowed: 1 or more packets");
     }
-    if (options.first && !config::kFirst.contains(*options.first)) {
-        return bad("--first: " + std::to_string(*options.first) + "; allowed: " +
-                   std::to_string(config::kFirst.lo) + " to " + std::to_string(config::kFirst.hi));
+    engines::FieldNames written;
+    if (options.non_ip) {
+        written.emplace_back("non_ip");
     }
-    const bool flow =
-        options.key_mode() == KeyMode::kFlow || options.key_mode() == KeyMode::kFlowBidir;
-    if (options.first.value_or(1) > 1 && !flow) {
-        return bad("--first counts packets of a flow; it needs --key flow or flow-bidir");
+    if (options.first.value_or(1) != 1) {  // 1 is right with any key
+        written.emplace_back("first");
     }
-    if (options.non_ip && options.key_mode() == KeyMode::kFrame) {
-        return bad("--non-ip: --key frame compares every frame by all of its bytes; leave it out");
-    }
-    if (options.non_ip_or_pass() == packet::NonIp::kFrame && options.first.value_or(1) > 1) {
-        return bad("--non-ip frame compares frames one by one; it needs --first 1");
+    if (const Status together = check(spec_of(options), written); !together) {
+        return together;
     }
     if (options.ignored_bytes != 0 && options.key_mode() != KeyMode::kFrame) {
         return bad("--ignore-bytes is for whole frames; it needs --key frame");
-    }
-    if (options.max_false_drop &&
-        !(*options.max_false_drop > 0 && *options.max_false_drop <= config::kMostFalseDrop)) {
-        return bad("--max-false-drop: allowed: above 0 up to 0.5, as in 1e-6");
     }
     return {};
 }
@@ -77,18 +69,37 @@ Status check_engine(const Options& options) {
     }
     if (!config::kWindow.contains(options.window_time())) {
         return bad("--engine " + name + " takes a --window from " +
-                   format_duration(config::kWindow.lo) + " to 1h; engine exact takes any");
-    }
-    if (options.engine == Engine::kShbfX &&
-        !config::kFirstCounted.contains(options.first.value_or(1))) {
-        return bad("--engine shbf-x counts packets of a flow; allowed: --first from " +
-                   std::to_string(config::kFirstCounted.lo) + " to " +
-                   std::to_string(config::kFirstCounted.hi));
+                   format_duration(config::kWindow.lo) + " to " +
+                   std::to_string(config::kWindow.hi / config::kHour) +
+                   "h; engine exact takes any");
     }
     return {};
 }
 
 }  // namespace
+
+engines::FilterSpec spec_of(const Options& options) {
+    engines::FilterSpec spec;
+    spec.name = "capture";
+    spec.key = options.key_mode();
+    spec.non_ip = options.non_ip_or_pass();
+    spec.engine = options.engine;
+    spec.policy = options.policy_or_fixed();
+    spec.first = options.first.value_or(1);
+    spec.window = options.window_time();
+    spec.max_false_drop = options.false_drop();
+    return spec;
+}
+
+Status check(const engines::FilterSpec& spec, const engines::FieldNames& written) {
+    const auto problems = engines::problems_of(spec, written);
+    if (problems.empty()) {
+        return {};
+    }
+    std::string option(problems.front().fields.front());
+    std::replace(option.begin(), option.end(), '_', '-');
+    return bad("--" + option + ": " + problems.front().what);
+}
 
 Status check(const Options& options) {
     if (options.editcap) {

@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "config/schema.h"
+#include "engines/spec_problems.h"
 #include "filter/filter.h"
 #include "filter/window/reference_table.h"
 #include "packet/key.h"
@@ -17,6 +18,8 @@ namespace unecho::offline {
 
 inline constexpr Nanoseconds kDefaultWindow = 50 * kMillisecond;
 inline constexpr std::uint64_t kDefaultMemory = std::uint64_t{256} << 20;
+// Of it, or on top of it, what the program is without what it reads, remembers and writes.
+inline constexpr std::uint64_t kProgramBytes = std::uint64_t{16} << 20;
 
 struct Options {
     std::optional<packet::KeyMode> key;   // absent: packet, or frame with editcap
@@ -66,6 +69,13 @@ struct Options {
         return !count && !editcap && config::kWindow.contains(window_time());
     }
 };
+
+// A filter as it is asked for here; what it judges by is left open.
+engines::FilterSpec spec_of(const Options& options);
+
+// The first of engines::problems_of(), in the words of the command line: a field's option is named
+// as the field. Errc::kConfig.
+Status check(const engines::FilterSpec& spec, const engines::FieldNames& written);
 
 // Values that are not allowed, or not together: Errc::kConfig, in the words of the command line.
 Status check(const Options& options);

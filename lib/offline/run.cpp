@@ -16,8 +16,7 @@ namespace unecho::offline {
 namespace {
 
 // What the command allocates beside what it remembers of packets and what its inputs take: the
-// program itself, what every output buffers, and batches on their way.
-constexpr std::uint64_t kProgramBytes = std::uint64_t{16} << 20;
+// program itself (options.h), what every output buffers, and batches on their way.
 constexpr std::uint64_t kOutputBytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t kSplitBytes = std::uint64_t{4} << 20;  // what each file of a pcapng repeats
 constexpr std::uint64_t kAheadBytes = (kBatchesAhead + 2) * (std::uint64_t{3} << 19);

@@ -11,15 +11,25 @@
 // addresses, innermost EtherType, and what is behind it up to the length of 802.3 or padding.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
 namespace unecho::packet {
 
 enum class KeyMode : std::uint8_t { kPacket, kFlow, kFlowBidir, kFrame };
-inline constexpr unsigned kKeyModes = 4;
+inline constexpr std::array<std::string_view, 4> kKeyNames{"packet", "flow", "flow-bidir", "frame"};
+inline constexpr unsigned kKeyModes = kKeyNames.size();
 
-[[nodiscard]] std::string_view name_of(KeyMode mode) noexcept;
+[[nodiscard]] constexpr std::string_view name_of(KeyMode mode) noexcept {
+    return kKeyNames[static_cast<std::size_t>(mode)];
+}
+
+// Packets of a flow have the same key.
+[[nodiscard]] constexpr bool is_flow(KeyMode mode) noexcept {
+    return mode == KeyMode::kFlow || mode == KeyMode::kFlowBidir;
+}
 
 // What becomes of frames without an IP packet beside keys of IP packets.
 enum class NonIp : std::uint8_t {

@@ -39,11 +39,13 @@ class Size(unittest.TestCase):
 
     def test_options_that_cannot_be_are_one_line(self):
         for options, message in (
-                (("--first", "3"), "--first: counts packets of a flow; it needs --key flow"),
+                (("--first", "3"), '--first: counts packets of a flow; it needs key "flow"'),
                 (("--key", "frame", "--first", "2"), "--first: counts packets of a flow"),
                 (("--key", "flow", "--first", "0"), '--first: "0"; allowed: a whole number'),
                 (("--key", "flow", "--first", "65"), "from 1 to 64"),
                 (("--key", "flow", "--first", "3x"), '--first: "3x"'),
+                (("--max-false-drop", "2"),
+                 'unecho: --max-false-drop: "2"; allowed: above 0 up to 0.5'),
                 (("--key", "flows"),
                  '--key: "flows" is unknown; allowed: packet, flow, flow-bidir, frame')):
             with self.subTest(options=options):

@@ -149,6 +149,7 @@ TEST(Candidates, without_rate_and_memory_are_refused) {
     const auto none = find_candidates(question_at({}));
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, Errc::kConfig);
+    EXPECT_EQ(none.error().context, "neither a rate nor a memory is given; one of them is needed");
 }
 
 TEST(Candidates, that_cannot_be_are_named_with_the_reason) {
@@ -210,6 +211,8 @@ TEST(Candidates, of_what_no_engine_can_says_so_of_the_bound_that_was_asked_for) 
     question.max_false_drop = 1e-7;
     const auto refused = find_candidates(question);
     ASSERT_FALSE(refused);
+    // Nor in the name of one of those that ask.
+    EXPECT_EQ(refused.error().context.find("no engine can, for instance "), 0U);
     EXPECT_NE(refused.error().context.find("false-drop rate 1e-07; allowed: at least"),
               std::string::npos)
         << refused.error().context;

@@ -49,9 +49,11 @@ TEST(options, values_that_are_not_allowed_are_named) {
     options.first = 0;
     EXPECT_EQ(problem(options), "--first: 0; allowed: 1 to 64");
     options = {};
-    for (const double value : {0.0, 0.51, -1.0}) {
+    options.max_false_drop = 0.51;
+    EXPECT_EQ(problem(options), "--max-false-drop: 0.51; allowed: above 0 up to 0.5, as in 1e-6");
+    for (const double value : {0.0, -1.0}) {
         options.max_false_drop = value;
-        EXPECT_EQ(problem(options), "--max-false-drop: allowed: above 0 up to 0.5, as in 1e-6");
+        EXPECT_NE(problem(options).find("; allowed: above 0 up to 0.5"), std::string::npos);
     }
 }
 
@@ -64,7 +66,9 @@ TEST(options, frames_without_ip_are_compared_beside_packets_and_flows_one_by_one
         EXPECT_EQ(problem(options), "");
     }
     options.first = 2;
-    EXPECT_EQ(problem(options), "--non-ip frame compares frames one by one; it needs --first 1");
+    EXPECT_EQ(problem(options),
+              "--non-ip: compares frames one by one, and first lets 2 of each pass; allowed: "
+              "\"pass\", or first 1");
     options.non_ip = packet::NonIp::kPass;
     EXPECT_EQ(problem(options), "");
     options = {};
@@ -72,14 +76,17 @@ TEST(options, frames_without_ip_are_compared_beside_packets_and_flows_one_by_one
     for (const packet::NonIp non_ip : {packet::NonIp::kPass, packet::NonIp::kFrame}) {
         options.non_ip = non_ip;
         EXPECT_EQ(problem(options),
-                  "--non-ip: --key frame compares every frame by all of its bytes; leave it out");
+                  "--non-ip: key \"frame\" compares every frame by all of its bytes; leave it out");
     }
 }
 
 TEST(options, first_needs_flows) {
     Options options;
+    options.first = 1;
+    EXPECT_EQ(problem(options), "");
     options.first = 2;
-    EXPECT_NE(problem(options), "");
+    EXPECT_EQ(problem(options),
+              "--first: counts packets of a flow; it needs key \"flow\" or \"flow-bidir\"");
     for (const KeyMode key : {KeyMode::kFlow, KeyMode::kFlowBidir}) {
         options.key = key;
         EXPECT_EQ(problem(options), "");
@@ -102,6 +109,10 @@ TEST(options, filters_take_windows_of_time) {
     options.engine = Engine::kShbfX;
     EXPECT_NE(problem(options), "");
     options.key = KeyMode::kFlow;
+    EXPECT_EQ(problem(options),
+              "--engine: engine \"shbf-x\" counts packets of a flow; allowed: first from 2 to 57");
+    options.first = 1;
+    EXPECT_NE(problem(options), "");
     options.first = 2;
     EXPECT_EQ(problem(options), "");
 }

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engines/spec_problems.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+namespace unecho::engines {
+namespace {
+
+std::string quoted(std::string_view name) {
+    return std::string(1, '"').append(name).append("\"");
+}
+
+std::string number(double value) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%g", value);
+    return text.data();
+}
+
+std::string from_to(unsigned least, unsigned most) {
+    return std::to_string(least) + " to " + std::to_string(most);
+}
+
+std::string_view name_of(OnFull value) {
+    return kOnFullNames.at(static_cast<std::size_t>(value));
+}
+
+std::string flow_keys() {
+    std::vector<std::string_view> names;
+    for (unsigned i = 0; i < packet::kKeyModes; ++i) {
+        if (const auto key = static_cast<packet::KeyMode>(i); packet::is_flow(key)) {
+            names.push_back(name_of(key));
+        }
+    }
+    return "counts packets of a flow; it needs key " + alternatives(names, "");
+}
+
+std::string on_full_names(const OnFullChoice& choice) {
+    std::vector<std::string_view> names;
+    for (unsigned i = 0; i < choice.count; ++i) {
+        names.push_back(name_of(choice.list.at(i)));
+    }
+    return alternatives(names, "");
+}
+
+class Checks {
+  public:
+    Checks(FilterSpec spec, const FieldNames& written) : spec_(std::move(spec)), written_(written) {
+        settle(spec_);
+    }
+
+    std::vector<SpecProblem> all() && {
+        check_ranges();
+        check_first();
+        check_counting();
+        check_non_ip();
+        check_costs();
+        check_rule();
+        check_on_full();
+        return std::move(found_);
+    }
+
+  private:
+    [[nodiscard]] const EngineInfo& engine() const { return info_of(spec_.engine); }
+    [[nodiscard]] std::string engine_text() const { return "engine " + quoted(engine().name); }
+    [[nodiscard]] bool written(std::string_view field) const {
+        return std::find(written_.begin(), written_.end(), field) != written_.end();
+    }
+    void report(FieldNames fields, std::string what) {
+        found_.push_back({std::move(fields), std::move(what)});
+    }
+
+    void check_ranges() {
+        if (spec_.first < 1 || spec_.first > kMostFirst) {
+            report({"first"}, std::to_string(spec_.first) + "; allowed: " + from_to(1, kMostFirst));
+        }
+        if (spec_.max_false_drop && !is_false_drop(*spec_.max_false_drop)) {
+            report({"max_false_drop"},
+                   number(*spec_.max_false_drop) + "; allowed: " + false_drops_allowed());
+        }
+    }
+
+    void check_first() {
+        if ((spec_.first > 1 || written("first")) && !packet::is_flow(spec_.key)) {
+            report({"first", "key"}, flow_keys());
+        }
+    }
+
+    // An engine that counts the packets of flows is for nothing else.
+    void check_counting() {
+        if (!engine().counts_packets) {
+            return;
+        }
+        if (!packet::is_flow(spec_.key)) {
+            return report({"engine", "key", "first"}, quoted(engine().name) + " " + flow_keys());
+        }
+        if (spec_.first < engine().least_first || spec_.first > engine().most_first) {
+            const bool first = written("first");
+            report({first ? "first" : "engine", first ? "engine" : "first", "key"},
+                   engine_text() + " counts packets of a flow; allowed: first from " +
+                       from_to(engine().least_first, engine().most_first));
+        }
+    }
+
+    // Frames without an IP packet are compared one by one.
+    void check_non_ip() {
+        const bool frames = spec_.non_ip == packet::NonIp::kFrame;
+        if (spec_.key == packet::KeyMode::kFrame) {
+            if (frames || written("non_ip")) {
+                report({"non_ip", "key"}, "key " + quoted(name_of(spec_.key)) +
+                                              " compares every frame by all of its bytes; leave "
+                                              "it out");
+            }
+        } else if (frames && spec_.first > 1) {
+            report({"non_ip", "key", "first"}, "compares frames one by one, and first lets " +
+                                                   std::to_string(spec_.first) +
+                                                   R"( of each pass; allowed: "pass", or first 1)");
+        }
+    }
+
+    // The costs of mistakes, which only one rule weighs.
+    void check_costs() {
+        for (const std::string_view field : {"false_drop_cost", "leak_cost", "class"}) {
+            if (spec_.rule != Rule::kPenalty && written(field)) {
+                report({field, "rule"}, R"(is weighed by rule "penalty" alone; leave it out, or )"
+                                        "use that");
+            }
+        }
+    }
+
+    void check_rule() {
+        if (spec_.rule != Rule::kMatch && !engine().judges) {
+            const auto able = engines_that([](const auto& row) { return row.judges; });
+            report({"rule", "engine", "max_false_drop"},
+                   engine_text() +
+                       (spec_.engine == Engine::kExact ? " knows every match for certain"
+                                                       : " cannot judge a match") +
+                       R"(; allowed: "match", or with engine )" + alternatives(able, "") +
+                       R"( "bound" and "penalty")");
+        } else if (spec_.rule == Rule::kBound && !spec_.max_false_drop) {
+            report({"rule", "engine", "max_false_drop"},
+                   R"("bound" next to a geometry needs max_false_drop)");
+        }
+    }
+
+    void check_on_full() {
+        if (!spec_.on_full) {
+            return;
+        }
+        const OnFullChoice& choice = engine().on_full;
+        FieldNames fields{"on_full", "engine", "rule", "max_false_drop", "geometry"};
+        if (choice.count == 0) {
+            return report(fields, engine_text() +
+                                      " forgets its oldest packet when it is full; leave on_full "
+                                      "out");
+        }
+        if (!choice.contains(*spec_.on_full)) {
+            return report(fields, quoted(name_of(*spec_.on_full)) + " is not what " +
+                                      engine_text() +
+                                      " can; allowed with it: " + on_full_names(choice));
+        }
+        if (spec_.geometry && !spec_.max_false_drop) {
+            return report(fields,
+                          "next to a geometry needs max_false_drop, which says when the filter is "
+                          "full");
+        }
+        if (spec_.on_full == OnFull::kDoubt && spec_.rule == Rule::kMatch) {
+            report(fields, R"("doubt" forwards matches that may be accidents, and rule "match" )"
+                           R"(takes none for one; allowed with it: "shrink")");
+        }
+    }
+
+    FilterSpec spec_;
+    const FieldNames& written_;
+    std::vector<SpecProblem> found_;
+};
+
+}  // namespace
+
+void settle(FilterSpec& spec) {
+    const EngineInfo& engine = info_of(spec.engine);
+    if (!spec.rule) {
+        spec.rule = engine.judges && spec.max_false_drop ? Rule::kBound : Rule::kMatch;
+    }
+    if (!spec.on_full && engine.on_full.count != 0 && spec.max_false_drop) {
+        spec.on_full = engine.on_full.list[0];
+    }
+}
+
+std::vector<SpecProblem> problems_of(const FilterSpec& spec, const FieldNames& written) {
+    return Checks(spec, written).all();
+}
+
+bool is_false_drop(double value) {
+    return value > 0 && value <= kMostFalseDrop;
+}
+
+std::string false_drops_allowed() {
+    return "above 0 up to " + number(kMostFalseDrop) + ", as in " +
+           std::string(kDefaultFalseDropText);
+}
+
+std::string alternatives(std::span<const std::string_view> names, const std::string& before) {
+    std::string text;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        text += (i == 0 ? "" : i + 1 < names.size() ? ", " : " or ") + before + quoted(names[i]);
+    }
+    return text;
+}
+
+}  // namespace unecho::engines

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho pcap IN... -o OUT: removes echoes from captures.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -44,8 +46,19 @@ struct Options {
     bool quiet = false;
 };
 
-// As capture::FileFormat from its second on.
-constexpr std::array<std::string_view, 3> kFormatNames{"pcap", "nsecpcap", "pcapng"};
+using capture::FileFormat;
+
+// What -F names; otherwise it is the name of the file.
+constexpr std::array<std::pair<std::string_view, FileFormat>, 3> kFormats{
+    {{"pcap", FileFormat::kMicrosecondPcap},
+     {"nsecpcap", FileFormat::kNanosecondPcap},
+     {"pcapng", FileFormat::kPcapng}}};
+constexpr auto kFormatNames = [] {
+    std::array<std::string_view, kFormats.size()> names;
+    std::transform(kFormats.begin(), kFormats.end(), names.begin(),
+                   [](const auto& format) { return format.first; });
+    return names;
+}();
 
 Result<std::uint64_t> parse_positive(const std::string& text) {
     const auto number = parse_whole(text);
@@ -80,7 +93,7 @@ Result<offline::Files> read_files(const Options& given) {
     offline::Files out = given.files;
     Reading read;
     read("-F", given.format, name_in(kFormatNames),
-         [&](std::size_t i) { out.format = static_cast<capture::FileFormat>(i + 1); });
+         [&](std::size_t i) { out.format = kFormats.at(i).second; });
     read("-A", given.start, offline::parse_date_time,
          [&](Nanoseconds time) { out.selection.start = time; });
     read("-B", given.stop, offline::parse_date_time,
@@ -194,27 +207,15 @@ Outcome pcap(const Options& given) {
     return told && summary->incomplete ? incomplete_input() : told;
 }
 
-void add_window_options(CLI::App& command, Options& options) {
-    command.add_option("--key", options.echo.key, "packet (default), flow, flow-bidir or frame")
-        ->type_name(one_of(config::kKeyNames));
-    command
-        .add_option("--non-ip", options.echo.non_ip,
-                    "Frames without an IP packet: pass (default), or frame: equal ones are echoes")
-        ->type_name(one_of(config::kNonIpNames));
-    command
-        .add_option("--window", options.echo.window,
-                    "An echo is younger than this: 50ms (default), or inf")
-        ->type_name("DURATION");
+void add_deciding_options(CLI::App& command, Options& options) {
+    add_window_options(command, options.echo,
+                       {.key = "What makes packets the same",
+                        .non_ip = "Frames without an IP packet; with frame equal ones are echoes",
+                        .window = "An echo is younger than this",
+                        .policy = "With refresh an echo prolongs the window",
+                        .first = "Packets of a flow that pass in each window, with a flow key"});
     command
         .add_option("--count", options.count, "An echo repeats one of so many packets before it")
-        ->type_name("N");
-    command
-        .add_option("--policy", options.echo.policy,
-                    "fixed (default), or refresh: an echo prolongs the window")
-        ->type_name(one_of(config::kPolicyNames));
-    command
-        .add_option("--first", options.echo.first,
-                    "Packets of a flow that pass in each window (1), with a flow key")
         ->type_name("N");
     command.add_flag("--editcap", options.editcap,
                      "The packets that editcap -w (--window) or -D (--count) drops, in no time");
@@ -224,9 +225,12 @@ void add_window_options(CLI::App& command, Options& options) {
         ->type_name(one_of(config::kEngineNames));
     command
         .add_option("--max-false-drop", options.max_false_drop,
-                    "For a filter: the most chance of an accident with which it drops (1e-6)")
+                    "For a filter: the most chance of an accident with which it drops (" +
+                        std::string(config::kDefaultFalseDropText) + ")")
         ->type_name("P");
-    command.add_option("--memory", options.memory, "At most this much in all (256MiB)")
+    command
+        .add_option("--memory", options.memory,
+                    "At most this much in all (" + format_size(offline::kDefaultMemory) + ")")
         ->type_name("SIZE");
     command.add_option("--seed", options.seed, "For a filter: the same drops in each run")
         ->type_name("N");
@@ -288,7 +292,7 @@ void add_pcap(CLI::App& app, Action& action) {
     command->add_flag("--dry-run", options->dry_run, "Write nothing but the summary");
     add_output_options(*command, *options);
     add_selection_options(*command, *options);
-    add_window_options(*command, *options);
+    add_deciding_options(*command, *options);
     command->add_flag("--recover", files.recover, kRecoverHelp);
     command->add_option("--jobs", options->jobs, "1: one thread; 2: read ahead on another")
         ->type_name("N");

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "arguments.h"
 #include "commands.h"
 #include "control/appliance.h"
 #include "control/supervisor.h"
@@ -19,7 +20,7 @@ namespace {
 
 struct Options {
     std::string path;
-    std::string duration;
+    Text duration;
     bool json = false;
     bool verbose = false;
 };
@@ -59,12 +60,11 @@ Outcome run(const Options& options, const EalArgs& eal_args) {
     if (!config) {
         return tl::unexpected(config.error());
     }
-    if (!options.duration.empty()) {
-        const auto duration = parse_duration(options.duration);
-        if (!duration) {
-            return fail(Errc::kConfig, "--duration: " + duration.error().context);
-        }
-        config->run.duration = *duration;
+    Reading read;
+    read("--duration", options.duration, parse_duration,
+         [&](Nanoseconds duration) { config->run.duration = duration; });
+    if (!read.status()) {
+        return read.status();
     }
     // From here on a signal means: stop in good order.
     take_signals();

@@ -59,23 +59,12 @@ class PcapRemover final : public analyze::PacketRemover {
 }  // namespace
 
 void add_what_if_options(CLI::App& command, WindowOptions& options) {
-    command
-        .add_option("--key", options.key,
-                    "What a configuration with this key would do here: packet (default), flow, "
-                    "flow-bidir or frame")
-        ->type_name(one_of(config::kKeyNames));
-    command
-        .add_option("--non-ip", options.non_ip,
-                    "And with frames without an IP packet: pass (default), or frame")
-        ->type_name(one_of(config::kNonIpNames));
-    command.add_option("--window", options.window, "And with this window: 50ms (default), or inf")
-        ->type_name("DURATION");
-    command.add_option("--policy", options.policy, "And with this policy: fixed (default)")
-        ->type_name(one_of(config::kPolicyNames));
-    command
-        .add_option("--first", options.first,
-                    "And with so many packets of a flow that pass in each window (1)")
-        ->type_name("N");
+    add_window_options(command, options,
+                       {.key = "What a configuration with this key would do here",
+                        .non_ip = "And with frames without an IP packet",
+                        .window = "And with this window",
+                        .policy = "And with this policy",
+                        .first = "And with so many packets of a flow that pass in each window"});
 }
 
 Result<offline::Options> read_what_if(const WindowOptions& given) {

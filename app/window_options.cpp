@@ -5,6 +5,21 @@
 
 namespace unecho::app {
 
+void add_window_options(CLI::App& command, WindowOptions& options, const WindowWords& words) {
+    const auto one = [&](const char* name, Text& text, const std::string& help, const auto& names) {
+        command.add_option(name, text, help + ": " + first_or(names))->type_name(one_of(names));
+    };
+    one("--key", options.key, words.key, config::kKeyNames);
+    one("--non-ip", options.non_ip, words.non_ip, config::kNonIpNames);
+    command
+        .add_option(
+            "--window", options.window,
+            words.window + ": " + format_duration(offline::kDefaultWindow) + " (default), or inf")
+        ->type_name("DURATION");
+    one("--policy", options.policy, words.policy, config::kPolicyNames);
+    command.add_option("--first", options.first, words.first + " (1)")->type_name("N");
+}
+
 void read_window_options(Reading& read, const WindowOptions& given, offline::Options& out) {
     read("--key", given.key, name_in(config::kKeyNames),
          [&](std::size_t i) { out.key = static_cast<packet::KeyMode>(i); });

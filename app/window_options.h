@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is an echo, as `unecho pcap` and `unecho analyze` are asked alike: --key, --non-ip,
-// --window,
-// --policy, --first.
+// --window, --policy, --first.
 #pragma once
+
+#include <string>
+
+#include <CLI/CLI.hpp>
 
 #include "arguments.h"
 #include "offline/options.h"
@@ -18,6 +21,17 @@ struct WindowOptions {
 
     [[nodiscard]] bool any() const { return key || non_ip || window || policy || first; }
 };
+
+// What --help says of each option, before its values and its default.
+struct WindowWords {
+    std::string key;
+    std::string non_ip;
+    std::string window;
+    std::string policy;
+    std::string first;
+};
+
+void add_window_options(CLI::App& command, WindowOptions& options, const WindowWords& words);
 
 void read_window_options(Reading& read, const WindowOptions& given, offline::Options& out);
 

@@ -41,7 +41,7 @@ constexpr std::array kPlaceholders{
           "1970."},
     Entry{"SIZE", "A decimal number and a unit: 64MiB, 1GiB (powers of 1024), 64MB (of 1000)."},
     Entry{"RATE", "Packets per second: 500kpps, 14.88Mpps."},
-    Entry{"P", "A chance, above 0 up to 0.5: 1e-6."},
+    Entry{"P", "A chance, above 0 up to 0.5, as in 1e-6."},
     Entry{"N", "A whole number."},
     Entry{"EXPR", "An expression of pcap-filter(7): 'udp port 53'."},
     Entry{"FILE", "The name of a file; - is standard input or output."},
@@ -204,6 +204,16 @@ std::string short_form(std::string text) {
 }
 
 }  // namespace
+
+std::vector<std::string> examples_not_understood(const std::vector<CommandPage>& commands) {
+    std::vector<std::string> out;
+    for (const Entry& example : kExamples) {
+        if (!understood(commands, example.name)) {
+            out.emplace_back(example.name);
+        }
+    }
+    return out;
+}
 
 std::string man_page(const CommandPage& program, const std::vector<CommandPage>& commands) {
     std::string out = ".\\\" Made from the command line of unecho.\n";

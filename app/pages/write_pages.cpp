@@ -43,6 +43,11 @@ int main(int argc, char** argv) {
     const auto app = unecho::app::make_command_line(eal_args, action);
     const auto program = unecho::app::program_of(*app);
     const auto commands = unecho::app::commands_of(*app);
+    for (const std::string& example : unecho::app::examples_not_understood(commands)) {
+        std::fprintf(stderr, "example of the man page: no such command or option: %s\n",
+                     example.c_str());
+        return 1;
+    }
     const bool done = write(argv[2], unecho::app::man_page(program, commands)) &&
                       write(argv[3], *toml) &&
                       write(argv[4], unecho::app::bash_completion(program, commands));

@@ -10,6 +10,8 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include "command_line.h"
+#include "engines/spec_problems.h"
 #include "pages/commands_of.h"
 #include "pages/completion.h"
 #include "pages/man_page.h"
@@ -126,6 +128,24 @@ TEST(ManPage, option_entries_have_names_value_default_and_text) {
 
 TEST(ManPage, examples_of_other_commands_are_left_out) {
     EXPECT_EQ(Line().man().find("unecho size"), std::string::npos);
+}
+
+// The build makes no page without one of them: write_pages asks the same.
+TEST(ManPage, examples_are_understood_by_the_command_line) {
+    const EalArgs none;
+    Action action;
+    const auto app = make_command_line(none, action);
+    EXPECT_TRUE(examples_not_understood(commands_of(*app)).empty());
+    CLI::App* const size = app->get_subcommand("size");
+    size->remove_option(size->get_option("--rate"));
+    const auto left_out = examples_not_understood(commands_of(*app));
+    ASSERT_EQ(left_out.size(), 1U);
+    EXPECT_NE(left_out[0].find("unecho size --window 50ms --rate"), std::string::npos);
+}
+
+TEST(ManPage, a_chance_has_its_range) {
+    const std::string range = "A chance, " + engines::false_drops_allowed() + ".";
+    EXPECT_NE(Line().man().find(roff_text(range)), std::string::npos) << range;
 }
 
 TEST(TomlPage, missing_key_is_an_error) {

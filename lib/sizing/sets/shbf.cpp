@@ -230,7 +230,6 @@ namespace {
 // What the filters take.
 constexpr unsigned kMaxK = 64;
 constexpr unsigned kMaxT = 8;
-constexpr unsigned kMaxW = 57;
 constexpr std::uint64_t kMaxM = std::uint64_t{1} << 45;
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 38;
 constexpr double kMinRate = 1e-12;
@@ -288,8 +287,9 @@ Status check(const ShbfMTargets& targets) {
         !status) {
         return status;
     }
-    return check(targets.w_bar > targets.t && targets.w_bar <= kMaxW,
-                 "w_bar = " + std::to_string(targets.w_bar), "t + 1 to 57");
+    return check(targets.w_bar > targets.t && targets.w_bar <= kMaxWBar,
+                 "w_bar = " + std::to_string(targets.w_bar),
+                 "t + 1 to " + std::to_string(kMaxWBar));
 }
 
 }  // namespace
@@ -332,7 +332,8 @@ Result<ShbfGeometry> size_shbf_x(std::uint64_t elements, unsigned c, double min_
     if (const Status status = check_elements(elements); !status) {
         return tl::unexpected(status.error());
     }
-    if (const Status status = check(c >= 1 && c <= kMaxW, "c = " + std::to_string(c), "1 to 57");
+    if (const Status status = check(c >= 1 && c <= kMaxWBar, "c = " + std::to_string(c),
+                                    "1 to " + std::to_string(kMaxWBar));
         !status) {
         return tl::unexpected(status.error());
     }

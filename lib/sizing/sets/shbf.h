@@ -17,6 +17,9 @@ namespace unecho::sizing {
 
 // --- What a window can be (section 3) ---
 
+// Largest w_bar for words of 64 bits without counters.
+inline constexpr unsigned kMaxWBar = 57;
+
 // Largest w_bar for which a word of so many bits, loaded at a byte, holds every window.
 unsigned shbf_max_w_bar(unsigned word_bits, unsigned counter_bits = 1);
 
@@ -112,7 +115,7 @@ struct ShbfMTargets {
     std::uint64_t n = 0;  // elements
     double max_fpr = 0;
     unsigned t = 1;
-    unsigned w_bar = 57;
+    unsigned w_bar = kMaxWBar;
 };
 
 struct ShbfMGeometry {

@@ -16,7 +16,6 @@ constexpr unsigned kMaxK = 8;
 constexpr unsigned kMinL = 2;
 constexpr unsigned kMaxL = 24;
 constexpr unsigned kShifts = 1;
-constexpr unsigned kWBar = 57;
 constexpr std::array<unsigned, 6> kBits{2, 4, 6, 8, 12, 16};
 
 // The eight bytes that begin with the last bit's are read whole: a segment of n lines has 512 n -
@@ -28,7 +27,7 @@ std::uint64_t bits_in(std::uint64_t lines) {
 }
 
 const ShbfGroupModel& model() {
-    static const ShbfGroupModel instance(kWBar, kShifts);
+    static const ShbfGroupModel instance(kMaxWBar, kShifts);
     return instance;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "sizing/search.h"
+#include "sizing/sets/shbf.h"
 
 namespace unecho::sizing {
 namespace {
@@ -18,7 +19,6 @@ constexpr unsigned kMinL = 2;
 // Each further generation costs a new flow some more windows, and saves less than a fiftieth of
 // the memory.
 constexpr unsigned kMaxL = 8;
-constexpr unsigned kMaxN = 57;
 
 // A flow that is through reads k windows, and half as many where segments are filled to a quarter:
 // for that, more memory than the least is well spent.
@@ -90,9 +90,10 @@ double shbf_x_match(const ShbfXWindowGeometry& geometry, double packets) {
 }
 
 Result<ShbfXWindowGeometry> size_shbf_x_window(const Targets& targets, unsigned n) {
-    if (n < 1 || n > kMaxN) {
-        return fail(Errc::kInvalidArgument,
-                    "first " + std::to_string(n) + " packets of a flow; allowed: 1 to 57");
+    if (n < 1 || n > kMaxWBar) {
+        return fail(Errc::kInvalidArgument, "first " + std::to_string(n) +
+                                                " packets of a flow; allowed: 1 to " +
+                                                std::to_string(kMaxWBar));
     }
     if (const Status allowed = check(targets); !allowed) {
         return tl::unexpected(allowed.error());

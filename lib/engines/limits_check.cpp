@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Limits that filters, sizing and the words of a filter that is asked for state each for itself, as
+// none of them may see another: they are the same. control/limits_check.cpp has the rest.
+#include "engines/engine.h"
+#include "engines/spec.h"
+#include "filter/kernels/line_kernel.h"
+#include "filter/sets/shbf_shape.h"
+#include "filter/sets/shbf_x.h"
+#include "filter/storage.h"
+#include "filter/window/line.h"
+#include "sizing/sets/shbf.h"
+#include "sizing/sizing.h"
+#include "sizing/window/line.h"
+
+namespace unecho::engines {
+
+static_assert(sizing::kMaxLines == filter::LineParams::kMostLines);
+static_assert(sizing::kMaxLinesOfKey == filter::kMostRows);
+static_assert(sizing::kMaxPatternBits == filter::LineParams::kMostBits);
+static_assert(sizing::kMaxPhases <= filter::LineParams::kMostPhases);
+static_assert(sizing::kLineWords == filter::kLineWords);
+static_assert(sizing::kMaxBytes <= filter::kMaxFilterBytes);
+static_assert(sizing::kMaxFalseDrop == kMostFalseDrop);
+static_assert(sizing::kMaxWBar == filter::kMaxWBar);
+static_assert(info_of(Engine::kShbfX).most_first == filter::kMaxMultiplicity);
+static_assert(info_of(Engine::kShbfX).most_first == sizing::kMaxWBar);
+
+}  // namespace unecho::engines

@@ -34,8 +34,8 @@ inline constexpr CounterRows<FateCounts, 5> kFateCounters{{
      "sent to the port that on_echo names"},
     {&FateCounts::dropped, "dropped", CounterUnit::kPackets, CounterFold::kSum, "sent nowhere"},
     {&FateCounts::in_flight, "in_flight", CounterUnit::kPackets, CounterFold::kSum,
-     "received, and none of the others yet: in rings between workers, or settled between two looks "
-     "at the counters; 0 when nothing moves"},
+     "received, and none of the others yet: between workers, or settled since the last look; 0 "
+     "when nothing moves"},
 }};
 static_assert(describe_each(kFateCounters));
 
@@ -134,6 +134,8 @@ class StatsReader {
 };
 
 nlohmann::ordered_json to_json(const Plan& plan, const StatsReport& report);
+// What each counter in it means, by its member and its name.
+nlohmann::ordered_json help_json();
 std::string to_text(const Plan& plan, const StatsReport& report);
 
 }  // namespace unecho::control

@@ -72,7 +72,7 @@ void add_received(const Plan& plan, const dataplane::Counters& counters, StatsRe
 
 WorkerReport worker_report(const Plan& plan, const dataplane::Counters& counters) {
     WorkerReport out;
-    static_cast<dataplane::WorkerCounters&>(out) = counters;
+    fold<dataplane::WorkerCounters>(dataplane::kWorkerCounters, counters, out);
     for (std::size_t p = 0; p < plan.ports.size(); ++p) {
         add(out.rx, counters.rx[p]);
     }
@@ -128,9 +128,8 @@ void finish(StatsReport& report) {
         for (unsigned i = 0; i < kReasons; ++i) {
             add(report.reasons[i], route.reasons[i]);
         }
-        report.totals.received += route.counts.received;
+        fold(kFateCounters, route.counts, report.totals);
     }
-    settle_fates(report.reasons, report.totals);
 }
 
 }  // namespace unecho::control

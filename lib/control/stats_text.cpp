@@ -117,15 +117,72 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
     return text;
 }
 
+// "in_flight" as people read it.
+std::string words_of(std::string_view name) {
+    std::string words(name);
+    std::replace(words.begin(), words.end(), '_', ' ');
+    return words;
+}
+
+// Columns of counters: all of a block, or those in which something was counted, where zeros alone
+// say nothing.
+template <typename Block, std::size_t N>
+class Columns {
+  public:
+    explicit Columns(const CounterRows<Block, N>& rows, std::string prefix = "")
+        : rows_(rows.begin(), rows.end()), prefix_(std::move(prefix)) {}
+    template <typename Blocks, typename Select>
+    Columns(const CounterRows<Block, N>& rows, const Blocks& blocks, const Select& select,
+            bool with_times = true) {
+        for (const CounterRow<Block>& row : rows) {
+            if ((with_times || row.unit != CounterUnit::kNanoseconds) &&
+                std::any_of(blocks.begin(), blocks.end(), [&](const auto& block) {
+                    return static_cast<const Block&>(select(block)).*row.value != 0;
+                })) {
+                rows_.push_back(row);
+            }
+        }
+    }
+
+    void name(std::vector<std::string>& header) const {
+        for (const CounterRow<Block>& row : rows_) {
+            header.push_back(">" + prefix_ + words_of(row.name));
+        }
+    }
+    void fill(const Block& block, std::vector<std::string>& cells) const {
+        for (const CounterRow<Block>& row : rows_) {
+            const std::uint64_t value = block.*row.value;
+            const bool time = row.unit == CounterUnit::kNanoseconds;
+            cells.push_back(!time        ? std::to_string(value)
+                            : value == 0 ? "-"
+                                         : format_duration(value));
+        }
+    }
+
+  private:
+    std::vector<CounterRow<Block>> rows_;
+    std::string prefix_;
+};
+
 std::string ports_text(const Plan& plan, const StatsReport& report) {
-    Table table({"port", ">rx packets", ">rx bytes", ">tx packets", ">tx bytes", ">missed",
-                 ">errors", "link"});
+    const Columns rx(pipeline::kPacketBytes, "rx ");
+    const Columns tx(pipeline::kPacketBytes, "tx ");
+    const Columns lost(
+        eal::kDeviceCounters, report.ports, [](const PortReport& port) -> auto& { return port; });
+    std::vector<std::string> header{"port"};
+    rx.name(header);
+    tx.name(header);
+    lost.name(header);
+    header.emplace_back("link");
+    Table table(header);
     for (std::size_t i = 0; i < plan.ports.size(); ++i) {
         const PortReport& p = report.ports[i];
-        table.row({plan.ports[i].name, std::to_string(p.rx.packets), std::to_string(p.rx.bytes),
-                   std::to_string(p.tx.packets), std::to_string(p.tx.bytes),
-                   std::to_string(p.rx_missed + p.rx_no_mbuf),
-                   std::to_string(p.rx_errors + p.tx_errors), p.link_up ? "up" : "down"});
+        std::vector<std::string> row{plan.ports[i].name};
+        rx.fill(p.rx, row);
+        tx.fill(p.tx, row);
+        lost.fill(p, row);
+        row.emplace_back(p.link_up ? "up" : "down");
+        table.row(std::move(row));
     }
     return table.text();
 }
@@ -142,17 +199,43 @@ const char* fate_name(pipeline::Fate fate) {
     return "";
 }
 
+// "only_a" with the name of tap A in the place of its letter.
+std::string with_tap(const Plan& plan, const RoutePlan& route, std::string_view name) {
+    for (std::size_t tap = 0; tap < route.from.size(); ++tap) {
+        const std::string letter{'_', static_cast<char>('a' + tap)};
+        if (name.ends_with(letter)) {
+            name.remove_suffix(letter.size());
+            return words_of(name) + " " + plan.ports[route.from[tap]].name;
+        }
+    }
+    return words_of(name);
+}
+
 std::string taps_text(const Plan& plan, const RoutePlan& route, const TapsReport& taps) {
     Table table(
         {"flows of " + format_duration(route.taps->window), ">last window", ">all windows"});
-    const auto row = [&](const std::string& name, std::uint64_t filter::TapCounts::*count) {
-        table.row({name, taps.ended ? std::to_string(taps.last.counts.*count) : "-",
-                   std::to_string(taps.total.*count)});
-    };
-    row("only " + plan.ports[route.from[0]].name, &filter::TapCounts::only_a);
-    row("only " + plan.ports[route.from[1]].name, &filter::TapCounts::only_b);
-    row("both", &filter::TapCounts::both);
+    for (const CounterRow<filter::TapCounts>& row : filter::kTapCounters) {
+        table.row({with_tap(plan, route, row.name),
+                   taps.ended ? std::to_string(taps.last.counts.*row.value) : "-",
+                   std::to_string(taps.total.*row.value)});
+    }
     return table.text();
+}
+
+// "received 3 = forwarded 2 + dropped 1": the first is the sum of the others.
+std::string sum_text(const FateCounts& counts) {
+    std::string text;
+    for (const CounterRow<FateCounts>& row : kFateCounters) {
+        const bool first = &row == kFateCounters.data();
+        const bool second = &row == kFateCounters.data() + 1;
+        text.append(first    ? ""
+                    : second ? " = "
+                             : " + ")
+            .append(words_of(row.name))
+            .append(" ")
+            .append(std::to_string(counts.*row.value));
+    }
+    return text;
 }
 
 std::string route_text(const Plan& plan, std::size_t index, const RouteReport& route) {
@@ -171,12 +254,9 @@ std::string route_text(const Plan& plan, std::size_t index, const RouteReport& r
                    share(route.reasons[i].packets, route.counts.received),
                    std::string(kReasonTable[i].help)});
     }
-    const FateCounts& c = route.counts;
     return "\nroute " + std::to_string(index) + ": " + from + " -> " + plan.ports[planned.to].name +
-           ", filter " + plan.filters[planned.filter].name + "\n" + table.text() + "  received " +
-           std::to_string(c.received) + " = forwarded " + std::to_string(c.forwarded) +
-           " + diverted " + std::to_string(c.diverted) + " + dropped " + std::to_string(c.dropped) +
-           " + in flight " + std::to_string(c.in_flight) + "\n" +
+           ", filter " + plan.filters[planned.filter].name + "\n" + table.text() + "  " +
+           sum_text(route.counts) + "\n" +
            (planned.taps ? taps_text(plan, planned, route.taps) : "");
 }
 
@@ -187,44 +267,6 @@ std::string shortest_text(const engines::FilterPlan& plan, const FilterReport& f
                : format_duration(filter.window.shortest) + " after " +
                      format_duration(filter.window.shortest_at);
 }
-
-// Those columns of counters in which something was counted: zeros alone say nothing.
-template <typename Block, std::size_t N>
-class Columns {
-  public:
-    template <typename Blocks, typename Select>
-    Columns(const CounterRows<Block, N>& rows, const Blocks& blocks, const Select& select,
-            bool with_times = true) {
-        for (const CounterRow<Block>& row : rows) {
-            if ((with_times || row.unit != CounterUnit::kNanoseconds) &&
-                std::any_of(blocks.begin(), blocks.end(), [&](const auto& block) {
-                    return static_cast<const Block&>(select(block)).*row.value != 0;
-                })) {
-                rows_.push_back(row);
-            }
-        }
-    }
-
-    void name(std::vector<std::string>& header) const {
-        for (const CounterRow<Block>& row : rows_) {
-            std::string name(row.name);
-            std::replace(name.begin(), name.end(), '_', ' ');
-            header.push_back(">" + name);
-        }
-    }
-    void fill(const Block& block, std::vector<std::string>& cells) const {
-        for (const CounterRow<Block>& row : rows_) {
-            const std::uint64_t value = block.*row.value;
-            const bool time = row.unit == CounterUnit::kNanoseconds;
-            cells.push_back(!time        ? std::to_string(value)
-                            : value == 0 ? "-"
-                                         : format_duration(value));
-        }
-    }
-
-  private:
-    std::vector<CounterRow<Block>> rows_;
-};
 
 std::string workers_text(const Plan& plan, const StatsReport& report) {
     const Columns counted(
@@ -305,7 +347,31 @@ ordered_json json_of(const Plan& plan, const EpochReport& epochs) {
             {"first_port", plan.ports[epochs.first.port].name}};
 }
 
+// What the names in a member of to_json() mean, behind a prefix.
+template <typename Block, std::size_t N>
+void add_help(ordered_json& to, const CounterRows<Block, N>& rows, const std::string& prefix = "") {
+    for (const CounterRow<Block>& row : rows) {
+        to[prefix + json_name(row)] = row.help;
+    }
+}
+
 }  // namespace
+
+ordered_json help_json() {
+    ordered_json out;
+    for (const pipeline::ReasonInfo& reason : kReasonTable) {
+        out["reasons"][std::string(reason.name)] = reason.help;
+    }
+    add_help(out["ports"], pipeline::kPacketBytes, "rx_");
+    add_help(out["ports"], pipeline::kPacketBytes, "tx_");
+    add_help(out["ports"], eal::kDeviceCounters);
+    add_help(out["routes"], kFateCounters);
+    add_help(out["taps"], filter::kTapCounters);
+    add_help(out["workers"], dataplane::kWorkerCounters);
+    add_help(out["filters"], filter::kWindowCounters);
+    add_help(out["filters"], filter::kFilterCounters);
+    return out;
+}
 
 ordered_json to_json(const Plan& plan, const StatsReport& report) {
     ordered_json out;

@@ -206,23 +206,19 @@ void Supervisor::drain() {
         const Nanoseconds left = deadline - std::min(deadline, now());
         const StatsReport report =
             reader_.read(appliance_.plan(), std::min(left, StatsReader::kPatience));
-        std::uint64_t out = 0;
-        std::uint64_t in = 0;
-        std::uint64_t bursts = 0;
+        dataplane::WorkerCounters all;
         silent.clear();
         for (std::size_t i = 0; i < report.workers.size(); ++i) {
             const WorkerReport& worker = report.workers[i];
-            out += worker.handed_out;
-            in += worker.handed_in;
-            bursts += worker.bursts;
+            fold<dataplane::WorkerCounters>(dataplane::kWorkerCounters, worker, all);
             if (!worker.answering) {
                 silent = name_of(i) + " does not answer; ";
             }
         }
-        if (out == in && bursts == last_bursts && silent.empty()) {
+        if (all.handed_out == all.handed_in && all.bursts == last_bursts && silent.empty()) {
             return;
         }
-        last_bursts = bursts;
+        last_bursts = all.bursts;
         sleep_for(kDrainTick);
     }
     log_(silent + "packets may still be between workers after " +
@@ -267,7 +263,7 @@ StatsReport Supervisor::report(Nanoseconds patience) {
         const eal::Port& port = appliance_.ports()[i];
         PortReport& out = report.ports[i];
         out.link_up = port.link().up;
-        static_cast<eal::DeviceCounters&>(out) = port.device_counters();
+        fold<eal::DeviceCounters>(eal::kDeviceCounters, port.device_counters(), out);
     }
     for (std::size_t f = 0; f < longest_.size(); ++f) {
         report.filters[f].longest_generation = longest_[f].load(std::memory_order_relaxed);

@@ -113,6 +113,9 @@ int on_counters(const char*, const char*, rte_tel_data* data) {
 int on_info(const char*, const char*, rte_tel_data* data) {
     return answer(data, [](const Plan& plan, const ordered_json&) { return info_of(plan); });
 }
+int on_help(const char*, const char*, rte_tel_data* data) {
+    return answer(data, [](const Plan&, const ordered_json&) { return help_json(); });
+}
 int on_ports(const char*, const char*, rte_tel_data* data) {
     return answer(data,
                   [](const Plan&, const ordered_json& all) { return by_position(all["ports"]); });
@@ -148,6 +151,7 @@ constexpr Command kCommands[] = {
      "parameters"},
     {"/unecho/workers", on_workers,
      "Each worker: rx_packets + handed_in = settled + handed_out. No parameters"},
+    {"/unecho/help", on_help, "What each counter counts. No parameters"},
     {"/unecho/filters", on_filters,
      "Each filter: engine, window, slack, what it counted, longest generation. No parameters"},
 };

@@ -43,12 +43,7 @@ struct TapCounts {
     std::uint64_t both = 0;
 
     [[nodiscard]] constexpr std::uint64_t flows() const noexcept { return only_a + only_b + both; }
-    constexpr TapCounts& operator+=(const TapCounts& other) noexcept {
-        only_a += other.only_a;
-        only_b += other.only_b;
-        both += other.both;
-        return *this;
-    }
+    constexpr TapCounts& operator+=(const TapCounts& other) noexcept;
     bool operator==(const TapCounts&) const = default;
 };
 inline constexpr CounterRows<TapCounts, 3> kTapCounters{{
@@ -59,6 +54,11 @@ inline constexpr CounterRows<TapCounts, 3> kTapCounters{{
     {&TapCounts::both, "both", CounterUnit::kCount, CounterFold::kSum, "flows that both saw"},
 }};
 static_assert(describe_each(kTapCounters));
+
+constexpr TapCounts& TapCounts::operator+=(const TapCounts& other) noexcept {
+    fold(kTapCounters, other, *this);
+    return *this;
+}
 
 class TapFlows {
   public:

@@ -8,7 +8,7 @@ import subprocess
 import wire
 from wire import Host, exact_answer, udp_frame
 
-COMMANDS = ("info", "counters", "ports", "routes", "workers", "filters")
+COMMANDS = ("info", "counters", "ports", "routes", "workers", "filters", "help")
 HUGEPAGES = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 NEEDED_PAGES = 256
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 #include <bit>
+#include <map>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -187,6 +189,85 @@ TEST(StatsJson, shows_whatever_workers_ports_routes_taps_and_windows_count) {
     expect_marks_in<filter::TapCounts>(json("routes"));
     c.report.filters[0].window = marked<filter::WindowState>();
     expect_marks_in<filter::WindowState>(json("filters"));
+}
+
+// Reports that differ in one counter: each is told from every other, in JSON and in the table.
+class EachCounterAlone : public testing::Test {
+  protected:
+    static Case nothing() {
+        Case c = with_taps(true);
+        c.report.filters[0].window.shortest = kMillisecond;  // else there is no time to tell
+        static_cast<eal::DeviceCounters&>(c.report.ports[0]) = {};
+        return c;
+    }
+    template <typename Block, std::size_t N, typename Place>
+    void tell(const std::string& place, const CounterRows<Block, N>& rows, const Place& block_of) {
+        for (const CounterRow<Block>& row : rows) {
+            Case c = nothing();
+            static_cast<Block&>(block_of(c.report)).*row.value = kMark;
+            tell(place + "." + std::string(row.name), c);
+        }
+    }
+    void tell(const std::string& counter, const Case& c) {
+        const auto [json, new_json] = jsons_.emplace(to_json(c.plan, c.report).dump(), counter);
+        EXPECT_TRUE(new_json) << "in JSON, " << counter << " looks like " << json->second;
+        const auto [text, new_text] = texts_.emplace(to_text(c.plan, c.report), counter);
+        EXPECT_TRUE(new_text) << "in the table, " << counter << " looks like " << text->second;
+    }
+
+  private:
+    std::map<std::string, std::string> jsons_;
+    std::map<std::string, std::string> texts_;
+};
+
+TEST_F(EachCounterAlone, is_told_from_every_other) {
+    tell("nothing", nothing());
+    tell(
+        "port", eal::kDeviceCounters, [](StatsReport & r) -> auto& { return r.ports[0]; });
+    tell(
+        "port.rx", pipeline::kPacketBytes, [](StatsReport & r) -> auto& { return r.ports[0].rx; });
+    tell(
+        "port.tx", pipeline::kPacketBytes, [](StatsReport & r) -> auto& { return r.ports[0].tx; });
+    tell(
+        "route", kFateCounters, [](StatsReport & r) -> auto& { return r.routes[0].counts; });
+    tell(
+        "taps.last", filter::kTapCounters,
+        [](StatsReport & r) -> auto& { return r.routes[0].taps.last.counts; });
+    tell(
+        "taps.total", filter::kTapCounters,
+        [](StatsReport & r) -> auto& { return r.routes[0].taps.total; });
+    tell(
+        "worker", dataplane::kWorkerCounters,
+        [](StatsReport & r) -> auto& { return r.workers[0]; });
+    tell(
+        "filter", filter::kFilterCounters,
+        [](StatsReport & r) -> auto& { return r.filters[0].counters; });
+    tell(
+        "window", filter::kWindowCounters,
+        [](StatsReport & r) -> auto& { return r.filters[0].window; });
+}
+
+// By the names under which the report has them.
+TEST(StatsHelp, is_there_for_every_counter_of_the_report) {
+    const Case c = with_taps(true);
+    const ordered_json json = to_json(c.plan, c.report);
+    const ordered_json help = help_json();
+    const auto expect_known = [&](const std::string& member, const ordered_json& counters) {
+        EXPECT_FALSE(help[member].empty()) << member;
+        for (const auto& [name, text] : help[member].items()) {
+            EXPECT_TRUE(counters.contains(name)) << member << "." << name;
+        }
+    };
+    expect_known("reasons", json["reasons"]);
+    expect_known("ports", json["ports"][0]);
+    expect_known("routes", json["routes"][0]);
+    expect_known("taps", json["routes"][0]["taps"]["total"]);
+    expect_known("workers", json["workers"][0]);
+    expect_known("filters", json["filters"][0]);
+    EXPECT_EQ(help["reasons"].size(), json["reasons"].size());
+    EXPECT_EQ(help["routes"].size(), json["totals"].size());
+    EXPECT_EQ(help["ports"]["rx_no_mbuf"], eal::kDeviceCounters[1].help);
+    EXPECT_TRUE(help["filters"].contains("achieved_window_ns"));
 }
 
 // A column of zeros says nothing; one that is not there yet appears with its first count.

@@ -11,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 #include <rte_telemetry.h>
 
 #include "control/stats_fold.h"
@@ -95,6 +96,17 @@ TEST_F(TelemetryCommands, AnswerWhileAttachedAndNotAfterwards) {
         EXPECT_NE(ask(name), 0) << name;
     }
     EXPECT_EQ(reports_, before) << "what they would ask is gone";
+}
+
+// DPDK leaves a longer text out without a word.
+TEST(TelemetryHelp, FitsIntoDpdksStrings) {
+    const nlohmann::ordered_json help = help_json();
+    for (const auto& [member, counters] : help.items()) {
+        for (const auto& [name, text] : counters.items()) {
+            EXPECT_LT(text.get<std::string>().size(), RTE_TEL_MAX_STRING_LEN)
+                << member << "." << name;
+        }
+    }
 }
 
 // Those before it are with DPDK for good; plan and report are not.

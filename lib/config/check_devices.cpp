@@ -123,11 +123,6 @@ std::optional<std::string> why_not_writable(const std::string& file) {
     return std::nullopt;
 }
 
-// DPDK picks a vdev's driver by the start of its name.
-bool is_pcap(const Device& device) {
-    return device.bus == Bus::kVdev && device.name.starts_with("net_pcap");
-}
-
 using Devices = std::vector<std::optional<Device>>;  // of each port; nothing: reported already
 
 std::string device_key(std::size_t port) {
@@ -181,7 +176,7 @@ void check_captures(Draft& draft, const Devices& devices) {
     std::map<std::string, std::size_t> inputs;
     std::map<std::string, std::size_t> outputs;
     for (std::size_t i = 0; i < devices.size(); ++i) {
-        if (!devices[i] || !is_pcap(*devices[i])) {
+        if (!devices[i] || !devices[i]->has_files()) {
             continue;
         }
         for (const std::string& file : devices[i]->values_of("rx_pcap")) {
@@ -192,7 +187,7 @@ void check_captures(Draft& draft, const Devices& devices) {
         }
     }
     for (std::size_t i = 0; i < devices.size(); ++i) {
-        if (!devices[i] || !is_pcap(*devices[i])) {
+        if (!devices[i] || !devices[i]->has_files()) {
             continue;
         }
         for (const std::string& file : devices[i]->values_of("tx_pcap")) {
@@ -217,7 +212,7 @@ void check_pci(Draft& draft, const Devices& devices) {
         return;
     }
     for (std::size_t i = 0; i < devices.size(); ++i) {
-        if (devices[i] && devices[i]->bus == Bus::kPci) {
+        if (devices[i] && devices[i]->is_pci()) {
             draft.report(device_key(i), in_quotes(devices[i]->name) +
                                             " is a PCI device, but [eal] args has \"--no-pci\"");
         }
@@ -227,16 +222,14 @@ void check_pci(Draft& draft, const Devices& devices) {
 // memif puts a socket file where it is told, and wants to be told in full.
 void check_memif(Draft& draft, const Devices& devices) {
     for (std::size_t i = 0; i < devices.size(); ++i) {
-        if (!devices[i] || !devices[i]->name.starts_with("net_memif")) {
+        if (!devices[i] || !devices[i]->is("net_memif")) {
             continue;
         }
-        const std::vector<std::string> abstract = devices[i]->values_of("socket-abstract");
-        for (const std::string& socket : devices[i]->values_of("socket")) {
-            if (!abstract.empty() && abstract.back() == "no" && !socket.starts_with('/')) {
-                draft.report(device_key(i), "socket: " + in_quotes(socket) +
-                                                " is not absolute; a socket file needs its path "
-                                                "from /");
-            }
+        const MemifEnd end = memif_end(*devices[i]);
+        if (end.socket_is_file && !end.socket.starts_with('/')) {
+            draft.report(device_key(i), "socket: " + in_quotes(end.socket) +
+                                            " is not absolute; a socket file needs its path "
+                                            "from /");
         }
     }
 }
@@ -251,12 +244,11 @@ void check_clock(Draft& draft, const Devices& devices) {
                 continue;
             }
             const Device& device = *devices[port];
-            if (!is_pcap(device) || device.values_of("rx_pcap").empty()) {
+            if (!device.has_files() || device.values_of("rx_pcap").empty()) {
                 draft.report(device_key(port),
                              "clock = \"capture\" takes time from captures: this port must be a "
                              "net_pcap with rx_pcap, or clock \"tsc\"");
-            } else if (!device.values_of("infinite_rx").empty() &&
-                       device.values_of("infinite_rx").back() != "0") {
+            } else if (device.last("infinite_rx", "0") != "0") {
                 draft.report(device_key(port),
                              "infinite_rx turns the capture's time back at each round; leave it "
                              "out, or use clock = \"tsc\"");

@@ -72,16 +72,6 @@ bool is_vdev(std::string_view name) {
 
 }  // namespace
 
-std::vector<std::string> Device::values_of(std::string_view arg) const {
-    std::vector<std::string> values;
-    for (const auto& [key, value] : args) {
-        if (key == arg) {
-            values.push_back(value);
-        }
-    }
-    return values;
-}
-
 Result<Device> parse_device(std::string_view text) {
     const std::vector<std::string_view> parts = split_args(text);
     Device device;

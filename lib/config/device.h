@@ -3,26 +3,12 @@
 // nothing of whether the device is there.
 #pragma once
 
-#include <cstdint>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
+#include "base/device.h"
 #include "base/result.h"
 
 namespace unecho::config {
-
-enum class Bus : std::uint8_t { kVdev, kPci };
-
-struct Device {
-    Bus bus = Bus::kVdev;
-    std::string name;  // "net_pcap0"; PCI in full and in lower case, "0000:3b:00.0"
-    std::vector<std::pair<std::string, std::string>> args;  // {"rx_pcap", "a.pcap"}, as written
-
-    // The values of one argument, which may stand several times.
-    [[nodiscard]] std::vector<std::string> values_of(std::string_view arg) const;
-};
 
 // What parse_device() takes, for messages.
 inline constexpr std::string_view kDeviceForms =

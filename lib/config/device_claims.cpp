@@ -2,8 +2,6 @@
 #include "config/device_claims.h"
 
 #include <array>
-#include <charconv>
-#include <cstdint>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
@@ -22,18 +20,23 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 5> kInterfaceArgs{"iface", "rx_iface", "rx_iface_in",
                                                          "tx_iface", "remote"};
 
-// memif's own defaults
-constexpr std::string_view kMemifSocket = "/run/memif.sock";
-
 // An interface may have several names (ip link property add altname), but one number.
 std::string interface_identity(const std::string& name) {
     const unsigned index = if_nametoindex(name.c_str());
     return "interface " + (index != 0 ? "#" + std::to_string(index) : name);
 }
 
+std::string_view socket_arg_of(const Device& device) {
+    const Driver* driver = device.known_driver();
+    return driver == nullptr ? "" : driver->socket_arg;
+}
+
 std::vector<Claim> interfaces_of(const Device& device) {
     std::vector<Claim> claims;
     for (const std::string_view arg : kInterfaceArgs) {
+        if (arg == socket_arg_of(device)) {
+            continue;
+        }
         for (const std::string& name : device.values_of(arg)) {
             if (name.find('%') == std::string::npos) {  // else the kernel makes up a number
                 claims.push_back({"interface " + in_quotes(name), interface_identity(name)});
@@ -47,48 +50,27 @@ Claim socket_claim(const std::string& path) {
     return {"socket " + in_quotes(path), "socket " + file_identity(path)};
 }
 
-std::string last_of(const Device& device, std::string_view arg, std::string_view fallback) {
-    const std::vector<std::string> values = device.values_of(arg);
-    return values.empty() ? std::string(fallback) : values.back();
-}
-
 // The two ends of a memif may both be here, as server and client.
-Claim memif_claim(const Device& device) {
-    const std::string socket = last_of(device, "socket", kMemifSocket);
-    const std::string role = last_of(device, "role", "client");
-    const std::string id_text = last_of(device, "id", "0");
-    std::uint32_t id = 0;
-    std::from_chars(id_text.data(), id_text.data() + id_text.size(), id);
-    const bool server = role == "server" || role == "master";
-    const bool file = last_of(device, "socket-abstract", "yes") == "no";
-    const std::string number = "memif " + std::to_string(id);
-    return {number + " of socket " + in_quotes(socket),
-            number + (server ? " server " : " client ") +
-                (file ? file_identity(socket) : "@" + socket)};
+Claim memif_claim(const MemifEnd& end) {
+    const std::string number = "memif " + std::to_string(end.id);
+    return {number + " of socket " + in_quotes(end.socket),
+            number + (end.server ? " server " : " client ") +
+                (end.socket_is_file ? file_identity(end.socket) : "@" + end.socket)};
 }
 
 }  // namespace
 
 std::vector<Claim> claims_of(const Device& device) {
-    if (device.bus == Bus::kPci) {
+    if (device.is_pci()) {
         return {};
     }
-    if (device.name.starts_with("net_memif")) {
-        return {memif_claim(device)};
-    }
-    if (device.name.starts_with("net_vhost")) {
-        std::vector<Claim> claims;
-        for (const std::string& path : device.values_of("iface")) {
-            claims.push_back(socket_claim(path));
-        }
-        return claims;
+    if (device.is("net_memif")) {
+        return {memif_claim(memif_end(device))};
     }
     std::vector<Claim> claims = interfaces_of(device);
-    if (device.name.starts_with("net_virtio_user")) {
-        for (const std::string& path : device.values_of("path")) {
-            if (!path.starts_with("/dev/")) {  // vhost in the kernel serves any number
-                claims.push_back(socket_claim(path));
-            }
+    for (const std::string& path : device.values_of(socket_arg_of(device))) {
+        if (!path.starts_with("/dev/vhost-")) {  // the kernel serves any number
+            claims.push_back(socket_claim(path));
         }
     }
     return claims;

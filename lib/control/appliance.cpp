@@ -60,7 +60,7 @@ Status Appliance::start_eal(const ApplianceOptions& options) {
     session.lcores = plan->lcore_map;
     session.verbose = options.verbose;
     for (const PortPlan& port : plan->ports) {
-        if (port.device.pci) {
+        if (port.device.is_pci()) {
             session.pci_devices.push_back(port.device.name);
         }
     }

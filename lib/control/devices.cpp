@@ -5,14 +5,8 @@
 
 namespace unecho::control {
 
-eal::DeviceSpec device_of(const config::Port& port) {
-    eal::DeviceSpec spec;
-    if (const auto device = config::parse_device(port.device)) {
-        spec.pci = device->bus == config::Bus::kPci;
-        spec.name = device->name;
-        spec.args = device->args;
-    }
-    return spec;
+Device device_of(const config::Port& port) {
+    return config::parse_device(port.device).value_or(Device{});
 }
 
 std::vector<eal::DeviceFacts> assumed_facts(const config::Config& config) {

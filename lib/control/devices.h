@@ -4,13 +4,14 @@
 
 #include <vector>
 
+#include "base/device.h"
 #include "config/schema.h"
 #include "eal/port.h"
 
 namespace unecho::control {
 
 // The configuration was validated: its device strings can be taken apart.
-eal::DeviceSpec device_of(const config::Port& port);
+Device device_of(const config::Port& port);
 
 // What is known of each port's device without touching it, in order.
 std::vector<eal::DeviceFacts> assumed_facts(const config::Config& config);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/device.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "config/load.h"
@@ -21,7 +22,7 @@ namespace unecho::control {
 
 struct PortPlan {
     std::string name;
-    eal::DeviceSpec device;
+    Device device;
     eal::DeviceFacts facts;
     eal::PortSetup setup;
     bool receives = false;   // stands in a route's from

@@ -328,9 +328,9 @@ std::string epochs_text(const Plan& plan, const EpochReport& epochs) {
 std::string stamps_text(const Plan& plan) {
     std::string files;
     for (const PortPlan& port : plan.ports) {
-        for (const auto& [name, value] : port.device.args) {
-            if (port.transmits && name == "tx_pcap") {
-                files += (files.empty() ? "" : ", ") + escaped(value);
+        if (port.transmits && port.device.has_files()) {
+            for (const std::string& file : port.device.values_of("tx_pcap")) {
+                files += (files.empty() ? "" : ", ") + escaped(file);
             }
         }
     }

@@ -39,38 +39,9 @@ constexpr std::uint64_t kRssTypes = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_FRAG_IPV4 |
                                     RTE_ETH_RSS_FRAG_IPV6 | RTE_ETH_RSS_NONFRAG_IPV6_TCP |
                                     RTE_ETH_RSS_NONFRAG_IPV6_UDP | RTE_ETH_RSS_NONFRAG_IPV6_OTHER;
 
-struct KnownDriver {
-    std::string_view name;
-    std::uint16_t queues;
-    std::string_view capabilities;  // without which it does not work
-};
-
-constexpr std::string_view kAfPacketNeeds = "CAP_NET_RAW and CAP_NET_ADMIN";
-constexpr std::string_view kAfXdpNeeds =
-    "CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF, CAP_SYS_ADMIN and CAP_IPC_LOCK";
-// Queue limits of the virtual devices; none of them hashes.
-constexpr std::array kKnownDrivers{
-    KnownDriver{"net_pcap", 16, ""},
-    KnownDriver{"net_null", 64, ""},
-    KnownDriver{"net_ring", 16, ""},
-    KnownDriver{"net_memif", 64, ""},
-    KnownDriver{"net_af_xdp", 1, kAfXdpNeeds},
-    KnownDriver{"net_af_packet", 16, kAfPacketNeeds},
-    KnownDriver{"net_tap", 4, "CAP_NET_ADMIN"},
-    KnownDriver{"net_vhost", 16, ""},
-    KnownDriver{"net_virtio_user", 8, ""},
-    KnownDriver{"virtio_user", 8, ""},
-};
-
-const KnownDriver* find_driver(std::string_view name) {
-    const auto* found = std::find_if(kKnownDrivers.begin(), kKnownDrivers.end(),
-                                     [&](const KnownDriver& known) { return known.name == name; });
-    return found == kKnownDrivers.end() ? nullptr : found;
-}
-
 std::string driver_names() {
     std::string names;
-    for (const KnownDriver& known : kKnownDrivers) {
+    for (const Driver& known : known_drivers()) {
         names.append(names.empty() ? "" : ", ").append(known.name);
     }
     return names;
@@ -111,20 +82,17 @@ std::string log_tail() {
     return log.empty() ? "" : " [" + log + "]";
 }
 
-std::uint16_t count_of(const DeviceSpec& spec, std::string_view key) {
-    return static_cast<std::uint16_t>(std::count_if(
-        spec.args.begin(), spec.args.end(), [&](const auto& arg) { return arg.first == key; }));
+// The value of an argument that is a small number; 1 where there is none.
+std::uint16_t number_of(const Device& device, std::string_view arg) {
+    const std::string value = device.last(arg, "1");
+    std::uint16_t number = 1;
+    std::from_chars(value.data(), value.data() + value.size(), number);
+    return number;
 }
 
-// The value of an argument that is a small number; 1 where there is none.
-std::uint16_t number_of(const DeviceSpec& spec, std::string_view key) {
-    std::uint16_t number = 1;
-    for (const auto& [name, value] : spec.args) {
-        if (name == key) {
-            std::from_chars(value.data(), value.data() + value.size(), number);
-        }
-    }
-    return number;
+// A queue for each file, and one where there is none.
+std::uint16_t queues_of(const Device& device, std::string_view file_arg) {
+    return static_cast<std::uint16_t>(std::max<std::size_t>(device.values_of(file_arg).size(), 1));
 }
 
 // net_null and net_tap take an RSS configuration but nothing hashes.
@@ -170,40 +138,24 @@ std::string failure_text(const char* what, int code) {
 
 }  // namespace
 
-std::string DeviceSpec::driver() const {
-    if (pci) {
-        return "pci";
-    }
-    return name.substr(0, name.find_last_not_of("0123456789") + 1);
-}
-
-std::string DeviceSpec::args_text() const {
-    std::string text;
-    for (const auto& [key, value] : args) {
-        text.append(text.empty() ? "" : ",").append(key).append("=").append(value);
-    }
-    return text;
-}
-
-DeviceFacts assumed_facts(const DeviceSpec& spec) {
+DeviceFacts assumed_facts(const Device& device) {
     DeviceFacts facts;
-    facts.driver = spec.driver();
-    if (spec.pci) {
+    facts.driver = device.driver();
+    if (device.is_pci()) {
         facts.max_rx_queues = kMaxQueues;
         facts.max_tx_queues = kMaxQueues;
         facts.rss_types = kRssTypes;
         facts.reta_size = 128;
         return facts;
     }
-    if (const KnownDriver* known = find_driver(facts.driver)) {
+    if (const Driver* known = device.known_driver()) {
         facts.max_rx_queues = facts.max_tx_queues = known->queues;
     }
-    if (facts.driver == "net_pcap") {
-        // One queue for each file named.
-        facts.max_rx_queues = std::max<std::uint16_t>(count_of(spec, "rx_pcap"), 1);
-        facts.max_tx_queues = std::max<std::uint16_t>(count_of(spec, "tx_pcap"), 1);
-    } else if (facts.driver == "net_af_packet") {
-        facts.max_rx_queues = facts.max_tx_queues = number_of(spec, "qpairs");
+    if (device.has_files()) {
+        facts.max_rx_queues = queues_of(device, "rx_pcap");
+        facts.max_tx_queues = queues_of(device, "tx_pcap");
+    } else if (device.is("net_af_packet")) {
+        facts.max_rx_queues = facts.max_tx_queues = number_of(device, "qpairs");
     }
     return facts;
 }
@@ -221,68 +173,69 @@ Error Port::error(std::string_view step, int code) const {
             case Errc::kBusy:
                 return "; somebody else holds it";
             case Errc::kNotFound:
-                return spec_.pci ? "; is it bound to a DPDK driver (dpdk-devbind.py --status)?"
-                                 : "; does what its arguments name exist?";
+                return device_.is_pci()
+                           ? "; is it bound to a DPDK driver (dpdk-devbind.py --status)?"
+                           : "; does what its arguments name exist?";
             case Errc::kNoMemory:
                 return "; raise -m in [eal] args or reserve hugepages";
             default:
                 return {};
         }
     };
-    std::string context = "port \"" + name_ + "\" (" + spec_.name + "): ";
+    std::string context = "port \"" + name_ + "\" (" + device_.name + "): ";
     context.append(step).append(": ").append(std::strerror(number)).append(remedy());
     return {kind, context + log_tail()};
 }
 
 bool Port::lacks_capabilities() const {
-    const KnownDriver* known = find_driver(spec_.driver());
+    const Driver* known = device_.known_driver();
     return known != nullptr && !known->capabilities.empty() && !may_change_the_network();
 }
 
 // Drivers say EINVAL, or nothing in particular, where the kernel said EPERM.
 Error Port::permission_error() const {
-    return {Errc::kPermission,
-            "port \"" + name_ + "\" (" + spec_.name + "): not permitted; run as root or grant " +
-                std::string(find_driver(spec_.driver())->capabilities) + log_tail()};
+    return {Errc::kPermission, "port \"" + name_ + "\" (" + device_.name +
+                                   "): not permitted; run as root or grant " +
+                                   std::string(device_.known_driver()->capabilities) + log_tail()};
 }
 
 // rte_vdev_init() says -1 for most of what can go wrong inside a driver, so only the circumstances
 // tell.
 Error Port::creation_error(int code) const {
-    const std::string who = "port \"" + name_ + "\" (" + spec_.name + "): ";
-    const KnownDriver* known = find_driver(spec_.driver());
+    const std::string who = "port \"" + name_ + "\" (" + device_.name + "): ";
+    const Driver* known = device_.known_driver();
     if (code != -1) {
         return error("not created", code);
     }
     if (known == nullptr) {
-        return {Errc::kNotFound, who + "DPDK has no driver \"" + spec_.driver() +
+        return {Errc::kNotFound, who + "DPDK has no driver \"" + device_.driver() +
                                      "\", or it refused; known here: " + driver_names() +
                                      log_tail()};
     }
     if (lacks_capabilities()) {
         return permission_error();
     }
-    return {Errc::kInvalidArgument, who + "the driver refused \"" + spec_.args_text() +
+    return {Errc::kInvalidArgument, who + "the driver refused \"" + device_.args_text() +
                                         "\"; do its arguments, files, interfaces and sockets "
                                         "exist, and does nobody else hold them?" +
                                         log_tail()};
 }
 
-Result<Port> Port::open(const std::string& name, const DeviceSpec& spec) {
-    Port port(name, spec, RTE_MAX_ETHPORTS);
+Result<Port> Port::open(const std::string& name, const Device& device) {
+    Port port(name, device, RTE_MAX_ETHPORTS);
     port.open_ = false;
     take_log();
     if (const Status claimed = port.claim_interface(); !claimed) {
         return tl::unexpected(claimed.error());
     }
     port.remove_stale_sockets();
-    if (!spec.pci) {
-        const int code = rte_vdev_init(spec.name.c_str(), spec.args_text().c_str());
+    if (!device.is_pci()) {
+        const int code = rte_vdev_init(device.name.c_str(), device.args_text().c_str());
         if (code != 0) {
             return tl::unexpected(port.creation_error(code));
         }
     }
-    if (rte_eth_dev_get_port_by_name(spec.name.c_str(), &port.id_) != 0) {
+    if (rte_eth_dev_get_port_by_name(device.name.c_str(), &port.id_) != 0) {
         return tl::unexpected(port.error("no such device", ENODEV));
     }
     port.open_ = true;
@@ -292,15 +245,14 @@ Result<Port> Port::open(const std::string& name, const DeviceSpec& spec) {
 // Whatever becomes of an AF_XDP port, its driver takes the XDP program off the interface when it
 // closes: a second user would cut the first one off, even by a start that fails.
 Status Port::claim_interface() {
-    const auto interface = std::find_if(spec_.args.begin(), spec_.args.end(),
-                                        [](const auto& arg) { return arg.first == "iface"; });
-    if (spec_.driver() != "net_af_xdp" || interface == spec_.args.end()) {
+    const std::string interface = device_.last("iface", "");
+    if (!device_.is("net_af_xdp") || interface.empty()) {
         return {};
     }
-    auto claim = InterfaceClaim::take(interface->second);
+    auto claim = InterfaceClaim::take(interface);
     if (!claim) {
         return fail(claim.error().code,
-                    "port \"" + name_ + "\" (" + spec_.name + "): " + claim.error().context);
+                    "port \"" + name_ + "\" (" + device_.name + "): " + claim.error().context);
     }
     claim_ = std::move(*claim);
     return {};
@@ -308,19 +260,11 @@ Status Port::claim_interface() {
 
 // A memif server that was killed left its socket behind. In an abstract name nothing stays.
 void Port::remove_stale_sockets() const {
-    const auto given = [&](const char* name, const char* value) {
-        return std::any_of(spec_.args.begin(), spec_.args.end(), [&](const auto& arg) {
-            return arg.first == name && arg.second == value;
-        });
-    };
-    const bool serves = given("role", "server") || given("role", "master");
-    if (spec_.driver() != "net_memif" || !serves || !given("socket-abstract", "no")) {
+    if (!device_.is("net_memif")) {
         return;
     }
-    for (const auto& [name, path] : spec_.args) {
-        if (name == "socket") {
-            remove_stale_socket(path);
-        }
+    if (const MemifEnd end = memif_end(device_); end.server && end.socket_is_file) {
+        remove_stale_socket(end.socket);
     }
 }
 
@@ -330,14 +274,14 @@ Port::~Port() {
     }
     stop();
     rte_eth_dev_close(id_);
-    if (!spec_.pci) {
-        rte_vdev_uninit(spec_.name.c_str());
+    if (!device_.is_pci()) {
+        rte_vdev_uninit(device_.name.c_str());
     }
 }
 
 Port::Port(Port&& other) noexcept
     : name_(std::move(other.name_)),
-      spec_(std::move(other.spec_)),
+      device_(std::move(other.device_)),
       id_(other.id_),
       claim_(std::move(other.claim_)),
       open_(std::exchange(other.open_, false)),
@@ -350,7 +294,7 @@ Result<DeviceFacts> Port::facts() const {
     }
     DeviceFacts facts;
     facts.probed = true;
-    facts.driver = info.driver_name == nullptr ? spec_.driver() : info.driver_name;
+    facts.driver = info.driver_name == nullptr ? device_.driver() : info.driver_name;
     facts.max_rx_queues = std::min<std::uint16_t>(info.max_rx_queues, kMaxQueues);
     facts.max_tx_queues = std::min<std::uint16_t>(info.max_tx_queues, kMaxQueues);
     facts.max_mtu = info.max_mtu;
@@ -385,7 +329,7 @@ Status Port::start(const PortSetup& setup, rte_mempool* pool) {
     }
     // Drivers that cannot change it keep theirs; the frames are what counts.
     if (const int code = rte_eth_dev_set_mtu(id_, setup.mtu);
-        code != 0 && code != -ENOTSUP && !spec_.pci) {
+        code != 0 && code != -ENOTSUP && !device_.is_pci()) {
         take_log();
     } else if (code != 0 && code != -ENOTSUP) {
         return tl::unexpected(error("mtu " + std::to_string(setup.mtu), code));

@@ -12,6 +12,7 @@
 #include <rte_mempool.h>
 
 #include "base/counters.h"
+#include "base/device.h"
 #include "base/ids.h"
 #include "base/result.h"
 #include "eal/interface_claim.h"
@@ -19,18 +20,6 @@
 struct rte_eth_rss_conf;
 
 namespace unecho::eal {
-
-// A device as DPDK is asked for it: a virtual one with its arguments, or a PCI address.
-struct DeviceSpec {
-    bool pci = false;
-    std::string name;                                       // "net_pcap0", "0000:3b:00.0"
-    std::vector<std::pair<std::string, std::string>> args;  // {"rx_pcap", "a.pcap"}
-
-    // "net_pcap" for a virtual device, "pci" else.
-    [[nodiscard]] std::string driver() const;
-    // "rx_pcap=a.pcap,infinite_rx=1"
-    [[nodiscard]] std::string args_text() const;
-};
 
 // What a device can do, as it says itself or, before it is probed, as its driver is known to do.
 struct DeviceFacts {
@@ -49,7 +38,7 @@ struct DeviceFacts {
 
 // For `check`, where no device may be touched. A PCI device is taken to offer RSS and as many
 // queues as asked for.
-DeviceFacts assumed_facts(const DeviceSpec& spec);
+DeviceFacts assumed_facts(const Device& device);
 
 struct PortSetup {
     std::uint16_t rx_queues = 1;
@@ -96,7 +85,7 @@ struct LinkState {
 class Port {
   public:
     // name is the configuration's, for messages.
-    static Result<Port> open(const std::string& name, const DeviceSpec& spec);
+    static Result<Port> open(const std::string& name, const Device& device);
     ~Port();
     Port(Port&& other) noexcept;
     Port(const Port&) = delete;
@@ -116,8 +105,8 @@ class Port {
     [[nodiscard]] DeviceCounters device_counters() const noexcept;
 
   private:
-    Port(std::string name, DeviceSpec spec, PortId id)
-        : name_(std::move(name)), spec_(std::move(spec)), id_(id) {}
+    Port(std::string name, Device device, PortId id)
+        : name_(std::move(name)), device_(std::move(device)), id_(id) {}
     Status claim_interface();
     void remove_stale_sockets() const;
     Status setup_queues(const PortSetup& setup, rte_mempool* pool);
@@ -128,7 +117,7 @@ class Port {
     [[nodiscard]] Error permission_error() const;
 
     std::string name_;
-    DeviceSpec spec_;
+    Device device_;
     PortId id_;
     InterfaceClaim claim_;  // given up after the device is closed
     bool open_ = true;

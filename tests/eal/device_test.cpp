@@ -22,8 +22,8 @@ namespace {
 using Ports = EalTest;
 using Memory = EalTest;
 
-eal::DeviceSpec null_device(const char* name) {
-    eal::DeviceSpec spec;
+Device null_device(const char* name) {
+    Device spec;
     spec.name = name;
     spec.args = {{"size", "64"}};
     return spec;
@@ -58,7 +58,7 @@ TEST_F(Ports, of_a_virtual_device_open_start_and_close) {
 
 TEST_F(Ports, take_every_frame_or_their_own_as_asked) {
     for (const bool promiscuous : {true, false}) {
-        eal::DeviceSpec spec;
+        Device spec;
         spec.name = "net_ring78";
         auto port = eal::Port::open("loop", spec);
         ASSERT_TRUE(port) << port.error().context;
@@ -90,7 +90,7 @@ TEST_F(Ports, that_cannot_be_opened_are_errors_that_name_port_and_device) {
         << unknown.error().context;
     EXPECT_EQ(unknown.error().context.find('\n'), std::string::npos);
 
-    eal::DeviceSpec capture;
+    Device capture;
     capture.name = "net_pcap9";
     capture.args = {{"rx_pcap", "/nowhere/at/all.pcap"}};
     const auto missing = eal::Port::open("tap-b", capture);
@@ -98,8 +98,8 @@ TEST_F(Ports, that_cannot_be_opened_are_errors_that_name_port_and_device) {
     EXPECT_NE(missing.error().context.find("/nowhere/at/all.pcap"), std::string::npos)
         << missing.error().context;
 
-    eal::DeviceSpec pci;
-    pci.pci = true;
+    Device pci;
+    pci.bus = Bus::kPci;
     pci.name = "0000:ff:1f.7";
     const auto absent = eal::Port::open("nic", pci);
     ASSERT_FALSE(absent);
@@ -130,7 +130,7 @@ TEST(InterfaceClaims, are_one_at_a_time) {
 }
 
 TEST_F(Ports, with_more_queues_than_the_device_has_do_not_start) {
-    eal::DeviceSpec spec;
+    Device spec;
     spec.name = "net_ring77";
     auto port = eal::Port::open("loop", spec);
     ASSERT_TRUE(port) << port.error().context;

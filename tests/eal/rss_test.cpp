@@ -367,7 +367,7 @@ class Bench {
             port.name = name;
             port.device = driver + std::to_string(20 + config_.ports.size());
             config_.ports.push_back(port);
-            eal::DeviceSpec spec;
+            Device spec;
             spec.name = port.device;
             auto opened = eal::Port::open(name, spec);
             EXPECT_TRUE(opened) << opened.error().context;

@@ -7,11 +7,15 @@
 #include <fstream>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "eal/port.h"
 
 namespace unecho::test {
 namespace {
@@ -83,6 +87,65 @@ TEST_F(StaleSocket, that_is_a_file_a_link_or_nothing_stays) {
     EXPECT_FALSE(eal::remove_stale_socket(path_));
     EXPECT_TRUE(there());
     EXPECT_TRUE(std::filesystem::exists(target));
+}
+
+// --- before a memif port is opened --------------------------------------------------------------
+
+using Args = std::vector<std::pair<std::string, std::string>>;
+
+int made = 0;  // a device that DPDK could not make keeps its name
+
+// Opens the device and closes it again; whether the socket of before is still there.
+bool survives_a_memif(const std::string& path, Args args) {
+    struct stat before {};
+    EXPECT_EQ(lstat(path.c_str(), &before), 0);
+    Device device;
+    device.name = "net_memif_left" + std::to_string(++made);
+    device.args = std::move(args);
+    const auto port = eal::Port::open("memif", device);
+    EXPECT_TRUE(port) << port.error().context;
+    struct stat after {};
+    return lstat(path.c_str(), &after) == 0 && after.st_ino == before.st_ino &&
+           after.st_ctim.tv_nsec == before.st_ctim.tv_nsec;
+}
+
+// The last value of an argument is the one that DPDK takes.
+TEST_F(StaleSocket, of_a_memif_is_removed_by_its_server_alone) {
+    struct Case {
+        Args args;  // with the socket's path behind them
+        bool stays;
+    };
+    const Case cases[] = {
+        {{{"role", "server"}, {"socket-abstract", "no"}}, false},
+        {{{"role", "client"}, {"role", "server"}, {"socket-abstract", "no"}}, false},
+        {{{"socket-abstract", "yes"}, {"role", "master"}, {"socket-abstract", "no"}}, false},
+        {{{"socket-abstract", "no"}}, true},
+        {{{"role", "server"}}, true},
+        {{{"role", "server"}, {"role", "client"}, {"socket-abstract", "no"}}, true},
+        {{{"role", "server"}, {"socket-abstract", "no"}, {"socket-abstract", "yes"}}, true},
+    };
+    const std::string name = path_;
+    for (const Case& c : cases) {
+        // DPDK keeps the abstract name of a server that is gone, so each case has its own.
+        path_ = name + std::to_string(&c - cases);
+        bind_to(SOCK_SEQPACKET);
+        leave();
+        Args args = c.args;
+        args.emplace_back("socket", path_);
+        EXPECT_EQ(survives_a_memif(path_, args), c.stays) << "case " << &c - cases;
+        std::filesystem::remove(path_);
+    }
+}
+
+TEST_F(StaleSocket, of_a_memif_server_that_is_told_no_path_is_that_of_memif) {
+    path_ = "/run/memif.sock";
+    if (there() || access("/run", W_OK) != 0) {
+        GTEST_SKIP() << path_ << " is somebody's, or nobody may make it";
+    }
+    bind_to(SOCK_SEQPACKET);
+    leave();
+    EXPECT_FALSE(survives_a_memif(path_, {{"role", "server"}, {"socket-abstract", "no"}}));
+    std::filesystem::remove(path_);
 }
 
 }  // namespace

@@ -69,7 +69,8 @@ TEST(DeviceClaims, of_different_things_differ) {
                                    "net_memif0,id=1",
                                    "net_memif0,socket=/run/other.sock",
                                    "net_memif0,socket-abstract=no",
-                                   "net_virtio_user0,path=/run/memif.sock"};
+                                   "net_virtio_user0,path=/run/memif.sock",
+                                   "net_virtio_user0,path=/dev/shm/v.sock"};
     std::set<std::string> all;
     for (const char* text : devices) {
         const std::set<std::string> one = identities(text);

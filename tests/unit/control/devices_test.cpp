@@ -8,7 +8,7 @@
 namespace unecho::control {
 namespace {
 
-eal::DeviceSpec spec_of(const char* device) {
+Device spec_of(const char* device) {
     config::Port port;
     port.device = device;
     return device_of(port);
@@ -19,8 +19,8 @@ eal::DeviceFacts facts_of(const char* device) {
 }
 
 TEST(DeviceOf, a_virtual_device_is_its_name_and_arguments) {
-    const eal::DeviceSpec spec = spec_of("net_pcap3,rx_pcap=a.pcap,infinite_rx=1");
-    EXPECT_FALSE(spec.pci);
+    const Device spec = spec_of("net_pcap3,rx_pcap=a.pcap,infinite_rx=1");
+    EXPECT_FALSE(spec.is_pci());
     EXPECT_EQ(spec.name, "net_pcap3");
     EXPECT_EQ(spec.driver(), "net_pcap");
     EXPECT_EQ(spec.args_text(), "rx_pcap=a.pcap,infinite_rx=1");
@@ -28,8 +28,8 @@ TEST(DeviceOf, a_virtual_device_is_its_name_and_arguments) {
 }
 
 TEST(DeviceOf, a_pci_device_is_its_address) {
-    const eal::DeviceSpec spec = spec_of("0000:3b:00.1");
-    EXPECT_TRUE(spec.pci);
+    const Device spec = spec_of("0000:3b:00.1");
+    EXPECT_TRUE(spec.is_pci());
     EXPECT_EQ(spec.name, "0000:3b:00.1");
     EXPECT_EQ(spec.driver(), "pci");
 }
@@ -48,6 +48,8 @@ TEST(AssumedFacts, of_a_capture_are_a_queue_for_each_file) {
     const eal::DeviceFacts two = facts_of("net_pcap0,rx_pcap=a.pcap,rx_pcap=b.pcap,tx_pcap=c.pcap");
     EXPECT_EQ(two.max_rx_queues, 2U);
     EXPECT_EQ(two.max_tx_queues, 1U);
+    EXPECT_EQ(facts_of("net_pcap_in,rx_pcap=a.pcap,rx_pcap=b.pcap").max_rx_queues, 2U)
+        << "DPDK takes the driver by the start of the name";
 }
 
 TEST(AssumedFacts, of_an_af_packet_socket_are_its_queue_pairs) {

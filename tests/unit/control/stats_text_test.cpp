@@ -318,6 +318,9 @@ TEST(StatsText, shows_the_sum_and_the_reasons_that_occurred) {
 TEST(StatsText, says_which_captures_have_the_time_of_writing) {
     Case c = ten_packets();
     EXPECT_EQ(to_text(c.plan, c.report).find("time of writing"), std::string::npos);
+    for (PortPlan& port : c.plan.ports) {
+        port.device.name = "net_pcap0";
+    }
     c.plan.ports[0].device.args = {{"rx_pcap", "in.pcap"}, {"tx_pcap", "unused.pcap"}};
     EXPECT_EQ(to_text(c.plan, c.report).find("time of writing"), std::string::npos)
         << "nothing is sent to it";

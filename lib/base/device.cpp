@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/device.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace unecho {
+namespace {
+
+constexpr std::string_view kAfPacketNeeds = "CAP_NET_RAW and CAP_NET_ADMIN";
+constexpr std::string_view kAfXdpNeeds =
+    "CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF, CAP_SYS_ADMIN and CAP_IPC_LOCK";
+
+constexpr std::array kDrivers{
+    Driver{"net_pcap", 16, "", "", true},
+    Driver{"net_null", 64, "", "", false},
+    Driver{"net_ring", 16, "", "", false},
+    Driver{"net_memif", 64, "", "", false},  // memif_end() says which socket
+    Driver{"net_af_xdp", 1, kAfXdpNeeds, "", false},
+    Driver{"net_af_packet", 16, kAfPacketNeeds, "", false},
+    Driver{"net_tap", 4, "CAP_NET_ADMIN", "", false},
+    Driver{"net_vhost", 16, "", "iface", false},
+    Driver{"net_virtio_user", 8, "", "path", false},
+};
+
+}  // namespace
+
+std::span<const Driver> known_drivers() {
+    return kDrivers;
+}
+
+// DPDK picks a virtual device's driver by the start of its name.
+const Driver* Device::known_driver() const {
+    const auto* found = std::find_if(kDrivers.begin(), kDrivers.end(), [&](const Driver& known) {
+        return name.starts_with(known.name);
+    });
+    return is_pci() || found == kDrivers.end() ? nullptr : found;
+}
+
+std::string Device::driver() const {
+    if (is_pci()) {
+        return "pci";
+    }
+    const Driver* known = known_driver();
+    return known != nullptr ? std::string(known->name)
+                            : name.substr(0, name.find_last_not_of("0123456789") + 1);
+}
+
+bool Device::is(std::string_view driver) const {
+    const Driver* known = known_driver();
+    return known != nullptr && known->name == driver;
+}
+
+bool Device::has_files() const {
+    const Driver* known = known_driver();
+    return known != nullptr && known->files;
+}
+
+std::vector<std::string> Device::values_of(std::string_view arg) const {
+    std::vector<std::string> values;
+    for (const auto& [key, value] : args) {
+        if (key == arg) {
+            values.push_back(value);
+        }
+    }
+    return values;
+}
+
+std::string Device::last(std::string_view arg, std::string_view fallback) const {
+    const std::vector<std::string> values = values_of(arg);
+    return values.empty() ? std::string(fallback) : values.back();
+}
+
+std::string Device::args_text() const {
+    std::string text;
+    for (const auto& [key, value] : args) {
+        text.append(text.empty() ? "" : ",").append(key).append("=").append(value);
+    }
+    return text;
+}
+
+MemifEnd memif_end(const Device& device) {
+    const std::string role = device.last("role", "client");
+    const std::string id_text = device.last("id", "0");
+    std::uint32_t id = 0;
+    std::from_chars(id_text.data(), id_text.data() + id_text.size(), id);
+    return {.server = role == "server" || role == "master",
+            .id = id,
+            .socket = device.last("socket", "/run/memif.sock"),
+            .socket_is_file = device.last("socket-abstract", "yes") == "no"};
+}
+
+}  // namespace unecho

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What went wrong, where, and what is allowed. Cold code only: hot code has no errors, only
-// counted reasons. Next: result.h.
+// counted reasons. Codes are for readers and tests, but for (*), which the program asks for.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@ namespace unecho {
 
 enum class Errc {
     kInvalidArgument,  // a value outside what is allowed
-    kConfig,           // the configuration file; exit status 2
+    kConfig,           // (*) what was asked for, in a file or an option, cannot be: exit status 2
     kNotFound,         // a file, device or driver that is not there
     kBusy,             // a device or address that somebody else holds
     kPermission,       // the process may not do this
     kNoMemory,         // hugepages or memory are short
     kIo,               // reading or writing failed
-    kUnsupported,      // the device or machine cannot do this
+    kUnsupported,      // (*) the device or machine cannot do this
 };
 
-// context is one line: what, where and, where there is one, the remedy.
+// context: what, where, the remedy. One line; of a configuration one a problem, each with its end.
 struct Error {
     Errc code;
     std::string context;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Small numbers that must not be mixed up: indices into the plan's tables, and limits on them.
+// Names for small numbers, and limits on them. Names only: the compiler takes one for another.
 #pragma once
 
 #include <cstdint>

@@ -132,7 +132,7 @@ std::vector<std::string> arguments(const SessionOptions& options) {
     return out;
 }
 
-// The line of DPDK's log that names the cause: the last one that is not a mere consequence.
+// The line of DPDK's log that names the cause: the first that is not noise of every start.
 std::string cause_of(const std::string& log) {
     std::string cause;
     std::size_t begin = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What becomes of a packet, and why: each ends in exactly one reason. A new reason is a row here
-// and the stage that counts it.
+// and what gives it: for those of settle() its mask, which the compiler then asks for.
 #pragma once
 
 #include <array>
@@ -27,34 +27,42 @@ enum class Reason : std::uint8_t {
 
 enum class Fate : std::uint8_t { kForwarded, kDiverted, kDropped };
 
+// Where a packet is given its reason.
+enum class GivenBy : std::uint8_t {
+    kSettle,    // pipeline/stages.h
+    kSteer,     // marked by its receiver, counted by its owner
+    kTransmit,  // in place of the one that it had
+    kStop,      // what is left when the workers return
+};
+
 struct ReasonInfo {
     Reason reason;
     Fate fate;
+    GivenBy given_by;
     std::string_view name;
-    std::string_view where;  // the stage that counts it
     std::string_view help;
 };
 
 // Indexed by Reason.
 inline constexpr auto kReasonTable = std::to_array<ReasonInfo>({
-    {Reason::kNew, Fate::kForwarded, "new", "settle", "not seen within the window"},
-    {Reason::kDoubt, Fate::kForwarded, "doubt", "settle",
+    {Reason::kNew, Fate::kForwarded, GivenBy::kSettle, "new", "not seen within the window"},
+    {Reason::kDoubt, Fate::kForwarded, GivenBy::kSettle, "doubt",
      "a match that may be an accident: above max_false_drop"},
-    {Reason::kNonIp, Fate::kForwarded, "non_ip", "settle", "no IP packet to make a key of"},
-    {Reason::kMalformed, Fate::kForwarded, "malformed", "settle",
+    {Reason::kNonIp, Fate::kForwarded, GivenBy::kSettle, "non_ip", "no IP packet to make a key of"},
+    {Reason::kMalformed, Fate::kForwarded, GivenBy::kSettle, "malformed",
      "a header that the key needs is cut short or inconsistent"},
-    {Reason::kTooLong, Fate::kForwarded, "too_long", "settle",
+    {Reason::kTooLong, Fate::kForwarded, GivenBy::kSettle, "too_long",
      "longer than the space for frames of several mbuf segments"},
-    {Reason::kOverload, Fate::kForwarded, "overload", "hand over",
+    {Reason::kOverload, Fate::kForwarded, GivenBy::kSteer, "overload",
      "passed unfiltered: its worker's ring was nearly full"},
-    {Reason::kEchoPassed, Fate::kForwarded, "echo_passed", "settle",
+    {Reason::kEchoPassed, Fate::kForwarded, GivenBy::kSettle, "echo_passed",
      "echo, forwarded because on_echo = \"pass\""},
-    {Reason::kEchoDiverted, Fate::kDiverted, "echo_diverted", "settle",
+    {Reason::kEchoDiverted, Fate::kDiverted, GivenBy::kSettle, "echo_diverted",
      "echo, sent to the port that on_echo names"},
-    {Reason::kEcho, Fate::kDropped, "echo", "settle", "echo, dropped"},
-    {Reason::kTxLost, Fate::kDropped, "tx_lost", "transmit",
+    {Reason::kEcho, Fate::kDropped, GivenBy::kSettle, "echo", "echo, dropped"},
+    {Reason::kTxLost, Fate::kDropped, GivenBy::kTransmit, "tx_lost",
      "the transmit queue stayed full for the whole bounded retry"},
-    {Reason::kStopped, Fate::kDropped, "stopped", "drain",
+    {Reason::kStopped, Fate::kDropped, GivenBy::kStop, "stopped",
      "still between two workers when the drain timed out"},
 });
 inline constexpr unsigned kReasons = kReasonTable.size();

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/stages.h"
 
+#include <utility>
+
+#include "base/assert.h"
 #include "pipeline/bits.h"
 
 namespace unecho::pipeline {
@@ -44,6 +47,33 @@ void judge(Burst& burst, const Lane& lane, std::span<const Digest> digests, Test
     burst.echoes = all ? answers.echoes : deposit_bits(answers.echoes, burst.keys.keyed);
     burst.doubts = all || answers.doubts == 0 ? answers.doubts
                                               : deposit_bits(answers.doubts, burst.keys.keyed);
+}
+
+// No default: the compiler names a reason that is missing.
+inline std::uint64_t packets_of(Reason reason, const Burst& burst, EchoAction on_echo) noexcept {
+    switch (reason) {
+        case Reason::kNew:
+            return burst.keys.keyed & ~burst.echoes & ~burst.doubts;
+        case Reason::kDoubt:
+            return burst.doubts;
+        case Reason::kNonIp:
+            return burst.keys.non_ip;
+        case Reason::kMalformed:
+            return burst.keys.malformed;
+        case Reason::kTooLong:
+            return burst.too_long;
+        case Reason::kEchoPassed:
+            return on_echo == EchoAction::kPass ? burst.echoes : 0;
+        case Reason::kEchoDiverted:
+            return on_echo == EchoAction::kDivert ? burst.echoes : 0;
+        case Reason::kEcho:
+            return on_echo == EchoAction::kDrop ? burst.echoes : 0;
+        case Reason::kOverload:
+        case Reason::kTxLost:
+        case Reason::kStopped:
+            break;  // not given here
+    }
+    return 0;
 }
 
 }  // namespace
@@ -100,19 +130,17 @@ void decide_timed(Burst& burst, const Lane& lane) noexcept {
 }
 
 Settlement settle(const Burst& burst, EchoAction on_echo) noexcept {
-    const bool pass = on_echo == EchoAction::kPass;
-    return {
-        .forward{{
-            {Reason::kNew, burst.keys.keyed & ~burst.echoes & ~burst.doubts},
-            {Reason::kDoubt, burst.doubts},
-            {Reason::kNonIp, burst.keys.non_ip},
-            {Reason::kMalformed, burst.keys.malformed},
-            {Reason::kTooLong, burst.too_long},
-            {Reason::kEchoPassed, pass ? burst.echoes : 0},
-        }},
-        .away{on_echo == EchoAction::kDivert ? Reason::kEchoDiverted : Reason::kEcho,
-              pass ? 0 : burst.echoes},
+    const bool divert = on_echo == EchoAction::kDivert;
+    const Reason away = divert ? Reason::kEchoDiverted : Reason::kEcho;
+    Settlement settled{.forward = {}, .away = {away, packets_of(away, burst, on_echo)}};
+    const auto fill = [&]<std::size_t... I>(std::index_sequence<I...>) noexcept {
+        ((settled.forward[I] = {kForwardedBySettle[I],
+                                packets_of(kForwardedBySettle[I], burst, on_echo)}),
+         ...);
     };
+    fill(std::make_index_sequence<kForwardedBySettle.size()>{});
+    UNECHO_ASSERT(names_each_once(settled, first_bits(burst.count)));
+    return settled;
 }
 
 }  // namespace unecho::pipeline

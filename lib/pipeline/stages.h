@@ -61,15 +61,37 @@ struct Outcome {
     Reason reason;
     std::uint64_t mask;
 };
-// Of the reasons with which settle() forwards, each has its place.
-inline constexpr auto kSettledForward = static_cast<std::size_t>(
-    std::count_if(kReasonTable.begin(), kReasonTable.end(), [](const ReasonInfo& info) {
-        return info.fate == Fate::kForwarded && info.where == "settle";
-    }));
+[[nodiscard]] constexpr bool forwarded_by_settle(const ReasonInfo& info) noexcept {
+    return info.given_by == GivenBy::kSettle && info.fate == Fate::kForwarded;
+}
+// Each has its place in a settlement.
+inline constexpr auto kForwardedBySettle = [] {
+    std::array<Reason, static_cast<std::size_t>(std::count_if(
+                           kReasonTable.begin(), kReasonTable.end(), forwarded_by_settle))>
+        reasons{};
+    std::size_t n = 0;
+    for (const ReasonInfo& info : kReasonTable) {
+        if (forwarded_by_settle(info)) {
+            reasons[n++] = info.reason;
+        }
+    }
+    return reasons;
+}();
 struct Settlement {
-    std::array<Outcome, kSettledForward> forward;  // to where the route leads
-    Outcome away;                                  // dropped or diverted
+    std::array<Outcome, kForwardedBySettle.size()> forward;  // to where the route leads
+    Outcome away;                                            // dropped or diverted
 };
+[[nodiscard]] constexpr bool names_each_once(const Settlement& settled,
+                                             std::uint64_t packets) noexcept {
+    std::uint64_t named = settled.away.mask;
+    for (const Outcome& outcome : settled.forward) {
+        if ((named & outcome.mask) != 0) {
+            return false;
+        }
+        named |= outcome.mask;
+    }
+    return named == packets;
+}
 [[nodiscard]] Settlement settle(const Burst& burst, EchoAction on_echo) noexcept;
 
 }  // namespace unecho::pipeline

@@ -42,20 +42,6 @@ TEST(ReasonTable, fate_of_each_reason_is_what_becomes_of_the_packet) {
     }
 }
 
-TEST(ReasonTable, stands_in_the_order_of_the_enum) {
-    EXPECT_EQ(info_of(Reason::kNew).name, "new");
-    EXPECT_EQ(info_of(Reason::kDoubt).name, "doubt");
-    EXPECT_EQ(info_of(Reason::kNonIp).name, "non_ip");
-    EXPECT_EQ(info_of(Reason::kMalformed).name, "malformed");
-    EXPECT_EQ(info_of(Reason::kTooLong).name, "too_long");
-    EXPECT_EQ(info_of(Reason::kOverload).name, "overload");
-    EXPECT_EQ(info_of(Reason::kEchoPassed).name, "echo_passed");
-    EXPECT_EQ(info_of(Reason::kEchoDiverted).name, "echo_diverted");
-    EXPECT_EQ(info_of(Reason::kEcho).name, "echo");
-    EXPECT_EQ(info_of(Reason::kTxLost).name, "tx_lost");
-    EXPECT_EQ(info_of(Reason::kStopped).name, "stopped");
-}
-
 TEST(PacketBytes, add_sums_both) {
     PacketBytes sum;
     sum.add(2, 100);

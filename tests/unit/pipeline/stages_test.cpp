@@ -3,6 +3,9 @@
 // from a burst, with a filter that answers what it is told to.
 #include "pipeline/stages.h"
 
+#include <random>
+#include <set>
+
 #include <gtest/gtest.h>
 
 #include "pipeline/bits.h"
@@ -149,6 +152,84 @@ TEST_F(JudgedStages, only_packets_with_keys_are_learned_from) {
     for (const bool timed : {false, true}) {
         EXPECT_NEAR(learned(0b101101, 7, {0b0001, 0}, timed), 0.25, 1e-3);
         EXPECT_NEAR(learned(0b1, 64, {0b1, 0}, timed), 1.0, 1e-3);
+    }
+}
+
+// ---- settle ----
+
+// What a packet is after decide(); each has its bits in the masks of a burst.
+enum class Kind { kNew, kEcho, kDoubt, kNonIp, kMalformed, kTooLong };
+constexpr unsigned kKinds = 6;
+
+Reason expected(Kind kind, EchoAction on_echo) {
+    switch (kind) {
+        case Kind::kNew:
+            return Reason::kNew;
+        case Kind::kEcho:
+            return on_echo == EchoAction::kPass     ? Reason::kEchoPassed
+                   : on_echo == EchoAction::kDivert ? Reason::kEchoDiverted
+                                                    : Reason::kEcho;
+        case Kind::kDoubt:
+            return Reason::kDoubt;
+        case Kind::kNonIp:
+            return Reason::kNonIp;
+        case Kind::kMalformed:
+            return Reason::kMalformed;
+        case Kind::kTooLong:
+            break;
+    }
+    return Reason::kTooLong;
+}
+
+void put(Burst& burst, unsigned i, Kind kind) {
+    const std::uint64_t bit = std::uint64_t{1} << i;
+    burst.keys.keyed |= kind <= Kind::kDoubt ? bit : 0;
+    burst.echoes |= kind == Kind::kEcho ? bit : 0;
+    burst.doubts |= kind == Kind::kDoubt ? bit : 0;
+    burst.keys.non_ip |= kind == Kind::kNonIp ? bit : 0;
+    burst.keys.malformed |= kind == Kind::kMalformed ? bit : 0;
+    burst.too_long |= kind == Kind::kTooLong ? bit : 0;
+}
+
+TEST(SettleStage, every_packet_has_the_one_reason_of_its_kind) {
+    std::mt19937_64 random(1);
+    for (const EchoAction on_echo : {EchoAction::kDrop, EchoAction::kPass, EchoAction::kDivert}) {
+        for (unsigned count = 0; count <= kMaxBurst; ++count) {
+            Burst burst;
+            burst.count = count;
+            std::array<Kind, kMaxBurst> kinds{};
+            for (unsigned i = 0; i < count; ++i) {
+                kinds[i] = static_cast<Kind>(random() % kKinds);
+                put(burst, i, kinds[i]);
+            }
+            const Settlement settled = settle(burst, on_echo);
+            ASSERT_TRUE(names_each_once(settled, first_bits(count))) << count;
+            const auto expect_of_its_kind = [&](const Outcome& outcome) {
+                for_each_bit(outcome.mask, [&](unsigned i) {
+                    EXPECT_EQ(outcome.reason, expected(kinds[i], on_echo)) << i;
+                });
+            };
+            std::for_each(settled.forward.begin(), settled.forward.end(), expect_of_its_kind);
+            expect_of_its_kind(settled.away);
+        }
+    }
+}
+
+// Of a reason twice, or of none, the masks would be of the wrong packets.
+TEST(SettleStage, reasons_are_those_of_the_table_that_it_gives) {
+    for (const EchoAction on_echo : {EchoAction::kDrop, EchoAction::kPass, EchoAction::kDivert}) {
+        const Settlement settled = settle(Burst{}, on_echo);
+        std::set<Reason> forwarded;
+        for (const Outcome& outcome : settled.forward) {
+            EXPECT_TRUE(forwarded.insert(outcome.reason).second) << info_of(outcome.reason).name;
+        }
+        for (const ReasonInfo& info : kReasonTable) {
+            EXPECT_EQ(forwarded.contains(info.reason),
+                      info.given_by == GivenBy::kSettle && info.fate == Fate::kForwarded)
+                << info.name;
+        }
+        EXPECT_EQ(info_of(settled.away.reason).given_by, GivenBy::kSettle);
+        EXPECT_NE(info_of(settled.away.reason).fate, Fate::kForwarded);
     }
 }
 

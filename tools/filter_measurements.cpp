@@ -132,7 +132,7 @@ struct ApbbfShape {
     }
 };
 
-struct ApshbfShape {
+struct ShbfWindowShape {
     using Filter = filter::ShbfWindow;
     static constexpr const char* kEngine = "shbf";
     unsigned k;
@@ -337,9 +337,10 @@ void print_rates() {
                                     ApbbfShape{2, 5, 512, 8, 200}, ApbbfShape{3, 8, 512, 6, 200}}) {
         print_rate(shape);
     }
-    for (const ApshbfShape& shape :
-         {ApshbfShape{1, 4, 40'000, 6}, ApshbfShape{1, 6, 40'000, 8}, ApshbfShape{1, 6, 40'000, 12},
-          ApshbfShape{2, 8, 40'000, 6}, ApshbfShape{2, 8, 40'000, 8}}) {
+    for (const ShbfWindowShape& shape :
+         {ShbfWindowShape{1, 4, 40'000, 6}, ShbfWindowShape{1, 6, 40'000, 8},
+          ShbfWindowShape{1, 6, 40'000, 12}, ShbfWindowShape{2, 8, 40'000, 6},
+          ShbfWindowShape{2, 8, 40'000, 8}}) {
         print_rate(shape);
     }
     for (const BtbfShape& shape :

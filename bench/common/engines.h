@@ -167,7 +167,7 @@ struct Apbbf25KernelEngine {
     }
 };
 
-struct ApshbfEngine {
+struct ShbfWindowEngine {
     static constexpr bool kSlow = true;
     static std::string name() { return "shbf"; }
     using Filter = filter::ShbfWindow;
@@ -176,10 +176,11 @@ struct ApshbfEngine {
     static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
         const auto g = sizing::size_shbf_window(targets_of(keys, false_positives));
         const auto [k, l, m, b] = g.value_or(sizing::ShbfWindowGeometry{});
-        return planned<Params>(
-            g, keys, k + l + 1, text("k=%u l=%u b=%u", k, l, b), [](const auto& found) {
-                return filter::ApshbfSpec{.k = found.k, .l = found.l, .m = found.m, .b = found.b};
-            });
+        return planned<Params>(g, keys, k + l + 1, text("k=%u l=%u b=%u", k, l, b),
+                               [](const auto& found) {
+                                   return filter::ShbfWindowSpec{
+                                       .k = found.k, .l = found.l, .m = found.m, .b = found.b};
+                               });
     }
 };
 
@@ -301,7 +302,7 @@ using KernelEngines = decltype(kernel_engines(std::make_index_sequence<filter::k
 // All of them; another one is added here.
 using Engines = decltype(std::tuple_cat(
     std::tuple<LineEngine<1>, LineEngine<2>, LineEngine<3>, LineEngine<4>, ApbbfEngine,
-               Apbbf25Engine, ApbfEngine, ApshbfEngine, TlbfEngine, BtbfEngine, ExactEngine>{},
+               Apbbf25Engine, ApbfEngine, ShbfWindowEngine, TlbfEngine, BtbfEngine, ExactEngine>{},
     KernelEngines{}));
 
 // Empty if this machine can run it.

@@ -10,7 +10,7 @@ using filter::EchoPolicy;
 
 template <typename Kind>
 class segmented : public testing::Test {};
-using Kinds = testing::Types<ApbfKind, ApbbfKind, ApshbfKind, ShbfXWindowKind>;
+using Kinds = testing::Types<ApbfKind, ApbbfKind, ShbfWindowKind, ShbfXWindowKind>;
 TYPED_TEST_SUITE(segmented, Kinds);
 
 constexpr unsigned kMaxK = 6;

@@ -132,7 +132,7 @@ struct ApbbfKind {
     }
 };
 
-struct ApshbfKind {
+struct ShbfWindowKind {
     using Filter = filter::ShbfWindow;
     static filter::ShbfWindowParams params(const Shape& s, Size size, Random& random) {
         const unsigned t = 1 + static_cast<unsigned>(random.below(3));

@@ -151,12 +151,12 @@ TEST(chance, of_apbbf_is_the_share_of_random_digests_that_match) {
                          1'500 * sizing::block_capacity(256, 3) / 3);
 }
 
-TEST(chance, of_apshbf_is_the_share_of_random_digests_that_match) {
-    check<filter::ShbfWindow>(filter::ApshbfSpec{.k = 2, .l = 5, .m = 150'000, .b = 4},
+TEST(chance, of_shbf_window_is_the_share_of_random_digests_that_match) {
+    check<filter::ShbfWindow>(filter::ShbfWindowSpec{.k = 2, .l = 5, .m = 150'000, .b = 4},
                               150'000 * 0.6931 / 4 / 2);
-    check<filter::ShbfWindow>(filter::ApshbfSpec{.k = 1, .l = 4, .m = 150'000, .b = 8},
+    check<filter::ShbfWindow>(filter::ShbfWindowSpec{.k = 1, .l = 4, .m = 150'000, .b = 8},
                               150'000 * 0.6931 / 8);
-    check<filter::ShbfWindow>(filter::ApshbfSpec{.k = 1, .l = 4, .m = 150'000, .b = 9, .t = 2},
+    check<filter::ShbfWindow>(filter::ShbfWindowSpec{.k = 1, .l = 4, .m = 150'000, .b = 9, .t = 2},
                               150'000 * 0.6931 / 9);
 }
 

@@ -33,7 +33,7 @@ ApbbfShape shape_for(const sizing::ApbbfGeometry& geometry) {
     return {geometry.k, geometry.l, geometry.B, geometry.b, geometry.blocks};
 }
 
-struct ApshbfShape {
+struct ShbfWindowShape {
     using Filter = filter::ShbfWindow;
     unsigned k;
     unsigned l;
@@ -45,7 +45,7 @@ struct ApshbfShape {
         return *filter::ShbfWindowParams::make({.k = k, .l = l, .m = m, .b = b, .policy = policy});
     }
 };
-ApshbfShape shape_for(const sizing::ShbfWindowGeometry& geometry) {
+ShbfWindowShape shape_for(const sizing::ShbfWindowGeometry& geometry) {
     return {geometry.k, geometry.l, geometry.m, geometry.b};
 }
 

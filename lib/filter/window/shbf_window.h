@@ -30,7 +30,7 @@
 
 namespace unecho::filter {
 
-struct ApshbfSpec {
+struct ShbfWindowSpec {
     unsigned k = 0;       // segments written by an insertion
     unsigned l = 0;       // generations of the window
     std::uint64_t m = 0;  // bits of a segment (without padding)
@@ -41,9 +41,9 @@ struct ApshbfSpec {
 };
 
 // A spec that was checked.
-class ShbfWindowParams : public SegmentedParams<ApshbfSpec> {
+class ShbfWindowParams : public SegmentedParams<ShbfWindowSpec> {
   public:
-    static Result<ShbfWindowParams> make(const ApshbfSpec& spec);
+    static Result<ShbfWindowParams> make(const ShbfWindowSpec& spec);
 
     [[nodiscard]] std::uint64_t m() const noexcept { return spec_.m; }
     [[nodiscard]] unsigned b() const noexcept { return spec_.b; }
@@ -54,7 +54,7 @@ class ShbfWindowParams : public SegmentedParams<ApshbfSpec> {
     [[nodiscard]] ShbfShape shape() const noexcept { return {spec_.b, spec_.t, kMaxWBar}; }
 
   private:
-    explicit ShbfWindowParams(const ApshbfSpec& spec) noexcept : SegmentedParams(spec) {}
+    explicit ShbfWindowParams(const ShbfWindowSpec& spec) noexcept : SegmentedParams(spec) {}
 };
 
 class ShbfWindow : public SegmentedFilter<ShbfWindowParams> {

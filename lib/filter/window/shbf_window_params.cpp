@@ -9,7 +9,7 @@
 
 namespace unecho::filter {
 
-Result<ShbfWindowParams> ShbfWindowParams::make(const ApshbfSpec& spec) {
+Result<ShbfWindowParams> ShbfWindowParams::make(const ShbfWindowSpec& spec) {
     const std::string_view name = "shbf_window";
     if (const Status status = first_failed(check_m(name, "bits", spec.m),
                                            check_range(name, "t", spec.t, 1, kMaxShifts),

@@ -196,7 +196,7 @@ struct Row<filter::ShbfWindow> {
     static constexpr std::uint64_t kShapes = kFewSlots + kManySlots.size();
 
     static Params params(const Draw& draw, Random& random) {
-        auto spec = segments_of<filter::ApshbfSpec>(draw);
+        auto spec = segments_of<filter::ShbfWindowSpec>(draw);
         spec.t = 1 + static_cast<unsigned>(random.below(3));
         spec.b = (1 + static_cast<unsigned>(random.below(4))) * (spec.t + 1);
         const std::uint64_t roomy = has_few_slots(draw.index) ? 1'000'003 : 100'003;

@@ -34,7 +34,7 @@ struct spec_for<Apbbf> {
 };
 template <>
 struct spec_for<ShbfWindow> {
-    static ApshbfSpec of(EchoPolicy policy) {
+    static ShbfWindowSpec of(EchoPolicy policy) {
         return {.k = 3, .l = 4, .m = 1 << 14, .b = 4, .policy = policy};
     }
 };

@@ -53,7 +53,7 @@ TEST(memory, apbf_of_any_size_takes_what_is_predicted) {
     }
 }
 
-TEST(memory, apshbf_takes_what_is_predicted) {
+TEST(memory, shbf_window_takes_what_is_predicted) {
     for (const Targets& targets : kTargets) {
         const Result<ShbfWindowGeometry> found = size_shbf_window(targets);
         ASSERT_TRUE(found.has_value()) << found.error().context;
@@ -65,7 +65,7 @@ TEST(memory, apshbf_takes_what_is_predicted) {
     }
 }
 
-TEST(memory, apshbf_of_any_size_takes_what_is_predicted) {
+TEST(memory, shbf_window_of_any_size_takes_what_is_predicted) {
     for (const std::uint64_t m : {1U, 448U, 456U, 457U, 512U, 10'007U}) {
         const auto params =
             filter::ShbfWindowParams::make({.k = 3, .l = 5, .m = m, .b = 4, .spares = 0});

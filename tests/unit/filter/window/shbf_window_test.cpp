@@ -8,11 +8,11 @@
 namespace unecho::filter {
 namespace {
 
-std::string message(const ApshbfSpec& spec) {
+std::string message(const ShbfWindowSpec& spec) {
     return test::message<ShbfWindowParams>(spec);
 }
 
-TEST(apshbf_params, limits_are_named) {
+TEST(shbf_window_params, limits_are_named) {
     EXPECT_EQ(message({.k = 1, .l = 1, .m = 1, .b = 2}), "valid");
     EXPECT_EQ(message({.k = 0, .l = 3, .m = 64, .b = 2}), "shbf_window: k = 0; allowed: 1 to 127");
     EXPECT_EQ(message({.k = 3, .l = 0, .m = 64, .b = 2}), "shbf_window: l = 0; allowed: 1 to 127");

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "sizing/window/shbf_window.h"
+
 #include <string>
 #include <vector>
 
@@ -6,7 +8,6 @@
 
 #include "sizing/sets/shbf.h"
 #include "sizing/sizing.h"
-#include "sizing/window/shbf_window.h"
 
 namespace unecho::sizing {
 namespace {
@@ -57,7 +58,7 @@ TEST(shbf_window_profile, rises_to_that_of_k_generations) {
     EXPECT_LT(shbf_window_profile(geometry, 1'000, 0)[0], r[0]);
 }
 
-TEST(predict_apshbf, without_a_rate_fills_segments_to_half) {
+TEST(predict_shbf_window, without_a_rate_fills_segments_to_half) {
     const Prediction p = predict(ShbfWindowGeometry{2, 5, 100'000, 8}, kSecond, std::nullopt);
     EXPECT_EQ(p.generation_keys, 4332U);  // m ln 2 / (b k)
     EXPECT_EQ(p.window_keys, 5U * 4332);

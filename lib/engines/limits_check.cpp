@@ -19,6 +19,8 @@ static_assert(sizing::kMaxLinesOfKey == filter::kMostRows);
 static_assert(sizing::kMaxPatternBits == filter::LineParams::kMostBits);
 static_assert(sizing::kMaxPhases <= filter::LineParams::kMostPhases);
 static_assert(sizing::kLineWords == filter::kLineWords);
+static_assert(sizing::kLineWordBits == filter::kPatternBits);
+static_assert(sizing::kLineTableBytes == filter::LineFilter::table_bytes());
 static_assert(sizing::kMaxBytes <= filter::kMaxFilterBytes);
 static_assert(sizing::kMaxFalseDrop == kMostFalseDrop);
 static_assert(sizing::kMaxWBar == filter::kMaxWBar);

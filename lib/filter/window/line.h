@@ -87,8 +87,10 @@ class LineFilter {
 
     // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const LineParams& params) noexcept {
-        return sizeof(Tables) + params.lines() * kCacheLine;
+        return table_bytes() + params.lines() * kCacheLine;
     }
+    // Of it, next to the lines.
+    [[nodiscard]] static constexpr std::size_t table_bytes() noexcept { return sizeof(Tables); }
 
     LineFilter(const LineParams& params, std::span<std::byte> memory) noexcept;
 

@@ -31,8 +31,8 @@ inline constexpr unsigned kMaxLinesOfKey = 4;
 inline constexpr unsigned kMaxPatternBits = 16;
 inline constexpr std::uint64_t kMaxLines = (std::uint64_t{1} << 28) - 1;
 
-// Of the bits that patterns take, next to the lines.
-inline constexpr std::uint64_t kLineTableBytes = 16 << 10;
+// Patterns, chances and phases, next to the lines (filter/window/line.h: table_bytes()).
+inline constexpr std::uint64_t kLineTableBytes = 11'520;
 
 // As many phases as there may be, where a tick is as long as this. Eight need 1 to 3 % less memory
 // than one; sixteen would save 0.2 % more at most.

@@ -8,13 +8,17 @@
 #include "filter/window/apbbf.h"
 #include "filter/window/apbf.h"
 #include "filter/window/exact.h"
+#include "filter/window/line.h"
 #include "filter/window/shbf_window.h"
+#include "filter/window/shbf_x_window.h"
 #include "filter/window/tlbf.h"
 #include "sizing/sizing.h"
 #include "sizing/window/apbbf.h"
 #include "sizing/window/apbf.h"
 #include "sizing/window/exact.h"
+#include "sizing/window/line.h"
 #include "sizing/window/shbf_window.h"
+#include "sizing/window/shbf_x_window.h"
 #include "sizing/window/tlbf.h"
 
 namespace unecho::sizing {
@@ -31,6 +35,33 @@ const std::vector<Targets> kTargets{
     {7, 1e12, 0.1},
     {kMaxWindow, 1e-9, 1e-12},
 };
+
+TEST(memory, line_takes_what_is_predicted) {
+    for (const Targets& targets : kTargets) {
+        const Result<LineGeometry> found = size_line(targets);
+        ASSERT_TRUE(found.has_value()) << found.error().context;
+        const auto params = filter::LineParams::make({.M = found->M,
+                                                      .k = found->k,
+                                                      .b = found->b,
+                                                      .phases = found->phases,
+                                                      .lines = found->lines});
+        ASSERT_TRUE(params.has_value()) << params.error().context;
+        EXPECT_EQ(filter::LineFilter::bytes(*params),
+                  predict(*found, targets.window, targets.keys_per_second).bytes);
+    }
+}
+
+TEST(memory, shbf_x_window_takes_what_is_predicted) {
+    for (const Targets& targets : kTargets) {
+        const Result<ShbfXWindowGeometry> found = size_shbf_x_window(targets, 3);
+        ASSERT_TRUE(found.has_value()) << found.error().context;
+        const auto params = filter::ShbfXWindowParams::make(
+            {.k = found->k, .l = found->l, .m = found->m, .c = found->c, .spares = 0});
+        ASSERT_TRUE(params.has_value()) << params.error().context;
+        EXPECT_EQ(filter::ShbfXWindow::bytes(*params),
+                  predict(*found, targets.window, targets.keys_per_second).bytes);
+    }
+}
 
 TEST(memory, apbf_takes_what_is_predicted) {
     for (const Targets& targets : kTargets) {

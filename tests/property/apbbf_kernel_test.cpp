@@ -7,6 +7,7 @@
 #include "filter/window/apbbf.h"
 #include "streams.h"
 #include "support/instance.h"
+#include "support/kernels.h"
 
 namespace unecho::test {
 namespace {
@@ -18,16 +19,6 @@ using filter::ApbbfSpec;
 using filter::ChanceLimits;
 using filter::EchoPolicy;
 using filter::Isa;
-
-std::vector<Isa> isas() {
-    std::vector<Isa> found;
-    for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
-        if (filter::available(isa)) {
-            found.push_back(isa);
-        }
-    }
-    return found;
-}
 
 struct Outcome {
     std::vector<std::uint64_t> echoes;
@@ -129,7 +120,7 @@ void expect_same(const std::vector<ApbbfParams>& kernels, bool judged,
 void expect_same_on_every_kernel(ApbbfSpec spec, const std::vector<Burst>& bursts, Matches& found) {
     // Their tables of chances take longer to make than the bursts.
     std::vector<ApbbfParams> kernels;
-    for (const Isa isa : isas()) {
+    for (const Isa isa : available_isas()) {
         spec.isa = isa;
         kernels.push_back(*ApbbfParams::make(spec));
     }

@@ -4,6 +4,7 @@
 
 #include "streams.h"
 #include "support/instance.h"
+#include "support/kernels.h"
 
 namespace unecho::test {
 namespace {
@@ -13,16 +14,6 @@ using filter::Isa;
 using filter::LineFilter;
 using filter::LineSpec;
 using Line = FilterInstance<LineFilter>;
-
-std::vector<Isa> isas() {
-    std::vector<Isa> found;
-    for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
-        if (filter::available(isa)) {
-            found.push_back(isa);
-        }
-    }
-    return found;
-}
 
 std::string text(const LineSpec& s) {
     return "M " + std::to_string(s.M) + " k " + std::to_string(s.k) + " b " + std::to_string(s.b) +
@@ -47,7 +38,7 @@ void for_each_shape(Function function) {
                 for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
                     Random random(++index);
                     LineSpec spec = spec_of(M, k, phases, policy, random);
-                    spec.isa = isas()[index % isas().size()];
+                    spec.isa = available_isas()[index % available_isas().size()];
                     SCOPED_TRACE(seed_note() + " case " + std::to_string(index) + " " + text(spec));
                     function(spec, random);
                     if (testing::Test::HasFatalFailure()) {

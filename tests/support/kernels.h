@@ -3,7 +3,10 @@
 // by name.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -28,6 +31,17 @@ class OnEveryKernel : public testing::TestWithParam<filter::Isa> {
 };
 
 inline const auto kEveryKernel = testing::ValuesIn(filter::kEveryIsa);
+
+// Those that this processor has, for tests that take them in turns.
+inline const std::vector<filter::Isa>& available_isas() {
+    static const std::vector<filter::Isa> kFound = [] {
+        std::vector<filter::Isa> found;
+        std::copy_if(filter::kEveryIsa.begin(), filter::kEveryIsa.end(), std::back_inserter(found),
+                     [](filter::Isa isa) { return filter::available(isa); });
+        return found;
+    }();
+    return kFound;
+}
 
 inline std::string name_of_kernel(const testing::TestParamInfo<filter::Isa>& info) {
     return std::string(filter::name_of(info.param));

@@ -27,6 +27,7 @@
 #include "filter/generation.h"
 #include "property/contract/rows.h"
 #include "support/instance.h"
+#include "support/kernels.h"
 #include "support/window_oracle.h"
 
 namespace unecho::test {
@@ -114,16 +115,6 @@ struct EngineNames {
 
 // --- What a test works with --------------------------------------------------------------------
 
-inline std::vector<filter::Isa> isas() {
-    std::vector<filter::Isa> found;
-    for (const filter::Isa isa : {filter::Isa::kScalar, filter::Isa::kAvx2, filter::Isa::kAvx512}) {
-        if (filter::available(isa)) {
-            found.push_back(isa);
-        }
-    }
-    return found;
-}
-
 inline filter::Moment moment_at(std::uint64_t time) {
     return {.now = time, .generation = time};
 }
@@ -195,7 +186,7 @@ struct Case {
 template <typename Filter, typename Function>
 void for_each_case(Fill fill, Function function, std::uint64_t first = 0,
                    std::uint64_t stride = 1) {
-    const auto kernels = isas();
+    const auto& kernels = available_isas();
     for (std::uint64_t index = first; index < Row<Filter>::kShapes; index += stride) {
         for (const auto policy : {filter::EchoPolicy::kFixed, filter::EchoPolicy::kRefresh}) {
             Case<Filter> c({.index = index,

@@ -44,7 +44,7 @@ TEST(apbbf_params, limits_are_named) {
 }
 
 TEST(apbbf_params, every_missing_isa_is_refused) {
-    for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+    for (const Isa isa : kEveryIsa) {
         const std::string answer = message({.k = 1, .l = 1, .b = 8, .blocks = 1, .isa = isa});
         if (available(isa)) {
             EXPECT_EQ(answer, "valid");

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <iterator>
 
 #include <gtest/gtest.h>
 
@@ -46,7 +47,7 @@ TEST(line_params, l_completes_the_line) {
 }
 
 TEST(line_params, every_missing_isa_is_refused) {
-    for (const Isa isa : {Isa::kScalar, Isa::kAvx2, Isa::kAvx512}) {
+    for (const Isa isa : kEveryIsa) {
         const std::string answer = message({.b = 4, .lines = 8, .isa = isa});
         if (available(isa)) {
             EXPECT_EQ(answer, "valid");
@@ -64,21 +65,17 @@ TEST(isa, best_is_the_widest_that_fits) {
 }
 
 // The tests of kernels run on all that are there; this says which are not.
-class EveryIsa : public testing::TestWithParam<Isa> {};
+class EveryIsa : public test::OnEveryKernel {};
+INSTANTIATE_TEST_SUITE_P(isa, EveryIsa, test::kEveryKernel, test::name_of_kernel);
 
 TEST_P(EveryIsa, has_its_own_kernels) {
     const Isa isa = GetParam();
-    if (!available(isa)) {
-        GTEST_SKIP() << "this processor lacks " << name_of(isa);
-    }
     const LineKernels* lines[] = {&kLineScalar, &kLineAvx2, &kLineAvx512};
     const ApbbfKernels* blocks[] = {&kApbbfScalar, &kApbbfAvx2, &kApbbfAvx512};
+    static_assert(std::size(lines) == kIsas.size() && std::size(blocks) == kIsas.size());
     EXPECT_EQ(&kernels_for<LineKernels>(isa), lines[static_cast<unsigned>(isa)]);
     EXPECT_EQ(&kernels_for<ApbbfKernels>(isa), blocks[static_cast<unsigned>(isa)]);
 }
-
-INSTANTIATE_TEST_SUITE_P(isa, EveryIsa, testing::Values(Isa::kScalar, Isa::kAvx2, Isa::kAvx512),
-                         [](const auto& info) { return std::string(name_of(info.param)); });
 
 TEST(line, bytes_are_lines_and_tables) {
     const auto bytes = [](std::uint64_t lines) {

@@ -14,6 +14,7 @@
 #include "filter/baseline/swamp.h"
 #include "filter/generation.h"
 #include "streams.h"
+#include "support/filter_memory.h"
 #include "support/window_oracle.h"
 
 namespace unecho::test {

@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "streams.h"
+#include "support/filter_memory.h"
 #include "support/window_oracle.h"
 
 namespace unecho::test {

@@ -2,6 +2,7 @@
 // The exact table against the oracle, packet by packet, without exception.
 #include "filter/window/exact.h"
 
+#include <limits>
 #include <list>
 #include <map>
 

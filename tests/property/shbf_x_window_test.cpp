@@ -4,9 +4,11 @@
 
 #include <array>
 #include <map>
+#include <string>
 
 #include "filter/generation.h"
 #include "streams.h"
+#include "support/filter_memory.h"
 #include "support/window_oracle.h"
 
 namespace unecho::test {
@@ -16,8 +18,20 @@ using filter::EchoPolicy;
 using filter::ShbfXWindow;
 using filter::ShbfXWindowParams;
 
+struct Shape {
+    unsigned k = 1;  // bits of a packet
+    unsigned l = 1;
+    unsigned spares = 0;
+    EchoPolicy policy = EchoPolicy::kFixed;
+
+    [[nodiscard]] std::string text() const {
+        return "k " + std::to_string(k) + " l " + std::to_string(l) + " spares " +
+               std::to_string(spares) + (policy == EchoPolicy::kFixed ? " fixed" : " refresh");
+    }
+};
+
 struct Case {
-    Shape shape;  // k: bits of a packet
+    Shape shape;
     unsigned n = 1;
     std::uint64_t index = 0;
 };

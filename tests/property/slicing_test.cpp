@@ -18,6 +18,7 @@
 #include "filter/sets/sliced.h"
 #include "filter/sets/sliced_timers.h"
 #include "streams.h"
+#include "support/filter_memory.h"
 #include "support/seed.h"
 #include "support/slices.h"
 #include "support/tree.h"

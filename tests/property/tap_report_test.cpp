@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "streams.h"
+#include "support/filter_memory.h"
 
 namespace unecho::test {
 namespace {

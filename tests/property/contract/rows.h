@@ -28,8 +28,15 @@ struct Draw {
     Fill fill = Fill::kRoomy;
     filter::EchoPolicy policy = filter::EchoPolicy::kFixed;
     filter::Isa isa = filter::Isa::kScalar;
-    bool kernel = false;  // only a geometry that has a kernel for each instruction set
+    bool kernel = false;        // only a geometry that has a kernel for each instruction set
+    bool other_spares = false;  // of filters of segments another number of them, all else alike
 };
+
+// 0 to 3.
+inline unsigned spares_of(const Draw& draw, std::uint64_t n) {
+    const auto spares = static_cast<unsigned>(n % 4);
+    return draw.other_spares ? 1 + (spares + 1) % 3 : spares;
+}
 
 // In the unit of the engine's time: a generation (a tick), or a nanosecond.
 struct Promise {
@@ -74,7 +81,7 @@ Spec segments_of(const Draw& draw) {
     } else {
         std::tie(spec.k, spec.l) = kManySlots.at(draw.index - kFewSlots);
     }
-    spec.spares = static_cast<unsigned>((draw.index + draw.index / 9) % 4);
+    spec.spares = spares_of(draw, draw.index + draw.index / 9);
     spec.policy = draw.policy;
     return spec;
 }
@@ -224,7 +231,7 @@ struct Row<filter::ShbfXWindow> {
         spec.k = static_cast<unsigned>(1 + draw.index / 9);
         spec.l = static_cast<unsigned>(1 + draw.index % 9);
         spec.c = filter::kMaxMultiplicity;
-        spec.spares = static_cast<unsigned>(draw.index % 4);
+        spec.spares = spares_of(draw, draw.index);
         spec.policy = draw.policy;
         spec.m = 20 + random.below(500);
         if (draw.fill == Fill::kRoomy) {

@@ -299,12 +299,16 @@ template <typename Filter>
 class contract_segments : public testing::Test {};
 TYPED_TEST_SUITE(contract_segments, EnginesOfSegments::Types, EngineNames);
 
-// Verdicts depend on digests and generations alone, not on who zeroes segments, and when.
-TYPED_TEST(contract_segments, helper_does_not_change_verdicts) {
+// Verdicts depend on digests and generations alone: not on the number of spares, not on who zeroes
+// segments, and when.
+TYPED_TEST(contract_segments, spares_and_helper_do_not_change_verdicts) {
     std::uint64_t echoes = 0;
     for_each_case<TypeParam>(Fill::kSmall, [&](Case<TypeParam>& c) {
         typename Case<TypeParam>::Table plain(c.params);
-        typename Case<TypeParam>::Table helped(c.params);
+        Draw other = c.draw;
+        other.other_spares = true;
+        typename Case<TypeParam>::Table helped(Case<TypeParam>(other).params);
+        ASSERT_NE(helped.filter.params().ring().spares, c.params.ring().spares);
         Helper helper(helped.filter.segments());
         Random times(c.draw.index + 1'000'000);
         Digests digests(c.random);

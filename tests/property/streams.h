@@ -55,6 +55,11 @@ class Digests {
     std::vector<Digest> past_;
 };
 
+// Few flows, so that many get beyond their first n packets.
+inline Digest random_flow(Random& random, unsigned n) {
+    return remix(random.below(2 + 60 / n), 99);
+}
+
 // How many generations pass at once: mostly none or one, now and then what is at the edge of k and
 // l. A window fills in between.
 inline std::uint64_t random_step(Random& random, unsigned k, unsigned l) {

@@ -33,15 +33,12 @@ std::uint64_t see_burst(Filter& filter, std::span<const Digest> flows, unsigned 
     }
 }
 
-constexpr std::array<unsigned, 8> kFirst{1, 2, 3, 4, 5, 7, 13, 40};
-
+// Up to the most that an engine counts; slots of a flow there may be any number of.
+template <typename Filter>
 unsigned first_of(const Draw& draw) {
+    constexpr unsigned kMost = Counts<Filter> ? filter::kMaxMultiplicity : 40;
+    constexpr std::array<unsigned, 8> kFirst{1, 2, 3, 4, 5, 7, 13, kMost};
     return kFirst.at((draw.index + draw.index / 8 + (refreshes(draw) ? 3 : 0)) % kFirst.size());
-}
-
-// Few flows, so that many get beyond their first n packets.
-Digest random_flow(Random& random, unsigned n) {
-    return remix(random.below(2 + 60 / n), 99);
 }
 
 // What is certain of a flow, from what the filter itself let pass.
@@ -117,6 +114,10 @@ Seen watch(Case<Filter>& c, unsigned n) {
         const bool due = sound && flow.certain(now) >= n;
         // Each of n digests may match by accident where it should not.
         const bool fresh = flow.possible(now) < n;
+        if constexpr (Counts<Filter>) {
+            const unsigned known = sound ? std::min(flow.certain(now), n) : 0;
+            EXPECT_GE(table.filter.count(digest, n), known) << "step " << step << " n " << n;
+        }
         const bool echo = see(table.filter, digest, n);
         EXPECT_TRUE(echo || !due) << "step " << step << " n " << n;
         if (testing::Test::HasFailure()) {
@@ -137,7 +138,7 @@ Seen watch(Case<Filter>& c, unsigned n) {
 TYPED_TEST(contract_first, n_pass_in_each_window_when_roomy) {
     std::uint64_t echoes = 0;
     for_each_case<TypeParam>(Fill::kRoomy, [&](Case<TypeParam>& c) {
-        const unsigned n = first_of(c.draw);
+        const unsigned n = first_of<TypeParam>(c.draw);
         const Seen seen = watch(c, n);
         ASSERT_FALSE(testing::Test::HasFailure());
         ASSERT_FALSE(seen.accidents.too_many()) << seen.accidents.text() << " n " << n;
@@ -151,33 +152,46 @@ TYPED_TEST(contract_first, n_pass_in_each_window_when_roomy) {
 TYPED_TEST(contract_first, never_more_than_n_pass_when_saturated) {
     std::uint64_t echoes = 0;
     for_each_case<TypeParam>(Fill::kSmall, [&](Case<TypeParam>& c) {
-        const Seen seen = watch(c, first_of(c.draw));
+        const Seen seen = watch(c, first_of<TypeParam>(c.draw));
         ASSERT_FALSE(testing::Test::HasFailure());
         echoes += seen.echoes;
     });
     EXPECT_GT(echoes, 20 * Row<TypeParam>::kShapes);
 }
 
+// And where an engine counts, to count and insert.
 TYPED_TEST(contract_first, burst_equals_sequence) {
     for_each_case_of_two_fills<TypeParam>([](Case<TypeParam>& c) {
-        const unsigned n = first_of(c.draw);
+        const unsigned n = first_of<TypeParam>(c.draw);
         typename Case<TypeParam>::Table burst(c.params);
         typename Case<TypeParam>::Table single(c.params);
+        typename Case<TypeParam>::Table halves(c.params);
         Clock clock(c.random, c.promise, c.draw.index);
         for (unsigned round = 0; round < 6 + 14 / n; ++round) {
             const std::uint64_t now = clock.next();
-            burst.filter.advance(moment_at(now));
-            single.filter.advance(moment_at(now));
+            for (auto* table : {&burst, &single, &halves}) {
+                table->filter.advance(moment_at(now));
+            }
             std::vector<Digest> flows(c.random.one_in(4) ? kMaxBurst
                                                          : c.random.below(kMaxBurst + 1));
             std::generate(flows.begin(), flows.end(), [&] { return random_flow(c.random, n); });
             std::uint64_t expected = 0;
             for (std::size_t p = 0; p < flows.size(); ++p) {
-                expected |= std::uint64_t{see(single.filter, flows[p], n)} << p;
+                const bool echo = see(single.filter, flows[p], n);
+                expected |= std::uint64_t{echo} << p;
+                if constexpr (Counts<TypeParam>) {
+                    ASSERT_EQ(halves.filter.count(flows[p], n) >= n, echo) << "round " << round;
+                    if (!echo || refreshes(c.draw)) {
+                        halves.filter.insert(flows[p], n);
+                    }
+                }
             }
             ASSERT_EQ(see_burst(burst.filter, flows, n), expected) << "round " << round;
         }
         expect_same(single, burst);
+        if constexpr (Counts<TypeParam>) {
+            expect_same(single, halves);
+        }
     });
 }
 

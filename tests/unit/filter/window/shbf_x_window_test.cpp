@@ -216,25 +216,6 @@ TEST(shbf_x_window, windows_at_the_end_of_a_segment_lie_inside) {
     EXPECT_GT(met, 0U);
 }
 
-TEST(shbf_x_window, burst_is_the_sequence) {
-    for (const unsigned n : {1U, 2U, 3U, 9U}) {
-        Window burst(roomy(2));
-        Window single(roomy(2));
-        std::array<Digest, kMaxBurst> digests{};
-        for (unsigned d = 0; d < kMaxBurst; ++d) {
-            digests[d] = d % 7;
-        }
-        for (int round = 0; round < 3; ++round) {
-            std::uint64_t expected = 0;
-            for (unsigned d = 0; d < kMaxBurst; ++d) {
-                expected |= std::uint64_t{single.filter.test_and_insert_first(digests[d], n)} << d;
-            }
-            EXPECT_EQ(burst.filter.test_and_insert_first_burst(digests, n), expected);
-        }
-        EXPECT_EQ(burst.filter.test_and_insert_first_burst({}, n), 0U);
-    }
-}
-
 TEST(shbf_x_window, clear_forgets_everything) {
     Window i(roomy(2));
     for (const std::uint64_t generation : {0, 1, 2}) {

@@ -65,7 +65,7 @@ ordered_json to_json(const Row& row, double ns_per_cycle) {
             {"inline_clears", row.found.inline_clears},
             {"view", quantiles(row.view, ns_per_cycle)},
             {"digest", quantiles(row.digest, ns_per_cycle)},
-            {"filter", quantiles(row.decide, ns_per_cycle)},
+            {"decide", quantiles(row.decide, ns_per_cycle)},
             {"ports", quantiles(row.ports, ns_per_cycle)},
             {"verdict", {{"median", {{"cycles", rest}, {"ns", rest * ns_per_cycle}}}}},
             {"worker", quantiles(row.worker, ns_per_cycle)},
@@ -98,7 +98,7 @@ void print(const RunFacts& facts, const Rows& rows) {
     std::printf(
         "ns a packet, medians of windows; the worker's p10 and p90, its TSC cycles, Mpps\n");
     std::printf("%-7s %-4s %-19s %5s %5s %6s %6s %6s %6s %6s %8s %6s %6s %7s %6s\n", "engine", "in",
-                "table", "frame", "echo", "view", "digest", "filter", "ports", "rest", "worker",
+                "table", "frame", "echo", "view", "digest", "decide", "ports", "rest", "worker",
                 "p10", "p90", "cycles", "Mpps");
     for (const auto& row : rows) {
         print_row(*row, ns);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The hash behind every digest: a key is a head of 64 bits (0 where it has none) and a body of n
 // bytes, hashed where it lies; some keys have a second head. Hot: nothing written, nothing read
-// outside [body, body + n). May be included by hash and packet only.
+// outside [body, body + n). Of unecho only hash and packet include it; the library offers it.
 //
 // Proven, for any two different keys (heads, n, body) that were chosen without knowing the secret,
 // over a uniform secret: they share a digest with probability
@@ -81,7 +81,8 @@ inline constexpr std::size_t kMostShort = 128;  // from here on stripes are fast
 
 // 128 bits to 64: the high half of a product modulo 2^128 for the low word, the high word added.
 // What follows can be undone, so no two digests become one: it breaks up the arithmetic
-// progressions that keys in arithmetic progression would get (tests/statistical/spread_test.cpp).
+// progressions that keys in arithmetic progression would get
+// (tests/statistical/digest_spread_test.cpp).
 [[nodiscard]] inline Digest folded(uint128 sum, const Secret& secret) noexcept {
     const auto low = static_cast<std::uint64_t>(sum);
     const auto high = static_cast<std::uint64_t>(sum >> 64);

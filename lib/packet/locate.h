@@ -17,8 +17,8 @@ struct Located {
     std::uint32_t offset;
 };
 
-// What an EtherType other than IP leads to: VLAN tags, MPLS labels, or nothing known. offset is the
-// byte behind the EtherType, at most length.
+// What an EtherType leads to: IP, VLAN tags, MPLS labels, a PPPoE session, or nothing known. offset
+// is the byte behind the EtherType, at most length.
 [[nodiscard]] Located locate_by_ethertype(std::uint16_t type, const std::uint8_t* frame,
                                           std::uint32_t length, std::uint32_t offset) noexcept;
 

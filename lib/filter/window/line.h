@@ -11,8 +11,8 @@
 //   a line. A shift changes a few words of state; nothing is cleared. Every line is visited in the
 //   background once in 14 generations, kVisits at a time.
 // Accuracy: with loads of gamma keys a line and generation (Poisson), see sizing/window/line.h. All
-//   words of a line share its load, so that the rate is that of the fullest lines: M = 1 down to
-//   1e-2, M = 2 down to 1e-4, M = 3 below.
+//   words of a line share its load, so that the rate is that of the fullest lines, and lower rates
+//   take more lines a key: size_line() says how many.
 // Weakness: in cache at equal memory M = 1 has 2.6 to 6 times the false positives of an APBBF.
 // References: Age-Partitioned Bloom Filters, section 5 and 6, for ages and query; the rest is ours.
 //

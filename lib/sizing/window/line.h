@@ -84,8 +84,8 @@ struct LineGeometry {
 
 // The geometry that meets the targets, with the least product of lines of a key and the cube of the
 // memory: a second line must save a fifth of the memory (1 - 2^-1/3), a third one an eighth, a
-// fourth one an eleventh. That is one line for a rate of 1e-2, two for 1e-3 and 1e-4, three for
-// 1e-6.
+// fourth one an eleventh. In tables of many lines that is one line for a rate of 1e-2, two from
+// 1e-3 to 1e-5, three for 1e-6.
 Result<LineGeometry> size_line(const Targets& targets);
 // With so many lines of a key, the least memory.
 Result<LineGeometry> size_line_of(const Targets& targets, unsigned M);

@@ -114,7 +114,7 @@ void Rig::install(Subject& subject) {
     setup->lanes.lanes[0] = subject.lane();
     setup->lanes.lanes[0].window = ~Nanoseconds{0};
     setup->lanes.shared[0] = &subject.lane_shared();
-    setup->lanes.timers[0] = &subject.filter_shared();
+    setup->lanes.filters[0] = &subject.filter_shared();
     setup->scratch = scratch_;
     // Time stands still for the exact table, which is then always full: the oldest entry gives way
     // to a new one, as it does when it expires. Where generations turn by the keys inserted, a
@@ -191,7 +191,7 @@ StageCycles Rig::measure_stages(Traffic& traffic, Found& found) {
             std::copy_n(next, options_.burst, burst.mbufs.begin());
             next += options_.burst;
         });
-        const filter::Moment moment{clock_.now(), subject_->generation()};
+        const filter::Published published{clock_.now(), subject_->turns()};
         timed(cycles.view,
               [&] { each([&](dataplane::Burst& burst) { (void)view(burst, scratch_); }); });
         timed(cycles.digest, [&] {
@@ -201,7 +201,7 @@ StageCycles Rig::measure_stages(Traffic& traffic, Found& found) {
             });
         });
         timed(cycles.decide, [&] {
-            each([&](dataplane::Burst& burst) { pipeline::decide(burst, lane, moment); });
+            each([&](dataplane::Burst& burst) { pipeline::decide(burst, lane, published); });
         });
         each([&](const dataplane::Burst& burst) {
             found.echoes += static_cast<unsigned>(std::popcount(burst.echoes));

@@ -93,23 +93,23 @@ Subject::Subject(const Contender& contender, engines::FilterPlan plan,
     }
 }
 
-std::uint64_t Subject::generation() const {
-    return shared_.generation.load(std::memory_order_relaxed);
+std::uint64_t Subject::turns() const {
+    return shared_.turns.load(std::memory_order_relaxed);
 }
 
 void Subject::fill() {
     // A window, its slack, and a generation more.
-    const std::uint64_t turns =
+    const std::uint64_t generations =
         by_generation() ? (plan_.window + plan_.prediction.slack) / plan_.prediction.generation + 1
                         : 2;
-    const std::uint64_t keys = turns * plan_.prediction.generation_keys;
+    const std::uint64_t keys = generations * plan_.prediction.generation_keys;
     std::array<Digest, kMaxBurst> digests{};
     for (std::uint64_t next = 0; next < keys;) {
         for (Digest& digest : digests) {
             digest = remix(next++, 7);
         }
         lane_.ops->test(lane_.filter, *lane_.ageing, digests,
-                        {generation() * plan_.clock.length, generation()}, 1, nullptr);
+                        {turns() * plan_.clock.length, turns()}, 1, nullptr);
         keep_house();
     }
 }
@@ -131,7 +131,7 @@ void Subject::keep_house() {
     const std::uint64_t inserted = counters().insertions;
     if (inserted - turned_at_ >= plan_.prediction.generation_keys) {
         turned_at_ += plan_.prediction.generation_keys;
-        shared_.generation.store(generation() + 1, std::memory_order_release);
+        shared_.turns.store(turns() + 1, std::memory_order_release);
     }
     if (instance_->filter().segments() != nullptr) {
         zero_retired();

@@ -50,7 +50,7 @@ class Subject {
     [[nodiscard]] const pipeline::Lane& lane() const { return lane_; }
     [[nodiscard]] dataplane::LaneShared& lane_shared() { return instance_->shared(); }
     [[nodiscard]] const dataplane::FilterShared& filter_shared() const { return shared_; }
-    [[nodiscard]] std::uint64_t generation() const;
+    [[nodiscard]] std::uint64_t turns() const;
     [[nodiscard]] bool by_generation() const { return plan_.engine().by_generation; }
     [[nodiscard]] const filter::FilterCounters& counters() const {
         return lane_.ops->counters(lane_.filter);

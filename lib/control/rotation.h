@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The rotation timer of one filter: publishes the generation, one word, never sooner than one
-// length after the last. Late is allowed and lengthens the window; early would be a miss.
+// The rotation timer of one filter: publishes the turns of its generations, one word, never sooner
+// than one length after the last. Late is allowed and lengthens the window; early would be a miss.
 // (docs/decisions/0004-generations.md)
 #pragma once
 
@@ -27,8 +27,8 @@ class Rotation {
         if (now < due_) {
             return false;
         }
-        const std::uint64_t next = shared_->generation.load(std::memory_order_relaxed) + 1;
-        shared_->generation.store(next, std::memory_order_release);
+        const std::uint64_t next = shared_->turns.load(std::memory_order_relaxed) + 1;
+        shared_->turns.store(next, std::memory_order_release);
         const Nanoseconds published = clock();
         longest_ = std::max(longest_, published - begun_);
         begun_ = now;

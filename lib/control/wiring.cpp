@@ -107,7 +107,7 @@ Status Wiring::make_filters(WorkerIndex worker) {
         }
         lanes.lanes[f] = (*instance)->filter().lane(plan_.filters[f]);
         lanes.shared[f] = &(*instance)->shared();
-        lanes.timers[f] = &filter_shared_[f];
+        lanes.filters[f] = &filter_shared_[f];
         parts_[worker]->instances.push_back(std::move(*instance));
     }
     return {};

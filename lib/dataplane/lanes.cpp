@@ -34,9 +34,8 @@ Lanes::Lanes(const LanesSetup& setup, unsigned polls, const WorkerCommon& common
     }
 }
 
-std::uint64_t Lanes::generations(unsigned filter) noexcept {
-    return presence_.word(filter,
-                          setup_.timers[filter]->generation.load(std::memory_order_acquire));
+std::uint64_t Lanes::turns(unsigned filter) noexcept {
+    return presence_.turns(filter, setup_.filters[filter]->turns.load(std::memory_order_acquire));
 }
 
 void Lanes::keep() noexcept {
@@ -46,9 +45,9 @@ void Lanes::keep() noexcept {
         if (lane.ops->maintain != nullptr) {
             lane.ops->maintain(lane.filter);
         }
-        const std::uint64_t word = generations(i);
-        if (!common_.capture_clock && lane.ageing->owes(word)) {
-            lane.ops->advance(lane.filter, *lane.ageing, {presence_.time(), word});
+        const std::uint64_t published = turns(i);
+        if (!common_.capture_clock && lane.ageing->owes(published)) {
+            lane.ops->advance(lane.filter, *lane.ageing, {presence_.time(), published});
         }
         if (look || lane.ageing->generation() != exchanged_[i]) {
             exchanged_[i] = lane.ageing->generation();
@@ -94,7 +93,7 @@ void Lanes::decide(Burst& burst, FilterIndex filter) noexcept {
         return;
     }
     const Nanoseconds now = presence_.at(common_.clock.now());
-    pipeline::decide(burst, lane, {now, generations(filter)});  // read after the clock
+    pipeline::decide(burst, lane, {now, turns(filter)});  // read after the clock
     if (presence_.late(lane.remembered)) [[unlikely]] {
         counters_.late_echoes += static_cast<unsigned>(std::popcount(burst.echoes));
     }

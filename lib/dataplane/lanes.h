@@ -18,10 +18,10 @@
 namespace unecho::dataplane {
 
 struct LanesSetup {
-    unsigned count = 0;  // of the plan's filters, each with
+    unsigned count = 0;  // the plan's filters
     std::array<pipeline::Lane, kMaxFilters> lanes{};
     std::array<LaneShared*, kMaxFilters> shared{};
-    std::array<const FilterShared*, kMaxFilters> timers{};
+    std::array<const FilterShared*, kMaxFilters> filters{};
 };
 
 class Lanes {
@@ -56,8 +56,8 @@ class Lanes {
     void report(WorkerShared& shared) noexcept;
 
   private:
-    // The generations of a filter that its timer has published, as this worker has them.
-    std::uint64_t generations(unsigned filter) noexcept;
+    // The turns of a filter that its timer has published, as this worker has them.
+    std::uint64_t turns(unsigned filter) noexcept;
     void exchange_segments(unsigned lane) noexcept;
 
     LanesSetup setup_;

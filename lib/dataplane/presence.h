@@ -71,13 +71,13 @@ class Presence {
     }
     // The time where the clock was last read.
     [[nodiscard]] Nanoseconds time() const noexcept { return paused_ ? held_ : last_ - behind_; }
-    // The generations that a filter's timer has published, as the worker's time has them. Read
-    // after the clock.
-    std::uint64_t word(unsigned filter, std::uint64_t published) noexcept {
+    // The turns that a filter's timer has published, as the worker's time has them. Read after the
+    // clock.
+    std::uint64_t turns(unsigned filter, std::uint64_t published) noexcept {
         if (paused_ || (resumed_ >> filter & 1) != 0) [[unlikely]] {
-            return stopped_word(filter, published);
+            return stopped_turns(filter, published);
         }
-        return words_[filter] = published - skipped_[filter];
+        return turns_[filter] = published - skipped_[filter];
     }
 
     // Whether something is remembered longer for a pause, by a filter that remembers for this long.
@@ -132,13 +132,13 @@ class Presence {
         }
     }
 
-    // While time stands, the word of before; the first one after it counts as that.
-    std::uint64_t stopped_word(unsigned filter, std::uint64_t published) noexcept {
+    // While time stands, those of before; the first ones after it count as those.
+    std::uint64_t stopped_turns(unsigned filter, std::uint64_t published) noexcept {
         if (!paused_) {
-            skipped_[filter] = published - words_[filter];
+            skipped_[filter] = published - turns_[filter];
             resumed_ &= ~(std::uint64_t{1} << filter);
         }
-        return words_[filter];
+        return turns_[filter];
     }
 
     static_assert(kMaxFilters <= 64);
@@ -154,10 +154,10 @@ class Presence {
     bool packets_ = false;     // some came while paused
     unsigned polls_left_ = 0;
     unsigned renewals_ = 0;
-    Nanoseconds held_ = 0;                            // the worker's time while paused
-    Nanoseconds resumed_at_ = 0;                      // the worker's time when it went on last
-    std::uint64_t resumed_ = 0;                       // by filter: its word has not been read since
-    std::array<std::uint64_t, kMaxFilters> words_{};  // as given last
+    Nanoseconds held_ = 0;        // the worker's time while paused
+    Nanoseconds resumed_at_ = 0;  // the worker's time when it went on last
+    std::uint64_t resumed_ = 0;   // by filter: its turns have not been read since
+    std::array<std::uint64_t, kMaxFilters> turns_{};    // as given last
     std::array<std::uint64_t, kMaxFilters> skipped_{};  // published while paused
     Nanoseconds longest_ = 0;
     std::uint64_t gaps_ = 0;

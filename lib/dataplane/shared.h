@@ -25,9 +25,9 @@ enum class Phase : std::uint32_t {
 
 // One for each filter, read by all workers.
 struct alignas(64) FilterShared {
-    // The rotation timer's word: turns published so far. A worker adopts them, each once its own
-    // generation has had its length (filter/ageing.h).
-    std::atomic<std::uint64_t> generation{0};  // dp: ro, cp: rw
+    // Published by the rotation timer so far. A worker adopts them, each once its own generation
+    // has had its length (filter/ageing.h).
+    std::atomic<std::uint64_t> turns{0};  // dp: ro, cp: rw
 };
 
 // One for each pair of worker and filter.

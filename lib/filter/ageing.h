@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // When the generations of one filter turn, on one worker. A turn is published for all workers (by
-// the control thread's word; for captures by the time alone), and a worker's own generation is the
+// the control thread; for captures by the time alone), and a worker's own generation is the
 // published one plus its early turns: a generation lasts its length or its load, whichever ends
 // first, counted from its own start. So above the planned rate the window shrinks, and the filter
 // never holds more than it was sized for (docs/decisions/0004-generations.md).
 //
 // A published turn is adopted once the present generation has had its length; one that an early
-// turn made untimely waits until then. From this alone, whatever the words do:
+// turn made untimely waits until then. From this alone, whatever is published:
 //  (a) generations end no sooner than `length` after their start, but for early turns;
 //  (b) no digest of a generation is inserted after the next one's start.
 // Hence what was inserted in generation j is remembered for through * length at least when no turn
@@ -39,30 +39,36 @@ struct AgeingSpec {
     bool may_clear = false;        // an early turn may clear a segment itself, where none is zeroed
 };
 
+// When something is asked: the time, and the turns that were published by then. Which generation of
+// the filter that is, its Ageing says: the Moment that the filter advances to.
+struct Published {
+    Nanoseconds now = 0;
+    std::uint64_t turns = 0;
+};
+
 class Ageing {
   public:
     explicit Ageing(const AgeingSpec& spec) noexcept : spec_(spec), kept_(spec.window) {
         UNECHO_ASSERT(spec.length >= 1 && spec.load >= 1 && spec.through <= kMostThrough);
     }
 
-    // The turns published by a time, where no word says so.
-    [[nodiscard]] std::uint64_t word_at(Nanoseconds time) const noexcept {
-        return time / spec_.length;
+    // The turns published by a time, where nobody publishes them.
+    [[nodiscard]] Published published_at(Nanoseconds time) const noexcept {
+        return {time, time / spec_.length};
     }
 
-    // On to a moment, with the word read there; what the filter advances to. A time before the last
-    // one counts as that.
-    [[nodiscard]] Moment reach(Nanoseconds time, std::uint64_t word) noexcept {
-        const Nanoseconds now = std::max(time, last_);
-        if (word > taken_ && now - start_ >= spec_.length) [[unlikely]] {
-            turn(word, now);
+    // What the filter advances to. A time before the last one counts as that.
+    [[nodiscard]] Moment reach(Published published) noexcept {
+        const Nanoseconds now = std::max(published.now, last_);
+        if (published.turns > taken_ && now - start_ >= spec_.length) [[unlikely]] {
+            turn(published.turns, now);
         }
-        word_ = word;
+        published_ = published.turns;
         last_ = now;
         return {now, generation_};
     }
     // A published turn waits to be adopted.
-    [[nodiscard]] bool owes(std::uint64_t word) const noexcept { return word > taken_; }
+    [[nodiscard]] bool owes(std::uint64_t published) const noexcept { return published > taken_; }
 
     // What the present generation may still take, given what it holds.
     [[nodiscard]] std::uint64_t room(std::uint64_t load) const noexcept {
@@ -73,7 +79,7 @@ class Ageing {
     // The present generation ends at the moment reached last. Turns published meanwhile are void.
     [[nodiscard]] Moment turn_early() noexcept {
         start_ = last_;
-        taken_ = word_;
+        taken_ = published_;
         ++early_turns_;
         pass(1, last_);
         return {last_, generation_};
@@ -96,9 +102,9 @@ class Ageing {
 
     // Those published turns whose generations have had their length. The first new one begins where
     // the present one had its, or with the last moment in it if that came later.
-    void turn(std::uint64_t word, Nanoseconds now) noexcept {
+    void turn(std::uint64_t published, Nanoseconds now) noexcept {
         const Nanoseconds first = std::max(start_ + spec_.length, last_);
-        const std::uint64_t turns = std::min(word - taken_, 1 + (now - first) / spec_.length);
+        const std::uint64_t turns = std::min(published - taken_, 1 + (now - first) / spec_.length);
         start_ = first + (turns - 1) * spec_.length;
         taken_ += turns;
         pass(turns, now);
@@ -118,10 +124,10 @@ class Ageing {
 
     AgeingSpec spec_;
     std::uint64_t generation_ = 0;
-    Nanoseconds start_ = 0;    // of the present generation
-    Nanoseconds last_ = 0;     // the moment reached last
-    std::uint64_t word_ = 0;   // there
-    std::uint64_t taken_ = 0;  // published turns that were adopted, or are void
+    Nanoseconds start_ = 0;        // of the present generation
+    Nanoseconds last_ = 0;         // the time reached last
+    std::uint64_t published_ = 0;  // turns, there
+    std::uint64_t taken_ = 0;      // published turns that were adopted, or are void
     std::uint64_t early_turns_ = 0;
     std::uint64_t held_turns_ = 0;
     bool held_ = false;  // in the present generation

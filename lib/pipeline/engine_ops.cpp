@@ -96,16 +96,16 @@ filter::Answers test_in_parts(F& f, filter::Ageing& ageing, std::span<const Dige
 
 template <filter::SlidingFilter F>
 filter::Answers test(void* filter, [[maybe_unused]] filter::Ageing& ageing,
-                     std::span<const Digest> digests, filter::Moment moment, unsigned first,
+                     std::span<const Digest> digests, filter::Published published, unsigned first,
                      const filter::ChanceLimits* limits) noexcept {
     F& f = *static_cast<F*>(filter);
     if constexpr (Loaded<F>) {
-        f.advance(ageing.reach(moment.now, moment.generation));
+        f.advance(ageing.reach(published));
         if (ageing.room(f.load()) < digests.size() * first) [[unlikely]] {
             return test_in_parts(f, ageing, digests, first, limits);
         }
     } else {
-        f.advance(moment);
+        f.advance({.now = published.now});
     }
     return test_any(f, digests, first, limits);
 }
@@ -126,10 +126,10 @@ filter::Answers test_timed(void* filter, filter::Ageing& ageing, std::span<const
         while (end < digests.size() && times[end] == times[begin]) {
             ++end;
         }
-        const filter::Moment moment{times[begin], ageing.word_at(times[begin])};
         const auto part = limits == nullptr ? filter::ChanceLimits(1.0F) : limits->from(begin);
-        const filter::Answers some = test<F>(filter, ageing, digests.subspan(begin, end - begin),
-                                             moment, first, limits == nullptr ? nullptr : &part);
+        const filter::Answers some =
+            test<F>(filter, ageing, digests.subspan(begin, end - begin),
+                    ageing.published_at(times[begin]), first, limits == nullptr ? nullptr : &part);
         answers.echoes |= some.echoes << begin;
         answers.doubts |= some.doubts << begin;
         begin = end;
@@ -144,11 +144,13 @@ float chance(const void* filter, Digest digest) noexcept {
 
 template <filter::SlidingFilter F>
 void advance(void* filter, [[maybe_unused]] filter::Ageing& ageing,
-             filter::Moment moment) noexcept {
+             filter::Published published) noexcept {
+    F& f = *static_cast<F*>(filter);
     if constexpr (Loaded<F>) {
-        moment = ageing.reach(moment.now, moment.generation);
+        f.advance(ageing.reach(published));
+    } else {
+        f.advance({.now = published.now});
     }
-    static_cast<F*>(filter)->advance(moment);
 }
 
 template <filter::SlidingFilter F>

@@ -15,11 +15,11 @@
 namespace unecho::pipeline {
 
 struct EngineOps {
-    // Bit i: digests[i] is an echo, or a doubt. All of them are tested at one time, with the word
-    // of published turns that was read there; engines that keep times themselves leave ageing
-    // alone. Without limits, as an engine without chance() must be asked, every match is an echo.
+    // Bit i: digests[i] is an echo, or a doubt. All of them are tested at one time, with the turns
+    // that were published there; engines that keep times themselves leave these and ageing alone.
+    // Without limits, as an engine without chance() must be asked, every match is an echo.
     filter::Answers (*test)(void* filter, filter::Ageing& ageing, std::span<const Digest> digests,
-                            filter::Moment moment, unsigned first,
+                            filter::Published published, unsigned first,
                             const filter::ChanceLimits* limits) noexcept;
     // The same with a time for each digest, as captures have it. times never decrease.
     filter::Answers (*test_timed)(void* filter, filter::Ageing& ageing,
@@ -28,7 +28,7 @@ struct EngineOps {
     // The chance that a packet which is no echo matches now where this digest lies; null for an
     // engine that cannot judge.
     float (*chance)(const void* filter, Digest digest) noexcept;
-    void (*advance)(void* filter, filter::Ageing& ageing, filter::Moment moment) noexcept;
+    void (*advance)(void* filter, filter::Ageing& ageing, filter::Published published) noexcept;
     const filter::FilterCounters& (*counters)(const void* filter) noexcept;
     // What it has kept of its window, at a time.
     filter::WindowState (*window)(const void* filter, const filter::Ageing& ageing,

@@ -105,9 +105,9 @@ void report_flows(const Burst& burst, filter::TapReport& report, bool timed) noe
     });
 }
 
-void decide(Burst& burst, const Lane& lane, filter::Moment moment) noexcept {
+void decide(Burst& burst, const Lane& lane, filter::Published published) noexcept {
     const auto test = [&](std::span<const Digest> digests, const filter::ChanceLimits* limits) {
-        return lane.ops->test(lane.filter, *lane.ageing, digests, moment, lane.first, limits);
+        return lane.ops->test(lane.filter, *lane.ageing, digests, published, lane.first, limits);
     };
     if (burst.keys.keyed == first_bits(burst.count)) {
         judge(burst, lane, {burst.digests.data(), burst.count}, test);

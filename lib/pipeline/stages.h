@@ -50,8 +50,8 @@ void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
 // own time.
 void report_flows(const Burst& burst, filter::TapReport& report, bool timed) noexcept;
 
-// echoes and doubts, at one moment for all.
-void decide(Burst& burst, const Lane& lane, filter::Moment moment) noexcept;
+// echoes and doubts, at one time for all.
+void decide(Burst& burst, const Lane& lane, filter::Published published) noexcept;
 
 // The same, each packet at its own time.
 void decide_timed(Burst& burst, const Lane& lane) noexcept;

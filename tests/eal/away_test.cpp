@@ -37,7 +37,7 @@ class Away : public EalTest {
     // It does not.
     void be_away(Rig& rig, Nanoseconds time) {
         now_ += time;
-        rig.filter_shared().generation = now_ / kLength;
+        rig.filter_shared().turns = now_ / kLength;
     }
     std::uint64_t echoes_of(Rig& rig, std::initializer_list<Bytes> frames) {
         const std::uint64_t before = rig.count(Reason::kEcho);

@@ -419,7 +419,7 @@ class Generations : public Worker {
     void pass_to(Rig& rig, std::uint64_t generation) {
         while (now_ < generation * kLength) {
             now_ += kLength / 4;
-            rig.filter_shared().generation = now_ / kLength;
+            rig.filter_shared().turns = now_ / kLength;
             rig.poll();
         }
     }

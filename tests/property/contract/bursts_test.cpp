@@ -130,7 +130,7 @@ TYPED_TEST(contract_bursts, of_several_times_equal_one_by_one) {
                 const filter::ChanceLimits limit = limits.from(p);
                 const filter::Answers one = ops.test(
                     &single.filter, single_ageing, {&packets[p], 1},
-                    {times[p], single_ageing.word_at(times[p])}, first, judged ? &limit : nullptr);
+                    single_ageing.published_at(times[p]), first, judged ? &limit : nullptr);
                 expected.echoes |= one.echoes << p;
                 expected.doubts |= one.doubts << p;
             }

@@ -131,14 +131,14 @@ class World {
         }
     }
 
-    // Word and clock, in either order.
+    // Turns and clock, in either order.
     filter::Moment read() {
-        std::uint64_t word = shared_.generation;
+        std::uint64_t turns = shared_.turns;
         const Nanoseconds now = stalled_clock(15) - kReorder + random_() % (2 * kReorder + 1);
         if (chance(50)) {
-            word = shared_.generation;
+            turns = shared_.turns;
         }
-        return ageing_.reach(now, word);
+        return ageing_.reach({now, turns});
     }
 
     void adopt(filter::Moment moment) {

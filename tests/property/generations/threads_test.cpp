@@ -70,7 +70,7 @@ WorkerFindings work(const Shape& shape, const dataplane::FilterShared& shared, T
         stalls.maybe();
         const Nanoseconds now = cycles();
         stalls.maybe();
-        const filter::Moment moment = ageing.reach(now, shared.generation);
+        const filter::Moment moment = ageing.reach({now, shared.turns});
         stalls.maybe();
         lane.maintain();
         lane.filter().advance(moment);

@@ -19,7 +19,7 @@ class Recorder {
     explicit Recorder(const dataplane::FilterShared& shared) : shared_(shared) {}
 
     Nanoseconds read() {
-        readings_.push_back({now_, shared_.generation.load()});
+        readings_.push_back({now_, shared_.turns.load()});
         return now_;
     }
     void pass(Nanoseconds time) { now_ += time; }
@@ -29,20 +29,20 @@ class Recorder {
     [[nodiscard]] Nanoseconds before(std::uint64_t g) const {
         Nanoseconds last = 0;
         for (const Reading& r : readings_) {
-            last = r.generation < g ? r.time : last;
+            last = r.turns < g ? r.time : last;
         }
         return last;
     }
     [[nodiscard]] Nanoseconds visible(std::uint64_t g) const {
         return std::find_if(readings_.begin(), readings_.end(),
-                            [&](const Reading& r) { return r.generation >= g; })
+                            [&](const Reading& r) { return r.turns >= g; })
             ->time;
     }
 
   private:
     struct Reading {
         Nanoseconds time;
-        std::uint64_t generation;
+        std::uint64_t turns;
     };
     const dataplane::FilterShared& shared_;
     Nanoseconds now_ = 1000;
@@ -55,13 +55,13 @@ TEST(Rotation, before_a_length_has_passed_does_not_turn) {
     Rotation rotation(shared, kLength, now);
     now = 7 + kLength;
     EXPECT_FALSE(rotation.tick([&] { return now; }));
-    EXPECT_EQ(shared.generation, 0U);
+    EXPECT_EQ(shared.turns, 0U);
     now = rotation.due() - 1;
     EXPECT_FALSE(rotation.tick([&] { return now; }));
     EXPECT_EQ(rotation.count(), 0U);
     now = rotation.due();
     EXPECT_TRUE(rotation.tick([&] { return now; }));
-    EXPECT_EQ(shared.generation, 1U);
+    EXPECT_EQ(shared.turns, 1U);
     EXPECT_EQ(rotation.count(), 1U);
 }
 
@@ -72,7 +72,7 @@ TEST(Rotation, after_a_long_stall_turns_one_generation_not_all_it_missed) {
     now = 100 * kLength;
     EXPECT_TRUE(rotation.tick([&] { return now; }));
     EXPECT_FALSE(rotation.tick([&] { return now; }));
-    EXPECT_EQ(shared.generation, 1U);
+    EXPECT_EQ(shared.turns, 1U);
     now += kLength / 2;
     EXPECT_FALSE(rotation.tick([&] { return now; }));
 }
@@ -106,8 +106,8 @@ TEST(Rotation, two_on_one_thread_do_not_touch_each_other) {
         short_one.tick([&] { return now; });
         long_one.tick([&] { return now; });
     }
-    EXPECT_EQ(a.generation, 8U);  // each a margin late
-    EXPECT_EQ(b.generation, 0U);
+    EXPECT_EQ(a.turns, 8U);  // each a margin late
+    EXPECT_EQ(b.turns, 0U);
 }
 
 class RotationClocks : public testing::TestWithParam<unsigned> {};
@@ -130,17 +130,17 @@ TEST_P(RotationClocks, of_any_sequence_never_turn_early_and_report_the_longest) 
     };
     for (int i = 0; i < 400; ++i) {
         stall();
-        const std::uint64_t before = shared.generation;
+        const std::uint64_t before = shared.turns;
         const bool turned = rotation.tick([&] {
             stall();
             const Nanoseconds now = clock.read();
             stall();
             return now;
         });
-        ASSERT_EQ(shared.generation, before + (turned ? 1 : 0));
+        ASSERT_EQ(shared.turns, before + (turned ? 1 : 0));
         clock.read();
     }
-    const std::uint64_t last = shared.generation;
+    const std::uint64_t last = shared.turns;
     ASSERT_GT(last, 20U);
     Nanoseconds longest = 0;
     for (std::uint64_t g = 0; g < last; ++g) {

@@ -87,7 +87,7 @@ class Scene {
         if (n != 0) {
             pass(amid);
             const Nanoseconds time = presence_.at(now_);
-            const std::uint64_t word = presence_.word(3, now_ / kLength);
+            const std::uint64_t word = presence_.turns(3, now_ / kLength);
             for (std::size_t i = 0; i < n; ++i) {
                 const auto [key, arrived] = queue_.front();
                 queue_.pop_front();
@@ -189,7 +189,7 @@ TEST(Presence, forgets_a_gap_in_which_nothing_came) {
         presence.end_poll(0, true);
         presence.begin_poll(now += kStep);
         EXPECT_EQ(presence.time(), now);
-        EXPECT_EQ(presence.word(0, 7), 7U);
+        EXPECT_EQ(presence.turns(0, 7), 7U);
         EXPECT_FALSE(presence.late(kWindow));
         presence.end_poll(1, true);
     }

@@ -171,7 +171,7 @@ TEST(FilterInstance, of_the_lane_s_key_and_first_are_the_plan_s) {
     const pipeline::Lane lane = instance->lane(plan);
     EXPECT_EQ(lane.key, packet::KeyMode::kFlowBidir);
     EXPECT_EQ(lane.first, 3U);
-    EXPECT_EQ(lane.ageing->word_at(7770), 10U);
+    EXPECT_EQ(lane.ageing->published_at(7770).turns, 10U);
 }
 
 TEST(FilterInstance, of_a_geometry_that_no_filter_takes_is_an_error_that_names_it) {

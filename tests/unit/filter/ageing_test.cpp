@@ -11,7 +11,7 @@ constexpr AgeingSpec kSpec{.window = 20, .length = 10, .through = 2, .load = 100
 
 // Published by the time alone, as in captures.
 std::uint64_t generation_at(Ageing& ageing, Nanoseconds time) {
-    return ageing.reach(time, ageing.word_at(time)).generation;
+    return ageing.reach(ageing.published_at(time)).generation;
 }
 
 TEST(Ageing, without_early_turns_is_the_published_generation) {
@@ -78,28 +78,28 @@ TEST(Ageing, achieves_the_time_since_the_newest_generation_forgotten_ended) {
 // A timer's word that comes late makes a generation longer; the next one counts from there.
 TEST(Ageing, with_a_late_word_waits_for_it) {
     Ageing ageing(kSpec);
-    EXPECT_EQ(ageing.reach(14, 0).generation, 0U);
+    EXPECT_EQ(ageing.reach({14, 0}).generation, 0U);
     EXPECT_TRUE(ageing.owes(1));
-    EXPECT_EQ(ageing.reach(16, 1).generation, 1U);
+    EXPECT_EQ(ageing.reach({16, 1}).generation, 1U);
     EXPECT_FALSE(ageing.owes(1));
-    EXPECT_EQ(ageing.reach(23, 2).generation, 1U);  // what came at 14 was of generation 0
-    EXPECT_EQ(ageing.reach(24, 2).generation, 2U);
+    EXPECT_EQ(ageing.reach({23, 2}).generation, 1U);  // what came at 14 was of generation 0
+    EXPECT_EQ(ageing.reach({24, 2}).generation, 2U);
 }
 
 // A worker that was away takes those words whose generations have had their length.
 TEST(Ageing, that_was_away_adopts_several_words) {
     Ageing ageing(kSpec);
-    EXPECT_EQ(ageing.reach(9, 0).generation, 0U);
-    EXPECT_EQ(ageing.reach(45, 4).generation, 4U);
+    EXPECT_EQ(ageing.reach({9, 0}).generation, 0U);
+    EXPECT_EQ(ageing.reach({45, 4}).generation, 4U);
     EXPECT_EQ(ageing.state(45).achieved, 20U);
-    EXPECT_EQ(ageing.reach(49, 9).generation, 4U);  // more words than time has passed
-    EXPECT_EQ(ageing.reach(50, 9).generation, 5U);
+    EXPECT_EQ(ageing.reach({49, 9}).generation, 4U);  // more words than time has passed
+    EXPECT_EQ(ageing.reach({50, 9}).generation, 5U);
 }
 
 TEST(Ageing, with_a_clock_that_steps_back_stands_still) {
     Ageing ageing(kSpec);
     generation_at(ageing, 25);
-    const Moment moment = ageing.reach(7, 2);
+    const Moment moment = ageing.reach({7, 2});
     EXPECT_EQ(moment.now, 25U);
     EXPECT_EQ(moment.generation, 2U);
 }

@@ -16,7 +16,7 @@ namespace unecho::pipeline {
 namespace {
 
 filter::Answers answer(void* filter, filter::Ageing& /*ageing*/,
-                       std::span<const Digest> /*digests*/, filter::Moment /*moment*/,
+                       std::span<const Digest> /*digests*/, filter::Published /*published*/,
                        unsigned /*first*/, const filter::ChanceLimits* /*limits*/) noexcept {
     return *static_cast<filter::Answers*>(filter);
 }

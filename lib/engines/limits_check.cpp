@@ -7,10 +7,17 @@
 #include "filter/sets/shbf_shape.h"
 #include "filter/sets/shbf_x.h"
 #include "filter/storage.h"
+#include "filter/window/btbf.h"
+#include "filter/window/exact.h"
 #include "filter/window/line.h"
+#include "filter/window/segment_ring.h"
+#include "sizing/search.h"
 #include "sizing/sets/shbf.h"
 #include "sizing/sizing.h"
+#include "sizing/window/btbf.h"
+#include "sizing/window/exact.h"
 #include "sizing/window/line.h"
+#include "sizing/window/tlbf.h"
 
 namespace unecho::engines {
 
@@ -21,6 +28,13 @@ static_assert(sizing::kMaxPhases <= filter::LineParams::kMostPhases);
 static_assert(sizing::kLineWords == filter::kLineWords);
 static_assert(sizing::kLineWordBits == filter::kPatternBits);
 static_assert(sizing::kLineTableBytes == filter::LineFilter::table_bytes());
+static_assert(sizing::kMaxExactEntries == filter::kMaxExactEntries);
+static_assert(sizing::kExactEntryBytes == filter::Exact::kEntryBytes);
+static_assert(sizing::kMaxTlbfSlices == filter::kMaxSlots);
+static_assert(sizing::kMaxTimerHashes == filter::kMaxTimerHashes);
+static_assert(sizing::kMinTimerBits == filter::kMinTimerBits);
+static_assert(sizing::kMaxTimerBits == filter::kMaxTimerBits);
+static_assert(sizing::kLineBytes == filter::kCacheLine);
 static_assert(sizing::kMaxBytes <= filter::kMaxFilterBytes);
 static_assert(sizing::kMaxFalseDrop == kMostFalseDrop);
 static_assert(sizing::kMaxWBar == filter::kMaxWBar);

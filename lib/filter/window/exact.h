@@ -57,6 +57,8 @@ class ExactParams {
 
 class Exact {
   public:
+    static constexpr std::size_t kEntryBytes = 32;
+
     // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const ExactParams& params) noexcept {
         return heads_bytes(params) + align_to_line((params.entries() + 1) * sizeof(Entry));
@@ -88,7 +90,7 @@ class Exact {
         Index newer;
         Index bucket;
     };
-    static_assert(sizeof(Entry) == 32);
+    static_assert(sizeof(Entry) == kEntryBytes);
 
     [[nodiscard]] static std::size_t heads_bytes(const ExactParams& params) noexcept {
         return align_to_line(params.buckets() * sizeof(Index));

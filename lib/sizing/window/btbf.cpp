@@ -11,9 +11,6 @@
 namespace unecho::sizing {
 namespace {
 
-constexpr unsigned kMaxK = 32;
-constexpr unsigned kMinBits = 2;
-constexpr unsigned kMaxBits = 16;
 // Further generations shorten the slack; they save no memory, as timers grow.
 constexpr unsigned kMaxL = 63;
 
@@ -60,7 +57,7 @@ unsigned timer_bits(unsigned l, unsigned padding) {
 }
 
 unsigned timer_padding(unsigned l, unsigned bits) {
-    UNECHO_ASSERT(timer_bits(l, 0) <= bits && bits <= kMaxBits);
+    UNECHO_ASSERT(timer_bits(l, 0) <= bits && bits <= kMaxTimerBits);
     return (1U << bits) - 3 - l;
 }
 
@@ -92,10 +89,10 @@ Result<BtbfGeometry> size_btbf(const Targets& targets) {
             shortlist.add(found, bytes_of(found));
         }
     };
-    for (unsigned bits = kMinBits; bits <= kMaxBits; ++bits) {
+    for (unsigned bits = kMinTimerBits; bits <= kMaxTimerBits; ++bits) {
         for (unsigned l = static_cast<unsigned>(std::ceil(1 / kMaxNpws));
              l <= kMaxL && timer_bits(l, 0) <= bits; ++l) {
-            for (unsigned k = 1; k <= kMaxK; ++k) {
+            for (unsigned k = 1; k <= kMaxTimerHashes; ++k) {
                 try_shape(k, l, bits);
             }
         }

@@ -12,6 +12,10 @@
 
 namespace unecho::sizing {
 
+inline constexpr unsigned kMaxTimerHashes = 32;  // k
+inline constexpr unsigned kMinTimerBits = 2;
+inline constexpr unsigned kMaxTimerBits = 16;
+
 struct BtbfGeometry {
     unsigned k = 0;       // timers of a key
     unsigned l = 0;       // generations of the window

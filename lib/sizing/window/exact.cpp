@@ -14,9 +14,7 @@ namespace {
 // above the planned rate.
 constexpr double kHeadRoom = 1.25;
 constexpr std::uint64_t kMinEntries = 64;
-constexpr std::uint64_t kMaxEntries = std::uint64_t{1} << 31;  // links have 32 bits
 
-constexpr std::uint64_t kEntryBytes = 32;  // digest, time, bucket, links of chain and list
 constexpr std::uint64_t kBucketBytes = 4;  // link
 
 std::uint64_t whole_lines(std::uint64_t bytes) {
@@ -30,7 +28,7 @@ std::uint64_t buckets_of(const ExactGeometry& geometry) {
 // One entry more is the list's ends.
 std::uint64_t bytes_of(const ExactGeometry& geometry) {
     return whole_lines(buckets_of(geometry) * kBucketBytes) +
-           whole_lines((geometry.entries + 1) * kEntryBytes);
+           whole_lines((geometry.entries + 1) * kExactEntryBytes);
 }
 
 }  // namespace
@@ -41,12 +39,12 @@ Result<ExactGeometry> size_exact(const Targets& targets) {
     }
     const auto keys = static_cast<double>(keys_within(targets.window, targets.keys_per_second));
     const double entries = std::ceil(keys * kHeadRoom);
-    if (entries > static_cast<double>(kMaxEntries)) {
+    if (entries > static_cast<double>(kMaxExactEntries)) {
         return fail(
             Errc::kInvalidArgument,
             "window " + format_duration(targets.window) + " at " +
                 format_rate(targets.keys_per_second) + " needs more than the " +
-                std::to_string(kMaxEntries) +
+                std::to_string(kMaxExactEntries) +
                 " entries allowed in an exact filter; shorten the window or lower the rate");
     }
     return ExactGeometry{std::max(static_cast<std::uint64_t>(entries), kMinEntries)};

@@ -11,6 +11,10 @@
 
 namespace unecho::sizing {
 
+inline constexpr std::uint64_t kMaxExactEntries = std::uint64_t{1} << 31;  // links have 32 bits
+// Digest, time, bucket, links of chain and list.
+inline constexpr std::uint64_t kExactEntryBytes = 32;
+
 struct ExactGeometry {
     std::uint64_t entries = 0;
 };

@@ -16,8 +16,7 @@ constexpr unsigned kMaxK = 40;
 constexpr unsigned kMaxL = 40;
 // Of the slices that are alive for a while when the rate jumps.
 constexpr unsigned kSpareGenerations = 2;
-constexpr unsigned kMaxSlices = 128;
-static_assert(kMaxK + kMaxL <= kMaxSlices);
+static_assert(kMaxK + kMaxL <= kMaxTlbfSlices);
 // The arena, relative to what the slices need at the planned rate: slices that are still alive
 // after a change of the rate, those made a little too large, and what does not fit at the arena's
 // end.
@@ -59,7 +58,8 @@ Result<TlbfGeometry> size_tlbf(const Targets& targets) {
     for (unsigned k = 1; k <= kMaxK; ++k) {
         // A generation lasts at least a nanosecond.
         for (unsigned l = 1; l <= kMaxL && l <= targets.window; ++l) {
-            TlbfGeometry geometry{k, l, std::min(k + (kSpareGenerations * l), kMaxSlices), keys, 0};
+            TlbfGeometry geometry{k, l, std::min(k + (kSpareGenerations * l), kMaxTlbfSlices), keys,
+                                  0};
             geometry.arena_bytes = arena_for(k, l, keys);
             if (geometry.arena_bytes <= shortlist.max_bytes() &&
                 meets(worst_case_of(geometry), targets)) {

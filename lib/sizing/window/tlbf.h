@@ -11,6 +11,8 @@
 
 namespace unecho::sizing {
 
+inline constexpr unsigned kMaxTlbfSlices = 128;  // alive at a time
+
 struct TlbfGeometry {
     unsigned k = 0;
     unsigned l = 0;

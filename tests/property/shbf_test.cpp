@@ -94,7 +94,7 @@ std::vector<std::uint64_t> bits_of(Digest digest, const filter::ShbfShape& shape
     for (unsigned group = 0; group < shape.groups(); ++group) {
         for (unsigned offset = 0; offset < filter::kMaxWBar; ++offset) {
             if ((shape.pattern(digest) >> offset & 1) != 0) {
-                bits.push_back(filter::window_of(digest, group, m) + offset);
+                bits.push_back(filter::first_bit_of(digest, group, m) + offset);
             }
         }
     }
@@ -183,7 +183,7 @@ std::vector<std::uint64_t> bits_of(Digest digest, Region region,
                                                          : second;
     std::vector<std::uint64_t> bits;
     for (unsigned i = 0; i < params.k(); ++i) {
-        bits.push_back(filter::window_of(digest, i, params.m()) + offset);
+        bits.push_back(filter::first_bit_of(digest, i, params.m()) + offset);
     }
     return bits;
 }
@@ -297,7 +297,7 @@ filter::ShbfXSpec random_multiplicity(Random& random) {
 std::vector<std::uint64_t> bits_of(Digest digest, unsigned j, const filter::ShbfXParams& params) {
     std::vector<std::uint64_t> bits;
     for (unsigned i = 0; i < params.k(); ++i) {
-        bits.push_back(filter::window_of(digest, i, params.m()) + j - 1);
+        bits.push_back(filter::first_bit_of(digest, i, params.m()) + j - 1);
     }
     return bits;
 }

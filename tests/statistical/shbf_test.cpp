@@ -474,8 +474,8 @@ TEST(shbf_statistical, positions_are_uniform_and_independent) {
     std::vector<std::uint64_t> offsets(kPositions * kOffsets);
     for (unsigned draw = 0; draw < kDraws; ++draw) {
         const Digest digest = random();
-        const auto first = static_cast<unsigned>(filter::window_of(digest, 0, kPositions));
-        const auto second = static_cast<unsigned>(filter::window_of(digest, 1, kPositions));
+        const auto first = static_cast<unsigned>(filter::first_bit_of(digest, 0, kPositions));
+        const auto second = static_cast<unsigned>(filter::first_bit_of(digest, 1, kPositions));
         ++positions.at(first * kPositions + second);
         ++offsets.at(first * kOffsets +
                      static_cast<unsigned>(std::countr_zero(shape.pattern(digest) >> 1)));

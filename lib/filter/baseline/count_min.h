@@ -12,7 +12,7 @@
 // References: Cormode, Muthukrishnan, An Improved Data Stream Summary: The Count-Min Sketch and its
 //   Applications, J. Algorithms 55(1), 2005. Estan, Varghese, New Directions in Traffic Measurement
 //   and Accounting, SIGCOMM 2002 (conservative update). Shifting Bloom Filter, section 5, compares
-//   ShBF_x with it.
+//   ShBF_X with it.
 #pragma once
 
 #include <algorithm>

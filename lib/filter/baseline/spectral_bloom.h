@@ -14,7 +14,7 @@
 //   for present (an estimate above 0) as often as a Bloom filter.
 // Weakness: k cache lines to write; no bound on the error of a single estimate.
 // References: Cohen, Matias, Spectral Bloom Filters, SIGMOD 2003 (minimum selection, minimum
-//   increase; not recurring minimum). Shifting Bloom Filter, section 5, compares ShBF_x with it.
+//   increase; not recurring minimum). Shifting Bloom Filter, section 5, compares ShBF_X with it.
 #pragma once
 
 #include <algorithm>

@@ -23,7 +23,7 @@ void CShbfA::move(Digest digest, Region from, Region to) noexcept {
     const std::uint64_t m = params().m();
     const ShbfA::Offsets offsets(digest, params().w_bar());
     for (unsigned i = 0; i < params().k(); ++i) {
-        const std::uint64_t position = window_of(digest, i, m);
+        const std::uint64_t position = first_bit_of(digest, i, m);
         if (to != Region::kNone) {
             counted_.add(position + offsets.of(to));
         }

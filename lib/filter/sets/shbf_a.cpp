@@ -31,7 +31,7 @@ unsigned ShbfA::Offsets::of(Region region) const noexcept {
 
 void ShbfA::prefetch(Digest digest) const noexcept {
     for (unsigned i = 0; i < params_.k(); ++i) {
-        prefetch_window(array_, window_of(digest, i, params_.m()));
+        prefetch_bits(array_, first_bit_of(digest, i, params_.m()));
     }
 }
 
@@ -41,7 +41,7 @@ Association ShbfA::query(Digest digest) const noexcept {
         1 | std::uint64_t{1} << offsets.both | std::uint64_t{1} << offsets.second;
     std::uint64_t found = asked;
     for (unsigned i = 0; i < params_.k() && found != 0; ++i) {
-        found &= load_window(array_, window_of(digest, i, params_.m()));
+        found &= load_bits(array_, first_bit_of(digest, i, params_.m()));
     }
     return static_cast<Association>((found & 1) | (found >> offsets.both & 1) << 1 |
                                     (found >> offsets.second & 1) << 2);
@@ -50,7 +50,7 @@ Association ShbfA::query(Digest digest) const noexcept {
 void ShbfA::insert(Digest digest, Region region) noexcept {
     const unsigned offset = Offsets(digest, params_.w_bar()).of(region);
     for (unsigned i = 0; i < params_.k(); ++i) {
-        set_bit(array_, window_of(digest, i, params_.m()) + offset);
+        set_bit(array_, first_bit_of(digest, i, params_.m()) + offset);
     }
 }
 

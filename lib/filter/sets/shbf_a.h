@@ -81,7 +81,7 @@ class ShbfA {
   public:
     // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const ShbfAParams& params) noexcept {
-        return window_bytes(params.m());
+        return shifting_bytes(params.m());
     }
 
     ShbfA(const ShbfAParams& params, std::span<std::byte> memory) noexcept
@@ -140,7 +140,7 @@ class CShbfA {
     [[nodiscard]] const ShbfAParams& params() const noexcept { return bits_.params(); }
 
   private:
-    // A counter for each bit that a window reaches.
+    // A counter for each bit that a stretch reaches.
     [[nodiscard]] static std::size_t counter_bytes(const ShbfAParams& params) noexcept {
         return ShbfCounters::bytes(params.m() + params.w_bar() - 1, params.z());
     }

@@ -27,7 +27,7 @@ template <typename Function>
 void CShbfM::for_each_counter(Digest digest, Function function) const noexcept {
     const std::uint64_t pattern = shape_.pattern(digest);
     for (unsigned group = 0; group < shape_.groups(); ++group) {
-        const std::uint64_t first = window_of(digest, group, params_.m());
+        const std::uint64_t first = first_bit_of(digest, group, params_.m());
         for (std::uint64_t rest = pattern; rest != 0; rest &= rest - 1) {
             function(first + static_cast<unsigned>(std::countr_zero(rest)));
         }
@@ -36,7 +36,7 @@ void CShbfM::for_each_counter(Digest digest, Function function) const noexcept {
 
 void CShbfM::prefetch(Digest digest) const noexcept {
     for (unsigned group = 0; group < shape_.groups(); ++group) {
-        prefetch_window(array_, window_of(digest, group, params_.m()) * params_.z());
+        prefetch_bits(array_, first_bit_of(digest, group, params_.m()) * params_.z());
     }
 }
 
@@ -46,10 +46,11 @@ bool CShbfM::query(Digest digest) const noexcept {
     const std::uint64_t counter = (std::uint64_t{1} << z) - 1;
     const std::uint64_t pattern = shape_.pattern(digest);
     for (unsigned group = 0; group < shape_.groups(); ++group) {
-        const std::uint64_t window = load_window(array_, window_of(digest, group, params_.m()) * z);
+        const std::uint64_t counters =
+            load_bits(array_, first_bit_of(digest, group, params_.m()) * z);
         for (std::uint64_t rest = pattern; rest != 0; rest &= rest - 1) {
             const unsigned offset = static_cast<unsigned>(std::countr_zero(rest));
-            if ((window >> (offset * z) & counter) == 0) {
+            if ((counters >> (offset * z) & counter) == 0) {
                 return false;
             }
         }

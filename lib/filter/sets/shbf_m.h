@@ -57,7 +57,7 @@ class ShbfM {
   public:
     // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const ShbfMParams& params) noexcept {
-        return window_bytes(params.m());
+        return shifting_bytes(params.m());
     }
 
     ShbfM(const ShbfMParams& params, std::span<std::byte> memory) noexcept

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What all shifting Bloom filters are made of: positions in an array of m bits, and a window of
-// bits behind each that one unaligned 64-bit load holds. An element's auxiliary information is not
-// a bit of its own but an offset: how far behind its positions its bits are set.
+// What all shifting Bloom filters are made of: positions in an array of m bits, and a stretch
+// of bits from each on that one unaligned 64-bit load holds. An element's auxiliary information is
+// not a bit of its own but an offset: how far behind its positions its bits are set.
 //
 // ShbfShape is a filter over raw memory for one hash at a time, with any array and m: what a larger
 // structure (one array per segment, say) is made of. It keeps nothing and checks nothing.
@@ -27,7 +27,7 @@ static_assert(std::endian::native == std::endian::little, "bit i of an array is 
 inline constexpr unsigned kMaxWBar = 57;
 
 // Bits of the array from this one on: the lowest 57 are valid, what is above is not.
-[[nodiscard]] inline std::uint64_t load_window(const std::byte* array, std::uint64_t bit) noexcept {
+[[nodiscard]] inline std::uint64_t load_bits(const std::byte* array, std::uint64_t bit) noexcept {
     std::uint64_t word;
     std::memcpy(&word, array + bit / 8, sizeof word);
     return word >> (bit % 8);
@@ -35,7 +35,7 @@ inline constexpr unsigned kMaxWBar = 57;
 
 // Sets those of the bits from this one on that are set in the mask, of 57 bits; those that were
 // clear.
-inline std::uint64_t or_window(std::byte* array, std::uint64_t bit, std::uint64_t mask) noexcept {
+inline std::uint64_t or_bits(std::byte* array, std::uint64_t bit, std::uint64_t mask) noexcept {
     std::uint64_t word;
     std::memcpy(&word, array + bit / 8, sizeof word);
     const std::uint64_t clear = mask & ~(word >> (bit % 8));
@@ -44,20 +44,20 @@ inline std::uint64_t or_window(std::byte* array, std::uint64_t bit, std::uint64_
     return clear;
 }
 
-// An array of m bits with what windows reach behind its end, in whole cache lines.
-[[nodiscard]] constexpr std::uint64_t window_bytes(std::uint64_t m) noexcept {
+// An array of m bits with what stretches reach behind its end, in whole cache lines.
+[[nodiscard]] constexpr std::uint64_t shifting_bytes(std::uint64_t m) noexcept {
     return align_to_line((m - 1) / 8 + sizeof(std::uint64_t));
 }
 
-// The window may reach into the next cache line: 7 bytes of 64 are followed by its end.
-inline void prefetch_window(const std::byte* array, std::uint64_t bit) noexcept {
+// The stretch may reach into the next cache line: 7 bytes of 64 are followed by its end.
+inline void prefetch_bits(const std::byte* array, std::uint64_t bit) noexcept {
     __builtin_prefetch(array + bit / 8);
     __builtin_prefetch(array + bit / 8 + sizeof(std::uint64_t) - 1);
 }
 
-// The position of a hash's i-th window, on [0, m).
-[[nodiscard]] constexpr std::uint64_t window_of(std::uint64_t hash, unsigned i,
-                                                std::uint64_t m) noexcept {
+// Where a hash's i-th stretch begins, on [0, m).
+[[nodiscard]] constexpr std::uint64_t first_bit_of(std::uint64_t hash, unsigned i,
+                                                   std::uint64_t m) noexcept {
     return reduce(remix(hash, i + 1), m);
 }
 
@@ -83,7 +83,7 @@ class OffsetDigits {
 // share. The offsets 1 .. w_bar - 1 are parted into t ranges of (w_bar - 1) / t, one for each
 // shift.
 //
-// hash: 64 well-mixed bits; k a multiple of t + 1; array of window_bytes(m).
+// hash: 64 well-mixed bits; k a multiple of t + 1; array of shifting_bytes(m).
 class ShbfShape {
   public:
     constexpr ShbfShape(unsigned k, unsigned t, unsigned w_bar) noexcept
@@ -105,7 +105,7 @@ class ShbfShape {
                                std::uint64_t hash) const noexcept {
         const std::uint64_t bits = pattern(hash);
         for (unsigned group = 0; group < groups_; ++group) {
-            if ((bits & ~load_window(array, window_of(hash, group, m))) != 0) {
+            if ((bits & ~load_bits(array, first_bit_of(hash, group, m))) != 0) {
                 return false;
             }
         }
@@ -117,14 +117,14 @@ class ShbfShape {
         const std::uint64_t bits = pattern(hash);
         std::uint64_t clear = 0;
         for (unsigned group = 0; group < groups_; ++group) {
-            clear |= or_window(array, window_of(hash, group, m), bits);
+            clear |= or_bits(array, first_bit_of(hash, group, m), bits);
         }
         return clear != 0;
     }
 
     void prefetch(const std::byte* array, std::uint64_t m, std::uint64_t hash) const noexcept {
         for (unsigned group = 0; group < groups_; ++group) {
-            prefetch_window(array, window_of(hash, group, m));
+            prefetch_bits(array, first_bit_of(hash, group, m));
         }
     }
 

@@ -9,14 +9,14 @@ namespace unecho::filter {
 
 void ShbfX::prefetch(Digest digest) const noexcept {
     for (unsigned i = 0; i < params_.k(); ++i) {
-        prefetch_window(array_, window_of(digest, i, params_.m()));
+        prefetch_bits(array_, first_bit_of(digest, i, params_.m()));
     }
 }
 
 std::uint64_t ShbfX::candidates(Digest digest) const noexcept {
     std::uint64_t found = (std::uint64_t{1} << params_.c()) - 1;
     for (unsigned i = 0; i < params_.k() && found != 0; ++i) {
-        found &= load_window(array_, window_of(digest, i, params_.m()));
+        found &= load_bits(array_, first_bit_of(digest, i, params_.m()));
     }
     return found;
 }
@@ -28,7 +28,7 @@ unsigned ShbfX::query(Digest digest) const noexcept {
 void ShbfX::insert(Digest digest, unsigned j) noexcept {
     UNECHO_ASSERT(j >= 1 && j <= params_.c());
     for (unsigned i = 0; i < params_.k(); ++i) {
-        set_bit(array_, window_of(digest, i, params_.m()) + j - 1);
+        set_bit(array_, first_bit_of(digest, i, params_.m()) + j - 1);
     }
 }
 
@@ -51,7 +51,7 @@ void CShbfX::move(Digest digest, unsigned from, unsigned to) noexcept {
         return;
     }
     for (unsigned i = 0; i < params().k(); ++i) {
-        const std::uint64_t position = window_of(digest, i, params().m());
+        const std::uint64_t position = first_bit_of(digest, i, params().m());
         if (to != 0) {
             counted_.add(position + to - 1);
         }

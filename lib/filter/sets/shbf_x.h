@@ -56,7 +56,7 @@ class ShbfX {
   public:
     // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const ShbfXParams& params) noexcept {
-        return window_bytes(params.m());
+        return shifting_bytes(params.m());
     }
 
     ShbfX(const ShbfXParams& params, std::span<std::byte> memory) noexcept
@@ -130,7 +130,7 @@ class CShbfX {
     [[nodiscard]] const ShbfXParams& params() const noexcept { return bits_.params(); }
 
   private:
-    // A counter for each bit that a window reaches.
+    // A counter for each bit that a stretch reaches.
     [[nodiscard]] static std::size_t counter_bytes(const ShbfXParams& params) noexcept {
         return ShbfCounters::bytes(params.m() + params.c() - 1, params.z());
     }

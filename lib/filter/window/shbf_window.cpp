@@ -12,7 +12,7 @@ void ShbfWindow::prefetch(Digest digest) const noexcept {
     }
     const auto first_window = [&](unsigned slot) noexcept {
         if (const std::byte* const segment = ring_.segment(slot); segment != nullptr) {
-            prefetch_window(segment, window_of(hash_of(digest, slot), 0, params_.m()));
+            prefetch_bits(segment, first_bit_of(hash_of(digest, slot), 0, params_.m()));
         }
     };
     first_window(k);

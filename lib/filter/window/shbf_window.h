@@ -49,7 +49,7 @@ class ShbfWindowParams : public SegmentedParams<ShbfWindowSpec> {
     [[nodiscard]] unsigned b() const noexcept { return spec_.b; }
     [[nodiscard]] unsigned t() const noexcept { return spec_.t; }
     [[nodiscard]] RingGeometry ring() const noexcept {
-        return {spec_.k, spec_.l, spec_.spares, window_bytes(spec_.m)};
+        return {spec_.k, spec_.l, spec_.spares, shifting_bytes(spec_.m)};
     }
     [[nodiscard]] ShbfShape shape() const noexcept { return {spec_.b, spec_.t, kMaxWBar}; }
 

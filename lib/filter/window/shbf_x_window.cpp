@@ -8,11 +8,11 @@ namespace unecho::filter {
 void ShbfXWindow::prefetch(Digest digest) const noexcept {
     const std::uint64_t hash = hash_of(digest, 0);
     for (unsigned i = 0; i < params_.k(); ++i) {
-        prefetch_window(ring_.segment(0), window_of(hash, i, params_.m()));
+        prefetch_bits(ring_.segment(0), first_bit_of(hash, i, params_.m()));
     }
     for (unsigned slot = 1; slot < ring_.slots(); ++slot) {
         if (const std::byte* const segment = ring_.segment(slot); segment != nullptr) {
-            prefetch_window(segment, window_of(hash_of(digest, slot), 0, params_.m()));
+            prefetch_bits(segment, first_bit_of(hash_of(digest, slot), 0, params_.m()));
         }
     }
 }

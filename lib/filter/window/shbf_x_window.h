@@ -65,7 +65,7 @@ class ShbfXWindowParams {
     [[nodiscard]] unsigned c() const noexcept { return spec_.c; }
     [[nodiscard]] EchoPolicy policy() const noexcept { return spec_.policy; }
     [[nodiscard]] RingGeometry ring() const noexcept {
-        return {1, spec_.l, spec_.spares, window_bytes(spec_.m)};
+        return {1, spec_.l, spec_.spares, shifting_bytes(spec_.m)};
     }
 
   private:
@@ -142,7 +142,7 @@ inline unsigned ShbfXWindow::largest(unsigned slot, Digest digest, unsigned n) c
     const std::uint64_t hash = hash_of(digest, slot);
     std::uint64_t found = (std::uint64_t{1} << n) - 1;
     for (unsigned i = 0; i < params_.k() && found != 0; ++i) {
-        found &= load_window(segment, window_of(hash, i, params_.m()));
+        found &= load_bits(segment, first_bit_of(hash, i, params_.m()));
     }
     return static_cast<unsigned>(std::bit_width(found));
 }
@@ -168,7 +168,7 @@ inline void ShbfXWindow::write(Digest digest, unsigned before, unsigned multipli
     const std::uint64_t bit = std::uint64_t{1} << (multiplicity - 1);
     std::uint64_t clear = 0;
     for (unsigned i = 0; i < params_.k(); ++i) {
-        clear |= or_window(segment, window_of(hash, i, params_.m()), bit);
+        clear |= or_bits(segment, first_bit_of(hash, i, params_.m()), bit);
     }
     ring_.count_change(0, clear != 0);
 }

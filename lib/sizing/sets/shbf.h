@@ -4,7 +4,7 @@
 // Pure arithmetic.
 //
 // Where a printed formula is an approximation or belongs to another rule, the derived one stands
-// beside it; sizing uses the derived ones. All are for arrays much larger than a window.
+// beside it; sizing uses the derived ones. All are for arrays much larger than a stretch.
 //   m bits, n elements, k bits an element, t shifts, offsets 1 .. w_bar - 1.
 #pragma once
 
@@ -15,12 +15,12 @@
 
 namespace unecho::sizing {
 
-// --- What a window can be (section 3) ---
+// --- What a stretch can be (section 3) ---
 
 // Largest w_bar for words of 64 bits without counters.
 inline constexpr unsigned kMaxWBar = 57;
 
-// Largest w_bar for which a word of so many bits, loaded at a byte, holds every window.
+// Largest w_bar for which a word of so many bits, loaded at a byte, holds every stretch.
 unsigned shbf_max_w_bar(unsigned word_bits, unsigned counter_bits = 1);
 
 // --- Membership, one shift (section 3) ---

@@ -20,10 +20,10 @@ constexpr std::array<unsigned, 6> kBits{2, 4, 6, 8, 12, 16};
 
 // The eight bytes that begin with the last bit's are read whole: a segment of n lines has 512 n -
 // 56 bits.
-constexpr std::uint64_t kWindowBytes = 8;
+constexpr std::uint64_t kStretchBytes = 8;
 
 std::uint64_t bits_in(std::uint64_t lines) {
-    return lines * kLineBits - 8 * kWindowBytes + 8;
+    return lines * kLineBits - 8 * kStretchBytes + 8;
 }
 
 const ShbfGroupModel& model() {
@@ -32,7 +32,7 @@ const ShbfGroupModel& model() {
 }
 
 std::uint64_t bytes_of(const ShbfWindowGeometry& geometry) {
-    const std::uint64_t segment = (geometry.m - 1) / 8 + kWindowBytes;
+    const std::uint64_t segment = (geometry.m - 1) / 8 + kStretchBytes;
     return (geometry.k + geometry.l) * lines_for_bits(8 * segment) * kLineBytes;
 }
 

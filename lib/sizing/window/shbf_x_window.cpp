@@ -24,7 +24,7 @@ constexpr unsigned kMaxL = 8;
 // for that, more memory than the least is well spent.
 constexpr std::uint64_t kMemoryRange = 50;  // per cent
 
-// A window that begins at the last bit is read whole, from the byte where it begins.
+// A stretch that begins at the last bit is read whole, from the byte where it begins.
 constexpr std::uint64_t kPadding = 64;
 
 std::uint64_t bytes_of(const ShbfXWindowGeometry& geometry) {

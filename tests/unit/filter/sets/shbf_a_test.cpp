@@ -36,7 +36,7 @@ TEST(shbf_a_params, limits_are_named) {
 }
 
 // The counters of 4 bits are those of the bits 0 to m - 1 + 56: 64 bytes hold 114 of them.
-TEST(shbf_a_params, bytes_hold_the_last_window_and_counter_in_whole_lines) {
+TEST(shbf_a_params, bytes_hold_the_last_stretch_and_counter_in_whole_lines) {
     const auto bits = [](std::uint64_t m) { return ShbfA::bytes(*ShbfAParams::make({m, 4})); };
     EXPECT_EQ(bits(456), 64U);
     EXPECT_EQ(bits(457), 128U);
@@ -131,10 +131,10 @@ TEST(shbf_a, offsets_reach_all_of_their_ranges) {
     }
 }
 
-TEST(shbf_a, windows_at_the_end_of_the_array_lie_inside) {
+TEST(shbf_a, stretches_at_the_end_of_the_array_lie_inside) {
     constexpr std::uint64_t kM = 456;
     for (Digest digest = 1; digest < 20'000; ++digest) {
-        if (window_of(digest, 0, kM) == kM - 1) {
+        if (first_bit_of(digest, 0, kM) == kM - 1) {
             for (const Region region : kRegions) {
                 AssociationFilter i({.m = kM, .k = 1});
                 i.filter.insert(digest, region);

@@ -25,10 +25,10 @@ std::string c_message(const CShbfMSpec& spec) {
     return test::message<CShbfMParams>(spec);
 }
 
-// A digest whose i-th window begins at this position.
+// A digest whose i-th stretch begins at this position.
 Digest digest_at(std::uint64_t position, unsigned i, std::uint64_t m) {
     Digest digest = 1;
-    while (window_of(digest, i, m) != position) {
+    while (first_bit_of(digest, i, m) != position) {
         ++digest;
     }
     return digest;
@@ -75,7 +75,7 @@ TEST(shbf_m_params, window_of_counters_is_what_one_load_holds) {
     EXPECT_EQ(CShbfMParams::make({.m = 9, .k = 2, .z = 8})->w_bar(), 7U);
 }
 
-TEST(shbf_m_params, bytes_hold_the_last_window_in_whole_lines) {
+TEST(shbf_m_params, bytes_hold_the_last_stretch_in_whole_lines) {
     const auto bytes = [](std::uint64_t m) { return ShbfM::bytes(*ShbfMParams::make({m, 2})); };
     EXPECT_EQ(bytes(1), 64U);
     EXPECT_EQ(bytes(456), 64U);
@@ -120,7 +120,7 @@ TEST(shbf_shape, offsets_are_one_of_each_range) {
 TEST(shbf_shape, one_shape_serves_arrays_of_different_sizes) {
     const ShbfShape shape(4, 1, kMaxWBar);
     for (const std::uint64_t m : {1U, 77U, 456U, 1000U}) {
-        const test::FilterMemory memory(window_bytes(m));
+        const test::FilterMemory memory(shifting_bytes(m));
         EXPECT_FALSE(shape.matches(memory.span().data(), m, 42));
         shape.prefetch(memory.span().data(), m, 42);
         shape.set(memory.span().data(), m, 42);
@@ -169,8 +169,8 @@ TEST(shbf_m, query_asks_for_every_bit) {
     }
 }
 
-// The array's last window, with the largest offset, ends with the memory (under a sanitizer).
-TEST(shbf_m, windows_at_the_end_of_the_array_lie_inside) {
+// The array's last stretch, with the largest offset, ends with the memory (under a sanitizer).
+TEST(shbf_m, stretches_at_the_end_of_the_array_lie_inside) {
     for (const std::uint64_t m : {449U, 450U, 455U, 456U}) {
         Membership i({.m = m, .k = 2});
         const Digest digest = digest_at(m - 1, 0, m);
@@ -302,7 +302,7 @@ TEST(cshbf_m, saturated_counters_stay) {
     EXPECT_TRUE(i.all_zero());
 }
 
-TEST(cshbf_m, windows_at_the_end_of_the_array_lie_inside) {
+TEST(cshbf_m, stretches_at_the_end_of_the_array_lie_inside) {
     for (const std::uint64_t m : {98U, 99U, 100U, 101U}) {
         CountingMembership i({.m = m, .k = 2, .z = 4});
         const Digest digest = digest_at(m - 1, 0, m);

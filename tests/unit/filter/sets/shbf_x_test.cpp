@@ -30,7 +30,7 @@ TEST(shbf_x_params, limits_are_named) {
 }
 
 // A counter of 4 bits for each of the bits 0 to m - 1 + c - 1.
-TEST(shbf_x_params, bytes_hold_the_last_window_and_counter_in_whole_lines) {
+TEST(shbf_x_params, bytes_hold_the_last_stretch_and_counter_in_whole_lines) {
     const auto bits = [](std::uint64_t m) {
         return ShbfX::bytes(*ShbfXParams::make({.m = m, .k = 4, .c = 10}));
     };
@@ -82,11 +82,11 @@ TEST(shbf_x, bits_beyond_c_are_no_candidates) {
     }
 }
 
-TEST(shbf_x, windows_at_the_end_of_the_array_lie_inside) {
+TEST(shbf_x, stretches_at_the_end_of_the_array_lie_inside) {
     constexpr std::uint64_t kM = 456;
     unsigned met = 0;
     for (Digest digest = 1; digest < 5'000; ++digest) {
-        if (window_of(digest, 0, kM) == kM - 1) {
+        if (first_bit_of(digest, 0, kM) == kM - 1) {
             Multiplicity i({.m = kM, .k = 1, .c = 57});
             i.filter.insert(digest, 57);
             EXPECT_EQ(i.filter.query(digest), 57U);
@@ -142,7 +142,7 @@ TEST(cshbf_x, table_of_huge_counts_stays_at_c) {
 TEST(cshbf_x, trusting_a_false_candidate_makes_a_false_negative) {
     constexpr std::uint64_t kM = 64;
     Digest behind = 2;
-    while (window_of(behind, 0, kM) != window_of(1, 0, kM) + 2) {
+    while (first_bit_of(behind, 0, kM) != first_bit_of(1, 0, kM) + 2) {
         ++behind;
     }
     CountingMultiplicity i({.m = kM, .k = 1, .c = 5});

@@ -183,7 +183,7 @@ TEST(shbf_x_window, insertions_beyond_n_stay_at_n) {
 // gets less than n, but never more.
 TEST(shbf_x_window, false_candidate_is_built_upon) {
     constexpr std::uint64_t kM = 64;
-    const auto position = [](Digest digest) { return window_of(remix(digest, 0), 0, kM); };
+    const auto position = [](Digest digest) { return first_bit_of(remix(digest, 0), 0, kM); };
     Digest behind = 2;
     while (position(behind) != position(1) + 2) {
         ++behind;
@@ -198,11 +198,11 @@ TEST(shbf_x_window, false_candidate_is_built_upon) {
     EXPECT_TRUE(i.filter.test_and_insert_first(1, 5));
 }
 
-TEST(shbf_x_window, windows_at_the_end_of_a_segment_lie_inside) {
+TEST(shbf_x_window, stretches_at_the_end_of_a_segment_lie_inside) {
     constexpr std::uint64_t kM = 456;
     unsigned met = 0;
     for (Digest digest = 1; digest < 5'000; ++digest) {
-        if (window_of(remix(digest, 0), 0, kM) == kM - 1) {
+        if (first_bit_of(remix(digest, 0), 0, kM) == kM - 1) {
             Window i({.k = 1, .l = 1, .m = kM, .c = 57, .spares = 0});
             for (unsigned packet = 0; packet < 57; ++packet) {
                 ASSERT_FALSE(i.filter.test_and_insert_first(digest, 57));

@@ -83,7 +83,7 @@ class Track {
         for (std::uint64_t passed = 0; passed < keys; passed += kChunkKeys) {
             stream_.make(chunk_, kBurst, 0);
             feed();
-            settle(discarded_);
+            finish_chunk(discarded_);
         }
     }
 
@@ -101,7 +101,7 @@ class Track {
             const std::uint64_t before = allocations();
             const std::uint64_t took = feed();
             allocated += allocations() - before;
-            settle(answers);
+            finish_chunk(answers);
             samples.add(static_cast<double>(took));
             total += took;
             keys += kChunkKeys;
@@ -191,7 +191,7 @@ class Track {
     }
 
     // After each chunk, untimed.
-    void settle(Answers& answers) {
+    void finish_chunk(Answers& answers) {
         compare(answers);
         zero_retired();
     }

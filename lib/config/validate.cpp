@@ -212,7 +212,7 @@ void check_filters(Draft& draft) {
         }
         check_classes(keys, filter);
         check_fields(keys, filter);
-        engines::settle(filter);
+        engines::fill_defaults(filter);
     }
 }
 

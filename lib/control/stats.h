@@ -104,13 +104,13 @@ class StatsReader {
     // that has begun. What they answered last is reported.
     void stop_asking() { asking_.store(false, std::memory_order_relaxed); }
 
-    // The workers have returned. settle() leaves their final snapshots, while nobody reads; from
-    // then on read() gives these.
-    template <typename Settle>
-    void close(Settle&& settle) {
+    // The workers have returned. leave_last() leaves their final snapshots, while nobody reads;
+    // from then on read() gives these.
+    template <typename LeaveLast>
+    void close(LeaveLast&& leave_last) {
         stop_asking();
         const std::lock_guard lock(mutex_);
-        settle();
+        leave_last();
         closed_ = true;
     }
 

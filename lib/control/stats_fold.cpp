@@ -15,7 +15,7 @@ void add(PacketBytes& to, const PacketBytes& from) {
 }
 
 // received must be there already.
-void settle_fates(const std::array<PacketBytes, kReasons>& reasons, FateCounts& counts) {
+void count_fates(const std::array<PacketBytes, kReasons>& reasons, FateCounts& counts) {
     for (unsigned i = 0; i < kReasons; ++i) {
         switch (pipeline::kReasonTable[i].fate) {
             case Fate::kForwarded:
@@ -124,7 +124,7 @@ void receive_what_was_settled(StatsReport& report) {
 
 void finish(StatsReport& report) {
     for (RouteReport& route : report.routes) {
-        settle_fates(route.reasons, route.counts);
+        count_fates(route.reasons, route.counts);
         for (unsigned i = 0; i < kReasons; ++i) {
             add(report.reasons[i], route.reasons[i]);
         }

@@ -28,7 +28,7 @@ packet::Frame copy_of(const rte_mbuf& mbuf, std::uint8_t* to) noexcept {
 }
 
 // Mostly nearly all are IPv4, and the other masks nearly empty.
-void keep(packet::ParsedBurst& parsed, std::uint64_t mask, unsigned kept) noexcept {
+void keep_only(packet::ParsedBurst& parsed, std::uint64_t mask, unsigned kept) noexcept {
     parsed.ipv6 = extract_bits(parsed.ipv6, mask);
     parsed.non_ip = extract_bits(parsed.non_ip, mask);
     parsed.malformed = extract_bits(parsed.malformed, mask);
@@ -66,7 +66,7 @@ unsigned view(Burst& burst, std::span<std::uint8_t> scratch) noexcept {
     return 0;
 }
 
-void keep(Burst& burst, std::uint64_t mask) noexcept {
+void keep_only(Burst& burst, std::uint64_t mask) noexcept {
     if (mask == first_bits(burst.count)) {
         return;
     }
@@ -82,7 +82,7 @@ void keep(Burst& burst, std::uint64_t mask) noexcept {
         ++kept;
     });
     burst.too_long = extract_bits(burst.too_long, mask);
-    keep(burst.parsed, mask, kept);
+    keep_only(burst.parsed, mask, kept);
     burst.count = kept;
 }
 

@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kScratchBytes = 128 * 1024;
 [[nodiscard]] unsigned view(Burst& burst, std::span<std::uint8_t> scratch) noexcept;
 
 // Closes the gaps between the packets of a mask, which are then all of the burst. Stage parse was.
-void keep(Burst& burst, std::uint64_t mask) noexcept;
+void keep_only(Burst& burst, std::uint64_t mask) noexcept;
 
 // The burst of the packets that view() left behind, not viewed.
 void take_rest(Burst& burst, unsigned left) noexcept;

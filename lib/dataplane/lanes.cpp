@@ -38,7 +38,7 @@ std::uint64_t Lanes::turns(unsigned filter) noexcept {
     return presence_.turns(filter, setup_.filters[filter]->turns.load(std::memory_order_acquire));
 }
 
-void Lanes::keep() noexcept {
+void Lanes::maintain() noexcept {
     const bool look = counters_.polls % kExchangeInterval == 0;
     for (unsigned i = 0; i < setup_.count; ++i) {
         const Lane& lane = setup_.lanes[i];

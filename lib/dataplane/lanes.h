@@ -44,7 +44,7 @@ class Lanes {
     void end_poll(const Taken& taken) noexcept { presence_.end_poll(taken.packets, !taken.more); }
 
     // What filters do between bursts: upkeep, turns that are due, exchange of segments.
-    void keep() noexcept;
+    void maintain() noexcept;
 
     // From the packets' stamps to their filter's time, which goes on with steps back.
     void tell_time(Burst& burst, FilterIndex filter, PortIndex from) noexcept;

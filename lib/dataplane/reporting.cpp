@@ -28,7 +28,7 @@ void Reporter::end_windows() noexcept {
     }
     const Nanoseconds now = common_.clock.now();
     for (unsigned i = 0; i < reported_; ++i) {
-        setup_.taps[routes_[i]]->keep(now);
+        setup_.taps[routes_[i]]->tick(now);
     }
 }
 

@@ -61,7 +61,7 @@ PacketBytes Steering::steer(Burst& burst, HeldBack* held_back) noexcept {
         held_back->mbufs[held_back->count++] = burst.mbufs[i];
         refused.add(1, burst.lengths[i]);
     });
-    keep(burst, split.mine);
+    keep_only(burst, split.mine);
     return refused;
 }
 

@@ -64,7 +64,7 @@ unsigned Worker::poll_once() noexcept {
     const bool running = shared_.phase.load(std::memory_order_acquire) == Phase::kRunning;
     lanes_.begin_poll();
     reporter_.end_windows();
-    lanes_.keep();
+    lanes_.maintain();
     Taken taken;
     if (has_room()) {
         taken.add(receive(running));

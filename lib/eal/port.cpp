@@ -342,7 +342,7 @@ Status Port::start(const PortSetup& setup, rte_mempool* pool) {
     }
     started_ = true;
     if (setup.rss_types != 0) {
-        settle_rss(conf.rx_adv_conf.rss_conf, setup.rx_queues, info.reta_size);
+        fit_rss(conf.rx_adv_conf.rss_conf, setup.rx_queues, info.reta_size);
     }
     // Not every driver knows the mode (rings, captures): they see every frame anyway.
     if (setup.promiscuous) {
@@ -380,7 +380,7 @@ Status Port::setup_queues(const PortSetup& setup, rte_mempool* pool) {
 
 // The same spread on every port: entry i to queue i mod n. Some drivers take a key only while they
 // run, and a table that cannot be written may be so already: rss() tells what came of it.
-void Port::settle_rss(rte_eth_rss_conf& conf, std::uint16_t queues, std::uint16_t reta_size) const {
+void Port::fit_rss(rte_eth_rss_conf& conf, std::uint16_t queues, std::uint16_t reta_size) const {
     rte_eth_dev_rss_hash_update(id_, &conf);
     std::vector<rte_eth_rss_reta_entry64> table = whole_table(reta_size);
     for (unsigned i = 0; i < reta_size; ++i) {

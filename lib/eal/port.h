@@ -110,7 +110,7 @@ class Port {
     Status claim_interface();
     void remove_stale_sockets() const;
     Status setup_queues(const PortSetup& setup, rte_mempool* pool);
-    void settle_rss(rte_eth_rss_conf& conf, std::uint16_t queues, std::uint16_t reta_size) const;
+    void fit_rss(rte_eth_rss_conf& conf, std::uint16_t queues, std::uint16_t reta_size) const;
     [[nodiscard]] Error error(std::string_view step, int code) const;
     [[nodiscard]] Error creation_error(int code) const;
     [[nodiscard]] bool lacks_capabilities() const;

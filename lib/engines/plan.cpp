@@ -157,7 +157,7 @@ class Planner {
     }
 
     Result<FilterPlan> finish() {
-        settle_rule();
+        choose_rule();
         out_.clock.length = std::max<Nanoseconds>(out_.prediction.generation, 1);
         const auto bytes = bytes_of(out_.setup());
         if (!bytes) {
@@ -169,7 +169,7 @@ class Planner {
     }
 
     // "auto" may have chosen an engine that has nothing to judge.
-    void settle_rule() {
+    void choose_rule() {
         FilterSpec settled = spec_;
         if (!out_.engine().judges) {
             settled.rule = Rule::kMatch;

@@ -48,7 +48,7 @@ std::string on_full_names(const OnFullChoice& choice) {
 class Checks {
   public:
     Checks(FilterSpec spec, const FieldNames& written) : spec_(std::move(spec)), written_(written) {
-        settle(spec_);
+        fill_defaults(spec_);
     }
 
     std::vector<SpecProblem> all() && {
@@ -179,7 +179,7 @@ class Checks {
 
 }  // namespace
 
-void settle(FilterSpec& spec) {
+void fill_defaults(FilterSpec& spec) {
     const EngineInfo& engine = info_of(spec.engine);
     if (!spec.rule) {
         spec.rule = engine.judges && spec.max_false_drop ? Rule::kBound : Rule::kMatch;

@@ -22,7 +22,7 @@ struct SpecProblem {
 };
 
 // Sets what is left open: the rule, and what gives way when the filter is full.
-void settle(FilterSpec& spec);
+void fill_defaults(FilterSpec& spec);
 
 // written: what somebody wrote down, which is a problem where it says nothing.
 std::vector<SpecProblem> problems_of(const FilterSpec& spec, const FieldNames& written);

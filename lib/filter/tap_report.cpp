@@ -79,7 +79,7 @@ void TapReport::advance(Nanoseconds now) noexcept {
     }
 }
 
-void TapReport::keep(Nanoseconds now) noexcept {
+void TapReport::tick(Nanoseconds now) noexcept {
     if (!begun_) {
         enter(now / window_);
     }

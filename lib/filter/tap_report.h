@@ -112,7 +112,7 @@ struct TapSummary {
 
 class TapReport {
   public:
-    // keep() clears this much.
+    // tick() clears this much.
     static constexpr std::size_t kClearStep = 4096;
 
     [[nodiscard]] static std::size_t bytes(const ShbfAParams& params) noexcept {
@@ -134,7 +134,7 @@ class TapReport {
     // The same for a clock that is looked at again and again: clears at most kClearStep a call. A
     // window ends late when the clearing is not done by then; what came meanwhile is counted in
     // it, and it bears the number of the last that it reached into.
-    void keep(Nanoseconds now) noexcept;
+    void tick(Nanoseconds now) noexcept;
 
     [[nodiscard]] TapSummary summary() const noexcept;
     [[nodiscard]] Nanoseconds window() const noexcept { return window_; }

@@ -106,7 +106,7 @@ TEST_F(View, keeps_the_packets_of_a_mask_as_they_were_seen) {
     Burst& burst = owned.burst;
     ASSERT_EQ(view(burst, scratch), 0U);
     pipeline::parse(burst);
-    keep(burst, 0b0110);
+    keep_only(burst, 0b0110);
     EXPECT_EQ(burst.count, 2U);
     EXPECT_EQ(burst.parsed.malformed, 0b01U);
     EXPECT_EQ(burst.parsed.ipv4, 0b10U);

@@ -189,7 +189,7 @@ void Apbbf::view_for(ApbbfView& view, ApbbfTally& tally) noexcept {
     view.doubted = &Apbbf::doubted;
 }
 
-void Apbbf::settle(ApbbfTally& tally, const ApbbfView& view) noexcept {
+void Apbbf::book(ApbbfTally& tally, const ApbbfView& view) noexcept {
     for (unsigned p = 0; p < view.k; ++p) {
         ring_.count_changes(view.probes[p].slot, tally.changes[p]);
         tally.changes[p] = 0;
@@ -220,7 +220,7 @@ bool Apbbf::search(void* filter, Digest digest, unsigned slot) noexcept {
 
 bool Apbbf::doubted(void* filter, ApbbfTally& tally, const ApbbfView& view, float limit) noexcept {
     auto& self = *static_cast<Apbbf*>(filter);
-    self.settle(tally, view);
+    self.book(tally, view);
     return self.chance_now() > limit;
 }
 
@@ -235,7 +235,7 @@ std::uint64_t Apbbf::test_and_insert_burst(std::span<const Digest> digests) noex
         view_for(view, tally);
         const std::uint64_t echoes =
             kernel_.test(view, digests.data(), static_cast<unsigned>(digests.size()));
-        settle(tally, view);
+        book(tally, view);
         return echoes;
     }
     const auto never = [](std::size_t /*i*/) noexcept { return false; };
@@ -257,7 +257,7 @@ Answers Apbbf::test_and_insert_burst(std::span<const Digest> digests,
         const auto n = static_cast<unsigned>(digests.size());
         const ApbbfAnswers answers =
             kernel_.judge(view, digests.data(), n, limits.first(), limits.stride());
-        settle(tally, view);
+        book(tally, view);
         return {answers.echoes, answers.doubts};
     }
     const auto above = [&](std::size_t i) noexcept { return chance_now() > limits.at(i); };

@@ -90,7 +90,7 @@ class Apbbf : public SegmentedFilter<ApbbfParams> {
 
     // For the kernels.
     void view_for(ApbbfView& view, ApbbfTally& tally) noexcept;
-    void settle(ApbbfTally& tally, const ApbbfView& view) noexcept;
+    void book(ApbbfTally& tally, const ApbbfView& view) noexcept;
     static void approach(void* filter, Digest digest, unsigned slot) noexcept;
     static bool search(void* filter, Digest digest, unsigned slot) noexcept;
     static bool doubted(void* filter, ApbbfTally& tally, const ApbbfView& view,
@@ -183,8 +183,8 @@ void Apbbf::insert_shaped(const Shape& shape, Digest digest) noexcept {
 
 template <typename Shape>
 bool Apbbf::test_and_insert_shaped(const Shape& shape, Digest digest) noexcept {
-    return settle_match(query_shaped(shape, digest),
-                        [&]() noexcept { insert_shaped(shape, digest); });
+    return insert_unless_echo(query_shaped(shape, digest),
+                              [&]() noexcept { insert_shaped(shape, digest); });
 }
 
 }  // namespace unecho::filter

@@ -113,7 +113,7 @@ inline void Apbf::set(const Hash& hash) noexcept {
 
 inline bool Apbf::test_and_insert(Digest digest) noexcept {
     const Hash hash(digest);
-    return settle_match(matches(hash), [&]() noexcept { set(hash); });
+    return insert_unless_echo(matches(hash), [&]() noexcept { set(hash); });
 }
 
 inline Answer Apbf::test_and_insert(Digest digest, float limit) noexcept {

@@ -82,9 +82,9 @@ class SegmentedFilter {
     }
 
     // The answer to a digest that matches or not, without a judgement and with one. insert() writes
-    // it; whatever is no echo is written.
+    // it; whatever is no echo is written, and under kRefresh an echo too.
     template <typename Insert>
-    bool settle_match(bool match, Insert insert) noexcept {
+    bool insert_unless_echo(bool match, Insert insert) noexcept {
         if (!match || refreshes()) {
             insert();
         }
@@ -93,7 +93,7 @@ class SegmentedFilter {
     template <typename Insert>
     Answer judge_match(bool match, float limit, Insert insert) noexcept {
         const bool echo = match && chance_now() <= limit;
-        settle_match(echo, insert);
+        insert_unless_echo(echo, insert);
         return echo ? Answer::kEcho : match ? Answer::kDoubt : Answer::kNew;
     }
 

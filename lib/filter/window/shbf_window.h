@@ -99,7 +99,7 @@ inline void ShbfWindow::insert(Digest digest) noexcept {
 }
 
 inline bool ShbfWindow::test_and_insert(Digest digest) noexcept {
-    return settle_match(query(digest), [&]() noexcept { insert(digest); });
+    return insert_unless_echo(query(digest), [&]() noexcept { insert(digest); });
 }
 
 inline Answer ShbfWindow::test_and_insert(Digest digest, float limit) noexcept {

@@ -114,14 +114,14 @@ TEST(SpecProblems, frames_without_ip_go_with_other_keys_and_one_by_one) {
 TEST(SpecProblems, what_is_left_open_is_settled_as_the_engine_can) {
     for (const EngineInfo& info : kEngineTable) {
         FilterSpec spec = of_flows(info.engine, 2);
-        settle(spec);
+        fill_defaults(spec);
         EXPECT_EQ(spec.rule, info.judges ? Rule::kBound : Rule::kMatch) << info.name;
         EXPECT_EQ(spec.on_full,
                   info.on_full.count == 0 ? std::nullopt : std::optional(info.on_full.list[0]));
         EXPECT_EQ(told(spec), "") << info.name;
         FilterSpec unbounded = of_flows(info.engine, 2);
         unbounded.max_false_drop.reset();
-        settle(unbounded);
+        fill_defaults(unbounded);
         EXPECT_EQ(unbounded.rule, Rule::kMatch);
         EXPECT_FALSE(unbounded.on_full);
     }

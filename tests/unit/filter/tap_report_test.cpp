@@ -213,7 +213,7 @@ TEST(TapReport, begins_with_the_window_of_the_first_time) {
         by_packets.report.advance(now);
         EXPECT_EQ(by_packets.report.summary().present.number, now / 10);
         Windows by_clock;
-        by_clock.report.keep(now);
+        by_clock.report.tick(now);
         EXPECT_EQ(by_clock.report.summary().present.number, now / 10);
         EXPECT_FALSE(by_clock.report.summary().ended);
     }
@@ -276,21 +276,21 @@ TEST(TapReport, counts_nothing_in_windows_without_packets) {
 // 12,544 bytes are four steps.
 TEST(TapReport, under_a_running_clock_ends_a_window_when_the_next_is_clear) {
     Windows i;
-    i.report.keep(3);
+    i.report.tick(3);
     EXPECT_TRUE(i.report.summary().begun);
     i.report.add(1, kA);
-    i.report.keep(10);
+    i.report.tick(10);
     TapSummary s = i.report.summary();
     EXPECT_EQ(s.last.number, 0U);
     EXPECT_EQ(as_list(s.last.counts), (List{1, 0, 0}));
     for (const Nanoseconds now : {20U, 31U, 42U}) {
         i.report.add(now, kB);
-        i.report.keep(now);
+        i.report.tick(now);
         s = i.report.summary();
         EXPECT_EQ(s.last.number, 0U) << "too early at " << now;
         EXPECT_EQ(s.present.number, 1U);
     }
-    i.report.keep(42);
+    i.report.tick(42);
     s = i.report.summary();
     EXPECT_EQ(s.last.number, 3U);
     EXPECT_EQ(as_list(s.last.counts), (List{0, 3, 0}));
@@ -301,7 +301,7 @@ TEST(TapReport, under_a_running_clock_ends_a_window_when_the_next_is_clear) {
 TEST(TapReport, under_a_running_clock_ends_windows_on_time_if_there_is_time_to_clear) {
     Windows i;
     for (Nanoseconds now = 0; now < 100; ++now) {
-        i.report.keep(now);
+        i.report.tick(now);
         i.report.add(now, kA);
         i.report.add(now, now % 2 == 0 ? kA : kB);
         const TapSummary s = i.report.summary();

@@ -96,8 +96,8 @@ struct ApbfShape {
     [[nodiscard]] std::uint64_t generation_keys() const {
         return sizing::generation_capacity(m, k);
     }
-    [[nodiscard]] sizing::Profile profile(std::uint64_t g, sizing::Phase phase) const {
-        return sizing::fills(k, l, m, g, phase);
+    [[nodiscard]] sizing::Profile profile(std::uint64_t g, sizing::Progress progress) const {
+        return sizing::fills(k, l, m, g, progress);
     }
     [[nodiscard]] std::string name() const {
         std::ostringstream out;
@@ -122,8 +122,8 @@ struct ApbbfShape {
         return static_cast<std::uint64_t>(static_cast<double>(blocks) *
                                           sizing::block_capacity(B, b) / k);
     }
-    [[nodiscard]] sizing::Profile profile(std::uint64_t g, sizing::Phase phase) const {
-        return sizing::block_profile(k, l, B, b, blocks, g, phase);
+    [[nodiscard]] sizing::Profile profile(std::uint64_t g, sizing::Progress progress) const {
+        return sizing::block_profile(k, l, B, b, blocks, g, progress);
     }
     [[nodiscard]] std::string name() const {
         std::ostringstream out;
@@ -146,8 +146,8 @@ struct ShbfWindowShape {
     [[nodiscard]] std::uint64_t generation_keys() const {
         return sizing::generation_capacity(m, k) / b;
     }
-    [[nodiscard]] sizing::Profile profile(std::uint64_t g, sizing::Phase phase) const {
-        return sizing::shbf_window_profile({.k = k, .l = l, .m = m, .b = b}, g, phase);
+    [[nodiscard]] sizing::Profile profile(std::uint64_t g, sizing::Progress progress) const {
+        return sizing::shbf_window_profile({.k = k, .l = l, .m = m, .b = b}, g, progress);
     }
     [[nodiscard]] std::string name() const {
         std::ostringstream out;

@@ -297,7 +297,7 @@ auto kernel_engines(std::index_sequence<isa...> /*isas*/, std::index_sequence<m.
                           std::tuple<Apbbf25KernelEngine<filter::kEveryIsa[isa]>...>{});
 }
 using KernelEngines = decltype(kernel_engines(std::make_index_sequence<filter::kIsas.size()>{},
-                                              std::make_index_sequence<filter::kMostRows>{}));
+                                              std::make_index_sequence<filter::kMostLinesOfKey>{}));
 
 // All of them; another one is added here.
 using Engines = decltype(std::tuple_cat(

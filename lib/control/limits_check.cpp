@@ -12,9 +12,9 @@
 namespace unecho::control {
 
 static_assert(config::kLines.hi == sizing::kMaxLines);
-static_assert(config::kLinesPerKey.hi == sizing::kMaxLinesOfKey);
-static_assert(config::kBitsPerKey.hi == sizing::kMaxPatternBits);
-static_assert(config::kBitsPerKey.hi == filter::kMaxBitsPerKey);
+static_assert(config::kLinesPerKey.hi == sizing::kMostLinesOfKey);
+static_assert(config::kBitsPerKey.hi == sizing::kMostBitsOfKey);
+static_assert(config::kBitsPerKey.hi == filter::kMostBitsOfKey);
 static_assert(config::kMostSegments == filter::kMaxSlots);
 static_assert(config::kMemory.hi == sizing::kMaxBytes);
 static_assert(config::kWindow.hi <= sizing::kMaxWindow);

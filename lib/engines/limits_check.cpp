@@ -22,8 +22,8 @@
 namespace unecho::engines {
 
 static_assert(sizing::kMaxLines == filter::LineParams::kMostLines);
-static_assert(sizing::kMaxLinesOfKey == filter::kMostRows);
-static_assert(sizing::kMaxPatternBits == filter::LineParams::kMostBits);
+static_assert(sizing::kMostLinesOfKey == filter::kMostLinesOfKey);
+static_assert(sizing::kMostBitsOfKey == filter::LineParams::kMostBitsOfKey);
 static_assert(sizing::kMaxPhases <= filter::LineParams::kMostPhases);
 static_assert(sizing::kLineWords == filter::kLineWords);
 static_assert(sizing::kLineWordBits == filter::kPatternBits);

@@ -96,29 +96,29 @@ double counting_overflow(double m, double n, unsigned k) {
     return std::min(1.0, m * std::pow(std::numbers::e * n * k / (kReach * m), kReach));
 }
 
-double double_buffering_rate(double m, double g, unsigned k, Phase phase) {
-    return bloom_rate(m, g + phase * g, k);
+double double_buffering_rate(double m, double g, unsigned k, Progress progress) {
+    return bloom_rate(m, g + progress * g, k);
 }
 
 double rotating_rate(double younger, double older) {
     return 1 - (1 - younger) * (1 - older);
 }
 
-double a2_rate(double m, double g, unsigned k, Phase phase) {
-    return rotating_rate(bloom_rate(m, phase * g, k), bloom_rate(m, g, k));
+double a2_rate(double m, double g, unsigned k, Progress progress) {
+    return rotating_rate(bloom_rate(m, progress * g, k), bloom_rate(m, g, k));
 }
 
-double rotating_blocked_rate(std::uint64_t blocks, double g, unsigned k, Phase phase) {
+double rotating_blocked_rate(std::uint64_t blocks, double g, unsigned k, Progress progress) {
     constexpr unsigned kBlockBits = 512;
     const double load = g / static_cast<double>(blocks);
-    return rotating_rate(blocked_rate(phase * load, kBlockBits, k),
+    return rotating_rate(blocked_rate(progress * load, kBlockBits, k),
                          blocked_rate(load, kBlockBits, k));
 }
 
-double forgetful_rate(double m, double g, unsigned k, Phase phase) {
+double forgetful_rate(double m, double g, unsigned k, Progress progress) {
     const double past = bloom_rate(m, 2 * g, k);
-    const double present = bloom_rate(m, g + phase * g, k);
-    const double future = bloom_rate(m, phase * g, k);
+    const double present = bloom_rate(m, g + progress * g, k);
+    const double future = bloom_rate(m, progress * g, k);
     return past + (1 - past) * present * future;
 }
 

@@ -31,14 +31,14 @@ double blocked_rate_mean_fill(double mean_load, unsigned B, unsigned k);
 // A bound on the probability that any of m 4-bit counters overflows (reaches 16); Fan et al.
 double counting_overflow(double m, double n, unsigned k);
 
-// --- Windows: generations of g digests, the present one up to phase ---
+// --- Windows: generations of g digests, the present one up to progress ---
 
-double double_buffering_rate(double m, double g, unsigned k, Phase phase);
+double double_buffering_rate(double m, double g, unsigned k, Progress progress);
 // Two filters that match with probability p and q, in turn: A2 buffering, rotating blocked filters.
 double rotating_rate(double younger, double older);
-double a2_rate(double m, double g, unsigned k, Phase phase);
-double rotating_blocked_rate(std::uint64_t blocks, double g, unsigned k, Phase phase);
-double forgetful_rate(double m, double g, unsigned k, Phase phase);
+double a2_rate(double m, double g, unsigned k, Progress progress);
+double rotating_blocked_rate(std::uint64_t blocks, double g, unsigned k, Progress progress);
+double forgetful_rate(double m, double g, unsigned k, Progress progress);
 
 // Stable Bloom filter in its stable state: the share of cells that are 0 (Deng and Rafiei's
 // stable point), the rate, and the P that gives a rate at most.

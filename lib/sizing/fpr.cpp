@@ -13,8 +13,8 @@ namespace {
 using std::numbers::ln2;
 
 // Keys in segment i: i whole generations and the current one, or k once it has been filled.
-double keys_in_segment(unsigned i, unsigned k, double g, Phase phase) {
-    return i < k ? (i + phase) * g : k * g;
+double keys_in_segment(unsigned i, unsigned k, double g, Progress progress) {
+    return i < k ? (i + progress) * g : k * g;
 }
 
 double integer_power(double base, unsigned exponent) {
@@ -183,19 +183,19 @@ Profile fills_linear(unsigned k, unsigned l) {
     return r;
 }
 
-Profile fills_half(unsigned k, unsigned l, Phase phase) {
+Profile fills_half(unsigned k, unsigned l, Progress progress) {
     Profile r(k + l);
     for (unsigned i = 0; i < k + l; ++i) {
-        r[i] = -std::expm1(-ln2 * keys_in_segment(i, k, 1.0, phase) / k);
+        r[i] = -std::expm1(-ln2 * keys_in_segment(i, k, 1.0, progress) / k);
     }
     return r;
 }
 
-Profile fills(unsigned k, unsigned l, std::uint64_t m, std::uint64_t g, Phase phase) {
+Profile fills(unsigned k, unsigned l, std::uint64_t m, std::uint64_t g, Progress progress) {
     Profile r(k + l);
     for (unsigned i = 0; i <= k; ++i) {
         r[i] = fill_ratio(static_cast<double>(m),
-                          keys_in_segment(i, k, static_cast<double>(g), phase));
+                          keys_in_segment(i, k, static_cast<double>(g), progress));
     }
     std::fill(r.begin() + k, r.end(), r[k]);
     return r;
@@ -299,11 +299,11 @@ Profile block_profile_poisson(unsigned k, unsigned l, unsigned B, unsigned b, do
 }
 
 Profile block_profile(unsigned k, unsigned l, unsigned B, unsigned b, std::uint64_t blocks,
-                      std::uint64_t g, Phase phase) {
+                      std::uint64_t g, Progress progress) {
     Profile r(k + l);
     std::uint64_t previous = 0;
     for (unsigned i = 0; i <= k; ++i) {
-        const double mean = keys_in_segment(i, k, static_cast<double>(g), phase);
+        const double mean = keys_in_segment(i, k, static_cast<double>(g), progress);
         const auto keys = static_cast<std::uint64_t>(std::round(mean));
         r[i] = i > 0 && keys == previous ? r[i - 1] : segment_match(keys, blocks, B, b);
         previous = keys;

@@ -16,8 +16,8 @@ namespace unecho::sizing {
 using Profile = std::vector<double>;
 
 // How far the current generation is: 0 just after a shift, 1 just before the next (the worst case).
-using Phase = double;
-inline constexpr Phase kBeforeShift = 1.0;
+using Progress = double;
+inline constexpr Progress kBeforeShift = 1.0;
 
 // --- The partitioned Bloom filter ([APBF] section 4) ---
 
@@ -43,9 +43,9 @@ double space_efficiency(unsigned k, unsigned l, double false_positive_rate);
 // The paper's profile: (i + 1) / (2k) while a slice fills. Below the true one by up to 20 % of F.
 Profile fills_linear(unsigned k, unsigned l);
 // Expected fill of large slices whose capacity is generation_capacity: 1 - 2^(-n/kg).
-Profile fills_half(unsigned k, unsigned l, Phase phase);
+Profile fills_half(unsigned k, unsigned l, Progress progress);
 // Expected fill for slices of m bits and generations of g keys.
-Profile fills(unsigned k, unsigned l, std::uint64_t m, std::uint64_t g, Phase phase);
+Profile fills(unsigned k, unsigned l, std::uint64_t m, std::uint64_t g, Progress progress);
 
 // --- Any age-partitioned filter ---
 
@@ -86,7 +86,7 @@ double segment_match(std::uint64_t keys, std::uint64_t blocks, unsigned B, unsig
 // Just before a shift, a full segment having the mean load of `load` keys a block.
 Profile block_profile_poisson(unsigned k, unsigned l, unsigned B, unsigned b, double load);
 Profile block_profile(unsigned k, unsigned l, unsigned B, unsigned b, std::uint64_t blocks,
-                      std::uint64_t g, Phase phase);
+                      std::uint64_t g, Progress progress);
 // Memory per key of the window with blocks filled to capacity.
 double bits_per_window_key(unsigned k, unsigned l, unsigned B, unsigned b);
 

@@ -15,8 +15,8 @@ constexpr unsigned kMostDigests = 64;
 
 // A row's hash of a digest: the digest itself for row 0, this product for the others. Odd, and
 // without small multiples in common, so that two digests that meet in one row do not in another.
-constexpr std::uint64_t kRowFactor[kMostRows] = {1, 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03,
-                                                 0xABC98388FB8FAC03};
+constexpr std::uint64_t kRowFactor[kMostLinesOfKey] = {1, 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03,
+                                                       0xABC98388FB8FAC03};
 
 // Where the digests of a burst have their bits.
 template <unsigned M, unsigned k>

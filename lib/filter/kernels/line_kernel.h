@@ -11,7 +11,7 @@ namespace unecho::filter {
 
 inline constexpr unsigned kLineWords = 8;
 inline constexpr unsigned kPatternBits = 62;
-inline constexpr unsigned kMostRows = 4;         // M
+inline constexpr unsigned kMostLinesOfKey = 4;   // M
 inline constexpr unsigned kMostYoungest = 2;     // k
 inline constexpr unsigned kLinePatterns = 1024;  // before rotation
 inline constexpr std::uint64_t kTagBits = std::uint64_t{3} << kPatternBits;
@@ -61,7 +61,7 @@ struct LineKernel {
 };
 
 struct LineKernels {
-    LineKernel of[kMostYoungest][kMostRows];  // by k - 1 and M - 1
+    LineKernel of[kMostYoungest][kMostLinesOfKey];  // by k - 1 and M - 1
 };
 
 extern const LineKernels kLineScalar;

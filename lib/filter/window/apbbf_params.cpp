@@ -16,7 +16,7 @@ Result<ApbbfParams> ApbbfParams::make(const ApbbfSpec& spec) {
         return fail(Errc::kInvalidArgument,
                     "apbbf: B = " + to_string(spec.B) + "; allowed: 64, 128, 256, 512");
     }
-    const unsigned most = std::min(kMaxBitsPerKey, spec.B / 4);
+    const unsigned most = std::min(kMostBitsOfKey, spec.B / 4);
     if (spec.b < 1 || spec.b > most) {
         return fail(Errc::kInvalidArgument, "apbbf: b = " + to_string(spec.b) +
                                                 "; allowed with B = " + to_string(spec.B) +

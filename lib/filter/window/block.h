@@ -17,12 +17,12 @@
 namespace unecho::filter {
 
 inline constexpr unsigned kMaxBlockBits = 512;
-inline constexpr unsigned kMaxBitsPerKey = 16;
+inline constexpr unsigned kMostBitsOfKey = 16;
 
 // A block's hash is spread over words of random digits by these, odd so that the product's high
 // bits depend on all bits of the hash: its highest ones are equal for all keys of a block.
 // Fractions of the golden ratio and of the square root of 3.
-inline constexpr std::array<std::uint64_t, kMaxBitsPerKey / 8> kDigitFactor{0x9E3779B97F4A7C15ULL,
+inline constexpr std::array<std::uint64_t, kMostBitsOfKey / 8> kDigitFactor{0x9E3779B97F4A7C15ULL,
                                                                             0xBB67AE8584CAA73BULL};
 
 // Any B and b. hash: 64 well-mixed bits of a key for one segment, of which the block's number took
@@ -82,7 +82,7 @@ class BlockShape {
 
     unsigned bits_;
     unsigned stride_;
-    std::array<Part, kMaxBitsPerKey> parts_{};
+    std::array<Part, kMostBitsOfKey> parts_{};
 };
 
 // B = 512, b = 8, with the positions of BlockShape(512, 8): each part is a word of its own, so

@@ -58,7 +58,7 @@ class LineParams {
   public:
     static constexpr std::uint64_t kMostLines = (std::uint64_t{1} << 28) - 1;
     static constexpr unsigned kMostPhases = 16;
-    static constexpr unsigned kMostBits = 16;
+    static constexpr unsigned kMostBitsOfKey = 16;
 
     // Errc::kInvalidArgument, also for an instruction set that the machine lacks.
     static Result<LineParams> make(const LineSpec& spec);

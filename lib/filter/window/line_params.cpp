@@ -17,14 +17,14 @@ auto out_of_range(const char* name, std::uint64_t value, const std::string& allo
 }  // namespace
 
 Result<LineParams> LineParams::make(const LineSpec& spec) {
-    if (spec.M < 1 || spec.M > kMostRows) {
-        return out_of_range("M", spec.M, "1 to " + to_string(kMostRows));
+    if (spec.M < 1 || spec.M > kMostLinesOfKey) {
+        return out_of_range("M", spec.M, "1 to " + to_string(kMostLinesOfKey));
     }
     if (spec.k < 1 || spec.k > kMostYoungest) {
         return out_of_range("k", spec.k, "1 or 2");
     }
-    if (spec.b < 1 || spec.b > kMostBits) {
-        return out_of_range("b", spec.b, "1 to " + to_string(kMostBits));
+    if (spec.b < 1 || spec.b > kMostBitsOfKey) {
+        return out_of_range("b", spec.b, "1 to " + to_string(kMostBitsOfKey));
     }
     if (!std::has_single_bit(spec.phases) || spec.phases > kMostPhases) {
         return out_of_range("phases", spec.phases, "1, 2, 4, 8, 16");

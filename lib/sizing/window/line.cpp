@@ -80,12 +80,12 @@ class Matches {
     Matches(unsigned S, unsigned b) {
         static const std::vector<MatchTable> kTables = [] {
             std::vector<MatchTable> tables;
-            for (unsigned bits = 1; bits <= kMaxPatternBits; ++bits) {
+            for (unsigned bits = 1; bits <= kMostBitsOfKey; ++bits) {
                 tables.emplace_back(kLineWordBits, bits);
             }
             return tables;
         }();
-        if (S == kLineWordBits && b <= kMaxPatternBits) {
+        if (S == kLineWordBits && b <= kMostBitsOfKey) {
             table_ = &kTables[b - 1];
         } else {
             table_ = &own_.emplace(S, b);
@@ -357,7 +357,7 @@ LineGeometry least_memory(const Targets& targets, unsigned M) {
     LineGeometry best;
     for (const auto& [k, l] : kForms) {
         for (unsigned phases = most_phases(targets.window, l); phases >= 1; phases /= 2) {
-            for (unsigned b = 1; b <= kMaxPatternBits; ++b) {
+            for (unsigned b = 1; b <= kMostBitsOfKey; ++b) {
                 consider(targets, {M, k, l, b, phases, 0}, best);
             }
         }
@@ -396,8 +396,8 @@ double line_bits_per_key(const LineShape& shape, double gamma) {
 }
 
 Result<LineGeometry> size_line_of(const Targets& targets, unsigned M) {
-    if (M < 1 || M > kMaxLinesOfKey) {
-        return not_allowed("lines of a key", M, "1 to " + std::to_string(kMaxLinesOfKey));
+    if (M < 1 || M > kMostLinesOfKey) {
+        return not_allowed("lines of a key", M, "1 to " + std::to_string(kMostLinesOfKey));
     }
     if (const Status allowed = check(targets); !allowed) {
         return tl::unexpected(allowed.error());
@@ -415,7 +415,7 @@ Result<LineGeometry> size_line(const Targets& targets) {
     }
     LineGeometry best;
     double best_cost = 0;
-    for (unsigned M = 1; M <= kMaxLinesOfKey; ++M) {
+    for (unsigned M = 1; M <= kMostLinesOfKey; ++M) {
         const LineGeometry found = least_memory(targets, M);
         const double cost = static_cast<double>(bytes_of(found)) * std::cbrt(M);
         if (found.lines != 0 && (best.lines == 0 || cost < best_cost)) {
@@ -431,8 +431,8 @@ Result<LineGeometry> size_line(const Targets& targets) {
 
 Result<LineGeometry> complete_line(const LineGeometry& given, Nanoseconds window) {
     LineGeometry out = given;
-    if (out.M < 1 || out.M > kMaxLinesOfKey) {
-        return not_allowed("lines of a key", out.M, "1 to " + std::to_string(kMaxLinesOfKey));
+    if (out.M < 1 || out.M > kMostLinesOfKey) {
+        return not_allowed("lines of a key", out.M, "1 to " + std::to_string(kMostLinesOfKey));
     }
     if (out.k < 1 || out.k > 2) {
         return not_allowed("k", out.k, "1 or 2");
@@ -440,8 +440,8 @@ Result<LineGeometry> complete_line(const LineGeometry& given, Nanoseconds window
     if (out.l != 0 && out.l != kLineWords - out.k) {
         return not_allowed("l", out.l, std::to_string(kLineWords - out.k) + ", or 0 for that");
     }
-    if (out.b < 1 || out.b > kMaxPatternBits) {
-        return not_allowed("b", out.b, "1 to " + std::to_string(kMaxPatternBits));
+    if (out.b < 1 || out.b > kMostBitsOfKey) {
+        return not_allowed("b", out.b, "1 to " + std::to_string(kMostBitsOfKey));
     }
     if (out.phases > kMaxPhases || (out.phases & (out.phases - 1)) != 0) {
         return not_allowed("phases", out.phases, "1, 2, 4 or 8, or 0 for as many as suit");

@@ -27,8 +27,8 @@ namespace unecho::sizing {
 inline constexpr unsigned kLineWordBits = 62;
 inline constexpr unsigned kLineWords = 8;  // k + l
 
-inline constexpr unsigned kMaxLinesOfKey = 4;
-inline constexpr unsigned kMaxPatternBits = 16;
+inline constexpr unsigned kMostLinesOfKey = 4;
+inline constexpr unsigned kMostBitsOfKey = 16;
 inline constexpr std::uint64_t kMaxLines = (std::uint64_t{1} << 28) - 1;
 
 // Patterns, chances and phases, next to the lines (filter/window/line.h: table_bytes()).
@@ -74,10 +74,10 @@ double line_bits_per_key(const LineShape& shape, double gamma);
 // --- Sizing ---
 
 struct LineGeometry {
-    unsigned M = 1;           // lines of a key: 1 to kMaxLinesOfKey
+    unsigned M = 1;           // lines of a key: 1 to kMostLinesOfKey
     unsigned k = 0;           // 1 or 2
     unsigned l = 0;           // kLineWords - k
-    unsigned b = 0;           // 1 to kMaxPatternBits
+    unsigned b = 0;           // 1 to kMostBitsOfKey
     unsigned phases = 0;      // 1, 2, 4 or 8
     std::uint64_t lines = 0;  // of all phases, of equal size: at least M each
 };

@@ -76,10 +76,11 @@ double lines_of_new_key(const ShbfWindowGeometry& geometry, const Profile& r) {
 
 }  // namespace
 
-Profile shbf_window_profile(const ShbfWindowGeometry& geometry, std::uint64_t g, Phase phase) {
+Profile shbf_window_profile(const ShbfWindowGeometry& geometry, std::uint64_t g,
+                            Progress progress) {
     Profile r;
     for (unsigned i = 0; i < geometry.k + geometry.l; ++i) {
-        const double keys = static_cast<double>(g) * (i < geometry.k ? i + phase : geometry.k);
+        const double keys = static_cast<double>(g) * (i < geometry.k ? i + progress : geometry.k);
         r.push_back(segment_match(geometry, keys));
     }
     return r;

@@ -25,7 +25,7 @@ struct ShbfWindowGeometry {
 Result<ShbfWindowGeometry> size_shbf_window(const Targets& targets);
 
 // The match probabilities of the segments, youngest first, in generations of g keys.
-Profile shbf_window_profile(const ShbfWindowGeometry& geometry, std::uint64_t g, Phase phase);
+Profile shbf_window_profile(const ShbfWindowGeometry& geometry, std::uint64_t g, Progress progress);
 
 // For a geometry with k, l, m and b of at least 1 and a window of 1 ns to kMaxWindow.
 // keys_per_second absent: the geometry's own capacity is the planned rate, that is fill 1/2 in a

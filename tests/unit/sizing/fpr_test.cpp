@@ -96,8 +96,8 @@ TEST(fpr, apbf_agrees_with_the_grid) {
         const unsigned k = row.whole("k");
         const unsigned l = row.whole("l");
         const Profile linear = fills_linear(k, l);
-        const auto at = [&](Phase phase) {
-            return false_positive_rate(k, l, fills_half(k, l, phase));
+        const auto at = [&](Progress progress) {
+            return false_positive_rate(k, l, fills_half(k, l, progress));
         };
         expect_close(false_positive_rate(k, l, linear), row.real("fpr_paper_linear_fill"));
         expect_close(at(kBeforeShift), row.real("fpr_exact_fill_before_shift"));

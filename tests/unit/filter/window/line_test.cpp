@@ -101,7 +101,7 @@ TEST_P(line_on, empty_burst_changes_nothing) {
 TEST_P(line_on, an_insertion_sets_b_distinct_bits_in_k_words_of_M_lines) {
     for (unsigned M = 1; M <= 4; ++M) {
         for (unsigned k = 1; k <= 2; ++k) {
-            for (unsigned b = 1; b <= LineParams::kMostBits; ++b) {
+            for (unsigned b = 1; b <= LineParams::kMostBitsOfKey; ++b) {
                 Instance i(on_kernel(LineSpec{.M = M, .k = k, .b = b, .lines = 1 << 16}));
                 const auto lines = i.memory.span().last(std::size_t{64} << 16);
                 const auto ones = [&] {

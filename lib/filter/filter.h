@@ -12,10 +12,10 @@
 //   baseline/   what the papers compare with
 //   kernels/    the loops of line and apbbf, one file an instruction set
 //
-// window may use sets, sets never window; baseline uses what is in filter/ alone; nothing uses
-// baseline. Archives: `filter` is what the packet path calls (window, and of sets what the tap
-// report is made of), `sets` the rest of sets; both are hot, and the parameters of each, which are
-// checked once, in a cold archive beside it.
+// window may use sets, sets never window; baseline uses what is in filter/ alone; nothing of lib
+// uses baseline (tools/check_house). Archives: `filter` is what is called per packet, of a wire and
+// of captures (window, and of sets what the tap report is made of), `sets` the rest of sets; both
+// are hot, and the parameters of each, which are checked once, in a cold archive beside it.
 //
 // Filters are pure: the caller brings digests, time and memory. No DPDK, no allocation, no clock,
 // no I/O, no exception. One thread at a time.

@@ -282,6 +282,12 @@ class PlantedInThisTree(Check):
         self.assertEqual(
             self.planted("docs/architecture.md", "| analyze | L4 | base,", "| analyze | L4 | base, filter,"),
             "docs/architecture.md: analyze may use filter, which nothing of it includes")
+        for name, header in (("lib/filter/sets/shbf_m.h", "filter/window/apbf.h"),
+                             ("lib/filter/baseline/bloom.h", "filter/sets/shbf_m.h"),
+                             ("lib/filter/window/apbf.h", "filter/baseline/bloom.h"),
+                             ("lib/engines/catalogue.h", "filter/baseline/bloom.h")):
+            self.assertEqual(self.planted(name, include, include + '#include "%s"\n' % header),
+                             "%s includes %s, which filter/filter.h does not allow" % (name, header))
 
 
 class Archives(Check):

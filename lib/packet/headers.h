@@ -35,6 +35,7 @@ inline constexpr std::uint16_t kEtherQinq91 = 0x9100;  // before 802.1ad, still 
 inline constexpr std::uint16_t kEtherQinq92 = 0x9200;
 inline constexpr std::uint16_t kEtherMpls = 0x8847;
 inline constexpr std::uint16_t kEtherMplsMulticast = 0x8848;
+inline constexpr std::uint16_t kEtherPppoe = 0x8864;  // sessions, RFC 2516
 
 // PPP protocol numbers, and what stands before them in HDLC-like framing (RFC 1662)
 inline constexpr std::uint16_t kPppIpv4 = 0x0021;

@@ -12,8 +12,6 @@ constexpr bool is_tag(std::uint16_t type) noexcept {
     return type == kEtherVlan || type == kEtherQinq || type == kEtherQinq91 || type == kEtherQinq92;
 }
 
-constexpr std::uint16_t kEtherPppoe = 0x8864;  // sessions, RFC 2516
-
 constexpr bool is_mpls(std::uint16_t type) noexcept {
     return type == kEtherMpls || type == kEtherMplsMulticast;
 }

@@ -11,8 +11,9 @@
 namespace unecho::packet {
 
 struct NonIpFrame {
-    // Whose numbers these are: kEthernet also of 802.11 with an EtherType, kSll of both cooked
-    // ones, kNull of both loopbacks, kWifi of 802.11 without an EtherType.
+    // Whose numbers these are: kEthernet also of others with an EtherType that are compared as
+    // Ethernet is (802.11), kSll of both cooked ones, kNull of both loopbacks, kWifi of 802.11
+    // without an EtherType.
     Link kind = Link::kUnknown;
     // False: nothing in it tells a copy from the same once more, so it has no key. 802.11 alone.
     bool compared = true;

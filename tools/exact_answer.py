@@ -6,8 +6,8 @@ No hash decides and nothing is sampled, so a filter is measured against this pro
 
 Capture files: pcap (microseconds or nanoseconds, either byte order) and pcapng, plain or .gz.
 Link types: Ethernet, raw IP, null and loop, PPP, Linux cooked 1 and 2, 802.11 (also behind
-radiotap, PPI and AVS headers), Cisco HDLC, Frame Relay, NFLOG; another is an error, but for --key
-frame. --as-ethernet reads all as Ethernet, as a DPDK net_pcap port does. Several files are merged
+radiotap, PPI and AVS headers), Cisco HDLC, Frame Relay, NFLOG, PPPoE sessions; another is an error,
+but for --key frame. --as-ethernet reads all as Ethernet, as a DPDK net_pcap port does. Several files are merged
 by time: the file whose next packet is earliest goes first, of equal times the file named first.
 Packets more than J (see below) ahead of the one before them in their file, and of one of the next
 32 behind them, count as early as that one.
@@ -27,7 +27,8 @@ innermost EtherType behind tags and labels, and the bytes behind it: up to the l
 there is one, else without zeros at the end as long as no byte is left beyond the 46 of a shortest
 frame. Data frames of 802.11 with an EtherType are as the same frame of Ethernet; of the others all
 bytes of the 802.11 frame, and those of control or without data have no key. PPP, Cisco HDLC and
-loopbacks: protocol and what follows; Frame Relay, link types without a parser: all bytes.
+loopbacks: protocol and what follows; captures of PPPoE sessions: as Ethernet without addresses;
+Frame Relay, link types without a parser: all bytes.
 
 A packet is an echo when --first N packets of its key are remembered with an age below --window.
 Remembered is, with --policy fixed, a packet that was accepted. With refresh an echo counts too:
@@ -59,9 +60,10 @@ POLICIES = ("fixed", "refresh")
 KINDS = ("new", "echo", "non_ip", "malformed")
 ETHERNET, NULL, PPP, LOOP, COOKED, IPV4, IPV6, COOKED2 = 1, 0, 9, 108, 113, 228, 229, 276
 WIFI, RADIOTAP, AVS, PPI, HDLC, FRAME_RELAY, NFLOG, PPP_HDLC = 105, 127, 163, 192, 104, 107, 239, 50
+PPP_ETHER = 51                           # a PPPoE session
 RAW, RADIO = (12, 14, 101), (WIFI, RADIOTAP, AVS, PPI)
 LINKS = (ETHERNET, NULL, PPP, PPP_HDLC, LOOP, COOKED, IPV4, IPV6, COOKED2, HDLC, FRAME_RELAY,
-         NFLOG) + RAW + RADIO
+         NFLOG, PPP_ETHER) + RAW + RADIO
 MAX_RECORD = 64 << 20
 
 Packet = collections.namedtuple("Packet", "time link data")  # time in ns since the epoch
@@ -448,6 +450,8 @@ def _non_ip_key(frame, link):
         return "loopback", frame[0] if link == NULL and frame[0] else frame[3], frame[4:]
     if link == NFLOG:
         return "nflog", frame[0], frame[4:]
+    if link == PPP_ETHER:
+        return "ethernet", bytes(12), PPPOE, _unpadded(frame)
     return "unknown", frame
 
 
@@ -480,6 +484,8 @@ def _find_ip_to_the_end(frame, link):
         return (4 if link == IPV4 else 6), 0
     if link in (PPP, PPP_HDLC):
         return _behind_ppp(frame, 2 if frame[:2] == b"\xff\x03" else 0)
+    if link == PPP_ETHER:
+        return _behind_ethertype(frame, PPPOE, 0)
     if link == FRAME_RELAY:
         return _behind_frame_relay(frame)
     if link not in (NULL, LOOP):

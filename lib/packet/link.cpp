@@ -76,6 +76,10 @@ Located locate_in_hdlc(const std::uint8_t* frame, std::uint32_t length) noexcept
     return locate_by_ethertype(load_be16(frame + 2), frame, length, kHdlcHeader);
 }
 
+Located locate_in_ppp_ether(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    return locate_by_ethertype(kEtherPppoe, frame, length, 0);
+}
+
 // Network layer protocol identifiers (RFC 2427), and what begins them.
 constexpr std::uint8_t kUnnumbered = 0x03;
 constexpr std::uint8_t kNlpidSnap = 0x80;
@@ -233,6 +237,12 @@ NonIpFrame non_ip_in_nflog(const std::uint8_t* frame, std::uint32_t length) noex
     return non_ip_by_family(Link::kNflog, frame[0], frame, length);
 }
 
+// As in Ethernet, without its addresses: LCP of two sessions may differ in no more than the
+// session's number.
+NonIpFrame non_ip_in_ppp_ether(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    return non_ip_by_ethertype(kEtherPppoe, frame, length, 0);
+}
+
 template <Link kLink>
 NonIpFrame all_of_it(const std::uint8_t* frame, std::uint32_t length) noexcept {
     return {.kind = kLink, .body = frame, .length = length};
@@ -365,6 +375,12 @@ constexpr std::array kTable = std::to_array<LinkInfo>({
      .non_ip_number = NonIpNumber::kFamily,
      .locate = locate_in_nflog,
      .non_ip = non_ip_in_nflog},
+    {.link = Link::kPppEther,
+     .name = "PPPoE session",
+     .numbers = numbers(51),
+     .non_ip_number = NonIpNumber::kEtherType,
+     .locate = to_the_end<locate_in_ppp_ether>,
+     .non_ip = non_ip_in_ppp_ether},
     {.link = Link::kUnknown,
      .name = "unknown",
      .numbers = numbers(),

@@ -27,6 +27,7 @@ enum class Link : std::uint8_t {
     kHdlc,        // Cisco HDLC
     kFrameRelay,  // as RFC 2427 has it, or with an EtherType as Cisco has
     kNflog,       // Linux's netfilter log
+    kPppEther,    // a session of PPPoE, without what is before its header
     kUnknown,     // only frame keys can be made; stays the last
 };
 inline constexpr unsigned kLinks = static_cast<unsigned>(Link::kUnknown) + 1;

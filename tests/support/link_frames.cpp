@@ -147,6 +147,8 @@ std::vector<Bytes> link_headers(Link link, unsigned version) {
             return frame_relay_headers(version);
         case Link::kNflog:
             return nflog_headers(version);
+        case Link::kPppEther:
+            return {{0x11, 0, 0, 9, 0, 60, 0, ppp}};
         case Link::kUnknown:
             break;
     }

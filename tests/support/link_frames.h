@@ -2,6 +2,7 @@
 // What each link type puts in front of an IP packet, in all the forms that are met.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "packet/link.h"
@@ -10,11 +11,13 @@
 namespace unecho::test {
 
 // Those that lead to an IP packet: all but kUnknown.
-inline constexpr packet::Link kIpLinks[] = {
-    packet::Link::kEthernet, packet::Link::kRaw,  packet::Link::kIpv4,       packet::Link::kIpv6,
-    packet::Link::kNull,     packet::Link::kLoop, packet::Link::kPpp,        packet::Link::kSll,
-    packet::Link::kSll2,     packet::Link::kWifi, packet::Link::kRadiotap,   packet::Link::kPpi,
-    packet::Link::kAvs,      packet::Link::kHdlc, packet::Link::kFrameRelay, packet::Link::kNflog};
+inline constexpr std::array<packet::Link, packet::kLinks - 1> kIpLinks = [] {
+    std::array<packet::Link, packet::kLinks - 1> all{};
+    for (unsigned i = 0; i < all.size(); ++i) {
+        all[i] = static_cast<packet::Link>(i);
+    }
+    return all;
+}();
 
 // Headers that announce an IP packet of this version; none where the link type cannot carry it.
 std::vector<Bytes> link_headers(packet::Link link, unsigned version);

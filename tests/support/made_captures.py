@@ -14,7 +14,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import exact_answer  # noqa: E402
 
 ETHERNET, NULL, RAW, COOKED, COOKED2 = 1, 0, 101, 113, 276
-HDLC, FRAME_RELAY, RADIOTAP, NFLOG = 104, 107, 127, 239
+HDLC, FRAME_RELAY, RADIOTAP, NFLOG, PPP_ETHER = 104, 107, 127, 239, 51
 PACKETS = 240
 
 
@@ -153,6 +153,9 @@ def _on_other_links(given, ip):
         "nflog.pcap": pcap("<", True, NFLOG, [
             (time, (b"\2" if version == 4 else b"\x0a") + b"\0\0\7\6\0\x0a\0in\0\0"
              + struct.pack("<HH", len(data) + 4, 9) + data) for time, data, version in versioned]),
+        "pppoe.pcap": pcap(">", True, PPP_ETHER, [
+            (time, struct.pack(">BBHHH", 0x11, 0, 9, len(data) + 2, 0x21 if version == 4 else 0x57)
+             + data) for time, data, version in versioned]),
     }
 
 

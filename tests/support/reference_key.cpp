@@ -311,6 +311,8 @@ unsigned strip_link(packet::Link link, Reader& reader) {
             return strip_frame_relay(reader);
         case packet::Link::kNflog:
             return strip_nflog(reader);
+        case packet::Link::kPppEther:
+            return strip_tags(reader, 0x8864);
         case packet::Link::kUnknown:
             break;
     }
@@ -446,6 +448,8 @@ Bytes non_ip_key(View frame, packet::Link link) {
             return joined({Bytes{'R'}, frame});
         case packet::Link::kNflog:
             return joined({Bytes{'N', frame[0]}, slice(frame, 4, frame.size())});
+        case packet::Link::kPppEther:
+            return joined({Bytes{'E'}, typed(Bytes(12), 0x8864, unpadded(frame))});
         default:
             return joined({Bytes{'?'}, frame});
     }

@@ -133,6 +133,7 @@ def header(draw, link, version):
         ethertype = b"\x88\x64\x11\0\0\1\0\x40" + (b"\0\x57" if version == 6 else b"\0\x21")
     if draw.random() < 0.3:
         ethertype = b"\x81\x00\x00\x07" + ethertype
+    ppp = b"\0\x57" if version == 6 else b"\0\x21"
     family = bytes((0, 0, 0, draw.choice((10, 24, 28, 30)) if version == 6 else 2))
     if link == exact_answer.NULL:
         return draw.choice((family, family[::-1]))
@@ -145,7 +146,8 @@ def header(draw, link, version):
     return {
         ETHERNET: bytes(12) + ethertype,
         exact_answer.LOOP: family,
-        exact_answer.PPP: draw.choice((b"", b"\xff\x03")) + (b"\0\x57" if version == 6 else b"\0\x21"),
+        exact_answer.PPP: draw.choice((b"", b"\xff\x03")) + ppp,
+        exact_answer.PPP_ETHER: b"\x11\0\0\1\0\x40" + ppp,
         exact_answer.COOKED: bytes(14) + ethertype,
         exact_answer.COOKED2: ethertype[:2] + bytes(18) + ethertype[2:],
         exact_answer.HDLC: b"\x0f\0" + ethertype,

@@ -68,11 +68,11 @@ Bytes with_number(Bytes frame, std::size_t at, unsigned number) {
 
 TEST(LinkOf, numbers_that_are_known_are_these) {
     const std::map<unsigned, Link> known{
-        {0, Link::kNull},         {1, Link::kEthernet}, {9, Link::kPpp},    {12, Link::kRaw},
-        {14, Link::kRaw},         {101, Link::kRaw},    {108, Link::kLoop}, {113, Link::kSll},
-        {228, Link::kIpv4},       {229, Link::kIpv6},   {276, Link::kSll2}, {105, Link::kWifi},
-        {127, Link::kRadiotap},   {192, Link::kPpi},    {163, Link::kAvs},  {104, Link::kHdlc},
-        {107, Link::kFrameRelay}, {50, Link::kPpp},     {239, Link::kNflog}};
+        {0, Link::kNull},         {1, Link::kEthernet}, {9, Link::kPpp},     {12, Link::kRaw},
+        {14, Link::kRaw},         {101, Link::kRaw},    {108, Link::kLoop},  {113, Link::kSll},
+        {228, Link::kIpv4},       {229, Link::kIpv6},   {276, Link::kSll2},  {105, Link::kWifi},
+        {127, Link::kRadiotap},   {192, Link::kPpi},    {163, Link::kAvs},   {104, Link::kHdlc},
+        {107, Link::kFrameRelay}, {50, Link::kPpp},     {239, Link::kNflog}, {51, Link::kPppEther}};
     for (unsigned number = 0; number < 0x10000; ++number) {
         const auto it = known.find(number);
         ASSERT_EQ(link_of(static_cast<std::uint16_t>(number)),
@@ -214,14 +214,19 @@ TEST(FindIpInLink, every_other_ppp_protocol_is_not_ip) {
 // Discovery has another EtherType; address and control are not sent in a session.
 TEST(FindIpInLink, other_protocols_of_a_pppoe_session_are_not_ip) {
     const Bytes macs(12);
-    const Bytes session = macs + Bytes{0x88, 0x64, 0x11, 0, 0, 9, 0, 60};
+    const Bytes header{0x11, 0, 0, 9, 0, 60};
+    const Bytes session = macs + Bytes{0x88, 0x64} + header;
     for (unsigned protocol = 0; protocol < 0x10000; ++protocol) {
         if (protocol != 0x21 && protocol != 0x57) {
             const Bytes frame = with_number(session + Bytes(2) + build_ip({}), 20, protocol);
             ASSERT_EQ(parse(Link::kEthernet, frame), kNonIp) << protocol;
+            const Bytes bare = with_number(header + Bytes(2) + build_ip({}), 6, protocol);
+            ASSERT_EQ(parse(Link::kPppEther, bare), kNonIp) << protocol;
         }
     }
-    EXPECT_EQ(parse(Link::kEthernet, session + Bytes{0xFF, 0x03, 0, 0x21} + build_ip({})), kNonIp);
+    const Bytes framed = Bytes{0xFF, 0x03, 0, 0x21} + build_ip({});
+    EXPECT_EQ(parse(Link::kEthernet, session + framed), kNonIp);
+    EXPECT_EQ(parse(Link::kPppEther, header + framed), kNonIp);
     const Bytes discovery = macs + Bytes{0x88, 0x63, 0x11, 0, 0, 9, 0, 60, 0, 0x21};
     EXPECT_EQ(parse(Link::kEthernet, discovery + build_ip({})), kNonIp);
 }

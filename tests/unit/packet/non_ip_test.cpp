@@ -111,6 +111,8 @@ TEST(NonIpKey, of_ppp_is_protocol_and_all_behind) {
     EXPECT_EQ(counting_bytes(lcp, Link::kPpp), all_but(22, 0, 0));
     EXPECT_EQ(non_ip_digest_of(lcp, Link::kPpp),
               non_ip_digest_of(Bytes{0xFF, 0x03} + lcp, Link::kPpp));
+    const Bytes session = Bytes{0x11, 0, 0, 9, 0, 22} + lcp;  // whose number counts
+    EXPECT_EQ(counting_bytes(session, Link::kPppEther), all_but(28, 0, 0));
 }
 
 TEST(NonIpKey, of_loopbacks_is_family_and_all_behind_in_either_order) {
@@ -208,9 +210,10 @@ std::string hexadecimal(const Bytes& bytes) {
 }
 
 TEST(NonIpKey, of_any_two_frames_is_equal_exactly_where_the_definition_says) {
-    for (const Link link : {Link::kEthernet, Link::kSll, Link::kSll2, Link::kPpp, Link::kNull,
-                            Link::kLoop, Link::kWifi, Link::kRadiotap, Link::kPpi, Link::kAvs,
-                            Link::kHdlc, Link::kFrameRelay, Link::kNflog, Link::kUnknown}) {
+    for (const Link link :
+         {Link::kEthernet, Link::kSll, Link::kSll2, Link::kPpp, Link::kNull, Link::kLoop,
+          Link::kWifi, Link::kRadiotap, Link::kPpi, Link::kAvs, Link::kHdlc, Link::kFrameRelay,
+          Link::kNflog, Link::kPppEther, Link::kUnknown}) {
         std::mt19937 random(static_cast<unsigned>(link) + 17);
         std::map<std::string, std::pair<Digest, Digest>> digests;  // by key: digest, owner
         std::map<Digest, std::string> keys;

@@ -187,6 +187,12 @@ class PppoeSession(unittest.TestCase):
             self.assertEqual(key("packet", frame), plain)
             for length in range(14, 30 + (20 if ip[0] >> 4 == 4 else 40)):
                 self.assertEqual(key("packet", frame[:length]), "malformed", length)
+            self.assertEqual(exact_answer.key_of("packet", session + ip, 51), plain)
+
+    def test_without_ethernet_is_as_with_addresses_of_zeros(self):
+        for body in (b"\x11\0\0\1\0\x0a\xc0\x21\x09\0\0\x08", b"\x11\0\0\1\0\x04\xc0\x21\0\0", bytes(60)):
+            bare = exact_answer.key_of("packet", body, 51, "frame")
+            self.assertEqual(exact_answer.key_of("packet", bytes(12) + b"\x88\x64" + body, 1, "frame"), bare)
 
     def test_of_other_protocols_is_not_ip(self):
         for protocol in (b"\xc0\x21", b"\xff\x03", b"\0\0"):

@@ -616,6 +616,18 @@ class Files(PcapTest):
             self.assertIn(text, result.err.replace("\u202f", ""))
         self.assertEqual(self.pcap(self.capture, "-o", "out.pcap", "--quiet").err, "")
 
+    def test_bytes_on_the_wire_are_those_of_whole_packets(self):
+        packets = made_captures.packets("one-link.pcap")
+        (self.folder / "cut.pcap").write_bytes(made_captures.pcap(
+            "<", True, made_captures.ETHERNET, packets, snaplen=64))
+        lengths = [len(data) for _, data in packets]
+        dropped = [lengths[pair[0] - 1] for pair in self.pairs("cut.pcap")]
+        summary = self.summary("cut.pcap", "-o", "out.pcap")
+        self.assertEqual((summary["wire_bytes"], summary["dropped_wire_bytes"]),
+                         (sum(lengths), sum(dropped)))
+        self.assertEqual(summary["bytes"], sum(min(size, 64) for size in lengths))
+        self.assertGreater(sum(dropped), summary["dropped_bytes"])
+
     def test_long_runs_show_progress_on_a_terminal_alone(self):
         data = self.capture.read_bytes()
         for on_terminal in (True, False):

@@ -132,30 +132,32 @@ std::vector<std::string> arguments(const SessionOptions& options) {
     return out;
 }
 
-// The line of DPDK's log that names the cause: the first that is not noise of every start.
-std::string cause_of(const std::string& log) {
-    std::string cause;
-    std::size_t begin = 0;
-    while (begin < log.size()) {
-        const std::size_t end = std::min(log.find('\n', begin), log.size());
-        const std::string line = log.substr(begin, end - begin);
-        begin = end + 1;
-        const bool detected = line.find("Detected") != std::string::npos ||
-                              line.find("Selected IOVA") != std::string::npos ||
-                              line.find("Multi-process socket") != std::string::npos ||
-                              line.find("No free") != std::string::npos ||
-                              line.find("Invalid 'command line'") != std::string::npos ||
-                              line.find("TSC frequency") != std::string::npos;
-        if (!line.empty() && !detected && cause.empty()) {
-            cause = line;
+// What DPDK says at every start, and what follows from another line.
+constexpr std::array<std::string_view, 6> kNoise{
+    "Detected", "Selected IOVA",          "Multi-process socket",
+    "No free",  "Invalid 'command line'", "TSC frequency"};
+
+bool is_noise(std::string_view line) {
+    return line.empty() || std::any_of(kNoise.begin(), kNoise.end(), [&](std::string_view noise) {
+               return line.find(noise) != std::string_view::npos;
+           });
+}
+
+// The line of DPDK's log that names the cause: the first that is no noise.
+std::string cause_of(std::string_view log) {
+    while (!log.empty()) {
+        const std::size_t end = std::min(log.find('\n'), log.size());
+        std::string_view line = log.substr(0, end);
+        log.remove_prefix(std::min(end + 1, log.size()));
+        if (is_noise(line)) {
+            continue;
         }
-    }
-    for (const std::string_view prefix : {"EAL: ", "FATAL: "}) {
-        if (cause.starts_with(prefix)) {
-            cause.erase(0, prefix.size());
+        for (const std::string_view prefix : {"EAL: ", "FATAL: "}) {
+            line.remove_prefix(line.starts_with(prefix) ? prefix.size() : 0);
         }
+        return std::string(line);
     }
-    return cause;
+    return "";
 }
 
 Error start_error(int code, const std::string& log) {

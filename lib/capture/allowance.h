@@ -15,8 +15,8 @@
 
 namespace unecho::capture {
 
-// Of a file, read at a time, and what a batch lies in: two of the largest fit the second-level
-// cache, which 1 MiB does not (28 against 34 ns for a packet of IMIX).
+// A piece of a file is what is read at a time, and what a batch lies in: two of the largest fit the
+// second-level cache, which 1 MiB does not (28 against 34 ns for a packet of IMIX).
 inline constexpr std::size_t kMostPiece = std::size_t{512} << 10U;
 inline constexpr std::size_t kLeastPiece = std::size_t{16} << 10U;
 
@@ -69,7 +69,7 @@ class Allowance {
     static constexpr std::uint64_t kCommon = kMiB;   // buffers that wait to be used again
 
     [[nodiscard]] std::uint64_t limit() const noexcept;
-    // That lets all inputs be open at once.
+    // The memory that lets all inputs be open at once.
     [[nodiscard]] std::uint64_t memory_for_all() const noexcept;
 
     std::uint64_t memory_;
@@ -80,7 +80,7 @@ class Allowance {
     Needs needs_;
 };
 
-// Of an input open with such pieces, but for what decompresses it.
+// The memory of an input that is open with such pieces, but for what decompresses it.
 [[nodiscard]] constexpr std::uint64_t bytes_of_input(std::size_t piece) noexcept {
     constexpr std::uint64_t kState = 8U << 10U;  // its objects, names, kinds of trouble
     return 2 * piece + kState;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bytes of an input, forward only: a file or pipe as it is, or what is in a compressed one
-// (gunzip.h). Private to capture.
+// (gunzip.h, unpack.h). Private to capture.
 #pragma once
 
 #include <cstddef>
@@ -24,8 +24,8 @@ class ByteStream {
     // 0: the end. Errc::kIo, whose context names the input.
     virtual Result<std::size_t> read(std::span<std::byte> to) = 0;
 
-    // As they lie in the file, those of compressed data that were not decompressed yet not counted;
-    // size is 0 for a pipe.
+    // Bytes taken so far as they lie in the file, without those that wait to be decompressed, and
+    // all that it has; 0 for a pipe.
     [[nodiscard]] virtual std::uint64_t taken() const = 0;
     [[nodiscard]] virtual std::uint64_t size() const = 0;
 

@@ -83,7 +83,8 @@ class FormatReader {
 inline constexpr std::size_t kMagicBytes = 4;
 inline constexpr std::size_t kVersionBytes = 16;  // up to there either format has told its version
 
-// By the first kMagicBytes, which are part of its header or first block. Null if it is none.
+// The reader of what begins with these kMagicBytes or more, which are part of its header or first
+// block. Null if it is no capture, or not of that format.
 std::unique_ptr<FormatReader> format_reader(std::span<const std::uint8_t> bytes, Notes& notes);
 std::unique_ptr<FormatReader> pcap_reader(std::span<const std::uint8_t> bytes, Notes& notes);
 std::unique_ptr<FormatReader> pcapng_reader(std::span<const std::uint8_t> bytes, Notes& notes);

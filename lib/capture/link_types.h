@@ -25,7 +25,7 @@ inline constexpr std::uint16_t kEthernetLink = 1;
 // for all others.
 class UnparsedLinks {
   public:
-    // Of a packet whose link type has no parser, and its interface.
+    // Counts a packet whose link type has no parser, and its interface.
     void note(const Record& record, const Interface& interface);
 
     [[nodiscard]] const std::vector<Warning>& warnings() const { return warnings_; }

@@ -28,7 +28,7 @@ inline constexpr std::uint32_t kSecretsBlock = 10;
 inline constexpr std::uint32_t kCustomBlock = 0xBAD;
 inline constexpr std::uint32_t kPrivateBlock = 0x4000'0BAD;  // not for a file that was changed
 
-// Behind type and length of a section header: its byte order.
+// Stands behind type and length of a section header, in the section's byte order.
 inline constexpr std::uint32_t kByteOrderMagic = 0x1A2B'3C4D;
 
 // Codes of options: end and comment of any block, the others of an interface block, but for drops.
@@ -39,7 +39,7 @@ inline constexpr std::uint16_t kOptionDrops = 4;  // of an enhanced packet block
 inline constexpr std::uint16_t kOptionResolution = 9;
 inline constexpr std::uint16_t kOptionOffset = 14;  // of times, in seconds
 
-// That Wireshark gives numbers to, as if they were packets.
+// Whether Wireshark gives such blocks numbers, as if they were packets.
 constexpr bool is_numbered(std::uint32_t type) {
     return type == kJournalBlock || type == kCustomBlock || type == kPrivateBlock;
 }
@@ -110,7 +110,7 @@ void append_option(std::string& text, std::uint16_t code, std::string_view value
 // The block that a record lies in, and the options in it.
 [[nodiscard]] ByteSpan block_of(const Record& record);
 [[nodiscard]] ByteSpan options_of(const Record& record);
-// Behind what a block of that type has before them; empty where none are known.
+// The options of a block, which stand behind its fixed part; empty where none are known.
 [[nodiscard]] ByteSpan options_of(const Block& block);
 
 // Whether there is one that may not be copied to a file that was changed.

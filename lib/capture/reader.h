@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Reads a capture as a stream, forward only, in bounded memory: pcap (microseconds, nanoseconds,
 // the modified kind with longer records; both byte orders), pcapng (several sections and
-// interfaces), each also gzip-compressed (several members too). Files and pipes.
+// interfaces), each also compressed with gzip, zstd or lz4 (several members or frames too). Files
+// and pipes.
 #pragma once
 
 #include <memory>
@@ -15,8 +16,9 @@
 
 namespace unecho::capture {
 
-// path: "-" is standard input. Errc::kNotFound, kPermission, kIo; kUnsupported for what is no
-// capture. The context names the path and says what was found and what is allowed.
+// One input, for tests and benchmarks. path: "-" is standard input. Errc::kNotFound, kPermission,
+// kIo; kUnsupported for what is no capture. The context names the path and says what was found and
+// what is allowed.
 Result<std::unique_ptr<Source>> open_capture(const std::string& path, bool recover = false);
 
 // Several, merged by time: of the next packets of all inputs the one with the earliest time comes

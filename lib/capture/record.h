@@ -74,8 +74,8 @@ struct Batch {
     std::vector<Record> records;
     std::vector<Block> blocks;
     std::vector<std::shared_ptr<const Bytes>> memory;
-    // Of a selection (select.h): of each record which of all it was, from 1. Empty: none was left
-    // out.
+    // Which packet of all each record was, from 1, where a selection (select.h) left some out.
+    // Empty: none was left out.
     std::vector<std::uint64_t> places;
 
     [[nodiscard]] bool empty() const { return records.empty() && blocks.empty(); }

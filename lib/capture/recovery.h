@@ -67,7 +67,7 @@ class Recovery {
         bool damaged = false;     // these are no record, or one in doubt
         std::size_t suspect = 0;  // bytes of the one in doubt
     };
-    // From the front, where a record begins.
+    // Walks from record to record, from the front, where one begins.
     virtual Walked walk(ByteSpan bytes, bool ended) = 0;
 
     // Whether records go on at this place, or a little behind it. within: one in doubt.

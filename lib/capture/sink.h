@@ -21,7 +21,7 @@ namespace unecho::capture {
 
 class Sink {
   public:
-    // Besides what Output refuses: a terminal, Errc::kInvalidArgument.
+    // Refuses what Output refuses, and a terminal (Errc::kInvalidArgument).
     static Result<Sink> create(const std::string& path);
 
     // Room for so many bytes, or nullptr: it takes no more (error()), or they are more than the

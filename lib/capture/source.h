@@ -32,7 +32,7 @@ class Source {
     // Those met so far; grows while packets are read, never shrinks. For every record given so far.
     [[nodiscard]] virtual InterfaceView interfaces() const = 0;
 
-    // Of the first input.
+    // The format of the first input.
     [[nodiscard]] virtual FileFormat format() const { return FileFormat::kPcap; }
 
     // Bytes of the inputs taken so far, as they lie in the files (compressed ones count so), and

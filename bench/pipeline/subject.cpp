@@ -74,7 +74,7 @@ Result<std::unique_ptr<Subject>> Subject::make(const Contender& contender, std::
     if (!plan) {
         return tl::unexpected(plan.error());
     }
-    auto instance = control::LaneMemory::make(*plan, -1, has_hugepages);
+    auto instance = control::WorkerFilter::make(*plan, -1, has_hugepages);
     if (!instance) {
         return tl::unexpected(instance.error());
     }
@@ -82,14 +82,14 @@ Result<std::unique_ptr<Subject>> Subject::make(const Contender& contender, std::
 }
 
 Subject::Subject(const Contender& contender, engines::FilterPlan plan,
-                 std::unique_ptr<control::LaneMemory> instance)
+                 std::unique_ptr<control::WorkerFilter> instance)
     : most_false_drops_(contender.max_false_drop),
       plan_(std::move(plan)),
       instance_(std::move(instance)),
-      lane_(instance_->filter().lane(plan_)) {
-    if (const filter::SegmentRing* segments = instance_->filter().segments()) {
-        cleaner_.add(instance_->shared(), instance_->filter().memory(),
-                     segments->geometry().segment_bytes);
+      lane_(instance_->instance().lane(plan_)) {
+    if (const filter::SegmentRing* segments = instance_->instance().segments()) {
+        zeroer_.add(instance_->shared(), instance_->instance().memory(),
+                    segments->geometry().segment_bytes);
     }
 }
 
@@ -115,7 +115,7 @@ void Subject::fill() {
 }
 
 void Subject::touch() const {
-    const std::span<const std::byte> memory = instance_->filter().memory();
+    const std::span<const std::byte> memory = instance_->instance().memory();
     if (memory.size() > kLargestL3) {
         return;
     }
@@ -133,16 +133,16 @@ void Subject::keep_house() {
         turned_at_ += plan_.prediction.generation_keys;
         shared_.turns.store(turns() + 1, std::memory_order_release);
     }
-    if (instance_->filter().segments() != nullptr) {
+    if (instance_->instance().segments() != nullptr) {
         zero_retired();
     }
 }
 
 // Those that the worker handed over, and those that it had no occasion to.
 void Subject::zero_retired() {
-    while (cleaner_.step()) {
+    while (zeroer_.step()) {
     }
-    filter::SegmentRing& segments = *instance_->filter().segments();
+    filter::SegmentRing& segments = *instance_->instance().segments();
     while (const auto retired = segments.take_retired()) {
         const std::span<std::byte> memory = segments.segment_memory(*retired);
         std::memset(memory.data(), 0, memory.size());

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "control/lane_memory.h"
 #include "control/segment_zeroer.h"
+#include "control/worker_filter.h"
 #include "dataplane/shared.h"
 
 namespace unecho::bench {
@@ -58,22 +58,22 @@ class Subject {
 
     // The bound, a chance.
     [[nodiscard]] double most_false_drops() const { return most_false_drops_; }
-    [[nodiscard]] std::uint64_t bytes() const { return instance_->filter().memory().size(); }
-    [[nodiscard]] bool on_hugepages() const { return instance_->on_hugepages(); }
+    [[nodiscard]] std::uint64_t bytes() const { return instance_->instance().memory().size(); }
+    [[nodiscard]] bool on_hugepages() const { return instance_->page_bytes() > 4096; }
     [[nodiscard]] const engines::FilterPlan& plan() const { return plan_; }
 
   private:
     Subject(const Contender& contender, engines::FilterPlan plan,
-            std::unique_ptr<control::LaneMemory> instance);
+            std::unique_ptr<control::WorkerFilter> instance);
 
     void zero_retired();
 
     double most_false_drops_;
     engines::FilterPlan plan_;
-    std::unique_ptr<control::LaneMemory> instance_;
+    std::unique_ptr<control::WorkerFilter> instance_;
     pipeline::Lane lane_;
     dataplane::FilterShared shared_;
-    control::SegmentZeroer cleaner_;
+    control::SegmentZeroer zeroer_;
     std::uint64_t turned_at_ = 0;  // insertions when the present generation began
 };
 

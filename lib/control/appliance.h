@@ -39,8 +39,8 @@ class Appliance {
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
     [[nodiscard]] std::vector<eal::Port>& ports() { return ports_; }
-    [[nodiscard]] std::vector<std::unique_ptr<LaneMemory>>& instances(std::size_t worker) {
-        return wiring_->instances(worker);
+    [[nodiscard]] std::vector<std::unique_ptr<WorkerFilter>>& filters_of(std::size_t worker) {
+        return wiring_->filters_of(worker);
     }
     [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return wiring_->worker(i); }
     [[nodiscard]] dataplane::WorkerShared& shared(std::size_t i) { return wiring_->shared(i); }

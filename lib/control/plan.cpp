@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "control/devices.h"
-#include "control/tap_instance.h"
+#include "control/worker_taps.h"
 #include "eal/lcores.h"
 
 namespace unecho::control {

@@ -33,15 +33,12 @@ class Rotation {
         longest_ = std::max(longest_, published - begun_);
         begun_ = now;
         due_ = published + length_ + kMargin;
-        ++count_;
         return true;
     }
 
-    [[nodiscard]] std::uint64_t count() const { return count_; }
     // The longest generation so far, from just before its word was published until just after the
     // next one was: what a stalled timer adds to window and slack shows here, wherever it stalled.
     [[nodiscard]] Nanoseconds longest() const { return longest_; }
-    [[nodiscard]] Nanoseconds length() const { return length_; }
 
   private:
     // Covers the reordering of a worker's clock and word reads, some tens of nanoseconds.
@@ -52,7 +49,6 @@ class Rotation {
     Nanoseconds begun_;  // just before the present generation was visible
     Nanoseconds due_;
     Nanoseconds longest_ = 0;
-    std::uint64_t count_ = 0;
 };
 
 }  // namespace unecho::control

@@ -14,13 +14,13 @@ constexpr std::size_t kPiece = 512 * 1024;
 
 void SegmentZeroer::add(dataplane::LaneShared& shared, std::span<std::byte> storage,
                         std::size_t segment_bytes) {
-    lanes_.push_back({&shared, storage, segment_bytes});
+    sources_.push_back({&shared, storage, segment_bytes});
 }
 
 std::optional<SegmentZeroer::Job> SegmentZeroer::next_job() {
-    for (std::size_t i = 0; i < lanes_.size(); ++i) {
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
         std::uint16_t segment = 0;
-        if (lanes_[i].shared->retired.pop(segment)) {
+        if (sources_[i].shared->retired.pop(segment)) {
             return Job{i, segment, 0};
         }
     }
@@ -29,8 +29,8 @@ std::optional<SegmentZeroer::Job> SegmentZeroer::next_job() {
 
 std::uint64_t SegmentZeroer::early_turns() const {
     std::uint64_t sum = 0;
-    for (const Lane& lane : lanes_) {
-        sum += lane.shared->early_turns.load(std::memory_order_relaxed);
+    for (const Source& source : sources_) {
+        sum += source.shared->early_turns.load(std::memory_order_relaxed);
     }
     return sum;
 }
@@ -42,14 +42,15 @@ bool SegmentZeroer::step() {
     if (!job_) {
         return false;
     }
-    const Lane& lane = lanes_[job_->lane];
-    const std::size_t piece = std::min(kPiece, lane.segment_bytes - job_->done);
-    std::memset(lane.storage.data() + job_->segment * lane.segment_bytes + job_->done, 0, piece);
+    const Source& source = sources_[job_->source];
+    const std::size_t piece = std::min(kPiece, source.segment_bytes - job_->done);
+    std::memset(source.storage.data() + job_->segment * source.segment_bytes + job_->done, 0,
+                piece);
     job_->done += piece;
-    if (job_->done == lane.segment_bytes) {
+    if (job_->done == source.segment_bytes) {
         // The queue holds every segment there is, so there is room.
-        lane.shared->zeroed.push(job_->segment);
-        ++cleaned_;
+        source.shared->zeroed.push(job_->segment);
+        ++zeroed_;
         job_.reset();
     }
     return true;

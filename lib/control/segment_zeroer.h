@@ -14,34 +14,35 @@ namespace unecho::control {
 
 class SegmentZeroer {
   public:
-    // Segment i of the lane is storage[i * segment_bytes, ...).
+    // Segment i of this lane is storage[i * segment_bytes, ...).
     void add(dataplane::LaneShared& shared, std::span<std::byte> storage,
              std::size_t segment_bytes);
 
     // Zeroes at most one piece; true if there may be more to do.
     bool step();
 
-    [[nodiscard]] std::uint64_t cleaned() const { return cleaned_; }
+    // For tests: segments so far.
+    [[nodiscard]] std::uint64_t zeroed() const { return zeroed_; }
 
     // Generations of all lanes that ended early so far.
     [[nodiscard]] std::uint64_t early_turns() const;
 
   private:
-    struct Lane {
+    struct Source {
         dataplane::LaneShared* shared;
         std::span<std::byte> storage;
         std::size_t segment_bytes;
     };
     struct Job {
-        std::size_t lane;
+        std::size_t source;
         std::uint16_t segment;
         std::size_t done;
     };
     [[nodiscard]] std::optional<Job> next_job();
 
-    std::vector<Lane> lanes_;
+    std::vector<Source> sources_;
     std::optional<Job> job_;
-    std::uint64_t cleaned_ = 0;
+    std::uint64_t zeroed_ = 0;
 };
 
 }  // namespace unecho::control

@@ -40,7 +40,7 @@ inline constexpr CounterRows<FateCounts, 5> kFateCounters{{
 static_assert(describe_each(kFateCounters));
 
 // The flows of two taps, all workers.
-struct TapsReport {
+struct TapTotals {
     bool ended = false;       // there is a last window
     filter::TapWindow last;   // that ended on a worker at least
     filter::TapCounts total;  // of all windows, the present one included
@@ -49,7 +49,7 @@ struct TapsReport {
 struct RouteReport {
     FateCounts counts;
     std::array<pipeline::PacketBytes, pipeline::kReasons> reasons{};
-    TapsReport taps;  // if the plan's route has them
+    TapTotals taps;  // if the plan's route has them
 };
 
 // With what the device lost.

@@ -92,8 +92,8 @@ void add_window(const filter::WindowState& from, FilterReport& to) {
     fold(filter::kWindowCounters, from, to.window);
 }
 
-TapsReport sum_of(const std::vector<filter::TapSummary>& workers) {
-    TapsReport out;
+TapTotals sum_of(const std::vector<filter::TapSummary>& workers) {
+    TapTotals out;
     for (const filter::TapSummary& worker : workers) {
         if (worker.ended) {
             out.last.number = std::max(out.last.number, worker.last.number);

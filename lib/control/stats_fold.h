@@ -21,7 +21,7 @@ void add_window(const filter::WindowState& from, FilterReport& to);
 // The windows of several workers end one after the other: to the last that ended on any of them a
 // worker that is still in it gives what it has so far. One that saw no packet since, or none at
 // all, has nothing of it.
-TapsReport sum_of(const std::vector<filter::TapSummary>& workers);
+TapTotals sum_of(const std::vector<filter::TapSummary>& workers);
 
 // For several workers of which not all answered: what others settled of the packets of one that is
 // late was received, though its last answer does not say so.

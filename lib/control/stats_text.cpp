@@ -49,7 +49,7 @@ ordered_json json_of(const std::string& name, const PortReport& port) {
     return out;
 }
 
-ordered_json taps_json(const Plan& plan, const RoutePlan& route, const TapsReport& taps) {
+ordered_json taps_json(const Plan& plan, const RoutePlan& route, const TapTotals& taps) {
     ordered_json out = {{"a", plan.ports[route.from[0]].name},
                         {"b", plan.ports[route.from[1]].name},
                         {"window_ns", route.taps->window},
@@ -211,7 +211,7 @@ std::string with_tap(const Plan& plan, const RoutePlan& route, std::string_view 
     return words_of(name);
 }
 
-std::string taps_text(const Plan& plan, const RoutePlan& route, const TapsReport& taps) {
+std::string taps_text(const Plan& plan, const RoutePlan& route, const TapTotals& taps) {
     Table table(
         {"flows of " + format_duration(route.taps->window), ">last window", ">all windows"});
     for (const CounterRow<filter::TapCounts>& row : filter::kTapCounters) {

@@ -82,9 +82,9 @@ std::string Supervisor::name_of(std::size_t worker) const {
 void Supervisor::add_timers() {
     const Plan& plan = appliance_.plan();
     for (std::size_t w = 0; w < plan.workers.size(); ++w) {
-        for (const auto& instance : appliance_.instances(w)) {
-            if (filter::SegmentRing* segments = instance->filter().segments()) {
-                zeroer_.add(instance->shared(), instance->filter().memory(),
+        for (const auto& filter : appliance_.filters_of(w)) {
+            if (filter::SegmentRing* segments = filter->instance().segments()) {
+                zeroer_.add(filter->shared(), filter->instance().memory(),
                             segments->geometry().segment_bytes);
             }
         }

@@ -101,14 +101,14 @@ Status Wiring::make_filters(WorkerIndex worker) {
     const int socket = static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
     lanes.count = static_cast<unsigned>(plan_.filters.size());
     for (std::size_t f = 0; f < plan_.filters.size(); ++f) {
-        auto instance = LaneMemory::make(plan_.filters[f], socket, input_.hugepages);
-        if (!instance) {
-            return tl::unexpected(instance.error());
+        auto filter = WorkerFilter::make(plan_.filters[f], socket, input_.hugepages);
+        if (!filter) {
+            return tl::unexpected(filter.error());
         }
-        lanes.lanes[f] = (*instance)->filter().lane(plan_.filters[f]);
-        lanes.shared[f] = &(*instance)->shared();
+        lanes.lanes[f] = (*filter)->instance().lane(plan_.filters[f]);
+        lanes.shared[f] = &(*filter)->shared();
         lanes.filters[f] = &filter_shared_[f];
-        parts_[worker]->instances.push_back(std::move(*instance));
+        parts_[worker]->filters.push_back(std::move(*filter));
     }
     return {};
 }
@@ -141,13 +141,13 @@ Status Wiring::make_taps(WorkerIndex worker) {
         if (!route.taps) {
             continue;
         }
-        auto instance = TapInstance::make(*route.taps, socket, input_.hugepages);
-        if (!instance) {
-            return tl::unexpected(instance.error());
+        auto taps = WorkerTaps::make(*route.taps, socket, input_.hugepages);
+        if (!taps) {
+            return tl::unexpected(taps.error());
         }
-        report.taps[r] = &(*instance)->report();
+        report.taps[r] = &(*taps)->report();
         report.tap_of[input_.ports[route.from[1]]] = filter::SetOfTwo::kSecond;
-        parts_[worker]->taps.push_back(std::move(*instance));
+        parts_[worker]->taps.push_back(std::move(*taps));
     }
     return {};
 }
@@ -237,11 +237,11 @@ Status Wiring::connect_pair(WorkerIndex from, WorkerIndex to) {
 std::map<std::uint64_t, std::uint64_t> Wiring::filter_bytes_by_page() const {
     std::map<std::uint64_t, std::uint64_t> bytes;
     for (const auto& parts : parts_) {
-        for (const auto& instance : parts->instances) {
-            bytes[instance->page_bytes()] += instance->filter().memory().size();
+        for (const auto& filter : parts->filters) {
+            bytes[filter->page_bytes()] += filter->instance().memory().size();
         }
-        for (const auto& instance : parts->taps) {
-            bytes[instance->page_bytes()] += instance->memory().size();
+        for (const auto& taps : parts->taps) {
+            bytes[taps->page_bytes()] += taps->memory().size();
         }
     }
     return bytes;

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/result.h"
-#include "control/lane_memory.h"
 #include "control/plan.h"
-#include "control/tap_instance.h"
+#include "control/worker_filter.h"
+#include "control/worker_taps.h"
 #include "dataplane/worker.h"
 #include "eal/ring.h"
 #include "hash/secret.h"
@@ -46,9 +46,10 @@ class Wiring {
     [[nodiscard]] std::size_t workers() const { return parts_.size(); }
     [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return *parts_[i]->worker; }
     [[nodiscard]] dataplane::WorkerShared& shared(std::size_t i) { return parts_[i]->shared; }
+    // For tests.
     [[nodiscard]] const dataplane::WorkerSetup& setup(std::size_t i) const { return setups_[i]; }
-    [[nodiscard]] std::vector<std::unique_ptr<LaneMemory>>& instances(std::size_t worker) {
-        return parts_[worker]->instances;
+    [[nodiscard]] std::vector<std::unique_ptr<WorkerFilter>>& filters_of(std::size_t worker) {
+        return parts_[worker]->filters;
     }
     [[nodiscard]] dataplane::FilterShared& filter_shared(std::size_t i) {
         return filter_shared_[i];
@@ -64,8 +65,8 @@ class Wiring {
         std::vector<dataplane::ReadAhead> ahead;
         std::vector<MergeHead> merge_order;
         std::vector<std::uint8_t> scratch;
-        std::vector<std::unique_ptr<LaneMemory>> instances;
-        std::vector<std::unique_ptr<TapInstance>> taps;
+        std::vector<std::unique_ptr<WorkerFilter>> filters;
+        std::vector<std::unique_ptr<WorkerTaps>> taps;
         dataplane::WorkerShared shared;
         std::unique_ptr<dataplane::Worker> worker;
     };

@@ -93,10 +93,10 @@ class Rig {
     dataplane::FilterShared& filter_shared(FilterIndex i = 0) { return wiring_->filter_shared(i); }
     const filter::FilterCounters& filter_counters(WorkerIndex worker = 0, FilterIndex i = 0);
     dataplane::LaneShared& lane_shared(WorkerIndex worker = 0, FilterIndex i = 0) {
-        return wiring_->instances(worker)[i]->shared();
+        return wiring_->filters_of(worker)[i]->shared();
     }
     engines::FilterInstance& instance(WorkerIndex worker = 0, FilterIndex i = 0) {
-        return wiring_->instances(worker)[i]->filter();
+        return wiring_->filters_of(worker)[i]->instance();
     }
     std::vector<dataplane::WorkerShared*> shareds();
     void set_phase(dataplane::Phase phase);

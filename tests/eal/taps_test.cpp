@@ -16,7 +16,7 @@ namespace unecho::test {
 namespace {
 
 using Taps = EalTest;
-using control::TapsReport;
+using control::TapTotals;
 using filter::TapCounts;
 using List = std::vector<std::uint64_t>;
 
@@ -37,7 +37,7 @@ Layout two_taps(unsigned workers = 1) {
 }
 
 // What control would say of them.
-TapsReport report_of(Rig& rig, RouteIndex route = 0) {
+TapTotals report_of(Rig& rig, RouteIndex route = 0) {
     std::vector<filter::TapSummary> all;
     for (WorkerIndex w = 0; w < rig.shareds().size(); ++w) {
         rig.shared(w).snapshot_wanted++;
@@ -103,7 +103,7 @@ TEST_F(Taps, of_known_flows_are_counted_whatever_the_filter_drops) {
         rig.offer_at(1, packet(5), t + 6);
         rig.offer_at(1, packet(6), t + 7);
         rig.settle();
-        const TapsReport report = report_of(rig);
+        const TapTotals report = report_of(rig);
         EXPECT_EQ(as_list(report.total), (List{1, 3, 2}));
         EXPECT_FALSE(report.ended);
         // Echoes as without a report: the copy of 2, and what the flow keys find.
@@ -204,7 +204,7 @@ TEST_F(Taps, of_random_captures_are_those_of_exact_sets) {
                 }
             }
             rig.settle();
-            const TapsReport report = report_of(rig);
+            const TapTotals report = report_of(rig);
             EXPECT_EQ(as_list(report.total), as_list(exact.total()));
             ASSERT_TRUE(report.ended);
             // A worker may have had no packet in the last window: then the others' is the last.
@@ -225,7 +225,7 @@ TEST_F(Taps, of_a_live_window_are_final_when_the_worker_s_clock_ends_it) {
         Rig rig(layout);
         rig.offer(0, packet(1));
         rig.settle();
-        TapsReport report = report_of(rig);
+        TapTotals report = report_of(rig);
         const std::uint64_t begun = rig.shared(rig.owner_of(packet(1))).taps[0].present.number;
         for (unsigned round = 0; !report.ended || report.last.number < begun + 2; ++round) {
             ASSERT_LT(round, 10'000'000U) << "no window ends";

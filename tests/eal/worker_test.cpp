@@ -460,24 +460,23 @@ TEST_F(Generations, adopts_a_generation_with_nothing_received) {
     EXPECT_EQ(rig.filter_counters().shifts, 2U);
 }
 
-// The cleaner in its turn: no generation makes the worker clear a segment itself.
+// The zeroer in its turn: no generation makes the worker clear a segment itself.
 TEST_F(Generations, hands_retired_segments_over_and_takes_zeroed_ones_back) {
     Rig rig(segmented());
     engines::FilterInstance& instance = rig.instance();
-    control::SegmentZeroer cleaner;
-    cleaner.add(rig.lane_shared(), instance.memory(),
-                instance.segments()->geometry().segment_bytes);
+    control::SegmentZeroer zeroer;
+    zeroer.add(rig.lane_shared(), instance.memory(), instance.segments()->geometry().segment_bytes);
     for (std::uint64_t generation = 1; generation <= 100; ++generation) {
         send_at(rig, generation, static_cast<unsigned>(generation));
-        while (cleaner.step()) {
+        while (zeroer.step()) {
         }
     }
     EXPECT_EQ(rig.filter_counters().shifts, 100U);
     EXPECT_EQ(rig.filter_counters().inline_clears, 0U);
-    EXPECT_GT(cleaner.cleaned(), 80U);
+    EXPECT_GT(zeroer.zeroed(), 80U);
 }
 
-TEST_F(Generations, without_a_cleaner_clears_segments_itself) {
+TEST_F(Generations, without_a_zeroer_clears_segments_itself) {
     Rig rig(segmented());
     for (std::uint64_t generation = 0; generation <= 100; ++generation) {
         send_at(rig, generation, 1);

@@ -87,7 +87,7 @@ struct LineGeometry {
 // fourth one an eleventh. In tables of many lines that is one line for a rate of 1e-2, two from
 // 1e-3 to 1e-5, three for 1e-6.
 Result<LineGeometry> size_line(const Targets& targets);
-// With so many lines of a key, the least memory.
+// For tests: with so many lines of a key, the least memory.
 Result<LineGeometry> size_line_of(const Targets& targets, unsigned M);
 
 // A geometry of which M, k, b and lines are given, for a window: l and phases are added where they

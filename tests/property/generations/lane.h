@@ -72,7 +72,7 @@ class TestedLane {
         : memory_(F::bytes(params_of(shape, static_cast<const F*>(nullptr)))),
           filter_(params_of(shape, static_cast<const F*>(nullptr)), memory_.span()) {
         if constexpr (kSegmented) {
-            cleaner_.add(shared_, memory_.span(), filter_.segments().geometry().segment_bytes);
+            zeroer_.add(shared_, memory_.span(), filter_.segments().geometry().segment_bytes);
         }
     }
 
@@ -93,7 +93,7 @@ class TestedLane {
     }
 
     // The control thread's.
-    control::SegmentZeroer& cleaner() { return cleaner_; }
+    control::SegmentZeroer& zeroer() { return zeroer_; }
 
   private:
     void exchange_segments() {
@@ -110,7 +110,7 @@ class TestedLane {
     FilterMemory memory_;
     F filter_;
     dataplane::LaneShared shared_;
-    control::SegmentZeroer cleaner_;
+    control::SegmentZeroer zeroer_;
 };
 
 }  // namespace unecho::test

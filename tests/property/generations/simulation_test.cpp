@@ -108,7 +108,7 @@ class World {
         });
         begun_ = turned ? *first : begun_;
         if (chance(80)) {
-            lane_.cleaner().step();
+            lane_.zeroer().step();
         }
     }
 

@@ -120,9 +120,9 @@ TYPED_TEST(GenerationThreads, never_miss_inside_the_window_and_forget_behind_sla
         stalls.maybe();
         return now;
     };
-    while (rotation.count() < kGenerations) {
+    while (shared.turns < kGenerations) {
         rotation.tick(stalled_clock);
-        lane.cleaner().step();
+        lane.zeroer().step();
     }
     stop.store(true, std::memory_order_release);
     worker.join();
@@ -134,7 +134,7 @@ TYPED_TEST(GenerationThreads, never_miss_inside_the_window_and_forget_behind_sla
     EXPECT_LE(found.oldest_echo, (shape.l + shape.k) * rotation.longest() + kMicrosecond);
     EXPECT_GT(found.echoes_due, 1000U);
     EXPECT_GT(found.news, 100U);
-    EXPECT_EQ(lane.cleaner().cleaned() > 0U, TestedLane<TypeParam>::kSegmented);
+    EXPECT_EQ(lane.zeroer().zeroed() > 0U, TestedLane<TypeParam>::kSegmented);
 }
 
 }  // namespace

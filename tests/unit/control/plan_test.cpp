@@ -8,8 +8,9 @@
 #include <set>
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
-#include "control/tap_instance.h"
+#include "control/worker_taps.h"
 #include "unit/control/plans.h"
 #include "unit/engines/planned.h"
 
@@ -878,10 +879,10 @@ TEST(PlanTaps, are_made_in_the_memory_that_was_planned) {
     config::Config config = taps_to_tool();
     config.routes[0].report_taps = true;
     const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
-    const auto instance = TapInstance::make(*plan.routes[0].taps, 0, false);
+    const auto instance = WorkerTaps::make(*plan.routes[0].taps, 0, false);
     ASSERT_TRUE(instance);
     EXPECT_EQ((*instance)->memory().size(), plan.routes[0].taps->instance_bytes);
-    EXPECT_FALSE((*instance)->on_hugepages());
+    EXPECT_EQ((*instance)->page_bytes(), static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
     EXPECT_EQ((*instance)->report().window(), 50 * kMillisecond);
     EXPECT_EQ((*instance)->report().params().m(), plan.routes[0].taps->geometry.m);
     (*instance)->report().advance(0);
@@ -891,7 +892,7 @@ TEST(PlanTaps, are_made_in_the_memory_that_was_planned) {
 
 TEST(PlanTaps, of_a_geometry_that_no_array_takes_are_an_error) {
     TapPlan plan;
-    EXPECT_EQ(TapInstance::make(plan, 0, false).error().context,
+    EXPECT_EQ(WorkerTaps::make(plan, 0, false).error().context,
               "shbf_a: m = 0 bits; allowed: 1 to 2^45");
     EXPECT_FALSE(bytes_of(plan));
 }

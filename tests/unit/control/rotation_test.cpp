@@ -58,11 +58,10 @@ TEST(Rotation, before_a_length_has_passed_does_not_turn) {
     EXPECT_EQ(shared.turns, 0U);
     now = rotation.due() - 1;
     EXPECT_FALSE(rotation.tick([&] { return now; }));
-    EXPECT_EQ(rotation.count(), 0U);
+    EXPECT_EQ(shared.turns, 0U);
     now = rotation.due();
     EXPECT_TRUE(rotation.tick([&] { return now; }));
     EXPECT_EQ(shared.turns, 1U);
-    EXPECT_EQ(rotation.count(), 1U);
 }
 
 TEST(Rotation, after_a_long_stall_turns_one_generation_not_all_it_missed) {
@@ -93,7 +92,6 @@ TEST(Rotation, keeps_the_margin_for_reordered_reads) {
     Nanoseconds now = rotation.due();
     EXPECT_TRUE(rotation.tick([&] { return now; }));
     EXPECT_GT(rotation.due(), now + kLength);
-    EXPECT_EQ(rotation.length(), kLength);
 }
 
 TEST(Rotation, two_on_one_thread_do_not_touch_each_other) {
@@ -149,7 +147,6 @@ TEST_P(RotationClocks, of_any_sequence_never_turn_early_and_report_the_longest) 
             std::max(longest, clock.visible(g + 1) - (g == 0 ? clock.visible(0) : clock.before(g)));
     }
     EXPECT_EQ(rotation.longest(), longest);
-    EXPECT_EQ(rotation.count(), last);
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RotationClocks, testing::Range(0U, 50U));

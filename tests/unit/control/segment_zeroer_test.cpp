@@ -43,24 +43,24 @@ using Ids = std::vector<std::uint16_t>;
 
 TEST(SegmentZeroer, with_nothing_retired_has_nothing_to_do) {
     Segments segments(3, 64);
-    SegmentZeroer cleaner;
-    EXPECT_FALSE(cleaner.step());
-    cleaner.add(segments.shared, segments.memory, segments.segment_bytes);
-    EXPECT_FALSE(cleaner.step());
-    EXPECT_EQ(cleaner.cleaned(), 0U);
+    SegmentZeroer zeroer;
+    EXPECT_FALSE(zeroer.step());
+    zeroer.add(segments.shared, segments.memory, segments.segment_bytes);
+    EXPECT_FALSE(zeroer.step());
+    EXPECT_EQ(zeroer.zeroed(), 0U);
     EXPECT_EQ(segments.dirty(), segments.memory.size());
 }
 
 TEST(SegmentZeroer, hands_back_the_retired_segments_zeroed_and_touches_no_other) {
     Segments segments(5, 4096);
-    SegmentZeroer cleaner;
-    cleaner.add(segments.shared, segments.memory, segments.segment_bytes);
+    SegmentZeroer zeroer;
+    zeroer.add(segments.shared, segments.memory, segments.segment_bytes);
     segments.shared.retired.push(4);
     segments.shared.retired.push(1);
-    while (cleaner.step()) {
+    while (zeroer.step()) {
     }
     EXPECT_EQ(segments.returned(), (Ids{4, 1}));
-    EXPECT_EQ(cleaner.cleaned(), 2U);
+    EXPECT_EQ(zeroer.zeroed(), 2U);
     for (const std::size_t clean : {1U, 4U}) {
         EXPECT_EQ(segments.dirty_in(clean), 0U);
     }
@@ -72,14 +72,14 @@ TEST(SegmentZeroer, hands_back_the_retired_segments_zeroed_and_touches_no_other)
 TEST(SegmentZeroer, of_a_large_segment_works_in_pieces_and_hands_it_back_after_the_last) {
     constexpr std::size_t kBytes = 3 * 1024 * 1024 + 64;
     Segments segments(2, kBytes);
-    SegmentZeroer cleaner;
-    cleaner.add(segments.shared, segments.memory, segments.segment_bytes);
+    SegmentZeroer zeroer;
+    zeroer.add(segments.shared, segments.memory, segments.segment_bytes);
     segments.shared.retired.push(1);
     unsigned steps = 0;
     std::size_t dirty = segments.dirty_in(1);
     while (dirty != 0) {
         EXPECT_TRUE(segments.returned().empty()) << "handed back while dirty";
-        ASSERT_TRUE(cleaner.step());
+        ASSERT_TRUE(zeroer.step());
         const std::size_t left = segments.dirty_in(1);
         EXPECT_LT(left, dirty);
         EXPECT_LE(dirty - left, 1024U * 1024U) << "a step that holds up the rotation timer";
@@ -89,22 +89,22 @@ TEST(SegmentZeroer, of_a_large_segment_works_in_pieces_and_hands_it_back_after_t
     EXPECT_GT(steps, 3U);
     EXPECT_EQ(segments.returned(), Ids{1});
     EXPECT_EQ(segments.dirty_in(0), kBytes);
-    EXPECT_FALSE(cleaner.step());
+    EXPECT_FALSE(zeroer.step());
 }
 
 TEST(SegmentZeroer, of_several_lanes_returns_each_segment_to_its_own) {
     Segments a(3, 64);
     Segments b(3, 1024 * 1024);
     Segments c(2, 128);
-    SegmentZeroer cleaner;
+    SegmentZeroer zeroer;
     for (Segments* lane : {&a, &b, &c}) {
-        cleaner.add(lane->shared, lane->memory, lane->segment_bytes);
+        zeroer.add(lane->shared, lane->memory, lane->segment_bytes);
     }
     b.shared.retired.push(2);
-    ASSERT_TRUE(cleaner.step());  // begins with b
+    ASSERT_TRUE(zeroer.step());  // begins with b
     a.shared.retired.push(0);
     c.shared.retired.push(1);
-    while (cleaner.step()) {
+    while (zeroer.step()) {
     }
     EXPECT_EQ(a.returned(), Ids{0});
     EXPECT_EQ(b.returned(), Ids{2});
@@ -112,24 +112,24 @@ TEST(SegmentZeroer, of_several_lanes_returns_each_segment_to_its_own) {
     EXPECT_EQ(a.dirty(), 2 * a.segment_bytes);
     EXPECT_EQ(b.dirty(), 2 * b.segment_bytes);
     EXPECT_EQ(c.dirty(), 1 * c.segment_bytes);
-    EXPECT_EQ(cleaner.cleaned(), 3U);
+    EXPECT_EQ(zeroer.zeroed(), 3U);
 }
 
 // Round and round, as generations do.
 TEST(SegmentZeroer, cleans_a_segment_each_time_it_is_retired) {
     Segments segments(2, 256);
-    SegmentZeroer cleaner;
-    cleaner.add(segments.shared, segments.memory, segments.segment_bytes);
+    SegmentZeroer zeroer;
+    zeroer.add(segments.shared, segments.memory, segments.segment_bytes);
     for (unsigned round = 0; round < 1000; ++round) {
         const auto id = static_cast<std::uint16_t>(round % 2);
         std::fill_n(segments.memory.begin() + id * 256, 256, kDirt);
         segments.shared.retired.push(id);
-        while (cleaner.step()) {
+        while (zeroer.step()) {
         }
         ASSERT_EQ(segments.dirty_in(id), 0U);
         ASSERT_EQ(segments.returned(), Ids{id});
     }
-    EXPECT_EQ(cleaner.cleaned(), 1000U);
+    EXPECT_EQ(zeroer.zeroed(), 1000U);
 }
 
 }  // namespace

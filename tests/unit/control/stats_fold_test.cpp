@@ -143,7 +143,7 @@ Counts as_list(const filter::TapCounts& counts) {
 }
 
 TEST(StatsFold, of_taps_that_saw_nothing_is_nothing) {
-    for (const TapsReport& report : {sum_of({}), sum_of({{}, {}})}) {
+    for (const TapTotals& report : {sum_of({}), sum_of({{}, {}})}) {
         EXPECT_FALSE(report.ended);
         EXPECT_EQ(report.total.flows(), 0U);
         EXPECT_EQ(report.last.counts.flows(), 0U);
@@ -151,7 +151,7 @@ TEST(StatsFold, of_taps_that_saw_nothing_is_nothing) {
 }
 
 TEST(StatsFold, of_taps_adds_windows_of_all_workers) {
-    const TapsReport report =
+    const TapTotals report =
         sum_of({{true, true, {8, {1, 2, 3}}, {7, {10, 20, 30}}, {100, 200, 300}},
                 {true, true, {8, {4, 5, 6}}, {7, {40, 50, 60}}, {400, 500, 600}}});
     EXPECT_TRUE(report.ended);
@@ -163,12 +163,12 @@ TEST(StatsFold, of_taps_adds_windows_of_all_workers) {
 // One worker has turned; of the others one is in that window still, one ended in an earlier one,
 // one began in it, one after it, and one saw nothing.
 TEST(StatsFold, of_taps_takes_the_last_window_from_wherever_it_is) {
-    const TapsReport report = sum_of({{true, true, {8, {1, 0, 0}}, {7, {10, 0, 0}}, {100, 0, 0}},
-                                      {true, true, {7, {2, 0, 0}}, {6, {20, 0, 0}}, {200, 0, 0}},
-                                      {true, true, {5, {3, 0, 0}}, {4, {30, 0, 0}}, {300, 0, 0}},
-                                      {true, false, {7, {0, 4, 0}}, {}, {}},
-                                      {true, false, {8, {0, 5, 0}}, {}, {}},
-                                      {}});
+    const TapTotals report = sum_of({{true, true, {8, {1, 0, 0}}, {7, {10, 0, 0}}, {100, 0, 0}},
+                                     {true, true, {7, {2, 0, 0}}, {6, {20, 0, 0}}, {200, 0, 0}},
+                                     {true, true, {5, {3, 0, 0}}, {4, {30, 0, 0}}, {300, 0, 0}},
+                                     {true, false, {7, {0, 4, 0}}, {}, {}},
+                                     {true, false, {8, {0, 5, 0}}, {}, {}},
+                                     {}});
     EXPECT_EQ(report.last.number, 7U);
     EXPECT_EQ(as_list(report.last.counts), (Counts{12, 4, 0}));
     EXPECT_EQ(as_list(report.total), (Counts{606, 9, 0}));
@@ -176,7 +176,7 @@ TEST(StatsFold, of_taps_takes_the_last_window_from_wherever_it_is) {
 
 // Nothing has ended: window 0 is the present one.
 TEST(StatsFold, of_taps_in_their_first_window_has_no_last_one) {
-    const TapsReport report = sum_of({{true, false, {0, {1, 2, 3}}, {}, {}}, {}});
+    const TapTotals report = sum_of({{true, false, {0, {1, 2, 3}}, {}, {}}, {}});
     EXPECT_FALSE(report.ended);
     EXPECT_EQ(as_list(report.last.counts), (Counts{0, 0, 0}));
     EXPECT_EQ(as_list(report.total), (Counts{1, 2, 3}));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One filter on one worker, with its memory and its exchange with the control thread.
+// One filter on one worker: its memory, the instance over it (engines/instance.h), and its exchange
+// with the control thread.
 #pragma once
 
 #include <memory>
@@ -11,25 +12,24 @@
 
 namespace unecho::control {
 
-class LaneMemory {
+class WorkerFilter {
   public:
     // Of plan.instance_bytes. socket: where its memory should be; -1 for any.
-    static Result<std::unique_ptr<LaneMemory>> make(const engines::FilterPlan& plan, int socket,
-                                                    bool has_hugepages);
+    static Result<std::unique_ptr<WorkerFilter>> make(const engines::FilterPlan& plan, int socket,
+                                                      bool has_hugepages);
 
-    [[nodiscard]] engines::FilterInstance& filter() { return *filter_; }
+    [[nodiscard]] engines::FilterInstance& instance() { return *instance_; }
     [[nodiscard]] dataplane::LaneShared& shared() { return *shared_; }
-    [[nodiscard]] bool on_hugepages() const { return memory_.on_hugepages(); }
     [[nodiscard]] std::uint64_t page_bytes() const { return memory_.page_bytes(); }
 
   private:
-    LaneMemory(eal::HugeMemory memory, std::unique_ptr<engines::FilterInstance> filter)
+    WorkerFilter(eal::HugeMemory memory, std::unique_ptr<engines::FilterInstance> instance)
         : memory_(std::move(memory)),
-          filter_(std::move(filter)),
+          instance_(std::move(instance)),
           shared_(std::make_unique<dataplane::LaneShared>()) {}
 
     eal::HugeMemory memory_;
-    std::unique_ptr<engines::FilterInstance> filter_;
+    std::unique_ptr<engines::FilterInstance> instance_;
     std::unique_ptr<dataplane::LaneShared> shared_;
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/tap_instance.h"
+#include "control/worker_taps.h"
 
 #include <utility>
 
@@ -20,8 +20,8 @@ Result<std::uint64_t> bytes_of(const TapPlan& plan) {
     return filter::TapReport::bytes(*params);
 }
 
-Result<std::unique_ptr<TapInstance>> TapInstance::make(const TapPlan& plan, int socket,
-                                                       bool has_hugepages) {
+Result<std::unique_ptr<WorkerTaps>> WorkerTaps::make(const TapPlan& plan, int socket,
+                                                     bool has_hugepages) {
     const auto params = params_of(plan);
     if (!params) {
         return tl::unexpected(params.error());
@@ -31,7 +31,7 @@ Result<std::unique_ptr<TapInstance>> TapInstance::make(const TapPlan& plan, int 
     if (!memory) {
         return tl::unexpected(memory.error());
     }
-    return std::unique_ptr<TapInstance>(new TapInstance(std::move(*memory), *params, plan.window));
+    return std::unique_ptr<WorkerTaps>(new WorkerTaps(std::move(*memory), *params, plan.window));
 }
 
 }  // namespace unecho::control

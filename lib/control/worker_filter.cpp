@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "control/lane_memory.h"
+#include "control/worker_filter.h"
 
 #include <utility>
 
 namespace unecho::control {
 
-Result<std::unique_ptr<LaneMemory>> LaneMemory::make(const engines::FilterPlan& plan, int socket,
-                                                     bool has_hugepages) {
+Result<std::unique_ptr<WorkerFilter>> WorkerFilter::make(const engines::FilterPlan& plan,
+                                                         int socket, bool has_hugepages) {
     auto memory = eal::HugeMemory::allocate(plan.instance_bytes, socket, has_hugepages);
     if (!memory) {
         return tl::unexpected(memory.error());
@@ -15,7 +15,7 @@ Result<std::unique_ptr<LaneMemory>> LaneMemory::make(const engines::FilterPlan& 
     if (!filter) {
         return tl::unexpected(filter.error());
     }
-    return std::unique_ptr<LaneMemory>(new LaneMemory(std::move(*memory), std::move(*filter)));
+    return std::unique_ptr<WorkerFilter>(new WorkerFilter(std::move(*memory), std::move(*filter)));
 }
 
 }  // namespace unecho::control

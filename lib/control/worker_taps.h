@@ -11,22 +11,21 @@
 
 namespace unecho::control {
 
-// What an instance needs.
+// What they need on one worker.
 Result<std::uint64_t> bytes_of(const TapPlan& plan);
 
-class TapInstance {
+class WorkerTaps {
   public:
     // Of plan.instance_bytes. socket: where its memory should be; -1 for any.
-    static Result<std::unique_ptr<TapInstance>> make(const TapPlan& plan, int socket,
-                                                     bool has_hugepages);
+    static Result<std::unique_ptr<WorkerTaps>> make(const TapPlan& plan, int socket,
+                                                    bool has_hugepages);
 
     [[nodiscard]] filter::TapReport& report() { return report_; }
-    [[nodiscard]] bool on_hugepages() const { return memory_.on_hugepages(); }
     [[nodiscard]] std::uint64_t page_bytes() const { return memory_.page_bytes(); }
     [[nodiscard]] std::span<std::byte> memory() const { return memory_.bytes(); }
 
   private:
-    TapInstance(eal::HugeMemory memory, const filter::ShbfAParams& params, Nanoseconds window)
+    WorkerTaps(eal::HugeMemory memory, const filter::ShbfAParams& params, Nanoseconds window)
         : memory_(std::move(memory)), report_(params, window, memory_.bytes()) {}
 
     eal::HugeMemory memory_;

@@ -20,7 +20,7 @@ Outcome check(const std::string& path) {
     machine.may_differ = true;
     const auto plan = control::make_plan(*config, machine, control::assumed_facts(*config));
     if (!plan) {
-        return fail(Errc::kConfig, config::to_text(plan.error(), path));
+        return tl::unexpected(config::as_error(plan.error(), path));
     }
     return print(path + " is valid. What it would do:\n\n" + control::to_text(*plan));
 }

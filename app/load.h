@@ -12,7 +12,7 @@ namespace unecho::app {
 inline Result<config::Config> load(const std::string& path) {
     auto loaded = config::load_file(path);
     if (!loaded) {
-        return fail(Errc::kConfig, config::to_text(loaded.error(), path));
+        return tl::unexpected(config::as_error(loaded.error(), path));
     }
     return std::move(*loaded);
 }

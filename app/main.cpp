@@ -38,11 +38,7 @@ bool is_command(const CLI::App& app, const std::string& name) {
 }
 
 int report(const unecho::Error& error) {
-    std::string text = error.context;
-    while (!text.empty() && text.back() == '\n') {
-        text.pop_back();
-    }
-    std::fprintf(stderr, "unecho: %s\n", text.c_str());
+    std::fprintf(stderr, "unecho: %s\n", error.context.c_str());
     return error.code == unecho::Errc::kConfig ? kBadUsage.value : kFailed.value;
 }
 

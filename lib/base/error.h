@@ -19,7 +19,7 @@ enum class Errc {
     kUnsupported,      // (*) the device or machine cannot do this
 };
 
-// context: what, where, the remedy. One line; of a configuration one a problem, each with its end.
+// context: what, where, the remedy. One line; of a configuration one a problem. No end behind it.
 struct Error {
     Errc code;
     std::string context;

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/load.h"
+#include "config/problem.h"
 #include "config/schema.h"
 
 namespace unecho::config {

@@ -6,6 +6,7 @@
 
 #include "base/units.h"
 #include "config/device.h"
+#include "config/load.h"
 #include "config/text.h"
 
 namespace unecho::config {

@@ -476,16 +476,4 @@ LoadResult load_file(const std::string& path) {
     return load_text(*text, path);
 }
 
-std::string to_text(const std::vector<Problem>& problems, const std::string& path) {
-    std::string out;
-    for (const Problem& problem : problems) {
-        out.append(path);
-        if (problem.line > 0) {
-            out.append(":").append(std::to_string(problem.line));
-        }
-        out.append(": ").append(problem.key).append(": ").append(problem.message).append("\n");
-    }
-    return out;
-}
-
 }  // namespace unecho::config

@@ -8,16 +8,10 @@
 #include <vector>
 
 #include "base/result.h"
+#include "config/problem.h"
 #include "config/schema.h"
 
 namespace unecho::config {
-
-// One thing that is wrong: where, what and what is allowed instead.
-struct Problem {
-    int line = 0;         // from 1; 0 where no line can be named (a missing file)
-    std::string key;      // "filter[0].window", counted from 0 as written in the file
-    std::string message;  // "\"50\" is not a duration; allowed: ..."
-};
 
 using LoadResult = tl::expected<Config, std::vector<Problem>>;
 
@@ -34,8 +28,5 @@ struct KnownKey {
     std::string fallback;  // the default as the file would write it; empty: there is none
 };
 std::vector<KnownKey> known_keys();
-
-// "configs/taps.toml:12: filter[0].window: ...", one line a problem.
-std::string to_text(const std::vector<Problem>& problems, const std::string& path);
 
 }  // namespace unecho::config

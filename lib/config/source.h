@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "config/load.h"
+#include "config/problem.h"
 
 namespace unecho::config {
 

@@ -10,13 +10,6 @@
 #include "control/port_start.h"
 
 namespace unecho::control {
-namespace {
-
-Status config_error(const config::Config& config, const std::vector<config::Problem>& problems) {
-    return fail(Errc::kConfig, config::to_text(problems, config.path));
-}
-
-}  // namespace
 
 Result<std::unique_ptr<Appliance>> Appliance::build(const config::Config& config,
                                                     const ApplianceOptions& options) {
@@ -51,7 +44,7 @@ Status Appliance::start_eal(const ApplianceOptions& options) {
     started_ = read_clocks();
     auto plan = make_plan(config_, machine_, assumed_facts(config_));
     if (!plan) {
-        return config_error(config_, plan.error());
+        return tl::unexpected(config::as_error(plan.error(), config_.path));
     }
     eal::SessionOptions session;
     session.args = config_.eal.args;

@@ -11,7 +11,7 @@
 #include "base/device.h"
 #include "base/ids.h"
 #include "base/result.h"
-#include "config/load.h"
+#include "config/problem.h"
 #include "config/schema.h"
 #include "control/machine.h"
 #include "eal/port.h"

@@ -13,7 +13,7 @@ Result<Plan> plan_for(const config::Config& config, const Machine& machine,
                       const std::vector<eal::DeviceFacts>& facts) {
     auto plan = make_plan(config, machine, facts);
     if (!plan) {
-        return fail(Errc::kConfig, config::to_text(plan.error(), config.path));
+        return tl::unexpected(config::as_error(plan.error(), config.path));
     }
     return std::move(*plan);
 }

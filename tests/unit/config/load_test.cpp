@@ -793,5 +793,13 @@ TEST(Rule, penalty_has_costs_of_the_filter_and_of_classes) {
     EXPECT_EQ(filter.classes, classes);
 }
 
+TEST(Problems, as_an_error_are_a_line_each_without_an_end_of_line_behind_them) {
+    const std::vector<Problem> two{{3, "a", "bad"}, {0, "b", "worse"}};
+    EXPECT_EQ(as_error(two, "x").context, "x:3: a: bad\nx: b: worse");
+    EXPECT_EQ(as_error({two[1]}, "x").context, "x: b: worse");
+    EXPECT_EQ(as_error(two, "x").code, Errc::kConfig);
+    EXPECT_EQ(as_error({}, "x").context, "");
+}
+
 }  // namespace
 }  // namespace unecho::config

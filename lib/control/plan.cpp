@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "control/devices.h"
+#include "control/rss.h"
 #include "control/worker_taps.h"
 #include "eal/lcores.h"
 
@@ -26,6 +26,155 @@ constexpr std::uint16_t kFrameOverhead = 14 + 4 + 2 * 4;  // Ethernet, FCS, two 
 constexpr std::uint32_t kLeastMbufs = 16383;
 constexpr std::uint32_t kCachedMbufs = 512;  // per lcore in the pool's cache, rounded up
 
+using Problems = std::vector<config::Problem>;
+
+std::string path(const char* table, std::size_t index, const char* key) {
+    return std::string(table) + "[" + std::to_string(index) + "]." + key;
+}
+
+std::string list_of(const std::vector<LcoreId>& cpus) {
+    std::string text;
+    for (const LcoreId cpu : cpus) {
+        text += (text.empty() ? "" : ", ") + std::to_string(cpu);
+    }
+    return text;
+}
+
+// Workers without queues, the control thread, and DPDK's map of both.
+void plan_lcores(const config::Config& config, const Machine& machine, Plan& plan,
+                 Problems& problems) {
+    if (machine.cpus.empty()) {
+        problems.push_back(
+            {0, "workers.lcores", "this process may run on no CPU that can be named"});
+        return;
+    }
+    const auto usable = [&](LcoreId cpu, const char* key) {
+        if (std::binary_search(machine.cpus.begin(), machine.cpus.end(), cpu)) {
+            return;
+        }
+        const std::string message = "CPU " + std::to_string(cpu) +
+                                    " is not there; this process may use " + list_of(machine.cpus);
+        if (machine.may_differ) {
+            plan.notes.push_back(std::string(key) + ": " + message);
+        } else {
+            problems.push_back({0, key, message});
+        }
+    };
+    const std::vector<LcoreId> lcores =
+        config.workers.lcores.value_or(std::vector<LcoreId>{machine.cpus.back()});
+    for (const LcoreId lcore : lcores) {
+        usable(lcore, "workers.lcores");
+        plan.workers.push_back({lcore, {}});
+    }
+    plan.main_cpu = config.control.lcore.value_or(machine.cpus.front());
+    usable(plan.main_cpu, "control.lcore");
+    plan.main_lcore = eal::main_lcore_for(plan.main_cpu, lcores);
+    plan.lcore_map = eal::lcore_map(plan.main_lcore, plan.main_cpu, lcores);
+}
+
+// The environment wins over the configuration, so that tests can force every kernel.
+filter::Isa plan_isa(const config::Config& config, const Machine& machine,
+                     std::vector<std::string>& notes, Problems& problems) {
+    const std::string_view configured =
+        config::kIsaWishNames.at(static_cast<std::size_t>(config.workers.isa));
+    const std::string wanted = machine.isas.forced.value_or(std::string(configured));
+    const std::string where = machine.isas.forced ? "UNECHO_ISA" : "workers.isa";
+    const Result<filter::Isa> found = machine.isas.of(wanted);
+    if (found) {
+        return *found;
+    }
+    const std::string text = found.error().context;
+    const filter::Isa widest = machine.isas.widest;
+    if (found.error().code == Errc::kUnsupported && machine.may_differ) {
+        notes.push_back(where + ": " + text + "; planned with " +
+                        std::string(filter::name_of(widest)));
+    } else {
+        problems.push_back({0, where, text});
+    }
+    return widest;
+}
+
+// What the kernel may do to a window so short.
+std::optional<std::string> note_on_gaps(const std::vector<WorkerPlan>& workers,
+                                        const std::vector<LcoreId>& scheduled,
+                                        const engines::FilterPlan& filter) {
+    for (const WorkerPlan& worker : workers) {
+        if (std::find(scheduled.begin(), scheduled.end(), worker.lcore) != scheduled.end()) {
+            return "filter \"" + filter.name + "\": the kernel may keep a worker from CPU " +
+                   std::to_string(worker.lcore) + " for longer than " +
+                   format_duration(filter.window) +
+                   "; what waits then is remembered longer (late echoes). Isolate it (isolcpus)";
+        }
+    }
+    return std::nullopt;
+}
+
+// The memory of a filter on all workers against what was allowed for it.
+std::optional<std::string> why_too_large(const engines::FilterPlan& filter,
+                                         const std::optional<std::uint64_t>& allowed,
+                                         unsigned workers) {
+    const std::uint64_t total = filter.instance_bytes * workers;
+    if (!allowed || total <= *allowed) {
+        return std::nullopt;
+    }
+    return format_size(*allowed) + " is too little: " + std::string(filter.engine().name) +
+           " needs " + format_size(total) + " on " + std::to_string(workers) +
+           " worker(s) for this window, rate and max_false_drop";
+}
+
+// Packets that queues, rings and caches can hold at one time.
+std::uint64_t mbufs_needed(const config::Workers& wanted, const std::vector<PortPlan>& ports,
+                           const std::vector<WorkerPlan>& workers) {
+    const std::uint64_t n = workers.size();
+    std::uint64_t needed = kCachedMbufs * (n + 1);
+    for (const PortPlan& port : ports) {
+        needed += std::uint64_t{port.setup.rx_queues} * port.setup.rx_descriptors +
+                  std::uint64_t{port.setup.tx_queues} * port.setup.tx_descriptors;
+    }
+    for (const WorkerPlan& worker : workers) {
+        // What a full ring refused waits with its receiver, a burst of each source.
+        needed += n > 1 ? worker.rx.size() * wanted.burst : 0;
+    }
+    // One ring each way between two workers to decide, one to transmit.
+    return needed + 2 * n * (n - 1) * wanted.ring_size;
+}
+
+// mbufs and data_room, of the ports and workers as planned.
+void plan_buffers(const config::Config& config, Plan& plan, Problems& problems) {
+    const std::uint64_t workers = plan.workers.size();
+    const std::uint64_t least_ring = config.workers.burst * workers;
+    if (workers > 1 && config.workers.ring_size < least_ring) {
+        problems.push_back({0, "workers.ring_size",
+                            std::to_string(config.workers.ring_size) +
+                                " is too small: a ring must take a burst from every worker, at "
+                                "least " +
+                                std::to_string(std::bit_ceil(least_ring))});
+    }
+    const std::uint64_t needed = mbufs_needed(config.workers, plan.ports, plan.workers);
+    // A pool is most compact at a power of two less one.
+    const std::uint64_t natural = std::max<std::uint64_t>(kLeastMbufs, std::bit_ceil(needed) - 1);
+    if (config.run.mbufs && *config.run.mbufs < needed) {
+        problems.push_back({0, "run.mbufs",
+                            std::to_string(*config.run.mbufs) +
+                                " is too few: the queues and rings hold " + std::to_string(needed) +
+                                "; leave it out for " + std::to_string(natural)});
+    }
+    plan.mbufs = config.run.mbufs.value_or(static_cast<std::uint32_t>(natural));
+    std::uint16_t mtu = 0;
+    for (const PortPlan& port : plan.ports) {
+        mtu = std::max(mtu, port.setup.mtu);
+    }
+    plan.data_room = static_cast<std::uint16_t>(
+        kHeadroom + std::max<unsigned>(kStandardRoom, mtu + kFrameOverhead));
+}
+
+// Whether all that is known of receiving ports is their own word.
+bool probed(const std::vector<PortPlan>& ports) {
+    return std::all_of(ports.begin(), ports.end(),
+                       [](const PortPlan& port) { return !port.receives || port.facts.probed; });
+}
+
+// Ports, and what runs between them: queues, filters, taps.
 class Planner {
   public:
     Planner(const config::Config& config, const Machine& machine,
@@ -33,7 +182,7 @@ class Planner {
         : config_(config), machine_(machine), facts_(facts) {}
 
     tl::expected<Plan, std::vector<config::Problem>> make() {
-        plan_lcores();
+        plan_lcores(config_, machine_, plan_, problems_);
         plan_ports();
         plan_routes();
         if (!problems_.empty()) {
@@ -42,10 +191,10 @@ class Planner {
         plan_steering();
         plan_rx();
         plan_tx();
-        plan_isa();
+        plan_.isa = plan_isa(config_, machine_, plan_.notes, problems_);
         plan_filters();
         plan_taps();
-        plan_buffers();
+        plan_buffers(config_, plan_, problems_);
         if (!problems_.empty()) {
             return tl::unexpected(std::move(problems_));
         }
@@ -58,43 +207,6 @@ class Planner {
     }
 
     [[nodiscard]] unsigned workers() const { return static_cast<unsigned>(plan_.workers.size()); }
-
-    [[nodiscard]] static std::string path(const char* table, std::size_t index, const char* key) {
-        return std::string(table) + "[" + std::to_string(index) + "]." + key;
-    }
-
-    void plan_lcores() {
-        if (machine_.cpus.empty()) {
-            problem(0, "workers.lcores", "this process may run on no CPU that can be named");
-            return;
-        }
-        std::string available;
-        for (const LcoreId cpu : machine_.cpus) {
-            available += (available.empty() ? "" : ", ") + std::to_string(cpu);
-        }
-        const auto usable = [&](LcoreId cpu, const char* key) {
-            if (std::binary_search(machine_.cpus.begin(), machine_.cpus.end(), cpu)) {
-                return;
-            }
-            const std::string message =
-                "CPU " + std::to_string(cpu) + " is not there; this process may use " + available;
-            if (machine_.may_differ) {
-                plan_.notes.push_back(std::string(key) + ": " + message);
-            } else {
-                problem(0, key, message);
-            }
-        };
-        const std::vector<LcoreId> lcores =
-            config_.workers.lcores.value_or(std::vector<LcoreId>{machine_.cpus.back()});
-        for (const LcoreId lcore : lcores) {
-            usable(lcore, "workers.lcores");
-            plan_.workers.push_back({lcore, {}});
-        }
-        plan_.main_cpu = config_.control.lcore.value_or(machine_.cpus.front());
-        usable(plan_.main_cpu, "control.lcore");
-        plan_.main_lcore = eal::main_lcore_for(plan_.main_cpu, lcores);
-        plan_.lcore_map = eal::lcore_map(plan_.main_lcore, plan_.main_cpu, lcores);
-    }
 
     void plan_ports() {
         for (std::size_t i = 0; i < config_.ports.size(); ++i) {
@@ -130,47 +242,6 @@ class Planner {
         }
     }
 
-    // Why RSS cannot bring all copies of a key to one worker; empty if it can.
-    [[nodiscard]] std::string obstacle_to_rss() const {
-        std::uint64_t types = ~std::uint64_t{0};
-        std::uint16_t reta = 0;
-        std::string driver;
-        for (const PortPlan& port : plan_.ports) {
-            if (!port.receives) {
-                continue;
-            }
-            const std::string who = "port \"" + port.name + "\" (" + port.facts.driver + ")";
-            if (!port.facts.rss_refused.empty()) {
-                return port.facts.rss_refused;
-            }
-            if (!port.facts.rss()) {
-                return who + " does not hash packets over queues";
-            }
-            if (port.facts.max_rx_queues < workers()) {
-                return who + " has " + std::to_string(port.facts.max_rx_queues) +
-                       " rx queues for " + std::to_string(workers()) + " workers";
-            }
-            if (!driver.empty() && driver != port.facts.driver) {
-                return who + " and a port of " + driver +
-                       " may mean different things by the same packet types";
-            }
-            driver = port.facts.driver;
-            types &= port.facts.rss_types;
-            if (reta != 0 && reta != port.facts.reta_size && !std::has_single_bit(workers())) {
-                return "the ports' redirection tables differ in size and the number of workers is "
-                       "no power of two";
-            }
-            reta = port.facts.reta_size;
-        }
-        return types == 0 ? "the ports have no packet type in common that they hash by" : "";
-    }
-
-    [[nodiscard]] bool probed() const {
-        return std::all_of(plan_.ports.begin(), plan_.ports.end(), [](const PortPlan& port) {
-            return !port.receives || port.facts.probed;
-        });
-    }
-
     void plan_steering() {
         if (workers() == 1) {
             plan_.steering = Steering::kSingle;
@@ -179,7 +250,7 @@ class Planner {
         }
         const std::string obstacle = config_.run.clock == config::Clock::kCapture
                                          ? "captures are merged by time on one worker"
-                                         : obstacle_to_rss();
+                                         : rss_obstacle(plan_.ports, workers());
         if (config_.workers.steering == config::Steering::kRss && !obstacle.empty()) {
             problem(0, "workers.steering",
                     "\"rss\" is not possible: " + obstacle + "; allowed here: \"auto\", \"ring\"");
@@ -192,7 +263,7 @@ class Planner {
             plan_.steering_reason =
                 "every port hashes with the same symmetric key; what cards hash differently goes "
                 "to its owner through rings";
-            if (!probed()) {
+            if (!probed(plan_.ports)) {
                 plan_.steering_reason += "; rings for all if a card answers otherwise at start";
             }
         } else {
@@ -253,26 +324,6 @@ class Planner {
         }
     }
 
-    // The environment wins over the configuration, so that tests can force every kernel.
-    void plan_isa() {
-        const std::string_view configured =
-            config::kIsaWishNames.at(static_cast<std::size_t>(config_.workers.isa));
-        const std::string wanted = machine_.isas.forced.value_or(std::string(configured));
-        const std::string where = machine_.isas.forced ? "UNECHO_ISA" : "workers.isa";
-        const Result<filter::Isa> found = machine_.isas.of(wanted);
-        plan_.isa = found ? *found : machine_.isas.widest;
-        if (found) {
-            return;
-        }
-        const std::string text = found.error().context;
-        if (found.error().code == Errc::kUnsupported && machine_.may_differ) {
-            plan_.notes.push_back(where + ": " + text + "; planned with " +
-                                  std::string(filter::name_of(plan_.isa)));
-            return;
-        }
-        problem(0, where, text);
-    }
-
     void plan_filters() {
         for (std::size_t i = 0; i < config_.filters.size(); ++i) {
             const config::Filter& wanted = config_.filters[i];
@@ -285,7 +336,9 @@ class Planner {
                 continue;
             }
             engines::FilterPlan out = std::move(*planned);
-            check_memory(i, out);
+            if (auto why = why_too_large(out, wanted.memory, workers())) {
+                problem(wanted.line, path("filter", i, "memory"), std::move(*why));
+            }
             const bool rotates =
                 config_.run.clock == config::Clock::kTsc && out.engine().by_generation;
             if (rotates && out.clock.length < kShortTurn) {
@@ -296,35 +349,11 @@ class Planner {
                                       "be noticeably longer");
             }
             if (config_.run.clock == config::Clock::kTsc && out.window < kOrdinaryGap) {
-                note_gaps(out);
+                if (auto note = note_on_gaps(plan_.workers, machine_.scheduled, out)) {
+                    plan_.notes.push_back(std::move(*note));
+                }
             }
             plan_.filters.push_back(std::move(out));
-        }
-    }
-
-    void note_gaps(const engines::FilterPlan& filter) {
-        const std::vector<LcoreId>& others = machine_.scheduled;
-        for (const WorkerPlan& worker : plan_.workers) {
-            if (std::find(others.begin(), others.end(), worker.lcore) != others.end()) {
-                plan_.notes.push_back(
-                    "filter \"" + filter.name + "\": the kernel may keep a worker from CPU " +
-                    std::to_string(worker.lcore) + " for longer than " +
-                    format_duration(filter.window) +
-                    "; what waits then is remembered longer (late echoes). Isolate it (isolcpus)");
-                return;
-            }
-        }
-    }
-
-    void check_memory(std::size_t index, const engines::FilterPlan& out) {
-        const config::Filter& wanted = config_.filters[index];
-        const std::uint64_t total = out.instance_bytes * workers();
-        if (wanted.memory && total > *wanted.memory) {
-            problem(wanted.line, path("filter", index, "memory"),
-                    format_size(*wanted.memory) +
-                        " is too little: " + std::string(out.engine().name) + " needs " +
-                        format_size(total) + " on " + std::to_string(workers()) +
-                        " worker(s) for this window, rate and max_false_drop");
         }
     }
 
@@ -352,45 +381,11 @@ class Planner {
         }
     }
 
-    void plan_buffers() {
-        std::uint64_t needed = kCachedMbufs * (workers() + 1);
-        std::uint16_t mtu = 0;
-        for (const PortPlan& port : plan_.ports) {
-            needed += std::uint64_t{port.setup.rx_queues} * port.setup.rx_descriptors +
-                      std::uint64_t{port.setup.tx_queues} * port.setup.tx_descriptors;
-            mtu = std::max(mtu, port.setup.mtu);
-        }
-        for (const WorkerPlan& worker : plan_.workers) {
-            // What a full ring refused waits with its receiver, a burst of each source.
-            needed += workers() > 1 ? worker.rx.size() * config_.workers.burst : 0;
-        }
-        // One ring each way between two workers to decide, one to transmit.
-        needed += std::uint64_t{2} * workers() * (workers() - 1) * config_.workers.ring_size;
-        const std::uint64_t least_ring = std::uint64_t{config_.workers.burst} * workers();
-        if (workers() > 1 && config_.workers.ring_size < least_ring) {
-            problem(0, "workers.ring_size",
-                    std::to_string(config_.workers.ring_size) +
-                        " is too small: a ring must take a burst from every worker, at least " +
-                        std::to_string(std::bit_ceil(least_ring)));
-        }
-        // A pool is most compact at a power of two less one.
-        const std::uint64_t natural =
-            std::max<std::uint64_t>(kLeastMbufs, std::bit_ceil(needed) - 1);
-        if (config_.run.mbufs && *config_.run.mbufs < needed) {
-            problem(0, "run.mbufs",
-                    std::to_string(*config_.run.mbufs) + " is too few: the queues and rings hold " +
-                        std::to_string(needed) + "; leave it out for " + std::to_string(natural));
-        }
-        plan_.mbufs = config_.run.mbufs.value_or(static_cast<std::uint32_t>(natural));
-        plan_.data_room = static_cast<std::uint16_t>(
-            kHeadroom + std::max<unsigned>(kStandardRoom, mtu + kFrameOverhead));
-    }
-
     const config::Config& config_;
     const Machine& machine_;
     const std::vector<eal::DeviceFacts>& facts_;
     Plan plan_;
-    std::vector<config::Problem> problems_;
+    Problems problems_;
 };
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "control/rss.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <set>
 
@@ -71,7 +72,47 @@ std::string who(const PortPlan& port) {
     return "port \"" + port.name + "\" (" + port.facts.driver + ")";
 }
 
+// Why this port cannot take part; empty if it can.
+std::string obstacle_of(const PortPlan& port, unsigned workers) {
+    if (!port.facts.rss_refused.empty()) {
+        return port.facts.rss_refused;
+    }
+    if (!port.facts.rss()) {
+        return who(port) + " does not hash packets over queues";
+    }
+    if (port.facts.max_rx_queues < workers) {
+        return who(port) + " has " + std::to_string(port.facts.max_rx_queues) + " rx queues for " +
+               std::to_string(workers) + " workers";
+    }
+    return "";
+}
+
 }  // namespace
+
+std::string rss_obstacle(const std::vector<PortPlan>& ports, unsigned workers) {
+    std::uint64_t types = ~std::uint64_t{0};
+    const PortPlan* before = nullptr;
+    for (const PortPlan& port : ports) {
+        if (!port.receives) {
+            continue;
+        }
+        if (std::string obstacle = obstacle_of(port, workers); !obstacle.empty()) {
+            return obstacle;
+        }
+        if (before != nullptr && before->facts.driver != port.facts.driver) {
+            return who(port) + " and a port of " + before->facts.driver +
+                   " may mean different things by the same packet types";
+        }
+        if (before != nullptr && before->facts.reta_size != port.facts.reta_size &&
+            !std::has_single_bit(workers)) {
+            return "the ports' redirection tables differ in size and the number of workers is no "
+                   "power of two";
+        }
+        types &= port.facts.rss_types;
+        before = &port;
+    }
+    return types == 0 ? "the ports have no packet type in common that they hash by" : "";
+}
 
 std::string rss_obstacle(const Plan& plan, const std::vector<eal::RssAnswer>& answers) {
     const PortPlan* first = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether copies meet when cards spread packets over workers, by what the cards answered when they
-// were asked; and what workers must know of it.
+// Whether copies meet when cards spread packets over workers: by what is known of the ports before
+// they start, by what the cards answer then; and what workers must know of it.
 #pragma once
 
 #include <string>
@@ -12,8 +12,11 @@
 
 namespace unecho::control {
 
-// Why they do not, in words for people; empty if they do. answers: of each port, in the plan's
-// order; only those of ports that receive are looked at.
+// Why RSS cannot bring all copies of a key to one worker, in words for people; empty if it can.
+std::string rss_obstacle(const std::vector<PortPlan>& ports, unsigned workers);
+
+// The same of started ports. answers: of each port, in the plan's order; only those of ports that
+// receive are looked at.
 std::string rss_obstacle(const Plan& plan, const std::vector<eal::RssAnswer>& answers);
 
 // Of answers without an obstacle, one for all.

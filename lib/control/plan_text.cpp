@@ -119,9 +119,7 @@ std::string when_full(const engines::FilterPlan& filter) {
     return "";
 }
 
-std::string filter_text(const Plan& plan, const engines::FilterPlan& filter) {
-    const sizing::Prediction& p = filter.prediction;
-    Table table({"", ""});
+std::string key_text(const engines::FilterPlan& filter) {
     std::string key(packet::name_of(filter.key));
     if (filter.first > 1) {
         key += ", first " + std::to_string(filter.first) + " of each pass";
@@ -129,16 +127,12 @@ std::string filter_text(const Plan& plan, const engines::FilterPlan& filter) {
     if (filter.non_ip == packet::NonIp::kFrame) {
         key += "; frames without an IP packet by their own bytes";
     }
-    table.row({"key", key});
-    table.row({"engine", engines::engine_name(filter.geometry) + " (" +
-                             engines::geometry_text(filter.geometry) + ")"});
-    if (!filter.choice.empty()) {
-        table.row({"chosen", filter.choice});
-    }
-    if (filter.engine().has_kernels) {
-        table.row({"kernel", std::string(filter::name_of(filter.isa))});
-    }
-    table.row({"rule", filter.rule_text});
+    return key;
+}
+
+// The window, and what makes it so long.
+void add_times(Table& table, const engines::FilterPlan& filter) {
+    const sizing::Prediction& p = filter.prediction;
     table.row({"window", format_duration(filter.window) + ", " +
                              (filter.policy == config::Policy::kFixed ? "fixed" : "refresh")});
     if (p.slack != 0) {
@@ -152,6 +146,11 @@ std::string filter_text(const Plan& plan, const engines::FilterPlan& filter) {
     table.row({"slack", p.slack == 0
                             ? "none"
                             : format_duration(p.slack) + " (NPWS " + number(p.npws, "%.2f") + ")"});
+}
+
+// What it takes for packets as many as planned.
+void add_costs(Table& table, const engines::FilterPlan& filter, std::size_t workers) {
+    const sizing::Prediction& p = filter.prediction;
     table.row(
         {"planned rate",
          format_rate(filter.keys_per_second / filter.keys_per_packet) + " a worker" +
@@ -162,9 +161,25 @@ std::string filter_text(const Plan& plan, const engines::FilterPlan& filter) {
     table.row({"false drops", "predicted " + number(p.false_drop, "%.2g") +
                                   " of the packets that are no echo, at the planned rate"});
     table.row({"memory", format_size(filter.instance_bytes) + " a worker, " +
-                             format_size(filter.instance_bytes * plan.workers.size()) +
-                             " in all; " + number(p.bits_per_key, "%.1f") + " bits a window key"});
+                             format_size(filter.instance_bytes * workers) + " in all; " +
+                             number(p.bits_per_key, "%.1f") + " bits a window key"});
     table.row({"cache lines", number(p.lines_per_packet, "%.1f") + " a new packet"});
+}
+
+std::string filter_text(const Plan& plan, const engines::FilterPlan& filter) {
+    Table table({"", ""});
+    table.row({"key", key_text(filter)});
+    table.row({"engine", engines::engine_name(filter.geometry) + " (" +
+                             engines::geometry_text(filter.geometry) + ")"});
+    if (!filter.choice.empty()) {
+        table.row({"chosen", filter.choice});
+    }
+    if (filter.engine().has_kernels) {
+        table.row({"kernel", std::string(filter::name_of(filter.isa))});
+    }
+    table.row({"rule", filter.rule_text});
+    add_times(table, filter);
+    add_costs(table, filter, plan.workers.size());
     std::string text = table.text();
     return "filter " + filter.name + text.substr(text.find('\n'));
 }

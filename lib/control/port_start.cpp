@@ -44,6 +44,16 @@ tl::expected<dataplane::RssModel, std::string> ask_cards(const Plan& plan,
     return rss_model(plan, answers[receiving]);
 }
 
+// The model of the started ports, or why they cannot be used so.
+tl::expected<dataplane::RssModel, std::string> start_hashing(const Plan& plan,
+                                                             std::vector<eal::Port>& ports,
+                                                             rte_mempool* pool) {
+    if (const Status started = start_all(plan, ports, pool); !started) {
+        return tl::unexpected(started.error().context);
+    }
+    return ask_cards(plan, ports);
+}
+
 }  // namespace
 
 Result<StartedPorts> start_ports(const config::Config& config, const Machine& machine,
@@ -57,34 +67,22 @@ Result<StartedPorts> start_ports(const config::Config& config, const Machine& ma
     if (!pool) {
         return tl::unexpected(pool.error());
     }
-    Status started = start_all(*plan, ports, *pool);
-    if (started && plan->steering != Steering::kRss) {
-        return StartedPorts{std::move(*plan), std::nullopt};
-    }
-    if (!started && plan->steering != Steering::kRss) {
-        return tl::unexpected(started.error());
-    }
-    std::string obstacle;
-    if (started) {
-        auto model = ask_cards(*plan, ports);
+    if (plan->steering == Steering::kRss) {
+        const auto model = start_hashing(*plan, ports, *pool);
         if (model) {
             return StartedPorts{std::move(*plan), *model};
         }
-        obstacle = std::move(model.error());
-    } else {
-        obstacle = started.error().context;
+        // Again with rings, or not at all: with facts.rss_refused the plan says which.
+        for (std::size_t i = 0; i < ports.size(); ++i) {
+            ports[i].stop();
+            facts[i].rss_refused = model.error();
+        }
+        plan = plan_for(config, machine, facts);
+        if (!plan) {
+            return tl::unexpected(plan.error());
+        }
     }
-    // Again with rings, or not at all: with facts.rss_refused the plan says which.
-    for (std::size_t i = 0; i < ports.size(); ++i) {
-        ports[i].stop();
-        facts[i].rss_refused = obstacle;
-    }
-    plan = plan_for(config, machine, facts);
-    if (!plan) {
-        return tl::unexpected(plan.error());
-    }
-    started = start_all(*plan, ports, *pool);
-    if (!started) {
+    if (const Status started = start_all(*plan, ports, *pool); !started) {
         return tl::unexpected(started.error());
     }
     return StartedPorts{std::move(*plan), std::nullopt};

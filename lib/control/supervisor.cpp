@@ -52,7 +52,7 @@ Supervisor::Supervisor(Appliance& appliance, const config::Config& config, Log l
       reader_(shared_of(appliance)),
       longest_(appliance.plan().filters.size()),
       link_up_(appliance.ports().size(), true),
-      attendance_(appliance.plan().workers.size(), between_looks(config), now()) {}
+      attendance_(appliance.plan().workers.size(), between_looks(config_), now()) {}
 
 Nanoseconds Supervisor::now() const {
     return appliance_.clock().at(rte_rdtsc());
@@ -101,6 +101,49 @@ void Supervisor::add_timers() {
     }
 }
 
+void Supervisor::turn_generations() {
+    for (std::size_t i = 0; i < rotations_.size(); ++i) {
+        if (rotations_[i].tick([&] { return now(); })) {
+            longest_[rotating_filters_[i]].store(rotations_[i].longest(),
+                                                 std::memory_order_relaxed);
+        }
+    }
+}
+
+// Zeroes a piece; true if there may be more to do.
+bool Supervisor::zero_segments() {
+    const bool busy = zeroer_.step();
+    if (const std::uint64_t early = zeroer_.early_turns(); early != early_turns_) {
+        early_turns_ = early;
+        hurried_until_ = now() + kHurry;
+    }
+    return busy;
+}
+
+// Until stop is set or the run is finished.
+void Supervisor::watch(const std::atomic<bool>& stop) {
+    CpuBudget budget;
+    while (!stop.load(std::memory_order_relaxed)) {
+        const Nanoseconds woken = now();
+        turn_generations();
+        const bool busy = zero_segments();
+        const Nanoseconds time = now();
+        if (time >= next_link_check_) {
+            check_links();
+            next_link_check_ = time + config_.control.link_check;
+        }
+        if (finished(time)) {
+            return;
+        }
+        budget.worked(now() - woken);
+        const Nanoseconds pause = budget.rest_due() ? CpuBudget::kRest : busy ? 0 : until_due(time);
+        if (pause > 0) {
+            sleep_for(pause);
+            budget.slept(pause);
+        }
+    }
+}
+
 Result<StatsReport> Supervisor::run(const std::atomic<bool>& stop) {
     // The default slack of 50 us would be added to every generation.
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
@@ -114,35 +157,7 @@ Result<StatsReport> Supervisor::run(const std::atomic<bool>& stop) {
         return tl::unexpected(status.error());
     }
     attendance_ = Attendance(launched_, between_looks(config_), now());
-    CpuBudget budget;
-    while (!stop.load(std::memory_order_relaxed)) {
-        const Nanoseconds woken = now();
-        for (std::size_t i = 0; i < rotations_.size(); ++i) {
-            if (rotations_[i].tick([&] { return now(); })) {
-                longest_[rotating_filters_[i]].store(rotations_[i].longest(),
-                                                     std::memory_order_relaxed);
-            }
-        }
-        const bool busy = zeroer_.step();
-        const Nanoseconds time = now();
-        if (const std::uint64_t early = zeroer_.early_turns(); early != early_turns_) {
-            early_turns_ = early;
-            hurried_until_ = time + kHurry;
-        }
-        if (time >= next_link_check_) {
-            check_links();
-            next_link_check_ = time + config_.control.link_check;
-        }
-        if (finished(time)) {
-            break;
-        }
-        budget.worked(now() - woken);
-        const Nanoseconds pause = budget.rest_due() ? CpuBudget::kRest : busy ? 0 : until_due(time);
-        if (pause > 0) {
-            sleep_for(pause);
-            budget.slept(pause);
-        }
-    }
+    watch(stop);
     drain();
     stop_workers();
     reader_.close([&] {

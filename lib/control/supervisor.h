@@ -36,6 +36,9 @@ class Supervisor {
   private:
     Status launch();
     void add_timers();
+    void watch(const std::atomic<bool>& stop);
+    void turn_generations();
+    bool zero_segments();
     [[nodiscard]] Nanoseconds now() const;
     [[nodiscard]] bool finished(Nanoseconds time);
     void check_links();

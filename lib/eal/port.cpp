@@ -306,33 +306,51 @@ Result<DeviceFacts> Port::facts() const {
     return facts;
 }
 
+// rss: null without RSS.
+Status Port::configure(const PortSetup& setup, const rte_eth_dev_info& info,
+                       rte_eth_rss_conf* rss) {
+    rte_eth_conf conf{};
+    conf.rxmode.mtu = setup.mtu;
+    conf.rxmode.offloads = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
+    conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
+    if (rss != nullptr) {
+        conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
+        conf.rx_adv_conf.rss_conf = *rss;
+        conf.rxmode.offloads |= info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_RSS_HASH;
+    }
+    const int code = rte_eth_dev_configure(id_, setup.rx_queues, setup.tx_queues, &conf);
+    return code == 0 ? Status{} : tl::unexpected(error("not configured", code));
+}
+
+// Virtual devices that cannot change it keep theirs; the frames are what counts.
+Status Port::set_mtu(std::uint16_t mtu) {
+    const int code = rte_eth_dev_set_mtu(id_, mtu);
+    if (code == 0 || code == -ENOTSUP) {
+        return {};
+    }
+    if (!device_.is_pci()) {
+        take_log();
+        return {};
+    }
+    return tl::unexpected(error("mtu " + std::to_string(mtu), code));
+}
+
 Status Port::start(const PortSetup& setup, rte_mempool* pool) {
     rte_eth_dev_info info{};
     if (const int code = rte_eth_dev_info_get(id_, &info); code != 0) {
         return tl::unexpected(error("its properties cannot be read", code));
     }
-    rte_eth_conf conf{};
-    conf.rxmode.mtu = setup.mtu;
-    conf.rxmode.offloads = info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_SCATTER;
-    conf.txmode.offloads = info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_MULTI_SEGS;
     auto key = symmetric_key();
-    if (setup.rss_types != 0) {
-        conf.rxmode.mq_mode = RTE_ETH_MQ_RX_RSS;
-        conf.rx_adv_conf.rss_conf.rss_key = key.data();
-        conf.rx_adv_conf.rss_conf.rss_key_len = rss_key_size(info);
-        conf.rx_adv_conf.rss_conf.rss_hf = setup.rss_types | outermost(info);
-        conf.rxmode.offloads |= info.rx_offload_capa & RTE_ETH_RX_OFFLOAD_RSS_HASH;
+    rte_eth_rss_conf rss{};
+    rss.rss_key = key.data();
+    rss.rss_key_len = rss_key_size(info);
+    rss.rss_hf = setup.rss_types | outermost(info);
+    const bool hashes = setup.rss_types != 0;
+    if (const Status status = configure(setup, info, hashes ? &rss : nullptr); !status) {
+        return status;
     }
-    if (const int code = rte_eth_dev_configure(id_, setup.rx_queues, setup.tx_queues, &conf);
-        code != 0) {
-        return tl::unexpected(error("not configured", code));
-    }
-    // Drivers that cannot change it keep theirs; the frames are what counts.
-    if (const int code = rte_eth_dev_set_mtu(id_, setup.mtu);
-        code != 0 && code != -ENOTSUP && !device_.is_pci()) {
-        take_log();
-    } else if (code != 0 && code != -ENOTSUP) {
-        return tl::unexpected(error("mtu " + std::to_string(setup.mtu), code));
+    if (const Status status = set_mtu(setup.mtu); !status) {
+        return status;
     }
     if (const Status status = setup_queues(setup, pool); !status) {
         return status;
@@ -341,8 +359,8 @@ Status Port::start(const PortSetup& setup, rte_mempool* pool) {
         return tl::unexpected(error("not started", code));
     }
     started_ = true;
-    if (setup.rss_types != 0) {
-        fit_rss(conf.rx_adv_conf.rss_conf, setup.rx_queues, info.reta_size);
+    if (hashes) {
+        fit_rss(rss, setup.rx_queues, info.reta_size);
     }
     // Not every driver knows the mode (rings, captures): they see every frame anyway.
     if (setup.promiscuous) {

@@ -17,6 +17,7 @@
 #include "base/result.h"
 #include "eal/interface_claim.h"
 
+struct rte_eth_dev_info;
 struct rte_eth_rss_conf;
 
 namespace unecho::eal {
@@ -109,6 +110,8 @@ class Port {
         : name_(std::move(name)), device_(std::move(device)), id_(id) {}
     Status claim_interface();
     void remove_stale_sockets() const;
+    Status configure(const PortSetup& setup, const rte_eth_dev_info& info, rte_eth_rss_conf* rss);
+    Status set_mtu(std::uint16_t mtu);
     Status setup_queues(const PortSetup& setup, rte_mempool* pool);
     void fit_rss(rte_eth_rss_conf& conf, std::uint16_t queues, std::uint16_t reta_size) const;
     [[nodiscard]] Error error(std::string_view step, int code) const;

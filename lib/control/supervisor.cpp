@@ -194,7 +194,7 @@ void Supervisor::check_attendance(Nanoseconds time) {
 
 void Supervisor::check_links() {
     for (std::size_t i = 0; i < appliance_.ports().size(); ++i) {
-        const bool up = appliance_.ports()[i].link().up;
+        const bool up = appliance_.ports()[i].link_up();
         if (up != link_up_[i]) {
             link_up_[i] = up;
             log_("port \"" + appliance_.plan().ports[i].name + "\": link " + (up ? "up" : "down"));
@@ -277,7 +277,7 @@ StatsReport Supervisor::report(Nanoseconds patience) {
     for (std::size_t i = 0; i < appliance_.ports().size(); ++i) {
         const eal::Port& port = appliance_.ports()[i];
         PortReport& out = report.ports[i];
-        out.link_up = port.link().up;
+        out.link_up = port.link_up();
         fold<eal::DeviceCounters>(eal::kDeviceCounters, port.device_counters(), out);
     }
     for (std::size_t f = 0; f < longest_.size(); ++f) {

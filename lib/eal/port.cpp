@@ -444,18 +444,18 @@ void Port::stop() noexcept {
     }
 }
 
-LinkState Port::link() const noexcept {
+bool Port::link_up() const noexcept {
     rte_eth_link link{};
     rte_eth_dev_info info{};
     if (rte_eth_link_get_nowait(id_, &link) != 0) {
-        return {};
+        return false;
     }
     bool up = link.link_status == RTE_ETH_LINK_UP;
     // af_packet and af_xdp call their link up whatever the interface does.
     if (up && rte_eth_dev_info_get(id_, &info) == 0 && info.if_index != 0) {
         up = interface_is_running(info.if_index);
     }
-    return {up, link.link_speed};
+    return up;
 }
 
 DeviceCounters Port::device_counters() const noexcept {

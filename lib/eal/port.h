@@ -78,11 +78,6 @@ struct RssAnswer {
     std::vector<std::uint16_t> table;  // the queue, by hash modulo its size
 };
 
-struct LinkState {
-    bool up = false;
-    std::uint32_t mbps = 0;
-};
-
 class Port {
   public:
     // name is the configuration's, for messages.
@@ -102,7 +97,7 @@ class Port {
     // After a start with rss_types.
     [[nodiscard]] RssAnswer rss() const;
 
-    [[nodiscard]] LinkState link() const noexcept;
+    [[nodiscard]] bool link_up() const noexcept;
     [[nodiscard]] DeviceCounters device_counters() const noexcept;
 
   private:

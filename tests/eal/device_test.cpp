@@ -46,7 +46,7 @@ TEST_F(Ports, of_a_virtual_device_open_start_and_close) {
         setup.tx_queues = 2;
         const Status started = port->start(setup, packet_pool());
         ASSERT_TRUE(started) << started.error().context;
-        EXPECT_TRUE(port->link().up);
+        EXPECT_TRUE(port->link_up());
         rte_mbuf* mbufs[4];
         EXPECT_EQ(rte_eth_rx_burst(port->id(), 1, mbufs, 4), 4);
         EXPECT_EQ(mbufs[0]->pkt_len, 64U);

@@ -15,6 +15,7 @@
 #include "analyze/json.h"
 #include "analyze/text.h"
 #include "arguments.h"
+#include "base/option_names.h"
 #include "base/units.h"
 #include "capture/output.h"
 #include "capture/reader.h"
@@ -45,13 +46,13 @@ constexpr std::uint64_t kAskedPart = 4;
 Result<std::uint64_t> memory_of(const Options& options) {
     std::uint64_t memory = offline::kDefaultMemory;
     Reading read;
-    read("--memory", options.memory, parse_size, [&](std::uint64_t n) { memory = n; });
+    read(option::kMemory, options.memory, parse_size, [&](std::uint64_t n) { memory = n; });
     if (!read.status()) {
         return tl::unexpected(read.status().error());
     }
     if (memory < analyze::kLeastMemory) {
-        return bad_option("--memory", "\"" + *options.memory + "\" is too little; allowed: " +
-                                          format_size(analyze::kLeastMemory) + " or more");
+        return bad_option(option::kMemory, "\"" + *options.memory + "\" is too little; allowed: " +
+                                               format_size(analyze::kLeastMemory) + " or more");
     }
     return memory;
 }
@@ -67,8 +68,9 @@ Result<std::uint64_t> memory_to_remember(std::uint64_t memory, std::uint64_t ask
     if (rest < inputs + (asked == 0 ? analyze::kLeastMemory : least)) {
         const std::uint64_t needed =
             asked == 0 ? inputs : (inputs + kAskedPart - 2) / (kAskedPart - 1) * kAskedPart;
-        return bad_option("--memory", format_size(memory) + " is too little; allowed here: " +
-                                          format_size(needed + analyze::kLeastMemory) + " or more");
+        return bad_option(option::kMemory, format_size(memory) + " is too little; allowed here: " +
+                                               format_size(needed + analyze::kLeastMemory) +
+                                               " or more");
     }
     return rest - inputs;
 }
@@ -83,13 +85,13 @@ Status check_outputs(const Options& options) {
     if (int{options.json} + int{options.text} + int{printed(options.toml)} +
             int{printed(options.html)} >
         1) {
-        return bad_option(
-            "analyze",
-            "only one of --text, --json, --toml - and --html - can go to standard output");
+        return bad_option("analyze", "only one of " + option::kText + ", " + option::kJson + ", " +
+                                         option::kToml + " - and " + option::kHtml +
+                                         " - can go to standard output");
     }
     std::vector<offline::NamedOutput> outputs;
     for (const auto& [option, path] :
-         {std::pair{"--toml", &options.toml}, std::pair{"--html", &options.html}}) {
+         {std::pair{option::kToml, &options.toml}, std::pair{option::kHtml, &options.html}}) {
         if (path->has_value()) {
             outputs.push_back({option, **path});
         }
@@ -203,18 +205,19 @@ void add_analyze(CLI::App& app, Action& action) {
             "several taps, are merged by time")
         ->required();
     command
-        ->add_option("--memory", options->memory,
+        ->add_option(option::kMemory, options->memory,
                      "At most about this much (" + format_size(offline::kDefaultMemory) + ")")
         ->type_name("SIZE");
-    command->add_flag("--recover", options->recover, kRecoverHelp);
-    command->add_flag("--text", options->text,
-                      "Print the report; without --json, --toml and --html it is printed anyway");
-    command->add_flag("--json", options->json, "Print JSON");
+    command->add_flag(option::kRecover, options->recover, kRecoverHelp);
+    command->add_flag(option::kText, options->text,
+                      "Print the report; without " + option::kJson + ", " + option::kToml +
+                          " and " + option::kHtml + " it is printed anyway");
+    command->add_flag(option::kJson, options->json, "Print JSON");
     command
-        ->add_option("--toml", options->toml,
+        ->add_option(option::kToml, options->toml,
                      "Write the recommended configuration to this file; - prints it")
         ->type_name("FILE");
-    command->add_option("--html", options->html, "Write a page with pictures to this file")
+    command->add_option(option::kHtml, options->html, "Write a page with pictures to this file")
         ->type_name("FILE");
     add_what_if_options(*command, options->what_if);
     command->callback(

@@ -72,7 +72,7 @@ auto name_in(const Names& names) {
 class Reading {
   public:
     template <typename Parse, typename Set>
-    void operator()(const char* option, const Text& text, Parse parse, Set set) {
+    void operator()(const std::string& option, const Text& text, Parse parse, Set set) {
         if (!status_ || !text) {
             return;
         }

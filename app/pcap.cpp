@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "arguments.h"
+#include "base/option_names.h"
 #include "base/units.h"
 #include "capture/output.h"
 #include "capture/standard_streams.h"
@@ -92,24 +93,26 @@ Result<std::uint32_t> parse_ignored(const std::string& text) {
 Result<offline::Files> read_files(const Options& given) {
     offline::Files out = given.files;
     Reading read;
-    read("-F", given.format, name_in(kFormatNames),
+    read(option::kShortFormat, given.format, name_in(kFormatNames),
          [&](std::size_t i) { out.format = kFormats.at(i).second; });
-    read("-A", given.start, offline::parse_date_time,
+    read(option::kStart, given.start, offline::parse_date_time,
          [&](Nanoseconds time) { out.selection.start = time; });
-    read("-B", given.stop, offline::parse_date_time,
+    read(option::kStop, given.stop, offline::parse_date_time,
          [&](Nanoseconds time) { out.selection.stop = time; });
-    read("-c", given.split_packets, parse_positive,
+    read(option::kSplitPackets, given.split_packets, parse_positive,
          [&](std::uint64_t n) { out.split.packets = n; });
-    read("-i", given.split_seconds, parse_seconds,
+    read(option::kSplitSeconds, given.split_seconds, parse_seconds,
          [&](Nanoseconds time) { out.split.interval = time; });
     if (!read.status()) {
         return tl::unexpected(read.status().error());
     }
     if (out.split.packets != 0 && out.split.interval != 0) {
-        return bad_option("-c", "not together with -i; an output is split by one of them");
+        return bad_option(option::kSplitPackets, "not together with " + option::kSplitSeconds +
+                                                     "; an output is split by one of them");
     }
     if (out.selection.start && out.selection.stop && *out.selection.start > *out.selection.stop) {
-        return bad_option("-A", "is after -B; allowed: a start before the stop");
+        return bad_option(option::kStart,
+                          "is after " + option::kStop + "; allowed: a start before the stop");
     }
     if (given.dry_run) {
         out.output.reset();
@@ -121,15 +124,15 @@ Result<offline::Options> read_options(const Options& given) {
     offline::Options out;
     Reading read;
     read_window_options(read, given.echo, out);
-    read("--count", given.count, parse_whole, [&](std::uint64_t n) { out.count = n; });
-    read("--engine", given.engine, name_in(config::kEngineNames),
+    read(option::kCount, given.count, parse_whole, [&](std::uint64_t n) { out.count = n; });
+    read(option::kEngine, given.engine, name_in(config::kEngineNames),
          [&](std::size_t i) { out.engine = static_cast<config::Engine>(i); });
-    read("--max-false-drop", given.max_false_drop, parse_probability,
+    read(option::kMaxFalseDrop, given.max_false_drop, parse_probability,
          [&](double p) { out.max_false_drop = p; });
-    read("--memory", given.memory, parse_size, [&](std::uint64_t n) { out.memory = n; });
-    read("--ignore-bytes", given.ignore_bytes, parse_ignored,
+    read(option::kMemory, given.memory, parse_size, [&](std::uint64_t n) { out.memory = n; });
+    read(option::kIgnoreBytes, given.ignore_bytes, parse_ignored,
          [&](std::uint32_t n) { out.ignored_bytes = n; });
-    read("--seed", given.seed, parse_whole, [&](std::uint64_t n) { out.seed = n; });
+    read(option::kSeed, given.seed, parse_whole, [&](std::uint64_t n) { out.seed = n; });
     out.editcap = given.editcap;
     if (!read.status()) {
         return tl::unexpected(read.status().error());
@@ -144,7 +147,7 @@ Result<bool> read_ahead(const Options& given) {
     }
     const auto jobs = parse_whole(*given.jobs);
     if (!jobs || *jobs == 0) {
-        return bad_option("--jobs", "\"" + *given.jobs + "\"; allowed: 1 or more threads");
+        return bad_option(option::kJobs, "\"" + *given.jobs + "\"; allowed: 1 or more threads");
     }
     return *jobs > 1;
 }
@@ -152,14 +155,17 @@ Result<bool> read_ahead(const Options& given) {
 Status check_outputs(const Options& given) {
     const offline::Files& files = given.files;
     if (given.dry_run && (files.dropped || files.pairs || files.mark)) {
-        return bad_option("--dry-run", "writes nothing; leave out --dropped, --pairs and --mark");
+        return bad_option(option::kDryRun, "writes nothing; leave out " + option::kDropped + ", " +
+                                               option::kPairs + " and " + option::kMark);
     }
     if (!given.dry_run && !files.output && !files.dropped && !files.pairs) {
-        return bad_option("pcap", "-o OUT is needed, or --dry-run, --dropped or --pairs");
+        return bad_option("pcap", option::kOutput + " OUT is needed, or " + option::kDryRun + ", " +
+                                      option::kDropped + " or " + option::kPairs);
     }
     for (const Text& path : {files.output, files.dropped, files.pairs}) {
         if (given.json && path && capture::same_output(capture::kStandardStream, *path)) {
-            return bad_option("--json", "goes to standard output; write the capture to a file");
+            return bad_option(option::kJson,
+                              "goes to standard output; write the capture to a file");
         }
     }
     return {};
@@ -215,57 +221,63 @@ void add_deciding_options(CLI::App& command, Options& options) {
                         .policy = "With refresh an echo prolongs the window",
                         .first = "Packets of a flow that pass in each window, with a flow key"});
     command
-        .add_option("--count", options.count, "An echo repeats one of so many packets before it")
+        .add_option(option::kCount, options.count,
+                    "An echo repeats one of so many packets before it")
         ->type_name("N");
-    command.add_flag("--editcap", options.editcap,
-                     "The packets that editcap -w (--window) or -D (--count) drops, in no time");
+    command.add_flag(option::kEditcap, options.editcap,
+                     "The packets that editcap -w (" + option::kWindow + ") or -D (" +
+                         option::kCount + ") drops, in no time");
     command
-        .add_option("--engine", options.engine,
-                    "auto (default): exact as long as --memory allows, then a filter")
+        .add_option(
+            option::kEngine, options.engine,
+            "auto (default): exact as long as " + option::kMemory + " allows, then a filter")
         ->type_name(one_of(config::kEngineNames));
     command
-        .add_option("--max-false-drop", options.max_false_drop,
+        .add_option(option::kMaxFalseDrop, options.max_false_drop,
                     "For a filter: the most chance of an accident with which it drops (" +
                         std::string(config::kDefaultFalseDropText) + ")")
         ->type_name("P");
     command
-        .add_option("--memory", options.memory,
+        .add_option(option::kMemory, options.memory,
                     "At most this much in all (" + format_size(offline::kDefaultMemory) + ")")
         ->type_name("SIZE");
-    command.add_option("--seed", options.seed, "For a filter: the same drops in each run")
+    command.add_option(option::kSeed, options.seed, "For a filter: the same drops in each run")
         ->type_name("N");
 }
 
 void add_selection_options(CLI::App& command, Options& options) {
     command
-        .add_option("-A,--start", options.start,
+        .add_option(both(option::kStart, option::kLongStart), options.start,
                     "Packets of this time and later alone: 2026-01-02T03:04:05Z, or seconds since "
                     "1970")
         ->type_name("TIME");
-    command.add_option("-B,--stop", options.stop, "Packets before this time alone")
+    command
+        .add_option(both(option::kStop, option::kLongStop), options.stop,
+                    "Packets before this time alone")
         ->type_name("TIME");
     command
-        .add_option("--filter", options.files.selection.filter,
+        .add_option(option::kFilter, options.files.selection.filter,
                     "Packets that match this expression of pcap-filter(7) alone")
         ->type_name("EXPR");
     command
-        .add_option("-I,--ignore-bytes", options.ignore_bytes,
-                    "With --key frame: so many bytes at the beginning of frames do not count")
+        .add_option(both(option::kShortIgnoreBytes, option::kIgnoreBytes), options.ignore_bytes,
+                    "With " + option::kKey +
+                        " frame: so many bytes at the beginning of frames do not count")
         ->type_name("N");
 }
 
 void add_output_options(CLI::App& command, Options& options) {
     command
-        .add_option("-F,--format", options.format,
+        .add_option(both(option::kShortFormat, option::kFormat), options.format,
                     "Of captures written: pcap (microseconds), nsecpcap, pcapng")
         ->type_name(one_of(kFormatNames));
     command
-        .add_option("-c,--split-packets", options.split_packets,
-                    "Split what -o names: so many packets a file")
+        .add_option(both(option::kSplitPackets, option::kLongSplitPackets), options.split_packets,
+                    "Split what " + option::kOutput + " names: so many packets a file")
         ->type_name("N");
     command
-        .add_option("-i,--split-seconds", options.split_seconds,
-                    "Split what -o names: so many seconds a file")
+        .add_option(both(option::kSplitSeconds, option::kLongSplitSeconds), options.split_seconds,
+                    "Split what " + option::kOutput + " names: so many seconds a file")
         ->type_name("SECONDS");
 }
 
@@ -279,25 +291,27 @@ void add_pcap(CLI::App& app, Action& action) {
     command->add_option("IN", files.inputs, "Captures, merged by time; - is standard input")
         ->required();
     command
-        ->add_option("-o,--output", files.output,
+        ->add_option(both(option::kOutput, option::kLongOutput), files.output,
                      "What is kept: .pcap or .pcapng, also .gz, .zst, .lz4; - is standard output")
         ->type_name("FILE");
-    command->add_option("--dropped", files.dropped, "The echoes, as a capture")->type_name("FILE");
+    command->add_option(option::kDropped, files.dropped, "The echoes, as a capture")
+        ->type_name("FILE");
     command
-        ->add_option("--pairs", files.pairs,
+        ->add_option(option::kPairs, files.pairs,
                      "The echoes as CSV: number, number of the original, age")
         ->type_name("FILE");
-    command->add_flag("--mark", files.mark,
+    command->add_flag(option::kMark, files.mark,
                       "Echoes stay in the output, a .pcapng, each with a comment");
-    command->add_flag("--dry-run", options->dry_run, "Write nothing but the summary");
+    command->add_flag(option::kDryRun, options->dry_run, "Write nothing but the summary");
     add_output_options(*command, *options);
     add_selection_options(*command, *options);
     add_deciding_options(*command, *options);
-    command->add_flag("--recover", files.recover, kRecoverHelp);
-    command->add_option("--jobs", options->jobs, "1: one thread; 2: read ahead on another")
+    command->add_flag(option::kRecover, files.recover, kRecoverHelp);
+    command->add_option(option::kJobs, options->jobs, "1: one thread; 2: read ahead on another")
         ->type_name("N");
-    command->add_flag("--json", options->json, "The summary as JSON, on standard output");
-    command->add_flag("--quiet", options->quiet, "No summary and no progress; warnings remain");
+    command->add_flag(option::kJson, options->json, "The summary as JSON, on standard output");
+    command->add_flag(option::kQuiet, options->quiet,
+                      "No summary and no progress; warnings remain");
     command->callback([options, &action] { action = [options] { return pcap(*options); }; });
 }
 

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "arguments.h"
+#include "base/option_names.h"
 #include "commands.h"
 #include "control/appliance.h"
 #include "control/supervisor.h"
@@ -61,7 +62,7 @@ Outcome run(const Options& options, const EalArgs& eal_args) {
         return tl::unexpected(config.error());
     }
     Reading read;
-    read("--duration", options.duration, parse_duration,
+    read(option::kDuration, options.duration, parse_duration,
          [&](Nanoseconds duration) { config->run.duration = duration; });
     if (!read.status()) {
         return read.status();
@@ -95,10 +96,11 @@ void add_run(CLI::App& app, const EalArgs& eal_args, Action& action) {
     CLI::App* command = app.add_subcommand("run", "Run the appliance; EAL arguments behind --");
     const auto options = std::make_shared<Options>();
     command->add_option("CONFIG", options->path, "TOML file")->required();
-    command->add_option("--duration", options->duration, "Stop after this long, as in 30s")
+    command->add_option(option::kDuration, options->duration, "Stop after this long, as in 30s")
         ->type_name("DURATION");
-    command->add_flag("--json", options->json, "Print the report as JSON");
-    command->add_flag("-v,--verbose", options->verbose, "DPDK's own log to standard error");
+    command->add_flag(option::kJson, options->json, "Print the report as JSON");
+    command->add_flag(both(option::kVerbose, option::kLongVerbose), options->verbose,
+                      "DPDK's own log to standard error");
     command->callback([options, &eal_args, &action] {
         action = [options, &eal_args] { return run(*options, eal_args); };
     });

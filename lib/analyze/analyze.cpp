@@ -10,6 +10,7 @@
 #include "analyze/collector.h"
 #include "analyze/recommend.h"
 #include "analyze/toml.h"
+#include "base/option_names.h"
 #include "base/words.h"
 #include "capture/compression.h"
 #include "capture/link_types.h"
@@ -118,7 +119,8 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
     const std::unique_ptr<Collector> collector = make_collector(job);
     if (!collector) {
         return fail(Errc::kNoMemory, "there is no " + format_size(job.memory) +
-                                         " of memory to be had; less --memory may do");
+                                         " of memory to be had; less " + option::kMemory +
+                                         " may do");
     }
     if (job.remover != nullptr) {
         collector->ask();

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analyze/collector.h"
+#include "base/option_names.h"
 
 namespace unecho::analyze {
 namespace {
@@ -218,10 +219,10 @@ void Collector::report_memory(Report& out) {
             earlier(out.others_blind_after, mode->keys().table().blind_after());
     }
     if (taken != 0) {
-        out.warnings.push_back(
-            {"", 0, taken,
-             "memory was full: drops by window of keys that repeat irregularly are approximate; "
-             "more --memory helps"});
+        out.warnings.push_back({"", 0, taken,
+                                "memory was full: drops by window of keys that repeat irregularly "
+                                "are approximate; more " +
+                                    option::kMemory + " helps"});
     }
 }
 

@@ -9,6 +9,7 @@
 #include "analyze/html_sections.h"
 #include "analyze/html_style.h"
 #include "analyze/html_text.h"
+#include "base/option_names.h"
 #include "capture/standard_streams.h"
 
 namespace unecho::analyze {
@@ -56,10 +57,10 @@ std::string body_of(const Report& report) {
 }
 
 std::string footer() {
-    return "<footer><p>Made by unecho " UNECHO_VERSION
-           " with <code>unecho analyze --html</code>; <code>--json</code> gives the same figures "
-           "as "
-           "data. This page is complete: it loads nothing.</p></footer>\n";
+    return "<footer><p>Made by unecho " UNECHO_VERSION " with <code>unecho analyze " +
+           option::kHtml + "</code>; <code>" + option::kJson +
+           "</code> gives the same figures as data. This page is complete: it loads "
+           "nothing.</p></footer>\n";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "analyze/ages.h"
 #include "analyze/what_if.h"
 #include "analyze/words.h"
+#include "base/option_names.h"
 #include "base/table.h"
 #include "base/utf8.h"
 #include "base/words.h"
@@ -97,13 +98,13 @@ std::string warnings(const Report& report) {
     out += rest(notes.size(), kMostNotes, "more warning");
     if (report.blind_after) {
         out += "  memory was full: echoes older than " + brief(*report.blind_after) +
-               " may have been overlooked; more --memory helps\n";
+               " may have been overlooked; more " + option::kMemory + " helps\n";
     }
     if (report.others_blind_after && *report.others_blind_after < report.recommendation.window) {
         out +=
             "  memory was full: what other keys drop, and look-alikes, may be short of those older "
             "than " +
-            brief(*report.others_blind_after) + "; more --memory helps\n";
+            brief(*report.others_blind_after) + "; more " + option::kMemory + " helps\n";
     }
     return out.empty() ? "" : section("Note", out);
 }
@@ -425,7 +426,7 @@ std::string what_if(const Report& report) {
     std::string forgot;
     if (it.forgotten != 0) {
         forgot = "  memory was full: " + counted(it.forgotten, "packet") +
-                 " forgotten inside the window; more --memory helps\n";
+                 " forgotten inside the window; more " + option::kMemory + " helps\n";
     }
     return section("What " + configuration_text(it) + " would do here",
                    table.text() + wrapped(it.verdict, "  ") + forgot);
@@ -464,7 +465,7 @@ std::string recommendation(const Report& report) {
     out += wrapped(wanted.sure_reason, "  ") + wrapped(wanted.taps_reason, "  ");
     out += "  Drops " + counted(wanted.removed.packets, "packet") +
            (report.copied.packets == 0 ? "" : ", " + percent(wanted.covered) + " of the copies") +
-           ". --toml FILE writes this as a configuration.\n";
+           ". " + option::kToml + " FILE writes this as a configuration.\n";
     return section("What to configure", out);
 }
 

@@ -6,6 +6,7 @@
 
 #include "analyze/words.h"
 #include "base/ids.h"
+#include "base/option_names.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "capture/standard_streams.h"
@@ -130,14 +131,14 @@ std::string filter(const Recommendation& wanted) {
 
 // As `unecho pcap` is told it.
 std::string as_options(const Recommendation& wanted) {
-    return "--key " + std::string(packet::name_of(wanted.key)) + " --window " +
-           format_duration(wanted.window) +
+    return option::kKey + " " + std::string(packet::name_of(wanted.key)) + " " + option::kWindow +
+           " " + format_duration(wanted.window) +
            (wanted.policy == engines::Policy::kFixed
                 ? ""
-                : " --policy " + std::string(text_of(wanted.policy))) +
+                : " " + option::kPolicy + " " + std::string(text_of(wanted.policy))) +
            (wanted.non_ip == packet::NonIp::kPass
                 ? ""
-                : " --non-ip " + std::string(text_of(wanted.non_ip)));
+                : " " + option::kNonIp + " " + std::string(text_of(wanted.non_ip)));
 }
 
 // Where the echoes were, of one capture with several interfaces.

@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "base/option_names.h"
 #include "base/units.h"
 
 namespace unecho::capture {
@@ -82,19 +83,19 @@ Error Allowance::refusal(const std::string& name, std::uint64_t bytes) const {
         return {Errc::kNoMemory,
                 name + ": " + format_count(holders_) +
                     " inputs have packets of the same time, and there is no memory to read one "
-                    "more of them; --memory " +
-                    text_of(memory_for_all()) + " is enough for all " +
+                    "more of them; " +
+                    option::kMemory + " " + text_of(memory_for_all()) + " is enough for all " +
                     format_count(needs_.inputs)};
     }
     return {Errc::kConfig, name + ": needs " + format_size(bytes) +
                                " of memory to be read, beside " + format_size(taken_) +
-                               " of other inputs; allowed here: --memory " +
+                               " of other inputs; allowed here: " + option::kMemory + " " +
                                text_of(beside_ + kCommon + taken_ + bytes) + " or more"};
 }
 
 Error Allowance::refusal_of_record(const std::string& name, std::uint64_t bytes) const {
     return {Errc::kNoMemory, name + ": a record or block of " + format_size(bytes) +
-                                 " is more than --memory " + format_size(memory_) +
+                                 " is more than " + option::kMemory + " " + format_size(memory_) +
                                  " has room for by now; more may do"};
 }
 

@@ -7,6 +7,7 @@
 
 #include <pcap/pcap.h>
 
+#include "base/option_names.h"
 #include "capture/pcap_header.h"
 
 namespace unecho::capture {
@@ -52,12 +53,12 @@ Result<Bpf> Bpf::compile(const std::string& expression, std::uint16_t link_type)
     };
     const std::unique_ptr<pcap_t, Close> handle(open_savefile(link_type));
     if (handle == nullptr) {
-        return fail(Errc::kNoMemory, "--filter: libpcap has no memory");
+        return fail(Errc::kNoMemory, option::kFilter + ": libpcap has no memory");
     }
     auto program = std::make_shared<Program>();
     if (pcap_compile(handle.get(), &program->code, expression.c_str(), 1, PCAP_NETMASK_UNKNOWN) !=
         0) {
-        return fail(Errc::kConfig, "--filter: " + std::string(pcap_geterr(handle.get())) +
+        return fail(Errc::kConfig, option::kFilter + ": " + std::string(pcap_geterr(handle.get())) +
                                        " (for link type " + std::to_string(link_type) +
                                        "); allowed: as in pcap-filter(7)");
     }

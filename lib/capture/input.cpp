@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/option_names.h"
 #include "capture/buffers.h"
 #include "capture/first_bytes.h"
 #include "capture/format_reader.h"
@@ -400,11 +401,13 @@ std::string Input::left_unread() const {
 
 void Input::note_end() {
     const FormatReader::End& end = reader_->end();
-    notes_.add(reader_->packets() + 1,
-               end.why + " at byte " + format_count(offset_) +
-                   (stream_->is_compressed() ? ", decompressed" : "") + ": " + left_unread() +
-                   (end.damage && !recover_ ? "; --recover looks for what goes on behind it" : ""),
-               true);
+    notes_.add(
+        reader_->packets() + 1,
+        end.why + " at byte " + format_count(offset_) +
+            (stream_->is_compressed() ? ", decompressed" : "") + ": " + left_unread() +
+            (end.damage && !recover_ ? "; " + option::kRecover + " looks for what goes on behind it"
+                                     : ""),
+        true);
 }
 
 void Input::end_of_stream() {
@@ -428,7 +431,7 @@ void Input::end_of_stream() {
     notes_.add(reader_->packets() + 1,
                std::string(cut.what) + ": it has " + format_count(cut.size) + " bytes at byte " +
                    format_count(offset_) + ", and " + format_count(unread().size()) + " are there" +
-                   (recover_ ? "" : "; --recover looks for what goes on behind it"),
+                   (recover_ ? "" : "; " + option::kRecover + " looks for what goes on behind it"),
                true);
 }
 

@@ -6,12 +6,15 @@
 
 #include <pcap/pcap.h>
 
+#include "base/option_names.h"
+
 namespace unecho::capture {
 namespace {
 
-constexpr const char* kPasses =
-    " without a parser: packets pass without a key; --non-ip frame or --key frame compares their "
-    "bytes";
+std::string passes() {
+    return " without a parser: packets pass without a key; " + option::kNonIp + " frame or " +
+           option::kKey + " frame compares their bytes";
+}
 
 }  // namespace
 
@@ -44,9 +47,9 @@ void UnparsedLinks::note(const Record& record, const Interface& interface) {
         ++warnings_[place].times;
         return;
     }
-    std::string text = link_type_text(interface.link_type) + kPasses;
+    std::string text = link_type_text(interface.link_type) + passes();
     if (place == kMostListed) {
-        text = "more interfaces with link types" + std::string(kPasses);
+        text = "more interfaces with link types" + passes();
     } else {
         interfaces_.push_back(record.interface);
         text += interface.name.empty() ? "" : " (interface \"" + interface.name + "\")";

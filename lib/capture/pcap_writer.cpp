@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/option_names.h"
 #include "capture/format_writers.h"
 #include "capture/link_types.h"
 #include "capture/pcap_header.h"
@@ -130,8 +131,8 @@ Status PcapWriter::use(const Record& record, std::span<const Interface> interfac
                     packet_text(record, interfaces) + " has link type " +
                         std::to_string(interface.link_type) + ", those before it " +
                         std::to_string(link_type_) +
-                        ", and a pcap file takes one: name the output .pcapng, or give "
-                        "-F pcapng");
+                        ", and a pcap file takes one: name the output .pcapng, or give " +
+                        option::kShortFormat + " pcapng");
     }
     interface_ = record.interface;
     file_ = interface.file;

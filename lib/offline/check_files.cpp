@@ -6,14 +6,12 @@
 #include <optional>
 #include <utility>
 
+#include "base/option_names.h"
 #include "base/utf8.h"
 #include "capture/output.h"
 
 namespace unecho::offline {
 namespace {
-
-constexpr const char* kOutput = "-o";
-constexpr const char* kPairs = "--pairs";
 
 tl::unexpected<Error> refused(const NamedOutput& output, const std::string& why) {
     return fail(Errc::kConfig, output.option + " " + escaped(output.path) + ": " + why);
@@ -61,7 +59,7 @@ Status check_name(const Files& files, const NamedOutput& output) {
     if (const auto compression = capture::compression_named(output.path); !compression) {
         wrong = compression.error();
     } else if (const auto format = capture::format_named(output.path);
-               !format && !files.format && output.option != kPairs) {
+               !format && !files.format && output.option != option::kPairs.text) {
         wrong = format.error();
     }
     return wrong ? Status(fail(Errc::kConfig, output.option + " " + wrong->context)) : Status();
@@ -75,8 +73,9 @@ Status check_split(const Files& files) {
     }
     if (*files.output == "-" || (std::filesystem::exists(*files.output, none) &&
                                  !std::filesystem::is_regular_file(*files.output, none))) {
-        return refused({kOutput, *files.output},
-                       "cannot be split; -c and -i need the name of a file");
+        return refused({option::kOutput, *files.output},
+                       "cannot be split; " + option::kSplitPackets + " and " +
+                           option::kSplitSeconds + " need the name of a file");
     }
     return {};
 }
@@ -86,8 +85,8 @@ Status check_split(const Files& files) {
 std::vector<NamedOutput> outputs_of(const Files& files) {
     std::vector<NamedOutput> out;
     for (const auto& [option, path] :
-         {std::pair{kOutput, &files.output}, std::pair{"--dropped", &files.dropped},
-          std::pair{kPairs, &files.pairs}}) {
+         {std::pair{option::kOutput, &files.output}, std::pair{option::kDropped, &files.dropped},
+          std::pair{option::kPairs, &files.pairs}}) {
         if (path->has_value()) {
             out.push_back({option, **path});
         }
@@ -117,8 +116,9 @@ Status check_files(const Files& files) {
 
 Status check_split_file(const Files& files, const std::string& path) {
     std::vector<NamedOutput> others = outputs_of(files);
-    std::erase_if(others, [](const NamedOutput& other) { return other.option == kOutput; });
-    return check_output(files.inputs, others, {kOutput, path});
+    std::erase_if(others,
+                  [](const NamedOutput& other) { return other.option == option::kOutput.text; });
+    return check_output(files.inputs, others, {option::kOutput, path});
 }
 
 }  // namespace unecho::offline

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/option_names.h"
 #include "engines/candidates.h"
 #include "engines/isa.h"
 #include "offline/packet_memory.h"
@@ -52,7 +53,7 @@ Held held_by(const ExactDecider& table, const DigestedBurst& digested) {
 
 std::string full_text(const DigestedBurst& digested) {
     return "packet " + std::to_string(digested.place.numbers[0]) +
-           ": more packets in the window than fit into --memory";
+           ": more packets in the window than fit into " + option::kMemory;
 }
 
 // Clears the bits of a burst that begins with bit `begin`.

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/option_names.h"
 #include "pipeline/bits.h"
 
 namespace unecho::offline {
@@ -82,7 +83,7 @@ DeciderFacts ExactDecider::facts(Nanoseconds now) const {
 Result<std::unique_ptr<EditcapDecider>> EditcapDecider::make(const Options& options,
                                                              std::uint64_t memory) {
     if (memory < EditcapSearch::memory_bytes()) {
-        return fail(Errc::kConfig, "--memory: --editcap needs " +
+        return fail(Errc::kConfig, option::kMemory + ": " + option::kEditcap + " needs " +
                                        format_size(EditcapSearch::memory_bytes()) +
                                        " to remember a million packets, and " +
                                        format_size(memory) + " are left for it");

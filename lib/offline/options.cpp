@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <string>
 
+#include "base/option_names.h"
 #include "offline/editcap.h"
 
 namespace unecho::offline {
@@ -18,10 +19,10 @@ tl::unexpected<Error> bad(const std::string& text) {
 
 Status check_values(const Options& options) {
     if (options.window == Nanoseconds{0}) {
-        return bad("--window: 0; allowed: 1ns or more, or inf");
+        return bad(option::kWindow + ": 0; allowed: 1ns or more, or inf");
     }
     if (options.count == std::uint64_t{0}) {
-        return bad("--count: 0; allowed: 1 or more packets");
+        return bad(option::kCount + ": 0; allowed: 1 or more packets");
     }
     engines::FieldNames written;
     if (options.non_ip) {
@@ -34,27 +35,31 @@ Status check_values(const Options& options) {
         return together;
     }
     if (options.ignored_bytes != 0 && options.key_mode() != KeyMode::kFrame) {
-        return bad("--ignore-bytes is for whole frames; it needs --key frame");
+        return bad(option::kIgnoreBytes + " is for whole frames; it needs " + option::kKey +
+                   " frame");
     }
     return {};
 }
 
 Status check_editcap(const Options& options) {
     if (options.window.has_value() == options.count.has_value()) {
-        return bad("--editcap needs one of --window (editcap -w) and --count (editcap -D)");
+        return bad(option::kEditcap + " needs one of " + option::kWindow + " (editcap -w) and " +
+                   option::kCount + " (editcap -D)");
     }
     if (options.key_mode() != KeyMode::kFrame) {
-        return bad("--editcap compares whole frames; allowed: --key frame");
+        return bad(option::kEditcap + " compares whole frames; allowed: " + option::kKey +
+                   " frame");
     }
     if (options.policy || options.first || options.max_false_drop) {
-        return bad("--editcap has its own rules; leave out --policy, --first, --max-false-drop");
+        return bad(option::kEditcap + " has its own rules; leave out " + option::kPolicy + ", " +
+                   option::kFirst + ", " + option::kMaxFalseDrop);
     }
     if (options.engine != Engine::kAuto && options.engine != Engine::kExact) {
-        return bad("--editcap is exact; leave out --engine");
+        return bad(option::kEditcap + " is exact; leave out " + option::kEngine);
     }
     if (options.count.value_or(1) > kMostEditcapCount) {
-        return bad("--count: more than editcap allows; allowed with --editcap: 1 to " +
-                   std::to_string(kMostEditcapCount));
+        return bad(option::kCount + ": more than editcap allows; allowed with " + option::kEditcap +
+                   ": 1 to " + std::to_string(kMostEditcapCount));
     }
     return {};
 }
@@ -65,10 +70,10 @@ Status check_engine(const Options& options) {
     }
     const std::string name(config::kEngineNames.at(static_cast<std::size_t>(options.engine)));
     if (options.count) {
-        return bad("--count is for engine exact; " + name + " has a window of time");
+        return bad(option::kCount + " is for engine exact; " + name + " has a window of time");
     }
     if (!config::kWindow.contains(options.window_time())) {
-        return bad("--engine " + name + " takes a --window from " +
+        return bad(option::kEngine + " " + name + " takes a " + option::kWindow + " from " +
                    format_duration(config::kWindow.lo) + " to " +
                    std::to_string(config::kWindow.hi / config::kHour) +
                    "h; engine exact takes any");
@@ -96,6 +101,7 @@ Status check(const engines::FilterSpec& spec, const engines::FieldNames& written
     if (problems.empty()) {
         return {};
     }
+    // Options have the names of a filter's keys, but for "_".
     std::string option(problems.front().fields.front());
     std::replace(option.begin(), option.end(), '_', '-');
     return bad("--" + option + ": " + problems.front().what);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/mapped_memory.h"
+#include "base/option_names.h"
 #include "base/result.h"
 #include "base/units.h"
 
@@ -13,10 +14,11 @@ namespace unecho::offline {
 // Errc::kNoMemory.
 inline Result<MappedMemory> allocate_packet_memory(std::uint64_t bytes) {
     auto memory = MappedMemory::make(bytes, MappedMemory::Touch::kLater);
-    return memory ? std::move(memory)
-                  : Result<MappedMemory>(
-                        fail(Errc::kNoMemory, format_size(bytes) + " to remember packets: " +
-                                                  memory.error().context + "; lower --memory"));
+    return memory
+               ? std::move(memory)
+               : Result<MappedMemory>(fail(
+                     Errc::kNoMemory, format_size(bytes) + " to remember packets: " +
+                                          memory.error().context + "; lower " + option::kMemory));
 }
 
 }  // namespace unecho::offline

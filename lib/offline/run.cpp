@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/option_names.h"
 #include "capture/compression.h"
 #include "capture/reader.h"
 #include "offline/check_files.h"
@@ -25,7 +26,7 @@ constexpr std::uint64_t kLeastToRemember = std::uint64_t{1} << 20;
 Status check_memory(std::uint64_t memory, std::uint64_t least) {
     return memory >= least
                ? Status()
-               : fail(Errc::kConfig, "--memory: " + format_size(memory) +
+               : fail(Errc::kConfig, option::kMemory + ": " + format_size(memory) +
                                          " is too little; allowed here: " + format_size(least) +
                                          " or more");
 }
@@ -128,8 +129,9 @@ std::vector<std::string> warnings_of(const Files& files, const Options& options,
     if (doubts != 0) {
         lines.push_back(format_count(doubts) +
                         " matches may be accidents and were kept, echoes among them: where they "
-                        "lie the filter is fuller than --max-false-drop allows; give more --memory "
-                        "or a higher --max-false-drop");
+                        "lie the filter is fuller than " +
+                        option::kMaxFalseDrop + " allows; give more " + option::kMemory +
+                        " or a higher " + option::kMaxFalseDrop);
     }
     const DeciderFacts facts = deduplicator.facts();
     if (facts.forgotten != 0) {

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "base/option_names.h"
 #include "capture/split_writer.h"
 #include "offline/check_files.h"
 
@@ -55,14 +56,16 @@ Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
     out.inputs_ = files.inputs;
     if (files.mark && !files.selection.all()) {
         return fail(Errc::kConfig,
-                    "--mark: names packets by their numbers in the input; not together with -A, "
-                    "-B and --filter");
+                    option::kMark +
+                        ": names packets by their numbers in the input; not together with " +
+                        option::kStart + ", " + option::kStop + " and " + option::kFilter);
     }
     if (files.mark && !out.main_keeps_blocks()) {
-        return fail(
-            Errc::kConfig,
-            "--mark: writes comments, which only a pcapng holds; name the output .pcapng, or "
-            "add --format pcapng");
+        return fail(Errc::kConfig,
+                    option::kMark +
+                        ": writes comments, which only a pcapng holds; name the output .pcapng, "
+                        "or add " +
+                        option::kFormat + " pcapng");
     }
     if (files.pairs) {
         auto pairs = EchoPairFile::create(*files.pairs, files.inputs);

@@ -6,6 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/option_names.h"
 #include "base/utf8.h"
 #include "base/words.h"
 
@@ -254,8 +255,9 @@ std::string window_warning(const Options& options, const filter::WindowState& wi
                        format_duration(window.shortest) + " at the least, " +
                        brief(window.shortest_at) +
                        " after the first packet: echoes of that age or more may have been kept; "
-                       "give more --memory";
-    return text + (options.count ? " or a smaller --count" : " or a smaller --window");
+                       "give more " +
+                       option::kMemory + " or a smaller ";
+    return text + (options.count ? option::kCount : option::kWindow);
 }
 
 std::string to_text(const Summary& summary) {
@@ -278,8 +280,8 @@ std::string to_text(const Summary& summary) {
     text += rest.empty() ? "" : rest + "\n";
     text += non_ip_text(summary.non_ip_types);
     if (summary.left_out) {
-        text +=
-            format_count(*summary.left_out) + " packets left out before, by -A, -B or --filter\n";
+        text += format_count(*summary.left_out) + " packets left out before, by " + option::kStart +
+                ", " + option::kStop + " or " + option::kFilter + "\n";
     }
     text += how_text(summary) + "\n";
     text += summary.fell_short() ? kept_text(*summary.decider.window) : "";

@@ -220,6 +220,24 @@ class House(Check):
                 self.assertIn(words, said)
                 self.assertIn(" 1 problems", said)
 
+    def test_an_option_that_is_named_twice_is_found(self):
+        names = {"lib/base/option_names.h": SPDX + "#pragma once\ninline constexpr Name kKey{\"--key\"};\n"
+                                                   "inline constexpr Name kMark{\"--mark\"};\n"}
+        known = "whose name is in lib/base/option_names.h"
+        for name, code, words in (
+                ("lib/packet/a.cpp", 'f("more --key, please");', "lib/packet/a.cpp has --key, " + known),
+                ("lib/packet/a.cpp", 'c = \'"\'; f("--mark");', "lib/packet/a.cpp has --mark, " + known),
+                ("lib/packet/a.cpp", 'f("--other --keys x--key");  // but --key', None),
+                ("lib/analyze/html_a.cpp", 'f("var(--mark)");', None),
+                ("app/a.cpp", 'f("--key");', None),
+                ("app/a.cpp", 'c.add_option(\n    "-k,--key", x);',
+                 "app/a.cpp declares an option that is not from lib/base/option_names.h"),
+                ("app/a.cpp", 'c.add_flag(option::kKey, x); c.add_option("IN", y);', None)):
+            with self.subTest(code):
+                said = self.house_of({**names, name: SPDX + code + "\n"})[1].splitlines()[:-1]
+                (self.root / name).unlink()
+                self.assertEqual([line for line in said if "option" in line], [words] if words else [])
+
     def test_a_header_that_needs_another_is_found(self):
         status, said = self.house_of({"lib/base/needy.h": SPDX + "#pragma once\nstd::string x();\n"},
                                      "--headers", *CXX)

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The options of the command line by name, each once: the commands declare them from here, and
+// messages of any module that tell what to do about something name them from here.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace unecho::option {
+
+// Joins texts: "give more " + option::kMemory + " or less".
+struct Name {
+    const char* text;
+
+    operator std::string() const { return text; }
+};
+
+[[nodiscard]] inline std::string operator+(std::string before, const Name& name) {
+    return before.append(name.text);
+}
+[[nodiscard]] inline std::string operator+(const Name& name, std::string_view after) {
+    return std::string(name).append(after);
+}
+
+// As an option with two names is declared.
+[[nodiscard]] inline std::string both(const Name& name, const Name& other) {
+    return name + "," + other;
+}
+
+// What an echo is.
+inline constexpr Name kKey{"--key"};
+inline constexpr Name kNonIp{"--non-ip"};
+inline constexpr Name kShortIgnoreBytes{"-I"};
+inline constexpr Name kIgnoreBytes{"--ignore-bytes"};
+inline constexpr Name kWindow{"--window"};
+inline constexpr Name kCount{"--count"};
+inline constexpr Name kPolicy{"--policy"};
+inline constexpr Name kFirst{"--first"};
+inline constexpr Name kEditcap{"--editcap"};
+
+// How it is found.
+inline constexpr Name kEngine{"--engine"};
+inline constexpr Name kMaxFalseDrop{"--max-false-drop"};
+inline constexpr Name kRate{"--rate"};
+inline constexpr Name kMemory{"--memory"};
+inline constexpr Name kSeed{"--seed"};
+inline constexpr Name kJobs{"--jobs"};
+
+// What is read.
+inline constexpr Name kStart{"-A"};
+inline constexpr Name kLongStart{"--start"};
+inline constexpr Name kStop{"-B"};
+inline constexpr Name kLongStop{"--stop"};
+inline constexpr Name kFilter{"--filter"};
+inline constexpr Name kRecover{"--recover"};
+
+// What is written.
+inline constexpr Name kOutput{"-o"};
+inline constexpr Name kLongOutput{"--output"};
+inline constexpr Name kShortFormat{"-F"};
+inline constexpr Name kFormat{"--format"};
+inline constexpr Name kSplitPackets{"-c"};
+inline constexpr Name kLongSplitPackets{"--split-packets"};
+inline constexpr Name kSplitSeconds{"-i"};
+inline constexpr Name kLongSplitSeconds{"--split-seconds"};
+inline constexpr Name kDropped{"--dropped"};
+inline constexpr Name kPairs{"--pairs"};
+inline constexpr Name kMark{"--mark"};
+inline constexpr Name kDryRun{"--dry-run"};
+
+// What is said.
+inline constexpr Name kText{"--text"};
+inline constexpr Name kJson{"--json"};
+inline constexpr Name kToml{"--toml"};
+inline constexpr Name kHtml{"--html"};
+inline constexpr Name kQuiet{"--quiet"};
+inline constexpr Name kVerbose{"-v"};
+inline constexpr Name kLongVerbose{"--verbose"};
+
+// How long it runs.
+inline constexpr Name kDuration{"--duration"};
+
+}  // namespace unecho::option

@@ -39,6 +39,13 @@ std::string from_to(WholeRange range) {
     return " from " + std::to_string(range.lo) + " to " + std::to_string(range.hi);
 }
 
+// What on_echo may be.
+std::string_view echo_actions() {
+    static const std::string text =
+        list_in_quotes(pipeline::kEchoActionNames) + " or the name of a port";
+    return text;
+}
+
 constexpr const char* kSizeUnits = ", with its unit (B, kB, MB, GB, KiB, MiB, GiB)";
 
 struct Allowed {
@@ -161,8 +168,7 @@ std::vector<Field> fields_of(Route& route, RouteNames& names) {
         {"from", kRequired, "", field::Texts{"a list of one or more port names", to(names.from)}},
         {"to", kRequired, "", field::Text{"the name of a port", to(names.to)}},
         {"filter", kRequired, "", field::Text{"the name of a filter", to(names.filter)}},
-        {"on_echo", kOptional, "\"drop\"",
-         field::Text{"\"drop\", \"pass\" or the name of a port", to(names.on_echo)}},
+        {"on_echo", kOptional, "\"drop\"", field::Text{echo_actions(), to(names.on_echo)}},
         {"allow_flow_drop_on_link", kOptional, "false",
          field::Flag{to(route.allow_flow_drop_on_link)}},
         {"allow_non_ip_drop_on_link", kOptional, "false",

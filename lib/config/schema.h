@@ -134,7 +134,7 @@ struct Route {
     PortIndex to = 0;
     FilterIndex filter = 0;
     EchoAction on_echo = EchoAction::kDrop;
-    PortIndex divert_to = 0;  // with kDivert
+    PortIndex divert_to = 0;  // where on_echo names a port
     bool allow_flow_drop_on_link = false;
     bool allow_non_ip_drop_on_link = false;
     bool report_taps = false;  // count the flows that only one of two taps saw, and both

@@ -287,13 +287,14 @@ void resolve_on_echo(Draft& draft, const Names& ports, Resolved& resolved, std::
     Route& route = draft.config.routes[index];
     const std::string& name = draft.route_names[index].on_echo;
     const std::string path = key_of("route", index, "on_echo");
-    if (name == "drop" || name == "pass") {
-        route.on_echo = name == "drop" ? EchoAction::kDrop : EchoAction::kPass;
+    const auto& named = pipeline::kEchoActionNames;
+    if (const auto found = std::find(named.begin(), named.end(), name); found != named.end()) {
+        route.on_echo = static_cast<EchoAction>(found - named.begin());
         return;
     }
     Names actions = ports;
-    actions.kind = R"(action ("drop", "pass") or port)";
-    actions.list.insert(actions.list.begin(), {"drop", "pass"});
+    actions.kind = "action (" + list_in_quotes(named) + ") or port";
+    actions.list.insert(actions.list.begin(), named.begin(), named.end());
     const std::optional<std::size_t> port = look_up(draft, actions, path, name);
     if (!port) {
         return;
@@ -344,7 +345,7 @@ void check_links(Draft& draft, const Resolved& resolved) {
         const Keys keys{draft, element("route", i)};
         const Route& route = draft.config.routes[i];
         const std::optional<std::size_t> back = way_back(resolved, i);
-        if (!resolved.filter[i] || !keys.sound("on_echo") || route.on_echo == EchoAction::kPass ||
+        if (!resolved.filter[i] || !keys.sound("on_echo") || !info_of(route.on_echo).takes_out ||
             !back) {
             continue;
         }

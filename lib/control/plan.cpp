@@ -236,7 +236,7 @@ class Planner {
                 plan_.ports[port].receives = true;
             }
             plan_.ports[route.to].transmits = true;
-            if (route.on_echo == config::EchoAction::kDivert) {
+            if (names_port(route.on_echo)) {
                 plan_.ports[route.divert_to].transmits = true;
             }
         }

@@ -72,11 +72,9 @@ std::string routes_text(const Plan& plan) {
     Table table({">route", "from", "to", "filter", "echoes are"});
     for (std::size_t i = 0; i < plan.routes.size(); ++i) {
         const RoutePlan& route = plan.routes[i];
-        std::string action = "dropped";
-        if (route.on_echo == config::EchoAction::kPass) {
-            action = "forwarded, counted (dry run)";
-        } else if (route.on_echo == config::EchoAction::kDivert) {
-            action = "sent to " + plan.ports[route.divert_to].name;
+        std::string action(info_of(route.on_echo).words);
+        if (names_port(route.on_echo)) {
+            action += plan.ports[route.divert_to].name;
         }
         table.row({std::to_string(i), list_of(plan, route.from), plan.ports[route.to].name,
                    plan.filters[route.filter].name, action});

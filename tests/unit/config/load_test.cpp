@@ -382,6 +382,22 @@ TEST(Load, link_of_flow_filters_is_taken_when_asked_for) {
                     .has_value());
 }
 
+TEST(Load, echoes_become_what_an_action_or_a_port_says) {
+    const auto loaded = [](std::string_view on_echo) {
+        return load_text(replaced(kEverything, "on_echo = \"pass\"",
+                                  "on_echo = \"" + std::string(on_echo) + "\""),
+                         "x");
+    };
+    for (const pipeline::EchoActionInfo& info : pipeline::kEchoActionTable) {
+        const bool to_port = names_port(info.action);
+        const LoadResult config = loaded(to_port ? "echoes" : info.name);
+        ASSERT_TRUE(config) << info.words;
+        EXPECT_EQ(config->routes[1].on_echo, info.action) << info.words;
+        EXPECT_EQ(config->routes[1].divert_to, to_port ? 2U : 0U) << info.words;
+    }
+    EXPECT_FALSE(loaded(""));
+}
+
 TEST(Load, frames_without_ip_are_compared_on_a_link_when_asked_for) {
     const std::string compared =
         replaced(kEverything, "key = \"flow-bidir\"\n", "key = \"packet\"\nnon_ip = \"frame\"\n");

@@ -99,6 +99,17 @@ void note_clocks(Report& report, std::span<const std::string> paths) {
     }
 }
 
+// Their names, and what is wrong with them.
+void describe_inputs(Report& report, const capture::Source& source, const Collector& collector,
+                     std::span<const std::string> paths) {
+    name_interfaces(report, source.interfaces(), paths);
+    name_files(report, paths);
+    note_clocks(report, paths);
+    take_warnings(report, source.warnings(), paths);
+    take_warnings(report, collector.unparsed(), paths);
+    take_warnings(report, collector.epochs(), paths);
+}
+
 // No machine has the addresses for more.
 constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 46;
 
@@ -145,12 +156,7 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
     if (!more && report.total.packets == 0) {
         return tl::unexpected(more.error());
     }
-    name_interfaces(report, source.interfaces(), job.paths);
-    name_files(report, job.paths);
-    note_clocks(report, job.paths);
-    take_warnings(report, source.warnings(), job.paths);
-    take_warnings(report, collector->unparsed(), job.paths);
-    take_warnings(report, collector->epochs(), job.paths);
+    describe_inputs(report, source, *collector, job.paths);
     if (!more) {
         report.warnings.push_back({"", 0, 1, more.error().context + "; read up to there"});
         report.incomplete = true;

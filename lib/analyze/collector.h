@@ -106,6 +106,7 @@ class Collector {
                           PacketEntry& entry, Echoes& into);
     void forget(const PacketEntry& entry) noexcept;
     void report_echoes(Report& out);
+    void report_places(Report& out);
     Judgement sort_echoes(Report& out);
     void report_copies(Report& out, const Judgement& judged) const;
     void report_windows(Report& out);

@@ -57,6 +57,23 @@ void Collector::report_echoes(Report& out) {
         out.differences.push_back({static_cast<Difference>(i), differences_[i], 0});
     }
     out.look_alikes = segments_.look_alikes(resolution_);
+    report_places(out);
+    for (std::uint16_t i = 0; i < kProtocols; ++i) {
+        if (protocols_[i].total.packets != 0) {
+            out.protocols.push_back(
+                {protocol_name(i), protocols_[i].total, protocols_[i].echoes, {}, i});
+        }
+    }
+    std::stable_sort(out.protocols.begin(), out.protocols.end(), [](const auto& a, const auto& b) {
+        return a.total.packets > b.total.packets;
+    });
+    out.time_bin = timeline_.width();
+    out.time = timeline_.bins();
+    out.talkers = talkers_.most(kMostTalkers);
+}
+
+// Interfaces, files, and what came by one interface after another.
+void Collector::report_places(Report& out) {
     for (std::size_t i = 0; i < interfaces_.size(); ++i) {
         InterfaceInfo info;
         info.total = interfaces_[i].total;
@@ -73,18 +90,6 @@ void Collector::report_echoes(Report& out) {
                                      crossings_[i]});
         }
     }
-    for (std::uint16_t i = 0; i < kProtocols; ++i) {
-        if (protocols_[i].total.packets != 0) {
-            out.protocols.push_back(
-                {protocol_name(i), protocols_[i].total, protocols_[i].echoes, {}, i});
-        }
-    }
-    std::stable_sort(out.protocols.begin(), out.protocols.end(), [](const auto& a, const auto& b) {
-        return a.total.packets > b.total.packets;
-    });
-    out.time_bin = timeline_.width();
-    out.time = timeline_.bins();
-    out.talkers = talkers_.most(kMostTalkers);
 }
 
 // Of the whole frames too: where packets are copied, frames without a packet are likely to be.

@@ -169,6 +169,17 @@ TEST(FindIpInLink, what_follows_the_ip_packet_does_not_count) {
     }
 }
 
+// The next field of NFLOG, if there is one, is none of the packet's.
+TEST(FindIpInLink, nflog_payload_ends_where_its_field_does) {
+    const Bytes ip = build_ip({.payload = test::counting(60)});
+    const Bytes prefix{2, 0, 0, 7};
+    for (std::uint8_t kept = 20; kept < ip.size(); ++kept) {
+        const auto size = static_cast<std::uint8_t>(kept + 4);
+        const Place expected{Found::kIpv4, 8, kept};
+        EXPECT_EQ(parse(Link::kNflog, prefix + Bytes{size, 0, 9, 0} + ip), expected);
+    }
+}
+
 TEST(FindIpInLink, version_of_raw_packets_decides) {
     Bytes ip = build_ip({.payload = test::counting(60)});
     ip[2] = ip[3] = 0;

@@ -104,6 +104,28 @@ TEST(StatsFold, adds_workers_and_keeps_routes_and_ports_apart) {
     EXPECT_EQ(report.ports[0].tx.packets, 0U);
 }
 
+// Of a worker that answers no more the last snapshot is taken, which may be older than what others
+// settled of its packets.
+TEST(StatsFold, what_was_settled_was_received) {
+    const Plan plan = two_routes();
+    Counters counters;
+    counters.rx[0].add(10, 1000);
+    counters.rx[2].add(9, 900);
+    count(counters, 0, Reason::kNew, 8, 800);
+    count(counters, 0, Reason::kEcho, 4, 400);
+    count(counters, 1, Reason::kNew, 2, 200);
+    StatsReport report = empty_report(plan);
+    add_outcomes(plan, counters, report);
+    add_received(plan, counters, report);
+    receive_what_was_settled(report);
+    finish(report);
+    EXPECT_EQ(report.routes[0].counts.received, 12U);
+    EXPECT_EQ(report.routes[0].counts.in_flight, 0U);
+    EXPECT_EQ(report.routes[1].counts.received, 9U);
+    EXPECT_EQ(report.routes[1].counts.in_flight, 7U);
+    EXPECT_EQ(report.totals.received, 21U);
+}
+
 TEST(StatsFold, of_a_worker_shows_what_it_settled_and_handed_on) {
     const Plan plan = two_routes();
     Counters counters;

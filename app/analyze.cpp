@@ -123,6 +123,7 @@ struct Question {
     std::unique_ptr<analyze::PacketRemover> remover;
     std::uint64_t memory = 0;
     Nanoseconds jump = analyze::kJump;
+    std::vector<std::uint16_t> vxlan_ports;
 };
 
 Result<Question> question_of(const Options& options, std::uint64_t memory,
@@ -137,6 +138,7 @@ Result<Question> question_of(const Options& options, std::uint64_t memory,
     }
     out.memory = memory / kAskedPart;
     out.jump = wanted->jump();
+    out.vxlan_ports = wanted->vxlan_ports;
     auto remover = make_pcap_remover(*wanted, out.memory, secret);
     if (!remover) {
         return tl::unexpected(remover.error());
@@ -171,7 +173,7 @@ Result<analyze::Report> read_captures(const Options& options, std::uint64_t memo
     auto report = analyze::analyze(
         **source, {options.inputs, *to_remember, *secret,
                    [&](const capture::Source& from) { line.show(from.progress()); },
-                   question->remover.get()});
+                   question->vxlan_ports, question->remover.get()});
     line.clear();
     return report;
 }

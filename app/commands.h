@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -15,8 +16,23 @@
 
 namespace unecho::app {
 
-// What a command came to; main.cpp maps it to an exit status.
-using Outcome = Status;
+// What a command came to; main.cpp maps it to an exit status. Who has statuses of its own, beside
+// those of exit_status.h, gives the number.
+class Outcome : public Status {
+  public:
+    Outcome(Status status) : Status(std::move(status)) {}
+    Outcome(tl::unexpected<Error> error) : Status(std::move(error)) {}
+    static Outcome with_status(int exit_status) {
+        Outcome out{Status{}};
+        out.exit_status_ = exit_status;
+        return out;
+    }
+
+    [[nodiscard]] int exit_status() const { return exit_status_; }  // of success
+
+  private:
+    int exit_status_ = 0;
+};
 using Action = std::function<Outcome()>;
 
 // Arguments behind "--", for DPDK.
@@ -27,5 +43,7 @@ void add_check(CLI::App& app, Action& action);
 void add_size(CLI::App& app, Action& action);
 void add_pcap(CLI::App& app, Action& action);
 void add_analyze(CLI::App& app, Action& action);
+void add_serve(CLI::App& app, Action& action);
+void add_status(CLI::App& app, Action& action);
 
 }  // namespace unecho::app

@@ -16,4 +16,11 @@ inline constexpr ExitStatus kFailed{1, "failed while running or an input was not
 inline constexpr ExitStatus kBadUsage{2, "bad usage or configuration"};
 inline constexpr std::array kExitStatuses{kDone, kFailed, kBadUsage};
 
+// Those of a plugin for monitoring systems, which status --check is.
+inline constexpr ExitStatus kFine{0, "fine"};
+inline constexpr ExitStatus kWarning{1, "warning: packets or certainty are lost"};
+inline constexpr ExitStatus kBroken{2, "broken: a promise is not kept, or it does not answer"};
+inline constexpr ExitStatus kUnknown{3, "not running, not permitted to ask, or bad usage"};
+inline constexpr std::array kCheckStatuses{kFine, kWarning, kBroken, kUnknown};
+
 }  // namespace unecho::app

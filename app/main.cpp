@@ -9,6 +9,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/option_names.h"
 #include "command_line.h"
 #include "exit_status.h"
 #include "usage.h"
@@ -42,8 +43,17 @@ int report(const unecho::Error& error) {
     return error.code == unecho::Errc::kConfig ? kBadUsage.value : kFailed.value;
 }
 
+// A monitoring system takes 2 for broken.
+int bad_usage(const std::vector<std::string>& args) {
+    const bool check =
+        !args.empty() && args.front() == "status" &&
+        std::find(args.begin(), args.end(), std::string(unecho::option::kCheck)) != args.end();
+    return check ? unecho::app::kUnknown.value : kBadUsage.value;
+}
+
 // The library tells help and versions itself; what is wrong is one line here as everywhere.
-int report_usage(const CLI::App& app, const CLI::ParseError& error) {
+int report_usage(const std::vector<std::string>& args, const CLI::App& app,
+                 const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
         return app.exit(error) == 0 ? kDone.value : kFailed.value;
     }
@@ -53,7 +63,7 @@ int report_usage(const CLI::App& app, const CLI::ParseError& error) {
     }
     std::fprintf(stderr, "unecho: %s; \"%s --help\" says what is allowed\n",
                  unecho::app::usage_problem(app, error).c_str(), name.c_str());
-    return kBadUsage.value;
+    return bad_usage(args);
 }
 
 }  // namespace
@@ -74,8 +84,8 @@ int main(int argc, char** argv) {
         std::vector<std::string> reversed(args.rbegin(), args.rend());
         app->parse(reversed);
     } catch (const CLI::ParseError& error) {
-        return report_usage(*app, error);
+        return report_usage(args, *app, error);
     }
     const unecho::app::Outcome outcome = action();
-    return outcome ? kDone.value : report(outcome.error());
+    return outcome ? outcome.exit_status() : report(outcome.error());
 }

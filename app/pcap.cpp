@@ -42,6 +42,7 @@ struct Options {
     Text split_seconds;
     Text ignore_bytes;
     bool editcap = false;
+    bool audit = false;
     bool dry_run = false;
     bool json = false;
     bool quiet = false;
@@ -134,6 +135,7 @@ Result<offline::Options> read_options(const Options& given) {
          [&](std::uint32_t n) { out.ignored_bytes = n; });
     read(option::kSeed, given.seed, parse_whole, [&](std::uint64_t n) { out.seed = n; });
     out.editcap = given.editcap;
+    out.audit = given.audit;
     if (!read.status()) {
         return tl::unexpected(read.status().error());
     }
@@ -171,7 +173,7 @@ Status check_outputs(const Options& given) {
     return {};
 }
 
-Outcome tell(const offline::Summary& summary, const Options& given) {
+Status tell(const offline::Summary& summary, const Options& given) {
     for (const std::string& warning : summary.warnings) {
         std::fprintf(stderr, "unecho: warning: %s\n", warning.c_str());
     }
@@ -209,7 +211,7 @@ Outcome pcap(const Options& given) {
     if (!summary) {
         return tl::unexpected(summary.error());
     }
-    const Outcome told = tell(*summary, given);
+    const Status told = tell(*summary, given);
     return told && summary->incomplete ? incomplete_input() : told;
 }
 
@@ -217,6 +219,7 @@ void add_deciding_options(CLI::App& command, Options& options) {
     add_window_options(command, options.echo,
                        {.key = "What makes packets the same",
                         .non_ip = "Frames without an IP packet; with frame equal ones are echoes",
+                        .tunnels = "Encapsulations to look into, for the key of the packet inside",
                         .window = "An echo is younger than this",
                         .policy = "With refresh an echo prolongs the window",
                         .first = "Packets of a flow that pass in each window, with a flow key"});
@@ -243,6 +246,11 @@ void add_deciding_options(CLI::App& command, Options& options) {
         ->type_name("SIZE");
     command.add_option(option::kSeed, options.seed, "For a filter: the same drops in each run")
         ->type_name("N");
+    command.add_flag(
+        option::kAudit, options.audit,
+        "Measure false drops and misses against exact knowledge of a sample, an eighth "
+        "of " +
+            option::kMemory);
 }
 
 void add_selection_options(CLI::App& command, Options& options) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho run CONFIG: the appliance.
 #include <atomic>
-#include <csignal>
 #include <cstdio>
 #include <memory>
 
@@ -15,6 +14,7 @@
 #include "control/telemetry.h"
 #include "load.h"
 #include "print.h"
+#include "stop_signal.h"
 
 namespace unecho::app {
 namespace {
@@ -25,19 +25,6 @@ struct Options {
     bool json = false;
     bool verbose = false;
 };
-
-std::atomic<bool> stop_requested{false};
-
-void request_stop(int) {
-    stop_requested.store(true, std::memory_order_relaxed);
-}
-
-void take_signals() {
-    struct sigaction action {};
-    action.sa_handler = request_stop;
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-}
 
 void log_line(const std::string& line) {
     std::fprintf(stderr, "unecho: %s\n", line.c_str());
@@ -56,6 +43,19 @@ void announce(const control::Appliance& appliance) {
              std::to_string(plan.routes.size()) + " route(s); stop with Ctrl-C");
 }
 
+// Until it is to stop; telemetry answers meanwhile.
+Result<control::StatsReport> forward(control::Appliance& appliance, const config::Config& config,
+                                     const std::atomic<bool>& stop_requested) {
+    control::Supervisor supervisor(appliance, config, log_line);
+    const auto telemetry =
+        control::Telemetry::attach(appliance.plan(), [&supervisor] { return supervisor.report(); });
+    if (!telemetry) {
+        return tl::unexpected(telemetry.error());
+    }
+    announce(appliance);
+    return supervisor.run(stop_requested);
+}
+
 Outcome run(const Options& options, const EalArgs& eal_args) {
     auto config = load(options.path);
     if (!config) {
@@ -68,22 +68,17 @@ Outcome run(const Options& options, const EalArgs& eal_args) {
         return read.status();
     }
     // From here on a signal means: stop in good order.
-    take_signals();
+    const std::atomic<bool>& stop_requested = stop_on_signals();
     auto appliance = control::Appliance::build(*config, {eal_args, options.verbose});
     if (!appliance) {
         return tl::unexpected(appliance.error());
     }
-    control::Supervisor supervisor(**appliance, *config, log_line);
-    const auto telemetry = control::Telemetry::attach(
-        (*appliance)->plan(), [&supervisor] { return supervisor.report(); });
-    if (!telemetry) {
-        return tl::unexpected(telemetry.error());
-    }
-    announce(**appliance);
-    const auto report = supervisor.run(stop_requested);
+    const auto report = forward(**appliance, *config, stop_requested);
     if (!report) {
         return tl::unexpected(report.error());
     }
+    // At once: until then a bridge under an AF_XDP link gets no packet.
+    (*appliance)->close_ports();
     const std::string text = options.json
                                  ? control::to_json((*appliance)->plan(), *report).dump(1) + "\n"
                                  : control::to_text((*appliance)->plan(), *report);

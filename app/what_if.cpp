@@ -17,7 +17,7 @@ class PcapRemover final : public analyze::PacketRemover {
     PcapRemover(const offline::Options& options, const hash::Secret& secret,
                 std::unique_ptr<offline::Deduplicator> deduplicator)
         : options_(options),
-          digester_(options.key_mode(), secret, options.clock(), options.non_ip_or_pass()),
+          digester_(engines::key_of(offline::spec_of(options)), secret, options.clock()),
           deduplicator_(std::move(deduplicator)) {}
 
     Status decide(const capture::Batch& batch, const capture::InterfaceView& interfaces,
@@ -39,6 +39,13 @@ class PcapRemover final : public analyze::PacketRemover {
         analyze::WhatIf out;
         out.key = options_.key_mode();
         out.non_ip = options_.non_ip_or_pass();
+        for (const packet::EncapsulationInfo& info : packet::kEncapsulations) {
+            if (options_.tunnels.has(info.encapsulation)) {
+                out.tunnels.emplace_back(info.name);
+            }
+        }
+        out.tenant = options_.tenant.value_or(packet::default_tenant(out.key));
+        out.key_bytes = options_.key_bytes;
         if (options_.window_time() != filter::kInfiniteWindow) {
             out.window = options_.window_time();
         }
@@ -62,6 +69,7 @@ void add_what_if_options(CLI::App& command, WindowOptions& options) {
     add_window_options(command, options,
                        {.key = "What a configuration with this key would do here",
                         .non_ip = "And with frames without an IP packet",
+                        .tunnels = "And with packets inside these encapsulations",
                         .window = "And with this window",
                         .policy = "And with this policy",
                         .first = "And with so many packets of a flow that pass in each window"});

@@ -1,10 +1,112 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "window_options.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
 #include "base/option_names.h"
 #include "config/schema.h"
 
 namespace unecho::app {
+namespace {
+
+// "a, b, c"
+template <typename Names>
+std::string joined(const Names& names) {
+    std::string text;
+    for (const std::string_view name : names) {
+        text.append(text.empty() ? "" : ", ").append(name);
+    }
+    return text;
+}
+
+// The parts between commas; one, empty, of nothing.
+std::vector<std::string> parts_of(const std::string& text) {
+    std::vector<std::string> parts(1);
+    for (const char c : text) {
+        if (c == ',') {
+            parts.emplace_back();
+        } else {
+            parts.back() += c;
+        }
+    }
+    return parts;
+}
+
+Result<packet::EncapsulationSet> parse_tunnels(const std::string& text) {
+    const auto refuse = [](const std::string& part, const std::string& why) {
+        return fail(Errc::kInvalidArgument,
+                    "\"" + part + "\" " + why + "; allowed: all, none, or different ones of " +
+                        joined(config::kEncapsulationNames) + " with commas between");
+    };
+    packet::EncapsulationSet set;
+    if (text == "none") {
+        return set;
+    }
+    if (text == "all") {
+        return packet::EncapsulationSet::all();
+    }
+    for (const std::string& part : parts_of(text)) {
+        if (part == "all" || part == "none") {
+            return refuse(part, "stands alone, in no list");
+        }
+        const auto found = parse_name(part, config::kEncapsulationNames);
+        if (!found) {
+            return refuse(part, "is unknown");
+        }
+        const auto one = static_cast<packet::Encapsulation>(*found);
+        if (set.has(one)) {
+            return refuse(part, "is in the list already");
+        }
+        set.add(one);
+    }
+    return set;
+}
+
+auto in_range(config::WholeRange range) {
+    return [range](const std::string& text) -> Result<std::uint64_t> {
+        const auto value = parse_whole(text);
+        if (value && range.contains(*value)) {
+            return *value;
+        }
+        return fail(Errc::kInvalidArgument, (value ? text : value.error().context) +
+                                                "; allowed: " + std::to_string(range.lo) + " to " +
+                                                std::to_string(range.hi));
+    };
+}
+
+Result<std::vector<std::uint16_t>> parse_ports(const std::string& text) {
+    const auto from_to = [](const config::WholeRange& range) {
+        return std::to_string(range.lo) + " to " + std::to_string(range.hi);
+    };
+    const auto refuse = [&](const std::string& what) {
+        return fail(Errc::kInvalidArgument, what +
+                                                "; allowed: " + from_to(config::kVxlanPortCount) +
+                                                " different ones from " +
+                                                from_to(config::kUdpPort) + " with commas between");
+    };
+    std::vector<std::uint16_t> ports;
+    for (const std::string& part : parts_of(text)) {
+        const auto port = parse_whole(part);
+        if (!port || !config::kUdpPort.contains(*port)) {
+            return refuse(port ? part : port.error().context);
+        }
+        const auto number = static_cast<std::uint16_t>(*port);
+        if (std::find(ports.begin(), ports.end(), number) != ports.end()) {
+            return refuse(part + " is in the list already");
+        }
+        ports.push_back(number);
+    }
+    if (!config::kVxlanPortCount.contains(ports.size())) {
+        return refuse(std::to_string(ports.size()) + " ports");
+    }
+    return ports;
+}
+
+}  // namespace
 
 void add_window_options(CLI::App& command, WindowOptions& options, const WindowWords& words) {
     const auto one = [&](const option::Name& name, Text& text, const std::string& help,
@@ -13,6 +115,26 @@ void add_window_options(CLI::App& command, WindowOptions& options, const WindowW
     };
     one(option::kKey, options.key, words.key, config::kKeyNames);
     one(option::kNonIp, options.non_ip, words.non_ip, config::kNonIpNames);
+    command
+        .add_option(option::kTunnels, options.tunnels,
+                    words.tunnels + ": none (default), all, or names with commas between: " +
+                        joined(config::kEncapsulationNames))
+        ->type_name("LIST");
+    command
+        .add_option(option::kVxlanPorts, options.vxlan_ports,
+                    "UDP ports of VXLAN beside 4789 and 8472, with commas between")
+        ->type_name("LIST");
+    command
+        .add_option(option::kTenant, options.tenant,
+                    "Whether the identifier of a tunnel (VNI, TEID) is part of the key; default: "
+                    "match with keys of flows, else ignore")
+        ->type_name(one_of(config::kTenantNames));
+    command
+        .add_option(option::kKeyBytes, options.key_bytes,
+                    "Of the packet, from its IP header, so many bytes count: " +
+                        std::to_string(config::kKeyBytes.lo) + " to " +
+                        std::to_string(config::kKeyBytes.hi))
+        ->type_name("N");
     command
         .add_option(
             option::kWindow, options.window,
@@ -27,6 +149,14 @@ void read_window_options(Reading& read, const WindowOptions& given, offline::Opt
          [&](std::size_t i) { out.key = static_cast<packet::KeyMode>(i); });
     read(option::kNonIp, given.non_ip, name_in(config::kNonIpNames),
          [&](std::size_t i) { out.non_ip = static_cast<packet::NonIp>(i); });
+    read(option::kTunnels, given.tunnels, parse_tunnels,
+         [&](packet::EncapsulationSet set) { out.tunnels = set; });
+    read(option::kVxlanPorts, given.vxlan_ports, parse_ports,
+         [&](std::vector<std::uint16_t> ports) { out.vxlan_ports = std::move(ports); });
+    read(option::kTenant, given.tenant, name_in(config::kTenantNames),
+         [&](std::size_t i) { out.tenant = static_cast<packet::Tenant>(i); });
+    read(option::kKeyBytes, given.key_bytes, in_range(config::kKeyBytes),
+         [&](std::uint64_t bytes) { out.key_bytes = static_cast<std::uint32_t>(bytes); });
     read(option::kWindow, given.window, parse_window, [&](Nanoseconds w) { out.window = w; });
     read(option::kPolicy, given.policy, name_in(config::kPolicyNames),
          [&](std::size_t i) { out.policy = static_cast<config::Policy>(i); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is an echo, as `unecho pcap` and `unecho analyze` are asked alike: --key, --non-ip,
-// --window, --policy, --first.
+// --tunnels, --vxlan-ports, --tenant, --key-bytes, --window, --policy, --first.
 #pragma once
 
 #include <string>
@@ -15,17 +15,25 @@ namespace unecho::app {
 struct WindowOptions {
     Text key;
     Text non_ip;
+    Text tunnels;
+    Text vxlan_ports;
+    Text tenant;
+    Text key_bytes;
     Text window;
     Text policy;
     Text first;
 
-    [[nodiscard]] bool any() const { return key || non_ip || window || policy || first; }
+    [[nodiscard]] bool any() const {
+        return key || non_ip || tunnels || vxlan_ports || tenant || key_bytes || window || policy ||
+               first;
+    }
 };
 
 // What --help says of each option, before its values and its default.
 struct WindowWords {
     std::string key;
     std::string non_ip;
+    std::string tunnels;
     std::string window;
     std::string policy;
     std::string first;

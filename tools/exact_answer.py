@@ -13,13 +13,21 @@ Packets more than J (see below) ahead of the one before them in their file, and 
 32 behind them, count as early as that one.
 
 Key (--key):
-  packet      the outermost IP packet up to its IP length, without IPv4 TOS, TTL and header checksum
+  packet      the innermost IP packet up to its IP length, without IPv4 TOS, TTL and header checksum
               or IPv6 traffic class and hop limit; MACs, VLAN tags, MPLS labels and the headers of a
               PPPoE session do not count
-  flow        source, destination, protocol and ports of the outermost IP packet; a fragment but the
+  flow        source, destination, protocol and ports of the innermost IP packet; a fragment but the
               first has ports 0; only TCP, UDP, UDP-Lite, SCTP and DCCP have ports
   flow-bidir  the same with the two ends in sorted order
   frame       every captured byte
+The innermost packet is the outermost one unless --tunnels names encapsulations to open ("all", or
+names with commas): tools/tunnels.py says which there are and how far they are opened.
+--vxlan-ports: further UDP ports of VXLAN. --tenant match makes the tenant, where there is one, part
+of the key (default of the flow keys; flow-bidir leaves out those of one direction: TEID, session,
+call); ignore does not (default of packet). --key-bytes N: of the packet only the first N bytes from
+the innermost IP header on count, with the length that its header says, in key packet; what was
+captured shorter counts with what there is.
+
 Answer: "new"; "echo" with its age and the packet it repeats; "non_ip" and "malformed" have no key
 and are always forwarded (with --key frame every packet has one). With --non-ip frame, packets
 without an IP packet have a key of their own: MAC addresses (cooked captures: the sender's),
@@ -54,16 +62,17 @@ import struct
 import sys
 import zlib
 
+import dissect
+import tunnels
+from dissect import (  # noqa: F401  link types: for those who use this module as well
+    AVS, COOKED, COOKED2, ETHERNET, FRAME_RELAY, HDLC, LINKS, LOOP, MPLS, NFLOG, NULL, PPI, PPP,
+    PPP_ETHER, PPP_HDLC, PPPOE, RADIO, RADIOTAP, TAGS, WIFI, NoKey)
+
 KEYS = ("packet", "flow", "flow-bidir", "frame")
 NON_IP = ("pass", "frame")
 POLICIES = ("fixed", "refresh")
+TENANTS = ("ignore", "match")
 KINDS = ("new", "echo", "non_ip", "malformed")
-ETHERNET, NULL, PPP, LOOP, COOKED, IPV4, IPV6, COOKED2 = 1, 0, 9, 108, 113, 228, 229, 276
-WIFI, RADIOTAP, AVS, PPI, HDLC, FRAME_RELAY, NFLOG, PPP_HDLC = 105, 127, 163, 192, 104, 107, 239, 50
-PPP_ETHER = 51                           # a PPPoE session
-RAW, RADIO = (12, 14, 101), (WIFI, RADIOTAP, AVS, PPI)
-LINKS = (ETHERNET, NULL, PPP, PPP_HDLC, LOOP, COOKED, IPV4, IPV6, COOKED2, HDLC, FRAME_RELAY,
-         NFLOG, PPP_ETHER) + RAW + RADIO
 MAX_RECORD = 64 << 20
 
 Packet = collections.namedtuple("Packet", "time link data")  # time in ns since the epoch
@@ -236,163 +245,7 @@ def merged(captures, jump=None):
 
 # ---- keys ---------------------------------------------------------------------------------------
 
-class NoKey(Exception):
-    """A frame that is forwarded unasked; args: kind ("non_ip" or "malformed") and reason."""
-
-
-def _need(have, size):
-    if have < size:
-        raise NoKey("malformed", "cut short")
-
-
-TAGS = (0x8100, 0x88A8, 0x9100, 0x9200)
-MPLS = (0x8847, 0x8848)
-PPPOE = 0x8864                           # sessions
-PORTED = (6, 17, 33, 132, 136)           # TCP, UDP, DCCP, SCTP, UDP-Lite
-EXTENSIONS = (0, 43, 60, 135, 139, 140)  # their length counts units of 8 bytes but the first
-FRAGMENT, AUTHENTICATION, NO_NEXT_HEADER = 44, 51, 59
-
-
-def _number(data, at):
-    return data[at] << 8 | data[at + 1]
-
-
-def _behind_ethertype(frame, ethertype, at):
-    while ethertype in TAGS:
-        _need(len(frame), at + 4)
-        ethertype, at = _number(frame, at + 2), at + 4
-    if ethertype == 0x0800:
-        return 4, at
-    if ethertype == 0x86DD:
-        return 6, at
-    if ethertype == PPPOE:
-        _need(len(frame), at + 6)
-        return _behind_ppp(frame, at + 6)
-    if ethertype not in MPLS:
-        raise NoKey("non_ip", "ethertype 0x%04x" % ethertype)
-    bottom = False
-    while not bottom:
-        _need(len(frame), at + 4)
-        bottom, at = frame[at + 2] & 1, at + 4
-    return _by_version(frame, at, "non_ip", "mpls payload")
-
-
-def _behind_ppp(frame, at):
-    _need(len(frame), at + 2)
-    return _known(PPP_PROTOCOLS, _number(frame, at), at + 2, "ppp 0x%04x")
-
-
-def _by_version(frame, at, *otherwise):
-    _need(len(frame), at + 1)
-    if frame[at] >> 4 not in (4, 6):
-        raise NoKey(*otherwise)
-    return frame[at] >> 4, at
-
-
-def _known(versions, number, at, name):
-    if number not in versions:
-        raise NoKey("non_ip", name % number)
-    return versions[number], at
-
-
-def _radio(frame, link):
-    """(offset of the 802.11 frame behind what radios say of it, that frame without its check
-    sequence where one is told of, whether its header is padded)."""
-    if link == WIFI:
-        return 0, frame, False
-    _need(len(frame), 8)
-    begin = int.from_bytes(frame[4:8], "big") if link == AVS else frame[2] | frame[3] << 8
-    if begin < 8:
-        raise NoKey("malformed", "radio header length")
-    _need(len(frame), begin)
-    if link == PPI and frame[4:8] != b"\x69\0\0\0":
-        raise NoKey("non_ip", "ppi link type")
-    flags = {RADIOTAP: _radiotap_flags, PPI: _ppi_flags, AVS: lambda _: 0}[link](frame[:begin])
-    whole = frame[begin:]
-    return begin, whole[:max(0, len(whole) - 4)] if flags & 0x10 else whole, bool(flags & 0x20)
-
-
-def _radiotap_flags(header):
-    at, present = 8, struct.unpack_from("<I", header, 4)[0]
-    more = present
-    while more >> 31:
-        _need(len(header), at + 4)
-        more, at = struct.unpack_from("<I", header, at)[0], at + 4
-    if present & 1:
-        at += -at % 8 + 8
-    if not present & 2:
-        return 0
-    _need(len(header), at + 1)
-    return header[at]
-
-
-def _ppi_flags(header):
-    """Those of radiotap, as far as PPI has them: 0x10."""
-    at = 8
-    while at + 4 <= len(header):
-        kind, size = struct.unpack_from("<HH", header, at)
-        value = header[at + 4:at + 4 + size]
-        if kind == 2 or len(value) < size:
-            return (value[8] & 1) << 4 if kind == 2 and len(value) == size >= 10 else 0
-        at += 4 + size + (-size % 4 if header[1] & 1 else 0)
-    return 0
-
-
-def _wifi_payload(frame, padded):
-    """(EtherType, offset of what is behind it) in an 802.11 frame."""
-    _need(len(frame), 2)
-    version, kind, subtype = frame[0] & 3, frame[0] >> 2 & 3, frame[0] >> 4
-    if version != 0 or kind != 2 or subtype & 4 or frame[1] & 0x40:
-        raise NoKey("non_ip", "802.11 type %d" % kind)
-    four, qos = 6 if frame[1] & 3 == 3 else 0, subtype & 8
-    at = 24 + four + ((6 if frame[1] & 0x80 else 2) if qos else 0)
-    at += -at % 4 if padded else 0
-    _need(len(frame), at)
-    if frame[22] & 15 or qos and frame[24 + four] & 0x80:
-        raise NoKey("non_ip", "802.11 fragment or several packets")
-    _need(len(frame), at + 3)
-    if frame[at:at + 3] != b"\xaa\xaa\x03":
-        raise NoKey("non_ip", "802.11 llc")
-    _need(len(frame), at + 8)
-    if frame[at + 3:at + 6] not in (b"\0\0\0", b"\0\0\xf8"):
-        raise NoKey("non_ip", "802.11 snap")
-    return _number(frame, at + 6), at + 8
-
-
-def _in_nflog(frame):
-    """(version, offset, end) of the packet."""
-    _need(len(frame), 4)
-    version, at = _known({2: 4, 10: 6}, frame[0], 4, "address family %d")
-    while True:
-        _need(len(frame), at + 4)
-        size, kind = struct.unpack_from("<HH", frame, at)
-        if size < 4:
-            raise NoKey("malformed", "nflog field")
-        if kind & 0x7FFF == 9:
-            return version, at + 4, at + size
-        at += size + -size % 4
-
-
-def _behind_frame_relay(frame):
-    at = next((i + 1 for i, byte in enumerate(frame[:4]) if byte & 1), 0)
-    if at < 2:
-        raise NoKey("malformed", "frame relay address")
-    _need(len(frame), at + 2)
-    if frame[at] != 3:  # as Cisco does it
-        return _behind_ethertype(frame, _number(frame, at), at + 2)
-    at += 2 if frame[at + 1] == 0 else 1
-    _need(len(frame), at + 1)
-    nlpid, at = frame[at], at + 1
-    if nlpid in (0xCC, 0x8E):
-        return (4 if nlpid == 0xCC else 6), at
-    if nlpid == 0xCF:
-        return _behind_ppp(frame, at)
-    if nlpid != 0x80:
-        raise NoKey("non_ip", "nlpid 0x%02x" % nlpid)
-    _need(len(frame), at + 5)
-    if frame[at:at + 3] != b"\0\0\0":
-        raise NoKey("non_ip", "snap")
-    return _behind_ethertype(frame, _number(frame, at + 3), at + 5)
+PORTED = (6, 17, 33, 132, 136)  # TCP, UDP, DCCP, SCTP, UDP-Lite
 
 
 def _unpadded(body):
@@ -402,7 +255,7 @@ def _unpadded(body):
 def _innermost(frame, ethertype, end):
     """The EtherType behind tags and labels, and where what it is begins."""
     while ethertype in TAGS:
-        ethertype, end = _number(frame, end + 2), end + 4
+        ethertype, end = dissect.number(frame, end + 2), end + 4
     if ethertype in MPLS:
         end += 4 * next(i for i in itertools.count(1) if frame[end + 4 * i - 2] & 1)
     return ethertype, end
@@ -411,11 +264,11 @@ def _innermost(frame, ethertype, end):
 def _non_ip_wifi_key(frame, link):
     """As the same frame of Ethernet would have it; all of what has no EtherType."""
     try:
-        _, whole, padded = _radio(frame, link)
+        _, whole, padded = dissect.radio(frame, link)
     except NoKey:
         return "unknown", frame[frame[2] | frame[3] << 8:]
     try:
-        ethertype, at = _wifi_payload(whole, padded)
+        ethertype, at = dissect.wifi_payload(whole, padded)
     except NoKey as no_key:
         if len(whole) < 24 or whole[0] & 0x0F not in (0, 8) or whole[0] & 0x4C == 0x48:
             raise NoKey("non_ip", "802.11 without a number") from no_key
@@ -429,9 +282,9 @@ def _non_ip_wifi_key(frame, link):
 
 def _non_ip_key(frame, link):
     """Of a frame without an IP packet."""
-    if link in ETHERTYPES:
-        at, end = ETHERTYPES[link]
-        ethertype, end = _innermost(frame, _number(frame, at), end)
+    if link in dissect.ETHERTYPES:
+        at, end = dissect.ETHERTYPES[link]
+        ethertype, end = _innermost(frame, dissect.number(frame, at), end)
         if link == HDLC:
             return "hdlc", ethertype, frame[end:]
         if link != ETHERNET:
@@ -455,108 +308,58 @@ def _non_ip_key(frame, link):
     return "unknown", frame
 
 
-PPP_PROTOCOLS = {0x0021: 4, 0x0057: 6}
-FAMILIES = {2: 4, 10: 6, 24: 6, 28: 6, 30: 6}  # each system has its own number for IPv6
-# link: (offset, end)
-ETHERTYPES = {ETHERNET: (12, 14), COOKED: (14, 16), COOKED2: (0, 20), HDLC: (2, 4)}
-
-
-def _find_ip(frame, link):
-    """(version, offset, end of the frame, or None) of the outermost IP packet."""
-    if link in RADIO:
-        begin, whole, padded = _radio(frame, link)
-        ethertype, at = _wifi_payload(whole, padded)
-        version, at = _behind_ethertype(whole, ethertype, at)
-        return version, begin + at, begin + len(whole)
-    if link == NFLOG:
-        return _in_nflog(frame)
-    return *_find_ip_to_the_end(frame, link), None
-
-
-def _find_ip_to_the_end(frame, link):
-    if link in ETHERTYPES:
-        at, end = ETHERTYPES[link]
-        _need(len(frame), end)
-        return _behind_ethertype(frame, _number(frame, at), end)
-    if link in RAW:
-        return _by_version(frame, 0, "malformed", "ip version")
-    if link in (IPV4, IPV6):
-        return (4 if link == IPV4 else 6), 0
-    if link in (PPP, PPP_HDLC):
-        return _behind_ppp(frame, 2 if frame[:2] == b"\xff\x03" else 0)
-    if link == PPP_ETHER:
-        return _behind_ethertype(frame, PPPOE, 0)
-    if link == FRAME_RELAY:
-        return _behind_frame_relay(frame)
-    if link not in (NULL, LOOP):
-        raise NoKey("non_ip", "link type %d" % link)
-    _need(len(frame), 4)
-    swapped = link == NULL and frame[0]  # in the byte order of the host that captured
-    return _known(FAMILIES, frame[0] if swapped else frame[3], 4, "address family %d")
-
-
-def _ip_packet(frame, link=ETHERNET):
-    """(version, bytes of the outermost IP packet up to its length or the captured end)."""
-    version, at, end = _find_ip(frame, link)
-    ip = frame[at:end]
-    _need(len(ip), 20 if version == 4 else 40)
-    if ip[0] >> 4 != version:
-        raise NoKey("malformed", "ip version")
-    # Segmentation offload leaves the length 0: then all that was captured belongs to the packet.
-    if version == 6:
-        payload = _number(ip, 4)
-        return 6, ip[:40 + payload] if payload or ip[6] == NO_NEXT_HEADER else ip
-    header, length = (ip[0] & 15) * 4, _number(ip, 2)
-    if header < 20:
-        raise NoKey("malformed", "ipv4 header length")
-    _need(len(ip), header)
-    if 0 < length < header:
-        raise NoKey("malformed", "ipv4 total length")
-    return 4, ip[:length] if length else ip
-
-
-def _ipv6_upper(ip):
-    """(protocol, offset, whether a later fragment) of what stands behind the extension headers."""
-    protocol, at = ip[6], 40
-    while protocol in EXTENSIONS or protocol in (FRAGMENT, AUTHENTICATION):
-        _need(len(ip), at + 8)
-        this, protocol, units = protocol, ip[at], ip[at + 1]
-        if this == FRAGMENT:
-            if _number(ip, at + 2) >> 3:
-                return protocol, at + 8, True
-            at += 8
-        else:
-            at += units * 4 + 8 if this == AUTHENTICATION else units * 8 + 8
-    _need(len(ip), at)
-    return protocol, at, False
-
-
 def _flow(version, ip):
     """((source, source port), (destination, destination port), protocol)."""
-    if version == 4:
-        source, destination, protocol, at = ip[12:16], ip[16:20], ip[9], (ip[0] & 15) * 4
-        later_fragment = _number(ip, 6) & 0x1FFF != 0
-    else:
-        source, destination = ip[8:24], ip[24:40]
-        protocol, at, later_fragment = _ipv6_upper(ip)
+    source, destination = (ip[12:16], ip[16:20]) if version == 4 else (ip[8:24], ip[24:40])
+    protocol, at, fragment = dissect.upper(version, ip)
     ports = bytes(4)
-    if protocol in PORTED and not later_fragment:
-        _need(len(ip), at + 4)
+    if protocol in PORTED and fragment != dissect.LATER:
+        dissect.need(len(ip), at + 4)
         ports = ip[at:at + 4]
     return (source, ports[:2]), (destination, ports[2:]), protocol
 
 
-def key_of(mode, frame, link=ETHERNET, non_ip="pass"):
+# Which packet inside a frame keys are made of, and what of it counts. names: a frozenset of those
+# of tunnels; vxlan_ports: a tuple; tenant: whether it counts; key_bytes: None for all.
+Inner = collections.namedtuple("Inner", "names vxlan_ports tenant key_bytes",
+                               defaults=(frozenset(), (), False, None))
+
+
+def inner_of(mode, names=frozenset(), vxlan_ports=(), tenant=None, key_bytes=None):
+    """An Inner for this key mode; tenant: "ignore", "match", or None for its default."""
+    tenant = tenant or ("ignore" if mode == "packet" else "match")
+    return Inner(frozenset(names), tuple(vxlan_ports), tenant == "match", key_bytes)
+
+
+def key_of(mode, frame, link=ETHERNET, non_ip="pass", inner=Inner()):
     """What decides sameness: bytes or a tuple. Raises NoKey."""
     if mode == "frame":
         return frame
     try:
-        version, ip = _ip_packet(frame, link)
+        (version, at, end), tenant = _packet_of(frame, link, inner)
     except NoKey as no_key:
         if non_ip == "pass" or no_key.args[0] != "non_ip":
             raise
         return _non_ip_key(frame, link)
+    key = _key_of_ip(mode, version, frame[at:end], inner.key_bytes)
+    if tenant is None or mode == "flow-bidir" and tenant.space in tunnels.ONE_WAY:
+        return key
+    return key, tenant
+
+
+def _packet_of(frame, link, inner):
+    """(Ip, the Tenant that counts or None)"""
+    if not inner.names:
+        return dissect.outermost(frame, link), None
+    found = tunnels.innermost(frame, link, inner.names, inner.vxlan_ports)
+    if found.ip is None:
+        raise found.no_key
+    return found.ip, found.tenant if inner.tenant else None
+
+
+def _key_of_ip(mode, version, ip, key_bytes):
     if mode == "packet":
+        ip = ip[:key_bytes]
         if version == 4:
             return ip[:1] + ip[2:8] + ip[9:10] + ip[12:]
         return bytes((0x60, ip[1] & 15)) + ip[2:7] + ip[8:]
@@ -608,7 +411,7 @@ class Memory:
 
 
 def answers(packets, key="packet", window=None, policy="fixed", first=1, reasons=None,
-            non_ip="pass"):
+            non_ip="pass", inner=Inner()):
     """The answer for each packet, numbered from 1. window in ns, None: endless.
 
     reasons, where given: kind -> Counter, is told why packets have no key.
@@ -617,7 +420,7 @@ def answers(packets, key="packet", window=None, policy="fixed", first=1, reasons
     for number, packet in enumerate(packets, 1):
         now = clock.at(packet.time)
         try:
-            yield memory.see(number, now, key_of(key, packet.data, packet.link, non_ip))
+            yield memory.see(number, now, key_of(key, packet.data, packet.link, non_ip, inner))
         except NoKey as no_key:
             kind, reason = no_key.args
             if reasons is not None:
@@ -646,8 +449,59 @@ def _positive(text):
     return int(text)
 
 
+def _tunnels(text):
+    if text in ("all", "none"):
+        return frozenset(tunnels.NAMES if text == "all" else ())
+    names = text.split(",")
+    for name in names:
+        if name not in tunnels.NAMES:
+            raise argparse.ArgumentTypeError("%r is no tunnel; allowed: all, none, or some of %s"
+                                             % (name, ", ".join(tunnels.NAMES)))
+    return frozenset(names)
+
+
+def _ports(text):
+    ports = text.split(",")
+    for port in ports:
+        if not port.isdecimal() or not 0 < int(port) < 65536:
+            raise argparse.ArgumentTypeError("%r is no port; allowed: 1 to 65535" % port)
+        if int(port) in tunnels.FIXED_PORTS or ports.count(port) > 1:
+            raise argparse.ArgumentTypeError("port %s has its encapsulation already" % port)
+    if len(ports) > tunnels.MOST_VXLAN_PORTS:
+        raise argparse.ArgumentTypeError("%d ports; allowed: up to %d"
+                                         % (len(ports), tunnels.MOST_VXLAN_PORTS))
+    return tuple(map(int, ports))
+
+
+def _key_bytes(text):
+    if not text.isdecimal() or not 20 <= int(text) <= 9000:
+        raise argparse.ArgumentTypeError("%r is not allowed: 20 to 9000" % text)
+    return int(text)
+
+
+class _Parser(argparse.ArgumentParser):
+    """What is wrong in one line, without the usage."""
+
+    def error(self, message):
+        self.exit(2, "exact_answer: %s\n" % message)
+
+
+def _refused(options):
+    """What is wrong with these options together, or None."""
+    if options.key == "frame" and options.tunnels:
+        return "--tunnels: key frame is every byte, also those before the innermost packet; " \
+               "allowed with packet, flow, flow-bidir"
+    if options.key != "packet" and options.key_bytes:
+        return "--key-bytes: only key packet has bytes of the packet in it, not %s" % options.key
+    if not options.tunnels and options.tenant:
+        return "--tenant needs --tunnels: without them no packet has one"
+    if "vxlan" not in options.tunnels and options.vxlan_ports:
+        return "--vxlan-ports needs --tunnels with vxlan"
+    return None
+
+
 def _arguments(argv):
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("captures", nargs="+", metavar="CAPTURE")
     parser.add_argument("--key", choices=KEYS, default="packet")
@@ -655,10 +509,18 @@ def _arguments(argv):
     parser.add_argument("--window", type=duration, default=None, metavar="W", help="50ms; inf")
     parser.add_argument("--policy", choices=POLICIES, default="fixed")
     parser.add_argument("--first", type=_positive, default=1, metavar="N")
+    parser.add_argument("--tunnels", type=_tunnels, default=frozenset(), metavar="LIST",
+                        help="names with commas, all, or none: " + ", ".join(tunnels.NAMES))
+    parser.add_argument("--vxlan-ports", type=_ports, default=(), metavar="P,P")
+    parser.add_argument("--tenant", choices=TENANTS)
+    parser.add_argument("--key-bytes", type=_key_bytes, metavar="N", help="20 to 9000")
     parser.add_argument("--as-ethernet", action="store_true")
     parser.add_argument("--microseconds", action="store_true")
     parser.add_argument("--csv", metavar="FILE")
-    return parser.parse_args(argv)
+    options = parser.parse_args(argv)
+    if wrong := _refused(options):
+        parser.error(wrong)
+    return options
 
 
 def _load(captures, key, jump, non_ip):
@@ -675,37 +537,59 @@ def run(options, out):
     captures = [Capture(path, options.as_ethernet, options.microseconds)
                 for path in options.captures]
     order = _load(captures, options.key, jump_of(options.window), options.non_ip)
+    inner = inner_of(options.key, options.tunnels, options.vxlan_ports, options.tenant,
+                     options.key_bytes)
     reasons = {"non_ip": collections.Counter(), "malformed": collections.Counter()}
     verdicts = list(answers((packet for _, packet in order), options.key, options.window,
-                            options.policy, options.first, reasons, options.non_ip))
-    counts = collections.Counter(answer.kind for answer in verdicts)
-    ages = [answer.age for answer in verdicts if answer.kind == "echo"]
-    packets = collections.Counter(index for index, _ in order)
+                            options.policy, options.first, reasons, options.non_ip, inner))
+    places = [tunnels.innermost(packet.data, packet.link, inner.names, inner.vxlan_ports)
+              for _, packet in order] if options.csv or inner.names else []
     summary = {
-        "captures": [{"path": capture.path, "packets": packets[index], "cut": capture.cut}
-                     for index, capture in enumerate(captures)],
-        "key": options.key, "non_ip_keys": options.non_ip, "window_ns": options.window, "policy": options.policy,
-        "first": options.first,
+        "captures": _described(captures, order),
+        "key": options.key, "non_ip_keys": options.non_ip, "window_ns": options.window,
+        "policy": options.policy, "first": options.first,
+        "tunnels": [name for name in tunnels.NAMES if name in inner.names],
+        "vxlan_ports": inner.vxlan_ports, "tenant": TENANTS[inner.tenant] if inner.names else None,
+        "key_bytes": inner.key_bytes,
         "packets": len(order), "bytes": sum(len(packet.data) for _, packet in order),
-        **{kind: counts[kind] for kind in KINDS},
+        **_counted(verdicts, places),
         "reasons": {kind: dict(sorted(counter.items())) for kind, counter in reasons.items()},
-        "min_age_ns": min(ages, default=None), "max_age_ns": max(ages, default=None),
     }
     if options.csv:
         with open(options.csv, "w", newline="", encoding="ascii") as file:
-            _write_csv(file, order, verdicts)
+            _write_csv(file, order, verdicts, places)
     json.dump(summary, out, indent=1)
     out.write("\n")
 
 
-def _write_csv(file, order, verdicts):
+def _described(captures, order):
+    packets = collections.Counter(index for index, _ in order)
+    return [{"path": capture.path, "packets": packets[index], "cut": capture.cut}
+            for index, capture in enumerate(captures)]
+
+
+def _counted(verdicts, places):
+    kinds = collections.Counter(answer.kind for answer in verdicts)
+    ages = [answer.age for answer in verdicts if answer.kind == "echo"]
+    met = collections.Counter(name for found in places for name in tunnels.counted(found))
+    return {**{kind: kinds[kind] for kind in KINDS},
+            **{name: met[name] for name in tunnels.COUNTERS},
+            "min_age_ns": min(ages, default=None), "max_age_ns": max(ages, default=None)}
+
+
+def _write_csv(file, order, verdicts, places):
     """reference counts packets as the first column does, in merged order; capture as on the command
-    line, from 1; frame in that capture."""
+    line, from 1; frame in that capture. Then the innermost IP packet, of which version, from which
+    byte of the frame on; how many encapsulations were opened; the tenant as space:number, whether
+    it counts or not; the counter of tunnels beside "tunnelled"."""
     rows, frames = csv.writer(file, lineterminator="\n"), collections.Counter()
-    rows.writerow(("packet", "capture", "frame", "time_ns", "answer", "age_ns", "reference"))
-    for number, ((index, packet), answer) in enumerate(zip(order, verdicts), 1):
+    rows.writerow(("packet", "capture", "frame", "time_ns", "answer", "age_ns", "reference",
+                   "ip_version", "ip_offset", "levels", "tenant", "counter"))
+    for count, ((index, packet), answer, found) in enumerate(zip(order, verdicts, places), 1):
         frames[index] += 1
-        rows.writerow((number, index + 1, frames[index], packet.time, *answer))
+        ip = (found.ip.version, found.ip.at) if found.ip else (None, None)
+        rows.writerow((count, index + 1, frames[index], packet.time, *answer, *ip, found.levels,
+                       "%d:%d" % found.tenant if found.tenant else None, found.counter))
 
 
 def main(argv=None):

@@ -31,6 +31,9 @@ constexpr std::array kExamples{
           "What each engine needs to remember the packets of 50 ms."},
     Entry{"unecho check unecho.toml", "Checks a configuration and says what it would do."},
     Entry{"unecho run unecho.toml --json", "Runs it, and prints the report at the end as JSON."},
+    Entry{"unecho status --watch", "Shows every second what the appliances on this host do."},
+    Entry{"unecho serve --listen 127.0.0.1:9797",
+          "Serves metrics for Prometheus, and JSON of now and of the last hour."},
 };
 
 constexpr std::array kPlaceholders{
@@ -43,16 +46,21 @@ constexpr std::array kPlaceholders{
     Entry{"RATE", "Packets per second: 500kpps, 14.88Mpps."},
     Entry{"P", "A chance, above 0 up to 0.5, as in 1e-6."},
     Entry{"N", "A whole number."},
+    Entry{"LIST", "Names or numbers with commas between: vxlan,gre."},
     Entry{"EXPR", "An expression of pcap-filter(7): 'udp port 53'."},
+    Entry{"NAME",
+          "An appliance: [run] name, which is that of its configuration where it says none."},
+    Entry{"ADDRESS", "An address of this host and a port: 127.0.0.1:9797, [::1]:9797."},
     Entry{"FILE", "The name of a file; - is standard input or output."},
     Entry{"IN", "A capture; - is standard input."},
     Entry{"CONFIG", "A configuration, unecho.toml(5)."},
 };
 
 constexpr std::array kKeys{
-    Entry{"packet",
-          "The outermost IP packet, without what hops change: TTL, checksum, TOS, and the MAC "
-          "addresses, tags and padding around it. The default."},
+    Entry{
+        "packet",
+        "The outermost IP packet, or with --tunnels the innermost, without what hops change: TTL, "
+        "checksum, TOS, and the MAC addresses, tags and padding around it. The default."},
     Entry{"flow", "Addresses, ports and protocol, of one direction."},
     Entry{"flow-bidir", "The same of both directions."},
     Entry{"frame", "Every captured byte."},
@@ -84,6 +92,11 @@ constexpr std::array kEnvironment{
     Entry{"UNECHO_ISA",
           "The instruction set of the filters' kernels, before that of the "
           "configuration, and in its words: isa in unecho.toml(5)."},
+    Entry{"RUNTIME_DIRECTORY",
+          "Where sockets of appliances are made and looked for, below dpdk; else below /run, and "
+          "of who "
+          "is not root below XDG_RUNTIME_DIR."},
+    Entry{"NO_COLOR", "If it is set, unecho status has no colours."},
 };
 
 constexpr std::string_view kDescription =
@@ -247,6 +260,11 @@ std::string man_page(const CommandPage& program, const std::vector<CommandPage>&
         "that cannot be one, behind damage of compressed data, with a wrong checksum, with "
         "--recover too. A capture that merely ends within a packet, as one that was stopped, was.");
     out += paragraph("Errors are one line each on standard error and name the remedy.");
+    out += ".SS " + roff_argument("unecho status --check") + "\n";
+    for (const ExitStatus& status : kCheckStatuses) {
+        out += ".TP\n" + roff_bold(std::to_string(status.value)) + "\n" +
+               roff_text(status.meaning) + "\n";
+    }
     out += ".SH ENVIRONMENT\n" + entries(kEnvironment);
     out += ".SH FILES\n" + entries(kFiles);
     out += ".SH EXAMPLES\n" + examples_for(commands);

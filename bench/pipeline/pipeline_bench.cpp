@@ -167,15 +167,22 @@ void take_turn(Rig& rig, Row& row) {
     row.traffic.restart();
     for (unsigned i = 0; i < kWarmWindows; ++i) {
         rig.measure_worker(row.traffic, unmeasured);
+        rig.measure_worker(row.traffic, unmeasured, true);
     }
     const auto packets = static_cast<double>(rig.window());
     for (unsigned i = 0; i < kWindows; ++i) {
-        row.worker.add(static_cast<double>(rig.measure_worker(row.traffic, row.found)) / packets);
+        const auto worker = [&](bool audited) {
+            return static_cast<double>(rig.measure_worker(row.traffic, row.found, audited)) /
+                   packets;
+        };
+        const bool first = i % 2 != 0;  // whoever comes first finds other caches
+        (first ? row.audited : row.worker).add(worker(first));
+        (first ? row.worker : row.audited).add(worker(!first));
         const StageCycles stages = rig.measure_stages(row.traffic, row.found);
         row.view.add(static_cast<double>(stages.view) / packets);
         row.digest.add(static_cast<double>(stages.digest) / packets);
         row.decide.add(static_cast<double>(stages.decide) / packets);
-        row.packets += std::uint64_t{2} * rig.window();
+        row.packets += std::uint64_t{3} * rig.window();
     }
     for (unsigned i = 0; i < kWindows; ++i) {
         row.ports.add(static_cast<double>(rig.measure_ports(row.traffic)) / packets);

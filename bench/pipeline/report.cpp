@@ -69,6 +69,8 @@ ordered_json to_json(const Row& row, double ns_per_cycle) {
             {"ports", quantiles(row.ports, ns_per_cycle)},
             {"verdict", {{"median", {{"cycles", rest}, {"ns", rest * ns_per_cycle}}}}},
             {"worker", quantiles(row.worker, ns_per_cycle)},
+            {"audited", quantiles(row.audited, ns_per_cycle)},
+            {"audit_ratio", row.audited.median() / row.worker.median()},
             {"mpps", 1e3 / (row.worker.median() * ns_per_cycle)}};
 }
 
@@ -78,12 +80,14 @@ std::string size_text(const Subject& subject) {
 
 void print_row(const Row& row, double ns) {
     std::printf(
-        "%-7s %-4s %-19s %5s %4u%% %6.1f %6.1f %6.1f %6.1f %6.1f %8.1f %6.1f %6.1f %7.1f %6.1f\n",
+        "%-7s %-4s %-19s %5s %4u%% %6.1f %6.1f %6.1f %6.1f %6.1f %8.1f %6.1f %6.1f %7.1f %6.1f "
+        "%8.1f %6.3f\n",
         row.subject->plan().name.c_str(), row.residence.c_str(), size_text(*row.subject).c_str(),
         name_of(row.mix), row.echo_percent, row.view.median() * ns, row.digest.median() * ns,
         row.decide.median() * ns, row.ports.median() * ns, rest_of(row) * ns,
         row.worker.median() * ns, row.worker.quantile(0.1) * ns, row.worker.quantile(0.9) * ns,
-        row.worker.median(), 1e3 / (row.worker.median() * ns));
+        row.worker.median(), 1e3 / (row.worker.median() * ns), row.audited.median() * ns,
+        row.audited.median() / row.worker.median());
 }
 
 }  // namespace
@@ -96,10 +100,11 @@ void print(const RunFacts& facts, const Rows& rows) {
                 facts.window);
     std::printf("%s, %s\n\n", rte_version(), build_text().c_str());
     std::printf(
-        "ns a packet, medians of windows; the worker's p10 and p90, its TSC cycles, Mpps\n");
-    std::printf("%-7s %-4s %-19s %5s %5s %6s %6s %6s %6s %6s %8s %6s %6s %7s %6s\n", "engine", "in",
-                "table", "frame", "echo", "view", "digest", "decide", "ports", "rest", "worker",
-                "p10", "p90", "cycles", "Mpps");
+        "ns a packet, medians of windows; the worker's p10 and p90, its TSC cycles, Mpps; the same "
+        "worker with an audit, and how many times as long it takes\n");
+    std::printf("%-7s %-4s %-19s %5s %5s %6s %6s %6s %6s %6s %8s %6s %6s %7s %6s %8s %6s\n",
+                "engine", "in", "table", "frame", "echo", "view", "digest", "decide", "ports",
+                "rest", "worker", "p10", "p90", "cycles", "Mpps", "audited", "ratio");
     for (const auto& row : rows) {
         print_row(*row, ns);
     }

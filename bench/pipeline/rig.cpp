@@ -15,6 +15,25 @@ namespace {
 
 constexpr std::uint16_t kDataRoom = 128 + 2048;
 
+// Of 17 to 33 million packets a second, which most rows have, a worker's budget allows a sample of
+// so many bits; of fewer packets a larger share, which costs the same time.
+constexpr unsigned kAuditBits = 13;
+constexpr std::uint64_t kAuditMemory = std::uint64_t{2} << 20;
+
+// A cycle counts as a millisecond (install()), so that a packet comes every few minutes to such a
+// sample: with this window the table is nearly full.
+filter::AuditParams audit_params(const pipeline::AuditSecret& secret) {
+    constexpr Nanoseconds kPacketGap = 100 * kMillisecond;
+    constexpr Nanoseconds kEntries = 10'000;
+    filter::AuditSpec spec;
+    spec.memory = kAuditMemory;
+    spec.window = (kEntries / 4) * (kPacketGap << kAuditBits);
+    spec.bits = kAuditBits;
+    spec.begins_whole = true;
+    spec.secret = secret.sample;
+    return *filter::AuditParams::make(spec);
+}
+
 // Mbufs beside those of a window: in the pool's cache.
 constexpr unsigned kReserve = 1023;
 
@@ -53,6 +72,12 @@ Rig::Rig(const RigOptions& options, eal::Session session)
       secret_(hash::secret_from_seed(1)),
       scratch_(dataplane::kScratchBytes),
       bursts_(std::make_unique<std::array<dataplane::Burst, kStaged>>()) {}
+
+Rig::Shadow::Shadow(const pipeline::Lane& lane, const pipeline::AuditSecret& secret)
+    : params(audit_params(secret)),
+      memory(*MappedMemory::make(filter::Audit::bytes(params), MappedMemory::Touch::kNow)),
+      audit(params, memory.bytes()),
+      stage(audit, lane.key, secret, crossings) {}
 
 Rig::~Rig() {
     if (port_open_) {
@@ -124,6 +149,10 @@ void Rig::install(Subject& subject) {
     setup->common.clock = clock_;
     setup->report.shared = worker_shared_.get();
     worker_ = std::make_unique<dataplane::Worker>(*setup);
+    shadow_ = std::make_unique<Shadow>(subject.lane(), audit_secret_);
+    setup->lanes.audits[0] = &shadow_->stage;
+    setup->lanes.crossings = &shadow_->crossings;
+    audited_ = std::make_unique<dataplane::Worker>(*setup);
     subject.touch();
 }
 
@@ -149,18 +178,19 @@ void Rig::return_packets() {
     rte_pktmbuf_free_bulk(mbufs_.data(), n);
 }
 
-std::uint64_t Rig::measure_worker(Traffic& traffic, Found& found) {
+std::uint64_t Rig::measure_worker(Traffic& traffic, Found& found, bool audited) {
+    dataplane::Worker& worker = audited ? *audited_ : *worker_;
     found.sent_echoes += next_packets(traffic);
     load_rx();
     const auto settled = [&](pipeline::Reason reason) {
-        return worker_->counters().routes[0][static_cast<unsigned>(reason)].packets;
+        return worker.counters().routes[0][static_cast<unsigned>(reason)].packets;
     };
     const std::uint64_t echoes_before = settled(pipeline::Reason::kEcho);
     const std::uint64_t doubts_before = settled(pipeline::Reason::kDoubt);
     const std::uint64_t clears_before = subject_->counters().inline_clears;
     const std::uint64_t start = rte_rdtsc_precise();
     for (unsigned taken = 0; taken < options_.window;) {
-        taken += worker_->poll_once();
+        taken += worker.poll_once();
     }
     const std::uint64_t cycles = rte_rdtsc_precise() - start;
     found.echoes += settled(pipeline::Reason::kEcho) - echoes_before;
@@ -196,7 +226,7 @@ StageCycles Rig::measure_stages(Traffic& traffic, Found& found) {
               [&] { each([&](dataplane::Burst& burst) { (void)view(burst, scratch_); }); });
         timed(cycles.digest, [&] {
             each([&](dataplane::Burst& burst) {
-                pipeline::parse(burst);
+                pipeline::parse(burst, lane.key);
                 pipeline::digest(burst, lane.key, secret_);
             });
         });

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/mapped_memory.h"
 #include "base/result.h"
 #include "dataplane/worker.h"
 #include "eal/mempool.h"
@@ -52,8 +53,9 @@ class Rig {
     // The worker that runs() uses from now on.
     void install(Subject& subject);
 
-    // The whole worker: poll_once() from receive to transmit.
-    std::uint64_t measure_worker(Traffic& traffic, Found& found);
+    // The whole worker: poll_once() from receive to transmit. audited: another one with the same
+    // filter, and with a shadow of it.
+    std::uint64_t measure_worker(Traffic& traffic, Found& found, bool audited = false);
     // Each stage over eight bursts at a time, of which the burst structures stay in L1.
     StageCycles measure_stages(Traffic& traffic, Found& found);
     // Receive and transmit alone: what the ports cost.
@@ -66,6 +68,16 @@ class Rig {
     static constexpr unsigned kStaged = 8;
 
     Rig(const RigOptions& options, eal::Session session);
+
+    // The shadow of a subject's filter.
+    struct Shadow {
+        Shadow(const pipeline::Lane& lane, const pipeline::AuditSecret& secret);
+        filter::AuditParams params;
+        MappedMemory memory;
+        pipeline::Crossings crossings{};
+        filter::Audit audit;
+        pipeline::AuditStage stage;
+    };
 
     Status make_port();
     // The next packets of the window, in mbufs_; how many are echoes.
@@ -92,6 +104,9 @@ class Rig {
     Subject* subject_ = nullptr;
     std::unique_ptr<dataplane::WorkerShared> worker_shared_;
     std::unique_ptr<dataplane::Worker> worker_;
+    pipeline::AuditSecret audit_secret_ = pipeline::audit_secret_from(1);
+    std::unique_ptr<Shadow> shadow_;
+    std::unique_ptr<dataplane::Worker> audited_;
 };
 
 }  // namespace unecho::bench

@@ -25,7 +25,7 @@ struct Row {
           subject(&filter),
           mix(frames),
           echo_percent(percent),
-          traffic(counter, frames, percent) {}
+          traffic(counter, frames, percent, filter.tunnel()) {}
 
     [[nodiscard]] std::string name() const {
         return subject->plan().name + "/" + residence + "/" + name_of(mix) + "/" +
@@ -44,6 +44,7 @@ struct Row {
     Samples decide;
     Samples ports;
     Samples worker;
+    Samples audited;  // the worker with an audit
 
     Found found;
     std::uint64_t packets = 0;  // that went into `found`

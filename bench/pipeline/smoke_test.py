@@ -8,7 +8,8 @@ import subprocess
 import sys
 import tempfile
 
-ENGINES = ("line-m1", "line-m2", "line-m3", "apbbf", "apbf", "exact")
+ENGINES = ("line-m1", "line-m2", "line-m3", "apbbf", "apbf", "exact", "line-m2-looking",
+           "line-m2-vxlan", "line-m2-gtp-u")
 RESIDENCES = ("L2", "L3", "DRAM")
 FRAMES = ("64", "IMIX", "1518")
 ECHOES = (0, 10, 50)
@@ -32,7 +33,7 @@ def main():
         share = 100 * (row["echoes_found"] + row["doubts"]) / row["packets"]
         # Of the first packets after a restart none or few can be echoes.
         assert row["echo_percent"] * 0.8 - 1 <= share <= row["echo_percent"] * 1.2 + 1, row["name"]
-        for stage in ("view", "digest", "decide", "ports", "worker"):
+        for stage in ("view", "digest", "decide", "ports", "worker", "audited"):
             assert row[stage]["windows"] > 0 and row[stage]["p10"]["cycles"] > 0, stage
             assert row[stage]["p10"]["cycles"] <= row[stage]["p90"]["cycles"], stage
     assert result["environment"]["commit"], "commit"

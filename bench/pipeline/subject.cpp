@@ -33,6 +33,9 @@ engines::FilterSpec spec_of(const Contender& contender) {
     engines::FilterSpec spec;
     spec.name = contender.name;
     spec.engine = contender.engine;
+    if (contender.looks_into_tunnels) {
+        spec.tunnels = packet::EncapsulationSet::all();
+    }
     spec.window = kWindow;
     spec.max_false_drop = contender.max_false_drop;
     spec.rule = contender.lines != 0 ? engines::Rule::kBound : engines::Rule::kMatch;
@@ -84,6 +87,7 @@ Result<std::unique_ptr<Subject>> Subject::make(const Contender& contender, std::
 Subject::Subject(const Contender& contender, engines::FilterPlan plan,
                  std::unique_ptr<control::WorkerFilter> instance)
     : most_false_drops_(contender.max_false_drop),
+      tunnel_(contender.tunnel),
       plan_(std::move(plan)),
       instance_(std::move(instance)),
       lane_(instance_->instance().lane(plan_)) {

@@ -12,24 +12,34 @@
 #include "control/segment_zeroer.h"
 #include "control/worker_filter.h"
 #include "dataplane/shared.h"
+#include "traffic.h"
 
 namespace unecho::bench {
 
 using engines::Engine;
 
 // What is measured: an engine for a bound on false drops. The line filter with so many lines a key,
-// at the bound these are for, which it keeps packet by packet.
+// at the bound these are for, which it keeps packet by packet. "looking" is plain traffic where
+// tunnels are looked into.
 struct Contender {
     const char* name;
     Engine engine;
     double max_false_drop;
     unsigned lines = 0;
+    bool looks_into_tunnels = false;  // all of them
+    Tunnel tunnel = Tunnel::kNone;    // that its packets are inside of
 };
 
 inline constexpr Contender kContenders[]{
-    {"line-m1", Engine::kLine, 1e-2, 1}, {"line-m2", Engine::kLine, 1e-3, 2},
-    {"line-m3", Engine::kLine, 1e-6, 3}, {"apbbf", Engine::kApbbf, 1e-6},
-    {"apbf", Engine::kApbf, 1e-6},       {"exact", Engine::kExact, 1e-6},
+    {"line-m1", Engine::kLine, 1e-2, 1},
+    {"line-m2", Engine::kLine, 1e-3, 2},
+    {"line-m3", Engine::kLine, 1e-6, 3},
+    {"apbbf", Engine::kApbbf, 1e-6},
+    {"apbf", Engine::kApbf, 1e-6},
+    {"exact", Engine::kExact, 1e-6},
+    {"line-m2-looking", Engine::kLine, 1e-3, 2, true},
+    {"line-m2-vxlan", Engine::kLine, 1e-3, 2, true, Tunnel::kVxlan},
+    {"line-m2-gtp-u", Engine::kLine, 1e-3, 2, true, Tunnel::kGtpU},
 };
 
 class Subject {
@@ -56,6 +66,7 @@ class Subject {
         return lane_.ops->counters(lane_.filter);
     }
 
+    [[nodiscard]] Tunnel tunnel() const { return tunnel_; }
     // The bound, a chance.
     [[nodiscard]] double most_false_drops() const { return most_false_drops_; }
     [[nodiscard]] std::uint64_t bytes() const { return instance_->instance().memory().size(); }
@@ -69,6 +80,7 @@ class Subject {
     void zero_retired();
 
     double most_false_drops_;
+    Tunnel tunnel_;
     engines::FilterPlan plan_;
     std::unique_ptr<control::WorkerFilter> instance_;
     pipeline::Lane lane_;

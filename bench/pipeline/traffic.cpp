@@ -50,8 +50,11 @@ const char* name_of(Mix mix) {
     return "";
 }
 
-Traffic::Traffic(PacketCounter& counter, Mix mix, unsigned echo_percent)
-    : counter_(counter), mix_(mix), echo_below_(~std::uint64_t{0} / 100 * echo_percent) {}
+Traffic::Traffic(PacketCounter& counter, Mix mix, unsigned echo_percent, Tunnel tunnel)
+    : counter_(counter),
+      mix_(mix),
+      tunnel_(tunnel),
+      echo_below_(~std::uint64_t{0} / 100 * echo_percent) {}
 
 std::uint64_t Traffic::random() {
     return remix(0, state_++);
@@ -70,7 +73,12 @@ std::uint32_t Traffic::length_of(std::uint64_t identity) const {
 }
 
 void Traffic::fill(rte_mbuf& mbuf) {
-    std::memset(rte_pktmbuf_mtod(&mbuf, std::uint8_t*), kFiller, kLongest);
+    std::memset(rte_pktmbuf_mtod(&mbuf, std::uint8_t*), kFiller, kLongest + kTunnelHeaders);
+}
+
+// Buffers come back from rows of other packets, whose headers may have reached this far.
+void Traffic::refill(std::uint8_t* payload, std::size_t bytes) {
+    std::memset(payload, kFiller, std::min<std::size_t>(bytes, kTunnelHeaders + sizeof(Headers)));
 }
 
 // 65536 flows, half of them TCP. IP ID and 64 bits behind the ports name the packet.
@@ -93,7 +101,52 @@ void Traffic::write(rte_mbuf& mbuf, std::uint64_t identity, bool echo) const {
     h.a = __builtin_bswap16(static_cast<std::uint16_t>(length - 34));
     h.b = identity;
     auto* data = rte_pktmbuf_mtod(&mbuf, std::uint8_t*);
-    std::memcpy(data, &h, sizeof h);
+    if (tunnel_ == Tunnel::kNone) {
+        std::memcpy(data, &h, sizeof h);
+        refill(data + sizeof h, length - sizeof h);
+        mbuf.data_len = static_cast<std::uint16_t>(length);
+        mbuf.pkt_len = length;
+        return;
+    }
+    const std::uint32_t skipped = tunnel_ == Tunnel::kGtpU ? packet::kEthernetHeader : 0;
+    std::memcpy(data + kTunnelHeaders, reinterpret_cast<const std::uint8_t*>(&h) + skipped,
+                sizeof h - skipped);
+    refill(data + kTunnelHeaders + sizeof h - skipped, length - sizeof h);
+    write_tunnel(mbuf, length - skipped, echo);
+}
+
+// Copies come from another endpoint, with other ports and IDs.
+void Traffic::write_tunnel(rte_mbuf& mbuf, std::uint32_t inner, bool echo) const {
+    constexpr std::uint16_t kVxlanPort = 4789;
+    constexpr std::uint16_t kGtpPort = 2152;
+    const bool vxlan = tunnel_ == Tunnel::kVxlan;
+    const std::uint32_t length = kTunnelHeaders + inner;
+    Headers h{};
+    h.macs = {2, 0, 0, 0, 1, 1, 2, 0, 0, 0, 1, static_cast<std::uint8_t>(echo ? 3 : 2)};
+    h.ether_type = {0x08, 0x00};
+    h.version_ihl = 0x45;
+    h.length = __builtin_bswap16(static_cast<std::uint16_t>(length - packet::kEthernetHeader));
+    h.id = static_cast<std::uint16_t>(echo ? 1 : 2);
+    h.ttl = 64;
+    h.protocol = packet::kProtoUdp;
+    h.source = __builtin_bswap32(echo ? 0xC0000203U : 0xC0000202U);
+    h.destination = __builtin_bswap32(0xC0000201U);
+    h.source_port = static_cast<std::uint16_t>(echo ? 0xC001 : 0xC002);
+    h.destination_port = __builtin_bswap16(vxlan ? kVxlanPort : kGtpPort);
+    h.a = __builtin_bswap16(static_cast<std::uint16_t>(length - 34));
+    const std::array<std::uint8_t, 8> header =
+        vxlan ? std::array<std::uint8_t, 8>{8, 0, 0, 0, 0, 0, 7, 0}
+              : std::array<std::uint8_t, 8>{0x30,
+                                            255,
+                                            static_cast<std::uint8_t>(inner >> 8),
+                                            static_cast<std::uint8_t>(inner),
+                                            0,
+                                            0,
+                                            0,
+                                            7};
+    auto* data = rte_pktmbuf_mtod(&mbuf, std::uint8_t*);
+    std::memcpy(data, &h, kTunnelHeaders - header.size());
+    std::memcpy(data + kTunnelHeaders - header.size(), header.data(), header.size());
     mbuf.data_len = static_cast<std::uint16_t>(length);
     mbuf.pkt_len = length;
 }

@@ -16,6 +16,9 @@ enum class Mix : std::uint8_t { k64, kImix, k1518 };
 
 [[nodiscard]] const char* name_of(Mix mix);
 
+// What each packet is inside of; the sizes are those of the frame without it.
+enum class Tunnel : std::uint8_t { kNone, kVxlan, kGtpU };
+
 // A source of numbers that each stand for one packet. One for the process, so that no two rows of
 // the benchmark send the same packet.
 struct PacketCounter {
@@ -27,13 +30,14 @@ class Traffic {
     // Echoes are of one of the last kReach new packets, so at most 2000 packets old at 50 %.
     static constexpr unsigned kReach = 1000;
     static constexpr std::uint32_t kLongest = 1514;
+    static constexpr std::uint32_t kTunnelHeaders = 50;  // of either tunnel, with Ethernet's
 
-    Traffic(PacketCounter& counter, Mix mix, unsigned echo_percent);
+    Traffic(PacketCounter& counter, Mix mix, unsigned echo_percent, Tunnel tunnel);
 
     // Forgets what it sent: echoes are of what follows.
     void restart() { sent_ = 0; }
 
-    // Makes mbufs of one segment with room for kLongest bytes the next packets; how many are
+    // Makes mbufs of one segment with room for the longest frame the next packets; how many are
     // echoes.
     unsigned stamp(std::span<rte_mbuf* const> mbufs);
 
@@ -46,10 +50,13 @@ class Traffic {
 
     [[nodiscard]] std::uint64_t random();
     [[nodiscard]] std::uint32_t length_of(std::uint64_t identity) const;
+    static void refill(std::uint8_t* payload, std::size_t bytes);
     void write(rte_mbuf& mbuf, std::uint64_t identity, bool echo) const;
+    void write_tunnel(rte_mbuf& mbuf, std::uint32_t inner, bool echo) const;
 
     PacketCounter& counter_;
     Mix mix_;
+    Tunnel tunnel_;
     std::uint64_t echo_below_;  // random() below it: an echo
     std::uint64_t state_ = 1;
     std::array<std::uint64_t, kHistory> history_{};  // of new packets, by their number mod kHistory

@@ -10,6 +10,7 @@
 #include "analyze/collector.h"
 #include "analyze/recommend.h"
 #include "analyze/toml.h"
+#include "analyze/view.h"
 #include "base/option_names.h"
 #include "base/words.h"
 #include "capture/compression.h"
@@ -118,7 +119,7 @@ std::unique_ptr<Collector> make_collector(const Job& job) {
         return nullptr;
     }
     try {
-        return std::make_unique<Collector>(job.memory, job.secret);
+        return std::make_unique<Collector>(job.memory, job.secret, job.vxlan_ports);
     } catch (const std::bad_alloc&) {
         return nullptr;
     }
@@ -134,7 +135,7 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
                                          " may do");
     }
     if (job.remover != nullptr) {
-        collector->ask();
+        collector->ask(job.remover->described().key_bytes.has_value());
     }
     capture::Batch batch;
     std::vector<std::size_t> removed;
@@ -152,7 +153,7 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
         }
         more = source.next(batch);
     }
-    Report report = collector->report();
+    auto [chosen, report] = choose_view(*collector);
     if (!more && report.total.packets == 0) {
         return tl::unexpected(more.error());
     }
@@ -161,10 +162,14 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
         report.warnings.push_back({"", 0, 1, more.error().context + "; read up to there"});
         report.incomplete = true;
     }
-    recommend(report, {collector->accepted(), collector->all()});
+    report.basis.vxlan_ports.assign(job.vxlan_ports.begin(), job.vxlan_ports.end());
+    recommend(report, {chosen->accepted(), chosen->all()});
     report.recommendation.toml = to_toml(report);
     if (job.remover != nullptr) {
-        report.what_if = collector->what_if(job.remover->described(), report);
+        const WhatIf asked = job.remover->described();
+        // Both configurations are judged by the packets that either of them compares.
+        const bool look_inside = !asked.tunnels.empty() && collector->inside() != nullptr;
+        report.what_if = (look_inside ? collector->inside() : chosen)->what_if(asked, report);
     }
     return report;
 }

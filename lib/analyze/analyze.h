@@ -23,6 +23,7 @@ struct Job {
     std::uint64_t memory = 0;
     hash::Secret secret;
     std::function<void(const capture::Source&)> progress;  // after each batch; may be empty
+    std::span<const std::uint16_t> vxlan_ports;            // beside those of the table
     PacketRemover* remover = nullptr;  // of a configuration that is asked about; has its own memory
 };
 

@@ -33,6 +33,15 @@ Report Collector::report() {
     out.last_time = latest_;
     out.duration = elapsed_;
     out.keys = keys_;
+    out.loops = tables_.loops.report();
+    out.cut = cut_;
+    for (unsigned i = 0; tables_.prefixes && wants_prefixes() && i < kWindows; ++i) {
+        std::vector<KeyBytes>& row = out.basis.key_bytes.emplace_back();
+        for (std::size_t n = 0; n < kKeyBytesAsked.size(); ++n) {
+            row.push_back(tables_.prefixes->at(n, i));
+        }
+    }
+    out.basis.inside = looks_inside_;
     report_echoes(out);
     const Judgement judged = sort_echoes(out);
     report_windows(out);
@@ -44,7 +53,7 @@ Report Collector::report() {
 
 void Collector::report_echoes(Report& out) {
     out.key_times = key_times_;
-    packets_.table().for_each([&](const PacketEntry& entry) {
+    tables_.packets.table().for_each([&](const PacketEntry& entry) {
         if (entry.frame != 0) {
             return;
         }
@@ -56,7 +65,7 @@ void Collector::report_echoes(Report& out) {
     for (std::size_t i = 0; i < kDifferences; ++i) {
         out.differences.push_back({static_cast<Difference>(i), differences_[i], 0});
     }
-    out.look_alikes = segments_.look_alikes(resolution_);
+    out.look_alikes = tables_.segments.look_alikes(resolution_);
     report_places(out);
     for (std::uint16_t i = 0; i < kProtocols; ++i) {
         if (protocols_[i].total.packets != 0) {
@@ -131,7 +140,7 @@ Collector::Judgement Collector::sort_echoes(Report& out) {
 }
 
 // What of the echoes that are counted above are copies.
-void Collector::report_copies(Report& out, const Judgement& judged) const {
+void Collector::report_copies(Report& out, const Judgement& judged) {
     CopyCounts copies = packet_echoes_.copies.counts(judged.packets);
     const CopyCounts frames = frame_echoes_.copies.counts(judged.frames);
     for (unsigned i = 0; i < kWindows; ++i) {
@@ -140,6 +149,7 @@ void Collector::report_copies(Report& out, const Judgement& judged) const {
         out.basis.frame_windows[i].fixed_copied = frames.fixed.at(i);
         out.basis.frame_windows[i].refresh_copied = frames.refresh.at(i);
     }
+    tunnelled_ = copies.tunnelled;
     copies.add(frames);
     for (std::size_t i = 0; i < kCauses; ++i) {
         out.causes[i].copied = copies.causes[i];
@@ -198,26 +208,27 @@ void Collector::report_windows(Report& out) {
             const Count missed = memory.missed(i);
             row(mode, {window, fixed + lost - missed, lost, missed});
         };
-        of_mode(packet::KeyMode::kFrame, frame_);
-        of_mode(packet::KeyMode::kFlow, flow_);
-        of_mode(packet::KeyMode::kFlowBidir, flow_bidir_);
+        of_mode(packet::KeyMode::kFrame, tables_.frame);
+        of_mode(packet::KeyMode::kFlow, tables_.flow);
+        of_mode(packet::KeyMode::kFlowBidir, tables_.flow_bidir);
     }
 }
 
 void Collector::report_memory(Report& out) {
-    out.blind_after = packets_.table().blind_after();
+    out.blind_after = tables_.packets.table().blind_after();
     if (out.total.packets > 1 && out.duration == 0) {
         out.warnings.push_back({"", 0, 1,
                                 "all packets have the same time: nothing tells copies from what "
                                 "was sent again, nor how long a window must be"});
     }
-    out.memory_bytes = packets_.bytes() + segments_.bytes();
+    out.memory_bytes = tables_.packets.bytes() + tables_.segments.bytes() + tables_.loops.bytes();
+    out.memory_bytes += tables_.prefixes ? tables_.prefixes->bytes() : 0;
     for (const Echoes* echoes : {&packet_echoes_, &frame_echoes_}) {
         out.memory_bytes += echoes->sorter.bytes() + echoes->copies.bytes();
     }
-    std::uint64_t taken = packets_.ladders_taken();
-    out.others_blind_after = segments_.blind_after();
-    for (ModeMemory* mode : {&frame_, &flow_, &flow_bidir_}) {
+    std::uint64_t taken = tables_.packets.ladders_taken();
+    out.others_blind_after = tables_.segments.blind_after();
+    for (ModeMemory* mode : {&tables_.frame, &tables_.flow, &tables_.flow_bidir}) {
         out.memory_bytes += mode->keys().bytes();
         taken += mode->keys().ladders_taken();
         out.others_blind_after =
@@ -229,6 +240,29 @@ void Collector::report_memory(Report& out) {
                                 "are approximate; more " +
                                     option::kMemory + " helps"});
     }
+}
+
+std::optional<TunnelReport> Collector::tunnels(const Report* judged) const {
+    if (!in_tunnels_.any()) {
+        return std::nullopt;
+    }
+    TunnelReport out = in_tunnels_.report();
+    if (judged != nullptr) {
+        const TunnelledCopies& copies = inside_->tunnelled_;
+        for (std::size_t i = 0; i < kMeetings; ++i) {
+            out.meetings[i].copied = copies.meetings[i];
+            if (static_cast<Meeting>(i) != Meeting::kWhole) {
+                out.needing += copies.meetings[i];
+            }
+        }
+        out.across_tenants = copies.other_tenant;
+        out.needed = copies.needed;
+        if (inside_->tables_.prefixes) {
+            out.needed_cut = inside_->tables_.prefixes->around();
+            out.across_tenants_cut = inside_->tables_.prefixes->across_tenants();
+        }
+    }
+    return out;
 }
 
 }  // namespace unecho::analyze

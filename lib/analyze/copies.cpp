@@ -22,7 +22,28 @@ void merge(std::vector<Count>& into, const std::vector<Count>& part) {
 
 }  // namespace
 
+void TunnelledCopies::add(const EchoTraits& echo) {
+    meetings[static_cast<std::size_t>(echo.meeting)].add(echo.length);
+    if (echo.other_tenant) {
+        other_tenant.add(echo.length);
+    }
+    if (echo.meeting != Meeting::kWhole) {
+        needed.add(echo.around);
+    }
+}
+
+void TunnelledCopies::add(const TunnelledCopies& others) {
+    for (std::size_t i = 0; i < kMeetings; ++i) {
+        meetings[i] += others.meetings[i];
+    }
+    other_tenant += others.other_tenant;
+    needed.add(others.needed);
+}
+
 void CopyCounts::add(const EchoTraits& echo) {
+    if (echo.tunnelled) {
+        tunnelled.add(echo);
+    }
     fixed.add(echo.fixed, echo.length);
     refresh.add(echo.refresh, echo.length);
     causes[static_cast<std::size_t>(echo.cause)].add(echo.length);
@@ -43,9 +64,16 @@ void CopyCounts::add(const CopyCounts& others) {
     for (std::size_t i = 0; i < kDifferences; ++i) {
         differences[i] += others.differences[i];
     }
+    tunnelled.add(others.tunnelled);
     merge(interfaces, others.interfaces);
     merge(files, others.files);
     merge(protocols, others.protocols);
+}
+
+Copies::Copies(const Copies& other) : bins_(kBins) {
+    for (std::size_t i = 0; i < kBins; ++i) {
+        bins_[i] = other.bins_[i] ? std::make_unique<CopyCounts>(*other.bins_[i]) : nullptr;
+    }
 }
 
 void Copies::add(const EchoBin& bin, const EchoTraits& echo) {

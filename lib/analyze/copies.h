@@ -25,6 +25,21 @@ struct EchoTraits {
     Differences differences = 0;
     WindowMask fixed = 0;  // the windows with which it is dropped, by policy
     WindowMask refresh = 0;
+    // Of the two, where one is inside a tunnel.
+    bool tunnelled = false;
+    Meeting meeting = Meeting::kWhole;
+    bool other_tenant = false;
+    packet::EncapsulationSet around;
+};
+
+// Of echoes that are inside a tunnel, or whose first packet is.
+struct TunnelledCopies {
+    std::array<Count, kMeetings> meetings{};
+    Count other_tenant;
+    packet::EncapsulationSet needed;  // around those that are found only inside
+
+    void add(const EchoTraits& echo);
+    void add(const TunnelledCopies& others);
 };
 
 struct CopyCounts {
@@ -32,6 +47,7 @@ struct CopyCounts {
     WindowCounts refresh;
     std::array<Count, kCauses> causes{};
     std::array<std::uint64_t, kDifferences> differences{};
+    TunnelledCopies tunnelled;
     std::vector<Count> interfaces;  // up to the last that has any
     std::vector<Count> files;
     std::vector<Count> protocols;
@@ -43,6 +59,9 @@ struct CopyCounts {
 class Copies {
   public:
     Copies() : bins_(kBins) {}
+    Copies(const Copies& other);
+    Copies& operator=(const Copies&) = delete;
+    ~Copies() = default;
 
     void add(const EchoBin& bin, const EchoTraits& echo);
 

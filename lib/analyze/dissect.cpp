@@ -5,10 +5,8 @@
 #include <array>
 #include <cstring>
 
-#include "packet/digests.h"
 #include "packet/headers.h"
 #include "packet/non_ip.h"
-#include "packet/wifi.h"
 
 namespace unecho::analyze {
 namespace {
@@ -19,46 +17,6 @@ using packet::IpPacket;
 using packet::Link;
 
 constexpr std::uint32_t kTcpHeader = 20;
-
-// 0 for no bytes, and for no others.
-std::uint32_t short_hash(const std::uint8_t* data, std::uint32_t length, std::uint32_t kind,
-                         const hash::Secret& secret) noexcept {
-    if (length == 0) {
-        return 0;
-    }
-    const Frame bytes{data, length};
-    Digest digest = 0;
-    packet::digest_frames({&bytes, 1}, secret, &digest);
-    return static_cast<std::uint32_t>(remix(digest, kind)) | 1U;
-}
-
-void read_link(Link link, const Frame& frame, std::uint32_t ip_offset, const hash::Secret& secret,
-               Origin& origin) noexcept {
-    const packet::LinkHeader& header = packet::info_of(link).header;
-    const std::uint32_t end = std::min(header.end, ip_offset);
-    const std::uint32_t begin = std::min(header.begin, end);
-    origin.macs =
-        short_hash(frame.data + begin, end - begin, static_cast<std::uint32_t>(link), secret);
-    const std::uint32_t tags = std::min(header.tags, ip_offset);
-    origin.tags =
-        ip_offset <= header.plain ? 0 : short_hash(frame.data + tags, ip_offset - tags, 1, secret);
-}
-
-// Of a data frame with an EtherType, for what begins at ip_offset. The three addresses lie behind
-// each other; the fourth is a station's, as the third. 802.11 pads nothing.
-void read_air(Link link, const Frame& frame, std::uint32_t ip_offset, const hash::Secret& secret,
-              Origin& origin) noexcept {
-    const packet::WifiFrame wifi = packet::find_wifi(link, frame.data, frame.length);
-    const std::uint8_t* const header = frame.data + wifi.begin;
-    const std::uint32_t tags = packet::wifi_payload(wifi, frame.data).offset;
-    origin.macs =
-        short_hash(header + packet::kWifiAddresses, packet::kWifiSequence - packet::kWifiAddresses,
-                   static_cast<std::uint32_t>(Link::kWifi), secret);
-    origin.tags = short_hash(frame.data + tags, ip_offset - tags, 1, secret);
-    origin.padding =
-        air_mark(static_cast<std::uint16_t>(packet::load_le16(header + packet::kWifiSequence)),
-                 (header[1] & packet::kWifiRetry) != 0);
-}
 
 // The segment's payload, unless it is a later fragment or behind extension headers.
 void read_tcp(const IpPacket& ip, std::uint32_t offset, std::uint32_t ip_size,
@@ -77,9 +35,7 @@ void read_tcp(const IpPacket& ip, std::uint32_t offset, std::uint32_t ip_size,
 }
 
 void read_ipv4(const IpPacket& ip, Dissected& out) noexcept {
-    out.origin.tos = ip.data[1];
-    out.origin.ttl = ip.data[8];
-    out.origin.checksum = packet::load_be16(ip.data + 10);
+    out.cut = packet::load_be16(ip.data + 2) > ip.length;
     out.protocol = ip.data[9];
     const bool fragment = (packet::load_be16(ip.data + 6) & 0x3FFF) != 0;
     if (ip.data[9] == packet::kProtoTcp && !fragment) {
@@ -88,33 +44,13 @@ void read_ipv4(const IpPacket& ip, Dissected& out) noexcept {
 }
 
 void read_ipv6(const IpPacket& ip, Dissected& out) noexcept {
-    out.origin.tos = static_cast<std::uint8_t>(packet::load_be16(ip.data) >> 4);
-    out.origin.ttl = ip.data[7];
+    out.cut = packet::kIpv6Header + packet::load_be16(ip.data + 4) > ip.length;
     packet::FlowFields flow{};
     const bool whole = packet::read_flow_ipv6(ip, flow);
     out.protocol = static_cast<std::uint16_t>(256 + flow.protocol);
     if (whole && ip.data[6] == packet::kProtoTcp) {
         read_tcp(ip, packet::kIpv6Header, packet::kIpv6Header + packet::load_be16(ip.data + 4),
                  out);
-    }
-}
-
-// What non_ip "frame" does not compare: tags and labels, and what stands behind the frame's end; of
-// 802.11 with an EtherType what the radios wrote.
-void read_without_ip(Link link, const Frame& frame, const packet::NonIpFrame& other,
-                     const hash::Secret& secret, Origin& origin) noexcept {
-    const auto begin = static_cast<std::uint32_t>(other.body - frame.data);
-    if (packet::is_wifi(link)) {
-        if (other.kind == Link::kEthernet) {
-            read_air(link, frame, begin, secret, origin);
-        }
-        return;
-    }
-    const std::uint32_t end = std::min(begin + other.length, frame.length);
-    origin.padding = short_hash(frame.data + end, frame.length - end, 2, secret);
-    const packet::LinkHeader& header = packet::info_of(link).header;
-    if (header.plain != 0 && begin > header.plain) {
-        origin.tags = short_hash(frame.data + header.tags, begin - header.tags, 1, secret);
     }
 }
 
@@ -134,6 +70,7 @@ constexpr std::array kNames{
 Dissected dissect(Link link, const Frame& frame, const packet::Parsed& parsed,
                   const hash::Secret& secret) noexcept {
     Dissected out;
+    out.origin = packet::origin_of(link, frame, parsed, secret);
     if (parsed.found == Found::kMalformed) {
         out.protocol = kMalformed;
         out.kind = kind_of_malformed(link);
@@ -141,19 +78,11 @@ Dissected dissect(Link link, const Frame& frame, const packet::Parsed& parsed,
     }
     if (parsed.found == Found::kNonIp) {
         const packet::NonIpFrame other = packet::non_ip_frame(link, frame.data, frame.length);
-        read_without_ip(link, frame, other, secret, out.origin);
         out.kind = kind_of_frame(link, other);
         return out;
     }
     out.ip = parsed.ip;
-    const auto offset = static_cast<std::uint32_t>(out.ip.data - frame.data);
-    if (packet::is_wifi(link)) {
-        read_air(link, frame, offset, secret, out.origin);
-    } else {
-        read_link(link, frame, offset, secret, out.origin);
-        const std::uint32_t end = offset + out.ip.length;
-        out.origin.padding = short_hash(frame.data + end, frame.length - end, 2, secret);
-    }
+    out.macs = link == Link::kEthernet ? frame.data : nullptr;
     if (parsed.found == Found::kIpv4) {
         read_ipv4(out.ip, out);
     } else {
@@ -161,6 +90,16 @@ Dissected dissect(Link link, const Frame& frame, const packet::Parsed& parsed,
     }
     out.kind = kind_of(out.ip, out.protocol);
     return out;
+}
+
+// Without an Ethernet frame there is nothing before the packet.
+Dissected dissect_inside(const packet::OpenedLevel& level, const hash::Secret& secret) noexcept {
+    if (level.ethernet) {
+        return dissect(Link::kEthernet, level.payload, level.packet, secret);
+    }
+    const auto before = static_cast<std::uint32_t>(level.packet.ip.data - level.payload.data);
+    return dissect(Link::kRaw, {level.packet.ip.data, level.payload.length - before}, level.packet,
+                   secret);
 }
 
 AddressPair addresses_of(const Dissected& packet) noexcept {

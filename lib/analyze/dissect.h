@@ -12,6 +12,7 @@
 #include "packet/frame.h"
 #include "packet/link.h"
 #include "packet/parse.h"
+#include "packet/tunnels.h"
 
 namespace unecho::analyze {
 
@@ -23,10 +24,12 @@ inline constexpr std::size_t kProtocols = 514;
 
 struct Dissected {
     Origin origin;
-    packet::IpPacket ip{};           // of IPv4 and IPv6
-    packet::Frame payload{};         // of a TCP segment, as far as captured; else empty
-    std::uint32_t payload_size = 0;  // on the wire
-    std::uint32_t sequence = 0;      // of the TCP segment
+    packet::IpPacket ip{};               // of IPv4 and IPv6
+    packet::Frame payload{};             // of a TCP segment, as far as captured; else empty
+    const std::uint8_t* macs = nullptr;  // two addresses, where an Ethernet header has them
+    bool cut = false;                    // captured shorter than its IP length says
+    std::uint32_t payload_size = 0;      // on the wire
+    std::uint32_t sequence = 0;          // of the TCP segment
     std::uint16_t protocol = kNotIp;
     Kind kind;
 };
@@ -34,6 +37,10 @@ struct Dissected {
 // parsed: what stage parse found in the frame.
 [[nodiscard]] Dissected dissect(packet::Link link, const packet::Frame& frame,
                                 const packet::Parsed& parsed, const hash::Secret& secret) noexcept;
+
+// The same of a packet inside tunnels: the frame, MAC addresses and padding are those inside.
+[[nodiscard]] Dissected dissect_inside(const packet::OpenedLevel& level,
+                                       const hash::Secret& secret) noexcept;
 
 // Of a packet with protocol below kNotIp.
 [[nodiscard]] AddressPair addresses_of(const Dissected& packet) noexcept;

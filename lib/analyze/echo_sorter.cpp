@@ -60,14 +60,8 @@ void EchoSorter::first(const Kind& kind) {
 
 EchoSorter::Bins& EchoSorter::bins_of(std::uint32_t label) {
     const auto found = labels_.find(label);
-    if (found != labels_.end()) {
-        return *found->second;
-    }
-    std::unique_ptr<Bins>& bins = labels_[labels_.size() < most_labels_ ? label : kOthers];
-    if (!bins) {
-        bins = std::make_unique<Bins>();
-    }
-    return *bins;
+    return found != labels_.end() ? found->second
+                                  : labels_[labels_.size() < most_labels_ ? label : kOthers];
 }
 
 EchoSorter::Class EchoSorter::class_of(const Kind& kind, const Echo& echo) const noexcept {
@@ -88,10 +82,10 @@ void EchoSorter::note_crossed(const Echo& echo, unsigned at) {
         if (crossed_.size() >= most_crossed_) {
             return;
         }
-        found = crossed_.emplace(pair, std::make_unique<Crossed>()).first;
+        found = crossed_.try_emplace(pair).first;
     }
-    ++found->second->echoes[at];
-    found->second->ages[at] += echo.age;
+    ++found->second.echoes[at];
+    found->second.ages[at] += echo.age;
 }
 
 EchoBin EchoSorter::add(const Kind& kind, const Echo& echo) {
@@ -201,12 +195,12 @@ void EchoSorter::judge_clocks(std::span<const std::uint64_t> packets) {
     shifts_.clear();
     end_of_crossed_ = 0;
     for (const auto& [pair, crossed] : crossed_) {
-        const Middle middle = middle_of(crossed->echoes);
+        const Middle middle = middle_of(crossed.echoes);
         const std::uint32_t to = pair & 0xFFFF;
         const bool many =
             middle.near >= kLeastCrossed && share(middle.near, packets[to]) >= kMostlyCrossed;
         if (many && share(middle.near, middle.all) >= kRegular) {
-            const Nanoseconds age = crossed->ages[middle.at] / crossed->echoes[middle.at];
+            const Nanoseconds age = crossed.ages[middle.at] / crossed.echoes[middle.at];
             shifts_.push_back({pair >> 16, to, middle.near, age});
             end_of_crossed_ = std::max(end_of_crossed_, std::min(middle.at + 2, kAgeBins));
         }
@@ -257,7 +251,7 @@ SortedEchoes EchoSorter::sorted(Nanoseconds resolution, std::optional<Nanosecond
     }
     out.ages = ages.ages(resolution);
     for (const auto& [label, bins] : labels_) {
-        SentAgain one = summed(*bins, end);
+        SentAgain one = summed(bins, end);
         if (one.echoes.packets != 0) {
             one.protocol = label == kOthers ? "others" : kind_name(label);
             out.sent_again += one.echoes;

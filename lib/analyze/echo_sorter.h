@@ -22,7 +22,6 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -175,8 +174,8 @@ class EchoSorter {
     std::size_t most_labels_;
     std::size_t most_crossed_;
     std::vector<Sender> senders_;
-    std::map<std::uint32_t, std::unique_ptr<Bins>> labels_;
-    std::map<std::uint32_t, std::unique_ptr<Crossed>> crossed_;
+    std::map<std::uint32_t, Bins> labels_;
+    std::map<std::uint32_t, Crossed> crossed_;
     std::vector<ClockShift> shifts_;
     unsigned end_of_crossed_ = 0;
     std::array<std::array<Causes, kAgeBins>, kClasses> causes_{};

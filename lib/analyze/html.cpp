@@ -50,9 +50,10 @@ std::string body_of(const Report& report) {
     const std::string ages = ages_section(report) + windows_section(report);
     return answer_section(report) + facts_section(report) +
            (ages.empty() ? "" : "<div class=\"pair charts\">\n" + ages + "</div>\n") +
-           side_by_side({causes_section(report), places_section(report), protocols_section(report),
-                         time, talkers_section(report), modes_section(report)},
-                        time) +
+           side_by_side(
+               {causes_section(report), tunnels_section(report), places_section(report),
+                protocols_section(report), time, talkers_section(report), modes_section(report)},
+               time) +
            what_if_section(report) + advice_section(report) + warnings_section(report);
 }
 

@@ -66,6 +66,18 @@ std::string reasons(const Recommendation& advice) {
     if (!advice.non_ip_reason.empty()) {
         out += reason("Without IP", escape(text_of(advice.non_ip)), advice.non_ip_reason);
     }
+    if (!advice.tunnels_reason.empty()) {
+        out += reason("Tunnels",
+                      escape(advice.tunnels.empty() ? "none" : joined(advice.tunnels, ", ")),
+                      advice.tunnels_reason);
+    }
+    if (!advice.tenant_reason.empty()) {
+        out += reason("Tenant", escape(text_of(advice.tenant)), advice.tenant_reason);
+    }
+    if (!advice.key_bytes_reason.empty()) {
+        out += reason("Key bytes", advice.key_bytes ? count_text(*advice.key_bytes) : "not set",
+                      advice.key_bytes_reason);
+    }
     if (!advice.sure_reason.empty()) {
         out += reason("How sure", "", advice.sure_reason);
     }
@@ -98,13 +110,26 @@ std::string modes_section(const Report& report) {
         body += mode_row(report.modes[i], i, most_dropped(report));
     }
     const std::optional<Nanoseconds> window = report.modes.front().recommended.window;
+    std::string bytes;
+    for (std::size_t i = 0; any_key_bytes(report) && i < report.key_bytes.size(); ++i) {
+        const KeyBytes& each = report.key_bytes[i];
+        const std::string path = "key_bytes." + std::to_string(i);
+        bytes += row(
+            {count_text(each.bytes) + " bytes", figure(path + ".cut.packets", each.cut.packets),
+             fill("<span{}>{}</span>", {each.others.packets == 0 ? "" : " class=\"lost-text\"",
+                                        figure(path + ".others.packets", each.others.packets)})});
+    }
+    if (!bytes.empty()) {
+        bytes = "<h3>If only the first bytes counted</h3>\n" +
+                table({"Of a packet", "Copies cut short", "No copies"}, bytes);
+    }
     return section(
         "modes", "Which key?",
         paragraph(fill("What each key mode would drop {}, copies or not. Too many: those that key "
                        "<code>packet</code> would forward. Missing: those that it alone would "
                        "drop.",
                        {window ? "within " + duration_text(*window) : "however old"})) +
-            mode_warning(report) + table({"Key", "Drops", "Too many", "Missing"}, body));
+            mode_warning(report) + table({"Key", "Drops", "Too many", "Missing"}, body) + bytes);
 }
 
 std::string advice_section(const Report& report) {

@@ -27,6 +27,9 @@ std::string headline(const Report& report) {
     if (report.total.packets == 0) {
         return "There are no packets in this capture.";
     }
+    if (report.copied.packets == 0 && cut_short(report).packets != 0) {
+        return "The copies are cut short.";
+    }
     if (report.copied.packets == 0) {
         return report.total.packets == 1        ? "A single packet, so no echoes."
                : report.sent_again.packets == 0 ? "No echoes."
@@ -62,8 +65,18 @@ std::string sent_again(const Report& report) {
                  report.kinds_sent_again.size() > kMostKinds ? ", ..." : ""});
 }
 
+// Beside the copies.
+std::string cut_copies(const Report& report) {
+    const Count cut = cut_short(report);
+    return cut.packets == 0
+               ? ""
+               : fill(" {} more {} of one that was captured longer or shorter: see key bytes.",
+                      {count_text(cut.packets), cut.packets == 1 ? "is a copy" : "are copies"});
+}
+
 std::string in_words(const Report& report) {
-    const std::string again = report.sent_again.packets == 0 ? "" : " " + sent_again(report);
+    const std::string again =
+        cut_copies(report) + (report.sent_again.packets == 0 ? "" : " " + sent_again(report));
     if (report.copied.packets == 0) {
         return again.empty() ? without_echoes(report) : again.substr(1);
     }
@@ -189,7 +202,8 @@ std::string facts_section(const Report& report) {
         fact("With a key", figure("keyed.packets", report.keyed.packets)) +
         fact("Without", figure("non_ip.packets", report.non_ip.packets) + " not IP, " +
                             figure("malformed.packets", report.malformed.packets) + " malformed") +
-        fact("Different ones", figure("keys", report.keys));
+        fact("Different ones",
+             (report.blind_after ? "at most " : "") + figure("keys", report.keys));
     if (report.echoes.packets != 0) {
         out += fact("These came", key_times(report));
     }

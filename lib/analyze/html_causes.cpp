@@ -71,6 +71,29 @@ std::string look_alikes(const LookAlikes& given) {
          given.segments.packets == 1 ? "segment carries" : "segments carry"});
 }
 
+std::string loops(const Report& report) {
+    std::string body;
+    const std::size_t shown = std::min(report.loops.size(), kMostInTable);
+    for (std::size_t i = 0; i < shown; ++i) {
+        const Loop& each = report.loops[i];
+        const std::string path = "loops." + std::to_string(i);
+        body += row({each.one.empty() ? "no MAC addresses"
+                                      : fill("<code>{}</code> <code>{}</code>",
+                                             {escape(each.one), escape(each.other)}),
+                     figure(path + ".packets", each.packets),
+                     figure(path + ".copies.packets", each.copies.packets),
+                     std::to_string(each.step), duration_text(each.round)});
+    }
+    return body.empty()
+               ? body
+               : "<h3>Routing loops</h3>\n" +
+                     paragraph(
+                         "Packets that come by the same link again, the TTL lower each time. "
+                         "Between which addresses:") +
+                     table({"Link", "Packets", "Copies", "TTL falls by", "Round"}, body) +
+                     others(report.loops.size() - shown, "fewer copies");
+}
+
 // ---- places -------------------------------------------------------------------------------------
 
 std::uint64_t echoes_between(const Report& report, std::size_t from, std::size_t to) {
@@ -198,7 +221,7 @@ std::string causes_section(const Report& report) {
     return section("causes", "Why are they there?",
                    paragraph("What differs between a copy and the first packet with its key.") +
                        table({"Cause", "Copies", "Share"}, cause_rows(report)) +
-                       differences(report) + look_alikes(report.look_alikes));
+                       differences(report) + loops(report) + look_alikes(report.look_alikes));
 }
 
 std::string places_section(const Report& report) {

@@ -14,7 +14,8 @@ std::string facts_section(const Report& report);
 std::string ages_section(const Report& report);
 std::string windows_section(const Report& report);
 std::string causes_section(const Report& report);
-std::string places_section(const Report& report);  // from which interface to which
+std::string tunnels_section(const Report& report);  // what packets are in, and their copies
+std::string places_section(const Report& report);   // from which interface to which
 std::string protocols_section(const Report& report);
 std::string time_section(const Report& report);
 std::string talkers_section(const Report& report);

@@ -33,6 +33,19 @@ std::string what_if_section(const Report& report) {
              duration_text(advice.window)}) +
         row({"Policy", escape(text_of(it.policy)), escape(text_of(advice.policy))}) +
         row({"Without IP", escape(text_of(it.non_ip)), escape(text_of(advice.non_ip))});
+    if (!it.tunnels.empty() || !advice.tunnels.empty()) {
+        const auto names = [](const std::vector<std::string>& list) {
+            return escape(list.empty() ? "none" : joined(list, ", "));
+        };
+        rows += row({"Tunnels", names(it.tunnels), names(advice.tunnels)}) +
+                row({"Tenant", escape(text_of(it.tenant)), escape(text_of(advice.tenant))});
+    }
+    if (it.key_bytes || advice.key_bytes) {
+        const auto bytes = [](const std::optional<std::uint32_t>& one) {
+            return one ? count_text(*one) : std::string("all");
+        };
+        rows += row({"Key bytes", bytes(it.key_bytes), bytes(advice.key_bytes)});
+    }
     for (const RemovalRow& what : kRemovalRows) {
         rows += count_row(it, what);
     }

@@ -39,6 +39,14 @@ inline std::string_view name_in(Difference value) {
     return info_of(value).name;
 }
 template <>
+inline std::string_view name_in(Meeting value) {
+    return info_of(value).name;
+}
+template <>
+inline std::string_view name_in(packet::Tenant value) {
+    return text_of(value);
+}
+template <>
 inline std::string_view name_in(packet::KeyMode value) {
     return packet::name_of(value);
 }
@@ -61,6 +69,10 @@ template <>
 inline constexpr std::size_t kEnumSize<Cause> = kCauses;
 template <>
 inline constexpr std::size_t kEnumSize<Difference> = kDifferences;
+template <>
+inline constexpr std::size_t kEnumSize<Meeting> = kMeetings;
+template <>
+inline constexpr std::size_t kEnumSize<packet::Tenant> = packet::kTenantNames.size();
 template <>
 inline constexpr std::size_t kEnumSize<packet::KeyMode> = packet::kKeyModes;
 template <>
@@ -210,6 +222,66 @@ void describe(Archive& io, LookAlikes& it) {
 }
 
 template <typename Archive>
+void describe(Archive& io, KeyBytes& it) {
+    io("bytes", it.bytes);
+    io("cut", it.cut);
+    io("others", it.others);
+}
+
+template <typename Archive>
+void describe(Archive& io, Loop& it) {
+    io("one", it.one);
+    io("other", it.other);
+    io("copies", it.copies);
+    io("packets", it.packets);
+    io("step", it.step);
+    io("round_ns", it.round);
+}
+
+template <typename Archive>
+void describe(Archive& io, MeetingCount& it) {
+    io("meeting", it.meeting);
+    io("copied", it.copied);
+}
+
+template <typename Archive>
+void describe(Archive& io, EncapsulationCount& it) {
+    io("name", it.name);
+    io("total", it.total);
+}
+
+template <typename Archive>
+void describe(Archive& io, TunnelStack& it) {
+    io("names", it.names);
+    io("total", it.total);
+}
+
+template <typename Archive>
+void describe(Archive& io, TunnelTenant& it) {
+    io("kind", it.kind);
+    io("number", it.number);
+    io("packets", it.packets);
+    io("excess", it.excess);
+    io("bytes", it.bytes);
+}
+
+template <typename Archive>
+void describe(Archive& io, TunnelReport& it) {
+    io("opened", it.opened);
+    io("fragments", it.fragments);
+    io("malformed", it.malformed);
+    io("other", it.other);
+    io("too_deep", it.too_deep);
+    io("encapsulations", it.encapsulations);
+    io("stacks", it.stacks);
+    io("other_stacks", it.other_stacks);
+    io("tenants", it.tenants);
+    io("meetings", it.meetings);
+    io("needing", it.needing);
+    io("across_tenants", it.across_tenants);
+}
+
+template <typename Archive>
 void describe(Archive& io, Recommendation& it) {
     io("needed", it.needed);
     io("key", it.key);
@@ -217,17 +289,24 @@ void describe(Archive& io, Recommendation& it) {
     io("rate_pps", it.rate);
     io("policy", it.policy);
     io("non_ip", it.non_ip);
+    io("tunnels", it.tunnels);
+    io("tenant", it.tenant);
+    io("key_bytes", it.key_bytes);
     io("max_false_drop", it.max_false_drop);
     io("engine", it.engine);
     io("engine_chosen", it.engine_chosen);
     io("memory_bytes", it.memory);
     io("covered", it.covered);
     io("removed", it.removed);
+    io("removed_cut", it.removed_cut);
     io("key_reason", it.key_reason);
     io("window_reason", it.window_reason);
     io("rate_reason", it.rate_reason);
     io("policy_reason", it.policy_reason);
     io("non_ip_reason", it.non_ip_reason);
+    io("tunnels_reason", it.tunnels_reason);
+    io("tenant_reason", it.tenant_reason);
+    io("key_bytes_reason", it.key_bytes_reason);
     io("taps_reason", it.taps_reason);
     io("sure_reason", it.sure_reason);
     io("toml", it.toml);
@@ -246,6 +325,9 @@ template <typename Archive>
 void describe(Archive& io, WhatIf& it) {
     io("key", it.key);
     io("non_ip", it.non_ip);
+    io("tunnels", it.tunnels);
+    io("tenant", it.tenant);
+    io("key_bytes", it.key_bytes);
     io("window_ns", it.window);
     io("policy", it.policy);
     io("first", it.first);
@@ -289,6 +371,8 @@ void describe(Archive& io, Report& it) {
     io("keyed", it.keyed);
     io("non_ip", it.non_ip);
     io("malformed", it.malformed);
+    io("cut", it.cut);
+    io("key_bytes", it.key_bytes);
     io("first_time_ns", it.first_time);
     io("last_time_ns", it.last_time);
     io("duration_ns", it.duration);
@@ -298,6 +382,7 @@ void describe(Archive& io, Report& it) {
     io("causes", it.causes);
     io("differences", it.differences);
     io("look_alikes", it.look_alikes);
+    io("loops", it.loops);
     io("crossings", it.crossings);
     io("protocols", it.protocols);
     io("time_bin_ns", it.time_bin);
@@ -307,6 +392,7 @@ void describe(Archive& io, Report& it) {
     io("modes", it.modes);
     io("recommendation", it.recommendation);
     io("what_if", it.what_if);
+    io("tunnels", it.tunnels);
     io("blind_after_ns", it.blind_after);
     io("others_blind_after_ns", it.others_blind_after);
     io("memory_bytes", it.memory_bytes);

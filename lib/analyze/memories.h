@@ -38,9 +38,21 @@ class KeyMemory {
   public:
     // ladders: how much of the memory may go into them.
     KeyMemory(std::size_t bytes, double ladders)
-        : table_(bytes - static_cast<std::size_t>(static_cast<double>(bytes) * ladders)),
-          ladders_(static_cast<std::size_t>(static_cast<double>(bytes) * ladders) /
-                   Ladders::kBytes) {}
+        : ladders_(static_cast<std::size_t>(static_cast<double>(bytes) * ladders) /
+                   Ladders::kBytes),
+          table_(bytes - static_cast<std::size_t>(static_cast<double>(bytes) * ladders)) {}
+
+    // Of the same keys, the oldest of them forgotten if there is less room.
+    template <typename Forget>
+    KeyMemory(const KeyMemory& other, std::size_t bytes, double ladders, Forget forget)
+        : ladders_(static_cast<std::size_t>(static_cast<double>(bytes) * ladders) /
+                   Ladders::kBytes),
+          table_(
+              other.table_, bytes - static_cast<std::size_t>(static_cast<double>(bytes) * ladders),
+              [&](Entry& entry, const Entry&) { ladders_.adopt(entry.accepted, other.ladders_); },
+              forget) {}
+    KeyMemory(const KeyMemory& other, std::size_t bytes, double ladders)
+        : KeyMemory(other, bytes, ladders, [](const Entry&) {}) {}
 
     void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
     // Where it is now, if it is there.
@@ -77,12 +89,16 @@ class KeyMemory {
     }
 
     [[nodiscard]] RecentTable<Entry>& table() noexcept { return table_; }
+    // When the key was seen first.
+    [[nodiscard]] Nanoseconds first_of(const Entry& entry) const noexcept {
+        return ladders_.first_of(entry.accepted);
+    }
     [[nodiscard]] std::uint64_t ladders_taken() const noexcept { return ladders_.taken(); }
     [[nodiscard]] std::size_t bytes() const noexcept { return table_.bytes() + ladders_.bytes(); }
 
   private:
-    RecentTable<Entry> table_;
     Ladders ladders_;
+    RecentTable<Entry> table_;
 };
 
 struct PacketEntry {
@@ -102,6 +118,8 @@ static_assert(sizeof(PacketEntry) == 64);
 class ModeMemory {
   public:
     ModeMemory(std::size_t bytes, double ladders) : keys_(bytes, ladders) {}
+    ModeMemory(const ModeMemory& other, std::size_t bytes, double ladders)
+        : keys_(other.keys_, bytes, ladders), lost_(other.lost_), missed_(other.missed_) {}
 
     void prefetch_index(Digest digest) const noexcept { keys_.prefetch_index(digest); }
     [[nodiscard]] KeyEntry* prefetch_entry(Digest digest) noexcept {
@@ -147,6 +165,11 @@ class ModeMemory {
 class SegmentMemory {
   public:
     explicit SegmentMemory(std::size_t bytes) : table_(bytes) {}
+    SegmentMemory(const SegmentMemory& other, std::size_t bytes)
+        : table_(other.table_, bytes, [](Entry&, const Entry&) {}),
+          ages_(other.ages_),
+          found_(other.found_),
+          compared_(other.compared_) {}
 
     void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
     // A segment that is no echo.

@@ -61,6 +61,38 @@ class RecentTable {
         renew_index(kLeastSlots);
     }
 
+    // What another one holds, as far as it fits: the oldest do not. adopt(Entry&, const Entry&) is
+    // called for each, with its copy, which is where it stays; forget(const Entry&) for the others.
+    template <typename Adopt, typename Forget>
+    RecentTable(const RecentTable& other, std::size_t bytes, Adopt adopt, Forget forget)
+        : RecentTable(bytes) {
+        blind_after_ = other.blind_after_;
+        const std::size_t left_out = other.size_ - std::min(other.size_, capacity_);
+        Nanoseconds youngest = 0;
+        Nanoseconds youngest_left_out = 0;
+        for (std::size_t i = 0; i < other.size_; ++i) {
+            const std::size_t place = other.hand_ + i;
+            const Entry& old = other.entries_[place < other.size_ ? place : place - other.size_];
+            youngest = std::max(youngest, old.last);
+            if (i < left_out) {
+                youngest_left_out = std::max(youngest_left_out, old.last);
+                forget(old);
+                continue;
+            }
+            Entry& entry = insert(old.digest, old.last, [](const Entry&) {});
+            entry = old;
+            adopt(entry, old);
+        }
+        if (left_out != 0) {
+            const Nanoseconds age = youngest - youngest_left_out;
+            blind_after_ = std::min(blind_after_.value_or(age), age);
+        }
+    }
+
+    template <typename Adopt>
+    RecentTable(const RecentTable& other, std::size_t bytes, Adopt adopt)
+        : RecentTable(other, bytes, adopt, [](const Entry&) {}) {}
+
     void prefetch_index(Digest digest) const noexcept { __builtin_prefetch(&index_[home(digest)]); }
 
     // Null if it is not there. Valid until the entry is forgotten.
@@ -106,6 +138,10 @@ class RecentTable {
     [[nodiscard]] std::optional<Nanoseconds> blind_after() const noexcept { return blind_after_; }
 
     [[nodiscard]] std::size_t capacity() const noexcept { return capacity_; }
+    // Below capacity(), and the same as long as it is remembered.
+    [[nodiscard]] std::size_t place_of(const Entry& entry) const noexcept {
+        return static_cast<std::size_t>(&entry - entries_);
+    }
     [[nodiscard]] std::size_t bytes() const noexcept {
         return size_ * sizeof(Entry) + slots_ * sizeof(std::uint64_t);
     }

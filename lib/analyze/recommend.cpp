@@ -6,6 +6,8 @@
 #include <optional>
 
 #include "analyze/ages.h"
+#include "analyze/recommend_key_bytes.h"
+#include "analyze/recommend_tunnels.h"
 #include "analyze/windows.h"
 #include "base/words.h"
 #include "config/schema.h"
@@ -76,7 +78,8 @@ Choice without_copies(const Report& report, const Sides& sides) {
     }
     out.reason =
         report.echoes.packets + report.sent_again.packets == 0
-            ? "No packet came twice, so nothing says how long it must be; "
+            ? "No packet came twice" + std::string(report.cut.packets == 0 ? "" : " as a whole") +
+                  ", so nothing says how long it must be; "
         : report.copied.packets == 0
             ? "Nothing was copied, so nothing says how long it must be; "
             : "The copies' ages do not say how long it must be, as clocks differ or it would drop "
@@ -191,7 +194,8 @@ std::string doubts(const Doubtful& doubtful) {
         out +=
             " But " + counted(doubtful.in_storms, "packet") +
             " came within a millisecond of the same one before, many times in a row: a flood, or "
-            "a loop. For a loop take policy refresh, and non_ip \"frame\" if they have no IP "
+            "a loop of bridges. For a loop take policy refresh, and non_ip \"frame\" if they have "
+            "no IP "
             "packet.";
     }
     return out;
@@ -237,7 +241,19 @@ bool is_of_ladder(Nanoseconds window) {
     return std::binary_search(kLadder.begin(), kLadder.end(), window);
 }
 
-void choose_policy(std::uint64_t copied, const WindowRow& row, Recommendation& out) {
+// Where such a loop was seen.
+std::string loop_text(const Report& report) {
+    if (report.loops.empty()) {
+        return "";
+    }
+    const Loop& loop = report.loops.front();
+    return " " + counted(loop.packets, "packet") + (loop.packets == 1 ? " goes" : " go") +
+           " round" + (loop.one.empty() ? "" : " between " + loop.one + " and " + loop.other) +
+           ", the TTL lower by " + std::to_string(loop.step) + " each time: a routing loop.";
+}
+
+void choose_policy(const Report& report, std::uint64_t copied, const WindowRow& row,
+                   Recommendation& out) {
     const auto fixed = static_cast<double>(row.fixed.packets);
     const auto refresh = static_cast<double>(row.refresh.packets);
     const auto copies = static_cast<double>(copied);
@@ -256,7 +272,7 @@ void choose_policy(std::uint64_t copied, const WindowRow& row, Recommendation& o
             "Copies of a packet go on for longer than the window, each soon behind "
             "the one before, as in a loop: refresh drops " +
             format_count(row.refresh.packets) + " packets, fixed " +
-            format_count(row.fixed.packets) + ".";
+            format_count(row.fixed.packets) + "." + loop_text(report);
         return;
     }
     out.policy = engines::Policy::kFixed;
@@ -414,7 +430,7 @@ void recommend(Report& report, const Peaks& peaks) {
     Recommendation& out = report.recommendation;
     out.window = window.length();
     out.window_reason = window.reason;
-    choose_policy(sides.copies.packets, row_at(report, window, sides), out);
+    choose_policy(report, sides.copies.packets, row_at(report, window, sides), out);
     choose_key(report, window.window, out);
     choose_non_ip(report, sides, out);
     choose_rate(peaks, window.window, out);
@@ -425,6 +441,10 @@ void recommend(Report& report, const Peaks& peaks) {
     out.sure_reason = sure_reason(report, sides, out.window);
     out.taps_reason = taps_reason(report);
     fill_modes(report, window, sides);
+    recommend_key_bytes(report, window.window);
+    recommend_tunnels(report);
+    out.needed =
+        out.needed || share(out.removed_cut.packets, report.total.packets) >= kWorthRemoving;
 }
 
 }  // namespace unecho::analyze

@@ -62,4 +62,18 @@ std::vector<Note> taken_together(const std::vector<Note>& notes) {
     return out;
 }
 
+Count cut_short(const Report& report) noexcept {
+    Count most;
+    for (const KeyBytes& row : report.key_bytes) {
+        most = most.packets < row.cut.packets ? row.cut : most;
+    }
+    return most;
+}
+
+bool any_key_bytes(const Report& report) noexcept {
+    return std::any_of(report.key_bytes.begin(), report.key_bytes.end(), [](const KeyBytes& row) {
+        return row.cut.packets + row.others.packets != 0;
+    });
+}
+
 }  // namespace unecho::analyze

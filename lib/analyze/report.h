@@ -21,6 +21,8 @@
 #include "base/units.h"
 #include "engines/engine.h"
 #include "engines/spec.h"
+#include "packet/cause.h"
+#include "packet/encapsulation.h"
 #include "packet/key.h"
 
 namespace unecho::analyze {
@@ -61,19 +63,8 @@ struct Count {
     return {a.packets < b.packets ? a.packets : b.packets, a.bytes < b.bytes ? a.bytes : b.bytes};
 }
 
-// Why an echo is not, byte for byte, the first packet with its key: the one reason that stands for
-// it in sums that must come to all echoes. Ordered: the first that holds.
-enum class Cause : std::uint8_t {
-    kRouted,     // TTL or hop limit and MAC addresses differ
-    kHopLimit,   // TTL or hop limit differs, the MAC addresses do not (or there are none)
-    kRetagged,   // VLAN tags, MPLS labels or what else stands between MACs and IP differ
-    kRelayed,    // MAC addresses or cooked header alone
-    kResent,     // 802.11: the retry bit, or the number that the sender gave the frame
-    kRemarked,   // TOS or traffic class
-    kPadded,     // bytes behind the IP packet, or captured length
-    kChecksum,   // nothing but the IPv4 header checksum
-    kIdentical,  // nothing: the same frame
-};
+using packet::Cause;
+using packet::Difference;
 
 struct CauseInfo {
     Cause cause;
@@ -85,23 +76,37 @@ struct CauseInfo {
 
 // Indexed by Cause.
 inline constexpr auto kCauseTable = std::to_array<CauseInfo>({
-    {Cause::kRouted, "routed", "TTL or hop limit and MAC addresses differ: a router in between",
-     "Routed", "TTL and MAC addresses differ: seen before and behind a router."},
-    {Cause::kHopLimit, "hop-limit", "TTL or hop limit differs", "Hop limit",
-     "The TTL differs, the MAC addresses do not: a hop that hides them, or a loop."},
-    {Cause::kRetagged, "retagged", "VLAN tags, MPLS labels or the like differ", "Retagged",
-     "VLAN tags or MPLS labels differ: seen on both sides of a trunk."},
-    {Cause::kRelayed, "relayed", "MAC addresses or cooked header differ: other port or mirror",
-     "Relayed", "MAC addresses alone differ: a host or a balancer in between passed it on."},
-    {Cause::kResent, "resent", "802.11 retry bit or number differs: sent again on the air, no copy",
-     "Resent", "802.11 retry bit or sequence number differs: sent again on the air, no copy."},
-    {Cause::kRemarked, "remarked", "TOS or traffic class differs", "Remarked",
+    {Cause::kLoop, name_of(Cause::kLoop), "TTL falls with each round: a routing loop", "Loop",
+     "It came back again and again, each time with a lower TTL: a routing loop."},
+    {Cause::kTunnelled, name_of(Cause::kTunnelled), "plain or tunnelled, or tunnelled otherwise",
+     "Tunnelled", "Once plain and once inside a tunnel, or inside tunnels of different kinds."},
+    {Cause::kTunnels, name_of(Cause::kTunnels), "in tunnels with other ends or of another tenant",
+     "Several tunnels",
+     "In tunnels of one kind with different ends or tenants: several mirrors, "
+     "or a broadcast to all ends."},
+    {Cause::kRouted, name_of(Cause::kRouted),
+     "TTL or hop limit and MAC addresses differ: a router in between", "Routed",
+     "TTL and MAC addresses differ: seen before and behind a router."},
+    {Cause::kHopLimit, name_of(Cause::kHopLimit), "TTL or hop limit differs", "Hop limit",
+     "The TTL differs, the MAC addresses do not: a hop that hides them, or the first round of a "
+     "loop."},
+    {Cause::kRetagged, name_of(Cause::kRetagged), "VLAN tags, MPLS labels or the like differ",
+     "Retagged", "VLAN tags or MPLS labels differ: seen on both sides of a trunk."},
+    {Cause::kRelayed, name_of(Cause::kRelayed),
+     "MAC addresses or cooked header differ: other port or mirror", "Relayed",
+     "MAC addresses alone differ: a host or a balancer in between passed it on."},
+    {Cause::kResent, name_of(Cause::kResent),
+     "802.11 retry bit or number differs: sent again on the air, no copy", "Resent",
+     "802.11 retry bit or sequence number differs: sent again on the air, no copy."},
+    {Cause::kRemarked, name_of(Cause::kRemarked), "TOS or traffic class differs", "Remarked",
      "TOS or traffic class differs: something on the way marks packets."},
-    {Cause::kPadded, "padded", "bytes behind the IP packet differ", "Padded",
+    {Cause::kPadded, name_of(Cause::kPadded), "bytes behind the IP packet differ", "Padded",
      "Bytes behind the IP packet differ: padding, trailers, or cut off elsewhere."},
-    {Cause::kChecksum, "checksum", "IPv4 header checksum differs: offload", "Checksum",
-     "Nothing but the IPv4 header checksum differs: filled in by hardware later."},
-    {Cause::kIdentical, "identical", "the same frame", "Identical",
+    {Cause::kChecksum, name_of(Cause::kChecksum), "IPv4 header checksum differs: offload",
+     "Checksum", "Nothing but the IPv4 header checksum differs: filled in by hardware later."},
+    {Cause::kOuter, name_of(Cause::kOuter), "only headers of the tunnel differ", "Outer headers",
+     "The same packet in the same tunnel: only the headers outside differ."},
+    {Cause::kIdentical, name_of(Cause::kIdentical), "the same frame", "Identical",
      "The same frame, byte for byte: a mirror port or two taps on a wire."},
 });
 inline constexpr std::size_t kCauses = kCauseTable.size();
@@ -120,18 +125,6 @@ static_assert(
     return kCauseTable[static_cast<std::size_t>(cause)];
 }
 
-// What differs, each counted alone: an echo may have several, or none.
-enum class Difference : std::uint8_t {
-    kHopLimit,
-    kMacs,
-    kTags,
-    kTos,
-    kPadding,
-    kChecksum,
-    kRetry,   // 802.11
-    kNumber,  // 802.11: sequence control
-};
-
 struct DifferenceInfo {
     Difference difference;
     std::string_view name;   // in the JSON; in the text with blanks
@@ -148,6 +141,9 @@ inline constexpr auto kDifferenceTable = std::to_array<DifferenceInfo>({
     {Difference::kChecksum, "checksum", "IPv4 header checksum"},
     {Difference::kRetry, "retry", "802.11 retry bit"},
     {Difference::kNumber, "number", "802.11 sequence number"},
+    {Difference::kEncapsulation, "encapsulation", "Kinds of tunnels, or none"},
+    {Difference::kTunnel, "tunnel", "Ends or tenant of the tunnel"},
+    {Difference::kOuter, "outer", "Outermost packet"},
 });
 inline constexpr std::size_t kDifferences = kDifferenceTable.size();
 static_assert(
@@ -157,7 +153,7 @@ static_assert(
                 return false;
             }
         }
-        return kDifferenceTable.back().difference == Difference::kNumber;
+        return kDifferenceTable.back().difference == Difference::kOuter;
     }(),
     "each difference has its row, in the order of the differences");
 
@@ -268,6 +264,99 @@ struct Doubtful {
     std::uint64_t in_storms = 0;  // that came many times in a row
 };
 
+// If only so many bytes of a packet counted: what would be an echo and is none now.
+inline constexpr std::array<std::uint32_t, 4> kKeyBytesAsked{64, 96, 128, 256};
+
+struct KeyBytes {
+    std::uint32_t bytes = 0;
+    Count cut;     // copies of packets that were captured longer or shorter
+    Count others;  // no copies, but the same so far
+};
+
+// Packets that went round in a routing loop, as they were seen on one link: loops.h.
+struct Loop {
+    std::string one;  // MAC addresses of the link's two ends; empty: it has none
+    std::string other;
+    Count copies;               // from the third round on
+    std::uint64_t packets = 0;  // that began to go round here
+    std::uint32_t step = 0;     // by which the TTL falls with each round: routers in the loop
+    Nanoseconds round = 0;      // how long one took, the latest
+};
+
+// How a copy inside a tunnel met the first packet with its key.
+enum class Meeting : std::uint8_t {
+    kWithPlain,    // one is in no tunnel
+    kOtherKind,    // in tunnels of another kind, or nested otherwise
+    kOtherTunnel,  // of the same kind, but with other ends or of another tenant
+    kSameTunnel,   // in another outer packet
+    kWhole,        // in the same: found without looking inside
+};
+
+struct MeetingInfo {
+    Meeting meeting;
+    std::string_view name;   // in the JSON
+    std::string_view words;  // in the text and on the page
+};
+
+// Indexed by Meeting.
+inline constexpr auto kMeetingTable = std::to_array<MeetingInfo>({
+    {Meeting::kWithPlain, "plain", "one plain, one inside a tunnel"},
+    {Meeting::kOtherKind, "encapsulation", "in tunnels of different kinds"},
+    {Meeting::kOtherTunnel, "tunnel", "in tunnels with other ends or of another tenant"},
+    {Meeting::kSameTunnel, "outer", "in the same tunnel, with other headers outside"},
+    {Meeting::kWhole, "whole", "with the whole tunnel around it: equal outside, too"},
+});
+inline constexpr std::size_t kMeetings = kMeetingTable.size();
+
+[[nodiscard]] constexpr const MeetingInfo& info_of(Meeting meeting) noexcept {
+    return kMeetingTable[static_cast<std::size_t>(meeting)];
+}
+
+struct MeetingCount {
+    Meeting meeting = Meeting::kWhole;
+    Count copied;
+};
+
+struct EncapsulationCount {
+    std::string name;
+    Count total;  // of packets that have it anywhere around them
+};
+
+// Packets inside the same encapsulations, nested in the same way.
+struct TunnelStack {
+    std::vector<std::string> names;  // the outermost first; none: all others
+    Count total;
+};
+
+// Packets with this innermost identifier; at most `excess` of them belong to others.
+struct TunnelTenant {
+    std::string kind;  // "VNI", "TEID"
+    std::uint32_t number = 0;
+    std::uint64_t packets = 0;
+    std::uint64_t excess = 0;
+    std::uint64_t bytes = 0;  // since it was first kept
+};
+
+// What is in which tunnel, and how that is copied, whatever is recommended.
+struct TunnelReport {
+    Count opened;                 // packets inside a tunnel
+    std::uint64_t fragments = 0;  // these as the counters of a filter: packet/tunnels.h
+    std::uint64_t malformed = 0;
+    std::uint64_t other = 0;
+    std::uint64_t too_deep = 0;
+    std::vector<EncapsulationCount> encapsulations;  // most packets first, as all below
+    std::vector<TunnelStack> stacks;                 // at most 20
+    Count other_stacks;
+    std::vector<TunnelTenant> tenants;  // at most 20
+    std::array<MeetingCount, kMeetings> meetings;
+    Count needing;         // copies that are found only inside tunnels
+    Count across_tenants;  // of all copies inside tunnels, those of another tenant, or of none
+    // What these are in: the list that finds them. Not in the JSON, but recommended.
+    packet::EncapsulationSet needed;
+    packet::EncapsulationSet needed_cut;  // and with key_bytes these, for those cut short
+    Count across_tenants_cut;             // of those cut short, as across_tenants
+};
+
 // Source and destination of packets whose copies are many. At most `excess` of the echoes counted
 // here belong to others (space-saving counting); bytes as counted since the pair was first kept.
 struct Talker {
@@ -320,6 +409,7 @@ struct Recommendation {
     bool needed = true;         // false: there is nothing worth removing
     double covered = 0;         // share of the copies that it removes, 0 to 1
     Count removed;              // with this window and policy, counted
+    Count removed_cut;          // beside these: copies cut short, with key_bytes
     std::uint64_t memory = 0;   // bytes that the engine chosen would take, 0: not known
     std::string engine_chosen;  // what "auto" stands for with these figures
     // A sentence or two each.
@@ -327,10 +417,16 @@ struct Recommendation {
     std::string window_reason;
     std::string rate_reason;
     std::string policy_reason;
-    std::string non_ip_reason;  // empty: no frames without an IP packet are copies
-    std::string taps_reason;    // empty with one interface
-    std::string sure_reason;    // what parts copies from what was sent again, and how widely
-    std::string toml;           // a whole configuration, reasons as comments
+    std::vector<std::string> tunnels;  // to look into; empty: none
+    packet::Tenant tenant = packet::Tenant::kIgnore;
+    std::optional<std::uint32_t> key_bytes;  // absent: all of the packet counts
+    std::string tunnels_reason;              // empty: there are no tunnels
+    std::string tenant_reason;     // empty: nothing is looked into, or there are no tenants
+    std::string key_bytes_reason;  // empty: not counted
+    std::string non_ip_reason;     // empty: no frames without an IP packet are copies
+    std::string taps_reason;       // empty with one interface
+    std::string sure_reason;       // what parts copies from what was sent again, and how widely
+    std::string toml;              // a whole configuration, reasons as comments
 };
 
 // What a configuration removes here.
@@ -346,7 +442,10 @@ struct Removal {
 struct WhatIf {
     packet::KeyMode key = packet::KeyMode::kPacket;
     packet::NonIp non_ip = packet::NonIp::kPass;
-    std::optional<Nanoseconds> window;  // absent: without end
+    std::vector<std::string> tunnels;  // that it looks into
+    packet::Tenant tenant = packet::Tenant::kIgnore;
+    std::optional<std::uint32_t> key_bytes;  // absent: all count
+    std::optional<Nanoseconds> window;       // absent: without end
     engines::Policy policy = engines::Policy::kFixed;
     std::uint64_t first = 1;
     Removal asked;
@@ -365,10 +464,13 @@ struct Note {
 // What the recommendation, and the words of text and TOML, are made from beside the figures of the
 // report. Not in the JSON, which has those words.
 struct Basis {
-    std::optional<Nanoseconds> youngest_keyed;  // of what was sent again: IP packets alone
-    std::optional<Nanoseconds> youngest_frame;  // and frames without one
-    Nanoseconds oldest_keyed = 0;               // of the copies that are IP packets
-    Doubtful doubtful;                          // of what was sent again
+    std::optional<Nanoseconds> youngest_keyed;     // of what was sent again: IP packets alone
+    std::optional<Nanoseconds> youngest_frame;     // and frames without one
+    Nanoseconds oldest_keyed = 0;                  // of the copies that are IP packets
+    Doubtful doubtful;                             // of what was sent again
+    std::vector<std::vector<KeyBytes>> key_bytes;  // by window; empty: not counted
+    bool inside = false;                           // keys are those of the innermost packets
+    std::vector<std::uint16_t> vxlan_ports;        // that were told
     std::vector<WindowRow> frame_windows;  // of frames without an IP packet, non_ip being "frame"
     std::uint32_t longest_frame = 0;       // captured bytes
 };
@@ -392,6 +494,9 @@ struct Report {
     Count keyed;                                     // packets that have a key
     Count non_ip;                                    // ARP, LLDP and the like
     Count malformed;
+    Count cut;  // captured shorter than their IP packet is
+    // With the recommended window; empty: not counted, as no packet was cut short or in a tunnel.
+    std::vector<KeyBytes> key_bytes;
     Nanoseconds first_time = 0;  // since 1970
     Nanoseconds last_time = 0;   // the latest, not the last packet's
     Nanoseconds duration = 0;    // all steps forward in time; one far back begins an epoch
@@ -404,6 +509,7 @@ struct Report {
     std::vector<CauseCount> causes;            // all of them, in the order of the enum
     std::vector<DifferenceCount> differences;  // all of them, in the order of the enum
     LookAlikes look_alikes;
+    std::vector<Loop> loops;  // most copies first; at most 64
     std::vector<Crossing> crossings;
     std::vector<ProtocolCount> protocols;  // most packets first
     Nanoseconds time_bin = 0;
@@ -413,7 +519,8 @@ struct Report {
     std::array<Mode, packet::kKeyModes> modes;  // by KeyMode
     Basis basis;
     Recommendation recommendation;
-    std::optional<WhatIf> what_if;  // absent: nothing was asked about
+    std::optional<WhatIf> what_if;        // absent: nothing was asked about
+    std::optional<TunnelReport> tunnels;  // absent: there are none
 
     // Ages from which on echoes may have been overlooked, because memory was full and the oldest
     // packets were forgotten. Absent: everything was remembered.
@@ -437,6 +544,12 @@ struct Report {
 
 // Those that say the same of several inputs as one, at the first of these.
 [[nodiscard]] std::vector<Note> taken_together(const std::vector<Note>& notes);
+
+// Copies cut short, with as many bytes as find most of them; recommended or not.
+[[nodiscard]] Count cut_short(const Report& report) noexcept;
+
+// Whether there is anything to say of key_bytes.
+[[nodiscard]] bool any_key_bytes(const Report& report) noexcept;
 
 // x of base as a share of 0 to 1; 0 where base is 0.
 [[nodiscard]] constexpr double share(std::uint64_t x, std::uint64_t base) noexcept {

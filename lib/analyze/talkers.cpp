@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analyze/talkers.h"
 
-#include <algorithm>
 #include <cstring>
 #include <string>
 
@@ -30,39 +29,14 @@ std::string text_of(const AddressPair& pair, std::size_t offset) {
 
 }  // namespace
 
-void Talkers::add(const AddressPair& pair, std::uint64_t length) noexcept {
-    auto& set = sets_[reduce(mix(pair), kSets)];
-    auto slot = std::find_if(set.begin(), set.end(), [&](const Slot& other) {
-        return other.count != 0 && other.pair == pair;
-    });
-    if (slot == set.end()) {
-        slot = std::min_element(set.begin(), set.end(),
-                                [](const Slot& a, const Slot& b) { return a.count < b.count; });
-        slot->pair = pair;
-        slot->excess = slot->count;
-        slot->bytes = 0;
-    }
-    ++slot->count;
-    slot->bytes += length;
+void Talkers::add(const AddressPair& pair, std::uint64_t length) {
+    counts_.add(pair, mix(pair), length);
 }
 
 std::vector<Talker> Talkers::most(std::size_t n) const {
-    std::vector<const Slot*> slots;
-    for (const auto& set : sets_) {
-        for (const Slot& slot : set) {
-            if (slot.count != 0) {
-                slots.push_back(&slot);
-            }
-        }
-    }
-    std::sort(slots.begin(), slots.end(), [](const Slot* a, const Slot* b) {
-        return a->count != b->count ? a->count > b->count : a->pair.bytes < b->pair.bytes;
-    });
-    slots.resize(std::min(n, slots.size()));
     std::vector<Talker> out;
-    for (const Slot* slot : slots) {
-        out.push_back({text_of(slot->pair, 0), text_of(slot->pair, 16), slot->count, slot->excess,
-                       slot->bytes});
+    for (const auto& [pair, count, excess, bytes] : counts_.most(n)) {
+        out.push_back({text_of(pair, 0), text_of(pair, 16), count, excess, bytes});
     }
     return out;
 }

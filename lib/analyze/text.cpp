@@ -77,6 +77,11 @@ std::string head(const Report& report) {
                : ": " + format_count(report.copied.packets) + ", " +
                      brief_bytes(report.copied.bytes) + " on the wire (" +
                      percent(share(report.copied.bytes, report.total.bytes)) + " of the bytes).\n";
+    if (const Count cut = cut_short(report); cut.packets != 0) {
+        out += counted(cut.packets, "packet") +
+               (cut.packets == 1 ? " more is a copy" : " more are copies") +
+               " of one that was captured longer or shorter: see key_bytes.\n";
+    }
     if (report.sent_again.packets != 0) {
         out += cell(report.sent_again) + (report.sent_again.packets == 1 ? " was" : " were") +
                " sent again, and " +
@@ -219,6 +224,75 @@ std::string causes(const Report& report) {
     return section(
         "How copies differ from the first",
         table.text() + (fields.empty() ? "" : "  each difference alone: " + fields + "\n"));
+}
+
+std::string loops(const Report& report) {
+    if (report.loops.empty()) {
+        return "";
+    }
+    Table table({"on the link between", "and", ">packets", ">copies", ">TTL falls by", ">round"});
+    for (std::size_t i = 0; i < std::min(report.loops.size(), kMostRows); ++i) {
+        const Loop& one = report.loops[i];
+        table.row({one.one.empty() ? "no MAC addresses" : one.one, one.other,
+                   format_count(one.packets), cell(one.copies), std::to_string(one.step),
+                   brief(one.round)});
+    }
+    return section("Routing loops: packets that come round again with a lower TTL",
+                   table.text() + rest(report.loops.size(), kMostRows, "more link"));
+}
+
+// Why packets were not looked into, or not to their end.
+std::string not_opened(const TunnelReport& tunnels) {
+    std::string out;
+    const auto say = [&](std::uint64_t packets, const char* what) {
+        if (packets != 0) {
+            out += (out.empty() ? "" : ", ") + std::string(what) + " " + format_count(packets);
+        }
+    };
+    say(tunnels.fragments, "fragments of a tunnel's packets");
+    say(tunnels.malformed, "cut short or malformed");
+    say(tunnels.other, "not with IP inside");
+    say(tunnels.too_deep, "more than 8 in one another");
+    return out.empty() ? "" : "  not opened to their end: " + out + "\n";
+}
+
+std::string tenant_table(const TunnelReport& tunnels) {
+    if (tunnels.tenants.empty()) {
+        return "";
+    }
+    Table table({"tenant", ">packets", ">bytes", ""});
+    for (std::size_t i = 0; i < std::min(tunnels.tenants.size(), kMostRows); ++i) {
+        const TunnelTenant& one = tunnels.tenants[i];
+        table.row({one.kind + " " + std::to_string(one.number), format_count(one.packets),
+                   brief_bytes(one.bytes),
+                   one.excess == 0 ? "" : "or up to " + format_count(one.excess) + " fewer"});
+    }
+    return "\n" + table.text() + rest(tunnels.tenants.size(), kMostRows, "more tenant");
+}
+
+std::string tunnels(const Report& report) {
+    if (!report.tunnels) {
+        return "";
+    }
+    const TunnelReport& all = *report.tunnels;
+    Table table({"inside", ">packets", ">bytes", ">share"});
+    for (std::size_t i = 0; i < std::min(all.stacks.size(), kMostRows); ++i) {
+        const TunnelStack& one = all.stacks[i];
+        table.row({one.names.empty() ? "others" : joined(one.names, " > "), cell(one.total),
+                   brief_bytes(one.total.bytes),
+                   percent(share(one.total.packets, report.total.packets))});
+    }
+    Table copies({"copies inside tunnels", ">copies"});
+    bool any = false;
+    for (const MeetingCount& one : all.meetings) {
+        if (one.copied.packets != 0) {
+            any = true;
+            copies.row({std::string(info_of(one.meeting).words), cell(one.copied)});
+        }
+    }
+    return section("Tunnels: what packets are in, the outermost first",
+                   table.text() + rest(all.stacks.size(), kMostRows, "more nesting") +
+                       not_opened(all) + tenant_table(all) + (any ? "\n" + copies.text() : ""));
 }
 
 std::string look_alikes(const Report& report) {
@@ -406,6 +480,23 @@ std::string modes(const Report& report) {
                    table.text());
 }
 
+std::string bytes_counted(const std::optional<std::uint32_t>& bytes) {
+    return bytes ? format_count(*bytes) : "all";
+}
+
+std::string key_bytes(const Report& report) {
+    if (!any_key_bytes(report)) {
+        return "";
+    }
+    Table table({">bytes", ">copies cut short", ">no copies"});
+    for (const KeyBytes& row : report.key_bytes) {
+        table.row({format_count(row.bytes), cell(row.cut), cell(row.others)});
+    }
+    return section(
+        "What would be dropped besides, if only so many bytes of a packet counted (key_bytes)",
+        table.text());
+}
+
 std::string what_if(const Report& report) {
     if (!report.what_if) {
         return "";
@@ -415,6 +506,17 @@ std::string what_if(const Report& report) {
     table.row({"key", std::string(packet::name_of(it.key)),
                std::string(packet::name_of(report.recommendation.key))});
     table.row({"window", window_text(it.window), format_duration(report.recommendation.window)});
+    const Recommendation& wanted = report.recommendation;
+    if (!it.tunnels.empty() || !wanted.tunnels.empty()) {
+        const auto names = [](const std::vector<std::string>& list) {
+            return list.empty() ? std::string("none") : joined(list, ",");
+        };
+        table.row({"tunnels", names(it.tunnels), names(wanted.tunnels)});
+        table.row({"tenant", std::string(text_of(it.tenant)), std::string(text_of(wanted.tenant))});
+    }
+    if (it.key_bytes || wanted.key_bytes) {
+        table.row({"key_bytes", bytes_counted(it.key_bytes), bytes_counted(wanted.key_bytes)});
+    }
     table.row({"policy", std::string(text_of(it.policy)),
                std::string(text_of(report.recommendation.policy))});
     table.row({"non_ip", std::string(text_of(it.non_ip)),
@@ -456,6 +558,17 @@ std::string recommendation(const Report& report) {
     if (!wanted.non_ip_reason.empty()) {
         out += line("non_ip", std::string(text_of(wanted.non_ip)), wanted.non_ip_reason);
     }
+    if (!wanted.tunnels_reason.empty()) {
+        out += line("tunnels", wanted.tunnels.empty() ? "none" : joined(wanted.tunnels, ", "),
+                    wanted.tunnels_reason);
+    }
+    if (!wanted.tenant_reason.empty()) {
+        out += line("tenant", std::string(text_of(wanted.tenant)), wanted.tenant_reason);
+    }
+    if (!wanted.key_bytes_reason.empty()) {
+        out += line("key_bytes", wanted.key_bytes ? format_count(*wanted.key_bytes) : "not set",
+                    wanted.key_bytes_reason);
+    }
     if (!wanted.engine_chosen.empty()) {
         out += line("engine",
                     std::string(text_of(wanted.engine)) + ": " + wanted.engine_chosen + ", " +
@@ -465,6 +578,9 @@ std::string recommendation(const Report& report) {
     out += wrapped(wanted.sure_reason, "  ") + wrapped(wanted.taps_reason, "  ");
     out += "  Drops " + counted(wanted.removed.packets, "packet") +
            (report.copied.packets == 0 ? "" : ", " + percent(wanted.covered) + " of the copies") +
+           (wanted.removed_cut.packets == 0
+                ? ""
+                : ", and " + format_count(wanted.removed_cut.packets) + " cut short") +
            ". " + option::kToml + " FILE writes this as a configuration.\n";
     return section("What to configure", out);
 }
@@ -477,12 +593,12 @@ std::string sections(const Report& report) {
     if (!report.ages.bins.empty()) {
         out += ages(report);
     }
-    out += causes(report) + sent_again(report) + look_alikes(report) + interfaces(report) +
-           protocols(report);
+    out += tunnels(report) + causes(report) + loops(report) + sent_again(report) +
+           look_alikes(report) + interfaces(report) + protocols(report);
     if (report.echoes.packets != 0) {
         out += talkers(report) + over_time(report) + windows(report);
     }
-    return out + modes(report) + what_if(report) + recommendation(report);
+    return out + modes(report) + key_bytes(report) + what_if(report) + recommendation(report);
 }
 
 }  // namespace

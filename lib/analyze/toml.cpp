@@ -109,7 +109,44 @@ std::string bound_text(double bound) {
     return zero == std::string::npos ? out : out.erase(zero + 2, 1);
 }
 
-std::string filter(const Recommendation& wanted) {
+std::string ports_text(const Report& report) {
+    std::vector<std::string> ports;
+    for (const std::uint16_t port : report.basis.vxlan_ports) {
+        ports.push_back(std::to_string(port));
+    }
+    return joined(ports, ",");
+}
+
+// Whether the ports that were told are of what is recommended.
+bool has_vxlan_ports(const Report& report) {
+    const std::vector<std::string>& names = report.recommendation.tunnels;
+    return !report.basis.vxlan_ports.empty() &&
+           std::find(names.begin(), names.end(), "vxlan") != names.end();
+}
+
+std::string tunnels(const Report& report) {
+    const Recommendation& wanted = report.recommendation;
+    if (wanted.tunnels_reason.empty()) {
+        return "";
+    }
+    std::string names;
+    for (const std::string& name : wanted.tunnels) {
+        names += (names.empty() ? "" : ", ") + quoted(name);
+    }
+    std::string out = comment(wanted.tunnels_reason) +
+                      "tunnels = " + (names.empty() ? quoted("none") : "[" + names + "]") + "\n\n";
+    if (has_vxlan_ports(report)) {
+        out += "vxlan_ports = [" + ports_text(report) + "]\n\n";
+    }
+    if (!wanted.tenant_reason.empty()) {
+        out +=
+            comment(wanted.tenant_reason) + "tenant = " + quoted(text_of(wanted.tenant)) + "\n\n";
+    }
+    return out;
+}
+
+std::string filter(const Report& report) {
+    const Recommendation& wanted = report.recommendation;
     std::string out =
         "[[filter]]\nname = \"echo\"\n\n" + comment(wanted.key_reason) +
         "key = " + quoted(packet::name_of(wanted.key)) + "\n\n" + comment(wanted.window_reason) +
@@ -122,6 +159,11 @@ std::string filter(const Recommendation& wanted) {
         out +=
             comment(wanted.non_ip_reason) + "non_ip = " + quoted(text_of(wanted.non_ip)) + "\n\n";
     }
+    out += tunnels(report);
+    if (wanted.key_bytes) {
+        out += comment(wanted.key_bytes_reason) +
+               "key_bytes = " + std::to_string(*wanted.key_bytes) + "\n\n";
+    }
     if (!wanted.engine_chosen.empty()) {
         out += comment("With these figures that is " + wanted.engine_chosen + ", in " +
                        format_size(wanted.memory) + ".");
@@ -130,7 +172,20 @@ std::string filter(const Recommendation& wanted) {
 }
 
 // As `unecho pcap` is told it.
-std::string as_options(const Recommendation& wanted) {
+std::string as_options(const Report& report) {
+    const Recommendation& wanted = report.recommendation;
+    std::string out;
+    if (!wanted.tunnels.empty()) {
+        out +=
+            " " + option::kTunnels + " " + joined(wanted.tunnels, ",") +
+            (has_vxlan_ports(report) ? " " + option::kVxlanPorts + " " + ports_text(report) : "") +
+            (wanted.tenant == packet::default_tenant(wanted.key)
+                 ? ""
+                 : " " + option::kTenant + " " + std::string(text_of(wanted.tenant)));
+    }
+    if (wanted.key_bytes) {
+        out += " " + option::kKeyBytes + " " + std::to_string(*wanted.key_bytes);
+    }
     return option::kKey + " " + std::string(packet::name_of(wanted.key)) + " " + option::kWindow +
            " " + format_duration(wanted.window) +
            (wanted.policy == engines::Policy::kFixed
@@ -138,7 +193,8 @@ std::string as_options(const Recommendation& wanted) {
                 : " " + option::kPolicy + " " + std::string(text_of(wanted.policy))) +
            (wanted.non_ip == packet::NonIp::kPass
                 ? ""
-                : " " + option::kNonIp + " " + std::string(text_of(wanted.non_ip)));
+                : " " + option::kNonIp + " " + std::string(text_of(wanted.non_ip))) +
+           out;
 }
 
 // Where the echoes were, of one capture with several interfaces.
@@ -178,11 +234,15 @@ std::string head(const Report& report) {
         files += " and " + counted(report.files.size() - kMost, "other");
     }
     const Recommendation& wanted = report.recommendation;
+    const std::uint64_t removed = wanted.removed.packets + wanted.removed_cut.packets;
     std::string out = comment(
         "Made by unecho analyze from " + files + ": " + counted(report.total.packets, "packet") +
-        ", of which " + format_count(report.copied.packets) + " are copies. This would drop " +
-        format_count(wanted.removed.packets) + ", " +
-        percent(share(wanted.removed.packets, report.total.packets)) + " of all packets.");
+        ", of which " + format_count(report.copied.packets) + " are copies" +
+        (wanted.removed_cut.packets == 0
+             ? ""
+             : " and " + format_count(wanted.removed_cut.packets) + " more are copies cut short") +
+        ". This would drop " + format_count(removed) + ", " +
+        percent(share(removed, report.total.packets)) + " of all packets.");
     if (!wanted.needed) {
         out += comment("There is hardly anything to remove here: see whether you need it at all.");
     }
@@ -208,7 +268,7 @@ std::string to_toml(const Report& report) {
         out += comment(
                    "Replays the captures. What it writes has the time of writing; with the "
                    "packets' own times: unecho pcap IN... -o OUT " +
-                   as_options(report.recommendation)) +
+                   as_options(report)) +
                "#\n" +
                comment(
                    "On a network, have instead of the ports and [run] below, with your "
@@ -219,7 +279,7 @@ std::string to_toml(const Report& report) {
         out += comment("Replace eth1 and so on by your interfaces; the last is the tool's.") +
                network_ports(taps, "") + "\n";
     }
-    out += filter(report.recommendation) + route(report, taps);
+    out += filter(report) + route(report, taps);
     if (replay) {
         out +=
             "\n[run]\nclock = \"capture\"           # the packets' own times\n"

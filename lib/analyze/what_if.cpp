@@ -25,6 +25,16 @@ Removal removal_of(const Count& removed, const RemovedEchoes::Sorted& echoes, co
     return out;
 }
 
+// Copies cut short that are known of, whichever configuration removes them.
+Count cut_copies(const Report& report, Count most) {
+    const auto take = [&most](const Count& other) {
+        most = {std::max(most.packets, other.packets), std::max(most.bytes, other.bytes)};
+    };
+    take(report.recommendation.removed_cut);
+    take(cut_short(report));
+    return most;
+}
+
 // "12 packets that were sent again"
 std::string those(std::uint64_t packets, bool again) {
     const bool one = packets == 1;
@@ -55,14 +65,15 @@ std::string verdict_on(const Removal& it) {
 
 }  // namespace
 
-void RemovedEchoes::add(const EchoBin& bin, std::uint64_t length, bool asked, WindowMask fixed,
-                        WindowMask refresh) {
+void RemovedEchoes::add(const EchoBin& bin, std::uint64_t length, bool asked,
+                        const DroppedWith& dropped) {
+    bins_.resize(EchoSorter::kClasses * kAgeBins);
     Bin& into = bins_[bin.index()];
     if (asked) {
         into.asked.add(length);
     }
-    into.fixed.add(fixed, length);
-    into.refresh.add(refresh, length);
+    into.fixed.add(dropped.fixed, length);
+    into.refresh.add(dropped.refresh, length);
 }
 
 template <typename CountOf>
@@ -85,34 +96,47 @@ RemovedEchoes::Sorted RemovedEchoes::with(const CopyEnds& ends, unsigned window,
 }
 
 void WhatIfTally::judge(const SortedEchoes& packets, const SortedEchoes& frames) {
-    packet_ends_ = packets.ends;
-    frame_ends_ = frames.ends;
+    ends_ = {packets.ends, frames.ends};
     copies_ = packets.copies + frames.copies;
 }
 
-// A window between two of the ladder is one that parts all copies from what was sent again.
-Removal WhatIfTally::recommended(const Report& report) const {
-    const Recommendation& advice = report.recommendation;
-    const auto* const at = std::lower_bound(kLadder.begin(), kLadder.end() - 1, advice.window);
-    if (*at != advice.window) {
-        return removal_of(advice.removed, {advice.removed, {}}, copies_);
-    }
-    const auto window = static_cast<unsigned>(at - kLadder.begin());
-    const bool refresh = advice.policy == engines::Policy::kRefresh;
-    RemovedEchoes::Sorted echoes = packets_.with(packet_ends_, window, refresh);
-    if (advice.non_ip == packet::NonIp::kFrame) {
-        echoes = sum(echoes, frames_.with(frame_ends_, window, refresh));
-    }
-    return removal_of(advice.removed, echoes, copies_);
+RemovedEchoes::Sorted WhatIfTally::asked() const {
+    return sum(own_[0][0].asked(ends_[0]), own_[1][1].asked(ends_[1]));
 }
 
-WhatIf WhatIfTally::answer(WhatIf asked, const Report& report) const {
+RemovedEchoes::Sorted WhatIfTally::dropped(const Recommendation& advice, unsigned window,
+                                           bool inside) const {
+    const Echoes& echoes = looks_inside_ && !inside ? plain_ : own_;
+    const bool refresh = advice.policy == engines::Policy::kRefresh;
+    RemovedEchoes::Sorted out;
+    for (std::size_t judged = 0; judged < 2; ++judged) {
+        for (std::size_t frame = 0; frame < (advice.non_ip == packet::NonIp::kFrame ? 2 : 1);
+             ++frame) {
+            out = sum(out, echoes[judged][frame].with(ends_[judged], window, refresh));
+        }
+    }
+    return out;
+}
+
+// A window between two of the ladder is one that parts all copies from what was sent again.
+Removal WhatIfTally::recommended(const Report& report, const Count& all) const {
+    const Recommendation& advice = report.recommendation;
+    const Count removed = advice.removed + advice.removed_cut;
+    const auto* const at = std::lower_bound(kLadder.begin(), kLadder.end() - 1, advice.window);
+    if (*at != advice.window) {
+        return removal_of(removed, {removed, {}}, all);
+    }
     const RemovedEchoes::Sorted echoes =
-        sum(packets_.asked(packet_ends_), frames_.asked(frame_ends_));
-    asked.asked = removal_of(removed_, echoes, copies_);
-    asked.recommended = recommended(report);
-    asked.verdict = verdict_on(asked.asked);
-    return asked;
+        dropped(advice, static_cast<unsigned>(at - kLadder.begin()), report.basis.inside);
+    return removal_of(removed, sum(echoes, {advice.removed_cut, {}}), all);
+}
+
+WhatIf WhatIfTally::answer(WhatIf wanted, const Report& report) const {
+    const Count all = copies_ + cut_copies(report, cut_);
+    wanted.asked = removal_of(removed_, sum(asked(), {cut_, {}}), all);
+    wanted.recommended = recommended(report, all);
+    wanted.verdict = verdict_on(wanted.asked);
+    return wanted;
 }
 
 std::string configuration_text(const WhatIf& it) {
@@ -120,6 +144,15 @@ std::string configuration_text(const WhatIf& it) {
         "key " + std::string(packet::name_of(it.key)) +
         (it.non_ip == packet::NonIp::kFrame ? ", non-IP frames too" : "") + ", " +
         (it.window ? "window " + format_duration(*it.window) : "no end of the window");
+    if (!it.tunnels.empty()) {
+        out += ", tunnels " + joined(it.tunnels, ",");
+        out += it.tenant == packet::default_tenant(it.key)
+                   ? ""
+                   : ", tenant " + std::string(text_of(it.tenant));
+    }
+    if (it.key_bytes) {
+        out += ", the first " + format_count(*it.key_bytes) + " bytes";
+    }
     if (it.policy != engines::Policy::kFixed) {
         out += ", policy " + std::string(text_of(it.policy));
     }

@@ -38,6 +38,14 @@ class PacketRemover {
     PacketRemover() = default;
 };
 
+// With which windows key packet drops an echo, by policy. frame: with non_ip "frame" only, as it
+// has no IP packet.
+struct DroppedWith {
+    WindowMask fixed = 0;
+    WindowMask refresh = 0;
+    bool frame = false;
+};
+
 // Echoes of one EchoSorter that are removed, by what they will be judged by.
 class RemovedEchoes {
   public:
@@ -46,12 +54,8 @@ class RemovedEchoes {
         Count sent_again;
     };
 
-    RemovedEchoes() : bins_(EchoSorter::kClasses * kAgeBins) {}
-
-    // asked: with what is asked about; fixed, refresh: the windows with which key packet removes
-    // it, frames without an IP packet with non_ip "frame".
-    void add(const EchoBin& bin, std::uint64_t length, bool asked, WindowMask fixed,
-             WindowMask refresh);
+    // asked: with what is asked about.
+    void add(const EchoBin& bin, std::uint64_t length, bool asked, const DroppedWith& dropped);
 
     [[nodiscard]] Sorted asked(const CopyEnds& ends) const;
     [[nodiscard]] Sorted with(const CopyEnds& ends, unsigned window, bool refresh) const;
@@ -65,33 +69,57 @@ class RemovedEchoes {
     template <typename CountOf>
     [[nodiscard]] Sorted sorted(const CopyEnds& ends, CountOf count_of) const;
 
-    std::vector<Bin> bins_;  // kAgeBins to a class
+    std::vector<Bin> bins_;  // kAgeBins to a class; none as long as there are no echoes
 };
 
 class WhatIfTally {
   public:
+    // From here on echoes are those of innermost packets, and beside what key packet drops of
+    // these is told what it drops of packets as they are, which was the same so far.
+    void look_inside() {
+        looks_inside_ = true;
+        plain_ = own_;
+    }
+
     // Any packet that the configuration removes.
-    void removed(std::uint64_t length) { removed_.add(length); }
-    // An echo, removed or not. frame: without an IP packet.
-    void echo(bool frame, const EchoBin& bin, std::uint64_t length, bool asked, WindowMask fixed,
-              WindowMask refresh) {
-        (frame ? frames_ : packets_).add(bin, length, asked, fixed, refresh);
+    // cut_copy: no echo, but a copy of one that was captured longer or shorter.
+    void removed(std::uint64_t length, bool cut_copy) {
+        removed_.add(length);
+        if (cut_copy) {
+            cut_.add(length);
+        }
+    }
+    // An echo, removed or not.
+    void echo(const EchoBin& bin, std::uint64_t length, bool asked, const DroppedWith& dropped,
+              const DroppedWith& plain) {
+        own_[dropped.frame][dropped.frame].add(bin, length, asked, dropped);
+        if (looks_inside_ && (plain.fixed | plain.refresh) != 0) {
+            plain_[dropped.frame][plain.frame].add(bin, length, asked, plain);
+        }
     }
 
     // As the report has it.
     void judge(const SortedEchoes& packets, const SortedEchoes& frames);
 
-    // After judge(). report: with its recommendation.
-    [[nodiscard]] WhatIf answer(WhatIf asked, const Report& report) const;
+    // After judge(). report: with its recommendation, which looks inside tunnels only if this does.
+    [[nodiscard]] WhatIf answer(WhatIf wanted, const Report& report) const;
 
   private:
-    [[nodiscard]] Removal recommended(const Report& report) const;
+    // By whether they are judged as frames without an IP packet, and whether they are removed as
+    // such.
+    using Echoes = std::array<std::array<RemovedEchoes, 2>, 2>;
 
+    [[nodiscard]] RemovedEchoes::Sorted asked() const;
+    [[nodiscard]] RemovedEchoes::Sorted dropped(const Recommendation& advice, unsigned window,
+                                                bool inside) const;
+    [[nodiscard]] Removal recommended(const Report& report, const Count& all) const;
+
+    bool looks_inside_ = false;
     Count removed_;
-    RemovedEchoes packets_;
-    RemovedEchoes frames_;
-    CopyEnds packet_ends_{};
-    CopyEnds frame_ends_{};
+    Count cut_;  // of these
+    Echoes own_;
+    Echoes plain_;  // of what looks inside: as key packet drops packets as they are
+    std::array<CopyEnds, 2> ends_{};
     Count copies_;
 };
 

@@ -39,6 +39,14 @@ void Ladders::release(AcceptedTimes& key) {
     }
 }
 
+void Ladders::adopt(AcceptedTimes& key, const Ladders& from) {
+    if (key.ladder != kNoLadder) {
+        const Times& times = from.pool_[key.ladder].times;
+        key.ladder = make(key);
+        pool_[key.ladder].times = times;
+    }
+}
+
 WindowMask Ladders::step_ladder(Times& times, Nanoseconds now) const noexcept {
     std::array<std::uint32_t, kWindows> dropped{};
     for (unsigned i = 0; i < kWindows; ++i) {

@@ -86,6 +86,14 @@ class Ladders {
 
     void release(AcceptedTimes& key);
 
+    // The key is a copy of one that has its times in another's ladder, if any.
+    void adopt(AcceptedTimes& key, const Ladders& from);
+
+    // When a key was seen first, as long as it has its ladder.
+    [[nodiscard]] Nanoseconds first_of(const AcceptedTimes& key) const noexcept {
+        return key.ladder == kNoLadder ? key.high : pool_[key.ladder].times.back();
+    }
+
     void prefetch(const AcceptedTimes& key) const noexcept {
         if (key.ladder != kNoLadder) {
             const auto* line = reinterpret_cast<const char*>(pool_[key.ladder].times.data());

@@ -22,6 +22,18 @@ std::string_view text_of(packet::NonIp non_ip) {
     return config::kNonIpNames.at(static_cast<std::size_t>(non_ip));
 }
 
+std::string_view text_of(packet::Tenant tenant) {
+    return config::kTenantNames.at(static_cast<std::size_t>(tenant));
+}
+
+std::string joined(const std::vector<std::string>& names, std::string_view between) {
+    std::string out;
+    for (const std::string& name : names) {
+        out.append(out.empty() ? "" : between).append(name);
+    }
+    return out;
+}
+
 std::string date_text(Nanoseconds since_1970) {
     const auto seconds = static_cast<std::time_t>(since_1970 / kSecond);
     std::tm parts{};

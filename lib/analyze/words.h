@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/units.h"
 #include "engines/engine.h"
@@ -17,7 +18,9 @@ namespace unecho::analyze {
 std::string_view text_of(engines::Engine engine);
 std::string_view text_of(engines::Policy policy);
 std::string_view text_of(packet::NonIp non_ip);
+std::string_view text_of(packet::Tenant tenant);
 
+std::string joined(const std::vector<std::string>& names, std::string_view between);
 // "2026-11-21 14:36:19", in UTC
 std::string date_text(Nanoseconds since_1970);
 // In lines of at most 96 columns, each begun by indent; a longer word has a line of its own.

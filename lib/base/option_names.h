@@ -30,6 +30,10 @@ struct Name {
 // What an echo is.
 inline constexpr Name kKey{"--key"};
 inline constexpr Name kNonIp{"--non-ip"};
+inline constexpr Name kTunnels{"--tunnels"};
+inline constexpr Name kVxlanPorts{"--vxlan-ports"};
+inline constexpr Name kTenant{"--tenant"};
+inline constexpr Name kKeyBytes{"--key-bytes"};
 inline constexpr Name kShortIgnoreBytes{"-I"};
 inline constexpr Name kIgnoreBytes{"--ignore-bytes"};
 inline constexpr Name kWindow{"--window"};
@@ -65,6 +69,7 @@ inline constexpr Name kSplitSeconds{"-i"};
 inline constexpr Name kLongSplitSeconds{"--split-seconds"};
 inline constexpr Name kDropped{"--dropped"};
 inline constexpr Name kPairs{"--pairs"};
+inline constexpr Name kAudit{"--audit"};
 inline constexpr Name kMark{"--mark"};
 inline constexpr Name kDryRun{"--dry-run"};
 
@@ -79,5 +84,10 @@ inline constexpr Name kLongVerbose{"--verbose"};
 
 // How long it runs.
 inline constexpr Name kDuration{"--duration"};
+
+// How it is watched.
+inline constexpr Name kListen{"--listen"};
+inline constexpr Name kWatch{"--watch"};
+inline constexpr Name kCheck{"--check"};
 
 }  // namespace unecho::option

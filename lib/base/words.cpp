@@ -59,10 +59,11 @@ std::string brief(Nanoseconds time) {
 }
 
 std::string counted(std::uint64_t count, std::string_view what) {
-    return format_count(count) + " " + std::string(what) +
-           (count == 1               ? ""
-            : what.ends_with("echo") ? "es"
-                                     : "s");
+    std::string out = format_count(count) + " " + std::string(what);
+    if (count != 1 && what.ends_with("copy")) {
+        return out.erase(out.size() - 1) + "ies";
+    }
+    return out + (count == 1 ? "" : what.ends_with("echo") ? "es" : "s");
 }
 
 std::string brief_bytes(std::uint64_t bytes) {

@@ -84,6 +84,9 @@ struct Allowed {
     }
     std::string operator()(const field::Text& v) const { return std::string(v.allowed); }
     std::string operator()(const field::Texts& v) const { return std::string(v.allowed); }
+    std::string operator()(const field::Names& v) const {
+        return R"("all", "none", or a list of )" + list_in_quotes(v.names);
+    }
     std::string operator()(const field::Wholes& v) const {
         return "a list of" + from_to(v.count).substr(5) + " different whole numbers" +
                from_to(v.range);
@@ -122,6 +125,17 @@ std::vector<Field> fields_of(Filter& filter) {
         {"name", kRequired, "", field::Name{to(filter.name)}},
         {"key", kOptional, "\"packet\"", field::Choice{kKeyNames, to(filter.key)}},
         {"non_ip", kOptional, "\"pass\"", field::Choice{kNonIpNames, to(filter.non_ip)}},
+        {"tunnels", kOptional, "\"none\"",
+         field::Names{kEncapsulationNames,
+                      [&filter](const std::vector<std::size_t>& listed) {
+                          for (const std::size_t i : listed) {
+                              filter.tunnels.add(static_cast<packet::Encapsulation>(i));
+                          }
+                      }}},
+        {"vxlan_ports", kOptional, "",
+         field::Wholes{"ports", kVxlanPortCount, kUdpPort, to(filter.vxlan_ports)}},
+        {"tenant", kOptional, "", field::Choice{kTenantNames, to(filter.tenant)}},
+        {"key_bytes", kOptional, "", field::Whole{kKeyBytes, to(filter.key_bytes)}},
         {"window", kRequired, "", field::Duration{kWindow, to(filter.window)}},
         {"engine", kOptional, "\"auto\"", field::Choice{kEngineNames, to(filter.engine)}},
         {"rate", kOptional, "", field::Rate{kRate, to(filter.rate)}},
@@ -165,6 +179,7 @@ std::vector<Field> fields_of(Geometry& geometry) {
 
 std::vector<Field> fields_of(Route& route, RouteNames& names) {
     return {
+        {"name", kOptional, "", field::Name{to(route.name)}},
         {"from", kRequired, "", field::Texts{"a list of one or more port names", to(names.from)}},
         {"to", kRequired, "", field::Text{"the name of a port", to(names.to)}},
         {"filter", kRequired, "", field::Text{"the name of a filter", to(names.filter)}},
@@ -173,6 +188,8 @@ std::vector<Field> fields_of(Route& route, RouteNames& names) {
          field::Flag{to(route.allow_flow_drop_on_link)}},
         {"allow_non_ip_drop_on_link", kOptional, "false",
          field::Flag{to(route.allow_non_ip_drop_on_link)}},
+        {"allow_tunnel_drop_on_link", kOptional, "false",
+         field::Flag{to(route.allow_tunnel_drop_on_link)}},
         {"report_taps", kOptional, "false", field::Flag{to(route.report_taps)}},
         {"report_window", kOptional, "", field::Duration{kWindow, to(route.report_window)}},
         {"report_flows", kOptional, "", field::Whole{kReportFlows, to(route.report_flows)}},
@@ -199,13 +216,26 @@ std::vector<Field> fields_of(Control& control) {
     };
 }
 
+std::vector<Field> fields_of(Audit& audit) {
+    return {
+        {"enabled", kOptional, "true", field::Flag{to(audit.enabled)}},
+        {"memory", kOptional, "\"2MiB\"", field::Size{kAuditMemory, to(audit.memory)}},
+        {"verify", kOptional, "\"digest\"", field::Choice{kAuditVerifyNames, to(audit.verify)}},
+    };
+}
+
 std::vector<Field> fields_of(Run& run) {
     return {
+        {"name", kOptional, "", field::Name{to(run.name)}},
+        {"telemetry_group", kOptional, "",
+         field::Text{"the name of a group of users", to(run.telemetry_group)}},
         {"clock", kOptional, "\"tsc\"", field::Choice{kClockNames, to(run.clock)}},
         {"duration", kOptional, "", field::Duration{kDuration, to(run.duration)}},
         {"stop_when_idle", kOptional, "", field::Duration{kStopWhenIdle, to(run.stop_when_idle)}},
         {"seed", kOptional, "", field::Whole{kSeed, to(run.seed)}},
         {"tx_retry", kOptional, "\"100us\"", field::Duration{kTxRetry, to(run.tx_retry)}},
+        {"stall_threshold", kOptional, "\"250us\"",
+         field::Duration{kStallThreshold, to(run.stall_threshold)}},
         {"mbufs", kOptional, "", field::Whole{kMbufs, to(run.mbufs)}},
     };
 }
@@ -233,6 +263,7 @@ std::vector<KnownKey> known_keys() {
     add("route", fields_of(route, names));
     add("workers", fields_of(sample.workers));
     add("control", fields_of(sample.control));
+    add("audit", fields_of(sample.audit));
     add("run", fields_of(sample.run));
     return keys;
 }

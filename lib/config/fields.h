@@ -71,6 +71,10 @@ struct Texts {
     std::string_view allowed;
     std::function<void(std::vector<std::string>)> set;
 };
+struct Names {  // "all", "none", or a list of different ones
+    std::span<const std::string_view> names;
+    std::function<void(std::vector<std::size_t>)> set;
+};
 struct Wholes {  // all different
     std::string_view what;
     WholeRange count;
@@ -87,7 +91,7 @@ struct Groups {  // any number of them
 };
 
 using Value = std::variant<Whole, PowerOfTwo, Bits, Size, Duration, Rate, FalseDrop, Number, Flag,
-                           Choice, Name, Text, Texts, Wholes, Group, Groups>;
+                           Choice, Name, Text, Texts, Names, Wholes, Group, Groups>;
 
 }  // namespace field
 
@@ -111,6 +115,7 @@ std::vector<Field> fields_of(TrafficClass& traffic);
 std::vector<Field> fields_of(Route& route, RouteNames& names);
 std::vector<Field> fields_of(Workers& workers);
 std::vector<Field> fields_of(Control& control);
+std::vector<Field> fields_of(Audit& audit);
 std::vector<Field> fields_of(Run& run);
 
 // [[port]] may stand several times, [run] once.
@@ -120,12 +125,13 @@ struct Section {
     std::string_view name;
     Shape shape;
 };
-inline constexpr std::array<Section, 7> kSections{{{"eal", Shape::kOnce},
+inline constexpr std::array<Section, 8> kSections{{{"eal", Shape::kOnce},
                                                    {"port", Shape::kMany},
                                                    {"filter", Shape::kMany},
                                                    {"route", Shape::kMany},
                                                    {"workers", Shape::kOnce},
                                                    {"control", Shape::kOnce},
+                                                   {"audit", Shape::kOnce},
                                                    {"run", Shape::kOnce}}};
 
 }  // namespace unecho::config

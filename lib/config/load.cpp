@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include <toml++/toml.h>
@@ -148,6 +149,36 @@ class Reader {
         v.set(std::move(texts));
     }
 
+    void operator()(const field::Names& v) const {
+        std::vector<std::size_t> listed;
+        if (const auto* text = node_.as_string()) {
+            if (text->get() == "all") {
+                for (std::size_t i = 0; i < v.names.size(); ++i) {
+                    listed.push_back(i);
+                }
+            } else if (text->get() != "none") {
+                return refuse_alone(text->get(), v.names);
+            }
+            return v.set(std::move(listed));
+        }
+        for_each_element([&](const std::string& path, const toml::node& element) {
+            const auto* name = element.as_string();
+            if (name == nullptr) {
+                return refuse_type(path, element);
+            }
+            const auto found = std::find(v.names.begin(), v.names.end(), name->get());
+            if (found == v.names.end()) {
+                return refuse(path, in_quotes(name->get()) + not_in_a_list(name->get(), v.names));
+            }
+            const auto place = static_cast<std::size_t>(found - v.names.begin());
+            if (std::find(listed.begin(), listed.end(), place) != listed.end()) {
+                return refuse(path, in_quotes(name->get()) + " is in the list already");
+            }
+            listed.push_back(place);
+        });
+        v.set(std::move(listed));
+    }
+
     void operator()(const field::Wholes& v) const {
         std::vector<std::uint64_t> values;
         const bool list = for_each_element([&](const std::string& path, const toml::node& element) {
@@ -178,6 +209,25 @@ class Reader {
     void refuse(const std::string& path, const std::string& what) const {
         const std::string_view join = what.ends_with('?') ? " allowed: " : "; allowed: ";
         draft_.report(path, std::string(what).append(join).append(allowed(field_.value)));
+    }
+
+    // A string where names are listed, and it is none of those that stand alone.
+    void refuse_alone(const std::string& name, std::span<const std::string_view> names) const {
+        if (std::find(names.begin(), names.end(), name) != names.end()) {
+            return refuse(path_, in_quotes(name) + " stands in a list: [" + in_quotes(name) + "]");
+        }
+        if (name.find(',') != std::string::npos) {  // as the command line has them
+            return refuse(path_, in_quotes(name) + " is one string, no list of them");
+        }
+        std::vector<std::string_view> words(names.begin(), names.end());
+        words.insert(words.end(), {"all", "none"});
+        refuse(path_, in_quotes(name) + " is not known" + suggestion(name, words));
+    }
+
+    [[nodiscard]] static std::string not_in_a_list(const std::string& name,
+                                                   std::span<const std::string_view> names) {
+        return name == "all" || name == "none" ? " stands alone, in no list"
+                                               : " is not known" + suggestion(name, names);
     }
 
     void refuse_type(const std::string& path, const toml::node& node) const {
@@ -435,6 +485,7 @@ void read_document(Draft& draft, const toml::table& root) {
     });
     read_once(draft, root, "workers", fields_of(config.workers));
     read_once(draft, root, "control", fields_of(config.control));
+    read_once(draft, root, "audit", fields_of(config.audit));
     read_once(draft, root, "run", fields_of(config.run));
 }
 

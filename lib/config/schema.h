@@ -12,8 +12,9 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "engines/audit_plan.h"
 #include "engines/spec.h"
-#include "packet/key.h"
+#include "packet/key_spec.h"
 #include "pipeline/echo_action.h"
 
 namespace unecho::config {
@@ -42,6 +43,7 @@ inline constexpr WholeRange kMtu{68,
 inline constexpr Range<Nanoseconds> kWindow{kMicrosecond, kHour};
 inline constexpr Range<double> kRate{1, 1e9};
 inline constexpr WholeRange kMemory{std::uint64_t{4} << 10, std::uint64_t{1} << 40};
+inline constexpr WholeRange kAuditMemory{std::uint64_t{64} << 10, std::uint64_t{1} << 30};
 inline constexpr WholeRange kFirst{1, engines::kMostFirst};
 inline constexpr Range<double> kCost{1e-6, 1e12};
 inline constexpr WholeRange kDscp{0, 63};
@@ -54,6 +56,9 @@ inline constexpr WholeRange kBlockBits{64, 512};  // at most a cache line
 inline constexpr WholeRange kBitsPerKey{1, 16};   // a quarter of the smallest block
 inline constexpr WholeRange kLines{8, (std::uint64_t{1} << 28) - 1};
 inline constexpr WholeRange kLinesPerKey{1, 4};
+inline constexpr WholeRange kKeyBytes{packet::kLeastKeyBytes, packet::kMostKeyBytes};
+inline constexpr WholeRange kUdpPort{1, 65535};
+inline constexpr WholeRange kVxlanPortCount{1, packet::Tunnels::kMostVxlanPorts};
 inline constexpr WholeRange kReportFlows{100, 1'000'000'000};
 inline constexpr std::uint64_t kDefaultReportFlows = 100'000;
 inline constexpr WholeRange kLcore{0, 127};  // RTE_MAX_LCORE is 128
@@ -65,12 +70,15 @@ inline constexpr Range<Nanoseconds> kDrainTimeout{kMillisecond, kMinute};
 inline constexpr Range<Nanoseconds> kDuration{kMillisecond, 8760 * kHour};
 inline constexpr Range<Nanoseconds> kStopWhenIdle{kMillisecond, kHour};
 inline constexpr WholeRange kSeed{0, INT64_MAX};  // TOML's integers are signed
+inline constexpr Range<Nanoseconds> kStallThreshold{10 * kMicrosecond, 10 * kSecond};
 inline constexpr Range<Nanoseconds> kTxRetry{0, 10 * kMillisecond};
 inline constexpr WholeRange kMbufs{512, std::uint64_t{1} << 24};
 
 // Names of enum values as the file writes them, in the order of the enum.
 using packet::kKeyNames;
 inline constexpr std::array<std::string_view, 2> kNonIpNames{"pass", "frame"};
+using packet::kEncapsulationNames;
+using packet::kTenantNames;
 inline constexpr std::array<std::string_view, 3> kSteeringNames{"auto", "rss", "ring"};
 inline constexpr std::array<std::string_view, 2> kClockNames{"tsc", "capture"};
 
@@ -130,6 +138,7 @@ struct Filter : engines::FilterSpec {
 using pipeline::EchoAction;
 
 struct Route {
+    std::string name;  // absent in the file: "a+b>tool"
     std::vector<PortIndex> from;
     PortIndex to = 0;
     FilterIndex filter = 0;
@@ -137,6 +146,7 @@ struct Route {
     PortIndex divert_to = 0;  // where on_echo names a port
     bool allow_flow_drop_on_link = false;
     bool allow_non_ip_drop_on_link = false;
+    bool allow_tunnel_drop_on_link = false;
     bool report_taps = false;  // count the flows that only one of two taps saw, and both
     std::optional<Nanoseconds> report_window;   // absent: the filter's
     std::optional<std::uint64_t> report_flows;  // of a window; absent: kDefaultReportFlows
@@ -176,15 +186,21 @@ enum class Clock : std::uint8_t {
 };
 
 struct Run {
+    std::string name;  // of the process: absent in the file: the file's, without its ending
+    std::optional<std::string> telemetry_group;  // that may read telemetry besides the user
     Clock clock = Clock::kTsc;
     std::optional<Nanoseconds> duration;
     std::optional<Nanoseconds> stop_when_idle;
-    std::optional<std::uint64_t> seed;          // absent: a random secret
-    Nanoseconds tx_retry = 100 * kMicrosecond;  // how long a full tx queue is tried again
+    std::optional<std::uint64_t> seed;                 // absent: a random secret
+    Nanoseconds tx_retry = 100 * kMicrosecond;         // how long a full tx queue is tried again
+    Nanoseconds stall_threshold = 250 * kMicrosecond;  // a longer poll is told
     std::optional<std::uint32_t> mbufs;  // packet buffers; absent: what the queues and rings need
 
     bool operator==(const Run&) const = default;
 };
+
+using Audit = engines::AuditChoice;
+using engines::kAuditVerifyNames;
 
 struct Config {
     std::string path;
@@ -194,6 +210,7 @@ struct Config {
     std::vector<Route> routes;
     Workers workers;
     Control control;
+    Audit audit;
     Run run;
 
     bool operator==(const Config&) const = default;

@@ -6,13 +6,14 @@
 #include <optional>
 
 #include "config/fields.h"
+#include "config/names.h"
 #include "config/text.h"
 #include "engines/spec_problems.h"
 
 namespace unecho::config {
 namespace {
 
-// The names of all ports or of all filters.
+// The names of all ports, of all filters or of all routes.
 struct Names {
     std::string kind;  // "port"
     std::vector<std::string_view> list;
@@ -369,6 +370,15 @@ void check_links(Draft& draft, const Resolved& resolved) {
                             "or on_echo = \"pass\"; if live traffic shall lose them, "
                             "allow_non_ip_drop_on_link = true");
         }
+        if (filter.tunnels.any() && !route.allow_tunnel_drop_on_link &&
+            keys.sound("allow_tunnel_drop_on_link")) {
+            keys.report("on_echo",
+                        link +
+                            " takes equal packets in other tunnels out of it: a broadcast that "
+                            "is sent to each end of an overlay would reach one. Use tunnels = "
+                            "\"none\" or on_echo = \"pass\"; if live traffic shall lose them, "
+                            "allow_tunnel_drop_on_link = true");
+        }
     }
 }
 
@@ -426,12 +436,15 @@ void validate(Draft& draft) {
     check_sections(draft);
     const Names ports = collect_names(draft, "port", draft.config.ports);
     const Names filters = collect_names(draft, "filter", draft.config.filters);
+    collect_names(draft, "route", draft.config.routes);
     check_port_names(draft);
+    check_run_names(draft);
     check_filters(draft);
     const Resolved resolved = resolve_routes(draft, ports, filters);
     check_links(draft, resolved);
     check_taps(draft);
     check_unused(draft, resolved);
+    name_routes(draft);
     check_devices(draft);
 }
 

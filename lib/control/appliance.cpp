@@ -8,6 +8,7 @@
 #include "control/devices.h"
 #include "control/pause.h"
 #include "control/port_start.h"
+#include "eal/telemetry_access.h"
 
 namespace unecho::control {
 
@@ -46,7 +47,16 @@ Status Appliance::start_eal(const ApplianceOptions& options) {
     if (!plan) {
         return tl::unexpected(config::as_error(plan.error(), config_.path));
     }
+    if (const auto& group = config_.run.telemetry_group) {
+        auto found = eal::group_named(*group);
+        if (!found) {
+            return fail(found.error().code,
+                        config_.path + ": run.telemetry_group: " + found.error().context);
+        }
+        telemetry_group_ = *found;
+    }
     eal::SessionOptions session;
+    session.name = config_.run.name;
     session.args = config_.eal.args;
     session.args.insert(session.args.end(), options.eal_args.begin(), options.eal_args.end());
     session.main_lcore = plan->main_lcore;
@@ -57,12 +67,17 @@ Status Appliance::start_eal(const ApplianceOptions& options) {
             session.pci_devices.push_back(port.device.name);
         }
     }
+    // Nobody watches a replay.
+    name_is_taken_ = config_.run.clock == config::Clock::kTsc && eal::is_name_taken(session);
+    if (name_is_taken_ && telemetry_group_) {
+        return fail(Errc::kBusy, eal::taken_text(session.name));
+    }
     auto opened = eal::Session::open(session);
     if (!opened) {
         return tl::unexpected(opened.error());
     }
     session_ = std::make_unique<eal::Session>(std::move(*opened));
-    return {};
+    return telemetry_group_ ? eal::open_telemetry_to(*telemetry_group_) : Status{};
 }
 
 Status Appliance::open_ports() {
@@ -99,6 +114,9 @@ Status Appliance::bring_up_ports() {
         return tl::unexpected(started.error());
     }
     plan_ = std::move(started->plan);
+    if (name_is_taken_) {
+        plan_.notes.push_back(eal::taken_text(plan_.name) + ": its telemetry hides this one's");
+    }
     card_ = started->card;
     return {};
 }
@@ -106,14 +124,21 @@ Status Appliance::bring_up_ports() {
 Status Appliance::make_secret() {
     if (config_.run.seed) {
         secret_ = hash::secret_from_seed(*config_.run.seed);
+        audit_secret_ = pipeline::audit_secret_from(*config_.run.seed);
         return {};
     }
     auto secret = hash::random_secret();
-    if (!secret) {
-        return tl::unexpected(secret.error());
+    auto seed = hash::random_secret();
+    if (!secret || !seed) {
+        return tl::unexpected(!secret ? secret.error() : seed.error());
     }
     secret_ = *secret;
+    audit_secret_ = pipeline::audit_secret_from(seed->ends[0]);
     return {};
+}
+
+void Appliance::close_ports() {
+    ports_.clear();
 }
 
 // The longer after the first reading the better: most of the start lies between.
@@ -134,6 +159,7 @@ Status Appliance::make_workers() {
         input.ports.push_back(port.id());
     }
     input.secret = &secret_;
+    input.audit_secret = &audit_secret_;
     input.clock = clock_;
     input.burst = config_.workers.burst;
     input.ring_size = config_.workers.ring_size;

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 #include "base/result.h"
 #include "config/schema.h"
 #include "control/plan.h"
@@ -39,6 +41,8 @@ class Appliance {
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
     [[nodiscard]] std::vector<eal::Port>& ports() { return ports_; }
+    // When no worker runs any more.
+    void close_ports();
     [[nodiscard]] std::vector<std::unique_ptr<WorkerFilter>>& filters_of(std::size_t worker) {
         return wiring_->filters_of(worker);
     }
@@ -69,10 +73,13 @@ class Appliance {
     const Machine machine_;  // as it was before DPDK pinned the main thread to one CPU
     Plan plan_;
     std::optional<dataplane::RssModel> card_;  // with RSS
+    std::optional<gid_t> telemetry_group_;
+    bool name_is_taken_ = false;
     std::unique_ptr<eal::Session> session_;
     eal::Mempool pool_;
     std::vector<eal::Port> ports_;
     hash::Secret secret_{};
+    pipeline::AuditSecret audit_secret_{};
     ClockReading started_;
     dataplane::TscClock clock_;
     std::unique_ptr<Wiring> wiring_;

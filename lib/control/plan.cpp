@@ -10,6 +10,7 @@
 #include "control/rss.h"
 #include "control/worker_taps.h"
 #include "eal/lcores.h"
+#include "packet/headers.h"
 
 namespace unecho::control {
 namespace {
@@ -25,6 +26,9 @@ constexpr std::uint16_t kStandardRoom = 2048;             // holds any frame of 
 constexpr std::uint16_t kFrameOverhead = 14 + 4 + 2 * 4;  // Ethernet, FCS, two tags
 constexpr std::uint32_t kLeastMbufs = 16383;
 constexpr std::uint32_t kCachedMbufs = 512;  // per lcore in the pool's cache, rounded up
+
+// A card hashes an IPv6 header and the ports behind it, and a shorter one of IPv4.
+constexpr std::uint32_t kHashedBytes = packet::kIpv6Header + packet::kPorts;
 
 using Problems = std::vector<config::Problem>;
 
@@ -182,6 +186,9 @@ class Planner {
         : config_(config), machine_(machine), facts_(facts) {}
 
     tl::expected<Plan, std::vector<config::Problem>> make() {
+        plan_.name = config_.run.name;
+        plan_.telemetry_group = config_.run.telemetry_group;
+        plan_.stall_threshold = config_.run.stall_threshold;
         plan_lcores(config_, machine_, plan_, problems_);
         plan_ports();
         plan_routes();
@@ -194,6 +201,7 @@ class Planner {
         plan_.isa = plan_isa(config_, machine_, plan_.notes, problems_);
         plan_filters();
         plan_taps();
+        plan_audits();
         plan_buffers(config_, plan_, problems_);
         if (!problems_.empty()) {
             return tl::unexpected(std::move(problems_));
@@ -230,8 +238,8 @@ class Planner {
 
     void plan_routes() {
         for (const config::Route& route : config_.routes) {
-            plan_.routes.push_back(
-                {route.from, route.to, route.filter, route.on_echo, route.divert_to});
+            plan_.routes.push_back({route.from, route.to, route.filter, route.on_echo,
+                                    route.divert_to, std::nullopt, route.name});
             for (const PortIndex port : route.from) {
                 plan_.ports[port].receives = true;
             }
@@ -242,15 +250,32 @@ class Planner {
         }
     }
 
+    // Why RSS cannot bring all copies of a key to one worker; empty if it can.
+    [[nodiscard]] std::string obstacle_to_rss() const {
+        if (config_.run.clock == config::Clock::kCapture) {
+            return "captures are merged by time on one worker";
+        }
+        for (const config::Filter& filter : config_.filters) {
+            if (filter.tunnels.any()) {
+                return "filter \"" + filter.name +
+                       "\" keys on packets inside tunnels, and cards hash the headers outside";
+            }
+            if (filter.key_bytes && *filter.key_bytes < kHashedBytes) {
+                return "filter \"" + filter.name + "\" keys on " +
+                       std::to_string(*filter.key_bytes) +
+                       " bytes, and cards hash the ports behind them";
+            }
+        }
+        return rss_obstacle(plan_.ports, workers());
+    }
+
     void plan_steering() {
         if (workers() == 1) {
             plan_.steering = Steering::kSingle;
             plan_.steering_reason = "one worker sees every packet";
             return;
         }
-        const std::string obstacle = config_.run.clock == config::Clock::kCapture
-                                         ? "captures are merged by time on one worker"
-                                         : rss_obstacle(plan_.ports, workers());
+        const std::string obstacle = obstacle_to_rss();
         if (config_.workers.steering == config::Steering::kRss && !obstacle.empty()) {
             problem(0, "workers.steering",
                     "\"rss\" is not possible: " + obstacle + "; allowed here: \"auto\", \"ring\"");
@@ -353,6 +378,12 @@ class Planner {
                     plan_.notes.push_back(std::move(*note));
                 }
             }
+            if (out.key.tunnels.any() && workers() > 1) {
+                plan_.notes.push_back("filter \"" + out.name +
+                                      "\": packets inside tunnels choose the worker, so those of "
+                                      "one tunnel may leave in another order than they came; "
+                                      "those of a flow inside do not");
+            }
             plan_.filters.push_back(std::move(out));
         }
     }
@@ -379,6 +410,25 @@ class Planner {
             out.instance_bytes = *bytes;
             plan_.routes[i].taps = out;
         }
+    }
+
+    void plan_audits() {
+        plan_.audit = config_.audit;
+        for (std::size_t i = 0; config_.audit.enabled && i < plan_.filters.size(); ++i) {
+            const auto params = engines::plan_audit(config_.audit, plan_.filters[i], audit_of(), 1);
+            if (!params) {
+                problem(0, "audit.memory",
+                        "filter \"" + plan_.filters[i].name + "\": " + params.error().context);
+                continue;
+            }
+            plan_.audits.push_back(
+                {filter::Audit::bytes(*params), params->entries(), params->spec().bits});
+        }
+    }
+
+    [[nodiscard]] engines::AuditOf audit_of() const {
+        return config_.run.clock == config::Clock::kCapture ? engines::AuditOf::kCapture
+                                                            : engines::AuditOf::kLive;
     }
 
     const config::Config& config_;

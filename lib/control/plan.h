@@ -15,6 +15,7 @@
 #include "config/schema.h"
 #include "control/machine.h"
 #include "eal/port.h"
+#include "engines/audit_plan.h"
 #include "engines/plan.h"
 #include "sizing/tap_report.h"
 
@@ -55,15 +56,27 @@ struct RoutePlan {
     config::EchoAction on_echo = config::EchoAction::kDrop;
     PortIndex divert_to = 0;
     std::optional<TapPlan> taps = std::nullopt;  // A is from[0], B from[1]
+    std::string name = {};                       // as people know it
+};
+
+// The audit of a filter on one worker.
+struct AuditPlan {
+    std::uint64_t instance_bytes = 0;  // allocated
+    std::uint64_t entries = 0;         // keys that are remembered at a time
+    unsigned bits = 0;                 // 2^-bits of all keys are sampled, to begin with
 };
 
 enum class Steering { kSingle, kRss, kRing };
 
 struct Plan {
+    std::string name;                            // of the process
+    std::optional<std::string> telemetry_group;  // that may read telemetry
     std::vector<PortPlan> ports;
     std::vector<WorkerPlan> workers;
     std::vector<engines::FilterPlan> filters;
     std::vector<RoutePlan> routes;
+    engines::AuditChoice audit;
+    std::vector<AuditPlan> audits;           // of each filter; empty if they are not audited
     filter::Isa isa = filter::Isa::kScalar;  // of the kernels
     LcoreId main_lcore = 0;                  // the control thread's, by DPDK's number
     LcoreId main_cpu = 0;
@@ -72,7 +85,8 @@ struct Plan {
     std::string steering_reason;
     std::uint32_t mbufs = 0;
     std::uint16_t data_room = 0;
-    std::vector<std::string> notes;  // worth knowing before it runs
+    Nanoseconds stall_threshold = 250 * kMicrosecond;  // a longer poll is told
+    std::vector<std::string> notes;                    // worth knowing before it runs
 
     // The worker that owns tx queue q of a port is worker q; worker w sends through this one.
     [[nodiscard]] WorkerIndex tx_owner(PortIndex port, WorkerIndex worker) const {

@@ -117,13 +117,30 @@ std::string when_full(const engines::FilterPlan& filter) {
     return "";
 }
 
+// "vxlan, gre; the tunnel's identifier is part of the key"
+std::string tunnels_text(const packet::KeySpec& key) {
+    std::string text;
+    for (const packet::EncapsulationInfo& info : packet::kEncapsulations) {
+        if (key.tunnels.listed().has(info.encapsulation)) {
+            text.append(text.empty() ? "" : ", ").append(info.name);
+        }
+    }
+    return text + (key.tenant == packet::Tenant::kMatch
+                       ? "; packets of different tenants differ"
+                       : "; copies in different tunnels, or in none, are the same");
+}
+
 std::string key_text(const engines::FilterPlan& filter) {
-    std::string key(packet::name_of(filter.key));
+    std::string key(packet::name_of(filter.key.mode));
     if (filter.first > 1) {
         key += ", first " + std::to_string(filter.first) + " of each pass";
     }
-    if (filter.non_ip == packet::NonIp::kFrame) {
+    if (filter.key.non_ip == packet::NonIp::kFrame) {
         key += "; frames without an IP packet by their own bytes";
+    }
+    if (filter.key.bytes != 0) {
+        key += ", its first " + std::to_string(filter.key.bytes) +
+               " bytes: packets that differ behind them are the same, beyond max_false_drop";
     }
     return key;
 }
@@ -164,9 +181,21 @@ void add_costs(Table& table, const engines::FilterPlan& filter, std::size_t work
     table.row({"cache lines", number(p.lines_per_packet, "%.1f") + " a new packet"});
 }
 
-std::string filter_text(const Plan& plan, const engines::FilterPlan& filter) {
+std::string audit_text(const AuditPlan& audit, std::size_t workers) {
+    return format_size(audit.instance_bytes) + " a worker, " +
+           format_size(audit.instance_bytes * workers) + " in all: of " +
+           (audit.bits == 0 ? std::string("all keys")
+                            : "one key in " + format_count(std::uint64_t{1} << audit.bits)) +
+           " at first, " + format_count(audit.entries) + " at a time";
+}
+
+std::string filter_text(const Plan& plan, std::size_t index) {
+    const engines::FilterPlan& filter = plan.filters[index];
     Table table({"", ""});
     table.row({"key", key_text(filter)});
+    if (filter.key.tunnels.any()) {
+        table.row({"tunnels", tunnels_text(filter.key)});
+    }
     table.row({"engine", engines::engine_name(filter.geometry) + " (" +
                              engines::geometry_text(filter.geometry) + ")"});
     if (!filter.choice.empty()) {
@@ -178,6 +207,9 @@ std::string filter_text(const Plan& plan, const engines::FilterPlan& filter) {
     table.row({"rule", filter.rule_text});
     add_times(table, filter);
     add_costs(table, filter, plan.workers.size());
+    if (!plan.audits.empty()) {
+        table.row({"audit", audit_text(plan.audits[index], plan.workers.size())});
+    }
     std::string text = table.text();
     return "filter " + filter.name + text.substr(text.find('\n'));
 }
@@ -186,11 +218,15 @@ std::string filter_text(const Plan& plan, const engines::FilterPlan& filter) {
 
 std::string to_text(const Plan& plan) {
     std::string out = ports_text(plan) + workers_text(plan) + routes_text(plan);
-    for (const engines::FilterPlan& filter : plan.filters) {
-        out += filter_text(plan, filter);
+    for (std::size_t i = 0; i < plan.filters.size(); ++i) {
+        out += filter_text(plan, i);
     }
     out += "packet buffers\n  " + std::to_string(plan.mbufs) + " of " +
            std::to_string(plan.data_room) + " bytes\n";
+    out += "telemetry\n  of \"" + plan.name + "\", for " +
+           (plan.telemetry_group ? "its user and group \"" + *plan.telemetry_group + "\""
+                                 : "its user alone") +
+           "\n";
     for (const std::string& note : plan.notes) {
         out += "note: " + note + "\n";
     }

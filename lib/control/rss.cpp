@@ -144,9 +144,9 @@ dataplane::RssModel rss_model(const Plan& plan, const eal::RssAnswer& answer) {
     model.entries = static_cast<unsigned>(answer.table.size());
     std::copy(answer.table.begin(), answer.table.end(), model.table.begin());
     for (const engines::FilterPlan& filter : plan.filters) {
-        model.fragments_by_ports |= packet::is_flow(filter.key);
-        model.frames_have_keys |=
-            filter.key == packet::KeyMode::kFrame || filter.non_ip == packet::NonIp::kFrame;
+        model.fragments_by_ports |= packet::is_flow(filter.key.mode);
+        model.frames_have_keys |= filter.key.mode == packet::KeyMode::kFrame ||
+                                  filter.key.non_ip == packet::NonIp::kFrame;
     }
     for (const RoutePlan& route : plan.routes) {
         model.fragments_by_ports |= route.taps.has_value();

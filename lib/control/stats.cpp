@@ -49,7 +49,8 @@ bool StatsReader::take(Nanoseconds patience) {
         const dataplane::WorkerShared& worker = *workers_[i];
         last_[i].fresh = wait_for(worker, last_[i].fresh ? deadline : 0);
         if (last_[i].fresh) {
-            last_[i] = {worker.snapshot, worker.filters, worker.windows, worker.taps, true};
+            last_[i] = {worker.snapshot, worker.filters, worker.windows,   worker.fills,
+                        worker.taps,     worker.audits,  worker.crossings, true};
         }
         all &= last_[i].fresh;
     }
@@ -63,11 +64,19 @@ void StatsReader::ask() {
     }
 }
 
+// Who has answered since what he was asked last, however late, is waited for again. Who has not
+// hangs, and a look that asks ten times would else hang ten times as long.
+void StatsReader::forgive() {
+    for (std::size_t i = 0; i < workers_.size(); ++i) {
+        const dataplane::WorkerShared& worker = *workers_[i];
+        last_[i].fresh = worker.snapshot_taken.load(std::memory_order_acquire) ==
+                         worker.snapshot_wanted.load(std::memory_order_relaxed);
+    }
+}
+
 StatsReport StatsReader::read(const Plan& plan, Nanoseconds patience) {
     const std::lock_guard lock(mutex_);
-    for (Snapshot& snapshot : last_) {
-        snapshot.fresh = true;
-    }
+    forgive();
     bool all = take(patience);
     const std::vector<Snapshot> earlier = last_;
     // With one worker, one look is consistent in itself. With several, a packet may pass from one
@@ -86,7 +95,10 @@ StatsReport StatsReader::read(const Plan& plan, Nanoseconds patience) {
         for (std::size_t f = 0; f < plan.filters.size(); ++f) {
             add_filter(earlier[i].filters[f], report.filters[f]);
             add_window(earlier[i].windows[f], report.filters[f]);
+            add_fill(earlier[i].fills[f], report.filters[f]);
+            add_audit(earlier[i].audits[f], report.filters[f]);
         }
+        add_crossings(earlier[i].crossings, report);
     }
     for (std::size_t r = 0; r < plan.routes.size(); ++r) {
         std::vector<filter::TapSummary> taps;

@@ -11,7 +11,9 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "control/events.h"
 #include "control/plan.h"
+#include "control/stall_log.h"
 #include "dataplane/counters.h"
 #include "dataplane/shared.h"
 #include "eal/port.h"
@@ -63,12 +65,38 @@ struct WorkerReport : dataplane::WorkerCounters {
     bool answering = true;  // else these are its last answer
     pipeline::PacketBytes rx;
     std::uint64_t settled = 0;  // packets that found their reason here
+    dataplane::PollTimes poll_times;
+    std::vector<StallRecord> stall_log;  // the newest
 };
 
-struct FilterReport {
-    filter::FilterCounters counters;     // all workers
-    Nanoseconds longest_generation = 0;  // as published by the rotation timer; 0 if it has none
-    filter::WindowState window;          // the least of all workers; turns of all together
+// What a filter was planned for, and what it is like.
+struct FilterLoad {
+    std::uint64_t fill = 0;
+    std::uint64_t planned_fill = 0;
+    std::uint64_t generation = 0;
+    std::uint64_t longest_generation = 0;
+};
+inline constexpr CounterRows<FilterLoad, 4> kFilterLoad{{
+    {&FilterLoad::fill, "fill", CounterUnit::kCount, CounterFold::kMost,
+     "what its fullest generation took (line: tick; exact: its entries; tlbf: its cache lines), "
+     "on the fullest worker"},
+    {&FilterLoad::planned_fill, "planned_fill", CounterUnit::kCount, CounterFold::kMost,
+     "how much of that it is planned for at most"},
+    {&FilterLoad::generation, "generation", CounterUnit::kNanoseconds, CounterFold::kMost,
+     "how long a generation (of line: a tick) is planned to last; 0: it has none"},
+    {&FilterLoad::longest_generation, "longest_generation", CounterUnit::kNanoseconds,
+     CounterFold::kMost,
+     "the longest generation since the start, 0 where none ended; longer than planned: its turn "
+     "was late"},
+}};
+static_assert(describe_each(kFilterLoad));
+
+// longest_generation: as published by the rotation timer.
+struct FilterReport : FilterLoad {
+    filter::FilterCounters counters;  // all workers
+    packet::TunnelCounters tunnels;   // the same; where none is looked into: 0
+    filter::WindowState window;       // the least of all workers; turns of all together
+    pipeline::AuditTotals audit;      // of all workers; the smallest share of any
 };
 
 // Steps back in captures' time that began an epoch (base/packet_clock.h), by packets' own clock.
@@ -85,6 +113,9 @@ struct StatsReport {
     std::vector<RouteReport> routes;
     std::vector<WorkerReport> workers;
     std::vector<FilterReport> filters;
+    std::vector<Event> events;
+    std::uint64_t start_unix = 0;     // nanoseconds since 1970; 0: not started
+    pipeline::Crossings crossings{};  // of the audits, by the plan's ports
     Nanoseconds uptime = 0;
 };
 
@@ -96,8 +127,9 @@ class StatsReader {
     explicit StatsReader(std::vector<dataplane::WorkerShared*> workers)
         : workers_(std::move(workers)), last_(workers_.size()) {}
 
-    // ports and longest generations are left to the caller. A worker that does not answer within
-    // patience is reported as it answered last.
+    // ports, longest generations, stalls, events and times are left to the caller. A worker that
+    // does not answer within patience is reported as it answered last, and not waited for again
+    // until it has.
     StatsReport read(const Plan& plan, Nanoseconds patience = kPatience);
 
     // The workers are about to return: from now on nobody is asked or waited for, also by a look
@@ -119,9 +151,13 @@ class StatsReader {
         dataplane::Counters counters;
         std::array<filter::FilterCounters, kMaxFilters> filters{};
         std::array<filter::WindowState, kMaxFilters> windows{};
+        std::array<std::uint64_t, kMaxFilters> fills{};
         std::array<filter::TapSummary, kMaxRoutes> taps{};
+        std::array<pipeline::AuditTotals, kMaxFilters> audits{};
+        pipeline::Crossings crossings{};
         bool fresh = true;  // answered when it was last asked
     };
+    void forgive();
     bool take(Nanoseconds patience);
     void ask();
     [[nodiscard]] bool wait_for(const dataplane::WorkerShared& worker, Nanoseconds deadline) const;
@@ -136,6 +172,9 @@ class StatsReader {
 nlohmann::ordered_json to_json(const Plan& plan, const StatsReport& report);
 // What each counter in it means, by its member and its name.
 nlohmann::ordered_json help_json();
+// What kind of counter each of them is: its unit, and whether it only grows: "packets counter",
+// "nanoseconds gauge"; of reasons the fate.
+nlohmann::ordered_json kinds_json();
 std::string to_text(const Plan& plan, const StatsReport& report);
 
 }  // namespace unecho::control

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "control/stats.h"
+#include "engines/audit_report.h"
 
 namespace unecho::control {
 
@@ -17,6 +18,12 @@ void add_received(const Plan& plan, const dataplane::Counters& counters, StatsRe
 WorkerReport worker_report(const Plan& plan, const dataplane::Counters& counters);
 void add_filter(const filter::FilterCounters& from, FilterReport& to);
 void add_window(const filter::WindowState& from, FilterReport& to);
+void add_fill(std::uint64_t fill, FilterReport& to);
+void add_audit(const pipeline::AuditTotals& from, FilterReport& to);
+void add_crossings(const pipeline::Crossings& from, StatsReport& to);
+
+// What the audit of a filter comes to.
+engines::AuditReport audit_of(const Plan& plan, std::size_t filter, const StatsReport& report);
 
 // The windows of several workers end one after the other: to the last that ended on any of them a
 // worker that is still in it gives what it has so far. One that saw no packet since, or none at

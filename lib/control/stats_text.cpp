@@ -2,6 +2,7 @@
 // The report as JSON and as the table at exit.
 #include <algorithm>
 #include <cstdio>
+#include <type_traits>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -9,6 +10,7 @@
 #include "base/table.h"
 #include "base/utf8.h"
 #include "control/stats.h"
+#include "control/stats_fold.h"
 
 namespace unecho::control {
 namespace {
@@ -64,6 +66,7 @@ ordered_json taps_json(const Plan& plan, const RoutePlan& route, const TapTotals
 
 ordered_json json_of(const Plan& plan, const RoutePlan& plan_route, const RouteReport& route) {
     ordered_json out;
+    out["name"] = plan_route.name;
     out["from"] = ordered_json::array();
     for (const PortIndex port : plan_route.from) {
         out["from"].push_back(plan.ports[port].name);
@@ -78,11 +81,60 @@ ordered_json json_of(const Plan& plan, const RoutePlan& plan_route, const RouteR
     return out;
 }
 
+// By what polls took less than; the last ones took longer than all that is named.
+ordered_json json_of(const dataplane::PollTimes& times) {
+    ordered_json out;
+    for (unsigned i = 0; i + 1 < dataplane::PollTimes::kBuckets; ++i) {
+        out["below_" + std::to_string(dataplane::PollTimes::below(i)) + "_ns"] = times.polls.at(i);
+    }
+    out["longer"] = times.polls.back();
+    return out;
+}
+
 ordered_json json_of(LcoreId lcore, const WorkerReport& worker) {
     ordered_json out = {{"lcore", lcore}, {"answering", worker.answering}};
     add_rows(out, pipeline::kPacketBytes, worker.rx, "rx_");
     out["settled"] = worker.settled;
     add_rows<dataplane::WorkerCounters>(out, dataplane::kWorkerCounters, worker);
+    out["poll_times"] = json_of(worker.poll_times);
+    return out;
+}
+
+// Where a driver does not tell, or the worker had no time to ask, there is no number.
+ordered_json json_of(const StallRecord& record) {
+    const dataplane::Stall& stall = record.stall;
+    ordered_json out = {{"number", record.number},
+                        {"unix_ns", record.unix_ns},
+                        {"at_ns", stall.begin},
+                        {"took_ns", stall.took},
+                        {"stage", dataplane::kStageNames[static_cast<std::size_t>(stall.stage)]},
+                        {"packets", stall.packets}};
+    if (stall.queued_before != dataplane::Stall::kUnknown) {
+        out["queued_before"] = stall.queued_before;
+    }
+    if (stall.queued_after != dataplane::Stall::kUnknown) {
+        out["queued_after"] = stall.queued_after;
+    }
+    out["lost"] = record.lost;
+    return out;
+}
+
+ordered_json stalls_json(const WorkerReport& worker) {
+    ordered_json out = ordered_json::array();
+    for (const StallRecord& record : worker.stall_log) {
+        out.push_back(json_of(record));
+    }
+    return out;
+}
+
+ordered_json events_json(const std::vector<Event>& events) {
+    ordered_json out = ordered_json::array();
+    for (const Event& event : events) {
+        out.push_back({{"number", event.number},
+                       {"unix_ns", event.unix_ns},
+                       {"kind", event.kind},
+                       {"text", event.text}});
+    }
     return out;
 }
 
@@ -103,7 +155,8 @@ ordered_json json_of(const engines::FilterPlan& plan, const FilterReport& filter
                         {"predicted_false_drop", plan.prediction.false_drop}};
     add_rows(out, filter::kWindowCounters, filter.window);
     add_rows(out, filter::kFilterCounters, filter.counters);
-    out["longest_generation_ns"] = filter.longest_generation;
+    add_rows(out, packet::kTunnelCounters, filter.tunnels);
+    add_rows<FilterLoad>(out, kFilterLoad, filter);
     return out;
 }
 
@@ -254,9 +307,11 @@ std::string route_text(const Plan& plan, std::size_t index, const RouteReport& r
                    share(route.reasons[i].packets, route.counts.received),
                    std::string(kReasonTable[i].help)});
     }
-    return "\nroute " + std::to_string(index) + ": " + from + " -> " + plan.ports[planned.to].name +
-           ", filter " + plan.filters[planned.filter].name + "\n" + table.text() + "  " +
-           sum_text(route.counts) + "\n" +
+    // A name that was not given says no more than what follows.
+    const bool named = !planned.name.empty() && planned.name.find('>') == std::string::npos;
+    return "\nroute " + std::to_string(index) + (named ? " " + planned.name : "") + ": " + from +
+           " -> " + plan.ports[planned.to].name + ", filter " + plan.filters[planned.filter].name +
+           "\n" + table.text() + "  " + sum_text(route.counts) + "\n" +
            (planned.taps ? taps_text(plan, planned, route.taps) : "");
 }
 
@@ -281,6 +336,42 @@ std::string workers_text(const Plan& plan, const StatsReport& report) {
                                      std::to_string(w.rx.packets), std::to_string(w.settled)};
         counted.fill(w, row);
         table.row(std::move(row));
+    }
+    return "\n" + table.text();
+}
+
+// The longest of those that are known.
+std::string stalls_text(const StatsReport& report) {
+    constexpr std::size_t kShown = 10;
+    struct Shown {
+        std::size_t worker;
+        const StallRecord* record;
+    };
+    std::vector<Shown> all;
+    for (std::size_t w = 0; w < report.workers.size(); ++w) {
+        for (const StallRecord& record : report.workers[w].stall_log) {
+            all.push_back({w, &record});
+        }
+    }
+    if (all.empty()) {
+        return "";
+    }
+    std::stable_sort(all.begin(), all.end(), [](const Shown& one, const Shown& other) {
+        return one.record->stall.took > other.record->stall.took;
+    });
+    all.resize(std::min(all.size(), kShown));
+    const auto depth = [](std::uint32_t packets) {
+        return packets == dataplane::Stall::kUnknown ? "-" : std::to_string(packets);
+    };
+    Table table({"longest stalls", ">worker", ">after", ">took", "in", ">packets", ">queued before",
+                 ">queued then", ">lost"});
+    for (const Shown& shown : all) {
+        const dataplane::Stall& stall = shown.record->stall;
+        table.row({"", std::to_string(shown.worker), format_duration(stall.begin),
+                   format_duration(stall.took),
+                   std::string(dataplane::kStageNames[static_cast<std::size_t>(stall.stage)]),
+                   std::to_string(stall.packets), depth(stall.queued_before),
+                   depth(stall.queued_after), std::to_string(shown.record->lost)});
     }
     return "\n" + table.text();
 }
@@ -310,6 +401,37 @@ std::string filters_text(const Plan& plan, const StatsReport& report) {
         table.row(std::move(row));
     }
     return "\n" + table.text();
+}
+
+// Of the filters that look into tunnels.
+std::string tunnels_text(const Plan& plan, const StatsReport& report) {
+    std::vector<std::string> header{"filter"};
+    for (const auto& row : packet::kTunnelCounters) {
+        header.push_back(">" + words_of(row.name));
+    }
+    Table table(header);
+    bool any = false;
+    for (std::size_t i = 0; i < plan.filters.size(); ++i) {
+        if (!plan.filters[i].key.tunnels.any()) {
+            continue;
+        }
+        any = true;
+        std::vector<std::string> row{plan.filters[i].name};
+        for (const auto& counter : packet::kTunnelCounters) {
+            row.push_back(std::to_string(report.filters[i].tunnels.*counter.value));
+        }
+        table.row(std::move(row));
+    }
+    return any ? "\n" + table.text() : "";
+}
+
+std::string audits_text(const Plan& plan, const StatsReport& report) {
+    std::string out;
+    for (std::size_t i = 0; i < plan.audits.size(); ++i) {
+        out += "\naudit of filter " + plan.filters[i].name + "\n" +
+               engines::to_text(audit_of(plan, i, report));
+    }
+    return out;
 }
 
 std::string epochs_text(const Plan& plan, const EpochReport& epochs) {
@@ -355,7 +477,58 @@ void add_help(ordered_json& to, const CounterRows<Block, N>& rows, const std::st
     }
 }
 
+const char* unit_name(CounterUnit unit) {
+    switch (unit) {
+        case CounterUnit::kCount:
+            return "count";
+        case CounterUnit::kPackets:
+            return "packets";
+        case CounterUnit::kBytes:
+            return "bytes";
+        case CounterUnit::kNanoseconds:
+            return "nanoseconds";
+    }
+    return "";
+}
+
+// A sum grows, but for what is on its way now.
+template <typename Block>
+bool only_grows(const CounterRow<Block>& row) {
+    if constexpr (std::is_same_v<Block, FateCounts>) {
+        return row.value != &FateCounts::in_flight;
+    }
+    return row.fold == CounterFold::kSum;
+}
+
+template <typename Block, std::size_t N>
+void add_kinds(ordered_json& to, const CounterRows<Block, N>& rows,
+               const std::string& prefix = "") {
+    for (const CounterRow<Block>& row : rows) {
+        to[prefix + json_name(row)] =
+            std::string(unit_name(row.unit)) + (only_grows(row) ? " counter" : " gauge");
+    }
+}
+
 }  // namespace
+
+ordered_json kinds_json() {
+    ordered_json out;
+    for (const pipeline::ReasonInfo& reason : kReasonTable) {
+        out["reasons"][std::string(reason.name)] = fate_name(reason.fate);
+    }
+    add_kinds(out["ports"], pipeline::kPacketBytes, "rx_");
+    add_kinds(out["ports"], pipeline::kPacketBytes, "tx_");
+    add_kinds(out["ports"], eal::kDeviceCounters);
+    add_kinds(out["routes"], kFateCounters);
+    add_kinds(out["taps"], filter::kTapCounters);
+    add_kinds(out["workers"], dataplane::kWorkerCounters);
+    add_kinds(out["filters"], kFilterLoad);
+    add_kinds(out["filters"], filter::kWindowCounters);
+    add_kinds(out["filters"], filter::kFilterCounters);
+    add_kinds(out["filters"], packet::kTunnelCounters);
+    add_kinds(out["audit"], filter::kAuditCounters);
+    return out;
+}
 
 ordered_json help_json() {
     ordered_json out;
@@ -368,13 +541,28 @@ ordered_json help_json() {
     add_help(out["routes"], kFateCounters);
     add_help(out["taps"], filter::kTapCounters);
     add_help(out["workers"], dataplane::kWorkerCounters);
+    out["workers"]["poll_times"] =
+        "rounds of its loop by how long they took: below this, and not below the one before";
+    out["stalls"] = {
+        {"at_ns", "when the round began, since start"},
+        {"took_ns", "how long it took"},
+        {"stage", "in which most of the time passed"},
+        {"packets", "that the round took"},
+        {"queued_before", "packets in the worker's rx queues when it began, if their drivers tell"},
+        {"queued_after", "packets in them when it was over, if their drivers tell"},
+        {"lost", "packets that the devices of its ports lost meanwhile"}};
+    add_help(out["filters"], kFilterLoad);
     add_help(out["filters"], filter::kWindowCounters);
     add_help(out["filters"], filter::kFilterCounters);
+    add_help(out["filters"], packet::kTunnelCounters);
+    add_help(out["audit"], filter::kAuditCounters);
     return out;
 }
 
 ordered_json to_json(const Plan& plan, const StatsReport& report) {
     ordered_json out;
+    out["name"] = plan.name;
+    out["start_unix_ns"] = report.start_unix;
     out["uptime_ns"] = report.uptime;
     out["totals"] = json_of(kFateCounters, report.totals);
     out["reasons"] = json_of(report.reasons);
@@ -386,10 +574,15 @@ ordered_json to_json(const Plan& plan, const StatsReport& report) {
     }
     for (std::size_t i = 0; i < plan.workers.size(); ++i) {
         out["workers"].push_back(json_of(plan.workers[i].lcore, report.workers[i]));
+        out["stalls"].push_back(stalls_json(report.workers[i]));
     }
     for (std::size_t i = 0; i < plan.filters.size(); ++i) {
         out["filters"].push_back(json_of(plan.filters[i], report.filters[i]));
+        out["filters"].back()["audit"] = plan.audits.empty()
+                                             ? ordered_json{{"enabled", false}}
+                                             : engines::to_json(audit_of(plan, i, report));
     }
+    out["events"] = events_json(report.events);
     if (report.epochs.count != 0) {
         out["epochs"] = json_of(plan, report.epochs);
     }
@@ -401,7 +594,8 @@ std::string to_text(const Plan& plan, const StatsReport& report) {
     for (std::size_t i = 0; i < plan.routes.size(); ++i) {
         out += route_text(plan, i, report.routes[i]);
     }
-    return out + workers_text(plan, report) + filters_text(plan, report) +
+    return out + workers_text(plan, report) + stalls_text(report) + filters_text(plan, report) +
+           tunnels_text(plan, report) + audits_text(plan, report) +
            epochs_text(plan, report.epochs) + stamps_text(plan);
 }
 

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
+#include <utility>
 
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
@@ -19,6 +21,8 @@ namespace {
 // Stop flags and workers are looked at this often.
 constexpr Nanoseconds kTick = 5 * kMillisecond;
 constexpr Nanoseconds kAttendanceTick = 20 * kMillisecond;
+// Longer than it takes many stalls to fill the queue from a worker.
+constexpr Nanoseconds kStallTick = 15 * kMillisecond;
 constexpr Nanoseconds kDrainTick = kMillisecond;
 
 // While generations end early, retired segments are looked for this often, and for so long after.
@@ -38,6 +42,19 @@ std::vector<dataplane::WorkerShared*> shared_of(Appliance& appliance) {
     return out;
 }
 
+std::string name_of_worker(const Plan& plan, std::size_t worker) {
+    return "worker " + std::to_string(worker) + " on lcore " +
+           std::to_string(plan.workers[worker].lcore);
+}
+
+std::vector<std::string> names_of_workers(const Plan& plan) {
+    std::vector<std::string> out;
+    for (std::size_t i = 0; i < plan.workers.size(); ++i) {
+        out.push_back(name_of_worker(plan, i));
+    }
+    return out;
+}
+
 // Often enough to see an idleness of this length.
 Nanoseconds between_looks(const config::Config& config) {
     return std::min(kAttendanceTick, config.run.stop_when_idle.value_or(kAttendanceTick));
@@ -52,7 +69,9 @@ Supervisor::Supervisor(Appliance& appliance, const config::Config& config, Log l
       reader_(shared_of(appliance)),
       longest_(appliance.plan().filters.size()),
       link_up_(appliance.ports().size(), true),
-      attendance_(appliance.plan().workers.size(), between_looks(config_), now()) {}
+      attendance_(appliance.plan().workers.size(), between_looks(config_), now()),
+      stalls_(names_of_workers(appliance.plan())),
+      losses_(appliance.ports().size()) {}
 
 Nanoseconds Supervisor::now() const {
     return appliance_.clock().at(rte_rdtsc());
@@ -74,8 +93,7 @@ Status Supervisor::launch() {
 }
 
 std::string Supervisor::name_of(std::size_t worker) const {
-    return "worker " + std::to_string(worker) + " on lcore " +
-           std::to_string(appliance_.plan().workers[worker].lcore);
+    return name_of_worker(appliance_.plan(), worker);
 }
 
 // A generation for each filter that has segments; captures carry their own time.
@@ -130,7 +148,13 @@ void Supervisor::watch(const std::atomic<bool>& stop) {
         const Nanoseconds time = now();
         if (time >= next_link_check_) {
             check_links();
+            check_clocks();
+            look_for_losses();
             next_link_check_ = time + config_.control.link_check;
+        }
+        if (time >= next_stalls_) {
+            take_stalls(time);
+            next_stalls_ = time + kStallTick;
         }
         if (finished(time)) {
             return;
@@ -152,14 +176,20 @@ Result<StatsReport> Supervisor::run(const std::atomic<bool>& stop) {
         log_(prompt.status().error().context + "; beside other threads, generations may turn late");
     }
     started_ = now();
+    started_unix_.store(unix_now(), std::memory_order_relaxed);
+    look_for_losses();
     add_timers();
     if (const Status status = launch(); !status) {
         return tl::unexpected(status.error());
     }
     attendance_ = Attendance(launched_, between_looks(config_), now());
+    events_.add(event::kStart, "started as \"" + appliance_.plan().name + "\" with " +
+                                   std::to_string(launched_) + " worker(s)");
     watch(stop);
     drain();
+    check_clocks();
     stop_workers();
+    take_stalls(now());
     reader_.close([&] {
         for (std::size_t i = 0; i < appliance_.plan().workers.size(); ++i) {
             appliance_.worker(i).settle_leftovers();
@@ -188,8 +218,14 @@ void Supervisor::check_attendance(Nanoseconds time) {
                          worker.busy.load(std::memory_order_relaxed)});
     }
     for (const Attendance::Change change : attendance_.look(beats, time)) {
-        log_(name_of(change.worker) + (change.absent ? " does not poll" : " polls again"));
+        tell(event::kWorker,
+             name_of(change.worker) + (change.absent ? " does not poll" : " polls again"));
     }
+}
+
+void Supervisor::tell(std::string_view kind, const std::string& line) {
+    log_(line);
+    events_.add(kind, line);
 }
 
 void Supervisor::check_links() {
@@ -197,9 +233,86 @@ void Supervisor::check_links() {
         const bool up = appliance_.ports()[i].link_up();
         if (up != link_up_[i]) {
             link_up_[i] = up;
-            log_("port \"" + appliance_.plan().ports[i].name + "\": link " + (up ? "up" : "down"));
+            tell(event::kLink,
+                 "port \"" + appliance_.plan().ports[i].name + "\": link " + (up ? "up" : "down"));
         }
     }
+}
+
+void Supervisor::check_clocks() {
+    const Nanoseconds before = now();
+    const std::uint64_t unix_ns = unix_now();
+    if (const std::optional<std::string> step = clock_watch_.look(before, unix_ns, now())) {
+        tell(event::kTime, *step);
+    }
+}
+
+// Some drivers count by reading: one thread at a time.
+eal::DeviceCounters Supervisor::device_counters(std::size_t port) {
+    const std::lock_guard lock(devices_);
+    return appliance_.ports()[port].device_counters();
+}
+
+// Not while a report asks the devices: generations do not wait for that.
+void Supervisor::look_for_losses() {
+    const std::unique_lock lock(devices_, std::try_to_lock);
+    if (!lock) {
+        return;
+    }
+    for (std::size_t i = 0; i < appliance_.ports().size(); ++i) {
+        if (appliance_.plan().ports[i].receives) {
+            const eal::DeviceCounters device = appliance_.ports()[i].device_counters();
+            losses_.look(i, now(), device.rx_missed + device.rx_no_mbuf);
+        }
+    }
+}
+
+void Supervisor::take_stalls(Nanoseconds time) {
+    struct Taken {
+        std::size_t worker;
+        dataplane::Stall stall;
+        std::uint64_t lost = 0;
+    };
+    std::vector<Taken> taken;
+    for (std::size_t i = 0; i < appliance_.plan().workers.size(); ++i) {
+        dataplane::Stall stall;
+        while (appliance_.shared(i).stalls.pop(stall)) {
+            taken.push_back({i, stall});
+        }
+    }
+    if (!taken.empty()) {
+        look_for_losses();
+    }
+    // The longest first: it has most of what was lost.
+    std::vector<Taken*> longest;
+    for (Taken& one : taken) {
+        longest.push_back(&one);
+    }
+    std::sort(longest.begin(), longest.end(), [](const Taken* one, const Taken* other) {
+        return one->stall.took > other->stall.took;
+    });
+    for (Taken* one : longest) {
+        one->lost = take_losses(one->worker, one->stall.begin);
+    }
+    for (const Taken& one : taken) {
+        stalls_.add(one.worker, unix_now() - (time - std::min(time, one.stall.begin)), one.lost,
+                    one.stall);
+    }
+    if (const std::optional<std::string> line = stalls_.line(time)) {
+        tell(event::kStall, *line);
+    }
+}
+
+std::uint64_t Supervisor::take_losses(std::size_t worker, Nanoseconds begin) {
+    std::set<PortIndex> ports;
+    for (const RxAssignment& rx : appliance_.plan().workers[worker].rx) {
+        ports.insert(rx.port);
+    }
+    std::uint64_t lost = 0;
+    for (const PortIndex port : ports) {
+        lost += losses_.take(port, begin);
+    }
+    return lost;
 }
 
 Nanoseconds Supervisor::until_due(Nanoseconds time) const {
@@ -273,12 +386,22 @@ void Supervisor::wait_for(std::size_t worker) {
 
 StatsReport Supervisor::report(Nanoseconds patience) {
     StatsReport report = reader_.read(appliance_.plan(), patience);
+    if (const std::uint64_t told = epochs_.exchange(report.epochs.count);
+        report.epochs.count > told) {
+        events_.add(event::kTime, "the time of captures stepped back " +
+                                      format_count(report.epochs.count - told) + " time(s)");
+    }
     report.uptime = now() - started_;
+    report.start_unix = started_unix_.load(std::memory_order_relaxed);
+    report.events = events_.all();
+    for (std::size_t i = 0; i < report.workers.size(); ++i) {
+        report.workers[i].stall_log = stalls_.of(i);
+    }
     for (std::size_t i = 0; i < appliance_.ports().size(); ++i) {
         const eal::Port& port = appliance_.ports()[i];
         PortReport& out = report.ports[i];
         out.link_up = port.link_up();
-        fold<eal::DeviceCounters>(eal::kDeviceCounters, port.device_counters(), out);
+        fold<eal::DeviceCounters>(eal::kDeviceCounters, device_counters(i), out);
     }
     for (std::size_t f = 0; f < longest_.size(); ++f) {
         report.filters[f].longest_generation = longest_[f].load(std::memory_order_relaxed);

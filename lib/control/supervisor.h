@@ -5,15 +5,20 @@
 
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
 #include "config/schema.h"
 #include "control/appliance.h"
 #include "control/attendance.h"
+#include "control/clock_watch.h"
+#include "control/events.h"
 #include "control/rotation.h"
 #include "control/segment_zeroer.h"
+#include "control/stall_log.h"
 #include "control/stats.h"
 
 namespace unecho::control {
@@ -41,7 +46,13 @@ class Supervisor {
     bool zero_segments();
     [[nodiscard]] Nanoseconds now() const;
     [[nodiscard]] bool finished(Nanoseconds time);
+    void tell(std::string_view kind, const std::string& line);
     void check_links();
+    void check_clocks();
+    void look_for_losses();
+    void take_stalls(Nanoseconds time);
+    [[nodiscard]] std::uint64_t take_losses(std::size_t worker, Nanoseconds begin);
+    eal::DeviceCounters device_counters(std::size_t port);
     void check_attendance(Nanoseconds time);
     [[nodiscard]] Nanoseconds until_due(Nanoseconds time) const;
     void drain();
@@ -60,9 +71,17 @@ class Supervisor {
     SegmentZeroer zeroer_;
     std::vector<bool> link_up_;
     Attendance attendance_;
-    std::size_t launched_ = 0;  // workers
+    EventLog events_;
+    std::mutex devices_;  // asked by the control thread, and for reports
+    StallLog stalls_;
+    LossLog losses_;
+    std::atomic<std::uint64_t> started_unix_{0};
+    ClockWatch clock_watch_;
+    std::atomic<std::uint64_t> epochs_{0};  // that events tell of
+    std::size_t launched_ = 0;              // workers
     Nanoseconds started_ = 0;
     Nanoseconds next_link_check_ = 0;
+    Nanoseconds next_stalls_ = 0;
     Nanoseconds next_attendance_ = 0;
     std::uint64_t early_turns_ = 0;
     Nanoseconds hurried_until_ = 0;

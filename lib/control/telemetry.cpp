@@ -1,24 +1,42 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/telemetry.h"
 
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <chrono>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
 #include <rte_telemetry.h>
 #include <rte_version.h>
+#include <unistd.h>
 
 namespace unecho::control {
 namespace {
 
 using nlohmann::ordered_json;
+using Clock = std::chrono::steady_clock;
+
+// DPDK cuts an answer off here, in front of which stands the command.
+constexpr std::size_t kAnswerRoom = std::size_t{16} * 1024 - 256;
+// DPDK leaves a longer text out without a word.
+constexpr std::size_t kTextRoom = RTE_TEL_MAX_STRING_LEN - 1;
+// Lists are of one look at the workers, which is asked for piece by piece; who begins with info or
+// the counters, which are as it is now, gets one that is young.
+constexpr std::chrono::milliseconds kSameLook{100};
 
 // DPDK's callbacks carry no context, hence one source for the process.
 struct Source {
     std::mutex mutex;
     const Plan* plan = nullptr;
     std::function<StatsReport()> report;
+    ordered_json last;  // what was answered from last
+    Clock::time_point taken;
 };
 
 Source& source() {
@@ -26,33 +44,100 @@ Source& source() {
     return instance;
 }
 
+// --- to DPDK -----------------------------------------------------------------------------------
+
+// A list of objects as a dict, by position: DPDK drops an entry whose key has a "-" or a ".", which
+// names of ports and filters may have.
+ordered_json by_position(const ordered_json& list) {
+    ordered_json out = ordered_json::object();
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        out[std::to_string(i)] = list[i];
+    }
+    return out;
+}
+
+bool holds_objects(const ordered_json& list) {
+    return std::any_of(list.begin(), list.end(),
+                       [](const ordered_json& item) { return item.is_structured(); });
+}
+
+std::string shortened(std::string text) {
+    return text.size() <= kTextRoom ? text : text.substr(0, kTextRoom - 3) + "...";
+}
+
+// As DPDK can say it: whole numbers, texts, lists of them, dicts.
+ordered_json plain(const ordered_json& value) {
+    if (value.is_boolean()) {
+        return value.get<bool>() ? 1 : 0;
+    }
+    if (value.is_number_float()) {
+        return value.dump();
+    }
+    if (value.is_string()) {
+        return shortened(value.get<std::string>());
+    }
+    if (value.is_array() && holds_objects(value)) {
+        return plain(by_position(value));
+    }
+    if (!value.is_structured()) {
+        return value;
+    }
+    ordered_json out = value.is_array() ? ordered_json::array() : ordered_json::object();
+    for (const auto& [name, item] : value.items()) {
+        if (value.is_array()) {
+            out.push_back(plain(item));
+        } else if (!item.is_null()) {
+            out[name] = plain(item);
+        }
+    }
+    return out;
+}
+
+// As many members as fit into an answer, in their order.
+ordered_json fitting(const ordered_json& object) {
+    std::size_t size = 2;
+    ordered_json out = ordered_json::object();
+    for (const auto& [name, value] : object.items()) {
+        size += name.size() + value.dump().size() + 4;  // quotes, colon, comma
+        if (size > kAnswerRoom || out.size() + 1 == RTE_TEL_MAX_DICT_ENTRIES) {
+            out["truncated"] = 1;
+            return out;
+        }
+        out[name] = value;
+    }
+    return out;
+}
+
 void fill_dict(rte_tel_data* data, const ordered_json& object);
+
+// DPDK 23.03 gave them new names, and a later version took the old ones away.
+#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
+constexpr auto kWholes = RTE_TEL_UINT_VAL;
+constexpr auto add_whole = rte_tel_data_add_dict_uint;
+constexpr auto add_array_whole = rte_tel_data_add_array_uint;
+#else
+constexpr auto kWholes = RTE_TEL_U64_VAL;
+constexpr auto add_whole = rte_tel_data_add_dict_u64;
+constexpr auto add_array_whole = rte_tel_data_add_array_u64;
+#endif
 
 rte_tel_data* array_of(const ordered_json& array) {
     rte_tel_data* data = rte_tel_data_alloc();
-    rte_tel_data_start_array(data, RTE_TEL_STRING_VAL);
+    const bool texts = array.empty() || array.front().is_string();
+    rte_tel_data_start_array(data, texts ? RTE_TEL_STRING_VAL : kWholes);
     for (const auto& item : array) {
-        rte_tel_data_add_array_string(data, item.get<std::string>().c_str());
+        if (texts) {
+            rte_tel_data_add_array_string(data, item.get<std::string>().c_str());
+        } else {
+            add_array_whole(data, item.get<std::uint64_t>());
+        }
     }
     return data;
 }
 
-// DPDK 23.03 gave it a new name, and a later version took the old one away.
-void add_whole(rte_tel_data* data, const char* name, std::uint64_t value) {
-#if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
-    rte_tel_data_add_dict_uint(data, name, value);
-#else
-    rte_tel_data_add_dict_u64(data, name, value);
-#endif
-}
-
 void add_entry(rte_tel_data* data, const char* name, const ordered_json& value) {
-    if (value.is_boolean()) {
-        add_whole(data, name, value.get<bool>() ? 1 : 0);
-    } else if (value.is_number_integer()) {
+    if (value.is_number_integer()) {
         add_whole(data, name, value.get<std::uint64_t>());
-    } else if (value.is_number_float()) {
-        rte_tel_data_add_dict_string(data, name, value.dump().c_str());
     } else if (value.is_string()) {
         rte_tel_data_add_dict_string(data, name, value.get<std::string>().c_str());
     } else if (value.is_array()) {
@@ -71,14 +156,31 @@ void fill_dict(rte_tel_data* data, const ordered_json& object) {
     }
 }
 
-// A list of objects as a dict, by position: DPDK drops an entry whose key has a "-" or a ".", which
-// names of ports and filters may have.
-ordered_json by_position(const ordered_json& list) {
-    ordered_json out = ordered_json::object();
-    for (std::size_t i = 0; i < list.size(); ++i) {
-        out[std::to_string(i)] = list[i];
+// --- answers -----------------------------------------------------------------------------------
+
+ordered_json names_in(const ordered_json& list) {
+    ordered_json out = ordered_json::array();
+    for (const auto& item : list) {
+        out.push_back(item["name"]);
     }
     return out;
+}
+
+ordered_json info_of(const Plan& plan, const ordered_json& all) {
+    return {{"name", plan.name},
+            {"version", UNECHO_VERSION},
+            {"pid", getpid()},
+            {"start_unix_ns", all["start_unix_ns"]},
+            {"uptime_ns", all["uptime_ns"]},
+            {"ports", plan.ports.size()},
+            {"routes", plan.routes.size()},
+            {"filters", plan.filters.size()},
+            {"workers", plan.workers.size()},
+            {"port_names", names_in(all["ports"])},
+            {"route_names", names_in(all["routes"])},
+            {"filter_names", names_in(all["filters"])},
+            {"stall_threshold_ns", plan.stall_threshold},
+            {"steering", plan.steering_reason}};
 }
 
 ordered_json counters_of(const ordered_json& all) {
@@ -88,49 +190,138 @@ ordered_json counters_of(const ordered_json& all) {
     return out;
 }
 
-ordered_json info_of(const Plan& plan) {
-    return {{"version", UNECHO_VERSION},
-            {"workers", plan.workers.size()},
-            {"routes", plan.routes.size()},
-            {"steering", plan.steering_reason}};
+// What has a command of its own stands nowhere else.
+ordered_json filters_of(const ordered_json& all) {
+    ordered_json out = all["filters"];
+    for (ordered_json& filter : out) {
+        filter.erase("audit");
+    }
+    return out;
 }
 
+ordered_json audits_of(const ordered_json& all) {
+    ordered_json out = ordered_json::array();
+    for (const ordered_json& filter : all["filters"]) {
+        out.push_back(filter.value("audit", ordered_json::object()));
+    }
+    return out;
+}
+
+ordered_json events_since(const ordered_json& all, std::uint64_t last) {
+    ordered_json out = ordered_json::array();
+    for (const ordered_json& event : all["events"]) {
+        if (event["number"].get<std::uint64_t>() > last) {
+            out.push_back(event);
+        }
+    }
+    return out;
+}
+
+// Null: there is none; absent: the parameter is no number.
+std::optional<std::uint64_t> number_of(std::string_view text) {
+    std::uint64_t value = 0;
+    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return problem == std::errc{} && end == text.data() + text.size()
+               ? std::optional<std::uint64_t>(value)
+               : std::nullopt;
+}
+
+// Everything, as it is now; or as it was a moment ago, if that will do.
+const ordered_json& everything(Source& from, bool now) {
+    if (now || from.last.is_null() || Clock::now() - from.taken > kSameLook) {
+        from.last = to_json(*from.plan, from.report());
+        from.taken = Clock::now();
+    }
+    return from.last;
+}
+
+// The answer is what select(plan, all, parameter) gives; nothing, where it gives no object.
 template <typename Select>
-int answer(rte_tel_data* data, Select&& select) {
+int answer(const char* params, rte_tel_data* data, bool now, Select&& select) {
     Source& from = source();
     const std::lock_guard lock(from.mutex);
     if (from.plan == nullptr) {
-        return -1;
+        return -ENODEV;
+    }
+    const std::string_view parameter = params == nullptr ? "" : params;
+    const ordered_json selected = select(*from.plan, everything(from, now), parameter);
+    if (!selected.is_object()) {
+        return -EINVAL;
     }
     rte_tel_data_start_dict(data);
-    fill_dict(data, select(*from.plan, to_json(*from.plan, from.report())));
+    fill_dict(data, fitting(plain(selected)));
     return 0;
 }
 
-int on_counters(const char*, const char*, rte_tel_data* data) {
-    return answer(data, [](const Plan&, const ordered_json& all) { return counters_of(all); });
+// All of a list as far as it fits, or one of it.
+template <typename Select>
+int answer_list(const char* params, rte_tel_data* data, Select&& select) {
+    return answer(params, data, false,
+                  [&](const Plan&, const ordered_json& all, std::string_view parameter) {
+                      const ordered_json list = select(all);
+                      if (parameter.empty()) {
+                          return by_position(list);
+                      }
+                      const std::optional<std::uint64_t> index = number_of(parameter);
+                      if (!index || *index >= list.size()) {
+                          return ordered_json();
+                      }
+                      const ordered_json& one = list[*index];
+                      return one.is_array() ? by_position(one) : one;
+                  });
 }
-int on_info(const char*, const char*, rte_tel_data* data) {
-    return answer(data, [](const Plan& plan, const ordered_json&) { return info_of(plan); });
+
+int on_counters(const char*, const char* params, rte_tel_data* data) {
+    return answer(params, data, true, [](const Plan&, const ordered_json& all, std::string_view) {
+        return counters_of(all);
+    });
 }
-int on_help(const char*, const char*, rte_tel_data* data) {
-    return answer(data, [](const Plan&, const ordered_json&) { return help_json(); });
+int on_info(const char*, const char* params, rte_tel_data* data) {
+    return answer(params, data, true,
+                  [](const Plan& plan, const ordered_json& all, std::string_view) {
+                      return info_of(plan, all);
+                  });
 }
-int on_ports(const char*, const char*, rte_tel_data* data) {
-    return answer(data,
-                  [](const Plan&, const ordered_json& all) { return by_position(all["ports"]); });
+// All members, or one of them.
+ordered_json member_of(const ordered_json& all, std::string_view member) {
+    return member.empty() ? all : all.value(std::string(member), ordered_json());
 }
-int on_routes(const char*, const char*, rte_tel_data* data) {
-    return answer(data,
-                  [](const Plan&, const ordered_json& all) { return by_position(all["routes"]); });
+int on_help(const char*, const char* params, rte_tel_data* data) {
+    return answer(params, data, false,
+                  [](const Plan&, const ordered_json&, std::string_view member) {
+                      return member_of(help_json(), member);
+                  });
 }
-int on_workers(const char*, const char*, rte_tel_data* data) {
-    return answer(data,
-                  [](const Plan&, const ordered_json& all) { return by_position(all["workers"]); });
+int on_kinds(const char*, const char* params, rte_tel_data* data) {
+    return answer(params, data, false,
+                  [](const Plan&, const ordered_json&, std::string_view member) {
+                      return member_of(kinds_json(), member);
+                  });
 }
-int on_filters(const char*, const char*, rte_tel_data* data) {
-    return answer(data,
-                  [](const Plan&, const ordered_json& all) { return by_position(all["filters"]); });
+int on_ports(const char*, const char* params, rte_tel_data* data) {
+    return answer_list(params, data, [](const ordered_json& all) { return all["ports"]; });
+}
+int on_routes(const char*, const char* params, rte_tel_data* data) {
+    return answer_list(params, data, [](const ordered_json& all) { return all["routes"]; });
+}
+int on_workers(const char*, const char* params, rte_tel_data* data) {
+    return answer_list(params, data, [](const ordered_json& all) { return all["workers"]; });
+}
+int on_filters(const char*, const char* params, rte_tel_data* data) {
+    return answer_list(params, data, filters_of);
+}
+int on_audit(const char*, const char* params, rte_tel_data* data) {
+    return answer_list(params, data, audits_of);
+}
+int on_stalls(const char*, const char* params, rte_tel_data* data) {
+    return answer_list(params, data, [](const ordered_json& all) { return all["stalls"]; });
+}
+int on_events(const char*, const char* params, rte_tel_data* data) {
+    return answer(params, data, false,
+                  [](const Plan&, const ordered_json& all, std::string_view parameter) {
+                      const auto last = parameter.empty() ? 0 : number_of(parameter);
+                      return last ? by_position(events_since(all, *last)) : ordered_json();
+                  });
 }
 
 struct Command {
@@ -139,21 +330,38 @@ struct Command {
     const char* help;
 };
 
+// DPDK takes help texts of at most 127 characters.
 constexpr Command kCommands[] = {
-    {"/unecho/info", on_info, "Version, workers, how copies reach one worker. No parameters"},
+    {"/unecho/info", on_info,
+     "Name, version, start, and how many and which ports, routes, filters, workers. No parameters"},
     {"/unecho/counters", on_counters,
      "All packets: received = forwarded + diverted + dropped + in_flight, and by reason. No "
      "parameters"},
     {"/unecho/ports", on_ports,
-     "Packets and bytes of each port, what the device lost. No parameters"},
+     "Packets and bytes of each port, what the device lost. Parameter: index; without: as many as "
+     "fit"},
     {"/unecho/routes", on_routes,
-     "Counters and reasons of each route, and the flows of its two taps where it reports them. No "
-     "parameters"},
+     "Counters and reasons of each route, flows of its taps. Parameter: index; without: as many as "
+     "fit"},
     {"/unecho/workers", on_workers,
-     "Each worker: rx_packets + handed_in = settled + handed_out. No parameters"},
-    {"/unecho/help", on_help, "What each counter counts. No parameters"},
+     "Each worker: rx_packets + handed_in = settled + handed_out. Parameter: index; without: as "
+     "many as fit"},
     {"/unecho/filters", on_filters,
-     "Each filter: engine, window, slack, what it counted, longest generation. No parameters"},
+     "Each filter: engine, window, slack, what it counted. Parameter: index; without: as many as "
+     "fit"},
+    {"/unecho/audit", on_audit,
+     "What the audit of each filter measured. Parameter: index; without: as many as fit"},
+    {"/unecho/stalls", on_stalls,
+     "Each worker's last stalls: rounds above stall_threshold. Parameter: index; without: as many "
+     "as fit"},
+    {"/unecho/events", on_events,
+     "Start, links, stalls, steps of time. Parameter: a number, for those behind it; without: from "
+     "the oldest"},
+    {"/unecho/help", on_help,
+     "What each counter counts. Parameter: a member, as workers; without: all"},
+    {"/unecho/kinds", on_kinds,
+     "Each counter's unit, if it only grows; each reason's fate. Parameter: a member; without: "
+     "all"},
 };
 
 }  // namespace
@@ -165,6 +373,7 @@ Result<Telemetry> Telemetry::attach(const Plan& plan, std::function<StatsReport(
         const std::lock_guard lock(to.mutex);
         to.plan = &plan;
         to.report = std::move(report);
+        to.last = nullptr;
     }
     for (const Command& command : kCommands) {
         if (rte_telemetry_register_cmd(command.name, command.callback, command.help) != 0) {

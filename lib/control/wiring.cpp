@@ -48,6 +48,9 @@ Status Wiring::make_workers() {
         if (const Status status = make_taps(w); !status) {
             return status;
         }
+        if (const Status status = make_audits(w); !status) {
+            return status;
+        }
     }
     return {};
 }
@@ -71,6 +74,7 @@ void Wiring::fill_sources(WorkerIndex worker) {
                                  plan_.ports[rx.port].setup.rx_descriptors, rx.route});
     }
     setups_[worker].receive.sources = parts.sources;
+    setups_[worker].watch = {plan_.stall_threshold, parts.sources};
 }
 
 void Wiring::fill_routes(dataplane::WorkerSetup& setup) const {
@@ -148,6 +152,33 @@ Status Wiring::make_taps(WorkerIndex worker) {
         report.taps[r] = &(*taps)->report();
         report.tap_of[input_.ports[route.from[1]]] = filter::SetOfTwo::kSecond;
         parts_[worker]->taps.push_back(std::move(*taps));
+    }
+    return {};
+}
+
+Status Wiring::make_audits(WorkerIndex worker) {
+    WorkerParts& parts = *parts_[worker];
+    dataplane::LanesSetup& lanes = setups_[worker].lanes;
+    const int socket = static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
+    for (std::size_t f = 0; f < plan_.audits.size(); ++f) {
+        const auto params = engines::plan_audit(
+            plan_.audit, plan_.filters[f],
+            input_.capture_clock ? engines::AuditOf::kCapture : engines::AuditOf::kLive,
+            input_.audit_secret->sample);
+        if (!params) {
+            return tl::unexpected(params.error());
+        }
+        auto audit = WorkerAudit::make(*params, lanes.lanes[f].key, *input_.audit_secret,
+                                       parts.crossings, socket, input_.hugepages);
+        if (!audit) {
+            return tl::unexpected(audit.error());
+        }
+        lanes.audits[f] = &(*audit)->stage();
+        lanes.crossings = &parts.crossings;
+        parts.audits.push_back(std::move(*audit));
+    }
+    for (PortIndex p = 0; p < plan_.ports.size(); ++p) {
+        lanes.port_of[input_.ports[p]] = p;
     }
     return {};
 }

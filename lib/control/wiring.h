@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "control/plan.h"
+#include "control/worker_audit.h"
 #include "control/worker_filter.h"
 #include "control/worker_taps.h"
 #include "dataplane/worker.h"
@@ -24,6 +25,7 @@ struct WiringInput {
     const Plan* plan = nullptr;
     std::vector<PortId> ports;  // DPDK's numbers, in the plan's order
     const hash::Secret* secret = nullptr;
+    const pipeline::AuditSecret* audit_secret = nullptr;  // where the plan has audits
     dataplane::TscClock clock{};
     unsigned burst = 32;
     std::uint32_t ring_size = 1024;
@@ -67,6 +69,8 @@ class Wiring {
         std::vector<std::uint8_t> scratch;
         std::vector<std::unique_ptr<WorkerFilter>> filters;
         std::vector<std::unique_ptr<WorkerTaps>> taps;
+        std::vector<std::unique_ptr<WorkerAudit>> audits;
+        pipeline::Crossings crossings{};  // of all of them
         dataplane::WorkerShared shared;
         std::unique_ptr<dataplane::Worker> worker;
     };
@@ -80,6 +84,7 @@ class Wiring {
     Status make_filters(WorkerIndex worker);
     void make_room_to_wait(WorkerIndex worker);
     Status make_taps(WorkerIndex worker);
+    Status make_audits(WorkerIndex worker);
     Status find_mbuf_fields();
     Status connect();
     Status connect_pair(WorkerIndex from, WorkerIndex to);

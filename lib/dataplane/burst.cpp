@@ -35,6 +35,15 @@ void keep_only(packet::ParsedBurst& parsed, std::uint64_t mask, unsigned kept) n
     parsed.ipv4 = first_bits(kept) & ~(parsed.ipv6 | parsed.non_ip | parsed.malformed);
 }
 
+void keep_only(packet::OpenedBurst& opened, std::uint64_t mask) noexcept {
+    unsigned n = 0;
+    for_each_bit(mask, [&](unsigned i) { opened.tenants[n++] = opened.tenants[i]; });
+    for (std::uint64_t* const ended :
+         {&opened.opened, &opened.fragments, &opened.malformed, &opened.other, &opened.too_deep}) {
+        *ended = extract_bits(*ended, mask);
+    }
+}
+
 }  // namespace
 
 unsigned view(Burst& burst, std::span<std::uint8_t> scratch) noexcept {
@@ -83,6 +92,9 @@ void keep_only(Burst& burst, std::uint64_t mask) noexcept {
     });
     burst.too_long = extract_bits(burst.too_long, mask);
     keep_only(burst.parsed, mask, kept);
+    if (burst.opened.any()) {
+        keep_only(burst.opened, mask);
+    }
     burst.count = kept;
 }
 

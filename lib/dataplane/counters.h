@@ -3,12 +3,15 @@
 // of shared.h. Each packet that a worker takes ends in exactly one reason (pipeline/reasons.h).
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "base/counters.h"
 #include "base/ids.h"
 #include "base/units.h"
+#include "packet/tunnels.h"
 #include "pipeline/reasons.h"
 
 namespace unecho::dataplane {
@@ -26,8 +29,11 @@ struct WorkerCounters {
     Nanoseconds longest_gap = 0;
     std::uint64_t gaps = 0;
     std::uint64_t late_echoes = 0;
+    Nanoseconds busy = 0;
+    Nanoseconds idle = 0;
+    std::uint64_t stalls = 0;
 };
-inline constexpr CounterRows<WorkerCounters, 9> kWorkerCounters{{
+inline constexpr CounterRows<WorkerCounters, 12> kWorkerCounters{{
     {&WorkerCounters::handed_in, "handed_in", CounterUnit::kPackets, CounterFold::kSum,
      "from other workers: to decide, or to transmit"},
     {&WorkerCounters::handed_out, "handed_out", CounterUnit::kPackets, CounterFold::kSum,
@@ -45,14 +51,40 @@ inline constexpr CounterRows<WorkerCounters, 9> kWorkerCounters{{
      "such times longer than the shortest window"},
     {&WorkerCounters::late_echoes, "late_echoes", CounterUnit::kPackets, CounterFold::kSum,
      "echoes that may be older than window and slack, by such a time"},
+    {&WorkerCounters::busy, "busy", CounterUnit::kNanoseconds, CounterFold::kSum,
+     "time of rounds that found packets, times away in them included"},
+    {&WorkerCounters::idle, "idle", CounterUnit::kNanoseconds, CounterFold::kSum,
+     "time of rounds that found none, times away in them included"},
+    {&WorkerCounters::stalls, "stalls", CounterUnit::kCount, CounterFold::kSum,
+     "rounds longer than [run] stall_threshold: away, or held up"},
 }};
 static_assert(describe_each(kWorkerCounters));
 
+// How long polls took, in powers of two.
+struct PollTimes {
+    static constexpr unsigned kBuckets = 28;
+    static constexpr unsigned kFirstBits = 6;  // of the first bucket: below 64 ns
+
+    // The polls of a bucket took less than this, and not less than the bucket before says; those of
+    // the last took 2^32 ns or longer.
+    static constexpr Nanoseconds below(unsigned bucket) noexcept {
+        return Nanoseconds{1} << (kFirstBits + bucket);
+    }
+    static constexpr unsigned bucket_of(Nanoseconds took) noexcept {
+        return std::min(static_cast<unsigned>(std::bit_width(took >> kFirstBits)), kBuckets - 1);
+    }
+    void add(Nanoseconds took) noexcept { polls[bucket_of(took)]++; }
+
+    std::array<std::uint64_t, kBuckets> polls{};
+};
+
 // Invariant after every poll: sum of rx + handed_in = sum of all reasons + handed_out.
 struct alignas(64) Counters : WorkerCounters {
+    PollTimes poll_times;                     // live only, as busy and idle
     std::array<PacketBytes, kMaxPorts> rx{};  // taken from the port, by PortIndex
     std::array<PacketBytes, kMaxPorts> tx{};  // accepted by the port
     std::array<std::array<PacketBytes, pipeline::kReasons>, kMaxRoutes> routes{};
+    std::array<packet::TunnelCounters, kMaxFilters> tunnels{};
     std::uint64_t epochs = 0;  // of captures, by steps back in their time
     struct Epoch {
         std::uint64_t packet = 0;  // from 1, of all that were received

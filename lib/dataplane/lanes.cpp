@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/assert.h"
+#include "pipeline/bits.h"
 
 namespace unecho::dataplane {
 namespace {
@@ -31,6 +32,11 @@ Lanes::Lanes(const LanesSetup& setup, unsigned polls, const WorkerCommon& common
     : setup_(setup), common_(common), counters_(counters), presence_(presence_of(setup, polls)) {
     for (unsigned i = 0; common.capture_clock && i < setup.count; ++i) {
         packet_clocks_[i] = PacketClock::for_window(setup.lanes[i].window);
+    }
+    for (unsigned i = 0; i < setup.count; ++i) {
+        if (setup.audits[i] != nullptr) {
+            samples_[i] = setup.audits[i]->sample();
+        }
     }
 }
 
@@ -90,6 +96,7 @@ void Lanes::decide(Burst& burst, FilterIndex filter) noexcept {
     const Lane& lane = setup_.lanes[filter];
     if (common_.capture_clock) {
         decide_timed(burst, lane);
+        audit(burst, filter);
         return;
     }
     const Nanoseconds now = presence_.at(common_.clock.now());
@@ -97,6 +104,25 @@ void Lanes::decide(Burst& burst, FilterIndex filter) noexcept {
     if (presence_.late(lane.remembered)) [[unlikely]] {
         counters_.late_echoes += static_cast<unsigned>(std::popcount(burst.echoes));
     }
+    audit(burst, filter);
+}
+
+// Of few bursts.
+void Lanes::look(const Burst& burst, FilterIndex filter, std::uint64_t sampled) noexcept {
+    const Lane& lane = setup_.lanes[filter];
+    std::array<PortIndex, kMaxBurst> ports;
+    pipeline::for_each_bit(sampled, [&](unsigned i) {
+        ports[i] = burst.handed_in ? setup_.port_of[burst.mbufs[i]->port] : burst.port;
+    });
+    filter::AuditState state;
+    state.first = common_.capture_clock ? burst.times[0] : presence_.time();
+    state.last = common_.capture_clock ? burst.times[burst.count - 1] : state.first;
+    state.window = lane.ops->window(lane.filter, *lane.ageing, state.last);
+    state.counters = lane.ops->counters(lane.filter);
+    state.stalls = presence_.counted();
+    state.stall = presence_.counted_gap();
+    setup_.audits[filter]->look(burst, sampled, ports, state, common_.capture_clock);
+    samples_[filter] = setup_.audits[filter]->sample();
 }
 
 void Lanes::report(WorkerShared& shared) noexcept {
@@ -110,6 +136,13 @@ void Lanes::report(WorkerShared& shared) noexcept {
         filter::WindowState& window = shared.windows[i];
         window = lane.ops->window(lane.filter, *lane.ageing, now);
         window.shortest_at -= std::min(clock.start(), window.shortest_at);
+        shared.fills[i] = lane.ops->fill(lane.filter, *lane.ageing);
+        if (setup_.audits[i] != nullptr) {
+            shared.audits[i] = setup_.audits[i]->totals();
+        }
+    }
+    if (setup_.crossings != nullptr) {
+        shared.crossings = *setup_.crossings;
     }
 }
 

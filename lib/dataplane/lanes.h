@@ -6,6 +6,8 @@
 #include <array>
 #include <cstdint>
 
+#include <rte_ethdev.h>
+
 #include "base/ids.h"
 #include "base/packet_clock.h"
 #include "dataplane/burst.h"
@@ -13,6 +15,7 @@
 #include "dataplane/counters.h"
 #include "dataplane/presence.h"
 #include "dataplane/shared.h"
+#include "pipeline/audit.h"
 #include "pipeline/stages.h"
 
 namespace unecho::dataplane {
@@ -22,6 +25,9 @@ struct LanesSetup {
     std::array<pipeline::Lane, kMaxFilters> lanes{};
     std::array<LaneShared*, kMaxFilters> shared{};
     std::array<const FilterShared*, kMaxFilters> filters{};
+    std::array<pipeline::AuditStage*, kMaxFilters> audits{};  // null: not audited
+    const pipeline::Crossings* crossings = nullptr;           // of all audits; null: there are none
+    std::array<PortIndex, RTE_MAX_ETHPORTS> port_of{};        // by DPDK's port number
 };
 
 class Lanes {
@@ -34,13 +40,9 @@ class Lanes {
         return setup_.lanes[i];
     }
 
-    // The live clock is read: when the worker begins, and around each poll.
-    void begin() noexcept { presence_.begin(common_.clock.now()); }
-    void begin_poll() noexcept {
-        if (!common_.capture_clock) {
-            presence_.begin_poll(common_.clock.now());
-        }
-    }
+    // What the live clock says when the worker begins, and before each poll.
+    void begin(Nanoseconds now) noexcept { presence_.begin(now); }
+    void begin_poll(Nanoseconds now) noexcept { presence_.begin_poll(now); }
     void end_poll(const Taken& taken) noexcept { presence_.end_poll(taken.packets, !taken.more); }
 
     // What filters do between bursts: upkeep, turns that are due, exchange of segments.
@@ -49,8 +51,15 @@ class Lanes {
     // From the packets' stamps to their filter's time, which goes on with steps back.
     void tell_time(Burst& burst, FilterIndex filter, PortIndex from) noexcept;
 
-    // The stage decide, at the time that it is.
+    // The stage decide, at the time that it is; and behind it the stage audit.
     void decide(Burst& burst, FilterIndex filter) noexcept;
+
+    // Packets that are sent on without their filter.
+    void pass_by(FilterIndex filter, unsigned packets) noexcept {
+        if (setup_.audits[filter] != nullptr) {
+            setup_.audits[filter]->audit().add_overload(packets);
+        }
+    }
 
     // What a snapshot says of filters and time.
     void report(WorkerShared& shared) noexcept;
@@ -59,11 +68,20 @@ class Lanes {
     // The turns of a filter that its timer has published, as this worker has them.
     std::uint64_t turns(unsigned filter) noexcept;
     void exchange_segments(unsigned lane) noexcept;
+    void audit(const Burst& burst, FilterIndex filter) noexcept {
+        const std::uint64_t sampled = pipeline::AuditStage::sampled(samples_[filter], burst);
+        if (sampled != 0) [[unlikely]] {
+            look(burst, filter, sampled);
+        }
+    }
+    void look(const Burst& burst, FilterIndex filter, std::uint64_t sampled) noexcept;
 
     LanesSetup setup_;
     const WorkerCommon& common_;
     Counters& counters_;
-    Presence presence_;                                   // not by a capture's clock
+    Presence presence_;  // not by a capture's clock
+    // Of the audits, where each burst needs them; none of filters without one.
+    std::array<filter::AuditSample, kMaxFilters> samples_{};
     std::array<PacketClock, kMaxFilters> packet_clocks_;  // by a capture's clock alone
     std::uint64_t packets_timed_ = 0;
     std::array<std::uint64_t, kMaxFilters> exchanged_{};  // in which generation segments were

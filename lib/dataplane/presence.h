@@ -86,6 +86,9 @@ class Presence {
     }
     [[nodiscard]] Nanoseconds longest_gap() const noexcept { return longest_; }
     [[nodiscard]] std::uint64_t gaps() const noexcept { return gaps_; }  // above the window
+    // Gaps above the limit that count as time, for want of time since the last one; the latest.
+    [[nodiscard]] std::uint64_t counted() const noexcept { return counted_; }
+    [[nodiscard]] Nanoseconds counted_gap() const noexcept { return counted_gap_; }
     // How far the worker's time is behind the clock.
     [[nodiscard]] Nanoseconds behind() const noexcept { return behind_; }
 
@@ -107,6 +110,8 @@ class Presence {
     void pause(Nanoseconds gap) noexcept {
         gaps_ += gap > spec_.window ? 1 : 0;
         if (!paused_ && behind_ != 0 && time() - resumed_at_ < spec_.limit) {
+            ++counted_;
+            counted_gap_ = gap;
             return;
         }
         if (!paused_) {
@@ -161,6 +166,8 @@ class Presence {
     std::array<std::uint64_t, kMaxFilters> skipped_{};  // published while paused
     Nanoseconds longest_ = 0;
     std::uint64_t gaps_ = 0;
+    std::uint64_t counted_ = 0;
+    Nanoseconds counted_gap_ = 0;
 };
 
 }  // namespace unecho::dataplane

@@ -6,8 +6,8 @@
 namespace unecho::dataplane {
 
 Reporter::Reporter(const ReportSetup& setup, const WorkerCommon& common, Counters& counters,
-                   Lanes& lanes) noexcept
-    : setup_(setup), common_(common), counters_(counters), lanes_(lanes) {
+                   Lanes& lanes, PollWatch& watch) noexcept
+    : setup_(setup), common_(common), counters_(counters), lanes_(lanes), watch_(watch) {
     for (RouteIndex route = 0; route < kMaxRoutes; ++route) {
         if (setup.taps[route] != nullptr) {
             routes_[reported_++] = route;
@@ -49,6 +49,7 @@ void Reporter::take_last_snapshot() noexcept {
 void Reporter::take_snapshot(std::uint64_t wanted) noexcept {
     WorkerShared& shared = *setup_.shared;
     lanes_.report(shared);
+    watch_.report();
     shared.snapshot = counters_;
     for (unsigned i = 0; i < reported_; ++i) {
         shared.taps[routes_[i]] = setup_.taps[routes_[i]]->summary();

@@ -13,6 +13,7 @@
 #include "dataplane/common.h"
 #include "dataplane/counters.h"
 #include "dataplane/lanes.h"
+#include "dataplane/poll_watch.h"
 #include "dataplane/shared.h"
 #include "filter/tap_report.h"
 
@@ -27,8 +28,8 @@ struct ReportSetup {
 
 class Reporter {
   public:
-    Reporter(const ReportSetup& setup, const WorkerCommon& common, Counters& counters,
-             Lanes& lanes) noexcept;
+    Reporter(const ReportSetup& setup, const WorkerCommon& common, Counters& counters, Lanes& lanes,
+             PollWatch& watch) noexcept;
 
     // The flows of some route, or of this one, are reported.
     [[nodiscard]] bool reports_flows() const noexcept { return reported_ != 0; }
@@ -56,6 +57,7 @@ class Reporter {
     const WorkerCommon& common_;
     Counters& counters_;
     Lanes& lanes_;
+    PollWatch& watch_;
     std::array<RouteIndex, kMaxRoutes> routes_{};  // those that are reported
     unsigned reported_ = 0;
 };

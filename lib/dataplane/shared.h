@@ -9,9 +9,11 @@
 #include "base/ids.h"
 #include "dataplane/counters.h"
 #include "dataplane/spsc_queue.h"
+#include "dataplane/stall.h"
 #include "filter/filter.h"
 #include "filter/kept_window.h"
 #include "filter/tap_report.h"
+#include "pipeline/audit.h"
 
 namespace unecho::dataplane {
 
@@ -39,6 +41,10 @@ struct LaneShared {
     std::atomic<std::uint64_t> early_turns{0};  // dp: rw, cp: ro
 };
 
+// Of one worker. The control thread looks every few milliseconds; entries that find no room are not
+// told, but counted.
+using StallQueue = SpscQueue<Stall, 64>;
+
 // One for each worker. Counters are copied out on request only: the packet path pays one load.
 struct alignas(64) WorkerShared {
     std::atomic<Phase> phase{Phase::kRunning};      // dp: ro, cp: rw
@@ -47,10 +53,14 @@ struct alignas(64) WorkerShared {
     alignas(64) std::atomic<std::uint64_t> snapshot_taken{0};   // dp: rw, cp: ro
     std::atomic<std::uint64_t> heartbeat{0};                    // dp: rw, cp: ro; counts polls
     std::atomic<std::uint64_t> busy{0};                         // dp: rw, cp: ro; that took packets
+    StallQueue stalls;                                          // dp: push, cp: pop
     Counters snapshot;                                          // dp: rw, cp: ro when taken
     std::array<filter::FilterCounters, kMaxFilters> filters{};  // dp: rw, cp: ro when taken
     std::array<filter::WindowState, kMaxFilters> windows{};     // dp: rw, cp: ro when taken
+    std::array<std::uint64_t, kMaxFilters> fills{};             // dp: rw, cp: ro when taken
     std::array<filter::TapSummary, kMaxRoutes> taps{};          // dp: rw, cp: ro when taken
+    std::array<pipeline::AuditTotals, kMaxFilters> audits{};    // dp: rw, cp: ro when taken
+    pipeline::Crossings crossings{};                            // dp: rw, cp: ro when taken
 };
 
 }  // namespace unecho::dataplane

@@ -40,7 +40,8 @@ Worker::Worker(const WorkerSetup& setup) noexcept
       steering_(setup.steering, common_, counters_),
       lanes_(setup.lanes, polls_to_empty(setup), common_, counters_),
       transmitter_(setup.transmit, common_, counters_),
-      reporter_(setup.report, common_, counters_, lanes_),
+      watch_(setup.watch, common_, counters_, shared_.stalls),
+      reporter_(setup.report, common_, counters_, lanes_, watch_),
       names_ports_(steering_.applies() || reporter_.reports_flows()),
       waits_for_room_(common_.capture_clock && setup.steering.workers > 1),
       most_at_once_(common_.burst * setup.steering.workers) {
@@ -53,7 +54,9 @@ Worker::Worker(const WorkerSetup& setup) noexcept
 }
 
 void Worker::run() noexcept {
-    lanes_.begin();
+    const Nanoseconds now = common_.clock.now();
+    lanes_.begin(now);
+    watch_.begin(now);
     while (shared_.phase.load(std::memory_order_acquire) != Phase::kStopped) {
         poll_once();
     }
@@ -62,7 +65,7 @@ void Worker::run() noexcept {
 
 unsigned Worker::poll_once() noexcept {
     const bool running = shared_.phase.load(std::memory_order_acquire) == Phase::kRunning;
-    lanes_.begin_poll();
+    begin_poll();
     reporter_.end_windows();
     lanes_.maintain();
     Taken taken;
@@ -70,12 +73,24 @@ unsigned Worker::poll_once() noexcept {
         taken.add(receive(running));
         taken.add(take_steered());
     }
+    watch_.enter(Stage::kTransmit);
     taken.add(transmitter_.take());
+    watch_.enter(Stage::kReport);
+    watch_.end_poll(taken);
     lanes_.end_poll(taken);
     counters_.polls++;
     counters_.empty_polls += taken.packets == 0 ? 1 : 0;
     reporter_.answer();
     return taken.packets;
+}
+
+// Of captures nothing is timed: what waits is in the file, and nobody comes too late.
+void Worker::begin_poll() noexcept {
+    if (!common_.capture_clock) {
+        const Nanoseconds now = common_.clock.now();
+        lanes_.begin_poll(now);
+        watch_.begin_poll(now);
+    }
 }
 
 // --- receive -----------------------------------------------------------------------------------
@@ -89,6 +104,7 @@ Taken Worker::receive_live(bool refill) noexcept {
     Taken taken;
     Burst burst;
     for (std::size_t i = 0; i < live_.sources().size(); ++i) {
+        watch_.enter(Stage::kReceive);
         const bool more = live_.receive(i, refill, burst);
         const bool any = burst.count != 0;
         taken.add({any ? pass_on(burst, live_.sources()[i], live_.held_back(i)) : 0, more});
@@ -110,6 +126,8 @@ Taken Worker::receive_merged(bool refill) noexcept {
 // From the workers that received it. What these marked so is sent on unfiltered.
 Taken Worker::take_steered() noexcept {
     return steering_.take([this](Burst& burst, bool unfiltered) {
+        watch_.enter(Stage::kParse);
+        burst.handed_in = true;
         view(burst, [&](Burst& part) {
             if (unfiltered) {
                 send_unfiltered(part);
@@ -140,14 +158,18 @@ void Worker::view(Burst& burst, Each each) noexcept {
 // held back, and not counted yet.
 unsigned Worker::pass_on(Burst& burst, const RxSource& source, HeldBack* held_back) noexcept {
     burst.route = source.route;
+    burst.port = source.index;
+    burst.handed_in = false;
     for (unsigned i = 0; names_ports_ && i < burst.count; ++i) {
         burst.mbufs[i]->port = source.port;  // not every driver sets it
     }
     PacketBytes on;
+    watch_.enter(Stage::kParse);
     view(burst, [&](Burst& part) {
         on.add(part.count, part.bytes);
         parse(part);
         if (steering_.applies()) {
+            watch_.enter(Stage::kSteer);
             const PacketBytes refused = steering_.steer(part, held_back);
             on.packets -= refused.packets;
             on.bytes -= refused.bytes;
@@ -164,28 +186,37 @@ unsigned Worker::pass_on(Burst& burst, const RxSource& source, HeldBack* held_ba
 // Once on each worker; not where nobody asks, as keys of frames are all bytes.
 void Worker::parse(Burst& burst) noexcept {
     if (steering_.applies() || reporter_.reports_flows(burst.route) ||
-        pipeline::reads_packets(lanes_[routes_[burst.route].filter])) {
-        pipeline::parse(burst);
+        pipeline::reads_packets(lane_of(burst))) {
+        pipeline::parse(burst, lane_of(burst).key);
+    } else {
+        burst.opened.clear();
     }
 }
 
 void Worker::filter_burst(Burst& burst) noexcept {
+    if (burst.opened.any()) {
+        packet::count(burst.opened, counters_.tunnels[routes_[burst.route].filter]);
+    }
+    watch_.enter(Stage::kDigest);
     digest(burst);
+    watch_.enter(Stage::kDecide);
     lanes_.decide(burst, routes_[burst.route].filter);
+    watch_.enter(Stage::kTransmit);
     settle(burst);
 }
 
-// Flows first, where they are reported: these digests may be the filter's, too.
+// Flows first, where they are reported: these digests may be the filter's, too, whose tenant is
+// then the same (engines::key_of).
 void Worker::digest(Burst& burst) noexcept {
-    const Lane& lane = lanes_[routes_[burst.route].filter];
+    const packet::KeySpec& key = lane_of(burst).key;
     if (reporter_.reports_flows(burst.route)) {
-        pipeline::digest(burst, packet::KeyMode::kFlowBidir, *common_.secret);
+        pipeline::digest_flows(burst, key.flow_tenant, *common_.secret);
         reporter_.add_flows(burst);
-        if (lane.key == packet::KeyMode::kFlowBidir && lane.non_ip == packet::NonIp::kPass) {
+        if (key.mode == packet::KeyMode::kFlowBidir && key.non_ip == packet::NonIp::kPass) {
             return;
         }
     }
-    pipeline::digest(burst, lane.key, *common_.secret, lane.non_ip);
+    pipeline::digest(burst, key, *common_.secret);
 }
 
 // Every packet to its fate, with exactly one reason each.
@@ -209,6 +240,7 @@ void Worker::settle(Burst& burst) noexcept {
 // What its receiver marked so, because this worker is behind.
 void Worker::send_unfiltered(Burst& burst) noexcept {
     const Outcome overload{Reason::kOverload, first_bits(burst.count)};
+    lanes_.pass_by(routes_[burst.route].filter, burst.count);
     transmitter_.deliver(burst, routes_[burst.route].to, overload.mask, {&overload, 1});
 }
 

@@ -14,6 +14,7 @@
 #include "base/ids.h"
 #include "dataplane/common.h"
 #include "dataplane/lanes.h"
+#include "dataplane/poll_watch.h"
 #include "dataplane/receive.h"
 #include "dataplane/receive_merged.h"
 #include "dataplane/reporting.h"
@@ -40,6 +41,7 @@ struct WorkerSetup {
     LanesSetup lanes;
     TransmitSetup transmit;
     ReportSetup report;
+    WatchSetup watch;
     std::array<RouteContext, kMaxRoutes> routes{};
     std::span<std::uint8_t> scratch;  // kScratchBytes
 };
@@ -66,11 +68,17 @@ class Worker {
     [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
 
   private:
+    void begin_poll() noexcept;
     Taken receive(bool refill) noexcept;
     Taken receive_live(bool refill) noexcept;
     Taken receive_merged(bool refill) noexcept;
     Taken take_steered() noexcept;
     [[nodiscard]] bool has_room() const noexcept;
+
+    // Whose packets these are.
+    [[nodiscard]] const pipeline::Lane& lane_of(const Burst& burst) const noexcept {
+        return lanes_[routes_[burst.route].filter];
+    }
 
     template <typename Each>
     void view(Burst& burst, Each each) noexcept;
@@ -91,6 +99,7 @@ class Worker {
     Steering steering_;
     Lanes lanes_;
     Transmitter transmitter_;
+    PollWatch watch_;
     Reporter reporter_;
     const bool names_ports_;  // in packets
     const bool waits_for_room_;

@@ -14,12 +14,15 @@
 #include <rte_bus_vdev.h>
 #include <rte_dev.h>
 #include <rte_ethdev.h>
+#include <rte_version.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/errno_code.h"
+#include "eal/interface_queues.h"
+#include "eal/packet_sockets.h"
 #include "eal/session.h"
 #include "eal/stale_socket.h"
 
@@ -82,10 +85,10 @@ std::string log_tail() {
     return log.empty() ? "" : " [" + log + "]";
 }
 
-// The value of an argument that is a small number; 1 where there is none.
-std::uint16_t number_of(const Device& device, std::string_view arg) {
-    const std::string value = device.last(arg, "1");
-    std::uint16_t number = 1;
+// The value of an argument that is a small number.
+std::uint16_t number_of(const Device& device, std::string_view arg, std::uint16_t absent = 1) {
+    const std::string value = device.last(arg, "");
+    std::uint16_t number = absent;
     std::from_chars(value.data(), value.data() + value.size(), number);
     return number;
 }
@@ -255,7 +258,25 @@ Status Port::claim_interface() {
                     "port \"" + name_ + "\" (" + device_.name + "): " + claim.error().context);
     }
     claim_ = std::move(*claim);
-    return {};
+    return check_queues(interface);
+}
+
+// What arrives in a queue without a socket stays with the kernel: lost for the route, and where the
+// interface is in a bridge it crosses the link unfiltered.
+Status Port::check_queues(const std::string& interface) const {
+    const std::uint32_t queues = receive_queues(interface);
+    const unsigned first = number_of(device_, "start_queue", 0);
+    const unsigned taken = number_of(device_, "queue_count");
+    if (first == 0 && taken >= queues) {
+        return {};
+    }
+    return fail(Errc::kInvalidArgument,
+                "port \"" + name_ + "\" (" + device_.name + "): " + interface + " receives from " +
+                    std::to_string(queues) + " queue(s) and this device takes " +
+                    std::to_string(taken) + " from queue " + std::to_string(first) +
+                    " on: what arrives in the others would pass by; give the interface one "
+                    "(ethtool -L " +
+                    interface + " combined 1, or rx 1) and leave start_queue away");
 }
 
 // A memif server that was killed left its socket behind. In an abstract name nothing stays.
@@ -285,7 +306,9 @@ Port::Port(Port&& other) noexcept
       id_(other.id_),
       claim_(std::move(other.claim_)),
       open_(std::exchange(other.open_, false)),
-      started_(std::exchange(other.started_, false)) {}
+      started_(std::exchange(other.started_, false)),
+      packet_sockets_(std::move(other.packet_sockets_)),
+      dropped_(other.dropped_) {}
 
 Result<DeviceFacts> Port::facts() const {
     rte_eth_dev_info info{};
@@ -359,6 +382,10 @@ Status Port::start(const PortSetup& setup, rte_mempool* pool) {
         return tl::unexpected(error("not started", code));
     }
     started_ = true;
+    if (device_.is("net_af_packet")) {
+        discard_earlier(setup.rx_queues);
+    }
+    find_packet_sockets(info);
     if (hashes) {
         fit_rss(rss, setup.rx_queues, info.reta_size);
     }
@@ -370,6 +397,34 @@ Status Port::start(const PortSetup& setup, rte_mempool* pool) {
     }
     take_log();
     return {};
+}
+
+// Its sockets hear every interface from when they are made until they are bound to theirs, so that
+// packets of others, of loopback too, would be sent on. What came by then came before the start.
+void Port::discard_earlier(std::uint16_t queues) noexcept {
+    constexpr unsigned kMost = 1U << 16;  // no ring has more frames
+    std::array<rte_mbuf*, 32> mbufs{};
+    for (std::uint16_t queue = 0; queue < queues; ++queue) {
+        unsigned taken = 0;
+        std::uint16_t n = 0;
+        do {
+            n = rte_eth_rx_burst(id_, queue, mbufs.data(), mbufs.size());
+            rte_pktmbuf_free_bulk(mbufs.data(), n);
+            taken += n;
+        } while (n == mbufs.size() && taken < kMost);
+    }
+}
+
+// What they dropped before the start is not what this port lost.
+void Port::find_packet_sockets(const rte_eth_dev_info& info) {
+#if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
+    if (device_.is("net_af_packet") && info.if_index != 0) {
+        packet_sockets_ = packet_sockets_on(static_cast<int>(info.if_index));
+        take_drops(packet_sockets_);
+    }
+#else
+    static_cast<void>(info);
+#endif
 }
 
 Status Port::setup_queues(const PortSetup& setup, rte_mempool* pool) {
@@ -458,12 +513,13 @@ bool Port::link_up() const noexcept {
     return up;
 }
 
-DeviceCounters Port::device_counters() const noexcept {
+DeviceCounters Port::device_counters() noexcept {
     rte_eth_stats stats{};
     if (rte_eth_stats_get(id_, &stats) != 0) {
         return {};
     }
-    return {stats.imissed, stats.rx_nombuf, stats.ierrors, stats.oerrors};
+    dropped_ += take_drops(packet_sockets_);
+    return {stats.imissed + dropped_, stats.rx_nombuf, stats.ierrors, stats.oerrors};
 }
 
 }  // namespace unecho::eal

@@ -98,15 +98,19 @@ class Port {
     [[nodiscard]] RssAnswer rss() const;
 
     [[nodiscard]] bool link_up() const noexcept;
-    [[nodiscard]] DeviceCounters device_counters() const noexcept;
+    // One thread at a time: some count by being asked.
+    [[nodiscard]] DeviceCounters device_counters() noexcept;
 
   private:
     Port(std::string name, Device device, PortId id)
         : name_(std::move(name)), device_(std::move(device)), id_(id) {}
     Status claim_interface();
+    [[nodiscard]] Status check_queues(const std::string& interface) const;
     void remove_stale_sockets() const;
     Status configure(const PortSetup& setup, const rte_eth_dev_info& info, rte_eth_rss_conf* rss);
     Status set_mtu(std::uint16_t mtu);
+    void discard_earlier(std::uint16_t queues) noexcept;
+    void find_packet_sockets(const rte_eth_dev_info& info);
     Status setup_queues(const PortSetup& setup, rte_mempool* pool);
     void fit_rss(rte_eth_rss_conf& conf, std::uint16_t queues, std::uint16_t reta_size) const;
     [[nodiscard]] Error error(std::string_view step, int code) const;
@@ -120,6 +124,8 @@ class Port {
     InterfaceClaim claim_;  // given up after the device is closed
     bool open_ = true;
     bool started_ = false;
+    std::vector<int> packet_sockets_;  // the driver's, which does not count their drops
+    std::uint64_t dropped_ = 0;        // by them
 };
 
 }  // namespace unecho::eal

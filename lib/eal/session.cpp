@@ -16,6 +16,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "eal/telemetry_access.h"
+
 namespace unecho::eal {
 namespace {
 
@@ -116,6 +118,10 @@ bool has_option(const std::vector<std::string>& args, std::string_view name) {
     });
 }
 
+bool uses_name(const SessionOptions& options) {
+    return !options.name.empty() && !has_option(options.args, "--file-prefix");
+}
+
 std::vector<std::string> arguments(const SessionOptions& options) {
     std::vector<std::string> out{options.program, "--lcores=" + options.lcores,
                                  "--main-lcore=" + std::to_string(options.main_lcore)};
@@ -127,6 +133,9 @@ std::vector<std::string> arguments(const SessionOptions& options) {
     for (const std::string& device : options.pci_devices) {
         out.emplace_back("-a");
         out.push_back(device);
+    }
+    if (uses_name(options)) {
+        out.push_back("--file-prefix=" + options.name);
     }
     out.insert(out.end(), options.args.begin(), options.args.end());
     return out;
@@ -160,7 +169,7 @@ std::string cause_of(std::string_view log) {
     return "";
 }
 
-Error start_error(int code, const std::string& log) {
+Error start_error(const SessionOptions& options, int code, const std::string& log) {
     const auto mentions = [&](std::string_view text) {
         return log.find(text) != std::string::npos;
     };
@@ -173,6 +182,9 @@ Error start_error(int code, const std::string& log) {
                     "; reserve some (dpdk-hugepages.py --setup 1G) or add --no-huge to [eal] args"};
     }
     if (mentions("Cannot create lock") || mentions("another primary")) {
+        if (uses_name(options)) {
+            return {Errc::kBusy, taken_text(options.name)};
+        }
         return {Errc::kBusy, "another DPDK process uses the same --file-prefix" + tail +
                                  "; give [eal] args a --file-prefix of its own"};
     }
@@ -188,6 +200,15 @@ Error start_error(int code, const std::string& log) {
 }
 
 }  // namespace
+
+bool is_name_taken(const SessionOptions& options) {
+    return uses_name(options) && telemetry_answers(runtime_folder(options.name));
+}
+
+std::string taken_text(const std::string& name) {
+    return "another process is named \"" + name +
+           "\" already; give one of the two a [run] name of its own";
+}
 
 Result<Session> Session::open(const SessionOptions& options) {
     std::vector<std::string> args = arguments(options);
@@ -208,7 +229,7 @@ Result<Session> Session::open(const SessionOptions& options) {
         printed = output.finish();
     }
     if (code < 0) {
-        return tl::unexpected(start_error(rte_errno, printed + take_log()));
+        return tl::unexpected(start_error(options, rte_errno, printed + take_log()));
     }
     if (rte_pdump_init() < 0) {
         // Without shared memory configuration nobody could attach anyway.

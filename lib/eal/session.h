@@ -13,12 +13,18 @@ namespace unecho::eal {
 
 struct SessionOptions {
     std::string program = "unecho";
+    std::string name;               // --file-prefix, unless args give one; empty: DPDK's
     std::vector<std::string> args;  // the user's, passed on unchanged
     LcoreId main_lcore = 0;
     std::string lcores;                    // the --lcores map
     std::vector<std::string> pci_devices;  // the only PCI devices to probe; none: no PCI bus
     bool verbose = false;                  // EAL's own log to stderr; else kept for error messages
 };
+
+// Whether a process runs under that name, and can be asked. Where configuration is shared (no
+// --no-shconf, no --in-memory) DPDK refuses a second one; else it gives its socket another name.
+bool is_name_taken(const SessionOptions& options);
+std::string taken_text(const std::string& name);
 
 // One per process and only once: DPDK cannot be initialised again after its clean-up.
 class Session {

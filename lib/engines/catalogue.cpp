@@ -93,6 +93,23 @@ filter::AgeingSpec ageing_of(const FilterSetup& setup, Nanoseconds length,
     return out;
 }
 
+std::uint64_t planned_fill(const FilterSetup& setup, std::uint64_t keys) {
+    return with_descriptor(setup.geometry,
+                           [&]<typename D, typename G>(D descriptor, const G& g) -> std::uint64_t {
+                               if constexpr (info_of(D::kEngine).by_generation) {
+                                   return ageing_of(setup, 1, keys).load;
+                               } else {
+                                   const auto params = descriptor.params(g, setup);
+                                   UNECHO_ASSERT(params);
+                                   if constexpr (requires { params->entries(); }) {
+                                       return params->entries();
+                                   } else {
+                                       return params->arena_lines();
+                                   }
+                               }
+                           });
+}
+
 std::optional<OnFull> on_full_with(std::optional<OnFull> asked, const Geometry& geometry) {
     return asked && info_of(engine_of(geometry)).on_full.contains(*asked) ? asked : std::nullopt;
 }

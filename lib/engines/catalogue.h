@@ -88,6 +88,10 @@ inline constexpr double kRandomArrivals = 6;
 filter::AgeingSpec ageing_of(const FilterSetup& setup, Nanoseconds length,
                              std::optional<std::uint64_t> load);
 
+// What it is planned to hold at most, as EngineOps::fill tells what it holds: with generations that
+// take so many keys, the load of one; without generations what its memory has room for.
+std::uint64_t planned_fill(const FilterSetup& setup, std::uint64_t keys);
+
 // What gives way with such a filter when it is full, where that is asked for and it can; absent: it
 // forgets its oldest packet. "auto" may have become an engine that does.
 std::optional<OnFull> on_full_with(std::optional<OnFull> asked, const Geometry& geometry);

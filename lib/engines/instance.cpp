@@ -23,7 +23,6 @@ pipeline::Lane FilterInstance::lane(const FilterPlan& plan) {
     lane.ops = &ops_of(filter_);
     lane.filter = address();
     lane.key = plan.key;
-    lane.non_ip = plan.non_ip;
     lane.first = plan.first;
     ageing_.emplace(plan.ageing());
     lane.ageing = &*ageing_;

@@ -26,13 +26,15 @@ class Planner {
     Planner(const FilterSpec& spec, const Placement& placement)
         : spec_(spec), placement_(placement) {
         out_.name = spec_.name;
-        out_.key = spec_.key;
-        out_.non_ip = spec_.non_ip;
+        out_.key = key_of(spec_);
         out_.policy = spec_.policy;
         out_.first = spec_.first;
         out_.window = spec_.window;
         out_.isa = placement_.isa;
         out_.may_clear = placement_.may_clear;
+        if (spec_.max_false_drop || !spec_.geometry) {
+            out_.bound = spec_.max_false_drop.value_or(kDefaultFalseDrop);
+        }
     }
 
     Result<FilterPlan> make() {
@@ -165,6 +167,9 @@ class Planner {
                         "filter \"" + out_.name + "\": " + bytes.error().context);
         }
         out_.instance_bytes = *bytes;
+        out_.planned_fill = engines::planned_fill(
+            out_.setup(),
+            out_.load.value_or(sizing::load_for(out_.prediction.generation_keys, kRandomArrivals)));
         return std::move(out_);
     }
 
@@ -185,6 +190,15 @@ class Planner {
 };
 
 }  // namespace
+
+packet::KeySpec key_of(const FilterSpec& spec) {
+    return {.mode = spec.key,
+            .non_ip = spec.non_ip,
+            .tunnels = packet::Tunnels(spec.tunnels, spec.vxlan_ports),
+            .tenant = spec.tenant.value_or(packet::default_tenant(spec.key)),
+            .flow_tenant = spec.tenant.value_or(packet::Tenant::kMatch),
+            .bytes = spec.key_bytes.value_or(0)};
+}
 
 double share_of(unsigned instances) {
     return instances == 1 ? 1.0 : kUnevenSpread / static_cast<double>(instances);

@@ -15,25 +15,27 @@
 #include "engines/spec.h"
 #include "filter/ageing.h"
 #include "filter/generation.h"
+#include "packet/key_spec.h"
 #include "pipeline/judge.h"
 
 namespace unecho::engines {
 
 struct FilterPlan {
     std::string name;
-    packet::KeyMode key = packet::KeyMode::kPacket;
-    packet::NonIp non_ip = packet::NonIp::kPass;
+    packet::KeySpec key = {};
     Policy policy = Policy::kFixed;
     unsigned first = 1;
     Rule rule = Rule::kMatch;
     std::optional<pipeline::Judge> judge = std::nullopt;  // absent: every match is an echo
     std::string rule_text;                                // the rule for people
+    std::optional<double> bound = std::nullopt;           // on false drops, as asked for
     Nanoseconds window = 0;
     Geometry geometry;              // of one worker's instance
     filter::GenerationClock clock;  // of one generation, or tick (sizing::Prediction::phases);
                                     // unused by engines that keep times
     std::optional<OnFull> on_full = std::nullopt;      // absent: as the engine does anyway
     std::optional<std::uint64_t> load = std::nullopt;  // keys that end a generation, or tick
+    std::uint64_t planned_fill = 0;    // of an instance, at most (engines/catalogue.h)
     bool may_clear = false;            // an early turn may clear segments: captures wait
     sizing::Prediction prediction;     // of one instance at its planned rate
     double keys_per_second = 0;        // planned for one instance
@@ -50,6 +52,9 @@ struct FilterPlan {
         return filter::Ageing(spec);
     }
 };
+
+// What is the same, with the defaults of what was not asked for. The spec has no problems.
+[[nodiscard]] packet::KeySpec key_of(const FilterSpec& spec);
 
 // Where and beside what the instance stands.
 struct Placement {

@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "engines/engine.h"
 #include "filter/kernels/select.h"
-#include "packet/key.h"
+#include "packet/key_spec.h"
 
 namespace unecho::engines {
 
@@ -72,6 +72,10 @@ struct FilterSpec {
     std::string name;
     packet::KeyMode key = packet::KeyMode::kPacket;
     packet::NonIp non_ip = packet::NonIp::kPass;  // not with kFrame, which compares all
+    packet::EncapsulationSet tunnels;             // to look into; not with kFrame
+    std::vector<std::uint16_t> vxlan_ports;       // beside 4789 and 8472
+    std::optional<packet::Tenant> tenant;         // absent: default_tenant(key)
+    std::optional<std::uint32_t> key_bytes;       // of a packet that count; absent: all
     Nanoseconds window = 0;
     Engine engine = Engine::kAuto;
     std::optional<double> rate;             // packets per second, all workers together

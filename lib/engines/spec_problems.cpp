@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "packet/key_spec.h"
+
 namespace unecho::engines {
 namespace {
 
@@ -56,6 +58,8 @@ class Checks {
         check_first();
         check_counting();
         check_non_ip();
+        check_tunnels();
+        check_key_bytes();
         check_costs();
         check_rule();
         check_on_full();
@@ -117,6 +121,49 @@ class Checks {
             report({"non_ip", "key", "first"}, "compares frames one by one, and first lets " +
                                                    std::to_string(spec_.first) +
                                                    R"( of each pass; allowed: "pass", or first 1)");
+        }
+    }
+
+    void check_tunnels() {
+        const bool frames = spec_.key == packet::KeyMode::kFrame;
+        if (frames && (spec_.tunnels.any() || written("tunnels"))) {
+            return report({"tunnels", "key"},
+                          "key " + quoted(name_of(spec_.key)) +
+                              " compares every frame by all of its bytes, those of its tunnels "
+                              "too; leave it out");
+        }
+        if (written("vxlan_ports") && !spec_.tunnels.has(packet::Encapsulation::kVxlan)) {
+            report({"vxlan_ports", "tunnels"}, "say where else VXLAN is looked for; they need " +
+                                                   quoted("vxlan") + " among tunnels, or tunnels " +
+                                                   quoted("all"));
+        }
+        for (const std::uint16_t port : spec_.vxlan_ports) {
+            if (packet::Tunnels::is_taken(port)) {
+                report({"vxlan_ports"}, std::to_string(port) +
+                                            " is a port of the encapsulations already; leave it "
+                                            "out");
+            }
+        }
+        if (written("tenant") && !spec_.tunnels.any()) {
+            report({"tenant", "tunnels"},
+                   "says whether the identifier of a tunnel counts; it needs tunnels");
+        }
+    }
+
+    void check_key_bytes() {
+        if (!spec_.key_bytes) {
+            return;
+        }
+        if (spec_.key != packet::KeyMode::kPacket) {
+            report({"key_bytes", "key"},
+                   "is how much of a packet counts; it needs key " +
+                       quoted(name_of(packet::KeyMode::kPacket)) +
+                       (packet::is_flow(spec_.key) ? ": a flow is no more than addresses and ports"
+                                                   : ": a frame counts whole"));
+        } else if (*spec_.key_bytes < packet::kLeastKeyBytes ||
+                   *spec_.key_bytes > packet::kMostKeyBytes) {
+            report({"key_bytes"}, std::to_string(*spec_.key_bytes) + "; allowed: " +
+                                      from_to(packet::kLeastKeyBytes, packet::kMostKeyBytes));
         }
     }
 

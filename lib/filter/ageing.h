@@ -57,11 +57,12 @@ class Ageing {
         return {time, time / spec_.length};
     }
 
-    // What the filter advances to. A time before the last one counts as that.
-    [[nodiscard]] Moment reach(Published published) noexcept {
+    // What the filter advances to. A time before the last one counts as that. load: what the
+    // present generation holds; for fill() alone.
+    [[nodiscard]] Moment reach(Published published, std::uint64_t load = 0) noexcept {
         const Nanoseconds now = std::max(published.now, last_);
         if (published.turns > taken_ && now - start_ >= spec_.length) [[unlikely]] {
-            turn(published.turns, now);
+            turn(published.turns, now, load);
         }
         published_ = published.turns;
         last_ = now;
@@ -77,11 +78,11 @@ class Ageing {
     [[nodiscard]] bool may_clear() const noexcept { return spec_.may_clear; }
 
     // The present generation ends at the moment reached last. Turns published meanwhile are void.
-    [[nodiscard]] Moment turn_early() noexcept {
+    [[nodiscard]] Moment turn_early(std::uint64_t load = 0) noexcept {
         start_ = last_;
         taken_ = published_;
         ++early_turns_;
-        pass(1, last_);
+        pass(1, last_, load);
         return {last_, generation_};
     }
     // It would have to end, and cannot.
@@ -92,6 +93,15 @@ class Ageing {
 
     [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
     [[nodiscard]] std::uint64_t early_turns() const noexcept { return early_turns_; }
+    // What the fullest of the generations that are remembered took, the present one, which holds so
+    // much, included.
+    [[nodiscard]] std::uint64_t fill(std::uint64_t load) const noexcept {
+        const std::uint64_t whole = std::min<std::uint64_t>(generation_, spec_.through);
+        for (std::uint64_t i = 1; i <= whole; ++i) {
+            load = std::max(load, loads_[(generation_ - i) % kEnds]);
+        }
+        return load;
+    }
     [[nodiscard]] WindowState state(Nanoseconds now) const noexcept {
         return {kept_.at(std::max(now, last_)), kept_.shortest(), kept_.shortest_at(), early_turns_,
                 held_turns_};
@@ -102,18 +112,19 @@ class Ageing {
 
     // Those published turns whose generations have had their length. The first new one begins where
     // the present one had its, or with the last moment in it if that came later.
-    void turn(std::uint64_t published, Nanoseconds now) noexcept {
+    void turn(std::uint64_t published, Nanoseconds now, std::uint64_t load) noexcept {
         const Nanoseconds first = std::max(start_ + spec_.length, last_);
         const std::uint64_t turns = std::min(published - taken_, 1 + (now - first) / spec_.length);
         start_ = first + (turns - 1) * spec_.length;
         taken_ += turns;
-        pass(turns, now);
+        pass(turns, now, load);
     }
 
     // Generations that are skipped are empty: they end with the present one.
-    void pass(std::uint64_t turns, Nanoseconds now) noexcept {
+    void pass(std::uint64_t turns, Nanoseconds now, std::uint64_t load) noexcept {
         for (std::uint64_t i = 0; i < std::min<std::uint64_t>(turns, kEnds); ++i) {
             ends_[(generation_ + i) % kEnds] = last_;
+            loads_[(generation_ + i) % kEnds] = i == 0 ? load : 0;
         }
         generation_ += turns;
         held_ = false;
@@ -132,7 +143,8 @@ class Ageing {
     std::uint64_t held_turns_ = 0;
     bool held_ = false;  // in the present generation
     KeptWindow kept_;
-    std::array<Nanoseconds, kEnds> ends_{};  // of the last generations, by number
+    std::array<Nanoseconds, kEnds> ends_{};     // of the last generations, by number
+    std::array<std::uint64_t, kEnds> loads_{};  // what they took
 };
 
 }  // namespace unecho::filter

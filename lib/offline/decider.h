@@ -10,6 +10,7 @@
 
 #include "base/ids.h"
 #include "capture/record.h"
+#include "filter/audit/audit.h"
 #include "filter/kept_window.h"
 #include "pipeline/burst.h"
 
@@ -57,6 +58,9 @@ class Decider {
 
     // now: of the last packet.
     [[nodiscard]] virtual DeciderFacts facts(Nanoseconds now) const = 0;
+
+    // What an audit asks after each burst; now: of its last packet.
+    [[nodiscard]] virtual filter::AuditState audit_state(Nanoseconds now) const = 0;
 
   protected:
     Decider() = default;

@@ -101,9 +101,17 @@ Result<std::unique_ptr<Deduplicator>> Deduplicator::make(
         return tl::unexpected(isa.error());
     }
     std::unique_ptr<Deduplicator> out(new Deduplicator(options));
-    const Status chosen = out->choose_decider(memory, most_packets);
+    const std::uint64_t audited = options.audit ? Shadow::part(memory) : 0;
+    const Status chosen = out->choose_decider(memory - audited, most_packets);
     if (!chosen) {
         return tl::unexpected(chosen.error());
+    }
+    if (options.audit) {
+        auto shadow = Shadow::make(options, audited, out->decider_->facts(0).slack);
+        if (!shadow) {
+            return tl::unexpected(shadow.error());
+        }
+        out->shadow_ = std::move(*shadow);
     }
     return out;
 }
@@ -155,6 +163,9 @@ Status Deduplicator::decide(std::vector<DigestedBurst>& bursts, std::size_t pack
         now_ = burst.times[burst.count - 1];
         decider_->decide(burst, digested.place, originals);
         counts_.add(burst);
+        if (shadow_ != nullptr) {
+            look(digested);
+        }
         if (take_over_) {
             take_over_->ages.add(burst, digested.place, originals);
         }
@@ -223,11 +234,30 @@ Status Deduplicator::hand_over(const DigestedBurst& digested, std::uint64_t live
     }
     (*filter)->end_of_memories();
     decider_ = std::move(*filter);
+    if (shadow_ != nullptr) {
+        shadow_->change_slack(decider_->facts(now_).slack, now_);
+    }
     const DeciderFacts now = decider_->facts(now_);
     notes_.push_back(full + "; from here on " + now.text + "; planned for " +
                      format_count(now.planned.value_or(0)) +
                      " new packets in a window, with more the window shrinks");
     return {};
+}
+
+// A filter that took over keeps of the window before what the table kept.
+void Deduplicator::look(const DigestedBurst& digested) {
+    filter::AuditState state = decider_->audit_state(now_);
+    if (earlier_ && earlier_->facts.window) {
+        const Nanoseconds kept = earlier_->facts.window->achieved + (now_ - earlier_->at);
+        state.window.achieved = std::min(state.window.achieved, kept);
+    }
+    shadow_->look(digested.burst, digested.place, state);
+}
+
+std::optional<engines::AuditReport> Deduplicator::audit(
+    Nanoseconds elapsed, const std::vector<std::string>& names) const {
+    return shadow_ == nullptr ? std::nullopt
+                              : std::optional(shadow_->report(options_, facts(), elapsed, names));
 }
 
 DeciderFacts Deduplicator::facts() const {

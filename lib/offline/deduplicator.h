@@ -19,6 +19,7 @@
 #include "offline/filter_decider.h"
 #include "offline/options.h"
 #include "offline/reason_counts.h"
+#include "offline/shadow.h"
 
 namespace unecho::offline {
 
@@ -55,6 +56,9 @@ class Deduplicator {
     [[nodiscard]] const ReasonCounts& counts() const { return counts_; }
     // Of all that decided; times of the window since the first packet.
     [[nodiscard]] DeciderFacts facts() const;
+    // names: of the inputs. Absent: not asked for.
+    [[nodiscard]] std::optional<engines::AuditReport> audit(
+        Nanoseconds elapsed, const std::vector<std::string>& names) const;
     // What should be known of the result, a line each.
     [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
 
@@ -76,6 +80,7 @@ class Deduplicator {
 
     explicit Deduplicator(const Options& options) : options_(options) {}
 
+    void look(const DigestedBurst& digested);
     Status choose_decider(std::uint64_t memory, std::optional<std::uint64_t> most_packets);
     Status begin_with_table(std::uint64_t memory);
     Status on_full(const DigestedBurst& digested);
@@ -83,6 +88,7 @@ class Deduplicator {
 
     Options options_;
     std::unique_ptr<Decider> decider_;
+    std::unique_ptr<Shadow> shadow_;     // null: not audited
     std::optional<TakeOver> take_over_;  // absent: decider_ stays
     std::optional<Earlier> earlier_;     // a filter took over
     std::optional<Nanoseconds> begin_;   // time of the first packet

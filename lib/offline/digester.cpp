@@ -27,8 +27,8 @@ void Digester::digest(std::span<const Record> records,
         if (ignored_bytes_ != 0) {
             ignore_bytes(digested);
         }
-        pipeline::parse(digested.burst);
-        pipeline::digest(digested.burst, mode_, secret_, non_ip_);
+        pipeline::parse(digested.burst, key_);
+        pipeline::digest(digested.burst, key_, secret_);
         if (ignored_bytes_ != 0) {
             tell_short_frames_apart(digested);
         }
@@ -59,8 +59,9 @@ void Digester::learn(std::span<const capture::Interface> interfaces) {
     while (facts_.size() < interfaces.size()) {
         const capture::Interface& one = interfaces[facts_.size()];
         const packet::Link link = packet::link_of(one.link_type);
-        const bool keyless = link == packet::Link::kUnknown && mode_ != packet::KeyMode::kFrame &&
-                             non_ip_ == packet::NonIp::kPass;
+        const bool keyless = link == packet::Link::kUnknown &&
+                             key_.mode != packet::KeyMode::kFrame &&
+                             key_.non_ip == packet::NonIp::kPass;
         facts_.push_back({link, one.file, keyless});
     }
 }

@@ -15,6 +15,7 @@
 #include "capture/record.h"
 #include "hash/secret.h"
 #include "offline/decider.h"
+#include "packet/key_spec.h"
 #include "packet/link.h"
 #include "pipeline/burst.h"
 
@@ -31,11 +32,9 @@ class Digester {
     // clock: of the packets' times, as the filter wants it.
     // ignored_bytes: at the beginning of frames that are longer, which do not count.
     // merged: of several inputs.
-    Digester(packet::KeyMode mode, const hash::Secret& secret, const PacketClock& clock,
-             packet::NonIp non_ip = packet::NonIp::kPass, std::uint32_t ignored_bytes = 0,
-             bool merged = false)
-        : mode_(mode),
-          non_ip_(non_ip),
+    Digester(const packet::KeySpec& key, const hash::Secret& secret, const PacketClock& clock,
+             std::uint32_t ignored_bytes = 0, bool merged = false)
+        : key_(key),
           ignored_bytes_(ignored_bytes),
           merged_(merged),
           secret_(secret),
@@ -66,8 +65,7 @@ class Digester {
     void ignore_bytes(DigestedBurst& digested) const;
     void tell_short_frames_apart(DigestedBurst& digested) const;
 
-    packet::KeyMode mode_;
-    packet::NonIp non_ip_;
+    packet::KeySpec key_;
     std::uint32_t ignored_bytes_;
     bool merged_;
     hash::Secret secret_;

@@ -69,6 +69,13 @@ bool ExactDecider::has_room(const pipeline::Burst& burst, const CapturePlace& pl
     return table_.has_room(burst.count, first_of(burst, place));
 }
 
+filter::AuditState ExactDecider::audit_state(Nanoseconds now) const {
+    filter::AuditState state;
+    state.window.achieved = table_.kept().at(now);
+    state.counters = table_.counters();
+    return state;
+}
+
 DeciderFacts ExactDecider::facts(Nanoseconds now) const {
     const filter::KeptWindow& kept = table_.kept();
     return {.engine = "exact",

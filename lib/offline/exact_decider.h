@@ -22,6 +22,7 @@ class ExactDecider final : public Decider {
 
     void decide(pipeline::Burst& burst, const CapturePlace& place, Originals& originals) override;
     [[nodiscard]] DeciderFacts facts(Nanoseconds now) const override;
+    [[nodiscard]] filter::AuditState audit_state(Nanoseconds now) const override;
 
     // False: the packets of this burst could drive out some that are still in the window.
     [[nodiscard]] bool has_room(const pipeline::Burst& burst, const CapturePlace& place) const;
@@ -58,6 +59,9 @@ class EditcapDecider final : public Decider {
     void decide(pipeline::Burst& burst, const CapturePlace& place, Originals& originals) override;
     [[nodiscard]] DeciderFacts facts(Nanoseconds /*now*/) const override {
         return {.engine = "exact", .text = text_};
+    }
+    [[nodiscard]] filter::AuditState audit_state(Nanoseconds /*now*/) const override {
+        return {};  // not audited
     }
 
   private:

@@ -114,6 +114,13 @@ void FilterDecider::end_of_memories() {
     memories_ = 0;
 }
 
+filter::AuditState FilterDecider::audit_state(Nanoseconds now) const {
+    filter::AuditState state;
+    state.window = lane_.ops->window(lane_.filter, *lane_.ageing, now);
+    state.counters = lane_.ops->counters(lane_.filter);
+    return state;
+}
+
 DeciderFacts FilterDecider::facts(Nanoseconds now) const {
     const std::string engine(engines::engine_name(plan_.geometry));
     const double windows_per_second =

@@ -31,6 +31,7 @@ class FilterDecider final : public Decider {
 
     void decide(pipeline::Burst& burst, const CapturePlace& place, Originals& originals) override;
     [[nodiscard]] DeciderFacts facts(Nanoseconds now) const override;
+    [[nodiscard]] filter::AuditState audit_state(Nanoseconds now) const override;
 
     // Takes over what another decider knows, oldest first: each digest is remembered from its own
     // time on, whatever it matches. Only for engines that can judge.

@@ -28,6 +28,12 @@ Status check_values(const Options& options) {
     if (options.non_ip) {
         written.emplace_back("non_ip");
     }
+    if (!options.vxlan_ports.empty()) {
+        written.emplace_back("vxlan_ports");
+    }
+    if (options.tenant) {
+        written.emplace_back("tenant");
+    }
     if (options.first.value_or(1) != 1) {  // 1 is right with any key
         written.emplace_back("first");
     }
@@ -88,6 +94,10 @@ engines::FilterSpec spec_of(const Options& options) {
     spec.name = "capture";
     spec.key = options.key_mode();
     spec.non_ip = options.non_ip_or_pass();
+    spec.tunnels = options.tunnels;
+    spec.vxlan_ports = options.vxlan_ports;
+    spec.tenant = options.tenant;
+    spec.key_bytes = options.key_bytes;
     spec.engine = options.engine;
     spec.policy = options.policy_or_fixed();
     spec.first = options.first.value_or(1);
@@ -108,6 +118,10 @@ Status check(const engines::FilterSpec& spec, const engines::FieldNames& written
 }
 
 Status check(const Options& options) {
+    if (options.audit && (options.editcap || options.count)) {
+        return bad(option::kAudit + " is for windows of time; leave out " +
+                   (options.editcap ? option::kEditcap : option::kCount));
+    }
     if (options.editcap) {
         if (const Status status = check_editcap(options); !status) {
             return status;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "base/packet_clock.h"
 #include "base/result.h"
@@ -24,8 +25,12 @@ inline constexpr std::uint64_t kProgramBytes = std::uint64_t{16} << 20;
 struct Options {
     std::optional<packet::KeyMode> key;   // absent: packet, or frame with editcap
     std::optional<packet::NonIp> non_ip;  // absent: pass
-    std::optional<Nanoseconds> window;    // filter::kInfiniteWindow; absent: kDefaultWindow, or
-                                          // infinite where there is a count
+    packet::EncapsulationSet tunnels;     // to look into
+    std::vector<std::uint16_t> vxlan_ports;
+    std::optional<packet::Tenant> tenant;    // absent: as the key wants it
+    std::optional<std::uint32_t> key_bytes;  // absent: all
+    std::optional<Nanoseconds> window;       // filter::kInfiniteWindow; absent: kDefaultWindow, or
+                                             // infinite where there is a count
     std::optional<std::uint64_t> count;
     std::optional<config::Policy> policy;  // absent: fixed
     std::optional<unsigned> first;         // absent: 1
@@ -33,6 +38,7 @@ struct Options {
     std::optional<double> max_false_drop;  // absent: config::kDefaultFalseDrop
     std::uint64_t memory = kDefaultMemory;
     bool editcap = false;
+    bool audit = false;
     std::uint32_t ignored_bytes = 0;  // at the beginning of longer frames; with frames as keys
     std::optional<std::uint64_t> seed;
 

@@ -19,6 +19,7 @@ void ReasonCounts::add(const pipeline::Burst& burst) {
     const pipeline::Settlement settled = pipeline::settle(burst, pipeline::EchoAction::kDrop);
     std::for_each(settled.forward.begin(), settled.forward.end(), add_outcome);
     add_outcome(settled.away);
+    packet::count(burst.opened, tunnels_);
     pipeline::for_each_bit(burst.keys.non_ip,
                            [&](unsigned i) { non_ip_.add(burst.link, burst.frames[i]); });
 }

@@ -28,8 +28,11 @@ class ReasonCounts {
     // Of those counted as non_ip, the most frequent first.
     [[nodiscard]] std::vector<NonIpType> non_ip_types() const { return non_ip_.most_first(); }
 
+    [[nodiscard]] const packet::TunnelCounters& tunnels() const { return tunnels_; }
+
   private:
     Reasons reasons_{};
+    packet::TunnelCounters tunnels_;
     NonIpTypes non_ip_;
 };
 

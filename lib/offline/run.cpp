@@ -152,6 +152,7 @@ Summary summary_of(const Files& files, const Options& options, const Deduplicato
     summary.marked = files.mark;
     summary.reasons = deduplicator.counts().reasons();
     summary.non_ip_types = deduplicator.counts().non_ip_types();
+    summary.tunnels = deduplicator.counts().tunnels();
     summary.decider = deduplicator.facts();
     return summary;
 }
@@ -214,7 +215,7 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     }
     const auto feed =
         make_feed(std::move(parts->source),
-                  Digester(options.key_mode(), *secret, options.clock(), options.non_ip_or_pass(),
+                  Digester(engines::key_of(spec_of(options)), *secret, options.clock(),
                            options.ignored_bytes, files.inputs.size() > 1),
                   ahead);
     const auto duration = pass_all(*feed, *parts->deduplicator, parts->sinks, on_progress);
@@ -223,6 +224,7 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     }
     Summary summary = summary_of(files, options, *parts->deduplicator);
     summary.duration = *duration;
+    summary.audit = parts->deduplicator->audit(*duration, files.inputs);
     summary.wire_bytes = parts->sinks.wire();
     summary.dropped_wire_bytes = parts->sinks.dropped_wire();
     summary.split_files = parts->sinks.split_files();

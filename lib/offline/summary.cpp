@@ -72,6 +72,12 @@ std::string how_text(const Summary& summary) {
     if (options.non_ip_or_pass() == packet::NonIp::kFrame) {
         text += ", non-IP frames by their own bytes";
     }
+    if (options.tunnels.any()) {
+        text += " inside tunnels";
+    }
+    if (options.key_bytes) {
+        text += ", the first " + std::to_string(*options.key_bytes) + " bytes";
+    }
     text += ", " + window_text(options);
     if (options.first.value_or(1) > 1) {
         text += ", the first " + std::to_string(*options.first) + " packets of a flow pass";
@@ -98,6 +104,19 @@ std::string non_ip_text(const std::vector<NonIpType>& types) {
     if (others != 0) {
         text += "; " + format_count(others) + " of " + std::to_string(types.size() - kTypesShown) +
                 " other types";
+    }
+    return text.empty() ? "" : text + "\n";
+}
+
+// "12 packets in tunnels; 3 tunnel fragments" without what there was none of.
+std::string tunnels_text(const packet::TunnelCounters& tunnels) {
+    std::string text;
+    for (const auto& counter : packet::kTunnelCounters) {
+        if (const std::uint64_t packets = tunnels.*counter.value; packets != 0) {
+            std::string name(counter.name);
+            std::replace(name.begin(), name.end(), '_', ' ');
+            text += (text.empty() ? "tunnels: " : ", ") + format_count(packets) + " " + name;
+        }
     }
     return text.empty() ? "" : text + "\n";
 }
@@ -187,6 +206,9 @@ void add_packets(const Summary& summary, ordered_json& out) {
     for (const NonIpType& one : summary.non_ip_types) {
         types.push_back({{"type", one.type}, {"name", one.name}, {"packets", one.packets}});
     }
+    for (const auto& counter : packet::kTunnelCounters) {
+        out["tunnels"][std::string(counter.name)] = summary.tunnels.*counter.value;
+    }
     out["left_out"] = or_null(summary.left_out);
 }
 
@@ -195,6 +217,17 @@ void add_settings(const Options& options, ordered_json& out) {
     out["non_ip"] =
         or_null(options.key_mode() != packet::KeyMode::kFrame,
                 config::kNonIpNames.at(static_cast<std::size_t>(options.non_ip_or_pass())));
+    ordered_json& tunnels = out["tunnels_opened"] = ordered_json::array();
+    for (const packet::EncapsulationInfo& info : packet::kEncapsulations) {
+        if (options.tunnels.has(info.encapsulation)) {
+            tunnels.push_back(info.name);
+        }
+    }
+    out["tenant"] =
+        or_null(options.tunnels.any(),
+                packet::kTenantNames.at(static_cast<std::size_t>(
+                    options.tenant.value_or(packet::default_tenant(options.key_mode())))));
+    out["key_bytes"] = or_null(options.key_bytes);
     out["window_ns"] = time_or_null(options.window_time());
     out["count"] = or_null(options.count);
     out["policy"] =
@@ -279,12 +312,16 @@ std::string to_text(const Summary& summary) {
     }
     text += rest.empty() ? "" : rest + "\n";
     text += non_ip_text(summary.non_ip_types);
+    text += tunnels_text(summary.tunnels);
     if (summary.left_out) {
         text += format_count(*summary.left_out) + " packets left out before, by " + option::kStart +
                 ", " + option::kStop + " or " + option::kFilter + "\n";
     }
     text += how_text(summary) + "\n";
     text += summary.fell_short() ? kept_text(*summary.decider.window) : "";
+    if (summary.audit) {
+        text += "audit\n" + engines::to_text(*summary.audit);
+    }
     text += fixed(summary.seconds, 2) + " s";
     if (in.packets >= kLeastTimed && summary.seconds >= kLeastSeconds) {
         text += ", " + format_rate(static_cast<double>(in.packets) / summary.seconds);
@@ -300,6 +337,9 @@ ordered_json to_json(const Summary& summary) {
     add_decider(summary, out);
     out["max_false_drop"] = summary.options.false_drop();
     out["duration_ns"] = summary.duration;
+    if (summary.audit) {
+        out["audit"] = engines::to_json(*summary.audit);
+    }
     out["warnings"] = valid(summary.warnings);
     out["seconds"] = summary.seconds;
     return out;

@@ -10,6 +10,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "base/units.h"
+#include "engines/audit_report.h"
 #include "offline/decider.h"
 #include "offline/files.h"
 #include "offline/options.h"
@@ -26,13 +27,15 @@ struct Summary {
     std::uint64_t wire_bytes = 0;       // of all packets, as they were on the wire
     std::uint64_t dropped_wire_bytes = 0;
     std::optional<SplitFiles> split_files;
-    std::vector<NonIpType> non_ip_types;    // the most frequent first
+    std::vector<NonIpType> non_ip_types;  // the most frequent first
+    packet::TunnelCounters tunnels;
     DeciderFacts decider;                   // times of its window since the first packet
     std::optional<std::uint64_t> left_out;  // packets outside of a selection
     Nanoseconds duration = 0;               // of the capture: all steps forward in time
-    std::vector<std::string> warnings;      // a line each
-    bool incomplete = false;                // packets of the inputs are missing or damaged
-    double seconds = 0;                     // that it took
+    std::optional<engines::AuditReport> audit;
+    std::vector<std::string> warnings;  // a line each
+    bool incomplete = false;            // packets of the inputs are missing or damaged
+    double seconds = 0;                 // that it took
 
     // At some time echoes were sure to be found only up to an age below the window.
     [[nodiscard]] bool fell_short() const {

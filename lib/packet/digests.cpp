@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstddef>
+#include <cstring>
 #include <tuple>
 
 #include "base/assert.h"
@@ -65,18 +66,23 @@ constexpr std::uint64_t kind_of(const FlowFields& flow, Purpose purpose) noexcep
 // 16 bytes: source address and port, destination address and port, each 48 bits; protocol and
 // purpose fill the second word.
 template <bool kBothWays, Purpose kPurpose>
-Digest flow_digest_ipv4(const FlowFields& flow, const Secret& secret) noexcept {
+std::array<std::uint64_t, 2> flow_words_ipv4(const FlowFields& flow) noexcept {
     std::uint64_t from = std::uint64_t{load_be32(flow.addresses)} << 16 | flow.source_port;
     std::uint64_t to = std::uint64_t{load_be32(flow.addresses + 4)} << 16 | flow.destination_port;
     if constexpr (kBothWays) {
         swap_if(to < from, from, to);
     }
-    return keyed_digest(std::array{from, to | kind_of(flow, kPurpose) << 48}, secret);
+    return {from, to | kind_of(flow, kPurpose) << 48};
+}
+
+template <bool kBothWays, Purpose kPurpose>
+Digest flow_digest_ipv4(const FlowFields& flow, const Secret& secret) noexcept {
+    return keyed_digest(flow_words_ipv4<kBothWays, kPurpose>(flow), secret);
 }
 
 // 40 bytes: the addresses, then ports, protocol and purpose in one word.
 template <bool kBothWays, Purpose kPurpose>
-Digest flow_digest_ipv6(const FlowFields& flow, const Secret& secret) noexcept {
+std::array<std::uint64_t, 5> flow_words_ipv6(const FlowFields& flow) noexcept {
     uint128 from = load_be128(flow.addresses);
     uint128 to = load_be128(flow.addresses + 16);
     std::uint64_t from_port = flow.source_port;
@@ -86,9 +92,13 @@ Digest flow_digest_ipv6(const FlowFields& flow, const Secret& secret) noexcept {
         swap_if(swap, from, to);
         swap_if(swap, from_port, to_port);
     }
-    return keyed_digest(std::array{high_half(from), low_half(from), high_half(to), low_half(to),
-                                   from_port | to_port << 16 | kind_of(flow, kPurpose) << 32},
-                        secret);
+    return {high_half(from), low_half(from), high_half(to), low_half(to),
+            from_port | to_port << 16 | kind_of(flow, kPurpose) << 32};
+}
+
+template <bool kBothWays, Purpose kPurpose>
+Digest flow_digest_ipv6(const FlowFields& flow, const Secret& secret) noexcept {
+    return keyed_digest(flow_words_ipv6<kBothWays, kPurpose>(flow), secret);
 }
 
 Digest packet_digest_ipv4(const IpPacket& ip, const Secret& secret) noexcept {
@@ -144,6 +154,61 @@ KeyMasks digest_packets(std::size_t count, const ParsedBurst& parsed, const Secr
     return masks_of(parsed);
 }
 
+// The bytes of a key one behind the other, as far as there is room.
+class KeyBytes {
+  public:
+    explicit KeyBytes(std::span<std::uint8_t> out) noexcept : out_(out) {}
+
+    void add(const std::uint8_t* bytes, std::uint64_t n) noexcept {
+        const std::uint64_t some = std::min<std::uint64_t>(n, out_.size() - size_);
+        if (some != 0) {
+            std::memcpy(out_.data() + size_, bytes, some);
+            size_ += some;
+        }
+    }
+    void add(std::uint64_t word) noexcept {
+        std::array<std::uint8_t, sizeof word> bytes{};
+        std::memcpy(bytes.data(), &word, sizeof word);
+        add(bytes.data(), bytes.size());
+    }
+    template <std::size_t n>
+    void add(const std::array<std::uint64_t, n>& words) noexcept {
+        for (const std::uint64_t word : words) {
+            add(word);
+        }
+    }
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+
+  private:
+    std::span<std::uint8_t> out_;
+    std::size_t size_ = 0;
+};
+
+void add_packet(const Parsed& parsed, KeyBytes& bytes) noexcept {
+    const IpPacket& ip = parsed.ip;
+    const bool ipv4 = parsed.found == Found::kIpv4;
+    const std::uint32_t body = ipv4 ? kIpv4Body : kIpv6Body;
+    bytes.add(ipv4 ? ipv4_head(ip.data) : ipv6_head(ip.data));
+    bytes.add(ip.data + body, ip.length - body);
+}
+
+template <bool kBothWays>
+void add_flow(const Parsed& parsed, KeyBytes& bytes) noexcept {
+    FlowFields flow{};
+    if (parsed.found == Found::kIpv4) {
+        std::ignore = read_flow_ipv4(parsed.ip, flow);
+        bytes.add(flow_words_ipv4<kBothWays, Purpose::kKey>(flow));
+    } else {
+        std::ignore = read_flow_ipv6(parsed.ip, flow);
+        bytes.add(flow_words_ipv6<kBothWays, Purpose::kKey>(flow));
+    }
+}
+
+// What there is beside a key of mode and packet.
+bool has_tenant(KeyMode mode, const TenantId& tenant) noexcept {
+    return tenant.any() && !(mode == KeyMode::kFlowBidir && tenant.one_way());
+}
+
 template <bool kBothWays>
 KeyMasks digest_flows(const ParsedBurst& parsed, const Secret& secret, Digest* digests) noexcept {
     KeyMasks masks = masks_of(parsed);
@@ -191,6 +256,16 @@ KeyMasks digest_burst(KeyMode mode, std::span<const Frame> frames, const ParsedB
     return {};
 }
 
+void add_tenants(KeyMode mode, const OpenedBurst& opened, std::uint64_t keyed, const Secret& secret,
+                 Digest* digests) noexcept {
+    for_each_bit(opened.opened & keyed, [&](std::size_t i) {
+        const TenantId& tenant = opened.tenants[i];
+        if (has_tenant(mode, tenant)) {
+            digests[i] = keyed_digest(digests[i], tenant.bits(), nullptr, 0, secret);
+        }
+    });
+}
+
 void digest_non_ip(Link link, std::span<const Frame> frames, const Secret& secret, Digest* digests,
                    KeyMasks& masks) noexcept {
     for_each_bit(masks.non_ip, [&](std::size_t i) {
@@ -203,8 +278,43 @@ void digest_non_ip(Link link, std::span<const Frame> frames, const Secret& secre
     masks.non_ip &= ~masks.keyed;
 }
 
+namespace {
+
+// Where fewer bytes count than an IPv6 header has, the others of its addresses are 0.
+Digest owner_of_short_ipv6(const IpPacket& ip, FlowFields flow, const Secret& secret) noexcept {
+    std::array<std::uint8_t, kIpv6Header> header{};
+    std::copy_n(ip.data, ip.length, header.begin());
+    flow.addresses = header.data() + 8;
+    return flow_digest_ipv6<true, Purpose::kOwner>(flow, secret);
+}
+
+}  // namespace
+
+// The tenant first, as it is short; what kind of key it is before all others.
+std::size_t copy_key(KeyMode mode, Link link, const Frame& frame, const Parsed& parsed,
+                     const TenantId& tenant, std::span<std::uint8_t> out) noexcept {
+    KeyBytes bytes(out);
+    bytes.add(static_cast<std::uint64_t>(parsed.found) |
+              (has_tenant(mode, tenant) ? tenant.bits() : 0) << 8);
+    if (mode == KeyMode::kFrame) {
+        bytes.add(frame.data, frame.length);
+    } else if (parsed.found == Found::kNonIp) {
+        const NonIpFrame other = non_ip_frame(link, frame.data, frame.length);
+        bytes.add(std::array{other.destination, other.source,
+                             other.type | static_cast<std::uint64_t>(other.kind) << 16});
+        bytes.add(other.body, other.length);
+    } else if (mode == KeyMode::kFlow) {
+        add_flow<false>(parsed, bytes);
+    } else if (mode == KeyMode::kFlowBidir) {
+        add_flow<true>(parsed, bytes);
+    } else {
+        add_packet(parsed, bytes);
+    }
+    return bytes.size();
+}
+
 // Of an IP packet only what every mode's key contains may be used: addresses, protocol and ports,
-// as far as they were captured. Never its offset, its TTL or the frame's length.
+// as far as they were captured and count. Never its offset, its TTL or the frame's length.
 void owner_digests(Link link, std::span<const Frame> frames, const ParsedBurst& parsed,
                    const Secret& secret, Digest* owners) noexcept {
     FlowFields flow;
@@ -214,7 +324,9 @@ void owner_digests(Link link, std::span<const Frame> frames, const ParsedBurst& 
     });
     for_each_bit(parsed.ipv6, [&](std::size_t i) {
         std::ignore = read_flow_ipv6(parsed.ip[i], flow);
-        owners[i] = flow_digest_ipv6<true, Purpose::kOwner>(flow, secret);
+        owners[i] = parsed.ip[i].length < kIpv6Header
+                        ? owner_of_short_ipv6(parsed.ip[i], flow, secret)
+                        : flow_digest_ipv6<true, Purpose::kOwner>(flow, secret);
     });
     for_each_bit(parsed.non_ip, [&](std::size_t i) {
         owners[i] = non_ip_digest<Purpose::kOwner>(

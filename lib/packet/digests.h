@@ -5,6 +5,7 @@
 // Hot code: bytes only (no mbufs), inside the bounds that parse gave, nothing written.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -12,6 +13,7 @@
 #include "hash/secret.h"
 #include "packet/key.h"
 #include "packet/parse.h"
+#include "packet/tunnels.h"
 
 namespace unecho::packet {
 
@@ -27,6 +29,11 @@ struct KeyMasks {
 KeyMasks digest_burst(KeyMode mode, std::span<const Frame> frames, const ParsedBurst& parsed,
                       const hash::Secret& secret, Digest* digests) noexcept;
 
+// Makes the tenants of opened packets part of their digests, of those of `keyed`; but no identifier
+// of one direction in keys of both.
+void add_tenants(KeyMode mode, const OpenedBurst& opened, std::uint64_t keyed,
+                 const hash::Secret& secret, Digest* digests) noexcept;
+
 // Of every captured byte: the keys of mode frame.
 void digest_frames(std::span<const Frame> frames, const hash::Secret& secret,
                    Digest* digests) noexcept;
@@ -35,6 +42,11 @@ void digest_frames(std::span<const Frame> frames, const hash::Secret& secret,
 // 802.11 that nothing tells from the same once more. Of the same frames as digest_burst had before.
 void digest_non_ip(Link link, std::span<const Frame> frames, const hash::Secret& secret,
                    Digest* digests, KeyMasks& masks) noexcept;
+
+// The bytes of the key of one keyed frame that digests are made of, so many as fit; how many.
+// tenant: where it is part of the key, else none.
+std::size_t copy_key(KeyMode mode, Link link, const Frame& frame, const Parsed& parsed,
+                     const TenantId& tenant, std::span<std::uint8_t> out) noexcept;
 
 // Decide which worker owns a frame: equal for both directions of a flow and for all copies of a
 // packet that any key mode finds, so that copies meet and a flow keeps its order. Frames without an

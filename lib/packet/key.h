@@ -7,8 +7,9 @@
 //   flow        source, destination, protocol, ports of the outermost IP packet
 //   flow-bidir  the same with the two ends in sorted order
 //   frame       every captured byte
-// Frames without an IP packet have a key of their own where that is asked for (NonIp): MAC
-// addresses, innermost EtherType, and what is behind it up to the length of 802.3 or padding.
+// Of a packet in tunnels that are looked into (tunnels.h) the innermost one counts, not the
+// outermost. Frames without an IP packet have a key of their own where that is asked for (NonIp):
+// MAC addresses, innermost EtherType, and what is behind it up to the length of 802.3 or padding.
 #pragma once
 
 #include <array>
@@ -36,5 +37,19 @@ enum class NonIp : std::uint8_t {
     kPass,   // they have no key
     kFrame,  // they are compared, without their tags, labels and padding
 };
+
+// Whether the identifier of the tunnel that a packet came through is part of its key.
+enum class Tenant : std::uint8_t { kIgnore, kMatch };
+inline constexpr std::array<std::string_view, 2> kTenantNames{"ignore", "match"};
+
+// The bytes of a packet tell it from others, whatever tunnel its copy came through; a 5-tuple of
+// another tenant is another flow.
+[[nodiscard]] constexpr Tenant default_tenant(KeyMode mode) noexcept {
+    return is_flow(mode) ? Tenant::kMatch : Tenant::kIgnore;
+}
+
+// Of a packet's bytes that count, where not all do (KeySpec): at least IPv4's shortest header.
+inline constexpr std::uint32_t kLeastKeyBytes = 20;
+inline constexpr std::uint32_t kMostKeyBytes = 9000;
 
 }  // namespace unecho::packet

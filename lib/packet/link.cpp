@@ -237,6 +237,20 @@ NonIpFrame non_ip_in_nflog(const std::uint8_t* frame, std::uint32_t length) noex
     return non_ip_by_family(Link::kNflog, frame[0], frame, length);
 }
 
+// Of a frame whose header is whole.
+NonIpFrame typed_in_frame_relay(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    std::uint32_t at = 0;
+    while ((frame[at++] & 1) == 0) {
+    }
+    if (frame[at] != kUnnumbered) {
+        return non_ip_by_ethertype(load_be16(frame + at), frame, length, at + 2);
+    }
+    at += frame[at + 1] == 0 ? 2 : 1;
+    const bool typed = frame[at] == kNlpidSnap && load_be32(frame + at) << 8 == 0;
+    return typed ? non_ip_by_ethertype(load_be16(frame + at + 4), frame, length, at + 6)
+                 : NonIpFrame{.kind = Link::kFrameRelay};
+}
+
 // As in Ethernet, without its addresses: LCP of two sessions may differ in no more than the
 // session's number.
 NonIpFrame non_ip_in_ppp_ether(const std::uint8_t* frame, std::uint32_t length) noexcept {
@@ -368,7 +382,8 @@ constexpr std::array kTable = std::to_array<LinkInfo>({
      .numbers = numbers(107),
      .non_ip_number = NonIpNumber::kNone,
      .locate = to_the_end<locate_in_frame_relay>,
-     .non_ip = all_of_it<Link::kFrameRelay>},
+     .non_ip = all_of_it<Link::kFrameRelay>,
+     .typed = typed_in_frame_relay},
     {.link = Link::kNflog,
      .name = "NFLOG",
      .numbers = numbers(239),

@@ -68,6 +68,9 @@ struct LinkInfo {
     Located (*locate)(const std::uint8_t* frame, std::uint32_t& length) noexcept;
     // What is compared of a frame in which there is none.
     NonIpFrame (*non_ip)(const std::uint8_t* frame, std::uint32_t length) noexcept;
+    // What stands behind an EtherType in such a frame though all of it is compared; kind is that of
+    // the row where there is none. Null: as non_ip.
+    NonIpFrame (*typed)(const std::uint8_t* frame, std::uint32_t length) noexcept = nullptr;
     // Where the frame of 802.11 is; null: it is none.
     WifiFrame (*wifi)(const std::uint8_t* frame, std::uint32_t length) noexcept = nullptr;
 };

@@ -12,46 +12,6 @@ constexpr bool is_tag(std::uint16_t type) noexcept {
     return type == kEtherVlan || type == kEtherQinq || type == kEtherQinq91 || type == kEtherQinq92;
 }
 
-constexpr bool is_mpls(std::uint16_t type) noexcept {
-    return type == kEtherMpls || type == kEtherMplsMulticast;
-}
-
-// Behind VLAN tags, with the EtherType that the last one says; false: cut short.
-bool skip_tags(const std::uint8_t* frame, std::uint32_t length, std::uint16_t& type,
-               std::uint32_t& offset) noexcept {
-    while (is_tag(type)) {
-        if (length - offset < kTag) {
-            return false;
-        }
-        type = load_be16(frame + offset + 2);
-        offset += kTag;
-    }
-    return true;
-}
-
-// Behind the last label; false: cut short.
-bool skip_labels(const std::uint8_t* frame, std::uint32_t length, std::uint32_t& offset) noexcept {
-    bool bottom = false;
-    while (!bottom) {
-        if (length - offset < kTag) {
-            return false;
-        }
-        bottom = (frame[offset + 2] & 1) != 0;
-        offset += kTag;
-    }
-    return true;
-}
-
-// Below the last label nothing says what follows; as routers do, the first nibble decides
-// (RFC 4928, section 2).
-Located locate_below_mpls(const std::uint8_t* frame, std::uint32_t length,
-                          std::uint32_t offset) noexcept {
-    if (!skip_labels(frame, length, offset)) {
-        return {Found::kMalformed, offset};
-    }
-    return locate_by_version(frame, length, offset, Found::kNonIp);
-}
-
 // Version, type, code, session and length, none of which says where an IP packet ends.
 Located locate_in_pppoe(const std::uint8_t* frame, std::uint32_t length,
                         std::uint32_t offset) noexcept {
@@ -75,6 +35,38 @@ std::uint32_t without_padding(const std::uint8_t* body, std::uint32_t length) no
 }
 
 }  // namespace
+
+bool skip_tags(const std::uint8_t* frame, std::uint32_t length, std::uint16_t& type,
+               std::uint32_t& offset) noexcept {
+    while (is_tag(type)) {
+        if (length - offset < kTag) {
+            return false;
+        }
+        type = load_be16(frame + offset + 2);
+        offset += kTag;
+    }
+    return true;
+}
+
+bool skip_labels(const std::uint8_t* frame, std::uint32_t length, std::uint32_t& offset) noexcept {
+    bool bottom = false;
+    while (!bottom) {
+        if (length - offset < kTag) {
+            return false;
+        }
+        bottom = (frame[offset + 2] & 1) != 0;
+        offset += kTag;
+    }
+    return true;
+}
+
+Located locate_below_mpls(const std::uint8_t* frame, std::uint32_t length,
+                          std::uint32_t offset) noexcept {
+    if (!skip_labels(frame, length, offset)) {
+        return {Found::kMalformed, offset};
+    }
+    return locate_by_version(frame, length, offset, Found::kNonIp);
+}
 
 Located locate_by_version(const std::uint8_t* frame, std::uint32_t length, std::uint32_t offset,
                           Found other) noexcept {

@@ -22,6 +22,23 @@ struct Located {
 [[nodiscard]] Located locate_by_ethertype(std::uint16_t type, const std::uint8_t* frame,
                                           std::uint32_t length, std::uint32_t offset) noexcept;
 
+[[nodiscard]] constexpr bool is_mpls(std::uint16_t type) noexcept {
+    return type == kEtherMpls || type == kEtherMplsMulticast;
+}
+
+// Behind VLAN tags, with the EtherType that the last one says; false: cut short.
+[[nodiscard]] bool skip_tags(const std::uint8_t* frame, std::uint32_t length, std::uint16_t& type,
+                             std::uint32_t& offset) noexcept;
+
+// Behind the last MPLS label; false: cut short.
+[[nodiscard]] bool skip_labels(const std::uint8_t* frame, std::uint32_t length,
+                               std::uint32_t& offset) noexcept;
+
+// A label is at offset. Below the last one nothing says what follows; as routers do, the first
+// nibble decides (RFC 4928, section 2).
+[[nodiscard]] Located locate_below_mpls(const std::uint8_t* frame, std::uint32_t length,
+                                        std::uint32_t offset) noexcept;
+
 // What the first nibble of an IP header says; other is what it is with any other nibble.
 [[nodiscard]] Located locate_by_version(const std::uint8_t* frame, std::uint32_t length,
                                         std::uint32_t offset, Found other) noexcept;

@@ -2,6 +2,7 @@
 #include "packet/parse.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "base/assert.h"
 
@@ -35,31 +36,20 @@ bool bound_ipv6(const std::uint8_t* data, std::uint32_t available, IpPacket& ip)
     return true;
 }
 
-Found bound(const Located& at, const std::uint8_t* frame, std::uint32_t length,
-            IpPacket& ip) noexcept {
-    const std::uint8_t* data = frame + at.offset;
-    const std::uint32_t available = length - at.offset;
-    if (at.found == Found::kIpv4) {
-        return bound_ipv4(data, available, ip) ? Found::kIpv4 : Found::kMalformed;
-    }
-    if (at.found == Found::kIpv6) {
-        return bound_ipv6(data, available, ip) ? Found::kIpv6 : Found::kMalformed;
-    }
-    return at.found;
-}
-
 // What most frames are: an IPv4 packet without options right behind the Ethernet header, wholly
-// captured. True: ip is set as bound() would set it. False: nothing is known.
+// captured, and with room for ports. True: ip is set as bound() would set it. False: nothing is
+// known.
 bool find_plain_ipv4(const std::uint8_t* frame, std::uint32_t length, IpPacket& ip) noexcept {
-    if (length < kEthernetHeader + kIpv4MinHeader) {
+    constexpr std::uint32_t kLeast = kIpv4MinHeader + kPorts;
+    if (length < kEthernetHeader + kLeast) {
         return false;
     }
     // EtherType 0x0800, version 4, five words of header; TOS is not looked at.
     const bool plain = load_be32(frame + kEthernetHeader - 2) >> 8 == 0x080045;
     const std::uint32_t total = load_be16(frame + kEthernetHeader + 2);
     ip = {frame + kEthernetHeader, total};
-    // Below 20 the left side is above any frame's length.
-    return plain && total - kIpv4MinHeader <= length - kEthernetHeader - kIpv4MinHeader;
+    // Below kLeast the left side is above any frame's length.
+    return plain && total - kLeast <= length - kEthernetHeader - kLeast;
 }
 
 // The same for IPv6, whole, or offloaded where that is no question.
@@ -73,53 +63,63 @@ bool find_plain_ipv6(const std::uint8_t* frame, std::uint32_t length, IpPacket& 
     return plain && payload - 1 < length - kEthernetHeader - kIpv6Header;
 }
 
-// Without a packet ip is empty.
-Found found_or_none(Found found, IpPacket& ip) noexcept {
-    if (found != Found::kIpv4 && found != Found::kIpv6) {
-        ip = {};
-    }
-    return found;
+Found found_at(const Located& at, const std::uint8_t* frame, std::uint32_t end,
+               IpPacket& ip) noexcept {
+    return bound(at.found, {frame + at.offset, end - at.offset}, ip);
 }
 
 // Of any link type.
 Found find_ip(const LinkInfo& link, const Frame& frame, IpPacket& ip) noexcept {
     std::uint32_t end = frame.length;
     const Located at = link.locate(frame.data, end);
-    return found_or_none(bound(at, frame.data, end, ip), ip);
+    return found_at(at, frame.data, end, ip);
 }
 
 // The same for Ethernet, the only link type of the live packet path. Not inline, so that the loop
 // over plain packets keeps its registers.
 [[gnu::noinline]] Found find_ip_in_ethernet(const Frame& frame, IpPacket& ip) noexcept {
-    const Located at = locate_in_ethernet(frame.data, frame.length);
-    return found_or_none(bound(at, frame.data, frame.length, ip), ip);
+    return found_at(locate_in_ethernet(frame.data, frame.length), frame.data, frame.length, ip);
 }
 
+// What is noted of each packet besides, while its header is at hand: nothing, or what follows.
+struct NoNotes {
+    void note_plain_ipv4(std::size_t, const IpPacket&) const noexcept {}
+    void note(std::size_t, Found, const IpPacket&) const noexcept {}
+};
+
 struct PlainOrOtherInEthernet {
-    Found operator()(const Frame& frame, IpPacket& ip) const noexcept {
+    template <typename Notes>
+    Found operator()(const Frame& frame, IpPacket& ip, std::size_t i, Notes& notes) const noexcept {
         if (find_plain_ipv4(frame.data, frame.length, ip)) {
+            notes.note_plain_ipv4(i, ip);
             return Found::kIpv4;
         }
-        return find_plain_ipv6(frame.data, frame.length, ip) ? Found::kIpv6
-                                                             : find_ip_in_ethernet(frame, ip);
+        const Found found = find_plain_ipv6(frame.data, frame.length, ip)
+                                ? Found::kIpv6
+                                : find_ip_in_ethernet(frame, ip);
+        notes.note(i, found, ip);
+        return found;
     }
 };
 
 struct InLink {
-    Found operator()(const Frame& frame, IpPacket& ip) const noexcept {
-        return find_ip(info, frame, ip);
+    template <typename Notes>
+    Found operator()(const Frame& frame, IpPacket& ip, std::size_t i, Notes& notes) const noexcept {
+        const Found found = find_ip(info, frame, ip);
+        notes.note(i, found, ip);
+        return found;
     }
     const LinkInfo& info;
 };
 
 // IPv4 is what none of the other masks names.
-template <typename Find>
-void parse_each(std::span<const Frame> frames, Find find, ParsedBurst& out) noexcept {
+template <typename Find, typename Notes>
+void parse_each(std::span<const Frame> frames, Find find, ParsedBurst& out, Notes& notes) noexcept {
     std::uint64_t ipv6 = 0;
     std::uint64_t non_ip = 0;
     std::uint64_t malformed = 0;
     for (std::size_t i = 0; i < frames.size(); ++i) {
-        const Found found = find(frames[i], out.ip[i]);
+        const Found found = find(frames[i], out.ip[i], i, notes);
         if (found != Found::kIpv4) {
             ipv6 |= std::uint64_t{found == Found::kIpv6} << i;
             non_ip |= std::uint64_t{found == Found::kNonIp} << i;
@@ -131,6 +131,17 @@ void parse_each(std::span<const Frame> frames, Find find, ParsedBurst& out) noex
     out.ipv6 = ipv6;
     out.non_ip = non_ip;
     out.malformed = malformed;
+}
+
+template <typename Notes>
+void parse_noting(Link link, std::span<const Frame> frames, ParsedBurst& out,
+                  Notes& notes) noexcept {
+    UNECHO_ASSERT(frames.size() <= kMaxBurst);
+    if (link == Link::kEthernet) {
+        parse_each(frames, PlainOrOtherInEthernet{}, out, notes);
+    } else {
+        parse_each(frames, InLink{info_of(link)}, out, notes);
+    }
 }
 
 // Headers whose second byte counts 8-byte units beyond the first 8.
@@ -155,11 +166,19 @@ std::uint64_t extension_size(std::uint8_t type, std::uint8_t length_field) noexc
 }  // namespace
 
 void parse_burst(Link link, std::span<const Frame> frames, ParsedBurst& out) noexcept {
-    UNECHO_ASSERT(frames.size() <= kMaxBurst);
-    if (link == Link::kEthernet) {
-        parse_each(frames, PlainOrOtherInEthernet{}, out);
-    } else {
-        parse_each(frames, InLink{info_of(link)}, out);
+    NoNotes none;
+    parse_noting(link, frames, out, none);
+}
+
+void parse_burst(Link link, std::span<const Frame> frames, ParsedBurst& out,
+                 NextHeaders& next) noexcept {
+    parse_noting(link, frames, out, next);
+}
+
+void cut_packets(ParsedBurst& parsed, std::uint32_t bytes) noexcept {
+    for (std::uint64_t rest = parsed.ipv4 | parsed.ipv6; rest != 0; rest &= rest - 1) {
+        IpPacket& ip = parsed.ip[static_cast<std::size_t>(std::countr_zero(rest))];
+        ip.length = std::min(ip.length, bytes);
     }
 }
 
@@ -169,25 +188,53 @@ Parsed parse_frame(Link link, const Frame& frame) noexcept {
     return one.at(0);
 }
 
-bool walk_extensions(const IpPacket& ip, FlowFields& flow) noexcept {
-    std::uint64_t at = kIpv6Header;  // 64 bits: a header may claim to end beyond any frame
-    bool later_fragment = false;
-    while (!later_fragment && is_extension(flow.protocol)) {
-        if (ip.length < at + 8) {
-            return false;
-        }
-        const std::uint8_t* header = ip.data + at;
-        later_fragment = flow.protocol == kProtoFragment && (load_be16(header + 2) & 0xFFF8) != 0;
-        at += extension_size(flow.protocol, header[1]);
-        flow.protocol = header[0];
+Found parse_ethernet(const Frame& frame, IpPacket& ip) noexcept {
+    NoNotes none;
+    return PlainOrOtherInEthernet{}(frame, ip, 0, none);
+}
+
+Found bound(Found announced, const Frame& rest, IpPacket& ip) noexcept {
+    Found found = announced;
+    if (announced == Found::kIpv4) {
+        found = bound_ipv4(rest.data, rest.length, ip) ? announced : Found::kMalformed;
+    } else if (announced == Found::kIpv6) {
+        found = bound_ipv6(rest.data, rest.length, ip) ? announced : Found::kMalformed;
     }
-    if (ip.length < at) {
+    if (found != Found::kIpv4 && found != Found::kIpv6) {
+        ip = {};
+    }
+    return found;
+}
+
+Upper upper_of_ipv6(const IpPacket& ip) noexcept {
+    Upper upper{kIpv6Header, ip.data[6], false, false, true};
+    while (!upper.later_fragment && is_extension(upper.protocol)) {
+        if (ip.length < upper.offset + 8) {
+            upper.whole = false;
+            return upper;
+        }
+        const std::uint8_t* header = ip.data + upper.offset;
+        if (upper.protocol == kProtoFragment) {
+            upper.fragment |= (load_be16(header + 2) & 0xFFF9) != 0;
+            upper.later_fragment = (load_be16(header + 2) & 0xFFF8) != 0;
+        }
+        upper.offset += extension_size(upper.protocol, header[1]);
+        upper.protocol = header[0];
+    }
+    upper.whole = ip.length >= upper.offset;
+    return upper;
+}
+
+bool walk_extensions(const IpPacket& ip, FlowFields& flow) noexcept {
+    const Upper upper = upper_of_ipv6(ip);
+    flow.protocol = upper.protocol;
+    if (!upper.whole) {
         return false;
     }
-    if (later_fragment || !has_ports(flow.protocol)) {
+    if (upper.later_fragment || !has_ports(flow.protocol)) {
         return true;
     }
-    return read_ports(ip, at, flow);
+    return read_ports(ip, upper.offset, flow);
 }
 
 }  // namespace unecho::packet

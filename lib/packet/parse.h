@@ -8,7 +8,7 @@
 //           shared (locate.h)
 //   bound   the IP header itself, and where its packet ends
 //   flow    addresses, protocol and ports
-// The packet is the outermost one.
+// The packet is the outermost one; open_tunnels() (tunnels.h) goes on from there to the innermost.
 //
 // Hot code: reads only bytes inside the frame, writes nothing to it. Checksums are not looked at. A
 // bounded packet lies wholly inside the frame, so later steps need no more than its own length.
@@ -57,11 +57,63 @@ struct ParsedBurst {
     [[nodiscard]] Parsed at(std::size_t i) const noexcept { return {found(i), ip[i]}; }
 };
 
+// What stands behind the fixed header of each packet of a burst, as it may be: its protocol, and
+// the ports, if it has any. Where there is no packet, and behind the last, it is anything.
+struct NextHeaders {
+    alignas(32) std::array<std::uint8_t, kMaxBurst> protocols;
+    // Source and destination, in the order of their bytes; where they were cut off, other bytes of
+    // the packet.
+    alignas(32) std::array<std::uint32_t, kMaxBurst> ports;
+
+    // Of IPv4 without options that reaches to its ports.
+    void note_plain_ipv4(std::size_t i, const IpPacket& ip) noexcept {
+        protocols[i] = ip.data[9];
+        ports[i] = load_le32(ip.data + kIpv4MinHeader);
+    }
+    void note(std::size_t i, Found found, const IpPacket& ip) noexcept {
+        if (found == Found::kIpv4) {
+            note(i, ip, ip.data[9], (ip.data[0] & std::uint32_t{15}) * 4);
+        } else if (found == Found::kIpv6) {
+            note(i, ip, ip.data[6], kIpv6Header);
+        }
+    }
+
+  private:
+    void note(std::size_t i, const IpPacket& ip, std::uint8_t protocol, std::uint32_t at) noexcept {
+        protocols[i] = protocol;
+        ports[i] = load_le32(ip.data + (ip.length >= at + kPorts ? at : 0));
+    }
+};
+
 // Frames of one link type, at most kMaxBurst. kUnknown: never an IP packet.
 void parse_burst(Link link, std::span<const Frame> frames, ParsedBurst& out) noexcept;
+void parse_burst(Link link, std::span<const Frame> frames, ParsedBurst& out,
+                 NextHeaders& next) noexcept;
+
+// Of each packet no more than so many bytes.
+void cut_packets(ParsedBurst& parsed, std::uint32_t bytes) noexcept;
 
 // A burst of one.
 [[nodiscard]] Parsed parse_frame(Link link, const Frame& frame) noexcept;
+
+// Steps of it, for what is inside tunnels. What an Ethernet frame holds:
+[[nodiscard]] Found parse_ethernet(const Frame& frame, IpPacket& ip) noexcept;
+// and what a header announces that stands before rest: kIpv4, kIpv6 if such a packet begins there,
+// else kMalformed; anything else announced is passed on. Without a packet ip is empty.
+[[nodiscard]] Found bound(Found announced, const Frame& rest, IpPacket& ip) noexcept;
+
+// What most packets are: IPv4 without options, wholly captured. True: ip is set as bound() would
+// set it. False: nothing is known, and ip may hold anything.
+[[nodiscard]] inline bool bound_plain_ipv4(const std::uint8_t* data, std::uint32_t available,
+                                           IpPacket& ip) noexcept {
+    if (available < kIpv4MinHeader) {
+        return false;
+    }
+    const std::uint32_t total = load_be16(data + 2);
+    ip = {data, total};
+    // Below 20 the left side is above any frame's length.
+    return data[0] == 0x45 && total - kIpv4MinHeader <= available - kIpv4MinHeader;
+}
 
 inline constexpr unsigned kDscps = 64;
 
@@ -113,6 +165,26 @@ struct FlowFields {
     }
     return read_ports(ip, (ip.data[0] & std::uint64_t{15}) * 4, flow);
 }
+
+// What the headers of an IP packet lead to.
+struct Upper {
+    std::uint64_t offset;  // of it, from the IP header; may be beyond the packet if not whole
+    std::uint8_t protocol;
+    bool fragment;        // of several: a fragment header alone makes none
+    bool later_fragment;  // not the first, so that no header of the protocol is in it
+    bool whole;           // false: cut short before that
+};
+
+// Behind the options of IPv4, and behind the extension headers of IPv6 up to a later fragment's.
+[[nodiscard]] inline Upper upper_of_ipv4(const IpPacket& ip) noexcept {
+    const std::uint16_t fragment = load_be16(ip.data + 6);
+    return {.offset = (ip.data[0] & std::uint64_t{15}) * 4,
+            .protocol = ip.data[9],
+            .fragment = (fragment & 0x3FFF) != 0,  // more to come, or an offset
+            .later_fragment = (fragment & 0x1FFF) != 0,
+            .whole = true};
+}
+[[nodiscard]] Upper upper_of_ipv6(const IpPacket& ip) noexcept;
 
 // The part of read_flow_ipv6 behind the fixed header; flow holds that header's fields.
 [[nodiscard]] bool walk_extensions(const IpPacket& ip, FlowFields& flow) noexcept;

@@ -14,6 +14,7 @@
 #include "packet/frame.h"
 #include "packet/link.h"
 #include "packet/parse.h"
+#include "packet/tunnels.h"
 
 namespace unecho::pipeline {
 
@@ -30,6 +31,7 @@ struct Burst {
     std::array<filter::SetOfTwo, kMaxBurst> taps;  // where flows of taps are reported
 
     packet::ParsedBurst parsed;             // stage parse
+    packet::OpenedBurst opened;             // stage parse, where tunnels are looked into
     std::array<Digest, kMaxBurst> digests;  // stage digest, where keyed
     packet::KeyMasks keys;                  // stage digest
     std::uint64_t echoes = 0;               // stage decide

@@ -68,7 +68,7 @@ void end_generation(F& f, filter::Ageing& ageing) noexcept {
             return ageing.hold();
         }
     }
-    f.advance(ageing.turn_early());
+    f.advance(ageing.turn_early(f.load()));
 }
 
 // In parts that can at most just fill the present generation: it ends before the packet that finds
@@ -100,7 +100,7 @@ filter::Answers test(void* filter, [[maybe_unused]] filter::Ageing& ageing,
                      const filter::ChanceLimits* limits) noexcept {
     F& f = *static_cast<F*>(filter);
     if constexpr (Loaded<F>) {
-        f.advance(ageing.reach(published));
+        f.advance(ageing.reach(published, f.load()));
         if (ageing.room(f.load()) < digests.size() * first) [[unlikely]] {
             return test_in_parts(f, ageing, digests, first, limits);
         }
@@ -147,7 +147,7 @@ void advance(void* filter, [[maybe_unused]] filter::Ageing& ageing,
              filter::Published published) noexcept {
     F& f = *static_cast<F*>(filter);
     if constexpr (Loaded<F>) {
-        f.advance(ageing.reach(published));
+        f.advance(ageing.reach(published, f.load()));
     } else {
         f.advance({.now = published.now});
     }
@@ -162,6 +162,16 @@ filter::WindowState window([[maybe_unused]] const void* filter,
     } else {
         const filter::KeptWindow& kept = static_cast<const F*>(filter)->kept();
         return {kept.at(now), kept.shortest(), kept.shortest_at(), 0, 0};
+    }
+}
+
+template <filter::SlidingFilter F>
+std::uint64_t fill(const void* filter, [[maybe_unused]] const filter::Ageing& ageing) noexcept {
+    const F& f = *static_cast<const F*>(filter);
+    if constexpr (Loaded<F>) {
+        return ageing.fill(f.load());
+    } else {
+        return f.used();
     }
 }
 
@@ -205,8 +215,8 @@ constexpr EngineOps table_of() noexcept {
     if constexpr (filter::JudgingFilter<F>) {
         chance_of = &chance<F>;
     }
-    return {&test<F>,     &test_timed<F>, chance_of,        &advance<F>,
-            &counters<F>, &window<F>,     maintain_of<F>(), &segments<F>};
+    return {&test<F>,   &test_timed<F>, chance_of,        &advance<F>, &counters<F>,
+            &window<F>, &fill<F>,       maintain_of<F>(), &segments<F>};
 }
 
 }  // namespace

@@ -33,6 +33,9 @@ struct EngineOps {
     // What it has kept of its window, at a time.
     filter::WindowState (*window)(const void* filter, const filter::Ageing& ageing,
                                   Nanoseconds now) noexcept;
+    // How much it holds: what the fullest of its generations took, as its load() counts; of engines
+    // without generations what they have in use of their memory, in their own unit.
+    std::uint64_t (*fill)(const void* filter, const filter::Ageing& ageing) noexcept;
     // A bounded step of what the filter keeps doing between bursts, also when none come; null if
     // there is nothing.
     void (*maintain)(void* filter) noexcept;

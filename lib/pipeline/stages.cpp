@@ -76,23 +76,44 @@ inline std::uint64_t packets_of(Reason reason, const Burst& burst, EchoAction on
     return 0;
 }
 
-}  // namespace
-
-void parse(Burst& burst) noexcept {
-    packet::parse_burst(burst.link, {burst.frames.data(), burst.count}, burst.parsed);
-}
-
-void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
-            packet::NonIp non_ip) noexcept {
-    const std::span<const packet::Frame> frames(burst.frames.data(), burst.count);
-    burst.keys = packet::digest_burst(mode, frames, burst.parsed, secret, burst.digests.data());
+void digest_keys(Burst& burst, packet::KeyMode mode, packet::Tenant tenant,
+                 const hash::Secret& secret) noexcept {
+    burst.keys = packet::digest_burst(mode, {burst.frames.data(), burst.count}, burst.parsed,
+                                      secret, burst.digests.data());
     if (burst.too_long != 0) [[unlikely]] {  // of them nothing can be read
         burst.keys.keyed &= ~burst.too_long;
         burst.keys.malformed &= ~burst.too_long;
     }
-    if (non_ip == packet::NonIp::kFrame && burst.keys.non_ip != 0) [[unlikely]] {
-        packet::digest_non_ip(burst.link, frames, secret, burst.digests.data(), burst.keys);
+    if (tenant == packet::Tenant::kMatch && burst.opened.opened != 0) {
+        packet::add_tenants(mode, burst.opened, burst.keys.keyed, secret, burst.digests.data());
     }
+}
+
+}  // namespace
+
+void parse(Burst& burst, const packet::KeySpec& key) noexcept {
+    const std::span<const packet::Frame> frames(burst.frames.data(), burst.count);
+    if (key.tunnels.any()) {
+        packet::parse_innermost(key.tunnels, burst.link, frames, burst.parsed, burst.opened);
+    } else {
+        packet::parse_burst(burst.link, frames, burst.parsed);
+        burst.opened.clear();  // another filter's packets may have been in this burst
+    }
+    if (key.bytes != 0) {
+        packet::cut_packets(burst.parsed, key.bytes);
+    }
+}
+
+void digest(Burst& burst, const packet::KeySpec& key, const hash::Secret& secret) noexcept {
+    digest_keys(burst, key.mode, key.tenant, secret);
+    if (key.non_ip == packet::NonIp::kFrame && burst.keys.non_ip != 0) [[unlikely]] {
+        packet::digest_non_ip(burst.link, {burst.frames.data(), burst.count}, secret,
+                              burst.digests.data(), burst.keys);
+    }
+}
+
+void digest_flows(Burst& burst, packet::Tenant tenant, const hash::Secret& secret) noexcept {
+    digest_keys(burst, packet::KeyMode::kFlowBidir, tenant, secret);
 }
 
 void report_flows(const Burst& burst, filter::TapReport& report, bool timed) noexcept {

@@ -12,6 +12,7 @@
 
 #include "filter/tap_report.h"
 #include "hash/secret.h"
+#include "packet/key_spec.h"
 #include "pipeline/burst.h"
 #include "pipeline/echo_action.h"
 #include "pipeline/engine_ops.h"
@@ -25,29 +26,30 @@ struct Lane {
     const EngineOps* ops = nullptr;
     void* filter = nullptr;
     filter::Ageing* ageing = nullptr;  // the filter's own
-    packet::KeyMode key = packet::KeyMode::kPacket;
-    packet::NonIp non_ip = packet::NonIp::kPass;
+    packet::KeySpec key = {};
     unsigned first = 1;
     Judge* judge = nullptr;  // null: every match is an echo
     Nanoseconds window = ~Nanoseconds{0};
     Nanoseconds remembered = 0;  // window and slack
 };
 
-// parsed: where the IP packets are. All that follows reads it instead of looking for them again, so
-// that frames are walked through once. A packet in a tunnel would be found here.
-void parse(Burst& burst) noexcept;
+// parsed: where the IP packets are, opened: of those in tunnels. All that follows reads it instead
+// of looking for them again, so that frames are walked through once.
+void parse(Burst& burst, const packet::KeySpec& key) noexcept;
 
 // Whether a lane asks where they are: keys of frames are all bytes, whatever they are.
 [[nodiscard]] constexpr bool reads_packets(const Lane& lane) noexcept {
-    return lane.key != packet::KeyMode::kFrame || lane.judge != nullptr;
+    return lane.key.mode != packet::KeyMode::kFrame || lane.judge != nullptr;
 }
 
 // digests, keys. Frames that are too long have no key.
-void digest(Burst& burst, packet::KeyMode mode, const hash::Secret& secret,
-            packet::NonIp non_ip = packet::NonIp::kPass) noexcept;
+void digest(Burst& burst, const packet::KeySpec& key, const hash::Secret& secret) noexcept;
 
-// Tells a report of the flows, which stage digest found, each on its tap. timed: each packet at its
-// own time.
+// The same with the keys of flows, both ways, which reports of two taps count.
+void digest_flows(Burst& burst, packet::Tenant tenant, const hash::Secret& secret) noexcept;
+
+// Tells a report of the flows, which digest_flows() found, each on its tap. timed: each packet at
+// its own time.
 void report_flows(const Burst& burst, filter::TapReport& report, bool timed) noexcept;
 
 // echoes and doubts, at one time for all.

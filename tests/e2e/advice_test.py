@@ -33,9 +33,10 @@ class Judged:
         self.packets = [packet for _, packet in
                         exact_answer.merged([exact_answer.Capture(path)])]
 
-    def dropped(self, key, window, policy="fixed", non_ip="pass"):
+    def dropped(self, key, window, policy="fixed", non_ip="pass", inner=exact_answer.Inner()):
         return {number for number, answer in enumerate(exact_answer.answers(
-            self.packets, key, window, policy, non_ip=non_ip), 1) if answer.kind == "echo"}
+            self.packets, key, window, policy, non_ip=non_ip, inner=inner), 1)
+            if answer.kind == "echo"}
 
 
 def made(folder):
@@ -61,6 +62,9 @@ def public():
                 one.frames = False
             one.again = repeated if row["sent_again"] == "all" else set()
             one.copies = repeated - one.again
+            if row["inside"]:  # what only looking into these finds was copied
+                inner = exact_answer.inner_of("packet", row["inside"].split(), tenant="ignore")
+                one.copies |= one.dropped("packet", None, inner=inner) - repeated
             yield one
 
 
@@ -74,8 +78,10 @@ def advice(binary, one):
 def outcome(one, report):
     """Copies that the advice leaves in, and packets sent again that it takes out."""
     wanted = report["recommendation"]
+    inner = exact_answer.inner_of(wanted["key"], wanted.get("tunnels", ()), (),
+                                  wanted.get("tenant"), wanted.get("key_bytes"))
     taken = one.dropped(wanted["key"], wanted["window_ns"], wanted["policy"],
-                        wanted.get("non_ip", "pass")) if wanted["needed"] else set()
+                        wanted.get("non_ip", "pass"), inner) if wanted["needed"] else set()
     return len(one.copies - taken), len(one.again & taken)
 
 

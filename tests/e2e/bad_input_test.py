@@ -100,6 +100,14 @@ class Refusals(harness.E2eTest):
                 ({"filter__key": "five-tuple"}, ("filter[0].key", "five-tuple")),
                 ({"filter__first": 0}, ("filter[0].first",)),
                 ({"filter__widnow": "50ms"}, ("widnow", "window")),
+                ({"filter__tunnels": ["vxlan", "wireguard"]},
+                 ("filter[0].tunnels[1]", "wireguard", "geneve")),
+                ({"filter__tunnels": ["gre", "gre"]}, ("filter[0].tunnels[1]", "already")),
+                ({"filter__tunnels": "vxlan"}, ("filter[0].tunnels", '["vxlan"]')),
+                ({"filter__tunnels": True}, ("filter[0].tunnels", "all", "none")),
+                ({"filter__tenant": "match"}, ("filter[0].tenant", "tunnels")),
+                ({"filter__vxlan_ports": [4799]}, ("filter[0].vxlan_ports", '"vxlan"')),
+                ({"filter__key_bytes": 7}, ("filter[0].key_bytes", "20 to 9000")),
                 ({"route__to": "tool"}, ("route[0].to", "tool")),
                 ({"route__from": []}, ("route[0].from",)),
                 ({"route__filter": "g"}, ("route[0].filter", "g")),
@@ -111,6 +119,36 @@ class Refusals(harness.E2eTest):
                 ({"port__rx_queues": 2}, ("port[0].rx_queues",))):
             with self.subTest(**change):
                 self.assert_refused(self.run_unecho(self.document(**change)), 2, *words)
+
+    def test_keys_of_tunnels_that_do_not_go_together(self):
+        for changes, words in (
+                ({"tunnels": "all", "key": "frame"}, ("filter[0].tunnels", '"frame"')),
+                ({"key_bytes": 128, "key": "flow"}, ("filter[0].key_bytes", '"packet"')),
+                ({"tunnels": ["geneve"], "vxlan_ports": [4799]},
+                 ("filter[0].vxlan_ports", '"vxlan"')),
+                ({"tunnels": "all", "vxlan_ports": list(range(1, 10))},
+                 ("filter[0].vxlan_ports", "9 ports", "1 to 8")),
+                ({"tunnels": "all", "vxlan_ports": [4799, 4799]},
+                 ("filter[0].vxlan_ports[1]", "already")),
+                ({"tunnels": "all", "vxlan_ports": [0]},
+                 ("filter[0].vxlan_ports[0]", "1 to 65535")),
+                ({"tunnels": "all", "vxlan_ports": [6081]}, ("filter[0].vxlan_ports", "6081")),
+                ({"tunnels": "all", "tenant": "mach"}, ("filter[0].tenant", '"match"'))):
+            with self.subTest(**changes):
+                document = self.document(**{"filter__" + key: value
+                                            for key, value in changes.items()})
+                self.assert_refused(self.run_unecho(document), 2, *words)
+
+    def test_a_link_opens_tunnels_where_it_is_told_to_alone(self):
+        document = self.document(filter__tunnels=["vxlan"])
+        document["port"][1]["device"] += ",rx_pcap=in.pcap"
+        document["filter"].append({"name": "g", "window": "50ms", "rate": "100kpps"})
+        document["route"].append({"from": ["out"], "to": "in", "filter": "g"})
+        document["port"][0]["device"] += ",tx_pcap=back.pcap"
+        self.assert_refused(self.run_unecho(document), 2, "route[0].on_echo", "broadcast",
+                            "allow_tunnel_drop_on_link")
+        document["route"][0]["allow_tunnel_drop_on_link"] = True
+        self.report(document)
 
     def test_every_problem_is_named_at_once(self):
         result = self.run_unecho(self.document(filter__window="50", route__to="tool",

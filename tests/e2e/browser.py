@@ -94,13 +94,15 @@ class Browser:
         """What was reported since the page was opened."""
         return [event["params"] for event in self._events if event.get("method") == name]
 
-    def open(self, path, width, height=800, dark=False):
+    def open(self, page, width, height=800, dark=False):
+        """A file's path, or an address."""
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height,
                  deviceScaleFactor=1, mobile=False)
         self.ask("Emulation.setEmulatedMedia", features=[
             {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
         self._events.clear()
-        self.ask("Page.navigate", url=pathlib.Path(path).absolute().as_uri())
+        self.ask("Page.navigate", url=page if "://" in str(page)
+                 else pathlib.Path(page).absolute().as_uri())
         while not self.events("Page.loadEventFired"):
             self._events.append(self._receive())
 
@@ -110,6 +112,12 @@ class Browser:
         if "exceptionDetails" in answer:
             raise AssertionError(answer["exceptionDetails"])
         return answer["result"].get("value")
+
+    def press(self, key, code=0, modifiers=0):
+        """A key by its name, with the code of those that are no text: ("Tab", 9)."""
+        for kind in ("rawKeyDown", "keyUp"):
+            self.ask("Input.dispatchKeyEvent", type=kind, key=key, code=key, modifiers=modifiers,
+                     windowsVirtualKeyCode=code)
 
     def screenshot(self, path, top=0, height=None):
         """Of the whole page, or of a part of it."""

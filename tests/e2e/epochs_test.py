@@ -181,6 +181,7 @@ class Epochs(harness.E2eTest):
                                             report["filters"][index]["slack_ns"]))
         self.assertGreater(report["epochs"]["count"], 0)
         self.assertGreater(report["epochs"]["first_step_ns"], SECOND)
+        self.assertIn("time", [event["kind"] for event in report["events"]])
 
     def test_analyze_counts_time_that_passed(self):
         path = self.write("hellos.pcap", hellos())

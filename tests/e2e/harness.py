@@ -144,6 +144,9 @@ class Running:
     def alive(self):
         return self._process.poll() is None
 
+    def pid(self):
+        return self._process.pid
+
     def send(self, number):
         self._process.send_signal(number)
 
@@ -186,7 +189,8 @@ class Telemetry:
 
 
 def wait_for(condition, what, timeout=30):
-    """The first true value of condition(); it may also fail with OSError until it is there."""
+    """The first true value of condition(); it may also fail with OSError until it is there. what is
+    a text, or gives one at the end."""
     end = time.monotonic() + timeout
     while time.monotonic() < end:
         try:
@@ -196,7 +200,8 @@ def wait_for(condition, what, timeout=30):
         if value:
             return value
         time.sleep(0.005)
-    raise AssertionError("%s did not come to be within %d s" % (what, timeout))
+    raise AssertionError("%s did not come to be within %d s"
+                         % (what() if callable(what) else what, timeout))
 
 
 def ahead(function, items):
@@ -217,15 +222,16 @@ class E2eTest(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def start(self, config, *arguments, eal=EAL_ARGS, wrapper=(), folder=None):
-        """unecho run; config is a document for toml(), or a path."""
+    def start(self, config, *arguments, eal=EAL_ARGS, wrapper=(), folder=None, by_name=False):
+        """unecho run; config is a document for toml(), or a path. by_name: as it is called, not by a
+        --file-prefix for this run alone."""
         if isinstance(config, dict):
             document, config = config, self.folder / ("config-%d.toml" % next(_serial))
             config.write_text(toml(document))
         # DPDK keeps its socket and locks below here: nothing stays behind, nobody is disturbed.
         environment = dict(os.environ, RUNTIME_DIRECTORY=str(self.folder))
         prefix = "--file-prefix=e2e-%d-%d" % (os.getpid(), next(_serial))
-        own = any(option.startswith("--file-prefix") for option in eal)
+        own = by_name or any(option.startswith("--file-prefix") for option in eal)
         return Running([*wrapper, os.environ["UNECHO_BIN"], "run", str(config), *arguments, "--",
                         *eal, *([] if own else [prefix])], environment, folder or self.folder)
 
@@ -235,7 +241,10 @@ class E2eTest(unittest.TestCase):
             if running is not None and not running.alive():
                 raise AssertionError("ended early: %s" % running.finish())
             for path in self.folder.glob("dpdk/*/dpdk_telemetry.v2"):
-                telemetry = Telemetry(path)
+                try:
+                    telemetry = Telemetry(path)
+                except ConnectionRefusedError:
+                    continue  # of one that was killed
                 if telemetry.ask("/unecho/counters") is not None:
                     return telemetry
                 telemetry.__exit__()
@@ -279,6 +288,14 @@ class E2eTest(unittest.TestCase):
                 for route, table, fields, (tool, aside) in zip(
                     report["routes"], report["filters"], filters, leaves)]
 
+    def assert_audit(self, audit):
+        """Each packet of the sample has one verdict, and none is a miss."""
+        counters = dict(audit["counters"])
+        apart = [counters.pop(name) for name in
+                 ("sampled", "collisions", "overload", "discarded", "cut_short")]
+        self.assertEqual(sum(counters.values()), apart[0], audit)
+        self.assertEqual(audit["misses"]["count"], 0, audit)
+
     def report_of(self, result):
         """The report, if the run succeeded and its numbers agree with each other."""
         self.assertEqual(result.status, 0, result)
@@ -291,6 +308,9 @@ class E2eTest(unittest.TestCase):
                 self.assertEqual(route[fate], sum(route["reasons"][name] for name in reasons),
                                  route)
             self.assertLessEqual(set(route["reasons"]), set(itertools.chain(*FATES.values())))
+        for filter_report in report["filters"]:
+            if filter_report["audit"]["enabled"]:
+                self.assert_audit(filter_report["audit"])
         for fate in ("received", *FATES):
             self.assertEqual(report["totals"][fate], sum(route[fate] for route in report["routes"]))
         self.assertEqual(report["totals"]["received"],

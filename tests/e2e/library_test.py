@@ -92,6 +92,24 @@ def recent(lines, remembered):
     return out
 
 
+# The secret is drawn, so that some lines may be taken for others: one in 10^6 of new ones at most,
+# of up to 20,000 in a run. More than two come in one of 750,000 runs.
+ACCIDENTS = 2
+# More lines than stand between two of the answer that there must be.
+FAR = 200
+
+
+def missing(some, of):
+    """How many of some are not, in this order, in the other."""
+    at = count = 0
+    for line in some:
+        try:
+            at = of.index(line, at, at + FAR) + 1
+        except ValueError:
+            count += 1
+    return count
+
+
 class RecentLines(unittest.TestCase):
     def ask(self, lines, *words, compiler="own"):
         text = "".join(line + "\n" for line in lines)
@@ -111,7 +129,9 @@ class RecentLines(unittest.TestCase):
         self.assertTrue(1000 < len(lines) - len(expected) < 3000, len(expected))
         for compiler in compilers():
             with self.subTest(compiler):
-                self.assertEqual(self.ask(lines, "100", compiler=compiler), expected)
+                said = self.ask(lines, "100", compiler=compiler)
+                self.assertEqual(missing(said, expected), 0)
+                self.assertLessEqual(missing(expected, said), ACCIDENTS)
 
     def test_never_prints_what_it_remembers_nor_keeps_back_what_is_forgotten(self):
         chance = random.Random(2)
@@ -120,14 +140,9 @@ class RecentLines(unittest.TestCase):
             said = self.ask(lines, str(remembered))
             # A window of remembered + 1 lines and a third of it more; and what rounding adds.
             must, may = (list(recent(lines, kept)) for kept in (2 * remembered + 16, remembered))
-            self.assertTrue(self.is_part(must, said), remembered)
-            self.assertTrue(self.is_part(said, may), remembered)
+            self.assertLessEqual(missing(must, said), ACCIDENTS, remembered)
+            self.assertEqual(missing(said, may), 0, remembered)
             self.assertTrue(len(must) < len(may), remembered)
-
-    @staticmethod
-    def is_part(some, of):
-        rest = iter(of)
-        return all(line in rest for line in some)
 
     def test_of_a_time(self):
         lines = ["a", "b", "a", "c", "b", "a"]

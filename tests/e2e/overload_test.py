@@ -108,6 +108,29 @@ class Overload(harness.E2eTest):
                 self.assertLessEqual(sum(left[pair.frame] == 0 for pair in pairs),
                                      most_of(len(pairs), BOUND))
 
+    def test_fill_is_what_a_generation_took(self):
+        """Originals, by the generation that they come in; those it has no room for end it."""
+        packets = [(BEGIN + number * US, frame)
+                   for number, (_, frame) in enumerate(traffic(PLANNED, 10 * MS)[1])]
+        first = {frame: time for time, frame in reversed(packets)}
+        capture = self.folder / "fill.pcap"
+        capture.write_bytes(frames.pcap(packets))
+        for rate in (PLANNED, 100):
+            config = [{"window": "1s", "rate": "%dpps" % rate, "max_false_drop": BOUND,
+                       "engine": engine} for engine in (*SHRINKING, "exact")]
+            for _, table, fields, _, _ in self.side_by_side([capture], config):
+                with self.subTest(engine=fields["engine"], rate=rate):
+                    length = table["generation_ns"] or SECOND
+                    took = max(collections.Counter(time // length
+                                                   for time in first.values()).values())
+                    most = min(took, table["planned_fill"])
+                    # One packet in a hundred finds its bit in a small segment set.
+                    self.assertTrue(0.97 * most <= table["fill"] <= most, (took, table))
+                    gave_way = table["evicted_early"] + table["early_turns"] > 0
+                    self.assertEqual(table["planned_fill"] < took, gave_way, table)
+                    self.assertEqual(table["generation_ns"] == 0, fields["engine"] == "exact")
+                    self.assertTrue(SECOND / 200 < length <= SECOND, table)
+
     def test_up_to_the_planned_rate_nothing_gives_way(self):
         """Copies count, too."""
         for rate in (PLANNED // 10, PLANNED):

@@ -16,8 +16,12 @@ constexpr std::uint64_t kSeed = 4711;
 engines::FilterPlan plan_of(const FilterLayout& layout) {
     engines::FilterPlan plan;
     plan.name = "tested";
-    plan.key = layout.key;
-    plan.non_ip = layout.non_ip;
+    engines::FilterSpec spec;
+    spec.key = layout.key;
+    spec.non_ip = layout.non_ip;
+    spec.tunnels = layout.tunnels;
+    spec.tenant = layout.tenant;
+    plan.key = engines::key_of(spec);
     plan.policy = layout.policy;
     plan.first = layout.first;
     plan.judge = layout.judge;
@@ -43,17 +47,20 @@ engines::FilterPlan plan_of(const FilterLayout& layout) {
 Rig::Rig(const Layout& layout)
     : layout_(layout),
       secret_(hash::secret_from_seed(kSeed)),
+      audit_secret_(pipeline::audit_secret_from(kSeed)),
       timestamp_offset_(eal::timestamp_field().value()) {
     static unsigned number = 0;
     control::WiringInput input;
     for (const PortLayout& port : layout.ports) {
         ports_.push_back(std::make_unique<RingPort>(port.rx_queues, port.tx_queues, port.tx_size));
+        ports_.back()->tell_depth(port.depth);
         plan_.ports.emplace_back().setup.tx_queues = static_cast<std::uint16_t>(port.tx_queues);
         input.ports.push_back(ports_.back()->id());
     }
     for (const FilterLayout& filter : layout.filters) {
         plan_.filters.push_back(plan_of(filter));
     }
+    plan_.audits.resize(layout.audit ? plan_.filters.size() : 0);
     plan_.workers.resize(layout.workers);
     plan_routes();
     plan_sources();
@@ -63,6 +70,7 @@ Rig::Rig(const Layout& layout)
                                           : control::Steering::kSingle;
     input.plan = &plan_;
     input.secret = &secret_;
+    input.audit_secret = &audit_secret_;
     input.clock = layout.clock;
     input.burst = layout.burst;
     input.ring_size = layout.ring_size;

@@ -22,11 +22,14 @@ struct PortLayout {
     unsigned rx_queues = 1;
     unsigned tx_queues = 1;
     unsigned tx_size = 4096;
+    RingPort::Depth depth = nullptr;  // of its rx queues, as its driver tells it
 };
 
 struct FilterLayout {
     packet::KeyMode key = packet::KeyMode::kPacket;
     packet::NonIp non_ip = packet::NonIp::kPass;
+    packet::EncapsulationSet tunnels = {};
+    std::optional<packet::Tenant> tenant = std::nullopt;
     config::Policy policy = config::Policy::kFixed;
     unsigned first = 1;
     std::optional<pipeline::Judge> judge = std::nullopt;
@@ -54,6 +57,7 @@ struct Layout {
     std::optional<dataplane::RssModel> card =
         std::nullopt;      // with RSS; none: every packet is trusted
     bool capture = false;  // the packets' clock; all sources on worker 0
+    bool audit = false;    // of every filter
     std::uint64_t tx_retry_cycles = 0;
     dataplane::TscClock clock;  // stands still: nothing ages but by the filters' words
     std::vector<PortLayout> ports = std::vector<PortLayout>(3);
@@ -98,6 +102,12 @@ class Rig {
     engines::FilterInstance& instance(WorkerIndex worker = 0, FilterIndex i = 0) {
         return wiring_->filters_of(worker)[i]->instance();
     }
+    [[nodiscard]] pipeline::AuditTotals audit(WorkerIndex worker = 0, FilterIndex i = 0) {
+        return wiring_->setup(worker).lanes.audits[i]->totals();
+    }
+    [[nodiscard]] const pipeline::Crossings& crossings(WorkerIndex worker = 0) {
+        return *wiring_->setup(worker).lanes.crossings;
+    }
     std::vector<dataplane::WorkerShared*> shareds();
     void set_phase(dataplane::Phase phase);
 
@@ -119,6 +129,7 @@ class Rig {
 
     Layout layout_;
     hash::Secret secret_;
+    pipeline::AuditSecret audit_secret_;
     int timestamp_offset_;
     std::vector<std::unique_ptr<RingPort>> ports_;
     control::Plan plan_;

@@ -80,6 +80,17 @@ RingPort::~RingPort() {
     }
 }
 
+// The driver's own structure of a queue begins with its ring.
+std::uint32_t RingPort::count_waiting(void* queue) {
+    return rte_ring_count(*static_cast<rte_ring**>(queue));
+}
+
+void RingPort::tell_depth(Depth depth) {
+    if (depth != nullptr) {
+        rte_eth_fp_ops[id_].rx_queue_count = depth;
+    }
+}
+
 void RingPort::offer(rte_mbuf* mbuf, QueueId queue) {
     ASSERT_EQ(rte_ring_enqueue(rx(queue), mbuf), 0) << "more than the rx ring of a test holds";
 }

@@ -3,6 +3,7 @@
 // rings, which are as large as asked for.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,11 @@ class RingPort {
     [[nodiscard]] rte_ring* rx(QueueId queue) const { return rx_[queue].get(); }
     [[nodiscard]] rte_ring* tx(QueueId queue) const { return tx_[queue].get(); }
     [[nodiscard]] unsigned tx_queues() const { return static_cast<unsigned>(tx_.size()); }
+
+    // In the place of the driver, which does not tell the depth of a queue.
+    using Depth = std::uint32_t (*)(void* queue);
+    static std::uint32_t count_waiting(void* queue);
+    void tell_depth(Depth depth);
 
     void offer(rte_mbuf* mbuf, QueueId queue = 0);
     // All that was sent, by queue and order.

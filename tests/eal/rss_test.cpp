@@ -123,8 +123,7 @@ std::uint32_t toeplitz(const Bytes& input, const std::vector<std::uint8_t>& key)
 dataplane::RssModel model_of(const eal::RssAnswer& answer, packet::KeyMode key,
                              packet::NonIp non_ip = packet::NonIp::kPass) {
     control::Plan plan;
-    plan.filters.emplace_back().key = key;
-    plan.filters.front().non_ip = non_ip;
+    plan.filters.emplace_back().key = {.mode = key, .non_ip = non_ip};
     return control::rss_model(plan, answer);
 }
 

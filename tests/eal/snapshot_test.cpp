@@ -224,9 +224,27 @@ TEST_F(Snapshots, of_a_worker_that_is_late_never_leave_fewer_received_than_settl
     EXPECT_EQ(late.routes[0].counts.in_flight, 0U);
     first.snapshot.rx[0].packets = first.snapshot.handed_out = 20;
     const Answering back(first);
+    while (first.snapshot_taken.load() != first.snapshot_wanted.load()) {
+        std::this_thread::yield();
+    }
     const control::FateCounts after = reader.read(plan).totals;
     EXPECT_EQ(after.received, 20U);
     EXPECT_EQ(after.in_flight, 3U);
+}
+
+// A client asks ten times for one look: with an hour's wait each time, this test would not end.
+TEST_F(Snapshots, of_a_worker_that_hangs_are_waited_for_once) {
+    const control::Plan plan = plan_on(1);
+    dataplane::WorkerShared shared;
+    control::StatsReader reader({&shared});
+    EXPECT_FALSE(reader.read(plan, kShort).workers[0].answering);
+    EXPECT_FALSE(reader.read(plan, 3600 * kSecond).workers[0].answering);
+    shared.snapshot.rx[0].packets = 3;
+    shared.snapshot_taken.store(shared.snapshot_wanted.load());  // late
+    const Answering back(shared);
+    const control::StatsReport report = reader.read(plan, 3600 * kSecond);
+    EXPECT_TRUE(report.workers[0].answering);
+    EXPECT_EQ(report.totals.received, 3U);
 }
 
 // A look that began when the worker had just returned must not hold up the end: with an answer that

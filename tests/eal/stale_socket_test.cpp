@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "eal/stale_socket.h"
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -58,11 +61,70 @@ TEST_F(StaleSocket, that_nobody_holds_is_removed) {
     EXPECT_FALSE(there());
 }
 
-TEST_F(StaleSocket, that_somebody_listens_on_stays) {
+// What a memif server does for who connects. A little later, as it has much to do.
+class Greeter {
+  public:
+    explicit Greeter(int socket) : thread_([this, socket] { greet(socket); }) {}
+    ~Greeter() { thread_.join(); }
+    Greeter(const Greeter&) = delete;
+    Greeter& operator=(const Greeter&) = delete;
+
+    [[nodiscard]] bool connected() const { return connected_; }
+    [[nodiscard]] bool greeted() const { return greeted_; }
+
+  private:
+    void greet(int socket) {
+        pollfd wait{socket, POLLIN, 0};
+        if (poll(&wait, 1, kWaits) <= 0) {
+            return;
+        }
+        const int peer = accept(socket, nullptr, nullptr);
+        connected_ = peer >= 0;
+        usleep(20'000);
+        greeted_ = send(peer, "hello", 5, MSG_NOSIGNAL) == 5;
+        close(peer);
+    }
+
+    static constexpr int kWaits = 300;  // milliseconds
+    std::atomic<bool> connected_{false};
+    std::atomic<bool> greeted_{false};
+    std::thread thread_;
+};
+
+// DPDK 22.11 panics when the one whom it greets is gone.
+TEST_F(StaleSocket, that_somebody_listens_on_stays_and_is_not_touched) {
     bind_to(SOCK_SEQPACKET);
     ASSERT_EQ(listen(socket_, 1), 0);
+    Greeter greeter(socket_);
+    EXPECT_FALSE(eal::remove_stale_socket(path_));
+    EXPECT_TRUE(there());
+    usleep(50'000);
+    EXPECT_FALSE(greeter.connected());
+}
+
+// As from another network namespace: the kernel does not list it under this name.
+TEST_F(StaleSocket, that_somebody_listens_on_under_another_name_stays_and_is_waited_for) {
+    const std::string here = std::filesystem::current_path();
+    std::filesystem::current_path(folder_);
+    bind_to(SOCK_SEQPACKET, "a.sock");
+    std::filesystem::current_path(here);
+    ASSERT_EQ(listen(socket_, 1), 0);
+    Greeter greeter(socket_);
+    EXPECT_FALSE(eal::remove_stale_socket(path_));
+    EXPECT_TRUE(there());
+    usleep(50'000);
+    EXPECT_TRUE(greeter.connected());
+    EXPECT_TRUE(greeter.greeted());
+}
+
+TEST_F(StaleSocket, of_somebody_who_answers_nobody_stays) {
+    const std::string here = std::filesystem::current_path();
+    std::filesystem::current_path(folder_);
+    bind_to(SOCK_SEQPACKET, "a.sock");
+    std::filesystem::current_path(here);
+    ASSERT_EQ(listen(socket_, 1), 0);
     for (int i = 0; i < 3; ++i) {  // until its backlog is full
-        EXPECT_FALSE(eal::remove_stale_socket(path_));
+        EXPECT_FALSE(eal::remove_stale_socket(path_, 5 * kMillisecond));
     }
     EXPECT_TRUE(there());
 }

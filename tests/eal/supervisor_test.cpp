@@ -5,6 +5,7 @@
 // this thread is the control thread; the script of a test runs beside it.
 #include "control/supervisor.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstring>
@@ -209,6 +210,40 @@ TEST_F(TwoWorkers, of_whom_one_stands_still_at_the_end_count_what_was_between_th
               std::string::npos)
         << log_;
     EXPECT_NE(log_.find("they are counted as \"stopped\""), std::string::npos) << log_;
+}
+
+// With the stage, as the worker has time to spare, and its time by both clocks.
+TEST_F(TwoWorkers, of_whom_one_was_held_up_say_so) {
+    const std::uint64_t before = control::unix_now();
+    run([this](control::Supervisor& supervisor) {
+        hold_the_second(supervisor);
+        sleep_for(5 * kShort);
+        receivers_[1].hold = false;
+        wait_until([&] {
+            const auto log = supervisor.report().workers[1].stall_log;
+            return std::any_of(log.begin(), log.end(), [](const control::StallRecord& record) {
+                return record.stall.took >= 5 * kShort;
+            });
+        });
+        stop_ = true;
+    });
+    const auto& log = report_.workers[1].stall_log;
+    const auto longest = std::max_element(log.begin(), log.end(), [](const auto& a, const auto& b) {
+        return a.stall.took < b.stall.took;
+    });
+    ASSERT_NE(longest, log.end());
+    EXPECT_EQ(longest->stall.stage, dataplane::Stage::kReceive);
+    EXPECT_EQ(longest->stall.packets, 0U);
+    EXPECT_EQ(longest->lost, 0U);
+    EXPECT_GE(longest->unix_ns, before);
+    EXPECT_LE(longest->unix_ns + longest->stall.took, control::unix_now());
+    EXPECT_GE(report_.workers[1].stalls, log.size());
+    EXPECT_GE(report_.workers[1].idle + report_.workers[1].busy, longest->stall.took);
+    // Whichever was told first: lines come seldom.
+    EXPECT_NE(log_.find(" was held up for "), std::string::npos) << log_;
+    EXPECT_EQ(report_.events.front().kind, control::event::kStart);
+    EXPECT_TRUE(std::any_of(report_.events.begin(), report_.events.end(),
+                            [](const auto& e) { return e.kind == control::event::kStall; }));
 }
 
 // By whatever DPDK took the counter's rate for, the window is not short.

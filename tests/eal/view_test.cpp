@@ -105,7 +105,7 @@ TEST_F(View, keeps_the_packets_of_a_mask_as_they_were_seen) {
     std::vector<std::uint8_t> scratch(100);
     Burst& burst = owned.burst;
     ASSERT_EQ(view(burst, scratch), 0U);
-    pipeline::parse(burst);
+    pipeline::parse(burst, {});
     keep_only(burst, 0b0110);
     EXPECT_EQ(burst.count, 2U);
     EXPECT_EQ(burst.parsed.malformed, 0b01U);
@@ -128,18 +128,19 @@ TEST_F(View, and_digest_set_every_packet_in_exactly_one_mask) {
     Burst& burst = owned.burst;
     ASSERT_EQ(view(burst, scratch), 0U);
     const hash::Secret secret = hash::secret_from_seed(1);
-    pipeline::parse(burst);
-    pipeline::digest(burst, packet::KeyMode::kPacket, secret);
+    pipeline::parse(burst, {});
+    pipeline::digest(burst, {.mode = packet::KeyMode::kPacket}, secret);
     EXPECT_EQ(burst.keys.keyed, 0b0100011U);
     EXPECT_EQ(burst.keys.non_ip, 0b1000100U);
     EXPECT_EQ(burst.keys.malformed, 0b0001000U);
     EXPECT_EQ(burst.digests[0], burst.digests[1]);
     EXPECT_NE(burst.digests[0], burst.digests[5]);
-    pipeline::digest(burst, packet::KeyMode::kPacket, secret, packet::NonIp::kFrame);
+    pipeline::digest(burst, {.mode = packet::KeyMode::kPacket, .non_ip = packet::NonIp::kFrame},
+                     secret);
     EXPECT_EQ(burst.keys.keyed, 0b1100111U);
     EXPECT_EQ(burst.keys.non_ip, 0U);
     EXPECT_EQ(burst.keys.malformed, 0b0001000U);
-    pipeline::digest(burst, packet::KeyMode::kFrame, secret);
+    pipeline::digest(burst, {.mode = packet::KeyMode::kFrame}, secret);
     EXPECT_EQ(burst.keys.keyed, 0b1101111U);
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// make_packet_corpus FOLDER: one file for each of the sample frames, and for each header of each
-// link type, to start the packet fuzzer from. The first byte of a file is its link type.
+// make_packet_corpus FOLDER: in FOLDER/packet one file for each of the sample frames, and for each
+// header of each link type, to start the packet fuzzer from; the first byte of a file is its link
+// type. In FOLDER/tunnel one for each form of each encapsulation, behind the link type and what is
+// looked into: all.
 #include <algorithm>
 #include <cstdio>
 #include <fstream>
@@ -8,6 +10,7 @@
 
 #include "support/link_frames.h"
 #include "support/packet_samples.h"
+#include "support/wrappings.h"
 
 namespace {
 
@@ -15,14 +18,13 @@ using unecho::packet::Link;
 using unecho::test::Bytes;
 using unecho::test::operator+;
 
-bool write(const std::string& folder, std::string name, Link link, const Bytes& frame) {
+bool write(const std::string& folder, std::string name, const Bytes& head, const Bytes& frame) {
     name.erase(std::remove(name.begin(), name.end(), ','), name.end());
     std::replace(name.begin(), name.end(), ' ', '-');
     const std::string path = folder + "/" + name;
     std::ofstream file(path, std::ios::binary);
-    file.put(static_cast<char>(link));
-    file.write(reinterpret_cast<const char*>(frame.data()),
-               static_cast<std::streamsize>(frame.size()));
+    const Bytes all = head + frame;
+    file.write(reinterpret_cast<const char*>(all.data()), static_cast<std::streamsize>(all.size()));
     if (!file.flush()) {
         std::fprintf(stderr, "make_packet_corpus: cannot write %s\n", path.c_str());
         return false;
@@ -30,13 +32,37 @@ bool write(const std::string& folder, std::string name, Link link, const Bytes& 
     return true;
 }
 
+Bytes head_of(Link link) {
+    return {static_cast<std::uint8_t>(link)};
+}
+
 bool write_link(const std::string& folder, Link link, unsigned version) {
     const std::string name = std::string(name_of(link)) + " v" + std::to_string(version) + " ";
     const Bytes ip = unecho::test::build_ip({.version = version, .payload = {1, 2, 3}});
     unsigned number = 0;
     for (const Bytes& header : unecho::test::link_headers(link, version)) {
-        if (!write(folder, name + std::to_string(++number), link, header + ip)) {
+        if (!write(folder, name + std::to_string(++number), head_of(link), header + ip)) {
             return false;
+        }
+    }
+    return true;
+}
+
+bool write_wrappings(const std::string& folder) {
+    unecho::test::Draw draw(1);
+    unsigned number = 0;
+    for (const unecho::test::Wrapping& one : unecho::test::wrappings()) {
+        for (const unsigned version : {4U, 6U}) {
+            const unecho::test::Wrapped packet{
+                unecho::test::build_ip({.version = version, .payload = {1, 2, 3}})};
+            if (!takes(one, packet)) {
+                continue;
+            }
+            const Bytes frame = on_ethernet(wrap(one, packet, ++number, draw), draw);
+            const std::string name = std::string(one.name) + " v" + std::to_string(version);
+            if (!write(folder, name, head_of(Link::kEthernet) + Bytes{0xFF, 0xFF}, frame)) {
+                return false;
+            }
         }
     }
     return true;
@@ -49,12 +75,13 @@ int main(int argc, char** argv) {
         std::fputs("usage: make_packet_corpus FOLDER\n", stderr);
         return 2;
     }
-    bool written = true;
+    const std::string packets = std::string(argv[1]) + "/packet";
+    bool written = write_wrappings(std::string(argv[1]) + "/tunnel");
     for (const auto& sample : unecho::test::packet_samples()) {
-        written = written && write(argv[1], sample.name, Link::kEthernet, sample.bytes);
+        written = written && write(packets, sample.name, head_of(Link::kEthernet), sample.bytes);
     }
     for (const Link link : unecho::test::kIpLinks) {
-        written = written && write_link(argv[1], link, 4) && write_link(argv[1], link, 6);
+        written = written && write_link(packets, link, 4) && write_link(packets, link, 6);
     }
     return written ? 0 : 1;
 }

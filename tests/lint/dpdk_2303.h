@@ -8,8 +8,12 @@
 
 #if RTE_VERSION < RTE_VERSION_NUM(23, 3, 0, 0)
 #define rte_tel_data_add_dict_u64 rte_tel_data_add_dict_uint
+#define rte_tel_data_add_array_u64 rte_tel_data_add_array_uint
+#define RTE_TEL_U64_VAL RTE_TEL_UINT_VAL
 #include <rte_telemetry.h>
 #undef rte_tel_data_add_dict_u64
+#undef rte_tel_data_add_array_u64
+#undef RTE_TEL_U64_VAL
 #undef RTE_VER_YEAR
 #undef RTE_VER_MONTH
 #define RTE_VER_YEAR 23

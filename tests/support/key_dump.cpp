@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// key_dump MODE... CAPTURE: mode by mode one line for each packet of a capture, by its link type:
+// key_dump MODE... [tunnels=NAME,NAME...|all] CAPTURE: mode by mode one line for each packet of a
+// capture, by its link type:
 //     NUMBER keyed|non_ip|malformed DIGEST OWNER
 // DIGEST and OWNER are hexadecimal, under the secret of seed 1; DIGEST is "-" without a key. Mode
-// packet+non-ip: frames without an IP packet have keys, too.
+// packet+non-ip: frames without an IP packet have keys, too. With tunnels, DIGEST is one that
+// tenants are part of, and there follow
+//     OPENED ENDED OFFSET SPACE:NUMBER
+// 0 or 1, why the walk ended before the end or "-", where the packet begins or "-", its tenant.
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string_view>
@@ -15,6 +21,7 @@
 #include "base/ids.h"
 #include "hash/secret.h"
 #include "packet/digests.h"
+#include "packet/tunnels.h"
 
 namespace {
 
@@ -23,6 +30,9 @@ using unecho::packet::KeyMasks;
 using unecho::packet::KeyMode;
 using unecho::packet::Link;
 using unecho::packet::ParsedBurst;
+
+using unecho::packet::OpenedBurst;
+using unecho::packet::Tunnels;
 
 struct Mode {
     KeyMode key;
@@ -42,10 +52,65 @@ std::optional<Mode> mode_named(std::string_view name) {
     return std::nullopt;
 }
 
+// "all", or names with commas between; nothing if one is not known.
+std::optional<Tunnels> tunnels_named(std::string_view list) {
+    using unecho::packet::EncapsulationSet;
+    if (list == "all") {
+        return Tunnels(EncapsulationSet::all());
+    }
+    EncapsulationSet set;
+    while (!list.empty()) {
+        const std::string_view name = list.substr(0, list.find(','));
+        list.remove_prefix(std::min(name.size() + 1, list.size()));
+        const auto row = std::find_if(unecho::packet::kEncapsulations.begin(),
+                                      unecho::packet::kEncapsulations.end(),
+                                      [&](const auto& known) { return known.name == name; });
+        if (row == unecho::packet::kEncapsulations.end()) {
+            return std::nullopt;
+        }
+        set.add(row->encapsulation);
+    }
+    return Tunnels(set);
+}
+
+const char* end_of(const OpenedBurst& opened, std::size_t i) {
+    const auto has = [i](std::uint64_t mask) { return (mask >> i & 1) != 0; };
+    return has(opened.fragments)   ? "fragments"
+           : has(opened.malformed) ? "malformed"
+           : has(opened.other)     ? "other"
+           : has(opened.too_deep)  ? "too_deep"
+                                   : "-";
+}
+
+void print_opened(const OpenedBurst& opened, const ParsedBurst& parsed, const Frame& frame,
+                  std::size_t i) {
+    const bool is_opened = (opened.opened >> i & 1) != 0;
+    std::printf(" %d %s", is_opened ? 1 : 0, end_of(opened, i));
+    if (((parsed.ipv4 | parsed.ipv6) >> i & 1) != 0) {
+        std::printf(" %td", parsed.ip[i].data - frame.data);
+    } else {
+        std::printf(" -");
+    }
+    const auto tenant = is_opened ? opened.tenants[i] : unecho::packet::TenantId{};
+    std::printf(" %u:%u", static_cast<unsigned>(tenant.space()), tenant.number());
+}
+
+// Who asks for the way itself is led to the same packet.
+void check_way(const Tunnels& tunnels, Link link, const Frame& frame,
+               const unecho::packet::Parsed& innermost) {
+    const auto way = opened_levels(tunnels, link, frame, parse_frame(link, frame));
+    if (way.count == 0 || way.levels[way.count - 1].packet.ip.data != innermost.ip.data ||
+        way.levels[way.count - 1].packet.ip.length != innermost.ip.length) {
+        std::fprintf(stderr, "key_dump: the levels of a frame lead to another packet\n");
+        std::abort();
+    }
+}
+
 // Each frame in a buffer of exactly its size, so that a sanitizer sees a read beyond it.
 using Burst = std::vector<std::vector<std::uint8_t>>;
 
-std::uint64_t print(const Burst& burst, Mode mode, Link link, std::uint64_t number) {
+std::uint64_t print(const Burst& burst, Mode mode, const Tunnels& tunnels, Link link,
+                    std::uint64_t number) {
     static const unecho::hash::Secret kSecret = unecho::hash::secret_from_seed(1);
     std::vector<Frame> frames;
     for (const auto& bytes : burst) {
@@ -53,8 +118,10 @@ std::uint64_t print(const Burst& burst, Mode mode, Link link, std::uint64_t numb
     }
     std::array<unecho::Digest, unecho::kMaxBurst> digests{};
     ParsedBurst parsed;
-    parse_burst(link, frames, parsed);
+    OpenedBurst opened;
+    parse_innermost(tunnels, link, frames, parsed, opened);
     KeyMasks masks = digest_burst(mode.key, frames, parsed, kSecret, digests.data());
+    add_tenants(mode.key, opened, masks.keyed, kSecret, digests.data());
     if (mode.non_ip) {
         digest_non_ip(link, frames, kSecret, digests.data(), masks);
     }
@@ -67,12 +134,19 @@ std::uint64_t print(const Burst& burst, Mode mode, Link link, std::uint64_t numb
         } else {
             std::printf("%s -", (masks.non_ip >> i & 1) != 0 ? "non_ip" : "malformed");
         }
-        std::printf(" %016llx\n", static_cast<unsigned long long>(owners[i]));
+        std::printf(" %016llx", static_cast<unsigned long long>(owners[i]));
+        if ((opened.opened >> i & 1) != 0) {
+            check_way(tunnels, link, frames[i], parsed.at(i));
+        }
+        if (tunnels.any()) {
+            print_opened(opened, parsed, frames[i], i);
+        }
+        std::printf("\n");
     }
     return number;
 }
 
-int dump(const char* path, Mode mode) {
+int dump(const char* path, Mode mode, const Tunnels& tunnels) {
     std::array<char, PCAP_ERRBUF_SIZE> error{};
     const std::unique_ptr<pcap_t, decltype(&pcap_close)> opened(
         pcap_open_offline(path, error.data()), &pcap_close);
@@ -90,11 +164,11 @@ int dump(const char* path, Mode mode) {
     while ((got = pcap_next_ex(capture, &header, &data)) == 1) {
         burst.emplace_back(data, data + header->caplen);
         if (burst.size() == unecho::kMaxBurst) {
-            number = print(burst, mode, link, number);
+            number = print(burst, mode, tunnels, link, number);
             burst.clear();
         }
     }
-    print(burst, mode, link, number);
+    print(burst, mode, tunnels, link, number);
     if (got == PCAP_ERROR) {
         std::fprintf(stderr, "key_dump: %s\n", pcap_geterr(capture));
         return 1;
@@ -105,14 +179,23 @@ int dump(const char* path, Mode mode) {
 }  // namespace
 
 int main(int argc, char** argv) {
+    constexpr std::string_view kTunnels = "tunnels=";
     int status = argc > 2 ? 0 : 2;
-    for (int i = 1; i < argc - 1 && status == 0; ++i) {
+    std::optional<Tunnels> tunnels(std::in_place);
+    int last = argc - 1;
+    if (status == 0 && std::string_view(argv[last - 1]).starts_with(kTunnels)) {
+        tunnels = tunnels_named(std::string_view(argv[--last]).substr(kTunnels.size()));
+        status = tunnels ? 0 : 2;
+    }
+    for (int i = 1; i < last && status == 0; ++i) {
         const std::optional<Mode> mode = mode_named(argv[i]);
-        status = mode ? dump(argv[argc - 1], *mode) : 2;
+        status = mode ? dump(argv[argc - 1], *mode, *tunnels) : 2;
     }
     if (status == 2) {
-        std::fputs("usage: key_dump packet|flow|flow-bidir|frame|packet+non-ip... CAPTURE\n",
-                   stderr);
+        std::fputs(
+            "usage: key_dump packet|flow|flow-bidir|frame|packet+non-ip... "
+            "[tunnels=NAME,...|all] CAPTURE\n",
+            stderr);
     }
     return status;
 }

@@ -62,6 +62,8 @@ class PlannedEngine {
     [[nodiscard]] const EnginePlan& plan() const { return plan_; }
     [[nodiscard]] const pipeline::EngineOps& ops() const { return ops_; }
     [[nodiscard]] filter::Ageing& ageing() { return ageing_; }
+    [[nodiscard]] const engines::Geometry& geometry() const { return setup_.geometry; }
+    [[nodiscard]] std::span<std::byte> memory() const { return memory_.span(); }
     [[nodiscard]] void* address() {
         return std::visit([](auto& filter) -> void* { return &filter; }, filter_);
     }

@@ -76,6 +76,7 @@ class Exact {
     [[nodiscard]] const KeptWindow& kept() const noexcept { return kept_; }
     [[nodiscard]] const ExactParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
+    [[nodiscard]] std::uint64_t used() const noexcept { return used_; }  // entries, ever
 
   private:
     // The number of an entry, from 1; 0 ends a chain. Entry 0 is the sentinel that closes the list

@@ -118,6 +118,8 @@ class Tlbf {
     [[nodiscard]] const KeptWindow& kept() const noexcept { return kept_; }
     [[nodiscard]] const TlbfParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
+    // Lines of the arena that slices hold.
+    [[nodiscard]] std::uint64_t used() const noexcept { return head_ - tail_; }
 
     // What is alive. Position 0 is the youngest slice.
     struct SliceView {

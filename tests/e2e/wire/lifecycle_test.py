@@ -50,6 +50,7 @@ class WithoutNetwork(Lives):
         self.addCleanup(first.__exit__)
         self.wait_until_running()
         self.one_line(self.run_unecho(memif), 1, '"left"')
+        self.assertTrue(first.alive(), "whoever has a socket is not harmed by a second who wants it")
         first.interrupt()
         self.assertEqual(first.finish().status, 0)
 

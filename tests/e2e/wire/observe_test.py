@@ -3,12 +3,15 @@
 """What one sees of a running unecho from outside: telemetry and packet capture."""
 import os
 import pathlib
+import signal
 import subprocess
+import time
 
 import wire
 from wire import Host, exact_answer, udp_frame
 
-COMMANDS = ("info", "counters", "ports", "routes", "workers", "filters", "help")
+COMMANDS = ("info", "counters", "ports", "routes", "workers", "filters", "audit", "stalls", "events",
+            "help")
 HUGEPAGES = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
 NEEDED_PAGES = 256
 
@@ -88,6 +91,34 @@ class Observe(wire.WireTest):
             self.assertGreaterEqual(telemetry.ask("/ethdev/stats,0")["ipackets"], received)
         running.interrupt()
         self.report_of(running.finish())
+
+    def test_what_was_lost_while_it_stood_still_stands_with_the_stall(self):
+        document = wire.link(*("net_af_packet%d,iface=%s,framecnt=64" % (i, host.outside)
+                               for i, host in enumerate((self.one, self.two))))
+        document["run"] = {"stall_threshold": "200ms"}
+        running = self.start(document, "--json")
+        self.addCleanup(running.__exit__)
+        self.wait_until_running()
+        with self.telemetry() as telemetry:
+            def missed():
+                return telemetry.ask("/unecho/ports,0")["rx_missed"]
+            before = missed()
+            running.send(signal.SIGSTOP)
+            begin = time.monotonic()
+            self.send(range(300))
+            time.sleep(max(0.3 - (time.monotonic() - begin), 0))
+            running.send(signal.SIGCONT)
+            stall = wire.harness.wait_for(
+                lambda: [stall for stall in telemetry.ask("/unecho/stalls,0").values()
+                         if stall["lost"]], "a stall with its losses")[-1]
+            self.assertGreaterEqual(stall["took_ns"], 0.27e9)
+            self.assertGreater(stall["lost"], 500)  # of 900, and the ring holds some
+            self.assertEqual(wire.harness.wait_for(missed, "losses") - before, stall["lost"])
+        running.interrupt()
+        result = running.finish()
+        report = self.report_of(result)
+        self.assertEqual(report["ports"][0]["rx_missed"] - before, stall["lost"])
+        self.assertIn("packets were lost at its ports meanwhile", result.err)
 
     @wire.needs("dpdk-dumpcap")
     def test_dumpcap_sees_the_packets(self):

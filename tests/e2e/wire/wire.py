@@ -6,6 +6,7 @@ ends, however it ends. That needs root; tests without hosts do not.
 """
 import functools
 import itertools
+import json
 import os
 import pathlib
 import shutil
@@ -84,6 +85,16 @@ class Host:
         self.run("ethtool", "-K", self.inside, *offloads)
         run("ethtool", "-K", self.outside, *offloads)
 
+    def move_outside(self, host, name):
+        """The other end into another host, under that name."""
+        run("ip", "link", "set", self.outside, "netns", host.name, "name", name)
+        host.run("ip", "link", "set", name, "up", "promisc", "on")
+
+    def move_inside(self, host, name):
+        """This end into another host, under that name; nothing is left here."""
+        self.run("ip", "link", "set", self.inside, "netns", host.name, "name", name)
+        host.run("ip", "link", "set", name, "up")
+
     def run(self, *command, **options):
         return run("ip", "netns", "exec", self.name, *command, **options)
 
@@ -115,10 +126,12 @@ class Listener:
     """tcpdump on a host's interface; frames() ends it. What it sees is in the file at once: by default
     the kernel keeps packets for up to a second."""
 
-    def __init__(self, test, host, expression):
+    def __init__(self, test, host, expression="", direction="inout", interface=None):
         self.path = test.folder / ("listen-%d.pcap" % next(_serial))
-        self._process = host.start("tcpdump", "-i", host.inside, "-U", "-B", 65536,
-                                   "--immediate-mode", "-w", self.path, *expression.split())
+        self._size, self._seen = 0, []
+        self._process = host.start("tcpdump", "-i", interface or host.inside, "-U", "-B", 65536,
+                                   "--immediate-mode", "-Q", direction, "-w", self.path,
+                                   *expression.split())
         test.addCleanup(self._end)
         while "listening on" not in self._process.stderr.readline():
             if self._process.poll() is not None:
@@ -130,11 +143,15 @@ class Listener:
         self._process.communicate()
 
     def seen(self):
-        return [p.data for p in exact_answer.Capture(self.path)] if self.path.stat().st_size else []
+        size = self.path.stat().st_size
+        if size != self._size:
+            self._size, self._seen = size, [p.data for p in exact_answer.Capture(self.path)]
+        return self._seen
 
-    def frames(self, at_least):
+    def settled(self, at_least):
         """All frames, once so many are there; and none more comes for a moment."""
-        harness.wait_for(lambda: len(self.seen()) >= at_least, "%d frames" % at_least, 20)
+        harness.wait_for(lambda: len(self.seen()) >= at_least,
+                         lambda: "%d frames (%d came)" % (at_least, len(self.seen())), 20)
         quiet = 0
         before = len(self.seen())
         while quiet < 10:
@@ -142,8 +159,23 @@ class Listener:
             now = len(self.seen())
             quiet = quiet + 1 if now == before else 0
             before = now
+        return self.seen()
+
+    def frames(self, at_least):
+        """The same, and the end of it."""
+        self.settled(at_least)
         self._end()
         return self.seen()
+
+
+def iperf3(test, client, server, address, *options):
+    """What iperf3 says of a transfer to the server's address; both ends have ended."""
+    process = server.start("iperf3", "-s", "-1")
+    test.addCleanup(lambda: process.poll() is None and process.kill())
+    harness.wait_for(lambda: ":5201" in server.run("ss", "-ltn").stdout, "iperf3's server")
+    done = client.run("iperf3", "-J", "-c", address, *options)
+    process.communicate(timeout=20)
+    return json.loads(done.stdout)
 
 
 def _sum16(data):
@@ -175,8 +207,8 @@ def copies_of(number):
 
 
 class WireTest(harness.E2eTest):
-    def wait_until_running(self):
-        with self.telemetry() as telemetry:
+    def wait_until_running(self, running=None):
+        with self.telemetry(running) as telemetry:
             harness.wait_for(lambda: _polls(telemetry), "polling workers")
 
     def assert_consistent(self, telemetry):

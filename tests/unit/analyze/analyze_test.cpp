@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analyze/analyze.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "stream.h"
+#include "support/wrappings.h"
 
 namespace unecho::analyze {
 namespace {
@@ -41,7 +44,7 @@ class FakeSource : public capture::Source {
 const std::vector<std::string> kPaths{"a.pcap"};
 
 Job job_of(const std::vector<std::string>& paths) {
-    return {paths, kLeastMemory, hash::secret_from_seed(1), {}};
+    return {paths, kLeastMemory, hash::secret_from_seed(1), {}, {}};
 }
 
 void fill(Stream& stream) {
@@ -118,6 +121,134 @@ TEST(Analyze, memory_that_is_not_there_is_an_error) {
     const auto report = analyze(source, job);
     ASSERT_FALSE(report);
     EXPECT_EQ(report.error().code, Errc::kNoMemory);
+}
+
+// ---- what another configuration would do, where one of the two looks inside tunnels -------------
+
+// Removes what has a number of a list.
+class FakeRemover : public PacketRemover {
+  public:
+    FakeRemover(std::vector<std::uint64_t> numbers, std::vector<std::string> tunnels)
+        : numbers_(std::move(numbers)), tunnels_(std::move(tunnels)) {}
+
+    Status decide(const capture::Batch& batch, const capture::InterfaceView& /*interfaces*/,
+                  std::vector<std::size_t>& removed) override {
+        removed.clear();
+        for (std::size_t i = 0; i < batch.records.size(); ++i) {
+            if (std::binary_search(numbers_.begin(), numbers_.end(), batch.records[i].number)) {
+                removed.push_back(i);
+            }
+        }
+        return {};
+    }
+    [[nodiscard]] WhatIf described() const override {
+        WhatIf out;
+        out.tunnels = tunnels_;
+        return out;
+    }
+
+  private:
+    std::vector<std::uint64_t> numbers_;
+    std::vector<std::string> tunnels_;
+};
+
+test::Bytes in_vxlan(const test::PacketSpec& spec, unsigned seed) {
+    const auto all = test::wrappings();
+    const auto vxlan = std::find_if(all.begin(), all.end(), [](const test::Wrapping& one) {
+        return std::string_view(one.name) == "vxlan";
+    });
+    test::Draw draw(seed);
+    return test::on_ethernet(test::wrap(*vxlan, {test::build(spec), true}, 7, draw), draw);
+}
+
+test::PacketSpec numbered(std::uint16_t id) {
+    test::PacketSpec spec;
+    spec.id = id;
+    return spec;
+}
+
+WhatIf asked(Stream& stream, std::vector<std::uint64_t> removed, std::vector<std::string> tunnels) {
+    FakeSource source(stream);
+    FakeRemover remover(std::move(removed), std::move(tunnels));
+    Job job = job_of(kPaths);
+    job.remover = &remover;
+    return *analyze(source, job)->what_if;
+}
+
+// A hello of ID 0 in a tunnel, every second: with its outer IDs none is like another, so nothing is
+// to be looked into.
+TEST(Analyze, asked_for_tunnels_take_out_what_was_sent_again_though_none_are_recommended) {
+    Stream stream;
+    for (unsigned i = 0; i < 10; ++i) {
+        stream.add(i * kSecond, in_vxlan(numbered(0), i));
+    }
+    const WhatIf got = asked(stream, {2, 3, 4, 5, 6, 7, 8, 9, 10}, {"vxlan"});
+    EXPECT_EQ(got.asked.removed.packets, 9U);
+    EXPECT_EQ(got.asked.sent_again.packets, 9U);
+    EXPECT_EQ(got.asked.others.packets, 0U);
+    EXPECT_EQ(got.recommended.removed.packets, 0U);
+    EXPECT_EQ(got.recommended.sent_again.packets, 0U);
+    EXPECT_EQ(
+        got.verdict,
+        "It takes out 9 packets that were sent again: somebody will miss them. Nothing here was "
+        "copied.");
+}
+
+// A mirror of whole tunnels: each outer packet twice, 50 us apart. Nothing more is found inside,
+// but what is asked for finds all of it too.
+TEST(Analyze, asked_for_tunnels_and_recommended_none_find_the_same_copies) {
+    Stream stream;
+    std::vector<std::uint64_t> copies;
+    for (std::uint16_t i = 0; i < 20; ++i) {
+        const test::Bytes frame = in_vxlan(numbered(100 + i), i);
+        stream.add(i * kMillisecond, frame);
+        stream.add(i * kMillisecond + 50 * kMicrosecond, frame);
+        copies.push_back(stream.records().size());
+    }
+    const WhatIf got = asked(stream, copies, {"vxlan"});
+    for (const Removal& side : {got.asked, got.recommended}) {
+        EXPECT_EQ(side.removed.packets, 20U);
+        EXPECT_EQ(side.copies.packets, 20U);
+        EXPECT_EQ(side.left.packets, 0U);
+        EXPECT_EQ(side.others.packets, 0U);
+    }
+    EXPECT_EQ(got.verdict, "It removes all copies and nothing else.");
+}
+
+// A plain packet and its copy in a tunnel: recommended is to look inside, asked for is not to.
+TEST(Analyze, what_looks_into_no_tunnels_leaves_in_the_copies_that_the_recommended_finds_there) {
+    Stream stream;
+    std::vector<std::uint64_t> copies;
+    for (std::uint16_t i = 0; i < 20; ++i) {
+        stream.add(i * kMillisecond, numbered(100 + i));
+        stream.add(i * kMillisecond + 50 * kMicrosecond, in_vxlan(numbered(100 + i), i));
+        copies.push_back(stream.records().size());
+    }
+    const WhatIf none = asked(stream, {}, {});
+    EXPECT_EQ(none.asked.left.packets, 20U);
+    EXPECT_EQ(none.recommended.copies.packets, 20U);
+    EXPECT_EQ(none.verdict, "It leaves 20 copied packets in.");
+    const WhatIf all = asked(stream, copies, {"vxlan"});
+    EXPECT_EQ(all.asked.copies.packets, 20U);
+    EXPECT_EQ(all.asked.left.packets + all.recommended.left.packets, 0U);
+}
+
+// Twenty copies of which one is cut short: key_bytes are recommended, and remove these too.
+TEST(Analyze, what_is_recommended_removes_copies_cut_short_and_what_counts_all_bytes_leaves_them) {
+    Stream stream;
+    for (std::uint16_t i = 0; i < 20; ++i) {
+        test::PacketSpec spec = numbered(100 + i);
+        spec.payload = test::counting(600);
+        test::Bytes frame = test::build(spec);
+        stream.add(i * kMillisecond, frame);
+        frame.resize(164);
+        stream.add(i * kMillisecond + 50 * kMicrosecond, frame);
+    }
+    const WhatIf got = asked(stream, {}, {});
+    EXPECT_EQ(got.asked.left.packets, 20U);
+    EXPECT_EQ(got.recommended.removed.packets, 20U);
+    EXPECT_EQ(got.recommended.copies.packets, 20U);
+    EXPECT_EQ(got.recommended.left.packets, 0U);
 }
 
 }  // namespace

@@ -90,6 +90,22 @@ TEST(EchoSorter, taps_whose_clocks_differ_hold_copies) {
     }
 }
 
+// Ten of them about as old, the others older: not enough where these are more than a quarter.
+TEST(EchoSorter, what_is_of_any_age_tells_of_no_clock) {
+    for (const std::uint8_t others : {std::uint8_t{3}, std::uint8_t{4}}) {
+        Stream stream(2);
+        for (std::uint8_t i = 0; i < 40; ++i) {
+            stream.add(i * 20 * kMillisecond, packet_with(7, i), 0);
+        }
+        for (std::uint8_t i = 0; i < 10 + others; ++i) {
+            const Nanoseconds age = i < 10 ? kSecond : 4 * kSecond;
+            stream.add(age + i * 20 * kMillisecond, packet_with(7, i), 1);
+        }
+        expect_sorted(stream, others == 3 ? 10 : 0, others == 3 ? 3 : 14);
+        EXPECT_EQ(stream.report().clock_shifts.size(), others == 3 ? 1U : 0U);
+    }
+}
+
 // A hello that is at both again and again, as of a capture cut in two, tells of no clock.
 TEST(EchoSorter, what_comes_again_and_again_tells_of_no_clock) {
     Stream stream(2);
@@ -208,6 +224,19 @@ TEST(EchoSorter, gap_of_a_factor_of_four_ends_the_copies) {
             stream.add(i * kSecond + age, packet_with(100 + i, i));
         }
         expect_sorted(stream, bins == 6 ? 39 : 40, bins == 6 ? 1 : 0);
+    }
+}
+
+// Of both paths there are copies, unless all but one in twenty took the first.
+TEST(EchoSorter, gap_behind_too_few_ends_no_copies) {
+    for (const unsigned early : {37U, 38U}) {
+        Stream stream;
+        for (std::uint8_t i = 0; i < 40; ++i) {
+            stream.add(i * kSecond, packet_with(100 + i, i));
+            const Nanoseconds age = i < early ? kMillisecond : 120 * kMillisecond;
+            stream.add(i * kSecond + age, packet_with(100 + i, i));
+        }
+        expect_sorted(stream, early == 38 ? 38 : 40, early == 38 ? 2 : 0);
     }
 }
 

@@ -23,8 +23,8 @@ std::size_t times(const std::string& page, std::string_view text) {
 TEST(Html, sample_has_every_section_in_the_order_of_questions) {
     const std::string page = to_html(sample_report());
     std::size_t before = 0;
-    for (const char* id : {"facts", "ages", "windows", "causes", "places", "protocols", "time",
-                           "talkers", "modes", "what-if", "advice", "warnings"}) {
+    for (const char* id : {"facts", "ages", "windows", "causes", "tunnels", "places", "protocols",
+                           "time", "talkers", "modes", "what-if", "advice", "warnings"}) {
         const std::size_t at = page.find("<section id=\"" + std::string(id) + '"');
         ASSERT_NE(at, std::string::npos) << id;
         EXPECT_GT(at, before) << id;
@@ -219,6 +219,7 @@ TEST(Html, few_packets_have_no_rate) {
 
 TEST(Html, sections_stand_two_and_two_and_the_odd_one_is_time_or_the_last) {
     Report report = sample_report();
+    report.tunnels.reset();
     EXPECT_EQ(times(to_html(report), "<div class=\"pair"), 4U);
     report.interfaces.resize(1);  // no places: time is the third of five
     const std::string five = to_html(report);
@@ -244,6 +245,25 @@ TEST(Html, policies_are_told_apart_where_they_differ) {
         row.refresh_copied = row.fixed_copied;
     }
     EXPECT_TRUE(has(to_html(report), "policies fixed and refresh alike"));
+}
+
+TEST(Html, keys_that_may_have_been_forgotten_are_at_most_so_many) {
+    Report report = sample_report();
+    ASSERT_TRUE(report.blind_after);
+    EXPECT_NE(to_html(report).find("<dt>Different ones</dt><dd>at most <data"), std::string::npos);
+    report.blind_after.reset();
+    EXPECT_NE(to_html(report).find("<dt>Different ones</dt><dd><data"), std::string::npos);
+}
+
+TEST(Html, tunnels_that_were_not_opened_are_said) {
+    Report report = sample_report();
+    report.tunnels->fragments = 1'234'567;
+    EXPECT_NE(to_html(report).find("1,234,567</data> fragments of a tunnel's packets"),
+              std::string::npos);
+    report.tunnels->opened = {};
+    const std::string page = to_html(report);
+    EXPECT_NE(page.find("In which tunnels?"), std::string::npos);
+    EXPECT_NE(page.find("1,234,567</data> fragments of a tunnel's packets"), std::string::npos);
 }
 
 TEST(Html, flow_modes_are_warned_of) {

@@ -49,7 +49,7 @@ TEST(Json, names_have_units_and_absent_is_null) {
     EXPECT_TRUE(json.at("windows").back().at("window_ns").is_null());
     EXPECT_EQ(json.at("windows").at(0).at("window_ns"), 100);
     EXPECT_TRUE(json.at("copies").is_array());
-    EXPECT_EQ(json.at("causes").at(0).at("cause"), "routed");
+    EXPECT_EQ(json.at("causes").at(0).at("cause"), "loop");
     EXPECT_EQ(json.at("modes").at(1).at("key"), "flow");
     EXPECT_EQ(json.at("recommendation").at("policy"), "fixed");
     EXPECT_EQ(json.at("recommendation").at("non_ip"), "pass");

@@ -269,13 +269,13 @@ TEST(Recommend, rate_counts_what_is_accepted_again) {
 
 TEST(Recommend, rate_counts_echoes_where_policy_refresh_takes_them_in) {
     Stream stream;
-    for (unsigned i = 0; i < 5000; ++i) {
-        stream.add(i * 40 * kMicrosecond, packet_number(2 + i % 2));
+    for (unsigned i = 0; i < 5000; ++i) {  // four of them new
+        stream.add(i * 4 * kMicrosecond, packet_number(2 + i % 4));
     }
     const Recommendation out = recommended(stream).recommendation;
     ASSERT_EQ(out.policy, engines::Policy::kRefresh);
-    EXPECT_GE(out.rate, 1.5 * 25'000);
-    EXPECT_FALSE(has(out.rate_reason, "new packet")) << out.rate_reason;
+    EXPECT_EQ(out.rate, 520'000);  // twice 16 in 62.5 us, as these are few
+    EXPECT_TRUE(has(out.rate_reason, "At most 16 packets in any 62.5us")) << out.rate_reason;
 }
 
 TEST(Recommend, several_interfaces_share_a_route_where_copies_cross) {
@@ -336,6 +336,53 @@ TEST(Recommend, window_is_judged_over_what_the_key_drops) {
     EXPECT_EQ(out.window, 20 * kMillisecond);
     EXPECT_EQ(out.non_ip, packet::NonIp::kPass);
     EXPECT_TRUE(has(out.sure_reason, "nothing was sent again that")) << out.sure_reason;
+}
+
+// Frames that are copied, but too close to others that were sent again, are not compared: what they
+// are says nothing of the packets.
+TEST(Recommend, copies_that_are_not_compared_count_nowhere) {
+    const auto arp = [](std::uint8_t number) {
+        test::Bytes body = test::counting(46);
+        body[20] = number;
+        return test::build_ethernet(0x0806, body);
+    };
+    Stream stream;
+    Nanoseconds now = 0;
+    add_pairs(stream, now, 2, 100, 6 * kMillisecond);
+    for (const Nanoseconds age : {6 * kMillisecond, 9 * kMillisecond}) {
+        stream.add(now, arp(static_cast<std::uint8_t>(age / kMillisecond)));
+        stream.add(now + age, arp(static_cast<std::uint8_t>(age / kMillisecond)));
+        now += kSecond;
+    }
+    const Report report = recommended(stream);
+    ASSERT_EQ(report.non_ip_copied.packets, 1U);
+    ASSERT_EQ(report.copied.packets, 101U);
+    const Recommendation& out = report.recommendation;
+    EXPECT_EQ(out.non_ip, packet::NonIp::kPass);
+    EXPECT_EQ(out.window, 20 * kMillisecond);
+    EXPECT_EQ(out.removed.packets, 100U);
+    EXPECT_TRUE(has(out.sure_reason, "100 copied packets up to 6ms")) << out.sure_reason;
+}
+
+// Frames that two interfaces saw, and packets that were sent again sooner.
+TEST(Recommend, copies_that_are_not_compared_ask_for_no_window) {
+    Stream stream(2);
+    for (std::uint8_t i = 0; i < 20; ++i) {
+        test::Bytes body = test::counting(46);
+        body[20] = i;
+        stream.add(i * kSecond, test::build_ethernet(0x0806, body), 0);
+        stream.add(i * kSecond + 6 * kMillisecond, test::build_ethernet(0x0806, body), 1);
+    }
+    stream.add(50 * kSecond, packet_number(0));  // without an ID
+    stream.add(50 * kSecond + 3 * kMillisecond, packet_number(0));
+    const Report report = recommended(stream);
+    ASSERT_EQ(report.non_ip_copied.packets, 20U);
+    ASSERT_EQ(report.copied.packets, 20U);
+    ASSERT_EQ(report.sent_again.packets, 1U);
+    const Recommendation& out = report.recommendation;
+    EXPECT_EQ(out.non_ip, packet::NonIp::kPass);
+    EXPECT_FALSE(out.needed);
+    EXPECT_TRUE(has(out.window_reason, "ages do not say how long it must be")) << out.window_reason;
 }
 
 TEST(Recommend, storm_that_fixed_leaves_a_part_of_asks_for_refresh) {

@@ -213,9 +213,42 @@ void add_what_if(Report& report) {
                       counted(all - report.recommendation.removed.packets),
                       {},
                       {}};
+    it.tunnels = {"vxlan"};
+    it.key_bytes = 96;
     it.forgotten = 77;
     it.verdict = "It takes out 36 packets that are no copies. It leaves 200 copied packets in.";
     report.what_if = it;
+}
+
+void add_tunnels(Report& report) {
+    TunnelReport tunnels;
+    tunnels.opened = sized(30'400, 640);
+    tunnels.fragments = 3;
+    tunnels.malformed = 2;
+    tunnels.other = 411;
+    tunnels.encapsulations = {{"vxlan", sized(30'000, 640)}, {"gre", sized(700, 640)}};
+    tunnels.stacks = {{{"vxlan"}, sized(29'700, 640)},
+                      {{"gre"}, sized(400, 640)},
+                      {{"gre", "vxlan"}, sized(300, 640)}};
+    tunnels.tenants = {{"VNI", 100, 21'000, 0, 12'000'000}, {"VNI", 5000, 9'000, 7, 6'000'000}};
+    for (const MeetingInfo& info : kMeetingTable) {
+        tunnels.meetings[static_cast<std::size_t>(info.meeting)].meeting = info.meeting;
+    }
+    tunnels.meetings[0].copied = tunnels.needing = tunnels.across_tenants = sized(20'000, 610);
+    report.tunnels = tunnels;
+    report.loops = {
+        {"02:00:00:00:00:01", "02:00:00:00:00:02", sized(1'700, 610), 40, 2, 3 * kMillisecond}};
+    report.cut = sized(812, 1514);
+    report.key_bytes = {{64, sized(812, 1514), sized(3, 1514)},
+                        {96, sized(812, 1514), {}},
+                        {128, sized(810, 1514), {}},
+                        {256, {}, {}}};
+    Recommendation& advice = report.recommendation;
+    advice.tunnels = {"vxlan"};
+    advice.tunnels_reason = "20,000 packets are copies that only the packet inside tells.";
+    advice.tenant_reason = "20,000 packets are copies of one of no tenant.";
+    advice.key_bytes = 96;
+    advice.key_bytes_reason = "812 packets are copies of one that was captured longer.";
 }
 
 }  // namespace
@@ -245,6 +278,7 @@ Report sample_report() {
     add_advice(report);
     add_what_if(report);
     add_modes(report);
+    add_tunnels(report);
     report.clock_shifts = {{0, 1, 812, 399 * kMillisecond}};
     report.blind_after = 600 * kSecond;
     report.memory_bytes = 3'145'728;
@@ -285,6 +319,7 @@ Report no_echo_report() {
     report.youngest_sent_again.reset();
     report.keys = report.keyed.packets;
     report.key_times = {report.keys};
+    report.key_bytes.clear();
     report.ages = {};
     report.crossings.clear();
     report.talkers.clear();
@@ -389,7 +424,10 @@ Report hostile_report() {
     Recommendation& advice = report.recommendation;
     for (std::string* text :
          {&advice.engine_chosen, &advice.key_reason, &advice.window_reason, &advice.rate_reason,
-          &advice.policy_reason, &advice.taps_reason, &advice.sure_reason, &advice.toml}) {
+          &advice.policy_reason, &advice.taps_reason, &advice.sure_reason, &advice.toml,
+          &advice.tunnels_reason, &advice.tenant_reason, &advice.key_bytes_reason,
+          &report.tunnels->stacks[0].names[0], &report.tunnels->tenants[0].kind,
+          &report.loops[0].one}) {
         *text = evil;
     }
     report.what_if->verdict = evil;

@@ -44,6 +44,8 @@ TEST(Words, one_is_singular) {
     EXPECT_EQ(counted(1234, "packet"), "1,234 packets");
     EXPECT_EQ(counted(1, "echo"), "1 echo");
     EXPECT_EQ(counted(2, "echo"), "2 echoes");
+    EXPECT_EQ(counted(1, "copy"), "1 copy");
+    EXPECT_EQ(counted(2, "more copy"), "2 more copies");
 }
 
 TEST(Words, bytes_have_a_unit) {

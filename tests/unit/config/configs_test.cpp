@@ -53,9 +53,24 @@ INSTANTIATE_TEST_SUITE_P(files, Configs, testing::ValuesIn(config_files()), test
 TEST(ConfigFiles, each_way_of_use_is_there) {
     const std::vector<std::string> names = config_files();
     for (const char* name :
-         {"flow-first-n.toml", "link-af-packet.toml", "link-af-xdp.toml", "nics-rss.toml",
+         {"flow-first-n.toml", "link-af-packet.toml", "link-af-xdp.toml", "mirror-cloud.toml",
+          "mirror-erspan.toml", "mirror-fabric.toml", "mirror-upf.toml", "nics-rss.toml",
           "quickstart.toml", "replay-memif.toml", "taps.toml"}) {
         EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
+    }
+}
+
+// No more than the mirror uses: whoever can send packets can send them in tunnels.
+TEST(ConfigFiles, mirrors_look_into_tunnels_and_drop_copies_of_packets) {
+    const WorkingDirectory directory;
+    for (const std::string& name : config_files()) {
+        const LoadResult result = load_file(test::source_root() + "/configs/" + name);
+        ASSERT_TRUE(result.has_value()) << name;
+        for (const Filter& filter : result->filters) {
+            EXPECT_EQ(filter.tunnels.any(), name.starts_with("mirror-")) << name;
+            EXPECT_NE(filter.tunnels, packet::EncapsulationSet::all()) << name;
+            EXPECT_TRUE(!filter.tunnels.any() || filter.key == packet::KeyMode::kPacket) << name;
+        }
     }
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "config/load.h"
 
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +68,7 @@ on_echo = "echoes"
 allow_flow_drop_on_link = true
 
 [[route]]
+name = "back.1"
 from = ["out.1"]
 to = "in"
 filter = "geometry"
@@ -83,12 +86,20 @@ lcore = 1
 link_check = "1s"
 drain_timeout = "2s"
 
+[audit]
+enabled = false
+memory = "1MiB"
+verify = "bytes"
+
 [run]
+name = "probe-7"
+telemetry_group = "watchers"
 clock = "tsc"
 duration = "1h"
 stop_when_idle = "200ms"
 seed = 9223372036854775807
 tx_retry = "0us"
+stall_threshold = "1ms"
 mbufs = 65535
 
 [[port]]
@@ -107,10 +118,15 @@ report_taps = true
 report_window = "10s"
 report_flows = 1000
 allow_non_ip_drop_on_link = true
+allow_tunnel_drop_on_link = true
 
 [[filter]]
 name = "third"
 non_ip = "frame"
+tunnels = ["vxlan", "gtp-u"]
+vxlan_ports = [4799, 4800]
+tenant = "match"
+key_bytes = 64
 window = "1ms"
 rate = "1Mpps"
 )";
@@ -154,6 +170,10 @@ TEST(Load, filters_are_read_back) {
     EXPECT_EQ(config.filters[0], (Filter{{"targets",
                                           packet::KeyMode::kFlowBidir,
                                           packet::NonIp::kPass,
+                                          {},
+                                          {},
+                                          std::nullopt,
+                                          std::nullopt,
                                           1'500'000'000,
                                           Engine::kExact,
                                           14.88e6,
@@ -172,6 +192,10 @@ TEST(Load, filters_are_read_back) {
     EXPECT_EQ(config.filters[1], (Filter{{"geometry",
                                           packet::KeyMode::kPacket,
                                           packet::NonIp::kPass,
+                                          {},
+                                          {},
+                                          std::nullopt,
+                                          std::nullopt,
                                           20'000'000,
                                           Engine::kApbbf,
                                           std::nullopt,
@@ -191,7 +215,8 @@ TEST(Load, filters_are_read_back) {
 TEST(Load, routes_are_read_back) {
     const Config config = load_valid(kEverything);
     ASSERT_EQ(config.routes.size(), 3U);
-    EXPECT_EQ(config.routes[0], (Route{{0},
+    EXPECT_EQ(config.routes[0], (Route{"in>out.1",
+                                       {0},
                                        1,
                                        0,
                                        EchoAction::kDivert,
@@ -199,26 +224,48 @@ TEST(Load, routes_are_read_back) {
                                        true,
                                        false,
                                        false,
+                                       false,
                                        std::nullopt,
                                        std::nullopt,
                                        43}));
-    EXPECT_EQ(
-        config.routes[1],
-        (Route{
-            {1}, 0, 1, EchoAction::kPass, 0, false, false, false, std::nullopt, std::nullopt, 50}));
-    EXPECT_EQ(
-        config.routes[2],
-        (Route{{4, 3}, 1, 2, EchoAction::kDrop, 0, false, true, true, 10 * kSecond, 1000, 84}));
+    EXPECT_EQ(config.routes[1], (Route{"back.1",
+                                       {1},
+                                       0,
+                                       1,
+                                       EchoAction::kPass,
+                                       0,
+                                       false,
+                                       false,
+                                       false,
+                                       false,
+                                       std::nullopt,
+                                       std::nullopt,
+                                       50}));
+    EXPECT_EQ(config.routes[2], (Route{"tap.2+tap.1>out.1",
+                                       {4, 3},
+                                       1,
+                                       2,
+                                       EchoAction::kDrop,
+                                       0,
+                                       false,
+                                       true,
+                                       true,
+                                       true,
+                                       10 * kSecond,
+                                       1000,
+                                       93}));
 }
 
-TEST(Load, workers_control_and_run_are_read_back) {
+TEST(Load, workers_control_audit_and_run_are_read_back) {
     const Config config = load_valid(kEverything);
     EXPECT_EQ(
         config.workers,
         (Workers{{{2, 127, 0}}, Steering::kRing, 4096, 16, engines::wish_for(filter::Isa::kAvx2)}));
     EXPECT_EQ(config.control, (Control{1, kSecond, 2 * kSecond}));
+    EXPECT_EQ(config.audit, (Audit{false, 1 << 20, engines::AuditVerify::kBytes}));
     EXPECT_EQ(config.run,
-              (unecho::config::Run{Clock::kTsc, kHour, 200 * kMillisecond, INT64_MAX, 0, 65535}));
+              (unecho::config::Run{"probe-7", "watchers", Clock::kTsc, kHour, 200 * kMillisecond,
+                                   INT64_MAX, 0, kMillisecond, 65535}));
 }
 
 TEST(Load, capture_clock_is_read_back) {
@@ -329,6 +376,7 @@ filter = "f"
 [eal]
 [workers]
 [control]
+[audit]
 [run]
 )";
     const Config absent = without_lines(load_valid(base));
@@ -363,7 +411,7 @@ TEST(Load, several_problems_come_at_once_in_the_order_of_the_file) {
     }
     EXPECT_EQ(told, (std::vector<std::string>{"2 eal.args[0]", "7 port[0].rx_queues",
                                               "35 filter[1].windw", "45 route[0].to",
-                                              "58 workers.steering"}));
+                                              "59 workers.steering"}));
 }
 
 TEST(Load, link_of_flow_filters_is_taken_when_asked_for) {
@@ -396,6 +444,82 @@ TEST(Load, echoes_become_what_an_action_or_a_port_says) {
         EXPECT_EQ(config->routes[1].divert_to, to_port ? 2U : 0U) << info.words;
     }
     EXPECT_FALSE(loaded(""));
+}
+
+packet::EncapsulationSet set_of(std::initializer_list<packet::Encapsulation> listed) {
+    packet::EncapsulationSet set;
+    for (const packet::Encapsulation one : listed) {
+        set.add(one);
+    }
+    return set;
+}
+
+// The third filter of kEverything, with these keys instead of its own about tunnels.
+Filter opening_filter(const std::string& keys) {
+    const std::string everything = kEverything;
+    const std::size_t from = everything.find("tunnels = ");
+    const std::string own = everything.substr(from, everything.find("window", from) - from);
+    return load_valid(replaced(everything, own, keys)).filters.at(2);
+}
+
+TEST(Load, tunnels_are_all_none_or_those_of_a_list) {
+    using packet::Encapsulation;
+    EXPECT_FALSE(opening_filter("").tunnels.any());
+    EXPECT_FALSE(opening_filter("tunnels = \"none\"\n").tunnels.any());
+    EXPECT_FALSE(opening_filter("tunnels = []\n").tunnels.any());
+    EXPECT_EQ(opening_filter("tunnels = \"all\"\n").tunnels, packet::EncapsulationSet::all());
+    EXPECT_EQ(opening_filter("tunnels = [\"gtp-u\", \"vxlan\"]\n").tunnels,
+              set_of({Encapsulation::kVxlan, Encapsulation::kGtpU}));
+    for (const packet::EncapsulationInfo& info : packet::kEncapsulations) {
+        const std::string list = "tunnels = [\"" + std::string(info.name) + "\"]\n";
+        EXPECT_EQ(opening_filter(list).tunnels, set_of({info.encapsulation})) << info.name;
+    }
+}
+
+TEST(Load, keys_of_tunnels_are_as_they_are_written) {
+    const Filter plain = opening_filter("");
+    EXPECT_TRUE(plain.vxlan_ports.empty());
+    EXPECT_EQ(plain.tenant, std::nullopt);
+    EXPECT_EQ(plain.key_bytes, std::nullopt);
+    const Filter given = opening_filter(
+        "tunnels = \"all\"\nvxlan_ports = [65535, 1, 4799]\ntenant = \"match\"\nkey_bytes = 20\n");
+    EXPECT_EQ(given.vxlan_ports, (std::vector<std::uint16_t>{65535, 1, 4799}));
+    EXPECT_EQ(given.tenant, packet::Tenant::kMatch);
+    EXPECT_EQ(given.key_bytes, 20U);
+    EXPECT_EQ(opening_filter("key_bytes = 9000\n").key_bytes, 9000U);  // needs no tunnels
+    const Filter ignoring = opening_filter("tunnels = [\"gre\"]\ntenant = \"ignore\"\n");
+    EXPECT_EQ(ignoring.tenant, packet::Tenant::kIgnore);
+    EXPECT_EQ(opening_filter("tunnels = \"all\"\nvxlan_ports = [1, 2, 3, 4, 5, 6, 7, 8]\n")
+                  .vxlan_ports.size(),
+              packet::Tunnels::kMostVxlanPorts);
+}
+
+// Both ways each by itself; with drop and with divert, but not in a dry run.
+TEST(Load, tunnels_are_opened_on_a_link_when_asked_for) {
+    const std::string opened =
+        replaced(kEverything, "key = \"flow-bidir\"\n", "key = \"packet\"\ntunnels = \"all\"\n");
+    const std::string single = replaced(opened, "first = 10\n", "");
+    ASSERT_EQ(load_invalid(single).size(), 1U);
+    EXPECT_EQ(load_invalid(single)[0].key, "route[0].on_echo");
+    EXPECT_NE(load_invalid(single)[0].message.find("allow_tunnel_drop_on_link = true"),
+              std::string::npos);
+    const std::string allowed =
+        replaced(single, "allow_flow_drop_on_link = true", "allow_tunnel_drop_on_link = true");
+    const Config config = load_valid(allowed);
+    EXPECT_TRUE(config.routes[0].allow_tunnel_drop_on_link);
+    EXPECT_FALSE(config.routes[0].allow_flow_drop_on_link);
+    EXPECT_FALSE(config.routes[1].allow_tunnel_drop_on_link);
+    // A flow key in tunnels needs both.
+    const std::string flows =
+        replaced(allowed, "key = \"packet\"\ntunnels", "key = \"flow\"\ntunnels");
+    ASSERT_EQ(load_invalid(flows).size(), 1U);
+    EXPECT_NE(load_invalid(flows)[0].message.find("allow_flow_drop_on_link"), std::string::npos);
+    // Nothing is lost in a dry run.
+    EXPECT_TRUE(load_text(replaced(single, "on_echo = \"echoes\"\n", "on_echo = \"pass\"\n")
+                              .append("[[route]]\nfrom = [\"echoes\"]\nto = \"in\"\n"
+                                      "filter = \"geometry\"\n"),
+                          "x")
+                    .has_value());
 }
 
 TEST(Load, frames_without_ip_are_compared_on_a_link_when_asked_for) {

@@ -60,9 +60,9 @@ TEST(OneLine, control_characters_are_escaped) {
 TEST(ListInQuotes, long_list_is_cut) {
     EXPECT_EQ(list_in_quotes(kNames), R"("window", "rate", "max_false_drop", "first")");
     EXPECT_EQ(list_in_quotes({}), "");
-    const std::vector<std::string_view> many(17, "x");
+    const std::vector<std::string_view> many(25, "x");
     EXPECT_TRUE(list_in_quotes(many).ends_with("\"x\", ..."));
-    EXPECT_FALSE(list_in_quotes({many.data(), 16}).ends_with("..."));
+    EXPECT_FALSE(list_in_quotes({many.data(), 24}).ends_with("..."));
 }
 
 TEST(DurationText, whole_minutes_and_hours_are_written_as_such) {

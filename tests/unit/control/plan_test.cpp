@@ -177,6 +177,50 @@ TEST(PlanSteering, asked_for_by_rss_that_cannot_be_is_a_problem_that_says_why) {
     EXPECT_TRUE(contains(message, "\"ring\"")) << message;
 }
 
+// Cards hash what stands outside, and ports, whatever of them counts.
+TEST(PlanSteering, where_keys_are_not_what_cards_hash_is_by_rings) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2};
+    const Machine machine = machine_with({0, 1, 2});
+    const auto expect_rings = [&](const std::string& why) {
+        config.workers.steering = config::Steering::kAuto;
+        const Plan plan = plan_of(config, machine, all_of(config, nic()));
+        EXPECT_EQ(plan.steering, Steering::kRing) << why;
+        EXPECT_TRUE(contains(plan.steering_reason, why)) << plan.steering_reason;
+        config.workers.steering = config::Steering::kRss;
+        const std::string message =
+            message_for(problems_of(config, machine, all_of(config, nic())), "workers.steering");
+        EXPECT_TRUE(contains(message, "\"rss\" is not possible: filter \"")) << message;
+        EXPECT_TRUE(contains(message, why)) << message;
+        EXPECT_TRUE(contains(message, "\"ring\"")) << message;
+    };
+    config::Filter& filter = config.filters.at(0);
+    filter.tunnels.add(packet::Encapsulation::kVxlan);
+    expect_rings("keys on packets inside tunnels, and cards hash the headers outside");
+    filter.tunnels = {};
+    for (const std::uint32_t bytes : {20U, 43U}) {
+        filter.key_bytes = bytes;
+        expect_rings("keys on " + std::to_string(bytes) +
+                     " bytes, and cards hash the ports behind them");
+    }
+    filter.key_bytes = 44;  // the ports behind an IPv6 header, too
+    EXPECT_EQ(plan_of(config, machine, all_of(config, nic())).steering, Steering::kRss);
+}
+
+TEST(PlanSteering, by_packets_inside_tunnels_notes_what_order_is_kept) {
+    config::Config config = taps_to_tool();
+    config.filters.at(0).tunnels.add(packet::Encapsulation::kGre);
+    const auto noted = [&](std::vector<LcoreId> lcores) {
+        config.workers.lcores = std::move(lcores);
+        const Plan plan = plan_of(config, machine_with({0, 1, 2}), all_of(config, nic()));
+        return std::any_of(plan.notes.begin(), plan.notes.end(), [](const std::string& note) {
+            return contains(note, "those of one tunnel may leave in another order");
+        });
+    };
+    EXPECT_TRUE(noted({1, 2}));
+    EXPECT_FALSE(noted({1}));
+}
+
 TEST(PlanSteering, of_captures_reads_on_one_worker_and_steers_by_rings) {
     config::Config config = taps_to_tool();
     config.workers.lcores = {1, 2};

@@ -48,6 +48,24 @@ TEST(PlanText, names_every_port_worker_route_and_filter) {
     EXPECT_EQ(text.find(" \n"), std::string::npos) << "blanks at the end of a line";
 }
 
+TEST(PlanText, says_what_the_audit_takes) {
+    config::Config config = taps_to_tool();
+    config.workers.lcores = {1, 2};
+    config.audit.memory = 1 << 20;
+    const auto planned = [&] {
+        return plan_of(config, machine_with({0, 1, 2}), all_of(config, device("net_null")));
+    };
+    const AuditPlan audit = planned().audits.at(0);
+    EXPECT_LE(audit.instance_bytes, config.audit.memory);
+    EXPECT_GT(audit.instance_bytes, config.audit.memory / 10 * 9);
+    EXPECT_EQ(line_of(to_text(planned()), "audit "),
+              "audit " + format_size(audit.instance_bytes) + " a worker, " +
+                  format_size(2 * audit.instance_bytes) + " in all: of one key in 256 at first, " +
+                  format_count(audit.entries) + " at a time");
+    config.audit.enabled = false;
+    EXPECT_EQ(line_of(to_text(planned()), "audit "), "");
+}
+
 TEST(PlanText, says_what_a_filter_costs_and_forgets) {
     config::Config config = taps_to_tool();
     config.filters[0].key = packet::KeyMode::kFlow;

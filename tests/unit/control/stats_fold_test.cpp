@@ -204,6 +204,20 @@ TEST(StatsFold, of_taps_in_their_first_window_has_no_last_one) {
     EXPECT_EQ(as_list(report.total), (Counts{1, 2, 3}));
 }
 
+TEST(StatsFold, adds_the_tunnels_of_each_filter) {
+    const Plan plan = two_routes();
+    Counters counters;
+    counters.tunnels[0] = {1, 2, 4, 8, 16};
+    StatsReport report = empty_report(plan);
+    add_outcomes(plan, counters, report);
+    add_outcomes(plan, counters, report);
+    std::uint64_t expected = 2;
+    for (const auto& row : packet::kTunnelCounters) {
+        EXPECT_EQ(report.filters[0].tunnels.*row.value, expected) << row.name;
+        expected *= 2;
+    }
+}
+
 TEST(StatsFold, adds_filters_of_workers) {
     FilterReport sum;
     filter::FilterCounters a;
@@ -219,6 +233,18 @@ TEST(StatsFold, adds_filters_of_workers) {
     for (const auto& row : filter::kFilterCounters) {
         EXPECT_EQ(sum.counters.*row.value, 3 * (a.*row.value)) << row.name;
     }
+}
+
+TEST(StatsFold, takes_the_fullest_of_all_workers) {
+    FilterReport sum;
+    sum.planned_fill = 100;
+    sum.generation = kMillisecond;
+    for (const std::uint64_t fill : {3, 70, 20}) {
+        add_fill(fill, sum);
+    }
+    EXPECT_EQ(sum.fill, 70U);
+    EXPECT_EQ(sum.planned_fill, 100U);
+    EXPECT_EQ(sum.generation, kMillisecond);
 }
 
 // The window is that of the worker with the shortest; early turns are those of all.

@@ -2,6 +2,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <sstream>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -116,6 +117,94 @@ TEST(StatsJson, holds_totals_reasons_ports_routes_workers_and_filters) {
     EXPECT_EQ(json["filters"][0]["held_turns"], 0);
 }
 
+Case with_stalls() {
+    Case c = ten_packets();
+    c.plan.workers.push_back({7, {}});
+    c.report.workers.resize(2);
+    for (unsigned i = 1; i <= 12; ++i) {
+        dataplane::Stall stall{i * kSecond, i * kMillisecond,         i, dataplane::Stall::kUnknown,
+                               100 + i,     dataplane::Stage::kDecide};
+        c.report.workers[i % 2].stall_log.push_back({i, 1'000'000 + i, 10 * i, stall});
+    }
+    c.report.workers[1].poll_times.add(100);
+    c.report.workers[1].poll_times.add(~Nanoseconds{0});
+    c.report.events = {{5, 77, event::kLink, "port down"}};
+    c.report.start_unix = 42;
+    return c;
+}
+
+TEST(StatsJson, holds_stalls_poll_times_and_events) {
+    Case c = with_stalls();
+    c.plan.name = "lab";
+    const ordered_json json = to_json(c.plan, c.report);
+    EXPECT_EQ(json["name"], "lab");
+    EXPECT_EQ(json["start_unix_ns"], 42);
+    ASSERT_EQ(json["stalls"].size(), 2U);
+    ASSERT_EQ(json["stalls"][0].size(), 6U);
+    EXPECT_EQ(json["stalls"][0][5], (ordered_json{{"number", 12},
+                                                  {"unix_ns", 1'000'012},
+                                                  {"at_ns", 12 * kSecond},
+                                                  {"took_ns", 12 * kMillisecond},
+                                                  {"stage", "decide"},
+                                                  {"packets", 12},
+                                                  {"queued_after", 112},
+                                                  {"lost", 120}}))
+        << "what nobody knows has no number";
+    const ordered_json& times = json["workers"][1]["poll_times"];
+    EXPECT_EQ(times.size(), dataplane::PollTimes::kBuckets);
+    EXPECT_EQ(times["below_64_ns"], 0);
+    EXPECT_EQ(times["below_128_ns"], 1);
+    EXPECT_EQ(times["longer"], 1);
+    EXPECT_EQ(
+        json["events"],
+        (ordered_json{{{"number", 5}, {"unix_ns", 77}, {"kind", "link"}, {"text", "port down"}}}));
+}
+
+TEST(StatsText, shows_the_longest_stalls) {
+    const Case c = with_stalls();
+    const std::string text = to_text(c.plan, c.report);
+    const std::size_t begin = text.find("longest stalls");
+    ASSERT_NE(begin, std::string::npos);
+    std::istringstream lines(text.substr(begin));
+    std::string line;
+    std::getline(lines, line);
+    for (unsigned i = 12; i > 2; --i) {
+        std::string worker;
+        std::string after;
+        std::string took;
+        std::string stage;
+        std::string packets;
+        std::string before;
+        std::string then;
+        std::string lost;
+        ASSERT_TRUE(lines >> worker >> after >> took >> stage >> packets >> before >> then >> lost);
+        EXPECT_EQ(worker, std::to_string(i % 2));
+        EXPECT_EQ(after, std::to_string(i) + "s");
+        EXPECT_EQ(took, std::to_string(i) + "ms");
+        EXPECT_EQ(stage, "decide");
+        EXPECT_EQ(packets, std::to_string(i));
+        EXPECT_EQ(before, "-");
+        EXPECT_EQ(then, std::to_string(100 + i));
+        EXPECT_EQ(lost, std::to_string(10 * i));
+    }
+    std::getline(lines, line);
+    std::getline(lines, line);
+    EXPECT_EQ(line, "") << "ten of them";
+    EXPECT_EQ(to_text(ten_packets().plan, ten_packets().report).find("longest stalls"),
+              std::string::npos);
+}
+
+TEST(StatsText, names_routes_that_have_a_name) {
+    Case c = ten_packets();
+    c.plan.routes[0].name = "tap-a+tap-b>tool";
+    EXPECT_NE(to_text(c.plan, c.report).find("\nroute 0: tap-a, tap-b -> tool, "),
+              std::string::npos);
+    c.plan.routes[0].name = "access";
+    EXPECT_NE(to_text(c.plan, c.report).find("\nroute 0 access: tap-a, tap-b -> tool, "),
+              std::string::npos);
+    EXPECT_EQ(to_json(c.plan, c.report)["routes"][0]["name"], "access");
+}
+
 TEST(StatsText, shows_a_window_that_was_shorter_and_when) {
     Case c = ten_packets();
     const auto ends = [&](const std::string& end) {
@@ -189,6 +278,10 @@ TEST(StatsJson, shows_whatever_workers_ports_routes_taps_and_windows_count) {
     expect_marks_in<filter::TapCounts>(json("routes"));
     c.report.filters[0].window = marked<filter::WindowState>();
     expect_marks_in<filter::WindowState>(json("filters"));
+    static_cast<FilterLoad&>(c.report.filters[0]) = marked<FilterLoad>();
+    expect_marks_in<FilterLoad>(json("filters"));
+    c.report.filters[0].audit.counters = marked<filter::AuditCounters>();
+    expect_marks_in<filter::AuditCounters>(json("filters"));
 }
 
 // Reports that differ in one counter: each is told from every other, in JSON and in the table.
@@ -245,6 +338,48 @@ TEST_F(EachCounterAlone, is_told_from_every_other) {
     tell(
         "window", filter::kWindowCounters,
         [](StatsReport & r) -> auto& { return r.filters[0].window; });
+    tell(
+        "audit", filter::kAuditCounters,
+        [](StatsReport & r) -> auto& { return r.filters[0].audit.counters; });
+}
+
+// Two workers saw the same key come by two ports.
+TEST(StatsFold, adds_audits_up_and_names_the_ports) {
+    Case c = ten_packets();
+    pipeline::AuditTotals totals;
+    totals.counters.fresh = 1000;
+    totals.counters.echoes = 10;
+    totals.counters.sampled = 1010;
+    totals.ages.add(100 * kMicrosecond);
+    totals.bits = 3;
+    totals.entries = 7;
+    pipeline::Crossings crossings{};
+    crossings[0][1] = 5;
+    for (const std::uint64_t bits : {3, 5}) {
+        totals.bits = bits;
+        add_audit(totals, c.report.filters[0]);
+        add_crossings(crossings, c.report);
+    }
+    const ordered_json audit = to_json(c.plan, c.report)["filters"][0]["audit"];
+    EXPECT_EQ(audit["share"], 1.0 / 32);
+    EXPECT_EQ(audit["entries"], 14);
+    EXPECT_EQ(audit["counters"]["sampled"], 2020);
+    EXPECT_EQ(audit["false_drops"]["of"], 2000);
+    EXPECT_EQ(audit["false_drops"]["verdict"], "open");
+    EXPECT_EQ(audit["misses"]["verdict"], "held");
+    EXPECT_EQ(audit["ages"].size(), 1U);
+    EXPECT_EQ(audit["ages"][0]["packets"], 2);
+    EXPECT_LE(audit["ages"][0]["from_ns"], 100 * kMicrosecond);
+    EXPECT_GT(audit["ages"][0]["to_ns"], 100 * kMicrosecond);
+    EXPECT_EQ(audit["crossings"],
+              (ordered_json{{{"first", "tap-a"}, {"repeated", "tap-b"}, {"packets", 10}}}));
+}
+
+TEST(StatsJson, says_that_nothing_is_audited) {
+    Case c = ten_packets();
+    c.plan.audits.clear();
+    EXPECT_EQ(to_json(c.plan, c.report)["filters"][0]["audit"], (ordered_json{{"enabled", false}}));
+    EXPECT_EQ(to_text(c.plan, c.report).find("audit"), std::string::npos);
 }
 
 // By the names under which the report has them.
@@ -264,10 +399,40 @@ TEST(StatsHelp, is_there_for_every_counter_of_the_report) {
     expect_known("taps", json["routes"][0]["taps"]["total"]);
     expect_known("workers", json["workers"][0]);
     expect_known("filters", json["filters"][0]);
+    expect_known("audit", json["filters"][0]["audit"]["counters"]);
     EXPECT_EQ(help["reasons"].size(), json["reasons"].size());
     EXPECT_EQ(help["routes"].size(), json["totals"].size());
     EXPECT_EQ(help["ports"]["rx_no_mbuf"], eal::kDeviceCounters[1].help);
     EXPECT_TRUE(help["filters"].contains("achieved_window_ns"));
+}
+
+// Of all that is a number.
+TEST(StatsKinds, are_there_for_every_counter_with_a_help) {
+    const Case c = with_taps(true);
+    const ordered_json json = to_json(c.plan, c.report);
+    const ordered_json help = help_json();
+    const ordered_json kinds = kinds_json();
+    const auto expect_all = [&](const std::string& member, const ordered_json& counters) {
+        for (const auto& item : counters.items()) {
+            const bool described = help[member].contains(item.key()) && item.value().is_number();
+            EXPECT_EQ(kinds[member].contains(item.key()), described) << member << "." << item.key();
+        }
+    };
+    expect_all("reasons", json["reasons"]);
+    expect_all("ports", json["ports"][0]);
+    expect_all("routes", json["routes"][0]);
+    expect_all("taps", json["routes"][0]["taps"]["total"]);
+    expect_all("workers", json["workers"][0]);
+    expect_all("filters", json["filters"][0]);
+    EXPECT_EQ(kinds["reasons"]["echo_diverted"], "diverted");
+    EXPECT_EQ(kinds["ports"]["rx_bytes"], "bytes counter");
+    EXPECT_EQ(kinds["routes"]["received"], "packets counter");
+    EXPECT_EQ(kinds["routes"]["in_flight"], "packets gauge") << "what is on its way gets less too";
+    EXPECT_EQ(kinds["workers"]["longest_gap_ns"], "nanoseconds gauge");
+    EXPECT_EQ(kinds["workers"]["polls"], "count counter");
+    EXPECT_EQ(kinds["filters"]["achieved_window_ns"], "nanoseconds gauge");
+    EXPECT_EQ(kinds["filters"]["fill"], "count gauge");
+    EXPECT_EQ(kinds["filters"]["longest_generation_ns"], "nanoseconds gauge");
 }
 
 // A column of zeros says nothing; one that is not there yet appears with its first count.

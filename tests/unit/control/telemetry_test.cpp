@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
@@ -41,8 +42,12 @@ extern "C" rte_tel_data* rte_tel_data_alloc() {
 }
 
 extern "C" int rte_telemetry_register_cmd(const char* cmd, telemetry_cb fn, const char* help) {
+    constexpr std::size_t kLongestHelp = 127;
     if (cmd == refused || help == nullptr) {
         return -ENOMEM;
+    }
+    if (std::strlen(help) > kLongestHelp) {
+        return -EINVAL;
     }
     registered()[cmd] = fn;
     return 0;
@@ -89,7 +94,7 @@ TEST_F(TelemetryCommands, AnswerWhileAttachedAndNotAfterwards) {
         for (const auto& [name, callback] : registered()) {
             EXPECT_EQ(ask(name), 0) << name;
         }
-        EXPECT_GE(reports_, 6);
+        EXPECT_GE(reports_, 2);  // lists share one
     }
     const int before = reports_;
     for (const auto& [name, callback] : registered()) {

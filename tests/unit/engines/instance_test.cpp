@@ -164,12 +164,12 @@ TEST(FilterInstance, of_an_engine_that_keeps_times_needs_no_generations) {
 
 TEST(FilterInstance, of_the_lane_s_key_and_first_are_the_plan_s) {
     FilterPlan plan = plan_for(Engine::kApbbf);
-    plan.key = packet::KeyMode::kFlowBidir;
+    plan.key.mode = packet::KeyMode::kFlowBidir;
     plan.first = 3;
     plan.clock.length = 777;
     const Made instance(plan);
     const pipeline::Lane lane = instance->lane(plan);
-    EXPECT_EQ(lane.key, packet::KeyMode::kFlowBidir);
+    EXPECT_EQ(lane.key.mode, packet::KeyMode::kFlowBidir);
     EXPECT_EQ(lane.first, 3U);
     EXPECT_EQ(lane.ageing->published_at(7770).turns, 10U);
 }

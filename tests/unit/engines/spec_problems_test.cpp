@@ -2,8 +2,11 @@
 // What of a filter that is asked for does not go together, field by field.
 #include "engines/spec_problems.h"
 
+#include <cstdint>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -108,6 +111,89 @@ TEST(SpecProblems, frames_without_ip_go_with_other_keys_and_one_by_one) {
               "\"pass\", or first 1");
     spec.non_ip = packet::NonIp::kPass;
     EXPECT_EQ(told(spec, {"non_ip"}), "");
+}
+
+FilterSpec of_tunnels(packet::EncapsulationSet tunnels, packet::KeyMode key) {
+    FilterSpec spec;
+    spec.key = key;
+    spec.tunnels = tunnels;
+    spec.max_false_drop = kDefaultFalseDrop;
+    return spec;
+}
+
+packet::EncapsulationSet only(packet::Encapsulation one) {
+    packet::EncapsulationSet set;
+    set.add(one);
+    return set;
+}
+
+TEST(SpecProblems, tunnels_are_for_keys_of_packets_and_flows) {
+    for (unsigned i = 0; i < packet::kKeyModes; ++i) {
+        const auto key = static_cast<packet::KeyMode>(i);
+        const std::string problem =
+            "tunnels: key \"frame\" compares every frame by all of its bytes, those of its tunnels "
+            "too; leave it out";
+        const bool fits = key != packet::KeyMode::kFrame;
+        for (const packet::EncapsulationInfo& info : packet::kEncapsulations) {
+            EXPECT_EQ(told(of_tunnels(only(info.encapsulation), key)), fits ? "" : problem);
+        }
+        EXPECT_EQ(told(of_tunnels({}, key)), "");
+        EXPECT_EQ(told(of_tunnels({}, key), {"tunnels"}), fits ? "" : problem);
+    }
+}
+
+TEST(SpecProblems, ports_of_vxlan_are_for_vxlan_and_of_no_other) {
+    const auto with = [](packet::EncapsulationSet tunnels, std::vector<std::uint16_t> ports) {
+        FilterSpec spec = of_tunnels(tunnels, packet::KeyMode::kPacket);
+        spec.vxlan_ports = std::move(ports);
+        return told(spec, {"tunnels", "vxlan_ports"});
+    };
+    const auto all = packet::EncapsulationSet::all();
+    EXPECT_EQ(with(all, {1, 4799, 65535}), "");
+    EXPECT_EQ(with(only(packet::Encapsulation::kVxlan), {4799}), "");
+    const std::string needs =
+        "vxlan_ports: say where else VXLAN is looked for; they need \"vxlan\" among tunnels, or "
+        "tunnels \"all\"";
+    EXPECT_EQ(with({}, {4799}), needs);
+    EXPECT_EQ(with(only(packet::Encapsulation::kVxlanGpe), {4799}), needs);
+    for (const std::uint16_t port : {4789, 8472, 4790, 6081, 4754, 2152, 6635, 1701, 3544}) {
+        EXPECT_EQ(with(all, {4799, port}),
+                  "vxlan_ports: " + std::to_string(port) +
+                      " is a port of the encapsulations already; leave it out");
+    }
+}
+
+TEST(SpecProblems, a_tenant_is_that_of_a_tunnel) {
+    for (const auto tenant : {packet::Tenant::kIgnore, packet::Tenant::kMatch}) {
+        FilterSpec spec = of_tunnels({}, packet::KeyMode::kFlow);
+        spec.tenant = tenant;
+        EXPECT_EQ(told(spec, {"tenant"}),
+                  "tenant: says whether the identifier of a tunnel counts; it needs tunnels");
+        spec.tunnels = only(packet::Encapsulation::kErspan);  // has none, but is one
+        EXPECT_EQ(told(spec, {"tenant"}), "");
+    }
+}
+
+TEST(SpecProblems, bytes_of_a_key_are_those_of_packets) {
+    FilterSpec spec;
+    for (const std::uint32_t bytes : {20U, 128U, 9000U}) {
+        spec.key_bytes = bytes;
+        EXPECT_EQ(told(spec, {"key_bytes"}), "");
+    }
+    for (const std::uint32_t bytes : {0U, 7U, 19U, 9001U}) {
+        spec.key_bytes = bytes;
+        EXPECT_EQ(told(spec, {"key_bytes"}),
+                  "key_bytes: " + std::to_string(bytes) + "; allowed: 20 to 9000");
+    }
+    spec.key_bytes = 128;
+    const std::string needs =
+        "key_bytes: is how much of a packet counts; it needs key \"packet\": ";
+    for (const auto key : {packet::KeyMode::kFlow, packet::KeyMode::kFlowBidir}) {
+        spec.key = key;
+        EXPECT_EQ(told(spec), needs + "a flow is no more than addresses and ports");
+    }
+    spec.key = packet::KeyMode::kFrame;
+    EXPECT_EQ(told(spec), needs + "a frame counts whole");
 }
 
 // What is settled is never a problem that was not there before.

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/ageing.h"
 
+#include <algorithm>
+#include <random>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace unecho::filter {
@@ -120,6 +124,30 @@ TEST(Ageing, that_cannot_turn_counts_each_generation_once) {
     generation_at(ageing, 10);
     ageing.hold();
     EXPECT_EQ(ageing.state(0).held_turns, 2U);
+}
+
+// Against a list of what each generation took.
+TEST(Ageing, knows_the_fullest_of_the_generations_that_are_remembered) {
+    std::mt19937_64 random(7);
+    Ageing ageing(kSpec);
+    std::vector<std::uint64_t> took{0};
+    const auto expected = [&] {
+        const std::size_t kept = std::min<std::size_t>(took.size(), kSpec.through + 1);
+        return *std::max_element(took.end() - static_cast<std::ptrdiff_t>(kept), took.end());
+    };
+    Nanoseconds time = 0;
+    for (unsigned i = 0; i < 2'000; ++i) {
+        time += random() % 100 == 0 ? 57 : random() % 5;
+        const std::uint64_t now = ageing.reach(ageing.published_at(time), took.back()).generation;
+        took.resize(std::max<std::size_t>(took.size(), now + 1));
+        took.back() += random() % 9;
+        if (random() % 20 == 0) {
+            took.resize(ageing.turn_early(took.back()).generation + 1);
+        }
+        ASSERT_EQ(ageing.fill(took.back()), expected()) << i;
+    }
+    EXPECT_GT(ageing.early_turns(), 50U);
+    EXPECT_GT(ageing.generation(), 300U);
 }
 
 // The end of the generation forgotten is found however many there are.

@@ -29,8 +29,8 @@ Options frames(Nanoseconds window) {
 class Pass {
   public:
     Pass(const Options& options, std::uint64_t memory)
-        : digester_(options.key_mode(), hash::secret_from_seed(3), options.clock(),
-                    packet::NonIp::kPass, 0, true),
+        : digester_({.mode = options.key_mode()}, hash::secret_from_seed(3), options.clock(), 0,
+                    true),
           deduplicator_(std::move(*Deduplicator::make(options, memory))) {}
 
     void take(const Packets& packets) {
@@ -78,6 +78,44 @@ Packets random_packets(unsigned n, unsigned reach) {
         packets.add(i * kMicrosecond, contents.back(), static_cast<std::uint32_t>(random() % 3));
     }
     return packets;
+}
+
+// The exact table, and each filter; one that takes over in the middle, too.
+TEST(deduplicator, audit_of_all_packets_finds_no_miss) {
+    SCOPED_TRACE(test::seed_note());
+    const Packets packets = random_packets(60'000, 400);
+    struct Asked {
+        config::Engine engine;
+        std::uint64_t memory;
+    };
+    for (const auto& [engine, memory] :
+         {Asked{config::Engine::kAuto, kPlenty}, Asked{config::Engine::kLine, kPlenty},
+          Asked{config::Engine::kTlbf, kPlenty}, Asked{config::Engine::kAuto, 1 << 17}}) {
+        Options options = frames(5 * kMillisecond);
+        options.engine = engine;
+        options.max_false_drop = 1e-3;
+        options.audit = true;
+        options.seed = 7;
+        Pass pass(options, memory);
+        pass.take(packets);
+        const auto report = (*pass).audit(kSecond, {"a", "b"});
+        ASSERT_TRUE(report);
+        const filter::AuditCounters& counted = report->facts.counters;
+        EXPECT_EQ(counted.sampled, filter::accounted(counted));
+        EXPECT_EQ(counted.misses, 0U);
+        EXPECT_EQ(report->misses_verdict, engines::AuditVerdict::kHeld);
+        EXPECT_NE(report->false_drops_verdict, engines::AuditVerdict::kBroken);
+        EXPECT_EQ(report->facts.crossings.size(), 4U);
+        if (memory == kPlenty) {
+            EXPECT_EQ(counted.sampled, 60'000U);
+            EXPECT_EQ(counted.unsettled + counted.not_held, 0U);
+            EXPECT_EQ(counted.echoes + counted.slack_echoes + counted.late_echoes +
+                          counted.overdue + counted.false_drops,
+                      pass.count(Reason::kEcho));
+        } else {
+            EXPECT_GT(pass.facts().handed_over, 0U);
+        }
+    }
 }
 
 std::uint64_t content_of(const capture::Record& record) {

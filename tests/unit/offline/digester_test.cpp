@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "offline/digester.h"
 
+#include <algorithm>
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include "packets.h"
@@ -13,7 +16,7 @@ constexpr std::uint16_t kCooked = 113;
 constexpr std::uint16_t kUser0 = 147;
 
 Digester make_digester(packet::KeyMode mode = packet::KeyMode::kFrame) {
-    return {mode, hash::secret_from_seed(1), PacketClock::for_window(kMillisecond)};
+    return {{.mode = mode}, hash::secret_from_seed(1), PacketClock::for_window(kMillisecond)};
 }
 
 std::vector<unsigned> counts_of(const std::vector<DigestedBurst>& bursts) {
@@ -142,8 +145,8 @@ TEST(digester, packets_have_the_numbers_of_the_input) {
     }
     const std::vector interfaces{interface_of(kEthernet)};
     for (const bool merged : {false, true}) {
-        Digester digester(packet::KeyMode::kFrame, hash::secret_from_seed(1), PacketClock(),
-                          packet::NonIp::kPass, 0, merged);
+        Digester digester({.mode = packet::KeyMode::kFrame}, hash::secret_from_seed(1),
+                          PacketClock(), 0, merged);
         std::vector<DigestedBurst> bursts;
         digester.digest(chosen, interfaces, bursts, places);
         ASSERT_EQ(bursts.size(), 2u);
@@ -168,13 +171,39 @@ TEST(digester, frames_of_unknown_link_types_have_keys) {
     EXPECT_TRUE(digester.warnings().empty());
 }
 
+// One of just as many bytes as are ignored is short; behind them a longer one has its bytes.
+TEST(digester, short_frames_equal_no_rest_of_longer_ones) {
+    constexpr std::uint32_t kIgnored = 8;
+    std::array<std::array<std::uint8_t, 2 * kIgnored>, 2> bytes{{{1, 2}, {3, 4}}};
+    std::vector<capture::Record> records;
+    for (auto& one : bytes) {
+        std::fill(one.begin() + kIgnored, one.end(), std::uint8_t{5});
+        capture::Record record;
+        record.data = one.data();
+        record.length = record.wire_length = 2 * kIgnored;
+        records.push_back(record);
+        record.data += kIgnored;
+        record.length = record.wire_length = kIgnored;
+        records.push_back(record);
+    }
+    const std::vector interfaces{interface_of(kEthernet)};
+    Digester digester({.mode = packet::KeyMode::kFrame}, hash::secret_from_seed(1), PacketClock(),
+                      kIgnored);
+    std::vector<DigestedBurst> bursts;
+    digester.digest(records, interfaces, bursts);
+    const auto& digests = bursts.at(0).burst.digests;
+    EXPECT_EQ(digests[0], digests[2]);
+    EXPECT_EQ(digests[1], digests[3]);
+    EXPECT_NE(digests[0], digests[1]);
+}
+
 TEST(digester, frames_without_ip_have_keys_where_they_are_compared) {
     Packets packets;
     packets.add(0, 1);
     packets.add(0, 1);
     const std::vector interfaces{interface_of(kUser0)};
-    Digester digester(packet::KeyMode::kPacket, hash::secret_from_seed(1),
-                      PacketClock::for_window(kMillisecond), packet::NonIp::kFrame);
+    Digester digester({.mode = packet::KeyMode::kPacket, .non_ip = packet::NonIp::kFrame},
+                      hash::secret_from_seed(1), PacketClock::for_window(kMillisecond));
     std::vector<DigestedBurst> bursts;
     digester.digest(packets.records(), interfaces, bursts);
     EXPECT_EQ(bursts[0].burst.keys.keyed, 3u);

@@ -48,8 +48,8 @@ class Numbers final : public capture::Source {
 
 std::unique_ptr<Feed> feed_of(std::unique_ptr<capture::Source> source, bool ahead,
                               packet::KeyMode mode = packet::KeyMode::kFrame) {
-    return make_feed(std::move(source), Digester(mode, hash::secret_from_seed(1), PacketClock()),
-                     ahead);
+    return make_feed(std::move(source),
+                     Digester({.mode = mode}, hash::secret_from_seed(1), PacketClock()), ahead);
 }
 
 TEST(feed, portions_come_in_order_with_what_belongs_to_them) {

@@ -80,6 +80,22 @@ TEST(options, frames_without_ip_are_compared_beside_packets_and_flows_one_by_one
     }
 }
 
+TEST(options, what_is_said_of_tunnels_is_in_the_filter) {
+    Options options;
+    EXPECT_FALSE(spec_of(options).tunnels.any());
+    EXPECT_EQ(spec_of(options).tenant, std::nullopt);
+    EXPECT_EQ(spec_of(options).key_bytes, std::nullopt);
+    options.tunnels.add(packet::Encapsulation::kVxlan);
+    options.vxlan_ports = {5000, 5001};
+    options.tenant = packet::Tenant::kMatch;
+    options.key_bytes = 96;
+    const engines::FilterSpec spec = spec_of(options);
+    EXPECT_EQ(spec.tunnels, options.tunnels);
+    EXPECT_EQ(spec.vxlan_ports, options.vxlan_ports);
+    EXPECT_EQ(spec.tenant, packet::Tenant::kMatch);
+    EXPECT_EQ(spec.key_bytes, 96U);
+}
+
 TEST(options, first_needs_flows) {
     Options options;
     options.first = 1;

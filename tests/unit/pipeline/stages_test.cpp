@@ -39,6 +39,7 @@ class JudgedStages : public testing::Test {
                                     .advance = nullptr,
                                     .counters = nullptr,
                                     .window = nullptr,
+                                    .fill = nullptr,
                                     .maintain = nullptr,
                                     .segments = nullptr};
 
@@ -82,7 +83,7 @@ struct MadeBurst {
             burst.frames[burst.count] = {bytes.data(), static_cast<std::uint32_t>(bytes.size())};
             burst.lengths[burst.count] = burst.frames[burst.count].length;
         }
-        parse(burst);
+        parse(burst, {});
     }
     Burst burst;
 };
@@ -100,8 +101,8 @@ TEST(ParseStage, later_stages_read_what_it_found_and_look_for_nothing) {
             MadeBurst whole(from);
             MadeBurst blind(from);
             blind.burst.frames.fill({nullptr, 0});
-            digest(whole.burst, mode, secret);
-            digest(blind.burst, mode, secret);
+            digest(whole.burst, {.mode = mode}, secret);
+            digest(blind.burst, {.mode = mode}, secret);
             EXPECT_EQ(blind.burst.keys.keyed, whole.burst.keys.keyed);
             EXPECT_EQ(blind.burst.keys.non_ip, whole.burst.keys.non_ip);
             EXPECT_EQ(blind.burst.keys.malformed, whole.burst.keys.malformed);
@@ -121,6 +122,26 @@ TEST(ParseStage, later_stages_read_what_it_found_and_look_for_nothing) {
     }
 }
 
+TEST(ParseStage, bytes_behind_those_of_the_key_do_not_count) {
+    test::PacketSpec spec;
+    spec.payload.assign(200, 1);
+    const test::Bytes one = test::build(spec);
+    test::Bytes other = one;
+    other.back() ^= 1;
+    const hash::Secret secret = hash::secret_from_seed(1);
+    for (const auto& [bytes, same] : {std::pair{0U, false}, std::pair{228U, false},
+                                      std::pair{227U, true}, std::pair{64U, true}}) {
+        Burst burst;
+        burst.count = 2;
+        burst.frames[0] = {one.data(), static_cast<std::uint32_t>(one.size())};
+        burst.frames[1] = {other.data(), static_cast<std::uint32_t>(other.size())};
+        const packet::KeySpec key{.bytes = bytes};
+        parse(burst, key);
+        digest(burst, key, secret);
+        EXPECT_EQ(burst.digests[0] == burst.digests[1], same) << bytes;
+    }
+}
+
 // Too long to be made contiguous: no byte of it is there.
 TEST(ParseStage, frames_too_long_have_no_key_and_are_in_no_mask) {
     const hash::Secret secret = hash::secret_from_seed(1);
@@ -129,9 +150,9 @@ TEST(ParseStage, frames_too_long_have_no_key_and_are_in_no_mask) {
         MadeBurst made(0);
         made.burst.frames[5].length = 0;
         made.burst.too_long = 1U << 5U;
-        parse(made.burst);
+        parse(made.burst, {});
         EXPECT_EQ(made.burst.parsed.found(5), packet::Found::kMalformed);
-        digest(made.burst, mode, secret, packet::NonIp::kFrame);
+        digest(made.burst, {.mode = mode, .non_ip = packet::NonIp::kFrame}, secret);
         EXPECT_EQ(made.burst.keys.keyed ^ made.burst.keys.non_ip ^ made.burst.keys.malformed,
                   ~std::uint64_t{1U << 5U});
     }
@@ -141,10 +162,10 @@ TEST(ParseStage, is_asked_for_by_all_but_frame_keys_that_nothing_judges) {
     CostRatios ratios{};
     Judge judge = Judge::penalty(ratios);
     for (const packet::KeyMode mode : kIpModes) {
-        EXPECT_TRUE(reads_packets({.key = mode}));
+        EXPECT_TRUE(reads_packets({.key = {.mode = mode}}));
     }
-    EXPECT_FALSE(reads_packets({.key = packet::KeyMode::kFrame}));
-    EXPECT_TRUE(reads_packets({.key = packet::KeyMode::kFrame, .judge = &judge}));
+    EXPECT_FALSE(reads_packets({.key = {.mode = packet::KeyMode::kFrame}}));
+    EXPECT_TRUE(reads_packets({.key = {.mode = packet::KeyMode::kFrame}, .judge = &judge}));
 }
 
 // Packets without a key have no answer.

@@ -316,13 +316,14 @@ class Archives(Check):
         self.write({"docs/architecture.md":
                     "| module | layer | may use | external headers |\n|---|---|---|---|\n| base | L0 | | |\n"
                     "| eal | L1 | base | `rte_` |\n| offline | L2 | base | |\n| analyze | L2 | base | |\n"
-                    "| control | L2 | base, eal | |\n"})
+                    "| control | L2 | base, eal | |\n"
+                    "| monitor | L2 | base | |\n"})
         return self.house.read_table(self.root)[0]
 
     def symbols(self, **changed):
         good = {"base": (set(), {"format"}), "eal": ({"format", "rte_eal_init"}, {"open"}),
                 "offline": ({"format", "memcpy"}, {"run"}), "analyze": ({"format"}, {"report"}),
-                "control": ({"open", "inline"}, {"inline"}), **changed}
+                "monitor": ({"format"}, {"watch"}), "control": ({"open", "inline"}, {"inline"}), **changed}
         problems = []
         self.archives.check_symbols(self.rows(), good, problems.append)
         return problems
@@ -341,13 +342,14 @@ class Archives(Check):
 
     def test_dpdk_below_them_is_found(self):
         said = self.symbols(base=({"__rte_panic"}, {"format"}))
-        for name in ("offline", "analyze"):
+        for name in self.archives.WITHOUT_DPDK:
             self.assertIn("%s links with base, which needs __rte_panic of DPDK" % name, said)
 
     def targets(self, loaded=(), parameters=(), drop=None):
         build = pathlib.Path("/b")
-        files = [build / "lib" / name / ("libunecho_%s.a" % name) for name in ("offline", "analyze")]
-        files += [build / "tests/unit" / name / (name + "_test") for name in ("offline", "analyze")]
+        names = self.archives.WITHOUT_DPDK
+        files = [build / "lib" / name / ("libunecho_%s.a" % name) for name in names]
+        files += [build / "tests/unit" / name / (name + "_test") for name in names]
         targets = [{"filename": [str(file)],
                     "target_sources": [{"parameters": ["-O2"]}, {"parameters": list(parameters)}]}
                    for file in files if file.name != drop]
@@ -363,7 +365,7 @@ class Archives(Check):
         self.assertEqual(self.targets(parameters=["-isystem/usr/include/dpdk"])[0],
                          "lib/offline/libunecho_offline.a is compiled with DPDK")
         self.assertEqual(self.targets(drop="analyze_test"),
-                         ["no archives and tests of offline and analyze"])
+                         ["no archives and tests of offline and analyze and monitor"])
 
     def test_an_archive_is_found_in_its_module(self):
         target = {"type": "static library", "filename": ["/b/lib/filter/baseline/liba.a"]}
@@ -402,6 +404,67 @@ class Docs(Check):
                          ["sizing/a.h has no spills"])
         self.assertEqual(self.problems(files={"lib/filter/forgotten.h": ""}),
                          ["not named: filter/forgotten.h"])
+
+    TUNNELS = {
+        "lib/packet/encapsulation.h": '{Encapsulation::kA, "a-1", "RFC 1", "port 1"},\n'
+        '{Encapsulation::kB, "b", "RFC 2",\n     "protocol 2"},\n',
+        "tests/support/wrappings.cpp": '{"a with IP", Encapsulation::kA, false, false, true, a},\n'
+        '{"b", Encapsulation::kB, true, true, false, b},\n',
+        "docs/tunnels.md": "\n| `a-1` | RFC 1 | port 1 | IP |\n| `b` | RFC 2 | protocol 2 | Ethernet |\n\n"
+        "| `a-1` | IPv4 | no: it holds IP | G | G | one | none: nobody |\n"
+        "| `a-1` | IPv6 | no: it holds IP | G | G | none | none: nobody |\n"
+        "| `b` | Ethernet | G | no: other | no: other | none | none: nobody |\n",
+    }
+    LABS = ('    ("a-1 over IPv4", 4, (4, 6), _a),\n    ("c in a-1", (4,), _Port("type=a"),\n'
+            '    ("b", "ethernet", (4, 6), _Pair()))\n')
+
+    def of_tunnels(self, old="", new="", files=None):
+        page = self.TUNNELS["docs/tunnels.md"]
+        self.assertIn(old, page)
+        self.setUp()
+        self.write({**self.TUNNELS, "docs/tunnels.md": page.replace(old, new, 1) if old else page,
+                    **(files or {})})
+        return list(self.docs.check_tunnels(self.root))
+
+    def test_true_tables_of_encapsulations_pass(self):
+        self.assertEqual(self.of_tunnels(), [])
+
+    def test_an_encapsulation_that_is_another_one_is_found(self):
+        for old, new in (("RFC 1 |", "RFC 3 |"), ("protocol 2", "protocol 3"), ("| `b` | RFC", "| `c` | RFC")):
+            with self.subTest(new):
+                row = "| `a-1` | RFC 1 | port 1 |" if "1 |" in old else "| `b` | RFC 2 | protocol 2 |"
+                self.assertEqual(self.of_tunnels(old, new), ["no row " + row])
+
+    def test_cells_that_say_other_than_the_tests_are_found(self):
+        for old, new, problem in (
+                ("IP | G | G | one", "IP | | G | one", "IPv4, IPv4 inside: '', and it is 'G'"),
+                ("IP | G | G | one", "IP | G D | G | one", "IPv4, IPv4 inside: 'G D', and it is 'G'"),
+                ("IP | G | G | one", "IP | no: it | G | one", "IPv4, IPv4 inside: 'no: it', and it is 'G'"),
+                ("no: it holds IP | G | G | one", "G | G | G | one",
+                 "IPv4, Ethernet inside: 'G', and it is 'no: WHY'"),
+                ("no: it holds IP | G | G | one", "| G | G | one",
+                 "IPv4, Ethernet inside: '', and it is 'no: WHY'"),
+                ("one | none: nobody", "one | ", "IPv4, peers: '', and it is 'none: WHY'"),
+                ("one | none: nobody", "one | K", "IPv4, peers: 'K', and it is 'none: WHY'"),
+                ("one | none", " | none", "IPv4: an empty cell")):
+            with self.subTest(new):
+                self.assertEqual(self.of_tunnels(old, new), ["tested, a-1 over " + problem])
+        self.assertEqual(self.of_tunnels("| `a-1` | IPv6 |", "| a-1 | IPv6 |"),
+                         ["tested, a-1 over IPv6: no row"])
+        self.assertEqual(self.of_tunnels("| `b` | Ethernet |", "| b | Ethernet |"),
+                         ["tested, b over Ethernet: no row", "tested, b: no row"])
+
+    def test_what_is_tested_besides_is_read(self):
+        made = "from collections import namedtuple\nFORMS = [namedtuple('Form', 'names outside inside')"
+        for files, problems in (
+                ({"tests/e2e/wire/labs.py": self.LABS},
+                 [("a-1 over IPv4, peers", "none: nobody", "K S"),
+                  ("a-1 over IPv6, peers", "none: nobody", "S"),
+                  ("b over Ethernet, peers", "none: nobody", "S")]),
+                ({"tools/encapsulate.py": made + "(('c', 'b'), 'ethernet', 'ethernet')]\n"},
+                 [("b over Ethernet, Ethernet inside", "G", "G D")])):
+            self.assertEqual(self.of_tunnels(files=files), ["tested, %s: %r, and it is %r" % each
+                                                            for each in problems])
 
     TREE = {
         "README.md": "[docs](docs/testing.md#words-of-ours), `tests/unit`, `a.toml`, `lib/base/a.h`, `.ci/run`\n"
@@ -446,7 +509,7 @@ class Docs(Check):
                          ["docs/testing.md: no suite old"])
 
     def test_a_problem_is_the_exit_status(self):
-        self.write(self.TREE)
+        self.write({**self.TREE, **self.TUNNELS})
         self.problems()
         self.assertEqual(self.run_main(self.docs.main, argv=[self.root])[0], 0)
         (self.root / "docs" / "a.svg").unlink()

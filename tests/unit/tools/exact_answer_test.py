@@ -550,7 +550,7 @@ class Files(unittest.TestCase):
         self.assertEqual((summary["min_age_ns"], summary["reasons"]["non_ip"]),
                          (5 * MS, {"ethertype 0x0806": 1}))
         with open(answers, encoding="ascii") as file:
-            rows = list(csv.reader(file))[1:]
+            rows = [row[:7] for row in csv.reader(file)][1:]
         self.assertEqual(rows, [["1", "1", "1", "0", "new", "", ""],
                                 ["2", "2", "1", "5000000", "echo", "5000000", "1"],
                                 ["3", "2", "2", "6000000", "non_ip", "", ""],

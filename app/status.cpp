@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// unecho status [NAME]: what the appliances on this host do, in a terminal.
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/option_names.h"
+#include "base/utf8.h"
+#include "commands.h"
+#include "exit_status.h"
+#include "monitor/places.h"
+#include "monitor/status_text.h"
+#include "monitor/survey.h"
+#include "print.h"
+#include "stop_signal.h"
+#include "terminal.h"
+
+namespace unecho::app {
+namespace {
+
+using monitor::Severity;
+using monitor::Survey;
+
+struct Options {
+    std::string name;
+    bool watch = false;
+    bool json = false;
+    bool check = false;
+};
+
+constexpr auto kBetweenLooks = std::chrono::milliseconds(500);
+constexpr auto kTurn = std::chrono::milliseconds(1000);
+constexpr auto kStep = std::chrono::milliseconds(50);  // between two looks at the signals
+
+std::string text_of(const Survey& survey, const monitor::TextStyle& style) {
+    std::string out;
+    for (const Survey::One& one : survey.all()) {
+        out += (out.empty() ? "" : "\n") + monitor::status_text(*one.appliance, one.looks, style);
+    }
+    return out;
+}
+
+std::string json_of(const Survey& survey) {
+    monitor::Json out = {{"appliances", monitor::Json::array()}};
+    for (const Survey::One& one : survey.all()) {
+        out["appliances"].push_back(monitor::to_json(*one.appliance));
+    }
+    return monitor::dumped(out, 1) + "\n";
+}
+
+monitor::TextStyle style() {
+    // What is piped is for a program, or a reader with any width.
+    return {has_colours(), is_terminal() ? terminal_size().columns : 200};
+}
+
+// Until stop, or the reader left.
+Outcome watch(Survey& survey, const std::atomic<bool>& stop) {
+    std::optional<Screen> screen;
+    if (is_terminal()) {
+        screen.emplace();
+    }
+    TerminalSize shown = terminal_size();
+    while (!stop) {
+        survey.look();
+        const auto until = std::chrono::steady_clock::now() + kTurn;
+        for (bool draw = true; !stop && std::chrono::steady_clock::now() < until;) {
+            const TerminalSize size = terminal_size();
+            draw |= size.columns != shown.columns || size.lines != shown.lines;
+            shown = size;
+            if (draw) {
+                const Status found = survey.found();
+                const std::string text =
+                    found ? text_of(survey, style()) : found.error().context + "\n";
+                if (Status status = screen ? screen->show(text) : print(text + "\n"); !status) {
+                    return status;
+                }
+            }
+            draw = false;
+            std::this_thread::sleep_for(kStep);
+        }
+    }
+    return Status{};
+}
+
+struct Checked {
+    std::string line;
+    const ExitStatus* status;
+};
+
+Checked check_one(const Survey::One& one) {
+    const monitor::Appliance& appliance = *one.appliance;
+    if (appliance.presence == monitor::Presence::kRunning) {
+        const Severity severity = monitor::worst_of(monitor::judge(one.looks));
+        return {monitor::check_text(appliance.name, one.looks),
+                &kCheckStatuses.at(static_cast<std::size_t>(severity))};
+    }
+    const bool unknown = appliance.presence == monitor::Presence::kGone || !appliance.permitted;
+    return {std::string("UNECHO ") + (unknown ? "UNKNOWN" : "CRITICAL") + " - " +
+                printable(appliance.name) + ": it " + appliance.problem + "\n",
+            unknown ? &kCheckStatuses.back() : &kCheckStatuses.at(2)};
+}
+
+// One line an appliance, and the worst of all as exit status.
+Outcome check(const Survey& survey) {
+    const ExitStatus* worst = kCheckStatuses.data();
+    std::string text;
+    if (const Status found = survey.found(); !found) {
+        text = "UNECHO UNKNOWN - " + found.error().context + "\n";
+        worst = &kCheckStatuses.back();
+    }
+    for (const Survey::One& one : survey.all()) {
+        const Checked checked = check_one(one);
+        worst = std::max(worst, checked.status);
+        text += checked.line;
+    }
+    const Status told = print(text);
+    return told ? Outcome::with_status(worst->value) : Outcome(told);
+}
+
+Outcome status(const Options& options) {
+    const std::atomic<bool>& stop = stop_on_signals();
+    Survey survey(monitor::runtime_folders(), options.name, stop);
+    if (options.watch) {
+        return watch(survey, stop);
+    }
+    survey.look();
+    if (!options.json && survey.found()) {
+        // Rates need a second look.
+        std::this_thread::sleep_for(kBetweenLooks);
+        survey.look();
+    }
+    if (options.check) {
+        return check(survey);
+    }
+    if (const Status found = survey.found(); !found) {
+        return found;
+    }
+    return print(options.json ? json_of(survey) : text_of(survey, style()));
+}
+
+}  // namespace
+
+void add_status(CLI::App& app, Action& action) {
+    CLI::App* command = app.add_subcommand("status", "Show what the appliances on this host do");
+    const auto options = std::make_shared<Options>();
+    command->add_option("NAME", options->name, "Of one appliance; else all");
+    CLI::Option* watch =
+        command->add_flag(option::kWatch, options->watch, "Again every second, until Ctrl-C");
+    CLI::Option* json = command->add_flag(option::kJson, options->json, "Print it as JSON");
+    CLI::Option* check =
+        command->add_flag(option::kCheck, options->check,
+                          "One line and the exit status of a monitoring plugin: 0 fine, 1 warning, "
+                          "2 broken, 3 not running or bad usage");
+    json->excludes(watch);
+    check->excludes(watch)->excludes(json);
+    command->callback([options, &action] { action = [options] { return status(*options); }; });
+}
+
+}  // namespace unecho::app

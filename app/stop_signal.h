@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+
+namespace unecho::app {
+
+// From now on SIGINT and SIGTERM set it, and do nothing else.
+const std::atomic<bool>& stop_on_signals();
+
+}  // namespace unecho::app

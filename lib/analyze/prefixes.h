@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What it would change if only the first bytes of a packet counted (key_bytes): packets that become
+// echoes with that and are none without. They are copies of which one was cut short, or others.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "analyze/memories.h"
+#include "analyze/report.h"
+#include "analyze/tunnel_tally.h"
+#include "analyze/windows.h"
+
+namespace unecho::analyze {
+
+class PrefixMemory {
+  public:
+    explicit PrefixMemory(std::size_t bytes) : tables_(make(bytes / kKeyBytesAsked.size())) {}
+    PrefixMemory(const PrefixMemory& other, std::size_t bytes)
+        : tables_(copy(other.tables_, bytes / kKeyBytesAsked.size())),
+          cut_(other.cut_),
+          others_(other.others_),
+          around_(other.around_),
+          across_tenants_(other.across_tenants_) {}
+
+    using Digests = std::array<Digest, kKeyBytesAsked.size()>;  // with so many bytes each
+    struct Packet {
+        TunnelPath path = 0;
+        std::uint32_t tenant = 0;    // its mark
+        std::uint32_t captured = 0;  // of the IP packet
+        bool cut = false;            // it says that it is longer
+        std::uint64_t length = 0;    // on the wire
+        WindowMask dropped = 0;      // the windows with which key packet drops it
+    };
+    // Whether it is a copy of one that was cut elsewhere, and so no echo if all bytes count.
+    bool add(const Digests& digests, const Packet& packet, Nanoseconds now);
+
+    // With which windows they would be dropped: copies cut short, and other packets.
+    [[nodiscard]] KeyBytes at(std::size_t i, unsigned window) const {
+        return {kKeyBytesAsked[i], cut_[i].at(window), others_[i].at(window)};
+    }
+    // Around the copies that were cut short, and their first packets.
+    [[nodiscard]] packet::EncapsulationSet around() const noexcept { return around_; }
+    // Of these copies, those of another tenant than their first packet.
+    [[nodiscard]] const Count& across_tenants() const noexcept { return across_tenants_; }
+    [[nodiscard]] std::size_t bytes() const noexcept;
+
+  private:
+    struct Entry {
+        Digest digest;
+        Nanoseconds last;
+        AcceptedTimes accepted;
+        std::uint32_t stamp;
+        TunnelPath path;
+        std::uint32_t tenant;
+        std::uint32_t captured : 31;
+        std::uint32_t cut : 1;
+    };
+    using Table = KeyMemory<Entry>;
+    using Tables = std::array<Table, kKeyBytesAsked.size()>;
+    static constexpr double kLadders = 0.2;
+
+    static Tables make(std::size_t bytes) {
+        return {Table(bytes, kLadders), Table(bytes, kLadders), Table(bytes, kLadders),
+                Table(bytes, kLadders)};
+    }
+    static Tables copy(const Tables& other, std::size_t bytes) {
+        return {Table(other[0], bytes, kLadders), Table(other[1], bytes, kLadders),
+                Table(other[2], bytes, kLadders), Table(other[3], bytes, kLadders)};
+    }
+    static_assert(kKeyBytesAsked.size() == 4);
+
+    [[nodiscard]] static bool cut_copies(const Entry& first, const Packet& echo, std::size_t i);
+
+    Tables tables_;
+    std::array<WindowCounts, kKeyBytesAsked.size()> cut_;
+    std::array<WindowCounts, kKeyBytesAsked.size()> others_;
+    packet::EncapsulationSet around_;
+    Count across_tenants_;
+};
+
+}  // namespace unecho::analyze

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is in which tunnel: packets by the encapsulations around them, and by tenant. In bounded
+// memory: of the most frequent tenants at most `excess` packets belong to others (top_counts.h).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "analyze/report.h"
+#include "analyze/top_counts.h"
+#include "packet/cause.h"
+#include "packet/tunnels.h"
+
+namespace unecho::analyze {
+
+using packet::encapsulations_of;
+using packet::path_of;
+using packet::tenant_mark;
+using packet::tunnel_of;
+using packet::TunnelPath;
+
+class TunnelTally {
+  public:
+    // Of a burst: why what was not opened, or not to its end, was not.
+    void add(const packet::OpenedBurst& burst) noexcept { packet::count(burst, counters_); }
+    // A packet that was opened.
+    void add(TunnelPath path, const packet::TenantId& tenant, std::uint64_t length);
+
+    [[nodiscard]] bool any() const noexcept {
+        return (counters_.opened | counters_.fragments | counters_.malformed | counters_.other |
+                counters_.too_deep) != 0;
+    }
+    // But for what the packets' copies say.
+    [[nodiscard]] TunnelReport report() const;
+
+  private:
+    static constexpr std::size_t kMostPaths = 256;
+    static constexpr std::size_t kSets = 256;
+
+    [[nodiscard]] std::vector<TunnelTenant> tenants() const;
+
+    packet::TunnelCounters counters_;
+    Count opened_;
+    std::map<TunnelPath, Count> paths_;        // those beyond kMostPaths as path 0
+    TopCounts<std::uint64_t> tenants_{kSets};  // by their bits
+};
+
+}  // namespace unecho::analyze

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dataplane/poll_watch.h"
+
+#include <rte_ethdev.h>
+
+namespace unecho::dataplane {
+namespace {
+
+bool depth_is_told(std::span<const RxSource> sources) noexcept {
+    return !sources.empty() &&
+           std::all_of(sources.begin(), sources.end(), [](const RxSource& source) {
+               return rte_eth_rx_queue_count(source.port, source.queue) >= 0;
+           });
+}
+
+}  // namespace
+
+PollWatch::PollWatch(const WatchSetup& setup, const WorkerCommon& common, Counters& counters,
+                     StallQueue& stalls) noexcept
+    : setup_(setup),
+      clock_(common.clock),
+      counters_(counters),
+      stalls_(stalls),
+      depth_is_told_(depth_is_told(setup.sources)) {
+    begin(clock_.now());
+}
+
+// Packets that wait in the worker's rx queues.
+std::uint32_t PollWatch::queued() const noexcept {
+    if (!depth_is_told_) {
+        return Stall::kUnknown;
+    }
+    std::uint32_t sum = 0;
+    for (const RxSource& source : setup_.sources) {
+        sum += static_cast<std::uint32_t>(
+            std::max(rte_eth_rx_queue_count(source.port, source.queue), 0));
+    }
+    return sum;
+}
+
+// At this poll: one less is left, and one more where there is time for it.
+void PollWatch::look_closely() noexcept {
+    close_polls_ = std::max(close_polls_, 1U) - 1;
+    if (has_time_) {
+        close_polls_ = std::max(close_polls_, 1U);
+    }
+    stamped_ = began_;
+    longest_ = 0;
+    stage_ = longest_stage_ = Stage::kMaintain;
+    queued_before_ = close_polls_ != 0 ? queued() : Stall::kUnknown;
+}
+
+void PollWatch::change_to(Stage stage) noexcept {
+    stamp(clock_.now());
+    stage_ = stage;
+}
+
+void PollWatch::stamp(Nanoseconds now) noexcept {
+    const Nanoseconds took = now - std::min(stamped_, now);
+    if (took > longest_) {
+        longest_ = took;
+        longest_stage_ = stage_;
+    }
+    stamped_ = now;
+}
+
+// A poll that is over now. A full queue to the control thread loses the entry; the stall is
+// counted.
+void PollWatch::stalled(Nanoseconds took) noexcept {
+    Stall stall{began_ - took, took, packets_, Stall::kUnknown, queued(), Stage::kUnknown};
+    if (close_polls_ != 0) {
+        stamp(began_);
+        stall.stage = longest_stage_;
+        stall.queued_before = queued_before_;
+    }
+    close_polls_ = kCloseAfterStall + 1;  // of which the poll that is over is one
+    counters_.stalls++;
+    stalls_.push(stall);
+}
+
+}  // namespace unecho::dataplane

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a worker does with its time: how long each poll took, whether it found work, and which polls
+// took so long that packets may have been lost meanwhile.
+//
+// A poll lasts from one reading of the clock, as it begins, to the next: nothing lies between two,
+// so a worker that was taken off its CPU, or a process that was stopped, shows wherever it was.
+// That reading is there anyway. Where in a poll the time went takes one at each stage, which a
+// worker at its limit cannot spare: it looks closely while no queue or ring gives a full burst, and
+// for some polls after a stall.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include "dataplane/common.h"
+#include "dataplane/counters.h"
+#include "dataplane/receive.h"
+#include "dataplane/shared.h"
+#include "dataplane/stall.h"
+
+namespace unecho::dataplane {
+
+struct WatchSetup {
+    Nanoseconds threshold = ~Nanoseconds{0};  // a longer poll is a stall
+    std::span<const RxSource> sources;        // whose depth is told
+};
+
+class PollWatch {
+  public:
+    // After a stall in a worker at its limit: to find where the next one is, at the cost of some
+    // microseconds.
+    static constexpr unsigned kCloseAfterStall = 1024;
+
+    PollWatch(const WatchSetup& setup, const WorkerCommon& common, Counters& counters,
+              StallQueue& stalls) noexcept;
+
+    // Nothing before this is a poll.
+    void begin(Nanoseconds now) noexcept {
+        report();
+        first_ = now - counters_.busy - counters_.idle;
+        began_ = stamped_ = now;
+    }
+
+    // A poll begins, and ends the one before.
+    void begin_poll(Nanoseconds now) noexcept {
+        const Nanoseconds took = now - std::min(began_, now);  // CPUs' counters may differ a little
+        began_ += took;
+        counters_.poll_times.add(took);
+        if (found_none_) {
+            counters_.idle += took;
+        }
+        if (took > setup_.threshold) [[unlikely]] {
+            stalled(took);
+        }
+        if (has_time_ || close_polls_ != 0) [[unlikely]] {
+            look_closely();
+        }
+    }
+
+    // From here on the poll is in this stage.
+    void enter(Stage stage) noexcept {
+        if (close_polls_ != 0) [[unlikely]] {
+            change_to(stage);
+        }
+    }
+
+    // But for what lies between this poll and the next.
+    void end_poll(const Taken& taken) noexcept {
+        packets_ = taken.packets;
+        found_none_ = taken.packets == 0;
+        has_time_ = !taken.more;
+    }
+
+    // For a snapshot: what was not idle, of the polls that are over.
+    void report() noexcept { counters_.busy = began_ - first_ - counters_.idle; }
+
+  private:
+    // Out of the way of a worker at its limit.
+    [[nodiscard]] std::uint32_t queued() const noexcept;
+    void look_closely() noexcept;
+    void change_to(Stage stage) noexcept;
+    void stamp(Nanoseconds now) noexcept;
+    void stalled(Nanoseconds took) noexcept;
+
+    const WatchSetup setup_;
+    const TscClock clock_;
+    Counters& counters_;
+    StallQueue& stalls_;
+    const bool depth_is_told_;
+    Nanoseconds first_ = 0;  // when the first poll began
+    Nanoseconds began_ = 0;  // the present one
+    // Of the last poll.
+    unsigned packets_ = 0;
+    bool found_none_ = true;
+    bool has_time_ = false;  // no queue and no ring had more than a burst
+    // Polls whose stages are timed, with the present one.
+    unsigned close_polls_ = 0;
+    Stage stage_ = Stage::kMaintain;
+    Stage longest_stage_ = Stage::kMaintain;
+    Nanoseconds stamped_ = 0;  // when the present stage began
+    Nanoseconds longest_ = 0;  // of a stage in the present poll
+    std::uint32_t queued_before_ = Stall::kUnknown;
+};
+
+}  // namespace unecho::dataplane

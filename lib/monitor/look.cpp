@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "monitor/look.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string>
+#include <string_view>
+
+namespace unecho::monitor {
+namespace {
+
+// DPDK's telemetry has whole numbers, text, lists of text, and tables of these.
+constexpr std::array<std::string_view, 4> kTruths{"link_up", "answering", "enabled", "truncated"};
+constexpr std::array<std::string_view, 6> kFractions{
+    "predicted_false_drop", "rate", "low", "high", "bound", "share"};
+constexpr std::array<std::string_view, 6> kLists{"ages",   "crossings", "advice",
+                                                 "events", "stalls",    "from"};
+
+bool is_one_of(const auto& names, std::string_view name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+// {"0": a, "1": b}
+bool by_position(const Json& object) {
+    std::size_t next = 0;
+    for (const auto& item : object.items()) {
+        if (item.key() != std::to_string(next++)) {
+            return false;
+        }
+    }
+    return next != 0;
+}
+
+// Of a list, or of a table by position that goes on.
+Json items_of(const Json& answer) {
+    if (answer.is_array()) {
+        return answer;
+    }
+    Json out = Json::array();
+    for (std::size_t i = 0; answer.is_object() && answer.contains(std::to_string(i)); ++i) {
+        out.push_back(answer[std::to_string(i)]);
+    }
+    return out;
+}
+
+Json fraction_of(const Json& value) {
+    if (!value.is_string()) {
+        return value;
+    }
+    const auto& text = value.get_ref<const std::string&>();
+    double parsed = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, problem] = std::from_chars(text.data(), end, parsed);
+    return problem == std::errc{} && stop == end ? Json(parsed) : value;
+}
+
+Json member_as_meant(std::string_view name, const Json& value) {
+    if (is_one_of(kTruths, name) && value.is_number_unsigned()) {
+        return value != 0;
+    }
+    if (is_one_of(kFractions, name)) {
+        return fraction_of(value);
+    }
+    if (is_one_of(kLists, name) && value.is_object() && value.empty()) {
+        return Json::array();
+    }
+    return as_meant(value);
+}
+
+class Asker {
+  public:
+    explicit Asker(TelemetryClient& client) : client_(client) {}
+
+    // As it was meant; null where it is unknown.
+    Result<Json> operator()(const std::string& command) {
+        auto answer = client_.ask(command);
+        return answer ? Result<Json>(as_meant(*answer)) : answer;
+    }
+
+    // All of a list: at once, or one by one where an answer does not hold them all.
+    Result<Json> list(const std::string& command) {
+        auto all = (*this)(command);
+        if (!all || !truth_or(*all, "truncated", false)) {
+            return all ? Result<Json>(items_of(*all)) : all;
+        }
+        Json out = Json::array();
+        for (std::size_t i = 0; i < kMost; ++i) {
+            auto one = (*this)(command + "," + std::to_string(i));
+            if (!one) {
+                return one;
+            }
+            if (!one->is_object()) {
+                break;
+            }
+            out.push_back(std::move(*one));
+        }
+        return out;
+    }
+
+    // Those behind a number, the newest kEvents.
+    Result<Json> events(Json known) {
+        if (!known.is_array()) {
+            known = Json::array();
+        }
+        for (std::size_t turn = 0; turn < kEvents; ++turn) {
+            const std::uint64_t last = known.empty() ? 0 : whole_or(known.back(), "number");
+            auto answer = (*this)("/unecho/events," + std::to_string(last));
+            if (!answer) {
+                return answer;
+            }
+            const Json fresh = items_of(*answer);
+            known.insert(known.end(), fresh.begin(), fresh.end());
+            if (fresh.empty() || !truth_or(*answer, "truncated", false)) {
+                break;
+            }
+        }
+        while (known.size() > kEvents) {
+            known.erase(known.begin());
+        }
+        return known;
+    }
+
+  private:
+    static constexpr std::size_t kMost = 256;  // of one list
+    static constexpr std::size_t kEvents = 64;
+    TelemetryClient& client_;
+};
+
+tl::unexpected<Error> no_unecho() {
+    return fail(Errc::kUnsupported, "is no unecho, or does not run yet");
+}
+
+// "tap-a+tap-b>tool"
+std::string route_name(const Json& route) {
+    std::string from;
+    for (const Json& port : member(route, "from")) {
+        from += (from.empty() ? "" : "+") + (port.is_string() ? port.get<std::string>() : "");
+    }
+    return from + ">" + text_or(route, "to");
+}
+
+void name_routes(Json& routes) {
+    for (Json& route : routes) {
+        if (route.is_object() && text_or(route, "name").empty()) {
+            route["name"] = route_name(route);
+        }
+    }
+}
+
+Json audits_of(const Json& filters) {
+    Json out = Json::array();
+    for (const Json& filter : filters) {
+        const Json& audit = member(filter, "audit");
+        if (audit.is_object()) {
+            Json one = {{"filter", text_or(filter, "name")}};
+            one.update(audit);
+            out.push_back(std::move(one));
+        }
+    }
+    return out;
+}
+
+// The telemetry of a filter has its audit apart.
+Status add_audits(Asker& ask, Json& filters) {
+    for (std::size_t i = 0; i < filters.size(); ++i) {
+        auto audit = ask("/unecho/audit," + std::to_string(i));
+        if (!audit) {
+            return tl::unexpected(audit.error());
+        }
+        if (!audit->is_object() || audit->empty()) {
+            break;
+        }
+        filters[i]["audit"] = std::move(*audit);
+    }
+    return {};
+}
+
+// Of a worker that stalled since, or of which nothing is known.
+Status add_stalls(Asker& ask, const Json& before, Json& workers) {
+    for (std::size_t i = 0; i < workers.size(); ++i) {
+        const std::uint64_t stalls = whole_or(workers[i], "stalls");
+        const Json& was = before.is_array() && i < before.size() ? before[i] : member(Json(), "");
+        if (stalls == 0) {
+            continue;
+        }
+        if (was.is_object() && whole_or(was, "stalls") == stalls && was.contains("stall_log")) {
+            workers[i]["stall_log"] = was["stall_log"];
+            continue;
+        }
+        auto answer = ask("/unecho/stalls," + std::to_string(i));
+        if (!answer) {
+            return tl::unexpected(answer.error());
+        }
+        workers[i]["stall_log"] = items_of(*answer);
+    }
+    return {};
+}
+
+}  // namespace
+
+Json as_meant(const Json& answer) {
+    if (!answer.is_object()) {
+        return answer;
+    }
+    if (by_position(answer)) {
+        Json out = Json::array();
+        for (const auto& item : answer.items()) {
+            out.push_back(as_meant(item.value()));
+        }
+        return out;
+    }
+    Json out = Json::object();
+    for (const auto& item : answer.items()) {
+        out[item.key()] = member_as_meant(item.key(), item.value());
+    }
+    return out;
+}
+
+namespace {
+
+// A table by block; block by block where an answer does not hold them all.
+Result<Json> blocks(TelemetryClient& client, const std::string& command) {
+    auto all = client.ask(command);
+    if (!all || !all->contains("truncated")) {
+        return all;
+    }
+    all->erase("truncated");
+    for (const char* block :
+         {"reasons", "ports", "routes", "taps", "workers", "filters", "audit"}) {
+        auto one = client.ask(command + "," + block);
+        if (!one) {
+            return one;
+        }
+        if (one->is_object()) {
+            (*all)[block] = std::move(*one);
+        }
+    }
+    return all;
+}
+
+}  // namespace
+
+Result<Descriptions> describe(TelemetryClient& client) {
+    auto help = blocks(client, "/unecho/help");
+    if (!help) {
+        return tl::unexpected(help.error());
+    }
+    if (!help->is_object()) {
+        return no_unecho();
+    }
+    auto kinds = blocks(client, "/unecho/kinds");
+    if (!kinds) {
+        return tl::unexpected(kinds.error());
+    }
+    return Descriptions{std::move(*help), std::move(*kinds)};
+}
+
+namespace {
+
+// {"info", "counters", "reasons"}
+Result<Json> totals(Asker& ask) {
+    auto info = ask("/unecho/info");
+    auto counters = info ? ask("/unecho/counters") : info;
+    if (!counters) {
+        return counters;
+    }
+    if (!info->is_object() || !counters->is_object()) {
+        return no_unecho();
+    }
+    // When it counted so far: an answer may come late, and rates are of its own time.
+    if (const auto uptime = whole(member(*counters, "uptime_ns"))) {
+        (*info)["uptime_ns"] = *uptime;
+    }
+    Json out = {{"info", std::move(*info)}, {"counters", Json()}};
+    out["reasons"] = member(*counters, "reasons");
+    counters->erase("reasons");
+    counters->erase("uptime_ns");
+    out["counters"] = std::move(*counters);
+    return out;
+}
+
+}  // namespace
+
+Result<Json> look_at(TelemetryClient& client, const Json& before) {
+    Asker ask(client);
+    auto out = totals(ask);
+    for (const char* list : {"ports", "routes", "workers", "filters"}) {
+        auto answer = out ? ask.list(std::string("/unecho/") + list) : out;
+        if (!answer) {
+            return answer;
+        }
+        (*out)[list] = std::move(*answer);
+    }
+    name_routes((*out)["routes"]);
+    Status status = add_stalls(ask, member(before, "workers"), (*out)["workers"]);
+    if (status) {
+        status = add_audits(ask, (*out)["filters"]);
+    }
+    if (!status) {
+        return tl::unexpected(status.error());
+    }
+    (*out)["audit"] = audits_of((*out)["filters"]);
+    auto events = ask.events(member(before, "events"));
+    if (!events) {
+        return events;
+    }
+    (*out)["events"] = std::move(*events);
+    return out;
+}
+
+}  // namespace unecho::monitor

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Numbers as people read them, by the rules of the report (lib/analyze/html_text.cpp).
+
+export const kNoBreak = "\u00a0";
+const kWhole = new Intl.NumberFormat("en-US", {maximumFractionDigits: 0});
+
+function withoutZeros(text) {
+  return text.includes(".") ? text.replace(/\.?0+$/, "") : text;
+}
+
+// Three significant digits, of a value below 1000 or so.
+function threeDigits(value) {
+  return withoutZeros(value.toFixed(value >= 99.95 ? 0 : value >= 9.995 ? 1 : 2));
+}
+
+// In the largest unit in which the rounded value is at least 1.
+function scaled(value, units) {
+  let i = 0;
+  while (i + 1 < units.length && value / units[i][0] >= 999.5) {
+    i += 1;
+  }
+  const number = threeDigits(value / units[i][0]);
+  return units[i][1] ? number + kNoBreak + units[i][1] : number;
+}
+
+const thousands = name =>
+  [[1, name], [1e3, "k" + name], [1e6, "M" + name], [1e9, "G" + name], [1e12, "T" + name]];
+const kRates = thousands("pps");
+const kBits = thousands("bit/s");
+const kBytes = thousands("B");
+const kCounts = thousands("");
+const kTimes = [[1, "ns"], [1e3, "\u00b5s"], [1e6, "ms"], [1e9, "s"]];
+
+export const count = value => kWhole.format(value);
+export const compact = value => value < 1e5 ? count(value) : scaled(value, kCounts);
+export const packetRate = value => scaled(value, kRates);
+export const bitRate = value => scaled(value, kBits);
+export const bytes = value => scaled(value, kBytes);
+
+export function many(value, word) {
+  return count(value) + kNoBreak + word + (value === 1 ? "" : "s");
+}
+
+// Of 0 to 1.
+export function percent(share) {
+  const value = share * 100;
+  if (!(value > 0)) {
+    return "0" + kNoBreak + "%";
+  }
+  if (value < 0.001) {
+    return "under 0.001" + kNoBreak + "%";
+  }
+  if (value >= 100) {
+    return "100" + kNoBreak + "%";
+  }
+  if (value >= 99.95) {
+    return "over 99.9" + kNoBreak + "%";
+  }
+  const digits = value >= 1 ? 1 : value >= 0.1 ? 2 : 3;
+  return withoutZeros(value.toFixed(digits)) + kNoBreak + "%";
+}
+
+// Probabilities as configurations have them: "1.3e-8".
+export function tiny(rate) {
+  if (!(rate > 0)) {
+    return "0";
+  }
+  return rate >= 0.01 ? percent(rate) : rate.toExponential(1).replace(".0e", "e");
+}
+
+function twoUnits(value, per, one, other) {
+  const rest = value % per;
+  const whole = Math.floor(value / per) + kNoBreak + one;
+  return rest ? [whole, rest, other].join(kNoBreak) : whole;
+}
+
+export function duration(ns) {
+  const seconds = Math.round(ns / 1e9);
+  if (seconds < 60) {
+    return scaled(ns, kTimes);
+  }
+  if (seconds < 3600) {
+    return twoUnits(seconds, 60, "min", "s");
+  }
+  const hours = Math.floor(seconds / 3600);
+  return hours < 48 ? twoUnits(Math.floor(seconds / 60), 60, "h", "min")
+                    : twoUnits(hours, 24, "d", "h");
+}
+
+// A length of time that runs on: whole seconds, then whole minutes, so that it does not flicker.
+export function since(ms) {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  return duration((seconds < 60 ? seconds : seconds - seconds % 60) * 1e9);
+}
+
+const two = value => String(value).padStart(2, "0");
+
+// Of the reader's day: "14:03:07"; of another: "11-22 14:03:07".
+export function clock(ms, now) {
+  const at = new Date(ms);
+  const time = [at.getHours(), at.getMinutes(), at.getSeconds()].map(two).join(":");
+  const other = at.toDateString() !== new Date(now ?? Date.now()).toDateString();
+  return (other ? two(at.getMonth() + 1) + "-" + two(at.getDate()) + " " : "") + time;
+}
+
+export const hourMinute = ms => clock(ms, ms).slice(0, 5);
+
+export function zone() {
+  const minutes = -new Date().getTimezoneOffset();
+  const size = Math.abs(minutes);
+  return minutes === 0 ? "UTC" : "UTC" + (minutes < 0 ? "\u2212" : "+") + Math.floor(size / 60) +
+    (size % 60 ? ":" + two(size % 60) : "");
+}
+
+// "echo_passed" as people read it.
+export const words = name => String(name).replaceAll("_", " ");
+
+export function list(items) {
+  return items.length < 2 ? items.join("")
+                          : items.slice(0, -1).join(", ") + " and " + items[items.length - 1];
+}

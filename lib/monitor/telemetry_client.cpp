@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "monitor/telemetry_client.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/errno_code.h"
+#include "monitor/clock.h"
+
+namespace unecho::monitor {
+namespace {
+
+constexpr Nanoseconds kStep = 100 * kMillisecond;  // between two looks at whether to stop
+
+// What is nested deeper than any answer of ours would be walked through by as many calls of a
+// function in itself, until the stack ends: it is no JSON here.
+Json parsed(const std::string& text) {
+    constexpr int kDeepest = 32;
+    bool deep = false;
+    Json out = Json::parse(
+        text,
+        [&](int depth, Json::parse_event_t, Json&) {
+            deep |= depth > kDeepest;
+            return !deep;
+        },
+        false);
+    return deep ? Json() : out;
+}
+
+tl::unexpected<Error> silent() {
+    return fail(Errc::kBusy, "does not answer");
+}
+
+tl::unexpected<Error> gone() {
+    return fail(Errc::kNotFound, "is not running");
+}
+
+tl::unexpected<Error> refused(int number) {
+    switch (number) {
+        case ENOENT:
+        case ENOTDIR:
+        case ECONNREFUSED:
+        case ECONNRESET:
+        case EPIPE:
+            return gone();
+        case EAGAIN:
+        case EINPROGRESS:
+            return silent();
+        case EACCES:
+        case EPERM:
+            return fail(Errc::kPermission,
+                        "its socket is not permitted; run as its user, or let [run] "
+                        "telemetry_group name a group of yours");
+        default:
+            return fail(code_of(number), std::string("its socket: ") + std::strerror(number));
+    }
+}
+
+}  // namespace
+
+Result<TelemetryClient> TelemetryClient::connect(const std::string& path, Nanoseconds patience,
+                                                 const std::atomic<bool>* stop) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof(address.sun_path)) {
+        return refused(ENAMETOOLONG);
+    }
+    std::memcpy(address.sun_path, path.data(), path.size());
+    TelemetryClient client(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
+                           patience, stop);
+    if (client.socket_ < 0 || ::connect(client.socket_, reinterpret_cast<const sockaddr*>(&address),
+                                        sizeof(address)) != 0) {
+        return refused(errno);
+    }
+    client.buffer_.resize(1024);
+    const auto greeting = client.receive(steady_now() + patience);
+    if (!greeting) {
+        // It accepted and closed: DPDK does so with an eleventh client.
+        return greeting.error().code == Errc::kNotFound
+                   ? fail(Errc::kBusy, "has too many clients on its telemetry socket already")
+                   : tl::unexpected(greeting.error());
+    }
+    const Json said = parsed(*greeting);
+    const std::uint64_t longest = whole_or(said, "max_output_len");
+    if (longest == 0) {
+        return fail(Errc::kIo, "greets as no telemetry socket of DPDK does");
+    }
+    client.buffer_.resize(std::min<std::uint64_t>(longest + 1, kLongest));
+    return client;
+}
+
+TelemetryClient::~TelemetryClient() {
+    if (socket_ >= 0) {
+        close(socket_);
+    }
+}
+
+TelemetryClient::TelemetryClient(TelemetryClient&& other) noexcept
+    : socket_(std::exchange(other.socket_, -1)),
+      patience_(other.patience_),
+      deadline_(other.deadline_),
+      stop_(other.stop_),
+      owed_(other.owed_),
+      buffer_(std::move(other.buffer_)) {}
+
+TelemetryClient& TelemetryClient::operator=(TelemetryClient&& other) noexcept {
+    std::swap(socket_, other.socket_);
+    patience_ = other.patience_;
+    deadline_ = other.deadline_;
+    stop_ = other.stop_;
+    owed_ = other.owed_;
+    buffer_ = std::move(other.buffer_);
+    return *this;
+}
+
+Status TelemetryClient::wait(short events, Nanoseconds deadline) const {
+    for (;;) {
+        const Nanoseconds now = steady_now();
+        if (now >= deadline || (stop_ != nullptr && *stop_)) {
+            return silent();
+        }
+        pollfd one{socket_, events, 0};
+        const Nanoseconds step = std::min(deadline - now, kStep);
+        const int ready = ::poll(&one, 1, static_cast<int>(step / kMillisecond + 1));
+        if (ready > 0) {
+            return {};
+        }
+        if (ready < 0 && errno != EINTR) {
+            return refused(errno);
+        }
+    }
+}
+
+Result<std::string> TelemetryClient::receive(Nanoseconds deadline) {
+    for (;;) {
+        const ssize_t n = recv(socket_, buffer_.data(), buffer_.size(), MSG_DONTWAIT | MSG_TRUNC);
+        if (n == 0) {
+            return gone();
+        }
+        if (n > 0) {
+            const auto size = static_cast<std::size_t>(n);
+            return size <= buffer_.size()
+                       ? Result<std::string>(std::string(buffer_.data(), size))
+                       : fail(Errc::kIo, "answers more than it said that it would");
+        }
+        if (errno != EAGAIN && errno != EINTR) {
+            return refused(errno);
+        }
+        if (Status status = wait(POLLIN, deadline); !status) {
+            return tl::unexpected(status.error());
+        }
+    }
+}
+
+// One of those owed; what is too long to be one is gone as well.
+Result<std::string> TelemetryClient::take(Nanoseconds deadline) {
+    auto answer = receive(deadline);
+    owed_ -= answer || answer.error().code == Errc::kIo ? 1 : 0;
+    return answer;
+}
+
+Result<Json> TelemetryClient::ask(const std::string& command) {
+    const Nanoseconds deadline = std::min(steady_now() + patience_, deadline_);
+    while (owed_ > 0) {
+        if (const auto late = take(deadline); !late && late.error().code != Errc::kIo) {
+            return tl::unexpected(late.error());
+        }
+    }
+    if (send(socket_, command.data(), command.size(), MSG_DONTWAIT | MSG_NOSIGNAL) < 0) {
+        return refused(errno);
+    }
+    ++owed_;
+    const auto answer = take(deadline);
+    if (!answer) {
+        return tl::unexpected(answer.error());
+    }
+    const Json said = parsed(*answer);
+    if (!said.is_object()) {
+        return fail(Errc::kIo, "answers what is no JSON to " + command);
+    }
+    return member(said, command.substr(0, command.find(',')));
+}
+
+}  // namespace unecho::monitor

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "monitor/watcher.h"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <utility>
+
+#include "base/utf8.h"
+#include "monitor/clock.h"
+
+namespace unecho::monitor {
+
+Watcher::Watcher(std::vector<std::string> folders, Log log, Nanoseconds interval)
+    : folders_(std::move(folders)), log_(std::move(log)), interval_(interval) {
+    find();
+    finder_ = std::thread([this] {
+        Nanoseconds next = steady_now();
+        while (sleep_until(next += interval_, stop_)) {
+            find();
+            next = std::max(next, steady_now() - interval_);
+        }
+    });
+}
+
+// The finder first, which may be starting one more.
+Watcher::~Watcher() {
+    {
+        const std::lock_guard lock(mutex_);
+        stop_ = true;
+    }
+    wake_.notify_all();
+    finder_.join();
+    {
+        const std::lock_guard lock(mutex_);
+        for (const auto& watched : watched_) {
+            watched->stop = true;
+        }
+    }
+    wake_.notify_all();
+    for (const auto& watched : watched_) {
+        watched->thread.join();
+    }
+}
+
+bool Watcher::sleep_until(Nanoseconds time, const std::atomic<bool>& stop) {
+    std::unique_lock lock(mutex_);
+    const Nanoseconds now = steady_now();
+    const auto left = std::chrono::nanoseconds(time > now ? time - now : 0);
+    wake_.wait_for(lock, left, [&] { return stop.load(); });
+    return !stop;
+}
+
+void Watcher::tell(const Appliance* before, const Appliance& after) const {
+    const bool running = after.presence == Presence::kRunning;
+    if (before != nullptr && before->presence == after.presence && before->starts == after.starts &&
+        before->problem == after.problem) {
+        return;
+    }
+    const bool again =
+        running && after.starts > 1 && (before == nullptr || before->starts != after.starts);
+    log_(printable(after.name) +
+         (again     ? " was restarted, and answers"
+          : running ? " answers"
+                    : " is " + std::string(name_of(after.presence)) + ": it " + after.problem));
+}
+
+void Watcher::run(Watched& watched) {
+    Nanoseconds next = steady_now();
+    std::shared_ptr<const Appliance> before;
+    do {
+        if (!watched.watch.look()) {
+            break;  // it may become one: the finder begins anew while its socket is there
+        }
+        if (auto after = watched.watch.seen(); !watched.stop) {
+            tell(before.get(), *after);
+            before = std::move(after);
+        }
+        next = std::max(next + interval_, steady_now());
+    } while (sleep_until(next, watched.stop));
+    watched.over = true;
+}
+
+void Watcher::start(const Place& place) {
+    auto watched = std::make_shared<Watched>(place);
+    Watched& started = *watched;
+    started.thread = std::thread([this, &started] { run(started); });
+    const std::lock_guard lock(mutex_);
+    watched_.push_back(std::move(watched));
+}
+
+// Takes them out under the lock; their threads end without it.
+void Watcher::drop_the_over() {
+    std::vector<std::shared_ptr<Watched>> over;
+    {
+        const std::lock_guard lock(mutex_);
+        const auto first = std::stable_partition(watched_.begin(), watched_.end(),
+                                                 [](const auto& each) { return !each->over; });
+        std::move(first, watched_.end(), std::back_inserter(over));
+        watched_.erase(first, watched_.end());
+    }
+    for (const auto& watched : over) {
+        watched->thread.join();
+    }
+}
+
+// The one that is gone for longest leaves.
+void Watcher::make_room() {
+    const std::lock_guard lock(mutex_);
+    Watched* longest = nullptr;
+    Nanoseconds since = 0;
+    for (const auto& watched : watched_) {
+        const auto seen = watched->watch.seen();
+        if (seen && seen->presence == Presence::kGone &&
+            (longest == nullptr || seen->since < since)) {
+            longest = watched.get();
+            since = seen->since;
+        }
+    }
+    if (longest != nullptr) {
+        longest->stop = true;
+        wake_.notify_all();
+    }
+}
+
+std::vector<Place> Watcher::unknown_of(const std::vector<Place>& places) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<Place> out;
+    for (const Place& place : places) {
+        if (std::none_of(watched_.begin(), watched_.end(),
+                         [&](const auto& each) { return each->watch.name() == place.name; })) {
+            out.push_back(place);
+        }
+    }
+    return out;
+}
+
+void Watcher::find() {
+    drop_the_over();
+    Places places = find_places(folders_);
+    std::vector<Place> fresh = unknown_of(places.found);
+    std::size_t room = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        problems_ = std::move(places.problems);
+        room = kMost - std::min(watched_.size(), kMost);
+    }
+    if (fresh.size() > room) {
+        make_room();
+        fresh.resize(room);
+    }
+    for (const Place& place : fresh) {
+        start(place);
+    }
+}
+
+Appliances Watcher::appliances() const {
+    Appliances out;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const auto& watched : watched_) {
+            if (auto seen = watched->watch.seen()) {
+                out.push_back(std::move(seen));
+            }
+        }
+    }
+    std::sort(out.begin(), out.end(),
+              [](const auto& a, const auto& b) { return a->name < b->name; });
+    return out;
+}
+
+std::vector<std::string> Watcher::problems() const {
+    const std::lock_guard lock(mutex_);
+    return problems_;
+}
+
+std::optional<std::string> Watcher::history(const std::string& name, std::size_t samples) const {
+    std::vector<std::shared_ptr<Watched>> found;
+    {
+        const std::lock_guard lock(mutex_);
+        for (const auto& each : watched_) {
+            if (each->watch.seen() && (name.empty() || each->watch.name() == name)) {
+                found.push_back(each);
+            }
+        }
+    }
+    if (found.size() != 1) {
+        return std::nullopt;
+    }
+    const Watch& watch = found.front()->watch;
+    return "{\"name\":" + dumped(Json(watch.name())) +
+           ",\"interval_ms\":" + std::to_string(interval_ / kMillisecond) + "," +
+           watch.history(samples) + "}";
+}
+
+}  // namespace unecho::monitor

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/shadow.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/option_names.h"
+#include "hash/secret.h"
+#include "pipeline/bits.h"
+
+namespace unecho::offline {
+
+Result<std::unique_ptr<Shadow>> Shadow::make(const Options& options, std::uint64_t memory,
+                                             Nanoseconds slack) {
+    std::uint64_t seed = options.seed.value_or(0);
+    if (!options.seed) {
+        const auto random = hash::random_secret();
+        if (!random) {
+            return tl::unexpected(random.error());
+        }
+        seed = random->ends[0];
+    }
+    const pipeline::AuditSecret secret = pipeline::audit_secret_from(seed);
+    filter::AuditSpec spec;
+    spec.memory = memory;
+    spec.window = options.window_time();
+    spec.slack = slack;
+    spec.policy = options.echo_policy();
+    spec.first = options.first.value_or(1);
+    spec.begins_whole = true;
+    spec.secret = secret.sample;
+    const auto params = filter::AuditParams::make(spec);
+    if (!params) {
+        return fail(Errc::kConfig,
+                    option::kMemory + ": too little for " + option::kAudit + " as well");
+    }
+    auto pages = allocate_packet_memory(filter::Audit::bytes(*params));
+    if (!pages) {
+        return tl::unexpected(pages.error());
+    }
+    return std::unique_ptr<Shadow>(new Shadow(options, secret, std::move(*pages), *params));
+}
+
+Shadow::Shadow(const Options& options, const pipeline::AuditSecret& secret, MappedMemory memory,
+               const filter::AuditParams& params)
+    : memory_(std::move(memory)),
+      key_(engines::key_of(spec_of(options))),
+      secret_(secret),
+      audit_(params, memory_.bytes()),
+      stage_(audit_, key_, secret_, crossings_),
+      slack_(params.spec().slack) {}
+
+void Shadow::change_slack(Nanoseconds slack, Nanoseconds now) {
+    slack_ = slack;
+    audit_.change_slack(slack, now);
+}
+
+// Of very many inputs the last ones count as one.
+void Shadow::look(const pipeline::Burst& burst, const CapturePlace& place,
+                  filter::AuditState state) {
+    const std::uint64_t sampled = stage_.sampled(burst);
+    if (sampled == 0) {
+        return;
+    }
+    std::array<PortIndex, kMaxBurst> ports;
+    pipeline::for_each_bit(sampled, [&](unsigned i) {
+        ports[i] = static_cast<PortIndex>(std::min<std::uint32_t>(place.files[i], kMaxPorts - 1));
+    });
+    state.first = burst.times[0];
+    state.last = burst.times[burst.count - 1];
+    stage_.look(burst, sampled, ports, state, true);
+}
+
+engines::AuditReport Shadow::report(const Options& options, const DeciderFacts& decider,
+                                    Nanoseconds elapsed,
+                                    const std::vector<std::string>& names) const {
+    engines::AuditFacts facts;
+    facts.counters = audit_.counters();
+    facts.ages = audit_.ages();
+    facts.causes = stage_.totals().causes;
+    facts.bits = audit_.bits();
+    facts.entries = audit_.entries();
+    facts.capacity = audit_.params().entries();
+    facts.memory_bytes = memory_.bytes().size();
+    facts.elapsed = elapsed;
+    facts.window = options.window_time();
+    facts.slack = slack_;
+    facts.flow_key = packet::is_flow(options.key_mode());
+    facts.bound = options.false_drop();
+    facts.exact = decider.engine == "exact";
+    const auto name_of = [&](std::size_t file) {
+        return file + 1 < kMaxPorts || names.size() == kMaxPorts ? names.at(file) : "others";
+    };
+    for (std::size_t first = 0; first < kMaxPorts; ++first) {
+        for (std::size_t repeated = 0; repeated < kMaxPorts; ++repeated) {
+            if (const std::uint64_t packets = crossings_[first][repeated]; packets != 0) {
+                facts.crossings.push_back({name_of(first), name_of(repeated), packets});
+            }
+        }
+    }
+    return engines::audit_report(std::move(facts));
+}
+
+}  // namespace unecho::offline

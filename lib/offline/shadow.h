@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The audit of what decides about a capture: as on the wire (pipeline/audit.h), but that as many
+// keys are sampled as fit into its memory, all of them if they do.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engines/audit_report.h"
+#include "offline/decider.h"
+#include "offline/options.h"
+#include "offline/packet_memory.h"
+#include "pipeline/audit.h"
+
+namespace unecho::offline {
+
+class Shadow {
+  public:
+    // Its part of the memory for all that is remembered.
+    static constexpr std::uint64_t part(std::uint64_t memory) { return memory / 8; }
+
+    // memory: at most. slack: of what decides. Errc::kConfig, kNoMemory.
+    static Result<std::unique_ptr<Shadow>> make(const Options& options, std::uint64_t memory,
+                                                Nanoseconds slack);
+
+    // Another decider goes on, with another slack.
+    void change_slack(Nanoseconds slack, Nanoseconds now);
+
+    // A burst that was decided; state: of what decided, at its end.
+    void look(const pipeline::Burst& burst, const CapturePlace& place, filter::AuditState state);
+
+    // names: of the inputs.
+    [[nodiscard]] engines::AuditReport report(const Options& options, const DeciderFacts& decider,
+                                              Nanoseconds elapsed,
+                                              const std::vector<std::string>& names) const;
+
+  private:
+    Shadow(const Options& options, const pipeline::AuditSecret& secret, MappedMemory memory,
+           const filter::AuditParams& params);
+
+    MappedMemory memory_;
+    packet::KeySpec key_;
+    pipeline::AuditSecret secret_;
+    pipeline::Crossings crossings_{};
+    filter::Audit audit_;
+    pipeline::AuditStage stage_;
+    Nanoseconds slack_;
+};
+
+}  // namespace unecho::offline

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the header of each encapsulation leads to, and where each is met: a function and a row each.
+// For the walk of tunnel_walk.cpp alone, which is why none of it is in tunnels.h.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "packet/encapsulation.h"
+#include "packet/frame.h"
+#include "packet/parse.h"
+#include "packet/tunnels.h"
+
+namespace unecho::packet {
+
+// What comes next: an end, or something that holds a packet.
+enum class Next : std::uint8_t {
+    kNothing,  // nothing to look into: this is the innermost packet
+    kFragment,
+    kMalformed,
+    kOther,
+    kTooDeep,
+    kEthernet,  // from here on: what Inside::rest begins with
+    kIpv4,
+    kIpv6,
+    kIpByVersion,  // the first nibble says which
+    kMpls,         // labels
+    kPpp,          // address and control fields or not, then the protocol
+};
+
+constexpr bool leads_on(Next next) noexcept {
+    return next >= Next::kEthernet;
+}
+
+struct Inside {
+    Next next;
+    Frame rest{};
+    TenantId tenant{};
+};
+
+inline constexpr Inside kMalformed{Next::kMalformed};
+inline constexpr Inside kOther{Next::kOther};
+inline constexpr Inside kNothingThere{Next::kNothing};
+
+constexpr Frame behind(const Frame& frame, std::uint32_t bytes) noexcept {
+    return {frame.data + bytes, frame.length - bytes};
+}
+
+// Protocol types of GRE and GENEVE, beside EtherTypes.
+inline constexpr std::uint16_t kTypeEthernet = 0x6558;  // Transparent Ethernet Bridging, RFC 1701
+inline constexpr std::uint16_t kTypePpp = 0x880B;       // RFC 2637
+inline constexpr std::uint16_t kTypeErspan = 0x88BE;    // types I and II
+inline constexpr std::uint16_t kTypeErspan3 = 0x22EB;
+inline constexpr std::uint16_t kTypePbb = 0x88E7;
+
+constexpr bool is_ip(Found found) noexcept {
+    return found == Found::kIpv4 || found == Found::kIpv6;
+}
+
+// Behind address and control fields where they were not left out, of a protocol of two bytes or,
+// compressed, one (RFC 1661, section 6.5; RFC 1662, section 3.1).
+[[nodiscard]] Found parse_ppp(Frame rest, IpPacket& ip) noexcept;
+
+enum class Carrier : std::uint8_t { kProtocol, kUdp };
+
+// GRE's header says only by itself whether ERSPAN follows, so both lead there.
+struct Way {
+    Encapsulation encapsulation;
+    Carrier carrier;
+    std::uint16_t number;
+    bool either_side;  // UDP: the source port is as good as the destination's
+    Inside (*open)(const Frame& payload, EncapsulationSet listed) noexcept;
+};
+// Beside those of the table vxlan_ports lead to the first.
+inline constexpr std::uint8_t kVxlanWay = 0;
+extern const std::array<Way, 16> kWays;
+
+}  // namespace unecho::packet

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// All that decides whether two packets are the same.
+#pragma once
+
+#include <cstdint>
+
+#include "packet/key.h"
+#include "packet/tunnels.h"
+
+namespace unecho::packet {
+
+// Made once, read by workers.
+struct KeySpec {
+    KeyMode mode = KeyMode::kPacket;
+    NonIp non_ip = NonIp::kPass;  // not with kFrame, which compares all
+    Tunnels tunnels = {};         // not with kFrame
+    Tenant tenant = Tenant::kIgnore;
+    Tenant flow_tenant = Tenant::kMatch;  // of the flows that two taps are told apart by
+    // Of the innermost packet, from its first byte, so many count; 0: all. kPacket only.
+    std::uint32_t bytes = 0;
+};
+
+}  // namespace unecho::packet

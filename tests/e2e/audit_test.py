@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The audit of real runs and of captures: what it says of every packet against exact answers."""
+import json
+import os
+import subprocess
+import unittest
+
+import harness
+from harness import MS, PCAPS
+
+TAPS = [PCAPS / "two-taps-a.pcap", PCAPS / "two-taps-b.pcap"]
+# What an echo by the exact answer may be to the audit: an engine may remember it for its slack.
+ECHOES = ("echoes", "slack_echoes", "late_echoes", "overdue")
+
+
+class Audit(harness.E2eTest):
+    def setUp(self):
+        super().setUp()
+        expected = harness.part(harness.packets_of(*TAPS), key="packet", window=50 * MS)
+        self.keyed = expected.counts["new"] + expected.counts["echo"]
+        self.echoes = expected.counts["echo"]
+
+    def check(self, audit):
+        counters = audit["counters"]
+        self.assert_audit(audit)
+        self.assertEqual(audit["share"], 1)
+        self.assertEqual(counters["sampled"], self.keyed)
+        self.assertEqual(sum(counters[name] for name in ECHOES), self.echoes)
+        self.assertEqual(counters["new"], self.keyed - self.echoes)
+        self.assertEqual(audit["misses"]["verdict"], "held")
+        self.assertEqual(audit["false_drops"]["count"], 0)
+        self.assertEqual(audit["false_drops"]["of"], self.keyed - self.echoes)
+        crossed = sum(each["packets"] for each in audit["crossings"])
+        self.assertGreaterEqual(crossed, self.echoes)
+        self.assertEqual(sum(audit["causes"].values()), crossed)
+        self.assertGreaterEqual(sum(each["packets"] for each in audit["ages"]), crossed)
+
+    def test_run_judges_every_packet_of_every_engine(self):
+        filters = [{"window": "50ms", "engine": engine} for engine in harness.ENGINES]
+        for _, table, fields, _, _ in self.side_by_side(TAPS, filters):
+            with self.subTest(engine=fields["engine"]):
+                self.check(table["audit"])
+
+    def test_pcap_judges_every_packet(self):
+        for engine in ("auto", *harness.ENGINES):
+            with self.subTest(engine=engine):
+                done = subprocess.run(
+                    [os.environ["UNECHO_BIN"], "pcap", *TAPS, "--audit", "--dry-run", "--json", "--quiet",
+                     "--engine", engine], check=True, capture_output=True, timeout=60)
+                audit = json.loads(done.stdout)["audit"]
+                self.check(audit)
+                self.assertEqual({each["first"] for each in audit["crossings"]} |
+                                 {each["repeated"] for each in audit["crossings"]},
+                                 {str(path) for path in TAPS})
+
+    def test_pcap_without_it_has_none_and_counts_refuse_it(self):
+        quiet = [os.environ["UNECHO_BIN"], "pcap", TAPS[0], "--dry-run", "--json", "--quiet"]
+        done = subprocess.run(quiet, check=True, capture_output=True, timeout=60)
+        self.assertNotIn("audit", json.loads(done.stdout))
+        for other in (["--count", "5"], ["--editcap", "--window", "1s"]):
+            done = subprocess.run([*quiet, "--audit", *other], check=False, capture_output=True,
+                                  timeout=60)
+            self.assertEqual(done.returncode, 2)
+            self.assertIn(b"--audit is for windows of time", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,128 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""examples/mirror_lab: what unecho analyze recommends for a tap and mirrors leaves no copy in and
+loses no packet, in unecho pcap and in unecho run. The lab says so, and would say otherwise: an unecho
+that recommends too little, or too much, or writes to a packet, is found out."""
+import os
+import re
+import subprocess
+
+import harness
+from harness import ROOT
+
+# In place of unecho: does what it does, and then spoils it.
+SPOILER = '''#!/usr/bin/env python3
+import pathlib, subprocess, sys
+status = subprocess.run([%r, *sys.argv[1:]]).returncode
+config, clean = pathlib.Path("lab.toml"), pathlib.Path("clean.pcap")
+%s
+sys.exit(status)
+'''
+ADVICE = '''if "--toml" in sys.argv:
+    text = config.read_text()
+    for old, new in %r:
+        assert old in text, old
+        text = text.replace(old, new)
+    config.write_text(text)
+'''
+FAULTS = {
+    "too little": ADVICE % [(" --tunnels vxlan", ""), ('tunnels = ["vxlan"]', 'tunnels = "none"'),
+                            ('tenant = "ignore"', "")],
+    "too much": ADVICE % [("--key packet", "--key flow"), ('key = "packet"', 'key = "flow"')],
+    "changed": '''if "-o" in sys.argv:
+    data = bytearray(clean.read_bytes())
+    data[-1] ^= 1
+    clean.write_bytes(data)
+''',
+}
+
+
+class MirrorLab(harness.E2eTest):
+    def run_lab(self, *options, unecho=None, folder="lab"):
+        # Whoever may not write to /run/dpdk says where.
+        return subprocess.run(
+            [ROOT / "examples" / "mirror_lab", "--unecho", unecho or os.environ["UNECHO_BIN"],
+             "--folder", self.folder / folder, "--packets", "1000", *options],
+            text=True, capture_output=True, check=False, timeout=120,
+            env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
+
+    def outcomes(self, done):
+        """{file: [number of each column]}"""
+        rows = re.findall(r"^  (\S+\.pcap) +([\d,]+(?: +[\d,]+){5})$", done.stdout, re.M)
+        self.assertEqual([name for name, _ in rows], ["clean.pcap", "unecho-out.pcap"], done)
+        return {name: [int(one.replace(",", "")) for one in row.split()] for name, row in rows}
+
+    def spoiled(self, fault):
+        program = self.folder / "spoiled-unecho"
+        program.write_text(SPOILER % (os.environ["UNECHO_BIN"], FAULTS[fault]))
+        program.chmod(0o755)
+        done = self.run_lab(unecho=program)
+        self.assertEqual((done.returncode, done.stderr), (1, ""), done)
+        self.assertIn("not as it should be", done.stdout)
+        return self.outcomes(done)
+
+    def assert_good(self, done):
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done)
+        for packets, *bad in self.outcomes(done).values():
+            self.assertGreater(packets, 1000)
+            self.assertEqual(bad, [0] * 5, done.stdout)
+
+    def test_no_copy_is_left_and_no_packet_lost(self):
+        self.assert_good(self.run_lab())
+        self.assert_good(self.run_lab("--packets", "1100"))  # in the same folder
+
+    def test_nor_where_mirrors_cut(self):
+        done = self.run_lab("--cut", "160")
+        self.assert_good(done)
+        self.assertIn("key_bytes = 128", done.stdout)
+
+    def test_copies_that_are_left_are_seen(self):
+        for packets, copies, lost, lost_numbers, changed, by_analyze in \
+                self.spoiled("too little").values():
+            self.assertGreater(copies, 500)
+            self.assertEqual(by_analyze, copies)
+            self.assertEqual((lost, lost_numbers, changed), (0, 0, 0))
+            self.assertGreater(packets, 1500)
+
+    def test_packets_that_are_lost_are_seen(self):
+        for packets, copies, lost, lost_numbers, changed, _ in self.spoiled("too much").values():
+            self.assertGreater(lost, 0)
+            self.assertEqual((lost_numbers, changed), (lost, 0))
+            self.assertGreater(packets, copies)
+
+    def test_a_changed_frame_is_seen(self):
+        clean, replayed = self.spoiled("changed").values()
+        self.assertEqual(clean[2:5], [1, 1, 1])
+        self.assertEqual(replayed[1:], [0] * 5)
+
+    def test_what_is_wrong_is_said_in_one_line(self):
+        file, taken = self.folder / "file", self.folder / "taken"
+        file.write_text("")
+        taken.mkdir()
+        (taken / "thesis.txt").write_text("")
+        for options, words in (
+                (("--unecho", self.folder / "none"), "there is no such program; build it"),
+                (("--unecho", file), "cannot be executed"),
+                (("--folder", file), "File exists"),
+                (("--folder", taken), "holds thesis.txt, which is not of this lab"),
+                (("--packets", "0"), "allowed: 100 to 100000"),
+                (("--cut", "60"), "allowed: 120 to 9000"),
+                (("--cuts", "160"), "unrecognized arguments")):
+            with self.subTest(words):
+                done = self.run_lab(*options)
+                self.assertEqual(done.returncode, 2, done)
+                self.assertRegex(done.stderr, r"^mirror_lab: [^\n]*%s[^\n]*\n$" % words)
+                self.assertEqual(done.stdout, "")
+        self.assertEqual([entry.name for entry in taken.iterdir()], ["thesis.txt"])
+
+    def test_an_unecho_that_fails_is_quoted(self):
+        program = self.folder / "failing-unecho"
+        program.write_text("#!/bin/sh\necho 'unecho: no memory' >&2\nexit 1\n")
+        program.chmod(0o755)
+        done = self.run_lab(unecho=program)
+        self.assertEqual((done.returncode, done.stderr), (
+            1, "mirror_lab: unecho analyze ended with status 1: unecho: no memory\n"))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,726 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of `unecho serve` in a real browser, before a server that is made up
+(tests/support/monitor_stand_in.py): what it shows against the JSON, how it follows what happens,
+what names can do to it, and how it looks.
+"""
+import itertools
+import json
+import math
+import re
+import sys
+import time
+import unittest
+import urllib.request
+
+import browser
+import harness
+from page_checks import (AREAS, COLOURS, OVERFLOWING, TEXTS, TOUCHING, Structure, contrast,
+                         shown_value)
+
+sys.path.insert(0, str(harness.ROOT / "tests" / "support"))
+import monitor_stand_in  # noqa: E402
+from monitor_stand_in import ECHOES, HOSTILE, StandIn, a_filter, a_route, two_taps  # noqa: E402
+
+WIDTHS = (360, 768, 1280)
+SHORT = 90  # seconds of history, where it does not matter
+TWO_MINUTES = 120  # enough for the audit to hold the bound, and for a minute to be over
+NS = 10**9
+
+FIGURES = """
+[...document.querySelectorAll("data[data-is]")].filter(each => !each.closest("[hidden]")).map(
+  figure => [figure.dataset.is, figure.getAttribute("value"), figure.textContent])
+"""
+# What scrolls in a frame of its own may be longer than that.
+FRAMES = """
+[...document.querySelectorAll(".rows, .log")].filter(box => box.scrollWidth > box.clientWidth + 1)
+  .map(box => box.outerHTML.slice(0, 200))
+"""
+FOCUSED = """
+(() => {
+  const element = document.activeElement;
+  const style = getComputedStyle(element.matches("#ranges input") ? element.nextSibling : element);
+  const box = element.getBoundingClientRect();
+  return {what: element.id || element.getAttribute("aria-label") || element.textContent.trim(),
+          tag: element.tagName, seen: style.outlineStyle !== "none" && box.width > 0,
+          inside: box.bottom > 0 && box.top < innerHeight};
+})()
+"""
+
+
+def own_filter(**more):
+    return a_filter("campus", more={}, **more)
+
+
+def one_link(seconds=SHORT, **more):
+    out = monitor_stand_in.Appliance(
+        "north", [a_route("campus", ["tap-a", "tap-b"], "tool", "campus")],
+        [own_filter(**more)])
+    return monitor_stand_in.with_hour(out, seconds)
+
+
+def setUpModule():
+    """One browser for all: it takes longer to start than most tests take."""
+    MonitorPage.browser = browser.Browser(browser.find())
+    unittest.addModuleCleanup(MonitorPage.browser.__exit__)
+
+
+class MonitorPage(unittest.TestCase):
+    browser = None
+
+    def ask(self, expression):
+        return self.browser.evaluate(expression)
+
+    def wait(self, expression, what=None):
+        return harness.wait_for(lambda: self.ask(expression), what or expression)
+
+    def text(self, selector):
+        return self.ask("document.querySelector(%s).textContent" % json.dumps(selector))
+
+    def serve(self, appliances):
+        server = StandIn(appliances)
+        self.addCleanup(server.__exit__)
+        return server
+
+    def open(self, server, width=1280, dark=False, address="", live=True):
+        """The page, once it has shown a state and the hour before."""
+        server.asked.clear()
+        self.browser.open("data:text/html,?://", width)
+        self.browser.open(server.url + address, width, dark=dark)
+        self.wait("document.body.dataset.state === 'live'")
+        if live:
+            self.wait("document.body.dataset.hour !== undefined", "the hour before")
+            self.look(server)
+
+    def look(self, server):
+        """One more look of the server's, once the page has shown it: the state."""
+        # Two within a millisecond would be one on the axis of time.
+        time.sleep(0.002)
+        state = server.look()
+        self.wait("document.body.dataset.time >= %f" % (state["server"]["now_ns"] / 1e6 - 0.5),
+                  "the last look")
+        return state
+
+    def assert_quiet(self, server):
+        """Nothing failed in the page, and it asked nobody else."""
+        for event in ("Runtime.exceptionThrown", "Log.entryAdded", "Page.javascriptDialogOpening"):
+            self.assertEqual(self.browser.events(event), [], event)
+        addresses = {event["request"]["url"]
+                     for event in self.browser.events("Network.requestWillBeSent")}
+        self.assertEqual([each for each in addresses
+                          if not each.startswith((server.url, "data:"))], [])
+
+
+# ---- what it shows ------------------------------------------------------------------------------
+
+def step_into(given, path):
+    for step in path:
+        given = given[int(step)] if isinstance(given, list) else given[step]
+    return given
+
+
+class Expected:
+    """What a figure has to be, by its path, from two states of an appliance."""
+
+    def __init__(self, before, now):
+        self.before, self.now = before, now
+        self.seconds = (now["info"]["uptime_ns"] - before["info"]["uptime_ns"]) / NS
+
+    def __call__(self, path):
+        steps = path.split(".")
+        if steps[0] == "now":
+            return self.rate(steps[1:])
+        if steps[0] == "sum":
+            return self.total(steps[1:])
+        if steps[-1] == "echoes" and steps[0] == "routes":
+            return sum(self.now["routes"][int(steps[1])]["reasons"][each] for each in ECHOES)
+        if steps[-1] == "fill":
+            filter_ = step_into(self.now, steps[:-1])
+            return filter_["fill"] / filter_["planned_fill"]
+        if steps[-1] == "lost":
+            return self.port_loss(self.now["ports"][int(steps[1])])
+        return step_into(self.now, steps)
+
+    @staticmethod
+    def port_loss(port):
+        return port["rx_missed"] + port["rx_no_mbuf"]
+
+    def total(self, steps):
+        if steps == ["lost"]:
+            return (sum(map(self.port_loss, self.now["ports"]))
+                    + self.now["reasons"]["tx_lost"] + self.now["reasons"]["stopped"])
+        return sum(each["audit"][steps[0]][steps[1]] for each in self.now["filters"])
+
+    def grown(self, pick):
+        return pick(self.now) - pick(self.before)
+
+    def rate(self, steps):
+        def echoes(item):
+            return sum(item["reasons"][each] for each in ECHOES)
+        if steps == ["share"]:
+            return self.grown(echoes) / self.grown(lambda each: each["counters"]["received"])
+        if len(steps) == 1:
+            return self.grown(lambda each: each["counters"][steps[0]]) / self.seconds
+        kind, at, name = steps
+
+        def item(each):
+            return each[kind][int(at)]
+        if name == "share":
+            return (self.grown(lambda each: echoes(item(each)))
+                    / self.grown(lambda each: item(each)["received"]))
+        if name == "busy":
+            busy = self.grown(lambda each: item(each)["busy_ns"])
+            return busy / (busy + self.grown(lambda each: item(each)["idle_ns"]))
+        member = {"rx": "rx_packets", "tx": "tx_packets",
+                  "received": "rx_packets" if kind == "workers" else "received"}[name]
+        return self.grown(lambda each: item(each)[member]) / self.seconds
+
+
+class Figures(MonitorPage):
+    def check(self, server):
+        before = self.look(server)["appliances"][0]
+        now = self.look(server)["appliances"][0]
+        expected, seen = Expected(before, now), set()
+        for path, value, text in self.ask(FIGURES):
+            due = expected(path)
+            self.assertAlmostEqual(float(value), due, delta=abs(due) * 1e-9, msg=path)
+            self.assert_text(path, text, due)
+            seen.add(re.sub(r"\d+", "N", path))
+        return seen, now
+
+    def assert_text(self, path, text, due):
+        plain = text.replace("\N{NO-BREAK SPACE}", " ")
+        match = re.fullmatch(r"([\d.,]+(?:e-\d+)?) ?(%|[kMGT]?(?:pps)?)", plain)
+        if match is None:
+            if plain == "\N{EN DASH}":
+                return self.assertEqual(due, 0, path)
+            shown, off = shown_value(text)
+            return self.assertLessEqual(abs(shown - due), off, (path, text))
+        scale = {"%": 0.01, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}.get(match[2][:1], 1)
+        shown = float(match[1].replace(",", "")) * scale
+        # A percentage has a digit behind the point; the others three that count.
+        off = max(0.0006 if match[2] == "%" else 0.0051 * due, 0.051 if "e-" in plain else 0)
+        self.assertLessEqual(abs(shown - due), off, (path, text))
+        return None
+
+    def test_figures_are_those_of_the_state(self):
+        server = self.serve([two_taps(seconds=SHORT)])
+        self.open(server)
+        seen, now = self.check(server)
+        for path in ("sum.false_drops.count", "sum.misses.count", "sum.lost", "now.share",
+                     "now.forwarded", "now.diverted", "now.dropped", "routes.N.received",
+                     "now.routes.N.received", "now.routes.N.share", "routes.N.echoes",
+                     "now.ports.N.rx", "now.ports.N.tx", "ports.N.lost",
+                     "filters.N.audit.false_drops.count", "filters.N.audit.misses.count", "filters.N.achieved_window_ns",
+                     "filters.N.predicted_false_drop", "filters.N.fill", "filters.N.shifts",
+                     "filters.N.evicted_early", "now.workers.N.received",
+                     "now.workers.N.busy", "workers.N.stalls",
+                     "workers.N.longest_gap_ns", "filters.N.audit.causes.routed"):
+            self.assertIn(path, seen)
+        self.assertEqual(now["counters"]["received"],
+                         sum(now["counters"][fate] for fate in monitor_stand_in.FATES))
+        self.assert_quiet(server)
+
+    def test_figures_of_thirty_two_of_each(self):
+        server = self.serve([monitor_stand_in.many(seconds=SHORT)])
+        self.open(server)
+        self.check(server)
+        for kind in ("ports", "routes", "filters", "workers"):
+            rows = "document.querySelectorAll('#%s tbody tr').length" % kind
+            self.assertEqual(self.ask(rows), 32, kind)
+        self.assert_quiet(server)
+
+    def test_pictures_are_those_of_the_state(self):
+        server = self.serve([two_taps(seconds=SHORT)])
+        self.open(server)
+        state = self.look(server)["appliances"][0]
+        filters = [each["audit"] for each in state["filters"]]
+        self.assert_ages(filters[0]["ages"])
+        self.assert_crossings(filters[0]["crossings"])
+        self.assert_intervals(filters)
+        # The other one, once it is picked.
+        self.ask("(() => { const picker = document.getElementById('filter-picker');"
+                 "picker.value = 'edge'; picker.dispatchEvent(new Event('change')); })()")
+        self.assert_ages(filters[1]["ages"])
+        self.assert_crossings(filters[1]["crossings"])
+
+    def assert_ages(self, ages):
+        ages = [each for each in ages if each["packets"]]
+        columns = self.ask("[...document.querySelectorAll('#echoes rect.in')].map(column => ["
+                           "Number(column.dataset.from), Number(column.dataset.packets),"
+                           "column.getBoundingClientRect().height, "
+                           "column.getBoundingClientRect().x])")
+        self.assertEqual([[each["from_ns"], each["packets"]] for each in ages],
+                         [column[:2] for column in columns])
+        highest = max(columns, key=lambda column: column[1])
+        first, last = columns[0], columns[-1]
+        for start, packets, height, left in columns:
+            self.assertAlmostEqual(height, max(packets / highest[1] * highest[2], 1.5), delta=0.1)
+            part = math.log(start / first[0]) / math.log(last[0] / first[0])
+            self.assertAlmostEqual(left, first[3] + part * (last[3] - first[3]), delta=0.5)
+
+    def assert_crossings(self, crossings):
+        shown = self.ask("[...document.querySelectorAll('#crossings tbody tr')].map(row =>"
+                         "[...row.cells].map(cell => cell.textContent))")
+        due = sorted(([each["first"], each["repeated"], "{:,}".format(each["packets"])]
+                      for each in crossings if each["packets"]),
+                     key=lambda row: -int(row[2].replace(",", "")))
+        self.assertEqual(shown, due)
+        ribbons = self.ask("[...document.querySelectorAll('.ribbon')].map(ribbon =>"
+                           "Number(ribbon.dataset.packets))")
+        self.assertEqual(sorted(ribbons), sorted(each["packets"] for each in crossings))
+
+    def assert_intervals(self, audits):
+        """Ends and bounds lie where the scale above them says."""
+        scale = [int(each[2:]) for each in self.ask(
+            "[...document.querySelectorAll('.scale span')].map(span => span.textContent)")]
+        drawn = self.ask("[...document.querySelectorAll('svg.interval')].map(picture => ["
+                         "picture.querySelector('.range').getAttribute('x1'),"
+                         "picture.querySelector('.range').getAttribute('x2'),"
+                         "picture.querySelector('.bound').getAttribute('x1')].map(parseFloat))")
+        order = ("broken", "open", "held")
+        audits = sorted(audits, key=lambda audit: order.index(audit["false_drops"]["verdict"]))
+        for (left, right, bound), audit in zip(drawn, audits, strict=True):
+            found = audit["false_drops"]
+            for at, rate in ((left, found["low"]), (right, found["high"]), (bound, found["bound"])):
+                due = (math.log10(rate) - scale[0]) / (scale[-1] - scale[0]) * 100 if rate else 0
+                self.assertAlmostEqual(at, min(100, max(0, due)), delta=0.02)
+
+    def test_the_past_is_that_of_the_history(self):
+        """Values that the cursor reads are means of what the history has."""
+        server = self.serve([two_taps(seconds=1200)])
+        self.open(server)
+        history = json.load(urllib.request.urlopen(
+            server.url + "api/v1/history?name=north&seconds=3600"))
+        self.ask("document.querySelector('#ranges input').click()")  # 5 min: buckets of a second
+        slider = "document.querySelector('#traffic .plot[role=slider]')"
+        self.ask(slider + ".focus()")
+        self.browser.press("Home", 36)
+        for _ in range(3):
+            self.browser.press("PageDown", 34)
+        said = self.ask(slider + ".getAttribute('aria-valuetext')").replace(
+            "\N{NO-BREAK SPACE}", " ")
+        clock, forwarded = re.match(r"([\d:]+): forwarded ([\d.]+) kpps", said).groups()
+        near = [value / 1000 for when, value in zip(history["times_ms"],
+                                                    history["totals"]["forwarded"])
+                if time.strftime("%H:%M:%S", time.localtime(when / 1000)) == clock]
+        self.assertTrue(any(abs(value - float(forwarded)) <= 0.0051 * value for value in near),
+                        (said, near))
+        self.browser.press("Escape", 27)
+        self.assertEqual(self.text(".legend .when"), "Now")
+
+
+class Answers(MonitorPage):
+    """The headline is the worst of what is the matter."""
+
+    def headline(self, appliances, change=None):
+        server = self.serve(appliances)
+        self.open(server)
+        if change:
+            change(server.appliances[0])
+            self.look(server)
+        title = self.text("h1")
+        tones = self.ask(
+            "[...document.querySelectorAll('.answer > div')].map(each => each.className)")
+        lead = self.text("#answer .lead")
+        self.assertTrue(self.ask("document.title").startswith(title))
+        self.latest = self.ask("document.body.innerText")
+        server.stop()
+        server.ended = True
+        return title, tones, lead
+
+    def test_nothing_lost(self):
+        title, tones, lead = self.headline([one_link(TWO_MINUTES)])
+        self.assertEqual(title, "Nothing lost.")
+        self.assertEqual(tones, ["good", "good", "good", "echo"])
+        self.assertIn("bound is 1e\N{NON-BREAKING HYPHEN}6", lead)
+
+    def test_not_sure_yet(self):
+        title, tones, lead = self.headline([one_link(20)])
+        self.assertEqual(title, "Nothing lost so far.")
+        self.assertEqual(tones[0], "unsure")
+        self.assertIn("Sure in about", lead)
+
+    def test_bound_broken(self):
+        def false_drops(appliance):
+            audit = appliance.audits["campus"]
+            audit["false_drops"] = audit["new"] // 100_000
+        title, tones, _ = self.headline([one_link(TWO_MINUTES)], false_drops)
+        self.assertEqual((title, tones[0]), ("The bound is broken.", "wrong"))
+
+    def test_false_drops_within_the_bound(self):
+        def some(appliance):
+            appliance.audits["campus"]["false_drops"] = 3
+        title, tones, lead = self.headline([one_link(3 * TWO_MINUTES)], some)
+        self.assertEqual((title, tones[0]), ("The bound is kept.", "good"))
+        self.assertIn("and 3 were dropped", lead)
+
+    def test_copies_missed(self):
+        def misses(appliance):
+            appliance.missed = 0.01
+        title, tones, lead = self.headline([one_link(TWO_MINUTES)], misses)
+        self.assertEqual((title, tones[1]), ("Copies get through.", "wrong"))
+        self.assertRegex(lead, r"^[\d,]+ copies inside the window got through and nothing explains")
+
+    def test_misses_that_are_explained(self):
+        def misses(appliance):
+            appliance.explained = 12
+        title, tones, lead = self.headline([one_link(TWO_MINUTES)], misses)
+        self.assertEqual((title, tones[1]), ("Nothing lost.", "good"))
+        self.assertIn("12 copies got through, and it is known why: stall 12", lead)
+
+    def test_no_bound_to_keep(self):
+        title, tones, lead = self.headline([one_link(TWO_MINUTES, bound=None)])
+        self.assertEqual((title, tones[0]), ("Nothing lost.", "good"))
+        self.assertNotIn("bound", lead)
+        self.assertNotIn("undefined", self.latest)
+
+    def test_port_misses_packets(self):
+        def miss(appliance):
+            appliance.ports["tap-b"]["rx_missed"] = 1204
+        title, tones, lead = self.headline([one_link(TWO_MINUTES)], miss)
+        self.assertEqual((title, tones[2]), ("Packets are being lost.", "wrong"))
+        self.assertIn("1,204 in the last minute", lead)
+        self.assertIn("tap-b 1,204", lead)
+
+    def test_losses_of_long_ago(self):
+        appliance = one_link(0)
+        appliance.ports["tap-b"]["rx_missed"] = 7
+        monitor_stand_in.with_hour(appliance, TWO_MINUTES)
+        title, tones, _ = self.headline([appliance])
+        self.assertEqual((title, tones[2]), ("Nothing dropped falsely.", "unsure"))
+
+    def test_no_traffic(self):
+        def still(appliance):
+            appliance.pace = 0
+        self.assertEqual(self.headline([one_link(TWO_MINUTES)], still)[0], "No traffic.")
+
+    def test_audit_is_off(self):
+        title, tones, lead = self.headline([one_link(audit=False)])
+        self.assertRegex(title, r"^[\d.]+.% are echoes\.$")
+        self.assertEqual(tones[:2], ["quiet", "quiet"])
+        self.assertIn("audit is off", lead)
+
+    def test_worker_stands_still(self):
+        def still(appliance):
+            appliance.workers[1]["answering"] = False
+        title, _, lead = self.headline([one_link(TWO_MINUTES)], still)
+        self.assertEqual(title, "A worker stands still.")
+        self.assertIn("lcore 3", lead)
+
+    def test_nobody_runs(self):
+        server = self.serve([])
+        self.open(server, live=False)
+        self.look(server)
+        self.assertEqual(self.text("h1"), "No appliance is running.")
+        self.assertIs(self.ask("document.querySelector('.known').checkVisibility()"), False)
+        server.appliances.append(one_link())
+        self.look(server)
+        self.assertIs(self.ask("document.querySelector('.known').checkVisibility()"), True)
+
+
+# ---- how it follows -----------------------------------------------------------------------------
+
+class Following(MonitorPage):
+    def setUp(self):
+        self.server = self.serve([two_taps(seconds=SHORT)])
+        self.open(self.server)
+        self.ask("window.marked = true")
+
+    def tearDown(self):
+        self.assertIs(self.ask("window.marked"), True, "the page was loaded anew")
+
+    def wait_for_title(self, words):
+        return self.wait("document.querySelector('h1').textContent === %s" % json.dumps(words))
+
+    def test_updates_come_without_asking(self):
+        for _ in range(3):
+            self.look(self.server)
+        self.assertEqual([path for path in self.server.asked if path != "/api/v1/history"],
+                         ["/", "/api/v1/stream"])
+        self.assertEqual(self.ask("document.body.dataset.how"), "stream")
+        self.assert_quiet(self.server)
+
+    def test_server_goes_and_comes_back(self):
+        self.look(self.server)
+        self.server.stop()
+        self.wait_for_title("The server does not answer.")
+        self.assertIn("no answer from the server", self.text("#live"))
+        self.assertEqual(self.ask("document.body.dataset.state"), "unreachable")
+        self.server.asked.clear()
+        self.server.start()
+        self.wait("document.body.dataset.state === 'live'")
+        self.look(self.server)
+        self.wait_for_title("Nothing lost so far.")
+
+    def test_asks_where_there_is_no_stream(self):
+        self.server.streams = False
+        self.server.look()
+        self.wait("document.body.dataset.how === 'asked'")
+        self.look(self.server)
+        self.server.streams = True
+        self.wait("document.body.dataset.how === 'stream' || !document.body.dataset.how")
+
+    def test_asks_where_the_stream_is_held_back(self):
+        self.server.mute = True
+        self.server.look()
+        self.wait("document.body.dataset.how === 'asked'")
+        self.assertEqual(self.ask("document.body.dataset.state"), "live")
+        self.server.mute = False
+
+    def test_appliance_restarts(self):
+        self.server.appliances[0].restart()
+        before = self.look(self.server)["appliances"][0]
+        now = self.look(self.server)["appliances"][0]
+        rates = dict((path, float(value)) for path, value, _ in self.ask(FIGURES) if value)
+        self.assertEqual(rates["routes.0.received"], now["routes"][0]["received"])
+        self.assertAlmostEqual(rates["now.forwarded"], Expected(before, now)("now.forwarded"),
+                               delta=1)
+        self.assertTrue(all(value >= 0 for value in rates.values()))
+        self.assertIn("started", self.text("#events li"))
+
+    def test_appliance_goes_and_comes_back(self):
+        appliance = self.server.appliances[0]
+        told = self.text("#routes data.sub")
+        for state, problem, words in (
+                ("gone", "", "north is gone."),
+                ("silent", "does not answer within 1.5 s", "north does not answer.")):
+            appliance.leave(state, problem)
+            self.look(self.server)
+            self.assertEqual(self.text("h1"), words)
+            self.assertIn(problem, self.text("#answer .lead"))
+            self.assertIn("said last", self.text("#answer .lead"))
+            self.assertEqual(self.text("#routes data.sub"), told)
+            self.assertIn(state, self.text("#appliances a"))
+            self.assertEqual(self.ask("document.body.dataset.state"), "live")
+        appliance.restart()
+        self.look(self.server)
+        self.look(self.server)
+        self.assertNotEqual(self.ask("document.querySelector('h1').className"), "bad")
+
+
+class Several(MonitorPage):
+    def test_each_by_its_name(self):
+        south = monitor_stand_in.quiet("south & co")
+        server = self.serve([two_taps(seconds=SHORT), south])
+        self.open(server)
+        names = "[...document.querySelectorAll('#appliances a')].map(a => a.textContent)"
+        self.assertEqual(self.ask(names), ["north", "south & co"])
+        self.assertEqual(self.text("#appliances [aria-current]"), "north")
+        self.ask("document.querySelectorAll('#appliances a')[1].click()")
+        self.wait("document.querySelector('h1').textContent === 'No traffic.'")
+        self.assertEqual(self.text("#appliances [aria-current]"), "south & co")
+        self.assertEqual(self.ask("location.hash"), "#appliance=south+%26+co")
+        # The address leads there again.
+        self.open(server, address="#appliance=south+%26+co")
+        self.assertEqual(self.text("#appliances [aria-current]"), "south & co")
+
+    def test_trouble_of_another_is_seen(self):
+        server = self.serve([two_taps(seconds=SHORT), two_taps("south", seconds=SHORT)])
+        self.open(server)
+        server.appliances[1].leave("gone", "")
+        self.look(server)
+        self.assertEqual(self.ask("document.querySelectorAll('#appliances .dot.wrong').length"), 1)
+        self.assertEqual(self.text("#appliances [aria-current]"), "north")
+        self.assertIn("south, gone", self.text("#appliances"))
+
+
+# ---- what names can do --------------------------------------------------------------------------
+
+class Hostile(MonitorPage):
+    def test_names_are_text(self):
+        server = self.serve([monitor_stand_in.hostile(None)])
+        self.open(server)
+        self.assertIn(HOSTILE, self.ask("document.body.innerText"))
+        self.assertEqual(self.ask("document.querySelectorAll('script').length"), 1)
+        self.assertEqual(self.ask("document.querySelectorAll('body img, body iframe').length"), 0)
+        self.assertIsNone(self.ask("window.hurt"))
+        self.assertIn(HOSTILE, self.ask("document.title"))
+        self.assertEqual(self.ask("document.querySelectorAll('#routes tbody tr').length"), 6)
+        self.assert_quiet(server)
+
+    def test_policy_allows_nothing_else(self):
+        server = self.serve([one_link()])
+        self.open(server)
+        policy = urllib.request.urlopen(server.url).headers["Content-Security-Policy"]
+        self.assertNotIn("unsafe", policy)
+        for part in ("default-src 'none'", "connect-src 'self'", "base-uri 'none'",
+                     "require-trusted-types-for 'script'"):
+            self.assertIn(part, policy)
+        # Who writes HTML is refused, by this browser at least; so are scripts that are not ours.
+        self.assertEqual(self.ask("""(() => {
+            try { document.body.innerHTML = "x"; } catch (error) { return error.name; } })()"""),
+                         "TypeError")
+        self.assertEqual(self.ask("""new Promise(done => {
+            addEventListener("securitypolicyviolation", event => done(event.effectiveDirective));
+            const image = new Image(); image.src = "http://127.0.0.1:1/"; })"""), "img-src")
+
+
+# ---- how it looks -------------------------------------------------------------------------------
+
+class Looks(MonitorPage):
+    def test_every_width_and_theme(self):
+        scenarios = {"running": two_taps(seconds=1200), "broken": monitor_stand_in.broken(),
+                     "many": monitor_stand_in.many(seconds=30),
+                     "hostile": monitor_stand_in.hostile(seconds=30)}
+        for (name, appliance), width, dark in itertools.product(scenarios.items(), WIDTHS,
+                                                                (False, True)):
+            if dark and name != "running":
+                continue  # the colours change no measure
+            with self.subTest(name=name, width=width, dark=dark), StandIn([appliance]) as server:
+                self.open(server, width, dark)
+                self.assertEqual(self.ask("document.documentElement.scrollWidth"), width)
+                self.assertEqual(self.ask(OVERFLOWING), [])
+                self.assertEqual(self.ask(TOUCHING), [])
+                self.assertEqual(self.ask(FRAMES), [])
+                self.assert_quiet(server)
+
+    def test_every_state_fits_a_phone(self):
+        for state in ("gone", "silent", "nobody"):
+            appliance = one_link()
+            appliance.leave(state, "does not answer within 1.5 s")
+            with self.subTest(state), StandIn([] if state == "nobody" else [appliance]) as server:
+                self.open(server, 360, live=False)
+                self.assertEqual(self.ask("document.documentElement.scrollWidth"), 360)
+                self.assertEqual(self.ask(OVERFLOWING), [])
+                server.stop()
+                self.wait("document.body.dataset.state === 'unreachable'")
+                self.assertEqual(self.ask("document.documentElement.scrollWidth"), 360)
+                self.assertEqual(self.ask(OVERFLOWING), [])
+
+    def test_nothing_jumps(self):
+        server = self.serve([two_taps(seconds=SHORT)])
+        for width in (360, 1280):
+            self.open(server, width)
+            self.look(server)
+            self.ask("""window.shifts = []; new PerformanceObserver(list => {
+                for (const entry of list.getEntries()) { window.shifts.push(
+                  [entry.value, ...entry.sources.map(({node}) => (node?.outerHTML
+                    ?? node?.textContent ?? "").slice(0, 160))]); }
+            }).observe({type: "layout-shift"})""")
+            for pace in (1, 1.7, 0.2, 12, 1):
+                server.appliances[0].pace = pace
+                self.look(server)
+            self.ask("new Promise(done => requestAnimationFrame(() => setTimeout(done, 50)))")
+            self.assertEqual(self.ask("window.shifts"), [], width)
+
+    def test_colours_have_contrast(self):
+        server = self.serve([one_link()])
+        for dark in (False, True):
+            self.open(server, dark=dark)
+            colours = self.ask(COLOURS)
+            own = self.ask(COLOURS.replace('"--page"',
+                                           '"--fine", "--aside", "--on-lost", "--page"'))
+            self.assertEqual(contrast(colours["--page"], (255, 255, 255)) > 15, dark)
+            for name, ground, least in (
+                    [(t, g, 4.5) for t in (*TEXTS, "--fine") for g in ("--page", "--panel")]
+                    + [(a, "--page", 3) for a in (*AREAS, "--fine", "--aside")]
+                    + [("--on-lost", "--lost", 4.5)]):
+                self.assertGreaterEqual(contrast(own[name], own[ground]), least,
+                                        (name, ground, dark))
+
+    def test_colours_are_those_of_the_report(self):
+        def colours(path):
+            return re.findall(r"(--[a-z-]+): (#\w+|\d+ \d+ \d+)", path.read_text())
+        report = colours(harness.ROOT / "lib/analyze/html_style.cpp")
+        page = colours(harness.ROOT / "lib/monitor/page/style.css")
+        self.assertGreater(len(set(report)), 15)
+        self.assertLessEqual(set(report), set(page))
+
+    def test_causes_are_those_of_analyze(self):
+        causes = (harness.ROOT / "lib/packet/cause.h").read_text()
+        report = (harness.ROOT / "lib/analyze/report.h").read_text()
+        page = (harness.ROOT / "lib/monitor/page/echoes.js").read_text()
+        names = re.findall(r'"([\w-]+)"', causes[causes.index("kCauseNames{"):].split(";")[0])
+        titles = re.findall(r'\{Cause::k\w+, name_of\(Cause::k\w+\),\s+"[^"]+",\s+"([^"]+)"',
+                            report)
+        names = list(zip(names, titles, strict=True))
+        own = re.findall(r'^  "?([\w-]+)"?: \["([^"]+)",', page, re.M)
+        self.assertGreater(len(names), 8)
+        self.assertEqual([each for each in own if each[0] != "alike"], names)
+
+    def test_is_what_the_program_holds(self):
+        """The arrays of the source that is built are the page and its policy, byte by byte."""
+        join_page = monitor_stand_in.join_page
+        arrays = re.findall(r"constexpr char \w+\[\] = \{([^}]*)\}", join_page.source())
+        self.assertEqual([bytes(int(each) % 256 for each in array.split(",")).decode()
+                          for array in arrays], list(join_page.page()))
+
+    def test_is_well_formed(self):
+        structure = Structure(monitor_stand_in.join_page.page()[0])
+        self.assertEqual(structure.problems, [])
+        self.assertEqual([link for link in structure.links if not link.startswith("data:")],
+                         ["api/v1/state", "metrics"])
+
+
+class TimeAxis(MonitorPage):
+    def test_fates_stand_on_one_another(self):
+        server = self.serve([two_taps(seconds=SHORT)])
+        self.open(server)
+        history = json.load(urllib.request.urlopen(
+            server.url + "api/v1/history?name=north&seconds=3600"))["totals"]
+        top = self.ask("[...document.querySelectorAll('#traffic .plot g text')].map("
+                       "text => text.textContent).filter(text => text.endsWith('pps')).pop()")
+        number, unit = top.split("\N{NO-BREAK SPACE}")
+        top = float(number) * {"kpps": 1e3, "Mpps": 1e6}[unit]
+        below = [0] * len(history["forwarded"])
+        for fate in ("forwarded", "diverted", "dropped"):
+            below = [one + (other or 0) for one, other in zip(below, history[fate])]
+            path = self.ask("document.querySelector('.area.tone-%s').getAttribute('d')" % fate)
+            # The looks of this test are as short as they are: a second holds several.
+            highest = 1 - min(float(y) for y in re.findall(r"V([\d.]+)", path)) / 200
+            due = max(below[:SHORT - 1]) / top
+            self.assertAlmostEqual(highest, due, delta=0.03 * due, msg=fate)
+
+    def test_axis_has_room_for_what_is_known(self):
+        for seconds, shown in ((SHORT, "300"), (600, "900"), (1200, "3600")):
+            server = self.serve([one_link(seconds)])
+            self.open(server)
+            self.assertEqual(self.ask("document.querySelector('#ranges input:checked').value"),
+                             shown)
+
+    def test_samples_that_come_late_leave_no_gap(self):
+        """And those that know nothing do: the appliance was gone for a minute."""
+        appliance = one_link(200)
+        appliance.history = [(when + 0.4 * (i % 3), rates if not 60 < i < 120 else None)
+                             for i, (when, rates) in enumerate(appliance.history)]
+        server = self.serve([appliance])
+        self.open(server)
+        path = self.ask("document.querySelector('.area.tone-forwarded').getAttribute('d')")
+        self.assertEqual(path.count("M"), 2)
+
+
+class Keyboard(MonitorPage):
+    def test_all_can_be_reached(self):
+        server = self.serve([two_taps(seconds=SHORT), two_taps("south", seconds=SHORT)])
+        self.open(server)
+        stops = []
+        for _ in range(30):
+            self.browser.press("Tab", 9)
+            at = self.ask(FOCUSED)
+            if at["tag"] == "BODY":
+                break
+            self.assertTrue(at["seen"] and at["inside"], at)
+            stops.append(at["what"])
+        self.assertEqual(stops, [
+            "Skip to the answer", "north", "south", "5 min" if "5 min" in stops else stops[3],
+            "Time in the picture of packets a second", "Events", "filter-picker", "As a table",
+            "/api/v1/state", "/metrics"])
+
+    def test_keys_choose(self):
+        server = self.serve([two_taps(seconds=SHORT)])
+        self.open(server)
+        self.ask("document.querySelector('#ranges input:checked').focus()")
+        self.browser.press("ArrowRight", 39)
+        self.assertEqual(self.ask("document.querySelector('#ranges input:checked').value"), "900")
+        self.browser.press("Tab", 9)
+        self.browser.press("ArrowLeft", 37)
+        self.assertRegex(self.text(".legend .when"), r"^[\d:]+$")
+        self.assertEqual(self.ask("document.querySelector('.cursor').getAttribute('visibility')"),
+                         "visible")
+
+
+if __name__ == "__main__":
+    if browser.find() is None:
+        harness.skip("there is no Chromium")
+    unittest.main(verbosity=2)

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unecho serve` and `unecho status` beside running appliances.
+
+MonitorTest starts appliances that replay captures without end and servers on ports that are free,
+and asks them over HTTP.
+"""
+import contextlib
+import http.client
+import json
+import os
+import re
+import socket
+import subprocess
+import threading
+
+import harness
+
+ONE_LINK = harness.PCAPS / "one-link.pcap"
+
+
+class Server:
+    """A running `unecho serve`."""
+
+    def __init__(self, process):
+        self._process = process
+        self.lines = []
+        self.port = None
+        for line in process.stderr:
+            self.lines.append(line.rstrip("\n"))
+            found = re.search(r"serving http://(.*):(\d+)/", line)
+            if found:
+                self.host, self.port = found[1].strip("[]"), int(found[2])
+                break
+        if self.port is None:
+            raise AssertionError("did not serve: %s" % self.lines)
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self._process.stderr:
+            self.lines.append(line.rstrip("\n"))
+
+    @property
+    def pid(self):
+        return self._process.pid
+
+    def alive(self):
+        return self._process.poll() is None
+
+    def connection(self, timeout=10):
+        return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
+
+    def request(self, path, method="GET", headers=(), body=None, timeout=10):
+        """(status, headers, body as bytes)"""
+        with contextlib.closing(self.connection(timeout)) as connection:
+            connection.request(method, path, body=body, headers=dict(headers))
+            answer = connection.getresponse()
+            return answer.status, answer.headers, answer.read()
+
+    def get(self, path):
+        """The text of what must be there."""
+        status, _, body = self.request(path)
+        if status != 200:
+            raise AssertionError("%s: %d %s" % (path, status, body))
+        return body.decode()
+
+    def json(self, path):
+        return json.loads(self.get(path))
+
+    def appliance(self, name=None):
+        """As the state has it; the only one where no name is given."""
+        found = [each for each in self.json("/api/v1/state")["appliances"]
+                 if name in (None, each["name"])]
+        if len(found) > 1:
+            raise AssertionError([each["name"] for each in found])
+        return found[0] if found else None
+
+    def raw(self, data=b"", timeout=10):
+        """A connection on which this was sent."""
+        connection = socket.create_connection((self.host, self.port), timeout=timeout)
+        connection.sendall(data)
+        return connection
+
+    def wait(self, condition, what, timeout=30):
+        return harness.wait_for(condition, what, timeout)
+
+
+class MonitorTest(harness.E2eTest):
+    def environment(self):
+        return dict(os.environ, RUNTIME_DIRECTORY=str(self.folder))
+
+    def config(self, number=0, **run):
+        """Two taps that replay a capture without end, with time of its own, into a tool."""
+        taps = [harness.port("tap-%s" % letter, 3 * number + index, rx_pcap=path)
+                for index, (letter, path) in enumerate((("a", harness.PCAPS / "two-taps-a.pcap"),
+                                                       ("b", harness.PCAPS / "two-taps-b.pcap")))]
+        for tap in taps:
+            tap["device"] += ",infinite_rx=1"
+        tool = harness.port("tool", 3 * number + 2, tx_pcap="/dev/null")
+        return {"port": [*taps, tool], "filter": [harness.filter_("echo", "50ms", keys=500_000)],
+                "route": [{"from": ["tap-a", "tap-b"], "to": "tool", "filter": "echo"}],
+                "run": {"seed": 1, **run}}
+
+    @contextlib.contextmanager
+    def appliance(self, name, config=None, arguments=("--json",)):
+        """Running, and answering on its socket."""
+        eal = (*harness.EAL_ARGS, "--file-prefix=" + name)
+        with self.start(config or self.config(), *arguments, eal=eal) as running:
+            path = self.folder / "dpdk" / name / "dpdk_telemetry.v2"
+
+            def answers():
+                if not running.alive():
+                    raise AssertionError("ended early: %s" % running.finish())
+                with harness.Telemetry(path) as telemetry:
+                    return telemetry.ask("/unecho/counters")
+            harness.wait_for(answers, name)
+            yield running
+
+    @contextlib.contextmanager
+    def server(self, *arguments, listen="127.0.0.1:0", wrapper=()):
+        with subprocess.Popen(
+                [*wrapper, os.environ["UNECHO_BIN"], "serve", "--listen", listen, *arguments],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                text=True, env=self.environment()) as process:
+            try:
+                yield Server(process)
+            finally:
+                process.terminate()
+                try:
+                    process.wait(20)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    raise AssertionError("did not stop") from None
+
+    def run_command(self, *arguments, environment=None, timeout=30, **options):
+        done = subprocess.run([os.environ["UNECHO_BIN"], *arguments], text=True, check=False,
+                              capture_output=True, stdin=subprocess.DEVNULL, timeout=timeout,
+                              env=environment or self.environment(), **options)
+        return harness.Result(done.returncode, done.stdout, done.stderr)
+
+    def status(self, *arguments, **options):
+        return self.run_command("status", *arguments, **options)
+
+
+def samples_of(metrics):
+    """{(name, ((label, value), ...)): number} of a text in Prometheus' format."""
+    out = {}
+    for line in metrics.splitlines():
+        if line.startswith("#"):
+            continue
+        name, labels, value = re.fullmatch(r"(\w+)(?:\{(.*)\})? (\S+)", line).groups()
+        pairs = re.findall(r'(\w+)="((?:[^"\\]|\\.)*)"', labels or "")
+        out[name, tuple(sorted(pairs))] = float(value)
+    return out

@@ -1,0 +1,149 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a process is called, where it is found by that, who may ask it; and telemetry of as many
+ports, routes and filters as one process takes."""
+import grp
+import os
+import stat
+import unittest
+
+import harness
+from harness import MOST_PORTS
+
+def as_somebody(group, action):
+    """What action() gives a process of nobody, who is in this group alone; or the name of its error."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(group)
+            os.setuid(65534)
+            answer = repr(action())
+        except OSError as error:
+            answer = type(error).__name__
+        os.write(writing, answer.encode())
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading) as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    return answer
+
+
+def nulls(count, **run):
+    """Ports in a ring, each with a route to the next and a filter of its own."""
+    numbers = range(count)
+    return {"port": [{"name": "port-%d" % i, "device": "net_null%d,no-rx=1" % i,
+                      "rx_descriptors": 64, "tx_descriptors": 64} for i in numbers],
+            "filter": [{"name": "filter.%d" % i, "window": "1ms", "rate": "10kpps"}
+                       for i in numbers],
+            "route": [{"name": "route_%d" % i, "from": ["port-%d" % i],
+                       "to": "port-%d" % ((i + 1) % count), "filter": "filter.%d" % i,
+                       "on_echo": "pass"} for i in numbers],
+            "run": run}
+
+
+class Named(harness.E2eTest):
+    def running(self, document, name="lab.toml"):
+        path = self.folder / name
+        path.write_text(harness.toml(document))
+        running = self.start(path, by_name=True)
+        self.addCleanup(running.__exit__)
+        return running
+
+    def refused(self, running, status, *words):
+        result = running.finish()
+        self.assertEqual((result.status, result.out), (status, ""), result)
+        self.assertEqual(len(result.err.splitlines()), 1, result.err)
+        for word in words:
+            self.assertIn(word, result.err)
+
+    def end(self, running, said=""):
+        running.interrupt()
+        result = running.finish()
+        self.assertEqual(result.status, 0, result)
+        self.assertIn(said, result.err)
+
+    def test_the_file_names_the_process_and_its_folder(self):
+        running = self.running(nulls(2), "tap lab.toml")
+        with self.telemetry(running) as telemetry:
+            info = telemetry.ask("/unecho/info")
+        self.assertEqual(info["name"], "tap_lab")
+        self.assertTrue((self.folder / "dpdk" / "tap_lab" / "dpdk_telemetry.v2").is_socket())
+        self.assertEqual(info["pid"], running.pid())
+        self.end(running)
+
+    def test_one_name_is_of_one_process_at_a_time(self):
+        first = self.running(nulls(2, name="probe"), "one.toml")
+        self.telemetry(first).__exit__()
+        self.refused(self.running(nulls(2, name="probe"), "two.toml"), 1, '"probe"', "[run] name")
+        second = self.running(nulls(2), "three.toml")
+        harness.wait_for((self.folder / "dpdk/three/dpdk_telemetry.v2").is_socket, "the second")
+        self.end(second)
+        # Where DPDK shares nothing between processes it would not notice.
+        hidden = {**nulls(2, name="probe"), "eal": {"args": ["--no-shconf"]}}
+        third = self.running(hidden, "four.toml")
+        harness.wait_for((self.folder / "dpdk/probe/dpdk_telemetry.v2:1").is_socket, "the third")
+        self.end(third, 'note: another process is named "probe" already')
+        hidden["run"]["telemetry_group"] = grp.getgrall()[0].gr_name
+        self.refused(self.running(hidden, "five.toml"), 1, '"probe"', "[run] name")
+        self.end(first)
+
+    def test_a_group_that_is_not_there_is_one_line(self):
+        self.refused(self.running(nulls(2, telemetry_group="no-such-group")), 2,
+                     "lab.toml: run.telemetry_group: ", '"no-such-group"', "getent group")
+        self.assertFalse((self.folder / "dpdk").exists(), "nothing was started")
+
+    @unittest.skipIf(os.geteuid() != 0, "needs root")
+    def test_a_group_may_ask_and_nobody_else(self):
+        group = next(entry for entry in grp.getgrall() if entry.gr_gid not in (0, 65534))
+        stranger = next(entry for entry in grp.getgrall()
+                        if entry.gr_gid not in (0, 65534, group.gr_gid))
+        self.folder.chmod(0o755)
+        running = self.running(nulls(2, name="watched", telemetry_group=group.gr_name))
+        self.telemetry(running).__exit__()
+        folder = self.folder / "dpdk" / "watched"
+        path = folder / "dpdk_telemetry.v2"
+        self.assertEqual(stat.S_IMODE(folder.stat().st_mode), 0o750)
+        self.assertEqual(folder.stat().st_gid, group.gr_gid)
+
+        def ask():
+            with harness.Telemetry(path) as telemetry:
+                return telemetry.ask("/unecho/info")["name"]
+        self.assertEqual(as_somebody(group.gr_gid, ask), "'watched'")
+        self.assertEqual(as_somebody(stranger.gr_gid, ask), "PermissionError")
+        self.assertEqual(as_somebody(stranger.gr_gid, lambda: os.listdir(folder.parent)),
+                         "['watched']")
+        self.end(running)
+
+    def test_as_much_as_one_process_takes_is_told_by_index(self):
+        document = nulls(MOST_PORTS)
+        document["workers"] = {"lcores": sorted(os.sched_getaffinity(0))[:2]}
+        running = self.running(document)
+        with self.telemetry(running) as telemetry:
+            info = telemetry.ask("/unecho/info")
+            self.assertEqual([info[what] for what in ("ports", "routes", "filters")],
+                             [MOST_PORTS] * 3)
+            for what, name in (("ports", "port-%d"), ("routes", "route_%d"),
+                               ("filters", "filter.%d")):
+                for i in range(MOST_PORTS):
+                    one = telemetry.ask("/unecho/%s,%d" % (what, i))
+                    self.assertEqual(one["name"], name % i)
+                    self.assertEqual(info["%s_names" % what[:-1]][i], name % i)
+                self.assertIsNone(telemetry.ask("/unecho/%s,%d" % (what, MOST_PORTS)))
+                listed = telemetry.ask("/unecho/" + what)
+                self.assertEqual("truncated" in listed, len(listed) < MOST_PORTS, what)
+            self.assertEqual(info["workers"], len(document["workers"]["lcores"]))
+            for i in range(info["workers"]):
+                self.assertEqual(telemetry.ask("/unecho/workers,%d" % i)["lcore"],
+                                 document["workers"]["lcores"][i])
+            event = telemetry.ask("/unecho/events")["0"]
+            self.assertEqual((event["number"], event["kind"]), (1, "start"))
+            self.assertNotIn(1, [event["number"]
+                                 for event in telemetry.ask("/unecho/events,1").values()])
+        self.end(running)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a page in the browser is asked, and judged by: of the report and of `unecho serve`."""
+import html.parser
+
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+# Elements whose box leaves the page's, but for what scrolls by itself.
+OVERFLOWING = """
+[...document.querySelectorAll("body *")].filter(element => {
+  const box = element.getBoundingClientRect();
+  return !element.closest("pre, .scroll") && box.width > 0 && getComputedStyle(element).position
+    && (box.right > document.documentElement.clientWidth + 0.5 || box.left < -0.5);
+}).map(element => element.outerHTML.slice(0, 120))
+"""
+# Tables that have to be scrolled.
+SCROLLING = """
+[...document.querySelectorAll(".scroll")].filter(box => box.scrollWidth > box.clientWidth)
+  .map(box => box.outerHTML.slice(0, 200))
+"""
+# Visible labels of a chart that lie on one another, or so near that they read as one.
+TOUCHING = """
+[...document.querySelectorAll("svg.plot")].flatMap(plot => {
+  const boxes = [...plot.querySelectorAll("text")].map(
+    text => [text.textContent, text.getBoundingClientRect()]).filter(([_, box]) => box.width > 0);
+  return boxes.flatMap(([one, a], i) => boxes.slice(i + 1).filter(([_, b]) =>
+    a.left < b.right + 6 && b.left < a.right + 6 && a.top < b.bottom - 2 && b.top < a.bottom - 2
+  ).map(([other, _]) => plot.querySelector("title").textContent + ": " + one + " / " + other));
+})
+"""
+# The colours of the style sheet as the page resolves them: {"--ink": [r, g, b]}.
+COLOURS = """
+Object.fromEntries(["--page", "--panel", "--ink", "--muted", "--line", "--echo", "--new", "--mark",
+                    "--lost"].map(name => {
+  const probe = document.body.appendChild(document.createElement("i"));
+  probe.style.color = `var(${name})`;
+  const rgb = getComputedStyle(probe).color.match(/[0-9.]+/g).slice(0, 3).map(Number);
+  probe.remove();
+  return [name, rgb];
+}))
+"""
+TEXTS = ("--ink", "--muted", "--echo", "--mark", "--lost")
+AREAS = ("--echo", "--new", "--mark", "--lost")
+
+
+class Structure(html.parser.HTMLParser):
+    """Which elements are open, and every problem with them."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.problems, self.ids, self.references, self.links = [], [], [], [], []
+        self.feed(text)
+        self.close()
+        self.problems += ["%s is not closed" % tag for tag in self.open]
+        self.problems += ["id %s twice" % each for each in set(self.ids)
+                          if self.ids.count(each) > 1]
+        self.problems += ["no id %s" % each for each in self.references if each not in self.ids]
+
+    def handle_starttag(self, tag, attrs):
+        self.handle_startendtag(tag, attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value)
+            elif name in ("aria-labelledby", "data-copy"):
+                self.references += value.split()
+            elif name == "href" and value.startswith("#"):
+                self.references.append(value[1:])
+            elif name in ("src", "href", "xlink:href", "srcset", "action"):
+                self.links.append(value)
+            elif name.startswith("on"):
+                self.problems.append("%s has %s" % (tag, name))
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.problems.append("</%s> at %s closes nothing" % (tag, self.getpos()))
+
+
+def contrast(one, other):
+    """Of two colours (WCAG 2.1)."""
+    def luminance(rgb):
+        parts = [c / 255 / 12.92 if c <= 10 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in rgb]
+        return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+    dark, light = sorted((luminance(one), luminance(other)))
+    return (light + 0.05) / (dark + 0.05)
+
+
+UNITS = {"": 1, "B": 1, "kB": 1e3, "MB": 1e6, "ns": 1, "\N{MICRO SIGN}s": 1e3, "ms": 1e6, "s": 1e9,
+         "min": 60e9, "h": 3600e9, "d": 86400e9}
+
+
+def shown_value(text):
+    """A figure as it is shown ("1,156", "2.05 ms", "14 min 35 s"), back as a number, and how far off
+    rounding may put it."""
+    words = text.split("\N{NO-BREAK SPACE}") if "\N{NO-BREAK SPACE}" in text else [text, ""]
+    numbers = [float(word.replace(",", "")) * UNITS[unit]
+               for word, unit in zip(words[::2], words[1::2])]
+    if words[1] == "":
+        return sum(numbers), 0
+    whole = UNITS["s"] / 2 if words[-1] == "min" else UNITS[words[-1]] / 2 if len(words) > 2 else 0
+    return sum(numbers), max(0.005 * numbers[0], UNITS[words[-1]] * 0.005, whole)

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What `unecho serve` tells, as Prometheus itself has it: Debian's scrapes it, its promtool judges
+metrics and alerts, and the queries of the alerts and of the dashboard are answered."""
+import contextlib
+import http.client
+import json
+import re
+import shutil
+import socket
+import subprocess
+import time
+import urllib.parse
+
+import harness
+import monitored
+
+MONITORING = harness.ROOT / "configs" / "monitoring"
+# What the telemetry of an appliance may lack: one without an audit, or of an older version.
+MAY_BE_MISSING = re.compile(r"unecho_(filter_(audit|false_drop|miss|echo_age)_\w+|"
+                            r"worker_(stalls|busy_seconds|idle_seconds)_total)$")
+# Recorded by the rules themselves.
+RECORDED = re.compile(r"route:\w+:rate10m")
+
+
+def expressions():
+    """(where, query) of the dashboard, for all appliances and short intervals."""
+    dashboard = json.loads((MONITORING / "dashboard.json").read_text())
+    for panel in dashboard["panels"]:
+        for target in panel.get("targets", ()):
+            query = target["expr"].replace("$appliance", ".*").replace("$__rate_interval", "5s")
+            yield panel["title"], query
+
+
+def metrics_in(query):
+    return set(re.findall(r"\bunecho_\w+", query))
+
+
+class Prometheus:
+    """A server of its own on a port that is free."""
+
+    def __init__(self, folder, target, rules):
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+        config = folder / "prometheus.yml"
+        config.write_text(json.dumps({  # JSON is YAML
+            "global": {"scrape_interval": "1s", "evaluation_interval": "1s"},
+            "rule_files": [str(rules)],
+            "scrape_configs": [{"job_name": "unecho", "static_configs": [
+                {"targets": ["127.0.0.1:%d" % target]}]}]}))
+        self._log = (folder / "prometheus.log").open("w")
+        self._process = subprocess.Popen(
+            ["prometheus", "--config.file=%s" % config,
+             "--storage.tsdb.path=%s" % (folder / "data"),
+             "--web.listen-address=127.0.0.1:%d" % self.port, "--log.level=warn"],
+            stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log)
+
+    def __enter__(self):
+        try:
+            harness.wait_for(lambda: self._get("/-/ready")[0] == 200, "Prometheus", 60)
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_):
+        self._process.terminate()
+        self._process.wait(20)
+        self._log.close()
+
+    def _get(self, path):
+        """(status, body)"""
+        with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port,
+                                                           timeout=10)) as connection:
+            connection.request("GET", path)
+            answer = connection.getresponse()
+            return answer.status, answer.read()
+
+    def ask(self, path, **parameters):
+        answer = json.loads(self._get(path + "?" + urllib.parse.urlencode(parameters))[1])
+        if answer["status"] != "success":
+            raise AssertionError("%s %s: %s" % (path, parameters, answer))
+        return answer["data"]
+
+    def query(self, query):
+        return self.ask("/api/v1/query", query=query)["result"]
+
+
+def promtool(*arguments, given=None):
+    done = subprocess.run(["promtool", *map(str, arguments)], input=given, text=True, check=False,
+                          capture_output=True)
+    return done.returncode, done.stdout + done.stderr
+
+
+class Alerts(harness.E2eTest):
+    def test_the_rules_are_valid_and_each_alert_fires_for_what_it_is_about(self):
+        status, said = promtool("check", "rules", MONITORING / "alerts.yml")
+        self.assertEqual(status, 0, said)
+        tests = harness.ROOT / "tests" / "prometheus" / "alerts_test.yml"
+        status, said = promtool("test", "rules", tests)
+        self.assertEqual(status, 0, said)
+        alerts = re.findall(r"- alert: (\w+)", (MONITORING / "alerts.yml").read_text())
+        self.assertGreater(len(alerts), 9)
+        text = tests.read_text()
+        for alert in alerts:
+            fires = re.search(r"alertname: %s\n +exp_alerts:\n +- exp_labels" % alert, text)
+            rests = re.search(r"alertname: %s\n +exp_alerts: \[\]" % alert, text)
+            self.assertTrue(fires and rests, alert)
+        documented = (harness.ROOT / "docs" / "monitoring.md").read_text()
+        for alert in alerts:
+            self.assertIn("`%s`" % alert, documented)
+
+    def test_the_configuration_is_one_of_prometheus(self):
+        status, said = promtool("check", "config", MONITORING / "prometheus.yml")
+        self.assertEqual(status, 0, said)
+
+
+class Scraped(monitored.MonitorTest):
+    def test_prometheus_takes_it_all(self):
+        with self.appliance("taps"), self.server() as server:
+            server.wait(lambda: server.appliance(), "the appliance")
+            metrics = server.get("/metrics")
+            status, said = promtool("check", "metrics", given=metrics)
+            self.assertEqual((status, said), (0, ""))
+            names = {name for name, _ in monitored.samples_of(metrics)}
+            with Prometheus(self.folder, server.port, MONITORING / "alerts.yml") as prometheus:
+                server.wait(lambda: prometheus.query("unecho_up"), "the first scrape", 60)
+                self.scraped(prometheus, names)
+                self.dashboard(prometheus, names)
+                self.rules(prometheus, names)
+
+    def scraped(self, prometheus, names):
+        stored = set(prometheus.ask("/api/v1/label/__name__/values"))
+        self.assertLessEqual(names, stored)
+        (target,) = prometheus.ask("/api/v1/targets")["activeTargets"]
+        self.assertEqual((target["health"], target["lastError"]), ("up", ""))
+        with harness.Telemetry(self.folder / "dpdk/taps/dpdk_telemetry.v2") as telemetry:
+            before = telemetry.ask("/unecho/counters")["received"]
+            time.sleep(2.5)  # a look of the server and a scrape, one second each
+            (sample,) = prometheus.query('unecho_received_packets_total{appliance="taps"}')
+            after = telemetry.ask("/unecho/counters")["received"]
+        self.assertLessEqual(before, int(sample["value"][1]))
+        self.assertLessEqual(int(sample["value"][1]), after)
+
+    def dashboard(self, prometheus, names):
+        harness.wait_for(lambda: prometheus.query("rate(unecho_received_packets_total[5s])"),
+                         "two scrapes")
+        asked = list(expressions())
+        self.assertGreater(len(asked), 20)
+        for where, query in asked:
+            with self.subTest(panel=where, query=query):
+                found = prometheus.query(query)
+                missing = metrics_in(query) - names
+                if missing:
+                    self.assertTrue(all(MAY_BE_MISSING.match(name) for name in missing), missing)
+                else:
+                    self.assertTrue(found)
+
+    def rules(self, prometheus, names):
+        def evaluated():
+            groups = prometheus.ask("/api/v1/rules")["groups"]
+            rules = [rule for group in groups for rule in group["rules"]]
+            return rules if rules and all(rule["health"] == "ok" for rule in rules) else None
+        for rule in harness.wait_for(evaluated, "the rules"):
+            with self.subTest(rule=rule["name"]):
+                missing = {name for name in metrics_in(RECORDED.sub("", rule["query"]))
+                           if name not in names}
+                self.assertTrue(all(MAY_BE_MISSING.match(name) for name in missing), missing)
+                if rule["type"] == "alerting" and rule["name"] in (
+                        "UnechoDown", "UnechoConservationBroken"):
+                    self.assertEqual(rule["state"], "inactive")
+
+
+if __name__ == "__main__":
+    if not (shutil.which("prometheus") and shutil.which("promtool")):
+        harness.skip("prometheus is not installed")
+    harness.main()

@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unecho serve` beside real appliances: what it answers, what it makes of bad clients, and what it
+says of appliances that are silent, gone, restarted or not permitted."""
+import contextlib
+import json
+import os
+import pathlib
+import pwd
+import re
+import resource
+import select
+import signal
+import socket
+import subprocess
+import time
+import unittest
+
+import harness
+import monitored
+from monitored import samples_of
+
+
+def counters_of(folder, name):
+    with harness.Telemetry(folder / "dpdk" / name / "dpdk_telemetry.v2") as telemetry:
+        return telemetry.ask("/unecho/counters")
+
+
+class Answers(monitored.MonitorTest):
+    """One appliance and one server for all that is asked."""
+
+    def test_all_that_it_serves(self):
+        with self.appliance("taps") as running, self.server() as server:
+            server.wait(lambda: server.appliance(), "the appliance")
+            self.state(server)
+            self.metrics(server)
+            self.history(server)
+            self.stream(server)
+            self.readiness(server)
+            self.bad_requests(server)
+            running.interrupt()
+            report = self.report_of(running.finish())
+            self.assertGreater(report["totals"]["received"], 1000)
+            server.wait(lambda: server.appliance()["state"] == "gone", "that it is gone")
+            gone = server.appliance()
+            self.assertLessEqual(gone["counters"]["received"], report["totals"]["received"])
+            self.assertEqual(samples_of(server.get("/metrics"))[
+                "unecho_up", (("appliance", "taps"),)], 0)
+            self.assertEqual(server.request("/readyz")[0], 503)
+            self.assertEqual(server.request("/healthz")[0], 200)
+
+    def state(self, server):
+        before = counters_of(self.folder, "taps")
+        time.sleep(1.2)  # the server looks once a second
+        seen = server.appliance()
+        after = counters_of(self.folder, "taps")
+        self.assertEqual((seen["name"], seen["state"], seen["problem"], seen["starts"]),
+                         ("taps", "running", "", 1))
+        self.assertLessEqual(before["received"], seen["counters"]["received"])
+        self.assertLessEqual(seen["counters"]["received"], after["received"])
+        self.assert_conserved(seen["counters"])
+        self.assertEqual([each["name"] for each in seen["ports"]], ["tap-a", "tap-b", "tool"])
+        self.assertEqual([each["name"] for each in seen["routes"]], ["tap-a+tap-b>tool"])
+        self.assertEqual(seen["routes"][0]["from"], ["tap-a", "tap-b"])
+        self.assertIs(seen["ports"][0]["link_up"], True)
+        self.assertIs(seen["workers"][0]["answering"], True)
+        self.assertIsInstance(seen["filters"][0]["predicted_false_drop"], float)
+        self.assertGreater(seen["reasons"]["echo"], 0)
+
+    def metrics(self, server):
+        """Every counter of /unecho/help is there, by its description."""
+        status, headers, body = server.request("/metrics")
+        self.assertEqual(status, 200)
+        self.assertEqual(headers["Content-Type"], "text/plain; version=0.0.4; charset=utf-8")
+        text = body.decode()
+        with harness.Telemetry(self.folder / "dpdk/taps/dpdk_telemetry.v2") as telemetry:
+            told = telemetry.ask("/unecho/help")
+            kinds = telemetry.ask("/unecho/kinds")
+        self.assertLessEqual(set(kinds), set(told))
+        helps = dict(re.findall(r"^# HELP (\w+) (.*)$", text, re.M))
+        types = dict(re.findall(r"^# TYPE (\w+) (.*)$", text, re.M))
+        samples = samples_of(text)
+        self.assertEqual(set(helps), set(types))
+        for block, prefix in (("ports", "unecho_port_"), ("workers", "unecho_worker_"),
+                              ("filters", "unecho_filter_"), ("routes", "unecho_route_"),
+                              ("routes", "unecho_")):
+            self.assertTrue(kinds[block])
+            for name, known in kinds[block].items():
+                unit, kind = known.split()
+                what = told[block][name]
+                base = name[:-3] if name.endswith("_ns") else name
+                unit = {"nanoseconds": "seconds", "count": ""}.get(unit, unit)
+                metric = (prefix + base + ("_" + unit if unit and unit not in base else "")
+                          + ("_total" if kind == "counter" else ""))
+                with self.subTest(metric):
+                    self.assertEqual(types[metric], kind)
+                    self.assertEqual(helps[metric], what.replace("\\", "\\\\"))
+                    self.assertTrue([key for key in samples if key[0] == metric])
+        fates = {}
+        for (name, labels), _ in samples.items():
+            if name == "unecho_route_reason_packets_total":
+                fates[dict(labels)["reason"]] = dict(labels)["fate"]
+        self.assertEqual(fates, {reason: fate for fate, reasons in harness.FATES.items()
+                                 for reason in reasons})
+        self.assertEqual(samples["unecho_up", (("appliance", "taps"),)], 1)
+        self.assertIn("unecho_build_info", {name for name, _ in samples})
+
+    def history(self, server):
+        def full():
+            history = server.json("/api/v1/history?name=taps&seconds=3")
+            return history if len(history["times_ms"]) == 3 and all(
+                value is not None for value in history["totals"]["received"]) else None
+        history = server.wait(full, "three seconds of history")
+        self.assertEqual((history["name"], history["interval_ms"]), ("taps", 1000))
+        self.assertEqual(history["times_ms"], sorted(history["times_ms"]))
+        for column in (history["totals"]["dropped"], history["ports"]["tap-a"]["rx_packets"],
+                       history["routes"]["tap-a+tap-b>tool"]["echo_share"]):
+            self.assertEqual(len(column), 3)
+        for index in range(3):
+            received = history["totals"]["received"][index]
+            taps = sum(history["ports"][tap]["rx_packets"][index] for tap in ("tap-a", "tap-b"))
+            self.assertAlmostEqual(taps / received, 1, delta=0.2)  # asked one after the other
+            share = history["routes"]["tap-a+tap-b>tool"]["echo_share"][index]
+            echoes = history["reasons"]["echo"][index]
+            self.assertAlmostEqual(share, echoes / received, delta=0.2)
+        self.assertEqual(server.json("/api/v1/history?seconds=1")["name"], "taps", "the only one")
+
+    def stream(self, server):
+        with server.raw(b"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n") as connection:
+            text, states = b"", []
+            while len(states) < 3:
+                piece = connection.recv(65536)
+                self.assertTrue(piece, text)
+                text += piece
+                states = re.findall(rb"event: state\ndata: (\{.*\})\n\n",
+                                    re.sub(rb"\r\n[0-9a-fA-F]+\r\n", b"", text))
+            self.assertIn(b"text/event-stream", text)
+        received = [json.loads(state)["appliances"][0]["counters"]["received"] for state in states]
+        self.assertEqual(received, sorted(received))
+        self.assertLess(received[0], received[-1])
+
+    def readiness(self, server):
+        self.assertEqual(server.get("/readyz"), "ready\n")
+        self.assertEqual(server.get("/healthz"), "ok\n")
+
+    def bad_requests(self, server):
+        for path, status in (("/nothing", 404), ("/metrics/", 404), ("//metrics", 404),
+                             ("/../etc/passwd", 404), ("/%2e%2e/%2e%2e/etc/passwd", 404),
+                             ("/..%2f..%2fetc%2fpasswd", 404), ("/metrics%00", 404), ("/metrics%00.html", 404),
+                             ("/api/v1/history?seconds=0", 400),
+                             ("/api/v1/history?seconds=3601", 400),
+                             ("/api/v1/history?seconds=x", 400),
+                             ("/api/v1/history?name=other", 404),
+                             ("/api/v1/history?name=../taps", 404)):
+            with self.subTest(path):
+                got, _, body = server.request(path)
+                self.assertEqual(got, status, body)
+                self.assertNotIn(b"root:", body)
+        for method in ("HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "BREW"):
+            with self.subTest(method):
+                got, headers, _ = server.request("/metrics", method)
+                self.assertEqual((got, headers["Allow"]), (405, "GET"))
+        self.assertEqual(server.request("/metrics", body=b"x" * 10)[0], 413)
+        self.assertEqual(server.request("/metrics", headers={"Host": "evil.example"})[0], 421)
+        self.assertEqual(server.request("/metrics", headers={"Host": "[::1]:9"})[0], 200)
+        for data in (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"x" * 100_000 + b"\r\n\r\n",
+                     b"GET /" + b"x" * 100_000 + b" HTTP/1.1\r\nHost: localhost\r\n\r\n",
+                     b"GET / HTTP/1.1\r\nHost: localhost\r\n" + b"X: y\r\n" * 20_000 + b"\r\n",
+                     b"GET /\x01 HTTP/9.9\r\n\r\n",
+                     b"\x16\x03\x01\x02\x00" + os.urandom(64) + b"\r\n\r\n",
+                     b"GET / HTTP/1.1\r\n\r\n",  # without Host
+                     b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"):
+            with self.subTest(data[:30]), contextlib.suppress(ConnectionError):
+                # It answers with a 4xx or closes, and neither takes nor says more.
+                with server.raw() as connection:
+                    connection.sendall(data)
+                    said = connection.recv(4096)
+                    self.assertRegex(said[:13], rb"^$|^HTTP/1.[01] (4\d\d|505)")
+        self.assertEqual(server.get("/healthz"), "ok\n")
+
+
+class SlowClients(monitored.MonitorTest):
+    def test_hundreds_of_slow_clients_do_not_stop_it(self):
+        """Who says nothing, half a request, a byte now and then; who never reads its answers."""
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, max(soft, 2048)), hard))
+        with self.appliance("taps"), self.server() as server, contextlib.ExitStack() as stack:
+            server.wait(lambda: server.appliance(), "the appliance")
+            slow = []
+            for data, count in ((b"", 150), (b"GET /metrics HT", 150),
+                                (b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX:", 150),
+                                (b"GET /api/v1/stream HTTP/1.1\r\nHost: localhost\r\n\r\n", 100),
+                                (b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 20, 150)):
+                slow += [stack.enter_context(server.raw(data)) for _ in range(count)]
+            self.assertEqual(len(slow), 700)
+            for turn in range(5):
+                for connection in slow[300:450]:  # the byte that keeps it from being idle
+                    with contextlib.suppress(OSError):
+                        connection.send(b"x")
+                self.assertIn("unecho_up", server.get("/metrics"))
+                self.assertEqual(server.appliance()["state"], "running")
+            # More than it holds: it closes those that waited longest for themselves.
+            slow += [stack.enter_context(server.raw()) for _ in range(200)]
+            self.assertEqual(server.get("/healthz"), "ok\n")
+
+            # None of those that say nothing, or a byte now and then, is left after its time.
+            def closed():
+                for connection in slow[300:450]:
+                    with contextlib.suppress(OSError):
+                        connection.send(b"x")
+                return len(looking.poll(200)) == 650
+            looking = select.poll()
+            for connection in slow[:450] + slow[700:]:
+                looking.register(connection, select.POLLIN)
+            server.wait(closed, "that all of them are closed")
+            self.assertEqual(server.get("/healthz"), "ok\n")
+            memory = re.search(r"VmRSS:\s+(\d+)",
+                               pathlib.Path("/proc/%d/status" % server.pid).read_text())[1]
+            self.assertLess(int(memory), 200_000)
+
+
+class Presence(monitored.MonitorTest):
+    def test_an_appliance_that_is_restarted(self):
+        with self.server() as server:
+            self.assertEqual(server.json("/api/v1/state")["appliances"], [])
+            self.assertEqual(server.request("/readyz")[0], 503)
+            with self.appliance("taps") as running:
+                server.wait(lambda: (server.appliance() or {}).get("state") == "running", "it")
+                running.send(signal.SIGKILL)
+                running.finish()
+                server.wait(lambda: server.appliance()["state"] == "gone", "that it is gone")
+                self.assertEqual(server.appliance()["problem"], "is not running")
+            with self.appliance("taps"):
+                server.wait(lambda: server.appliance()["state"] == "running", "the next one")
+                self.assertEqual(server.appliance()["starts"], 2)
+                history = server.json("/api/v1/history")
+                self.assertIn(None, history["totals"]["received"], "of the time between nothing")
+            self.assertTrue(any("taps was restarted" in line for line in server.lines),
+                            server.lines)
+            self.assertTrue(any("taps is gone: it is not running" in line
+                                for line in server.lines), server.lines)
+
+    def test_two_appliances(self):
+        with self.appliance("one"), self.appliance("two"), self.server() as server:
+            server.wait(lambda: len(server.json("/api/v1/state")["appliances"]) == 2, "both")
+            ups = {labels for name, labels in samples_of(server.get("/metrics"))
+                   if name == "unecho_up"}
+            self.assertEqual(ups, {(("appliance", "one"),), (("appliance", "two"),)})
+            self.assertEqual(server.request("/api/v1/history")[0], 404)
+            self.assertEqual(server.json("/api/v1/history?name=two&seconds=1")["name"], "two")
+
+    def test_one_that_does_not_answer(self):
+        with self.appliance("one") as one, self.appliance("two"), self.server() as server:
+            server.wait(lambda: len(server.json("/api/v1/state")["appliances"]) == 2, "both")
+            one.send(signal.SIGSTOP)
+            try:
+                server.wait(lambda: server.appliance("one")["state"] == "silent", "its silence")
+                self.assertEqual(server.appliance("one")["problem"], "does not answer")
+                self.assertEqual(server.appliance("two")["state"], "running")
+                self.assertEqual(server.request("/readyz")[0], 503)
+                self.assertIn(b"one is silent", server.request("/readyz")[2])
+                before = server.appliance("two")["counters"]["received"]
+                server.wait(lambda: server.appliance("two")["counters"]["received"] > before,
+                            "news of the other")
+                check = self.status("--check", "one")
+                self.assertEqual(check.status, 2, check)
+                self.assertIn("UNECHO CRITICAL - one: it does not answer", check.out)
+            finally:
+                one.send(signal.SIGCONT)
+            server.wait(lambda: server.appliance("one")["state"] == "running", "its answer")
+            self.assertEqual(server.appliance("one")["starts"], 1)
+            self.assertEqual(server.get("/readyz"), "ready\n")
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs another user")
+    def test_one_that_may_not_be_asked(self):
+        nobody = pwd.getpwnam("nobody")
+        as_nobody = ("setpriv", "--reuid=%d" % nobody.pw_uid, "--regid=%d" % nobody.pw_gid,
+                     "--clear-groups")
+        self.folder.chmod(0o755)
+        with self.appliance("taps"):
+            runtime = self.folder / "dpdk"
+            with self.server(wrapper=as_nobody) as server:
+                problems = server.json("/api/v1/state")["server"]["problems"]
+                self.assertEqual(len(problems), 1)
+                self.assertRegex(problems[0], "^%s: Permission denied; run as its user" % runtime)
+                # The folders may be looked into, the socket may not be used.
+                runtime.chmod(0o755)
+                (runtime / "taps").chmod(0o755)
+                (runtime / "taps" / "dpdk_telemetry.v2").chmod(0o700)
+                server.wait(lambda: server.appliance(), "it")
+                self.assertEqual(server.appliance()["state"], "silent")
+                self.assertIn("its socket is not permitted", server.appliance()["problem"])
+                # And now it may.
+                (runtime / "taps" / "dpdk_telemetry.v2").chmod(0o777)
+                server.wait(lambda: server.appliance()["state"] == "running", "that it answers")
+            done = subprocess.run([*as_nobody, os.environ["UNECHO_BIN"], "status", "--check"],
+                                  env=self.environment(), text=True, capture_output=True,
+                                  check=False)
+            self.assertEqual(done.returncode, 0, done)
+            (runtime / "taps").chmod(0o700)
+            done = subprocess.run([*as_nobody, os.environ["UNECHO_BIN"], "status", "--check"],
+                                  env=self.environment(), text=True, capture_output=True,
+                                  check=False)
+            self.assertEqual(done.returncode, 3, done)
+
+    def test_sockets_of_others_are_left_alone(self):
+        """A folder without a socket, a socket without a listener, one that says nonsense."""
+        for name in ("empty", "dead", "odd"):
+            (self.folder / "dpdk" / name).mkdir(parents=True)
+        with contextlib.ExitStack() as stack:
+            for name in ("dead", "odd"):
+                listening = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+                listening.bind(str(self.folder / "dpdk" / name / "dpdk_telemetry.v2"))
+                if name == "odd":
+                    stack.enter_context(listening).listen()
+                else:
+                    listening.close()
+            server = stack.enter_context(self.server())
+            odd = listening.accept()[0]
+            odd.send(b"x" * 2000)
+            odd.close()
+            server.wait(lambda: server.appliance(), "the odd one")
+            self.assertEqual(server.appliance()["name"], "odd")
+            self.assertEqual(server.appliance()["state"], "silent")
+            self.assertIn("unecho_up{appliance=\"odd\"} 0", server.get("/metrics"))
+
+
+class Start(monitored.MonitorTest):
+    def test_addresses_that_cannot_be(self):
+        for address in ("9797", "localhost:9797", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x",
+                        "127.0.0.1:65536", "127.0.0.1:-1", "::1:9797", "[127.0.0.1]:9797", ":9797",
+                        "", "127.0.0.1:80 "):
+            with self.subTest(address):
+                done = self.run_command("serve", "--listen", address)
+                self.assertEqual(done.status, 2, done)
+                self.assertEqual(done.err, 'unecho: --listen: "%s"; allowed: an address of this '
+                                 "host and a port, as in 127.0.0.1:9797 or [::1]:9797\n" % address)
+
+    def test_a_port_that_is_taken_and_one_that_is_nobody_s(self):
+        with self.server() as server:
+            done = self.run_command("serve", "--listen", "127.0.0.1:%d" % server.port)
+            self.assertEqual(done.status, 1, done)
+            self.assertEqual(done.err, "unecho: --listen: 127.0.0.1:%d: somebody listens there "
+                             "already\n" % server.port)
+        done = self.run_command("serve", "--listen", "192.0.2.1:9797")
+        self.assertEqual(done.status, 1, done)
+        self.assertEqual(done.err,
+                         "unecho: --listen: 192.0.2.1:9797: no address of this host\n")
+
+    def test_it_stays_on_loopback_unless_told(self):
+        with self.server() as server:
+            self.assertFalse(any("note:" in line for line in server.lines), server.lines)
+            with self.assertRaises(OSError):
+                socket.create_connection(("127.0.0.2", server.port), timeout=5).close()
+        with self.server(listen="0.0.0.0:0") as server:
+            server.wait(lambda: any("note: whoever reaches" in line for line in server.lines),
+                        "the note")
+            server.host = "127.0.0.1"
+            self.assertEqual(server.request("/healthz", headers={"Host": "any.example"})[0], 200)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A link whose interfaces are in a bridge of the kernel as well (examples/fail_open), and numbered
+packets at a steady pace across it: which are missing, which came twice."""
+import collections
+import signal
+import struct
+import sys
+import time
+
+import wire
+from wire import Host, harness, udp_frame
+
+SCRIPT = harness.ROOT / "examples" / "fail_open"
+# Both send and keep what they saw until the end: a pipe that is full would hold them up.
+_SEND = """
+import socket, sys, time
+data, size, pause = open(sys.argv[1], "rb").read(), int(sys.argv[2]), float(sys.argv[3])
+out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
+out.bind(("in0", 0))
+sent, due = [], time.monotonic()
+for at in range(0, len(data), size):
+    sent.append(time.monotonic())
+    out.send(data[at:at + size])
+    due += pause
+    rest = due - time.monotonic()
+    if rest > 0:
+        time.sleep(rest)
+print(*sent)
+"""
+_RECEIVE = """
+import socket, struct, sys, time
+ETH_P_IP, SO_RCVBUFFORCE, NUMBER_AT = 0x0800, 33, 42
+last, port, patience = int(sys.argv[1]), bytes.fromhex(sys.argv[2]), float(sys.argv[3])
+given = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_IP))
+given.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 24)
+given.bind(("in0", ETH_P_IP))
+given.settimeout(patience)
+print("ready", flush=True)
+came, number = [], -1
+while number != last:
+    try:
+        frame, where = given.recvfrom(2048)
+    except TimeoutError:
+        break
+    if where[2] != socket.PACKET_OUTGOING and frame[36:38] == port:
+        of, = struct.unpack_from(">Q", frame, NUMBER_AT)
+        if of <= last:  # others are the test's own
+            number = of
+            came.append((number, time.monotonic()))
+print(*(word for row in came for word in row))
+"""
+Gap = collections.namedtuple("Gap", "packets begin end")  # sent at begin; the next one came at end
+PATIENCE = 5
+
+
+class Probes:
+    """One packet each pause (s), for so long (s)."""
+
+    def __init__(self, test, sender, receiver, pause, duration):
+        frames = [udp_frame(number, size=22) for number in range(round(duration / pause))]
+        path = test.folder / "probes"
+        path.write_bytes(b"".join(frames))
+        self.pause = pause
+        port = struct.pack(">H", wire.PORT).hex()
+        self._receiver = receiver.start(sys.executable, "-c", _RECEIVE, len(frames) - 1, port,
+                                        PATIENCE)
+        test.addCleanup(self._end, self._receiver)
+        assert self._receiver.stdout.readline() == "ready\n", self._receiver.stderr.read()
+        self._sender = sender.start(sys.executable, "-c", _SEND, path, len(frames[0]), pause)
+        test.addCleanup(self._end, self._sender)
+
+    @staticmethod
+    def _end(process):
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+    def finish(self):
+        """When each was sent, and all that came: (number, when)."""
+        sent, came = (process.communicate(timeout=600)[0].split()
+                      for process in (self._sender, self._receiver))
+        return list(map(float, sent)), list(zip(map(int, came[::2]), map(float, came[1::2])))
+
+
+def gaps(sent, came):
+    """Runs of packets that never came."""
+    when = dict(reversed(came))
+    found, first = [], None
+    for number in range(len(sent) + 1):
+        if number < len(sent) and number not in when:
+            first = number if first is None else first
+        elif first is not None:
+            found.append(Gap(number - first, sent[first], when.get(number, sent[-1])))
+            first = None
+    return found
+
+
+def times_twice(came):
+    return len(came) - len({number for number, _ in came})
+
+
+class Link:
+    """Two hosts; between them a third whose interfaces l0 and r0 are in a bridge."""
+
+    def __init__(self, test):
+        self._test = test
+        self.one, self.two, self.box = Host(test, 1), Host(test, 2), Host(test, 3)
+        self.one.move_outside(self.box, "l0")
+        self.two.move_outside(self.box, "r0")
+        self.box.run(SCRIPT, "up", "l0", "r0")
+
+    def start(self, eal=harness.EAL_ARGS, **options):
+        """unecho on the link; when its workers poll."""
+        document = wire.link("net_af_xdp0,iface=l0", "net_af_xdp1,iface=r0", **options)
+        running = self._test.start(document, "--json", eal=eal,
+                                   wrapper=("ip", "netns", "exec", self.box.name))
+        self._test.addCleanup(running.__exit__)
+        self._test.wait_until_running(running)
+        return running
+
+    def kill(self, running):
+        """When it was killed, and when the kernel had taken everything back."""
+        begin = time.monotonic()
+        running.send(signal.SIGKILL)
+        running.finish()
+        return begin, time.monotonic()
+
+    def answers(self):
+        """Whether the other host answers."""
+        return self.one.run("ping", "-q", "-c", 1, "-W", 1, self.two.address,
+                            check=False).returncode == 0

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The audit's judgement of every packet against the definitions: whatever a filter answers, right
+// or wrong, and whatever window it says that it kept; with room for all, with hardly any, with a
+// budget that is too small, and while the share that is sampled changes.
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <functional>
+#include <random>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "filter/audit/audit.h"
+#include "support/audit_oracle.h"
+#include "support/filter_memory.h"
+#include "support/seed.h"
+
+namespace unecho::test {
+namespace {
+
+using filter::Answered;
+using filter::Audit;
+using filter::AuditParams;
+using filter::AuditSpec;
+using filter::EchoPolicy;
+using filter::Verdict;
+
+constexpr Nanoseconds kWindow = kSecond;
+constexpr Nanoseconds kSlack = 250 * kMillisecond;
+constexpr Nanoseconds kGrace = 100 * kMillisecond;
+constexpr std::uint64_t kAmpleMemory = std::uint64_t{4} << 20;
+
+struct Case {
+    const char* name;
+    AuditSpec spec;
+    unsigned packets = 40'000;
+    unsigned keys = 60;   // that come again
+    double often = 0.7;   // share of packets that are of those
+    unsigned slower = 1;  // of every 8000 packets the latter half: gaps so many times as long
+    unsigned burst = 1;   // packets at most that are shown at a time
+    unsigned before = 0;  // packets that the filter saw and the audit did not
+};
+
+AuditSpec spec_of(EchoPolicy policy, unsigned first, Nanoseconds grace = 0) {
+    return {.memory = kAmpleMemory,
+            .window = kWindow,
+            .slack = kSlack,
+            .grace = grace,
+            .policy = policy,
+            .first = first,
+            .begins_whole = true,
+            .secret = 0x1234567};
+}
+
+class Stream {
+  public:
+    explicit Stream(const Case& tested)
+        : case_(tested),
+          params_(*AuditParams::make(tested.spec)),
+          memory_(Audit::bytes(params_)),
+          audit_(params_, memory_.span()),
+          oracle_({tested.spec.window, tested.spec.slack, tested.spec.grace,
+                   tested.spec.policy == EchoPolicy::kRefresh, tested.spec.first}),
+          random_(seed()) {}
+
+    void run() {
+        for (unsigned i = 0; i < case_.packets && !testing::Test::HasFailure();) {
+            std::vector<Packet> burst(1 + below(case_.burst));
+            for (Packet& packet : burst) {
+                packet = next(i++);
+            }
+            if (i > case_.before) {
+                show(burst);
+            }
+            most_bits_ = std::max(most_bits_, audit_.bits());
+        }
+    }
+
+    [[nodiscard]] const Audit& audit() const { return audit_; }
+    [[nodiscard]] std::uint64_t judged() const { return judged_; }
+    [[nodiscard]] unsigned most_bits() const { return most_bits_; }
+    [[nodiscard]] std::uint64_t excused() const { return excused_; }
+
+  private:
+    struct Packet {
+        Nanoseconds time;
+        std::uint64_t name;
+        Answered answer;
+        Verdict expected;
+    };
+
+    unsigned below(std::uint64_t n) { return static_cast<unsigned>(random_() % n); }
+
+    // The window that is kept: whole at most times, and never longer than it could have grown.
+    void keep_some_window() {
+        achieved_ = std::min(kWindow, achieved_ + (now_ - last_));
+        if (below(1000) == 0) {
+            achieved_ = below(kWindow);
+            ++state_.window.early_turns;
+        }
+        last_ = now_;
+        state_.last = now_;
+        state_.window.achieved = achieved_;
+    }
+
+    Packet next(unsigned i) {
+        constexpr Nanoseconds kMostGap = 40 * kMillisecond;
+        now_ += below(kMostGap) * (i % 8000 < 4000 ? 1 : case_.slower);
+        keep_some_window();
+        const bool again = below(1000) < 1000 * case_.often;
+        const std::uint64_t name = again ? below(case_.keys) : 1000 + random_() % (1U << 30);
+        const auto answer = static_cast<Answered>(below(3));
+        return {now_, name, answer, oracle_.see(name, now_, answer, achieved_)};
+    }
+
+    void show(const std::vector<Packet>& burst) {
+        state_.first = burst.front().time;
+        bool begun = false;
+        for (const Packet& packet : burst) {
+            const Digest digest = remix(packet.name, 17);
+            if (audit_.sample().of({&digest, 1}) == 0) {
+                continue;
+            }
+            if (!begun) {
+                audit_.begin_burst(state_);
+                begun = true;
+                trouble_ = state_.window.early_turns != told_turns_ ? state_.last : trouble_;
+                told_turns_ = state_.window.early_turns;
+            }
+            see(packet, digest);
+        }
+    }
+
+    // Within a burst the window of each packet is not known: a miss is excused where it was not
+    // whole a moment ago.
+    void see(const Packet& packet, Digest digest) {
+        const filter::AuditKey key{digest, {remix(packet.name, 3), remix(packet.name, 4)}, {}};
+        const auto found = audit_.see(key, {packet.time, packet.answer}, {packet.name});
+        if (found.verdict == Verdict::kUnsettled || found.verdict == Verdict::kNotHeld) {
+            return;
+        }
+        ++judged_;
+        const bool later = case_.spec.policy == EchoPolicy::kRefresh;  // in the same run
+        if (found.verdict == Verdict::kMissLoad && packet.expected == Verdict::kMiss &&
+            (packet.time != state_.last || later) &&
+            trouble_ + 2 * case_.spec.first * audit_.reach() > state_.first) {
+            ++excused_;
+            return;
+        }
+        ASSERT_EQ(found.verdict, packet.expected)
+            << "packet at " << packet.time << " of key " << packet.name;
+        if (found.repeats) {
+            ASSERT_EQ(found.first[0], packet.name);
+        }
+    }
+
+    Case case_;
+    AuditParams params_;
+    FilterMemory memory_;
+    Audit audit_;
+    AuditOracle oracle_;
+    std::mt19937_64 random_;
+    filter::AuditState state_;
+    Nanoseconds now_ = 5'000'000'000;
+    Nanoseconds last_ = 0;
+    Nanoseconds trouble_ = 0;  // when the audit heard of a window that had become shorter
+    std::uint64_t told_turns_ = 0;
+    Nanoseconds achieved_ = kWindow;
+    std::uint64_t judged_ = 0;
+    std::uint64_t excused_ = 0;
+    unsigned most_bits_ = 0;
+};
+
+class Judgement : public testing::TestWithParam<Case> {};
+
+TEST_P(Judgement, of_every_packet_is_by_the_definitions) {
+    SCOPED_TRACE(seed_note());
+    Stream stream(GetParam());
+    stream.run();
+    const filter::AuditCounters& counters = stream.audit().counters();
+    EXPECT_EQ(filter::accounted(counters), counters.sampled);
+    EXPECT_GT(stream.judged(), GetParam().packets / 200);
+    EXPECT_LT(stream.excused(), counters.misses);
+    EXPECT_GT(counters.false_drops, 0U);
+    EXPECT_GT(counters.misses, 0U);
+    EXPECT_EQ(counters.collisions, 0U);
+}
+
+std::vector<Case> cases() {
+    std::vector<Case> out;
+    for (const unsigned first : {1U, 2U, 3U, 7U}) {
+        for (const Nanoseconds grace : {Nanoseconds{0}, kGrace}) {
+            out.push_back({"fixed", spec_of(EchoPolicy::kFixed, first, grace), 40'000,
+                           90 / (first * first) + 1});
+            out.push_back({"refresh", spec_of(EchoPolicy::kRefresh, first, grace)});
+        }
+    }
+    for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
+        // A table that is too small for all keys: the sample shrinks.
+        AuditSpec small = spec_of(policy, 1);
+        small.slack = kWindow;
+        small.memory = 4096;
+        out.push_back({"small", small, 400'000, 40, 0.9});
+        // A budget that is too small, until packets come more slowly.
+        AuditSpec frugal = spec_of(policy, 1, kSecond);
+        frugal.samples_per_second = 20;
+        out.push_back({"frugal", frugal, 400'000, 20, 0.9, 15});
+        // Begun in the middle.
+        AuditSpec late = spec_of(policy, 1, kSecond);
+        late.begins_whole = false;
+        out.push_back({"late", late, 2'000, 90, 0.9, 1, 1, 500});
+        out.push_back({"bursts", spec_of(policy, 1), 100'000, 60, 0.7, 1, 8});
+        out.push_back({"long_bursts", spec_of(policy, 2), 100'000, 60, 0.7, 1, 64});
+    }
+    return out;
+}
+
+TEST(Sample, shrinks_with_its_budget_and_grows_again) {
+    SCOPED_TRACE(seed_note());
+    AuditSpec spec = spec_of(EchoPolicy::kFixed, 1);
+    spec.samples_per_second = 10;  // 50 packets come, then 2
+    Stream stream({"frugal", spec, 8'000, 60, 0.7, 25});
+    stream.run();
+    EXPECT_EQ(stream.most_bits(), 3U);
+    EXPECT_EQ(stream.audit().bits(), 0U);
+    EXPECT_EQ(stream.audit().counters().not_held, 0U);
+}
+
+TEST(Sample, shrinks_with_its_memory_and_judges_on) {
+    SCOPED_TRACE(seed_note());
+    AuditSpec spec = spec_of(EchoPolicy::kFixed, 1);
+    spec.memory = 4096;
+    Stream stream({"small", spec, 100'000, 300, 0.8});
+    stream.run();
+    const filter::AuditCounters& counters = stream.audit().counters();
+    EXPECT_GT(stream.audit().bits(), 0U);
+    EXPECT_GT(counters.discarded, 0U);
+    EXPECT_GT(stream.judged(), counters.sampled * 9 / 10);
+}
+
+filter::AuditState at_first() {
+    filter::AuditState state;
+    state.first = state.last = kSecond;
+    state.window.achieved = kWindow;
+    return state;
+}
+
+TEST(Collision, of_digests_is_a_false_drop_and_told) {
+    const auto params = *AuditParams::make(spec_of(EchoPolicy::kFixed, 1));
+    const FilterMemory memory(Audit::bytes(params));
+    Audit audit(params, memory.span());
+    audit.begin_burst(at_first());
+    const std::array<std::uint8_t, 3> bytes{1, 2, 3};
+    EXPECT_EQ(audit.see({7, {1, 2}, {}}, {kSecond, Answered::kNew}, {}).verdict, Verdict::kNew);
+    EXPECT_EQ(audit.see({7, {1, 3}, {}}, {kSecond, Answered::kEcho}, {}).verdict,
+              Verdict::kFalseDrop);
+    EXPECT_EQ(audit.see({7, {1, 2}, {}}, {kSecond, Answered::kEcho}, {}).verdict, Verdict::kEcho);
+    EXPECT_EQ(audit.counters().collisions, 1U);
+
+    AuditSpec with_bytes = spec_of(EchoPolicy::kFixed, 1);
+    with_bytes.key_bytes = 2;
+    const auto longer = *AuditParams::make(with_bytes);
+    const FilterMemory more(Audit::bytes(longer));
+    Audit exact(longer, more.span());
+    exact.begin_burst(at_first());
+    const std::span<const std::uint8_t> all(bytes);
+    EXPECT_EQ(exact.see({7, {1, 2}, all.first(2)}, {kSecond, Answered::kNew}, {}).verdict,
+              Verdict::kNew);
+    EXPECT_EQ(exact.see({7, {1, 2}, all.last(2)}, {kSecond, Answered::kEcho}, {}).verdict,
+              Verdict::kFalseDrop);
+    EXPECT_EQ(exact.see({7, {1, 2}, all.first(2)}, {kSecond, Answered::kEcho}, {}).verdict,
+              Verdict::kEcho);
+    EXPECT_EQ(exact.counters().collisions, 1U);
+}
+
+// A worker that was away for 200 ms, and what it is told of a key that was recorded a while before:
+// a packet that waited meanwhile is older by its clock than it was when it came.
+class Stall : public testing::Test {
+  protected:
+    static constexpr Nanoseconds kAway = 200 * kMillisecond;
+    static constexpr Nanoseconds kRecorded = 10 * kSecond;
+
+    Stall()
+        : params_(*AuditParams::make(spec_of(EchoPolicy::kFixed, 1))),
+          memory_(Audit::bytes(params_)),
+          audit_(params_, memory_.span()) {
+        state_.window.achieved = kWindow;
+        tell(kRecorded);
+        EXPECT_EQ(at(kRecorded), Verdict::kNew);
+    }
+
+    void tell(Nanoseconds now) {
+        state_.first = state_.last = now;
+        audit_.begin_burst(state_);
+    }
+    void stall(Nanoseconds now) {
+        ++state_.stalls;
+        state_.stall = kAway;
+        tell(now);
+    }
+    Verdict at(Nanoseconds now) {
+        return audit_.see({7, {1, 2}, {}}, {now, Answered::kNew}, {}).verdict;
+    }
+    // A packet of a key that was recorded so long ago, told as new.
+    Verdict after(Nanoseconds age) {
+        tell(kRecorded + age);
+        return at(kRecorded + age);
+    }
+    [[nodiscard]] const filter::AuditCounters& counters() const { return audit_.counters(); }
+
+    filter::AuditState state_;
+
+  private:
+    AuditParams params_;
+    FilterMemory memory_;
+    Audit audit_;
+};
+
+TEST_F(Stall, explains_a_miss_of_a_key_that_it_made_older_than_the_window) {
+    stall(kRecorded + kWindow / 2);
+    EXPECT_EQ(after(kWindow + kAway - 1), Verdict::kMissStall);
+    EXPECT_EQ(counters().misses_stall, 1U);
+    EXPECT_EQ(counters().misses, 0U);
+}
+
+TEST_F(Stall, explains_no_more_than_it_took) {
+    stall(kRecorded + kWindow / 2);
+    EXPECT_EQ(after(kWindow + kAway), Verdict::kSlackNew);
+}
+
+TEST_F(Stall, explains_nothing_where_there_was_none) {
+    EXPECT_EQ(after(kWindow + kAway - 1), Verdict::kSlackNew);
+}
+
+TEST_F(Stall, explains_nothing_of_a_key_that_came_after_it) {
+    stall(kRecorded + kWindow / 2);
+    EXPECT_EQ(at(kRecorded + kWindow / 2 + 1), Verdict::kMiss);  // recorded once more
+    EXPECT_EQ(after(kWindow / 2 + 1 + kWindow + kAway - 1), Verdict::kSlackNew);
+}
+
+TEST_F(Stall, is_no_excuse_inside_the_window_that_was_kept) {
+    stall(kRecorded + kWindow / 2);
+    EXPECT_EQ(after(kWindow - 1), Verdict::kMiss);
+    EXPECT_EQ(counters().misses_stall, 0U);
+}
+
+TEST_F(Stall, explains_a_window_that_became_shorter_unless_the_filter_says_why) {
+    stall(kRecorded + kWindow / 2);
+    state_.window.achieved = kWindow - kAway;
+    EXPECT_EQ(after(kWindow - kAway), Verdict::kMissStall);
+    ++state_.counters.evicted_early;
+    stall(kRecorded + kWindow);
+    EXPECT_EQ(after(2 * kWindow - 2 * kAway), Verdict::kMissEvicted);
+}
+
+TEST_F(Stall, before_the_first_burst_is_none_of_the_audits) {
+    AuditParams params = *AuditParams::make(spec_of(EchoPolicy::kFixed, 1));
+    const FilterMemory memory(Audit::bytes(params));
+    Audit late(params, memory.span());
+    stall(kRecorded);
+    late.begin_burst(state_);
+    EXPECT_EQ(late.see({7, {1, 2}, {}}, {kRecorded, Answered::kNew}, {}).verdict, Verdict::kNew);
+    state_.first = state_.last = kRecorded + kWindow + 1;
+    late.begin_burst(state_);
+    EXPECT_EQ(late.see({7, {1, 2}, {}}, {state_.last, Answered::kNew}, {}).verdict,
+              Verdict::kSlackNew);
+}
+
+// Every key in the sample, some, and none: as the product says, in whatever place of a burst.
+TEST(Sample, of_a_burst_is_that_of_each_packet) {
+    SCOPED_TRACE(seed_note());
+    std::mt19937_64 random(seed());
+    for (const unsigned bits : {0U, 1U, 5U, 9U}) {
+        const std::uint64_t secret = random();
+        const filter::AuditSample sample(secret, bits);
+        for (unsigned count = 0; count <= 64; ++count) {
+            std::vector<Digest> digests(count);
+            std::generate(digests.begin(), digests.end(), std::ref(random));
+            std::uint64_t expected = 0;
+            for (unsigned i = 0; i < count; ++i) {
+                const auto product = static_cast<std::uint32_t>(digests[i] * (secret | 1));
+                expected |= std::uint64_t{bits == 0 || product >> (32 - bits) == 0} << i;
+            }
+            ASSERT_EQ(sample.of(digests), expected) << count << " digests, " << bits << " bits";
+        }
+    }
+    const std::array<Digest, 16> zeros{};
+    EXPECT_EQ(filter::AuditSample().of(zeros), 0U);
+}
+
+// One packet of the sample among 63 others, at each place.
+TEST(Sample, finds_the_only_one_at_every_place) {
+    const filter::AuditSample sample(0x9876543210ABCDEF, 20);
+    std::array<Digest, 64> digests;
+    for (unsigned i = 0; i < digests.size(); ++i) {
+        digests.fill(0xFFFFFFFFFFFFFFFF);
+        ASSERT_EQ(sample.of(digests), 0U);
+        digests[i] = 0xFFFFFFFF00000000;
+        ASSERT_EQ(sample.of(digests), std::uint64_t{1} << i);
+    }
+}
+
+// Full, with keys of all their bytes: the memory that is planned for it, and not a byte beside.
+TEST(AuditMemory, is_used_to_the_last_entry_and_no_further) {
+    for (const unsigned key_bytes : {0U, 3U, 256U}) {
+        AuditSpec spec = spec_of(EchoPolicy::kFixed, 3);
+        spec.memory = 100'000;
+        spec.key_bytes = key_bytes;
+        const AuditParams params = *AuditParams::make(spec);
+        const std::uint64_t bytes = Audit::bytes(params);
+        ASSERT_LE(bytes, spec.memory);
+        const FilterMemory memory(bytes + filter::kCacheLine);
+        const std::span<std::byte> beside = memory.span().subspan(bytes);
+        std::fill(beside.begin(), beside.end(), std::byte{0xA5});
+        Audit audit(params, memory.span().first(bytes));
+        audit.begin_burst(at_first());
+        const std::vector<std::uint8_t> key(key_bytes, 0xFF);
+        for (std::uint64_t i = 0; i < params.entries(); ++i) {
+            audit.see({i << 32, {~i, ~i}, key}, {kSecond, Answered::kNew}, {});
+        }
+        EXPECT_EQ(audit.entries(), params.entries());
+        EXPECT_EQ(audit.counters().not_held + audit.counters().discarded, 0U);
+        EXPECT_TRUE(std::all_of(beside.begin(), beside.end(),
+                                [](std::byte b) { return b == std::byte{0xA5}; }));
+        const auto last = memory.span().subspan(bytes - 64, 64);  // of the last entry
+        EXPECT_TRUE(
+            std::any_of(last.begin(), last.end(), [](std::byte b) { return b != std::byte{0}; }));
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, Judgement, testing::ValuesIn(cases()),
+                         [](const testing::TestParamInfo<Case>& info) {
+                             return std::string(info.param.name) + "_first_" +
+                                    std::to_string(info.param.spec.first) + "_" +
+                                    std::to_string(info.index);
+                         });
+
+}  // namespace
+}  // namespace unecho::test

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What an audit must say of a packet, from the definitions alone: every packet of every key is
+// kept, and looked through for each answer. Nothing is shared with the audit but its words.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "filter/audit/audit.h"
+
+namespace unecho::test {
+
+struct AuditOracleSpec {
+    Nanoseconds window = 0;
+    Nanoseconds slack = 0;
+    Nanoseconds grace = 0;
+    bool refresh = false;
+    unsigned first = 1;
+};
+
+class AuditOracle {
+  public:
+    explicit AuditOracle(const AuditOracleSpec& spec) : spec_(spec) {}
+
+    // achieved: the window that the filter keeps as it answers. Misses that something explains are
+    // kMissLoad, whatever that is.
+    filter::Verdict see(std::uint64_t key, Nanoseconds now, filter::Answered answer,
+                        Nanoseconds achieved) {
+        std::vector<Packet>& packets = packets_[key];
+        const filter::Verdict verdict = judge(packets, now, answer, achieved);
+        packets.push_back({now, answer, achieved});
+        return verdict;
+    }
+
+  private:
+    struct Packet {
+        Nanoseconds time;
+        filter::Answered answer;
+        Nanoseconds achieved;
+    };
+    static constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
+
+    // The age of the N-th last packet for which `counts`; kNever: there are fewer.
+    template <typename Counts>
+    Nanoseconds nth_age(const std::vector<Packet>& packets, Nanoseconds now, Counts counts) const {
+        unsigned left = spec_.first;
+        for (auto packet = packets.rbegin(); packet != packets.rend(); ++packet) {
+            if (counts(packet->answer) && --left == 0) {
+                return now - packet->time;
+            }
+        }
+        return kNever;
+    }
+
+    // Packets of the run that would go on now, each `joins` to the one before: under refresh.
+    template <typename Joins>
+    std::size_t run(const std::vector<Packet>& packets, Joins joins) const {
+        std::size_t n = packets.empty() ? 0 : 1;
+        for (std::size_t i = packets.size(); i-- > 1; ++n) {
+            if (!joins(packets[i].time - packets[i - 1].time, packets[i].achieved)) {
+                break;
+            }
+        }
+        return n;
+    }
+
+    filter::Verdict judge(const std::vector<Packet>& packets, Nanoseconds now,
+                          filter::Answered answer, Nanoseconds achieved) const {
+        using filter::Answered;
+        using filter::Verdict;
+        const Nanoseconds reach = spec_.window + spec_.slack + spec_.grace;
+        Nanoseconds sure = kNever;
+        Nanoseconds maybe = kNever;
+        bool certain = false;
+        if (spec_.refresh) {
+            const Nanoseconds last = packets.empty() ? kNever : now - packets.back().time;
+            const auto whole = run(packets, [&](Nanoseconds gap, Nanoseconds kept) {
+                return gap < std::min(kept, spec_.window);
+            });
+            const auto most =
+                run(packets, [&](Nanoseconds gap, Nanoseconds) { return gap < reach; });
+            sure = maybe = most >= spec_.first ? last : kNever;
+            certain = whole >= spec_.first && last < std::min(achieved, spec_.window);
+        } else {
+            sure = nth_age(packets, now, [&](Answered one) {
+                return one == Answered::kNew || (one == Answered::kDoubt && spec_.first == 1);
+            });
+            maybe = nth_age(packets, now, [](Answered one) { return one != Answered::kEcho; });
+            certain = sure < std::min(achieved, spec_.window);
+        }
+        const bool dropped = !packets.empty() && packets.back().answer == Answered::kEcho &&
+                             now - packets.back().time < reach;
+        if (answer == Answered::kEcho) {
+            return maybe < spec_.window                 ? Verdict::kEcho
+                   : maybe < spec_.window + spec_.slack ? Verdict::kSlackEcho
+                   : maybe < reach                      ? Verdict::kLateEcho
+                   : dropped                            ? Verdict::kOverdue
+                                                        : Verdict::kFalseDrop;
+        }
+        const bool inside = sure < spec_.window;
+        if (answer == Answered::kDoubt) {
+            return inside          ? Verdict::kDoubtOfEcho
+                   : maybe < reach ? Verdict::kSlackDoubt
+                                   : Verdict::kDoubtOfNew;
+        }
+        return certain         ? Verdict::kMiss
+               : inside        ? Verdict::kMissLoad
+               : maybe < reach ? Verdict::kSlackNew
+                               : Verdict::kNew;
+    }
+
+    AuditOracleSpec spec_;
+    std::map<std::uint64_t, std::vector<Packet>> packets_;
+};
+
+}  // namespace unecho::test

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "engines/plan.h"
+
+#include <gtest/gtest.h>
+
+#include "unit/engines/planned.h"
+
+namespace unecho::engines {
+namespace {
+
+// What "auto" chooses fits into the part of the memory that each of them has.
+TEST(PlanFilter, instances_share_the_memory) {
+    constexpr unsigned kInstances = 4;
+    const Placement placement{.instances = kInstances};
+    FilterSpec spec = echo_spec();
+    const FilterPlan first = planned(spec, placement);
+    spec.memory = kInstances * first.instance_bytes;
+    EXPECT_EQ(engine_of(planned(spec, placement).geometry), engine_of(first.geometry));
+    spec.memory = *spec.memory - 1;
+    const FilterPlan smaller = planned(spec, placement);
+    EXPECT_NE(engine_of(smaller.geometry), engine_of(first.geometry));
+    EXPECT_LE(kInstances * smaller.instance_bytes, *spec.memory);
+}
+
+// Hardly above the chance that two of 50,000 digests are equal: what remains for a filter of bits
+// takes more of them than the digests themselves.
+TEST(PlanFilter, where_auto_takes_an_engine_that_cannot_judge_the_rule_is_match) {
+    for (const Rule rule : {Rule::kBound, Rule::kPenalty}) {
+        FilterSpec spec = echo_spec();
+        spec.rule = rule;
+        const FilterPlan judging = planned(spec);
+        EXPECT_TRUE(judging.engine().judges);
+        EXPECT_EQ(judging.rule, rule);
+        EXPECT_TRUE(judging.judge);
+        spec.max_false_drop = 2.72e-15;
+        const FilterPlan exact = planned(spec);
+        ASSERT_EQ(engine_of(exact.geometry), Engine::kExact);
+        EXPECT_EQ(exact.rule, Rule::kMatch);
+        EXPECT_FALSE(exact.judge);
+        EXPECT_EQ(exact.rule_text, "match: every match is an echo");
+    }
+}
+
+// A flow of another tenant is another flow; a packet is told by its bytes.
+TEST(KeyOf, tenant_is_what_is_asked_for_and_else_goes_by_the_mode) {
+    using packet::KeyMode;
+    using packet::Tenant;
+    FilterSpec spec = echo_spec();
+    for (const auto& [mode, by_mode] :
+         {std::pair{KeyMode::kPacket, Tenant::kIgnore}, std::pair{KeyMode::kFlow, Tenant::kMatch},
+          std::pair{KeyMode::kFlowBidir, Tenant::kMatch}}) {
+        spec.key = mode;
+        spec.tenant.reset();
+        EXPECT_EQ(key_of(spec).tenant, by_mode);
+        EXPECT_EQ(key_of(spec).flow_tenant, Tenant::kMatch);  // of what is reported of two taps
+        for (const Tenant asked : {Tenant::kIgnore, Tenant::kMatch}) {
+            spec.tenant = asked;
+            EXPECT_EQ(key_of(spec).tenant, asked);
+            EXPECT_EQ(key_of(spec).flow_tenant, asked);
+        }
+    }
+}
+
+TEST(KeyOf, ports_of_vxlan_lead_to_it_where_it_is_listed) {
+    constexpr std::uint16_t kPort = 9999;
+    FilterSpec spec = echo_spec();
+    spec.tunnels.add(packet::Encapsulation::kVxlan);
+    EXPECT_EQ(key_of(spec).tunnels.way_of_ports(1, kPort), packet::Tunnels::kNothing);
+    spec.vxlan_ports = {kPort};
+    EXPECT_EQ(key_of(spec).tunnels.way_of_ports(1, kPort),
+              key_of(spec).tunnels.way_of_ports(1, 4789));
+    spec.tunnels = {};
+    EXPECT_FALSE(key_of(spec).tunnels.any());
+}
+
+TEST(KeyOf, bytes_are_all_unless_some_are_asked_for) {
+    FilterSpec spec = echo_spec();
+    EXPECT_EQ(key_of(spec).bytes, 0U);
+    spec.key_bytes = 128;
+    EXPECT_EQ(key_of(spec).bytes, 128U);
+}
+
+}  // namespace
+}  // namespace unecho::engines

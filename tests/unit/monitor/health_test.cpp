@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "monitor/health.h"
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "engines/audit_report.h"
+#include "seen.h"
+
+namespace unecho::monitor {
+namespace {
+
+// What is found when this was changed since a second ago.
+template <typename Change>
+std::vector<Finding> found(Change&& change) {
+    TwoLooks looks{healthy(), healthy(), kSecond};
+    change(looks.after);
+    return judge(looks);
+}
+
+template <typename Change>
+void expect_one(Severity severity, const std::string& text, Change&& change) {
+    const auto findings = found(change);
+    ASSERT_EQ(findings.size(), 1U) << text;
+    EXPECT_EQ(findings[0].severity, severity);
+    EXPECT_EQ(findings[0].text, text);
+    EXPECT_EQ(worst_of(findings), severity);
+}
+
+TEST(Health, nothing_is_found_where_all_is_well) {
+    EXPECT_TRUE(found([](Json&) {}).empty());
+    EXPECT_EQ(worst_of({}), Severity::kFine);
+}
+
+TEST(Health, a_broken_promise_is_broken) {
+    expect_one(Severity::kBroken, "received 1,001 packets and accounts for 1,000 packets",
+               [](Json& now) { now["counters"]["received"] = 1001; });
+    expect_one(Severity::kBroken, "worker on lcore 3 does not answer",
+               [](Json& now) { now["workers"][0]["answering"] = false; });
+    expect_one(Severity::kBroken,
+               "filter echo: false drops are above the bound: at least 2e-06, bound 1e-06",
+               [](Json& now) {
+                   Json& drops = now["filters"][0]["audit"]["false_drops"];
+                   drops["verdict"] = "broken";
+                   drops["low"] = 2e-6;
+               });
+    expect_one(Severity::kBroken,
+               "filter echo: 2 sampled echoes inside the window not found, for no known reason",
+               [](Json& now) {
+                   Json& misses = now["filters"][0]["audit"]["misses"];
+                   misses["count"] = 2;
+               });
+}
+
+TEST(Health, what_costs_packets_or_certainty_is_a_warning) {
+    expect_one(Severity::kWarning, "port tap-a, rx_missed: 1 packet lost in the last 1s",
+               [](Json& now) { now["ports"][0]["rx_missed"] = 1; });
+    expect_one(Severity::kWarning, "transmit queues, tx_lost: 2 packets lost in the last 1s",
+               [](Json& now) { now["reasons"]["tx_lost"] = 2; });
+    expect_one(Severity::kWarning, "link of port tap-a is down",
+               [](Json& now) { now["ports"][0]["link_up"] = false; });
+    expect_one(Severity::kWarning,
+               "filter echo keeps 20ms of its 50ms window: more packets than planned",
+               [](Json& now) { now["filters"][0]["achieved_window_ns"] = 20 * kMillisecond; });
+    expect_one(Severity::kWarning,
+               "filter echo: 1 sampled echo inside the window not found, each for a known reason",
+               [](Json& now) {
+                   Json& misses = now["filters"][0]["audit"]["misses"];
+                   misses["explained"]["evicted"] = 1;
+               });
+}
+
+// As an audit counts them: those with a reason are not among those without.
+TEST(Health, explained_misses_excuse_no_others) {
+    filter::AuditCounters counters;
+    counters.misses = 1;
+    counters.misses_evicted = 3;
+    engines::AuditFacts facts;
+    facts.counters = counters;
+    const Json audit = Json::parse(engines::to_json(engines::audit_report(facts)).dump());
+    const auto findings = found([&](Json& now) { now["filters"][0]["audit"] = audit; });
+    ASSERT_EQ(findings.size(), 2U);
+    EXPECT_EQ(findings[0].severity, Severity::kBroken);
+    EXPECT_EQ(findings[0].text,
+              "filter echo: 1 sampled echo inside the window not found, for no known reason");
+    EXPECT_EQ(findings[1].severity, Severity::kWarning);
+    EXPECT_EQ(findings[1].text,
+              "filter echo: 3 sampled echoes inside the window not found, each for a known reason");
+}
+
+TEST(Health, doubts_count_from_a_hundredth_of_the_echoes_on) {
+    EXPECT_TRUE(found([](Json& now) { now["reasons"]["doubt"] = 3; }).empty());
+    EXPECT_EQ(found([](Json& now) { now["reasons"]["doubt"] = 4; }).size(), 1U);
+}
+
+// What is over is no reason to warn for ever, unless it was much.
+TEST(Health, losses_of_long_ago_count_by_their_share) {
+    for (const auto& [lost, findings] : {std::pair{10, 0U}, {11, 1U}}) {
+        TwoLooks looks{healthy(), healthy(), kSecond};
+        for (Json* look : {&looks.before, &looks.after}) {
+            (*look)["counters"] = {{"received", 100'000}, {"forwarded", 100'000}};
+            (*look)["ports"][0]["rx_missed"] = lost;
+        }
+        EXPECT_EQ(judge(looks).size(), findings) << lost;
+        looks.before = Json();
+        EXPECT_EQ(judge(looks).size(), findings) << "one look, " << lost;
+    }
+}
+
+TEST(Health, explained_misses_of_long_ago_count_by_their_share) {
+    for (const auto& [missed, findings] : {std::pair{10, 0U}, {11, 1U}}) {
+        TwoLooks looks{healthy(), healthy(), kSecond};
+        for (Json* look : {&looks.before, &looks.after}) {
+            Json& misses = (*look)["filters"][0]["audit"]["misses"];
+            misses["of"] = 100'000;
+            misses["explained"]["stall"] = missed;
+        }
+        EXPECT_EQ(judge(looks).size(), findings) << missed;
+        looks.before["filters"][0]["audit"]["misses"]["explained"]["stall"] = missed - 1;
+        EXPECT_EQ(judge(looks).size(), 1U) << "one in between, " << missed;
+        looks.before = Json();
+        EXPECT_EQ(judge(looks).size(), findings) << "one look, " << missed;
+    }
+}
+
+TEST(Health, the_worst_is_first) {
+    const auto findings = found([](Json& now) {
+        now["ports"][0]["link_up"] = false;
+        now["counters"]["received"] = 1;
+        now["reasons"]["tx_lost"] = 2;
+    });
+    ASSERT_EQ(findings.size(), 3U);
+    EXPECT_EQ(findings[0].severity, Severity::kBroken);
+    EXPECT_EQ(findings[2].severity, Severity::kWarning);
+}
+
+}  // namespace
+}  // namespace unecho::monitor

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "monitor/http_server.h"
+
+#include <array>
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace unecho::monitor {
+namespace {
+
+TEST(ListenAddress, is_an_address_and_a_port) {
+    for (const auto& [text, url, loopback] :
+         {std::tuple{"127.0.0.1:9797", "http://127.0.0.1:9797/", true},
+          {"127.8.9.1:1", "http://127.8.9.1:1/", true},
+          {"0.0.0.0:65535", "http://0.0.0.0:65535/", false},
+          {"192.0.2.7:80", "http://192.0.2.7:80/", false},
+          {"[::1]:9797", "http://[::1]:9797/", true},
+          {"[::]:9797", "http://[::]:9797/", false},
+          {"[fe80::1]:0", "http://[fe80::1]:0/", false}}) {
+        const auto address = ListenAddress::parse(text);
+        ASSERT_TRUE(address) << text;
+        EXPECT_EQ(address->url(), url);
+        EXPECT_EQ(address->loopback, loopback) << text;
+    }
+}
+
+TEST(ListenAddress, nothing_else_is_guessed) {
+    for (const char* text : {"", ":", "9797", ":9797", "localhost:9797", "127.0.0.1", "127.0.0.1:",
+                             "127.0.0.1:65536", "127.0.0.1:+1", "127.0.0.1:1x", "127.0.0.1 :1",
+                             "::1:9797", "[::1]", "[127.0.0.1]:1", "[::1:9797", "256.0.0.1:1"}) {
+        const auto address = ListenAddress::parse(text);
+        ASSERT_FALSE(address) << text;
+        EXPECT_EQ(address.error().code, Errc::kInvalidArgument);
+        EXPECT_EQ(address.error().context, "\"" + std::string(text) +
+                                               "\"; allowed: an address of this host and a port, "
+                                               "as in 127.0.0.1:9797 or [::1]:9797");
+    }
+}
+
+TEST(HttpServer, a_port_is_for_one) {
+    const auto first = HttpServer::listen(*ListenAddress::parse("127.0.0.1:0"));
+    ASSERT_TRUE(first);
+    EXPECT_NE((*first)->address().port, 0);
+    const auto second = HttpServer::listen((*first)->address());
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().code, Errc::kBusy);
+    EXPECT_NE(second.error().context.find("somebody listens there already"), std::string::npos);
+}
+
+// The path that is asked for by this line of a request; "" if it is refused.
+std::string path_of(const std::string& line) {
+    const auto server = HttpServer::listen(*ListenAddress::parse("127.0.0.1:0"));
+    std::atomic<bool> stop{false};
+    std::string path;
+    std::thread serving([&] {
+        const Status status = (*server)->run(
+            [&](const HttpRequest& request) {
+                path = request.path;
+                return HttpAnswer{200, "text/plain", std::make_shared<const std::string>("x")};
+            },
+            [] { return Body(); }, stop);
+        EXPECT_TRUE(status);
+    });
+    const int client = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons((*server)->address().port);
+    EXPECT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+    const std::string text = line + "\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+    EXPECT_EQ(send(client, text.data(), text.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(text.size()));
+    for (std::array<char, 1024> answer; recv(client, answer.data(), answer.size(), 0) > 0;) {
+    }
+    close(client);
+    stop = true;
+    serving.join();
+    return path;
+}
+
+TEST(HttpServer, takes_no_path_for_another) {
+    EXPECT_EQ(path_of("GET /a%20b HTTP/1.1"), "/a b");
+    EXPECT_EQ(path_of("GET /metrics%00 HTTP/1.1"), "/metrics%00");
+    EXPECT_EQ(path_of("GET /metrics%00.html HTTP/1.1"), "/metrics%00.html");
+    EXPECT_EQ(path_of("GET /x/../metrics HTTP/1.1"), "/x/../metrics");
+}
+
+}  // namespace
+}  // namespace unecho::monitor

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "monitor/status_text.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "seen.h"
+
+namespace unecho::monitor {
+namespace {
+
+// A second later: 500 packets more, 400 of them echoes.
+TwoLooks a_second() {
+    TwoLooks looks{healthy(), healthy(), kSecond};
+    Json& now = looks.after;
+    for (Json* counts : {&now["counters"], &now["routes"][0]}) {
+        (*counts)["received"] = 1500;
+        (*counts)["forwarded"] = 700;
+        (*counts)["dropped"] = 790;
+    }
+    for (Json* reasons : {&now["reasons"], &now["routes"][0]["reasons"]}) {
+        (*reasons)["new"] = 700;
+        (*reasons)["echo"] = 790;
+    }
+    now["ports"][0]["rx_packets"] = 1000;
+    now["workers"][0]["polls"] = 5000;
+    now["workers"][0]["empty_polls"] = 3250;
+    return looks;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+    std::vector<std::string> out;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) {
+        out.push_back(line);
+    }
+    return out;
+}
+
+std::vector<std::string> words_of(const std::string& text, const std::string& begin) {
+    for (const std::string& line : lines_of(text)) {
+        std::istringstream in(line);
+        std::vector<std::string> words;
+        for (std::string word; in >> word;) {
+            words.push_back(word);
+        }
+        if (!words.empty() && words[0] == begin) {
+            return words;
+        }
+    }
+    return {};
+}
+
+using Words = std::vector<std::string>;
+
+TEST(StatusText, has_rates_beside_totals) {
+    const std::string text = status_text(running(), a_second(), {false, 200});
+    EXPECT_EQ(lines_of(text)[0], "taps  unecho 1.2.3, up 5s, pid 77");
+    EXPECT_EQ(lines_of(text)[1], "all is well");
+    EXPECT_EQ(words_of(text, "received"),
+              (Words{"received", "500", "100", "%", "1,500", "100", "%"}));
+    EXPECT_EQ(words_of(text, "echo"), (Words{"echo", "400", "80.0", "%", "790", "52.7", "%"}));
+    EXPECT_EQ(words_of(text, "tap-a"), (Words{"tap-a", "500", "0", "1,000", "0", "0", "up"}));
+    EXPECT_EQ(words_of(text, "tap-a+tap-b>tool"),
+              (Words{"tap-a+tap-b>tool", "500", "80.0", "%", "1,500", "52.7", "%", "echo"}));
+    const Words worker = words_of(text, "lcore");
+    ASSERT_GE(worker.size(), 4U);
+    EXPECT_EQ(worker[2] + worker[3], "75.0%");
+}
+
+TEST(StatusText, has_fill_against_plan_and_how_late_a_generation_was) {
+    const std::string text = status_text(running(), a_second(), {false, 200});
+    const auto at = text.find("generations of");
+    ASSERT_NE(at, std::string::npos) << text;
+    EXPECT_NE(text.find("75.0 %"), std::string::npos) << text;
+    const Words late = words_of(text.substr(at), "echo");
+    ASSERT_GE(late.size(), 4U) << text;
+    EXPECT_EQ(late[3], "1ms") << text;
+    Json without = healthy();
+    for (const char* name : {"fill", "planned_fill", "generation_ns", "longest_generation_ns"}) {
+        without["filters"][0].erase(name);
+    }
+    EXPECT_EQ(
+        status_text(running(), {without, without, kSecond}, {false, 200}).find("generations of"),
+        std::string::npos)
+        << "an older version does not tell";
+}
+
+TEST(StatusText, says_what_the_audit_measured) {
+    const std::string text = status_text(running(), a_second(), {false, 200});
+    for (const char* line :
+         {"    false drops: 3 of 290,000,000, 1e-08 [2e-09, 3e-08], bound 1e-06: held",
+          "    misses: 0 of 20, 0 [0, 0.17]: open", "    99.9 % of the copies come within 380us",
+          "    advice: 1/100 of the memory would do"}) {
+        EXPECT_NE(text.find(std::string(line) + "\n"), std::string::npos) << line << "\n" << text;
+    }
+    TwoLooks looks = a_second();
+    looks.after["filters"][0]["audit"]["misses"]["explained"] = {{"evicted", 1}, {"stall", 1200}};
+    const std::string reasons = status_text(running(), looks, {false, 200});
+    EXPECT_NE(reasons.find("[0, 0.17]: open; and with a reason: 1 evicted, 1,200 stall\n"),
+              std::string::npos)
+        << reasons;
+}
+
+TEST(StatusText, what_is_wrong_comes_first_and_in_colour) {
+    TwoLooks looks = a_second();
+    looks.after["ports"][1]["link_up"] = false;
+    looks.after["counters"]["received"] = 2000;
+    const auto plain = lines_of(status_text(running(), looks, {false, 200}));
+    EXPECT_EQ(plain[1], "BROKEN: received 2,000 packets and accounts for 1,500 packets");
+    EXPECT_EQ(plain[2], "warning: link of port tap \"b\"\\ is down");
+    const auto coloured = lines_of(status_text(running(), looks, {true, 200}));
+    EXPECT_EQ(coloured[1].find("\x1b[1;31m"), 0U);
+    EXPECT_EQ(status_text(running(), looks, {false, 200}).find('\x1b'), std::string::npos);
+}
+
+TEST(StatusText, no_line_is_wider_than_the_terminal) {
+    Appliance long_names = running();
+    TwoLooks looks = a_second();
+    looks.after["ports"][0]["name"] = std::string(100, 'x');
+    looks.after["ports"][0]["link_up"] = false;
+    for (const std::size_t width : {20U, 80U, 120U}) {
+        for (const std::string& line : lines_of(status_text(long_names, looks, {false, width}))) {
+            EXPECT_LE(line.size(), std::max<std::size_t>(width, 40)) << line;
+        }
+    }
+}
+
+TEST(StatusText, of_one_that_does_not_answer_is_one_line) {
+    Appliance silent = running();
+    silent.presence = Presence::kSilent;
+    silent.problem = "does not answer";
+    EXPECT_EQ(status_text(silent, {}, {false, 80}), "taps is silent: it does not answer\n");
+}
+
+TEST(StatusText, names_cannot_move_the_cursor) {
+    TwoLooks looks = a_second();
+    looks.after["ports"][0]["name"] = "a\x1b[2J";
+    looks.after["ports"][0]["link_up"] = false;
+    EXPECT_EQ(status_text(running(), looks, {false, 200}).find('\x1b'), std::string::npos);
+}
+
+TEST(StatusText, is_cut_to_the_height_of_the_terminal) {
+    EXPECT_EQ(cut_to_height("a\nb\nc\n", 3), "a\nb\nc\n");
+    EXPECT_EQ(cut_to_height("a\nb\nc\nd\n", 3), "a\nb\n... 2 more lines\n");
+    EXPECT_EQ(cut_to_height("a\nb\n", 1), "... 2 more lines\n");
+}
+
+TEST(CheckText, is_a_line_of_a_plugin) {
+    EXPECT_EQ(check_text("taps", a_second()),
+              "UNECHO OK - taps: 1,500 packets received, 790 dropped, all accounted for | "
+              "received=1500c forwarded=700c diverted=0c dropped=790c\n");
+    TwoLooks looks = a_second();
+    looks.after["ports"][0]["link_up"] = false;
+    EXPECT_EQ(check_text("taps", looks),
+              "UNECHO WARNING - taps: link of port tap-a is down | received=1500c forwarded=700c "
+              "diverted=0c dropped=790c\n");
+    looks.after["workers"][0]["answering"] = false;
+    EXPECT_EQ(check_text("taps", looks)
+                  .find("UNECHO CRITICAL - taps: worker on lcore 3 does not "
+                        "answer; link of port tap-a is down |"),
+              0U);
+}
+
+}  // namespace
+}  // namespace unecho::monitor

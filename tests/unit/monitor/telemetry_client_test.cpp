@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Against a socket that does what DPDK's does, or should not.
+#include "monitor/telemetry_client.h"
+
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+namespace unecho::monitor {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr Nanoseconds kLong = 20 * kSecond;  // more than any answer here takes
+constexpr Nanoseconds kShort = kMillisecond;
+
+class TelemetryClientTest : public testing::Test {
+  protected:
+    TelemetryClientTest() {
+        std::string pattern = (fs::temp_directory_path() / "unecho-client-XXXXXX").string();
+        folder_ = mkdtemp(pattern.data());
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::strncpy(address.sun_path, path().c_str(), sizeof(address.sun_path) - 1);
+        listening_ = socket(AF_UNIX, SOCK_SEQPACKET, 0);
+        EXPECT_EQ(bind(listening_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)),
+                  0);
+        EXPECT_EQ(listen(listening_, 5), 0);
+    }
+    ~TelemetryClientTest() override {
+        for (const int number : {listening_, peer_}) {
+            if (number >= 0) {
+                close(number);
+            }
+        }
+        fs::remove_all(folder_);
+    }
+
+    [[nodiscard]] std::string path() const { return folder_ + "/socket"; }
+
+    // A connection whose other end has said this.
+    Result<TelemetryClient> connect(const std::string& greeting = R"({"max_output_len": 16384})",
+                                    Nanoseconds patience = kLong) {
+        std::thread accepting([&] {
+            peer_ = accept(listening_, nullptr, nullptr);
+            say(greeting);
+        });
+        auto client = TelemetryClient::connect(path(), patience);
+        accepting.join();
+        return client;
+    }
+
+    void say(const std::string& text) const {
+        if (!text.empty()) {
+            EXPECT_EQ(send(peer_, text.data(), text.size(), MSG_NOSIGNAL),
+                      static_cast<ssize_t>(text.size()));
+        }
+    }
+    [[nodiscard]] std::string heard() const {
+        std::string text(1000, ' ');
+        text.resize(static_cast<std::size_t>(recv(peer_, text.data(), text.size(), 0)));
+        return text;
+    }
+
+    std::string folder_;
+    int listening_ = -1;
+    int peer_ = -1;
+};
+
+TEST_F(TelemetryClientTest, gives_the_answer_under_the_command_s_name) {
+    auto client = connect();
+    ASSERT_TRUE(client) << client.error().context;
+    say(R"({"/unecho/ports": {"name": "tap-a"}})");
+    const auto answer = client->ask("/unecho/ports,0");
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(*answer, Json::parse(R"({"name": "tap-a"})"));
+    EXPECT_EQ(heard(), "/unecho/ports,0");
+    say(R"({"/unecho/no": null})");
+    EXPECT_TRUE(client->ask("/unecho/no")->is_null());
+}
+
+TEST_F(TelemetryClientTest, does_not_take_a_late_answer_for_the_next) {
+    auto client = connect();
+    ASSERT_TRUE(client);
+    client->set_patience(kShort);
+    for (int i = 0; i < 2; ++i) {
+        const auto late = client->ask("/slow");
+        ASSERT_FALSE(late);
+        EXPECT_EQ(late.error().code, Errc::kBusy);
+        EXPECT_EQ(late.error().context, "does not answer");
+    }
+    client->set_patience(kLong);
+    say(R"({"/slow": 1})");
+    say(R"({"/next": 2})");
+    const auto next = client->ask("/next");
+    ASSERT_TRUE(next);
+    EXPECT_EQ(*next, 2);
+    EXPECT_EQ(heard(), "/slow");
+    EXPECT_EQ(heard(), "/next") << "while one was owed, no second was asked for";
+}
+
+TEST_F(TelemetryClientTest, knows_who_is_not_there) {
+    const auto none = TelemetryClient::connect(folder_ + "/none");
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, Errc::kNotFound);
+    close(std::exchange(listening_, -1));
+    const auto dead = TelemetryClient::connect(path());
+    ASSERT_FALSE(dead);
+    EXPECT_EQ(dead.error().code, Errc::kNotFound);
+    EXPECT_EQ(dead.error().context, "is not running");
+    const auto too_long = TelemetryClient::connect(std::string(200, 'x'));
+    ASSERT_FALSE(too_long);
+}
+
+TEST_F(TelemetryClientTest, knows_who_left) {
+    auto client = connect();
+    ASSERT_TRUE(client);
+    close(std::exchange(peer_, -1));
+    const auto answer = client->ask("/unecho/info");
+    ASSERT_FALSE(answer);
+    EXPECT_EQ(answer.error().code, Errc::kNotFound);
+}
+
+TEST_F(TelemetryClientTest, takes_no_nonsense) {
+    EXPECT_EQ(connect("{}").error().code, Errc::kIo);
+    EXPECT_EQ(connect("x").error().code, Errc::kIo);
+    EXPECT_EQ(connect("", kShort).error().code, Errc::kBusy) << "says nothing";
+    EXPECT_EQ(connect(std::string(2000, 'x')).error().code, Errc::kIo) << "a longer greeting";
+    auto client = connect(R"({"max_output_len": 100})");
+    ASSERT_TRUE(client);
+    say("{\"/a\": ");
+    EXPECT_EQ(client->ask("/a").error().code, Errc::kIo);
+    say("{\"/a\": \"\xff\"}");
+    EXPECT_EQ(client->ask("/a").error().code, Errc::kIo);
+    say("{\"/a\": \"" + std::string(200, 'x') + "\"}");
+    EXPECT_EQ(client->ask("/a").error().code, Errc::kIo);
+    say("[1]");
+    EXPECT_FALSE(client->ask("/a"));
+}
+
+// It would be walked through by recursion, until the stack ends.
+TEST_F(TelemetryClientTest, takes_no_answer_that_is_nested_without_end) {
+    auto client = connect(R"({"max_output_len": 200000})");
+    ASSERT_TRUE(client);
+    const auto nested = [](std::size_t depth) {
+        return R"({"/a": )" + std::string(depth, '[') + std::string(depth, ']') + "}";
+    };
+    say(nested(16));
+    EXPECT_TRUE(client->ask("/a"));
+    for (const std::size_t depth : {100U, 50'000U}) {
+        say(nested(depth));
+        const auto answer = client->ask("/a");
+        ASSERT_FALSE(answer);
+        EXPECT_EQ(answer.error().context, "answers what is no JSON to /a");
+    }
+}
+
+TEST_F(TelemetryClientTest, waits_no_longer_when_it_is_told_to_stop) {
+    std::atomic<bool> stop{true};
+    const auto client = TelemetryClient::connect(path(), kLong, &stop);
+    ASSERT_FALSE(client);
+    EXPECT_EQ(client.error().code, Errc::kBusy);
+}
+
+}  // namespace
+}  // namespace unecho::monitor

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Tunnels that random ones hardly ever are: hand-made, each at the edge of a rule.
+#include "packet/tunnels.h"
+
+#include <algorithm>
+#include <memory>
+#include <span>
+
+#include <gtest/gtest.h>
+
+#include "packet/link.h"
+#include "support/packet_builder.h"
+
+namespace unecho::packet {
+namespace {
+
+using test::Bytes;
+using test::PacketSpec;
+
+Bytes operator+(Bytes head, const Bytes& tail) {
+    head.insert(head.end(), tail.begin(), tail.end());
+    return head;
+}
+
+// One frame in a block of exactly its size.
+struct Looked {
+    explicit Looked(const Bytes& bytes, Link link = Link::kEthernet)
+        : block(new std::uint8_t[bytes.size()]),
+          frame{block.get(), static_cast<std::uint32_t>(bytes.size())} {
+        std::copy(bytes.begin(), bytes.end(), block.get());
+        parse_innermost(Tunnels(EncapsulationSet::all()), link, {&frame, 1}, parsed, opened);
+    }
+    std::unique_ptr<std::uint8_t[]> block;
+    Frame frame;
+    ParsedBurst parsed;
+    OpenedBurst opened;
+};
+
+PacketSpec udp_to(std::uint16_t port, Bytes payload) {
+    PacketSpec spec;
+    spec.destination_port = port;
+    spec.payload = std::move(payload);
+    return spec;
+}
+
+Bytes inner_ip() {
+    return test::build_ip({});
+}
+
+const Bytes kVxlan{8, 0, 0, 0, 0, 0, 7, 0};
+
+// 3GPP TS 29.281, figure 5.1-1: the length counts from behind the eighth byte on.
+TEST(GtpU, extension_headers_end_with_the_message) {
+    const auto message = [](std::uint8_t length) {
+        return Bytes{0x34, 255, 0, length, 0, 0, 0, 9, 0, 0, 0, 0x85, 1, 0, 0, 0} + inner_ip();
+    };
+    const auto whole = static_cast<std::uint8_t>(8 + inner_ip().size());
+    EXPECT_EQ(Looked(test::build(udp_to(2152, message(whole)))).opened.opened, 1U);
+    for (const std::uint8_t length : {4, 5, 7}) {
+        const Looked cut(test::build(udp_to(2152, message(length))));
+        EXPECT_EQ(cut.opened.opened, 0U) << unsigned{length};
+        EXPECT_EQ(cut.opened.malformed, 1U) << unsigned{length};
+    }
+}
+
+// RFC 3931: what is there by chance has hardly a length that fits.
+TEST(L2tpV3, takes_packets_that_say_how_long_they_are) {
+    Bytes none = test::build({});
+    none[16] = none[17] = 0;  // the total length, and the checksum again
+    none[24] = none[25] = 0;
+    const std::uint16_t sum = test::internet_checksum(std::span(none).subspan(14, 20));
+    none[24] = static_cast<std::uint8_t>(sum >> 8);
+    none[25] = static_cast<std::uint8_t>(sum);
+    for (const auto& [frame, opened] : {std::pair{test::build({}), 1U}, std::pair{none, 0U}}) {
+        PacketSpec outer;
+        outer.protocol = 115;
+        outer.payload = Bytes{0, 0, 0, 5} + frame;
+        const Looked looked(test::build(outer));
+        EXPECT_EQ(looked.opened.opened, opened);
+        EXPECT_EQ(looked.opened.other, 1 - opened);
+    }
+}
+
+TEST(L2tpV3, session_0_is_for_control) {
+    PacketSpec outer;
+    outer.protocol = 115;
+    outer.payload = Bytes{0, 0, 0, 0} + test::build({});
+    const Looked control(test::build(outer));
+    EXPECT_EQ(control.opened.opened, 0U);
+    EXPECT_EQ(control.opened.other, 1U);
+}
+
+// Its header is there, and all of its packet may be.
+TEST(Fragments, of_udp_are_not_opened_nor_is_the_first) {
+    PacketSpec outer = udp_to(4789, kVxlan + test::build({}));
+    EXPECT_EQ(Looked(test::build(outer)).opened.opened, 1U);
+    outer.more_fragments = true;
+    const Looked first(test::build(outer));
+    EXPECT_EQ(first.opened.opened, 0U);
+    EXPECT_EQ(first.opened.fragments, 1U);
+}
+
+TEST(Fragments, behind_the_eighth_tunnel_are_no_ninth) {
+    PacketSpec fragment = udp_to(4789, kVxlan);
+    fragment.more_fragments = true;
+    Bytes packet = test::build_ip(fragment);
+    for (unsigned level = 0; level < kMostLevels; ++level) {
+        PacketSpec outer;
+        outer.protocol = 4;
+        outer.payload = packet;
+        packet = test::build_ip(outer);
+    }
+    const Looked looked(packet, Link::kRaw);
+    EXPECT_EQ(looked.opened.opened, 1U);
+    EXPECT_EQ(looked.opened.fragments, 1U);
+    EXPECT_EQ(looked.opened.too_deep, 0U);
+}
+
+// RFC 4385, section 5: an associated channel of four bytes is whole, and no Ethernet cut short.
+TEST(Pseudowire, nibble_1_without_a_packet_is_an_associated_channel) {
+    const Bytes labelled{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0x47, 0, 1, 0x01, 64};
+    const Looked channel(labelled + Bytes{0x10, 0, 0, 7});
+    EXPECT_EQ(channel.opened.other, 1U);
+    EXPECT_EQ(channel.opened.malformed, 0U);
+    const Looked ethernet(labelled + Bytes{0x20, 0, 0, 7});
+    EXPECT_EQ(ethernet.opened.other, 0U);
+    EXPECT_EQ(ethernet.opened.malformed, 1U);
+}
+
+// On cooked captures too: zeros at the end are padding to a frame without IP, and here the
+// packet's.
+TEST(Pseudowire, zeros_at_the_end_are_the_packets) {
+    PacketSpec spec;
+    spec.protocol = 253;
+    spec.payload = Bytes(8, 0);
+    const Bytes inner = test::build(spec);  // with its label 46 bytes, as the shortest frames hold
+    Bytes cooked(16, 0);
+    cooked[3] = 1;
+    cooked[14] = 0x88;
+    cooked[15] = 0x47;
+    const Looked looked(cooked + Bytes{0, 1, 0x01, 64} + inner, Link::kSll);
+    ASSERT_EQ(looked.opened.opened, 1U);
+    EXPECT_EQ(looked.parsed.ip[0].length, inner.size() - 14);
+}
+
+}  // namespace
+}  // namespace unecho::packet

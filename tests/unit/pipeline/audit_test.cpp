@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pipeline/audit.h"
+
+#include <algorithm>
+#include <map>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "pipeline/bits.h"
+#include "pipeline/stages.h"
+#include "support/filter_memory.h"
+#include "support/packet_builder.h"
+#include "support/packet_samples.h"
+
+namespace unecho::pipeline {
+namespace {
+
+using test::Bytes;
+
+struct MadeBurst {
+    explicit MadeBurst(std::vector<Bytes> made, const packet::KeySpec& key = {})
+        : frames(std::move(made)) {
+        for (const Bytes& bytes : frames) {
+            burst.frames[burst.count] = {bytes.data(), static_cast<std::uint32_t>(bytes.size())};
+            burst.lengths[burst.count++] = static_cast<std::uint32_t>(bytes.size());
+        }
+        parse(burst, key);
+        digest(burst, key, hash::secret_from_seed(1));
+    }
+    MadeBurst(const MadeBurst&) = delete;
+    MadeBurst& operator=(const MadeBurst&) = delete;
+
+    std::vector<Bytes> frames;
+    Burst burst;
+};
+
+// Under the same secret it is the digest itself, of every kind of packet and key.
+TEST(DigestAgain, is_of_the_same_key) {
+    const hash::Secret secret = hash::secret_from_seed(1);
+    const auto& samples = test::packet_samples();
+    for (std::size_t mode = 0; mode < packet::kKeyModes; ++mode) {
+        for (const bool tunnels : {false, true}) {
+            packet::KeySpec key{.mode = static_cast<packet::KeyMode>(mode)};
+            if (key.mode == packet::KeyMode::kFrame && tunnels) {
+                continue;
+            }
+            key.non_ip =
+                key.mode == packet::KeyMode::kFrame ? packet::NonIp::kPass : packet::NonIp::kFrame;
+            if (tunnels) {
+                packet::EncapsulationSet all;
+                for (const auto& info : packet::kEncapsulations) {
+                    all.add(info.encapsulation);
+                }
+                key.tunnels = packet::Tunnels(all);
+                key.tenant = packet::Tenant::kMatch;
+            }
+            for (std::size_t from = 0; from + 16 <= samples.size(); from += 16) {
+                std::vector<Bytes> frames;
+                for (std::size_t i = 0; i < 16; ++i) {
+                    frames.push_back(samples[from + i].bytes);
+                }
+                const MadeBurst made(frames, key);
+                for_each_bit(made.burst.keys.keyed, [&](unsigned i) {
+                    EXPECT_EQ(digest_again(made.burst, i, key, secret), made.burst.digests[i])
+                        << samples[from + i].name;
+                    EXPECT_NE(digest_again(made.burst, i, key, hash::secret_from_seed(2)),
+                              made.burst.digests[i]);
+                });
+            }
+        }
+    }
+}
+
+// Keys are equal, byte by byte, iff their digests are: of every two samples, for every kind of key.
+TEST(CopyKey, is_equal_iff_digests_are) {
+    const auto& samples = test::packet_samples();
+    for (std::size_t mode = 0; mode < packet::kKeyModes; ++mode) {
+        packet::KeySpec key{.mode = static_cast<packet::KeyMode>(mode)};
+        if (key.mode != packet::KeyMode::kFrame) {
+            packet::EncapsulationSet all;
+            for (const auto& info : packet::kEncapsulations) {
+                all.add(info.encapsulation);
+            }
+            key.tunnels = packet::Tunnels(all);
+            key.tenant = packet::Tenant::kMatch;
+            key.non_ip = packet::NonIp::kFrame;
+        }
+        std::map<Digest, Bytes> by_digest;
+        std::map<Bytes, Digest> by_key;
+        for (const auto& sample : samples) {
+            const MadeBurst made({sample.bytes}, key);
+            if (made.burst.keys.keyed == 0) {
+                continue;
+            }
+            Bytes bytes(65536);
+            bytes.resize(copy_key(made.burst, 0, key, bytes));
+            const Digest digest = made.burst.digests[0];
+            EXPECT_EQ(by_digest.emplace(digest, bytes).first->second, bytes) << sample.name;
+            EXPECT_EQ(by_key.emplace(bytes, digest).first->second, digest) << sample.name;
+            Bytes some(16);
+            some.resize(copy_key(made.burst, 0, key, some));
+            EXPECT_TRUE(std::equal(some.begin(), some.end(), bytes.begin())) << sample.name;
+        }
+        EXPECT_GT(by_key.size(), 10U);
+    }
+}
+
+// A packet, another, and the first one a hop later at another port.
+TEST(AuditStage, judges_answers_and_counts_where_packets_were_repeated) {
+    test::PacketSpec spec;
+    const Bytes first = test::build(spec);
+    spec.ttl -= 1;
+    spec.tags = {{0x8100, 7}};
+    const Bytes repeated = test::build(spec);
+    spec.id += 1;
+    const Bytes other = test::build(spec);
+    MadeBurst made({first, other, repeated, other});
+    made.burst.echoes = 0b0110;  // the second one is a false drop, and was not recorded
+    const packet::KeySpec key;
+    const AuditSecret secret = audit_secret_from(5);
+    filter::AuditSpec audit_spec;
+    audit_spec.memory = 1 << 16;
+    audit_spec.window = kSecond;
+    audit_spec.begins_whole = true;
+    audit_spec.secret = secret.sample;
+    const auto params = *filter::AuditParams::make(audit_spec);
+    const test::FilterMemory memory(filter::Audit::bytes(params));
+    filter::Audit audit(params, memory.span());
+    Crossings crossings{};
+    AuditStage stage(audit, key, secret, crossings);
+    ASSERT_EQ(stage.sampled(made.burst), 0b1111U);
+    std::array<PortIndex, kMaxBurst> ports{3, 4, 5, 6};
+    filter::AuditState state;
+    state.first = state.last = kSecond;
+    state.window.achieved = kSecond;
+    stage.look(made.burst, 0b1111, ports, state, false);
+    const filter::AuditCounters& counted = stage.totals().counters;
+    EXPECT_EQ(counted.fresh, 2U);
+    EXPECT_EQ(counted.false_drops, 1U);
+    EXPECT_EQ(counted.echoes, 1U);
+    EXPECT_EQ(counted.sampled, 4U);
+    EXPECT_EQ(crossings[3][5], 1U);
+    EXPECT_EQ(crossings[4][6], 1U);
+    const auto count = [&](packet::Cause cause) {
+        return stage.totals().causes[static_cast<std::size_t>(cause)];
+    };
+    EXPECT_EQ(count(packet::Cause::kHopLimit), 1U);
+    EXPECT_EQ(count(packet::Cause::kIdentical), 1U);
+    // Once more: what was new has a reference now.
+    made.burst.echoes = 0;
+    stage.look(made.burst, 0b1101, ports, state, false);
+    EXPECT_EQ(stage.totals().counters.misses, 3U);
+    EXPECT_EQ(crossings[3][3], 1U);
+}
+
+// Captures have a time for each packet, the wire one for all.
+TEST(AuditStage, takes_packets_at_their_own_times_where_they_have_some) {
+    for (const bool timed : {false, true}) {
+        const Bytes frame = test::build(test::PacketSpec{});
+        MadeBurst made({frame, frame});
+        made.burst.times[0] = kSecond;
+        made.burst.times[1] = 3 * kSecond;
+        filter::AuditSpec spec;
+        spec.memory = 1 << 16;
+        spec.window = kSecond;
+        spec.begins_whole = true;
+        const auto params = *filter::AuditParams::make(spec);
+        const test::FilterMemory memory(filter::Audit::bytes(params));
+        filter::Audit audit(params, memory.span());
+        Crossings crossings{};
+        const packet::KeySpec key;
+        const AuditSecret secret = audit_secret_from(5);
+        AuditStage stage(audit, key, secret, crossings);
+        filter::AuditState state;
+        state.first = kSecond;
+        state.last = 3 * kSecond;
+        state.window.achieved = kSecond;
+        stage.look(made.burst, 0b11, {}, state, timed);
+        EXPECT_EQ(audit.counters().misses, timed ? 0U : 1U);
+        EXPECT_EQ(audit.counters().fresh, timed ? 2U : 1U);
+    }
+}
+
+// Of a flow, packets are alike; the same one in a tunnel and plain is tunnelled.
+TEST(AuditStage, tells_why_echoes_are_not_their_originals) {
+    const auto cause_of = [](const std::vector<Bytes>& frames, const packet::KeySpec& key) {
+        MadeBurst made(frames, key);
+        made.burst.echoes = 0b10;
+        filter::AuditSpec spec;
+        spec.memory = 1 << 16;
+        spec.window = kSecond;
+        spec.begins_whole = true;
+        const auto params = *filter::AuditParams::make(spec);
+        const test::FilterMemory memory(filter::Audit::bytes(params));
+        filter::Audit audit(params, memory.span());
+        Crossings crossings{};
+        const AuditSecret secret = audit_secret_from(5);
+        AuditStage stage(audit, key, secret, crossings);
+        filter::AuditState state;
+        state.window.achieved = kSecond;
+        stage.look(made.burst, 0b11, {}, state, false);
+        const AuditCauses& causes = stage.totals().causes;
+        const auto found = std::find(causes.begin(), causes.end(), 1U);
+        return found == causes.end()
+                   ? std::string_view("none")
+                   : audit_cause_name(static_cast<std::size_t>(found - causes.begin()));
+    };
+    test::PacketSpec spec;
+    const Bytes first = test::build(spec);
+    spec.id += 1;
+    const Bytes next = test::build(spec);
+    EXPECT_EQ(cause_of({first, first}, {}), "identical");
+    EXPECT_EQ(cause_of({first, next}, {}), "none");
+    EXPECT_EQ(cause_of({first, next}, {.mode = packet::KeyMode::kFlow}), "alike");
+    EXPECT_EQ(cause_of({first, first}, {.mode = packet::KeyMode::kFlow}), "identical");
+    spec.id -= 1;
+    spec.ttl -= 1;
+    spec.source_mac = {2, 3, 4, 5, 6, 7};
+    EXPECT_EQ(cause_of({first, test::build(spec)}, {}), "routed");
+    Bytes longer = first;
+    longer.back() ^= 1;
+    EXPECT_EQ(cause_of({first, longer}, {.bytes = 20}), "alike");
+}
+
+// A frame without a key has the digest of whoever was in its place before.
+TEST(AuditStage, leaves_packets_without_a_key_alone) {
+    const Bytes arp = test::build_ethernet(0x0806, test::counting(46, 1));
+    MadeBurst made({arp});
+    made.burst.digests[0] = 0;
+    filter::AuditSpec spec;
+    spec.memory = 1 << 16;
+    spec.window = kSecond;
+    const auto params = *filter::AuditParams::make(spec);
+    const test::FilterMemory memory(filter::Audit::bytes(params));
+    filter::Audit audit(params, memory.span());
+    Crossings crossings{};
+    const packet::KeySpec key;
+    const AuditSecret secret = audit_secret_from(5);
+    EXPECT_EQ(AuditStage(audit, key, secret, crossings).sampled(made.burst), 0U);
+}
+
+}  // namespace
+}  // namespace unecho::pipeline

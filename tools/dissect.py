@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where IP packets stand in captured frames: link types, tags, labels, PPPoE sessions.
+
+Knows nothing of keys. Offsets count from the frame's first byte; a frame is cut where the bytes to
+be looked at end, so that none behind them is read.
+"""
+import collections
+import struct
+
+ETHERNET, NULL, PPP, LOOP, COOKED, IPV4, IPV6, COOKED2 = 1, 0, 9, 108, 113, 228, 229, 276
+WIFI, RADIOTAP, AVS, PPI, HDLC, FRAME_RELAY, NFLOG, PPP_HDLC = 105, 127, 163, 192, 104, 107, 239, 50
+PPP_ETHER = 51                           # a PPPoE session
+RAW, RADIO = (12, 14, 101), (WIFI, RADIOTAP, AVS, PPI)
+LINKS = (ETHERNET, NULL, PPP, PPP_HDLC, LOOP, COOKED, IPV4, IPV6, COOKED2, HDLC, FRAME_RELAY,
+         NFLOG, PPP_ETHER) + RAW + RADIO
+
+TAGS = (0x8100, 0x88A8, 0x9100, 0x9200)
+MPLS = (0x8847, 0x8848)
+PPPOE = 0x8864                           # sessions
+EXTENSIONS = (0, 43, 60, 135, 139, 140)  # their length counts units of 8 bytes but the first
+FRAGMENT, AUTHENTICATION, NO_NEXT_HEADER = 44, 51, 59
+PPP_PROTOCOLS = {0x0021: 4, 0x0057: 6}
+FAMILIES = {2: 4, 10: 6, 24: 6, 28: 6, 30: 6}  # each system has its own number for IPv6
+# link: (offset of the EtherType, end)
+ETHERTYPES = {ETHERNET: (12, 14), COOKED: (14, 16), COOKED2: (0, 20), HDLC: (2, 4)}
+
+# A packet whose header is whole: version, where it begins, where its length or the capture ends it.
+Ip = collections.namedtuple("Ip", "version at end")
+# The protocol behind the IP header, where that begins, and whether this is a fragment.
+Upper = collections.namedtuple("Upper", "protocol at fragment")
+WHOLE, FIRST, LATER = range(3)
+
+
+class NoKey(Exception):
+    """A frame that is forwarded unasked; args: kind ("non_ip" or "malformed") and reason."""
+
+
+class NoIp(NoKey):
+    """An EtherType that is not of IP: which, where what it names begins and ends. Of MPLS: what is
+    behind the labels, which is not IP."""
+
+    def __init__(self, reason, ethertype, at, end):
+        super().__init__("non_ip", reason)
+        self.ethertype, self.at, self.end = ethertype, at, end
+
+
+def need(have, size):
+    if have < size:
+        raise NoKey("malformed", "cut short")
+
+
+def number(data, at):
+    return data[at] << 8 | data[at + 1]
+
+
+# ---- from the link to the IP packet -------------------------------------------------------------
+
+def behind_ethertype(frame, ethertype, at):
+    """(version, offset) of the IP packet behind an EtherType."""
+    while ethertype in TAGS:
+        need(len(frame), at + 4)
+        ethertype, at = number(frame, at + 2), at + 4
+    if ethertype == 0x0800:
+        return 4, at
+    if ethertype == 0x86DD:
+        return 6, at
+    if ethertype == PPPOE:
+        need(len(frame), at + 6)
+        return behind_ppp(frame, at + 6)
+    if ethertype in MPLS:
+        return behind_labels(frame, at)
+    raise NoIp("ethertype 0x%04x" % ethertype, ethertype, at, len(frame))
+
+
+def behind_labels(frame, at):
+    bottom = False
+    while not bottom:
+        need(len(frame), at + 4)
+        bottom, at = frame[at + 2] & 1, at + 4
+    need(len(frame), at + 1)
+    if frame[at] >> 4 not in (4, 6):
+        raise NoIp("mpls payload", MPLS[0], at, len(frame))
+    return frame[at] >> 4, at
+
+
+def behind_ppp(frame, at):
+    need(len(frame), at + 2)
+    return _known(PPP_PROTOCOLS, number(frame, at), at + 2, "ppp 0x%04x")
+
+
+def by_version(frame, at, *otherwise):
+    need(len(frame), at + 1)
+    if frame[at] >> 4 not in (4, 6):
+        raise NoKey(*otherwise)
+    return frame[at] >> 4, at
+
+
+def _known(versions, value, at, name):
+    if value not in versions:
+        raise NoKey("non_ip", name % value)
+    return versions[value], at
+
+
+def radio(frame, link):
+    """(offset of the 802.11 frame behind what radios say of it, that frame without its check
+    sequence where one is told of, whether its header is padded)."""
+    if link == WIFI:
+        return 0, frame, False
+    need(len(frame), 8)
+    begin = int.from_bytes(frame[4:8], "big") if link == AVS else frame[2] | frame[3] << 8
+    if begin < 8:
+        raise NoKey("malformed", "radio header length")
+    need(len(frame), begin)
+    if link == PPI and frame[4:8] != b"\x69\0\0\0":
+        raise NoKey("non_ip", "ppi link type")
+    flags = {RADIOTAP: _radiotap_flags, PPI: _ppi_flags, AVS: lambda _: 0}[link](frame[:begin])
+    whole = frame[begin:]
+    return begin, whole[:max(0, len(whole) - 4)] if flags & 0x10 else whole, bool(flags & 0x20)
+
+
+def _radiotap_flags(header):
+    at, present = 8, struct.unpack_from("<I", header, 4)[0]
+    more = present
+    while more >> 31:
+        need(len(header), at + 4)
+        more, at = struct.unpack_from("<I", header, at)[0], at + 4
+    if present & 1:
+        at += -at % 8 + 8
+    if not present & 2:
+        return 0
+    need(len(header), at + 1)
+    return header[at]
+
+
+def _ppi_flags(header):
+    """Those of radiotap, as far as PPI has them: 0x10."""
+    at = 8
+    while at + 4 <= len(header):
+        kind, size = struct.unpack_from("<HH", header, at)
+        value = header[at + 4:at + 4 + size]
+        if kind == 2 or len(value) < size:
+            return (value[8] & 1) << 4 if kind == 2 and len(value) == size >= 10 else 0
+        at += 4 + size + (-size % 4 if header[1] & 1 else 0)
+    return 0
+
+
+def wifi_payload(frame, padded):
+    """(EtherType, offset of what is behind it) in an 802.11 frame."""
+    need(len(frame), 2)
+    version, kind, subtype = frame[0] & 3, frame[0] >> 2 & 3, frame[0] >> 4
+    if version != 0 or kind != 2 or subtype & 4 or frame[1] & 0x40:
+        raise NoKey("non_ip", "802.11 type %d" % kind)
+    four, qos = 6 if frame[1] & 3 == 3 else 0, subtype & 8
+    at = 24 + four + ((6 if frame[1] & 0x80 else 2) if qos else 0)
+    at += -at % 4 if padded else 0
+    need(len(frame), at)
+    if frame[22] & 15 or qos and frame[24 + four] & 0x80:
+        raise NoKey("non_ip", "802.11 fragment or several packets")
+    need(len(frame), at + 3)
+    if frame[at:at + 3] != b"\xaa\xaa\x03":
+        raise NoKey("non_ip", "802.11 llc")
+    need(len(frame), at + 8)
+    if frame[at + 3:at + 6] not in (b"\0\0\0", b"\0\0\xf8"):
+        raise NoKey("non_ip", "802.11 snap")
+    return number(frame, at + 6), at + 8
+
+
+def _in_nflog(frame):
+    """(version, offset, end) of the packet."""
+    need(len(frame), 4)
+    version, at = _known({2: 4, 10: 6}, frame[0], 4, "address family %d")
+    while True:
+        need(len(frame), at + 4)
+        size, kind = struct.unpack_from("<HH", frame, at)
+        if size < 4:
+            raise NoKey("malformed", "nflog field")
+        if kind & 0x7FFF == 9:
+            return version, at + 4, at + size
+        at += size + -size % 4
+
+
+def _behind_frame_relay(frame):
+    at = next((i + 1 for i, byte in enumerate(frame[:4]) if byte & 1), 0)
+    if at < 2:
+        raise NoKey("malformed", "frame relay address")
+    need(len(frame), at + 2)
+    if frame[at] != 3:  # as Cisco does it
+        return behind_ethertype(frame, number(frame, at), at + 2)
+    at += 2 if frame[at + 1] == 0 else 1
+    need(len(frame), at + 1)
+    nlpid, at = frame[at], at + 1
+    if nlpid in (0xCC, 0x8E):
+        return (4 if nlpid == 0xCC else 6), at
+    if nlpid == 0xCF:
+        return behind_ppp(frame, at)
+    if nlpid != 0x80:
+        raise NoKey("non_ip", "nlpid 0x%02x" % nlpid)
+    need(len(frame), at + 5)
+    if frame[at:at + 3] != b"\0\0\0":
+        raise NoKey("non_ip", "snap")
+    return behind_ethertype(frame, number(frame, at + 3), at + 5)
+
+
+def find_ip(frame, link):
+    """(version, offset, end of the frame, or None) of the outermost IP packet."""
+    if link in RADIO:
+        begin, whole, padded = radio(frame, link)
+        ethertype, at = wifi_payload(whole, padded)
+        end = begin + len(whole)
+        return *behind_ethertype(frame[:end], ethertype, begin + at), end
+    if link == NFLOG:
+        return _in_nflog(frame)
+    return *_find_ip_to_the_end(frame, link), None
+
+
+def _find_ip_to_the_end(frame, link):
+    if link in ETHERTYPES:
+        at, end = ETHERTYPES[link]
+        need(len(frame), end)
+        return behind_ethertype(frame, number(frame, at), end)
+    if link in RAW:
+        return by_version(frame, 0, "malformed", "ip version")
+    if link in (IPV4, IPV6):
+        return (4 if link == IPV4 else 6), 0
+    if link in (PPP, PPP_HDLC):
+        return behind_ppp(frame, 2 if frame[:2] == b"\xff\x03" else 0)
+    if link == PPP_ETHER:
+        return behind_ethertype(frame, PPPOE, 0)
+    if link == FRAME_RELAY:
+        return _behind_frame_relay(frame)
+    if link not in (NULL, LOOP):
+        raise NoKey("non_ip", "link type %d" % link)
+    need(len(frame), 4)
+    swapped = link == NULL and frame[0]  # in the byte order of the host that captured
+    return _known(FAMILIES, frame[0] if swapped else frame[3], 4, "address family %d")
+
+
+def bounded(frame, version, at, end=None):
+    """The Ip that begins there; the frame ends at `end`, where given."""
+    end = len(frame) if end is None else min(end, len(frame))
+    need(end, at + (20 if version == 4 else 40))
+    if frame[at] >> 4 != version:
+        raise NoKey("malformed", "ip version")
+    # Segmentation offload leaves the length 0: then all that was captured belongs to the packet.
+    if version == 6:
+        payload = number(frame, at + 4)
+        known = payload or frame[at + 6] == NO_NEXT_HEADER
+        return Ip(6, at, min(end, at + 40 + payload) if known else end)
+    header, length = (frame[at] & 15) * 4, number(frame, at + 2)
+    if header < 20:
+        raise NoKey("malformed", "ipv4 header length")
+    need(end, at + header)
+    if 0 < length < header:
+        raise NoKey("malformed", "ipv4 total length")
+    return Ip(4, at, min(end, at + length) if length else end)
+
+
+def outermost(frame, link=ETHERNET):
+    """The Ip of a captured frame."""
+    return bounded(frame, *find_ip(frame, link))
+
+
+# ---- inside the IP packet -----------------------------------------------------------------------
+
+def upper(version, ip):
+    """The Upper of a packet's bytes, behind the extension headers of IPv6."""
+    if version == 4:
+        flags = number(ip, 6)
+        fragment = LATER if flags & 0x1FFF else FIRST if flags & 0x2000 else WHOLE
+        return Upper(ip[9], (ip[0] & 15) * 4, fragment)
+    protocol, at, fragment = ip[6], 40, WHOLE
+    while protocol in EXTENSIONS or protocol in (FRAGMENT, AUTHENTICATION):
+        need(len(ip), at + 8)
+        this, protocol, units = protocol, ip[at], ip[at + 1]
+        if this == FRAGMENT:
+            if number(ip, at + 2) >> 3:
+                return Upper(protocol, at + 8, LATER)
+            fragment = FIRST if ip[at + 3] & 1 else fragment
+            at += 8
+        else:
+            at += units * 4 + 8 if this == AUTHENTICATION else units * 8 + 8
+    need(len(ip), at)
+    return Upper(protocol, at, fragment)

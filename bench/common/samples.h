@@ -23,6 +23,18 @@ class Samples {
         return sorted[static_cast<std::size_t>(p * last + 0.5)];
     }
     [[nodiscard]] double median() const { return quantile(0.5); }
+    // The mean of those up to a limit; there is at least one.
+    [[nodiscard]] double mean_up_to(double limit) const {
+        double sum = 0;
+        std::size_t n = 0;
+        for (const double value : values_) {
+            if (value <= limit) {
+                sum += value;
+                ++n;
+            }
+        }
+        return sum / static_cast<double>(n);
+    }
 
   private:
     std::vector<double> values_;

@@ -17,7 +17,7 @@ constexpr std::uint16_t kDataRoom = 128 + 2048;
 
 // Of 17 to 33 million packets a second, which most rows have, a worker's budget allows a sample of
 // so many bits; of fewer packets a larger share, which costs the same time.
-constexpr unsigned kAuditBits = 13;
+constexpr unsigned kAuditBits = 14;
 constexpr std::uint64_t kAuditMemory = std::uint64_t{2} << 20;
 
 // A cycle counts as a millisecond (install()), so that a packet comes every few minutes to such a

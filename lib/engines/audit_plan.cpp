@@ -7,8 +7,8 @@
 namespace unecho::engines {
 namespace {
 
-// A packet of the sample costs a worker about half a microsecond.
-constexpr std::uint64_t kSamplesPerSecond = 4096;
+// A packet of the sample costs a worker about a microsecond, this many a fifth of a hundredth of it.
+constexpr std::uint64_t kSamplesPerSecond = 2048;
 // Part of the entries that are in use at the planned rate.
 constexpr double kFill = 0.75;
 constexpr unsigned kMostBits = 30;

@@ -66,13 +66,15 @@ class AuditSample {
         }
         std::uint32_t least = std::min({std::uint32_t{words[0]}, std::uint32_t{words[2]},
                                         std::uint32_t{words[4]}, std::uint32_t{words[6]}});
-        for (const Digest digest : digests.subspan(whole)) {
-            least = std::min(least, product(digest));
+#pragma GCC unroll 1
+        for (std::size_t i = whole; i < digests.size(); ++i) {
+            least = std::min(least, product(digests[i]));
         }
         return least <= limit_;
     }
 
-    [[nodiscard]] std::uint64_t mask_of(std::span<const Digest> digests) const noexcept {
+    // Of few bursts, so it is no part of the loops around it.
+    [[nodiscard, gnu::noinline, gnu::cold]] std::uint64_t mask_of(std::span<const Digest> digests) const noexcept {
         std::uint64_t mask = 0;
         for (std::size_t i = 0; i < digests.size(); ++i) {
             mask |= std::uint64_t{has(digests[i])} << i;

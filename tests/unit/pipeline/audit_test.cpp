@@ -37,6 +37,53 @@ struct MadeBurst {
     Burst burst;
 };
 
+packet::KeySpec with_all_tunnels(packet::KeySpec key) {
+    packet::EncapsulationSet all;
+    for (const auto& info : packet::kEncapsulations) {
+        all.add(info.encapsulation);
+    }
+    key.tunnels = packet::Tunnels(all);
+    key.tenant = packet::Tenant::kMatch;
+    return key;
+}
+
+// A stage that looks at every packet, and what it wrote.
+class Looking {
+  public:
+    explicit Looking(const packet::KeySpec& key = {})
+        : key_(key), memory_(filter::Audit::bytes(params_)), audit_(params_, memory_.span()) {}
+
+    AuditStage& stage() { return stage_; }
+    [[nodiscard]] const filter::AuditCounters& counters() const { return audit_.counters(); }
+    [[nodiscard]] std::uint64_t crossed(PortIndex from, PortIndex to) const {
+        return crossings_[from][to];
+    }
+
+  private:
+    static filter::AuditSpec spec() {
+        filter::AuditSpec spec;
+        spec.memory = 1 << 16;
+        spec.window = kSecond;
+        spec.begins_whole = true;
+        return spec;
+    }
+    const packet::KeySpec key_;
+    const AuditSecret secret_ = audit_secret_from(5);
+    const filter::AuditParams params_ = *filter::AuditParams::make(spec());
+    const test::FilterMemory memory_;
+    filter::Audit audit_;
+    Crossings crossings_{};
+    AuditStage stage_{audit_, key_, secret_, crossings_};
+};
+
+filter::AuditState state_at(Nanoseconds first, Nanoseconds last) {
+    filter::AuditState state;
+    state.first = first;
+    state.last = last;
+    state.window.achieved = kSecond;
+    return state;
+}
+
 // Under the same secret it is the digest itself, of every kind of packet and key.
 TEST(DigestAgain, is_of_the_same_key) {
     const hash::Secret secret = hash::secret_from_seed(1);
@@ -50,12 +97,7 @@ TEST(DigestAgain, is_of_the_same_key) {
             key.non_ip =
                 key.mode == packet::KeyMode::kFrame ? packet::NonIp::kPass : packet::NonIp::kFrame;
             if (tunnels) {
-                packet::EncapsulationSet all;
-                for (const auto& info : packet::kEncapsulations) {
-                    all.add(info.encapsulation);
-                }
-                key.tunnels = packet::Tunnels(all);
-                key.tenant = packet::Tenant::kMatch;
+                key = with_all_tunnels(key);
             }
             for (std::size_t from = 0; from + 16 <= samples.size(); from += 16) {
                 std::vector<Bytes> frames;
@@ -80,12 +122,7 @@ TEST(CopyKey, is_equal_iff_digests_are) {
     for (std::size_t mode = 0; mode < packet::kKeyModes; ++mode) {
         packet::KeySpec key{.mode = static_cast<packet::KeyMode>(mode)};
         if (key.mode != packet::KeyMode::kFrame) {
-            packet::EncapsulationSet all;
-            for (const auto& info : packet::kEncapsulations) {
-                all.add(info.encapsulation);
-            }
-            key.tunnels = packet::Tunnels(all);
-            key.tenant = packet::Tenant::kMatch;
+            key = with_all_tunnels(key);
             key.non_ip = packet::NonIp::kFrame;
         }
         std::map<Digest, Bytes> by_digest;
@@ -119,31 +156,19 @@ TEST(AuditStage, judges_answers_and_counts_where_packets_were_repeated) {
     const Bytes other = test::build(spec);
     MadeBurst made({first, other, repeated, other});
     made.burst.echoes = 0b0110;  // the second one is a false drop, and was not recorded
-    const packet::KeySpec key;
-    const AuditSecret secret = audit_secret_from(5);
-    filter::AuditSpec audit_spec;
-    audit_spec.memory = 1 << 16;
-    audit_spec.window = kSecond;
-    audit_spec.begins_whole = true;
-    audit_spec.secret = secret.sample;
-    const auto params = *filter::AuditParams::make(audit_spec);
-    const test::FilterMemory memory(filter::Audit::bytes(params));
-    filter::Audit audit(params, memory.span());
-    Crossings crossings{};
-    AuditStage stage(audit, key, secret, crossings);
+    Looking looking;
+    AuditStage& stage = looking.stage();
     ASSERT_EQ(stage.sampled(made.burst), 0b1111U);
     std::array<PortIndex, kMaxBurst> ports{3, 4, 5, 6};
-    filter::AuditState state;
-    state.first = state.last = kSecond;
-    state.window.achieved = kSecond;
+    const filter::AuditState state = state_at(kSecond, kSecond);
     stage.look(made.burst, 0b1111, ports, state, false);
     const filter::AuditCounters& counted = stage.totals().counters;
     EXPECT_EQ(counted.fresh, 2U);
     EXPECT_EQ(counted.false_drops, 1U);
     EXPECT_EQ(counted.echoes, 1U);
     EXPECT_EQ(counted.sampled, 4U);
-    EXPECT_EQ(crossings[3][5], 1U);
-    EXPECT_EQ(crossings[4][6], 1U);
+    EXPECT_EQ(looking.crossed(3, 5), 1U);
+    EXPECT_EQ(looking.crossed(4, 6), 1U);
     const auto count = [&](packet::Cause cause) {
         return stage.totals().causes[static_cast<std::size_t>(cause)];
     };
@@ -153,7 +178,7 @@ TEST(AuditStage, judges_answers_and_counts_where_packets_were_repeated) {
     made.burst.echoes = 0;
     stage.look(made.burst, 0b1101, ports, state, false);
     EXPECT_EQ(stage.totals().counters.misses, 3U);
-    EXPECT_EQ(crossings[3][3], 1U);
+    EXPECT_EQ(looking.crossed(3, 3), 1U);
 }
 
 // Captures have a time for each packet, the wire one for all.
@@ -163,24 +188,10 @@ TEST(AuditStage, takes_packets_at_their_own_times_where_they_have_some) {
         MadeBurst made({frame, frame});
         made.burst.times[0] = kSecond;
         made.burst.times[1] = 3 * kSecond;
-        filter::AuditSpec spec;
-        spec.memory = 1 << 16;
-        spec.window = kSecond;
-        spec.begins_whole = true;
-        const auto params = *filter::AuditParams::make(spec);
-        const test::FilterMemory memory(filter::Audit::bytes(params));
-        filter::Audit audit(params, memory.span());
-        Crossings crossings{};
-        const packet::KeySpec key;
-        const AuditSecret secret = audit_secret_from(5);
-        AuditStage stage(audit, key, secret, crossings);
-        filter::AuditState state;
-        state.first = kSecond;
-        state.last = 3 * kSecond;
-        state.window.achieved = kSecond;
-        stage.look(made.burst, 0b11, {}, state, timed);
-        EXPECT_EQ(audit.counters().misses, timed ? 0U : 1U);
-        EXPECT_EQ(audit.counters().fresh, timed ? 2U : 1U);
+        Looking looking;
+        looking.stage().look(made.burst, 0b11, {}, state_at(kSecond, 3 * kSecond), timed);
+        EXPECT_EQ(looking.counters().misses, timed ? 0U : 1U);
+        EXPECT_EQ(looking.counters().fresh, timed ? 2U : 1U);
     }
 }
 
@@ -189,20 +200,9 @@ TEST(AuditStage, tells_why_echoes_are_not_their_originals) {
     const auto cause_of = [](const std::vector<Bytes>& frames, const packet::KeySpec& key) {
         MadeBurst made(frames, key);
         made.burst.echoes = 0b10;
-        filter::AuditSpec spec;
-        spec.memory = 1 << 16;
-        spec.window = kSecond;
-        spec.begins_whole = true;
-        const auto params = *filter::AuditParams::make(spec);
-        const test::FilterMemory memory(filter::Audit::bytes(params));
-        filter::Audit audit(params, memory.span());
-        Crossings crossings{};
-        const AuditSecret secret = audit_secret_from(5);
-        AuditStage stage(audit, key, secret, crossings);
-        filter::AuditState state;
-        state.window.achieved = kSecond;
-        stage.look(made.burst, 0b11, {}, state, false);
-        const AuditCauses& causes = stage.totals().causes;
+        Looking looking(key);
+        looking.stage().look(made.burst, 0b11, {}, state_at(0, 0), false);
+        const AuditCauses& causes = looking.stage().totals().causes;
         const auto found = std::find(causes.begin(), causes.end(), 1U);
         return found == causes.end()
                    ? std::string_view("none")
@@ -230,16 +230,7 @@ TEST(AuditStage, leaves_packets_without_a_key_alone) {
     const Bytes arp = test::build_ethernet(0x0806, test::counting(46, 1));
     MadeBurst made({arp});
     made.burst.digests[0] = 0;
-    filter::AuditSpec spec;
-    spec.memory = 1 << 16;
-    spec.window = kSecond;
-    const auto params = *filter::AuditParams::make(spec);
-    const test::FilterMemory memory(filter::Audit::bytes(params));
-    filter::Audit audit(params, memory.span());
-    Crossings crossings{};
-    const packet::KeySpec key;
-    const AuditSecret secret = audit_secret_from(5);
-    EXPECT_EQ(AuditStage(audit, key, secret, crossings).sampled(made.burst), 0U);
+    EXPECT_EQ(Looking().stage().sampled(made.burst), 0U);
 }
 
 }  // namespace

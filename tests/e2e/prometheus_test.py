@@ -9,7 +9,6 @@ import re
 import shutil
 import socket
 import subprocess
-import time
 import urllib.parse
 
 import harness
@@ -137,11 +136,13 @@ class Scraped(monitored.MonitorTest):
         self.assertEqual((target["health"], target["lastError"]), ("up", ""))
         with harness.Telemetry(self.folder / "dpdk/taps/dpdk_telemetry.v2") as telemetry:
             before = telemetry.ask("/unecho/counters")["received"]
-            time.sleep(2.5)  # a look of the server and a scrape, one second each
-            (sample,) = prometheus.query('unecho_received_packets_total{appliance="taps"}')
-            after = telemetry.ask("/unecho/counters")["received"]
-        self.assertLessEqual(before, int(sample["value"][1]))
-        self.assertLessEqual(int(sample["value"][1]), after)
+
+            def counted():
+                (sample,) = prometheus.query('unecho_received_packets_total{appliance="taps"}')
+                received = int(sample["value"][1])
+                return received if received >= before else None
+            received = harness.wait_for(counted, "what was received, looked at and scraped")
+            self.assertLessEqual(received, telemetry.ask("/unecho/counters")["received"])
 
     def dashboard(self, prometheus, names):
         harness.wait_for(lambda: prometheus.query("rate(unecho_received_packets_total[5s])"),

@@ -12,6 +12,7 @@
 #include "base/option_names.h"
 #include "command_line.h"
 #include "exit_status.h"
+#include "log.h"
 #include "usage.h"
 
 namespace {
@@ -39,7 +40,7 @@ bool is_command(const CLI::App& app, const std::string& name) {
 }
 
 int report(const unecho::Error& error) {
-    std::fprintf(stderr, "unecho: %s\n", error.context.c_str());
+    unecho::app::log_line({unecho::Severity::kError, "error", error.context});
     return error.code == unecho::Errc::kConfig ? kBadUsage.value : kFailed.value;
 }
 
@@ -87,5 +88,7 @@ int main(int argc, char** argv) {
         return report_usage(args, *app, error);
     }
     const unecho::app::Outcome outcome = action();
-    return outcome ? outcome.exit_status() : report(outcome.error());
+    const int status = outcome ? outcome.exit_status() : report(outcome.error());
+    unecho::app::finish_log();
+    return status;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho run CONFIG: the appliance.
 #include <atomic>
-#include <cstdio>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -13,6 +12,8 @@
 #include "control/supervisor.h"
 #include "control/telemetry.h"
 #include "load.h"
+#include "log.h"
+#include "log_option.h"
 #include "print.h"
 #include "stop_signal.h"
 
@@ -22,18 +23,15 @@ namespace {
 struct Options {
     std::string path;
     Text duration;
+    Text log_format;
     bool json = false;
     bool verbose = false;
 };
 
-void log_line(const std::string& line) {
-    std::fprintf(stderr, "unecho: %s\n", line.c_str());
-}
-
 void announce(const control::Appliance& appliance) {
     const control::Plan& plan = appliance.plan();
     for (const std::string& note : plan.notes) {
-        log_line("note: " + note);
+        log_line({Severity::kNotice, kNote, "note: " + note});
     }
     log_line("steering: " + plan.steering_reason);
     for (const auto& [page, bytes] : appliance.filter_bytes_by_page()) {
@@ -57,6 +55,9 @@ Result<control::StatsReport> forward(control::Appliance& appliance, const config
 }
 
 Outcome run(const Options& options, const EalArgs& eal_args) {
+    if (const Status status = choose_log(options.log_format); !status) {
+        return status;
+    }
     auto config = load(options.path);
     if (!config) {
         return tl::unexpected(config.error());
@@ -94,6 +95,7 @@ void add_run(CLI::App& app, const EalArgs& eal_args, Action& action) {
     command->add_option(option::kDuration, options->duration, "Stop after this long, as in 30s")
         ->type_name("DURATION");
     command->add_flag(option::kJson, options->json, "Print the report as JSON");
+    add_log_format(*command, options->log_format);
     command->add_flag(both(option::kVerbose, option::kLongVerbose), options->verbose,
                       "DPDK's own log to standard error");
     command->callback([options, &eal_args, &action] {

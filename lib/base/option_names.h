@@ -81,6 +81,7 @@ inline constexpr Name kHtml{"--html"};
 inline constexpr Name kQuiet{"--quiet"};
 inline constexpr Name kVerbose{"-v"};
 inline constexpr Name kLongVerbose{"--verbose"};
+inline constexpr Name kLogFormat{"--log-format"};
 
 // How long it runs.
 inline constexpr Name kDuration{"--duration"};

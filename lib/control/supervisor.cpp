@@ -173,7 +173,9 @@ Result<StatsReport> Supervisor::run(const std::atomic<bool>& stop) {
     prctl(PR_SET_TIMERSLACK, 1UL, 0UL, 0UL, 0UL);
     const RealtimePriority prompt;
     if (!prompt.status()) {
-        log_(prompt.status().error().context + "; beside other threads, generations may turn late");
+        log_({Severity::kWarning, "priority",
+              prompt.status().error().context +
+                  "; beside other threads, generations may turn late"});
     }
     started_ = now();
     started_unix_.store(unix_now(), std::memory_order_relaxed);
@@ -219,12 +221,13 @@ void Supervisor::check_attendance(Nanoseconds time) {
     }
     for (const Attendance::Change change : attendance_.look(beats, time)) {
         tell(event::kWorker,
-             name_of(change.worker) + (change.absent ? " does not poll" : " polls again"));
+             name_of(change.worker) + (change.absent ? " does not poll" : " polls again"),
+             change.absent ? Severity::kError : Severity::kNotice);
     }
 }
 
-void Supervisor::tell(std::string_view kind, const std::string& line) {
-    log_(line);
+void Supervisor::tell(std::string_view kind, const std::string& line, Severity severity) {
+    log_({severity, kind, line});
     events_.add(kind, line);
 }
 
@@ -234,7 +237,8 @@ void Supervisor::check_links() {
         if (up != link_up_[i]) {
             link_up_[i] = up;
             tell(event::kLink,
-                 "port \"" + appliance_.plan().ports[i].name + "\": link " + (up ? "up" : "down"));
+                 "port \"" + appliance_.plan().ports[i].name + "\": link " + (up ? "up" : "down"),
+                 up ? Severity::kNotice : Severity::kWarning);
         }
     }
 }
@@ -243,7 +247,7 @@ void Supervisor::check_clocks() {
     const Nanoseconds before = now();
     const std::uint64_t unix_ns = unix_now();
     if (const std::optional<std::string> step = clock_watch_.look(before, unix_ns, now())) {
-        tell(event::kTime, *step);
+        tell(event::kTime, *step, Severity::kWarning);
     }
 }
 
@@ -299,7 +303,7 @@ void Supervisor::take_stalls(Nanoseconds time) {
                     one.stall);
     }
     if (const std::optional<std::string> line = stalls_.line(time)) {
-        tell(event::kStall, *line);
+        tell(event::kStall, *line, Severity::kWarning);
     }
 }
 
@@ -376,7 +380,8 @@ void Supervisor::wait_for(std::size_t worker) {
     bool said = false;
     while (rte_eal_get_lcore_state(lcore) != WAIT) {
         if (!said && now() >= patience) {
-            log_(name_of(worker) + " does not return; waiting for it");
+            log_({Severity::kError, event::kWorker,
+                  name_of(worker) + " does not return; waiting for it"});
             said = true;
         }
         pauses.pause();

@@ -4,12 +4,12 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/log.h"
 #include "base/result.h"
 #include "config/schema.h"
 #include "control/appliance.h"
@@ -22,8 +22,6 @@
 #include "control/stats.h"
 
 namespace unecho::control {
-
-using Log = std::function<void(const std::string&)>;
 
 class Supervisor {
   public:
@@ -46,7 +44,8 @@ class Supervisor {
     bool zero_segments();
     [[nodiscard]] Nanoseconds now() const;
     [[nodiscard]] bool finished(Nanoseconds time);
-    void tell(std::string_view kind, const std::string& line);
+    void tell(std::string_view kind, const std::string& line,
+              Severity severity = Severity::kNotice);
     void check_links();
     void check_clocks();
     void look_for_losses();

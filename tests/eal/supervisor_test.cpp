@@ -107,7 +107,7 @@ class TwoWorkers : public testing::Test {
     // The supervisor on this thread, the script beside it; the script says when to stop.
     void run(const std::function<void(control::Supervisor&)>& script) {
         control::Supervisor supervisor(*appliance_, config_,
-                                       [this](const std::string& line) { log_ += line + "\n"; });
+                                       [this](const LogLine& line) { log_ += line.text + "\n"; });
         std::thread beside([&] { script(supervisor); });
         const auto report = supervisor.run(stop_);
         ended_ = true;
@@ -147,7 +147,7 @@ TEST_F(TwoWorkers, of_whom_one_cannot_be_launched_say_which_and_leave_none_runni
         return 0;
     };
     ASSERT_EQ(rte_eal_remote_launch(occupy, &occupied, lcore(1)), 0);
-    control::Supervisor supervisor(*appliance_, config_, [](const std::string&) {});
+    control::Supervisor supervisor(*appliance_, config_, [](const LogLine&) {});
     const auto report = supervisor.run(stop_);
     ASSERT_FALSE(report);
     EXPECT_EQ(report.error().code, Errc::kIo);

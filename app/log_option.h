@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// How commands that run on are told what their log looks like.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "arguments.h"
+#include "base/option_names.h"
+#include "log.h"
+
+namespace unecho::app {
+
+inline void add_log_format(CLI::App& command, Text& format) {
+    command
+        .add_option(option::kLogFormat, format,
+                    "Form of the log on standard error: lines for people, or a JSON object each")
+        ->type_name(one_of(kLogFormats));
+}
+
+inline Status choose_log(const Text& format) {
+    Reading read;
+    read(option::kLogFormat, format, name_in(kLogFormats),
+         [](std::size_t place) { set_log_format(static_cast<LogFormat>(place)); });
+    return read.status();
+}
+
+}  // namespace unecho::app

@@ -11,8 +11,17 @@ constexpr std::uint64_t kWholePoll = 2;
 
 }  // namespace
 
-Attendance::Attendance(std::size_t workers, Nanoseconds between_looks, Nanoseconds now)
-    : workers_(workers, Seen{{}, now}), between_looks_(between_looks), last_look_(now) {}
+Attendance::Attendance(std::size_t workers, Nanoseconds between_looks, Nanoseconds now,
+                       Nanoseconds absence)
+    : workers_(workers), between_looks_(between_looks), absence_(absence), last_look_(now) {}
+
+Nanoseconds Attendance::longest_standstill() const {
+    Nanoseconds longest = 0;
+    for (const Seen& seen : workers_) {
+        longest = std::max(longest, seen.standstill);
+    }
+    return longest;
+}
 
 std::vector<Attendance::Change> Attendance::look(std::span<const Beat> beats, Nanoseconds now) {
     std::vector<Change> changes;
@@ -23,10 +32,9 @@ std::vector<Attendance::Change> Attendance::look(std::span<const Beat> beats, Na
         const std::uint64_t polls = beats[i].polls - seen.beat.polls;
         busy |= beats[i].busy != seen.beat.busy;
         all_looked &= polls >= kWholePoll;
-        if (polls != 0) {
-            seen.polled = now;
-        }
-        const bool absent = now - seen.polled >= kAbsence;
+        seen.standstill =
+            polls != 0 ? 0 : seen.standstill + std::min(now - last_look_, kMostBetweenLooks);
+        const bool absent = seen.standstill >= absence_;
         if (absent != seen.absent) {
             seen.absent = absent;
             changes.push_back({i, absent});

@@ -20,8 +20,11 @@ struct Beat {
 
 class Attendance {
   public:
-    // A worker that has not polled for so long is absent.
+    // A worker that has not polled for so long is absent, unless told otherwise.
     static constexpr Nanoseconds kAbsence = kSecond;
+    // Between two looks no more than this counts: who looks may have stood still as well, as all of
+    // a process does that is stopped.
+    static constexpr Nanoseconds kMostBetweenLooks = 250 * kMillisecond;
 
     struct Change {
         std::size_t worker;
@@ -29,10 +32,17 @@ class Attendance {
     };
 
     // Looks are meant to be so far apart; of a longer time between two, no more counts as idle.
-    Attendance(std::size_t workers, Nanoseconds between_looks, Nanoseconds now);
+    Attendance(std::size_t workers, Nanoseconds between_looks, Nanoseconds now,
+               Nanoseconds absence = kAbsence);
 
     // One beat a worker. Who has become absent since the last look, or came back.
     std::vector<Change> look(std::span<const Beat> beats, Nanoseconds now);
+
+    // Of the worker that has not polled for longest.
+    [[nodiscard]] Nanoseconds longest_standstill() const;
+    [[nodiscard]] Nanoseconds standstill(std::size_t worker) const {
+        return workers_[worker].standstill;
+    }
 
     // For how long nothing has come, as far as it was looked for.
     [[nodiscard]] Nanoseconds idle() const { return idle_; }
@@ -40,11 +50,12 @@ class Attendance {
   private:
     struct Seen {
         Beat beat;
-        Nanoseconds polled;  // when it was last seen to have polled
+        Nanoseconds standstill = 0;
         bool absent = false;
     };
     std::vector<Seen> workers_;
     Nanoseconds between_looks_;
+    Nanoseconds absence_;
     Nanoseconds last_look_;
     Nanoseconds idle_ = 0;
 };

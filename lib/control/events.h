@@ -29,6 +29,7 @@ inline constexpr std::string_view kWorker = "worker";  // it does not poll, or p
 inline constexpr std::string_view kStall = "stall";
 inline constexpr std::string_view kTime =
     "time";  // stepped: the system's clock, or that of captures
+inline constexpr std::string_view kService = "service";  // the service manager
 }  // namespace event
 
 // Any thread.

@@ -64,6 +64,31 @@ void StatsReader::ask() {
     }
 }
 
+void StatsReader::ask_ahead() {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (lock && asking_.load(std::memory_order_relaxed)) {
+        ask();
+    }
+}
+
+std::optional<FateCounts> StatsReader::answered(const Plan& plan) {
+    const std::unique_lock lock(mutex_, std::try_to_lock);
+    if (!lock) {
+        return std::nullopt;
+    }
+    StatsReport report = empty_report(plan);
+    for (const dataplane::WorkerShared* worker : workers_) {
+        if (worker->snapshot_taken.load(std::memory_order_acquire) !=
+            worker->snapshot_wanted.load(std::memory_order_relaxed)) {
+            return std::nullopt;
+        }
+        add_outcomes(plan, worker->snapshot, report);
+        add_received(plan, worker->snapshot, report);
+    }
+    finish(report);
+    return report.totals;
+}
+
 // Who has answered since what he was asked last, however late, is waited for again. Who has not
 // hangs, and a look that asks ten times would else hang ten times as long.
 void StatsReader::forgive() {

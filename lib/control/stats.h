@@ -5,6 +5,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -131,6 +132,11 @@ class StatsReader {
     // does not answer within patience is reported as it answered last, and not waited for again
     // until it has.
     StatsReport read(const Plan& plan, Nanoseconds patience = kPatience);
+
+    // For a look that waits for nobody: the workers are asked, unless somebody else is at it, and
+    // have answered, or not, by a later call.
+    void ask_ahead();
+    [[nodiscard]] std::optional<FateCounts> answered(const Plan& plan);
 
     // The workers are about to return: from now on nobody is asked or waited for, also by a look
     // that has begun. What they answered last is reported.

@@ -10,6 +10,7 @@
 #include <rte_ethdev.h>
 #include <rte_launch.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #include "control/cpu_budget.h"
 #include "control/pause.h"
@@ -28,11 +29,6 @@ constexpr Nanoseconds kDrainTick = kMillisecond;
 // While generations end early, retired segments are looked for this often, and for so long after.
 constexpr Nanoseconds kHurriedTick = 50 * kMicrosecond;
 constexpr Nanoseconds kHurry = 10 * kMillisecond;
-
-int run_worker(void* worker) {
-    static_cast<dataplane::Worker*>(worker)->run();
-    return 0;
-}
 
 std::vector<dataplane::WorkerShared*> shared_of(Appliance& appliance) {
     std::vector<dataplane::WorkerShared*> out;
@@ -60,7 +56,19 @@ Nanoseconds between_looks(const config::Config& config) {
     return std::min(kAttendanceTick, config.run.stop_when_idle.value_or(kAttendanceTick));
 }
 
+// "1.2Mpps", of so many packets in this time.
+std::string rate_of(std::uint64_t packets, Nanoseconds time) {
+    return format_rate(static_cast<double>(packets) * 1e9 / static_cast<double>(time));
+}
+
 }  // namespace
+
+int Supervisor::WorkerThread::run(void* self) {
+    auto& thread = *static_cast<WorkerThread*>(self);
+    thread.id.store(gettid(), std::memory_order_relaxed);
+    thread.worker->run();
+    return 0;
+}
 
 Supervisor::Supervisor(Appliance& appliance, const config::Config& config, Log log)
     : appliance_(appliance),
@@ -69,7 +77,9 @@ Supervisor::Supervisor(Appliance& appliance, const config::Config& config, Log l
       reader_(shared_of(appliance)),
       longest_(appliance.plan().filters.size()),
       link_up_(appliance.ports().size(), true),
+      threads_(appliance.plan().workers.size()),
       attendance_(appliance.plan().workers.size(), between_looks(config_), now()),
+      hung_(names_of_workers(appliance.plan())),
       stalls_(names_of_workers(appliance.plan())),
       losses_(appliance.ports().size()) {}
 
@@ -81,7 +91,8 @@ Status Supervisor::launch() {
     const Plan& plan = appliance_.plan();
     set_phase(dataplane::Phase::kRunning);
     for (launched_ = 0; launched_ < plan.workers.size(); ++launched_) {
-        const int code = rte_eal_remote_launch(run_worker, &appliance_.worker(launched_),
+        threads_[launched_].worker = &appliance_.worker(launched_);
+        const int code = rte_eal_remote_launch(WorkerThread::run, &threads_[launched_],
                                                plan.workers[launched_].lcore);
         if (code != 0) {
             const std::string name = name_of(launched_);
@@ -177,6 +188,7 @@ Result<StatsReport> Supervisor::run(const std::atomic<bool>& stop) {
               prompt.status().error().context +
                   "; beside other threads, generations may turn late"});
     }
+    warn(ThreadTrace::prepare(), event::kWorker);
     started_ = now();
     started_unix_.store(unix_now(), std::memory_order_relaxed);
     look_for_losses();
@@ -184,10 +196,13 @@ Result<StatsReport> Supervisor::run(const std::atomic<bool>& stop) {
     if (const Status status = launch(); !status) {
         return tl::unexpected(status.error());
     }
-    attendance_ = Attendance(launched_, between_looks(config_), now());
+    attendance_ = Attendance(launched_, between_looks(config_), now(),
+                             ServiceWatch::hangs_after(manager_.watchdog()));
+    warn(manager_.ready(), event::kService);
     events_.add(event::kStart, "started as \"" + appliance_.plan().name + "\" with " +
                                    std::to_string(launched_) + " worker(s)");
     watch(stop);
+    warn(manager_.stopping(), event::kService);
     drain();
     check_clocks();
     stop_workers();
@@ -204,12 +219,27 @@ bool Supervisor::finished(Nanoseconds time) {
     if (config_.run.duration && time - started_ >= *config_.run.duration) {
         return true;
     }
+    return look_at_workers(time) && config_.run.stop_when_idle &&
+           attendance_.idle() >= *config_.run.stop_when_idle;
+}
+
+// False if it is not time for it.
+bool Supervisor::look_at_workers(Nanoseconds time) {
     if (time < next_attendance_) {
         return false;
     }
     next_attendance_ = time + between_looks(config_);
     check_attendance(time);
-    return config_.run.stop_when_idle && attendance_.idle() >= *config_.run.stop_when_idle;
+    if (const std::optional<std::string> line = hung_.line(time)) {
+        tell(event::kWorker, *line, Severity::kError);
+    }
+    if (service_watch_.feed(attendance_.longest_standstill(), time)) {
+        manager_.feed_watchdog();
+    }
+    if (manager_.listens()) {
+        tell_status(time);
+    }
+    return true;
 }
 
 void Supervisor::check_attendance(Nanoseconds time) {
@@ -220,9 +250,45 @@ void Supervisor::check_attendance(Nanoseconds time) {
                          worker.busy.load(std::memory_order_relaxed)});
     }
     for (const Attendance::Change change : attendance_.look(beats, time)) {
-        tell(event::kWorker,
-             name_of(change.worker) + (change.absent ? " does not poll" : " polls again"),
-             change.absent ? Severity::kError : Severity::kNotice);
+        if (change.absent) {
+            tell(event::kWorker,
+                 hung_.add(change.worker, threads_[change.worker].id.load(),
+                           appliance_.shared(change.worker).stage.load(std::memory_order_relaxed),
+                           attendance_.standstill(change.worker)),
+                 Severity::kError);
+        } else {
+            tell(event::kWorker, name_of(change.worker) + " polls again");
+        }
+    }
+}
+
+// Workers are asked at one look and have answered by another: nobody is waited for.
+void Supervisor::tell_status(Nanoseconds time) {
+    if (service_watch_.status_due(time)) {
+        reader_.ask_ahead();
+        status_asked_ = true;
+        return;
+    }
+    if (!status_asked_) {
+        return;
+    }
+    const std::optional<FateCounts> totals = reader_.answered(appliance_.plan());
+    if (!totals) {
+        return;
+    }
+    const Nanoseconds since = time - (told_at_ == 0 ? started_ : told_at_);
+    manager_.status("forwarding on " + std::to_string(launched_) +
+                    " worker(s): " + rate_of(totals->received - told_.received, since) +
+                    " received, " + rate_of(totals->forwarded - told_.forwarded, since) +
+                    " forwarded, " + rate_of(totals->dropped - told_.dropped, since) + " dropped");
+    status_asked_ = false;
+    told_ = *totals;
+    told_at_ = time;
+}
+
+void Supervisor::warn(const Status& status, std::string_view event) {
+    if (!status) {
+        log_({Severity::kWarning, event, status.error().context});
     }
 }
 
@@ -351,10 +417,13 @@ void Supervisor::drain() {
             return;
         }
         last_bursts = all.bursts;
+        look_at_workers(now());
         sleep_for(kDrainTick);
     }
-    log_(silent + "packets may still be between workers after " +
-         format_duration(config_.control.drain_timeout) + "; they are counted as \"stopped\"");
+    log_({Severity::kWarning, event::kWorker,
+          silent + "packets may still be between workers after " +
+              format_duration(config_.control.drain_timeout) +
+              "; they are counted as \"stopped\""});
 }
 
 void Supervisor::set_phase(dataplane::Phase phase) {

@@ -16,8 +16,11 @@
 #include "control/attendance.h"
 #include "control/clock_watch.h"
 #include "control/events.h"
+#include "control/hung_workers.h"
 #include "control/rotation.h"
 #include "control/segment_zeroer.h"
+#include "control/service_manager.h"
+#include "control/service_watch.h"
 #include "control/stall_log.h"
 #include "control/stats.h"
 
@@ -37,6 +40,14 @@ class Supervisor {
     StatsReport report(Nanoseconds patience = StatsReader::kPatience);
 
   private:
+    // As a thread of DPDK runs it.
+    struct WorkerThread {
+        dataplane::Worker* worker = nullptr;
+        std::atomic<pid_t> id{0};
+
+        static int run(void* self);
+    };
+
     Status launch();
     void add_timers();
     void watch(const std::atomic<bool>& stop);
@@ -52,7 +63,10 @@ class Supervisor {
     void take_stalls(Nanoseconds time);
     [[nodiscard]] std::uint64_t take_losses(std::size_t worker, Nanoseconds begin);
     eal::DeviceCounters device_counters(std::size_t port);
+    bool look_at_workers(Nanoseconds time);
     void check_attendance(Nanoseconds time);
+    void tell_status(Nanoseconds time);
+    void warn(const Status& status, std::string_view event);
     [[nodiscard]] Nanoseconds until_due(Nanoseconds time) const;
     void drain();
     void stop_workers();
@@ -69,7 +83,14 @@ class Supervisor {
     std::vector<std::atomic<Nanoseconds>> longest_;
     SegmentZeroer zeroer_;
     std::vector<bool> link_up_;
+    ServiceManager manager_{ServiceManager::Environment::of_this_process()};
+    ServiceWatch service_watch_{manager_.watchdog()};
+    std::vector<WorkerThread> threads_;
     Attendance attendance_;
+    HungWorkers hung_;
+    bool status_asked_ = false;
+    FateCounts told_;  // with the last status
+    Nanoseconds told_at_ = 0;
     EventLog events_;
     std::mutex devices_;  // asked by the control thread, and for reports
     StallLog stalls_;

@@ -16,11 +16,12 @@ bool depth_is_told(std::span<const RxSource> sources) noexcept {
 }  // namespace
 
 PollWatch::PollWatch(const WatchSetup& setup, const WorkerCommon& common, Counters& counters,
-                     StallQueue& stalls) noexcept
+                     StallQueue& stalls, std::atomic<Stage>& stage) noexcept
     : setup_(setup),
       clock_(common.clock),
       counters_(counters),
       stalls_(stalls),
+      stage_(stage),
       depth_is_told_(depth_is_told(setup.sources)) {
     begin(clock_.now());
 }
@@ -46,20 +47,15 @@ void PollWatch::look_closely() noexcept {
     }
     stamped_ = began_;
     longest_ = 0;
-    stage_ = longest_stage_ = Stage::kMaintain;
+    longest_stage_ = Stage::kMaintain;
     queued_before_ = close_polls_ != 0 ? queued() : Stall::kUnknown;
-}
-
-void PollWatch::change_to(Stage stage) noexcept {
-    stamp(clock_.now());
-    stage_ = stage;
 }
 
 void PollWatch::stamp(Nanoseconds now) noexcept {
     const Nanoseconds took = now - std::min(stamped_, now);
     if (took > longest_) {
         longest_ = took;
-        longest_stage_ = stage_;
+        longest_stage_ = stage_.load(std::memory_order_relaxed);
     }
     stamped_ = now;
 }

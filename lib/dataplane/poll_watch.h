@@ -6,10 +6,12 @@
 // so a worker that was taken off its CPU, or a process that was stopped, shows wherever it was.
 // That reading is there anyway. Where in a poll the time went takes one at each stage, which a
 // worker at its limit cannot spare: it looks closely while no queue or ring gives a full burst, and
-// for some polls after a stall.
+// for some polls after a stall. Which stage it is in, without a time, stands for the control thread
+// to see at every step: of a worker that never comes back that is all that is known.
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <span>
 
@@ -33,7 +35,7 @@ class PollWatch {
     static constexpr unsigned kCloseAfterStall = 1024;
 
     PollWatch(const WatchSetup& setup, const WorkerCommon& common, Counters& counters,
-              StallQueue& stalls) noexcept;
+              StallQueue& stalls, std::atomic<Stage>& stage) noexcept;
 
     // Nothing before this is a poll.
     void begin(Nanoseconds now) noexcept {
@@ -53,6 +55,7 @@ class PollWatch {
         if (took > setup_.threshold) [[unlikely]] {
             stalled(took);
         }
+        stage_.store(Stage::kMaintain, std::memory_order_relaxed);
         if (has_time_ || close_polls_ != 0) [[unlikely]] {
             look_closely();
         }
@@ -61,8 +64,9 @@ class PollWatch {
     // From here on the poll is in this stage.
     void enter(Stage stage) noexcept {
         if (close_polls_ != 0) [[unlikely]] {
-            change_to(stage);
+            stamp(clock_.now());
         }
+        stage_.store(stage, std::memory_order_relaxed);
     }
 
     // But for what lies between this poll and the next.
@@ -79,7 +83,6 @@ class PollWatch {
     // Out of the way of a worker at its limit.
     [[nodiscard]] std::uint32_t queued() const noexcept;
     void look_closely() noexcept;
-    void change_to(Stage stage) noexcept;
     void stamp(Nanoseconds now) noexcept;
     void stalled(Nanoseconds took) noexcept;
 
@@ -87,6 +90,7 @@ class PollWatch {
     const TscClock clock_;
     Counters& counters_;
     StallQueue& stalls_;
+    std::atomic<Stage>& stage_;
     const bool depth_is_told_;
     Nanoseconds first_ = 0;  // when the first poll began
     Nanoseconds began_ = 0;  // the present one
@@ -96,7 +100,6 @@ class PollWatch {
     bool has_time_ = false;  // no queue and no ring had more than a burst
     // Polls whose stages are timed, with the present one.
     unsigned close_polls_ = 0;
-    Stage stage_ = Stage::kMaintain;
     Stage longest_stage_ = Stage::kMaintain;
     Nanoseconds stamped_ = 0;  // when the present stage began
     Nanoseconds longest_ = 0;  // of a stage in the present poll

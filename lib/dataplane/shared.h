@@ -53,6 +53,7 @@ struct alignas(64) WorkerShared {
     alignas(64) std::atomic<std::uint64_t> snapshot_taken{0};   // dp: rw, cp: ro
     std::atomic<std::uint64_t> heartbeat{0};                    // dp: rw, cp: ro; counts polls
     std::atomic<std::uint64_t> busy{0};                         // dp: rw, cp: ro; that took packets
+    std::atomic<Stage> stage{Stage::kReport};                   // dp: rw, cp: ro; where it is
     StallQueue stalls;                                          // dp: push, cp: pop
     Counters snapshot;                                          // dp: rw, cp: ro when taken
     std::array<filter::FilterCounters, kMaxFilters> filters{};  // dp: rw, cp: ro when taken

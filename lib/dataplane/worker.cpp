@@ -40,7 +40,7 @@ Worker::Worker(const WorkerSetup& setup) noexcept
       steering_(setup.steering, common_, counters_),
       lanes_(setup.lanes, polls_to_empty(setup), common_, counters_),
       transmitter_(setup.transmit, common_, counters_),
-      watch_(setup.watch, common_, counters_, shared_.stalls),
+      watch_(setup.watch, common_, counters_, shared_.stalls, shared_.stage),
       reporter_(setup.report, common_, counters_, lanes_, watch_),
       names_ports_(steering_.applies() || reporter_.reports_flows()),
       waits_for_room_(common_.capture_clock && setup.steering.workers > 1),
@@ -115,6 +115,7 @@ Taken Worker::receive_live(bool refill) noexcept {
 // A burst of the source that is due.
 Taken Worker::receive_merged(bool refill) noexcept {
     Burst burst;
+    watch_.enter(Stage::kReceive);
     const RxSource* source = merged_.receive(refill, burst);
     if (source == nullptr) {
         return {};

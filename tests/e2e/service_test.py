@@ -1,9 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a service manager sees of a run: its log, as text, JSON and with the journal's priorities."""
+"""What a service manager sees of a run: its log, as text, JSON and with the journal's priorities; what
+it is told by a real NOTIFY_SOCKET; and of a worker that hangs, which one, in which stage and where,
+before the watchdog would have acted."""
 import json
 import os
 import re
+import socket
+import threading
+import time
 
 import harness
 
@@ -88,6 +93,175 @@ class Log(harness.E2eTest):
         finally:
             os.close(writer)
         self.assertGreater(report["totals"]["received"], 0)
+
+
+class Manager:
+    """The end of NOTIFY_SOCKET that systemd has: all messages, with when they came."""
+
+    def __init__(self, test, address):
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind("\0" + address[1:] if address.startswith("@") else address)
+        self.address = address
+        self._messages = []
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+        test.addCleanup(self._end)
+
+    def _end(self):
+        self._socket.shutdown(socket.SHUT_RDWR)
+        self._thread.join()
+        self._socket.close()
+
+    def _listen(self):
+        while message := self._socket.recv(4096):
+            self._messages.append((time.monotonic(), message.decode()))
+
+    def starter(self, watchdog_us=None):
+        """Starts a program as systemd would: WATCHDOG_PID is the process itself."""
+        watchdog = "" if watchdog_us is None else \
+            "WATCHDOG_USEC=%d WATCHDOG_PID=$$ " % watchdog_us
+        return ("sh", "-c", "NOTIFY_SOCKET=%s %sexec \"$@\"" % (self.address, watchdog), "sh")
+
+    def messages(self):
+        return [message for _, message in list(self._messages)]
+
+    def count(self, message):
+        return self.messages().count(message)
+
+    def wait_for(self, condition, what):
+        harness.wait_for(lambda: condition(self), lambda: "%s: %s" % (what, self.messages()))
+
+
+class Service(harness.E2eTest):
+    def manager(self, address=None):
+        return Manager(self, address or str(self.folder / "notify"))
+
+    def test_ready_watchdog_status_and_stopping_are_told(self):
+        """Each to a socket with a path, and to one in the abstract namespace."""
+        for address in (None, "@unecho-test-%d" % os.getpid()):
+            manager = self.manager(address)
+            running = self.start(document(), wrapper=manager.starter(watchdog_us=400_000))
+            with running, self.telemetry(running) as telemetry:
+                manager.wait_for(lambda m: m.count("WATCHDOG=1") > 3, "a watchdog that is fed")
+                self.assertEqual(manager.messages()[0], "READY=1")
+                self.assertGreater(telemetry.ask("/unecho/counters")["received"], 0)
+                self.assertEqual(manager.count("STOPPING=1"), 0)
+                manager.wait_for(lambda m: any(each.startswith("STATUS=") for each in m.messages()),
+                                 "a status")
+                running.interrupt()
+                self.assertEqual(running.finish().status, 0)
+            manager.wait_for(lambda m: m.count("STOPPING=1") == 1, "an end")
+            self.assertEqual(manager.count("READY=1"), 1)
+            status = [each for each in manager.messages() if each.startswith("STATUS=")]
+            self.assertRegex(status[0], r"^STATUS=forwarding on 1 worker\(s\): \S+pps received, "
+                                        r"\S+pps forwarded, \S+pps dropped$")
+
+    def test_a_start_that_fails_is_never_ready(self):
+        manager = self.manager()
+        result = self.run_unecho(document(out="net_memif0,role=server,socket=/absent/a.sock,"
+                                              "socket-abstract=no"), wrapper=manager.starter())
+        self.assertEqual(result.status, 1, result)
+        self.assertEqual(manager.messages(), [])
+
+    def test_the_watchdog_of_another_process_is_not_fed(self):
+        manager = self.manager()
+        wrapper = ("env", "NOTIFY_SOCKET=" + manager.address, "WATCHDOG_USEC=200000",
+                   "WATCHDOG_PID=1")
+        self.report(document(duration="500ms"), wrapper=wrapper)
+        manager.wait_for(lambda m: m.count("STOPPING=1") == 1, "an end")
+        self.assertEqual(manager.count("WATCHDOG=1"), 0)
+
+    def test_a_socket_that_nobody_reads_is_said_and_holds_nothing_up(self):
+        wrapper = ("env", "NOTIFY_SOCKET=" + str(self.folder / "absent"))
+        result = self.run_unecho(document(duration="10ms"), wrapper=wrapper)
+        self.report_of(result)
+        self.assertIn('unecho: NOTIFY_SOCKET "%s/absent" does not take "READY=1": No such file or '
+                      'directory\n' % self.folder, result.err)
+
+
+class HungWorker(harness.E2eTest):
+    """A worker that hangs in a driver: net_pcap writes into a pipe that nobody reads."""
+
+    def setUp(self):
+        super().setUp()
+        self.pipe = self.folder / "out.pcap"
+        os.mkfifo(self.pipe)
+        # Both ends: what is written stays there until somebody reads.
+        self.reader = os.open(self.pipe, os.O_RDWR | os.O_NONBLOCK)
+        self.addCleanup(os.close, self.reader)
+        self.log = self.folder / "log"
+
+    def document(self):
+        return document(out="net_pcap0,tx_pcap=%s" % self.pipe)
+
+    def logging(self, *wrapper):
+        return ("sh", "-c", 'exec "$@" 2>"%s"' % self.log, "sh", *wrapper)
+
+    def drain(self, stop):
+        """Reads the pipe, so that the worker goes on."""
+        while not stop.is_set():
+            try:
+                os.read(self.reader, 1 << 16)
+            except BlockingIOError:
+                time.sleep(0.001)
+
+    def let_go(self):
+        stop = threading.Event()
+        thread = threading.Thread(target=self.drain, args=(stop,))
+        thread.start()
+
+        def end():
+            stop.set()
+            thread.join()
+        self.addCleanup(end)
+
+    def said(self, pattern):
+        return re.search(pattern, self.log.read_text(), re.M) if self.log.exists() else None
+
+    def test_is_named_with_stage_and_stack_and_its_watchdog_is_not_fed(self):
+        manager = Manager(self, str(self.folder / "notify"))
+        watchdog_us = 4_000_000
+        running = self.start(self.document(),
+                             wrapper=self.logging(*manager.starter(watchdog_us)))
+        with running:
+            harness.wait_for(lambda: self.said(r"^unecho: worker 0 on lcore \d+ is at: .*$"),
+                             lambda: "a stack in " + self.log.read_text())
+            found = self.said(r"^unecho: worker 0 on lcore \d+ does not poll: in (\w+) for (\S+), "
+                              r"(.*)$")
+            self.assertEqual(found[1], "transmit")
+            self.assertLess(harness.exact_answer.duration(found[2]), watchdog_us * harness.US)
+            self.assertRegex(found[3], r"^(sleeping|waiting)")
+            stack = self.said(r"is at: (.*)$")[1].split(" < ")
+            self.assertTrue(any(frame.startswith("write+") or "_write" in frame
+                                for frame in stack), stack)
+            self.assertTrue(any("librte_net_pcap" in frame for frame in stack), stack)
+            self.assertTrue(any("unecho::dataplane::Worker::" in frame for frame in stack), stack)
+            # It is too late for the watchdog by now, and nobody has fed it.
+            fed = manager.count("WATCHDOG=1")
+            time.sleep(watchdog_us / 1e6)
+            self.assertEqual(manager.count("WATCHDOG=1"), fed)
+            self.assertTrue(running.alive())
+            # It goes on, is fed again, and ends as ever.
+            self.let_go()
+            harness.wait_for(lambda: self.said(r"^unecho: worker 0 on lcore \d+ polls again$"),
+                             "a worker that is back")
+            manager.wait_for(lambda m: m.count("WATCHDOG=1") > fed, "a watchdog that is fed again")
+            running.interrupt()
+            self.assertEqual(running.finish().status, 0, self.log.read_text())
+
+    def test_is_named_without_a_service_manager_and_in_telemetry(self):
+        running = self.start(self.document(), wrapper=self.logging())
+        with running, self.telemetry(running) as telemetry:
+            def events():
+                return [event["text"] for event in telemetry.ask("/unecho/events").values()
+                        if event["kind"] == "worker"]
+            harness.wait_for(lambda: len(events()) >= 2, lambda: "two events: %s" % events())
+            told = events()
+            self.assertRegex(told[0], r"^worker 0 on lcore \d+ does not poll: in transmit for ")
+            self.assertRegex(told[1], r"^worker 0 on lcore \d+ is at: \S*write\+")  # cut short
+            self.let_go()
+            running.interrupt()
+            self.assertEqual(running.finish().status, 0, self.log.read_text())
 
 
 if __name__ == "__main__":

@@ -90,5 +90,34 @@ TEST_F(TwoWorkers, AreReportedAbsentOnceAndBackOnce) {
     EXPECT_FALSE(changes[1].absent);
 }
 
+TEST_F(TwoWorkers, OfWhomOneStandsStillForHowLongIsKnown) {
+    look({5, 5});
+    EXPECT_EQ(attendance_.longest_standstill(), 0U);
+    look({5, 0});
+    look({0, 0});
+    EXPECT_EQ(attendance_.standstill(0), kLook);
+    EXPECT_EQ(attendance_.standstill(1), 2 * kLook);
+    EXPECT_EQ(attendance_.longest_standstill(), 2 * kLook);
+    look({0, 1});
+    EXPECT_EQ(attendance_.longest_standstill(), 2 * kLook);
+    look({1, 1});
+    EXPECT_EQ(attendance_.longest_standstill(), 0U);
+}
+
+// All of the process stood still, and the one that looks runs first.
+TEST_F(TwoWorkers, AreNotAbsentForATimeInWhichNobodyLooked) {
+    look({5, 5});
+    EXPECT_TRUE(look({0, 0}, {0, 0}, 60 * kSecond).empty());
+    EXPECT_EQ(attendance_.longest_standstill(), Attendance::kMostBetweenLooks);
+}
+
+TEST_F(TwoWorkers, AreAbsentAfterTheTimeThatWasToldInstead) {
+    attendance_ = Attendance(2, kLook, now_, 4 * kLook);
+    look({5, 5});
+    for (unsigned i = 1; i <= 4; ++i) {
+        EXPECT_EQ(look({5, 0}).size(), i == 4 ? 1U : 0U);
+    }
+}
+
 }  // namespace
 }  // namespace unecho::control

@@ -17,8 +17,8 @@ class Watched : public testing::Test {
   protected:
     Watched() {
         common_.clock = {0, std::uint64_t{1} << 32, &now_};
-        watch_ =
-            std::make_unique<PollWatch>(WatchSetup{kThreshold, {}}, common_, *counters_, *stalls_);
+        watch_ = std::make_unique<PollWatch>(WatchSetup{kThreshold, {}}, common_, *counters_,
+                                             *stalls_, stage_);
     }
 
     // A poll that ends with what it took, and takes so long until the next one begins.
@@ -47,6 +47,7 @@ class Watched : public testing::Test {
     WorkerCommon common_;
     std::unique_ptr<Counters> counters_ = std::make_unique<Counters>();
     std::unique_ptr<StallQueue> stalls_ = std::make_unique<StallQueue>();
+    std::atomic<Stage> stage_{Stage::kUnknown};
     std::unique_ptr<PollWatch> watch_;
 };
 
@@ -159,6 +160,19 @@ TEST_F(Watched, a_worker_at_its_limit_looks_closely_only_for_some_polls_after_a_
         poll(32, kPoll, true);
     }
     EXPECT_EQ(stalled(), Stage::kUnknown);
+}
+
+// Also of a worker that has no time to look: it may not come back.
+TEST_F(Watched, the_stage_that_it_is_in_stands_for_the_control_thread_at_every_step) {
+    watch_->begin_poll(now_);
+    for (unsigned i = 0; i < 3; ++i) {
+        poll(32, kPoll, true);
+        EXPECT_EQ(stage_.load(), Stage::kMaintain);
+        for (const Stage stage : {Stage::kReceive, Stage::kDecide, Stage::kTransmit}) {
+            watch_->enter(stage);
+            EXPECT_EQ(stage_.load(), stage);
+        }
+    }
 }
 
 TEST_F(Watched, stalls_that_nobody_fetches_are_counted_and_the_first_are_kept) {

@@ -8,20 +8,26 @@
 namespace unecho {
 namespace {
 
-constexpr std::string_view kAfPacketNeeds = "CAP_NET_RAW and CAP_NET_ADMIN";
-constexpr std::string_view kAfXdpNeeds =
-    "CAP_NET_RAW, CAP_NET_ADMIN, CAP_BPF, CAP_SYS_ADMIN and CAP_IPC_LOCK";
+// As measured on Linux 6.18 with each of them taken away (docs/running.md).
+constexpr std::array<std::string_view, 2> kAfPacketNeeds{"CAP_NET_RAW", "CAP_NET_ADMIN"};
+constexpr std::array<std::string_view, 4> kAfXdpNeeds{"CAP_NET_RAW", "CAP_NET_ADMIN",
+                                                      "CAP_SYS_ADMIN", "CAP_IPC_LOCK"};
+constexpr std::array<std::string_view, 1> kTapNeeds{"CAP_NET_ADMIN"};
+// Of net_pcap, only where it opens an interface.
+constexpr std::array<std::string_view, 1> kPcapNeeds{"CAP_NET_RAW"};
+constexpr std::array<std::string_view, 4> kPcapInterfaces{"iface", "rx_iface", "rx_iface_in",
+                                                          "tx_iface"};
 
 constexpr std::array kDrivers{
-    Driver{"net_pcap", 16, "", "", true},
-    Driver{"net_null", 64, "", "", false},
-    Driver{"net_ring", 16, "", "", false},
-    Driver{"net_memif", 64, "", "", false},  // memif_end() says which socket
+    Driver{"net_pcap", 16, {}, "", true},
+    Driver{"net_null", 64, {}, "", false},
+    Driver{"net_ring", 16, {}, "", false},
+    Driver{"net_memif", 64, {}, "", false},  // memif_end() says which socket
     Driver{"net_af_xdp", 1, kAfXdpNeeds, "", false},
     Driver{"net_af_packet", 16, kAfPacketNeeds, "", false},
-    Driver{"net_tap", 4, "CAP_NET_ADMIN", "", false},
-    Driver{"net_vhost", 16, "", "iface", false},
-    Driver{"net_virtio_user", 8, "", "path", false},
+    Driver{"net_tap", 4, kTapNeeds, "", false},
+    Driver{"net_vhost", 16, {}, "iface", false},
+    Driver{"net_virtio_user", 8, {}, "path", false},
 };
 
 }  // namespace
@@ -55,6 +61,19 @@ bool Device::is(std::string_view driver) const {
 bool Device::has_files() const {
     const Driver* known = known_driver();
     return known != nullptr && known->files;
+}
+
+std::span<const std::string_view> Device::capabilities() const {
+    const Driver* known = known_driver();
+    if (known == nullptr) {
+        return {};
+    }
+    const bool opens_interface =
+        known->files && std::any_of(args.begin(), args.end(), [](const auto& arg) {
+            return std::find(kPcapInterfaces.begin(), kPcapInterfaces.end(), arg.first) !=
+                   kPcapInterfaces.end();
+        });
+    return opens_interface ? std::span<const std::string_view>(kPcapNeeds) : known->capabilities;
 }
 
 std::vector<std::string> Device::values_of(std::string_view arg) const {

@@ -17,10 +17,10 @@ enum class Bus : std::uint8_t { kVdev, kPci };
 
 struct Driver {
     std::string_view name;
-    std::uint16_t queues;           // at most, each way
-    std::string_view capabilities;  // without which it does not work
-    std::string_view socket_arg;    // the argument that names a socket which is the device's alone
-    bool files;                     // reads rx_pcap and writes tx_pcap, a queue for each
+    std::uint16_t queues;                            // at most, each way
+    std::span<const std::string_view> capabilities;  // without which it does not work
+    std::string_view socket_arg;  // the argument that names a socket which is the device's alone
+    bool files;                   // reads rx_pcap and writes tx_pcap, a queue for each
 };
 
 // Of virtual devices. None of them hashes.
@@ -39,6 +39,8 @@ struct Device {
     // Whether DPDK gives it to the driver of this row.
     [[nodiscard]] bool is(std::string_view driver) const;
     [[nodiscard]] bool has_files() const;
+    // Without which it does not work, by the names of capabilities(7).
+    [[nodiscard]] std::span<const std::string_view> capabilities() const;
 
     // All values of an argument, for drivers that take several.
     [[nodiscard]] std::vector<std::string> values_of(std::string_view arg) const;

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include <linux/capability.h>
 #include <net/if.h>
 #include <rte_bus_vdev.h>
 #include <rte_dev.h>
@@ -17,10 +16,10 @@
 #include <rte_version.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/errno_code.h"
+#include "eal/capabilities.h"
 #include "eal/interface_queues.h"
 #include "eal/packet_sockets.h"
 #include "eal/session.h"
@@ -48,16 +47,6 @@ std::string driver_names() {
         names.append(names.empty() ? "" : ", ").append(known.name);
     }
     return names;
-}
-
-// Every driver that needs capabilities needs this one. A user may have it, and root may not.
-bool may_change_the_network() noexcept {
-    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-    std::array<__user_cap_data_struct, _LINUX_CAPABILITY_U32S_3> data{};
-    if (syscall(SYS_capget, &header, data.data()) != 0) {
-        return true;  // nothing is known
-    }
-    return (data[CAP_TO_INDEX(CAP_NET_ADMIN)].effective & CAP_TO_MASK(CAP_NET_ADMIN)) != 0;
 }
 
 // Whether a kernel interface is up and has a carrier.
@@ -165,8 +154,10 @@ DeviceFacts assumed_facts(const Device& device) {
 
 Error Port::error(std::string_view step, int code) const {
     const int number = code < 0 ? -code : code;
-    if ((number == EPERM || number == EINVAL) && lacks_capabilities()) {
-        return permission_error();
+    if (number == EPERM || number == EACCES || number == EINVAL) {
+        if (const auto denied = permission_error()) {
+            return *denied;
+        }
     }
     const Errc kind = code_of(number);
     const auto remedy = [&]() -> std::string_view {
@@ -190,16 +181,16 @@ Error Port::error(std::string_view step, int code) const {
     return {kind, context + log_tail()};
 }
 
-bool Port::lacks_capabilities() const {
-    const Driver* known = device_.known_driver();
-    return known != nullptr && !known->capabilities.empty() && !may_change_the_network();
-}
-
 // Drivers say EINVAL, or nothing in particular, where the kernel said EPERM.
-Error Port::permission_error() const {
-    return {Errc::kPermission, "port \"" + name_ + "\" (" + device_.name +
-                                   "): not permitted; run as root or grant " +
-                                   std::string(device_.known_driver()->capabilities) + log_tail()};
+std::optional<Error> Port::permission_error() const {
+    const std::string missing = missing_capabilities(device_.capabilities());
+    if (missing.empty()) {
+        return std::nullopt;
+    }
+    return Error{Errc::kPermission,
+                 "port \"" + name_ + "\": " + missing + " missing for " + device_.name +
+                     ": run as root, or grant what " + device_.driver() +
+                     " needs (AmbientCapabilities of systemd, setpriv)" + log_tail()};
 }
 
 // rte_vdev_init() says -1 for most of what can go wrong inside a driver, so only the circumstances
@@ -215,8 +206,8 @@ Error Port::creation_error(int code) const {
                                      "\", or it refused; known here: " + driver_names() +
                                      log_tail()};
     }
-    if (lacks_capabilities()) {
-        return permission_error();
+    if (const auto denied = permission_error()) {
+        return *denied;
     }
     return {Errc::kInvalidArgument, who + "the driver refused \"" + device_.args_text() +
                                         "\"; do its arguments, files, interfaces and sockets "

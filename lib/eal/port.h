@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -115,8 +116,8 @@ class Port {
     void fit_rss(rte_eth_rss_conf& conf, std::uint16_t queues, std::uint16_t reta_size) const;
     [[nodiscard]] Error error(std::string_view step, int code) const;
     [[nodiscard]] Error creation_error(int code) const;
-    [[nodiscard]] bool lacks_capabilities() const;
-    [[nodiscard]] Error permission_error() const;
+    // Where what its driver needs is missing.
+    [[nodiscard]] std::optional<Error> permission_error() const;
 
     std::string name_;
     Device device_;

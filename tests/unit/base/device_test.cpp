@@ -36,6 +36,19 @@ TEST(Devices, of_a_driver_have_its_row) {
     EXPECT_EQ(vdev("net_unheard_of0").known_driver(), nullptr);
 }
 
+TEST(Devices, need_the_capabilities_of_their_driver) {
+    EXPECT_TRUE(vdev("net_memif0").capabilities().empty());
+    EXPECT_TRUE(vdev("net_pcap0", {{"rx_pcap", "a"}, {"tx_pcap", "b"}}).capabilities().empty());
+    EXPECT_TRUE(vdev("net_unheard_of0", {{"iface", "a"}}).capabilities().empty());
+    EXPECT_TRUE((Device{Bus::kPci, "0000:3b:00.1", {}}.capabilities().empty()));
+    for (const char* arg : {"iface", "rx_iface", "rx_iface_in", "tx_iface"}) {
+        ASSERT_EQ(vdev("net_pcap0", {{arg, "eth0"}}).capabilities().size(), 1U) << arg;
+        EXPECT_EQ(vdev("net_pcap0", {{arg, "eth0"}}).capabilities()[0], "CAP_NET_RAW");
+    }
+    EXPECT_EQ(vdev("net_af_packet0").capabilities().size(), 2U);
+    EXPECT_EQ(vdev("net_af_xdp0").capabilities().size(), 4U);
+}
+
 TEST(DeviceArguments, of_several_values_count_by_the_last) {
     const Device device = vdev("net_x0", {{"a", "1"}, {"b", ""}, {"a", "2"}});
     EXPECT_EQ(device.last("a", "0"), "2");

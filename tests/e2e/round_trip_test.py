@@ -25,7 +25,6 @@ ORDERS = ("<", ">")
 SECTION, INTERFACE, OBSOLETE, SIMPLE, NAMES, STATISTICS, ENHANCED, JOURNAL, SECRETS = (
     0x0A0D0D0A, 1, 2, 3, 4, 5, 6, 9, 10)
 CUSTOM, PRIVATE, UNKNOWN = 0xBAD, 0x40000BAD, 0x80000123
-NO_HOME = {**os.environ, "HOME": "/nonexistent"}  # whose preferences would be read
 LEFT_OUT = ("interface statistics are left out: packets of their section are not in the "
             "output")
 
@@ -144,13 +143,17 @@ def kinds_of(path):
 
 
 class RoundTripTest(pcap_test.PcapTest):
+    def no_home(self):
+        """An environment with a home in which there are no preferences."""
+        return {**os.environ, "HOME": str(self.folder)}
+
     def shown(self, path, *fields):
         """What tshark says of each packet."""
         command = ["tshark", "-n", "-r", str(path), "-T", "fields", "-E", "occurrence=a"]
         for field in fields:
             command += ["-e", field]
         return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60,
-                              cwd=self.folder, env=NO_HOME).stdout.splitlines()
+                              cwd=self.folder, env=self.no_home()).stdout.splitlines()
 
     def write(self, name, data):
         path = self.folder / name
@@ -298,7 +301,7 @@ class Changed(RoundTripTest):
         for name in ("in.pcapng", "out.pcapng"):
             text = subprocess.run(["capinfos", "-E", "-I", "-F", "-k", name], check=True, timeout=60,
                                   capture_output=True, text=True, cwd=self.folder,
-                                  env=NO_HOME).stdout
+                                  env=self.no_home()).stdout
             infos.append([line for line in text.splitlines()[1:]
                           if "Number of packets" not in line and "stat entries" not in line])
         self.assertEqual(infos[0], infos[1])

@@ -301,6 +301,68 @@ TEST_F(Steering, to_a_ring_above_its_mark_is_unfiltered_and_to_a_full_one_waits)
     }
 }
 
+// More and more comes for one owner. While it keeps up all is filtered; then the filter is given up
+// for what is above the mark, and nothing else; then what its ring refuses waits in the rx queue;
+// and only when that is full does the device lose packets. None is dropped here at any time.
+TEST_F(Steering, of_too_much_gives_up_the_filter_first_and_no_packet_but_where_the_device_is_full) {
+    Layout layout = taps(2, 2);
+    layout.burst = 8;
+    layout.ring_size = 32;
+    layout.ports[2].tx_queues = 2;
+    Rig rig(layout);
+    rte_ring* const queue = rig.port(0).rx(0);
+    std::uint32_t sent = 0;
+    std::uint64_t offered = 0;
+    std::uint64_t missed = 0;
+    // One look of the owner for one of the receiver, and so many packets between two.
+    const auto round = [&](unsigned packets) {
+        for (unsigned i = 0; i < packets; ++i, ++offered) {
+            if (rte_ring_free_count(queue) == 0) {
+                ++missed;  // as a card does
+                continue;
+            }
+            rig.offer(0, packet_of(rig, 1, sent++));
+        }
+        rig.poll(0);
+        rig.poll(0);
+        rig.poll(1);
+        rig.port(2).discard();
+        EXPECT_EQ(rig.count(Reason::kTxLost) + rig.count(Reason::kStopped), 0U);
+    };
+    const auto shed = [&] { return rig.count(Reason::kOverload); };
+
+    for (unsigned i = 0; i < 100; ++i) {
+        round(layout.burst);
+    }
+    EXPECT_EQ(shed(), 0U) << "as much as its owner takes";
+    EXPECT_EQ(rte_ring_count(queue), 0U);
+
+    while (shed() == 0) {
+        round(layout.burst + 1);
+    }
+    EXPECT_EQ(rte_ring_count(queue), 0U) << "all that came is with its owner or sent";
+
+    while (rte_ring_count(queue) == 0) {
+        round(2 * layout.burst);
+    }
+    EXPECT_EQ(missed, 0U) << "what its ring refuses waits";
+
+    while (missed == 0) {
+        round(2 * layout.burst);
+    }
+    EXPECT_LE(rte_ring_free_count(queue), 2 * layout.burst)
+        << "it was full, and is looked at twice";
+    for (unsigned i = 0; i < 100; ++i) {
+        round(2 * layout.burst);
+    }
+    while (rig.received() != offered - missed) {
+        round(0);
+    }
+    rig.settle();
+    EXPECT_EQ(rig.count(Reason::kNew) + shed(), rig.received()) << "all that was taken is sent";
+    EXPECT_GT(shed(), 100U);
+}
+
 // Worker 1 has no tx queue: what it does not filter goes out through worker 0, with its reason.
 TEST_F(Steering, unfiltered_without_a_tx_queue_goes_through_the_queue_s_owner) {
     Layout layout = taps(2, 2);

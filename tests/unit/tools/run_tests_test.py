@@ -21,6 +21,18 @@ test('good', python3, args: ['-c', ''], suite: 'unit')
 test('other', python3, args: ['-c', ''], suite: 'lint')
 """
 
+WHO = """\
+project('who')
+test('who', find_program('python3'), args: [files('who.py')], suite: 'unit')
+"""
+WHO_AM_I = """\
+import os
+status = dict(line.split(":", 1) for line in open("/proc/self/status"))
+assert os.getresuid() == (65534,) * 3 and 0 not in os.getresgid() and os.getgroups() == []
+assert all(int(status[name], 16) == 0 for name in ("CapEff", "CapPrm", "CapInh", "CapBnd", "CapAmb"))
+assert int(status["NoNewPrivs"]) == 1
+"""
+
 
 class RunTests(unittest.TestCase):
     @classmethod
@@ -54,6 +66,30 @@ class RunTests(unittest.TestCase):
         log.write_text(json.dumps({"name": "unit / good", "result": "OK"}))
         self.assertEqual(self.run_tests("--suite", "unit", "other"),
                          (1, ["0 passed, 1 failed, 0 skipped"]))
+
+
+    def test_somebody_else_has_to_be_known_and_only_root_becomes_one(self):
+        for arguments in (("--as",), ("--as", "nobody-at-all")):
+            with self.assertRaisesRegex(SystemExit, "--as needs the name of a user"):
+                run_tests.main(self.build, arguments)
+        with mock.patch("os.geteuid", return_value=1000), \
+                self.assertRaisesRegex(SystemExit, "--as nobody: only root"):
+            run_tests.main(self.build, ("--as", "nobody"))
+
+    @unittest.skipIf(os.geteuid() != 0, "needs root")
+    def test_tests_run_as_somebody_else_without_privileges(self):
+        """A program that says who it is, and what it may."""
+        with tempfile.TemporaryDirectory() as name:
+            source = pathlib.Path(name)
+            source.chmod(0o755)
+            (source / "meson.build").write_text(WHO)
+            (source / "who.py").write_text(WHO_AM_I)
+            build = source / "build"
+            subprocess.run(["meson", "setup", build, source], check=True, capture_output=True)
+            for arguments, status in (((), 1), (("--as", "nobody"), 0)):
+                done = subprocess.run([sys.executable, "-B", tool.ROOT / "tools" / "run_tests", build,
+                                       *arguments], text=True, capture_output=True, check=False)
+                self.assertEqual(done.returncode, status, done.stdout + done.stderr)
 
 
 class BuildDir(unittest.TestCase):

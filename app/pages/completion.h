@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The completion for bash: commands, the options of each, their values where they are known, and
-// files. A command that takes nothing else offers its options. Needs nothing but bash 4.
+// The completions: commands, the options of each, their values where they are known, and files.
+// That for bash needs nothing but bash 4, and offers options where a command takes nothing else.
 #pragma once
 
 #include <string>
@@ -11,5 +11,7 @@
 namespace unecho::app {
 
 std::string bash_completion(const CommandPage& program, const std::vector<CommandPage>& commands);
+std::string zsh_completion(const CommandPage& program, const std::vector<CommandPage>& commands);
+std::string fish_completion(const CommandPage& program, const std::vector<CommandPage>& commands);
 
 }  // namespace unecho::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Writes unecho.1, unecho.toml.5 and the completion for bash; run by the build.
+// Writes unecho.1, unecho.toml.5 and the completions for bash, zsh and fish; run by the build.
 #include <cstdio>
 #include <fstream>
 #include <iterator>
@@ -26,8 +26,8 @@ bool write(const std::string& path, const std::string& text) {
 }  // namespace
 
 int main(int argc, char** argv) {
-    if (argc != 5) {
-        std::fputs("usage: write_pages CONFIGURATION.md UNECHO.1 UNECHO.TOML.5 COMPLETION\n",
+    if (argc != 7) {
+        std::fputs("usage: write_pages CONFIGURATION.md UNECHO.1 UNECHO.TOML.5 BASH ZSH FISH\n",
                    stderr);
         return 2;
     }
@@ -50,6 +50,8 @@ int main(int argc, char** argv) {
     }
     const bool done = write(argv[2], unecho::app::man_page(program, commands)) &&
                       write(argv[3], *toml) &&
-                      write(argv[4], unecho::app::bash_completion(program, commands));
+                      write(argv[4], unecho::app::bash_completion(program, commands)) &&
+                      write(argv[5], unecho::app::zsh_completion(program, commands)) &&
+                      write(argv[6], unecho::app::fish_completion(program, commands));
     return done ? 0 : 1;
 }

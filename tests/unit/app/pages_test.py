@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The man pages and the completion say all that --help says, and are well-formed."""
+"""The man pages and the completions say all that --help says, and are well-formed."""
 import os
 import pathlib
+import pty
 import re
+import select
 import shutil
 import subprocess
+import tempfile
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -42,6 +45,53 @@ def section(page, heading):
 
 def roff(text):
     return text.replace("-", "\\-")
+
+
+# Completes the line that is typed and writes what it would offer to a file, a word a line: the
+# completion system hands every word to compadd, which tells with -O which of them match.
+ZSH = """PROMPT=
+fpath=(%(pages)s $fpath)
+autoload -Uz compinit
+compinit -u -D
+zstyle ':completion:*' completer _complete
+compadd() {
+    local -a found
+    [[ " $* " == *' -'[OAD]' '* ]] && { builtin compadd "$@"; return }
+    builtin compadd -O found "$@"
+    (( $#found )) && print -rl -- $found >>%(offers)s
+}
+offer() { zle complete-word; print >%(done)s }
+zle -N offer
+bindkey '^T' offer
+"""
+
+
+def zsh_offers(line, pages=PAGES, folder="/"):
+    """What zsh completes the line with."""
+    with tempfile.TemporaryDirectory() as at:
+        names = {name: pathlib.Path(at) / name for name in ("offers", "done")}
+        (pathlib.Path(at) / ".zshrc").write_text(ZSH % {"pages": pages, **names})
+        process, terminal = pty.fork()
+        if process == 0:
+            os.chdir(folder)
+            os.execvpe("zsh", ["zsh", "-i", "-d"], {**os.environ, "ZDOTDIR": at, "TERM": "dumb"})
+        os.write(terminal, line.encode() + b"\x14")
+        try:
+            while not names["done"].exists():
+                if select.select([terminal], [], [], 0.05)[0]:
+                    os.read(terminal, 4096)  # OSError: the shell has ended
+        finally:
+            os.kill(process, 9)
+            os.waitpid(process, 0)
+            os.close(terminal)
+        return names["offers"].read_text().split("\n")[:-1] if names["offers"].exists() else []
+
+
+def fish_offers(line, pages=PAGES, folder="/"):
+    done = subprocess.run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]",
+                           pages / "unecho.fish", line], cwd=folder, check=True, text=True,
+                          capture_output=True, env={**os.environ, "HOME": "/nonexistent"})
+    return [word.split("\t")[0] for word in done.stdout.splitlines()]
 
 
 class SameAsHelp(unittest.TestCase):
@@ -81,6 +131,34 @@ class SameAsHelp(unittest.TestCase):
         self.assertEqual(set(self.complete("-")), self.options)
         for command in self.commands:
             self.assertEqual(set(self.complete(command, "-")), names_in(help_of(command))[0])
+
+    def offers_all(self, offers):
+        """A hyphen is offered short names, or all; two hyphens the long ones."""
+        self.assertEqual(set(offers("unecho ")), self.commands)
+        for command in ("", *sorted(self.commands)):
+            options = names_in(help_of(*command.split()))[0]
+            line = ("unecho %s " % command).replace("  ", " ")
+            self.assertEqual(set(offers(line + "-")) | set(offers(line + "--")), options, line)
+        keys = offers("unecho pcap --key ")
+        self.assertEqual(set(keys), {"packet", "flow", "flow-bidir", "frame"})
+        self.assertEqual(set(offers("unecho pcap --key fl")), {"flow", "flow-bidir"})
+        self.assertEqual(offers("unecho pcap --window "), [])
+        with tempfile.TemporaryDirectory() as at:
+            for name in ("one.pcap", "other.toml"):
+                (pathlib.Path(at) / name).touch()
+            for line in ("unecho pcap ", "unecho pcap -o ", "unecho run "):
+                self.assertTrue({"one.pcap", "other.toml"} <= set(offers(line, folder=at)), line)
+            self.assertNotIn("one.pcap", offers("unecho serve ", folder=at))
+
+    def test_zsh_offers_every_option_of_every_command(self):
+        if shutil.which("zsh") is None:
+            self.skipTest("zsh is not installed")
+        self.offers_all(zsh_offers)
+
+    def test_fish_offers_every_option_of_every_command(self):
+        if shutil.which("fish") is None:
+            self.skipTest("fish is not installed")
+        self.offers_all(fish_offers)
 
     def test_exit_statuses_are_those_of_the_readme(self):
         table = re.findall(r"\\fB(\d)\\fR\n(.*)", section(self.man, ".SH EXIT STATUS"))

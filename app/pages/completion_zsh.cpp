@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string_view>
+
+#include "completion.h"
+
+namespace unecho::app {
+namespace {
+
+constexpr const char* kHead = R"(#compdef unecho
+# Made from the command line of unecho.
+
+_unecho() {
+    local curcontext=$curcontext state line
+    typeset -A opt_args
+    local -a commands=(
+)";
+
+// With a backslash before each of these, and what a quoted word cannot hold outside of it.
+std::string escaped(std::string_view text, std::string_view special) {
+    std::string out;
+    for (const char c : text) {
+        if (c == '\'') {
+            out += "'\\''";
+            continue;
+        }
+        out += c == '\\' || special.find(c) != std::string_view::npos ? "\\" : "";
+        out += c;
+    }
+    return out;
+}
+
+// ":KEY:(packet flow)"; a value of which nothing is known is named and not completed.
+std::string value_of(const OptionPage& option) {
+    if (!option.takes_value) {
+        return "";
+    }
+    std::string action = option.takes_file ? "_files" : " ";
+    if (!option.choices.empty()) {
+        action = "(";
+        for (const std::string& choice : option.choices) {
+            action += (action.size() == 1 ? "" : " ") + choice;
+        }
+        action += ")";
+    }
+    return ":" + escaped(option.choices.empty() ? option.value : "one of", ":") + ":" + action;
+}
+
+// One specification a name: each excludes the others of its option.
+std::string specification_of(const OptionPage& option) {
+    if (option.positional) {
+        return "        '" + std::string(option.repeated ? "*" : "") + value_of(option) + "'\n";
+    }
+    std::string all;
+    for (const std::string& name : option.names) {
+        all += (all.empty() ? "" : " ") + name;
+    }
+    std::string out;
+    for (const std::string& name : option.names) {
+        const bool is_long = name.starts_with("--");
+        out += "        '" + (option.repeated ? "*" : "(" + all + ")") + name;
+        out += option.takes_value ? (is_long ? "=" : "+") : "";
+        out += "[" + escaped(option.description, "[]") + "]" + value_of(option) + "'\n";
+    }
+    return out;
+}
+
+std::string specifications_of(const CommandPage& command) {
+    std::string out;
+    for (const OptionPage& option : command.options) {
+        out += specification_of(option);
+    }
+    return out;
+}
+
+}  // namespace
+
+std::string zsh_completion(const CommandPage& program, const std::vector<CommandPage>& commands) {
+    std::string out = kHead;
+    for (const CommandPage& command : commands) {
+        out += "        '" + command.name + ":" + escaped(command.description, ":") + "'\n";
+    }
+    out += "    )\n    local -a options=(\n" + specifications_of(program) + "    )\n";
+    out +=
+        "    _arguments -C -S -A '-*' $options '1:command:->command' '*::argument:->argument' &&\n";
+    out += "        return\n";
+    out += "    if [[ $state == command ]]; then\n";
+    out += "        _describe -t commands command commands\n        return\n    fi\n";
+    out += "    case $line[1] in\n";
+    for (const CommandPage& command : commands) {
+        out +=
+            "    " + command.name + ") options=(\n" + specifications_of(command) + "        ) ;;\n";
+    }
+    out += "    *) return 1 ;;\n    esac\n    _arguments -S $options\n}\n\n";
+    return out + "_unecho \"$@\"\n";
+}
+
+}  // namespace unecho::app

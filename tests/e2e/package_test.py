@@ -162,6 +162,16 @@ class Package(unittest.TestCase):
         self.assertIn("forwarded", said)
         self.assertTrue((self.machine.root / "var/lib/unecho/quickstart/unecho-quickstart.pcap").exists())
 
+    def test_1_configurations_are_right(self):
+        self.machine.do("install -d -o unecho -g unecho /tmp/checked")
+        for path in (self.machine.root / "etc/unecho").glob("*.toml"):
+            self.machine.as_unit("unecho check /etc/unecho/" + path.name, "/tmp/checked")
+            text = path.read_text()
+            self.assertEqual('telemetry_group = "unecho"' in text, path.stem != "quickstart")
+            last = re.findall(r"^\[+(\w+)\]+", text, re.M)[-1]
+            self.assertEqual(last, "run", path.name)
+        self.assertEqual(self.machine.do("stat -c %a /run/dpdk").strip(), "755")
+
     def test_1_captures_are_those_of_the_build(self):
         self.machine.do("cd /tmp; unecho pcap %s -o out.pcap" % " ".join(TAPS))
         wanted = self.folder / "wanted.pcap"

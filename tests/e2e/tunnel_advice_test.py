@@ -22,9 +22,9 @@ import tunnels
 MIXES = 400 if FULL else 60
 
 
-def unecho(*arguments):
+def unecho(*arguments, **options):
     return subprocess.run([os.environ["UNECHO_BIN"], *map(str, arguments)], text=True, check=False,
-                          capture_output=True, timeout=120)
+                          capture_output=True, timeout=120, **options)
 
 
 def has_tunnels(path):
@@ -43,7 +43,7 @@ class TunnelAdvice(harness.E2eTest):
         wanted = json.loads(analyzed.stdout)["recommendation"]
         config = self.folder / "recommended.toml"
         config.write_text(wanted["toml"])
-        checked = unecho("check", config)
+        checked = unecho("check", config, cwd=self.folder)
         self.assertEqual(checked.returncode, 0, checked)
         command = re.search(r"unecho pcap IN\.\.\. -o OUT ((?:.+\n)+?)#?\n", wanted["toml"])
         return wanted, shlex.split(command[1].replace("\n# ", " ")) if command else None

@@ -14,6 +14,7 @@ std::unique_ptr<CLI::App> make_command_line(const EalArgs& eal_args, Action& act
     add_pcap(*app, action);
     add_analyze(*app, action);
     add_serve(*app, action);
+    add_reload(*app, action);
     add_status(*app, action);
     return app;
 }

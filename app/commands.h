@@ -44,6 +44,7 @@ void add_size(CLI::App& app, Action& action);
 void add_pcap(CLI::App& app, Action& action);
 void add_analyze(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
+void add_reload(CLI::App& app, Action& action);
 void add_status(CLI::App& app, Action& action);
 
 }  // namespace unecho::app

@@ -2,16 +2,17 @@
 // unecho run CONFIG: the appliance.
 #include <atomic>
 #include <memory>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
 #include "arguments.h"
 #include "base/option_names.h"
 #include "commands.h"
+#include "config/load.h"
 #include "control/appliance.h"
 #include "control/supervisor.h"
 #include "control/telemetry.h"
-#include "load.h"
 #include "log.h"
 #include "log_option.h"
 #include "print.h"
@@ -43,10 +44,13 @@ void announce(const control::Appliance& appliance) {
 
 // Until it is to stop; telemetry answers meanwhile.
 Result<control::StatsReport> forward(control::Appliance& appliance, const config::Config& config,
+                                     const control::ReloadSource& again,
                                      const std::atomic<bool>& stop_requested) {
     control::Supervisor supervisor(appliance, config, log_line);
-    const auto telemetry =
-        control::Telemetry::attach(appliance.plan(), [&supervisor] { return supervisor.report(); });
+    supervisor.reload_from(again);
+    const auto telemetry = control::Telemetry::attach(
+        appliance.plan(), [&supervisor] { return supervisor.report(); },
+        [&supervisor](bool dry_run) { return supervisor.reload(dry_run); });
     if (!telemetry) {
         return tl::unexpected(telemetry.error());
     }
@@ -58,15 +62,25 @@ Outcome run(const Options& options, const EalArgs& eal_args) {
     if (const Status status = choose_log(options.log_format); !status) {
         return status;
     }
-    auto config = load(options.path);
-    if (!config) {
-        return tl::unexpected(config.error());
-    }
+    std::optional<Nanoseconds> duration;
+    const auto load_again = [&] {
+        auto loaded = config::load_file(options.path);
+        if (loaded && duration) {
+            loaded->run.duration = duration;
+        }
+        return loaded;
+    };
     Reading read;
     read(option::kDuration, options.duration, parse_duration,
-         [&](Nanoseconds duration) { config->run.duration = duration; });
+         [&](Nanoseconds given) { duration = given; });
     if (!read.status()) {
         return read.status();
+    }
+    // From here on a hangup means: read it again.
+    const control::ReloadSource again{load_again, &reloads_by_signal()};
+    const auto config = load_again();
+    if (!config) {
+        return tl::unexpected(config::as_error(config.error(), options.path));
     }
     // From here on a signal means: stop in good order.
     const std::atomic<bool>& stop_requested = stop_on_signals();
@@ -74,15 +88,14 @@ Outcome run(const Options& options, const EalArgs& eal_args) {
     if (!appliance) {
         return tl::unexpected(appliance.error());
     }
-    const auto report = forward(**appliance, *config, stop_requested);
+    const auto report = forward(**appliance, *config, again, stop_requested);
     if (!report) {
         return tl::unexpected(report.error());
     }
     // At once: until then a bridge under an AF_XDP link gets no packet.
     (*appliance)->close_ports();
-    const std::string text = options.json
-                                 ? control::to_json((*appliance)->plan(), *report).dump(1) + "\n"
-                                 : control::to_text((*appliance)->plan(), *report);
+    const std::string text = options.json ? control::to_json(*report->plan, *report).dump(1) + "\n"
+                                          : control::to_text(*report->plan, *report);
     return print(text);
 }
 

@@ -7,9 +7,14 @@ namespace unecho::app {
 namespace {
 
 std::atomic<bool> stop_requested{false};
+std::atomic<unsigned> reloads{0};
 
 void request_stop(int) {
     stop_requested.store(true, std::memory_order_relaxed);
+}
+
+void count_reload(int) {
+    reloads.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -20,6 +25,14 @@ const std::atomic<bool>& stop_on_signals() {
     sigaction(SIGINT, &action, nullptr);
     sigaction(SIGTERM, &action, nullptr);
     return stop_requested;
+}
+
+const std::atomic<unsigned>& reloads_by_signal() {
+    struct sigaction action {};
+    action.sa_handler = count_reload;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGHUP, &action, nullptr);
+    return reloads;
 }
 
 }  // namespace unecho::app

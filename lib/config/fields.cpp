@@ -13,6 +13,7 @@ namespace unecho::config {
 namespace {
 
 using enum Presence;
+using enum Reload;
 
 // A setter that stores into a member, whatever its width; range checks came before.
 template <typename T>
@@ -102,56 +103,57 @@ std::string allowed(const field::Value& value) {
 }
 
 std::vector<Field> fields_of(Eal& eal) {
-    return {{"args", kOptional, "[]", field::Texts{"a list of strings", to(eal.args)}}};
+    return {{"args", kOptional, "[]", kRestart, field::Texts{"a list of strings", to(eal.args)}}};
 }
 
 std::vector<Field> fields_of(Port& port) {
     return {
-        {"name", kRequired, "", field::Name{to(port.name)}},
-        {"device", kRequired, "", field::Text{kDeviceForms, to(port.device)}},
-        {"rx_queues", kOptional, "", field::Whole{kQueues, to(port.rx_queues)}},
-        {"tx_queues", kOptional, "", field::Whole{kQueues, to(port.tx_queues)}},
-        {"rx_descriptors", kOptional, "1024",
+        {"name", kRequired, "", kRestart, field::Name{to(port.name)}},
+        {"device", kRequired, "", kRestart, field::Text{kDeviceForms, to(port.device)}},
+        {"rx_queues", kOptional, "", kRestart, field::Whole{kQueues, to(port.rx_queues)}},
+        {"tx_queues", kOptional, "", kRestart, field::Whole{kQueues, to(port.tx_queues)}},
+        {"rx_descriptors", kOptional, "1024", kRestart,
          field::PowerOfTwo{kDescriptors, to(port.rx_descriptors)}},
-        {"tx_descriptors", kOptional, "1024",
+        {"tx_descriptors", kOptional, "1024", kRestart,
          field::PowerOfTwo{kDescriptors, to(port.tx_descriptors)}},
-        {"mtu", kOptional, "1500", field::Whole{kMtu, to(port.mtu)}},
-        {"promiscuous", kOptional, "true", field::Flag{to(port.promiscuous)}},
+        {"mtu", kOptional, "1500", kRestart, field::Whole{kMtu, to(port.mtu)}},
+        {"promiscuous", kOptional, "true", kRestart, field::Flag{to(port.promiscuous)}},
     };
 }
 
 std::vector<Field> fields_of(Filter& filter) {
     return {
-        {"name", kRequired, "", field::Name{to(filter.name)}},
-        {"key", kOptional, "\"packet\"", field::Choice{kKeyNames, to(filter.key)}},
-        {"non_ip", kOptional, "\"pass\"", field::Choice{kNonIpNames, to(filter.non_ip)}},
-        {"tunnels", kOptional, "\"none\"",
+        {"name", kRequired, "", kAtOnce, field::Name{to(filter.name)}},
+        {"key", kOptional, "\"packet\"", kAtOnce, field::Choice{kKeyNames, to(filter.key)}},
+        {"non_ip", kOptional, "\"pass\"", kAtOnce, field::Choice{kNonIpNames, to(filter.non_ip)}},
+        {"tunnels", kOptional, "\"none\"", kAtOnce,
          field::Names{kEncapsulationNames,
                       [&filter](const std::vector<std::size_t>& listed) {
                           for (const std::size_t i : listed) {
                               filter.tunnels.add(static_cast<packet::Encapsulation>(i));
                           }
                       }}},
-        {"vxlan_ports", kOptional, "",
+        {"vxlan_ports", kOptional, "", kAtOnce,
          field::Wholes{"ports", kVxlanPortCount, kUdpPort, to(filter.vxlan_ports)}},
-        {"tenant", kOptional, "", field::Choice{kTenantNames, to(filter.tenant)}},
-        {"key_bytes", kOptional, "", field::Whole{kKeyBytes, to(filter.key_bytes)}},
-        {"window", kRequired, "", field::Duration{kWindow, to(filter.window)}},
-        {"engine", kOptional, "\"auto\"", field::Choice{kEngineNames, to(filter.engine)}},
-        {"rate", kOptional, "", field::Rate{kRate, to(filter.rate)}},
-        {"max_false_drop", kOptional, kDefaultFalseDropText,
+        {"tenant", kOptional, "", kAtOnce, field::Choice{kTenantNames, to(filter.tenant)}},
+        {"key_bytes", kOptional, "", kAtOnce, field::Whole{kKeyBytes, to(filter.key_bytes)}},
+        {"window", kRequired, "", kWarmed, field::Duration{kWindow, to(filter.window)}},
+        {"engine", kOptional, "\"auto\"", kWarmed, field::Choice{kEngineNames, to(filter.engine)}},
+        {"rate", kOptional, "", kWarmed, field::Rate{kRate, to(filter.rate)}},
+        {"max_false_drop", kOptional, kDefaultFalseDropText, kWarmed,
          field::FalseDrop{to(filter.max_false_drop)}},
-        {"memory", kOptional, "", field::Size{kMemory, to(filter.memory)}},
-        {"geometry", kOptional, "",
+        {"memory", kOptional, "", kWarmed, field::Size{kMemory, to(filter.memory)}},
+        {"geometry", kOptional, "", kWarmed,
          field::Group{"a table, as in { k = 2, l = 5, segment_bits = \"8MiB\" }",
                       [&filter] { return fields_of(filter.geometry.emplace()); }}},
-        {"policy", kOptional, "\"fixed\"", field::Choice{kPolicyNames, to(filter.policy)}},
-        {"first", kOptional, "1", field::Whole{kFirst, to(filter.first)}},
-        {"rule", kOptional, "", field::Choice{kRuleNames, to(filter.rule)}},
-        {"on_full", kOptional, "", field::Choice{kOnFullNames, to(filter.on_full)}},
-        {"false_drop_cost", kOptional, "1000", field::Number{kCost, to(filter.false_drop_cost)}},
-        {"leak_cost", kOptional, "1", field::Number{kCost, to(filter.leak_cost)}},
-        {"class", kOptional, "",
+        {"policy", kOptional, "\"fixed\"", kAtOnce, field::Choice{kPolicyNames, to(filter.policy)}},
+        {"first", kOptional, "1", kAtOnce, field::Whole{kFirst, to(filter.first)}},
+        {"rule", kOptional, "", kWarmed, field::Choice{kRuleNames, to(filter.rule)}},
+        {"on_full", kOptional, "", kWarmed, field::Choice{kOnFullNames, to(filter.on_full)}},
+        {"false_drop_cost", kOptional, "1000", kFlowing,
+         field::Number{kCost, to(filter.false_drop_cost)}},
+        {"leak_cost", kOptional, "1", kFlowing, field::Number{kCost, to(filter.leak_cost)}},
+        {"class", kOptional, "", kFlowing,
          field::Groups{"tables [[filter.class]] with dscp and their costs",
                        [&filter] { return fields_of(filter.classes.emplace_back()); }}},
     };
@@ -159,84 +161,99 @@ std::vector<Field> fields_of(Filter& filter) {
 
 std::vector<Field> fields_of(TrafficClass& traffic) {
     return {
-        {"dscp", kRequired, "", field::Wholes{"code points", kDscpCount, kDscp, to(traffic.dscp)}},
-        {"false_drop_cost", kOptional, "", field::Number{kCost, to(traffic.false_drop_cost)}},
-        {"leak_cost", kOptional, "", field::Number{kCost, to(traffic.leak_cost)}},
+        {"dscp", kRequired, "", kFlowing,
+         field::Wholes{"code points", kDscpCount, kDscp, to(traffic.dscp)}},
+        {"false_drop_cost", kOptional, "", kFlowing,
+         field::Number{kCost, to(traffic.false_drop_cost)}},
+        {"leak_cost", kOptional, "", kFlowing, field::Number{kCost, to(traffic.leak_cost)}},
     };
 }
 
 std::vector<Field> fields_of(Geometry& geometry) {
     return {
-        {"k", kRequired, "", field::Whole{kGeometryK, to(geometry.k)}},
-        {"l", kOptional, "", field::Whole{kGeometryL, to(geometry.l)}},
-        {"segment_bits", kOptional, "", field::Bits{kSegmentBits, to(geometry.segment_bits)}},
-        {"block_bits", kOptional, "512", field::PowerOfTwo{kBlockBits, to(geometry.block_bits)}},
-        {"bits_per_key", kOptional, "", field::Whole{kBitsPerKey, to(geometry.bits_per_key)}},
-        {"lines", kOptional, "", field::Whole{kLines, to(geometry.lines)}},
-        {"lines_per_key", kOptional, "", field::Whole{kLinesPerKey, to(geometry.lines_per_key)}},
+        {"k", kRequired, "", kWarmed, field::Whole{kGeometryK, to(geometry.k)}},
+        {"l", kOptional, "", kWarmed, field::Whole{kGeometryL, to(geometry.l)}},
+        {"segment_bits", kOptional, "", kWarmed,
+         field::Bits{kSegmentBits, to(geometry.segment_bits)}},
+        {"block_bits", kOptional, "512", kWarmed,
+         field::PowerOfTwo{kBlockBits, to(geometry.block_bits)}},
+        {"bits_per_key", kOptional, "", kWarmed,
+         field::Whole{kBitsPerKey, to(geometry.bits_per_key)}},
+        {"lines", kOptional, "", kWarmed, field::Whole{kLines, to(geometry.lines)}},
+        {"lines_per_key", kOptional, "", kWarmed,
+         field::Whole{kLinesPerKey, to(geometry.lines_per_key)}},
     };
 }
 
 std::vector<Field> fields_of(Route& route, RouteNames& names) {
     return {
-        {"name", kOptional, "", field::Name{to(route.name)}},
-        {"from", kRequired, "", field::Texts{"a list of one or more port names", to(names.from)}},
-        {"to", kRequired, "", field::Text{"the name of a port", to(names.to)}},
-        {"filter", kRequired, "", field::Text{"the name of a filter", to(names.filter)}},
-        {"on_echo", kOptional, "\"drop\"", field::Text{echo_actions(), to(names.on_echo)}},
-        {"allow_flow_drop_on_link", kOptional, "false",
+        {"name", kOptional, "", kFlowing, field::Name{to(route.name)}},
+        {"from", kRequired, "", kFlowing,
+         field::Texts{"a list of one or more port names", to(names.from)}},
+        {"to", kRequired, "", kFlowing, field::Text{"the name of a port", to(names.to)}},
+        {"filter", kRequired, "", kFlowing, field::Text{"the name of a filter", to(names.filter)}},
+        {"on_echo", kOptional, "\"drop\"", kFlowing,
+         field::Text{echo_actions(), to(names.on_echo)}},
+        {"allow_flow_drop_on_link", kOptional, "false", kFlowing,
          field::Flag{to(route.allow_flow_drop_on_link)}},
-        {"allow_non_ip_drop_on_link", kOptional, "false",
+        {"allow_non_ip_drop_on_link", kOptional, "false", kFlowing,
          field::Flag{to(route.allow_non_ip_drop_on_link)}},
-        {"allow_tunnel_drop_on_link", kOptional, "false",
+        {"allow_tunnel_drop_on_link", kOptional, "false", kFlowing,
          field::Flag{to(route.allow_tunnel_drop_on_link)}},
-        {"report_taps", kOptional, "false", field::Flag{to(route.report_taps)}},
-        {"report_window", kOptional, "", field::Duration{kWindow, to(route.report_window)}},
-        {"report_flows", kOptional, "", field::Whole{kReportFlows, to(route.report_flows)}},
+        {"report_taps", kOptional, "false", kFlowing, field::Flag{to(route.report_taps)}},
+        {"report_window", kOptional, "", kFlowing,
+         field::Duration{kWindow, to(route.report_window)}},
+        {"report_flows", kOptional, "", kFlowing,
+         field::Whole{kReportFlows, to(route.report_flows)}},
     };
 }
 
 std::vector<Field> fields_of(Workers& workers) {
     return {
-        {"lcores", kOptional, "",
+        {"lcores", kOptional, "", kRestart,
          field::Wholes{"lcores", kWorkerCount, kLcore, to(workers.lcores)}},
-        {"steering", kOptional, "\"auto\"", field::Choice{kSteeringNames, to(workers.steering)}},
-        {"ring_size", kOptional, "1024", field::PowerOfTwo{kRingSize, to(workers.ring_size)}},
-        {"burst", kOptional, "32", field::Whole{kBurst, to(workers.burst)}},
-        {"isa", kOptional, "\"auto\"", field::Choice{kIsaWishNames, to(workers.isa)}},
+        {"steering", kOptional, "\"auto\"", kRestart,
+         field::Choice{kSteeringNames, to(workers.steering)}},
+        {"ring_size", kOptional, "1024", kRestart,
+         field::PowerOfTwo{kRingSize, to(workers.ring_size)}},
+        {"burst", kOptional, "32", kRestart, field::Whole{kBurst, to(workers.burst)}},
+        {"isa", kOptional, "\"auto\"", kRestart, field::Choice{kIsaWishNames, to(workers.isa)}},
     };
 }
 
 std::vector<Field> fields_of(Control& control) {
     return {
-        {"lcore", kOptional, "", field::Whole{kLcore, to(control.lcore)}},
-        {"link_check", kOptional, "\"500ms\"", field::Duration{kLinkCheck, to(control.link_check)}},
-        {"drain_timeout", kOptional, "\"1s\"",
+        {"lcore", kOptional, "", kRestart, field::Whole{kLcore, to(control.lcore)}},
+        {"link_check", kOptional, "\"500ms\"", kFlowing,
+         field::Duration{kLinkCheck, to(control.link_check)}},
+        {"drain_timeout", kOptional, "\"1s\"", kFlowing,
          field::Duration{kDrainTimeout, to(control.drain_timeout)}},
     };
 }
 
 std::vector<Field> fields_of(Audit& audit) {
     return {
-        {"enabled", kOptional, "true", field::Flag{to(audit.enabled)}},
-        {"memory", kOptional, "\"2MiB\"", field::Size{kAuditMemory, to(audit.memory)}},
-        {"verify", kOptional, "\"digest\"", field::Choice{kAuditVerifyNames, to(audit.verify)}},
+        {"enabled", kOptional, "true", kFlowing, field::Flag{to(audit.enabled)}},
+        {"memory", kOptional, "\"2MiB\"", kFlowing, field::Size{kAuditMemory, to(audit.memory)}},
+        {"verify", kOptional, "\"digest\"", kFlowing,
+         field::Choice{kAuditVerifyNames, to(audit.verify)}},
     };
 }
 
 std::vector<Field> fields_of(Run& run) {
     return {
-        {"name", kOptional, "", field::Name{to(run.name)}},
-        {"telemetry_group", kOptional, "",
+        {"name", kOptional, "", kRestart, field::Name{to(run.name)}},
+        {"telemetry_group", kOptional, "", kRestart,
          field::Text{"the name of a group of users", to(run.telemetry_group)}},
-        {"clock", kOptional, "\"tsc\"", field::Choice{kClockNames, to(run.clock)}},
-        {"duration", kOptional, "", field::Duration{kDuration, to(run.duration)}},
-        {"stop_when_idle", kOptional, "", field::Duration{kStopWhenIdle, to(run.stop_when_idle)}},
-        {"seed", kOptional, "", field::Whole{kSeed, to(run.seed)}},
-        {"tx_retry", kOptional, "\"100us\"", field::Duration{kTxRetry, to(run.tx_retry)}},
-        {"stall_threshold", kOptional, "\"250us\"",
+        {"clock", kOptional, "\"tsc\"", kRestart, field::Choice{kClockNames, to(run.clock)}},
+        {"duration", kOptional, "", kFlowing, field::Duration{kDuration, to(run.duration)}},
+        {"stop_when_idle", kOptional, "", kFlowing,
+         field::Duration{kStopWhenIdle, to(run.stop_when_idle)}},
+        {"seed", kOptional, "", kRestart, field::Whole{kSeed, to(run.seed)}},
+        {"tx_retry", kOptional, "\"100us\"", kFlowing, field::Duration{kTxRetry, to(run.tx_retry)}},
+        {"stall_threshold", kOptional, "\"250us\"", kFlowing,
          field::Duration{kStallThreshold, to(run.stall_threshold)}},
-        {"mbufs", kOptional, "", field::Whole{kMbufs, to(run.mbufs)}},
+        {"mbufs", kOptional, "", kRestart, field::Whole{kMbufs, to(run.mbufs)}},
     };
 }
 
@@ -252,7 +269,8 @@ std::vector<KnownKey> known_keys() {
     const auto add = [&keys](std::string_view section, const std::vector<Field>& fields) {
         for (const Field& f : fields) {
             keys.push_back({std::string(section), std::string(f.name), allowed(f.value),
-                            f.presence == kRequired, std::string(f.fallback)});
+                            f.presence == kRequired, std::string(f.fallback),
+                            std::string(kReloadNames.at(static_cast<std::size_t>(f.reload)))});
         }
     };
     add("eal", fields_of(sample.eal));

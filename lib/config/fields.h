@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "config/compare.h"
 #include "config/draft.h"
 #include "config/schema.h"
 
@@ -101,6 +102,7 @@ struct Field {
     std::string_view name;
     Presence presence;
     std::string_view fallback;  // the default as the file would write it; empty: there is none
+    Reload reload;
     field::Value value;
 };
 

@@ -3,6 +3,9 @@
 #include "config/load.h"
 
 #include <algorithm>
+#include <charconv>
+#include <functional>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <utility>
@@ -48,25 +51,27 @@ class Reader {
     Reader(Draft& draft, std::string path, const toml::node& node, const Field& field)
         : draft_(draft), path_(std::move(path)), node_(node), field_(field) {}
 
-    void operator()(const field::Whole& v) const { read_whole(v.range, v.set); }
+    void operator()(const field::Whole& v) const { read_said(v.range, v.set); }
 
     void operator()(const field::PowerOfTwo& v) const {
         read_whole(v.range, [&](std::uint64_t value) {
             if ((value & (value - 1)) != 0) {
                 return refuse(path_, std::to_string(value) + " is not a power of two");
             }
+            say(std::to_string(value));
             v.set(value);
         });
     }
 
     void operator()(const field::Bits& v) const {
         if (node_.is_integer()) {
-            return read_whole(v.range, v.set);
+            return read_said(v.range, v.set);
         }
         read_quantity(&parse_size, [&](std::uint64_t bytes) {
             if (bytes > v.range.hi / 8 || !v.range.contains(bytes * 8)) {
                 return refuse(path_, out_of_range());
             }
+            say(std::to_string(bytes * 8));
             v.set(bytes * 8);
         });
     }
@@ -83,6 +88,7 @@ class Reader {
         if (!engines::is_false_drop(*value)) {
             return refuse(path_, number_text(*value) + " is out of range");
         }
+        say(number_text(*value), exact_text(*value));
         v.set(*value);
     }
 
@@ -94,11 +100,13 @@ class Reader {
         if (!v.range.contains(*value)) {
             return refuse(path_, number_text(*value) + " is out of range");
         }
+        say(number_text(*value), exact_text(*value));
         v.set(*value);
     }
 
     void operator()(const field::Flag& v) const {
         if (const auto* value = node_.as_boolean()) {
+            say(value->get() ? "true" : "false");
             return v.set(value->get());
         }
         refuse_type(path_, node_);
@@ -113,6 +121,7 @@ class Reader {
         if (found == v.names.end()) {
             return refuse(path_, in_quotes(*text) + " is not known" + suggestion(*text, v.names));
         }
+        say(in_quotes(*text));
         v.set(static_cast<std::size_t>(found - v.names.begin()));
     }
 
@@ -121,6 +130,7 @@ class Reader {
         if (!text) {
             return;
         }
+        say(in_quotes(*text));
         v.set(*text);  // routes may name it, well-formed or not
         const bool characters = std::all_of(text->begin(), text->end(), [](char c) {
             return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -133,6 +143,7 @@ class Reader {
 
     void operator()(const field::Text& v) const {
         if (std::optional<std::string> text = read_text()) {
+            say(in_quotes(*text));
             v.set(std::move(*text));
         }
     }
@@ -146,6 +157,7 @@ class Reader {
                 refuse_type(path, element);
             }
         });
+        say(list_text(texts, [](const std::string& text) { return in_quotes(text); }));
         v.set(std::move(texts));
     }
 
@@ -159,6 +171,7 @@ class Reader {
             } else if (text->get() != "none") {
                 return refuse_alone(text->get(), v.names);
             }
+            say(in_quotes(text->get()), names_text(v.names, listed));
             return v.set(std::move(listed));
         }
         for_each_element([&](const std::string& path, const toml::node& element) {
@@ -176,6 +189,7 @@ class Reader {
             }
             listed.push_back(place);
         });
+        say(listed.empty() ? "[]" : names_text(v.names, listed), names_text(v.names, listed));
         v.set(std::move(listed));
     }
 
@@ -199,6 +213,7 @@ class Reader {
             refuse(path_,
                    std::to_string(values.size()) + " " + std::string(v.what) + " are out of range");
         }
+        say(list_text(values, [](std::uint64_t value) { return std::to_string(value); }));
         v.set(std::move(values));
     }
 
@@ -206,6 +221,41 @@ class Reader {
     void operator()(const field::Groups& v) const;
 
   private:
+    // For those that compare: as it is written, and the value.
+    void say(std::string text) const {
+        std::string value = text;
+        say(std::move(text), std::move(value));
+    }
+    void say(std::string text, std::string value) const {
+        draft_.config.written.values[path_] = {std::move(text), std::move(value)};
+    }
+    template <typename Number>
+    [[nodiscard]] static std::string exact_text(Number value) {
+        char text[64];
+        const auto end = std::to_chars(std::begin(text), std::end(text), value).ptr;
+        return {std::begin(text), end};
+    }
+    template <typename Value, typename Text>
+    [[nodiscard]] static std::string list_text(const std::vector<Value>& values, Text text_of) {
+        std::string text;
+        for (const Value& value : values) {
+            text += (text.empty() ? "" : ", ") + text_of(value);
+        }
+        return "[" + text + "]";
+    }
+    // The order of names says nothing.
+    [[nodiscard]] static std::string names_text(std::span<const std::string_view> names,
+                                                std::vector<std::size_t> listed) {
+        std::sort(listed.begin(), listed.end());
+        return list_text(listed, [&](std::size_t i) { return in_quotes(names[i]); });
+    }
+    void read_said(WholeRange range, const std::function<void(std::uint64_t)>& set) const {
+        read_whole(range, [&](std::uint64_t value) {
+            say(std::to_string(value));
+            set(value);
+        });
+    }
+
     void refuse(const std::string& path, const std::string& what) const {
         const std::string_view join = what.ends_with('?') ? " allowed: " : "; allowed: ";
         draft_.report(path, std::string(what).append(join).append(allowed(field_.value)));
@@ -282,6 +332,7 @@ class Reader {
             if (!v.range.contains(value)) {
                 return refuse(path_, out_of_range());
             }
+            say(in_quotes(node_.value_or(std::string_view{})), exact_text(value));
             v.set(value);
         });
     }

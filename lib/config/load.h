@@ -26,6 +26,7 @@ struct KnownKey {
     std::string allowed;  // "a duration from 1us to 1h, with its unit (...)"
     bool required = false;
     std::string fallback;  // the default as the file would write it; empty: there is none
+    std::string reload;    // what a reload does with another value: "while packets flow"
 };
 std::vector<KnownKey> known_keys();
 

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -202,8 +204,21 @@ struct Run {
 using Audit = engines::AuditChoice;
 using engines::kAuditVerifyNames;
 
+// What the file says: by the path of a key ("filter[0].window") as it is written there, and in a
+// form that is the same for the same value. For compare.h; the data below is what counts.
+struct Written {
+    struct Value {
+        std::string text;
+        std::string value;
+    };
+    std::map<std::string, Value, std::less<>> values;
+
+    bool operator==(const Written&) const { return true; }
+};
+
 struct Config {
     std::string path;
+    Written written;
     Eal eal;
     std::vector<Port> ports;
     std::vector<Filter> filters;

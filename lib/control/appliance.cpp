@@ -141,6 +141,11 @@ void Appliance::close_ports() {
     ports_.clear();
 }
 
+std::uint64_t Appliance::cycles_of(Nanoseconds time) {
+    return static_cast<std::uint64_t>(static_cast<double>(time) *
+                                      static_cast<double>(rte_get_tsc_hz()) / 1e9);
+}
+
 // The longer after the first reading the better: most of the start lies between.
 Status Appliance::make_clock() {
     ClockReading now = read_clocks();
@@ -164,8 +169,7 @@ Status Appliance::make_workers() {
     input.burst = config_.workers.burst;
     input.ring_size = config_.workers.ring_size;
     input.capture_clock = config_.run.clock == config::Clock::kCapture;
-    input.tx_retry_cycles = static_cast<std::uint64_t>(static_cast<double>(config_.run.tx_retry) *
-                                                       static_cast<double>(rte_get_tsc_hz()) / 1e9);
+    input.tx_retry_cycles = cycles_of(config_.run.tx_retry);
     input.hugepages = session_->has_hugepages();
     input.card = card_ ? &*card_ : nullptr;
     auto wiring = Wiring::make(input);

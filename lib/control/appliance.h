@@ -41,16 +41,16 @@ class Appliance {
 
     [[nodiscard]] const Plan& plan() const { return plan_; }
     [[nodiscard]] std::vector<eal::Port>& ports() { return ports_; }
+    // Of the processor's counter.
+    [[nodiscard]] static std::uint64_t cycles_of(Nanoseconds time);
     // When no worker runs any more.
     void close_ports();
-    [[nodiscard]] std::vector<std::unique_ptr<WorkerFilter>>& filters_of(std::size_t worker) {
-        return wiring_->filters_of(worker);
-    }
     [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return wiring_->worker(i); }
     [[nodiscard]] dataplane::WorkerShared& shared(std::size_t i) { return wiring_->shared(i); }
-    [[nodiscard]] dataplane::FilterShared& filter_shared(std::size_t i) {
-        return wiring_->filter_shared(i);
-    }
+    [[nodiscard]] Wiring& wiring() { return *wiring_; }
+    [[nodiscard]] const Machine& machine() const { return machine_; }
+    // That with which it was built.
+    [[nodiscard]] const config::Config& config() const { return config_; }
     // The workers' clock.
     [[nodiscard]] const dataplane::TscClock& clock() const { return clock_; }
     // What the filters take, by the size of the pages that it lies in; both in bytes.

@@ -47,6 +47,8 @@ struct TapPlan {
     std::uint64_t flows = 0;           // planned for a window, all workers together
     sizing::ShbfGeometry geometry;     // of each of its two arrays
     std::uint64_t instance_bytes = 0;  // allocated
+
+    bool operator==(const TapPlan&) const = default;
 };
 
 struct RoutePlan {
@@ -87,7 +89,21 @@ struct Plan {
     std::uint16_t data_room = 0;
     Nanoseconds stall_threshold = 250 * kMicrosecond;  // a longer poll is told
     std::vector<std::string> notes;                    // worth knowing before it runs
+    // Where workers keep routes and filters, which go on there over reloads; empty: in this order.
+    std::vector<RouteIndex> route_places;
+    std::vector<FilterIndex> filter_places;
+    // What is new since the start, by route and filter: since when, nanoseconds since 1970. Empty
+    // or 0: since the start.
+    std::vector<std::uint64_t> route_since;
+    std::vector<std::uint64_t> filter_since;
+    std::vector<std::uint64_t> audit_since;  // by filter
 
+    [[nodiscard]] RouteIndex route_place(std::size_t route) const {
+        return route_places.empty() ? static_cast<RouteIndex>(route) : route_places[route];
+    }
+    [[nodiscard]] FilterIndex filter_place(std::size_t filter) const {
+        return filter_places.empty() ? static_cast<FilterIndex>(filter) : filter_places[filter];
+    }
     // The worker that owns tx queue q of a port is worker q; worker w sends through this one.
     [[nodiscard]] WorkerIndex tx_owner(PortIndex port, WorkerIndex worker) const {
         return static_cast<WorkerIndex>(worker % ports[port].setup.tx_queues);

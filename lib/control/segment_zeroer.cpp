@@ -28,7 +28,7 @@ std::optional<SegmentZeroer::Job> SegmentZeroer::next_job() {
 }
 
 std::uint64_t SegmentZeroer::early_turns() const {
-    std::uint64_t sum = 0;
+    std::uint64_t sum = early_before_;
     for (const Source& source : sources_) {
         sum += source.shared->early_turns.load(std::memory_order_relaxed);
     }

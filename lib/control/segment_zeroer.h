@@ -18,6 +18,26 @@ class SegmentZeroer {
     void add(dataplane::LaneShared& shared, std::span<std::byte> storage,
              std::size_t segment_bytes);
 
+    // Of the others nothing is known any more.
+    template <typename Kept>
+    void keep(Kept kept) {
+        std::vector<Source> sources;
+        std::optional<Job> job;
+        for (std::size_t i = 0; i < sources_.size(); ++i) {
+            if (kept(*sources_[i].shared)) {
+                if (job_ && job_->source == i) {
+                    job = job_;
+                    job->source = sources.size();
+                }
+                sources.push_back(sources_[i]);
+            } else {
+                early_before_ += sources_[i].shared->early_turns.load(std::memory_order_relaxed);
+            }
+        }
+        sources_ = std::move(sources);
+        job_ = job;
+    }
+
     // Zeroes at most one piece; true if there may be more to do.
     bool step();
 
@@ -43,6 +63,7 @@ class SegmentZeroer {
     std::vector<Source> sources_;
     std::optional<Job> job_;
     std::uint64_t zeroed_ = 0;
+    std::uint64_t early_before_ = 0;  // of lanes that are gone
 };
 
 }  // namespace unecho::control

@@ -118,17 +118,18 @@ StatsReport StatsReader::read(const Plan& plan, Nanoseconds patience) {
         report.workers[i] = worker_report(plan, earlier[i].counters);
         report.workers[i].answering = earlier[i].fresh && later[i].fresh;
         for (std::size_t f = 0; f < plan.filters.size(); ++f) {
-            add_filter(earlier[i].filters[f], report.filters[f]);
-            add_window(earlier[i].windows[f], report.filters[f]);
-            add_fill(earlier[i].fills[f], report.filters[f]);
-            add_audit(earlier[i].audits[f], report.filters[f]);
+            const FilterIndex place = plan.filter_place(f);
+            add_filter(earlier[i].filters[place], report.filters[f]);
+            add_window(earlier[i].windows[place], report.filters[f]);
+            add_fill(earlier[i].fills[place], report.filters[f]);
+            add_audit(earlier[i].audits[place], report.filters[f]);
         }
         add_crossings(earlier[i].crossings, report);
     }
     for (std::size_t r = 0; r < plan.routes.size(); ++r) {
         std::vector<filter::TapSummary> taps;
         for (const Snapshot& snapshot : earlier) {
-            taps.push_back(snapshot.taps[r]);
+            taps.push_back(snapshot.taps[plan.route_place(r)]);
         }
         report.routes[r].taps = sum_of(taps);
     }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -107,11 +108,13 @@ struct EpochReport {
 };
 
 struct StatsReport {
+    std::shared_ptr<const Plan> plan;  // by which it was made, where plans may follow each other
     EpochReport epochs;
     FateCounts totals;
     std::array<pipeline::PacketBytes, pipeline::kReasons> reasons{};
     std::vector<PortReport> ports;
     std::vector<RouteReport> routes;
+    RouteReport gone;  // of all routes that a reload took away
     std::vector<WorkerReport> workers;
     std::vector<FilterReport> filters;
     std::vector<Event> events;

@@ -15,6 +15,28 @@ void add(PacketBytes& to, const PacketBytes& from) {
     fold(pipeline::kPacketBytes, from, to);
 }
 
+// Each place that workers keep a route at, with the report that it belongs to.
+template <typename Each>
+void for_each_route(const Plan& plan, StatsReport& report, Each each) {
+    std::array<bool, kMaxRoutes> planned{};
+    for (std::size_t r = 0; r < plan.routes.size(); ++r) {
+        each(report.routes[r], plan.route_place(r));
+        planned[plan.route_place(r)] = true;
+    }
+    for (RouteIndex place = 0; place < kMaxRoutes; ++place) {
+        if (!planned[place]) {
+            each(report.gone, place);
+        }
+    }
+}
+
+// Those of the plan, and what is left of others.
+template <typename Each>
+void for_each_report(StatsReport& report, Each each) {
+    std::for_each(report.routes.begin(), report.routes.end(), each);
+    each(report.gone);
+}
+
 // received must be there already.
 void count_fates(const std::array<PacketBytes, kReasons>& reasons, FateCounts& counts) {
     for (unsigned i = 0; i < kReasons; ++i) {
@@ -54,13 +76,14 @@ void add_outcomes(const Plan& plan, const dataplane::Counters& counters, StatsRe
         report.epochs = {counters.epochs, counters.first_epoch};
     }
     for (std::size_t f = 0; f < plan.filters.size(); ++f) {
-        fold(packet::kTunnelCounters, counters.tunnels[f], report.filters[f].tunnels);
+        fold(packet::kTunnelCounters, counters.tunnels[plan.filter_place(f)],
+             report.filters[f].tunnels);
     }
-    for (std::size_t r = 0; r < plan.routes.size(); ++r) {
+    for_each_route(plan, report, [&](RouteReport& route, RouteIndex place) {
         for (unsigned i = 0; i < kReasons; ++i) {
-            add(report.routes[r].reasons[i], counters.routes[r][i]);
+            add(route.reasons[i], counters.routes[place][i]);
         }
-    }
+    });
     for (std::size_t p = 0; p < plan.ports.size(); ++p) {
         add(report.ports[p].tx, counters.tx[p]);
     }
@@ -70,11 +93,9 @@ void add_received(const Plan& plan, const dataplane::Counters& counters, StatsRe
     for (std::size_t p = 0; p < plan.ports.size(); ++p) {
         add(report.ports[p].rx, counters.rx[p]);
     }
-    for (std::size_t r = 0; r < plan.routes.size(); ++r) {
-        for (const PortIndex port : plan.routes[r].from) {
-            report.routes[r].counts.received += counters.rx[port].packets;
-        }
-    }
+    for_each_route(plan, report, [&](RouteReport& route, RouteIndex place) {
+        route.counts.received += counters.received[place];
+    });
 }
 
 WorkerReport worker_report(const Plan& plan, const dataplane::Counters& counters) {
@@ -84,8 +105,8 @@ WorkerReport worker_report(const Plan& plan, const dataplane::Counters& counters
     for (std::size_t p = 0; p < plan.ports.size(); ++p) {
         add(out.rx, counters.rx[p]);
     }
-    for (std::size_t r = 0; r < plan.routes.size(); ++r) {
-        for (const PacketBytes& reason : counters.routes[r]) {
+    for (const auto& route : counters.routes) {
+        for (const PacketBytes& reason : route) {
             out.settled += reason.packets;
         }
     }
@@ -122,6 +143,13 @@ void add_crossings(const pipeline::Crossings& from, StatsReport& to) {
     }
 }
 
+// An audit that came with a reload counts from then on.
+Nanoseconds lifetime_of(const Plan& plan, std::size_t filter, const StatsReport& report) {
+    const std::uint64_t since = filter < plan.audit_since.size() ? plan.audit_since[filter] : 0;
+    const std::uint64_t late = since > report.start_unix ? since - report.start_unix : 0;
+    return report.uptime > late ? report.uptime - late : 0;
+}
+
 // Ports whose packets a filter sees are those of its routes.
 engines::AuditReport audit_of(const Plan& plan, std::size_t filter, const StatsReport& report) {
     const engines::FilterPlan& planned = plan.filters[filter];
@@ -135,16 +163,17 @@ engines::AuditReport audit_of(const Plan& plan, std::size_t filter, const StatsR
     facts.entries = counted.audit.entries;
     facts.capacity = plan.audits[filter].entries * workers;
     facts.memory_bytes = plan.audits[filter].instance_bytes * workers;
-    facts.elapsed = report.uptime;
+    const Nanoseconds elapsed = lifetime_of(plan, filter, report);
+    facts.elapsed = elapsed;
     facts.window = planned.window;
     facts.slack = planned.prediction.slack;
     facts.flow_key = packet::is_flow(planned.key.mode);
     facts.bound = planned.bound;
     facts.planned_rate =
         planned.keys_per_second / engines::share_of(static_cast<unsigned>(workers));
-    facts.rate = report.uptime == 0 ? 0
-                                    : static_cast<double>(counted.counters.insertions) * kSecond /
-                                          static_cast<double>(report.uptime);
+    facts.rate = elapsed == 0 ? 0
+                              : static_cast<double>(counted.counters.insertions) * kSecond /
+                                    static_cast<double>(elapsed);
     facts.exact = engines::engine_of(planned.geometry) == engines::Engine::kExact;
     std::vector<PortIndex> ports;
     for (const RoutePlan& route : plan.routes) {
@@ -184,23 +213,23 @@ TapTotals sum_of(const std::vector<filter::TapSummary>& workers) {
 }
 
 void receive_what_was_settled(StatsReport& report) {
-    for (RouteReport& route : report.routes) {
+    for_each_report(report, [](RouteReport& route) {
         std::uint64_t settled = 0;
         for (const PacketBytes& reason : route.reasons) {
             settled += reason.packets;
         }
         route.counts.received = std::max(route.counts.received, settled);
-    }
+    });
 }
 
 void finish(StatsReport& report) {
-    for (RouteReport& route : report.routes) {
+    for_each_report(report, [&](RouteReport& route) {
         count_fates(route.reasons, route.counts);
         for (unsigned i = 0; i < kReasons; ++i) {
             add(report.reasons[i], route.reasons[i]);
         }
         fold(kFateCounters, route.counts, report.totals);
-    }
+    });
 }
 
 }  // namespace unecho::control

@@ -26,6 +26,9 @@ constexpr Nanoseconds kAttendanceTick = 20 * kMillisecond;
 constexpr Nanoseconds kStallTick = 15 * kMillisecond;
 constexpr Nanoseconds kDrainTick = kMillisecond;
 
+// While a reload is underway.
+constexpr Nanoseconds kReloadTick = 500 * kMicrosecond;
+
 // While generations end early, retired segments are looked for this often, and for so long after.
 constexpr Nanoseconds kHurriedTick = 50 * kMicrosecond;
 constexpr Nanoseconds kHurry = 10 * kMillisecond;
@@ -73,15 +76,20 @@ int Supervisor::WorkerThread::run(void* self) {
 Supervisor::Supervisor(Appliance& appliance, const config::Config& config, Log log)
     : appliance_(appliance),
       config_(config),
+      plan_(appliance.wiring().present().plan),
       log_(std::move(log)),
       reader_(shared_of(appliance)),
-      longest_(appliance.plan().filters.size()),
       link_up_(appliance.ports().size(), true),
       threads_(appliance.plan().workers.size()),
       attendance_(appliance.plan().workers.size(), between_looks(config_), now()),
       hung_(names_of_workers(appliance.plan())),
       stalls_(names_of_workers(appliance.plan())),
       losses_(appliance.ports().size()) {}
+
+std::shared_ptr<const Plan> Supervisor::plan() const {
+    const std::lock_guard lock(plan_mutex_);
+    return plan_;
+}
 
 Nanoseconds Supervisor::now() const {
     return appliance_.clock().at(rte_rdtsc());
@@ -109,40 +117,41 @@ std::string Supervisor::name_of(std::size_t worker) const {
 
 // A generation for each filter that has segments; captures carry their own time.
 void Supervisor::add_timers() {
-    const Plan& plan = appliance_.plan();
-    for (std::size_t w = 0; w < plan.workers.size(); ++w) {
-        for (const auto& filter : appliance_.filters_of(w)) {
-            if (filter::SegmentRing* segments = filter->instance().segments()) {
-                zeroer_.add(filter->shared(), filter->instance().memory(),
-                            segments->geometry().segment_bytes);
-            }
-        }
-    }
-    if (config_.run.clock == config::Clock::kCapture) {
-        return;
-    }
-    for (std::size_t f = 0; f < plan.filters.size(); ++f) {
-        if (plan.filters[f].engine().by_generation) {
-            rotations_.emplace_back(appliance_.filter_shared(f), plan.filters[f].clock.length,
-                                    now());
-            rotating_filters_.push_back(f);
-        }
-    }
+    turns_.follow(appliance_.wiring().present(), config_.run.clock == config::Clock::kTsc, now());
 }
 
 void Supervisor::turn_generations() {
-    for (std::size_t i = 0; i < rotations_.size(); ++i) {
-        if (rotations_[i].tick([&] { return now(); })) {
-            longest_[rotating_filters_[i]].store(rotations_[i].longest(),
-                                                 std::memory_order_relaxed);
-        }
+    turns_.tick([&] { return now(); });
+}
+
+void Supervisor::reload_from(ReloadSource source) {
+    reload_ =
+        std::make_unique<Reload>(appliance_, config_, std::move(source),
+                                 [this](const std::string& line) { tell(event::kReload, line); });
+}
+
+ReloadAnswer Supervisor::reload(bool dry_run) {
+    return reload_ == nullptr ? ReloadAnswer{false, "it cannot read its configuration again\n"}
+                              : reload_->ask(dry_run);
+}
+
+// What is looked at anew each time goes by the new configuration from here on.
+void Supervisor::step_reload() {
+    if (reload_ == nullptr) {
+        return;
+    }
+    const bool live = config_.run.clock == config::Clock::kTsc;
+    if (std::optional<Reload::Next> next = reload_->step(now(), turns_, live)) {
+        config_ = std::move(next->config);
+        const std::lock_guard lock(plan_mutex_);
+        plan_ = std::move(next->plan);
     }
 }
 
 // Zeroes a piece; true if there may be more to do.
 bool Supervisor::zero_segments() {
-    const bool busy = zeroer_.step();
-    if (const std::uint64_t early = zeroer_.early_turns(); early != early_turns_) {
+    const bool busy = turns_.zero();
+    if (const std::uint64_t early = turns_.early_turns(); early != early_turns_) {
         early_turns_ = early;
         hurried_until_ = now() + kHurry;
     }
@@ -155,6 +164,7 @@ void Supervisor::watch(const std::atomic<bool>& stop) {
     while (!stop.load(std::memory_order_relaxed)) {
         const Nanoseconds woken = now();
         turn_generations();
+        step_reload();
         const bool busy = zero_segments();
         const Nanoseconds time = now();
         if (time >= next_link_check_) {
@@ -203,6 +213,9 @@ Result<StatsReport> Supervisor::run(const std::atomic<bool>& stop) {
                                    std::to_string(launched_) + " worker(s)");
     watch(stop);
     warn(manager_.stopping(), event::kService);
+    if (reload_ != nullptr) {
+        reload_->stop();
+    }
     drain();
     check_clocks();
     stop_workers();
@@ -330,7 +343,7 @@ void Supervisor::look_for_losses() {
         return;
     }
     for (std::size_t i = 0; i < appliance_.ports().size(); ++i) {
-        if (appliance_.plan().ports[i].receives) {
+        if (plan_->ports[i].receives) {
             const eal::DeviceCounters device = appliance_.ports()[i].device_counters();
             losses_.look(i, now(), device.rx_missed + device.rx_no_mbuf);
         }
@@ -375,7 +388,7 @@ void Supervisor::take_stalls(Nanoseconds time) {
 
 std::uint64_t Supervisor::take_losses(std::size_t worker, Nanoseconds begin) {
     std::set<PortIndex> ports;
-    for (const RxAssignment& rx : appliance_.plan().workers[worker].rx) {
+    for (const RxAssignment& rx : plan_->workers[worker].rx) {
         ports.insert(rx.port);
     }
     std::uint64_t lost = 0;
@@ -386,10 +399,9 @@ std::uint64_t Supervisor::take_losses(std::size_t worker, Nanoseconds begin) {
 }
 
 Nanoseconds Supervisor::until_due(Nanoseconds time) const {
-    Nanoseconds due = time + (time < hurried_until_ ? kHurriedTick : kTick);
-    for (const Rotation& rotation : rotations_) {
-        due = std::min(due, rotation.due());
-    }
+    const bool hurried = reload_ != nullptr && reload_->busy();
+    Nanoseconds due = time + (time < hurried_until_ ? kHurriedTick : hurried ? kReloadTick : kTick);
+    due = std::min(due, turns_.due());
     return due > time ? due - time : 0;
 }
 
@@ -402,8 +414,7 @@ void Supervisor::drain() {
     std::string silent;
     while (now() < deadline) {
         const Nanoseconds left = deadline - std::min(deadline, now());
-        const StatsReport report =
-            reader_.read(appliance_.plan(), std::min(left, StatsReader::kPatience));
+        const StatsReport report = reader_.read(*plan(), std::min(left, StatsReader::kPatience));
         dataplane::WorkerCounters all;
         silent.clear();
         for (std::size_t i = 0; i < report.workers.size(); ++i) {
@@ -459,7 +470,9 @@ void Supervisor::wait_for(std::size_t worker) {
 }
 
 StatsReport Supervisor::report(Nanoseconds patience) {
-    StatsReport report = reader_.read(appliance_.plan(), patience);
+    const std::shared_ptr<const Plan> plan = this->plan();
+    StatsReport report = reader_.read(*plan, patience);
+    report.plan = plan;
     if (const std::uint64_t told = epochs_.exchange(report.epochs.count);
         report.epochs.count > told) {
         events_.add(event::kTime, "the time of captures stepped back " +
@@ -477,8 +490,8 @@ StatsReport Supervisor::report(Nanoseconds patience) {
         out.link_up = port.link_up();
         fold<eal::DeviceCounters>(eal::kDeviceCounters, device_counters(i), out);
     }
-    for (std::size_t f = 0; f < longest_.size(); ++f) {
-        report.filters[f].longest_generation = longest_[f].load(std::memory_order_relaxed);
+    for (std::size_t f = 0; f < report.filters.size(); ++f) {
+        report.filters[f].longest_generation = turns_.longest(plan->filter_place(f));
     }
     return report;
 }

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -16,9 +18,9 @@
 #include "control/attendance.h"
 #include "control/clock_watch.h"
 #include "control/events.h"
+#include "control/filter_turns.h"
 #include "control/hung_workers.h"
-#include "control/rotation.h"
-#include "control/segment_zeroer.h"
+#include "control/reload.h"
 #include "control/service_manager.h"
 #include "control/service_watch.h"
 #include "control/stall_log.h"
@@ -36,6 +38,14 @@ class Supervisor {
     // were have returned.
     Result<StatsReport> run(const std::atomic<bool>& stop);
 
+    // Before run(): that it may be given another configuration while it runs.
+    void reload_from(ReloadSource source);
+    // From any thread while it runs; refused where nobody said from where.
+    ReloadAnswer reload(bool dry_run);
+
+    // By which workers go on; from any thread.
+    [[nodiscard]] std::shared_ptr<const Plan> plan() const;
+
     // Live, from any thread.
     StatsReport report(Nanoseconds patience = StatsReader::kPatience);
 
@@ -52,6 +62,7 @@ class Supervisor {
     void add_timers();
     void watch(const std::atomic<bool>& stop);
     void turn_generations();
+    void step_reload();
     bool zero_segments();
     [[nodiscard]] Nanoseconds now() const;
     [[nodiscard]] bool finished(Nanoseconds time);
@@ -75,13 +86,12 @@ class Supervisor {
     void set_phase(dataplane::Phase phase);
 
     Appliance& appliance_;
-    const config::Config& config_;
+    config::Config config_;  // by which it goes on
     Log log_;
+    mutable std::mutex plan_mutex_;     // asked for reports, changed by the control thread alone
+    std::shared_ptr<const Plan> plan_;  // by which workers go on
     StatsReader reader_;
-    std::vector<Rotation> rotations_;
-    std::vector<std::size_t> rotating_filters_;  // rotations_[i] is of this filter
-    std::vector<std::atomic<Nanoseconds>> longest_;
-    SegmentZeroer zeroer_;
+    FilterTurns turns_;
     std::vector<bool> link_up_;
     ServiceManager manager_{ServiceManager::Environment::of_this_process()};
     ServiceWatch service_watch_{manager_.watchdog()};
@@ -92,6 +102,7 @@ class Supervisor {
     FateCounts told_;  // with the last status
     Nanoseconds told_at_ = 0;
     EventLog events_;
+    std::unique_ptr<Reload> reload_;
     std::mutex devices_;  // asked by the control thread, and for reports
     StallLog stalls_;
     LossLog losses_;

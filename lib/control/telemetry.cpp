@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -26,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kAnswerRoom = std::size_t{16} * 1024 - 256;
 // DPDK leaves a longer text out without a word.
 constexpr std::size_t kTextRoom = RTE_TEL_MAX_STRING_LEN - 1;
+constexpr std::size_t kMostPieces = 120;
 // Lists are of one look at the workers, which is asked for piece by piece; who begins with info or
 // the counters, which are as it is now, gets one that is young.
 constexpr std::chrono::milliseconds kSameLook{100};
@@ -35,7 +38,11 @@ struct Source {
     std::mutex mutex;
     const Plan* plan = nullptr;
     std::function<StatsReport()> report;
-    ordered_json last;  // what was answered from last
+    std::function<ReloadAnswer(bool)> reload;
+    unsigned reloading = 0;  // that are being answered
+    std::condition_variable reloaded;
+    std::shared_ptr<const Plan> of;  // the plan of that below, where it may be another one
+    ordered_json last;               // what was answered from last
     Clock::time_point taken;
 };
 
@@ -229,7 +236,9 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 // Everything, as it is now; or as it was a moment ago, if that will do.
 const ordered_json& everything(Source& from, bool now) {
     if (now || from.last.is_null() || Clock::now() - from.taken > kSameLook) {
-        from.last = to_json(*from.plan, from.report());
+        const StatsReport report = from.report();
+        from.of = report.plan;
+        from.last = to_json(from.of == nullptr ? *from.plan : *from.of, report);
         from.taken = Clock::now();
     }
     return from.last;
@@ -244,7 +253,9 @@ int answer(const char* params, rte_tel_data* data, bool now, Select&& select) {
         return -ENODEV;
     }
     const std::string_view parameter = params == nullptr ? "" : params;
-    const ordered_json selected = select(*from.plan, everything(from, now), parameter);
+    const ordered_json& all = everything(from, now);
+    const ordered_json selected =
+        select(from.of == nullptr ? *from.plan : *from.of, all, parameter);
     if (!selected.is_object()) {
         return -EINVAL;
     }
@@ -324,6 +335,47 @@ int on_events(const char*, const char* params, rte_tel_data* data) {
                   });
 }
 
+// Long texts in pieces of what DPDK can say, in its letters.
+ordered_json pieces_of(const std::string& text) {
+    ordered_json out = ordered_json::array();
+    constexpr std::size_t kPiece = 100;
+    for (std::size_t at = 0; at < text.size() && out.size() < kMostPieces; at += kPiece) {
+        std::string piece = text.substr(at, kPiece);
+        for (char& c : piece) {
+            c = c == '\n' || (c >= ' ' && c < '\x7f') ? c : '?';
+        }
+        out.push_back(std::move(piece));
+    }
+    return out;
+}
+
+// Nobody else waits for it: the thread is the client's own.
+int on_reload(const char*, const char* params, rte_tel_data* data) {
+    const std::string_view parameter = params == nullptr ? "" : params;
+    if (!parameter.empty() && parameter != "dry-run") {
+        return -EINVAL;
+    }
+    Source& from = source();
+    std::function<ReloadAnswer(bool)> reload;
+    {
+        const std::lock_guard lock(from.mutex);
+        if (from.plan == nullptr || !from.reload) {
+            return -ENODEV;
+        }
+        reload = from.reload;
+        ++from.reloading;
+    }
+    const ReloadAnswer answer = reload(!parameter.empty());
+    {
+        const std::lock_guard lock(from.mutex);
+        --from.reloading;
+        from.reloaded.notify_all();
+    }
+    rte_tel_data_start_dict(data);
+    fill_dict(data, {{"accepted", answer.accepted ? 1 : 0}, {"text", pieces_of(answer.text)}});
+    return 0;
+}
+
 struct Command {
     const char* name;
     telemetry_cb callback;
@@ -357,6 +409,8 @@ constexpr Command kCommands[] = {
     {"/unecho/events", on_events,
      "Start, links, stalls, steps of time. Parameter: a number, for those behind it; without: from "
      "the oldest"},
+    {"/unecho/reload", on_reload,
+     "Reads the configuration again and takes it over, or says what is wrong. Parameter: dry-run"},
     {"/unecho/help", on_help,
      "What each counter counts. Parameter: a member, as workers; without: all"},
     {"/unecho/kinds", on_kinds,
@@ -366,13 +420,16 @@ constexpr Command kCommands[] = {
 
 }  // namespace
 
-Result<Telemetry> Telemetry::attach(const Plan& plan, std::function<StatsReport()> report) {
+Result<Telemetry> Telemetry::attach(const Plan& plan, std::function<StatsReport()> report,
+                                    std::function<ReloadAnswer(bool)> reload) {
     Telemetry attached(true);
     {
         Source& to = source();
         const std::lock_guard lock(to.mutex);
         to.plan = &plan;
         to.report = std::move(report);
+        to.reload = std::move(reload);
+        to.of = nullptr;
         to.last = nullptr;
     }
     for (const Command& command : kCommands) {
@@ -388,9 +445,11 @@ Result<Telemetry> Telemetry::attach(const Plan& plan, std::function<StatsReport(
 Telemetry::~Telemetry() {
     if (owner_) {
         Source& from = source();
-        const std::lock_guard lock(from.mutex);
+        std::unique_lock lock(from.mutex);
         from.plan = nullptr;
         from.report = nullptr;
+        from.reload = nullptr;
+        from.reloaded.wait(lock, [&] { return from.reloading == 0; });
     }
 }
 

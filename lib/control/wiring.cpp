@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/wiring.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <rte_lcore.h>
@@ -8,180 +10,498 @@
 #include "eal/mbuf_fields.h"
 
 namespace unecho::control {
+namespace {
+
+using dataplane::LanesSetup;
+using dataplane::RxSource;
+using dataplane::SourceState;
+
+bool is_place_of_a_route(const Plan& plan, RouteIndex place) {
+    for (std::size_t r = 0; r < plan.routes.size(); ++r) {
+        if (plan.route_place(r) == place) {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Packets may be on their way between two workers to routes that another plan has no more.
+bool loses_routes(const WiringSetup& from, const Plan& to) {
+    for (std::size_t r = 0; r < from.plan->routes.size(); ++r) {
+        if (!is_place_of_a_route(to, from.plan->route_place(r))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+std::optional<FilterIndex> free_place(const WiringSetup& setup) {
+    for (FilterIndex place = 0; place < kMaxFilters; ++place) {
+        if (setup.filters[place] == nullptr) {
+            return place;
+        }
+    }
+    return std::nullopt;
+}
+
+}  // namespace
+
+bool WiringSetup::warms() const {
+    return before != LanesSetup::none_before();
+}
 
 Result<std::unique_ptr<Wiring>> Wiring::make(const WiringInput& input) {
     std::unique_ptr<Wiring> wiring(new Wiring(input));
-    Status status = wiring->make_workers();
-    const auto then = [&](auto step) {
-        if (status) {
-            status = (wiring.get()->*step)();
-        }
-    };
-    then(&Wiring::find_mbuf_fields);
-    then(&Wiring::connect);
-    if (!status) {
-        return tl::unexpected(status.error());
+    if (const Status found = wiring->make_parts(); !found) {
+        return tl::unexpected(found.error());
     }
+    // The plan is the caller's.
+    const std::shared_ptr<const Plan> plan(std::shared_ptr<const Plan>(), input.plan);
+    auto setup =
+        wiring->make_setup({.plan = plan,
+                            .filters = std::vector(plan->filters.size(), FilterChange::kNew),
+                            .judge_anew = std::vector(plan->filters.size(), false),
+                            .audit_anew = std::vector(plan->filters.size(), true),
+                            .tx_retry_cycles = input.tx_retry_cycles},
+                           nullptr);
+    if (!setup) {
+        return tl::unexpected(setup.error());
+    }
+    wiring->present_ = std::move(*setup);
     for (std::size_t w = 0; w < wiring->parts_.size(); ++w) {
-        wiring->parts_[w]->worker = std::make_unique<dataplane::Worker>(wiring->setups_[w]);
+        wiring->parts_[w]->worker =
+            std::make_unique<dataplane::Worker>(wiring->present_->workers[w]);
     }
     return wiring;
 }
 
 Wiring::Wiring(const WiringInput& input)
     : input_(input),
-      plan_(*input.plan),
-      filter_shared_(std::make_unique<dataplane::FilterShared[]>(plan_.filters.size())),
-      setups_(plan_.workers.size()) {}
+      steer_rings_(input.plan->workers.size(), std::vector<rte_ring*>(input.plan->workers.size())),
+      tx_rings_(steer_rings_),
+      tx_retry_cycles_(input.tx_retry_cycles) {
+    for (const WorkerPlan& worker : input.plan->workers) {
+        lcores_.push_back(worker.lcore);
+    }
+}
 
-Status Wiring::make_workers() {
-    for (WorkerIndex w = 0; w < setups_.size(); ++w) {
+int Wiring::socket_of(std::size_t worker) const {
+    return static_cast<int>(rte_lcore_to_socket_id(lcores_[worker]));
+}
+
+// Room for what is held back of every queue that there is: ports that receive may change.
+Status Wiring::make_parts() {
+    std::size_t queues = 0;
+    for (const PortPlan& port : input_.plan->ports) {
+        queues += port.setup.rx_queues;
+    }
+    for (const WorkerPlan& worker : input_.plan->workers) {
         parts_.push_back(std::make_unique<WorkerParts>());
-        fill_common(w);
-        fill_sources(w);
-        fill_routes(setups_[w]);
-        fill_ways(w);
-        if (const Status status = make_filters(w); !status) {
-            return status;
-        }
-        make_room_to_wait(w);
-        if (const Status status = make_taps(w); !status) {
-            return status;
-        }
-        if (const Status status = make_audits(w); !status) {
-            return status;
+        WorkerParts& parts = *parts_.back();
+        parts.scratch.resize(dataplane::kScratchBytes);
+        if (input_.capture_clock) {
+            parts.ahead.resize(worker.rx.size());
+            parts.merge_order.resize(worker.rx.size());
+        } else if (steers(*input_.plan)) {
+            parts.held_back.resize(std::max(queues, worker.rx.size()));
         }
     }
-    return {};
+    return find_mbuf_fields();
 }
 
-void Wiring::fill_common(WorkerIndex worker) {
+Result<std::unique_ptr<WiringSetup>> Wiring::make_setup(const SetupChange& change,
+                                                        const WiringSetup* from) {
+    auto setup = std::make_unique<WiringSetup>();
+    setup->plan = change.plan;
+    setup->workers.resize(parts_.size());
+    setup->sources.resize(parts_.size());
+    tx_retry_cycles_ = change.tx_retry_cycles;
+    Status status = connect(*change.plan);
+    const auto then = [&](auto step) {
+        if (status) {
+            status = step();
+        }
+    };
+    then([&] { return make_filters(*setup, change, from); });
+    then([&] { return make_taps(*setup, from); });
+    then([&] { return make_audits(*setup, change, from); });
+    if (!status) {
+        return tl::unexpected(status.error());
+    }
+    for (WorkerIndex w = 0; w < parts_.size(); ++w) {
+        fill_common(*setup, w);
+        fill_sources(*setup, from, w);
+        fill_routes(*setup, from, w);
+        fill_ways(*setup, w);
+        fill_lanes(*setup, w);
+        fill_taps(*setup, w);
+        make_room_to_wait(*setup, w);
+    }
+    return setup;
+}
+
+void Wiring::fill_common(WiringSetup& setup, WorkerIndex worker) {
     WorkerParts& parts = *parts_[worker];
-    dataplane::WorkerSetup& setup = setups_[worker];
-    setup.common.burst = input_.burst;
-    setup.common.secret = input_.secret;
-    setup.common.clock = input_.clock;
-    setup.common.capture_clock = input_.capture_clock;
-    setup.report.shared = &parts.shared;
-    parts.scratch.resize(dataplane::kScratchBytes);
-    setup.scratch = parts.scratch;
+    dataplane::WorkerSetup& out = setup.workers[worker];
+    out.common.burst = input_.burst;
+    out.common.secret = input_.secret;
+    out.common.clock = input_.clock;
+    out.common.capture_clock = input_.capture_clock;
+    out.common.timestamp_offset = timestamp_offset_;
+    out.report.shared = &parts.shared;
+    out.scratch = parts.scratch;
 }
 
-void Wiring::fill_sources(WorkerIndex worker) {
-    WorkerParts& parts = *parts_[worker];
-    for (const RxAssignment& rx : plan_.workers[worker].rx) {
-        parts.sources.push_back({input_.ports[rx.port], rx.queue, rx.port,
-                                 plan_.ports[rx.port].setup.rx_descriptors, rx.route});
-    }
-    setups_[worker].receive.sources = parts.sources;
-    setups_[worker].watch = {plan_.stall_threshold, parts.sources};
-}
-
-void Wiring::fill_routes(dataplane::WorkerSetup& setup) const {
-    for (std::size_t r = 0; r < plan_.routes.size(); ++r) {
-        const RoutePlan& route = plan_.routes[r];
-        setup.routes[r] = {route.filter, route.to, route.divert_to, route.on_echo};
-        for (const PortIndex port : route.from) {
-            setup.steering.route_of[input_.ports[port]] = static_cast<RouteIndex>(r);
+// A queue keeps its place among the worker's. One whose port is in no route any more closes.
+void Wiring::fill_sources(WiringSetup& setup, const WiringSetup* from, WorkerIndex worker) const {
+    const Plan& plan = *setup.plan;
+    std::vector<RxSource>& sources = setup.sources[worker];
+    if (from != nullptr) {
+        sources = from->sources[worker];
+        for (RxSource& source : sources) {
+            source.state =
+                source.state == SourceState::kClosed ? SourceState::kClosed : SourceState::kClosing;
         }
     }
-}
-
-// To other workers and to ports; the rings come later.
-void Wiring::fill_ways(WorkerIndex worker) {
-    dataplane::WorkerSetup& setup = setups_[worker];
-    setup.steering.by_ring = plan_.steering == Steering::kRing;
-    setup.steering.card = input_.card;
-    setup.steering.workers = static_cast<unsigned>(setups_.size());
-    setup.steering.self = worker;
-    setup.transmit.retry_cycles = input_.tx_retry_cycles;
-    for (PortIndex p = 0; p < plan_.ports.size(); ++p) {
-        setup.transmit.targets[p] = {input_.ports[p], plan_.tx_owner(p, worker), nullptr};
-    }
-}
-
-Status Wiring::make_filters(WorkerIndex worker) {
-    dataplane::LanesSetup& lanes = setups_[worker].lanes;
-    const int socket = static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
-    lanes.count = static_cast<unsigned>(plan_.filters.size());
-    for (std::size_t f = 0; f < plan_.filters.size(); ++f) {
-        auto filter = WorkerFilter::make(plan_.filters[f], socket, input_.hugepages);
-        if (!filter) {
-            return tl::unexpected(filter.error());
+    for (const RxAssignment& rx : plan.workers[worker].rx) {
+        const RxSource source{input_.ports[rx.port], rx.queue, rx.port,
+                              plan.ports[rx.port].setup.rx_descriptors, plan.route_place(rx.route)};
+        const auto known = std::find_if(sources.begin(), sources.end(), [&](const RxSource& one) {
+            return one.port == source.port && one.queue == source.queue;
+        });
+        if (known == sources.end()) {
+            sources.push_back(source);
+        } else {
+            *known = source;
         }
-        lanes.lanes[f] = (*filter)->instance().lane(plan_.filters[f]);
-        lanes.shared[f] = &(*filter)->shared();
-        lanes.filters[f] = &filter_shared_[f];
-        parts_[worker]->filters.push_back(std::move(*filter));
     }
-    return {};
+    setup.workers[worker].receive.sources = sources;
+    setup.workers[worker].watch = {plan.stall_threshold, sources};
+}
+
+// Those that the plan before had stay until nothing is on its way to them.
+void Wiring::fill_routes(WiringSetup& setup, const WiringSetup* from, WorkerIndex worker) const {
+    dataplane::WorkerSetup& out = setup.workers[worker];
+    if (from != nullptr) {
+        out.routes = from->workers[worker].routes;
+    }
+    for (std::size_t r = 0; r < setup.plan->routes.size(); ++r) {
+        const RoutePlan& route = setup.plan->routes[r];
+        out.routes[setup.plan->route_place(r)] = {setup.plan->filter_place(route.filter), route.to,
+                                                  route.divert_to, route.on_echo};
+    }
+}
+
+// To other workers and to ports.
+void Wiring::fill_ways(WiringSetup& setup, WorkerIndex worker) {
+    dataplane::WorkerSetup& out = setup.workers[worker];
+    const Plan& plan = *setup.plan;
+    out.steering.by_ring = plan.steering == Steering::kRing;
+    out.steering.card = out.steering.by_ring ? nullptr : input_.card;
+    out.steering.workers = static_cast<unsigned>(parts_.size());
+    out.steering.self = worker;
+    out.transmit.retry_cycles = tx_retry_cycles_;
+    out.transmit.tag_offset = tag_offset_;
+    for (std::size_t other = 0; other < parts_.size(); ++other) {
+        out.steering.out[other] = steer_rings_[worker][other];
+        out.steering.in[other] = steer_rings_[other][worker];
+        out.transmit.in[other] = tx_rings_[other][worker];
+    }
+    for (PortIndex p = 0; p < plan.ports.size(); ++p) {
+        const WorkerIndex owner = plan.tx_owner(p, worker);
+        out.transmit.targets[p] = {input_.ports[p], owner,
+                                   owner == worker ? nullptr : tx_rings_[worker][owner]};
+    }
+}
+
+void Wiring::fill_lanes(WiringSetup& setup, WorkerIndex worker) {
+    LanesSetup& lanes = setup.workers[worker].lanes;
+    for (unsigned place = 0; place < kMaxFilters; ++place) {
+        const std::shared_ptr<FilterSet>& filter = setup.filters[place];
+        if (filter == nullptr) {
+            continue;
+        }
+        lanes.count = place + 1;
+        lanes.lanes[place] = filter->lanes[worker];
+        if (setup.judges[place] != nullptr) {
+            JudgeSet& judges = *setup.judges[place];
+            lanes.lanes[place].judge = judges.empty() ? nullptr : &judges[worker];
+        }
+        lanes.shared[place] = &filter->workers[worker]->shared();
+        lanes.filters[place] = &filter->shared;
+        lanes.before[place] = setup.before[place];
+        if (setup.audits[place] != nullptr) {
+            lanes.audits[place] = &(*setup.audits[place])[worker]->stage();
+            lanes.crossings = &parts_[worker]->crossings;
+        }
+    }
+    for (std::size_t f = 0; f < setup.plan->filters.size(); ++f) {
+        lanes.goes_on |= std::uint32_t{1} << setup.plan->filter_place(f);
+    }
+    lanes.worker_time = setup.warms() ? &parts_[worker]->shared.time : nullptr;
+    for (PortIndex p = 0; p < setup.plan->ports.size(); ++p) {
+        lanes.port_of[input_.ports[p]] = p;
+    }
+}
+
+void Wiring::fill_taps(WiringSetup& setup, WorkerIndex worker) const {
+    dataplane::ReportSetup& report = setup.workers[worker].report;
+    for (std::size_t r = 0; r < setup.plan->routes.size(); ++r) {
+        const RouteIndex place = setup.plan->route_place(r);
+        if (setup.taps[place] != nullptr) {
+            report.taps[place] = &(*setup.taps[place])[worker]->report();
+            report.tap_of[input_.ports[setup.plan->routes[r].from[1]]] = filter::SetOfTwo::kSecond;
+        }
+    }
 }
 
 // For packets that are received and cannot go on at once. What runs ahead in one of several
 // captures is looked for by the window of its filter.
-void Wiring::make_room_to_wait(WorkerIndex worker) {
+void Wiring::make_room_to_wait(WiringSetup& setup, WorkerIndex worker) {
     WorkerParts& parts = *parts_[worker];
-    dataplane::WorkerSetup& setup = setups_[worker];
-    const std::size_t sources = parts.sources.size();
-    if (!input_.capture_clock) {
-        parts.held_back.resize(steers() ? sources : 0);
-        setup.receive.held_back = parts.held_back;
-        return;
+    dataplane::WorkerSetup& out = setup.workers[worker];
+    out.receive.held_back = parts.held_back;
+    const std::vector<RxSource>& sources = setup.sources[worker];
+    for (std::size_t i = 0; parts.ahead.size() > 1 && i < parts.ahead.size(); ++i) {
+        const FilterIndex filter = out.routes[sources[i].route].filter;
+        parts.ahead[i].clock = MergeClock(epoch_jump(out.lanes.lanes[filter].window));
     }
-    parts.ahead.resize(sources);
-    parts.merge_order.resize(sources);
-    for (std::size_t i = 0; sources > 1 && i < sources; ++i) {
-        const FilterIndex filter = setup.routes[parts.sources[i].route].filter;
-        parts.ahead[i].clock = MergeClock(epoch_jump(setup.lanes.lanes[filter].window));
-    }
-    setup.merge = {parts.ahead, parts.merge_order};
+    out.merge = {parts.ahead, parts.merge_order};
 }
 
-Status Wiring::make_taps(WorkerIndex worker) {
-    dataplane::ReportSetup& report = setups_[worker].report;
-    const int socket = static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
-    for (std::size_t r = 0; r < plan_.routes.size(); ++r) {
-        const RoutePlan& route = plan_.routes[r];
-        if (!route.taps) {
+// --- filters, taps, audits ---------------------------------------------------------------------
+
+Result<std::shared_ptr<FilterSet>> Wiring::make_filter(const engines::FilterPlan& plan) const {
+    auto set = std::make_shared<FilterSet>(plan);
+    for (std::size_t w = 0; w < parts_.size(); ++w) {
+        auto filter = WorkerFilter::make(set->plan, socket_of(w), input_.hugepages);
+        if (!filter) {
+            return tl::unexpected(filter.error());
+        }
+        set->lanes.push_back((*filter)->instance().lane(set->plan));
+        set->workers.push_back(std::move(*filter));
+    }
+    return set;
+}
+
+// Where a filter is warmed, the one before has a place of its own meanwhile.
+Status Wiring::make_filters(WiringSetup& setup, const SetupChange& change,
+                            const WiringSetup* from) {
+    const Plan& plan = *setup.plan;
+    for (std::size_t f = 0; f < plan.filters.size(); ++f) {
+        const FilterIndex place = plan.filter_place(f);
+        if (change.filters[f] != FilterChange::kKept) {
+            auto made = make_filter(plan.filters[f]);
+            if (!made) {
+                return tl::unexpected(made.error());
+            }
+            setup.filters[place] = std::move(*made);
             continue;
         }
-        auto taps = WorkerTaps::make(*route.taps, socket, input_.hugepages);
-        if (!taps) {
-            return tl::unexpected(taps.error());
+        setup.filters[place] = from->filters[place];
+        setup.judges[place] = from->judges[place];
+        if (change.judge_anew[f]) {
+            const std::optional<pipeline::Judge>& judge = plan.filters[f].judge;
+            setup.judges[place] =
+                std::make_shared<JudgeSet>(judge ? JudgeSet(parts_.size(), *judge) : JudgeSet());
         }
-        report.taps[r] = &(*taps)->report();
-        report.tap_of[input_.ports[route.from[1]]] = filter::SetOfTwo::kSecond;
-        parts_[worker]->taps.push_back(std::move(*taps));
+    }
+    // What is underway between workers to a route that is no more still needs its filter.
+    for (FilterIndex place = 0; from != nullptr && place < kMaxFilters; ++place) {
+        if (parts_.size() > 1 && setup.filters[place] == nullptr) {
+            setup.filters[place] = from->filters[place];
+            setup.judges[place] = from->judges[place];
+        }
+    }
+    for (std::size_t f = 0; f < plan.filters.size(); ++f) {
+        if (change.filters[f] == FilterChange::kWarmed) {
+            const std::optional<FilterIndex> beside = free_place(setup);
+            if (!beside) {
+                return fail(Errc::kConfig,
+                            "filter \"" + plan.filters[f].name + "\" cannot be warmed: all " +
+                                std::to_string(kMaxFilters) + " filters of a process are in use");
+            }
+            setup.filters[*beside] = from->filters[plan.filter_place(f)];
+            setup.before[plan.filter_place(f)] = *beside;
+        }
     }
     return {};
 }
 
-Status Wiring::make_audits(WorkerIndex worker) {
-    WorkerParts& parts = *parts_[worker];
-    dataplane::LanesSetup& lanes = setups_[worker].lanes;
-    const int socket = static_cast<int>(rte_lcore_to_socket_id(plan_.workers[worker].lcore));
-    for (std::size_t f = 0; f < plan_.audits.size(); ++f) {
-        const auto params = engines::plan_audit(
-            plan_.audit, plan_.filters[f],
-            input_.capture_clock ? engines::AuditOf::kCapture : engines::AuditOf::kLive,
-            input_.audit_secret->sample);
-        if (!params) {
-            return tl::unexpected(params.error());
+Status Wiring::make_taps(WiringSetup& setup, const WiringSetup* from) const {
+    const Plan& plan = *setup.plan;
+    for (std::size_t r = 0; r < plan.routes.size(); ++r) {
+        if (!plan.routes[r].taps) {
+            continue;
         }
-        auto audit = WorkerAudit::make(*params, lanes.lanes[f].key, *input_.audit_secret,
-                                       parts.crossings, socket, input_.hugepages);
+        const RouteIndex place = plan.route_place(r);
+        for (std::size_t was = 0; from != nullptr && was < from->plan->routes.size(); ++was) {
+            const RoutePlan& route = from->plan->routes[was];
+            if (from->plan->route_place(was) == place && route.from == plan.routes[r].from &&
+                route.taps == plan.routes[r].taps) {
+                setup.taps[place] = from->taps[place];
+            }
+        }
+        if (setup.taps[place] != nullptr) {
+            continue;
+        }
+        auto set = std::make_shared<TapSet>();
+        for (std::size_t w = 0; w < parts_.size(); ++w) {
+            auto taps = WorkerTaps::make(*plan.routes[r].taps, socket_of(w), input_.hugepages);
+            if (!taps) {
+                return tl::unexpected(taps.error());
+            }
+            set->push_back(std::move(*taps));
+        }
+        setup.taps[place] = std::move(set);
+    }
+    return {};
+}
+
+Result<std::shared_ptr<AuditSet>> Wiring::make_audit(const Plan& plan, std::size_t filter) const {
+    const auto params = engines::plan_audit(
+        plan.audit, plan.filters[filter],
+        input_.capture_clock ? engines::AuditOf::kCapture : engines::AuditOf::kLive,
+        input_.audit_secret->sample);
+    if (!params) {
+        return tl::unexpected(params.error());
+    }
+    auto set = std::make_shared<AuditSet>();
+    for (std::size_t w = 0; w < parts_.size(); ++w) {
+        auto audit = WorkerAudit::make(*params, plan.filters[filter].key, *input_.audit_secret,
+                                       parts_[w]->crossings, socket_of(w), input_.hugepages);
         if (!audit) {
             return tl::unexpected(audit.error());
         }
-        lanes.audits[f] = &(*audit)->stage();
-        lanes.crossings = &parts.crossings;
-        parts.audits.push_back(std::move(*audit));
+        set->push_back(std::move(*audit));
     }
-    for (PortIndex p = 0; p < plan_.ports.size(); ++p) {
-        lanes.port_of[input_.ports[p]] = p;
+    return set;
+}
+
+Status Wiring::make_audits(WiringSetup& setup, const SetupChange& change, const WiringSetup* from) {
+    const Plan& plan = *setup.plan;
+    for (std::size_t f = 0; f < plan.audits.size(); ++f) {
+        const FilterIndex place = plan.filter_place(f);
+        if (from != nullptr && !change.audit_anew[f] && from->audits[place] != nullptr) {
+            setup.audits[place] = from->audits[place];
+            continue;
+        }
+        auto made = make_audit(plan, f);
+        if (!made) {
+            return tl::unexpected(made.error());
+        }
+        setup.audits[place] = std::move(*made);
     }
     return {};
 }
+
+// --- another plan ------------------------------------------------------------------------------
+
+Result<SetupSteps> Wiring::prepare(const SetupChange& change) {
+    auto first = make_setup(change, present_.get());
+    if (!first) {
+        return tl::unexpected(first.error());
+    }
+    SetupSteps steps;
+    steps.first = std::move(*first);
+    for (std::size_t f = 0; f < change.plan->filters.size(); ++f) {
+        if (change.filters[f] == FilterChange::kWarmed) {
+            const engines::FilterPlan& filter = change.plan->filters[f];
+            steps.warming =
+                std::max(steps.warming, filter.window + filter.prediction.slack +
+                                            std::max<Nanoseconds>(filter.clock.length, 1));
+        }
+    }
+    steps.drains = parts_.size() > 1 && loses_routes(*present_, *change.plan);
+    bool closes = false;
+    for (const std::vector<RxSource>& sources : steps.first->sources) {
+        closes |= std::any_of(sources.begin(), sources.end(), [](const RxSource& source) {
+            return source.state == SourceState::kClosing;
+        });
+    }
+    if (steps.drains || closes || steps.first->warms()) {
+        steps.last = last_of(*steps.first);
+    }
+    return steps;
+}
+
+// Without what the plan does not name.
+std::unique_ptr<WiringSetup> Wiring::last_of(const WiringSetup& first) const {
+    auto last = std::make_unique<WiringSetup>(first);
+    const Plan& plan = *last->plan;
+    std::array<bool, kMaxFilters> named{};
+    for (std::size_t f = 0; f < plan.filters.size(); ++f) {
+        named[plan.filter_place(f)] = true;
+    }
+    last->before = LanesSetup::none_before();
+    for (std::size_t place = 0; place < kMaxFilters; ++place) {
+        if (!named[place]) {
+            last->filters[place] = nullptr;
+            last->judges[place] = nullptr;
+        }
+    }
+    for (std::size_t w = 0; w < last->workers.size(); ++w) {
+        for (RxSource& source : last->sources[w]) {
+            if (source.state == SourceState::kClosing) {
+                source.state = SourceState::kClosed;
+            }
+        }
+        dataplane::WorkerSetup& out = last->workers[w];
+        out.receive.sources = last->sources[w];
+        out.watch.sources = last->sources[w];
+        out.lanes.before = last->before;
+        out.lanes.worker_time = nullptr;
+        out.lanes.count = 0;
+        for (unsigned place = 0; place < kMaxFilters; ++place) {
+            if (named[place]) {
+                out.lanes.count = place + 1;
+            } else {
+                out.lanes.lanes[place] = {};
+                out.lanes.shared[place] = nullptr;
+                out.lanes.filters[place] = nullptr;
+            }
+        }
+    }
+    return last;
+}
+
+std::unique_ptr<WiringSetup> Wiring::publish(std::unique_ptr<WiringSetup> setup) {
+    for (std::size_t w = 0; w < parts_.size(); ++w) {
+        parts_[w]->shared.setup.store(&setup->workers[w], std::memory_order_release);
+    }
+    return std::exchange(present_, std::move(setup));
+}
+
+bool Wiring::adopted() const {
+    for (std::size_t w = 0; w < parts_.size(); ++w) {
+        const dataplane::WorkerShared& shared = parts_[w]->shared;
+        if (shared.adopted.load(std::memory_order_acquire) !=
+            shared.setup.load(std::memory_order_relaxed)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+std::vector<std::uint32_t> Wiring::mark_rings() const {
+    std::vector<std::uint32_t> marks;
+    for (const eal::Ring& ring : rings_) {
+        const std::uint32_t tail = ring->prod.tail;
+        marks.push_back(tail);
+    }
+    return marks;
+}
+
+bool Wiring::passed(const std::vector<std::uint32_t>& marks) const {
+    for (std::size_t i = 0; i < marks.size(); ++i) {
+        if (static_cast<std::int32_t>(rings_[i]->cons.tail - marks[i]) < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// --- rings -------------------------------------------------------------------------------------
 
 Result<rte_ring*> Wiring::new_ring(const char* kind, WorkerIndex from, WorkerIndex to) {
     auto ring = eal::make_ring(
@@ -194,9 +514,9 @@ Result<rte_ring*> Wiring::new_ring(const char* kind, WorkerIndex from, WorkerInd
     return rings_.back().get();
 }
 
-bool Wiring::sends_through(WorkerIndex from, WorkerIndex to) const {
-    for (PortIndex p = 0; p < plan_.ports.size(); ++p) {
-        if (plan_.ports[p].transmits && plan_.tx_owner(p, from) == to) {
+bool Wiring::sends_through(const Plan& plan, WorkerIndex from, WorkerIndex to) {
+    for (PortIndex p = 0; p < plan.ports.size(); ++p) {
+        if (plan.ports[p].transmits && plan.tx_owner(p, from) == to) {
             return true;
         }
     }
@@ -210,30 +530,27 @@ Status Wiring::find_mbuf_fields() {
         if (!offset) {
             return tl::unexpected(offset.error());
         }
-        for (dataplane::WorkerSetup& setup : setups_) {
-            setup.common.timestamp_offset = *offset;
-        }
+        timestamp_offset_ = *offset;
     }
-    if (setups_.size() > 1) {
+    if (parts_.size() > 1) {
         const auto offset = eal::register_mbuf_field("unecho_tx_tag", sizeof(dataplane::TxTag),
                                                      alignof(dataplane::TxTag));
         if (!offset) {
             return tl::unexpected(offset.error());
         }
-        for (dataplane::WorkerSetup& setup : setups_) {
-            setup.transmit.tag_offset = *offset;
-        }
+        tag_offset_ = *offset;
     }
     return {};
 }
 
-Status Wiring::connect() {
-    for (WorkerIndex from = 0; from < setups_.size(); ++from) {
-        for (WorkerIndex to = 0; to < setups_.size(); ++to) {
+// Those that are there stay.
+Status Wiring::connect(const Plan& plan) {
+    for (WorkerIndex from = 0; from < parts_.size(); ++from) {
+        for (WorkerIndex to = 0; to < parts_.size(); ++to) {
             if (from == to) {
                 continue;
             }
-            if (const Status status = connect_pair(from, to); !status) {
+            if (const Status status = connect_pair(plan, from, to); !status) {
                 return status;
             }
         }
@@ -241,38 +558,34 @@ Status Wiring::connect() {
     return {};
 }
 
-Status Wiring::connect_pair(WorkerIndex from, WorkerIndex to) {
-    if (steers()) {
+Status Wiring::connect_pair(const Plan& plan, WorkerIndex from, WorkerIndex to) {
+    if (steers(plan) && steer_rings_[from][to] == nullptr) {
         auto ring = new_ring("steer", from, to);
         if (!ring) {
             return tl::unexpected(ring.error());
         }
-        setups_[from].steering.out[to] = *ring;
-        setups_[to].steering.in[from] = *ring;
+        steer_rings_[from][to] = *ring;
     }
-    if (sends_through(from, to)) {
+    if (sends_through(plan, from, to) && tx_rings_[from][to] == nullptr) {
         auto ring = new_ring("tx", from, to);
         if (!ring) {
             return tl::unexpected(ring.error());
         }
-        setups_[to].transmit.in[from] = *ring;
-        for (PortIndex p = 0; p < plan_.ports.size(); ++p) {
-            if (plan_.tx_owner(p, from) == to) {
-                setups_[from].transmit.targets[p].ring = *ring;
-            }
-        }
+        tx_rings_[from][to] = *ring;
     }
     return {};
 }
 
 std::map<std::uint64_t, std::uint64_t> Wiring::filter_bytes_by_page() const {
     std::map<std::uint64_t, std::uint64_t> bytes;
-    for (const auto& parts : parts_) {
-        for (const auto& filter : parts->filters) {
-            bytes[filter->page_bytes()] += filter->instance().memory().size();
+    for (const auto& set : present_->filters) {
+        for (std::size_t w = 0; set != nullptr && w < set->workers.size(); ++w) {
+            bytes[set->workers[w]->page_bytes()] += set->workers[w]->instance().memory().size();
         }
-        for (const auto& taps : parts->taps) {
-            bytes[taps->page_bytes()] += taps->memory().size();
+    }
+    for (const auto& set : present_->taps) {
+        for (std::size_t w = 0; set != nullptr && w < set->size(); ++w) {
+            bytes[(*set)[w]->page_bytes()] += (*set)[w]->memory().size();
         }
     }
     return bytes;

@@ -4,6 +4,7 @@
 // appliance does.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <string>
@@ -36,6 +37,60 @@ struct WiringInput {
     std::string name = "unecho";                // rings are named after it, once in the process
 };
 
+// A filter, its audit, and the report of two taps, each on all workers.
+struct FilterSet {
+    explicit FilterSet(const engines::FilterPlan& of) : plan(of) {}
+    const engines::FilterPlan plan;
+    dataplane::FilterShared shared;
+    std::vector<std::unique_ptr<WorkerFilter>> workers;
+    std::vector<pipeline::Lane> lanes;  // by worker
+};
+using AuditSet = std::vector<std::unique_ptr<WorkerAudit>>;
+using TapSet = std::vector<std::unique_ptr<WorkerTaps>>;
+using JudgeSet = std::vector<pipeline::Judge>;
+
+// What becomes of a filter of the plan that is to be.
+enum class FilterChange : std::uint8_t {
+    kKept,      // the same memory; its judge begins anew if the rule is another one
+    kWarmed,    // another one takes its place, beside which it is asked until that one knows all
+    kReplaced,  // another one takes its place at once
+    kNew,
+};
+
+// All that workers work with by one plan, with what it stands on: memory is shared with the setups
+// before and behind it where it goes on.
+struct WiringSetup {
+    std::shared_ptr<const Plan> plan;
+    std::array<std::shared_ptr<FilterSet>, kMaxFilters> filters{};  // by place, as all of these
+    std::array<std::shared_ptr<JudgeSet>, kMaxFilters> judges{};    // where not the filter's own
+    std::array<std::shared_ptr<AuditSet>, kMaxFilters> audits{};
+    std::array<std::shared_ptr<TapSet>, kMaxRoutes> taps{};
+    std::array<FilterIndex, kMaxFilters> before = dataplane::LanesSetup::none_before();
+    std::vector<std::vector<dataplane::RxSource>> sources;  // by worker
+    std::vector<dataplane::WorkerSetup> workers;
+
+    // Some filter is warmed.
+    [[nodiscard]] bool warms() const;
+};
+
+// How a plan follows another one.
+struct SetupChange {
+    std::shared_ptr<const Plan> plan;
+    std::vector<FilterChange> filters;  // of the plan's
+    std::vector<bool> judge_anew;       // the same; those that are kept
+    std::vector<bool> audit_anew;       // the same
+    std::uint64_t tx_retry_cycles = 0;
+};
+
+// A reload for workers: they adopt `first`; when all have, and what was underway by the plan before
+// has arrived, and all filters are warm, `last`, which may be the same. Nothing is allocated then.
+struct SetupSteps {
+    std::unique_ptr<WiringSetup> first;
+    std::unique_ptr<WiringSetup> last;  // null: first is
+    bool drains = false;                // something may be underway to what `last` has no more
+    Nanoseconds warming = 0;            // so long on each worker's clock
+};
+
 class Wiring {
   public:
     static Result<std::unique_ptr<Wiring>> make(const WiringInput& input);
@@ -48,59 +103,81 @@ class Wiring {
     [[nodiscard]] std::size_t workers() const { return parts_.size(); }
     [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return *parts_[i]->worker; }
     [[nodiscard]] dataplane::WorkerShared& shared(std::size_t i) { return parts_[i]->shared; }
-    // For tests.
-    [[nodiscard]] const dataplane::WorkerSetup& setup(std::size_t i) const { return setups_[i]; }
-    [[nodiscard]] std::vector<std::unique_ptr<WorkerFilter>>& filters_of(std::size_t worker) {
-        return parts_[worker]->filters;
+    // What workers have adopted, or are to.
+    [[nodiscard]] const WiringSetup& present() const { return *present_; }
+    [[nodiscard]] const dataplane::WorkerSetup& setup(std::size_t i) const {
+        return present_->workers[i];
     }
-    [[nodiscard]] dataplane::FilterShared& filter_shared(std::size_t i) {
-        return filter_shared_[i];
+    // For tests; by place.
+    [[nodiscard]] WorkerFilter& filter_of(std::size_t worker, std::size_t place) {
+        return *present_->filters[place]->workers[worker];
+    }
+    [[nodiscard]] dataplane::FilterShared& filter_shared(std::size_t place) {
+        return present_->filters[place]->shared;
     }
     // What the filters take, by the size of the pages that it lies in; both in bytes.
     [[nodiscard]] std::map<std::uint64_t, std::uint64_t> filter_bytes_by_page() const;
 
+    // Allocates all of another plan, while workers go on with the present one.
+    Result<SetupSteps> prepare(const SetupChange& change);
+    // Workers are to go on with it. The one before, which is to stay until adopted().
+    std::unique_ptr<WiringSetup> publish(std::unique_ptr<WiringSetup> setup);
+    // All workers go on with the present one.
+    [[nodiscard]] bool adopted() const;
+    // What lies in rings now; and that it has left them.
+    [[nodiscard]] std::vector<std::uint32_t> mark_rings() const;
+    [[nodiscard]] bool passed(const std::vector<std::uint32_t>& marks) const;
+
   private:
     // What belongs to one worker; stays where it is.
     struct WorkerParts {
-        std::vector<dataplane::RxSource> sources;
         std::vector<dataplane::HeldBack> held_back;
         std::vector<dataplane::ReadAhead> ahead;
         std::vector<MergeHead> merge_order;
         std::vector<std::uint8_t> scratch;
-        std::vector<std::unique_ptr<WorkerFilter>> filters;
-        std::vector<std::unique_ptr<WorkerTaps>> taps;
-        std::vector<std::unique_ptr<WorkerAudit>> audits;
-        pipeline::Crossings crossings{};  // of all of them
+        pipeline::Crossings crossings{};  // of all audits
         dataplane::WorkerShared shared;
         std::unique_ptr<dataplane::Worker> worker;
     };
 
     explicit Wiring(const WiringInput& input);
-    Status make_workers();
-    void fill_common(WorkerIndex worker);
-    void fill_sources(WorkerIndex worker);
-    void fill_routes(dataplane::WorkerSetup& setup) const;
-    void fill_ways(WorkerIndex worker);
-    Status make_filters(WorkerIndex worker);
-    void make_room_to_wait(WorkerIndex worker);
-    Status make_taps(WorkerIndex worker);
-    Status make_audits(WorkerIndex worker);
+    Status make_parts();
+    Result<std::unique_ptr<WiringSetup>> make_setup(const SetupChange& change,
+                                                    const WiringSetup* from);
+    void fill_common(WiringSetup& setup, WorkerIndex worker);
+    void fill_sources(WiringSetup& setup, const WiringSetup* from, WorkerIndex worker) const;
+    void fill_routes(WiringSetup& setup, const WiringSetup* from, WorkerIndex worker) const;
+    void fill_ways(WiringSetup& setup, WorkerIndex worker);
+    void fill_lanes(WiringSetup& setup, WorkerIndex worker);
+    void fill_taps(WiringSetup& setup, WorkerIndex worker) const;
+    void make_room_to_wait(WiringSetup& setup, WorkerIndex worker);
+    Status make_filters(WiringSetup& setup, const SetupChange& change, const WiringSetup* from);
+    Status make_taps(WiringSetup& setup, const WiringSetup* from) const;
+    Status make_audits(WiringSetup& setup, const SetupChange& change, const WiringSetup* from);
+    Result<std::shared_ptr<FilterSet>> make_filter(const engines::FilterPlan& plan) const;
+    Result<std::shared_ptr<AuditSet>> make_audit(const Plan& plan, std::size_t filter) const;
+    std::unique_ptr<WiringSetup> last_of(const WiringSetup& first) const;
     Status find_mbuf_fields();
-    Status connect();
-    Status connect_pair(WorkerIndex from, WorkerIndex to);
+    Status connect(const Plan& plan);
+    Status connect_pair(const Plan& plan, WorkerIndex from, WorkerIndex to);
     // Between each two workers there is a ring for packets to decide.
-    [[nodiscard]] bool steers() const {
-        return plan_.steering == Steering::kRing || input_.card != nullptr;
+    [[nodiscard]] bool steers(const Plan& plan) const {
+        return plan.steering == Steering::kRing || input_.card != nullptr;
     }
-    [[nodiscard]] bool sends_through(WorkerIndex from, WorkerIndex to) const;
+    [[nodiscard]] static bool sends_through(const Plan& plan, WorkerIndex from, WorkerIndex to);
+    [[nodiscard]] int socket_of(std::size_t worker) const;
     Result<rte_ring*> new_ring(const char* kind, WorkerIndex from, WorkerIndex to);
 
     const WiringInput input_;
-    const Plan& plan_;
+    std::vector<LcoreId> lcores_;
     std::vector<eal::Ring> rings_;
-    std::unique_ptr<dataplane::FilterShared[]> filter_shared_;
+    std::vector<std::vector<rte_ring*>> steer_rings_;  // from, to
+    std::vector<std::vector<rte_ring*>> tx_rings_;
+    int timestamp_offset_ = -1;
+    int tag_offset_ = -1;
+    std::uint64_t tx_retry_cycles_;
     std::vector<std::unique_ptr<WorkerParts>> parts_;
-    std::vector<dataplane::WorkerSetup> setups_;
+    std::unique_ptr<WiringSetup> present_;
 };
 
 }  // namespace unecho::control

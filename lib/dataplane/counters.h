@@ -80,9 +80,10 @@ struct PollTimes {
 
 // Invariant after every poll: sum of rx + handed_in = sum of all reasons + handed_out.
 struct alignas(64) Counters : WorkerCounters {
-    PollTimes poll_times;                     // live only, as busy and idle
-    std::array<PacketBytes, kMaxPorts> rx{};  // taken from the port, by PortIndex
-    std::array<PacketBytes, kMaxPorts> tx{};  // accepted by the port
+    PollTimes poll_times;                              // live only, as busy and idle
+    std::array<PacketBytes, kMaxPorts> rx{};           // taken from the port, by PortIndex
+    std::array<PacketBytes, kMaxPorts> tx{};           // accepted by the port
+    std::array<std::uint64_t, kMaxRoutes> received{};  // packets, of rx, by the route they came by
     std::array<std::array<PacketBytes, pipeline::kReasons>, kMaxRoutes> routes{};
     std::array<packet::TunnelCounters, kMaxFilters> tunnels{};
     std::uint64_t epochs = 0;  // of captures, by steps back in their time

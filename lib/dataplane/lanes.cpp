@@ -20,7 +20,9 @@ constexpr std::uint64_t kExchangeInterval = 256;
 PresenceSpec presence_of(const LanesSetup& setup, unsigned polls) noexcept {
     Nanoseconds window = ~Nanoseconds{0};
     for (unsigned i = 0; i < setup.count; ++i) {
-        window = std::min(window, setup.lanes[i].window);
+        if (setup.lanes[i].ops != nullptr) {
+            window = std::min(window, setup.lanes[i].window);
+        }
     }
     return {Presence::limit_for(window), window, polls};
 }
@@ -38,6 +40,55 @@ Lanes::Lanes(const LanesSetup& setup, unsigned polls, const WorkerCommon& common
             samples_[i] = setup.audits[i]->sample();
         }
     }
+    point_to_those_before();
+}
+
+void Lanes::point_to_those_before() noexcept {
+    for (unsigned i = 0; i < setup_.count; ++i) {
+        const FilterIndex before = setup_.before[i];
+        setup_.lanes[i].before = before == LanesSetup::kNoFilter ? nullptr : &setup_.lanes[before];
+    }
+}
+
+filter::FilterCounters Lanes::counted(unsigned lane) const noexcept {
+    filter::FilterCounters sum = counted_before_[lane];
+    if (setup_.lanes[lane].ops != nullptr) {
+        fold(filter::kFilterCounters, setup_.lanes[lane].ops->counters(setup_.lanes[lane].filter),
+             sum);
+    }
+    return sum;
+}
+
+// A filter may have changed its place: its turns go with it.
+void Lanes::adopt(const LanesSetup& setup, unsigned polls) noexcept {
+    const Presence presence = presence_;
+    const auto exchanged = exchanged_;
+    for (unsigned i = 0; i < kMaxFilters; ++i) {
+        const void* const filter = setup.lanes[i].filter;
+        const bool same = filter == setup_.lanes[i].filter;
+        if ((setup.goes_on >> i & 1) == 0) {
+            if (!same) {
+                counted_before_[i] = {};
+                counters_.tunnels[i] = {};
+            }
+        } else if (!same) {
+            counted_before_[i] = counted(i);
+        }
+        Presence::Turns turns;
+        exchanged_[i] = 0;
+        for (unsigned was = 0; filter != nullptr && was < setup_.count; ++was) {
+            if (setup_.lanes[was].filter == filter) {
+                turns = presence.turns_of(was);
+                exchanged_[i] = exchanged[was];
+            }
+        }
+        presence_.set_turns(i, turns);
+        samples_[i] =
+            setup.audits[i] == nullptr ? filter::AuditSample{} : setup.audits[i]->sample();
+    }
+    setup_ = setup;
+    presence_.adopt(presence_of(setup_, polls));
+    point_to_those_before();
 }
 
 std::uint64_t Lanes::turns(unsigned filter) noexcept {
@@ -45,9 +96,15 @@ std::uint64_t Lanes::turns(unsigned filter) noexcept {
 }
 
 void Lanes::maintain() noexcept {
+    if (setup_.worker_time != nullptr) [[unlikely]] {
+        setup_.worker_time->store(presence_.time(), std::memory_order_relaxed);
+    }
     const bool look = counters_.polls % kExchangeInterval == 0;
     for (unsigned i = 0; i < setup_.count; ++i) {
         const Lane& lane = setup_.lanes[i];
+        if (lane.ops == nullptr) [[unlikely]] {
+            continue;
+        }
         if (lane.ops->maintain != nullptr) {
             lane.ops->maintain(lane.filter);
         }
@@ -100,6 +157,10 @@ void Lanes::decide(Burst& burst, FilterIndex filter) noexcept {
         return;
     }
     const Nanoseconds now = presence_.at(common_.clock.now());
+    if (lane.before != nullptr) [[unlikely]] {
+        const Lane& before = *lane.before;
+        before.ops->advance(before.filter, *before.ageing, {now, turns(setup_.before[filter])});
+    }
     pipeline::decide(burst, lane, {now, turns(filter)});  // read after the clock
     if (presence_.late(lane.remembered)) [[unlikely]] {
         counters_.late_echoes += static_cast<unsigned>(std::popcount(burst.echoes));
@@ -130,9 +191,12 @@ void Lanes::report(WorkerShared& shared) noexcept {
     counters_.gaps = presence_.gaps();
     for (unsigned i = 0; i < setup_.count; ++i) {
         const Lane& lane = setup_.lanes[i];
+        if (lane.ops == nullptr) {
+            continue;
+        }
         const PacketClock& clock = packet_clocks_[i];  // stands at 0 but for captures
         const Nanoseconds now = common_.capture_clock ? clock.now() : presence_.time();
-        shared.filters[i] = lane.ops->counters(lane.filter);
+        shared.filters[i] = counted(i);
         filter::WindowState& window = shared.windows[i];
         window = lane.ops->window(lane.filter, *lane.ageing, now);
         window.shortest_at -= std::min(clock.start(), window.shortest_at);

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 
 #include <rte_ethdev.h>
@@ -21,13 +22,27 @@
 namespace unecho::dataplane {
 
 struct LanesSetup {
-    unsigned count = 0;  // the plan's filters
-    std::array<pipeline::Lane, kMaxFilters> lanes{};
+    unsigned count = 0;                               // places up to the last filter's
+    std::array<pipeline::Lane, kMaxFilters> lanes{};  // without ops: there is none
     std::array<LaneShared*, kMaxFilters> shared{};
     std::array<const FilterShared*, kMaxFilters> filters{};
     std::array<pipeline::AuditStage*, kMaxFilters> audits{};  // null: not audited
     const pipeline::Crossings* crossings = nullptr;           // of all audits; null: there are none
-    std::array<PortIndex, RTE_MAX_ETHPORTS> port_of{};        // by DPDK's port number
+    // Of a filter that is warmed, the place of the one before it, which has its own and is only
+    // asked. kNoFilter: it is not.
+    std::array<FilterIndex, kMaxFilters> before = none_before();
+    // Bit i: the counters of the filter that was at i go on there, also if it is another one.
+    std::uint32_t goes_on = 0;
+    std::atomic<Nanoseconds>* worker_time = nullptr;  // told every round, while filters are warmed
+    static_assert(kMaxFilters <= 32);
+
+    static constexpr FilterIndex kNoFilter = ~FilterIndex{0};
+    [[nodiscard]] static constexpr std::array<FilterIndex, kMaxFilters> none_before() noexcept {
+        std::array<FilterIndex, kMaxFilters> none{};
+        none.fill(~FilterIndex{0});
+        return none;
+    }
+    std::array<PortIndex, RTE_MAX_ETHPORTS> port_of{};  // by DPDK's port number
 };
 
 class Lanes {
@@ -39,6 +54,9 @@ class Lanes {
     [[nodiscard]] const pipeline::Lane& operator[](FilterIndex i) const noexcept {
         return setup_.lanes[i];
     }
+
+    // Filters that are there already go on; polls as above.
+    void adopt(const LanesSetup& setup, unsigned polls) noexcept;
 
     // What the live clock says when the worker begins, and before each poll.
     void begin(Nanoseconds now) noexcept { presence_.begin(now); }
@@ -75,6 +93,8 @@ class Lanes {
         }
     }
     void look(const Burst& burst, FilterIndex filter, std::uint64_t sampled) noexcept;
+    void point_to_those_before() noexcept;
+    [[nodiscard]] filter::FilterCounters counted(unsigned lane) const noexcept;
 
     LanesSetup setup_;
     const WorkerCommon& common_;
@@ -85,6 +105,8 @@ class Lanes {
     std::array<PacketClock, kMaxFilters> packet_clocks_;  // by a capture's clock alone
     std::uint64_t packets_timed_ = 0;
     std::array<std::uint64_t, kMaxFilters> exchanged_{};  // in which generation segments were
+    // What filters counted that were at these places before, and whose counters go on.
+    std::array<filter::FilterCounters, kMaxFilters> counted_before_{};
 };
 
 }  // namespace unecho::dataplane

@@ -26,6 +26,11 @@ PollWatch::PollWatch(const WatchSetup& setup, const WorkerCommon& common, Counte
     begin(clock_.now());
 }
 
+void PollWatch::adopt(const WatchSetup& setup) noexcept {
+    setup_ = setup;
+    depth_is_told_ = depth_is_told(setup.sources);
+}
+
 // Packets that wait in the worker's rx queues.
 std::uint32_t PollWatch::queued() const noexcept {
     if (!depth_is_told_) {

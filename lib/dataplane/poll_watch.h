@@ -44,6 +44,8 @@ class PollWatch {
         began_ = stamped_ = now;
     }
 
+    void adopt(const WatchSetup& setup) noexcept;
+
     // A poll begins, and ends the one before.
     void begin_poll(Nanoseconds now) noexcept {
         const Nanoseconds took = now - std::min(began_, now);  // CPUs' counters may differ a little
@@ -86,12 +88,12 @@ class PollWatch {
     void stamp(Nanoseconds now) noexcept;
     void stalled(Nanoseconds took) noexcept;
 
-    const WatchSetup setup_;
+    WatchSetup setup_;
     const TscClock clock_;
     Counters& counters_;
     StallQueue& stalls_;
     std::atomic<Stage>& stage_;
-    const bool depth_is_told_;
+    bool depth_is_told_;
     Nanoseconds first_ = 0;  // when the first poll began
     Nanoseconds began_ = 0;  // the present one
     // Of the last poll.

@@ -80,6 +80,24 @@ class Presence {
         return turns_[filter] = published - skipped_[filter];
     }
 
+    // Other filters: the pauses that count, from the next one on.
+    void adopt(const PresenceSpec& spec) noexcept { spec_ = spec; }
+    // What is known of a filter's turns, of which another one may go on with it.
+    struct Turns {
+        std::uint64_t given = 0;
+        std::uint64_t skipped = 0;
+        bool resumed = false;
+    };
+    [[nodiscard]] Turns turns_of(unsigned filter) const noexcept {
+        return {turns_[filter], skipped_[filter], (resumed_ >> filter & 1) != 0};
+    }
+    void set_turns(unsigned filter, const Turns& turns) noexcept {
+        turns_[filter] = turns.given;
+        skipped_[filter] = turns.skipped;
+        resumed_ &= ~(std::uint64_t{1} << filter);
+        resumed_ |= std::uint64_t{turns.resumed} << filter;
+    }
+
     // Whether something is remembered longer for a pause, by a filter that remembers for this long.
     [[nodiscard]] bool late(Nanoseconds remembered) const noexcept {
         return paused_ || (behind_ != 0 && time() - resumed_at_ < remembered);

@@ -15,6 +15,13 @@
 
 namespace unecho::dataplane {
 
+// What is done with an rx queue. A queue keeps its place among the worker's for good.
+enum class SourceState : std::uint8_t {
+    kOpen,
+    kClosing,  // its port left all routes: what is held back of it goes on, nothing more is taken
+    kClosed,   // nothing is held back either
+};
+
 // An rx queue, the worker's own.
 struct RxSource {
     PortId port = 0;
@@ -22,6 +29,7 @@ struct RxSource {
     PortIndex index = 0;
     unsigned descriptors = 1024;  // packets that may wait there
     RouteIndex route = 0;         // of its packets
+    SourceState state = SourceState::kOpen;
 };
 
 // Packets of one source that full rings to their owners refused, in order. They wait with the
@@ -33,7 +41,8 @@ struct HeldBack {
 
 struct ReceiveSetup {
     std::span<const RxSource> sources;
-    std::span<HeldBack> held_back;  // one for each source; only where packets are steered live
+    // One for each source, and for those that may come; only where packets are steered live.
+    std::span<HeldBack> held_back;
 };
 
 class LiveReceiver {
@@ -57,18 +66,29 @@ class LiveReceiver {
             return true;  // the queue was not looked at
         }
         burst.count = 0;
-        if (refill) {
-            const RxSource& from = setup_.sources[source];
+        const RxSource& from = setup_.sources[source];
+        if (refill && from.state == SourceState::kOpen) {
             burst.count = rte_eth_rx_burst(from.port, from.queue, burst.mbufs.data(),
                                            static_cast<std::uint16_t>(burst_));
         }
         return burst.count == burst_;
     }
 
+    // Nothing is held back of a source that the setup closes.
+    [[nodiscard]] bool may_adopt(const ReceiveSetup& setup) const noexcept {
+        for (std::size_t i = 0; i < setup_.held_back.size() && i < setup.sources.size(); ++i) {
+            if (setup.sources[i].state == SourceState::kClosed && setup_.held_back[i].count != 0) {
+                return false;
+            }
+        }
+        return true;
+    }
+    void adopt(const ReceiveSetup& setup) noexcept { setup_.sources = setup.sources; }
+
     // What is held back, to handle(mbuf, source).
     template <typename Handle>
     void empty(Handle handle) noexcept {
-        for (std::size_t i = 0; i < setup_.held_back.size(); ++i) {
+        for (std::size_t i = 0; i < std::min(setup_.held_back.size(), setup_.sources.size()); ++i) {
             HeldBack& held = setup_.held_back[i];
             for (unsigned k = 0; k < held.count; ++k) {
                 handle(held.mbufs[k], setup_.sources[i]);

@@ -7,7 +7,13 @@ namespace unecho::dataplane {
 
 Reporter::Reporter(const ReportSetup& setup, const WorkerCommon& common, Counters& counters,
                    Lanes& lanes, PollWatch& watch) noexcept
-    : setup_(setup), common_(common), counters_(counters), lanes_(lanes), watch_(watch) {
+    : common_(common), counters_(counters), lanes_(lanes), watch_(watch) {
+    adopt(setup);
+}
+
+void Reporter::adopt(const ReportSetup& setup) noexcept {
+    setup_ = setup;
+    reported_ = 0;
     for (RouteIndex route = 0; route < kMaxRoutes; ++route) {
         if (setup.taps[route] != nullptr) {
             routes_[reported_++] = route;

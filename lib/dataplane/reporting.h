@@ -31,6 +31,8 @@ class Reporter {
     Reporter(const ReportSetup& setup, const WorkerCommon& common, Counters& counters, Lanes& lanes,
              PollWatch& watch) noexcept;
 
+    void adopt(const ReportSetup& setup) noexcept;
+
     // The flows of some route, or of this one, are reported.
     [[nodiscard]] bool reports_flows() const noexcept { return reported_ != 0; }
     [[nodiscard]] bool reports_flows(RouteIndex route) const noexcept {

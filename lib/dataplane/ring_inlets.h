@@ -29,9 +29,15 @@ class RingInlets {
     RingInlets(const Rings& rings, unsigned burst, Counters& counters) noexcept
         : burst_(burst), counters_(counters) {
         for (rte_ring* ring : rings) {
-            if (ring != nullptr) {
-                rings_[count_++] = ring;
-            }
+            add(ring);
+        }
+    }
+
+    // One more, if it is not among them.
+    void add(rte_ring* ring) noexcept {
+        if (ring != nullptr &&
+            std::find(rings_.begin(), rings_.begin() + count_, ring) == rings_.begin() + count_) {
+            rings_[count_++] = ring;
         }
     }
 

@@ -19,6 +19,8 @@ namespace unecho::dataplane {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
+struct WorkerSetup;  // dataplane/worker.h
+
 enum class Phase : std::uint32_t {
     kRunning,
     kDraining,  // nothing more is received; what is between workers goes on its way
@@ -49,11 +51,16 @@ using StallQueue = SpscQueue<Stall, 64>;
 struct alignas(64) WorkerShared {
     std::atomic<Phase> phase{Phase::kRunning};      // dp: ro, cp: rw
     std::atomic<std::uint64_t> snapshot_wanted{0};  // dp: ro, cp: rw
+    // What the worker is to work with from its next round on; null: what it began with. It stays
+    // where it is until another one was published and adopted (docs/decisions/0015-reload.md).
+    std::atomic<const WorkerSetup*> setup{nullptr};  // dp: ro, cp: rw
 
     alignas(64) std::atomic<std::uint64_t> snapshot_taken{0};   // dp: rw, cp: ro
     std::atomic<std::uint64_t> heartbeat{0};                    // dp: rw, cp: ro; counts polls
     std::atomic<std::uint64_t> busy{0};                         // dp: rw, cp: ro; that took packets
     std::atomic<Stage> stage{Stage::kReport};                   // dp: rw, cp: ro; where it is
+    std::atomic<const WorkerSetup*> adopted{nullptr};           // dp: rw, cp: ro
+    std::atomic<Nanoseconds> time{0};                           // dp: rw, cp: ro; that it judges by
     StallQueue stalls;                                          // dp: push, cp: pop
     Counters snapshot;                                          // dp: rw, cp: ro when taken
     std::array<filter::FilterCounters, kMaxFilters> filters{};  // dp: rw, cp: ro when taken

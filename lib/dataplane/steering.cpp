@@ -69,11 +69,10 @@ PacketBytes Steering::steer(Burst& burst, HeldBack* held_back) noexcept {
 // them.
 bool Steering::first_of_a_kind(std::span<void* const> entries, Burst& burst) const noexcept {
     const Handed first = Handed::of(entries.front());
-    burst.route = setup_.route_of[first.mbuf->port];
+    burst.route = first.route;
     for (void* const entry : entries) {
         const Handed handed = Handed::of(entry);
-        if (setup_.route_of[handed.mbuf->port] != burst.route ||
-            handed.unfiltered != first.unfiltered) {
+        if (handed.route != burst.route || handed.unfiltered != first.unfiltered) {
             break;
         }
         if (common_.capture_clock) {
@@ -112,7 +111,7 @@ unsigned Steering::hand_over(WorkerIndex owner, const Burst& burst, std::uint64_
         if (common_.capture_clock) {
             timestamp_of(burst.mbufs[i], common_.timestamp_offset) = burst.times[i];
         }
-        entries[n] = Handed{burst.mbufs[i], n >= filtered}.entry();
+        entries[n] = Handed{burst.mbufs[i], n >= filtered, burst.route}.entry();
         ++n;
     });
     return rte_ring_sp_enqueue_burst(setup_.out[owner], entries.data(), n, &free_[owner]);

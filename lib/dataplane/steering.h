@@ -24,18 +24,25 @@
 
 namespace unecho::dataplane {
 
-// What lies in such a ring. Packet buffers are aligned to cache lines, so the lowest bit is free.
+// What lies in such a ring. Packet buffers are aligned to cache lines, so the lowest six bits are
+// free: whoever received the packet says there which route it came by.
 struct Handed {
     rte_mbuf* mbuf;
     bool unfiltered;
+    RouteIndex route;
+
+    static constexpr unsigned kFreeBits = 6;
+    static_assert(kMaxRoutes <= 1U << (kFreeBits - 1) && RTE_CACHE_LINE_SIZE >= 1U << kFreeBits);
 
     [[nodiscard]] static Handed of(void* entry) noexcept {
         const auto bits = reinterpret_cast<std::uintptr_t>(entry);
-        return {reinterpret_cast<rte_mbuf*>(bits & ~std::uintptr_t{1}), (bits & 1) != 0};
+        constexpr std::uintptr_t kFree = (std::uintptr_t{1} << kFreeBits) - 1;
+        return {reinterpret_cast<rte_mbuf*>(bits & ~kFree), (bits & 1) != 0,
+                static_cast<RouteIndex>((bits & kFree) >> 1)};
     }
     [[nodiscard]] void* entry() const noexcept {
         return reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(mbuf) |
-                                       std::uintptr_t{unfiltered});
+                                       std::uintptr_t{unfiltered} | std::uintptr_t{route} << 1);
     }
 };
 
@@ -44,14 +51,19 @@ struct SteeringSetup {
     const RssModel* card = nullptr;  // those to their owner that the card may have put elsewhere
     unsigned workers = 1;
     WorkerIndex self = 0;
-    Rings out{};                                          // to the others
-    Rings in{};                                           // from them
-    std::array<RouteIndex, RTE_MAX_ETHPORTS> route_of{};  // by DPDK's port number
+    Rings out{};  // to the others
+    Rings in{};   // from them
 };
 
 class Steering {
   public:
     Steering(const SteeringSetup& setup, const WorkerCommon& common, Counters& counters) noexcept;
+
+    // Who decides where a packet belongs may change, the rings do not.
+    void adopt(const SteeringSetup& setup) noexcept {
+        setup_.by_ring = setup.by_ring;
+        setup_.card = setup.card;
+    }
 
     [[nodiscard]] bool applies() const noexcept { return setup_.by_ring || setup_.card != nullptr; }
 
@@ -84,8 +96,8 @@ class Steering {
     template <typename Handle>
     void empty(Handle handle) noexcept {
         in_.empty([&](void* entry) {
-            rte_mbuf* mbuf = Handed::of(entry).mbuf;
-            handle(mbuf, setup_.route_of[mbuf->port]);
+            const Handed handed = Handed::of(entry);
+            handle(handed.mbuf, handed.route);
         });
     }
 

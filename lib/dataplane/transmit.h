@@ -48,6 +48,14 @@ class Transmitter {
     Transmitter(const TransmitSetup& setup, const WorkerCommon& common,
                 Counters& counters) noexcept;
 
+    // Rings that packets came by once stay open: some may be underway.
+    void adopt(const TransmitSetup& setup) noexcept {
+        for (rte_ring* ring : setup.in) {
+            in_.add(ring);
+        }
+        setup_ = setup;
+    }
+
     // The packets of a mask, which is that of all outcomes together, to a port. They are counted by
     // who owns the tx queue; what is lost on the way by who lost it.
     void deliver(Burst& burst, PortIndex to, std::uint64_t mask,

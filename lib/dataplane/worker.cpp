@@ -80,6 +80,7 @@ unsigned Worker::poll_once() noexcept {
     lanes_.end_poll(taken);
     counters_.polls++;
     counters_.empty_polls += taken.packets == 0 ? 1 : 0;
+    look_for_setup();
     reporter_.answer();
     return taken.packets;
 }
@@ -91,6 +92,26 @@ void Worker::begin_poll() noexcept {
         lanes_.begin_poll(now);
         watch_.begin_poll(now);
     }
+}
+
+// --- another setup -----------------------------------------------------------------------------
+
+// Parts go on with what they hold: counters, packets that wait, time, filters that are the same.
+// Of a setup that closes a source whose packets still wait nothing is adopted until they are gone.
+void Worker::adopt(const WorkerSetup& setup) noexcept {
+    if (!live_.may_adopt(setup.receive)) {
+        return;
+    }
+    routes_ = setup.routes;
+    live_.adopt(setup.receive);
+    steering_.adopt(setup.steering);
+    lanes_.adopt(setup.lanes, polls_to_empty(setup));
+    transmitter_.adopt(setup.transmit);
+    watch_.adopt(setup.watch);
+    reporter_.adopt(setup.report);
+    names_ports_ = steering_.applies() || reporter_.reports_flows();
+    adopted_ = &setup;
+    shared_.adopted.store(&setup, std::memory_order_release);
 }
 
 // --- receive -----------------------------------------------------------------------------------
@@ -127,6 +148,7 @@ Taken Worker::receive_merged(bool refill) noexcept {
 // From the workers that received it. What these marked so is sent on unfiltered.
 Taken Worker::take_steered() noexcept {
     return steering_.take([this](Burst& burst, bool unfiltered) {
+        look_for_setup();  // its receiver may know a route that this worker does not yet
         watch_.enter(Stage::kParse);
         burst.handed_in = true;
         view(burst, [&](Burst& part) {
@@ -180,6 +202,7 @@ unsigned Worker::pass_on(Burst& burst, const RxSource& source, HeldBack* held_ba
         }
     });
     counters_.rx[source.index].add(on.packets, on.bytes);
+    counters_.received[source.route] += on.packets;
     counters_.bursts += on.packets != 0 ? 1 : 0;
     return static_cast<unsigned>(on.packets);
 }
@@ -254,6 +277,7 @@ void Worker::settle_leftovers() noexcept {
     };
     const auto stop_received = [&](rte_mbuf* mbuf, const RxSource& source) {
         counters_.rx[source.index].add(1, mbuf->pkt_len);
+        counters_.received[source.route]++;
         stop(mbuf, source.route);
     };
     steering_.empty(stop);

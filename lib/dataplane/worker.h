@@ -31,8 +31,9 @@ struct RouteContext {
     pipeline::EchoAction on_echo = pipeline::EchoAction::kDrop;
 };
 
-// Everything a worker works with, made by the control thread before launch, constant afterwards:
-// what each of its parts needs.
+// Everything a worker works with, made by the control thread: what each of its parts needs. One is
+// there before launch; while the worker runs it may be handed another one (WorkerShared::setup), in
+// which filters, routes and what is told of them may differ, and nothing else: adopt() says what.
 struct WorkerSetup {
     WorkerCommon common;
     ReceiveSetup receive;
@@ -65,9 +66,21 @@ class Worker {
     // rings, held back or read ahead, and leaves the final snapshot unasked.
     void settle_leftovers() noexcept;
 
+    // Of the control thread's setups that with which it works; null: that with which it began.
+    [[nodiscard]] const WorkerSetup* adopted() const noexcept { return adopted_; }
+
     [[nodiscard]] const Counters& counters() const noexcept { return counters_; }
 
   private:
+    // Between two bursts.
+    void look_for_setup() noexcept {
+        const WorkerSetup* const wanted = shared_.setup.load(std::memory_order_acquire);
+        if (wanted != adopted_) [[unlikely]] {
+            adopt(*wanted);
+        }
+    }
+    void adopt(const WorkerSetup& setup) noexcept;
+
     void begin_poll() noexcept;
     Taken receive(bool refill) noexcept;
     Taken receive_live(bool refill) noexcept;
@@ -90,7 +103,7 @@ class Worker {
     void send_unfiltered(Burst& burst) noexcept;
 
     const WorkerCommon common_;
-    const std::array<RouteContext, kMaxRoutes> routes_;
+    std::array<RouteContext, kMaxRoutes> routes_;
     const std::span<std::uint8_t> scratch_;
     WorkerShared& shared_;
     Counters counters_;
@@ -101,7 +114,8 @@ class Worker {
     Transmitter transmitter_;
     PollWatch watch_;
     Reporter reporter_;
-    const bool names_ports_;  // in packets
+    const WorkerSetup* adopted_ = nullptr;
+    bool names_ports_;  // in packets
     const bool waits_for_room_;
     const unsigned most_at_once_;  // packets that may go through one ring in a round of all workers
 };

@@ -28,6 +28,8 @@ pipeline::Lane FilterInstance::lane(const FilterPlan& plan) {
     lane.ageing = &*ageing_;
     lane.window = plan.window;
     lane.remembered = plan.window + plan.prediction.slack;
+    lane.planned_chance =
+        plan.engine().judges ? 0.0F : static_cast<float>(plan.prediction.false_drop);
     judge_ = plan.judge;
     lane.judge = judge_ ? &*judge_ : nullptr;
     return lane;

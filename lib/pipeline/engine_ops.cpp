@@ -2,6 +2,7 @@
 #include "pipeline/engine_ops.h"
 
 #include <algorithm>
+#include <bit>
 #include <concepts>
 
 #include "base/assert.h"
@@ -14,6 +15,7 @@
 #include "filter/window/shbf_window.h"
 #include "filter/window/shbf_x_window.h"
 #include "filter/window/tlbf.h"
+#include "pipeline/bits.h"
 
 namespace unecho::pipeline {
 namespace {
@@ -137,6 +139,73 @@ filter::Answers test_timed(void* filter, filter::Ageing& ageing, std::span<const
     return answers;
 }
 
+// The slots of first.h one by one; the last one is judged.
+template <filter::SlidingFilter F>
+filter::Answers test_slots(F& f, Digest digest, unsigned first, const Beside& beside) noexcept {
+    const bool refreshes = f.params().policy() == filter::EchoPolicy::kRefresh;
+    for (unsigned i = 0; i < first; ++i) {
+        const Digest slot = filter::first_slot(digest, i, first);
+        const bool judged = beside.limit && i + 1 == first;
+        if ((beside.held >> i & 1) != 0) {
+            if constexpr (filter::JudgingFilter<F>) {
+                if (judged && f.chance(slot) > *beside.limit - beside.chance) {
+                    f.insert(slot);
+                    return {0, 1};
+                }
+            }
+            if (refreshes) {
+                f.test_and_insert(slot);
+            }
+            continue;
+        }
+        if constexpr (filter::JudgingFilter<F>) {
+            if (judged) {
+                return f.test_and_insert_burst({&slot, 1},
+                                               filter::ChanceLimits(*beside.limit - beside.chance));
+            }
+        }
+        if (!f.test_and_insert(slot)) {
+            return {};
+        }
+    }
+    return {1, 0};
+}
+
+template <filter::SlidingFilter F>
+filter::Answers test_beside(void* filter, [[maybe_unused]] filter::Ageing& ageing, Digest digest,
+                            filter::Published published, unsigned first,
+                            const Beside& beside) noexcept {
+    F& f = *static_cast<F*>(filter);
+    if constexpr (Loaded<F>) {
+        f.advance(ageing.reach(published, f.load()));
+        if (ageing.room(f.load()) == 0) [[unlikely]] {
+            end_generation(f, ageing);
+        }
+    } else {
+        f.advance({.now = published.now});
+    }
+    if constexpr (Counting<F>) {
+        const auto others = static_cast<unsigned>(std::popcount(beside.held));
+        return {std::uint64_t{f.test_and_insert_first(digest, first, others)}, 0};
+    } else {
+        return test_slots(f, digest, first, beside);
+    }
+}
+
+template <filter::SlidingFilter F>
+std::uint64_t held(const void* filter, Digest digest, unsigned first) noexcept {
+    const F& f = *static_cast<const F*>(filter);
+    if constexpr (Counting<F>) {
+        return first_bits(std::min(f.count(digest, first), first));
+    } else {
+        std::uint64_t slots = 0;
+        for (unsigned i = 0; i < first; ++i) {
+            slots |= std::uint64_t{f.query(filter::first_slot(digest, i, first))} << i;
+        }
+        return slots;
+    }
+}
+
 template <filter::SlidingFilter F>
 float chance(const void* filter, Digest digest) noexcept {
     return static_cast<const F*>(filter)->chance(digest);
@@ -215,8 +284,9 @@ constexpr EngineOps table_of() noexcept {
     if constexpr (filter::JudgingFilter<F>) {
         chance_of = &chance<F>;
     }
-    return {&test<F>,   &test_timed<F>, chance_of,        &advance<F>, &counters<F>,
-            &window<F>, &fill<F>,       maintain_of<F>(), &segments<F>};
+    return {&test<F>,  &test_timed<F>,   &test_beside<F>, &held<F>,
+            chance_of, &advance<F>,      &counters<F>,    &window<F>,
+            &fill<F>,  maintain_of<F>(), &segments<F>};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "filter/ageing.h"
@@ -13,6 +14,14 @@
 #include "filter/window/segment_ring.h"
 
 namespace unecho::pipeline {
+
+// What another filter says of a digest, one that is only asked (Lane::before).
+struct Beside {
+    std::uint64_t held = 0;  // bit i: of the slots of first.h the i-th is there
+    float chance = 0;        // of an accident there
+    // The most with which a match is an echo; of both filters together.
+    std::optional<float> limit = std::nullopt;
+};
 
 struct EngineOps {
     // Bit i: digests[i] is an echo, or a doubt. All of them are tested at one time, with the turns
@@ -25,6 +34,13 @@ struct EngineOps {
     filter::Answers (*test_timed)(void* filter, filter::Ageing& ageing,
                                   std::span<const Digest> digests, const Nanoseconds* times,
                                   unsigned first, const filter::ChanceLimits* limits) noexcept;
+    // Of one digest, with what another filter says of it: a slot that is there counts as if it were
+    // here, and is recorded here only where echoes refresh.
+    filter::Answers (*test_beside)(void* filter, filter::Ageing& ageing, Digest digest,
+                                   filter::Published published, unsigned first,
+                                   const Beside& beside) noexcept;
+    // What it holds of a digest, as above; nothing changes.
+    std::uint64_t (*held)(const void* filter, Digest digest, unsigned first) noexcept;
     // The chance that a packet which is no echo matches now where this digest lies; null for an
     // engine that cannot judge.
     float (*chance)(const void* filter, Digest digest) noexcept;

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/assert.h"
+#include "filter/first.h"
 #include "pipeline/bits.h"
 
 namespace unecho::pipeline {
@@ -47,6 +48,31 @@ void judge(Burst& burst, const Lane& lane, std::span<const Digest> digests, Test
     burst.echoes = all ? answers.echoes : deposit_bits(answers.echoes, burst.keys.keyed);
     burst.doubts = all || answers.doubts == 0 ? answers.doubts
                                               : deposit_bits(answers.doubts, burst.keys.keyed);
+}
+
+// A lane that is warmed: one packet after the other, as each depends on what both filters hold.
+filter::Answers test_beside(const Lane& lane, std::span<const Digest> digests,
+                            filter::Published published,
+                            const filter::ChanceLimits* limits) noexcept {
+    const Lane& before = *lane.before;
+    filter::Answers answers;
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+        Beside beside;
+        beside.held = before.ops->held(before.filter, digests[i], lane.first);
+        if (limits != nullptr) {
+            beside.limit = limits->at(i);
+            beside.chance = before.planned_chance;
+            if (before.ops->chance != nullptr) {
+                beside.chance = before.ops->chance(
+                    before.filter, filter::first_slot(digests[i], lane.first - 1, lane.first));
+            }
+        }
+        const filter::Answers one = lane.ops->test_beside(lane.filter, *lane.ageing, digests[i],
+                                                          published, lane.first, beside);
+        answers.echoes |= one.echoes << i;
+        answers.doubts |= one.doubts << i;
+    }
+    return answers;
 }
 
 // No default: the compiler names a reason that is missing.
@@ -128,6 +154,9 @@ void report_flows(const Burst& burst, filter::TapReport& report, bool timed) noe
 
 void decide(Burst& burst, const Lane& lane, filter::Published published) noexcept {
     const auto test = [&](std::span<const Digest> digests, const filter::ChanceLimits* limits) {
+        if (lane.before != nullptr) [[unlikely]] {
+            return test_beside(lane, digests, published, limits);
+        }
         return lane.ops->test(lane.filter, *lane.ageing, digests, published, lane.first, limits);
     };
     if (burst.keys.keyed == first_bits(burst.count)) {

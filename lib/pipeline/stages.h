@@ -31,6 +31,11 @@ struct Lane {
     Judge* judge = nullptr;  // null: every match is an echo
     Nanoseconds window = ~Nanoseconds{0};
     Nanoseconds remembered = 0;  // window and slack
+    // Of an engine that cannot tell the chance of an accident what was planned for it.
+    float planned_chance = 0;
+    // While a filter is warmed that takes another one's place: the lane of that one, which is asked
+    // too and not written. An echo of either is an echo.
+    const Lane* before = nullptr;
 };
 
 // parsed: where the IP packets are, opened: of those in tunnels. All that follows reads it instead

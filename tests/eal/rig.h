@@ -97,10 +97,10 @@ class Rig {
     dataplane::FilterShared& filter_shared(FilterIndex i = 0) { return wiring_->filter_shared(i); }
     const filter::FilterCounters& filter_counters(WorkerIndex worker = 0, FilterIndex i = 0);
     dataplane::LaneShared& lane_shared(WorkerIndex worker = 0, FilterIndex i = 0) {
-        return wiring_->filters_of(worker)[i]->shared();
+        return wiring_->filter_of(worker, i).shared();
     }
     engines::FilterInstance& instance(WorkerIndex worker = 0, FilterIndex i = 0) {
-        return wiring_->filters_of(worker)[i]->instance();
+        return wiring_->filter_of(worker, i).instance();
     }
     [[nodiscard]] pipeline::AuditTotals audit(WorkerIndex worker = 0, FilterIndex i = 0) {
         return wiring_->setup(worker).lanes.audits[i]->totals();

@@ -185,14 +185,14 @@ TEST_F(Snapshots, of_a_worker_that_does_not_answer_are_its_last_answer) {
     const control::Plan plan = plan_on(1);
     dataplane::WorkerShared shared;
     control::StatsReader reader({&shared});
-    shared.snapshot.rx[0].packets = 10;
+    shared.snapshot.received[0] = shared.snapshot.rx[0].packets = 10;
     shared.snapshot.routes[0][0].packets = 10;
     Answering worker(shared);
     const control::StatsReport answered = reader.read(plan);
     EXPECT_EQ(answered.totals.received, 10U);
     EXPECT_TRUE(answered.workers[0].answering);
     worker.fall_silent();
-    shared.snapshot.rx[0].packets = 99;  // half written: not taken
+    shared.snapshot.received[0] = shared.snapshot.rx[0].packets = 99;  // half written: not taken
     const control::StatsReport report = reader.read(plan, kShort);
     EXPECT_EQ(report.totals.received, 10U);
     EXPECT_EQ(report.totals.in_flight, 0U);
@@ -206,7 +206,7 @@ TEST_F(Snapshots, of_a_worker_that_is_late_never_leave_fewer_received_than_settl
     dataplane::WorkerShared first;
     dataplane::WorkerShared second;
     control::StatsReader reader({&first, &second});
-    first.snapshot.rx[0].packets = first.snapshot.handed_out = 10;
+    first.snapshot.received[0] = first.snapshot.rx[0].packets = first.snapshot.handed_out = 10;
     second.snapshot.handed_in = second.snapshot.routes[0][0].packets = 4;
     Answering receiving(first);
     const Answering settling(second);
@@ -222,7 +222,7 @@ TEST_F(Snapshots, of_a_worker_that_is_late_never_leave_fewer_received_than_settl
     EXPECT_EQ(late.totals.received, 17U);
     EXPECT_EQ(late.totals.in_flight, 0U);
     EXPECT_EQ(late.routes[0].counts.in_flight, 0U);
-    first.snapshot.rx[0].packets = first.snapshot.handed_out = 20;
+    first.snapshot.received[0] = first.snapshot.rx[0].packets = first.snapshot.handed_out = 20;
     const Answering back(first);
     while (first.snapshot_taken.load() != first.snapshot_wanted.load()) {
         std::this_thread::yield();
@@ -239,7 +239,7 @@ TEST_F(Snapshots, of_a_worker_that_hangs_are_waited_for_once) {
     control::StatsReader reader({&shared});
     EXPECT_FALSE(reader.read(plan, kShort).workers[0].answering);
     EXPECT_FALSE(reader.read(plan, 3600 * kSecond).workers[0].answering);
-    shared.snapshot.rx[0].packets = 3;
+    shared.snapshot.received[0] = shared.snapshot.rx[0].packets = 3;
     shared.snapshot_taken.store(shared.snapshot_wanted.load());  // late
     const Answering back(shared);
     const control::StatsReport report = reader.read(plan, 3600 * kSecond);
@@ -260,7 +260,8 @@ TEST_F(Snapshots, of_workers_that_have_returned_are_not_waited_for) {
     }
     reader.stop_asking();
     reader.close([&] {
-        shared.snapshot.rx[0].packets = shared.snapshot.routes[0][0].packets = 5;
+        shared.snapshot.received[0] = shared.snapshot.rx[0].packets =
+            shared.snapshot.routes[0][0].packets = 5;
         shared.snapshot_taken.store(shared.snapshot_wanted.load());
     });
     telemetry.join();

@@ -69,6 +69,11 @@ class Exact {
     void prefetch(Digest digest) const noexcept { __builtin_prefetch(&heads_[bucket_of(digest)]); }
     bool test_and_insert(Digest digest) noexcept;
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
+    // The answer alone.
+    [[nodiscard]] bool query(Digest digest) const noexcept {
+        const Index index = find(bucket_of(digest), digest);
+        return index != 0 && alive(entries_[index]);
+    }
     // Time never goes back: an earlier moment than the present one changes nothing.
     void advance(Moment moment) noexcept { now_ = moment.now > now_ ? moment.now : now_; }
     void clear() noexcept;

@@ -83,8 +83,9 @@ class ShbfXWindow {
     ShbfXWindow(const ShbfXWindowParams& params, std::span<std::byte> memory) noexcept
         : params_(params), ring_(params.ring(), memory) {}
 
-    // True for an echo: n packets of the flow passed already. n is 1 to c.
-    bool test_and_insert_first(Digest digest, unsigned n) noexcept;
+    // True for an echo: n packets of the flow passed already. n is 1 to c. others: how many of them
+    // another filter knows of.
+    bool test_and_insert_first(Digest digest, unsigned n, unsigned others = 0) noexcept;
     // Bit i is the answer for digests[i], as one by one.
     std::uint64_t test_and_insert_first_burst(std::span<const Digest> digests, unsigned n) noexcept;
 
@@ -179,9 +180,11 @@ inline void ShbfXWindow::insert(Digest digest, unsigned n) noexcept {
     write(digest, youngest, std::min(before + 1, n));
 }
 
-inline bool ShbfXWindow::test_and_insert_first(Digest digest, unsigned n) noexcept {
+inline bool ShbfXWindow::test_and_insert_first(Digest digest, unsigned n,
+                                               unsigned others) noexcept {
     const unsigned youngest = largest(0, digest, n);
-    const unsigned before = total(digest, n, youngest);
+    const unsigned here = total(digest, n, youngest);
+    const unsigned before = refreshes() ? std::max(here, others) : here + others;
     const bool echo = before >= n;
     if (refreshes()) {
         write(digest, youngest, std::min(before + 1, n));

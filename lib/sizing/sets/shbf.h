@@ -130,6 +130,8 @@ Result<ShbfMGeometry> size_shbf_m(const ShbfMTargets& targets);
 struct ShbfGeometry {
     std::uint64_t m = 0;
     unsigned k = 0;
+
+    bool operator==(const ShbfGeometry&) const = default;
 };
 
 // For an answer that is the element's region alone with this probability; elements: |S1 u S2|.

@@ -17,6 +17,8 @@ struct ApbbfGeometry {
     unsigned B = 512;          // bits of a block
     unsigned b = 0;            // bits set in a block by a key
     std::uint64_t blocks = 0;  // of a segment
+
+    bool operator==(const ApbbfGeometry&) const = default;
 };
 
 // As sizing.h says.

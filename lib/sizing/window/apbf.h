@@ -15,6 +15,8 @@ struct ApbfGeometry {
     unsigned k = 0;
     unsigned l = 0;
     std::uint64_t m = 0;  // bits of a slice
+
+    bool operator==(const ApbfGeometry&) const = default;
 };
 
 // As sizing.h says.

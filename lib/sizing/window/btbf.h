@@ -21,6 +21,8 @@ struct BtbfGeometry {
     unsigned l = 0;       // generations of the window
     std::uint64_t m = 0;  // timers
     unsigned bits = 0;    // of a timer; at least timer_bits(l, 0)
+
+    bool operator==(const BtbfGeometry&) const = default;
 };
 
 // The smallest timer for a window of l generations and a padding: ages 0 to l + 1 + padding, and

@@ -17,6 +17,8 @@ inline constexpr std::uint64_t kExactEntryBytes = 32;
 
 struct ExactGeometry {
     std::uint64_t entries = 0;
+
+    bool operator==(const ExactGeometry&) const = default;
 };
 
 // As sizing.h says.

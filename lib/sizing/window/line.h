@@ -80,6 +80,8 @@ struct LineGeometry {
     unsigned b = 0;           // 1 to kMostBitsOfKey
     unsigned phases = 0;      // 1, 2, 4 or 8
     std::uint64_t lines = 0;  // of all phases, of equal size: at least M each
+
+    bool operator==(const LineGeometry&) const = default;
 };
 
 // The geometry that meets the targets, with the least product of lines of a key and the cube of the

@@ -19,6 +19,8 @@ struct ShbfWindowGeometry {
     unsigned l = 0;
     std::uint64_t m = 0;  // bits of a segment, without padding
     unsigned b = 0;       // bits set in a segment by a key
+
+    bool operator==(const ShbfWindowGeometry&) const = default;
 };
 
 // As sizing.h says.

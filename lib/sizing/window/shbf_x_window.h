@@ -18,6 +18,8 @@ struct ShbfXWindowGeometry {
     unsigned l = 0;       // 1 + l segments
     std::uint64_t m = 0;  // bits of a segment, without padding
     unsigned c = 0;       // largest multiplicity
+
+    bool operator==(const ShbfXWindowGeometry&) const = default;
 };
 
 // For the first n packets of a flow, n of 1 to 57. All packets at the planned rate count as passed,

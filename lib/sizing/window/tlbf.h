@@ -19,6 +19,8 @@ struct TlbfGeometry {
     unsigned max_slices = 0;        // that may be alive at a time
     std::uint64_t capacity = 0;     // keys of a window at the planned rate
     std::uint64_t arena_bytes = 0;  // for all slices
+
+    bool operator==(const TlbfGeometry&) const = default;
 };
 
 // Here the rate is what the arena is made for; max_false_drop holds at any rate.

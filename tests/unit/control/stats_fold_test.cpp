@@ -21,6 +21,12 @@ Plan two_routes() {
     return plan_of(config, machine_with({0}), all_of(config, device("net_null")));
 }
 
+void receive(Counters& counters, PortIndex port, RouteIndex route, std::uint64_t packets,
+             std::uint64_t bytes) {
+    counters.rx[port].add(packets, bytes);
+    counters.received[route] += packets;
+}
+
 void count(Counters& counters, RouteIndex route, Reason reason, std::uint64_t packets,
            std::uint64_t bytes) {
     counters.routes[route][static_cast<unsigned>(reason)].add(packets, bytes);
@@ -50,7 +56,7 @@ TEST(StatsFold, counts_each_reason_under_its_fate) {
         by_fate[static_cast<unsigned>(pipeline::kReasonTable[i].fate)] += packets;
         all += packets;
     }
-    counters.rx[0].add(all, 10 * all);
+    receive(counters, 0, 0, all, 10 * all);
     StatsReport report = empty_report(plan);
     add_outcomes(plan, counters, report);
     add_received(plan, counters, report);
@@ -72,14 +78,14 @@ TEST(StatsFold, counts_each_reason_under_its_fate) {
 TEST(StatsFold, adds_workers_and_keeps_routes_and_ports_apart) {
     const Plan plan = two_routes();
     Counters a;
-    a.rx[0].add(10, 1000);
-    a.rx[2].add(3, 300);
+    receive(a, 0, 0, 10, 1000);
+    receive(a, 2, 1, 3, 300);
     a.tx[2].add(7, 700);
     count(a, 0, Reason::kNew, 7, 700);
     count(a, 0, Reason::kEcho, 2, 200);
     count(a, 1, Reason::kNew, 3, 300);
     Counters b;
-    b.rx[1].add(5, 500);
+    receive(b, 1, 0, 5, 500);
     b.tx[2].add(5, 500);
     count(b, 0, Reason::kNew, 5, 500);
     StatsReport report = empty_report(plan);
@@ -109,8 +115,8 @@ TEST(StatsFold, adds_workers_and_keeps_routes_and_ports_apart) {
 TEST(StatsFold, what_was_settled_was_received) {
     const Plan plan = two_routes();
     Counters counters;
-    counters.rx[0].add(10, 1000);
-    counters.rx[2].add(9, 900);
+    receive(counters, 0, 0, 10, 1000);
+    receive(counters, 2, 1, 9, 900);
     count(counters, 0, Reason::kNew, 8, 800);
     count(counters, 0, Reason::kEcho, 4, 400);
     count(counters, 1, Reason::kNew, 2, 200);
@@ -129,8 +135,8 @@ TEST(StatsFold, what_was_settled_was_received) {
 TEST(StatsFold, of_a_worker_shows_what_it_settled_and_handed_on) {
     const Plan plan = two_routes();
     Counters counters;
-    counters.rx[0].add(10, 1000);
-    counters.rx[1].add(1, 100);
+    receive(counters, 0, 0, 10, 1000);
+    receive(counters, 1, 0, 1, 100);
     count(counters, 0, Reason::kNew, 4, 400);
     count(counters, 1, Reason::kMalformed, 2, 200);
     counters.handed_in = 3;

@@ -34,6 +34,7 @@ Case ten_packets() {
     dataplane::Counters counters;
     counters.rx[0].add(4, 400);
     counters.rx[1].add(6, 600);
+    counters.received[0] = 10;
     counters.tx[2].add(6, 600);
     counters.tx[3].add(1, 100);
     const auto count = [&](Reason reason, std::uint64_t packets) {

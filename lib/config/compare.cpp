@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/compare.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "config/draft.h"
+#include "config/load.h"
+#include "config/text.h"
+
+namespace unecho::config {
+namespace {
+
+// A table of each file; empty: it is not there.
+struct Tables {
+    std::string before;
+    std::string after;
+    std::string called;  // in messages
+    int line = 0;
+};
+
+class Comparison {
+  public:
+    Comparison(const Config& running, const Config& wanted) : running_(running), wanted_(wanted) {}
+
+    std::vector<Difference> all() {
+        once("eal");
+        ports();
+        named("filter", running_.filters, wanted_.filters, Reload::kAtOnce);
+        named("route", running_.routes, wanted_.routes, Reload::kFlowing);
+        for (const char* section : {"workers", "control", "audit", "run"}) {
+            once(section);
+        }
+        return std::move(out_);
+    }
+
+  private:
+    void once(const std::string& section) {
+        keys_of(section, {section, section, section + ".", 0});
+    }
+
+    void keys_of(const std::string& section, const Tables& tables) {
+        for (const KnownKey& known : keys_) {
+            if (known.section == section) {
+                look(known, tables);
+            }
+        }
+    }
+
+    void look(const KnownKey& known, const Tables& tables) {
+        const Written::Value* before = said(running_, tables.before, known.key);
+        const Written::Value* after = said(wanted_, tables.after, known.key);
+        const auto text = [&](const Written::Value* value) {
+            return value != nullptr ? value->text : known.fallback;
+        };
+        const bool same = before != nullptr && after != nullptr && before->value == after->value;
+        if (same || text(before) == text(after)) {
+            return;
+        }
+        out_.push_back(
+            {tables.line, tables.called + known.key, text(before), text(after), kind_of(known)});
+    }
+
+    static const Written::Value* said(const Config& config, const std::string& table,
+                                      const std::string& key) {
+        const auto found = config.written.values.find(table + "." + key);
+        return table.empty() || found == config.written.values.end() ? nullptr : &found->second;
+    }
+
+    static Reload kind_of(const KnownKey& known) {
+        const auto found = std::find(kReloadNames.begin(), kReloadNames.end(), known.reload);
+        return static_cast<Reload>(found - kReloadNames.begin());
+    }
+
+    void ports() {
+        const std::size_t common = std::min(running_.ports.size(), wanted_.ports.size());
+        for (std::size_t i = 0; i < common; ++i) {
+            const std::string table = element("port", i);
+            keys_of("port", {table, table, "port " + in_quotes(running_.ports[i].name) + " ",
+                             wanted_.ports[i].line});
+        }
+        for (std::size_t i = common; i < running_.ports.size(); ++i) {
+            out_.push_back({0, "port " + in_quotes(running_.ports[i].name),
+                            running_.ports[i].device, "", Reload::kRestart});
+        }
+        for (std::size_t i = common; i < wanted_.ports.size(); ++i) {
+            out_.push_back({wanted_.ports[i].line, "port " + in_quotes(wanted_.ports[i].name), "",
+                            wanted_.ports[i].device, Reload::kRestart});
+        }
+    }
+
+    template <typename Named>
+    void named(const std::string& section, const std::vector<Named>& before,
+               const std::vector<Named>& after, Reload whole) {
+        const auto place = [](const std::vector<Named>& list, const std::string& name) {
+            const auto found = std::find_if(list.begin(), list.end(),
+                                            [&](const Named& one) { return one.name == name; });
+            return static_cast<std::size_t>(found - list.begin());
+        };
+        for (const Named& one : before) {
+            if (place(after, one.name) == after.size()) {
+                out_.push_back({0, section + " " + in_quotes(one.name), "there", "", whole});
+            }
+        }
+        for (std::size_t i = 0; i < after.size(); ++i) {
+            const std::string called = section + " " + in_quotes(after[i].name);
+            const std::size_t was = place(before, after[i].name);
+            if (was == before.size()) {
+                out_.push_back({after[i].line, called, "", "there", whole});
+                continue;
+            }
+            const Tables tables{element(section, was), element(section, i), called + " ",
+                                after[i].line};
+            keys_of(section, tables);
+            keys_of(section + ".geometry", {tables.before + ".geometry", tables.after + ".geometry",
+                                            tables.called + "geometry.", tables.line});
+            for (std::size_t c = 0; has_class(tables, c); ++c) {
+                const std::string number = ".class[" + std::to_string(c) + "]";
+                keys_of(section + ".class", {tables.before + number, tables.after + number,
+                                             tables.called + number.substr(1) + ".", tables.line});
+            }
+        }
+    }
+
+    [[nodiscard]] bool has_class(const Tables& tables, std::size_t number) const {
+        const std::string key = ".class[" + std::to_string(number) + "]";
+        return said(running_, tables.before + key, "dscp") != nullptr ||
+               said(wanted_, tables.after + key, "dscp") != nullptr;
+    }
+
+    const Config& running_;
+    const Config& wanted_;
+    const std::vector<KnownKey> keys_ = known_keys();
+    std::vector<Difference> out_;
+};
+
+}  // namespace
+
+std::vector<Difference> compare(const Config& running, const Config& wanted) {
+    return Comparison(running, wanted).all();
+}
+
+}  // namespace unecho::config

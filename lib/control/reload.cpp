@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "control/reload.h"
+
+#include <array>
+#include <chrono>
+#include <utility>
+
+#include <pthread.h>
+#include <sched.h>
+
+#include "control/events.h"
+
+namespace unecho::control {
+namespace {
+
+// Workers adopt a setup in microseconds; who asked is answered after this long anyway.
+constexpr std::chrono::seconds kPatience{5};
+
+std::string lines_of(const std::vector<std::string>& lines) {
+    std::string text;
+    for (const std::string& line : lines) {
+        text += line + "\n";
+    }
+    return text;
+}
+
+// One line for each.
+std::string told(const ReloadAnswer& answer) {
+    std::string text = answer.accepted ? "reload: " : "reload refused: ";
+    for (const char c : answer.text.substr(0, answer.text.find_last_not_of('\n') + 1)) {
+        text += c == '\n' ? std::string("; ") : std::string(1, c);
+    }
+    return text;
+}
+
+}  // namespace
+
+Reload::Reload(Appliance& appliance, config::Config running, ReloadSource source,
+               std::function<void(const std::string&)> tell)
+    : appliance_(appliance),
+      source_(std::move(source)),
+      tell_(std::move(tell)),
+      seen_(source_.asked == nullptr ? 0 : source_.asked->load(std::memory_order_relaxed)),
+      running_(std::move(running)) {
+    for (const RoutePlan& route : appliance.wiring().present().plan->routes) {
+        route_names_.push_back(route.name);
+    }
+    thread_ = std::thread([this] { work(); });
+}
+
+Reload::~Reload() {
+    stop();
+}
+
+void Reload::stop() {
+    {
+        const std::lock_guard lock(mutex_);
+        stop_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) {
+        thread_.join();
+    }
+}
+
+ReloadAnswer Reload::ask(bool dry_run) {
+    const auto request = std::make_shared<Request>();
+    request->dry_run = dry_run;
+    std::unique_lock lock(mutex_);
+    requests_.push_back(request);
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return request->answered || stop_; });
+    return request->answered ? request->answer : ReloadAnswer{false, "it is stopping\n"};
+}
+
+// --- the thread beside -------------------------------------------------------------------------
+
+// Whoever asks while the file is read may mean a newer one: it is read again for all of them.
+void Reload::work() {
+    const sched_param ordinary{};  // whatever the thread that started this one has
+    pthread_setschedparam(pthread_self(), SCHED_OTHER, &ordinary);
+    std::unique_lock lock(mutex_);
+    while (!stop_) {
+        changed_.wait(lock, [this] {
+            return stop_ || !requests_.empty() || !old_.empty() ||
+                   (waiting_ && state_ == State::kIdle);
+        });
+        if (stop_) {
+            break;
+        }
+        if (!old_.empty()) {
+            auto old = std::exchange(old_, {});
+            lock.unlock();
+            old.clear();
+            lock.lock();
+            continue;
+        }
+        const auto requests = std::exchange(requests_, {});
+        const auto waited = requests.empty() ? std::exchange(waiting_, std::nullopt) : std::nullopt;
+        lock.unlock();
+        if (waited) {
+            const config::Config& wanted = *waited;
+            auto planned = plan(wanted);
+            const ReloadAnswer answer =
+                planned ? carry_out(wanted, std::move(*planned)) : refused(planned.error());
+            tell_(told(answer));
+        } else {
+            serve(requests);
+        }
+        lock.lock();
+    }
+}
+
+void Reload::serve(std::vector<std::shared_ptr<Request>> requests) {
+    std::array<std::optional<ReloadAnswer>, 2> answers;
+    for (const auto& request : requests) {
+        std::optional<ReloadAnswer>& answer = answers.at(request->dry_run ? 1 : 0);
+        if (!answer) {
+            answer = serve_one(request->dry_run);
+        }
+        if (request->by_signal) {
+            tell_(told(*answer));
+        }
+        const std::lock_guard lock(mutex_);
+        request->answer = *answer;
+        request->answered = true;
+        changed_.notify_all();
+    }
+}
+
+ReloadAnswer Reload::refused(const std::vector<config::Problem>& problems) {
+    return {false, config::to_text(problems, running_.path)};
+}
+
+tl::expected<ReloadPlan, std::vector<config::Problem>> Reload::plan(const config::Config& wanted) {
+    ReloadInput input;
+    input.running = &running_;
+    input.wanted = &wanted;
+    input.present = &appliance_.wiring().present();
+    input.route_names = &route_names_;
+    input.machine = &appliance_.machine();
+    input.now_unix = unix_now();
+    return plan_reload(input);
+}
+
+ReloadAnswer Reload::serve_one(bool dry_run) {
+    const config::LoadResult wanted = source_.read();
+    if (!wanted) {
+        return refused(wanted.error());
+    }
+    {
+        const std::lock_guard lock(mutex_);
+        if (state_ != State::kIdle) {
+            if (!dry_run) {
+                waiting_ = *wanted;
+            }
+            return {true,
+                    "it waits: a reload is underway, and a filter may be warmed; then the "
+                    "newest configuration is planned and taken over\n"};
+        }
+        if (!dry_run) {
+            waiting_.reset();
+        }
+    }
+    auto planned = plan(*wanted);
+    if (!planned) {
+        return refused(planned.error());
+    }
+    if (planned->lines.empty()) {
+        return {true, "nothing changes\n"};
+    }
+    if (dry_run) {
+        return {true, lines_of(planned->lines)};
+    }
+    return carry_out(*wanted, std::move(*planned));
+}
+
+// Nothing is underway, and nobody else begins anything.
+ReloadAnswer Reload::carry_out(const config::Config& wanted, ReloadPlan plan) {
+    if (plan.lines.empty()) {
+        return {true, "nothing changes\n"};
+    }
+    plan.change.tx_retry_cycles = Appliance::cycles_of(wanted.run.tx_retry);
+    auto steps = appliance_.wiring().prepare(plan.change);
+    if (!steps) {
+        return {false, running_.path + ": " + steps.error().context + "; nothing changed\n"};
+    }
+    std::unique_lock lock(mutex_);
+    route_names_ = std::move(plan.route_names);
+    running_ = wanted;
+    steps_ = std::move(*steps);
+    next_ = Next{plan.change.plan, wanted};
+    state_ = State::kHanded;
+    busy_.store(true, std::memory_order_relaxed);
+    const bool adopted = changed_.wait_for(lock, kPatience, [this] {
+        return stop_ || (state_ != State::kHanded && state_ != State::kAdopting);
+    });
+    if (!adopted) {
+        plan.lines.emplace_back("not adopted yet: a worker does not poll; it will when it does");
+    }
+    return {true, lines_of(plan.lines)};
+}
+
+// --- the control thread ------------------------------------------------------------------------
+
+std::optional<Reload::Next> Reload::step(Nanoseconds now, FilterTurns& turns, bool live) {
+    if (source_.asked != nullptr) {
+        if (const unsigned asked = source_.asked->load(std::memory_order_relaxed); asked != seen_) {
+            seen_ = asked;
+            const std::lock_guard lock(mutex_);
+            auto request = std::make_shared<Request>();
+            request->by_signal = true;
+            requests_.push_back(std::move(request));
+            changed_.notify_all();
+        }
+    }
+    if (!busy()) {
+        return std::nullopt;
+    }
+    const std::lock_guard lock(mutex_);
+    Wiring& wiring = appliance_.wiring();
+    switch (state_) {
+        case State::kIdle:
+            break;
+        case State::kHanded:
+            // Timers of new filters begin before a worker has one.
+            turns.follow(*steps_.first, live, now);
+            before_ = wiring.publish(std::move(steps_.first));
+            state_ = State::kAdopting;
+            return std::exchange(next_, std::nullopt);
+        case State::kAdopting:
+            if (wiring.adopted()) {
+                settle();
+            }
+            break;
+        case State::kSettling:
+            if (settled()) {
+                turns.follow(*steps_.last, live, now);
+                before_ = wiring.publish(std::move(steps_.last));
+                state_ = State::kFinishing;
+            }
+            break;
+        case State::kFinishing:
+            if (wiring.adopted()) {
+                end();
+            }
+            break;
+    }
+    return std::nullopt;
+}
+
+// All have adopted the first setup.
+void Reload::settle() {
+    old_.push_back(std::move(before_));
+    if (steps_.last == nullptr) {
+        return end();
+    }
+    const Wiring& wiring = appliance_.wiring();
+    marks_ = steps_.drains ? wiring.mark_rings() : std::vector<std::uint32_t>();
+    warming_.clear();
+    for (std::size_t w = 0; w < wiring.workers(); ++w) {
+        warming_.push_back(
+            {appliance_.shared(w).time.load(std::memory_order_relaxed), std::nullopt});
+    }
+    state_ = State::kSettling;
+    changed_.notify_all();
+}
+
+// By each worker's own time, which stands still while it is away.
+bool Reload::settled() {
+    if (!appliance_.wiring().passed(marks_)) {
+        return false;
+    }
+    bool warm = true;
+    for (std::size_t w = 0; steps_.warming != 0 && w < warming_.size(); ++w) {
+        const Nanoseconds time = appliance_.shared(w).time.load(std::memory_order_relaxed);
+        Warming& worker = warming_[w];
+        if (!worker.first && time != worker.stale) {
+            worker.first = time;
+        }
+        warm &= worker.first && time - *worker.first >= steps_.warming;
+    }
+    return warm;
+}
+
+void Reload::end() {
+    if (before_ != nullptr) {
+        old_.push_back(std::move(before_));
+    }
+    state_ = State::kIdle;
+    busy_.store(false, std::memory_order_relaxed);
+    changed_.notify_all();
+}
+
+}  // namespace unecho::control

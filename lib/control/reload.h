@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Another configuration for a running appliance. The file is read, checked, planned, and its memory
+// allocated on a thread of its own; the control thread then only publishes a pointer, looks whether
+// all workers have adopted it, whether filters are warm, and publishes the last one. What is not
+// needed any more is freed on that thread, too. (docs/reload.md, docs/decisions/0015-reload.md)
+//
+// One reload at a time: while a filter is warmed the next one waits, and of several that wait the
+// newest alone is kept.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "base/result.h"
+#include "config/load.h"
+#include "control/appliance.h"
+#include "control/filter_turns.h"
+#include "control/reload_plan.h"
+
+namespace unecho::control {
+
+// Where the configuration comes from again, and who asks by a signal, one more each time.
+struct ReloadSource {
+    std::function<config::LoadResult()> read;
+    const std::atomic<unsigned>* asked = nullptr;
+};
+
+struct ReloadAnswer {
+    bool accepted = false;
+    std::string text;  // lines, each with its end: what changes, or all that is wrong
+};
+
+class Reload {
+  public:
+    // tell: one line for people, from any thread.
+    Reload(Appliance& appliance, config::Config running, ReloadSource source,
+           std::function<void(const std::string&)> tell);
+    ~Reload();
+    Reload(const Reload&) = delete;
+    Reload& operator=(const Reload&) = delete;
+    Reload(Reload&&) = delete;
+    Reload& operator=(Reload&&) = delete;
+
+    // From any thread; returns when workers go on by the new configuration, or wait for it, or
+    // why not. dry_run: what would change.
+    ReloadAnswer ask(bool dry_run);
+
+    // By which workers go on from now on.
+    struct Next {
+        std::shared_ptr<const Plan> plan;
+        config::Config config;
+    };
+    // On the control thread, every now and then; soon again while busy().
+    std::optional<Next> step(Nanoseconds now, FilterTurns& turns, bool live);
+    [[nodiscard]] bool busy() const { return busy_.load(std::memory_order_relaxed); }
+    // Workers are about to return: nothing is published any more.
+    void stop();
+
+  private:
+    enum class State : std::uint8_t { kIdle, kHanded, kAdopting, kSettling, kFinishing };
+
+    // Who waits for an answer.
+    struct Request {
+        bool dry_run = false;
+        bool by_signal = false;  // the answer is told
+        bool answered = false;
+        ReloadAnswer answer;
+    };
+
+    void work();
+    void serve(std::vector<std::shared_ptr<Request>> requests);
+    ReloadAnswer serve_one(bool dry_run);
+    tl::expected<ReloadPlan, std::vector<config::Problem>> plan(const config::Config& wanted);
+    ReloadAnswer carry_out(const config::Config& wanted, ReloadPlan plan);
+    ReloadAnswer refused(const std::vector<config::Problem>& problems);
+
+    void settle();
+    [[nodiscard]] bool settled();
+    void end();
+
+    Appliance& appliance_;
+    const ReloadSource source_;
+    const std::function<void(const std::string&)> tell_;
+    unsigned seen_ = 0;  // of source_.asked
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool stop_ = false;
+    std::vector<std::shared_ptr<Request>> requests_;
+    config::Config running_;
+    std::vector<std::string> route_names_;  // by place
+    std::optional<config::Config> waiting_;
+    State state_ = State::kIdle;
+    std::atomic<bool> busy_{false};
+    SetupSteps steps_;
+    std::optional<Next> next_;
+    std::vector<std::unique_ptr<WiringSetup>> old_;  // to be freed
+
+    // The control thread's.
+    std::unique_ptr<WiringSetup> before_;
+    std::vector<std::uint32_t> marks_;
+    struct Warming {
+        Nanoseconds stale = 0;  // a worker's time as it was when it had adopted
+        std::optional<Nanoseconds> first;
+    };
+    std::vector<Warming> warming_;
+
+    std::thread thread_;
+};
+
+}  // namespace unecho::control

@@ -74,12 +74,17 @@ class TelemetryCommands : public testing::Test {
     }
 
     Result<Telemetry> attach() {
-        return Telemetry::attach(plan_, [this] {
-            ++reports_;
-            StatsReport report = empty_report(plan_);
-            finish(report);
-            return report;
-        });
+        return Telemetry::attach(
+            plan_,
+            [this] {
+                ++reports_;
+                StatsReport report = empty_report(plan_);
+                finish(report);
+                return report;
+            },
+            [](bool) {
+                return ReloadAnswer{true, "nothing changes\n"};
+            });
     }
 
     Plan plan_ =

@@ -1,0 +1,826 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Workers over net_ring that are given another configuration while packets come, key by key: every
+// key that a file may hold is changed here, and an exact oracle says of each packet what its kind
+// of change promises (config/compare.h). After every poll all packets are accounted for. Time is
+// the test's own.
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "config/compare.h"
+#include "config/load.h"
+#include "control/filter_turns.h"
+#include "control/reload_plan.h"
+#include "packets.h"
+#include "ring_port.h"
+#include "unit/control/plans.h"
+
+namespace unecho::test {
+namespace {
+
+using config::Reload;
+using control::FilterChange;
+using pipeline::Reason;
+
+// A file: the keys of each table, as they are written there. Tables of ports, filters and routes
+// are numbered.
+using File = std::map<std::string, std::map<std::string, std::string>>;
+
+std::string text_of(const File& file) {
+    std::string text;
+    for (const auto& [table, keys] : file) {
+        const bool numbered = table.back() >= '0' && table.back() <= '9';
+        text += numbered ? "[[" + table.substr(0, table.size() - 1) + "]]\n" : "[" + table + "]\n";
+        for (const auto& [key, value] : keys) {
+            text += key + " = " + value + "\n";
+        }
+    }
+    return text;
+}
+
+File base() {
+    File file;
+    const char* const names[] = {"a", "b", "tool", "other"};
+    for (unsigned i = 0; i < 4; ++i) {
+        const std::string number = std::to_string(i);
+        file["port" + number] = {{"name", "\"" + std::string(names[i]) + "\""},
+                                 {"device", "\"net_null" + number + "\""}};
+    }
+    for (const char* name : {"f", "g"}) {
+        file[std::string("filter") + (*name == 'f' ? "0" : "1")] = {
+            {"name", "\"" + std::string(name) + "\""},
+            {"window", "\"20ms\""},
+            {"rate", "\"50kpps\""},
+            {"engine", "\"line\""}};
+    }
+    file["route0"] = {
+        {"name", "\"r\""}, {"from", "[\"a\"]"}, {"to", "\"tool\""}, {"filter", "\"f\""}};
+    file["route1"] = {
+        {"name", "\"s\""}, {"from", "[\"other\"]"}, {"to", "\"b\""}, {"filter", "\"g\""}};
+    file["workers"] = {{"lcores", "[0]"}};
+    file["run"] = {{"name", "\"box\""}};
+    return file;
+}
+
+struct Edit {
+    std::string table;
+    std::string key;
+    std::string value;  // empty: the key is not there
+};
+
+File with(File file, const std::vector<Edit>& edits) {
+    for (const Edit& edit : edits) {
+        if (edit.value.empty()) {
+            file[edit.table].erase(edit.key);
+        } else {
+            file[edit.table][edit.key] = edit.value;
+        }
+    }
+    return file;
+}
+
+config::Config loaded(const File& file) {
+    auto config = config::load_text(text_of(file), "box.toml");
+    EXPECT_TRUE(config) << config::to_text(config.error(), "box.toml") << text_of(file);
+    return config.value_or(config::Config{});
+}
+
+enum class Verdict { kPassed, kEcho };
+
+// The appliance without its threads: what the control thread does is done between two polls.
+class Box {
+  public:
+    explicit Box(const File& file) : config_(loaded(file)), secret_(hash::secret_from_seed(7)) {
+        control::Facts facts(config_.ports.size(), control::device("net_ring", 1, 4));
+        auto plan = control::make_plan(config_, machine_, facts);
+        EXPECT_TRUE(plan) << config::to_text(plan.error(), "box.toml");
+        plan_ = *plan;
+        control::WiringInput input;
+        for (const control::PortPlan& port : plan_.ports) {
+            ports_.push_back(
+                std::make_unique<RingPort>(port.setup.rx_queues, port.setup.tx_queues, 4096));
+            input.ports.push_back(ports_.back()->id());
+        }
+        static unsigned number = 0;
+        input.plan = &plan_;
+        input.secret = &secret_;
+        input.audit_secret = &audit_secret_;
+        input.clock = {0, std::uint64_t{1} << 32, &now_};
+        input.ring_size = config_.workers.ring_size;
+        input.name = "box" + std::to_string(number++);
+        auto wiring = control::Wiring::make(input);
+        EXPECT_TRUE(wiring) << wiring.error().context;
+        wiring_ = std::move(*wiring);
+        for (const control::RoutePlan& route : plan_.routes) {
+            route_names_.push_back(route.name);
+        }
+        turns_.follow(wiring_->present(), true, now_);
+    }
+    Box(const Box&) = delete;
+    Box& operator=(const Box&) = delete;
+    Box(Box&&) = delete;
+    Box& operator=(Box&&) = delete;
+    ~Box() {
+        settle();
+        for (const auto& port : ports_) {
+            port->discard();
+        }
+    }
+
+    tl::expected<control::ReloadPlan, control::Problems> plan_for(const config::Config& wanted) {
+        return control::plan_reload({.running = &config_,
+                                     .wanted = &wanted,
+                                     .present = &wiring_->present(),
+                                     .route_names = &route_names_,
+                                     .machine = &machine_,
+                                     .now_unix = 1});
+    }
+
+    // All workers have adopted the first setup then; settled() says when the last one may follow.
+    control::ReloadPlan begin(const File& file) {
+        const config::Config wanted = loaded(file);
+        auto plan = plan_for(wanted);
+        EXPECT_TRUE(plan) << config::to_text(plan.error(), "box.toml");
+        auto steps = wiring_->prepare(plan->change);
+        EXPECT_TRUE(steps) << steps.error().context;
+        steps_ = std::move(*steps);
+        turns_.follow(*steps_.first, true, now_);
+        const auto before = wiring_->publish(std::move(steps_.first));
+        settle();
+        EXPECT_TRUE(wiring_->adopted());
+        marks_ = wiring_->mark_rings();
+        warm_at_ = now_ + steps_.warming;
+        config_ = wanted;
+        route_names_ = plan->route_names;
+        return std::move(*plan);
+    }
+    // What the control thread does when time is over.
+    void look() {
+        turns_.tick([this] { return now_; });
+        while (turns_.zero()) {
+        }
+        if (steps_.last != nullptr && now_ >= warm_at_ && wiring_->passed(marks_)) {
+            turns_.follow(*steps_.last, true, now_);
+            const auto before = wiring_->publish(std::move(steps_.last));
+            settle();
+            EXPECT_TRUE(wiring_->adopted());
+        }
+    }
+    [[nodiscard]] bool warming() const { return steps_.last != nullptr; }
+
+    void pass_time(Nanoseconds time) {
+        for (Nanoseconds step = 0; step < time; step += 100 * kMicrosecond) {
+            now_ += 100 * kMicrosecond;
+            look();
+            poll();
+        }
+    }
+
+    void poll() {
+        for (std::size_t w = 0; w < wiring_->workers(); ++w) {
+            wiring_->worker(w).poll_once();
+            check_books(w);
+        }
+    }
+    void settle() {
+        for (unsigned round = 0; round < 4; ++round) {
+            poll();
+        }
+    }
+
+    void offer(PortIndex port, const Bytes& bytes) { ports_[port]->offer(make_mbuf(bytes)); }
+    // Of one packet, which nothing else is on its way beside.
+    Verdict see(PortIndex port, const Bytes& bytes) {
+        const std::uint64_t before = echoes();
+        const std::uint64_t settled = settled_packets();
+        offer(port, bytes);
+        settle();
+        EXPECT_EQ(settled_packets(), settled + 1) << "port " << port;
+        return echoes() != before ? Verdict::kEcho : Verdict::kPassed;
+    }
+    std::vector<Bytes> sent(PortIndex port) { return ports_[port]->sent(); }
+    void discard() {
+        for (const auto& port : ports_) {
+            port->discard();
+        }
+    }
+
+    [[nodiscard]] Nanoseconds now() const { return now_; }
+    [[nodiscard]] const config::Config& config() const { return config_; }
+    [[nodiscard]] const control::Plan& plan() const { return *wiring_->present().plan; }
+    control::Wiring& wiring() { return *wiring_; }
+
+  private:
+    [[nodiscard]] std::uint64_t sum(bool echoes_alone) const {
+        std::uint64_t packets = 0;
+        for (std::size_t w = 0; w < wiring_->workers(); ++w) {
+            for (const auto& route : wiring_->worker(w).counters().routes) {
+                for (unsigned i = 0; i < pipeline::kReasons; ++i) {
+                    const auto reason = static_cast<Reason>(i);
+                    const bool echo = reason == Reason::kEcho || reason == Reason::kEchoPassed ||
+                                      reason == Reason::kEchoDiverted;
+                    packets += !echoes_alone || echo ? route[i].packets : 0;
+                }
+            }
+        }
+        return packets;
+    }
+    [[nodiscard]] std::uint64_t echoes() const { return sum(true); }
+    [[nodiscard]] std::uint64_t settled_packets() const { return sum(false); }
+
+    void check_books(std::size_t worker) {
+        const dataplane::Counters& c = wiring_->worker(worker).counters();
+        std::uint64_t in = c.handed_in;
+        std::uint64_t out = c.handed_out;
+        std::uint64_t rx = 0;
+        std::uint64_t received = 0;
+        for (const pipeline::PacketBytes& port : c.rx) {
+            rx += port.packets;
+        }
+        for (std::size_t r = 0; r < kMaxRoutes; ++r) {
+            received += c.received[r];
+            for (const pipeline::PacketBytes& reason : c.routes[r]) {
+                out += reason.packets;
+            }
+            lost_ += c.routes[r][static_cast<unsigned>(Reason::kTxLost)].packets;
+        }
+        ASSERT_EQ(in + rx, out) << "worker " << worker;
+        ASSERT_EQ(rx, received) << "worker " << worker;
+        ASSERT_EQ(lost_, 0U);
+    }
+
+    config::Config config_;
+    control::Machine machine_ = control::machine_with({0, 1});
+    hash::Secret secret_;
+    pipeline::AuditSecret audit_secret_ = pipeline::audit_secret_from(7);
+    std::vector<std::unique_ptr<RingPort>> ports_;
+    control::Plan plan_;
+    std::uint64_t now_ = 3600 * kSecond;  // long after the start
+    std::unique_ptr<control::Wiring> wiring_;
+    std::vector<std::string> route_names_;
+    control::FilterTurns turns_;
+    control::SetupSteps steps_;
+    std::vector<std::uint32_t> marks_;
+    Nanoseconds warm_at_ = 0;
+    std::uint64_t lost_ = 0;
+};
+
+// --- what is promised --------------------------------------------------------------------------
+
+struct Promise {
+    Nanoseconds window = 0;  // younger ones are echoes
+    Nanoseconds forget = 0;  // older ones are new
+    unsigned first = 1;
+    bool refreshes = false;
+};
+
+Promise promise_of(const Box& box) {
+    const FilterIndex filter = box.plan().routes[0].filter;
+    const engines::FilterPlan& plan = box.plan().filters[filter];
+    // Turns come with the steps of the test.
+    return {plan.window, plan.window + plan.prediction.slack + 8 * kMillisecond, plan.first,
+            plan.policy == config::Policy::kRefresh};
+}
+
+// A new packet each millisecond, and copies of some before, of all ages around the windows.
+class Stream {
+  public:
+    explicit Stream(Box& box) : box_(box), promise_(promise_of(box)) {}
+
+    // Of what was before nothing is known any more; or by two filters something.
+    void forget_all() { packets_.clear(); }
+    void promise(const Promise& promise) { promise_ = promise; }
+
+    void run(Nanoseconds time) {
+        for (Nanoseconds step = 0; step < time; step += kMillisecond) {
+            box_.pass_time(kMillisecond);
+            packets_[next_] = {};
+            see(next_++);
+            const Nanoseconds ages[] = {1, 3, 9, 14, 18, 19, 27, 29, 38, 39, 60, 90};
+            for (std::size_t i = 0; i < std::size(ages); ++i) {
+                if (next_ > ages[i] && (next_ - 1 - ages[i]) % 3 == i % 3) {
+                    see(static_cast<unsigned>(next_ - 1 - ages[i]));
+                }
+            }
+            box_.discard();
+        }
+    }
+
+    [[nodiscard]] unsigned echoes() const { return echoes_; }
+    [[nodiscard]] unsigned passed() const { return passed_; }
+    // Echoes of packets that were before the last change.
+    [[nodiscard]] unsigned across() const { return across_; }
+    void change() { changed_at_ = box_.now(); }
+
+  private:
+    void see(unsigned number) {
+        const auto found = packets_.find(number);
+        if (found == packets_.end()) {
+            return;
+        }
+        std::vector<Nanoseconds>& times = found->second;
+        const Nanoseconds now = box_.now();
+        const auto younger = [&](Nanoseconds age) {
+            return static_cast<unsigned>(std::count_if(
+                times.begin(), times.end(), [&](Nanoseconds time) { return now - time < age; }));
+        };
+        const bool must = younger(promise_.window) >= promise_.first;
+        const bool may = younger(promise_.forget) >= promise_.first;
+        const auto& from = box_.plan().routes[0].from;
+        const Verdict verdict = box_.see(from[number % from.size()], packet(number + 1));
+        const Nanoseconds age = times.empty() ? 0 : now - times.back();
+        if (must) {
+            EXPECT_EQ(verdict, Verdict::kEcho) << "packet " << number << " of " << age << " ns";
+        } else if (!may) {
+            EXPECT_EQ(verdict, Verdict::kPassed) << "packet " << number << " of " << age << " ns";
+        }
+        echoes_ += verdict == Verdict::kEcho ? 1 : 0;
+        passed_ += !may && !times.empty() ? 1 : 0;
+        across_ += verdict == Verdict::kEcho && times.back() < changed_at_ ? 1 : 0;
+        if (verdict == Verdict::kPassed || promise_.refreshes) {
+            times.push_back(now);
+        }
+    }
+
+    Box& box_;
+    Promise promise_;
+    std::map<unsigned, std::vector<Nanoseconds>> packets_;  // when each was recorded
+    unsigned next_ = 0;
+    unsigned echoes_ = 0;
+    unsigned passed_ = 0;
+    unsigned across_ = 0;
+    Nanoseconds changed_at_ = 0;
+};
+
+// --- key by key --------------------------------------------------------------------------------
+
+enum class Expected { kAsItsKind, kForgets };
+
+struct KeyCase {
+    std::string key;  // "filter.window", of a file "filter0"
+    std::vector<Edit> before;
+    std::vector<Edit> after;
+    Expected expected = Expected::kAsItsKind;
+};
+
+void PrintTo(const KeyCase& one, std::ostream* out) {
+    *out << one.key;
+}
+
+const std::string kBlocks =
+    "{ k = 2, l = 5, segment_bits = 65536, block_bits = 512, bits_per_key = 8 }";
+const std::string kLines = "{ k = 2, lines = 4096, lines_per_key = 1, bits_per_key = 8 }";
+
+std::vector<Edit> blocks(const std::string& geometry) {
+    return {{"filter0", "rate", ""},
+            {"filter0", "engine", "\"apbbf\""},
+            {"filter0", "geometry", geometry}};
+}
+std::vector<Edit> lines(const std::string& geometry) {
+    return {{"filter0", "rate", ""}, {"filter0", "geometry", geometry}};
+}
+std::vector<Edit> both(std::vector<Edit> some, const std::vector<Edit>& others) {
+    some.insert(some.end(), others.begin(), others.end());
+    return some;
+}
+const std::vector<Edit> kPenalty{{"filter0", "rule", "\"penalty\""}};
+std::vector<Edit> one(const std::string& table, const std::string& key, const std::string& value) {
+    return {{table, key, value}};
+}
+std::string classes(const std::string& text) {
+    return "[{ " + text + " }]";
+}
+
+std::vector<KeyCase> cases() {
+    const auto f = [](const std::string& key, const std::string& before, const std::string& after) {
+        return KeyCase{"filter." + key, one("filter0", key, before), one("filter0", key, after)};
+    };
+    const auto r = [](const std::string& key, const std::string& before, const std::string& after) {
+        return KeyCase{"route." + key, one("route0", key, before), one("route0", key, after)};
+    };
+    const auto p = [](const std::string& section, const std::string& key, const std::string& before,
+                      const std::string& after) {
+        return KeyCase{section + "." + key, one(section, key, before), one(section, key, after)};
+    };
+    const auto port = [](const std::string& key, const std::string& before,
+                         const std::string& after) {
+        return KeyCase{"port." + key, one("port3", key, before), one("port3", key, after)};
+    };
+    const std::vector<Edit> opens = one("filter0", "tunnels", "\"all\"");
+    const std::vector<Edit> flows = one("filter0", "key", "\"flow\"");
+    std::vector<Edit> captures;
+    for (const char* number : {"0", "1", "2", "3"}) {
+        const bool receives = *number == '0' || *number == '3';
+        captures.push_back({std::string("port") + number, "device",
+                            std::string("\"net_pcap") + number +
+                                (receives ? std::string(",rx_pcap=/dev/null\"")
+                                          : std::string(",tx_pcap=out") + number + ".pcap\"")});
+    }
+    const std::vector<Edit> taps = {{"route0", "from", R"(["a", "b"])"},
+                                    {"route0", "report_taps", "true"}};
+    const auto geometry = [](const std::string& key, const std::vector<Edit>& before,
+                             const std::vector<Edit>& after) {
+        return KeyCase{"filter.geometry." + key, before, after};
+    };
+    const auto in = [](std::string text, const std::string& from, const std::string& to) {
+        return text.replace(text.find(from), from.size(), to);
+    };
+    return {
+        f("window", "\"20ms\"", "\"30ms\""),
+        f("engine", "\"line\"", "\"apbbf\""),
+        f("rate", "\"50kpps\"", "\"500kpps\""),
+        f("max_false_drop", "1e-6", "1e-4"),
+        f("memory", "", "\"4MiB\""),
+        {"filter.geometry", lines(kLines), lines(in(kLines, "4096", "8192"))},
+        geometry("k", blocks(kBlocks), blocks(in(kBlocks, "k = 2", "k = 3"))),
+        geometry("l", blocks(kBlocks), blocks(in(kBlocks, "l = 5", "l = 10"))),
+        geometry("segment_bits", blocks(kBlocks), blocks(in(kBlocks, "65536", "131072"))),
+        geometry("block_bits", blocks(kBlocks), blocks(in(kBlocks, "512", "256"))),
+        geometry("bits_per_key", blocks(kBlocks),
+                 blocks(in(kBlocks, "bits_per_key = 8", "bits_per_key = 6"))),
+        geometry("lines", lines(kLines), lines(in(kLines, "4096", "8192"))),
+        geometry("lines_per_key", lines(kLines),
+                 lines(in(kLines, "lines_per_key = 1", "lines_per_key = 2"))),
+        f("on_full", "\"shrink\"", "\"doubt\""),
+        f("rule", "\"bound\"", "\"match\""),
+        {"filter.false_drop_cost", kPenalty,
+         both(kPenalty, one("filter0", "false_drop_cost", "2000"))},
+        {"filter.leak_cost", kPenalty, both(kPenalty, one("filter0", "leak_cost", "2"))},
+        {"filter.class", kPenalty,
+         both(kPenalty, one("filter0", "class", classes("dscp = [10], leak_cost = 3")))},
+        {"filter.class.dscp",
+         both(kPenalty, one("filter0", "class", classes("dscp = [10], leak_cost = 3"))),
+         both(kPenalty, one("filter0", "class", classes("dscp = [12], leak_cost = 3")))},
+        {"filter.class.leak_cost",
+         both(kPenalty, one("filter0", "class", classes("dscp = [0], leak_cost = 3"))),
+         both(kPenalty, one("filter0", "class", classes("dscp = [0], leak_cost = 4")))},
+        {"filter.class.false_drop_cost",
+         both(kPenalty, one("filter0", "class", classes("dscp = [0], false_drop_cost = 300"))),
+         both(kPenalty, one("filter0", "class", classes("dscp = [0], false_drop_cost = 400")))},
+        {"filter.name", {}, {{"filter0", "name", "\"h\""}, {"route0", "filter", "\"h\""}}},
+        f("key", "\"packet\"", "\"flow\""),
+        f("non_ip", "\"pass\"", "\"frame\""),
+        f("tunnels", "\"none\"", "\"all\""),
+        {"filter.vxlan_ports", opens, both(opens, one("filter0", "vxlan_ports", "[5000]"))},
+        {"filter.tenant", both(opens, one("filter0", "tenant", "\"match\"")),
+         both(opens, one("filter0", "tenant", "\"ignore\""))},
+        f("key_bytes", "", "64"),
+        f("policy", "\"fixed\"", "\"refresh\""),
+        {"filter.first", flows, both(flows, one("filter0", "first", "2"))},
+        r("name", "\"r\"", "\"q\""),
+        r("from", R"(["a"])", R"(["a", "b"])"),
+        {"route.to", {}, {{"route0", "to", "\"b\""}, {"route1", "to", "\"tool\""}}},
+        {"route.filter",
+         {},
+         {{"route0", "filter", "\"g\""}, {"route1", "filter", "\"f\""}},
+         Expected::kForgets},
+        r("on_echo", "\"drop\"", "\"pass\""),
+        r("allow_flow_drop_on_link", "false", "true"),
+        r("allow_non_ip_drop_on_link", "false", "true"),
+        r("allow_tunnel_drop_on_link", "false", "true"),
+        {"route.report_taps", one("route0", "from", R"(["a", "b"])"), taps},
+        {"route.report_window", taps, both(taps, one("route0", "report_window", "\"40ms\""))},
+        {"route.report_flows", taps, both(taps, one("route0", "report_flows", "5000"))},
+        p("audit", "enabled", "true", "false"),
+        p("audit", "memory", "\"2MiB\"", "\"1MiB\""),
+        p("audit", "verify", "\"digest\"", "\"bytes\""),
+        p("control", "link_check", "\"500ms\"", "\"100ms\""),
+        p("control", "drain_timeout", "\"1s\"", "\"2s\""),
+        p("run", "duration", "", "\"1h\""),
+        p("run", "stop_when_idle", "", "\"1h\""),
+        p("run", "tx_retry", "\"100us\"", "\"50us\""),
+        p("run", "stall_threshold", "\"250us\"", "\"1ms\""),
+        // Those that need a restart.
+        p("eal", "args", R"(["--no-pci"])", R"(["--no-pci", "-m", "64"])"),
+        {"port.name", {}, {{"port3", "name", "\"another\""}, {"route1", "from", R"(["another"])"}}},
+        port("device", "\"net_null3\"", "\"net_null4\""),
+        port("rx_queues", "1", "2"),
+        port("tx_queues", "1", "2"),
+        port("rx_descriptors", "1024", "512"),
+        port("tx_descriptors", "1024", "512"),
+        port("mtu", "1500", "9000"),
+        port("promiscuous", "true", "false"),
+        p("workers", "lcores", "[0]", "[0, 1]"),
+        p("workers", "steering", "\"auto\"", "\"ring\""),
+        p("workers", "ring_size", "1024", "2048"),
+        p("workers", "burst", "32", "16"),
+        p("workers", "isa", "\"auto\"", "\"scalar\""),
+        p("control", "lcore", "0", "1"),
+        p("run", "name", "\"box\"", "\"sox\""),
+        p("run", "telemetry_group", "", "\"root\""),
+        {"run.clock", captures, both(captures, one("run", "clock", "\"capture\""))},
+        p("run", "seed", "1", "2"),
+        p("run", "mbufs", "", "65535"),
+    };
+}
+
+std::string name_of(const config::KnownKey& key) {
+    return key.section + "." + key.key;
+}
+
+Reload kind_of(const std::string& name) {
+    for (const config::KnownKey& key : config::known_keys()) {
+        if (name_of(key) == name) {
+            const auto found =
+                std::find(config::kReloadNames.begin(), config::kReloadNames.end(), key.reload);
+            return static_cast<Reload>(found - config::kReloadNames.begin());
+        }
+    }
+    ADD_FAILURE() << name << " is no key";
+    return Reload::kRestart;
+}
+
+TEST(ReloadKeys, are_all_changed_here) {
+    const std::vector<KeyCase> tested = cases();
+    for (const config::KnownKey& key : config::known_keys()) {
+        EXPECT_EQ(std::count_if(tested.begin(), tested.end(),
+                                [&](const KeyCase& one) { return one.key == name_of(key); }),
+                  1)
+            << name_of(key) << " has no test";
+    }
+}
+
+class ReloadOf : public EalTest, public testing::WithParamInterface<KeyCase> {};
+
+void change(Box& box, Stream& stream, const KeyCase& key, const File& after) {
+    const Promise before = promise_of(box);
+    const control::ReloadPlan plan = box.begin(after);
+    stream.change();
+    const Promise wanted = promise_of(box);
+    const FilterIndex filter = box.plan().routes[0].filter;
+    const FilterChange change = plan.change.filters[filter];
+    if (change == FilterChange::kReplaced || change == FilterChange::kNew ||
+        key.expected == Expected::kForgets) {
+        EXPECT_TRUE(kind_of(key.key) == Reload::kAtOnce || key.expected == Expected::kForgets);
+        stream.forget_all();
+        stream.promise(wanted);
+        return;
+    }
+    EXPECT_NE(kind_of(key.key), Reload::kAtOnce);
+    if (kind_of(key.key) == Reload::kFlowing) {
+        EXPECT_EQ(change, FilterChange::kKept);
+    }
+    Promise both = wanted;
+    both.window = std::min(before.window, wanted.window);
+    both.forget = std::max(before.forget, wanted.forget);
+    stream.promise(both);
+    while (box.warming()) {
+        stream.run(kMillisecond);
+    }
+    // What only the one before knew is forgotten; under either some packets may have passed again.
+    stream.run(both.forget);
+    stream.promise(wanted);
+}
+
+TEST_P(ReloadOf, keeps_what_it_promises_for_its_kind) {
+    const KeyCase& key = GetParam();
+    const File before = with(base(), key.before);
+    const File after = with(base(), key.after);
+    Box box(before);
+    if (kind_of(key.key) == Reload::kRestart) {
+        const auto plan =
+            box.plan_for(config::load_text(text_of(after), "box.toml").value_or(loaded(before)));
+        ASSERT_FALSE(plan);
+        const std::string text = config::to_text(plan.error(), "box.toml");
+        EXPECT_NE(text.find("needs a restart"), std::string::npos) << text;
+        const std::string name = key.key.substr(key.key.find('.') + 1);
+        EXPECT_NE(text.find(name), std::string::npos) << text;
+        for (const auto& [edits, file] : {std::pair{&key.before, &before}, {&key.after, &after}}) {
+            for (const Edit& edit : *edits) {
+                if (edit.key != name) {
+                    continue;
+                }
+                const std::string value = edit.value.empty() ? "none" : edit.value;
+                EXPECT_NE(text.find(value), std::string::npos) << text << " has no " << value;
+            }
+        }
+        return;
+    }
+    const auto differences = config::compare(loaded(before), loaded(after));
+    EXPECT_FALSE(differences.empty());
+    Stream stream(box);
+    stream.run(60 * kMillisecond);
+    EXPECT_GT(stream.echoes(), 50U);
+    change(box, stream, key, after);
+    stream.run(150 * kMillisecond);
+    EXPECT_GT(stream.passed(), 5U) << "some are forgotten";
+    if (kind_of(key.key) != Reload::kAtOnce && key.expected == Expected::kAsItsKind) {
+        EXPECT_GT(stream.across(), 5U) << "echoes of packets before are found";
+    }
+    // And back, with what the process has by now.
+    stream.forget_all();
+    box.begin(before);
+    while (box.warming()) {
+        box.pass_time(kMillisecond);
+    }
+    EXPECT_FALSE(HasFailure());
+}
+
+std::string test_name(const testing::TestParamInfo<KeyCase>& info) {
+    std::string name = info.param.key;
+    std::replace(name.begin(), name.end(), '.', '_');
+    return name;
+}
+INSTANTIATE_TEST_SUITE_P(Each, ReloadOf, testing::ValuesIn(cases()), test_name);
+
+// --- engines -----------------------------------------------------------------------------------
+
+class Engines : public EalTest,
+                public testing::WithParamInterface<std::pair<std::string, std::string>> {};
+
+std::vector<std::pair<std::string, std::string>> pairs_of_engines() {
+    std::vector<std::pair<std::string, std::string>> pairs;
+    for (const engines::EngineInfo& engine : engines::kEngineTable) {
+        const std::string name(engine.name);
+        if (name != "auto" && name != "line") {
+            pairs.emplace_back("line", name);
+            pairs.emplace_back(name, "line");
+        }
+    }
+    return pairs;
+}
+
+// Under `fixed` what the old one knows is not recorded anew: it is forgotten in its time.
+TEST_P(Engines, follow_each_other_with_nothing_missed) {
+    const auto& [from, to] = GetParam();
+    const auto file = [](const std::string& engine) {
+        File out = base();
+        out["filter0"]["engine"] = "\"" + engine + "\"";
+        out["filter0"]["key"] = "\"flow\"";  // as one that counts packets needs them
+        out["filter0"]["first"] = "2";
+        return out;
+    };
+    Box box(file(from));
+    Stream stream(box);
+    stream.run(60 * kMillisecond);
+    change(box, stream, {"filter.engine", {}, {}}, file(to));
+    stream.run(150 * kMillisecond);
+    EXPECT_GT(stream.across(), 5U);
+    EXPECT_GT(stream.passed(), 5U);
+}
+INSTANTIATE_TEST_SUITE_P(Of, Engines, testing::ValuesIn(pairs_of_engines()), [](const auto& info) {
+    std::string name = info.param.first + "_to_" + info.param.second;
+    std::replace(name.begin(), name.end(), '-', '_');
+    return name;
+});
+
+class FirstPackets
+    : public EalTest,
+      public testing::WithParamInterface<std::tuple<std::string, std::string, std::string>> {};
+
+// Of a flow three packets pass in a window, whichever of two filters knows of them.
+TEST_P(FirstPackets, of_a_flow_are_counted_by_both) {
+    const auto& [from, to, policy] = GetParam();
+    const auto file = [&](const std::string& engine, const std::string& window) {
+        File out = base();
+        out["filter0"] = {{"name", "\"f\""},
+                          {"window", window},
+                          {"rate", "\"50kpps\""},
+                          {"engine", "\"" + engine + "\""},
+                          {"key", "\"flow\""},
+                          {"first", "3"},
+                          {"policy", "\"" + policy + "\""}};
+        return out;
+    };
+    Box box(file(from, "\"20ms\""));
+    box.pass_time(50 * kMillisecond);
+    for (unsigned n = 0; n < 2; ++n) {
+        EXPECT_EQ(box.see(0, packet(1, n)), Verdict::kPassed);
+    }
+    for (unsigned n = 0; n < 3; ++n) {
+        EXPECT_EQ(box.see(0, packet(2, n)), Verdict::kPassed);
+    }
+    box.begin(file(to, "\"30ms\""));
+    box.pass_time(5 * kMillisecond);
+    EXPECT_EQ(box.see(0, packet(2, 3)), Verdict::kEcho) << "three before";
+    EXPECT_EQ(box.see(0, packet(1, 2)), Verdict::kPassed) << "two before, one now";
+    EXPECT_EQ(box.see(0, packet(1, 3)), Verdict::kEcho) << "the fourth";
+    for (unsigned n = 0; n < 3; ++n) {
+        EXPECT_EQ(box.see(0, packet(3, n)), Verdict::kPassed);
+    }
+    EXPECT_EQ(box.see(0, packet(3, 3)), Verdict::kEcho);
+    if (policy == "refresh") {
+        for (unsigned i = 0; i < 20; ++i) {
+            box.pass_time(10 * kMillisecond);
+            EXPECT_EQ(box.see(0, packet(2, 4 + i)), Verdict::kEcho) << "it never was silent";
+        }
+        EXPECT_FALSE(box.warming());
+    }
+}
+INSTANTIATE_TEST_SUITE_P(Of, FirstPackets,
+                         testing::Combine(testing::Values("line", "shbf-x", "exact"),
+                                          testing::Values("apbbf", "shbf-x", "btbf"),
+                                          testing::Values("fixed", "refresh")),
+                         [](const auto& info) {
+                             std::string name = std::get<0>(info.param) + "_to_" +
+                                                std::get<1>(info.param) + "_" +
+                                                std::get<2>(info.param);
+                             std::replace(name.begin(), name.end(), '-', '_');
+                             return name;
+                         });
+
+// --- routes, order, memory ---------------------------------------------------------------------
+
+using ReloadBox = EalTest;
+
+File two_workers() {
+    File file = base();
+    file["workers"] = {{"lcores", "[0, 1]"}, {"ring_size", "64"}};
+    file["route0"]["from"] = R"(["a", "b"])";
+    return file;
+}
+
+// Packets wait in rings and with their receivers while routes and filters change; they leave in
+// their order, by flow, and all of them.
+TEST_F(ReloadBox, keeps_packets_of_two_workers_in_order) {
+    const File first = two_workers();
+    File second = two_workers();
+    second["filter0"]["window"] = "\"30ms\"";
+    second["route0"]["name"] = "\"q\"";
+    Box box(first);
+    constexpr unsigned kFlows = 16;
+    std::array<std::uint32_t, kFlows> offered{};
+    std::array<std::uint32_t, kFlows> seen{};
+    const auto take = [&] {
+        for (const Bytes& bytes : box.sent(2)) {
+            const std::uint32_t mark = mark_of(bytes);
+            const unsigned flow = mark % kFlows;
+            EXPECT_EQ(mark / kFlows, seen[flow]) << "flow " << flow;
+            seen[flow] = mark / kFlows + 1;
+        }
+    };
+    for (unsigned round = 0; round < 60; ++round) {
+        for (unsigned i = 0; i < 64; ++i) {
+            const unsigned flow = i % kFlows;
+            const std::uint32_t number = offered[flow]++;
+            box.offer(static_cast<PortIndex>(flow % 2),
+                      marked(packet(flow + 1, number), number * kFlows + flow));
+        }
+        // One of them falls behind, so that rings are full.
+        for (unsigned i = 0; i < 3; ++i) {
+            box.wiring().worker(round % 2).poll_once();
+        }
+        if (round % 10 == 5) {
+            box.begin(round % 20 == 5 ? second : first);
+        }
+        box.pass_time(kMillisecond);
+        while (round % 10 == 9 && box.warming()) {
+            box.pass_time(kMillisecond);
+        }
+        take();
+    }
+    box.settle();
+    take();
+    EXPECT_EQ(seen, offered);
+}
+
+TEST_F(ReloadBox, takes_routes_away_and_gives_them_back) {
+    const File both = base();
+    File one = base();
+    one.erase("route1");
+    one.erase("filter1");
+    one["route0"]["from"] = R"(["a", "b"])";
+    one["route0"]["on_echo"] = "\"other\"";
+    Box box(both);
+    EXPECT_EQ(box.see(3, packet(1)), Verdict::kPassed);
+    box.begin(one);
+    box.look();
+    box.settle();
+    box.offer(3, packet(2));
+    box.settle();
+    box.begin(both);
+    box.settle();
+    EXPECT_EQ(box.see(3, packet(2)), Verdict::kEcho) << "the one that waited was received";
+    EXPECT_EQ(box.plan().route_place(1), 1U);
+    EXPECT_EQ(box.plan().route_since[0], 0U);
+    EXPECT_EQ(box.plan().route_since[1], 1U);
+}
+
+// What filters counted goes on where they are followed.
+TEST_F(ReloadBox, goes_on_counting) {
+    File wider = base();
+    wider["filter0"]["window"] = "\"30ms\"";
+    Box box(base());
+    for (unsigned i = 0; i < 10; ++i) {
+        box.see(0, packet(i));
+    }
+    box.begin(wider);
+    for (unsigned i = 10; i < 15; ++i) {
+        box.see(0, packet(i));
+    }
+    box.wiring().shared(0).snapshot_wanted++;
+    box.poll();
+    EXPECT_EQ(box.wiring().shared(0).filters[0].insertions, 15U);
+}
+
+}  // namespace
+}  // namespace unecho::test

@@ -16,6 +16,8 @@ namespace {
 // Workers adopt a setup in microseconds; who asked is answered after this long anyway.
 constexpr std::chrono::seconds kPatience{5};
 
+constexpr const char* kNothing = "nothing changes\n";
+
 std::string lines_of(const std::vector<std::string>& lines) {
     std::string text;
     for (const std::string& line : lines) {
@@ -118,7 +120,7 @@ void Reload::serve(std::vector<std::shared_ptr<Request>> requests) {
         if (!answer) {
             answer = serve_one(request->dry_run);
         }
-        if (request->by_signal) {
+        if (!request->dry_run && (request->by_signal || answer->text != kNothing)) {
             tell_(told(*answer));
         }
         const std::lock_guard lock(mutex_);
@@ -167,7 +169,7 @@ ReloadAnswer Reload::serve_one(bool dry_run) {
         return refused(planned.error());
     }
     if (planned->lines.empty()) {
-        return {true, "nothing changes\n"};
+        return {true, kNothing};
     }
     if (dry_run) {
         return {true, lines_of(planned->lines)};
@@ -178,7 +180,7 @@ ReloadAnswer Reload::serve_one(bool dry_run) {
 // Nothing is underway, and nobody else begins anything.
 ReloadAnswer Reload::carry_out(const config::Config& wanted, ReloadPlan plan) {
     if (plan.lines.empty()) {
-        return {true, "nothing changes\n"};
+        return {true, kNothing};
     }
     plan.change.tx_retry_cycles = Appliance::cycles_of(wanted.run.tx_retry);
     auto steps = appliance_.wiring().prepare(plan.change);

@@ -71,7 +71,7 @@ class Reload {
     // Who waits for an answer.
     struct Request {
         bool dry_run = false;
-        bool by_signal = false;  // the answer is told
+        bool by_signal = false;  // nobody waits
         bool answered = false;
         ReloadAnswer answer;
     };

@@ -31,6 +31,7 @@ constexpr std::array kExamples{
           "What each engine needs to remember the packets of 50 ms."},
     Entry{"unecho check unecho.toml", "Checks a configuration and says what it would do."},
     Entry{"unecho run unecho.toml --json", "Runs it, and prints the report at the end as JSON."},
+    Entry{"unecho reload --dry-run", "Says what would change if it took its file over now."},
     Entry{"unecho status --watch", "Shows every second what the appliances on this host do."},
     Entry{"unecho serve --listen 127.0.0.1:9797",
           "Serves metrics for Prometheus, and JSON of now and of the last hour."},

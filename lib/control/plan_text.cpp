@@ -2,6 +2,7 @@
 // The plan as `unecho check` prints it.
 #include <cstdio>
 
+#include "base/option_names.h"
 #include "base/table.h"
 #include "control/plan.h"
 #include "packet/key.h"
@@ -189,6 +190,18 @@ std::string audit_text(const AuditPlan& audit, std::size_t workers) {
            " at first, " + format_count(audit.entries) + " at a time";
 }
 
+// As much as filters and audits have, beside those that are there.
+std::uint64_t reload_bytes(const Plan& plan) {
+    std::uint64_t bytes = 0;
+    for (const engines::FilterPlan& filter : plan.filters) {
+        bytes += filter.instance_bytes;
+    }
+    for (const AuditPlan& audit : plan.audits) {
+        bytes += audit.instance_bytes;
+    }
+    return bytes * plan.workers.size();
+}
+
 std::string filter_text(const Plan& plan, std::size_t index) {
     const engines::FilterPlan& filter = plan.filters[index];
     Table table({"", ""});
@@ -227,6 +240,9 @@ std::string to_text(const Plan& plan) {
            (plan.telemetry_group ? "its user and group \"" + *plan.telemetry_group + "\""
                                  : "its user alone") +
            "\n";
+    out += "reload\n  takes up to " + format_size(reload_bytes(plan)) +
+           " more while all filters are warmed; unecho reload " + option::kDryRun +
+           " says what another file takes\n";
     for (const std::string& note : plan.notes) {
         out += "note: " + note + "\n";
     }

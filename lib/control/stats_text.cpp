@@ -138,6 +138,13 @@ ordered_json events_json(const std::vector<Event>& events) {
     return out;
 }
 
+// Of what came with a reload.
+void add_since(ordered_json& out, const std::vector<std::uint64_t>& since, std::size_t i) {
+    if (i < since.size() && since[i] != 0) {
+        out["since_unix_ns"] = since[i];
+    }
+}
+
 std::string on_full_name(const engines::FilterPlan& plan) {
     return plan.on_full
                ? std::string(config::kOnFullNames.at(static_cast<std::size_t>(*plan.on_full)))
@@ -571,6 +578,10 @@ ordered_json to_json(const Plan& plan, const StatsReport& report) {
     }
     for (std::size_t i = 0; i < plan.routes.size(); ++i) {
         out["routes"].push_back(json_of(plan, plan.routes[i], report.routes[i]));
+        add_since(out["routes"].back(), plan.route_since, i);
+    }
+    if (report.gone.counts.received != 0) {
+        out["gone"] = json_of(kFateCounters, report.gone.counts);
     }
     for (std::size_t i = 0; i < plan.workers.size(); ++i) {
         out["workers"].push_back(json_of(plan.workers[i].lcore, report.workers[i]));
@@ -581,6 +592,8 @@ ordered_json to_json(const Plan& plan, const StatsReport& report) {
         out["filters"].back()["audit"] = plan.audits.empty()
                                              ? ordered_json{{"enabled", false}}
                                              : engines::to_json(audit_of(plan, i, report));
+        add_since(out["filters"].back(), plan.filter_since, i);
+        add_since(out["filters"].back()["audit"], plan.audit_since, i);
     }
     out["events"] = events_json(report.events);
     if (report.epochs.count != 0) {

@@ -46,6 +46,15 @@ TEST(Docs, every_key_has_its_row_with_range_and_default) {
     }
 }
 
+TEST(Docs, say_of_every_key_what_a_reload_does) {
+    const std::string page = read_source_file("docs/reload.md");
+    for (const KnownKey& known : known_keys()) {
+        const std::string row =
+            "\n| `" + known.section + "." + known.key + "` | " + known.reload + " |";
+        EXPECT_NE(page.find(row), std::string::npos) << "not in docs/reload.md:" << row;
+    }
+}
+
 TEST(Docs, every_row_of_a_key_is_a_known_key) {
     const std::vector<KnownKey> keys = known_keys();
     std::istringstream page(read_source_file(kPage));

@@ -139,7 +139,7 @@ filter::Answers test_timed(void* filter, filter::Ageing& ageing, std::span<const
     return answers;
 }
 
-// The slots of first.h one by one; the last one is judged.
+// The slots of filter/first.h one by one; the last one is judged.
 template <filter::SlidingFilter F>
 filter::Answers test_slots(F& f, Digest digest, unsigned first, const Beside& beside) noexcept {
     const bool refreshes = f.params().policy() == filter::EchoPolicy::kRefresh;

@@ -17,7 +17,7 @@ namespace unecho::pipeline {
 
 // What another filter says of a digest, one that is only asked (Lane::before).
 struct Beside {
-    std::uint64_t held = 0;  // bit i: of the slots of first.h the i-th is there
+    std::uint64_t held = 0;  // bit i: of the slots of filter/first.h the i-th is there
     float chance = 0;        // of an accident there
     // The most with which a match is an echo; of both filters together.
     std::optional<float> limit = std::nullopt;

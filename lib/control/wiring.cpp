@@ -35,6 +35,13 @@ bool loses_routes(const WiringSetup& from, const Plan& to) {
     return false;
 }
 
+// Filters that are there for what is underway, or to be asked while another one is warmed.
+bool holds_unnamed(const WiringSetup& setup) {
+    const auto held = std::count_if(setup.filters.begin(), setup.filters.end(),
+                                    [](const auto& filter) { return filter != nullptr; });
+    return static_cast<std::size_t>(held) > setup.plan->filters.size();
+}
+
 std::optional<FilterIndex> free_place(const WiringSetup& setup) {
     for (FilterIndex place = 0; place < kMaxFilters; ++place) {
         if (setup.filters[place] == nullptr) {
@@ -419,7 +426,7 @@ Result<SetupSteps> Wiring::prepare(const SetupChange& change) {
             return source.state == SourceState::kClosing;
         });
     }
-    if (steps.drains || closes || steps.first->warms()) {
+    if (steps.drains || closes || holds_unnamed(*steps.first)) {
         steps.last = last_of(*steps.first);
     }
     return steps;

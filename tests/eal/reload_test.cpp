@@ -20,6 +20,8 @@
 #include "config/load.h"
 #include "control/filter_turns.h"
 #include "control/reload_plan.h"
+#include "eal/huge_memory.h"
+#include "engines/instance.h"
 #include "packets.h"
 #include "ring_port.h"
 #include "unit/control/plans.h"
@@ -147,6 +149,10 @@ class Box {
 
     // All workers have adopted the first setup then; settled() says when the last one may follow.
     control::ReloadPlan begin(const File& file) {
+        return begin(file, [this] { settle(); });
+    }
+    template <typename Meanwhile>
+    control::ReloadPlan begin(const File& file, Meanwhile meanwhile) {
         const config::Config wanted = loaded(file);
         auto plan = plan_for(wanted);
         EXPECT_TRUE(plan) << config::to_text(plan.error(), "box.toml");
@@ -155,7 +161,7 @@ class Box {
         steps_ = std::move(*steps);
         turns_.follow(*steps_.first, true, now_);
         const auto before = wiring_->publish(std::move(steps_.first));
-        settle();
+        meanwhile();
         EXPECT_TRUE(wiring_->adopted());
         marks_ = wiring_->mark_rings();
         warm_at_ = now_ + steps_.warming;
@@ -728,6 +734,76 @@ INSTANTIATE_TEST_SUITE_P(Of, FirstPackets,
                              return name;
                          });
 
+// --- the bound ---------------------------------------------------------------------------------
+
+// A filter so full that a match in it may well be an accident, and another, empty one beside it.
+class TwoFilters {
+  public:
+    explicit TwoFilters(float most_chance) {
+        engines::FilterSpec spec;
+        spec.name = "small";
+        spec.window = 20 * kMillisecond;
+        spec.engine = engines::Engine::kApbbf;
+        spec.geometry = {.k = 2, .l = 5, .segment_bits = 8192, .bits_per_key = 8};
+        for (Part& part : parts_) {
+            engines::FilterPlan plan = engines::plan_filter(spec, {}).value();
+            plan.judge = pipeline::Judge::bound(most_chance);
+            part.memory.emplace(eal::HugeMemory::allocate(plan.instance_bytes, -1, false).value());
+            part.instance = engines::FilterInstance::make(plan, part.memory->bytes()).value();
+            part.lane = part.instance->lane(plan);
+        }
+        for (std::uint64_t i = 0; i < 900; ++i) {
+            decide(parts_[0].lane, remix(i, 1));
+        }
+    }
+
+    // Of the first one alone, and of the second one that asks it.
+    pipeline::Burst of_the_old(Digest digest) { return decide(parts_[0].lane, digest); }
+    pipeline::Burst of_both(Digest digest) {
+        parts_[1].lane.before = &parts_[0].lane;
+        return decide(parts_[1].lane, digest);
+    }
+    [[nodiscard]] float chance(std::size_t which, Digest digest) const {
+        return parts_.at(which).lane.ops->chance(parts_.at(which).lane.filter, digest);
+    }
+
+  private:
+    struct Part {
+        std::optional<eal::HugeMemory> memory;
+        std::unique_ptr<engines::FilterInstance> instance;
+        pipeline::Lane lane;
+    };
+    static pipeline::Burst decide(const pipeline::Lane& lane, Digest digest) {
+        pipeline::Burst burst;
+        burst.count = 1;
+        burst.digests[0] = digest;
+        burst.keys.keyed = 1;
+        pipeline::decide(burst, lane, {1, 0});
+        return burst;
+    }
+
+    std::array<Part, 2> parts_;
+};
+
+TEST(ReloadBound, is_on_the_chances_of_both_filters_together) {
+    const Digest known = remix(7, 1);
+    const float chance = TwoFilters(1).chance(0, known);
+    ASSERT_GT(chance, 1e-4F);
+    TwoFilters above(chance * 2);
+    EXPECT_EQ(above.of_both(known).echoes, 1U) << "the old one knows it";
+    TwoFilters below(chance / 2);
+    const pipeline::Burst doubted = below.of_both(known);
+    EXPECT_EQ(doubted.echoes, 0U);
+    EXPECT_EQ(doubted.doubts, 1U);
+    // It was recorded, as what passes is; the new one alone would be sure of it.
+    EXPECT_LT(below.chance(1, known), chance / 2);
+    EXPECT_EQ(below.of_both(known).doubts, 1U);
+    const Digest fresh = remix(7, 2);
+    below.of_both(fresh);
+    const pipeline::Burst again = below.of_both(fresh);
+    EXPECT_EQ(again.doubts, 1U) << "sure by the new one, but an accident in either is one";
+}
+
 // --- routes, order, memory ---------------------------------------------------------------------
 
 using ReloadBox = EalTest;
@@ -781,6 +857,31 @@ TEST_F(ReloadBox, keeps_packets_of_two_workers_in_order) {
     box.settle();
     take();
     EXPECT_EQ(seen, offered);
+}
+
+// The sender may know a route that the receiver has not heard of.
+TEST_F(ReloadBox, adopts_before_it_takes_what_another_worker_sends_by_it) {
+    File renamed = two_workers();
+    renamed["route0"]["name"] = "\"q\"";
+    Box box(two_workers());
+    constexpr unsigned kPackets = 40;
+    const auto offer = [&](unsigned first) {
+        for (unsigned i = 0; i < kPackets / 2; ++i) {
+            box.offer(0, packet(first + i));
+        }
+    };
+    box.begin(renamed, [&] {
+        offer(1);
+        box.wiring().worker(0).poll_once();
+        offer(1 + kPackets / 2);
+        box.wiring().worker(0).poll_once();
+        EXPECT_FALSE(box.wiring().adopted()) << "the other one has not polled";
+        const std::uint64_t handed = box.wiring().worker(0).counters().handed_out;
+        EXPECT_GT(handed, 5U);
+        box.settle();
+    });
+    EXPECT_EQ(box.sent(2).size(), kPackets);
+    EXPECT_TRUE(box.sent(0).empty());
 }
 
 TEST_F(ReloadBox, takes_routes_away_and_gives_them_back) {

@@ -142,9 +142,14 @@ void Supervisor::step_reload() {
     }
     const bool live = config_.run.clock == config::Clock::kTsc;
     if (std::optional<Reload::Next> next = reload_->step(now(), turns_, live)) {
+        warn(manager_.reloading(), event::kService);
+        reloading_ = true;
         config_ = std::move(next->config);
         const std::lock_guard lock(plan_mutex_);
         plan_ = std::move(next->plan);
+    } else if (reloading_ && !reload_->busy()) {
+        warn(manager_.reloaded(), event::kService);
+        reloading_ = false;
     }
 }
 

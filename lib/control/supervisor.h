@@ -103,6 +103,7 @@ class Supervisor {
     Nanoseconds told_at_ = 0;
     EventLog events_;
     std::unique_ptr<Reload> reload_;
+    bool reloading_ = false;  // as the service manager has been told
     std::mutex devices_;  // asked by the control thread, and for reports
     StallLog stalls_;
     LossLog losses_;

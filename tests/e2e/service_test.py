@@ -6,6 +6,7 @@ before the watchdog would have acted."""
 import json
 import os
 import re
+import signal
 import socket
 import threading
 import time
@@ -155,6 +156,33 @@ class Service(harness.E2eTest):
             status = [each for each in manager.messages() if each.startswith("STATUS=")]
             self.assertRegex(status[0], r"^STATUS=forwarding on 1 worker\(s\): \S+pps received, "
                                         r"\S+pps forwarded, \S+pps dropped$")
+
+    def test_a_reload_is_told_from_its_beginning_to_its_end(self):
+        """One that changes nothing, and one that is refused, are none."""
+        manager = self.manager()
+        path = self.folder / "reloaded.toml"
+        path.write_text(harness.toml(document()))
+        running = self.start(path, wrapper=manager.starter())
+        with running, self.telemetry(running) as telemetry:
+            def reloaded():
+                return sum(each["kind"] == "reload"
+                           for each in telemetry.ask("/unecho/events").values())
+            manager.wait_for(lambda m: m.count("READY=1") == 1, "a start")
+            path.write_text("[[port]]\n")
+            running.send(signal.SIGHUP)
+            harness.wait_for(lambda: reloaded() == 1, "a reload that is refused")
+            self.assertEqual(manager.count("READY=1"), 1)
+            changed = document()
+            changed["filter"][0]["window"] = "3ms"
+            path.write_text(harness.toml(changed))
+            running.send(signal.SIGHUP)
+            manager.wait_for(lambda m: m.count("READY=1") == 2, "a reload that is over")
+            told = [each for each in manager.messages()
+                    if each.startswith(("READY", "RELOADING", "STOPPING"))]
+            self.assertEqual(len(told), 3)
+            self.assertRegex(told[1], r"^RELOADING=1\nMONOTONIC_USEC=\d+$")
+            running.interrupt()
+            self.assertEqual(running.finish().status, 0)
 
     def test_a_start_that_fails_is_never_ready(self):
         manager = self.manager()

@@ -7,7 +7,7 @@
 namespace unecho::engines {
 namespace {
 
-// A packet of the sample costs a worker about a microsecond, this many a fifth of a hundredth of it.
+// A packet of the sample costs a worker about a microsecond, this many 0.2 % of its time.
 constexpr std::uint64_t kSamplesPerSecond = 2048;
 // Part of the entries that are in use at the planned rate.
 constexpr double kFill = 0.75;

@@ -74,7 +74,8 @@ class AuditSample {
     }
 
     // Of few bursts, so it is no part of the loops around it.
-    [[nodiscard, gnu::noinline, gnu::cold]] std::uint64_t mask_of(std::span<const Digest> digests) const noexcept {
+    [[nodiscard, gnu::noinline, gnu::cold]] std::uint64_t mask_of(
+        std::span<const Digest> digests) const noexcept {
         std::uint64_t mask = 0;
         for (std::size_t i = 0; i < digests.size(); ++i) {
             mask |= std::uint64_t{has(digests[i])} << i;

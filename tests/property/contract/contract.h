@@ -215,6 +215,10 @@ template <typename Filter>
 concept Asks = requires(const Filter filter, Digest digest) {
     { filter.query(digest) } -> std::same_as<bool>;
 };
+// Asking and writing can be called apart.
+template <typename Filter>
+concept HasHalves =
+    Asks<Filter> && requires(Filter filter, Digest digest) { filter.insert(digest); };
 template <typename Filter>
 concept Counts = requires(const Filter filter, Filter writable, Digest digest, unsigned n) {
     { filter.count(digest, n) } -> std::same_as<unsigned>;

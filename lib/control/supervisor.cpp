@@ -76,8 +76,8 @@ int Supervisor::WorkerThread::run(void* self) {
 Supervisor::Supervisor(Appliance& appliance, const config::Config& config, Log log)
     : appliance_(appliance),
       config_(config),
-      plan_(appliance.wiring().present().plan),
       log_(std::move(log)),
+      plan_(appliance.wiring().present().plan),
       reader_(shared_of(appliance)),
       link_up_(appliance.ports().size(), true),
       threads_(appliance.plan().workers.size()),

@@ -685,7 +685,8 @@ class FirstPackets
 
 // Of a flow three packets pass in a window, whichever of two filters knows of them.
 TEST_P(FirstPackets, of_a_flow_are_counted_by_both) {
-    const auto& [from, to, policy] = GetParam();
+    const auto& [from, to, policy_of_both] = GetParam();
+    const std::string& policy = policy_of_both;  // a lambda takes no structured binding
     const auto file = [&](const std::string& engine, const std::string& window) {
         File out = base();
         out["filter0"] = {{"name", "\"f\""},

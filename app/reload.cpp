@@ -8,6 +8,7 @@
 #include "base/option_names.h"
 #include "base/utf8.h"
 #include "commands.h"
+#include "monitor/json_value.h"
 #include "monitor/places.h"
 #include "monitor/telemetry_client.h"
 #include "print.h"
@@ -69,17 +70,6 @@ Result<Found> find(const std::string& name) {
     return std::move(*found);
 }
 
-std::string text_of(const monitor::Json& answer) {
-    std::string text;
-    const auto pieces = answer.find("text");
-    if (pieces != answer.end() && pieces->is_array()) {
-        for (const monitor::Json& piece : *pieces) {
-            text += piece.is_string() ? piece.get<std::string>() : "";
-        }
-    }
-    return text;
-}
-
 Outcome reload(const Options& options) {
     auto found = find(options.name);
     if (!found) {
@@ -95,7 +85,7 @@ Outcome reload(const Options& options) {
     if (!answer->is_object() || accepted == answer->end() || !accepted->is_number()) {
         return fail(Errc::kUnsupported, printable(found->name) + " cannot be reloaded");
     }
-    std::string text = text_of(*answer);
+    std::string text = monitor::joined(monitor::member(*answer, "text"));
     if (accepted->get<std::uint64_t>() != 1) {
         text = text.substr(0, text.find_last_not_of('\n') + 1);
         return fail(Errc::kIo, printable(found->name) + " goes on as it was\n" + text);

@@ -29,6 +29,7 @@ constexpr std::size_t kAnswerRoom = std::size_t{16} * 1024 - 256;
 // DPDK leaves a longer text out without a word.
 constexpr std::size_t kTextRoom = RTE_TEL_MAX_STRING_LEN - 1;
 constexpr std::size_t kMostPieces = 120;
+constexpr std::size_t kMostPiecesOfEvent = 20;
 // Lists are of one look at the workers, which is asked for piece by piece; who begins with info or
 // the counters, which are as it is now, gets one that is young.
 constexpr std::chrono::milliseconds kSameLook{100};
@@ -214,11 +215,30 @@ ordered_json audits_of(const ordered_json& all) {
     return out;
 }
 
+// Long texts in pieces of what DPDK can say, in its letters.
+ordered_json pieces_of(const std::string& text, std::size_t most) {
+    ordered_json out = ordered_json::array();
+    constexpr std::size_t kPiece = 100;
+    for (std::size_t at = 0; at < text.size() && out.size() < most; at += kPiece) {
+        std::string piece = text.substr(at, kPiece);
+        for (char& c : piece) {
+            c = c == '\n' || (c >= ' ' && c < '\x7f') ? c : '?';
+        }
+        out.push_back(std::move(piece));
+    }
+    return out;
+}
+
+// A text that DPDK would cut is there whole, too.
 ordered_json events_since(const ordered_json& all, std::uint64_t last) {
     ordered_json out = ordered_json::array();
     for (const ordered_json& event : all["events"]) {
         if (event["number"].get<std::uint64_t>() > last) {
             out.push_back(event);
+            const auto& text = event["text"].get_ref<const std::string&>();
+            if (text.size() > kTextRoom) {
+                out.back()["pieces"] = pieces_of(text, kMostPiecesOfEvent);
+            }
         }
     }
     return out;
@@ -335,20 +355,6 @@ int on_events(const char*, const char* params, rte_tel_data* data) {
                   });
 }
 
-// Long texts in pieces of what DPDK can say, in its letters.
-ordered_json pieces_of(const std::string& text) {
-    ordered_json out = ordered_json::array();
-    constexpr std::size_t kPiece = 100;
-    for (std::size_t at = 0; at < text.size() && out.size() < kMostPieces; at += kPiece) {
-        std::string piece = text.substr(at, kPiece);
-        for (char& c : piece) {
-            c = c == '\n' || (c >= ' ' && c < '\x7f') ? c : '?';
-        }
-        out.push_back(std::move(piece));
-    }
-    return out;
-}
-
 // Nobody else waits for it: the thread is the client's own.
 int on_reload(const char*, const char* params, rte_tel_data* data) {
     const std::string_view parameter = params == nullptr ? "" : params;
@@ -372,7 +378,8 @@ int on_reload(const char*, const char* params, rte_tel_data* data) {
         from.reloaded.notify_all();
     }
     rte_tel_data_start_dict(data);
-    fill_dict(data, {{"accepted", answer.accepted ? 1 : 0}, {"text", pieces_of(answer.text)}});
+    fill_dict(data, {{"accepted", answer.accepted ? 1 : 0},
+                     {"text", pieces_of(answer.text, kMostPieces)}});
     return 0;
 }
 

@@ -35,6 +35,14 @@ std::string text_or(const Json& object, std::string_view name, std::string_view 
     return value.is_string() ? value.get<std::string>() : std::string(fallback);
 }
 
+std::string joined(const Json& pieces) {
+    std::string out;
+    for (const Json& piece : pieces) {
+        out += piece.is_string() ? piece.get<std::string>() : "";
+    }
+    return out;
+}
+
 bool truth_or(const Json& object, std::string_view name, bool fallback) {
     const Json& value = member(object, name);
     return value.is_boolean() ? value.get<bool>() : fallback;

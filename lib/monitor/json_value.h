@@ -25,6 +25,8 @@ using Json = nlohmann::ordered_json;
 [[nodiscard]] std::optional<double> number(const Json& value);
 [[nodiscard]] std::string text_or(const Json& object, std::string_view name,
                                   std::string_view fallback = "");
+// Texts of a list, one behind another.
+[[nodiscard]] std::string joined(const Json& pieces);
 // True where it says so, or says nothing and fallback is.
 [[nodiscard]] bool truth_or(const Json& object, std::string_view name, bool fallback);
 

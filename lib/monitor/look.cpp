@@ -68,6 +68,16 @@ Json member_as_meant(std::string_view name, const Json& value) {
     return as_meant(value);
 }
 
+// A text that is longer than DPDK takes comes in pieces, too.
+Json whole_event(Json event) {
+    const Json pieces = member(event, "pieces");
+    if (pieces.is_array()) {
+        event["text"] = joined(pieces);
+        event.erase("pieces");
+    }
+    return event;
+}
+
 class Asker {
   public:
     explicit Asker(TelemetryClient& client) : client_(client) {}
@@ -110,7 +120,9 @@ class Asker {
                 return answer;
             }
             const Json fresh = items_of(*answer);
-            known.insert(known.end(), fresh.begin(), fresh.end());
+            for (const Json& event : fresh) {
+                known.push_back(whole_event(event));
+            }
             if (fresh.empty() || !truth_or(*answer, "truncated", false)) {
                 break;
             }

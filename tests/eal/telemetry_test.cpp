@@ -314,6 +314,10 @@ TEST_F(FullTelemetry, gives_all_events_in_several_answers) {
             EXPECT_EQ(event["number"], events + 1001);
             EXPECT_EQ(event["kind"], "worker");
             EXPECT_EQ(event["text"].get<std::string>().size(), 127U) << "as long as DPDK takes";
+            const json& pieces = event["pieces"];
+            EXPECT_EQ(pieces[0].get<std::string>() + pieces[1].get<std::string>() +
+                          pieces[2].get<std::string>() + pieces[3].get<std::string>(),
+                      std::string(300, 'e') + std::to_string(events + 1));
             last = event["number"];
             ++events;
         }

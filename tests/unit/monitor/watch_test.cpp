@@ -193,6 +193,20 @@ TEST_F(WatchTest, asks_for_events_and_stalls_once) {
     EXPECT_EQ(events.back()["number"], 72);
 }
 
+TEST_F(WatchTest, joins_an_event_s_text_from_its_pieces) {
+    FakeAppliance taps(folder_, "taps", answers());
+    taps.set("/unecho/events,0",
+             {{"0",
+               {{"number", 1}, {"text", "worker 3 do..."}, {"pieces", {"worker 3 ", "does not"}}}},
+              {"1", {{"number", 2}, {"text", "short"}, {"pieces", "of another kind"}}}});
+    taps.set("/unecho/events,2", Json::object());
+    Watch watch(place(), never_);
+    ASSERT_TRUE(watch.look());
+    const Json& events = watch.seen()->seen["events"];
+    EXPECT_EQ(events[0], Json({{"number", 1}, {"text", "worker 3 does not"}}));
+    EXPECT_EQ(events[1]["text"], "short");
+}
+
 TEST_F(WatchTest, an_audit_that_is_told_apart_is_the_filter_s) {
     Json filter = healthy()["filters"][0];
     Json audit = filter["audit"];

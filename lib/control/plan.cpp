@@ -10,6 +10,7 @@
 #include "control/rss.h"
 #include "control/worker_taps.h"
 #include "eal/lcores.h"
+#include "eal/telemetry_access.h"
 #include "packet/headers.h"
 
 namespace unecho::control {
@@ -96,6 +97,18 @@ filter::Isa plan_isa(const config::Config& config, const Machine& machine,
         problems.push_back({0, where, text});
     }
     return widest;
+}
+
+// Who may ask telemetry is of this machine, too: where it differs this is known at the start alone.
+void check_group(const config::Config& config, const Machine& machine,
+                 std::vector<std::string>& notes) {
+    if (!config.run.telemetry_group || !machine.may_differ) {
+        return;
+    }
+    const Result<gid_t> found = eal::group_named(*config.run.telemetry_group);
+    if (!found) {
+        notes.push_back("run.telemetry_group: " + found.error().context);
+    }
 }
 
 // What the kernel may do to a window so short.
@@ -188,6 +201,7 @@ class Planner {
     tl::expected<Plan, std::vector<config::Problem>> make() {
         plan_.name = config_.run.name;
         plan_.telemetry_group = config_.run.telemetry_group;
+        check_group(config_, machine_, plan_.notes);
         plan_.stall_threshold = config_.run.stall_threshold;
         plan_lcores(config_, machine_, plan_, problems_);
         plan_ports();

@@ -5,6 +5,7 @@ ports, routes and filters as one process takes."""
 import grp
 import os
 import stat
+import subprocess
 import unittest
 
 import harness
@@ -94,6 +95,10 @@ class Named(harness.E2eTest):
         self.refused(self.running(nulls(2, telemetry_group="no-such-group")), 2,
                      "lab.toml: run.telemetry_group: ", '"no-such-group"', "getent group")
         self.assertFalse((self.folder / "dpdk").exists(), "nothing was started")
+        done = subprocess.run([os.environ["UNECHO_BIN"], "check", self.folder / "lab.toml"], text=True,
+                              capture_output=True, timeout=60)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertRegex(done.stdout, 'note: run.telemetry_group: .*"no-such-group"')
 
     @unittest.skipIf(os.geteuid() != 0, "needs root")
     def test_a_group_may_ask_and_nobody_else(self):

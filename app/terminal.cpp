@@ -35,11 +35,18 @@ void on_suspend(int) {
     say(kEnter);
 }
 
-void handle_suspension(void (*handler)(int)) {
+// It ends by the signal, as without the screen.
+void on_quit(int number) {
+    say(kLeave);
+    std::signal(number, SIG_DFL);
+    raise(number);
+}
+
+void handle(int number, void (*handler)(int)) {
     struct sigaction action {};
     action.sa_handler = handler;
     action.sa_flags = SA_RESTART;
-    sigaction(SIGTSTP, &action, nullptr);
+    sigaction(number, &action, nullptr);
 }
 
 }  // namespace
@@ -67,11 +74,13 @@ TerminalSize terminal_size() {
 
 Screen::Screen() {
     say(kEnter);
-    handle_suspension(on_suspend);
+    handle(SIGTSTP, on_suspend);
+    handle(SIGQUIT, on_quit);
 }
 
 Screen::~Screen() {
-    handle_suspension(SIG_DFL);
+    handle(SIGTSTP, SIG_DFL);
+    handle(SIGQUIT, SIG_DFL);
     say(kLeave);
 }
 

@@ -127,6 +127,7 @@ class Shown(monitored.MonitorTest):
             self.names()
             self.watch_in_a_pipe()
             self.watch_on_a_terminal()
+            self.watch_until_quit()
             running.interrupt()
             self.report_of(running.finish())
 
@@ -203,6 +204,14 @@ class Shown(monitored.MonitorTest):
             self.assertLess(time.monotonic() - begin, 15)
             self.assertTrue(terminal.shown.endswith(b"\x1b[?25h" + LEAVE), terminal.shown[-100:])
             self.assertEqual(termios.tcgetattr(terminal._end), terminal.settings)
+
+    def watch_until_quit(self):
+        terminal = Terminal(["status", "--watch"], self.environment(), 80, 16)
+        with contextlib.closing(terminal):
+            terminal.wait(lambda shown: screens(shown), "a screen")
+            terminal.type(b"\x1c")  # Ctrl-\
+            self.assertEqual(terminal.exit_status(), -signal.SIGQUIT)
+            self.assertTrue(terminal.shown.endswith(b"\x1b[?25h" + LEAVE), terminal.shown[-100:])
 
     def test_two_appliances(self):
         with self.appliance("one"), self.appliance("two"):

@@ -60,7 +60,7 @@ TEST(PlanText, says_what_the_audit_takes) {
     EXPECT_GT(audit.instance_bytes, config.audit.memory / 10 * 9);
     EXPECT_EQ(line_of(to_text(planned()), "audit "),
               "audit " + format_size(audit.instance_bytes) + " a worker, " +
-                  format_size(2 * audit.instance_bytes) + " in all: of one key in 256 at first, " +
+                  format_size(2 * audit.instance_bytes) + " in all: of one key in 512 at first, " +
                   format_count(audit.entries) + " at a time");
     config.audit.enabled = false;
     EXPECT_EQ(line_of(to_text(planned()), "audit "), "");

@@ -35,6 +35,8 @@ class JudgedStages : public testing::Test {
   protected:
     static constexpr EngineOps kOps{.test = answer,
                                     .test_timed = answer_timed,
+                                    .test_beside = nullptr,
+                                    .held = nullptr,
                                     .chance = never,
                                     .advance = nullptr,
                                     .counters = nullptr,

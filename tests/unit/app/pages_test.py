@@ -88,9 +88,10 @@ def zsh_offers(line, pages=PAGES, folder="/"):
 
 
 def fish_offers(line, pages=PAGES, folder="/"):
-    done = subprocess.run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]",
-                           pages / "unecho.fish", line], cwd=folder, check=True, text=True,
-                          capture_output=True, env={**os.environ, "HOME": "/nonexistent"})
+    with tempfile.TemporaryDirectory() as home:  # it makes folders there
+        done = subprocess.run(["fish", "--no-config", "-c", "source $argv[1]; complete -C $argv[2]",
+                               pages / "unecho.fish", line], cwd=folder, check=True, text=True,
+                              capture_output=True, env={**os.environ, "HOME": home})
     return [word.split("\t")[0] for word in done.stdout.splitlines()]
 
 

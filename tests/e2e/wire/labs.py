@@ -206,9 +206,11 @@ FRAGMENTED, = numbered(("vxlan in fragments over IPv4", 4, (4, 6), _too_long))
 
 
 def connect_kernels(one, two, wanted):
+    """Gives what tells the state of it all, for a test that fails."""
     for end, peer in ((one, two), (two, one)):
         end.settle(peer, "in0")
         end.ip(*(line for tunnel in wanted for line in tunnel.setup(tunnel, end, peer)))
+    return lambda: "\n".join(end.run("ip", "-s", "link").stdout for end in (one, two))
 
 
 # ---- Open vSwitch -------------------------------------------------------------------------------
@@ -248,6 +250,13 @@ class Switch:
 
     def appctl(self, *command):
         return self._host.run("ovs-appctl", "-t", self.folder / "ovs-vswitchd.ctl", *command)
+
+    def state(self):
+        """Routes, neighbours, ports and flows as the switch has them, and what it logged."""
+        asked = ("ovs/route/show", "tnl/neigh/show", "tnl/ports/show", "dpif/show",
+                 "dpctl/dump-flows", "coverage/show")
+        log = (self.folder / "ovs-vswitchd.log").read_text()
+        return "\n".join([*(self.appctl(command).stdout for command in asked), log])
 
     def flows(self, bridge, *lines):
         """Instead of those it has."""
@@ -350,9 +359,12 @@ SWITCHED_ERSPAN = numbered(*_over_both(
 
 
 def connect_switches(test, one, two, wanted):
-    """A Switch at each end with a bridge "inner" whose own port has all inner addresses."""
+    """A Switch at each end with a bridge "inner" whose own port has all inner addresses. Gives what
+    tells the state of it all, for a test that fails."""
+    switches = []
     for end, peer in ((one, two), (two, one)):
         switch = Switch(test, end)
+        switches.append(switch)
         switch.underlay(end, [peer])
         switch.add_bridge("inner", inner_mac(end.number))
         switch.vsctl("set", "interface", "inner", "mtu_request=%d" % INNER_MTU)
@@ -362,6 +374,7 @@ def connect_switches(test, one, two, wanted):
             tunnel.setup.connect(switch, tunnel, end, peer)
         switch.flows("inner", *(flow for tunnel in wanted
                                 for flow in tunnel.setup.flows(tunnel, end, peer)))
+    return lambda: "\n".join(switch.state() for switch in switches)
 
 
 # A host that no test has, and that switches mirror to.

@@ -186,6 +186,7 @@ void take_turn(Rig& rig, Row& row) {
     }
     for (unsigned i = 0; i < kWindows; ++i) {
         row.ports.add(static_cast<double>(rig.measure_ports(row.traffic)) / packets);
+        row.watch.add(rig.measure_watch() / packets);
     }
 }
 

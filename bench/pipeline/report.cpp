@@ -74,6 +74,7 @@ ordered_json to_json(const Row& row, double ns_per_cycle) {
             {"digest", quantiles(row.digest, ns_per_cycle)},
             {"decide", quantiles(row.decide, ns_per_cycle)},
             {"ports", quantiles(row.ports, ns_per_cycle)},
+            {"watch", quantiles(row.watch, ns_per_cycle)},
             {"verdict", {{"median", {{"cycles", rest}, {"ns", rest * ns_per_cycle}}}}},
             {"worker", quantiles(row.worker, ns_per_cycle)},
             {"audited", quantiles(row.audited, ns_per_cycle)},
@@ -88,13 +89,13 @@ std::string size_text(const Subject& subject) {
 void print_row(const Row& row, double ns) {
     std::printf(
         "%-7s %-4s %-19s %5s %4u%% %6.1f %6.1f %6.1f %6.1f %6.1f %8.1f %6.1f %6.1f %7.1f %6.1f "
-        "%8.1f %6.3f\n",
+        "%8.1f %6.3f %6.2f\n",
         row.subject->plan().name.c_str(), row.residence.c_str(), size_text(*row.subject).c_str(),
         name_of(row.mix), row.echo_percent, row.view.median() * ns, row.digest.median() * ns,
         row.decide.median() * ns, row.ports.median() * ns, rest_of(row) * ns,
         row.worker.median() * ns, row.worker.quantile(0.1) * ns, row.worker.quantile(0.9) * ns,
         row.worker.median(), 1e3 / (row.worker.median() * ns), row.audited.median() * ns,
-        audit_ratio(row));
+        audit_ratio(row), row.watch.median() * ns);
 }
 
 }  // namespace
@@ -108,10 +109,11 @@ void print(const RunFacts& facts, const Rows& rows) {
     std::printf("%s, %s\n\n", rte_version(), build_text().c_str());
     std::printf(
         "ns a packet, medians of windows; the worker's p10 and p90, its TSC cycles, Mpps; the same "
-        "worker with an audit, and how many times as long it takes\n");
-    std::printf("%-7s %-4s %-19s %5s %5s %6s %6s %6s %6s %6s %8s %6s %6s %7s %6s %8s %6s\n",
+        "worker with an audit, and how many times as long it takes; what telling of its time takes "
+        "a worker\n");
+    std::printf("%-7s %-4s %-19s %5s %5s %6s %6s %6s %6s %6s %8s %6s %6s %7s %6s %8s %6s %6s\n",
                 "engine", "in", "table", "frame", "echo", "view", "digest", "decide", "ports",
-                "rest", "worker", "p10", "p90", "cycles", "Mpps", "audited", "ratio");
+                "rest", "worker", "p10", "p90", "cycles", "Mpps", "audited", "ratio", "watch");
     for (const auto& row : rows) {
         print_row(*row, ns);
     }

@@ -153,6 +153,9 @@ void Rig::install(Subject& subject) {
     setup->lanes.audits[0] = &shadow_->stage;
     setup->lanes.crossings = &shadow_->crossings;
     audited_ = std::make_unique<dataplane::Worker>(*setup);
+    watch_ = std::make_unique<dataplane::PollWatch>(dataplane::WatchSetup{}, setup->common,
+                                                    watch_counters_, worker_shared_->stalls,
+                                                    worker_shared_->stage);
     subject.touch();
 }
 
@@ -242,6 +245,30 @@ StageCycles Rig::measure_stages(Traffic& traffic, Found& found) {
     rte_ring_enqueue_bulk(tx_.get(), reinterpret_cast<void* const*>(mbufs_.data()), options_.window,
                           nullptr);
     return cycles;
+}
+
+double Rig::measure_watch() {
+    using dataplane::Stage;
+    const unsigned polls = options_.window / options_.burst;
+    const auto timed = [&](auto&& poll) {
+        const std::uint64_t start = rte_rdtsc_precise();
+        for (unsigned i = 0; i < polls; ++i) {
+            poll(clock_.now());
+        }
+        return static_cast<double>(rte_rdtsc_precise() - start);
+    };
+    // As in a poll of one source whose queue is full.
+    const double watched = timed([&](Nanoseconds now) {
+        watch_->begin_poll(now);
+        for (const Stage stage : {Stage::kReceive, Stage::kParse, Stage::kDigest, Stage::kDecide,
+                                  Stage::kTransmit, Stage::kTransmit, Stage::kReport}) {
+            watch_->enter(stage);
+            rte_compiler_barrier();
+        }
+        watch_->end_poll({options_.burst, true});
+    });
+    volatile Nanoseconds last = 0;
+    return watched - timed([&](Nanoseconds now) { last = now; });
 }
 
 std::uint64_t Rig::measure_ports(Traffic& traffic) {

@@ -10,6 +10,7 @@
 
 #include "base/mapped_memory.h"
 #include "base/result.h"
+#include "dataplane/poll_watch.h"
 #include "dataplane/worker.h"
 #include "eal/mempool.h"
 #include "eal/ring.h"
@@ -58,6 +59,9 @@ class Rig {
     std::uint64_t measure_worker(Traffic& traffic, Found& found, bool audited = false);
     // Each stage over eight bursts at a time, of which the burst structures stay in L1.
     StageCycles measure_stages(Traffic& traffic, Found& found);
+    // What a worker at its limit does to tell of its time, for the polls of a window, alone; of
+    // what it reads the clock for anyway the price is taken off.
+    double measure_watch();
     // Receive and transmit alone: what the ports cost.
     std::uint64_t measure_ports(Traffic& traffic);
 
@@ -107,6 +111,8 @@ class Rig {
     pipeline::AuditSecret audit_secret_ = pipeline::audit_secret_from(1);
     std::unique_ptr<Shadow> shadow_;
     std::unique_ptr<dataplane::Worker> audited_;
+    std::unique_ptr<dataplane::PollWatch> watch_;  // with counters that nobody else writes
+    dataplane::Counters watch_counters_;
 };
 
 }  // namespace unecho::bench

@@ -43,6 +43,7 @@ struct Row {
     Samples digest;
     Samples decide;
     Samples ports;
+    Samples watch;
     Samples worker;
     Samples audited;  // the worker with an audit
 

@@ -18,11 +18,11 @@ bool depth_is_told(std::span<const RxSource> sources) noexcept {
 PollWatch::PollWatch(const WatchSetup& setup, const WorkerCommon& common, Counters& counters,
                      StallQueue& stalls, std::atomic<Stage>& stage) noexcept
     : setup_(setup),
-      clock_(common.clock),
       counters_(counters),
-      stalls_(stalls),
       stage_(stage),
-      depth_is_told_(depth_is_told(setup.sources)) {
+      depth_is_told_(depth_is_told(setup.sources)),
+      clock_(common.clock),
+      stalls_(stalls) {
     begin(clock_.now());
 }
 
@@ -45,15 +45,22 @@ std::uint32_t PollWatch::queued() const noexcept {
 }
 
 // At this poll: one less is left, and one more where there is time for it.
-void PollWatch::look_closely() noexcept {
+void PollWatch::look_closely(Nanoseconds took) noexcept {
+    if (last_.packets == 0) {
+        counters_.idle += took;
+    }
     close_polls_ = std::max(close_polls_, 1U) - 1;
-    if (has_time_) {
+    if (!last_.more) {
         close_polls_ = std::max(close_polls_, 1U);
     }
     stamped_ = began_;
     longest_ = 0;
     longest_stage_ = Stage::kMaintain;
     queued_before_ = close_polls_ != 0 ? queued() : Stall::kUnknown;
+}
+
+void PollWatch::stamp_now() noexcept {
+    stamp(clock_.now());
 }
 
 void PollWatch::stamp(Nanoseconds now) noexcept {
@@ -68,7 +75,7 @@ void PollWatch::stamp(Nanoseconds now) noexcept {
 // A poll that is over now. A full queue to the control thread loses the entry; the stall is
 // counted.
 void PollWatch::stalled(Nanoseconds took) noexcept {
-    Stall stall{began_ - took, took, packets_, Stall::kUnknown, queued(), Stage::kUnknown};
+    Stall stall{began_ - took, took, last_.packets, Stall::kUnknown, queued(), Stage::kUnknown};
     if (close_polls_ != 0) {
         stamp(began_);
         stall.stage = longest_stage_;

@@ -28,7 +28,7 @@ struct WatchSetup {
     std::span<const RxSource> sources;        // whose depth is told
 };
 
-class PollWatch {
+class alignas(64) PollWatch {
   public:
     // After a stall in a worker at its limit: to find where the next one is, at the cost of some
     // microseconds.
@@ -51,32 +51,25 @@ class PollWatch {
         const Nanoseconds took = now - std::min(began_, now);  // CPUs' counters may differ a little
         began_ += took;
         counters_.poll_times.add(took);
-        if (found_none_) {
-            counters_.idle += took;
-        }
         if (took > setup_.threshold) [[unlikely]] {
             stalled(took);
         }
         stage_.store(Stage::kMaintain, std::memory_order_relaxed);
-        if (has_time_ || close_polls_ != 0) [[unlikely]] {
-            look_closely();
+        if (!last_.more || close_polls_ != 0) [[unlikely]] {
+            look_closely(took);
         }
     }
 
     // From here on the poll is in this stage.
     void enter(Stage stage) noexcept {
         if (close_polls_ != 0) [[unlikely]] {
-            stamp(clock_.now());
+            stamp_now();
         }
         stage_.store(stage, std::memory_order_relaxed);
     }
 
     // But for what lies between this poll and the next.
-    void end_poll(const Taken& taken) noexcept {
-        packets_ = taken.packets;
-        found_none_ = taken.packets == 0;
-        has_time_ = !taken.more;
-    }
+    void end_poll(const Taken& taken) noexcept { last_ = taken; }
 
     // For a snapshot: what was not idle, of the polls that are over.
     void report() noexcept { counters_.busy = began_ - first_ - counters_.idle; }
@@ -84,25 +77,25 @@ class PollWatch {
   private:
     // Out of the way of a worker at its limit.
     [[nodiscard]] std::uint32_t queued() const noexcept;
-    void look_closely() noexcept;
+    void look_closely(Nanoseconds took) noexcept;
+    void stamp_now() noexcept;
     void stamp(Nanoseconds now) noexcept;
     void stalled(Nanoseconds took) noexcept;
 
+    // What every poll touches, in one cache line.
     WatchSetup setup_;
-    const TscClock clock_;
     Counters& counters_;
-    StallQueue& stalls_;
     std::atomic<Stage>& stage_;
-    bool depth_is_told_;
-    Nanoseconds first_ = 0;  // when the first poll began
-    Nanoseconds began_ = 0;  // the present one
-    // Of the last poll.
-    unsigned packets_ = 0;
-    bool found_none_ = true;
-    bool has_time_ = false;  // no queue and no ring had more than a burst
+    Nanoseconds began_ = 0;  // the present poll
     // Polls whose stages are timed, with the present one.
     unsigned close_polls_ = 0;
+    Taken last_;  // of the last poll
+
+    bool depth_is_told_;
     Stage longest_stage_ = Stage::kMaintain;
+    const TscClock clock_;
+    StallQueue& stalls_;
+    Nanoseconds first_ = 0;    // when the first poll began
     Nanoseconds stamped_ = 0;  // when the present stage began
     Nanoseconds longest_ = 0;  // of a stage in the present poll
     std::uint32_t queued_before_ = Stall::kUnknown;

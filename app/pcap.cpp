@@ -35,6 +35,7 @@ struct Options {
     Text memory;
     Text seed;
     Text jobs;
+    Text shard;
     Text format;
     Text start;
     Text stop;
@@ -134,6 +135,8 @@ Result<offline::Options> read_options(const Options& given) {
     read(option::kIgnoreBytes, given.ignore_bytes, parse_ignored,
          [&](std::uint32_t n) { out.ignored_bytes = n; });
     read(option::kSeed, given.seed, parse_whole, [&](std::uint64_t n) { out.seed = n; });
+    read(option::kShard, given.shard, offline::parse_shard,
+         [&](const offline::Shard& shard) { out.shard = shard; });
     out.editcap = given.editcap;
     out.audit = given.audit;
     if (!read.status()) {
@@ -244,8 +247,14 @@ void add_deciding_options(CLI::App& command, Options& options) {
         .add_option(option::kMemory, options.memory,
                     "At most this much in all (" + format_size(offline::kDefaultMemory) + ")")
         ->type_name("SIZE");
-    command.add_option(option::kSeed, options.seed, "For a filter: the same drops in each run")
+    command
+        .add_option(option::kSeed, options.seed,
+                    "For a filter: the same drops in each run; for shards: the same in each")
         ->type_name("N");
+    command
+        .add_option(option::kShard, options.shard,
+                    "Read all packets, decide and write the I-th of N parts; with " + option::kSeed)
+        ->type_name("I/N");
     command.add_flag(
         option::kAudit, options.audit,
         "Measure false drops and misses against exact knowledge of a sample, an eighth "

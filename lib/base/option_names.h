@@ -49,6 +49,7 @@ inline constexpr Name kRate{"--rate"};
 inline constexpr Name kMemory{"--memory"};
 inline constexpr Name kSeed{"--seed"};
 inline constexpr Name kJobs{"--jobs"};
+inline constexpr Name kShard{"--shard"};
 
 // What is read.
 inline constexpr Name kStart{"-A"};

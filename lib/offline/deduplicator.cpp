@@ -2,6 +2,7 @@
 #include "offline/deduplicator.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/option_names.h"
@@ -56,6 +57,15 @@ std::string full_text(const DigestedBurst& digested) {
            ": more packets in the window than fit into " + option::kMemory;
 }
 
+// Sets the bits of a burst that begins with bit `begin`.
+void set_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint64_t mask) {
+    const std::size_t shift = begin % 64;
+    words[begin / 64] |= mask << shift;
+    if (shift != 0 && mask >> (64 - shift) != 0) {
+        words[begin / 64 + 1] |= mask >> (64 - shift);
+    }
+}
+
 // Clears the bits of a burst that begins with bit `begin`.
 void clear_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint64_t mask) {
     const std::size_t shift = begin % 64;
@@ -68,9 +78,13 @@ void clear_bits(std::vector<std::uint64_t>& words, std::size_t begin, std::uint6
 // begin: the burst's first record in its batch.
 void add_pairs(const DigestedBurst& digested, const Originals& originals, std::size_t begin,
                std::vector<EchoPair>& pairs) {
+    std::array<std::uint8_t, kMaxBurst> read;  // where each was among those read
+    unsigned n = 0;
+    pipeline::for_each_bit(digested.mine,
+                           [&](unsigned i) { read[n++] = static_cast<std::uint8_t>(i); });
     pipeline::for_each_bit(digested.burst.echoes, [&](unsigned i) {
         EchoPair pair;
-        pair.record = begin + i;
+        pair.record = begin + read[i];
         pair.number = digested.place.numbers[i];
         pair.file = digested.place.files[i];
         pair.known = originals.known;
@@ -119,6 +133,11 @@ Result<std::unique_ptr<Deduplicator>> Deduplicator::make(
 Status Deduplicator::choose_decider(std::uint64_t memory,
                                     std::optional<std::uint64_t> most_packets) {
     const Engine engine = options_.engine;
+    if (options_.shard) {
+        auto table = ExactDecider::make(options_, memory);
+        whole_table_ = table ? table->get() : nullptr;
+        return take(std::move(table), decider_);
+    }
     if (options_.editcap) {
         return take(EditcapDecider::make(options_, memory), decider_);
     }
@@ -149,33 +168,53 @@ Status Deduplicator::begin_with_table(std::uint64_t memory) {
 Status Deduplicator::decide(std::vector<DigestedBurst>& bursts, std::size_t packets,
                             bool with_pairs, Verdicts& verdicts) {
     verdicts.keep.assign((packets + 63) / 64, ~std::uint64_t{0});
+    verdicts.mine.assign(options_.shard ? verdicts.keep.size() : 0, 0);
     verdicts.pairs.clear();
     std::size_t begin = 0;
     Originals originals;
     for (DigestedBurst& digested : bursts) {
-        pipeline::Burst& burst = digested.burst;
-        if (take_over_ && !take_over_->table->has_room(burst, digested.place)) {
-            if (const Status full = on_full(digested); !full) {
-                return full;
+        const pipeline::Burst& burst = digested.burst;
+        if (burst.count != 0) {
+            if (const Status decided = decide(digested, originals); !decided) {
+                return decided;
             }
         }
-        begin_ = begin_.value_or(burst.times[0]);
-        now_ = burst.times[burst.count - 1];
-        decider_->decide(burst, digested.place, originals);
-        counts_.add(burst);
-        if (shadow_ != nullptr) {
-            look(digested);
+        if (!verdicts.mine.empty()) {
+            set_bits(verdicts.mine, begin, digested.mine);
         }
-        if (take_over_) {
-            take_over_->ages.add(burst, digested.place, originals);
-        }
-        if (burst.echoes != 0) {
-            clear_bits(verdicts.keep, begin, burst.echoes);
+        if (burst.count != 0 && burst.echoes != 0) {
+            clear_bits(verdicts.keep, begin, pipeline::deposit_bits(burst.echoes, digested.mine));
             if (with_pairs) {
                 add_pairs(digested, originals, begin, verdicts.pairs);
             }
         }
-        begin += burst.count;
+        begin += digested.read;
+    }
+    return {};
+}
+
+// A burst that is not empty.
+Status Deduplicator::decide(DigestedBurst& digested, Originals& originals) {
+    pipeline::Burst& burst = digested.burst;
+    if (take_over_ && !take_over_->table->has_room(burst, digested.place)) {
+        if (const Status full = on_full(digested); !full) {
+            return full;
+        }
+    }
+    if (whole_table_ != nullptr && !whole_table_->has_room(burst, digested.place)) {
+        return fail(Errc::kNoMemory, full_text(digested) +
+                                         ", and a shard has to stay exact; give " +
+                                         "more of it, or make more shards of them");
+    }
+    begin_ = begin_.value_or(burst.times[0]);
+    now_ = burst.times[burst.count - 1];
+    decider_->decide(burst, digested.place, originals);
+    counts_.add(burst);
+    if (shadow_ != nullptr) {
+        look(digested);
+    }
+    if (take_over_) {
+        take_over_->ages.add(burst, digested.place, originals);
     }
     return {};
 }

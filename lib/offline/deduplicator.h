@@ -36,8 +36,10 @@ struct EchoPair {
 };
 
 struct Verdicts {
-    std::vector<std::uint64_t> keep;  // bit i of the batch's record i, 64 to a word
-    std::vector<EchoPair> pairs;      // of the echoes, where they were asked for
+    std::vector<std::uint64_t> keep;   // bit i of the batch's record i, 64 to a word
+    std::vector<EchoPair> pairs = {};  // of the echoes, where they were asked for
+    // As keep, of a shard's own records, of which alone there are verdicts; empty: all.
+    std::vector<std::uint64_t> mine = {};
 };
 
 class Deduplicator {
@@ -49,7 +51,7 @@ class Deduplicator {
         std::optional<std::uint64_t> most_packets = std::nullopt);
 
     // The bursts of a batch of so many packets. Errc::kNoMemory: a filter was to take over, and the
-    // machine has not got the memory that the exact table had.
+    // machine has not got the memory that the exact table had; or a shard's table is full.
     Status decide(std::vector<DigestedBurst>& bursts, std::size_t packets, bool with_pairs,
                   Verdicts& verdicts);
 
@@ -80,6 +82,7 @@ class Deduplicator {
 
     explicit Deduplicator(const Options& options) : options_(options) {}
 
+    Status decide(DigestedBurst& digested, Originals& originals);
     void look(const DigestedBurst& digested);
     Status choose_decider(std::uint64_t memory, std::optional<std::uint64_t> most_packets);
     Status begin_with_table(std::uint64_t memory);
@@ -88,11 +91,12 @@ class Deduplicator {
 
     Options options_;
     std::unique_ptr<Decider> decider_;
-    std::unique_ptr<Shadow> shadow_;     // null: not audited
-    std::optional<TakeOver> take_over_;  // absent: decider_ stays
-    std::optional<Earlier> earlier_;     // a filter took over
-    std::optional<Nanoseconds> begin_;   // time of the first packet
-    Nanoseconds now_ = 0;                // of the last
+    const ExactDecider* whole_table_ = nullptr;  // of a shard: the decider, which may not forget
+    std::unique_ptr<Shadow> shadow_;             // null: not audited
+    std::optional<TakeOver> take_over_;          // absent: decider_ stays
+    std::optional<Earlier> earlier_;             // a filter took over
+    std::optional<Nanoseconds> begin_;           // time of the first packet
+    Nanoseconds now_ = 0;                        // of the last
     ReasonCounts counts_;
     std::vector<std::string> notes_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "pipeline/bits.h"
 #include "pipeline/stages.h"
 
 namespace unecho::offline {
@@ -24,16 +25,32 @@ void Digester::digest(std::span<const Record> records,
             digested.place.numbers[i] = places[begin + i];
         }
         begin += filled;
-        if (ignored_bytes_ != 0) {
-            ignore_bytes(digested);
-        }
-        pipeline::parse(digested.burst, key_);
-        pipeline::digest(digested.burst, key_, secret_);
-        if (ignored_bytes_ != 0) {
-            tell_short_frames_apart(digested);
-        }
+        digest(digested);
     }
     bursts.resize(used);
+}
+
+// Of the packets of other shards no more than whose they are.
+void Digester::digest(DigestedBurst& digested) const {
+    if (ignored_bytes_ != 0) {
+        ignore_bytes(digested);
+    }
+    pipeline::parse(digested.burst, key_);
+    const bool frames = key_.mode == packet::KeyMode::kFrame;
+    const auto cut = [&] {
+        digested.mine = shard_mask(digested.burst, key_.mode, secret_, shard_);
+        keep_only(digested.burst, digested.place, digested.mine);
+    };
+    if (!shard_.whole() && !frames) {
+        cut();
+    }
+    pipeline::digest(digested.burst, key_, secret_);
+    if (ignored_bytes_ != 0) {
+        tell_short_frames_apart(digested);
+    }
+    if (!shard_.whole() && frames) {
+        cut();
+    }
 }
 
 void Digester::ignore_bytes(DigestedBurst& digested) const {
@@ -98,6 +115,8 @@ std::size_t Digester::fill(std::span<const Record> records,
         ++n;
     }
     burst.count = n;
+    digested.read = n;
+    digested.mine = pipeline::first_bits(n);
     digested.place.first_number = next_number_;
     digested.place.records = records.data();
     next_number_ += n;

@@ -15,6 +15,7 @@
 #include "capture/record.h"
 #include "hash/secret.h"
 #include "offline/decider.h"
+#include "offline/shard.h"
 #include "packet/key_spec.h"
 #include "packet/link.h"
 #include "pipeline/burst.h"
@@ -25,6 +26,8 @@ namespace unecho::offline {
 struct DigestedBurst {
     pipeline::Burst burst;
     CapturePlace place;
+    unsigned read = 0;       // packets that it was made of
+    std::uint64_t mine = 0;  // which of them it holds: all, but for a shard
 };
 
 class Digester {
@@ -32,11 +35,13 @@ class Digester {
     // clock: of the packets' times, as the filter wants it.
     // ignored_bytes: at the beginning of frames that are longer, which do not count.
     // merged: of several inputs.
+    // shard: whose packets alone are digested, while every packet goes on with the time.
     Digester(const packet::KeySpec& key, const hash::Secret& secret, const PacketClock& clock,
-             std::uint32_t ignored_bytes = 0, bool merged = false)
+             std::uint32_t ignored_bytes = 0, bool merged = false, const Shard& shard = {})
         : key_(key),
           ignored_bytes_(ignored_bytes),
           merged_(merged),
+          shard_(shard),
           secret_(secret),
           clock_(clock) {}
 
@@ -48,6 +53,9 @@ class Digester {
 
     // Link types whose packets have no key, and epochs.
     [[nodiscard]] std::vector<capture::Warning> warnings() const;
+
+    // Packets of all bursts, of a shard those of the others too.
+    [[nodiscard]] std::uint64_t read() const { return next_number_ - 1; }
 
     // From the first packet's time to the latest.
     [[nodiscard]] Nanoseconds elapsed() const { return clock_.elapsed(); }
@@ -62,12 +70,14 @@ class Digester {
     void learn(std::span<const capture::Interface> interfaces);
     std::size_t fill(std::span<const capture::Record> records,
                      std::span<const capture::Interface> interfaces, DigestedBurst& digested);
+    void digest(DigestedBurst& digested) const;
     void ignore_bytes(DigestedBurst& digested) const;
     void tell_short_frames_apart(DigestedBurst& digested) const;
 
     packet::KeySpec key_;
     std::uint32_t ignored_bytes_;
     bool merged_;
+    Shard shard_;
     hash::Secret secret_;
     std::vector<Facts> facts_;  // by interface
     capture::UnparsedLinks unparsed_;

@@ -33,6 +33,7 @@ class Maker {
         digester_.digest(digested.batch.records, digested.interfaces, digested.bursts,
                          digested.batch.places);
         digested.elapsed = digester_.elapsed();
+        digested.read = digester_.read();
         return true;
     }
 

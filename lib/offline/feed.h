@@ -19,6 +19,7 @@ struct DigestedBatch {
     capture::InterfaceView interfaces;  // those of its records
     capture::Source::Progress progress;
     Nanoseconds elapsed = 0;  // of the capture so far
+    std::uint64_t read = 0;   // packets so far, those of other shards too
 };
 
 class Feed {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "base/option_names.h"
 #include "offline/editcap.h"
@@ -70,6 +71,32 @@ Status check_editcap(const Options& options) {
     return {};
 }
 
+// Each shard has to say what one process with all memory that it needs says.
+Status check_shard(const Options& options) {
+    if (!options.shard) {
+        return {};
+    }
+    if (!options.seed) {
+        return bad(option::kShard + " needs " + option::kSeed +
+                   ", the same for all shards, by which all agree whose a packet is");
+    }
+    if (options.engine != Engine::kAuto && options.engine != Engine::kExact) {
+        return bad(option::kEngine + " " +
+                   std::string(config::kEngineNames.at(static_cast<std::size_t>(options.engine))) +
+                   ": a filter of a part drops other packets by accident than one of all; allowed "
+                   "with " +
+                   option::kShard + ": exact");
+    }
+    for (const auto& [given, name] : {std::pair{options.count.has_value(), &option::kCount},
+                                      std::pair{options.editcap, &option::kEditcap},
+                                      std::pair{options.audit, &option::kAudit}}) {
+        if (given) {
+            return bad(option::kShard + " is for exact windows of time; leave out " + *name);
+        }
+    }
+    return {};
+}
+
 Status check_engine(const Options& options) {
     if (options.engine == Engine::kAuto || options.engine == Engine::kExact) {
         return {};
@@ -118,6 +145,9 @@ Status check(const engines::FilterSpec& spec, const engines::FieldNames& written
 }
 
 Status check(const Options& options) {
+    if (const Status status = check_shard(options); !status) {
+        return status;
+    }
     if (options.audit && (options.editcap || options.count)) {
         return bad(option::kAudit + " is for windows of time; leave out " +
                    (options.editcap ? option::kEditcap : option::kCount));

@@ -13,6 +13,7 @@
 #include "engines/spec_problems.h"
 #include "filter/filter.h"
 #include "filter/window/reference_table.h"
+#include "offline/shard.h"
 #include "packet/key.h"
 
 namespace unecho::offline {
@@ -41,6 +42,7 @@ struct Options {
     bool audit = false;
     std::uint32_t ignored_bytes = 0;  // at the beginning of longer frames; with frames as keys
     std::optional<std::uint64_t> seed;
+    std::optional<Shard> shard;  // whose packets are decided, exactly; with a seed
 
     [[nodiscard]] packet::KeyMode key_mode() const {
         return key.value_or(editcap ? packet::KeyMode::kFrame : packet::KeyMode::kPacket);

@@ -85,11 +85,17 @@ capture::FileFormat format_of(const capture::Source& source) {
     return several ? capture::FileFormat::kPcapng : source.format();
 }
 
-Result<Nanoseconds> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sinks,
-                             const OnProgress& on_progress) {
+// All of the inputs.
+struct Passed {
+    Nanoseconds elapsed = 0;
+    std::uint64_t packets = 0;
+};
+
+Result<Passed> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sinks,
+                        const OnProgress& on_progress) {
     DigestedBatch digested;
     Verdicts verdicts;
-    Nanoseconds elapsed = 0;
+    Passed passed;
     for (;;) {
         const Result<bool> more = feed.next(digested);
         if (!more) {
@@ -98,7 +104,7 @@ Result<Nanoseconds> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sink
         if (!*more) {
             break;
         }
-        elapsed = digested.elapsed;
+        passed = {digested.elapsed, digested.read};
         if (const Status decided = deduplicator.decide(
                 digested.bursts, digested.batch.records.size(), sinks.wants_pairs(), verdicts);
             !decided) {
@@ -110,7 +116,7 @@ Result<Nanoseconds> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sink
         on_progress(digested.progress);
     }
     const Status closed = sinks.close(feed.interfaces());
-    return closed ? Result<Nanoseconds>(elapsed) : tl::unexpected(closed.error());
+    return closed ? Result<Passed>(passed) : tl::unexpected(closed.error());
 }
 
 std::vector<std::string> warnings_of(const Files& files, const Options& options, const Feed& feed,
@@ -213,18 +219,19 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     if (!parts) {
         return tl::unexpected(parts.error());
     }
-    const auto feed =
-        make_feed(std::move(parts->source),
-                  Digester(engines::key_of(spec_of(options)), *secret, options.clock(),
-                           options.ignored_bytes, files.inputs.size() > 1),
-                  ahead);
-    const auto duration = pass_all(*feed, *parts->deduplicator, parts->sinks, on_progress);
-    if (!duration) {
-        return tl::unexpected(duration.error());
+    const auto feed = make_feed(
+        std::move(parts->source),
+        Digester(engines::key_of(spec_of(options)), *secret, options.clock(), options.ignored_bytes,
+                 files.inputs.size() > 1, options.shard.value_or(Shard())),
+        ahead);
+    const auto passed = pass_all(*feed, *parts->deduplicator, parts->sinks, on_progress);
+    if (!passed) {
+        return tl::unexpected(passed.error());
     }
     Summary summary = summary_of(files, options, *parts->deduplicator);
-    summary.duration = *duration;
-    summary.audit = parts->deduplicator->audit(*duration, files.inputs);
+    summary.duration = passed->elapsed;
+    summary.read = passed->packets;
+    summary.audit = parts->deduplicator->audit(passed->elapsed, files.inputs);
     summary.wire_bytes = parts->sinks.wire();
     summary.dropped_wire_bytes = parts->sinks.dropped_wire();
     summary.split_files = parts->sinks.split_files();

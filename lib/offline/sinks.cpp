@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "offline/sinks.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/option_names.h"
@@ -34,6 +35,13 @@ Result<std::unique_ptr<capture::Writer>> create_output(
         files.format.value_or(named ? named->value_or(otherwise) : otherwise);
     return capture::split_writer(*files.output, files.split, open_one,
                                  format == capture::FileFormat::kPcapng);
+}
+
+// What other shards decide, they write.
+void keep_mine(std::vector<std::uint64_t>& words, const Verdicts& verdicts) {
+    for (std::size_t i = 0; i < std::min(words.size(), verdicts.mine.size()); ++i) {
+        words[i] &= verdicts.mine[i];
+    }
 }
 
 }  // namespace
@@ -79,6 +87,9 @@ Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
 
 void Sinks::count(const std::vector<capture::Record>& records, const Verdicts& verdicts) {
     for (std::size_t i = 0; i < records.size(); ++i) {
+        if (!verdicts.mine.empty() && (verdicts.mine[i / 64] >> i % 64 & 1) == 0) {
+            continue;
+        }
         const std::uint64_t length = records[i].wire_length;
         wire_ += length;
         dropped_wire_ += (verdicts.keep[i / 64] >> i % 64 & 1) != 0 ? 0 : length;
@@ -99,8 +110,12 @@ Status Sinks::write(const DigestedBatch& digested, Verdicts& verdicts) {
     packets_ += digested.batch.records.size();
     const capture::Beside beside{digested.batch.blocks, marks};
     if (status && kept_) {
-        const std::vector<std::uint64_t> all(mark_ ? verdicts.keep.size() : 0, ~std::uint64_t{0});
-        status = kept_->write(digested.batch.records, mark_ ? all : verdicts.keep,
+        std::vector<std::uint64_t> kept(mark_ ? verdicts.keep.size() : 0, ~std::uint64_t{0});
+        if (!mark_ && !verdicts.mine.empty()) {
+            kept = verdicts.keep;
+        }
+        keep_mine(kept, verdicts);
+        status = kept_->write(digested.batch.records, kept.empty() ? verdicts.keep : kept,
                               digested.interfaces, beside);
     }
     if (status && dropped_) {
@@ -111,6 +126,7 @@ Status Sinks::write(const DigestedBatch& digested, Verdicts& verdicts) {
         if (rest != 0) {
             verdicts.keep.back() &= (std::uint64_t{1} << rest) - 1;
         }
+        keep_mine(verdicts.keep, verdicts);
         status =
             dropped_->write(digested.batch.records, verdicts.keep, digested.interfaces, beside);
     }

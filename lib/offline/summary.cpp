@@ -210,6 +210,9 @@ void add_packets(const Summary& summary, ordered_json& out) {
         out["tunnels"][std::string(counter.name)] = summary.tunnels.*counter.value;
     }
     out["left_out"] = or_null(summary.left_out);
+    out["shard"] =
+        summary.options.shard ? ordered_json(summary.options.shard->text()) : ordered_json(nullptr);
+    out["read"] = summary.read;
 }
 
 void add_settings(const Options& options, ordered_json& out) {
@@ -316,6 +319,10 @@ std::string to_text(const Summary& summary) {
     if (summary.left_out) {
         text += format_count(*summary.left_out) + " packets left out before, by " + option::kStart +
                 ", " + option::kStop + " or " + option::kFilter + "\n";
+    }
+    if (summary.options.shard) {
+        text += "shard " + summary.options.shard->text() + " of " +
+                counted(summary.read, "packet") + "; the rest are the other shards'\n";
     }
     text += how_text(summary) + "\n";
     text += summary.fell_short() ? kept_text(*summary.decider.window) : "";

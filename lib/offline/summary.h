@@ -32,6 +32,7 @@ struct Summary {
     DeciderFacts decider;                   // times of its window since the first packet
     std::optional<std::uint64_t> left_out;  // packets outside of a selection
     Nanoseconds duration = 0;               // of the capture: all steps forward in time
+    std::uint64_t read = 0;                 // packets, of a shard those of the others too
     std::optional<engines::AuditReport> audit;
     std::vector<std::string> warnings;  // a line each
     bool incomplete = false;            // packets of the inputs are missing or damaged

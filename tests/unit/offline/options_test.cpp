@@ -57,6 +57,31 @@ TEST(options, values_that_are_not_allowed_are_named) {
     }
 }
 
+TEST(options, a_shard_has_a_seed_and_stays_exact) {
+    Options options;
+    options.shard = Shard{1, 1};  // as one of several, so that a script may count from one
+    EXPECT_EQ(
+        problem(options),
+        "--shard needs --seed, the same for all shards, by which all agree whose a packet is");
+    options.seed = 1;
+    EXPECT_EQ(problem(options), "");
+    options.engine = Engine::kExact;
+    EXPECT_EQ(problem(options), "");
+    options.engine = Engine::kLine;
+    EXPECT_EQ(problem(options),
+              "--engine line: a filter of a part drops other packets by accident than one of all; "
+              "allowed with --shard: exact");
+    options.engine = Engine::kAuto;
+    options.audit = true;
+    EXPECT_EQ(problem(options), "--shard is for exact windows of time; leave out --audit");
+    options.audit = false;
+    options.count = 5;
+    EXPECT_EQ(problem(options), "--shard is for exact windows of time; leave out --count");
+    options.count = {};
+    options.editcap = true;
+    EXPECT_EQ(problem(options), "--shard is for exact windows of time; leave out --editcap");
+}
+
 TEST(options, frames_without_ip_are_compared_beside_packets_and_flows_one_by_one) {
     Options options;
     EXPECT_EQ(options.non_ip_or_pass(), packet::NonIp::kPass);

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One of N processes that share the work on the same captures: each reads all packets and decides
+// those that are its own, so that together they drop what one alone drops, exactly. Whose a packet
+// is follows from its flow, with its ends sorted, as among the workers of the appliance
+// (packet/digests.h): all copies of a packet, both directions and all packets of a flow are in one
+// shard. With frames as keys, whose sameness asks for no packet in them, it follows from all their
+// bytes. Packets cut short in a header that says where they lie are the first shard's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "hash/secret.h"
+#include "offline/decider.h"
+#include "packet/key.h"
+
+namespace unecho::offline {
+
+inline constexpr std::uint32_t kMostShards = 65536;
+
+struct Shard {
+    std::uint32_t index = 1;  // from 1 to count
+    std::uint32_t count = 1;
+
+    [[nodiscard]] bool whole() const { return count == 1; }
+    [[nodiscard]] bool takes(Digest owner) const { return reduce(owner, count) + 1 == index; }
+    [[nodiscard]] std::string text() const {
+        return std::to_string(index) + "/" + std::to_string(count);
+    }
+};
+
+// "2/3". Errc::kInvalidArgument, with what is allowed.
+Result<Shard> parse_shard(const std::string& text);
+
+// Which packets of a parsed burst are the shard's: owner digests and no more are needed of others.
+// With frames as keys the burst is digested already.
+[[nodiscard]] std::uint64_t shard_mask(const pipeline::Burst& burst, packet::KeyMode mode,
+                                       const hash::Secret& secret, const Shard& shard);
+
+// Leaves these packets in the burst and its place, side by side and in order.
+void keep_only(pipeline::Burst& burst, CapturePlace& place, std::uint64_t mask);
+
+}  // namespace unecho::offline

@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unecho pcap --shard I/N`: N processes keep, drop and pair together exactly what one does.
+
+Every capture of the repository and of the shared data, with keys, windows and numbers of shards that
+go round: the pairs of all shards are those of one process, each record is in one shard's output or in
+its echoes, and both directions of a flow are in the same one. Merged by mergecap, the outputs are the
+capture that one process writes, packet by packet.
+"""
+import itertools
+import json
+import os
+import pathlib
+import signal
+import struct
+import subprocess
+import sys
+import unittest
+
+import harness
+import frames  # noqa: E402  harness has put tools/ on the path
+from harness import PCAPS, ROOT, SHARED
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "bench" / "captures"))
+import traffic  # noqa: E402
+
+SEED = ("--seed", "7")
+WAYS = (
+    ("--key", "packet"),
+    ("--key", "packet", "--window", "1s", "--policy", "refresh", "--non-ip", "frame"),
+    ("--key", "flow", "--first", "3", "--window", "1s"),
+    ("--key", "frame", "--window", "inf"),
+    ("--key", "flow-bidir", "--window", "1s"),
+    ("--key", "packet", "--window", "inf", "--tunnels", "all"),
+    ("--key", "packet", "--key-bytes", "24", "--window", "inf"),
+    ("--key", "frame", "--ignore-bytes", "14", "--window", "1s"),
+)
+
+
+def records_of(path):
+    """(seconds, fraction, bytes) of each packet of a little-endian nanosecond pcap, sorted."""
+    data = pathlib.Path(path).read_bytes()
+    assert data[:4] == bytes.fromhex("4d3cb2a1"), path
+    found, at = [], 24
+    while at < len(data):
+        seconds, fraction, length, _ = struct.unpack_from("<IIII", data, at)
+        found.append((seconds, fraction, data[at + 16:at + 16 + length]))
+        at += 16 + length
+    return sorted(found)
+
+
+def pairs_of(path):
+    lines = path.read_text(encoding="ascii").splitlines()
+    return sorted(lines[1:], key=lambda line: int(line.split(",")[0]))
+
+
+def assert_same(test, found, expected):
+    """Of many records: assertEqual takes minutes to show where long lists differ."""
+    if found != expected:
+        odd = sorted(set(found) - set(expected))[:3]
+        test.fail("%d instead of %d; the first that are not expected: %r"
+                  % (len(found), len(expected), odd))
+
+
+def captures():
+    shared = SHARED / "captures"
+    return sorted([*PCAPS.glob("*.pcap"), *shared.glob("*.pcap"), *shared.glob("*.pcapng")])
+
+
+class ShardTest(harness.E2eTest):
+    def pcap(self, inputs, *arguments, status=0):
+        result = subprocess.run([os.environ["UNECHO_BIN"], "pcap", *map(str, inputs), "--json",
+                                 *map(str, arguments)],
+                                capture_output=True, text=True, timeout=120,
+                                stdin=subprocess.DEVNULL)
+        self.assertEqual(result.returncode, status, result.stderr)
+        return json.loads(result.stdout) if result.stdout else result.stderr
+
+    def outputs(self, name, inputs):
+        """Of one process: arguments, and paths of what is kept, dropped and paired. A pcapng may hold
+        several link types, and a pcap none of it: there the pairs say everything."""
+        kept, dropped, pairs = (self.folder / (name + end) for end in (".pcap", ".dropped.pcap", ".csv"))
+        if inputs[0].suffix == ".pcapng":
+            return ("--pairs", pairs), (None, None, pairs)
+        return (("-o", kept, "--dropped", dropped, "--pairs", pairs, "-F", "nsecpcap"),
+                (kept, dropped, pairs))
+
+    def compare(self, inputs, way, shards):
+        """Of one process and of so many shards; the reports of the shards."""
+        arguments, one = self.outputs("one", inputs)
+        whole = self.pcap(inputs, *way, "--engine", "exact", *SEED, *arguments,
+                          status=self.status_of(inputs))
+        if isinstance(whole, str):
+            return None
+        parts, reports = [], []
+        for index in range(1, shards + 1):
+            arguments, paths = self.outputs("part%d" % index, inputs)
+            parts.append(paths)
+            reports.append(self.pcap(inputs, *way, "--shard", "%d/%d" % (index, shards), *SEED,
+                                     *arguments, status=self.status_of(inputs)))
+        for report in reports:
+            self.assertEqual(report["read"], whole["packets"])
+            self.assertEqual(report["duration_ns"], whole["duration_ns"])
+        for field in ("packets", "bytes", "wire_bytes", "kept", "dropped", "dropped_wire_bytes"):
+            self.assertEqual(sum(report[field] for report in reports), whole[field], field)
+        for reason in set(whole["reasons"]).union(*(report["reasons"] for report in reports)):
+            self.assertEqual(sum(report["reasons"].get(reason, 0) for report in reports),
+                             whole["reasons"].get(reason, 0), reason)
+        for kind in (0, 1) if one[0] else ():
+            merged = sorted(itertools.chain(*(records_of(part[kind]) for part in parts)))
+            assert_same(self, merged, records_of(one[kind]))
+        pairs = sorted(itertools.chain(*(pairs_of(part[2]) for part in parts)),
+                       key=lambda line: int(line.split(",")[0]))
+        assert_same(self, pairs, pairs_of(one[2]))
+        return reports
+
+    def status_of(self, inputs):
+        """3 where an input is damaged, on which the single run and the shards agree."""
+        path = str(inputs[0])
+        return self.statuses.setdefault(path, subprocess.run(
+            [os.environ["UNECHO_BIN"], "pcap", *map(str, inputs), "--dry-run", "--quiet"],
+            capture_output=True, timeout=120, stdin=subprocess.DEVNULL).returncode)
+
+    def setUp(self):
+        super().setUp()
+        self.statuses = {}
+
+    def test_shards_are_one_process_on_every_capture(self):
+        compared = echoes = malformed = 0
+        for turn, path in enumerate(captures()):
+            for way in (WAYS[turn % len(WAYS)], WAYS[(turn + 3) % len(WAYS)]):
+                with self.subTest(path.name, way=way):
+                    reports = self.compare([path], way, 2 + turn % 4)
+                    compared += 1
+                    echoes += sum(report["dropped"] for report in reports)
+                    if "frame" not in way[1]:
+                        malformed += reports[0]["reasons"]["malformed"]
+                        if way[1] == "packet":  # of flows, ports are cut off too
+                            self.assertEqual([report["reasons"]["malformed"]
+                                              for report in reports[1:]], [0] * len(reports[1:]))
+        self.assertGreater(compared, 16)
+        self.assertGreater(echoes, 1000)
+        self.assertGreater(malformed, 0)
+
+    def made(self, packets=30_000):
+        capture = self.folder / "in.pcap"
+        subprocess.run([sys.executable, ROOT / "bench/captures/traffic.py", capture, "--packets",
+                        str(packets)], check=True, timeout=120)
+        return capture
+
+    def test_parts_are_of_like_size_and_each_flow_in_one(self):
+        reports = self.compare([self.made()], ("--key", "packet", "--window", "10ms"), 4)
+        self.assertGreater(min(report["dropped"] for report in reports), 0)
+        # 7,500 each of 50,000 flows: five standard deviations of what is at most two packets a flow
+        for report in reports:
+            self.assertLess(abs(report["packets"] - report["read"] / 4), 5 * 110)
+        flows = [{self.flow(data) for _, _, data in records_of(self.folder / ("part%d.pcap" % index))}
+                 for index in range(1, 5)]
+        for a, b in itertools.combinations(flows, 2):
+            self.assertEqual(a & b, set())
+
+    @staticmethod
+    def flow(data):
+        at = 18 if data[12:14] == b"\x81\x00" else 14
+        return data[at + 12:at + 24]
+
+    def test_several_inputs_and_one_shard(self):
+        taps = [PCAPS / "two-taps-a.pcap", PCAPS / "two-taps-b.pcap"]
+        self.assertGreater(sum(report["dropped"] for report in self.compare(taps, WAYS[0], 3)), 0)
+        self.assertEqual(len(self.compare(taps, WAYS[0], 1)), 1)
+
+    def test_marks_are_those_of_one_process(self):
+        def marked(*arguments):
+            out = self.folder / "marked.pcapng"
+            self.pcap([PCAPS / "one-link.pcap"], "--mark", "-o", out, *SEED, *arguments)
+            lines = subprocess.run(["tshark", "-r", out, "-T", "fields", "-e", "frame.time_epoch",
+                                    "-e", "frame.comment", "-e", "ip.id"],
+                                   capture_output=True, text=True, check=True, timeout=120).stdout
+            return lines.splitlines()
+        whole = marked("--engine", "exact")
+        parts = [marked("--shard", "%d/3" % index) for index in (1, 2, 3)]
+        self.assertEqual(sorted(itertools.chain(*parts)), sorted(whole))
+        self.assertTrue(any("repeats" in line or "echo" in line for line in whole))
+        self.assertTrue(all(0 < len(part) < len(whole) for part in parts))
+
+    def test_mergecap_makes_the_capture_of_one_process(self):
+        capture, out = self.made(), self.folder / "merged.pcap"
+        self.compare([capture], ("--window", "10ms"), 3)
+        subprocess.run(["mergecap", "-F", "nsecpcap", "-w", out,
+                        *(self.folder / ("part%d.pcap" % index) for index in (1, 2, 3))],
+                       check=True, timeout=120)
+        assert_same(self, records_of(out), records_of(self.folder / "one.pcap"))
+
+    def test_a_shard_that_is_killed_leaves_nothing_and_is_run_again(self):
+        capture, out = self.made(), self.folder / "part2.pcap"
+        shard = [os.environ["UNECHO_BIN"], "pcap", "-", "-o", str(out), "--quiet", *SEED, "--shard",
+                 "2/3", "--window", "10ms"]
+        before = b"of a run before"
+        out.write_bytes(before)
+        with subprocess.Popen(shard, stdin=subprocess.PIPE) as process:
+            process.stdin.write(capture.read_bytes()[:1 << 20])
+            process.stdin.flush()
+            harness.wait_for(lambda: any(self.folder.glob(".part2.pcap.unecho-*")),
+                               "a temporary file")
+            process.send_signal(signal.SIGKILL)
+            process.wait(60)
+            process.stdin.close()
+            process.stdin = None
+        self.assertEqual(out.read_bytes(), before)
+        self.compare([capture], ("--window", "10ms"), 3)
+
+    def test_more_than_the_memory_holds_is_an_error_and_leaves_nothing(self):
+        capture, out = self.made(200_000), self.folder / "out.pcap"
+        error = self.pcap([capture], "--window", "inf", "--memory", "33MiB", *SEED, "--shard", "1/2",
+                          "-o", out, status=1)
+        self.assertRegex(error, r"^unecho: packet \d+: more packets in the window than fit into "
+                                r"--memory, and a shard has to stay exact; give more of it, or make "
+                                r"more shards of them\n$")
+        self.assertFalse(out.exists())
+        self.pcap([capture], "--window", "inf", "--memory", "33MiB", *SEED, "--shard", "1/16",
+                  "-o", out)
+
+    def test_bad_input_is_one_line(self):
+        form = "; allowed: I/N, the shard's number from 1 to N and how many there are, up to 65536, " \
+               "as in 2/3"
+        for arguments, error in (
+                *(((*SEED, "--shard", text), '--shard: "%s"%s' % (text, form))
+                  for text in ("4/3", "0/3", "3", "1/0", "/", "a/b", "-1/3", "1/3/5", "1 /3",
+                               "1/65537", "1/4294967297")),
+                (("--shard", "1/3"), "--shard needs --seed, the same for all shards, by which all "
+                                     "agree whose a packet is"),
+                ((*SEED, "--shard", "1/3", "--engine", "line"),
+                 "--engine line: a filter of a part drops other packets by accident than one of all; "
+                 "allowed with --shard: exact"),
+                *(((*SEED, "--shard", "1/3", *more),
+                   "--shard is for exact windows of time; leave out " + more[0])
+                  for more in (("--count", "5"), ("--editcap", "--window", "1s"), ("--audit",)))):
+            with self.subTest(arguments):
+                text = self.pcap([PCAPS / "flows.pcap"], "--dry-run", *arguments, status=2)
+                self.assertEqual(text, "unecho: " + error + "\n")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -27,6 +27,17 @@ const std::atomic<bool>& stop_on_signals() {
     return stop_requested;
 }
 
+const std::atomic<bool>& stop_on_signals_and_hangup() {
+    struct sigaction hangup {};
+    sigaction(SIGHUP, nullptr, &hangup);
+    if (hangup.sa_handler != SIG_IGN) {  // nohup
+        hangup = {};
+        hangup.sa_handler = request_stop;
+        sigaction(SIGHUP, &hangup, nullptr);
+    }
+    return stop_on_signals();
+}
+
 const std::atomic<unsigned>& reloads_by_signal() {
     struct sigaction action {};
     action.sa_handler = count_reload;

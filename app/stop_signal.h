@@ -8,6 +8,9 @@ namespace unecho::app {
 // From now on SIGINT and SIGTERM set it, and do nothing else.
 const std::atomic<bool>& stop_on_signals();
 
+// From now on SIGINT, SIGTERM and, unless it was ignored, SIGHUP set it.
+const std::atomic<bool>& stop_on_signals_and_hangup();
+
 // From now on each SIGHUP adds one to it, and does nothing else.
 const std::atomic<unsigned>& reloads_by_signal();
 

@@ -59,7 +59,22 @@ inline constexpr Name kLongStop{"--stop"};
 inline constexpr Name kFilter{"--filter"};
 inline constexpr Name kRecover{"--recover"};
 
+// Which interfaces, and how they are read.
+inline constexpr Name kInterface{"-i"};
+inline constexpr Name kLongInterface{"--interface"};
+inline constexpr Name kList{"-D"};
+inline constexpr Name kLongList{"--list-interfaces"};
+inline constexpr Name kShortFilter{"-f"};
+inline constexpr Name kSnap{"-s"};
+inline constexpr Name kLongSnap{"--snapshot-length"};
+inline constexpr Name kNotPromiscuous{"-p"};
+inline constexpr Name kLongNotPromiscuous{"--no-promiscuous-mode"};
+inline constexpr Name kBuffer{"--buffer-size"};
+inline constexpr Name kPackets{"-c"};
+inline constexpr Name kLongPackets{"--packets"};
+
 // What is written.
+inline constexpr Name kWrite{"-w"};
 inline constexpr Name kOutput{"-o"};
 inline constexpr Name kLongOutput{"--output"};
 inline constexpr Name kShortFormat{"-F"};

@@ -65,6 +65,11 @@ Status check_name(const Files& files, const NamedOutput& output) {
     return wrong ? Status(fail(Errc::kConfig, output.option + " " + wrong->context)) : Status();
 }
 
+// An interface is no file, whatever file may have its name.
+std::vector<std::string> input_files(const Files& files) {
+    return files.live ? std::vector<std::string>() : files.inputs;
+}
+
 // Names are made of the one given.
 Status check_split(const Files& files) {
     std::error_code none;
@@ -104,12 +109,12 @@ Status check_outputs(std::span<const std::string> inputs, std::span<const NamedO
 
 Status check_files(const Files& files) {
     const std::vector<NamedOutput> outputs = outputs_of(files);
-    Status status = check_inputs(files.inputs);
+    const std::vector<std::string> inputs = input_files(files);
+    Status status = check_inputs(inputs);
     status = status ? check_split(files) : status;
     for (std::size_t i = 0; status && i < outputs.size(); ++i) {
         status = check_name(files, outputs[i]);
-        status =
-            status ? check_output(files.inputs, std::span(outputs).first(i), outputs[i]) : status;
+        status = status ? check_output(inputs, std::span(outputs).first(i), outputs[i]) : status;
     }
     return status;
 }
@@ -118,7 +123,7 @@ Status check_split_file(const Files& files, const std::string& path) {
     std::vector<NamedOutput> others = outputs_of(files);
     std::erase_if(others,
                   [](const NamedOutput& other) { return other.option == option::kOutput.text; });
-    return check_output(files.inputs, others, {option::kOutput, path});
+    return check_output(input_files(files), others, {option::kOutput, path});
 }
 
 }  // namespace unecho::offline

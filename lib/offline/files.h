@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which files `unecho pcap` reads and writes.
+// Which files `unecho pcap` reads and writes, and `unecho capture` writes.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +15,7 @@ namespace unecho::offline {
 
 struct Files {
     std::vector<std::string> inputs;     // merged by time
+    bool live = false;                   // inputs are interfaces
     std::optional<std::string> output;   // what is kept; absent: not written
     std::optional<std::string> dropped;  // the echoes, as a capture
     std::optional<std::string> pairs;    // echo_pairs.h

@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "base/option_names.h"
+#include "base/utf8.h"
 #include "capture/compression.h"
+#include "capture/link_types.h"
+#include "capture/live.h"
 #include "capture/reader.h"
 #include "offline/check_files.h"
 #include "offline/feed.h"
@@ -56,6 +59,46 @@ Result<Opened> open_inputs(const Files& files, const Options& options, bool ahea
         return tl::unexpected(enough.error());
     }
     return Opened{*std::move(source), options.memory - beside - inputs};
+}
+
+// Before anything is captured; of files the writer finds it when it meets such a packet.
+Status check_link_types(const Files& files, const capture::Source& source) {
+    const capture::InterfaceView known = source.interfaces();
+    const auto* const other = std::find_if(known.begin(), known.end(), [&](const auto& one) {
+        return one.link_type != known[0].link_type;
+    });
+    if (other == known.end()) {
+        return {};
+    }
+    for (const auto& path : {files.output, files.dropped}) {
+        const auto named = capture::format_named(path.value_or(""));
+        if (named && *named && **named != capture::FileFormat::kPcapng) {
+            return fail(Errc::kConfig, escaped(*path) + ": " + known[0].name + " has " +
+                                           capture::link_type_text(known[0].link_type) + ", " +
+                                           other->name + " " +
+                                           capture::link_type_text(other->link_type) +
+                                           "; a pcap holds one link type, name the output .pcapng");
+        }
+    }
+    return {};
+}
+
+Result<Opened> open_interfaces(const Files& files, const Options& options, const OpenLive& open) {
+    const std::uint64_t beside =
+        kProgramBytes + kOutputBytes * outputs_of(files).size() + kAheadBytes + capture::kLiveBytes;
+    const Status enough = check_memory(options.memory, beside + kLeastToRemember);
+    if (!enough) {
+        return tl::unexpected(enough.error());
+    }
+    auto source = open();
+    if (!source) {
+        return tl::unexpected(source.error());
+    }
+    const Status one_type = check_link_types(files, **source);
+    if (!one_type) {
+        return tl::unexpected(one_type.error());
+    }
+    return Opened{*std::move(source), options.memory - beside};
 }
 
 // Packets that the inputs can hold, if they are files whose size says so: no record takes less than
@@ -163,6 +206,8 @@ Summary summary_of(const Files& files, const Options& options, const Deduplicato
     return summary;
 }
 
+using OpenInputs = std::function<Result<Opened>()>;
+
 // Everything that may be refused before a packet is read.
 struct Parts {
     std::unique_ptr<capture::Source> source;
@@ -171,13 +216,13 @@ struct Parts {
     std::shared_ptr<std::uint64_t> left_out;  // null: nothing is
 };
 
-Result<Parts> open_all(const Files& files, const Options& options, bool ahead) {
+Result<Parts> open_all(const Files& files, const Options& options, const OpenInputs& open) {
     Status status = check(options);
     status = status ? check_files(files) : status;
     if (!status) {
         return tl::unexpected(status.error());
     }
-    auto opened = open_inputs(files, options, ahead);
+    auto opened = open();
     if (!opened) {
         return tl::unexpected(opened.error());
     }
@@ -206,16 +251,14 @@ Result<Parts> open_all(const Files& files, const Options& options, bool ahead) {
     return Parts{std::move(*source), std::move(*sinks), std::move(*deduplicator), left_out};
 }
 
-}  // namespace
-
-Result<Summary> run(const Files& files, const Options& options, bool ahead,
-                    const OnProgress& on_progress) {
+Result<Summary> run_from(const OpenInputs& open, const Files& files, const Options& options,
+                         bool ahead, const OnProgress& on_progress) {
     const auto start = std::chrono::steady_clock::now();
     const auto secret = secret_of(options);
     if (!secret) {
         return tl::unexpected(secret.error());
     }
-    auto parts = open_all(files, options, ahead);
+    auto parts = open_all(files, options, open);
     if (!parts) {
         return tl::unexpected(parts.error());
     }
@@ -245,6 +288,20 @@ Result<Summary> run(const Files& files, const Options& options, bool ahead,
     summary.seconds =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return summary;
+}
+
+}  // namespace
+
+Result<Summary> run(const Files& files, const Options& options, bool ahead,
+                    const OnProgress& on_progress) {
+    const auto open = [&] { return open_inputs(files, options, ahead); };
+    return run_from(open, files, options, ahead, on_progress);
+}
+
+Result<Summary> run_live(const Files& files, const Options& options, const OpenLive& open,
+                         const OnProgress& on_progress) {
+    const auto open_them = [&] { return open_interfaces(files, options, open); };
+    return run_from(open_them, files, options, true, on_progress);
 }
 
 }  // namespace unecho::offline

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// `unecho pcap`: captures in, a capture without echoes out.
+// `unecho pcap` and `unecho capture`: captures or interfaces in, a capture without echoes out.
 #pragma once
 
 #include <functional>
+#include <memory>
 
 #include "base/result.h"
 #include "capture/source.h"
@@ -19,5 +20,11 @@ using OnProgress = std::function<void(const capture::Source::Progress&)>;
 // is asked for is not allowed, files that would overwrite one another too.
 Result<Summary> run(const Files& files, const Options& options, bool ahead,
                     const OnProgress& on_progress);
+
+// The same of packets that come as they are captured: opens them when all else is known to be
+// right, and reads ahead always. files: live.
+using OpenLive = std::function<Result<std::unique_ptr<capture::Source>>()>;
+Result<Summary> run_live(const Files& files, const Options& options, const OpenLive& open,
+                         const OnProgress& on_progress);
 
 }  // namespace unecho::offline

@@ -1,0 +1,417 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "capture/live.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <utility>
+
+#include <pcap/pcap.h>
+#include <poll.h>
+
+#include "base/option_names.h"
+#include "base/utf8.h"
+#include "capture/allowance.h"
+#include "capture/buffers.h"
+#include "capture/notes.h"
+
+namespace unecho::capture {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kReadMilliseconds = 10;  // a block of the kernel's waits so long to be filled
+constexpr int kLookMilliseconds = 50;  // at what may end it
+constexpr std::uint32_t kLongest = 262144;
+constexpr std::size_t kMostLive = 64;  // interfaces
+
+struct Close {
+    void operator()(pcap_t* handle) const { pcap_close(handle); }
+};
+using Handle = std::unique_ptr<pcap_t, Close>;
+
+// Packets that were read at once, and the buffer that they lie in, which others may share.
+struct Chunk {
+    std::shared_ptr<Bytes> memory;
+    std::vector<Record> records;
+    std::size_t next = 0;
+    Clock::time_point read_at;
+};
+
+struct Tap {
+    Handle handle;
+    std::string name;
+    int descriptor = -1;
+    std::deque<Chunk> chunks;
+    std::shared_ptr<Bytes> memory;  // of the last chunk
+    std::size_t used = 0;           // of it
+    std::uint64_t read = 0;
+    Nanoseconds newest = 0;  // time of the last packet read
+    bool gone = false;
+
+    [[nodiscard]] const Record* first() const {
+        return chunks.empty() ? nullptr : &chunks.front().records[chunks.front().next];
+    }
+};
+
+class Live final : public Source {
+  public:
+    Live(const LiveOptions& options, std::vector<Tap> taps, InterfaceList interfaces,
+         std::shared_ptr<LiveReport> report)
+        : options_(options),
+          taps_(std::move(taps)),
+          interfaces_(std::move(interfaces)),
+          report_(std::move(report)),
+          pieces_(kMostPiece),
+          end_(Clock::now() + std::chrono::nanoseconds(options.duration)) {}
+
+    Result<bool> next(Batch& batch) override;
+    [[nodiscard]] InterfaceView interfaces() const override { return interfaces_.view(); }
+    [[nodiscard]] FileFormat format() const override { return FileFormat::kNanosecondPcap; }
+    [[nodiscard]] Progress progress() const override { return {taken_bytes_, 0}; }
+    [[nodiscard]] std::vector<Warning> warnings() const override { return warnings_; }
+
+  private:
+    // What the callback of libpcap gets.
+    struct Reading {
+        Live* live;
+        Tap* tap;
+        std::uint32_t index;
+        Clock::time_point now;
+        std::uint64_t bytes = 0;
+    };
+
+    static void on_packet(u_char* user, const pcap_pkthdr* header, const u_char* data);
+    void add(Reading& reading, const pcap_pkthdr& header, const u_char* data);
+    // Whether it shall end; what was read is given still.
+    [[nodiscard]] bool told_to_end() const;
+    void wait() const;
+    void read(std::uint32_t index);
+    // Moves what may go; final: all of it.
+    void release(Batch& batch, bool final);
+    [[nodiscard]] bool may_go(std::size_t index, Clock::time_point now) const;
+    void finish();
+
+    LiveOptions options_;
+    std::vector<Tap> taps_;
+    InterfaceList interfaces_;
+    std::shared_ptr<LiveReport> report_;
+    Buffers pieces_;
+    Clock::time_point end_;
+    std::uint64_t waiting_bytes_ = 0;
+    std::uint64_t taken_bytes_ = 0;
+    std::uint64_t taken_ = 0;
+    Nanoseconds last_ = 0;  // time of the packet given last
+    std::uint32_t last_interface_ = 0;
+    std::uint64_t late_ = 0;
+    bool ended_ = false;
+    bool finished_ = false;
+    std::vector<Warning> warnings_;
+};
+
+void Live::on_packet(u_char* user, const pcap_pkthdr* header, const u_char* data) {
+    auto& reading = *reinterpret_cast<Reading*>(user);
+    reading.live->add(reading, *header, data);
+}
+
+void Live::add(Reading& reading, const pcap_pkthdr& header, const u_char* data) {
+    Tap& tap = *reading.tap;
+    if (!tap.memory || tap.memory->size() - tap.used < header.caplen) {
+        tap.memory = pieces_.take(header.caplen);
+        tap.used = 0;
+    }
+    if (tap.chunks.empty() || tap.chunks.back().read_at != reading.now ||
+        tap.chunks.back().memory != tap.memory) {
+        tap.chunks.push_back({.memory = tap.memory, .records = {}, .read_at = reading.now});
+    }
+    Chunk& chunk = tap.chunks.back();
+    std::byte* const at = tap.memory->data() + tap.used;
+    std::memcpy(at, data, header.caplen);
+    tap.used += header.caplen;
+    reading.bytes += header.caplen;
+    waiting_bytes_ += header.caplen + sizeof(Record);
+    // With nanoseconds asked for, tv_usec holds them.
+    const Nanoseconds time = static_cast<Nanoseconds>(header.ts.tv_sec) * kSecond +
+                             static_cast<Nanoseconds>(header.ts.tv_usec);
+    chunk.records.push_back({.time = time,
+                             .data = reinterpret_cast<const std::uint8_t*>(at),
+                             .length = header.caplen,
+                             .wire_length = header.len,
+                             .interface = reading.index,
+                             .number = ++tap.read});
+    tap.newest = std::max(tap.newest, time);
+    if (reading.bytes >= 4 * std::uint64_t{kMostPiece}) {
+        pcap_breakloop(tap.handle.get());
+    }
+}
+
+bool Live::told_to_end() const {
+    return (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) ||
+           (options_.duration != 0 && Clock::now() >= end_) ||
+           std::all_of(taps_.begin(), taps_.end(), [](const Tap& tap) { return tap.gone; });
+}
+
+void Live::wait() const {
+    std::array<pollfd, kMostLive> polled{};
+    nfds_t count = 0;
+    for (const Tap& tap : taps_) {
+        if (!tap.gone) {
+            polled[count++] = {.fd = tap.descriptor, .events = POLLIN, .revents = 0};
+        }
+    }
+    const bool merging = std::any_of(taps_.begin(), taps_.end(),
+                                     [](const Tap& tap) { return tap.first() != nullptr; });
+    ::poll(polled.data(), count, merging ? kReadMilliseconds : kLookMilliseconds);
+}
+
+void Live::read(std::uint32_t index) {
+    Tap& tap = taps_[index];
+    if (tap.gone) {
+        return;
+    }
+    Reading reading{this, &tap, index, Clock::now()};
+    const int got = pcap_dispatch(tap.handle.get(), static_cast<int>(kMaxBatch), on_packet,
+                                  reinterpret_cast<u_char*>(&reading));
+    if (got < 0 && got != PCAP_ERROR_BREAK) {
+        tap.gone = true;
+        warnings_.push_back(
+            {.file = index,
+             .number = tap.read,
+             .text = "nothing more is captured here: " + escaped(pcap_geterr(tap.handle.get())),
+             .incomplete = true});
+    }
+}
+
+// Not before each other interface has given a later packet, or it has waited long enough, or too
+// much waits.
+bool Live::may_go(std::size_t index, Clock::time_point now) const {
+    const Chunk& chunk = taps_[index].chunks.front();
+    if (now - chunk.read_at >= std::chrono::nanoseconds(kLiveWait) || waiting_bytes_ > kLiveBytes) {
+        return true;
+    }
+    const Nanoseconds time = chunk.records[chunk.next].time;
+    for (std::size_t i = 0; i < taps_.size(); ++i) {
+        if (i != index && !taps_[i].gone && taps_[i].newest < time) {
+            return false;
+        }
+    }
+    return true;
+}
+
+void Live::release(Batch& batch, bool final) {
+    const Clock::time_point now = Clock::now();
+    while (batch.records.size() < kMaxBatch &&
+           (options_.packets == 0 || taken_ < options_.packets)) {
+        std::optional<std::size_t> first;
+        for (std::size_t i = 0; i < taps_.size(); ++i) {
+            const Record* const one = taps_[i].first();
+            first = one != nullptr && (!first || one->time < taps_[*first].first()->time)
+                        ? std::optional(i)
+                        : first;
+        }
+        if (!first || (!final && !may_go(*first, now))) {
+            return;
+        }
+        Chunk& chunk = taps_[*first].chunks.front();
+        if (std::find(batch.memory.rbegin(), batch.memory.rend(), chunk.memory) ==
+            batch.memory.rend()) {
+            batch.memory.push_back(chunk.memory);
+        }
+        const Record& record = batch.records.emplace_back(chunk.records[chunk.next++]);
+        late_ += record.time < last_ && record.interface != last_interface_ ? 1 : 0;
+        last_ = record.time;
+        last_interface_ = record.interface;
+        taken_bytes_ += record.length;
+        waiting_bytes_ -= record.length + sizeof(Record);
+        ++taken_;
+        if (chunk.next == chunk.records.size()) {
+            taps_[*first].chunks.pop_front();
+        }
+    }
+}
+
+Result<bool> Live::next(Batch& batch) {
+    batch.clear();
+    if (options_.on_begin) {
+        std::exchange(options_.on_begin, nullptr)();
+    }
+    while (batch.records.empty() && !finished_) {
+        const bool enough = options_.packets != 0 && taken_ >= options_.packets;
+        if (enough || (ended_ && std::all_of(taps_.begin(), taps_.end(), [](const Tap& tap) {
+                           return tap.first() == nullptr;
+                       }))) {
+            finish();
+            break;
+        }
+        if (!ended_ && waiting_bytes_ <= kLiveBytes) {
+            ended_ = told_to_end();
+            for (std::uint32_t i = 0; i < taps_.size(); ++i) {
+                read(i);
+            }
+        }
+        release(batch, ended_);
+        if (batch.records.empty() && !ended_) {
+            wait();
+        }
+    }
+    return !batch.records.empty();
+}
+
+void Live::finish() {
+    finished_ = true;
+    for (std::uint32_t i = 0; i < taps_.size(); ++i) {
+        const Tap& tap = taps_[i];
+        pcap_stat stat{};
+        if (pcap_stats(tap.handle.get(), &stat) != 0) {
+            stat = {};
+        }
+        report_->push_back({tap.name, tap.read, stat.ps_drop, stat.ps_ifdrop});
+        if (stat.ps_drop != 0) {
+            warnings_.push_back({.file = i,
+                                 .number = 0,
+                                 .text = std::to_string(stat.ps_drop) +
+                                         " packets were dropped by the kernel, whose buffer was "
+                                         "full; give more " +
+                                         option::kBuffer});
+        }
+    }
+    if (late_ != 0) {
+        warnings_.push_back({.file = 0,
+                             .number = 0,
+                             .text = std::to_string(late_) +
+                                     " packets came too late to be in order with those of other "
+                                     "interfaces"});
+    }
+}
+
+tl::unexpected<Error> cannot(const std::string& name, int status, pcap_t* handle) {
+    const std::string why = escaped(pcap_geterr(handle));
+    switch (status) {
+        case PCAP_ERROR_NO_SUCH_DEVICE:
+            return fail(Errc::kNotFound, name + ": no such interface; unecho capture " +
+                                             option::kList + " lists those that are there");
+        case PCAP_ERROR_PERM_DENIED:
+        case PCAP_ERROR_PROMISC_PERM_DENIED:
+            return fail(Errc::kPermission,
+                        name +
+                            ": no permission to capture; it takes root, or the capability "
+                            "CAP_NET_RAW: setcap cap_net_raw+ep on the program");
+        case PCAP_ERROR_IFACE_NOT_UP:
+            return fail(Errc::kIo,
+                        name + ": the interface is down; ip link set " + name + " up first");
+        default:
+            return fail(Errc::kIo, name + ": cannot be captured from: " +
+                                       (why.empty() ? pcap_statustostr(status) : why));
+    }
+}
+
+Status set_filter(const Tap& tap, const std::string& expression) {
+    if (expression.empty()) {
+        return {};
+    }
+    bpf_program code{};
+    pcap_t* const handle = tap.handle.get();
+    if (pcap_compile(handle, &code, expression.c_str(), 1, PCAP_NETMASK_UNKNOWN) != 0) {
+        return fail(Errc::kConfig, option::kFilter + ": " + escaped(pcap_geterr(handle)) + " (on " +
+                                       tap.name + "); allowed: as in pcap-filter(7)");
+    }
+    const bool set = pcap_setfilter(handle, &code) == 0;
+    pcap_freecode(&code);
+    return set ? Status()
+               : fail(Errc::kIo,
+                      tap.name + ": the filter was refused: " + escaped(pcap_geterr(handle)));
+}
+
+Result<Tap> open_tap(const LiveOptions& options, const std::string& given) {
+    Tap tap;
+    tap.name = escaped(given);
+    std::array<char, PCAP_ERRBUF_SIZE> why{};
+    tap.handle.reset(pcap_create(given.c_str(), why.data()));
+    pcap_t* const handle = tap.handle.get();
+    if (handle == nullptr) {
+        return fail(Errc::kIo, tap.name + ": cannot be captured from: " + escaped(why.data()));
+    }
+    pcap_set_snaplen(handle,
+                     static_cast<int>(options.snap_length == 0 ? kLongest : options.snap_length));
+    pcap_set_promisc(handle, options.promiscuous && given != "any" ? 1 : 0);
+    pcap_set_timeout(handle, kReadMilliseconds);
+    if (options.buffer_bytes != 0) {
+        pcap_set_buffer_size(handle, static_cast<int>(options.buffer_bytes));
+    }
+    if (pcap_set_tstamp_precision(handle, PCAP_TSTAMP_PRECISION_NANO) != 0) {
+        return fail(Errc::kUnsupported, tap.name + ": has no timestamps in nanoseconds");
+    }
+    if (const int status = pcap_activate(handle); status < 0) {
+        return cannot(tap.name, status, handle);
+    }
+    if (given == "any") {
+        pcap_set_datalink(handle, DLT_LINUX_SLL2);  // which names each packet's interface
+    }
+    if (const Status set = set_filter(tap, options.filter); !set) {
+        return tl::unexpected(set.error());
+    }
+    if (pcap_setnonblock(handle, 1, why.data()) != 0) {
+        return fail(Errc::kIo, tap.name + ": cannot be read from: " + escaped(why.data()));
+    }
+    tap.descriptor = pcap_get_selectable_fd(handle);
+    return tap;
+}
+
+// The number that files have for a link type: libpcap tells it of a dump alone, and those of the
+// interfaces of Linux are the same but for raw IP.
+std::uint16_t link_type_of(pcap_t* handle) {
+    constexpr std::uint16_t kRawLink = 101;
+    const int dlt = pcap_datalink(handle);
+    return dlt == DLT_RAW ? kRawLink : static_cast<std::uint16_t>(dlt);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> open_live(const LiveOptions& options,
+                                          std::shared_ptr<LiveReport> report) {
+    if (options.interfaces.empty() || options.interfaces.size() > kMostLive) {
+        return fail(Errc::kConfig, option::kInterface + ": " +
+                                       std::to_string(options.interfaces.size()) +
+                                       " interfaces; allowed: 1 to " + std::to_string(kMostLive));
+    }
+    std::vector<Tap> taps;
+    InterfaceList interfaces;
+    for (const std::string& name : options.interfaces) {
+        auto tap = open_tap(options, name);
+        if (!tap) {
+            return tl::unexpected(tap.error());
+        }
+        Interface one;
+        one.link_type = link_type_of(tap->handle.get());
+        one.snap_length = static_cast<std::uint32_t>(pcap_snapshot(tap->handle.get()));
+        one.tick = 1;
+        one.file = static_cast<std::uint32_t>(taps.size());
+        one.name = tap->name;
+        interfaces.push_back(std::move(one));
+        taps.push_back(*std::move(tap));
+    }
+    return std::make_unique<Live>(options, std::move(taps), std::move(interfaces),
+                                  std::move(report));
+}
+
+Result<std::vector<std::string>> live_interfaces() {
+    std::array<char, PCAP_ERRBUF_SIZE> why{};
+    pcap_if_t* all = nullptr;
+    if (pcap_findalldevs(&all, why.data()) != 0) {
+        return fail(Errc::kIo, std::string("interfaces cannot be listed: ") + why.data());
+    }
+    std::vector<std::string> lines;
+    for (const pcap_if_t* one = all; one != nullptr; one = one->next) {
+        const bool up = (one->flags & PCAP_IF_UP) != 0;
+        lines.push_back(escaped(one->name) + "\t" + (up ? "up" : "down") +
+                        (one->description != nullptr ? "\t" + escaped(one->description) : ""));
+    }
+    pcap_freealldevs(all);
+    return lines;
+}
+
+}  // namespace unecho::capture

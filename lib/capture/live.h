@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Packets of network interfaces as they come, by libpcap, with the kernel's timestamps: a source
+// that ends when it is told to. Several interfaces are merged by time: a packet waits for those
+// before it from the others, but no longer than kLiveWait. In memory that is bounded; what does
+// not fit waits in the kernel, which counts what it drops.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "capture/source.h"
+
+namespace unecho::capture {
+
+struct LiveOptions {
+    std::vector<std::string> interfaces;
+    std::string filter;             // of pcap-filter(7); empty: all packets
+    std::uint32_t snap_length = 0;  // 0: packets as they are
+    bool promiscuous = true;
+    std::uint64_t buffer_bytes = 0;  // the kernel's, for each interface; 0: libpcap's default
+    std::uint64_t packets = 0;       // it ends behind so many; 0: any number
+    Nanoseconds duration = 0;        // it ends after so long; 0: never
+    const std::atomic<bool>* stop = nullptr;  // it ends when this is set
+    std::function<void()> on_begin;           // all is opened: called by the first next()
+};
+
+// Of an interface, when the source has ended.
+struct LiveCounts {
+    std::string interface;
+    std::uint64_t read = 0;
+    std::uint64_t kernel_dropped = 0;     // its buffer was full
+    std::uint64_t interface_dropped = 0;  // as the driver counts
+};
+using LiveReport = std::vector<LiveCounts>;
+
+inline constexpr Nanoseconds kLiveWait = 200 * kMillisecond;
+// Of packets that wait for others.
+inline constexpr std::uint64_t kLiveBytes = std::uint64_t{32} << 20;
+
+// report: filled when next() answers false. Errc::kNotFound, kPermission, kConfig (the filter),
+// kIo.
+Result<std::unique_ptr<Source>> open_live(const LiveOptions& options,
+                                          std::shared_ptr<LiveReport> report);
+
+// "NAME\tdescription", a line each, those first that are up.
+Result<std::vector<std::string>> live_interfaces();
+
+}  // namespace unecho::capture

@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""unecho capture on interfaces, beside tcpdump on the same ones: both get the same packets from the
+kernel, with the same times, so what `unecho pcap` makes of tcpdump's files is what it must write."""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+
+import wire
+from wire import Host, harness, udp_frame
+
+PACKETS = 600
+NOBODY = 65534
+
+
+@wire.needs_namespaces
+class Capture(wire.WireTest):
+    def setUp(self):
+        super().setUp()
+        self.hosts = [Host(self, 1), Host(self, 2)]
+        self.taps = [host.outside for host in self.hosts]
+
+    def capture(self, *arguments, wrapper=()):
+        """Started, and past the opening of its interfaces."""
+        running = harness.Running([*wrapper, os.environ["UNECHO_BIN"], "capture", *map(str, arguments)],
+                                  dict(os.environ), self.folder)
+        self.addCleanup(running.__exit__)
+        said = running._process.stderr.readline()
+        self.assertEqual(said, "unecho: capturing\n")
+        return running
+
+    def refused(self, *arguments, wrapper=()):
+        done = subprocess.run([*wrapper, os.environ["UNECHO_BIN"], "capture", *map(str, arguments)],
+                              cwd=self.folder, capture_output=True, text=True, check=False, timeout=60)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertFalse((self.folder / "out.pcap").exists())
+        return done.returncode, done.stderr
+
+    def from_taps(self):
+        return [word for tap in self.taps for word in ("-i", tap)]
+
+    def tcpdump(self, tap):
+        """Nanoseconds, as the kernel gives them."""
+        path = self.folder / (tap + ".pcap")
+        process = subprocess.Popen(["tcpdump", "-i", tap, "-U", "-B", "65536", "--immediate-mode",
+                                    "--time-stamp-precision=nano", "-w", str(path)],
+                                   stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+
+        def end():
+            process.terminate()
+            process.communicate(timeout=60)
+        self.addCleanup(lambda: end() if process.poll() is None else None)
+        while "listening on" not in process.stderr.readline():
+            self.assertIsNone(process.poll(), "tcpdump did not start")
+        return path, end
+
+    def send_in_turns(self, frames):
+        """One to each tap, again and again: the kernel hands them over in blocks, of one tap after the
+        other, so their order is only found again by who waits for it."""
+        self.hosts[1].move_inside(self.hosts[0], "in1")
+        path = self.folder / "frames.json"
+        path.write_text(json.dumps([[frame.hex() for frame in each] for each in frames]))
+        program = ("import itertools,json,socket,time\n"
+                   "taps=[socket.socket(socket.AF_PACKET,socket.SOCK_RAW) for _ in '01']\n"
+                   "for s,name in zip(taps,('in0','in1')): s.bind((name,0))\n"
+                   "frames=json.load(open(%r))\n"
+                   "for turn in itertools.zip_longest(*frames):\n"
+                   " for s,frame in zip(taps,turn):\n"
+                   "  if frame: s.send(bytes.fromhex(frame))\n"
+                   " time.sleep(0.0005)\n" % str(path))
+        self.hosts[0].run(sys.executable, "-c", program)
+
+    def test_agrees_with_pcap_of_what_tcpdump_wrote(self):
+        files = [self.tcpdump(tap) for tap in self.taps]
+        running = self.capture(*self.from_taps(), "--window", "60s", "--engine", "exact", "--buffer-size",
+                               "32MiB", "--json", "--pairs", "live.csv", "-w", "live.pcap")
+        copies = [[udp_frame(number) for number in range(PACKETS)],
+                  [udp_frame(number, ttl=63, mac_shift=1) for number in range(PACKETS) for _ in (0, 1)]]
+        self.send_in_turns(copies)
+        for (path, _), sent in zip(files, copies):
+            harness.wait_for(lambda path=path, sent=sent: len(harness.frames_of(path)) >= len(sent),
+                             "tcpdump's packets")
+        for _, end in files:
+            end()
+        running.interrupt()
+        result = running.finish()
+        self.assertEqual(result.status, 0, result)
+        report = json.loads(result.out)
+        self.assertEqual([(one["name"], one["read"], one["kernel_dropped"]) for one in report["interfaces"]],
+                         [(tap, len(sent), 0) for tap, sent in zip(self.taps, copies)])
+        wire.run(os.environ["UNECHO_BIN"], "pcap", *(path for path, _ in files), "--window", "60s",
+                 "--engine", "exact", "--pairs", self.folder / "pcap.csv", "-o", self.folder / "pcap.pcap")
+        live = harness.frames_of(self.folder / "live.pcap")
+        self.assertEqual(len(live), PACKETS)
+        # Byte by byte: the same packets, in the same order, with the same times.
+        self.assertEqual((self.folder / "live.pcap").read_bytes()[24:],
+                         (self.folder / "pcap.pcap").read_bytes()[24:])
+        rows = [[line.split(",") for line in (self.folder / name).read_text().splitlines()]
+                for name in ("live.csv", "pcap.csv")]
+        self.assertEqual(len(rows[0]), 1 + 2 * PACKETS)
+        self.assertEqual(len(rows[0]), len(rows[1]))
+
+    def test_ends_after_packets_and_goes_into_a_pipe(self):
+        running = self.capture("-i", self.taps[0], "-f", "udp port %d" % wire.PORT, "-c", 40, "-w", "-",
+                               "--dropped", "echoes.pcap")
+        reader = threading.Thread(target=lambda: self.hosts[0].send(
+            [udp_frame(number) for number in range(20) for _ in (0, 1)], self.folder))
+        reader.start()
+        tcpdump = subprocess.run(["tcpdump", "-nr", "-"], stdin=running._process.stdout,
+                                 capture_output=True, text=True, check=True, timeout=60)
+        reader.join()
+        self.assertEqual(len(tcpdump.stdout.splitlines()), 20)
+        self.assertEqual(len(harness.frames_of(self.folder / "echoes.pcap")), 20)
+
+    def test_a_quiet_interface_holds_the_other_back_for_a_moment_only(self):
+        running = self.capture(*self.from_taps(), "-c", 30, "-w", "out.pcap")
+        self.hosts[0].send([udp_frame(number) for number in range(30)], self.folder)
+        result = running.finish()
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(len(harness.frames_of(self.folder / "out.pcap")), 30)
+
+    def test_duration_ends_it_without_a_packet(self):
+        result = self.capture("-i", self.taps[0], "--duration", "50ms", "-w", "out.pcap").finish()
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(harness.frames_of(self.folder / "out.pcap"), [])
+
+    def test_an_interface_that_goes_away_leaves_what_came_before(self):
+        running = self.capture("-i", self.taps[0], "-w", "out.pcap", "--pairs", "/dev/null")
+        path, end = self.tcpdump(self.taps[0])
+        self.hosts[0].send([udp_frame(number) for number in range(30)], self.folder)
+        harness.wait_for(lambda: len(harness.frames_of(path)) >= 30, "tcpdump's packets")
+        end()
+        wire.run("ip", "link", "del", self.taps[0])
+        result = running.finish()
+        self.assertEqual(result.status, 1, result)
+        self.assertIn("nothing more is captured here", result.err)
+        self.assertEqual(len(harness.frames_of(self.folder / "out.pcap")), 30)
+
+    def test_what_is_wrong_is_one_line(self):
+        status, said = self.refused("-i", "nosuch0", "-w", "out.pcap")
+        self.assertEqual(status, 1)
+        self.assertIn("nosuch0: no such interface", said)
+        status, said = self.refused("-i", self.taps[0], "-f", "udp prt 7", "-w", "out.pcap")
+        self.assertEqual(status, 2)
+        self.assertIn("allowed: as in pcap-filter(7)", said)
+        status, said = self.refused("-i", self.taps[0], "-i", "any", "-w", "out.pcap")
+        self.assertEqual(status, 2)
+        self.assertIn("out.pcap: %s has link type 1 (EN10MB), any link type 276 (LINUX_SLL2); a pcap holds "
+                      "one link type" % self.taps[0], said)
+        status, said = self.refused("-w", "out.pcap")
+        self.assertEqual(status, 2)
+        self.assertIn("-i IF is needed", said)
+        self.assertFalse((self.folder / "out.pcap").exists())
+        self.assertEqual(list(self.folder.glob(".out*")), [])
+
+    def test_without_root_the_capability_is_named_and_is_enough(self):
+        self.folder.chmod(0o777)
+        program = self.folder / "unecho"
+        shutil.copy(os.environ["UNECHO_BIN"], program)
+        program.chmod(0o755)
+
+        def nobody(capabilities):
+            return ("setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups",
+                    "--inh-caps=" + capabilities, "--ambient-caps=" + capabilities,
+                    "--bounding-set=" + capabilities, "env", "UNECHO_BIN=" + str(program))
+        reachable = subprocess.run([*nobody("-all"), os.environ["UNECHO_BIN"], "--version"],
+                                   capture_output=True, check=False)
+        if reachable.returncode != 0:
+            self.skipTest("needs a build that nobody can reach")
+        _, said = self.refused("-i", self.taps[0], "-w", "out.pcap", wrapper=nobody("-all"))
+        self.assertIn("CAP_NET_RAW", said)
+        result = self.capture("-i", self.taps[0], "--duration", "50ms", "-w", "out.pcap",
+                              wrapper=nobody("-all,+net_raw")).finish()
+        self.assertEqual(result.status, 0, result)
+
+    def test_lists_interfaces(self):
+        done = wire.run(os.environ["UNECHO_BIN"], "capture", "-D")
+        self.assertIn(self.taps[0], [line.split("\t")[0] for line in done.stdout.splitlines()])
+
+
+if __name__ == "__main__":
+    harness.main()

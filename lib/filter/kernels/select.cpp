@@ -17,8 +17,7 @@ bool available(Isa isa) noexcept {
             return available(Isa::kAvx2) && __builtin_cpu_supports("avx512f") != 0 &&
                    __builtin_cpu_supports("avx512dq") != 0 &&
                    __builtin_cpu_supports("avx512bw") != 0 &&
-                   __builtin_cpu_supports("avx512vl") != 0 &&
-                   __builtin_cpu_supports("avx512vpopcntdq") != 0;
+                   __builtin_cpu_supports("avx512vl") != 0;
     }
     return false;
 }

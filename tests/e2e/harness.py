@@ -153,6 +153,14 @@ class Running:
     def interrupt(self):
         self.send(signal.SIGINT)
 
+    def first_error_line(self):
+        """As soon as it is there; finish() has the rest."""
+        return self._process.stderr.readline()
+
+    def output(self):
+        """For another process to read from."""
+        return self._process.stdout
+
     def finish(self, timeout=60):
         try:
             out, err = self._process.communicate(timeout=timeout)

@@ -28,8 +28,7 @@ class Capture(wire.WireTest):
         running = harness.Running([*wrapper, os.environ["UNECHO_BIN"], "capture", *map(str, arguments)],
                                   dict(os.environ), self.folder)
         self.addCleanup(running.__exit__)
-        said = running._process.stderr.readline()
-        self.assertEqual(said, "unecho: capturing\n")
+        self.assertEqual(running.first_error_line(), "unecho: capturing\n")
         return running
 
     def refused(self, *arguments, wrapper=()):
@@ -111,7 +110,7 @@ class Capture(wire.WireTest):
         reader = threading.Thread(target=lambda: self.hosts[0].send(
             [udp_frame(number) for number in range(20) for _ in (0, 1)], self.folder))
         reader.start()
-        tcpdump = subprocess.run(["tcpdump", "-nr", "-"], stdin=running._process.stdout,
+        tcpdump = subprocess.run(["tcpdump", "-nr", "-"], stdin=running.output(),
                                  capture_output=True, text=True, check=True, timeout=60)
         reader.join()
         self.assertEqual(len(tcpdump.stdout.splitlines()), 20)

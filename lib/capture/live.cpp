@@ -3,11 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
-#include <cstring>
-#include <deque>
-#include <optional>
 #include <utility>
 
 #include <pcap/pcap.h>
@@ -16,7 +12,6 @@
 #include "base/option_names.h"
 #include "base/utf8.h"
 #include "capture/allowance.h"
-#include "capture/buffers.h"
 #include "capture/notes.h"
 
 namespace unecho::capture {
@@ -34,28 +29,12 @@ struct Close {
 };
 using Handle = std::unique_ptr<pcap_t, Close>;
 
-// Packets that were read at once, and the buffer that they lie in, which others may share.
-struct Chunk {
-    std::shared_ptr<Bytes> memory;
-    std::vector<Record> records;
-    std::size_t next = 0;
-    Clock::time_point read_at;
-};
-
 struct Tap {
     Handle handle;
     std::string name;
     int descriptor = -1;
-    std::deque<Chunk> chunks;
-    std::shared_ptr<Bytes> memory;  // of the last chunk
-    std::size_t used = 0;           // of it
     std::uint64_t read = 0;
-    Nanoseconds newest = 0;  // time of the last packet read
     bool gone = false;
-
-    [[nodiscard]] const Record* first() const {
-        return chunks.empty() ? nullptr : &chunks.front().records[chunks.front().next];
-    }
 };
 
 class Live final : public Source {
@@ -66,8 +45,8 @@ class Live final : public Source {
           taps_(std::move(taps)),
           interfaces_(std::move(interfaces)),
           report_(std::move(report)),
-          pieces_(kMostPiece),
-          end_(Clock::now() + std::chrono::nanoseconds(options.duration)) {}
+          merge_(taps_.size()),
+          begin_(Clock::now()) {}
 
     Result<bool> next(Batch& batch) override;
     [[nodiscard]] InterfaceView interfaces() const override { return interfaces_.view(); }
@@ -91,23 +70,17 @@ class Live final : public Source {
     [[nodiscard]] bool told_to_end() const;
     void wait() const;
     void read(std::uint32_t index);
-    // Moves what may go; final: all of it.
-    void release(Batch& batch, bool final);
-    [[nodiscard]] bool may_go(std::size_t index, Clock::time_point now) const;
+    void release(Batch& batch);
     void finish();
 
     LiveOptions options_;
     std::vector<Tap> taps_;
     InterfaceList interfaces_;
     std::shared_ptr<LiveReport> report_;
-    Buffers pieces_;
-    Clock::time_point end_;
-    std::uint64_t waiting_bytes_ = 0;
+    LiveMerge merge_;
+    Clock::time_point begin_;
     std::uint64_t taken_bytes_ = 0;
     std::uint64_t taken_ = 0;
-    Nanoseconds last_ = 0;  // time of the packet given last
-    std::uint32_t last_interface_ = 0;
-    std::uint64_t late_ = 0;
     bool ended_ = false;
     bool finished_ = false;
     std::vector<Warning> warnings_;
@@ -119,39 +92,26 @@ void Live::on_packet(u_char* user, const pcap_pkthdr* header, const u_char* data
 }
 
 void Live::add(Reading& reading, const pcap_pkthdr& header, const u_char* data) {
-    Tap& tap = *reading.tap;
-    if (!tap.memory || tap.memory->size() - tap.used < header.caplen) {
-        tap.memory = pieces_.take(header.caplen);
-        tap.used = 0;
-    }
-    if (tap.chunks.empty() || tap.chunks.back().read_at != reading.now ||
-        tap.chunks.back().memory != tap.memory) {
-        tap.chunks.push_back({.memory = tap.memory, .records = {}, .read_at = reading.now});
-    }
-    Chunk& chunk = tap.chunks.back();
-    std::byte* const at = tap.memory->data() + tap.used;
-    std::memcpy(at, data, header.caplen);
-    tap.used += header.caplen;
-    reading.bytes += header.caplen;
-    waiting_bytes_ += header.caplen + sizeof(Record);
     // With nanoseconds asked for, tv_usec holds them.
     const Nanoseconds time = static_cast<Nanoseconds>(header.ts.tv_sec) * kSecond +
                              static_cast<Nanoseconds>(header.ts.tv_usec);
-    chunk.records.push_back({.time = time,
-                             .data = reinterpret_cast<const std::uint8_t*>(at),
-                             .length = header.caplen,
-                             .wire_length = header.len,
-                             .interface = reading.index,
-                             .number = ++tap.read});
-    tap.newest = std::max(tap.newest, time);
+    merge_.add({.time = time,
+                .data = data,
+                .length = header.caplen,
+                .wire_length = header.len,
+                .interface = reading.index},
+               reading.now);
+    reading.tap->read++;
+    reading.bytes += header.caplen;
     if (reading.bytes >= 4 * std::uint64_t{kMostPiece}) {
-        pcap_breakloop(tap.handle.get());
+        pcap_breakloop(reading.tap->handle.get());
     }
 }
 
 bool Live::told_to_end() const {
     return (options_.stop != nullptr && options_.stop->load(std::memory_order_relaxed)) ||
-           (options_.duration != 0 && Clock::now() >= end_) ||
+           (options_.duration != 0 &&
+            Clock::now() - begin_ >= std::chrono::nanoseconds(options_.duration)) ||
            std::all_of(taps_.begin(), taps_.end(), [](const Tap& tap) { return tap.gone; });
 }
 
@@ -163,9 +123,7 @@ void Live::wait() const {
             polled[count++] = {.fd = tap.descriptor, .events = POLLIN, .revents = 0};
         }
     }
-    const bool merging = std::any_of(taps_.begin(), taps_.end(),
-                                     [](const Tap& tap) { return tap.first() != nullptr; });
-    ::poll(polled.data(), count, merging ? kReadMilliseconds : kLookMilliseconds);
+    ::poll(polled.data(), count, merge_.empty() ? kLookMilliseconds : kReadMilliseconds);
 }
 
 void Live::read(std::uint32_t index) {
@@ -178,6 +136,7 @@ void Live::read(std::uint32_t index) {
                                   reinterpret_cast<u_char*>(&reading));
     if (got < 0 && got != PCAP_ERROR_BREAK) {
         tap.gone = true;
+        merge_.end(index);
         warnings_.push_back(
             {.file = index,
              .number = tap.read,
@@ -186,51 +145,11 @@ void Live::read(std::uint32_t index) {
     }
 }
 
-// Not before each other interface has given a later packet, or it has waited long enough, or too
-// much waits.
-bool Live::may_go(std::size_t index, Clock::time_point now) const {
-    const Chunk& chunk = taps_[index].chunks.front();
-    if (now - chunk.read_at >= std::chrono::nanoseconds(kLiveWait) || waiting_bytes_ > kLiveBytes) {
-        return true;
-    }
-    const Nanoseconds time = chunk.records[chunk.next].time;
-    for (std::size_t i = 0; i < taps_.size(); ++i) {
-        if (i != index && !taps_[i].gone && taps_[i].newest < time) {
-            return false;
-        }
-    }
-    return true;
-}
-
-void Live::release(Batch& batch, bool final) {
-    const Clock::time_point now = Clock::now();
-    while (batch.records.size() < kMaxBatch &&
-           (options_.packets == 0 || taken_ < options_.packets)) {
-        std::optional<std::size_t> first;
-        for (std::size_t i = 0; i < taps_.size(); ++i) {
-            const Record* const one = taps_[i].first();
-            first = one != nullptr && (!first || one->time < taps_[*first].first()->time)
-                        ? std::optional(i)
-                        : first;
-        }
-        if (!first || (!final && !may_go(*first, now))) {
-            return;
-        }
-        Chunk& chunk = taps_[*first].chunks.front();
-        if (std::find(batch.memory.rbegin(), batch.memory.rend(), chunk.memory) ==
-            batch.memory.rend()) {
-            batch.memory.push_back(chunk.memory);
-        }
-        const Record& record = batch.records.emplace_back(chunk.records[chunk.next++]);
-        late_ += record.time < last_ && record.interface != last_interface_ ? 1 : 0;
-        last_ = record.time;
-        last_interface_ = record.interface;
+void Live::release(Batch& batch) {
+    const std::uint64_t most = options_.packets == 0 ? kMaxBatch : options_.packets - taken_;
+    taken_ += merge_.release(batch, Clock::now(), ended_, most);
+    for (const Record& record : batch.records) {
         taken_bytes_ += record.length;
-        waiting_bytes_ -= record.length + sizeof(Record);
-        ++taken_;
-        if (chunk.next == chunk.records.size()) {
-            taps_[*first].chunks.pop_front();
-        }
     }
 }
 
@@ -241,19 +160,17 @@ Result<bool> Live::next(Batch& batch) {
     }
     while (batch.records.empty() && !finished_) {
         const bool enough = options_.packets != 0 && taken_ >= options_.packets;
-        if (enough || (ended_ && std::all_of(taps_.begin(), taps_.end(), [](const Tap& tap) {
-                           return tap.first() == nullptr;
-                       }))) {
+        if (enough || (ended_ && merge_.empty())) {
             finish();
             break;
         }
-        if (!ended_ && waiting_bytes_ <= kLiveBytes) {
+        if (!ended_ && !merge_.is_full()) {
             ended_ = told_to_end();
             for (std::uint32_t i = 0; i < taps_.size(); ++i) {
                 read(i);
             }
         }
-        release(batch, ended_);
+        release(batch);
         if (batch.records.empty() && !ended_) {
             wait();
         }
@@ -279,10 +196,10 @@ void Live::finish() {
                                          option::kBuffer});
         }
     }
-    if (late_ != 0) {
+    if (merge_.late() != 0) {
         warnings_.push_back({.file = 0,
                              .number = 0,
-                             .text = std::to_string(late_) +
+                             .text = std::to_string(merge_.late()) +
                                      " packets came too late to be in order with those of other "
                                      "interfaces"});
     }

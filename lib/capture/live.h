@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets of network interfaces as they come, by libpcap, with the kernel's timestamps: a source
-// that ends when it is told to. Several interfaces are merged by time: a packet waits for those
-// before it from the others, but no longer than kLiveWait. In memory that is bounded; what does
-// not fit waits in the kernel, which counts what it drops.
+// that ends when it is told to. Several interfaces are merged by time (live_merge.h), in memory
+// that is bounded; what does not fit waits in the kernel, which counts what it drops.
 #pragma once
 
 #include <atomic>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "capture/live_merge.h"
 #include "capture/source.h"
 
 namespace unecho::capture {
@@ -38,16 +38,12 @@ struct LiveCounts {
 };
 using LiveReport = std::vector<LiveCounts>;
 
-inline constexpr Nanoseconds kLiveWait = 200 * kMillisecond;
-// Of packets that wait for others.
-inline constexpr std::uint64_t kLiveBytes = std::uint64_t{32} << 20;
-
 // report: filled when next() answers false. Errc::kNotFound, kPermission, kConfig (the filter),
 // kIo.
 Result<std::unique_ptr<Source>> open_live(const LiveOptions& options,
                                           std::shared_ptr<LiveReport> report);
 
-// "NAME\tdescription", a line each, those first that are up.
+// "NAME\tup|down\tDESCRIPTION", a line each, in the order of libpcap.
 Result<std::vector<std::string>> live_interfaces();
 
 }  // namespace unecho::capture

@@ -142,15 +142,32 @@ Result<std::uint64_t> bytes_of(const FilterSetup& setup) {
                            });
 }
 
-Result<AnyFilter> make_filter(const FilterSetup& setup, std::span<std::byte> memory) {
-    return with_descriptor(
-        setup.geometry, [&](auto descriptor, const auto& g) -> Result<AnyFilter> {
+Result<AnyFilter> make_filter(const FilterSetup& setup, std::span<std::byte> memory,
+                              filter::Contents contents) {
+    return with_descriptor(setup.geometry,
+                           [&]<typename D>(D descriptor, const auto& g) -> Result<AnyFilter> {
+                               const auto params = descriptor.params(g, setup);
+                               if (!params) {
+                                   return tl::unexpected(params.error());
+                               }
+                               if constexpr (info_of(D::kEngine).is_kept) {
+                                   return AnyFilter(typename D::Filter(*params, memory, contents));
+                               } else {
+                                   UNECHO_ASSERT(contents == filter::Contents::kZero);
+                                   return AnyFilter(typename D::Filter(*params, memory));
+                               }
+                           });
+}
+
+bool is_whole(const FilterSetup& setup, std::span<std::byte> memory) {
+    return with_descriptor(setup.geometry, [&]<typename D>(D descriptor, const auto& g) {
+        if constexpr (info_of(D::kEngine).is_kept) {
             const auto params = descriptor.params(g, setup);
-            if (!params) {
-                return tl::unexpected(params.error());
-            }
-            return AnyFilter(typename decltype(descriptor)::Filter(*params, memory));
-        });
+            return params && D::Filter::is_whole(*params, memory);
+        } else {
+            return false;
+        }
+    });
 }
 
 const pipeline::EngineOps& ops_of(const AnyFilter& filter) {

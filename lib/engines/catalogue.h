@@ -103,7 +103,12 @@ double least_chance(const FilterSetup& setup);
 // What make_filter() needs, line-aligned and zeroed, spare segments too. Errc::kInvalidArgument if
 // no filter can be built by this geometry.
 Result<std::uint64_t> bytes_of(const FilterSetup& setup);
-Result<AnyFilter> make_filter(const FilterSetup& setup, std::span<std::byte> memory);
+// Kept memory only if is_whole() said so.
+Result<AnyFilter> make_filter(const FilterSetup& setup, std::span<std::byte> memory,
+                              filter::Contents contents = filter::Contents::kZero);
+// A filter can go on with what another one, made by the same setup, left in this memory. Never of
+// an engine that is not kept.
+bool is_whole(const FilterSetup& setup, std::span<std::byte> memory);
 
 const pipeline::EngineOps& ops_of(const AnyFilter& filter);
 

@@ -202,7 +202,9 @@ consteval bool row_is_true() {
     &&kInfo.has_kernels == requires(typename ParamsOf<D, G>::value_type params) {
         params.isa();
     }
-    &&kInfo.by_generation == requires(const typename D::Filter f) {
+    &&kInfo.is_kept == filter::KeptFilter<typename D::Filter,
+                                          typename ParamsOf<D, G>::value_type>
+        &&kInfo.by_generation == requires(const typename D::Filter f) {
         f.load();
     };
 }

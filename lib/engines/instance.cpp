@@ -6,8 +6,8 @@
 namespace unecho::engines {
 
 Result<std::unique_ptr<FilterInstance>> FilterInstance::make(const FilterPlan& plan,
-                                                             std::span<std::byte> memory) {
-    auto made = make_filter(plan.setup(), memory);
+                                                             const InstanceMemory& memory) {
+    auto made = make_filter(plan.setup(), memory.filter, memory.contents);
     if (!made) {
         return fail(made.error().code, "filter \"" + plan.name + "\": " + made.error().context);
     }
@@ -24,8 +24,14 @@ pipeline::Lane FilterInstance::lane(const FilterPlan& plan) {
     lane.filter = address();
     lane.key = plan.key;
     lane.first = plan.first;
-    ageing_.emplace(plan.ageing());
-    lane.ageing = &*ageing_;
+    lane.ageing = memory_.ageing;
+    if (memory_.ageing == nullptr) {
+        lane.ageing = &ageing_.emplace(plan.ageing());
+    } else if (memory_.contents == filter::Contents::kZero) {
+        std::construct_at(memory_.ageing, plan.ageing());
+    } else {
+        memory_.ageing->begin_report();
+    }
     lane.window = plan.window;
     lane.remembered = plan.window + plan.prediction.slack;
     lane.planned_chance =

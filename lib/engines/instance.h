@@ -12,25 +12,36 @@
 
 namespace unecho::engines {
 
+// Of an instance, as long as it is there.
+struct InstanceMemory {
+    InstanceMemory(std::span<std::byte> memory) : filter(memory) {}  // NOLINT: it may do alone
+
+    std::span<std::byte> filter;  // plan.instance_bytes, line-aligned
+    // Where the instance's ageing is to be; null: in the instance.
+    filter::Ageing* ageing = nullptr;
+    // Of both. Kept: another instance by the same plan left it, and both are whole.
+    filter::Contents contents = filter::Contents::kZero;
+};
+
 class FilterInstance {
   public:
-    // memory: plan.instance_bytes, line-aligned and zeroed, as long as the instance.
     static Result<std::unique_ptr<FilterInstance>> make(const FilterPlan& plan,
-                                                        std::span<std::byte> memory);
+                                                        const InstanceMemory& memory);
 
-    // Valid as long as this and until the next call; its judge and its ageing begin anew.
+    // Valid as long as this and until the next call; its judge and its ageing begin anew, but for
+    // an ageing that was kept.
     [[nodiscard]] pipeline::Lane lane(const FilterPlan& plan);
     // Null for an engine without segments.
     [[nodiscard]] filter::SegmentRing* segments();
-    [[nodiscard]] std::span<std::byte> memory() const { return memory_; }
+    [[nodiscard]] std::span<std::byte> memory() const { return memory_.filter; }
 
   private:
-    FilterInstance(std::span<std::byte> memory, AnyFilter filter)
+    FilterInstance(const InstanceMemory& memory, AnyFilter filter)
         : memory_(memory), filter_(std::move(filter)) {}
 
     [[nodiscard]] void* address();
 
-    std::span<std::byte> memory_;
+    const InstanceMemory memory_;
     AnyFilter filter_;
     std::optional<pipeline::Judge> judge_;
     std::optional<filter::Ageing> ageing_;

@@ -28,6 +28,7 @@ static_assert(sizing::kMaxPhases <= filter::LineParams::kMostPhases);
 static_assert(sizing::kLineWords == filter::kLineWords);
 static_assert(sizing::kLineWordBits == filter::kPatternBits);
 static_assert(sizing::kLineTableBytes == filter::LineFilter::table_bytes());
+static_assert(sizing::kSegmentRingBytes == filter::RingGeometry{}.bytes());
 static_assert(sizing::kMaxExactEntries == filter::kMaxExactEntries);
 static_assert(sizing::kExactEntryBytes == filter::Exact::kEntryBytes);
 static_assert(sizing::kMaxTlbfSlices == filter::kMaxSlots);

@@ -46,11 +46,12 @@ struct FilterPlan {
 
     [[nodiscard]] const EngineInfo& engine() const { return info_of(engine_of(geometry)); }
     [[nodiscard]] FilterSetup setup() const { return {geometry, window, echo_policy(policy), isa}; }
-    [[nodiscard]] filter::Ageing ageing() const {
+    [[nodiscard]] filter::AgeingSpec ageing_spec() const {
         filter::AgeingSpec spec = ageing_of(setup(), clock.length, load);
         spec.may_clear = may_clear;
-        return filter::Ageing(spec);
+        return spec;
     }
+    [[nodiscard]] filter::Ageing ageing() const { return filter::Ageing(ageing_spec()); }
 };
 
 // What is the same, with the defaults of what was not asked for. The spec has no problems.

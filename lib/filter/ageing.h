@@ -13,18 +13,22 @@
 // between was early; and at any moment all that was inserted after the end of the newest generation
 // forgotten (KeptWindow).
 //
-// The same object serves the worker's clock and the times of captures. Hot; may not: allocate, look
-// at the time.
+// The same object serves the worker's clock and the times of captures. It is all values: one in
+// memory that outlives the process can be gone on with by the same clock, if it is_whole().
+//
+// Hot; may not: allocate, look at the time.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <type_traits>
 
 #include "base/assert.h"
 #include "base/units.h"
 #include "filter/filter.h"
 #include "filter/kept_window.h"
+#include "filter/storage.h"
 
 namespace unecho::filter {
 
@@ -37,6 +41,8 @@ struct AgeingSpec {
     unsigned through = 0;          // generations after its own that a digest is remembered through
     std::uint64_t load = kNoLoad;  // of a generation, as the filter's load() counts; at least 1
     bool may_clear = false;        // an early turn may clear a segment itself, where none is zeroed
+
+    bool operator==(const AgeingSpec&) const = default;
 };
 
 // When something is asked: the time, and the turns that were published by then. Which generation of
@@ -79,10 +85,12 @@ class Ageing {
 
     // The present generation ends at the moment reached last. Turns published meanwhile are void.
     [[nodiscard]] Moment turn_early(std::uint64_t load = 0) noexcept {
+        torn_.begin();
         start_ = last_;
         taken_ = published_;
         ++early_turns_;
         pass(1, last_, load);
+        torn_.end();
         return {last_, generation_};
     }
     // It would have to end, and cannot.
@@ -107,6 +115,22 @@ class Ageing {
                 held_turns_};
     }
 
+    // By this spec, and cut off nowhere amid a turn.
+    [[nodiscard]] bool is_whole(const AgeingSpec& spec) const noexcept {
+        return spec_ == spec && !torn_.torn();
+    }
+    // Of another process from now on, whose reports are its own.
+    void begin_report() noexcept {
+        kept_.begin_report();
+        early_turns_ = held_turns_ = 0;
+    }
+    // The time reached last.
+    [[nodiscard]] Nanoseconds last() const noexcept { return last_; }
+    // The published turns by which this would have had all turns that are due, if it were asked.
+    [[nodiscard]] std::uint64_t turns_due(Nanoseconds now) const noexcept {
+        return taken_ + (std::max(now, start_) - start_) / spec_.length;
+    }
+
   private:
     static constexpr unsigned kEnds = kMostThrough + 1;
 
@@ -115,9 +139,11 @@ class Ageing {
     void turn(std::uint64_t published, Nanoseconds now, std::uint64_t load) noexcept {
         const Nanoseconds first = std::max(start_ + spec_.length, last_);
         const std::uint64_t turns = std::min(published - taken_, 1 + (now - first) / spec_.length);
+        torn_.begin();
         start_ = first + (turns - 1) * spec_.length;
         taken_ += turns;
         pass(turns, now, load);
+        torn_.end();
     }
 
     // Generations that are skipped are empty: they end with the present one.
@@ -142,9 +168,11 @@ class Ageing {
     std::uint64_t early_turns_ = 0;
     std::uint64_t held_turns_ = 0;
     bool held_ = false;  // in the present generation
+    Torn torn_;
     KeptWindow kept_;
     std::array<Nanoseconds, kEnds> ends_{};     // of the last generations, by number
     std::array<std::uint64_t, kEnds> loads_{};  // what they took
 };
+static_assert(std::is_trivially_copyable_v<Ageing>);
 
 }  // namespace unecho::filter

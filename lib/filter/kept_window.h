@@ -36,6 +36,12 @@ class KeptWindow {
     [[nodiscard]] constexpr Nanoseconds shortest() const noexcept { return shortest_; }
     [[nodiscard]] constexpr Nanoseconds shortest_at() const noexcept { return shortest_at_; }
 
+    // As if it were the start: what was shorter before is not told any more.
+    constexpr void begin_report() noexcept {
+        shortest_ = window_;
+        shortest_at_ = 0;
+    }
+
   private:
     Nanoseconds window_;
     Nanoseconds end_ = 0;

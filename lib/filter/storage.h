@@ -2,8 +2,15 @@
 // Views on the memory that a filter's caller brings. Filters own nothing: the caller allocates
 // (filter::bytes() says how much), aligns to a cache line, zeroes, and keeps it for the filter's
 // life. What lies in it is private to the filter.
+//
+// Filters that can be kept (KeptFilter) have all that they know there: another one with the same
+// parameters, in another process too, goes on with the memory of one that is no more, wherever that
+// one was cut off. What it was about to do then it either had done, or not begun, or is_whole()
+// says no.
 #pragma once
 
+#include <atomic>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -38,8 +45,43 @@ template <typename T>
     return reinterpret_cast<T*>(first);
 }
 
+// What lies in the memory that a filter is given.
+enum class Contents : std::uint8_t {
+    kZero,
+    kKept,  // what a filter with the same parameters left there; is_whole() was asked
+};
+
+// Around changes of several words that mean nothing one by one. A process that is killed has done
+// what stands before its last instruction in the program and nothing that stands behind it, so the
+// order of the compiler's is all that is needed.
+class Torn {
+  public:
+    void begin() noexcept {
+        ++begun_;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    void end() noexcept {
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+        ended_ = begun_;
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    // Cut off in between.
+    [[nodiscard]] bool torn() const noexcept { return begun_ != ended_; }
+
+  private:
+    std::uint64_t begun_ = 0;
+    std::uint64_t ended_ = 0;
+};
+
 [[nodiscard]] inline bool line_aligned(std::span<const std::byte> memory) noexcept {
     return reinterpret_cast<std::uintptr_t>(memory.data()) % kCacheLine == 0;
 }
+
+template <typename F, typename Params>
+concept KeptFilter = requires(const Params& params, std::span<std::byte> memory) {
+    // Nothing was torn, and nothing lies in it that no filter with these parameters leaves.
+    { F::is_whole(params, memory) } -> std::same_as<bool>;
+    F(params, memory, Contents::kKept);
+};
 
 }  // namespace unecho::filter

@@ -17,6 +17,10 @@
 
 namespace unecho::packet {
 
+// Raised when the digest of some packet under some secret becomes another one: what was recorded by
+// another version means nothing.
+inline constexpr unsigned kDigestVersion = 1;
+
 // Three disjoint masks over a burst; together they name every frame of it. Frames without a key are
 // forwarded: nothing is known of them.
 struct KeyMasks {

@@ -123,7 +123,9 @@ Prediction predict_segments(unsigned k, unsigned l, const Profile& r, const Load
     out.shift_keys = out.generation_keys;
     out.window_keys = load.window_keys;
     out.bytes = bytes;
-    out.bits_per_key = 8.0 * static_cast<double>(bytes) / static_cast<double>(load.window_keys);
+    // As the papers count them: of the segments.
+    out.bits_per_key = 8.0 * static_cast<double>(bytes - kSegmentRingBytes) /
+                       static_cast<double>(load.window_keys);
     out.lines_per_packet = segments_of_new_key(k, l, r);
     return out;
 }

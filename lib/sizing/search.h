@@ -20,6 +20,9 @@ namespace unecho::sizing {
 inline constexpr std::uint64_t kLineBytes = 64;
 inline constexpr std::uint64_t kLineBits = 8 * kLineBytes;
 
+// What a ring of segments remembers beside them (filter/window/segment_ring.h).
+inline constexpr std::uint64_t kSegmentRingBytes = 1344;
+
 [[nodiscard]] constexpr std::uint64_t lines_for_bits(std::uint64_t bits) {
     return (bits + kLineBits - 1) / kLineBits;
 }

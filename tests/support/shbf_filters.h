@@ -22,9 +22,15 @@ struct Shifting : FilterInstance<F, P> {
         return std::all_of(bytes.begin(), bytes.end(),
                            [](std::byte byte) { return byte == std::byte{0}; });
     }
+    // But for what a ring of segments remembers behind them.
     [[nodiscard]] unsigned set_bits() const {
+        auto bytes = memory.span();
+        if constexpr (requires(const P& params) { params.ring(); }) {
+            const auto ring = this->params.ring();
+            bytes = bytes.first(ring.segments() * ring.segment_bytes);
+        }
         unsigned bits = 0;
-        for (const std::byte byte : memory.span()) {
+        for (const std::byte byte : bytes) {
             bits += static_cast<unsigned>(__builtin_popcount(std::to_integer<unsigned>(byte)));
         }
         return bits;

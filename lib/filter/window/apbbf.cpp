@@ -12,8 +12,8 @@ static_assert(kMostProbes >= kMaxSlots);
 
 }  // namespace
 
-Apbbf::Apbbf(const ApbbfParams& params, std::span<std::byte> memory) noexcept
-    : SegmentedFilter(params, memory),
+Apbbf::Apbbf(const ApbbfParams& params, std::span<std::byte> memory, Contents contents) noexcept
+    : SegmentedFilter(params, memory, contents),
       shape_(params.B(), params.b()),
       word_parts_(params.B() == 512 && params.b() == 8),
       has_kernel_(word_parts_ && params.blocks() <= ~std::uint32_t{0}),

@@ -65,7 +65,8 @@ class ApbbfParams : public SegmentedParams<ApbbfSpec> {
 
 class Apbbf : public SegmentedFilter<ApbbfParams> {
   public:
-    Apbbf(const ApbbfParams& params, std::span<std::byte> memory) noexcept;
+    Apbbf(const ApbbfParams& params, std::span<std::byte> memory,
+          Contents contents = Contents::kZero) noexcept;
 
     void prefetch(Digest digest) const noexcept;
     bool test_and_insert(Digest digest) noexcept;
@@ -152,6 +153,7 @@ class Apbbf : public SegmentedFilter<ApbbfParams> {
 };
 
 static_assert(JudgingFilter<Apbbf>);
+static_assert(KeptFilter<Apbbf, ApbbfParams>);
 
 template <typename Shape>
 bool Apbbf::slot_matches(const Shape& shape, Digest digest, unsigned slot) const noexcept {

@@ -56,8 +56,9 @@ class ApbfParams : public SegmentedParams<ApbfSpec> {
 
 class Apbf : public SegmentedFilter<ApbfParams> {
   public:
-    Apbf(const ApbfParams& params, std::span<std::byte> memory) noexcept
-        : SegmentedFilter(params, memory), m_(params.m()) {}
+    Apbf(const ApbfParams& params, std::span<std::byte> memory,
+         Contents contents = Contents::kZero) noexcept
+        : SegmentedFilter(params, memory, contents), m_(params.m()) {}
 
     void prefetch(Digest digest) const noexcept;
     bool test_and_insert(Digest digest) noexcept;
@@ -85,6 +86,7 @@ class Apbf : public SegmentedFilter<ApbfParams> {
 };
 
 static_assert(JudgingFilter<Apbf>);
+static_assert(KeptFilter<Apbf, ApbfParams>);
 
 inline bool Apbf::slice_matches(const Hash& hash, unsigned slot) const noexcept {
     const auto* words = reinterpret_cast<const std::uint64_t*>(ring_.segment(slot));

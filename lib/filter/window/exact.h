@@ -64,7 +64,13 @@ class Exact {
         return heads_bytes(params) + align_to_line((params.entries() + 1) * sizeof(Entry));
     }
 
-    Exact(const ExactParams& params, std::span<std::byte> memory) noexcept;
+    // Kept: what can be read of the entries is put in order anew, so nothing is ever torn.
+    Exact(const ExactParams& params, std::span<std::byte> memory,
+          Contents contents = Contents::kZero) noexcept;
+    [[nodiscard]] static bool is_whole(const ExactParams& /*params*/,
+                                       std::span<std::byte> /*memory*/) noexcept {
+        return true;
+    }
 
     void prefetch(Digest digest) const noexcept { __builtin_prefetch(&heads_[bucket_of(digest)]); }
     bool test_and_insert(Digest digest) noexcept;
@@ -110,6 +116,8 @@ class Exact {
         return window_ == kInfiniteWindow || now_ - entry.time < window_;
     }
     void prefetch_entries(std::span<const Digest> digests) const noexcept;
+    void rebuild() noexcept;
+    [[nodiscard]] Index by_age(Index first) noexcept;
     [[nodiscard]] Index find(Index bucket, Digest digest) const noexcept;
     [[nodiscard]] Index take_entry() noexcept;
     void unchain(Index index) noexcept;
@@ -128,6 +136,7 @@ class Exact {
 };
 
 static_assert(SlidingFilter<Exact>);
+static_assert(KeptFilter<Exact, ExactParams>);
 
 inline Exact::Index Exact::find(Index bucket, Digest digest) const noexcept {
     Index index = heads_[bucket];

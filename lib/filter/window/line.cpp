@@ -49,11 +49,17 @@ float line_coverage(unsigned c, unsigned b) noexcept {
     return static_cast<float>(among + (1 - among) * keys_of(c, b) * kSamePattern);
 }
 
-LineFilter::LineFilter(const LineParams& params, std::span<std::byte> memory) noexcept
+LineFilter::LineFilter(const LineParams& params, std::span<std::byte> memory,
+                       Contents contents) noexcept
     : params_(params),
-      kernel_(kernels_for<LineKernels>(params.isa()).of[params.k() - 1][params.M() - 1]),
-      tick_(std::uint64_t{kLineWords} * params.phases()) {
+      kernel_(kernels_for<LineKernels>(params.isa()).of[params.k() - 1][params.M() - 1]) {
     Tables& tables = *carve<Tables>(memory, 0, 1);
+    state_ = &tables.state;
+    if (contents == Contents::kZero) {
+        state_->tick = std::uint64_t{kLineWords} * params.phases();
+    } else {
+        state_->load += kMaxBurst;  // which a burst that was cut off may have written
+    }
     for (unsigned number = 0; number < kLinePatterns; ++number) {
         tables.patterns[number] = pattern_number(number, params.b());
     }
@@ -72,10 +78,16 @@ LineFilter::LineFilter(const LineParams& params, std::span<std::byte> memory) no
     set_phases();
 }
 
+bool LineFilter::is_whole(const LineParams& params, std::span<std::byte> memory) noexcept {
+    const State& state = carve<Tables>(memory, 0, 1)->state;
+    return !state.turn.torn() && state.tick >= std::uint64_t{kLineWords} * params.phases() &&
+           state.next_visit < params.lines();
+}
+
 void LineFilter::set_phases() noexcept {
     const unsigned phases = params_.phases();
     for (unsigned s = 0; s < phases; ++s) {
-        const std::uint64_t n = (tick_ + s) / phases;
+        const std::uint64_t n = (state_->tick + s) / phases;
         LinePhase& phase = phases_[s];
         phase.written_words = 0;
         for (unsigned w = 0; w < kLineWords; ++w) {
@@ -91,38 +103,45 @@ void LineFilter::set_phases() noexcept {
 }
 
 void LineFilter::advance(Moment moment) noexcept {
-    if (moment.generation > generation_) [[unlikely]] {
-        const std::uint64_t ticks = moment.generation - generation_;
-        generation_ = moment.generation;
+    if (moment.generation > state_->generation) [[unlikely]] {
+        const std::uint64_t ticks = moment.generation - state_->generation;
+        state_->turn.begin();
+        state_->generation = moment.generation;
         turn(ticks);
+        state_->turn.end();
     }
 }
 
 // As if so much time passed: every word is stale then.
 void LineFilter::clear() noexcept {
+    state_->turn.begin();
     turn(std::uint64_t{kLineWords} * params_.phases());
+    state_->turn.end();
 }
 
 void LineFilter::turn(std::uint64_t ticks) noexcept {
-    counters_.late_visits += visits_due_;
-    visit(visits_due_);
+    State& state = *state_;
+    counters_.late_visits += state.visits_due;
+    visit(state.visits_due);
     const unsigned phases = params_.phases();
     ticks = std::min(ticks, std::uint64_t{kLineWords} * phases);
-    counters_.shifts += (tick_ + ticks) / phases - tick_ / phases;
-    tick_ += ticks;
-    load_ = 0;
+    counters_.shifts += (state.tick + ticks) / phases - state.tick / phases;
+    state.tick += ticks;
+    state.load = 0;
     set_phases();
-    visit_parts_ += ticks * params_.lines();
-    visits_due_ = visit_parts_ / (kLapGenerations * phases);
-    visit_parts_ %= kLapGenerations * phases;
+    state.visit_parts += ticks * params_.lines();
+    state.visits_due = state.visit_parts / (kLapGenerations * phases);
+    state.visit_parts %= kLapGenerations * phases;
 }
 
+// Cut off, it is done again from its first line on.
 void LineFilter::visit(std::uint64_t lines) noexcept {
-    visits_due_ -= lines;
+    const std::uint64_t due = state_->visits_due - lines;
+    std::uint64_t next = state_->next_visit;
     const unsigned phase_of = params_.phases() - 1;
     for (; lines != 0; --lines) {
-        std::uint64_t* const words = view_.lines + next_visit_ * kLineWords;
-        const std::uint64_t* const tags = phases_[next_visit_ & phase_of].tags;
+        std::uint64_t* const words = view_.lines + next * kLineWords;
+        const std::uint64_t* const tags = phases_[next & phase_of].tags;
         std::uint64_t stale = 0;
         std::array<std::uint64_t, kLineWords> fresh;
         for (unsigned w = 0; w < kLineWords; ++w) {
@@ -133,10 +152,13 @@ void LineFilter::visit(std::uint64_t lines) noexcept {
         if (stale != 0) {
             std::copy(fresh.begin(), fresh.end(), words);
         }
-        if (++next_visit_ == params_.lines()) {
-            next_visit_ = 0;
+        if (++next == params_.lines()) {
+            next = 0;
         }
     }
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    state_->next_visit = next;
+    state_->visits_due = due;
 }
 
 std::uint64_t LineFilter::test_and_insert_burst(std::span<const Digest> digests) noexcept {
@@ -148,7 +170,7 @@ std::uint64_t LineFilter::test_and_insert_burst(std::span<const Digest> digests)
     const LineAnswers answers = kernel_.test(view_, digests.data(), n);
     counters_.insertions +=
         view_.refresh ? n : n - static_cast<unsigned>(std::popcount(answers.echoes));
-    load_ += answers.changes;
+    state_->load += answers.changes;
     return answers.echoes;
 }
 
@@ -163,7 +185,7 @@ Answers LineFilter::test_and_insert_burst(std::span<const Digest> digests,
         kernel_.judge(view_, digests.data(), n, limits.first(), limits.stride());
     counters_.insertions +=
         view_.refresh ? n : n - static_cast<unsigned>(std::popcount(answers.echoes));
-    load_ += answers.changes;
+    state_->load += answers.changes;
     return {answers.echoes, answers.doubts};
 }
 
@@ -188,7 +210,7 @@ float LineFilter::chance(Digest digest) const noexcept {
 }
 
 void LineFilter::insert(Digest digest) noexcept {
-    load_ += kernel_.insert(view_, digest) ? 1 : 0;
+    state_->load += kernel_.insert(view_, digest) ? 1 : 0;
     ++counters_.insertions;
 }
 

@@ -92,7 +92,10 @@ class LineFilter {
     // Of it, next to the lines.
     [[nodiscard]] static constexpr std::size_t table_bytes() noexcept { return sizeof(Tables); }
 
-    LineFilter(const LineParams& params, std::span<std::byte> memory) noexcept;
+    LineFilter(const LineParams& params, std::span<std::byte> memory,
+               Contents contents = Contents::kZero) noexcept;
+    [[nodiscard]] static bool is_whole(const LineParams& params,
+                                       std::span<std::byte> memory) noexcept;
 
     void prefetch(Digest digest) const noexcept;
     bool test_and_insert(Digest digest) noexcept;
@@ -107,8 +110,8 @@ class LineFilter {
     // A step of the background visits; to be called between bursts, also when there are none. What
     // is still due when the next tick comes is done by advance(), however much it is.
     void maintain() noexcept {
-        if (visits_due_ != 0) {
-            visit(visits_due_ < kVisits ? visits_due_ : kVisits);
+        if (const std::uint64_t due = state_->visits_due; due != 0) {
+            visit(due < kVisits ? due : kVisits);
         }
     }
 
@@ -117,14 +120,24 @@ class LineFilter {
     void insert(Digest digest) noexcept;
 
     // What the present tick took: insertions that set a bit of a youngest word.
-    [[nodiscard]] std::uint64_t load() const noexcept { return load_; }
+    [[nodiscard]] std::uint64_t load() const noexcept { return state_->load; }
 
     [[nodiscard]] const LineParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
-    [[nodiscard]] std::uint64_t visits_due() const noexcept { return visits_due_; }
+    [[nodiscard]] std::uint64_t visits_due() const noexcept { return state_->visits_due; }
 
   private:
+    struct State {
+        std::uint64_t generation;  // the caller's, a tick
+        std::uint64_t tick;        // ours: skips of more than k + l generations are cut to that
+        std::uint64_t load;
+        std::uint64_t next_visit;  // line number
+        std::uint64_t visits_due;
+        std::uint64_t visit_parts;  // of a line, in ticks of a lap
+        Torn turn;
+    };
     struct alignas(kCacheLine) Tables {
+        State state;
         std::uint64_t patterns[kLinePatterns];
         alignas(kCacheLine) float coverage[kLineWords * 8];
         LinePhase phases[LineParams::kMostPhases];
@@ -143,15 +156,11 @@ class LineFilter {
     LineKernel kernel_;
     LineView view_;
     LinePhase* phases_;
+    State* state_;
     FilterCounters counters_;
-    std::uint64_t generation_ = 0;  // the caller's, a tick
-    std::uint64_t tick_;            // ours: skips of more than k + l generations are cut to that
-    std::uint64_t load_ = 0;
-    std::uint64_t next_visit_ = 0;  // line number
-    std::uint64_t visits_due_ = 0;
-    std::uint64_t visit_parts_ = 0;  // of a line, in ticks of a lap
 };
 
 static_assert(JudgingFilter<LineFilter>);
+static_assert(KeptFilter<LineFilter, LineParams>);
 
 }  // namespace unecho::filter

@@ -6,49 +6,105 @@
 
 namespace unecho::filter {
 
-// Slots k..k+l-1 begin without segments, so that all the others are zeroed spares: the first
-// advance() usually comes from generation 0 to one far away and needs k of them.
-SegmentRing::SegmentRing(const RingGeometry& geometry, std::span<std::byte> memory) noexcept
+SegmentRing::SegmentRing(const RingGeometry& geometry, std::span<std::byte> memory,
+                         Contents contents) noexcept
     : memory_(memory.data()), geometry_(geometry), slots_(geometry.slots()) {
     UNECHO_ASSERT(geometry.k >= 1 && slots_ <= kMaxSlots && geometry.spares <= kMaxSpares);
     UNECHO_ASSERT(geometry.segment_bytes % kCacheLine == 0);
     UNECHO_ASSERT(memory.size() >= geometry.bytes() && line_aligned(memory));
-    slot_.fill(kNone);
-    for (unsigned id = geometry.segments(); id > geometry.k; --id) {
+    state_ = state_in(geometry, memory);
+    if (contents == Contents::kZero) {
+        begin_empty();
+    } else {
+        go_on();
+    }
+}
+
+// Slots k..k+l-1 begin without segments, so that all the others are zeroed spares: the first
+// advance() usually comes from generation 0 to one far away and needs k of them.
+void SegmentRing::begin_empty() noexcept {
+    state_->slot.fill(kNone);
+    for (unsigned id = geometry_.segments(); id > geometry_.k; --id) {
         zeroed_.push(static_cast<SegmentId>(id - 1));
     }
-    for (unsigned slot = 0; slot < geometry.k; ++slot) {
-        slot_[slot] = static_cast<SegmentId>(slot);
+    for (unsigned slot = 0; slot < geometry_.k; ++slot) {
+        state_->slot[slot] = static_cast<SegmentId>(slot);
     }
+}
+
+void SegmentRing::go_on() noexcept {
+    newest_identity_ = static_cast<unsigned>(state_->generation % slots_);
+    std::array<bool, kMaxSegments> in_slot{};
+    for (unsigned slot = 0; slot < slots_; ++slot) {
+        if (state_->slot[slot] != kNone) {
+            in_slot[state_->slot[slot]] = true;
+        }
+    }
+    for (unsigned id = 0; id < geometry_.segments(); ++id) {
+        if (in_slot[id]) {
+            continue;
+        }
+        if (zeroed_.size < geometry_.spares) {
+            std::memset(memory_ + id * geometry_.segment_bytes, 0, geometry_.segment_bytes);
+            zeroed_.push(static_cast<SegmentId>(id));
+        } else {
+            retired_.push(static_cast<SegmentId>(id));
+        }
+    }
+    // A burst that was cut off may have written so many more.
+    for (unsigned slot = 0; slot < geometry_.k; ++slot) {
+        state_->changes[slot] += kMaxBurst;
+    }
+}
+
+bool SegmentRing::is_whole(const RingGeometry& geometry, std::span<std::byte> memory) noexcept {
+    const State& state = *state_in(geometry, memory);
+    std::array<bool, kMaxSegments> in_slot{};
+    for (unsigned slot = 0; slot < geometry.slots(); ++slot) {
+        const SegmentId id = state.slot[slot];
+        if (id == kNone ? slot < geometry.k : id >= geometry.segments() || in_slot[id]) {
+            return false;
+        }
+        if (id != kNone) {
+            in_slot[id] = true;
+        }
+    }
+    return !state.shift.torn();
 }
 
 void SegmentRing::shift_to(std::uint64_t generation, FilterCounters& counters) noexcept {
-    const std::uint64_t passed = generation - generation_;
+    State& state = *state_;
+    state.shift.begin();
+    const std::uint64_t passed = generation - state.generation;
     const unsigned shifts = passed < slots_ ? static_cast<unsigned>(passed) : slots_;
     retire(slots_ - shifts);
-    std::copy_backward(slot_.begin(), slot_.begin() + (slots_ - shifts), slot_.begin() + slots_);
-    std::fill_n(slot_.begin(), shifts, kNone);
-    std::copy_backward(changes_.begin(), changes_.begin() + (slots_ - shifts),
-                       changes_.begin() + slots_);
-    std::fill_n(changes_.begin(), shifts, 0);
-    generation_ = generation;
+    std::copy_backward(state.slot.begin(), state.slot.begin() + (slots_ - shifts),
+                       state.slot.begin() + slots_);
+    std::fill_n(state.slot.begin(), shifts, kNone);
+    std::copy_backward(state.changes.begin(), state.changes.begin() + (slots_ - shifts),
+                       state.changes.begin() + slots_);
+    std::fill_n(state.changes.begin(), shifts, 0);
+    state.generation = generation;
     newest_identity_ = static_cast<unsigned>(generation % slots_);
     counters.shifts += shifts;
     back_youngest(counters);
+    state.shift.end();
 }
 
 void SegmentRing::clear(FilterCounters& counters) noexcept {
+    state_->shift.begin();
     retire(0);
-    changes_.fill(0);
+    state_->changes.fill(0);
     back_youngest(counters);
+    state_->shift.end();
 }
 
 // Slots first_slot and older lose their segments.
 void SegmentRing::retire(unsigned first_slot) noexcept {
     for (unsigned slot = first_slot; slot < slots_; ++slot) {
-        if (slot_[slot] != kNone) {
-            retired_.push(slot_[slot]);
-            slot_[slot] = kNone;
+        if (state_->slot[slot] != kNone) {
+            retired_.push(state_->slot[slot]);
+            state_->slot[slot] = kNone;
         }
     }
 }
@@ -56,16 +112,17 @@ void SegmentRing::retire(unsigned first_slot) noexcept {
 // Only where insertions write: a slot that was passed over holds nothing and needs no segment.
 void SegmentRing::back_youngest(FilterCounters& counters) noexcept {
     for (unsigned slot = 0; slot < geometry_.k; ++slot) {
-        if (slot_[slot] != kNone) {
+        if (state_->slot[slot] != kNone) {
             continue;
         }
         if (!zeroed_.empty()) {
-            slot_[slot] = zeroed_.pop();
+            state_->slot[slot] = zeroed_.pop();
             continue;
         }
         UNECHO_ASSERT(!retired_.empty());  // at least k + l segments are here, see take_retired()
-        slot_[slot] = retired_.pop();
-        std::memset(memory_ + slot_[slot] * geometry_.segment_bytes, 0, geometry_.segment_bytes);
+        const SegmentId id = retired_.pop();
+        state_->slot[slot] = id;
+        std::memset(memory_ + id * geometry_.segment_bytes, 0, geometry_.segment_bytes);
         ++counters.inline_clears;
     }
 }

@@ -44,24 +44,27 @@ struct RingGeometry {
 
     [[nodiscard]] constexpr unsigned slots() const noexcept { return k + l; }
     [[nodiscard]] constexpr unsigned segments() const noexcept { return k + l + spares; }
-    [[nodiscard]] constexpr std::uint64_t bytes() const noexcept {
-        return segments() * segment_bytes;
-    }
+    // With what the ring itself remembers.
+    [[nodiscard]] constexpr std::uint64_t bytes() const noexcept;
 };
 
 class SegmentRing {
   public:
-    // memory: geometry.bytes() of it, line-aligned, zeroed.
-    SegmentRing(const RingGeometry& geometry, std::span<std::byte> memory) noexcept;
+    // memory: geometry.bytes() of it, line-aligned, zeroed or kept. Kept: what no slot has, full of
+    // old bits or half cleared, is cleared here as far as spares go.
+    SegmentRing(const RingGeometry& geometry, std::span<std::byte> memory,
+                Contents contents = Contents::kZero) noexcept;
+    [[nodiscard]] static bool is_whole(const RingGeometry& geometry,
+                                       std::span<std::byte> memory) noexcept;
 
     [[nodiscard]] const RingGeometry& geometry() const noexcept { return geometry_; }
     [[nodiscard]] unsigned slots() const noexcept { return slots_; }
-    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+    [[nodiscard]] std::uint64_t generation() const noexcept { return state_->generation; }
 
     // Null for a slot without a segment.
     [[nodiscard]] std::byte* segment(unsigned slot) const noexcept {
         UNECHO_ASSERT(slot < slots_);
-        const SegmentId id = slot_[slot];
+        const SegmentId id = state_->slot[slot];
         return id == kNone ? nullptr : memory_ + id * geometry_.segment_bytes;
     }
 
@@ -76,20 +79,22 @@ class SegmentRing {
 
     // Insertions that set a bit of the slot's segment which was clear; its owner counts them for
     // the slots that it writes. 0 without a segment.
-    [[nodiscard]] std::uint64_t changes(unsigned slot) const noexcept { return changes_[slot]; }
+    [[nodiscard]] std::uint64_t changes(unsigned slot) const noexcept {
+        return state_->changes[slot];
+    }
     void count_change(unsigned slot, bool changed) noexcept {
         UNECHO_ASSERT(slot < geometry_.k);
-        changes_[slot] += changed ? 1 : 0;
+        state_->changes[slot] += changed ? 1 : 0;
     }
     void count_changes(unsigned slot, std::uint64_t changes) noexcept {
         UNECHO_ASSERT(slot < geometry_.k);
-        changes_[slot] += changes;
+        state_->changes[slot] += changes;
     }
 
     // Shifts once for each generation passed (after k + l shifts nothing is left, more are not
     // done). An earlier generation than the present one changes nothing.
     void advance(std::uint64_t generation, FilterCounters& counters) noexcept {
-        if (generation > generation_) [[unlikely]] {
+        if (generation > state_->generation) [[unlikely]] {
             shift_to(generation, counters);
         }
     }
@@ -109,7 +114,17 @@ class SegmentRing {
     }
 
   private:
+    friend RingGeometry;
+
     static constexpr SegmentId kNone = 0xFFFF;
+
+    // Behind the segments.
+    struct State {
+        std::uint64_t generation;
+        Torn shift;
+        std::array<SegmentId, kMaxSlots> slot;
+        std::array<std::uint64_t, kMaxSlots> changes;  // by slot
+    };
 
     // Segments that wait for something, last in first out: what left the cache last comes back
     // first.
@@ -122,6 +137,11 @@ class SegmentRing {
         [[nodiscard]] bool empty() const noexcept { return size == 0; }
     };
 
+    static State* state_in(const RingGeometry& geometry, std::span<std::byte> memory) noexcept {
+        return carve<State>(memory, geometry.segments() * geometry.segment_bytes, 1);
+    }
+    void begin_empty() noexcept;
+    void go_on() noexcept;
     void shift_to(std::uint64_t generation, FilterCounters& counters) noexcept;
     void retire(unsigned first_slot) noexcept;
     void back_youngest(FilterCounters& counters) noexcept;
@@ -129,14 +149,16 @@ class SegmentRing {
     std::byte* memory_;
     RingGeometry geometry_;
     unsigned slots_;
-    unsigned newest_identity_ = 0;  // generation_ mod slots_
-    std::uint64_t generation_ = 0;
-    std::array<SegmentId, kMaxSlots> slot_;
-    std::array<std::uint64_t, kMaxSlots> changes_{};  // by slot
+    unsigned newest_identity_ = 0;  // generation mod slots_
+    State* state_;
     Pile zeroed_;
     Pile retired_;
     unsigned lent_ = 0;  // segments with the helper
 };
+
+constexpr std::uint64_t RingGeometry::bytes() const noexcept {
+    return segments() * segment_bytes + align_to_line(sizeof(SegmentRing::State));
+}
 
 // The query of APBF, Algorithm 1: is there a run of k consecutive slots that match, among k + l?
 // Forward from slot l while slots match; a mismatch rules out every run across it, so the search

@@ -48,6 +48,9 @@ class SegmentedFilter {
     [[nodiscard]] static std::size_t bytes(const Params& params) noexcept {
         return params.ring().bytes();
     }
+    [[nodiscard]] static bool is_whole(const Params& params, std::span<std::byte> memory) noexcept {
+        return SegmentRing::is_whole(params.ring(), memory);
+    }
 
     [[nodiscard]] float chance(Digest /*digest*/) const noexcept {
         return chance_of_run(ring_, params_.matches());
@@ -67,8 +70,10 @@ class SegmentedFilter {
     [[nodiscard]] SegmentRing& segments() noexcept { return ring_; }
 
   protected:
-    SegmentedFilter(const Params& params, std::span<std::byte> memory) noexcept
-        : params_(params), ring_(params.ring(), memory) {}
+    SegmentedFilter(const Params& params, std::span<std::byte> memory, Contents contents) noexcept
+        : params_(params), ring_(params.ring(), memory, contents) {
+        chance_.renew(ring_, params_.matches(), counters_);
+    }
     ~SegmentedFilter() = default;
     SegmentedFilter(const SegmentedFilter&) = default;
     SegmentedFilter& operator=(const SegmentedFilter&) = default;

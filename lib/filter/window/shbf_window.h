@@ -59,8 +59,9 @@ class ShbfWindowParams : public SegmentedParams<ShbfWindowSpec> {
 
 class ShbfWindow : public SegmentedFilter<ShbfWindowParams> {
   public:
-    ShbfWindow(const ShbfWindowParams& params, std::span<std::byte> memory) noexcept
-        : SegmentedFilter(params, memory), shape_(params.shape()) {}
+    ShbfWindow(const ShbfWindowParams& params, std::span<std::byte> memory,
+               Contents contents = Contents::kZero) noexcept
+        : SegmentedFilter(params, memory, contents), shape_(params.shape()) {}
 
     void prefetch(Digest digest) const noexcept;
     bool test_and_insert(Digest digest) noexcept;
@@ -82,6 +83,7 @@ class ShbfWindow : public SegmentedFilter<ShbfWindowParams> {
 };
 
 static_assert(JudgingFilter<ShbfWindow>);
+static_assert(KeptFilter<ShbfWindow, ShbfWindowParams>);
 
 inline bool ShbfWindow::query(Digest digest) const noexcept {
     return run_of_matches(params_.k(), params_.l(), [&](unsigned slot) noexcept {

@@ -80,8 +80,13 @@ class ShbfXWindow {
         return params.ring().bytes();
     }
 
-    ShbfXWindow(const ShbfXWindowParams& params, std::span<std::byte> memory) noexcept
-        : params_(params), ring_(params.ring(), memory) {}
+    ShbfXWindow(const ShbfXWindowParams& params, std::span<std::byte> memory,
+                Contents contents = Contents::kZero) noexcept
+        : params_(params), ring_(params.ring(), memory, contents) {}
+    [[nodiscard]] static bool is_whole(const ShbfXWindowParams& params,
+                                       std::span<std::byte> memory) noexcept {
+        return SegmentRing::is_whole(params.ring(), memory);
+    }
 
     // True for an echo: n packets of the flow passed already. n is 1 to c. others: how many of them
     // another filter knows of.
@@ -132,6 +137,7 @@ class ShbfXWindow {
 };
 
 static_assert(SlidingFilter<ShbfXWindow>);
+static_assert(KeptFilter<ShbfXWindow, ShbfXWindowParams>);
 
 // The largest multiplicity up to n whose bits are all set in a segment, 0 if there is none.
 inline unsigned ShbfXWindow::largest(unsigned slot, Digest digest, unsigned n) const noexcept {

@@ -20,7 +20,8 @@ constexpr unsigned kBlockBits = 512;
 constexpr std::array<unsigned, 4> kBits{2, 4, 8, 16};
 
 std::uint64_t bytes_of(const ApbbfGeometry& geometry) {
-    return (geometry.k + geometry.l) * lines_for_bits(geometry.blocks * geometry.B) * kLineBytes;
+    return (geometry.k + geometry.l) * lines_for_bits(geometry.blocks * geometry.B) * kLineBytes +
+           kSegmentRingBytes;
 }
 
 Profile before_shift(const ApbbfGeometry& geometry, std::uint64_t generation_keys) {
@@ -38,7 +39,8 @@ std::uint64_t capacity(const ApbbfGeometry& geometry) {
 void consider(const Targets& targets, ApbbfGeometry geometry, std::uint64_t generation_keys,
               Shortlist<ApbbfGeometry>& shortlist) {
     geometry.blocks = 1;
-    const std::uint64_t most = shortlist.max_bytes() / bytes_of(geometry);
+    const std::uint64_t most =
+        (shortlist.max_bytes() - kSegmentRingBytes) / (bytes_of(geometry) - kSegmentRingBytes);
     const auto blocks = smallest(1, most, [&](std::uint64_t n) {
         geometry.blocks = n;
         const Profile r = before_shift(geometry, generation_keys);

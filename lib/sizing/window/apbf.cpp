@@ -12,7 +12,8 @@ constexpr unsigned kMaxK = 26;
 constexpr unsigned kMaxL = 63;
 
 std::uint64_t bytes_of(const ApbfGeometry& geometry) {
-    return (geometry.k + geometry.l) * lines_for_bits(geometry.m) * kLineBytes;
+    return (geometry.k + geometry.l) * lines_for_bits(geometry.m) * kLineBytes +
+           kSegmentRingBytes;
 }
 
 Profile before_shift(const ApbfGeometry& geometry, std::uint64_t generation_keys) {
@@ -32,7 +33,8 @@ Result<ApbfGeometry> size_apbf(const Targets& targets) {
     for (unsigned k = 1; k <= kMaxK; ++k) {
         for (unsigned l = 1; l <= kMaxL; ++l) {
             const std::uint64_t g = keys(l);
-            const std::uint64_t most = shortlist.max_bytes() / ((k + l) * kLineBytes);
+            const std::uint64_t most =
+                (shortlist.max_bytes() - kSegmentRingBytes) / ((k + l) * kLineBytes);
             const auto lines = smallest(1, most, [&](std::uint64_t n) {
                 const Profile r = before_shift({k, l, n * kLineBits}, g);
                 return meets(worst_case(k, l, r, g), targets);

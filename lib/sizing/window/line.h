@@ -31,8 +31,8 @@ inline constexpr unsigned kMostLinesOfKey = 4;
 inline constexpr unsigned kMostBitsOfKey = 16;
 inline constexpr std::uint64_t kMaxLines = (std::uint64_t{1} << 28) - 1;
 
-// Patterns, chances and phases, next to the lines (filter/window/line.h: table_bytes()).
-inline constexpr std::uint64_t kLineTableBytes = 11'520;
+// State, patterns, chances and phases, next to the lines (filter/window/line.h: table_bytes()).
+inline constexpr std::uint64_t kLineTableBytes = 11'584;
 
 // As many phases as there may be, where a tick is as long as this. Eight need 1 to 3 % less memory
 // than one; sixteen would save 0.2 % more at most.

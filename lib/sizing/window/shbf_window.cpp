@@ -33,7 +33,7 @@ const ShbfGroupModel& model() {
 
 std::uint64_t bytes_of(const ShbfWindowGeometry& geometry) {
     const std::uint64_t segment = (geometry.m - 1) / 8 + kStretchBytes;
-    return (geometry.k + geometry.l) * lines_for_bits(8 * segment) * kLineBytes;
+    return (geometry.k + geometry.l) * lines_for_bits(8 * segment) * kLineBytes + kSegmentRingBytes;
 }
 
 // The model is for arrays without ends. Second bits, at offsets o of 1 to 56, also fall behind the
@@ -55,7 +55,8 @@ std::uint64_t capacity(const ShbfWindowGeometry& geometry) {
 // Adds what k, l and b can do with the fewest lines.
 void consider(const Targets& targets, ShbfWindowGeometry geometry, std::uint64_t generation_keys,
               Shortlist<ShbfWindowGeometry>& shortlist) {
-    const std::uint64_t most = shortlist.max_bytes() / ((geometry.k + geometry.l) * kLineBytes);
+    const std::uint64_t most =
+        (shortlist.max_bytes() - kSegmentRingBytes) / ((geometry.k + geometry.l) * kLineBytes);
     const auto lines = smallest(1, most, [&](std::uint64_t n) {
         geometry.m = bits_in(n);
         const Profile r = shbf_window_profile(geometry, generation_keys, kBeforeShift);

@@ -29,7 +29,7 @@ constexpr std::uint64_t kPadding = 64;
 
 std::uint64_t bytes_of(const ShbfXWindowGeometry& geometry) {
     const std::uint64_t bits = (geometry.m - 1) / 8 * 8 + kPadding;
-    return (geometry.l + 1) * lines_for_bits(bits) * kLineBytes;
+    return (geometry.l + 1) * lines_for_bits(bits) * kLineBytes + kSegmentRingBytes;
 }
 
 // The share of set bits after so many packets, k bits each. At most: with all of them in flows of c
@@ -106,7 +106,8 @@ Result<ShbfXWindowGeometry> size_shbf_x_window(const Targets& targets, unsigned 
         for (unsigned l = kMinL; l <= kMaxL; ++l) {
             const std::uint64_t g = keys(l);
             ShbfXWindowGeometry geometry{k, l, 0, n};
-            const std::uint64_t most = shortlist.max_bytes() / ((l + 1) * kLineBytes);
+            const std::uint64_t most =
+                (shortlist.max_bytes() - kSegmentRingBytes) / ((l + 1) * kLineBytes);
             const auto lines = smallest(1, most, [&](std::uint64_t count) {
                 geometry.m = count * kLineBits - kPadding;
                 return meets(worst_case(1, l, before_shift(geometry, g), g), targets);

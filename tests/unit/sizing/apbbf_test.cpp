@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "sizing/fpr.h"
+#include "sizing/search.h"
 #include "sizing/sizing.h"
 #include "sizing/window/apbf.h"
 #include "targets.h"
@@ -47,12 +48,13 @@ TEST(size_apbbf, no_other_shape_does_better) {
     const Targets targets{20 * kMillisecond, 1e6, 1e-4};
     const ApbbfGeometry found = sized(targets);
     const Prediction given = predict(found, targets.window, targets.keys_per_second);
+    const std::uint64_t segments = given.bytes - kSegmentRingBytes;
     unsigned shapes = 0;
     for (unsigned k = 1; k <= 6; ++k) {
         for (unsigned l = 2; l <= 16; ++l) {
             for (unsigned b = 2; b <= 16; b *= 2) {
-                const ApbbfGeometry as_large{k, l, 512, b, given.bytes / 64 / (k + l)};
-                const ApbbfGeometry smaller{k, l, 512, b, given.bytes * 98 / 100 / 64 / (k + l)};
+                const ApbbfGeometry as_large{k, l, 512, b, segments / 64 / (k + l)};
+                const ApbbfGeometry smaller{k, l, 512, b, segments * 98 / 100 / 64 / (k + l)};
                 EXPECT_FALSE(meets(smaller, targets)) << k << " " << l << " " << b;
                 if (meets(as_large, targets)) {
                     ++shapes;
@@ -119,7 +121,7 @@ TEST(predict_apbbf, planned_rate_sets_the_load) {
     const Prediction given = predict(geometry, 50 * kMillisecond, 1e6);
     EXPECT_EQ(given.generation_keys, 10'000U);
     EXPECT_EQ(given.window_keys, 50'000U);
-    EXPECT_EQ(given.bytes, 7 * 300 * 64U);
+    EXPECT_EQ(given.bytes, 7 * 300 * 64U + kSegmentRingBytes);
     const Profile r = block_profile(2, 5, 512, 4, 300, 10'000, kBeforeShift);
     EXPECT_NEAR(given.false_drop, false_positive_rate(2, 5, r), 1e-12);
     EXPECT_DOUBLE_EQ(given.lines_per_packet, segments_of_new_key(2, 5, r));

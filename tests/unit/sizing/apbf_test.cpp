@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "sizing/fpr.h"
+#include "sizing/search.h"
 #include "sizing/sizing.h"
 #include "support/vectors.h"
 #include "targets.h"
@@ -50,14 +51,15 @@ TEST(size_apbf, no_other_shape_does_better) {
     const Targets targets{80 * kMillisecond, 1e6, 1e-3};
     const ApbfGeometry found = sized(targets);
     const Prediction given = predict(found, targets.window, targets.keys_per_second);
+    const std::uint64_t segments = given.bytes - kSegmentRingBytes;
     const auto slice_bits = [](std::uint64_t bytes, unsigned slices) {
         return bytes / 64 / slices * 512;
     };
     unsigned shapes = 0;
     for (unsigned k = 1; k <= 26; ++k) {
         for (unsigned l = 1; l <= 63; ++l) {
-            const ApbfGeometry as_large{k, l, slice_bits(given.bytes, k + l)};
-            const ApbfGeometry smaller{k, l, slice_bits(given.bytes * 98 / 100, k + l)};
+            const ApbfGeometry as_large{k, l, slice_bits(segments, k + l)};
+            const ApbfGeometry smaller{k, l, slice_bits(segments * 98 / 100, k + l)};
             EXPECT_FALSE(meets(smaller, targets)) << k << " " << l;
             if (meets(as_large, targets)) {
                 ++shapes;
@@ -107,7 +109,7 @@ TEST(predict_apbf, own_capacity_agrees_with_the_vectors) {
         EXPECT_EQ(given.generation_keys, row.whole("g"));
         EXPECT_EQ(given.window_keys, row.whole("w=l*g"));
         if (geometry.m % 512 == 0) {
-            EXPECT_EQ(given.bytes * 8, row.real("memory"));
+            EXPECT_EQ((given.bytes - kSegmentRingBytes) * 8, row.real("memory"));
             EXPECT_NEAR(given.bits_per_key, row.real("bits_per_window_element"),
                         1e-9 * given.bits_per_key);
         }
@@ -132,14 +134,14 @@ TEST(predict_apbf, planned_rate_sets_the_load) {
     EXPECT_EQ(given.generation, 10 * kMillisecond);
     EXPECT_EQ(given.generation_keys, 10'000U);
     EXPECT_EQ(given.window_keys, 50'000U);
-    EXPECT_EQ(given.bytes, 9 * 8'000U);
+    EXPECT_EQ(given.bytes, 9 * 8'000U + kSegmentRingBytes);
     EXPECT_NEAR(given.false_drop,
                 false_positive_rate(4, 5, fills(4, 5, 64'000, 10'000, kBeforeShift)), 1e-12);
 }
 
 TEST(predict_apbf, slices_take_whole_lines) {
-    EXPECT_EQ(predict(ApbfGeometry{1, 1, 64}, kSecond, 1.0).bytes, 2 * 64U);
-    EXPECT_EQ(predict(ApbfGeometry{1, 1, 513}, kSecond, 1.0).bytes, 2 * 128U);
+    EXPECT_EQ(predict(ApbfGeometry{1, 1, 64}, kSecond, 1.0).bytes, 2 * 64U + kSegmentRingBytes);
+    EXPECT_EQ(predict(ApbfGeometry{1, 1, 513}, kSecond, 1.0).bytes, 2 * 128U + kSegmentRingBytes);
 }
 
 }  // namespace

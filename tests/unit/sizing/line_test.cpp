@@ -523,8 +523,8 @@ TEST(predict_line, is_of_ticks) {
     EXPECT_EQ(given.shift_keys, 80'000U);
     EXPECT_EQ(given.window_keys, 480'000U);
     EXPECT_EQ(given.slack, 16 * kMillisecond);
-    EXPECT_EQ(given.bytes, 80'000 * 64U + 11'520);
-    EXPECT_DOUBLE_EQ(given.bits_per_key, 8.0 * (80'000 * 64 + 11'520) / 480'000);
+    EXPECT_EQ(given.bytes, 80'000 * 64U + kLineTableBytes);
+    EXPECT_DOUBLE_EQ(given.bits_per_key, 8.0 * (80'000 * 64 + kLineTableBytes) / 480'000);
     EXPECT_EQ(given.lines_per_packet, 2);
     EXPECT_NEAR(given.false_drop, line_fpr({2, 2, 6, 3, 8}, 2), 1e-12);
     EXPECT_EQ(given.npws, line_npws({2, 2, 6, 3, 8}, 2));

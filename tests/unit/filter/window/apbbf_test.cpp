@@ -55,9 +55,11 @@ TEST(apbbf_params, every_missing_isa_is_refused) {
 }
 
 TEST(apbbf_params, bytes_are_whole_lines_for_all_segments) {
+    const std::uint64_t kRing = RingGeometry{}.bytes();
     const auto bytes = [](const ApbbfSpec& spec) { return Apbbf::bytes(*ApbbfParams::make(spec)); };
-    EXPECT_EQ(bytes({.k = 3, .l = 8, .B = 512, .b = 8, .blocks = 10}), 13u * 640);
-    EXPECT_EQ(bytes({.k = 3, .l = 8, .B = 64, .b = 4, .blocks = 9, .spares = 0}), 11u * 128);
+    EXPECT_EQ(bytes({.k = 3, .l = 8, .B = 512, .b = 8, .blocks = 10}), 13u * 640 + kRing);
+    EXPECT_EQ(bytes({.k = 3, .l = 8, .B = 64, .b = 4, .blocks = 9, .spares = 0}),
+              11u * 128 + kRing);
 }
 
 // Every part gets one bit of every key, and every bit of a part is as likely as another.

@@ -34,10 +34,11 @@ TEST(apbf_params, huge_k_and_l_do_not_wrap) {
 }
 
 TEST(apbf_params, bytes_are_whole_lines_for_all_segments) {
+    const std::uint64_t kRing = RingGeometry{}.bytes();
     const auto bytes = [](const ApbfSpec& spec) { return Apbf::bytes(*ApbfParams::make(spec)); };
-    EXPECT_EQ(bytes({.k = 3, .l = 4, .m = 64, .spares = 0}), 7u * 64);
-    EXPECT_EQ(bytes({.k = 3, .l = 4, .m = 512, .spares = 2}), 9u * 64);
-    EXPECT_EQ(bytes({.k = 3, .l = 4, .m = 513, .spares = 2}), 9u * 128);
+    EXPECT_EQ(bytes({.k = 3, .l = 4, .m = 64, .spares = 0}), 7u * 64 + kRing);
+    EXPECT_EQ(bytes({.k = 3, .l = 4, .m = 512, .spares = 2}), 9u * 64 + kRing);
+    EXPECT_EQ(bytes({.k = 3, .l = 4, .m = 513, .spares = 2}), 9u * 128 + kRing);
 }
 
 }  // namespace

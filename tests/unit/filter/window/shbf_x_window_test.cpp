@@ -48,12 +48,13 @@ TEST(shbf_x_window_params, limits_are_named) {
 
 // 1 + l segments and the spares; the window of the last position is eight bytes.
 TEST(shbf_x_window_params, bytes_are_those_of_all_segments_in_whole_lines) {
+    const std::uint64_t kRing = RingGeometry{}.bytes();
     const auto bytes = [](std::uint64_t m) {
         return ShbfXWindow::bytes(
             *ShbfXWindowParams::make({.k = 3, .l = 4, .m = m, .c = 5, .spares = 2}));
     };
-    EXPECT_EQ(bytes(456), 7U * 64);
-    EXPECT_EQ(bytes(457), 7U * 128);
+    EXPECT_EQ(bytes(456), 7U * 64 + kRing);
+    EXPECT_EQ(bytes(457), 7U * 128 + kRing);
 }
 
 TEST(shbf_x_window, n_packets_pass_then_echoes) {

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Filters that can be kept (filter/storage.h): another one over the same memory goes on, wherever
+// the one before was cut off, also by SIGKILL amid an instruction stream.
+#include <atomic>
+#include <bit>
+#include <csignal>
+#include <optional>
+#include <thread>
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "property/contract/contract.h"
+
+namespace unecho::test {
+namespace {
+
+template <typename Filter>
+struct is_kept : std::bool_constant<info_of<Filter>().is_kept> {};
+using KeptEngines = those_of<is_kept, Engines>::type;
+
+template <typename Filter>
+class contract_kept : public testing::Test {};
+TYPED_TEST_SUITE(contract_kept, KeptEngines::Types, EngineNames);
+
+// One goes on; of the other a copy of its memory is taken over every now and then.
+TYPED_TEST(contract_kept, answers_are_those_of_one_that_went_on) {
+    std::uint64_t echoes = 0;
+    for_each_case_of_two_fills<TypeParam>([&](Case<TypeParam>& c) {
+        typename Case<TypeParam>::Table whole(c.params);
+        auto memory = std::make_unique<FilterMemory>(TypeParam::bytes(c.params));
+        std::optional<TypeParam> part(std::in_place, c.params, memory->span());
+        Digests digests(c.random);
+        Clock clock(c.random, c.promise, 1 + c.draw.index % 2);  // whose times are never 0
+        for (unsigned step = 0; step < 80; ++step) {
+            const std::uint64_t now = clock.next();
+            whole.filter.advance(moment_at(now));
+            part->advance(moment_at(now));
+            const std::vector<Digest> packets = random_burst(c.random, digests);
+            const std::uint64_t expected = whole.filter.test_and_insert_burst(packets);
+            ASSERT_EQ(part->test_and_insert_burst(packets), expected) << "step " << step;
+            echoes += static_cast<unsigned>(std::popcount(expected));
+            if constexpr (requires { part->maintain(); }) {
+                for (std::uint64_t n = c.random.below(9); n != 0; --n) {
+                    part->maintain();
+                }
+            }
+            if (c.random.one_in(6)) {
+                auto copy = std::make_unique<FilterMemory>(memory->span().size());
+                std::memcpy(copy->span().data(), memory->span().data(), memory->span().size());
+                memory = std::move(copy);
+                ASSERT_TRUE(TypeParam::is_whole(c.params, memory->span())) << "step " << step;
+                part.emplace(c.params, memory->span(), filter::Contents::kKept);
+                if constexpr (requires { part->load(); }) {
+                    // A burst that was cut off may have been written without being counted.
+                    ASSERT_GE(part->load(), whole.filter.load() + kMaxBurst);
+                }
+                if constexpr (info_of<TypeParam>().judges) {
+                    const Digest digest = digests.next();
+                    ASSERT_GE(part->chance(digest), whole.filter.chance(digest));
+                }
+            }
+        }
+    });
+    EXPECT_GT(echoes, 200 * Row<TypeParam>::kShapes);
+}
+
+TYPED_TEST(contract_kept, what_no_filter_left_is_not_taken) {
+    if constexpr (!std::is_same_v<TypeParam, filter::Exact>) {  // which reads anything
+        for_each_case<TypeParam>(Fill::kRoomy, [](Case<TypeParam>& c) {
+            const FilterMemory memory(TypeParam::bytes(c.params));
+            EXPECT_FALSE(TypeParam::is_whole(c.params, memory.span()));
+            std::memset(memory.span().data(), 0xFF, memory.span().size());
+            EXPECT_FALSE(TypeParam::is_whole(c.params, memory.span()));
+        });
+    }
+}
+
+// Memory that parent and child share, and what the child has come to.
+struct Shared {
+    struct Progress {
+        std::atomic<std::uint64_t> bursts;
+        std::atomic<std::uint64_t> accidents;  // new digests that were taken for echoes
+    };
+    explicit Shared(std::size_t bytes)
+        : bytes_(bytes + filter::kCacheLine),
+          data_(static_cast<std::byte*>(
+              mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+    ~Shared() { munmap(data_, bytes_); }
+    Shared(const Shared&) = delete;
+    Shared& operator=(const Shared&) = delete;
+    Shared(Shared&&) = delete;
+    Shared& operator=(Shared&&) = delete;
+
+    [[nodiscard]] Progress& progress() const { return *reinterpret_cast<Progress*>(data_); }
+    [[nodiscard]] std::span<std::byte> span() const {
+        return {data_ + filter::kCacheLine, bytes_ - filter::kCacheLine};
+    }
+
+  private:
+    std::size_t bytes_;
+    std::byte* data_;
+};
+
+// Each burst is its number, and time goes on by a step every few of them: so there is a turn in
+// most of the time, and few digests are remembered.
+constexpr std::uint64_t kBurstsAStep = 2;
+
+std::array<Digest, 3> digests_of(std::uint64_t burst) {
+    return {remix(burst, 0), remix(burst, 1), remix(burst, 2)};
+}
+constexpr std::uint64_t kAll = 0b111;
+
+// Every digest of a burst that was over and is no older than is promised is still known; or the
+// memory says that it was cut off amid a turn.
+TYPED_TEST(contract_kept, kill_at_any_moment_loses_nothing_or_is_seen) {
+    unsigned whole = 0;
+    unsigned torn = 0;
+    for_each_case<TypeParam>(
+        Fill::kRoomy,  // where accidents, which are not recorded, are none
+        [&](Case<TypeParam>& c) {
+            const Shared shared(TypeParam::bytes(c.params));
+            const auto time_of = [&](std::uint64_t burst) {
+                return 1000 * c.promise.forgotten + burst / kBurstsAStep * c.promise.step;
+            };
+            const pid_t child = fork();
+            ASSERT_GE(child, 0);
+            if (child == 0) {
+                TypeParam filter(c.params, shared.span());
+                for (std::uint64_t burst = 0;; ++burst) {
+                    filter.advance(moment_at(time_of(burst)));
+                    const std::uint64_t echoes = filter.test_and_insert_burst(digests_of(burst));
+                    shared.progress().accidents.fetch_add(
+                        static_cast<unsigned>(std::popcount(echoes)), std::memory_order_relaxed);
+                    if constexpr (requires { filter.maintain(); }) {
+                        filter.maintain();
+                    }
+                    shared.progress().bursts.store(burst + 1, std::memory_order_release);
+                }
+            }
+            while (shared.progress().bursts.load() < 10 + c.random.below(20)) {
+                std::this_thread::yield();
+            }
+            for (std::uint64_t spins = c.random.below(20'000); spins != 0; --spins) {
+                std::atomic_signal_fence(std::memory_order_seq_cst);
+            }
+            kill(child, SIGKILL);
+            int status = 0;
+            ASSERT_EQ(waitpid(child, &status, 0), child);
+            ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+            if (!TypeParam::is_whole(c.params, shared.span())) {
+                ++torn;
+                return;
+            }
+            ++whole;
+            TypeParam filter(c.params, shared.span(), filter::Contents::kKept);
+            const std::uint64_t bursts = shared.progress().bursts.load();
+            const std::uint64_t now = time_of(bursts);
+            filter.advance(moment_at(now));
+            std::uint64_t missed = 0;
+            for (std::uint64_t burst = bursts; burst-- != 0;) {
+                if (now - time_of(burst) > c.promise.kept) {
+                    break;
+                }
+                const std::uint64_t echoes = filter.test_and_insert_burst(digests_of(burst));
+                missed += static_cast<unsigned>(std::popcount(echoes ^ kAll));
+            }
+            ASSERT_LE(missed, shared.progress().accidents.load()) << bursts << " bursts";
+        },
+        0, 2);
+    EXPECT_GT(whole, 0U);
+    this->RecordProperty("torn", static_cast<int>(torn));
+}
+
+}  // namespace
+}  // namespace unecho::test

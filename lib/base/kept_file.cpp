@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 #include <string_view>
 #include <system_error>
 
@@ -145,11 +146,27 @@ Result<KeptFile> KeptFolder::open_file(const std::string& name, std::size_t byte
     if (const Status made = make_room(file.get(), found, static_cast<off_t>(length)); !made) {
         return fail(made.error().code, where + ": " + made.error().context);
     }
-    void* const begin = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
+    void* const begin =
+        mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, file.get(), 0);
     if (begin == MAP_FAILED) {
         return fail(Errc::kNoMemory, where + ": " + std::generic_category().message(errno));
     }
     return KeptFile(std::move(file), {static_cast<std::byte*>(begin), length}, bytes, found);
+}
+
+Result<std::vector<std::string>> KeptFolder::names() const {
+    std::vector<std::string> names;
+    std::error_code error;
+    // The folder that is open, whatever its path has become.
+    std::filesystem::directory_iterator entry("/proc/self/fd/" + std::to_string(descriptor_.get()),
+                                              error);
+    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
+        names.push_back(entry->path().filename().string());
+    }
+    if (error) {
+        return fail(code_of(error.value()), path_ + ": " + error.message());
+    }
+    return names;
 }
 
 Status KeptFolder::remove_file(const std::string& name) const {

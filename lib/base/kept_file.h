@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/result.h"
 
@@ -80,6 +81,8 @@ class KeptFolder {
     // name: letters, digits, _ . and -, of which the first is none of the last two; without "map_",
     // as DPDK deletes files with that in its folders.
     [[nodiscard]] Result<KeptFile> open_file(const std::string& name, std::size_t bytes) const;
+    // Of all files that it holds, whosever they are.
+    [[nodiscard]] Result<std::vector<std::string>> names() const;
     // Whoever has it mapped goes on with it. One that is not there is as good as removed.
     [[nodiscard]] Status remove_file(const std::string& name) const;
 

@@ -123,6 +123,17 @@ TEST_F(KeptFileTest, has_one_holder_at_a_time) {
     EXPECT_FALSE(folder().open_file("c", kBytes));
 }
 
+TEST_F(KeptFileTest, stands_among_the_names_until_it_is_removed) {
+    const KeptFolder in = folder();
+    EXPECT_EQ(in.names().value(), std::vector<std::string>());
+    ASSERT_TRUE(in.open_file("b", kBytes) && in.open_file("a", kBytes));
+    std::vector<std::string> names = in.names().value();
+    std::sort(names.begin(), names.end());
+    EXPECT_EQ(names, std::vector<std::string>({"a", "b"}));
+    ASSERT_TRUE(in.remove_file("a"));
+    EXPECT_EQ(in.names().value(), std::vector<std::string>({"b"}));
+}
+
 TEST_F(KeptFileTest, goes_on_when_it_is_removed) {
     auto first = folder().open_file("a", kBytes);
     ASSERT_TRUE(first);

@@ -28,7 +28,7 @@ class Comparison {
         ports();
         named("filter", running_.filters, wanted_.filters, Reload::kAtOnce);
         named("route", running_.routes, wanted_.routes, Reload::kFlowing);
-        for (const char* section : {"workers", "control", "audit", "run"}) {
+        for (const char* section : {"workers", "control", "audit", "state", "run"}) {
             once(section);
         }
         return std::move(out_);

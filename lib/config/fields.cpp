@@ -240,6 +240,13 @@ std::vector<Field> fields_of(Audit& audit) {
     };
 }
 
+std::vector<Field> fields_of(State& state) {
+    return {
+        {"dir", kOptional, "", kRestart,
+         field::Text{"an absolute path of a folder in tmpfs or hugetlbfs", to(state.dir)}},
+    };
+}
+
 std::vector<Field> fields_of(Run& run) {
     return {
         {"name", kOptional, "", kRestart, field::Name{to(run.name)}},
@@ -282,6 +289,7 @@ std::vector<KnownKey> known_keys() {
     add("workers", fields_of(sample.workers));
     add("control", fields_of(sample.control));
     add("audit", fields_of(sample.audit));
+    add("state", fields_of(sample.state));
     add("run", fields_of(sample.run));
     return keys;
 }

@@ -118,6 +118,7 @@ std::vector<Field> fields_of(Route& route, RouteNames& names);
 std::vector<Field> fields_of(Workers& workers);
 std::vector<Field> fields_of(Control& control);
 std::vector<Field> fields_of(Audit& audit);
+std::vector<Field> fields_of(State& state);
 std::vector<Field> fields_of(Run& run);
 
 // [[port]] may stand several times, [run] once.
@@ -127,13 +128,14 @@ struct Section {
     std::string_view name;
     Shape shape;
 };
-inline constexpr std::array<Section, 8> kSections{{{"eal", Shape::kOnce},
+inline constexpr std::array<Section, 9> kSections{{{"eal", Shape::kOnce},
                                                    {"port", Shape::kMany},
                                                    {"filter", Shape::kMany},
                                                    {"route", Shape::kMany},
                                                    {"workers", Shape::kOnce},
                                                    {"control", Shape::kOnce},
                                                    {"audit", Shape::kOnce},
+                                                   {"state", Shape::kOnce},
                                                    {"run", Shape::kOnce}}};
 
 }  // namespace unecho::config

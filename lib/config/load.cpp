@@ -537,6 +537,7 @@ void read_document(Draft& draft, const toml::table& root) {
     read_once(draft, root, "workers", fields_of(config.workers));
     read_once(draft, root, "control", fields_of(config.control));
     read_once(draft, root, "audit", fields_of(config.audit));
+    read_once(draft, root, "state", fields_of(config.state));
     read_once(draft, root, "run", fields_of(config.run));
 }
 

@@ -204,6 +204,12 @@ struct Run {
 using Audit = engines::AuditChoice;
 using engines::kAuditVerifyNames;
 
+struct State {
+    std::optional<std::string> dir;  // filters outlive the process there; absent: nothing does
+
+    bool operator==(const State&) const = default;
+};
+
 // What the file says: by the path of a key ("filter[0].window") as it is written there, and in a
 // form that is the same for the same value. For compare.h; the data below is what counts.
 struct Written {
@@ -226,6 +232,7 @@ struct Config {
     Workers workers;
     Control control;
     Audit audit;
+    State state;
     Run run;
 
     bool operator==(const Config&) const = default;

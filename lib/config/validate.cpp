@@ -403,6 +403,19 @@ void check_taps(Draft& draft) {
     }
 }
 
+void check_state(Draft& draft) {
+    const std::optional<std::string>& dir = draft.config.state.dir;
+    if (!dir || !draft.sound("state.dir")) {
+        return;
+    }
+    if (!dir->starts_with('/')) {
+        draft.report("state.dir",
+                     in_quotes(*dir) +
+                         " is not allowed; allowed: an absolute path of a folder in tmpfs or "
+                         "hugetlbfs, as \"/run/unecho/state\"");
+    }
+}
+
 void check_unused(Draft& draft, const Resolved& resolved) {
     bool ports_known = draft.sound("route") && !draft.config.routes.empty();
     bool filters_known = ports_known;
@@ -443,6 +456,7 @@ void validate(Draft& draft) {
     const Resolved resolved = resolve_routes(draft, ports, filters);
     check_links(draft, resolved);
     check_taps(draft);
+    check_state(draft);
     check_unused(draft, resolved);
     name_routes(draft);
     check_devices(draft);

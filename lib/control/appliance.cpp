@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "control/appliance.h"
 
+#include <algorithm>
+#include <functional>
+#include <string_view>
 #include <utility>
 
 #include <rte_cycles.h>
@@ -11,6 +14,25 @@
 #include "eal/telemetry_access.h"
 
 namespace unecho::control {
+namespace {
+
+// How packets find their worker, as far as it is not the secret's.
+std::string owner_text(const Plan& plan, const std::optional<dataplane::RssModel>& card) {
+    if (!card) {
+        return plan.steering == Steering::kRing ? "rings" : "one";
+    }
+    std::string text = "cards";
+    const auto add = [&text](std::uint64_t number) { text += " " + std::to_string(number); };
+    std::for_each(card->key.begin(), card->key.end(), add);
+    add(card->types);
+    add(std::hash<std::string_view>{}(
+        {reinterpret_cast<const char*>(card->table.data()), card->entries}));
+    add(card->fragments_by_ports ? 1 : 0);
+    add(card->frames_have_keys ? 1 : 0);
+    return text;
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Appliance>> Appliance::build(const config::Config& config,
                                                     const ApplianceOptions& options) {
@@ -23,16 +45,23 @@ Result<std::unique_ptr<Appliance>> Appliance::build(const config::Config& config
     };
     then(&Appliance::open_ports);
     then(&Appliance::bring_up_ports);
+    then(&Appliance::open_state);
     then(&Appliance::make_secret);
     then(&Appliance::make_clock);
     then(&Appliance::make_workers);
     if (!status) {
         return tl::unexpected(status.error());
     }
+    if (appliance->state_ != nullptr) {
+        appliance->state_->remove_unneeded(true);
+    }
     return appliance;
 }
 
 Appliance::~Appliance() {
+    if (state_ != nullptr) {
+        state_->remove_unneeded(false);
+    }
     // Ports may hold mbufs of the pool, and all of it is DPDK's: ports, rings, pool, session.
     wiring_.reset();
     ports_.clear();
@@ -121,7 +150,26 @@ Status Appliance::bring_up_ports() {
     return {};
 }
 
+Status Appliance::open_state() {
+    if (!plan_.state_dir) {
+        return {};
+    }
+    auto opened =
+        KeptState::open(*plan_.state_dir, plan_, owner_text(plan_, card_), config_.run.seed);
+    if (!opened) {
+        return fail(opened.error().code, config_.path + ": state.dir: " + opened.error().context);
+    }
+    state_ = std::move(*opened);
+    plan_.notes.insert(plan_.notes.end(), state_->notes().begin(), state_->notes().end());
+    return {};
+}
+
 Status Appliance::make_secret() {
+    if (state_ != nullptr && state_->base()) {
+        secret_ = state_->base()->secret;
+        audit_secret_ = state_->base()->audit_secret;
+        return {};
+    }
     if (config_.run.seed) {
         secret_ = hash::secret_from_seed(*config_.run.seed);
         audit_secret_ = pipeline::audit_secret_from(*config_.run.seed);
@@ -148,12 +196,19 @@ std::uint64_t Appliance::cycles_of(Nanoseconds time) {
 
 // The longer after the first reading the better: most of the start lies between.
 Status Appliance::make_clock() {
+    if (state_ != nullptr && state_->base()) {
+        clock_ = state_->base()->clock;
+        return {};
+    }
     ClockReading now = read_clocks();
     if (now.time - started_.time < kRateBaseline) {
         sleep_for(kRateBaseline - (now.time - started_.time));
         now = read_clocks();
     }
     clock_ = measured_clock(started_, now);
+    if (state_ != nullptr) {
+        state_->begin({clock_, secret_, audit_secret_});
+    }
     return {};
 }
 
@@ -172,6 +227,7 @@ Status Appliance::make_workers() {
     input.tx_retry_cycles = cycles_of(config_.run.tx_retry);
     input.hugepages = session_->has_hugepages();
     input.card = card_ ? &*card_ : nullptr;
+    input.state = state_.get();
     auto wiring = Wiring::make(input);
     if (!wiring) {
         return tl::unexpected(wiring.error());

@@ -51,6 +51,8 @@ class Appliance {
     [[nodiscard]] const Machine& machine() const { return machine_; }
     // That with which it was built.
     [[nodiscard]] const config::Config& config() const { return config_; }
+    // What outlives the process; null: nothing.
+    [[nodiscard]] KeptState* state() { return state_.get(); }
     // The workers' clock.
     [[nodiscard]] const dataplane::TscClock& clock() const { return clock_; }
     // What the filters take, by the size of the pages that it lies in; both in bytes.
@@ -65,6 +67,7 @@ class Appliance {
     Status start_eal(const ApplianceOptions& options);
     Status open_ports();
     Status bring_up_ports();
+    Status open_state();
     Status make_clock();
     Status make_secret();
     Status make_workers();
@@ -80,6 +83,7 @@ class Appliance {
     std::vector<eal::Port> ports_;
     hash::Secret secret_{};
     pipeline::AuditSecret audit_secret_{};
+    std::unique_ptr<KeptState> state_;
     ClockReading started_;
     dataplane::TscClock clock_;
     std::unique_ptr<Wiring> wiring_;

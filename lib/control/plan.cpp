@@ -201,6 +201,9 @@ class Planner {
     tl::expected<Plan, std::vector<config::Problem>> make() {
         plan_.name = config_.run.name;
         plan_.telemetry_group = config_.run.telemetry_group;
+        if (config_.run.clock == config::Clock::kTsc) {
+            plan_.state_dir = config_.state.dir;
+        }
         check_group(config_, machine_, plan_.notes);
         plan_.stall_threshold = config_.run.stall_threshold;
         plan_lcores(config_, machine_, plan_, problems_);
@@ -216,6 +219,7 @@ class Planner {
         plan_filters();
         plan_taps();
         plan_audits();
+        note_unkept();
         plan_buffers(config_, plan_, problems_);
         if (!problems_.empty()) {
             return tl::unexpected(std::move(problems_));
@@ -437,6 +441,16 @@ class Planner {
             }
             plan_.audits.push_back(
                 {filter::Audit::bytes(*params), params->entries(), params->spec().bits});
+        }
+    }
+
+    void note_unkept() {
+        for (const engines::FilterPlan& filter : plan_.filters) {
+            if (plan_.state_dir && !filter.engine().is_kept) {
+                plan_.notes.push_back("filter \"" + filter.name + "\": what engine " +
+                                      std::string(filter.engine().name) +
+                                      " knows is not kept in state.dir; it begins empty each time");
+            }
         }
     }
 

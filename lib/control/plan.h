@@ -88,6 +88,7 @@ struct Plan {
     std::uint32_t mbufs = 0;
     std::uint16_t data_room = 0;
     Nanoseconds stall_threshold = 250 * kMicrosecond;  // a longer poll is told
+    std::optional<std::string> state_dir;              // where filters outlive the process
     std::vector<std::string> notes;                    // worth knowing before it runs
     // Where workers keep routes and filters, which go on there over reloads; empty: in this order.
     std::vector<RouteIndex> route_places;

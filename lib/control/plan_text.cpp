@@ -202,6 +202,14 @@ std::uint64_t reload_bytes(const Plan& plan) {
     return bytes * plan.workers.size();
 }
 
+std::uint64_t kept_bytes(const Plan& plan) {
+    std::uint64_t bytes = 0;
+    for (const engines::FilterPlan& filter : plan.filters) {
+        bytes += filter.engine().is_kept ? filter.instance_bytes : 0;
+    }
+    return bytes * plan.workers.size();
+}
+
 std::string filter_text(const Plan& plan, std::size_t index) {
     const engines::FilterPlan& filter = plan.filters[index];
     Table table({"", ""});
@@ -240,6 +248,10 @@ std::string to_text(const Plan& plan) {
            (plan.telemetry_group ? "its user and group \"" + *plan.telemetry_group + "\""
                                  : "its user alone") +
            "\n";
+    if (plan.state_dir) {
+        out +=
+            "state\n  kept in \"" + *plan.state_dir + "\": " + format_size(kept_bytes(plan)) + "\n";
+    }
     out += "reload\n  takes up to " + format_size(reload_bytes(plan)) +
            " more while all filters are warmed; unecho reload " + option::kDryRun +
            " says what another file takes\n";

@@ -182,6 +182,14 @@ ReloadAnswer Reload::carry_out(const config::Config& wanted, ReloadPlan plan) {
     if (plan.lines.empty()) {
         return {true, kNothing};
     }
+    // What the one before left has gone before this one's is made: files in [state] go by what
+    // their filters are, and it may bring one of them back.
+    std::vector<std::unique_ptr<WiringSetup>> old;
+    {
+        const std::lock_guard lock(mutex_);
+        old = std::exchange(old_, {});
+    }
+    old.clear();
     plan.change.tx_retry_cycles = Appliance::cycles_of(wanted.run.tx_retry);
     auto steps = appliance_.wiring().prepare(plan.change);
     if (!steps) {

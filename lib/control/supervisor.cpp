@@ -168,6 +168,9 @@ void Supervisor::watch(const std::atomic<bool>& stop) {
     CpuBudget budget;
     while (!stop.load(std::memory_order_relaxed)) {
         const Nanoseconds woken = now();
+        if (KeptState* const state = appliance_.state()) {
+            state->tell_alive(woken);
+        }
         turn_generations();
         step_reload();
         const bool busy = zero_segments();
@@ -382,9 +385,11 @@ void Supervisor::take_stalls(Nanoseconds time) {
     for (Taken* one : longest) {
         one->lost = take_losses(one->worker, one->stall.begin);
     }
-    for (const Taken& one : taken) {
-        stalls_.add(one.worker, unix_now() - (time - std::min(time, one.stall.begin)), one.lost,
-                    one.stall);
+    for (Taken& one : taken) {
+        const std::uint64_t unix_begin = unix_now() - (time - std::min(time, one.stall.begin));
+        // Told from the start on: the clock may be that of the process before.
+        one.stall.begin -= std::min(one.stall.begin, started_);
+        stalls_.add(one.worker, unix_begin, one.lost, one.stall);
     }
     if (const std::optional<std::string> line = stalls_.line(time)) {
         tell(event::kStall, *line, Severity::kWarning);

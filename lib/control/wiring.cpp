@@ -281,14 +281,30 @@ void Wiring::make_room_to_wait(WiringSetup& setup, WorkerIndex worker) {
 Result<std::shared_ptr<FilterSet>> Wiring::make_filter(const engines::FilterPlan& plan) const {
     auto set = std::make_shared<FilterSet>(plan);
     for (std::size_t w = 0; w < parts_.size(); ++w) {
-        auto filter = WorkerFilter::make(set->plan, socket_of(w), input_.hugepages);
+        auto filter = make_worker_filter(set->plan, w);
         if (!filter) {
             return tl::unexpected(filter.error());
         }
         set->lanes.push_back((*filter)->instance().lane(set->plan));
         set->workers.push_back(std::move(*filter));
     }
+    // The turns that were due while nobody published them; 0 of filters that begin empty.
+    const Nanoseconds now = input_.clock.now();
+    std::uint64_t due = 0;
+    for (const pipeline::Lane& lane : set->lanes) {
+        due = std::max(due, lane.ageing->last() == 0 ? 0 : lane.ageing->turns_due(now));
+    }
+    set->shared.turns.store(due, std::memory_order_relaxed);
     return set;
+}
+
+Result<std::unique_ptr<WorkerFilter>> Wiring::make_worker_filter(const engines::FilterPlan& plan,
+                                                                 std::size_t worker) const {
+    if (input_.state == nullptr || !plan.engine().is_kept) {
+        return WorkerFilter::make(plan, socket_of(worker), input_.hugepages);
+    }
+    auto memory = input_.state->memory(plan, worker);
+    return memory ? WorkerFilter::make(plan, std::move(*memory)) : tl::unexpected(memory.error());
 }
 
 // Where a filter is warmed, the one before has a place of its own meanwhile.

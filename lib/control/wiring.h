@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "control/kept_state.h"
 #include "control/plan.h"
 #include "control/worker_audit.h"
 #include "control/worker_filter.h"
@@ -35,6 +36,7 @@ struct WiringInput {
     bool hugepages = false;
     const dataplane::RssModel* card = nullptr;  // with RSS
     std::string name = "unecho";                // rings are named after it, once in the process
+    KeptState* state = nullptr;                 // null: nothing outlives the process
 };
 
 // A filter, its audit, and the report of two taps, each on all workers.
@@ -155,6 +157,8 @@ class Wiring {
     Status make_taps(WiringSetup& setup, const WiringSetup* from) const;
     Status make_audits(WiringSetup& setup, const SetupChange& change, const WiringSetup* from);
     Result<std::shared_ptr<FilterSet>> make_filter(const engines::FilterPlan& plan) const;
+    Result<std::unique_ptr<WorkerFilter>> make_worker_filter(const engines::FilterPlan& plan,
+                                                             std::size_t worker) const;
     Result<std::shared_ptr<AuditSet>> make_audit(const Plan& plan, std::size_t filter) const;
     std::unique_ptr<WiringSetup> last_of(const WiringSetup& first) const;
     Status find_mbuf_fields();

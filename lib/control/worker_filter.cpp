@@ -18,4 +18,13 @@ Result<std::unique_ptr<WorkerFilter>> WorkerFilter::make(const engines::FilterPl
     return std::unique_ptr<WorkerFilter>(new WorkerFilter(std::move(*memory), std::move(*filter)));
 }
 
+Result<std::unique_ptr<WorkerFilter>> WorkerFilter::make(const engines::FilterPlan& plan,
+                                                         KeptMemory memory) {
+    auto filter = engines::FilterInstance::make(plan, memory.memory());
+    if (!filter) {
+        return tl::unexpected(filter.error());
+    }
+    return std::unique_ptr<WorkerFilter>(new WorkerFilter(std::move(memory), std::move(*filter)));
+}
+
 }  // namespace unecho::control

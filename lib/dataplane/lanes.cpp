@@ -194,12 +194,13 @@ void Lanes::report(WorkerShared& shared) noexcept {
         if (lane.ops == nullptr) {
             continue;
         }
-        const PacketClock& clock = packet_clocks_[i];  // stands at 0 but for captures
+        const PacketClock& clock = packet_clocks_[i];
         const Nanoseconds now = common_.capture_clock ? clock.now() : presence_.time();
         shared.filters[i] = counted(i);
         filter::WindowState& window = shared.windows[i];
         window = lane.ops->window(lane.filter, *lane.ageing, now);
-        window.shortest_at -= std::min(clock.start(), window.shortest_at);
+        const Nanoseconds start = common_.capture_clock ? clock.start() : begun_;
+        window.shortest_at -= std::min(start, window.shortest_at);
         shared.fills[i] = lane.ops->fill(lane.filter, *lane.ageing);
         if (setup_.audits[i] != nullptr) {
             shared.audits[i] = setup_.audits[i]->totals();

@@ -59,7 +59,10 @@ class Lanes {
     void adopt(const LanesSetup& setup, unsigned polls) noexcept;
 
     // What the live clock says when the worker begins, and before each poll.
-    void begin(Nanoseconds now) noexcept { presence_.begin(now); }
+    void begin(Nanoseconds now) noexcept {
+        presence_.begin(now);
+        begun_ = now;
+    }
     void begin_poll(Nanoseconds now) noexcept { presence_.begin_poll(now); }
     void end_poll(const Taken& taken) noexcept { presence_.end_poll(taken.packets, !taken.more); }
 
@@ -99,7 +102,8 @@ class Lanes {
     LanesSetup setup_;
     const WorkerCommon& common_;
     Counters& counters_;
-    Presence presence_;  // not by a capture's clock
+    Presence presence_;      // not by a capture's clock
+    Nanoseconds begun_ = 0;  // likewise; filters may be older
     // Of the audits, where each burst needs them; none of filters without one.
     std::array<filter::AuditSample, kMaxFilters> samples_{};
     std::array<PacketClock, kMaxFilters> packet_clocks_;  // by a capture's clock alone

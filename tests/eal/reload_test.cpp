@@ -521,6 +521,7 @@ std::vector<KeyCase> cases() {
         p("workers", "burst", "32", "16"),
         p("workers", "isa", "\"auto\"", "\"scalar\""),
         p("control", "lcore", "0", "1"),
+        p("state", "dir", "", "\"/dev/shm/unecho\""),
         p("run", "name", "\"box\"", "\"sox\""),
         p("run", "telemetry_group", "", "\"root\""),
         {"run.clock", captures, both(captures, one("run", "clock", "\"capture\""))},

@@ -91,6 +91,9 @@ enabled = false
 memory = "1MiB"
 verify = "bytes"
 
+[state]
+dir = "/run/unecho/state"
+
 [run]
 name = "probe-7"
 telemetry_group = "watchers"
@@ -253,16 +256,17 @@ TEST(Load, routes_are_read_back) {
                                        true,
                                        10 * kSecond,
                                        1000,
-                                       93}));
+                                       96}));
 }
 
-TEST(Load, workers_control_audit_and_run_are_read_back) {
+TEST(Load, workers_control_audit_state_and_run_are_read_back) {
     const Config config = load_valid(kEverything);
     EXPECT_EQ(
         config.workers,
         (Workers{{{2, 127, 0}}, Steering::kRing, 4096, 16, engines::wish_for(filter::Isa::kAvx2)}));
     EXPECT_EQ(config.control, (Control{1, kSecond, 2 * kSecond}));
     EXPECT_EQ(config.audit, (Audit{false, 1 << 20, engines::AuditVerify::kBytes}));
+    EXPECT_EQ(config.state, (unecho::config::State{"/run/unecho/state"}));
     EXPECT_EQ(config.run,
               (unecho::config::Run{"probe-7", "watchers", Clock::kTsc, kHour, 200 * kMillisecond,
                                    INT64_MAX, 0, kMillisecond, 65535}));

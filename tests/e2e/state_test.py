@@ -1,0 +1,277 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What filters know outlives the process: whoever is started in time, by the same configuration, goes
+on with it, however the one before ended; whatever does not fit is one line and an empty filter."""
+import os
+import pathlib
+import shutil
+import signal
+import struct
+import subprocess
+import tempfile
+import time
+import unittest
+
+import harness
+from harness import engines_with, wait_for
+
+import frames  # noqa: E402  harness has put tools/ on the path
+
+SHM = pathlib.Path("/dev/shm")
+KEPT = tuple(name for name in harness.ENGINES if ".is_kept = false" not in harness.ENGINE_ROWS[name])
+PACKETS = 3000
+
+
+def packet(number):
+    return frames.ethernet(frames.ipv4("10.0.%d.%d" % divmod(number % 65536, 256), "192.0.2.1",
+                                       frames.UDP, frames.udp("10.0.0.1", "192.0.2.1", (1, 2),
+                                                              b"%d" % number)))
+
+
+class StateTest(harness.E2eTest):
+    def setUp(self):
+        super().setUp()
+        (self.folder / "in.pcap").write_bytes(
+            frames.pcap([(0, packet(number)) for number in range(PACKETS)]))
+        own = pathlib.Path(tempfile.mkdtemp(prefix="unecho-state-", dir=SHM))
+        self.addCleanup(shutil.rmtree, own, ignore_errors=True)
+        self.state = own / "state"
+
+    def document(self, engine="line", window="60s", workers=1, state=True, run=None, **fields):
+        """As many packets as the capture has, at once; then nothing."""
+        filters = [{"name": "echo", "window": window, "engine": engine, "rate": "1kpps",
+                    "max_false_drop": 1e-6, **fields}]
+        document = {"eal": {"args": []},
+                    "port": [harness.port("in", 0, rx_pcap="in.pcap"),
+                             {"name": "out", "device": "net_null0", "rx_descriptors": 128,
+                              "tx_descriptors": 128}],
+                    "filter": filters, "route": [{"from": ["in"], "to": "out", "filter": "echo"}],
+                    "run": {"name": "state-%d" % os.getpid(), **(run or {})}}
+        if workers > 1:
+            cpus = sorted(os.sched_getaffinity(0))
+            document["workers"] = {"lcores": [cpus[0], cpus[1 % len(cpus)]], "steering": "ring"}
+        if state:
+            document["state"] = {"dir": str(self.state)}
+        return document
+
+    def run_once(self, document, end=signal.SIGKILL, eal=()):
+        """(packets forwarded, echoes), when all were received; and what it said of its state."""
+        with self.start(document, "--json", eal=(*harness.EAL_ARGS, *eal)) as running, \
+                self.telemetry(running) as telemetry:
+            counters = wait_for(lambda: self.received(telemetry), "all packets")
+            running.send(end)
+            result = running.finish()
+        said = [line for line in result.err.splitlines() if "state: " in line]
+        return counters["reasons"]["new"], counters["reasons"]["echo"], said
+
+    def received(self, telemetry):
+        counters = telemetry.ask("/unecho/counters")
+        self.assert_conserved(counters)
+        return counters if counters["received"] == PACKETS else None
+
+    def assert_goes_on(self, document, **options):
+        new, echoes, said = self.run_once(document, **options)
+        self.assertEqual((new, echoes), (0, PACKETS), said)
+        self.assertEqual(len(said), 1, said)
+        self.assertIn('filter "echo" goes on with what it knew', said[0])
+
+    def assert_begins_empty(self, document, *why, **options):
+        new, echoes, said = self.run_once(document, **options)
+        self.assertEqual((new, echoes), (PACKETS, 0), said)
+        self.assertEqual(len(said), len(why), said)
+        for line, word in zip(said, why):
+            self.assertIn(word, line)
+
+    def test_goes_on_after_any_end_with_each_engine(self):
+        for engine in KEPT:
+            with self.subTest(engine):
+                shutil.rmtree(self.state, ignore_errors=True)
+                document = self.document(engine)
+                self.assert_begins_empty(document)
+                self.assert_goes_on(document)
+                self.assert_goes_on(document, end=signal.SIGINT)
+                self.assert_goes_on(document)
+
+    def test_of_first_packets_of_flows_and_of_an_engine_that_counts_them(self):
+        for engine in (*engines_with(".counts_packets = true"), "line"):
+            with self.subTest(engine):
+                shutil.rmtree(self.state, ignore_errors=True)
+                document = self.document(engine, key="flow", first=2)
+                new, echoes, _ = self.run_once(document)
+                self.assertEqual((new, echoes), (PACKETS, 0))
+                new, echoes, said = self.run_once(document)
+                self.assertEqual((new, echoes), (PACKETS, 0), said)  # the second ones
+                self.assert_goes_on(document)
+
+    @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two CPUs")
+    def test_with_several_workers_each_flow_finds_its_own_again(self):
+        document = self.document(workers=2)
+        self.assert_begins_empty(document)
+        self.assertEqual(len(list(self.state.glob("filter-*"))), 2)
+        self.assert_goes_on(document)
+        self.assert_goes_on(document, end=signal.SIGINT)
+        # Of one worker, which has other packets.
+        self.assert_begins_empty(self.document(), "nothing was kept of one like it")
+
+    def test_nothing_is_written_without_it(self):
+        before = set(SHM.iterdir())
+        document = self.document(state=False)
+        self.assert_begins_empty(document)
+        self.assert_begins_empty(document)
+        self.assertEqual(set(SHM.iterdir()) - before, set())
+
+    def test_files_are_ours_alone(self):
+        self.run_once(self.document())
+        self.assertEqual(self.state.stat().st_mode & 0o7777, 0o700)
+        files = sorted(self.state.iterdir())
+        self.assertEqual(len(files), 2)
+        for file in files:
+            self.assertEqual(file.stat().st_mode & 0o7777, 0o600)
+            self.assertNotIn("map_", file.name)
+
+    def test_begins_empty_with_what_means_something_else(self):
+        like = "nothing was kept of one like it"
+        for change in ({"window": "61s"}, {"key": "flow", "engine": "line"}, {"policy": "refresh"},
+                       {"engine": "apbbf"}, {"rate": "2kpps"}, {"tunnels": "all"},
+                       {"non_ip": "frame"}, {"name": "other"}):
+            with self.subTest(str(change)):
+                shutil.rmtree(self.state, ignore_errors=True)
+                self.run_once(self.document())
+                document = self.document()
+                document["filter"][0].update(change)
+                document["route"][0]["filter"] = document["filter"][0]["name"]
+                self.assert_begins_empty(document, like)
+                # What it leaves behind is its own: nothing of the one before is there.
+                self.assertEqual(len(list(self.state.iterdir())), 2)
+        shutil.rmtree(self.state)
+        self.run_once(self.document())
+        self.assert_begins_empty(self.document(run={"seed": 7}), "run.seed is another one")
+        self.assert_goes_on(self.document(run={"seed": 7}))
+        self.assert_begins_empty(self.document(), "run.seed is another one")
+
+    def test_begins_empty_when_the_window_has_passed(self):
+        document = self.document(window="20ms")
+        document["filter"][0]["rate"] = "1Mpps"
+        self.run_once(document)
+        secret = (self.state / "clock").read_bytes()
+        # The start alone takes longer than window and slack.
+        self.assert_begins_empty(document, "its window has passed")
+        self.assertNotEqual((self.state / "clock").read_bytes()[200:1000], secret[200:1000],
+                            "the secret is still there")
+
+    def test_begins_empty_with_files_that_are_damaged(self):
+        document = self.document()
+        for damage in ("clock", "filter"):
+            for what in ("cut", "zeroed", "filled"):
+                with self.subTest(damage + " " + what):
+                    shutil.rmtree(self.state, ignore_errors=True)
+                    self.run_once(document)
+                    for file in self.state.glob(damage + "*"):
+                        size = file.stat().st_size
+                        with open(file, "r+b") as out:
+                            if what == "cut":
+                                out.truncate(size // 2)
+                            else:
+                                out.write((b"\0" if what == "zeroed" else b"\xff") * size)
+                    new, echoes, said = self.run_once(document)
+                    self.assertEqual((new, echoes), (PACKETS, 0), said)
+
+    def test_begins_empty_when_its_time_is_another(self):
+        """After a boot, or where the processor's counter did not go on with the kernel's clock."""
+        boot = pathlib.Path("/proc/sys/kernel/random/boot_id").read_bytes().strip()
+        document = self.document()
+        self.run_once(document)
+        clock = self.state / "clock"
+        kept = clock.read_bytes()
+        self.assertEqual(kept.count(boot), 1)
+        clock.write_bytes(kept.replace(boot, boot[::-1]))
+        self.assert_begins_empty(document, "the machine was started anew")
+        self.assert_goes_on(document)
+        kept = bytearray(clock.read_bytes())
+        now = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        found = [at for at in range(0, len(kept) - 7, 8)
+                 if 0 <= now - struct.unpack_from("<Q", kept, at)[0] < 600 * harness.SECOND]
+        self.assertEqual(len(found), 1, "the kernel's clock stands there once")
+        struct.pack_into("<Q", kept, found[0],
+                         struct.unpack_from("<Q", kept, found[0])[0] - 30 * harness.MS)
+        clock.write_bytes(kept)
+        self.assert_begins_empty(document, "did not go on with the kernel's clock")
+
+    def test_one_process_at_a_time(self):
+        with self.start(self.document(), "--json") as running, self.telemetry(running) as telemetry:
+            wait_for(lambda: self.received(telemetry), "all packets")
+            other = self.document(run={"name": "other-%d" % os.getpid()})
+            result = self.run_unecho(other)
+            self.assertNotEqual(result.status, 0)
+            self.assertIn("state.dir", result.err)
+            self.assertIn("another process holds it", result.err)
+            running.interrupt()
+            running.finish()
+        self.assert_goes_on(self.document())
+
+    def test_refuses_folders_that_are_not_ours_alone_or_lie_on_a_disk(self):
+        def refused(word, folder=None):
+            document = self.document()
+            document["state"] = {"dir": str(folder or self.state)}
+            result = self.run_unecho(document)
+            self.assertNotEqual(result.status, 0)
+            self.assertIn("state.dir", result.err)
+            self.assertIn(word, result.err)
+
+        self.state.mkdir(mode=0o755)
+        refused("others than its owner may use it")
+        self.state.rmdir()
+        self.state.symlink_to(self.folder)
+        refused("a link")
+        self.state.unlink()
+        self.state.write_text("")
+        refused("no folder")
+        refused("No such file or directory", self.state.parent / "no" / "such")
+        refused("an absolute path", "state")
+        if os.statvfs(self.folder).f_fsid != os.statvfs(SHM).f_fsid:
+            inside = self.folder / "state"
+            refused("tmpfs", inside)
+
+    def test_reload_moves_what_is_kept(self):
+        """After a reload another filter is kept; the one before leaves nothing."""
+        path = self.folder / "box.toml"
+        path.write_text(harness.toml(self.document()))
+        wanted = self.document(window="50s")
+        with self.start(path, "--json") as running, self.telemetry(running) as telemetry:
+            wait_for(lambda: self.received(telemetry), "all packets")
+            first = {file.name for file in self.state.glob("filter-*")}
+            wanted["filter"][0]["key"] = "flow"  # at once
+            path.write_text(harness.toml(wanted))
+            self.assertEqual(telemetry.ask("/unecho/reload")["accepted"], 1)
+            wait_for(lambda: not first & {file.name for file in self.state.glob("filter-*")},
+                     "the file of the one before to go")
+            self.assertEqual(len(list(self.state.glob("filter-*"))), 1)
+            wanted["state"] = {"dir": str(self.state.parent / "elsewhere")}
+            path.write_text(harness.toml(wanted))
+            answer = telemetry.ask("/unecho/reload")
+            self.assertEqual(answer["accepted"], 0)
+            self.assertIn("state.dir", "".join(answer["text"]))
+            self.assertIn("needs a restart", "".join(answer["text"]))
+            running.send(signal.SIGKILL)
+            running.finish()
+        wanted["state"] = {"dir": str(self.state)}
+        new, echoes, said = self.run_once(wanted)
+        self.assertEqual((new, echoes), (PACKETS, 0), "its packets came before the reload")
+        self.assertIn("goes on", said[0])
+
+    def test_what_is_not_kept_is_said(self):
+        document = self.document("tlbf")
+        path = self.folder / "tlbf.toml"
+        path.write_text(harness.toml(document))
+        done = subprocess.run([os.environ["UNECHO_BIN"], "check", path], text=True,
+                              capture_output=True, check=False, timeout=60, cwd=self.folder)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("what engine tlbf knows is not kept in state.dir", done.stdout)
+        self.assert_begins_empty(document)
+        self.assert_begins_empty(document)
+
+
+if __name__ == "__main__":
+    if not os.access(SHM, os.W_OK):
+        harness.skip("/dev/shm cannot be written")
+    harness.main()

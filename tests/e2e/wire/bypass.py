@@ -13,8 +13,10 @@ from wire import Host, harness, udp_frame
 SCRIPT = harness.ROOT / "examples" / "fail_open"
 # Both send and keep what they saw until the end: a pipe that is full would hold them up.
 _SEND = """
-import socket, sys, time
+import signal, socket, sys, time
 data, size, pause = open(sys.argv[1], "rb").read(), int(sys.argv[2]), float(sys.argv[3])
+stop = []
+signal.signal(signal.SIGTERM, lambda *_: stop.append(1))
 out = socket.socket(socket.AF_PACKET, socket.SOCK_RAW)
 out.bind(("in0", 0))
 sent, due = [], time.monotonic()
@@ -25,6 +27,8 @@ for at in range(0, len(data), size):
     rest = due - time.monotonic()
     if rest > 0:
         time.sleep(rest)
+    if stop:
+        break
 print(*sent)
 """
 _RECEIVE = """
@@ -54,15 +58,16 @@ PATIENCE = 5
 
 
 class Probes:
-    """One packet each pause (s), for so long (s)."""
+    """One packet each pause (s), for so long (s); or these frames, of which one has the last number."""
 
-    def __init__(self, test, sender, receiver, pause, duration):
-        frames = [udp_frame(number, size=22) for number in range(round(duration / pause))]
+    def __init__(self, test, sender, receiver, pause, duration, frames=None, last=None):
+        frames = frames or [udp_frame(number, size=22) for number in range(round(duration / pause))]
         path = test.folder / "probes"
         path.write_bytes(b"".join(frames))
         self.pause = pause
         port = struct.pack(">H", wire.PORT).hex()
-        self._receiver = receiver.start(sys.executable, "-c", _RECEIVE, len(frames) - 1, port,
+        self._receiver = receiver.start(sys.executable, "-c", _RECEIVE,
+                                        len(frames) - 1 if last is None else last, port,
                                         PATIENCE)
         test.addCleanup(self._end, self._receiver)
         assert self._receiver.stdout.readline() == "ready\n", self._receiver.stderr.read()
@@ -74,6 +79,10 @@ class Probes:
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+    def stop(self):
+        """Nothing more is sent, so the receiver's patience ends it."""
+        self._sender.send_signal(signal.SIGTERM)
 
     def finish(self):
         """When each was sent, and all that came: (number, when)."""

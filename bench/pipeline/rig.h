@@ -100,7 +100,7 @@ class Rig {
     PacketCounter packet_counter_;
     std::vector<rte_mbuf*> mbufs_;
     hash::Secret secret_;
-    dataplane::TscClock clock_{rte_rdtsc(), 0, nullptr};  // one for all rows: it never steps back
+    dataplane::TscClock clock_{rte_rdtsc(), 0};  // one for all rows: it never steps back
     std::vector<std::uint8_t> scratch_;
     std::array<dataplane::RxSource, 1> sources_{};
     std::unique_ptr<std::array<dataplane::Burst, kStaged>> bursts_;

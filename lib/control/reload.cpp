@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "control/appliance.h"
 #include "control/events.h"
 
 namespace unecho::control {
@@ -37,17 +38,21 @@ std::string told(const ReloadAnswer& answer) {
 
 }  // namespace
 
-Reload::Reload(Appliance& appliance, config::Config running, ReloadSource source,
-               std::function<void(const std::string&)> tell)
-    : appliance_(appliance),
+Reload::Reload(Wiring& wiring, const Machine& machine, config::Config running, ReloadSource source,
+               std::function<void(const std::string&)> tell, Beside beside)
+    : wiring_(wiring),
+      machine_(machine),
+      beside_(beside),
       source_(std::move(source)),
       tell_(std::move(tell)),
       seen_(source_.asked == nullptr ? 0 : source_.asked->load(std::memory_order_relaxed)),
       running_(std::move(running)) {
-    for (const RoutePlan& route : appliance.wiring().present().plan->routes) {
+    for (const RoutePlan& route : wiring.present().plan->routes) {
         route_names_.push_back(route.name);
     }
-    thread_ = std::thread([this] { work(); });
+    if (beside_ == Beside::kThread) {
+        thread_ = std::thread([this] { work(); });
+    }
 }
 
 Reload::~Reload() {
@@ -83,34 +88,47 @@ void Reload::work() {
     pthread_setschedparam(pthread_self(), SCHED_OTHER, &ordinary);
     std::unique_lock lock(mutex_);
     while (!stop_) {
-        changed_.wait(lock, [this] {
-            return stop_ || !requests_.empty() || !old_.empty() ||
-                   (waiting_ && state_ == State::kIdle);
-        });
-        if (stop_) {
-            break;
+        changed_.wait(lock, [this] { return stop_ || has_work(); });
+        if (!stop_) {
+            work_once(lock);
         }
-        if (!old_.empty()) {
-            auto old = std::exchange(old_, {});
-            lock.unlock();
-            old.clear();
-            lock.lock();
-            continue;
-        }
-        const auto requests = std::exchange(requests_, {});
-        const auto waited = requests.empty() ? std::exchange(waiting_, std::nullopt) : std::nullopt;
-        lock.unlock();
-        if (waited) {
-            const config::Config& wanted = *waited;
-            auto planned = plan(wanted);
-            const ReloadAnswer answer =
-                planned ? carry_out(wanted, std::move(*planned)) : refused(planned.error());
-            tell_(told(answer));
-        } else {
-            serve(requests);
-        }
-        lock.lock();
     }
+}
+
+bool Reload::work_once() {
+    std::unique_lock lock(mutex_);
+    if (stop_ || !has_work()) {
+        return false;
+    }
+    work_once(lock);
+    return true;
+}
+
+bool Reload::has_work() const {
+    return !requests_.empty() || !old_.empty() || (waiting_ && state_ == State::kIdle);
+}
+
+void Reload::work_once(std::unique_lock<std::mutex>& lock) {
+    if (!old_.empty()) {
+        auto old = std::exchange(old_, {});
+        lock.unlock();
+        old.clear();
+        lock.lock();
+        return;
+    }
+    const auto requests = std::exchange(requests_, {});
+    const auto waited = requests.empty() ? std::exchange(waiting_, std::nullopt) : std::nullopt;
+    lock.unlock();
+    if (waited) {
+        const config::Config& wanted = *waited;
+        auto planned = plan(wanted);
+        const ReloadAnswer answer =
+            planned ? carry_out(wanted, std::move(*planned)) : refused(planned.error());
+        tell_(told(answer));
+    } else {
+        serve(requests);
+    }
+    lock.lock();
 }
 
 void Reload::serve(std::vector<std::shared_ptr<Request>> requests) {
@@ -138,9 +156,9 @@ tl::expected<ReloadPlan, std::vector<config::Problem>> Reload::plan(const config
     ReloadInput input;
     input.running = &running_;
     input.wanted = &wanted;
-    input.present = &appliance_.wiring().present();
+    input.present = &wiring_.present();
     input.route_names = &route_names_;
-    input.machine = &appliance_.machine();
+    input.machine = &machine_;
     input.now_unix = unix_now();
     return plan_reload(input);
 }
@@ -191,7 +209,7 @@ ReloadAnswer Reload::carry_out(const config::Config& wanted, ReloadPlan plan) {
     }
     old.clear();
     plan.change.tx_retry_cycles = Appliance::cycles_of(wanted.run.tx_retry);
-    auto steps = appliance_.wiring().prepare(plan.change);
+    auto steps = wiring_.prepare(plan.change);
     if (!steps) {
         return {false, running_.path + ": " + steps.error().context + "; nothing changed\n"};
     }
@@ -202,6 +220,9 @@ ReloadAnswer Reload::carry_out(const config::Config& wanted, ReloadPlan plan) {
     next_ = Next{plan.change.plan, wanted};
     state_ = State::kHanded;
     busy_.store(true, std::memory_order_relaxed);
+    if (beside_ == Beside::kCaller) {
+        return {true, lines_of(plan.lines)};
+    }
     const bool adopted = changed_.wait_for(lock, kPatience, [this] {
         return stop_ || (state_ != State::kHanded && state_ != State::kAdopting);
     });
@@ -228,30 +249,29 @@ std::optional<Reload::Next> Reload::step(Nanoseconds now, FilterTurns& turns, bo
         return std::nullopt;
     }
     const std::lock_guard lock(mutex_);
-    Wiring& wiring = appliance_.wiring();
     switch (state_) {
         case State::kIdle:
             break;
         case State::kHanded:
             // Timers of new filters begin before a worker has one.
             turns.follow(*steps_.first, live, now);
-            before_ = wiring.publish(std::move(steps_.first));
+            before_ = wiring_.publish(std::move(steps_.first));
             state_ = State::kAdopting;
             return std::exchange(next_, std::nullopt);
         case State::kAdopting:
-            if (wiring.adopted()) {
+            if (wiring_.adopted()) {
                 settle();
             }
             break;
         case State::kSettling:
             if (settled()) {
                 turns.follow(*steps_.last, live, now);
-                before_ = wiring.publish(std::move(steps_.last));
+                before_ = wiring_.publish(std::move(steps_.last));
                 state_ = State::kFinishing;
             }
             break;
         case State::kFinishing:
-            if (wiring.adopted()) {
+            if (wiring_.adopted()) {
                 end();
             }
             break;
@@ -265,12 +285,10 @@ void Reload::settle() {
     if (steps_.last == nullptr) {
         return end();
     }
-    const Wiring& wiring = appliance_.wiring();
-    marks_ = steps_.drains ? wiring.mark_rings() : std::vector<std::uint32_t>();
+    marks_ = steps_.drains ? wiring_.mark_rings() : std::vector<std::uint32_t>();
     warming_.clear();
-    for (std::size_t w = 0; w < wiring.workers(); ++w) {
-        warming_.push_back(
-            {appliance_.shared(w).time.load(std::memory_order_relaxed), std::nullopt});
+    for (std::size_t w = 0; w < wiring_.workers(); ++w) {
+        warming_.push_back({wiring_.shared(w).time.load(std::memory_order_relaxed), std::nullopt});
     }
     state_ = State::kSettling;
     changed_.notify_all();
@@ -278,12 +296,12 @@ void Reload::settle() {
 
 // By each worker's own time, which stands still while it is away.
 bool Reload::settled() {
-    if (!appliance_.wiring().passed(marks_)) {
+    if (!wiring_.passed(marks_)) {
         return false;
     }
     bool warm = true;
     for (std::size_t w = 0; steps_.warming != 0 && w < warming_.size(); ++w) {
-        const Nanoseconds time = appliance_.shared(w).time.load(std::memory_order_relaxed);
+        const Nanoseconds time = wiring_.shared(w).time.load(std::memory_order_relaxed);
         Warming& worker = warming_[w];
         if (!worker.first && time != worker.stale) {
             worker.first = time;

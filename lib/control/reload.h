@@ -22,9 +22,10 @@
 
 #include "base/result.h"
 #include "config/load.h"
-#include "control/appliance.h"
 #include "control/filter_turns.h"
+#include "control/machine.h"
 #include "control/reload_plan.h"
+#include "control/wiring.h"
 
 namespace unecho::control {
 
@@ -41,9 +42,12 @@ struct ReloadAnswer {
 
 class Reload {
   public:
+    // Who does what takes long.
+    enum class Beside : std::uint8_t { kThread, kCaller };
+
     // tell: one line for people, from any thread.
-    Reload(Appliance& appliance, config::Config running, ReloadSource source,
-           std::function<void(const std::string&)> tell);
+    Reload(Wiring& wiring, const Machine& machine, config::Config running, ReloadSource source,
+           std::function<void(const std::string&)> tell, Beside beside = Beside::kThread);
     ~Reload();
     Reload(const Reload&) = delete;
     Reload& operator=(const Reload&) = delete;
@@ -65,6 +69,10 @@ class Reload {
     // Workers are about to return: nothing is published any more.
     void stop();
 
+    // With Beside::kCaller the next piece of what the thread would do, which waits for nobody;
+    // false: there was none. Who asks does so by ReloadSource::asked.
+    bool work_once();
+
   private:
     enum class State : std::uint8_t { kIdle, kHanded, kAdopting, kSettling, kFinishing };
 
@@ -77,6 +85,8 @@ class Reload {
     };
 
     void work();
+    [[nodiscard]] bool has_work() const;
+    void work_once(std::unique_lock<std::mutex>& lock);
     void serve(std::vector<std::shared_ptr<Request>> requests);
     ReloadAnswer serve_one(bool dry_run);
     tl::expected<ReloadPlan, std::vector<config::Problem>> plan(const config::Config& wanted);
@@ -87,7 +97,9 @@ class Reload {
     [[nodiscard]] bool settled();
     void end();
 
-    Appliance& appliance_;
+    Wiring& wiring_;
+    const Machine& machine_;
+    const Beside beside_;
     const ReloadSource source_;
     const std::function<void(const std::string&)> tell_;
     unsigned seen_ = 0;  // of source_.asked

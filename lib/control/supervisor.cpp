@@ -6,7 +6,6 @@
 #include <set>
 #include <utility>
 
-#include <rte_cycles.h>
 #include <rte_ethdev.h>
 #include <rte_launch.h>
 #include <sys/prctl.h>
@@ -92,7 +91,7 @@ std::shared_ptr<const Plan> Supervisor::plan() const {
 }
 
 Nanoseconds Supervisor::now() const {
-    return appliance_.clock().at(rte_rdtsc());
+    return appliance_.clock().now();
 }
 
 Status Supervisor::launch() {
@@ -125,9 +124,9 @@ void Supervisor::turn_generations() {
 }
 
 void Supervisor::reload_from(ReloadSource source) {
-    reload_ =
-        std::make_unique<Reload>(appliance_, config_, std::move(source),
-                                 [this](const std::string& line) { tell(event::kReload, line); });
+    reload_ = std::make_unique<Reload>(
+        appliance_.wiring(), appliance_.machine(), config_, std::move(source),
+        [this](const std::string& line) { tell(event::kReload, line); });
 }
 
 ReloadAnswer Supervisor::reload(bool dry_run) {

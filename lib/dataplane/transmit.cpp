@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <bit>
 
-#include <rte_cycles.h>
 #include <rte_ethdev.h>
 
 #include "pipeline/bits.h"
@@ -42,7 +41,10 @@ std::uint64_t bytes_of(const Burst& burst, std::uint64_t mask) noexcept {
 
 Transmitter::Transmitter(const TransmitSetup& setup, const WorkerCommon& common,
                          Counters& counters) noexcept
-    : setup_(setup), in_(setup.in, common.burst, counters), counters_(counters) {}
+    : setup_(setup),
+      clock_(common.clock),
+      in_(setup.in, common.burst, counters),
+      counters_(counters) {}
 
 void Transmitter::deliver(Burst& burst, PortIndex to, std::uint64_t mask,
                           std::span<const Outcome> outcomes) noexcept {
@@ -152,11 +154,11 @@ unsigned Transmitter::with_retries(unsigned n, Send send_behind) noexcept {
     if (sent == n) [[likely]] {
         return n;
     }
-    const std::uint64_t start = rte_rdtsc();
+    const std::uint64_t start = clock_.cycles();
     do {
         counters_.tx_retries++;
         sent += send_behind(sent);
-    } while (sent < n && rte_rdtsc() - start < setup_.retry_cycles);
+    } while (sent < n && clock_.cycles() - start < setup_.retry_cycles);
     return sent;
 }
 

@@ -93,6 +93,7 @@ class Transmitter {
     PacketBytes tally(const Burst& burst, pipeline::Reason reason, std::uint64_t mask) noexcept;
 
     TransmitSetup setup_;
+    const TscClock& clock_;  // the worker's
     RingInlets in_;
     Counters& counters_;
 };

@@ -13,18 +13,21 @@ namespace unecho::dataplane {
 // TSC cycles to nanoseconds since start, by one multiplication.
 struct TscClock {
     std::uint64_t start = 0;
-    std::uint64_t scale = 0;                 // nanoseconds per cycle, as a fraction of 2^32
-    const std::uint64_t* counter = nullptr;  // a test's, instead of the processor's
+    std::uint64_t scale = 0;  // nanoseconds per cycle, as a fraction of 2^32
+    // A test's, instead of the processor's; it goes on by so much with each reading.
+    std::uint64_t* counter = nullptr;
+    std::uint64_t per_reading = 0;
 
     static TscClock with_frequency(std::uint64_t start, std::uint64_t hz) noexcept {
-        return {start, static_cast<std::uint64_t>((uint128{kSecond} << 32) / hz), nullptr};
+        return {start, static_cast<std::uint64_t>((uint128{kSecond} << 32) / hz)};
     }
     [[nodiscard]] Nanoseconds at(std::uint64_t tsc) const noexcept {
         return static_cast<Nanoseconds>((uint128{tsc - start} * scale) >> 32);
     }
-    [[nodiscard]] Nanoseconds now() const noexcept {
-        return at(counter == nullptr ? rte_rdtsc() : *counter);
+    [[nodiscard]] std::uint64_t cycles() const noexcept {
+        return counter == nullptr ? rte_rdtsc() : *counter += per_reading;
     }
+    [[nodiscard]] Nanoseconds now() const noexcept { return at(cycles()); }
 };
 
 }  // namespace unecho::dataplane

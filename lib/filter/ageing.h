@@ -100,6 +100,9 @@ class Ageing {
     }
 
     [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+    // Reached last.
+    [[nodiscard]] Nanoseconds time() const noexcept { return last_; }
+    [[nodiscard]] unsigned through() const noexcept { return spec_.through; }
     [[nodiscard]] std::uint64_t early_turns() const noexcept { return early_turns_; }
     // What the fullest of the generations that are remembered took, the present one, which holds so
     // much, included.

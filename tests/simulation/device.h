@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The devices of a simulation: ports of DPDK whose bursts are functions of this file. Packets wait
+// in a queue of bounded length and are given when they are due; a transmit takes all, some or none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <rte_mbuf.h>
+#include <rte_mbuf_dyn.h>
+
+#include "base/ids.h"
+#include "base/units.h"
+
+namespace unecho::test {
+
+// What a packet buffer carries of the packet that it holds.
+class PacketNumber {
+  public:
+    PacketNumber();
+    [[nodiscard]] std::uint32_t& of(rte_mbuf* mbuf) const noexcept {
+        return *RTE_MBUF_DYNFIELD(mbuf, offset_, std::uint32_t*);
+    }
+
+  private:
+    int offset_;
+};
+
+class Device {
+  public:
+    static constexpr unsigned kQueues = 4;
+    static constexpr unsigned kDepth = 512;
+
+    // What it goes by; of one simulation.
+    struct Behaviour {
+        std::uint64_t* clock = nullptr;
+        // Asked at each transmit of n packets: how many go.
+        std::function<unsigned(unsigned n)> accepts;
+        std::function<void(rte_mbuf* mbuf)> sent;
+        bool link_up = true;
+    };
+
+    explicit Device(unsigned number);
+    Device(const Device&) = delete;
+    Device& operator=(const Device&) = delete;
+    ~Device() = default;
+
+    [[nodiscard]] PortId id() const { return id_; }
+    Behaviour& behaviour() { return behaviour_; }
+
+    // False: the queue is full.
+    bool offer(rte_mbuf* mbuf, Nanoseconds due);
+    // What waits, and what was taken of all that was offered.
+    [[nodiscard]] const std::deque<rte_mbuf*>& waiting() const { return waiting_; }
+    [[nodiscard]] std::uint64_t taken() const { return taken_; }
+    // Frees what waits, for another simulation.
+    void reset();
+
+  private:
+    static std::uint16_t receive(void* queue, rte_mbuf** mbufs, std::uint16_t n);
+    static std::uint16_t transmit(void* queue, rte_mbuf** mbufs, std::uint16_t n);
+    std::uint16_t give(rte_mbuf** mbufs, std::uint16_t n);
+    std::uint16_t take(rte_mbuf** mbufs, std::uint16_t n);
+
+    PortId id_ = 0;
+    std::array<void*, 64> queues_{};  // each of them is this device
+    Behaviour behaviour_;
+    std::deque<rte_mbuf*> waiting_;
+    std::deque<Nanoseconds> due_;
+    std::uint64_t taken_ = 0;
+};
+
+}  // namespace unecho::test

@@ -52,6 +52,25 @@ Result<double> parse_probability(const std::string& text) {
     return *value;
 }
 
+Result<std::uint64_t> parse_snap(const std::string& text) {
+    constexpr std::uint64_t kMost = 262144;
+    const auto bytes = parse_whole(text);
+    return bytes && *bytes <= kMost
+               ? bytes
+               : Result<std::uint64_t>(
+                     fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: 0 to 262144 bytes"));
+}
+
+Result<std::uint64_t> parse_buffer(const std::string& text) {
+    constexpr std::uint64_t kLeast = std::uint64_t{64} << 10;
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
+    const auto bytes = parse_size(text);
+    return bytes && *bytes >= kLeast && *bytes <= kMost
+               ? bytes
+               : Result<std::uint64_t>(fail(Errc::kInvalidArgument,
+                                            "\"" + text + "\"; allowed: 64KiB to 1GiB, as 16MiB"));
+}
+
 Result<Nanoseconds> parse_window(const std::string& text) {
     return text == "inf" ? Result<Nanoseconds>(filter::kInfiniteWindow) : parse_duration(text);
 }

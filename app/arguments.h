@@ -27,6 +27,10 @@ Result<unsigned> parse_first(const std::string& text);
 Result<double> parse_probability(const std::string& text);
 // A duration, or inf: filter::kInfiniteWindow.
 Result<Nanoseconds> parse_window(const std::string& text);
+// Bytes of a packet that are captured, up to 262144; 0: all.
+Result<std::uint64_t> parse_snap(const std::string& text);
+// The kernel's buffer for an interface, 64KiB to 1GiB.
+Result<std::uint64_t> parse_buffer(const std::string& text);
 
 // "a|b|c"
 template <typename Names>

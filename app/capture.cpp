@@ -12,7 +12,9 @@
 #include "arguments.h"
 #include "base/option_names.h"
 #include "base/units.h"
+#include "base/utf8.h"
 #include "capture/live.h"
+#include "capture/live_interfaces.h"
 #include "capture/output.h"
 #include "capture/standard_streams.h"
 #include "commands.h"
@@ -40,25 +42,6 @@ struct Options {
     bool json = false;
     bool quiet = false;
 };
-
-Result<std::uint64_t> parse_snap(const std::string& text) {
-    constexpr std::uint64_t kMost = 262144;
-    const auto bytes = parse_whole(text);
-    return bytes && *bytes <= kMost
-               ? bytes
-               : Result<std::uint64_t>(
-                     fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: 0 to 262144 bytes"));
-}
-
-Result<std::uint64_t> parse_buffer(const std::string& text) {
-    constexpr std::uint64_t kLeast = std::uint64_t{64} << 10;
-    constexpr std::uint64_t kMost = std::uint64_t{1} << 30;
-    const auto bytes = parse_size(text);
-    return bytes && *bytes >= kLeast && *bytes <= kMost
-               ? bytes
-               : Result<std::uint64_t>(fail(Errc::kInvalidArgument,
-                                            "\"" + text + "\"; allowed: 64KiB to 1GiB, as 16MiB"));
-}
 
 Result<capture::LiveOptions> read_live(const Options& given) {
     capture::LiveOptions out = given.live;
@@ -139,13 +122,14 @@ Status tell(const offline::Summary& summary, const capture::LiveReport& report,
 }
 
 Status list() {
-    const auto lines = capture::live_interfaces();
-    if (!lines) {
-        return tl::unexpected(lines.error());
+    const auto found = capture::live_interfaces();
+    if (!found) {
+        return tl::unexpected(found.error());
     }
     std::string text;
-    for (const std::string& line : *lines) {
-        text += line + "\n";
+    for (const capture::LiveInterface& one : *found) {
+        text += escaped(one.name) + (one.up ? "\tup" : "\tdown") +
+                (one.description.empty() ? "" : "\t" + escaped(one.description)) + "\n";
     }
     return print(text);
 }
@@ -178,7 +162,7 @@ Outcome capture_live(const Options& given) {
     }
     ProgressLine line(!given.quiet);
     const auto summary = offline::run_live(files, *options, open,
-                                           [&](const auto& progress) { line.show(progress); });
+                                           [&](const auto& so_far) { line.show(so_far.input); });
     line.clear();
     if (!summary) {
         return tl::unexpected(summary.error());

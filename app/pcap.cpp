@@ -208,8 +208,8 @@ Outcome pcap(const Options& given) {
     }
     end_cleanly_on_signals();
     ProgressLine line(!given.quiet);
-    const auto summary =
-        offline::run(*files, *options, *ahead, [&](const auto& progress) { line.show(progress); });
+    const auto summary = offline::run(*files, *options, *ahead,
+                                      [&](const auto& so_far) { line.show(so_far.input); });
     line.clear();
     if (!summary) {
         return tl::unexpected(summary.error());

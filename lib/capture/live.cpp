@@ -12,6 +12,7 @@
 #include "base/option_names.h"
 #include "base/utf8.h"
 #include "capture/allowance.h"
+#include "capture/live_interfaces.h"
 #include "capture/notes.h"
 
 namespace unecho::capture {
@@ -254,7 +255,7 @@ Result<Tap> open_tap(const LiveOptions& options, const std::string& given) {
     }
     pcap_set_snaplen(handle,
                      static_cast<int>(options.snap_length == 0 ? kLongest : options.snap_length));
-    pcap_set_promisc(handle, options.promiscuous && given != "any" ? 1 : 0);
+    pcap_set_promisc(handle, options.promiscuous && given != kAnyInterface ? 1 : 0);
     pcap_set_timeout(handle, kReadMilliseconds);
     if (options.buffer_bytes != 0) {
         pcap_set_buffer_size(handle, static_cast<int>(options.buffer_bytes));
@@ -265,7 +266,7 @@ Result<Tap> open_tap(const LiveOptions& options, const std::string& given) {
     if (const int status = pcap_activate(handle); status < 0) {
         return cannot(tap.name, status, handle);
     }
-    if (given == "any") {
+    if (given == kAnyInterface) {
         pcap_set_datalink(handle, DLT_LINUX_SLL2);  // which names each packet's interface
     }
     if (const Status set = set_filter(tap, options.filter); !set) {
@@ -313,22 +314,6 @@ Result<std::unique_ptr<Source>> open_live(const LiveOptions& options,
     }
     return std::make_unique<Live>(options, std::move(taps), std::move(interfaces),
                                   std::move(report));
-}
-
-Result<std::vector<std::string>> live_interfaces() {
-    std::array<char, PCAP_ERRBUF_SIZE> why{};
-    pcap_if_t* all = nullptr;
-    if (pcap_findalldevs(&all, why.data()) != 0) {
-        return fail(Errc::kIo, std::string("interfaces cannot be listed: ") + why.data());
-    }
-    std::vector<std::string> lines;
-    for (const pcap_if_t* one = all; one != nullptr; one = one->next) {
-        const bool up = (one->flags & PCAP_IF_UP) != 0;
-        lines.push_back(escaped(one->name) + "\t" + (up ? "up" : "down") +
-                        (one->description != nullptr ? "\t" + escaped(one->description) : ""));
-    }
-    pcap_freealldevs(all);
-    return lines;
 }
 
 }  // namespace unecho::capture

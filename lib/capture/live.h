@@ -43,7 +43,4 @@ using LiveReport = std::vector<LiveCounts>;
 Result<std::unique_ptr<Source>> open_live(const LiveOptions& options,
                                           std::shared_ptr<LiveReport> report);
 
-// "NAME\tup|down\tDESCRIPTION", a line each, in the order of libpcap.
-Result<std::vector<std::string>> live_interfaces();
-
 }  // namespace unecho::capture

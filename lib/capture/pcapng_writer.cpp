@@ -85,6 +85,7 @@ class PcapngWriter final : public Writer {
 
     Status write(std::span<const Record> records, std::span<const std::uint64_t> keep,
                  std::span<const Interface> interfaces, const Beside& beside) override;
+    Status begin(std::span<const Interface> interfaces) override;
     Status close() override;
     [[nodiscard]] std::uint64_t bytes() const override { return sink_.bytes(); }
     [[nodiscard]] std::vector<Warning> warnings() const override { return losses_.warnings(); }
@@ -428,6 +429,16 @@ bool PcapngWriter::put_block(const Block& block, std::span<const Interface> inte
         return true;
     }
     return same_ ? put_same(block) : put_merged(block, interfaces);
+}
+
+Status PcapngWriter::begin(std::span<const Interface> interfaces) {
+    used_.resize(interfaces.size());
+    for (std::uint32_t i = 0; i < interfaces.size(); ++i) {
+        if (!use(i, interfaces)) {
+            return sink_.status();
+        }
+    }
+    return sink_.pass_on();
 }
 
 Status PcapngWriter::write(std::span<const Record> records, std::span<const std::uint64_t> keep,

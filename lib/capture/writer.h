@@ -47,6 +47,10 @@ class Writer {
         return write(records, keep, interfaces, Beside());
     }
 
+    // For a reader that shows what it has before a packet comes: what the format says of these
+    // interfaces goes out at once, if it is one that can tell more of them later.
+    virtual Status begin(std::span<const Interface> /*interfaces*/) { return {}; }
+
     // Whether blocks and comments are written.
     [[nodiscard]] virtual bool keeps_blocks() const { return false; }
 

@@ -156,7 +156,9 @@ Result<Passed> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sinks,
         if (const Status written = sinks.write(digested, verdicts); !written) {
             return tl::unexpected(written.error());
         }
-        on_progress(digested.progress);
+        on_progress({.input = digested.progress,
+                     .packets = passed.packets,
+                     .echoes = deduplicator.counts().packets(pipeline::Reason::kEcho)});
     }
     const Status closed = sinks.close(feed.interfaces());
     return closed ? Result<Passed>(passed) : tl::unexpected(closed.error());
@@ -261,6 +263,10 @@ Result<Summary> run_from(const OpenInputs& open, const Files& files, const Optio
     auto parts = open_all(files, options, open);
     if (!parts) {
         return tl::unexpected(parts.error());
+    }
+    const Status begun = files.live ? parts->sinks.begin(parts->source->interfaces()) : Status();
+    if (!begun) {
+        return tl::unexpected(begun.error());
     }
     const auto feed = make_feed(
         std::move(parts->source),

@@ -2,6 +2,7 @@
 // `unecho pcap` and `unecho capture`: captures or interfaces in, a capture without echoes out.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
@@ -13,8 +14,14 @@
 
 namespace unecho::offline {
 
-// Called now and then.
-using OnProgress = std::function<void(const capture::Source::Progress&)>;
+struct SoFar {
+    capture::Source::Progress input;
+    std::uint64_t packets = 0;  // decided
+    std::uint64_t echoes = 0;   // of them
+};
+
+// Called now and then: of interfaces whenever packets came.
+using OnProgress = std::function<void(const SoFar&)>;
 
 // ahead: reading and digesting run ahead on a thread. The answer is the same. Errc::kConfig: what
 // is asked for is not allowed, files that would overwrite one another too.

@@ -133,6 +133,16 @@ Status Sinks::write(const DigestedBatch& digested, Verdicts& verdicts) {
     return status;
 }
 
+Status Sinks::begin(const capture::InterfaceView& interfaces) {
+    Status status;
+    for (const auto& writer : {kept_.get(), dropped_.get()}) {
+        if (status && writer != nullptr) {
+            status = writer->begin(interfaces);
+        }
+    }
+    return status;
+}
+
 Status Sinks::close(const capture::InterfaceView& interfaces) {
     Status status;
     for (const auto& writer : {kept_.get(), dropped_.get()}) {

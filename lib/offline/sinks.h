@@ -25,6 +25,9 @@ class Sinks {
     // cannot be written; else as of capture::create_capture().
     static Result<Sinks> create(const Files& files, capture::FileFormat otherwise);
 
+    // Before packets that are waited for: what can be said of the interfaces goes out.
+    Status begin(const capture::InterfaceView& interfaces);
+
     // Turns the verdicts round for the echoes.
     Status write(const DigestedBatch& digested, Verdicts& verdicts);
     // interfaces: all that there were.

@@ -13,6 +13,7 @@ std::unique_ptr<CLI::App> make_command_line(const EalArgs& eal_args, Action& act
     add_size(*app, action);
     add_pcap(*app, action);
     add_capture(*app, action);
+    add_extcap(*app, action);
     add_analyze(*app, action);
     add_serve(*app, action);
     add_reload(*app, action);

@@ -43,6 +43,7 @@ void add_check(CLI::App& app, Action& action);
 void add_size(CLI::App& app, Action& action);
 void add_pcap(CLI::App& app, Action& action);
 void add_capture(CLI::App& app, Action& action);
+void add_extcap(CLI::App& app, Action& action);
 void add_analyze(CLI::App& app, Action& action);
 void add_serve(CLI::App& app, Action& action);
 void add_reload(CLI::App& app, Action& action);

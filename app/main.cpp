@@ -33,6 +33,11 @@ unecho::app::EalArgs split_eal_args(std::vector<std::string>& args) {
     return eal;
 }
 
+// Wireshark starts what is in its folder, and tells no command.
+bool is_extcap(const std::string& name) {
+    return name.substr(name.rfind('/') + 1) == "unecho-extcap";
+}
+
 bool is_command(const CLI::App& app, const std::string& name) {
     const auto commands = app.get_subcommands({});
     return std::any_of(commands.begin(), commands.end(),
@@ -71,6 +76,9 @@ int report_usage(const std::vector<std::string>& args, const CLI::App& app,
 
 int main(int argc, char** argv) {
     std::vector<std::string> args(argv + 1, argv + argc);
+    if (argc > 0 && is_extcap(argv[0])) {
+        args.insert(args.begin(), "extcap");
+    }
     const unecho::app::EalArgs eal_args = split_eal_args(args);
 
     unecho::app::Action action;

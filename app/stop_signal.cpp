@@ -38,6 +38,10 @@ const std::atomic<bool>& stop_on_signals_and_hangup() {
     return stop_on_signals();
 }
 
+void stop_now() {
+    stop_requested.store(true, std::memory_order_relaxed);
+}
+
 const std::atomic<unsigned>& reloads_by_signal() {
     struct sigaction action {};
     action.sa_handler = count_reload;

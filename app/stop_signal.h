@@ -11,6 +11,9 @@ const std::atomic<bool>& stop_on_signals();
 // From now on SIGINT, SIGTERM and, unless it was ignored, SIGHUP set it.
 const std::atomic<bool>& stop_on_signals_and_hangup();
 
+// Sets what both of these return, as the signals do.
+void stop_now();
+
 // From now on each SIGHUP adds one to it, and does nothing else.
 const std::atomic<unsigned>& reloads_by_signal();
 

@@ -50,6 +50,8 @@ constexpr std::array kPlaceholders{
     Entry{"LIST", "Names or numbers with commas between: vxlan,gre."},
     Entry{"EXPR", "An expression of pcap-filter(7): 'udp port 53'."},
     Entry{"IF", "A network interface: eth0; any is all of this host."},
+    Entry{"VALUE", "An interface as Wireshark has it: unecho-eth0."},
+    Entry{"VERSION", "Of Wireshark: 4.0."},
     Entry{"NAME",
           "An appliance: [run] name, which is that of its configuration where it says none."},
     Entry{"ADDRESS", "An address of this host and a port: 127.0.0.1:9797, [::1]:9797."},

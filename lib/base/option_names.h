@@ -73,6 +73,18 @@ inline constexpr Name kBuffer{"--buffer-size"};
 inline constexpr Name kPackets{"-c"};
 inline constexpr Name kLongPackets{"--packets"};
 
+// What Wireshark asks of a program that captures for it.
+inline constexpr Name kExtcapInterfaces{"--extcap-interfaces"};
+inline constexpr Name kExtcapVersion{"--extcap-version"};
+inline constexpr Name kExtcapDlts{"--extcap-dlts"};
+inline constexpr Name kExtcapConfig{"--extcap-config"};
+inline constexpr Name kExtcapInterface{"--extcap-interface"};
+inline constexpr Name kExtcapFilter{"--extcap-capture-filter"};
+inline constexpr Name kExtcapControlIn{"--extcap-control-in"};
+inline constexpr Name kExtcapControlOut{"--extcap-control-out"};
+inline constexpr Name kExtcapCapture{"--capture"};
+inline constexpr Name kFifo{"--fifo"};
+
 // What is written.
 inline constexpr Name kWrite{"-w"};
 inline constexpr Name kOutput{"-o"};

@@ -184,6 +184,9 @@ class Package(unittest.TestCase):
         self.assertIn("[[route]]", self.machine.do("man 5 unecho.toml"))
         self.machine.do("bash -n /usr/share/bash-completion/completions/unecho")
         self.assertIn("unecho", self.machine.do("id unecho"))
+        self.assertIn("{value=unecho-any}", self.machine.do(
+            "/usr/lib/*/wireshark/extcap/unecho-extcap --extcap-interfaces"))
+        self.assertIn("echo of packet", self.machine.do("cat /usr/share/unecho/wireshark/colorfilters"))
         said = self.machine.do("systemd-analyze verify unecho@quickstart.service "
                                "unecho-serve@9797.service 2>&1")
         self.assertNotIn("unecho", "\n".join(line for line in said.splitlines()

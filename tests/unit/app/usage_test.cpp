@@ -64,10 +64,10 @@ TEST(Usage, the_command_that_was_meant_is_named) {
     const auto app = make_command_line(none, action);
     EXPECT_EQ(unknown_command(*app, "analyse"),
               "unknown command \"analyse\"; did you mean \"analyze\"?; allowed: run, check, size, "
-              "pcap, capture, analyze, serve, reload, status");
+              "pcap, capture, extcap, analyze, serve, reload, status");
     EXPECT_EQ(unknown_command(*app, "frobnicate"),
-              "unknown command \"frobnicate\"; allowed: run, check, size, pcap, capture, analyze, "
-              "serve, reload, status");
+              "unknown command \"frobnicate\"; allowed: run, check, size, pcap, capture, extcap, "
+              "analyze, serve, reload, status");
 }
 
 TEST(Progress, says_how_much_time_is_left) {

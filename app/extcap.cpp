@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// unecho extcap: what Wireshark asks of a program that captures for it. It calls once for each
+// question, and once to capture, which ends when it closes the pipe or sends SIGTERM.
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "arguments.h"
+#include "base/option_names.h"
+#include "base/units.h"
+#include "base/utf8.h"
+#include "capture/live.h"
+#include "capture/live_interfaces.h"
+#include "commands.h"
+#include "exit_status.h"
+#include "extcap_dialogue.h"
+#include "extcap_toolbar.h"
+#include "offline/run.h"
+#include "print.h"
+#include "stop_signal.h"
+#include "window_options.h"
+
+namespace unecho::app {
+namespace {
+
+constexpr int kTickMilliseconds = 200;  // how old what the toolbar shows may be
+
+struct Options {
+    bool list = false;
+    bool dlts = false;
+    bool dialogue = false;
+    bool capture = false;
+    Text version;
+    Text interface;
+    Text filter;
+    Text fifo;
+    Text control_in;
+    Text control_out;
+    WindowOptions echo;
+    Text engine;
+    Text memory;
+    Text snap;
+    Text buffer;
+    bool not_promiscuous = false;
+    bool mark = false;
+};
+
+// A field of the dialogue that was left empty.
+Text filled(const Text& text) {
+    return text && text->empty() ? Text() : text;
+}
+
+WindowOptions filled(const WindowOptions& given) {
+    WindowOptions out = given;
+    for (Text* one : {&out.key, &out.non_ip, &out.tunnels, &out.vxlan_ports, &out.tenant,
+                      &out.key_bytes, &out.window, &out.policy, &out.first}) {
+        *one = filled(*one);
+    }
+    return out;
+}
+
+Result<offline::Options> read_options(const Options& given) {
+    offline::Options out;
+    Reading read;
+    read_window_options(read, filled(given.echo), out);
+    read(option::kEngine, filled(given.engine), name_in(config::kEngineNames),
+         [&](std::size_t i) { out.engine = static_cast<config::Engine>(i); });
+    read(option::kMemory, filled(given.memory), parse_size,
+         [&](std::uint64_t n) { out.memory = n; });
+    if (!read.status()) {
+        return tl::unexpected(read.status().error());
+    }
+    return out;
+}
+
+Result<capture::LiveOptions> read_live(const Options& given, const std::string& interface) {
+    capture::LiveOptions out;
+    out.interfaces = {interface};
+    out.filter = given.filter.value_or("");
+    out.promiscuous = !given.not_promiscuous;
+    Reading read;
+    read(option::kLongSnap, filled(given.snap), parse_snap,
+         [&](std::uint64_t n) { out.snap_length = static_cast<std::uint32_t>(n); });
+    read(option::kBuffer, filled(given.buffer), parse_buffer,
+         [&](std::uint64_t n) { out.buffer_bytes = n; });
+    if (!read.status()) {
+        return tl::unexpected(read.status().error());
+    }
+    return out;
+}
+
+// Wireshark's pipe, open for writing while this lives.
+class Fifo {
+  public:
+    // Waits for its reader, or until it is told to stop: then it is not open. Errc::kConfig.
+    static Result<Fifo> open(const std::string& path, const std::atomic<bool>& stop);
+    Fifo(Fifo&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
+    Fifo& operator=(Fifo&&) = delete;
+    ~Fifo() {
+        if (descriptor_ >= 0) {
+            ::close(descriptor_);
+        }
+    }
+
+    [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
+    [[nodiscard]] int descriptor() const { return descriptor_; }
+    // As an output is named.
+    [[nodiscard]] std::string path() const { return "/dev/fd/" + std::to_string(descriptor_); }
+    [[nodiscard]] bool reader_left() const {
+        pollfd asked{.fd = descriptor_, .events = 0, .revents = 0};
+        return ::poll(&asked, 1, 0) == 1 && (asked.revents & POLLERR) != 0;
+    }
+
+  private:
+    explicit Fifo(int descriptor) : descriptor_(descriptor) {}
+
+    int descriptor_;
+};
+
+Result<Fifo> Fifo::open(const std::string& path, const std::atomic<bool>& stop) {
+    constexpr int kTryMilliseconds = 20;
+    struct stat about {};
+    if (::stat(path.c_str(), &about) == 0 && !S_ISFIFO(about.st_mode)) {
+        return bad_option(option::kFifo, "\"" + escaped(path) + "\" is no pipe; unecho capture " +
+                                             option::kWrite + " FILE writes files");
+    }
+    while (!stop.load(std::memory_order_relaxed)) {
+        const int descriptor = ::open(path.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        if (descriptor >= 0) {
+            return Fifo(descriptor);
+        }
+        if (errno != ENXIO && errno != EINTR) {
+            return bad_option(option::kFifo, "\"" + escaped(path) +
+                                                 "\": " + std::generic_category().message(errno) +
+                                                 "; allowed: a pipe that can be written to");
+        }
+        ::poll(nullptr, 0, kTryMilliseconds);
+    }
+    return Fifo(-1);
+}
+
+// Shows the counts, and sees that the reader has left where no packet comes that would tell.
+class Watch {
+  public:
+    Watch(const Fifo& fifo, Toolbar toolbar)
+        : fifo_(fifo.descriptor()), toolbar_(std::move(toolbar)), thread_([this] { run(); }) {}
+    ~Watch() {
+        ended_ = true;
+        thread_.join();
+    }
+    Watch(const Watch&) = delete;
+    Watch& operator=(const Watch&) = delete;
+
+    void tell(const offline::SoFar& so_far) {
+        packets_ = so_far.packets;
+        echoes_ = so_far.echoes;
+    }
+
+  private:
+    void run() {
+        int fifo = fifo_;
+        for (bool last = false; !last;) {
+            last = ended_;
+            std::array<pollfd, 2> polled{
+                pollfd{.fd = fifo, .events = 0, .revents = 0},
+                pollfd{.fd = toolbar_.input(), .events = POLLIN, .revents = 0}};
+            ::poll(polled.data(), polled.size(), last ? 0 : kTickMilliseconds);
+            if (polled[0].revents != 0) {
+                stop_now();
+                fifo = -1;
+            }
+            if (polled[1].revents != 0) {
+                toolbar_.read();
+            }
+            const std::uint64_t echoes = echoes_;  // read first, told last: never above packets_
+            toolbar_.show({.seen = packets_, .echoes = echoes});
+        }
+    }
+
+    int fifo_;
+    Toolbar toolbar_;
+    std::atomic<std::uint64_t> packets_{0};
+    std::atomic<std::uint64_t> echoes_{0};
+    std::atomic<bool> ended_{false};
+    std::thread thread_;
+};
+
+tl::unexpected<Error> in_words_for_a_dialogue(const Error& error, const std::string& interface) {
+    if (error.code != Errc::kPermission) {
+        return tl::unexpected(error);
+    }
+    std::error_code none;
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe", none).string();
+    return fail(Errc::kPermission,
+                escaped(interface) +
+                    ": no permission to capture; once, as root: setcap cap_net_raw+ep " +
+                    escaped(program));
+}
+
+Outcome end_of(const Result<offline::Summary>& summary, const Fifo& fifo,
+               const std::string& interface) {
+    if (!summary) {
+        // Wireshark stops a capture by closing its pipe, and reads no more of what is written.
+        return fifo.reader_left() ? Status()
+                                  : Status(in_words_for_a_dialogue(summary.error(), interface));
+    }
+    for (const std::string& warning : summary->warnings) {
+        std::fprintf(stderr, "unecho: warning: %s\n", warning.c_str());
+    }
+    return summary->incomplete ? Outcome::with_status(kFailed.value) : Outcome(Status());
+}
+
+struct Asked {
+    capture::LiveOptions live;
+    offline::Options echo;
+    Toolbar toolbar;
+};
+
+Result<Asked> read_all(const Options& given, const std::string& interface) {
+    auto live = read_live(given, interface);
+    if (!live) {
+        return tl::unexpected(live.error());
+    }
+    auto echo = read_options(given);
+    if (!echo) {
+        return tl::unexpected(echo.error());
+    }
+    auto toolbar = Toolbar::open(filled(given.control_in), filled(given.control_out));
+    if (!toolbar) {
+        return tl::unexpected(toolbar.error());
+    }
+    return Asked{*std::move(live), *std::move(echo), *std::move(toolbar)};
+}
+
+Outcome capture_for(const Options& given, const std::string& interface) {
+    if (!given.fifo) {
+        return bad_option(option::kExtcapCapture, "needs " + option::kFifo + " FILE");
+    }
+    const std::atomic<bool>& stop = stop_on_signals_and_hangup();
+    std::signal(SIGPIPE, SIG_IGN);
+    // Before anything can be wrong: a pipe that nobody opens has Wireshark wait for ever.
+    const auto fifo = Fifo::open(*given.fifo, stop);
+    if (!fifo || !fifo->is_open()) {
+        return fifo ? Status() : Status(tl::unexpected(fifo.error()));
+    }
+    auto asked = read_all(given, interface);
+    if (!asked) {
+        return tl::unexpected(asked.error());
+    }
+    asked->live.stop = &stop;
+    offline::Files files;
+    files.inputs = asked->live.interfaces;
+    files.live = true;
+    files.output = fifo->path();
+    files.format = capture::FileFormat::kPcapng;
+    files.mark = given.mark;
+    const auto report = std::make_shared<capture::LiveReport>();
+    Watch watch(*fifo, std::move(asked->toolbar));
+    const auto summary = offline::run_live(
+        files, asked->echo, [&] { return capture::open_live(asked->live, report); },
+        [&](const offline::SoFar& so_far) { watch.tell(so_far); });
+    return end_of(summary, *fifo, interface);
+}
+
+Outcome list() {
+    const auto interfaces = capture::live_interfaces();
+    return interfaces ? print(interface_sentences(*interfaces))
+                      : Status(tl::unexpected(interfaces.error()));
+}
+
+// Wireshark shows as the problem of a filter what is printed.
+Status check_filter(const std::string& filter, const capture::LiveLink& link) {
+    const Status good = capture::check_live_filter(filter, link);
+    return good ? Status() : print(good.error().context + "\n");
+}
+
+Outcome answer(const Options& given) {
+    if (given.list) {
+        return list();
+    }
+    const auto interface = interface_of(given.interface.value_or(""));
+    if (!interface) {
+        return bad_option(option::kExtcapInterface,
+                          "\"" + escaped(given.interface.value_or("")) +
+                              "\" is none of these; allowed: unecho-NAME, as " +
+                              option::kExtcapInterfaces + " lists them");
+    }
+    if (given.capture) {
+        return capture_for(given, *interface);
+    }
+    if (given.dialogue) {
+        return print(dialogue_sentences());
+    }
+    if (!given.dlts && !given.filter) {
+        return bad_option("extcap", "one of " + option::kExtcapInterfaces + ", " +
+                                        option::kExtcapDlts + ", " + option::kExtcapConfig + ", " +
+                                        option::kExtcapFilter + " and " + option::kExtcapCapture +
+                                        " is needed; Wireshark calls it with them");
+    }
+    const auto link = capture::live_link(*interface);
+    if (!link) {
+        return tl::unexpected(link.error());
+    }
+    return given.dlts ? print(link_sentences(*link)) : check_filter(*given.filter, *link);
+}
+
+void add_questions(CLI::App& command, Options& options) {
+    command.add_flag(option::kExtcapInterfaces, options.list,
+                     "Which interfaces there are, and what the toolbar shows");
+    command.add_option(option::kExtcapVersion, options.version, "Of Wireshark; no matter")
+        ->type_name("VERSION");
+    command
+        .add_option(option::kExtcapInterface, options.interface,
+                    "Which interface is meant: unecho-eth0, unecho-any")
+        ->type_name("VALUE");
+    command.add_flag(option::kExtcapDlts, options.dlts, "The link type of its packets");
+    command.add_flag(option::kExtcapConfig, options.dialogue, "The dialogue of its options");
+    command.add_flag(option::kExtcapCapture, options.capture,
+                     "Capture, until the pipe is closed or SIGTERM comes");
+    command
+        .add_option(option::kExtcapFilter, options.filter,
+                    "Packets that match this expression of pcap-filter(7) alone; without " +
+                        option::kExtcapCapture + ": print what is wrong with it")
+        ->type_name("EXPR");
+    command.add_option(option::kFifo, options.fifo, "The pipe that a pcapng is written to")
+        ->type_name("FILE");
+    command
+        .add_option(option::kExtcapControlIn, options.control_in,
+                    "The pipe on which the toolbar speaks")
+        ->type_name("FILE");
+    command
+        .add_option(option::kExtcapControlOut, options.control_out,
+                    "The pipe on which the toolbar is told the counts")
+        ->type_name("FILE");
+}
+
+}  // namespace
+
+void add_extcap(CLI::App& app, Action& action) {
+    CLI::App* command = app.add_subcommand("extcap", "Capture for Wireshark, which calls it");
+    const auto options = std::make_shared<Options>();
+    add_questions(*command, *options);
+    command->add_flag(option::kMark, options->mark,
+                      "Echoes stay, each with a comment that names the packet it repeats");
+    add_window_options(*command, options->echo,
+                       {.key = "What makes packets the same",
+                        .non_ip = "Frames without an IP packet; with frame equal ones are echoes",
+                        .tunnels = "Encapsulations to look into, for the key of the packet inside",
+                        .window = "An echo is younger than this",
+                        .policy = "With refresh an echo prolongs the window",
+                        .first = "Packets of a flow that pass in each window, with a flow key"});
+    command->add_flag(option::kLongNotPromiscuous, options->not_promiscuous,
+                      "Packets for this host alone");
+    command
+        ->add_option(option::kLongSnap, options->snap,
+                     "So many bytes of each packet; 0 (default): all")
+        ->type_name("N");
+    command->add_option(option::kBuffer, options->buffer, "The kernel's buffer, as 16MiB")
+        ->type_name("SIZE");
+    command
+        ->add_option(
+            option::kEngine, options->engine,
+            "auto (default): exact as long as " + option::kMemory + " allows, then a filter")
+        ->type_name(one_of(config::kEngineNames));
+    command
+        ->add_option(option::kMemory, options->memory,
+                     "At most this much in all (" + format_size(offline::kDefaultMemory) + ")")
+        ->type_name("SIZE");
+    command->callback([options, &action] { action = [options] { return answer(*options); }; });
+}
+
+}  // namespace unecho::app

@@ -1,0 +1,364 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""unecho extcap under the real tshark, which asks it as Wireshark does: in a mount namespace, where
+Wireshark's folder holds unecho alone. What tshark does not do, the toolbar, is spoken here as
+Wireshark speaks it."""
+import os
+import pathlib
+import re
+import select
+import shutil
+import signal
+import struct
+import subprocess
+import threading
+
+import wire
+from wire import Host, harness, udp_frame
+
+PACKETS = 120
+NOBODY = 65534
+INITIALIZED, SET = 0, 1
+SEEN, ORIGINALS, ECHOES = range(3)
+RULES = harness.ROOT / "configs" / "wireshark" / "colorfilters"
+
+
+def _no_wireshark():
+    """Why there is none here, or None."""
+    if not shutil.which("tshark"):
+        return "needs tshark"
+    probe = subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False)
+    return None if probe.returncode == 0 else "needs root"
+
+
+def extcap_folder():
+    said = wire.run("tshark", "-G", "folders").stdout
+    return re.search(r"^Extcap path:\s+(.*)$", said, re.M)[1]
+
+
+@wire.needs_namespaces
+@wire.unittest.skipIf(_no_wireshark() is not None, _no_wireshark())
+class Extcap(wire.WireTest):
+    def setUp(self):
+        super().setUp()
+        self.host = Host(self, 1)
+        self.name = self.host.outside
+        self.value = "unecho-" + self.name
+        self.extcap = self.folder / "extcap" / "unecho-extcap"
+        self.extcap.parent.mkdir()
+        self.extcap.symlink_to(os.environ["UNECHO_BIN"])
+        home = self.folder / "home" / "wireshark"
+        home.mkdir(parents=True)
+        self.environment = dict(os.environ, HOME=str(home.parent), WIRESHARK_CONFIG_DIR=str(home),
+                                XDG_CONFIG_HOME=str(home.parent))
+
+    def ask(self, *arguments, wrapper=()):
+        return subprocess.run([*wrapper, self.extcap, *arguments], capture_output=True, text=True,
+                              check=False, timeout=60)
+
+    # ---- tshark
+
+    def in_wireshark(self, *command):
+        """In which Wireshark's folder is ours."""
+        return ["unshare", "--mount", "sh", "-c", 'mount --bind "$0" "$1"; shift; exec "$@"',
+                str(self.extcap.parent), extcap_folder(), *map(str, command)]
+
+    def tshark(self, *arguments, check=True):
+        done = subprocess.run(self.in_wireshark("tshark", *arguments), capture_output=True, text=True,
+                              check=False, timeout=60, env=self.environment)
+        if check:
+            self.assertEqual(done.returncode, 0, done.stderr)
+        return done
+
+    def preferences(self, **values):
+        """As of this interface's dialogue."""
+        name = re.sub("[^a-z0-9]", "_", self.value.lower())
+        return [word for key, value in values.items()
+                for word in ("-o", "extcap.%s.%s:%s" % (name, key, value))]
+
+    def capturing(self, *arguments):
+        """tshark, past the beginning of what unecho writes to it."""
+        path = self.folder / "out.pcapng"
+        process = subprocess.Popen(self.in_wireshark("tshark", "-i", self.value, "-w", path, *arguments),
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                   env=self.environment)
+        self.addCleanup(lambda: process.poll() is None and process.kill())
+        said = ""
+        while "Capture started" not in said:
+            line = process.stderr.readline()
+            self.assertNotEqual(line, "", "tshark did not start: " + said)
+            said += line
+        return process, path
+
+    def frames_from_tshark(self, process, path, wanted):
+        """What it wrote, ended by Ctrl-C when the last that is wanted has come."""
+        harness.wait_for(lambda: self.lines(path) >= wanted, "packets", 60)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, "Error" in said), (0, False), said)
+        self.assertEqual(self.running_extcaps(), [])
+        plain = self.folder / "plain.pcap"
+        wire.run("editcap", "-F", "nsecpcap", path, plain)
+        return harness.frames_of(plain)
+
+    def lines(self, path):
+        done = subprocess.run(["tshark", "-r", path], capture_output=True, text=True, check=False)
+        return len(done.stdout.splitlines())
+
+    def running_extcaps(self):
+        found = []
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
+            try:
+                words = (process / "cmdline").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if b"--capture" in words and self.value.encode() in words:
+                found.append(process.name)
+        return found
+
+    def test_tshark_lists_the_interfaces(self):
+        said = self.tshark("-D").stdout
+        self.assertRegex(said, r"(?m)^\d+\. %s \(%s without echoes \(unecho\)\)$"
+                         % (re.escape(self.value), re.escape(self.name)))
+        self.assertIn("unecho-any (any", said)
+        for other in ("usbmon", "nflog", "dbus"):
+            self.assertNotIn("unecho-" + other, said)
+        shown = self.tshark("-L", "-i", self.value)
+        self.assertIn("EN10MB (Ethernet)", shown.stdout + shown.stderr)
+
+    def test_no_copy_comes(self):
+        process, path = self.capturing("-f", "udp port %d and not udp port 20003" % wire.PORT)
+        originals = [udp_frame(number) for number in range(PACKETS)]
+        self.host.send([frame for number, original in enumerate(originals)
+                        for frame in (original, *wire.copies_of(number))], self.folder)
+        wanted = [frame for number, frame in enumerate(originals) if number % 64 != 3]
+        self.assert_frames(self.frames_from_tshark(process, path, len(wanted)), wanted, "by tshark")
+
+    def test_what_the_dialogue_says_is_done(self):
+        process, path = self.capturing(*self.preferences(key="frame", window="60s", snapshotlength=50,
+                                                         engine="exact", memory="128MiB",
+                                                         buffersize="1MiB", nopromiscuousmode="true",
+                                                         policy="refresh"))
+        frames = [frame for number in range(30)
+                  for frame in (udp_frame(number), udp_frame(number), wire.copies_of(number)[0])]
+        self.host.send(frames, self.folder)
+        wanted = [frame[:50] for at, frame in enumerate(frames) if at % 3 != 1]
+        # What is left of the frames differs still: by the TTL, and by the ID.
+        self.assert_frames(self.frames_from_tshark(process, path, len(wanted)), wanted, "by tshark")
+
+    def test_echoes_are_marked_and_the_rule_finds_them(self):
+        process, path = self.capturing(*self.preferences(mark="true", window="60s", nonip="frame",
+                                                         tunnels="vxlan,gre"))
+        self.host.send([frame for number in range(PACKETS)
+                        for frame in (udp_frame(number), wire.copies_of(number)[0])], self.folder)
+        self.assertEqual(len(self.frames_from_tshark(process, path, 2 * PACKETS)), 2 * PACKETS)
+        shutil.copy(RULES, self.environment["WIRESHARK_CONFIG_DIR"])
+        rows = [line.split("\t") for line in self.tshark(
+            "-r", path, "--color", "-T", "fields", "-e", "frame.comment", "-e",
+            "frame.coloring_rule.name").stdout.splitlines()]
+        self.assertEqual(len(rows), 2 * PACKETS)
+        for at, (comment, rule) in enumerate(rows):
+            if at % 2 == 0:
+                self.assertEqual((comment, rule), ("", ""), at + 1)
+            else:
+                self.assertRegex(comment, r"^echo of packet %d, [0-9.]+ [a-z]+$" % at)
+                self.assertEqual(rule, "Echo (unecho)")
+
+    def test_stops_where_nothing_came(self):
+        process, _ = self.capturing()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        self.assertEqual((process.returncode, "rror" in said), (0, False), said)
+        harness.wait_for(lambda: not self.running_extcaps(), "the end of unecho")
+
+    def test_what_is_wrong_is_shown_as_one_line_and_ends_the_capture(self):
+        out = self.folder / "none.pcapng"
+        for arguments, said in (
+                (self.preferences(window="5parsecs"), '--window: "5parsecs" is not a duration; allowed:'),
+                (self.preferences(tunnels="vxlan,gree"), '--tunnels: "gree" is unknown; allowed: all, none'),
+                (self.preferences(buffersize="1"), '--buffer-size: "1"; allowed: 64KiB to 1GiB'),
+                (["-f", "udp prt 7"], "can't parse filter expression")):
+            with self.subTest(said):
+                done = self.tshark("-i", self.value, "-w", out, *arguments, check=False)
+                lines = [line for line in done.stderr.splitlines() if "Error by extcap pipe: " in line]
+                self.assertEqual(len(lines), 1, done.stderr)
+                self.assertIn("Error by extcap pipe: unecho: ", lines[0])
+                self.assertIn(said, lines[0])
+                self.assertNotEqual(done.returncode, 0)
+
+    # ---- without tshark
+
+    def test_lists_without_any_right_and_names_what_capturing_takes(self):
+        self.folder.chmod(0o755)
+        program = self.folder / "unecho"
+        shutil.copy(os.environ["UNECHO_BIN"], program)
+        program.chmod(0o755)
+        self.extcap.unlink()
+        self.extcap.symlink_to(program)
+        nobody = ("setpriv", "--reuid=%d" % NOBODY, "--regid=%d" % NOBODY, "--clear-groups",
+                  "--inh-caps=-all", "--bounding-set=-all")
+        listed = self.ask("--extcap-interfaces", "--extcap-version=4.0", wrapper=nobody)
+        if listed.returncode == 126:
+            self.skipTest("needs a folder that nobody can reach")
+        self.assertEqual((listed.returncode, listed.stderr), (0, ""))
+        # Other tests make interfaces meanwhile.
+        lasting, seen = ([line for line in text.splitlines() if self.value in line or "value=unecho-ue" not in line]
+                         for text in (self.ask("--extcap-interfaces").stdout, listed.stdout))
+        self.assertEqual(seen, lasting)
+        self.assertIn("interface {value=%s}{display=" % self.value, listed.stdout)
+        dlts = self.ask("--extcap-dlts", "--extcap-interface", self.value, wrapper=nobody)
+        self.assertEqual((dlts.returncode, dlts.stdout),
+                         (0, "dlt {number=1}{name=EN10MB}{display=Ethernet}\n"))
+        _, reader = self.pipe("fifo")
+        (self.folder / "fifo").chmod(0o666)
+        done = self.ask("--capture", "--fifo=%s" % (self.folder / "fifo"), "--extcap-interface=" + self.value,
+                        wrapper=nobody)
+        self.assertEqual((done.returncode, os.read(reader, 1)), (1, b""))
+        self.assertEqual(done.stderr, "unecho: %s: no permission to capture; once, as root: setcap "
+                         "cap_net_raw+ep %s\n" % (self.name, program))
+
+    def pipe(self, name):
+        """A path and what is read from it, which a test closes."""
+        path = self.folder / name
+        os.mkfifo(path)
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        self.addCleanup(self.close, reader)
+        return path, reader
+
+    @staticmethod
+    def close(descriptor):
+        try:
+            os.close(descriptor)
+        except OSError:
+            pass
+
+    def start_extcap(self, *arguments):
+        running = harness.Running([str(self.extcap), "--capture", "--extcap-interface", self.value,
+                                   *map(str, arguments)], dict(os.environ), self.folder)
+        self.addCleanup(running.__exit__)
+        return running
+
+    def wait_for_header(self, reader):
+        """A section header and an interface come before any packet."""
+        select.select([reader], [], [], 60)
+        head = os.read(reader, 65536)
+        self.assertEqual(head[:4], b"\x0a\x0d\x0d\x0a")
+        self.assertIn(self.name.encode(), head)
+
+    def test_ends_well_on_sigterm_and_when_its_reader_leaves(self):
+        for leave in (True, False):
+            path, reader = self.pipe("fifo-%d" % leave)
+            running = self.start_extcap("--fifo=%s" % path)
+            self.wait_for_header(reader)
+            if leave:
+                os.close(reader)  # where no packet comes, of which the writing would fail
+            else:
+                running.send(signal.SIGTERM)
+            result = running.finish()
+            self.assertEqual((result.status, result.out, result.err), (0, "", ""))
+
+    def test_ends_well_when_its_reader_leaves_under_traffic(self):
+        path, reader = self.pipe("fifo")
+        running = self.start_extcap("--fifo", path)
+        self.wait_for_header(reader)
+        stop = threading.Event()
+
+        def send():
+            while not stop.is_set():
+                self.host.send([udp_frame(number) for number in range(300)], self.folder)
+        sender = threading.Thread(target=send)
+        sender.start()
+        select.select([reader], [], [], 60)
+        os.close(reader)
+        result = running.finish()
+        stop.set()
+        sender.join()
+        self.assertEqual((result.status, result.out, result.err), (0, "", ""))
+
+    def test_sigterm_ends_it_before_its_pipe_has_a_reader(self):
+        path = self.folder / "fifo"
+        os.mkfifo(path)
+        running = self.start_extcap("--fifo", path)
+        # Caught from then on.
+        status = pathlib.Path("/proc/%d/status" % running.pid())
+        harness.wait_for(lambda: int(re.search(r"SigCgt:\s*(\S+)", status.read_text())[1], 16)
+                         >> (signal.SIGTERM - 1) & 1, "a handler")
+        running.send(signal.SIGTERM)
+        result = running.finish()
+        self.assertEqual((result.status, result.out, result.err), (0, "", ""))
+
+    def test_the_toolbar_has_the_counts(self):
+        path, reader = self.pipe("fifo")
+        told, counts = self.pipe("told")
+        speaks = self.folder / "speaks"
+        os.mkfifo(speaks)
+        running = self.start_extcap("--fifo", path, "--extcap-control-in", speaks, "--extcap-control-out", told)
+        toolbar = os.open(speaks, os.O_WRONLY)  # as Wireshark does, which waits for it
+        self.addCleanup(self.close, toolbar)
+        self.wait_for_header(reader)
+        values, rest = {}, b""
+
+        def read_until(wanted):
+            nonlocal rest
+            while values != wanted:
+                ready, _, _ = select.select([counts], [], [], 60)
+                self.assertTrue(ready, "%s, not %s" % (values, wanted))
+                rest += os.read(counts, 4096)
+                while len(rest) >= 6 and len(rest) >= 4 + int.from_bytes(rest[1:4], "big"):
+                    self.assertEqual(rest[:1], b"T")
+                    end = 4 + int.from_bytes(rest[1:4], "big")
+                    control, command = rest[4:6]
+                    self.assertEqual(command, SET)
+                    values[control], rest = rest[6:end].decode(), rest[end:]
+        read_until({SEEN: "0", ORIGINALS: "0", ECHOES: "0"})
+        self.host.send([frame for number in range(100) for frame in (udp_frame(number), udp_frame(number))]
+                       + [udp_frame(number) for number in range(100, 200)], self.folder)
+        final = {SEEN: "300", ORIGINALS: "200", ECHOES: "100"}  # which the pipe holds unread
+        read_until(final)
+        # In two pieces; and after it all is told again, though nothing came.
+        values.clear()
+        os.write(toolbar, b"T\0\0\2")
+        os.write(toolbar, struct.pack("BB", 0, INITIALIZED))
+        read_until(final)
+        # What was typed into a field is not left there.
+        values.clear()
+        os.write(toolbar, b"T\0\0\4" + struct.pack("BB", ECHOES, SET) + b"17")
+        read_until(final)
+        os.close(toolbar)
+        running.send(signal.SIGTERM)
+        result = running.finish()
+        self.assertEqual((result.status, result.out, result.err), (0, "", ""))
+
+    def test_a_filter_is_checked(self):
+        for expression, said in (("udp port 7", ""), ("inbound and tcp", ""),
+                                 ("udp prt 7", "can't parse filter expression: syntax error; "
+                                  "allowed: as in pcap-filter(7)\n")):
+            done = self.ask("--extcap-interface", self.value, "--extcap-capture-filter", expression)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, said, ""))
+
+    def test_what_is_called_wrongly_is_one_line(self):
+        plain = self.folder / "plain"
+        plain.write_bytes(b"")
+        path, _ = self.pipe("fifo")
+        ours = ("--extcap-interface", self.value)
+        for arguments, said in (
+                ((), '--extcap-interface: "" is none of these; allowed: unecho-NAME'),
+                (("--extcap-config", "--extcap-interface=eth0"), '"eth0" is none of these'),
+                (ours, "extcap: one of --extcap-interfaces, "),
+                ((*ours, "--capture"), "--capture: needs --fifo FILE"),
+                ((*ours, "--capture", "--fifo", plain), "is no pipe; unecho capture -w FILE"),
+                ((*ours, "--capture", "--fifo", self.folder / "none"), "No such file or directory; allowed"),
+                ((*ours, "--capture", "--fifo", path, "--extcap-control-in", self.folder / "none"),
+                 "--extcap-control-in: "),
+                ((*ours, "--capture", "--fifo", path, "--windw=1s"), 'did you mean "--window"?')):
+            done = self.ask(*map(str, arguments))
+            self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), done)
+            self.assertIn(said, done.stderr)
+        for question in ("--extcap-dlts", "--capture"):
+            done = self.ask("--extcap-interface=unecho-nosuch0", question, "--fifo", str(path))
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (1, 1), done)
+            self.assertIn("nosuch0: no such interface", done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()

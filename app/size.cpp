@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "config/schema.h"
 #include "engines/candidates.h"
+#include "engines/machines.h"
 #include "offline/options.h"
 #include "print.h"
 
@@ -24,6 +25,7 @@ struct Options {
     Text memory;
     Text key;
     Text first;
+    Text machines;
     bool json = false;
 };
 
@@ -37,6 +39,15 @@ Status check(packet::KeyMode key, const engines::SizeQuestion& question) {
     spec.first = question.first;
     spec.max_false_drop = question.max_false_drop;
     return offline::check(spec, {});
+}
+
+Result<engines::Machines> parse_machines(const std::string& text) {
+    const auto count = parse_whole(text);
+    if (!count || *count == 0 || *count > engines::kMostMachines) {
+        return fail(Errc::kInvalidArgument,
+                    "\"" + text + "\"; allowed: 1 to " + std::to_string(engines::kMostMachines));
+    }
+    return engines::Machines{*count};
 }
 
 Outcome size(const Options& options) {
@@ -53,8 +64,15 @@ Outcome size(const Options& options) {
     read(option::kFirst, options.first, parse_first, [&](unsigned n) { question.first = n; });
     read(option::kKey, options.key, name_in(config::kKeyNames),
          [&](std::size_t i) { key = static_cast<packet::KeyMode>(i); });
+    engines::Machines machines;
+    read(option::kMachines, options.machines, parse_machines,
+         [&](const engines::Machines& given) { machines = given; });
     if (!read.status()) {
         return read.status();
+    }
+    const double rate = question.rate.value_or(0);
+    if (question.rate) {
+        question.rate = machines.share(rate);
     }
     if (Status status = check(key, question); !status) {
         return status;
@@ -63,9 +81,14 @@ Outcome size(const Options& options) {
     if (!candidates) {
         return fail(candidates.error().code, "size: " + candidates.error().context);
     }
-    const std::string text =
-        options.json ? engines::to_json(*candidates).dump(1) + "\n" : engines::to_text(*candidates);
-    return print(text);
+    if (!options.json) {
+        return print(engines::to_text(*candidates) + engines::to_text(machines, rate));
+    }
+    nlohmann::ordered_json json = engines::to_json(*candidates);
+    if (options.machines) {
+        json["machines"] = engines::to_json(machines, rate);
+    }
+    return print(json.dump(1) + "\n");
 }
 
 }  // namespace
@@ -100,6 +123,11 @@ void add_size(CLI::App& app, Action& action) {
         ->add_option(option::kFirst, options->first,
                      "Packets of a flow that pass per window, with " + option::kKey +
                          " flow or flow-bidir (1)")
+        ->type_name("N");
+    command
+        ->add_option(option::kMachines, options->machines,
+                     "So many machines behind a hash of flows take the rate together: what each "
+                     "needs (1)")
         ->type_name("N");
     command->add_flag(option::kJson, options->json, "Print JSON");
     command->callback([options, &action] { action = [options] { return size(*options); }; });

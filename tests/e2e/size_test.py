@@ -37,6 +37,24 @@ class Size(unittest.TestCase):
                       size("--key", "flow", "--first", "3").stdout)
         self.assertNotIn("packets of a flow", size("--key", "flow").stdout)
 
+    def test_machines_are_sized_for_their_share_and_half_more(self):
+        def json_of(*options):
+            return json.loads(size("--json", *options).stdout)
+        plain, one, four = json_of(), json_of("--machines", "1"), json_of("--machines", "4")
+        self.assertNotIn("machines", plain)
+        self.assertEqual(one["candidates"], plain["candidates"])
+        self.assertEqual(one["machines"]["machine_rate_pps"], 1e6)
+        self.assertEqual(four["machines"]["rate_pps"], 1e6)
+        self.assertEqual(four["machines"]["machine_rate_pps"], 375e3)
+        self.assertEqual({c["rate_pps"] for c in four["candidates"]}, {375e3})
+        self.assertLess(four["candidates"][0]["bytes"], plain["candidates"][0]["bytes"])
+        self.assertLess(four["machines"]["heaviest_flow"], 0.01)
+        text = size("--machines", "4").stdout
+        self.assertIn("4 machines for 1Mpps: each is sized for 375kpps", text)
+        self.assertIn("no flow has more than 0.32 % of the packets", text)
+        self.assertIn("for one machine to fail: --machines 3", text)
+        self.assertNotIn("machine", size("--machines", "1").stdout)
+
     def test_options_that_cannot_be_are_one_line(self):
         for options, message in (
                 (("--first", "3"), '--first: counts packets of a flow; it needs key "flow"'),
@@ -46,6 +64,10 @@ class Size(unittest.TestCase):
                 (("--key", "flow", "--first", "3x"), '--first: "3x"'),
                 (("--max-false-drop", "2"),
                  'unecho: --max-false-drop: "2"; allowed: above 0 up to 0.5'),
+                (("--machines", "0"), '--machines: "0"; allowed: 1 to 1024'),
+                (("--machines", "1025"), '--machines: "1025"; allowed: 1 to 1024'),
+                (("--machines", "many"), '--machines: "many"; allowed: 1 to 1024'),
+                (("--machines", "-2"), "--machines"),
                 (("--key", "flows"),
                  '--key: "flows" is unknown; allowed: packet, flow, flow-bidir, frame')):
             with self.subTest(options=options):

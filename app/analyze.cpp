@@ -3,9 +3,14 @@
 #include "analyze/analyze.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <optional>
 #include <span>
+#include <sstream>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -14,8 +19,10 @@
 #include "analyze/html.h"
 #include "analyze/json.h"
 #include "analyze/text.h"
+#include "analyze/whole.h"
 #include "arguments.h"
 #include "base/option_names.h"
+#include "base/shard.h"
 #include "base/units.h"
 #include "capture/output.h"
 #include "capture/reader.h"
@@ -37,6 +44,9 @@ struct Options {
     bool text = false;
     Text toml;
     Text html;
+    bool merge = false;
+    Text seed;
+    Text shard;
     WindowOptions what_if;
 };
 
@@ -147,11 +157,49 @@ Result<Question> question_of(const Options& options, std::uint64_t memory,
     return out;
 }
 
-Result<analyze::Report> read_captures(const Options& options, std::uint64_t memory) {
-    const auto secret = hash::random_secret();
+// Of a shard what all of them have to agree on.
+struct Division {
+    Shard shard;
+    hash::Secret secret;
+};
+
+Result<Division> division_of(const Options& options) {
+    Division out;
+    std::optional<std::uint64_t> seed;
+    Reading read;
+    read(option::kShard, options.shard, parse_shard, [&](const Shard& one) { out.shard = one; });
+    read(option::kSeed, options.seed, parse_whole, [&](std::uint64_t n) { seed = n; });
+    if (!read.status()) {
+        return tl::unexpected(read.status().error());
+    }
+    if (options.shard && !seed) {
+        return bad_option(option::kShard, "needs " + option::kSeed +
+                                              ", the same for all shards, by which all agree "
+                                              "whose a packet is");
+    }
+    // What is asked about has keys of its own, by which a packet may be another shard's.
+    if (options.shard && options.what_if.any()) {
+        return bad_option(option::kShard,
+                          "is for reports of all keys and windows; what one configuration would do "
+                          "is asked without it");
+    }
+    if (seed && !options.shard) {
+        return bad_option(option::kSeed, "is for " + option::kShard);
+    }
+    const auto secret = seed ? hash::secret_from_seed(*seed) : hash::random_secret();
     if (!secret) {
         return tl::unexpected(secret.error());
     }
+    out.secret = *secret;
+    return out;
+}
+
+Result<analyze::Report> read_captures(const Options& options, std::uint64_t memory) {
+    const auto division = division_of(options);
+    if (!division) {
+        return tl::unexpected(division.error());
+    }
+    const hash::Secret* const secret = &division->secret;
     const auto question = question_of(options, memory, *secret);
     if (!question) {
         return tl::unexpected(question.error());
@@ -173,12 +221,89 @@ Result<analyze::Report> read_captures(const Options& options, std::uint64_t memo
     auto report = analyze::analyze(
         **source, {options.inputs, *to_remember, *secret,
                    [&](const capture::Source& from) { line.show(from.progress()); },
-                   question->vxlan_ports, question->remover.get()});
+                   question->vxlan_ports, question->remover.get(), division->shard});
     line.clear();
     return report;
 }
 
+Result<std::string> text_in(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    std::error_code error;
+    if (!file.is_open() || file.bad() || std::filesystem::is_directory(path, error)) {
+        return fail(Errc::kIo, path + ": cannot be read");
+    }
+    return std::move(text).str();
+}
+
+Result<analyze::Part> read_report(const std::string& path) {
+    const auto text = text_in(path);
+    if (!text) {
+        return tl::unexpected(text.error());
+    }
+    const auto json = nlohmann::ordered_json::parse(*text, nullptr, false);
+    if (json.is_discarded()) {  // nothing at all, too
+        return fail(Errc::kInvalidArgument,
+                    path + ": is no JSON; allowed: a report of unecho analyze " + option::kJson);
+    }
+    auto whole = analyze::whole_from(json);
+    if (!whole) {
+        return fail(Errc::kInvalidArgument, path + ": " + whole.error().context);
+    }
+    return analyze::Part{path, std::move(*whole)};
+}
+
+Status check_merge(const Options& options) {
+    for (const auto& [given, name] : {std::pair{options.memory.has_value(), option::kMemory},
+                                      std::pair{options.recover, option::kRecover},
+                                      std::pair{options.shard.has_value(), option::kShard},
+                                      std::pair{options.seed.has_value(), option::kSeed}}) {
+        if (given) {
+            return bad_option(option::kMerge, "reads reports, no captures; leave out " + name);
+        }
+    }
+    if (options.what_if.any()) {
+        return bad_option(option::kMerge,
+                          "reads reports, no captures; ask where they are made, each with the same "
+                          "options");
+    }
+    return {};
+}
+
+Outcome merge_reports(const Options& options) {
+    if (Status status = check_merge(options); !status) {
+        return status;
+    }
+    if (Status status = check_outputs(options); !status) {
+        return status;
+    }
+    std::vector<analyze::Part> parts;
+    for (const std::string& path : options.inputs) {
+        auto part = read_report(path);
+        if (!part) {
+            return tl::unexpected(part.error());
+        }
+        parts.push_back(std::move(*part));
+    }
+    auto whole = analyze::merge(std::move(parts));
+    if (!whole) {
+        return tl::unexpected(whole.error());
+    }
+    const auto merged = std::make_shared<const analyze::Whole>(std::move(*whole));
+    const analyze::Report report = analyze::report_of(merged);
+    const bool incomplete =
+        report.incomplete ||
+        std::any_of(merged->captures.begin(), merged->captures.end(),
+                    [](const analyze::CaptureInfo& one) { return !one.missing().empty(); });
+    const Status told = answer(options, report);
+    return told && incomplete ? incomplete_input() : told;
+}
+
 Outcome analyze_captures(const Options& options) {
+    if (options.merge) {
+        return merge_reports(options);
+    }
     if (Status status = check_outputs(options); !status) {
         return status;
     }
@@ -211,6 +336,15 @@ void add_analyze(CLI::App& app, Action& action) {
                      "At most about this much (" + format_size(offline::kDefaultMemory) + ")")
         ->type_name("SIZE");
     command->add_flag(option::kRecover, options->recover, kRecoverHelp);
+    command
+        ->add_option(option::kShard, options->shard,
+                     "Read all packets, count the I-th of N parts; with " + option::kSeed)
+        ->type_name("I/N");
+    command->add_option(option::kSeed, options->seed, "For shards: the same in each")
+        ->type_name("N");
+    command->add_flag(option::kMerge, options->merge,
+                      "IN are reports that " + option::kJson +
+                          " printed, of shards or of several captures: the report of the whole");
     command->add_flag(option::kText, options->text,
                       "Print the report; without " + option::kJson + ", " + option::kToml +
                           " and " + option::kHtml + " it is printed anyway");

@@ -135,8 +135,7 @@ Result<offline::Options> read_options(const Options& given) {
     read(option::kIgnoreBytes, given.ignore_bytes, parse_ignored,
          [&](std::uint32_t n) { out.ignored_bytes = n; });
     read(option::kSeed, given.seed, parse_whole, [&](std::uint64_t n) { out.seed = n; });
-    read(option::kShard, given.shard, offline::parse_shard,
-         [&](const offline::Shard& shard) { out.shard = shard; });
+    read(option::kShard, given.shard, parse_shard, [&](const Shard& shard) { out.shard = shard; });
     out.editcap = given.editcap;
     out.audit = given.audit;
     if (!read.status()) {

@@ -124,6 +124,11 @@ class AgeHistogram {
     // All ages are whole numbers of the resolution.
     [[nodiscard]] Ages ages(Nanoseconds resolution = 1) const;
 
+    template <typename Io>
+    void state(Io& io) {
+        io(counts_, youngest_, oldest_);
+    }
+
   private:
     std::array<Causes, kAgeBins> counts_{};
     Nanoseconds youngest_ = UINT64_MAX;

@@ -10,6 +10,7 @@
 #include "analyze/report.h"
 #include "analyze/what_if.h"
 #include "base/result.h"
+#include "base/shard.h"
 #include "capture/source.h"
 #include "hash/secret.h"
 
@@ -25,6 +26,7 @@ struct Job {
     std::function<void(const capture::Source&)> progress;  // after each batch; may be empty
     std::span<const std::uint16_t> vxlan_ports;            // beside those of the table
     PacketRemover* remover = nullptr;  // of a configuration that is asked about; has its own memory
+    Shard shard{};  // whose packets are counted; with the others' secret, and without a remover
 };
 
 // Reads the source to its end. Where reading fails on the way the report is of what came before,

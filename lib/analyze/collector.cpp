@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "packet/headers.h"
+
 namespace unecho::analyze {
 namespace {
 
@@ -63,6 +65,9 @@ struct Collector::Burst {
     };
 
     std::size_t count = 0;
+    std::uint64_t counted = 0;                 // bit i: here; not for the other view alone
+    std::array<std::uint8_t, kMaxBurst> at{};  // of each, among the records of the burst
+    std::uint64_t cut = 0;                     // bit i: of all records, captured short
     std::array<packet::Frame, kMaxBurst> frames{};
     packet::ParsedBurst parsed;
     std::array<Dissected, kMaxBurst> packets;
@@ -113,13 +118,14 @@ void CollectorTables::begin_prefixes(std::uint64_t memory) {
 }
 
 Collector::Collector(std::uint64_t memory, const hash::Secret& secret,
-                     std::span<const std::uint16_t> vxlan_ports)
+                     std::span<const std::uint16_t> vxlan_ports, const Shard& shard)
     : CollectorCounts(memory),
       memory_(memory),
       table_memory_(without_sorters(memory)),
       secret_(secret),
       tunnels_(packet::EncapsulationSet::all(), vxlan_ports),
-      tables_(table_memory_) {}
+      tables_(table_memory_),
+      shard_(shard) {}
 
 Collector::Collector(const Collector& plain, std::uint64_t memory)
     : CollectorCounts(plain),
@@ -130,7 +136,8 @@ Collector::Collector(const Collector& plain, std::uint64_t memory)
       tables_(plain.tables_, memory, [this](const PacketEntry& old) { forget(old); }),
       outsides_(tables_.packets.table().capacity() * sizeof(Outside)),
       key_bytes_asked_(true),
-      looks_inside_(true) {
+      looks_inside_(true),
+      shard_(plain.shard_) {
     // Nothing was inside a tunnel yet. The key of the outermost packet is that of the innermost.
     tables_.packets.table().for_each([&](PacketEntry& entry) {
         outside_of(entry) = {0, 0, 0, static_cast<std::uint32_t>(entry.digest)};
@@ -161,6 +168,9 @@ void Collector::add(std::span<const Record> records, std::span<const capture::In
             ++end;
         }
         Burst burst;
+        for (std::size_t i = begin; i < end; ++i) {
+            read_.add(records[i]);
+        }
         for (; !removed.empty() && removed.front() < end; removed = removed.subspan(1)) {
             burst.removed |= std::uint64_t{1} << (removed.front() - begin);
         }
@@ -169,42 +179,135 @@ void Collector::add(std::span<const Record> records, std::span<const capture::In
     }
 }
 
+namespace {
+
+// Captured shorter than it says that it is.
+bool is_cut(const packet::Parsed& parsed) noexcept {
+    const std::uint8_t* data = parsed.ip.data;
+    return parsed.found == packet::Found::kIpv4 ? packet::load_be16(data + 2) > parsed.ip.length
+           : parsed.found == packet::Found::kIpv6
+               ? packet::kIpv6Header + packet::load_be16(data + 4) > parsed.ip.length
+               : false;
+}
+
+std::uint64_t cut_of(const packet::ParsedBurst& parsed, std::size_t count) noexcept {
+    std::uint64_t out = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        out |= std::uint64_t{is_cut(parsed.at(i))} << i;
+    }
+    return out;
+}
+
+std::uint64_t first_bits(std::size_t count) noexcept {
+    return count == kMaxBurst ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+}
+
+// The bits of `mask`, side by side.
+std::uint64_t taken(std::uint64_t bits, const std::array<std::uint8_t, kMaxBurst>& at,
+                    std::size_t count) noexcept {
+    std::uint64_t out = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        out |= (bits >> at[i] & 1) << i;
+    }
+    return out;
+}
+
+void take(packet::ParsedBurst& parsed, const std::array<std::uint8_t, kMaxBurst>& at,
+          std::size_t count) noexcept {
+    for (std::uint64_t* bits : {&parsed.ipv4, &parsed.ipv6, &parsed.non_ip, &parsed.malformed}) {
+        *bits = taken(*bits, at, count);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+        parsed.ip[i] = parsed.ip[at[i]];
+    }
+}
+
+}  // namespace
+
+// Which packets are this shard's, as parsed has them. As in offline/shard.h.
+std::uint64_t Collector::mine(Link link, std::span<const packet::Frame> frames,
+                              const packet::ParsedBurst& parsed) const {
+    std::array<Digest, kMaxBurst> owners;
+    packet::owner_digests(link, frames, parsed, secret_, owners.data());
+    std::uint64_t mask = 0;
+    for (std::size_t i = 0; i < frames.size(); ++i) {
+        mask |= std::uint64_t{reduce(owners[i], shard_.count) + 1 == shard_.index} << i;
+    }
+    return shard_.index == 1 ? mask | parsed.malformed : mask & ~parsed.malformed;
+}
+
+void Collector::count_tunnels(const packet::OpenedBurst& opened, std::uint64_t mine) {
+    packet::OpenedBurst ours;
+    ours.opened = opened.opened & mine;
+    ours.fragments = opened.fragments & mine;
+    ours.malformed = opened.malformed & mine;
+    ours.other = opened.other & mine;
+    ours.too_deep = opened.too_deep & mine;
+    in_tunnels_.add(ours);
+}
+
+// Of a shard, packets that are not counted in either view are left out before they are digested.
 void Collector::add_burst(Burst& burst, Link link, std::span<const Record> records,
                           std::span<const capture::Interface> interfaces) {
-    burst.count = records.size();
     for (std::size_t i = 0; i < records.size(); ++i) {
         burst.frames[i] = {records[i].data, records[i].length};
+        burst.at[i] = static_cast<std::uint8_t>(i);
     }
-    const std::span<const packet::Frame> frames(burst.frames.data(), burst.count);
+    const std::span<const packet::Frame> frames(burst.frames.data(), records.size());
     packet::parse_burst(link, frames, burst.parsed);
     packet::ParsedBurst innermost = burst.parsed;
     packet::OpenedBurst opened;
     packet::open_tunnels(tunnels_, link, frames, innermost, opened);
-    if (opened.any()) [[unlikely]] {
-        in_tunnels_.add(opened);
-    }
     if (opened.opened != 0 && !inside_) [[unlikely]] {
         begin_inside();
     }
-    for (std::size_t i = 0; i < records.size(); ++i) {
+    burst.count = records.size();
+    burst.counted = first_bits(burst.count);
+    burst.cut = cut_of(burst.parsed, burst.count);
+    const std::uint64_t cut_inside = inside_ ? cut_of(innermost, burst.count) : 0;
+    std::uint64_t counted_inside = burst.counted;
+    if (!shard_.whole()) {
+        burst.counted = mine(link, frames, burst.parsed);
+        counted_inside = opened.opened == 0 ? burst.counted : mine(link, frames, innermost);
+    }
+    if (opened.any()) [[unlikely]] {
+        count_tunnels(opened, counted_inside);
+    }
+    if (!shard_.whole()) {
+        burst.count = 0;
+        for (std::uint64_t rest = burst.counted | counted_inside; rest != 0; rest &= rest - 1) {
+            burst.at[burst.count++] = static_cast<std::uint8_t>(std::countr_zero(rest));
+        }
+        for (std::size_t i = 0; i < burst.count; ++i) {
+            burst.frames[i] = burst.frames[burst.at[i]];
+        }
+        take(burst.parsed, burst.at, burst.count);
+        take(innermost, burst.at, burst.count);
+        burst.counted = taken(burst.counted, burst.at, burst.count);
+        counted_inside = taken(counted_inside, burst.at, burst.count);
+        opened.opened = taken(opened.opened, burst.at, burst.count);
+    }
+    for (std::size_t i = 0; i < burst.count; ++i) {
         burst.packets[i] = dissect(link, burst.frames[i], burst.parsed.at(i), secret_);
     }
     digest(burst, link);
     count_burst(burst, link, records, interfaces);
     if (inside_) {
-        add_inside(burst, innermost, opened, link, records, interfaces);
+        Burst within;
+        within.counted = counted_inside;
+        within.cut = cut_inside;
+        within.parsed = innermost;
+        add_inside(within, burst, opened.opened, link, records, interfaces);
     }
 }
 
 // What was not opened is to the other collector what it is to this one.
-void Collector::add_inside(Burst& plain, const packet::ParsedBurst& parsed,
-                           const packet::OpenedBurst& opened, Link link,
+void Collector::add_inside(Burst& burst, const Burst& plain, std::uint64_t opened, Link link,
                            std::span<const Record> records,
                            std::span<const capture::Interface> interfaces) {
-    Burst burst;
     burst.count = plain.count;
+    burst.at = plain.at;
     burst.frames = plain.frames;
-    burst.parsed = parsed;
     burst.packets = plain.packets;
     burst.removed = plain.removed;
     burst.plain = plain.dropped;
@@ -213,9 +316,9 @@ void Collector::add_inside(Burst& plain, const packet::ParsedBurst& parsed,
             ((plain.keys.keyed | plain.frames_keyed) >> i & 1) != 0 ? plain.packet[i]
                                                                     : plain.frame[i]);
     }
-    for (std::uint64_t rest = opened.opened; rest != 0; rest &= rest - 1) {
+    for (std::uint64_t rest = opened & burst.counted; rest != 0; rest &= rest - 1) {
         const auto i = static_cast<std::size_t>(std::countr_zero(rest));
-        dissect_inside(burst, plain, i, link, records[i].wire_length);
+        dissect_inside(burst, plain, i, link, records[burst.at[i]].wire_length);
     }
     inside_->digest(burst, link);
     inside_->count_burst(burst, link, records, interfaces);
@@ -248,10 +351,27 @@ void Collector::count_burst(Burst& burst, Link link, std::span<const Record> rec
     for (std::size_t i = 0; link == Link::kUnknown && i < records.size(); ++i) {
         unparsed_.note(records[i], interfaces[records[i].interface]);
     }
+    std::size_t next = 0;
     for (std::size_t i = 0; i < records.size(); ++i) {
-        tell_time(records[i], interfaces[records[i].interface].file);
-        add_one(burst, i, records[i]);
+        read_one(records[i], interfaces[records[i].interface].file, (burst.cut >> i & 1) != 0);
+        if (next < burst.count && burst.at[next] == i) {
+            if ((burst.counted >> next & 1) != 0) {
+                add_one(burst, next, records[i]);
+            }
+            ++next;
+        }
     }
+}
+
+// What a packet says that is not this shard's, too.
+void Collector::read_one(const Record& record, std::uint32_t file, bool cut) {
+    tell_time(record, file);
+    ++seen_;
+    longest_ = std::max(longest_, record.length);
+    if (cut) {
+        shortest_cut_ = std::min(shortest_cut_, record.length);
+    }
+    all_peaks_.add(elapsed_, from(0));
 }
 
 void Collector::digest(Burst& burst, Link link) {
@@ -366,14 +486,11 @@ void Collector::add_one(Burst& burst, std::size_t i, const Record& record) {
         tally_->removed(length, cut_copy && !echo);
     }
     timeline_.add(elapsed_, length, echo);
-    all_peaks_.add(elapsed_, from(0));
 }
 
 void Collector::measure(const Record& record, bool cut) {
     captured_ += record.length;
-    longest_ = std::max(longest_, record.length);
     if (cut) {
-        shortest_cut_ = std::min(shortest_cut_, record.length);
         cut_.add(record.wire_length);
     }
 }
@@ -427,7 +544,7 @@ void Collector::choose_prefixes() {
     const bool wanted = wants_prefixes();
     if (wanted && !tables_.prefixes) {
         tables_.begin_prefixes(table_memory_);
-    } else if (!wanted && tables_.prefixes && all_.total.packets >= kProbation) {
+    } else if (!wanted && tables_.prefixes && seen_ >= kProbation) {
         tables_.prefixes.reset();
     }
 }

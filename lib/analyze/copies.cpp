@@ -20,6 +20,16 @@ void merge(std::vector<Count>& into, const std::vector<Count>& part) {
     }
 }
 
+std::vector<Count> renumbered(const std::vector<Count>& counts, std::span<const std::uint32_t> to) {
+    std::vector<Count> out;
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        if (counts[i] != Count{}) {
+            at(out, to[i]) += counts[i];
+        }
+    }
+    return out;
+}
+
 }  // namespace
 
 void TunnelledCopies::add(const EchoTraits& echo) {
@@ -85,6 +95,52 @@ void Copies::add(const EchoBin& bin, const EchoTraits& echo) {
         bins_[i] = std::make_unique<CopyCounts>();
     }
     bins_[i]->add(echo);
+}
+
+void Copies::add(const Copies& others) {
+    for (std::size_t i = 0; i < kBins; ++i) {
+        if (others.bins_[i]) {
+            bins_[i] = bins_[i] ? std::move(bins_[i]) : std::make_unique<CopyCounts>();
+            bins_[i]->add(*others.bins_[i]);
+        }
+    }
+}
+
+void Copies::renumber(std::span<const std::uint32_t> interfaces,
+                      std::span<const std::uint32_t> files) {
+    for (const auto& one : bins_) {
+        if (one) {
+            one->interfaces = renumbered(one->interfaces, interfaces);
+            one->files = renumbered(one->files, files);
+        }
+    }
+}
+
+bool Copies::within(std::size_t interfaces, std::size_t files, std::size_t protocols) const {
+    return std::all_of(bins_.begin(), bins_.end(), [&](const auto& one) {
+        return !one || (one->interfaces.size() <= interfaces && one->files.size() <= files &&
+                        one->protocols.size() <= protocols);
+    });
+}
+
+std::map<std::uint32_t, CopyCounts> Copies::by_bin() const {
+    std::map<std::uint32_t, CopyCounts> out;
+    for (std::size_t i = 0; i < kBins; ++i) {
+        if (bins_[i]) {
+            out.emplace(static_cast<std::uint32_t>(i), *bins_[i]);
+        }
+    }
+    return out;
+}
+
+bool Copies::take(std::map<std::uint32_t, CopyCounts> some) {
+    for (auto& [bin, counts] : some) {
+        if (bin >= kBins) {
+            return false;
+        }
+        bins_[bin] = std::make_unique<CopyCounts>(std::move(counts));
+    }
+    return true;
 }
 
 CopyCounts Copies::counts(const CopyEnds& ends) const {

@@ -5,7 +5,10 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <span>
+#include <utility>
 #include <vector>
 
 #include "analyze/classify.h"
@@ -40,6 +43,11 @@ struct TunnelledCopies {
 
     void add(const EchoTraits& echo);
     void add(const TunnelledCopies& others);
+
+    template <typename Io>
+    void state(Io& io) {
+        io(meetings, other_tenant, needed);
+    }
 };
 
 struct CopyCounts {
@@ -54,16 +62,38 @@ struct CopyCounts {
 
     void add(const EchoTraits& echo);
     void add(const CopyCounts& others);
+
+    template <typename Io>
+    void state(Io& io) {
+        io(fixed, refresh, causes, differences, tunnelled, interfaces, files, protocols);
+    }
 };
 
 class Copies {
   public:
     Copies() : bins_(kBins) {}
     Copies(const Copies& other);
+    Copies(Copies&&) = default;
     Copies& operator=(const Copies&) = delete;
+    Copies& operator=(Copies&&) = default;
     ~Copies() = default;
 
     void add(const EchoBin& bin, const EchoTraits& echo);
+    void add(const Copies& others);
+    // Each interface and each file gets another number: to[its old one], no old one beyond.
+    void renumber(std::span<const std::uint32_t> interfaces, std::span<const std::uint32_t> files);
+    // Whether it speaks of no interface, file and protocol beyond these.
+    [[nodiscard]] bool within(std::size_t interfaces, std::size_t files,
+                              std::size_t protocols) const;
+
+    template <typename Io>
+    void state(Io& io) {
+        std::map<std::uint32_t, CopyCounts> some = by_bin();
+        io(some);
+        if (!take(std::move(some))) {
+            io.refuse();
+        }
+    }
 
     // Of those that are copies.
     [[nodiscard]] CopyCounts counts(const CopyEnds& ends) const;
@@ -74,6 +104,10 @@ class Copies {
   private:
     // Those of the last class are late, which is never a copy.
     static constexpr std::size_t kBins = (EchoSorter::kClasses - 1) * kAgeBins;
+
+    // Those that have any; and back, which fails where there is no such bin.
+    [[nodiscard]] std::map<std::uint32_t, CopyCounts> by_bin() const;
+    [[nodiscard]] bool take(std::map<std::uint32_t, CopyCounts> some);
 
     std::vector<std::unique_ptr<CopyCounts>> bins_;  // kAgeBins to a class
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace unecho::analyze {
 namespace {
@@ -76,7 +77,7 @@ EchoSorter::Class EchoSorter::class_of(const Kind& kind, const Echo& echo) const
 }
 
 void EchoSorter::note_crossed(const Echo& echo, unsigned at) {
-    const std::uint32_t pair = std::uint32_t{echo.original} << 16 | echo.interface;
+    const std::uint64_t pair = pair_of(echo.original, echo.interface);
     auto found = crossed_.find(pair);
     if (found == crossed_.end()) {
         if (crossed_.size() >= most_crossed_) {
@@ -115,6 +116,62 @@ EchoBin EchoSorter::add(const Kind& kind, const Echo& echo) {
     ++any_hits_;
     any_oldest_ = std::max(any_oldest_, echo.age);
     return bin;
+}
+
+EchoSorter::Bin& EchoSorter::Bin::operator+=(const Bin& other) noexcept {
+    echoes += other.echoes;
+    ages += other.ages;
+    youngest = std::min(youngest, other.youngest);
+    oldest = std::max(oldest, other.oldest);
+    return *this;
+}
+
+void EchoSorter::add(const EchoSorter& others) {
+    const auto add_bins = [](Bins& into, const Bins& from) {
+        for (std::size_t i = 0; i < kClasses; ++i) {
+            for (unsigned at = 0; at < kAgeBins; ++at) {
+                into[i][at] += from[i][at];
+            }
+        }
+    };
+    for (const auto& [label, bins] : others.labels_) {
+        add_bins(labels_[label], bins);
+    }
+    for (const auto& [pair, crossed] : others.crossed_) {
+        Crossed& into = crossed_[pair];
+        for (unsigned at = 0; at < kAgeBins; ++at) {
+            into.echoes[at] += crossed.echoes[at];
+            into.ages[at] += crossed.ages[at];
+        }
+    }
+    add_bins(all_, others.all_);
+    for (std::size_t i = 0; i < kClasses; ++i) {
+        for (unsigned at = 0; at < kAgeBins; ++at) {
+            for (std::size_t cause = 0; cause < kCauses; ++cause) {
+                causes_[i][at][cause] += others.causes_[i][at][cause];
+            }
+        }
+    }
+    eligible_ += others.eligible_;
+    hits_ += others.hits_;
+    segment_hits_ += others.segment_hits_;
+    any_hits_ += others.any_hits_;
+    any_oldest_ = std::max(any_oldest_, others.any_oldest_);
+    in_storms_ += others.in_storms_;
+}
+
+void EchoSorter::renumber(std::span<const std::uint32_t> to) {
+    std::map<std::uint64_t, Crossed> renumbered;
+    for (auto& [pair, crossed] : crossed_) {
+        renumbered.emplace(pair_of(to[pair >> 32], to[pair & UINT32_MAX]), crossed);
+    }
+    crossed_ = std::move(renumbered);
+}
+
+bool EchoSorter::within(std::size_t interfaces) const {
+    return std::all_of(crossed_.begin(), crossed_.end(), [&](const auto& one) {
+        return one.first >> 32 < interfaces && (one.first & UINT32_MAX) < interfaces;
+    });
 }
 
 // Behind the last bin of copies, where all of them may be. A gap that reaches beyond least, behind
@@ -196,12 +253,12 @@ void EchoSorter::judge_clocks(std::span<const std::uint64_t> packets) {
     end_of_crossed_ = 0;
     for (const auto& [pair, crossed] : crossed_) {
         const Middle middle = middle_of(crossed.echoes);
-        const std::uint32_t to = pair & 0xFFFF;
+        const auto to = static_cast<std::uint32_t>(pair);
         const bool many =
             middle.near >= kLeastCrossed && share(middle.near, packets[to]) >= kMostlyCrossed;
         if (many && share(middle.near, middle.all) >= kRegular) {
             const Nanoseconds age = crossed.ages[middle.at] / crossed.echoes[middle.at];
-            shifts_.push_back({pair >> 16, to, middle.near, age});
+            shifts_.push_back({static_cast<std::uint32_t>(pair >> 32), to, middle.near, age});
             end_of_crossed_ = std::max(end_of_crossed_, std::min(middle.at + 2, kAgeBins));
         }
     }

@@ -105,6 +105,19 @@ class EchoSorter {
         end_of_crossed_ = others.end_of_crossed_;
     }
 
+    // What was counted of other packets, before anything is judged.
+    void add(const EchoSorter& others);
+    // Each interface gets another number: to[its old one].
+    void renumber(std::span<const std::uint32_t> to);
+    // Whether it speaks of no interface beyond these.
+    [[nodiscard]] bool within(std::size_t interfaces) const;
+
+    template <typename Io>
+    void state(Io& io) {
+        io(labels_, crossed_, causes_, all_, eligible_, hits_, segment_hits_, any_hits_,
+           any_oldest_, in_storms_);
+    }
+
     // mirrored: other packets of the capture are copied, up to this age. resolution: of ages.
     [[nodiscard]] SortedEchoes sorted(Nanoseconds resolution,
                                       std::optional<Nanoseconds> mirrored = {}) const;
@@ -128,10 +141,18 @@ class EchoSorter {
     static constexpr std::size_t kSenders = 4096;
 
     struct Bin {
+        static constexpr bool kSparse = true;  // state.h: what is 0 is left out
         Count echoes;
         Nanoseconds ages = 0;  // their sum
         Nanoseconds youngest = UINT64_MAX;
         Nanoseconds oldest = 0;
+
+        Bin& operator+=(const Bin& other) noexcept;
+        bool operator==(const Bin&) const = default;
+        template <typename Io>
+        void state(Io& io) {
+            io(echoes, ages, youngest, oldest);
+        }
     };
     using Bins = std::array<std::array<Bin, kAgeBins>, kClasses>;
 
@@ -147,7 +168,17 @@ class EchoSorter {
     struct Crossed {
         std::array<std::uint64_t, kAgeBins> echoes{};
         std::array<Nanoseconds, kAgeBins> ages{};  // their sums
+
+        template <typename Io>
+        void state(Io& io) {
+            io(echoes, ages);
+        }
     };
+    // Of a pair of interfaces, first that of the original.
+    [[nodiscard]] static constexpr std::uint64_t pair_of(std::uint32_t original,
+                                                         std::uint32_t echo) noexcept {
+        return std::uint64_t{original} << 32 | echo;
+    }
 
     [[nodiscard]] static std::uint64_t fixed_bytes() noexcept {
         return sizeof(EchoSorter) + kSenders * sizeof(Sender);
@@ -175,7 +206,7 @@ class EchoSorter {
     std::size_t most_crossed_;
     std::vector<Sender> senders_;
     std::map<std::uint32_t, Bins> labels_;
-    std::map<std::uint32_t, Crossed> crossed_;
+    std::map<std::uint64_t, Crossed> crossed_;
     std::vector<ClockShift> shifts_;
     unsigned end_of_crossed_ = 0;
     std::array<std::array<Causes, kAgeBins>, kClasses> causes_{};

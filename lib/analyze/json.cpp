@@ -2,10 +2,12 @@
 #include "analyze/json.h"
 
 #include <string>
+#include <string_view>
 
 #include <nlohmann/json.hpp>
 
 #include "analyze/json_names.h"
+#include "analyze/whole.h"
 
 namespace unecho::analyze {
 namespace {
@@ -53,11 +55,26 @@ Json to_json(const Report& report) {
     Report copy = report;  // a description takes what an archive that reads may change
     Writer writer;
     describe(writer, copy);
+    if (report.whole != nullptr) {
+        writer.json["merge"] = to_json(*report.whole);
+    }
     return std::move(writer.json);
 }
 
+// What merges is long and for programs alone: one line.
 std::string to_text(const Json& json) {
-    return json.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+    const auto dump = [](const Json& part, int indent) {
+        return part.dump(indent, ' ', false, Json::error_handler_t::replace);
+    };
+    const auto merge = json.find("merge");
+    if (merge == json.end()) {
+        return dump(json, 1) + "\n";
+    }
+    Json rest = json;
+    rest.erase("merge");
+    std::string text = dump(rest, 1);
+    text.resize(text.size() - std::string_view("\n}").size());
+    return text + ",\n \"merge\": " + dump(*merge, -1) + "\n}\n";
 }
 
 }  // namespace unecho::analyze

@@ -197,7 +197,7 @@ std::string kind_name(std::uint32_t label) {
         return name_without_ip(
             {static_cast<NonIpNumber>(label >> Kind::kProtocolBits & 15), detail});
     }
-    if (detail >= kFirstPort) {
+    if (detail >= kFirstPort && detail - kFirstPort < static_cast<int>(kPorts.size())) {
         return protocol_name(protocol) + " (" +
                kPorts.at(static_cast<std::size_t>(detail - kFirstPort)).name + ")";
     }

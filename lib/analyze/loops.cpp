@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace unecho::analyze {
 namespace {
@@ -71,44 +73,56 @@ bool Loops::add(const Lower& echo) {
 }
 
 void Loops::count(const Lower& echo, const Entry& entry, bool begins) {
-    Place place{};
+    LoopCount one;
     if (echo.macs != nullptr) {
         const std::uint8_t* low = echo.macs;
         const std::uint8_t* high = echo.macs + 6;
         if (std::lexicographical_compare(high, high + 6, low, low + 6)) {
             std::swap(low, high);
         }
-        std::copy_n(low, 6, place.begin());
-        std::copy_n(high, 6, place.begin() + 6);
+        std::copy_n(low, 6, one.place.begin());
+        std::copy_n(high, 6, one.place.begin() + 6);
     }
-    auto found = std::find_if(places_.begin(), places_.end(),
-                              [&](const PlaceCount& one) { return one.place == place; });
-    if (found == places_.end()) {
-        if (places_.size() == kMostPlaces) {
-            return;
-        }
-        Loop loop;
-        if (echo.macs != nullptr) {
-            loop.one = mac_text(place.data());
-            loop.other = mac_text(place.data() + 6);
-        }
-        found = places_.insert(places_.end(), {place, std::move(loop)});
+    one.copies.add(echo.length);
+    one.packets = begins ? 1 : 0;
+    one.latest = echo.now;
+    one.step = entry.step;
+    one.round = entry.round;
+    const auto found = std::find_if(places_.begin(), places_.end(), [&](const LoopCount& other) {
+        return other.place == one.place;
+    });
+    if (found != places_.end()) {
+        found->add(one);
+    } else if (places_.size() < kMostPlaces) {
+        places_.push_back(one);
     }
-    Loop& loop = found->loop;
-    loop.copies.add(echo.length);
-    loop.packets += begins ? 1 : 0;
-    loop.step = entry.step;
-    loop.round = entry.round;
 }
 
-std::vector<Loop> Loops::report() const {
-    std::vector<Loop> out;
-    for (const PlaceCount& one : places_) {
-        out.push_back(one.loop);
+void LoopCount::add(const LoopCount& more) {
+    copies += more.copies;
+    packets += more.packets;
+    const std::tuple theirs(more.latest, more.step, more.round);
+    if (std::tuple(latest, step, round) < theirs) {
+        std::tie(latest, step, round) = theirs;
     }
-    std::stable_sort(out.begin(), out.end(), [](const Loop& a, const Loop& b) {
-        return a.copies.packets > b.copies.packets;
+}
+
+std::vector<Loop> report_of(std::vector<LoopCount> counts) {
+    std::sort(counts.begin(), counts.end(), [](const LoopCount& a, const LoopCount& b) {
+        return std::tie(b.copies.packets, a.place) < std::tie(a.copies.packets, b.place);
     });
+    std::vector<Loop> out;
+    for (const LoopCount& one : counts) {
+        Loop& loop = out.emplace_back();
+        if (one.place != LoopPlace{}) {
+            loop.one = mac_text(one.place.data());
+            loop.other = mac_text(one.place.data() + 6);
+        }
+        loop.copies = one.copies;
+        loop.packets = one.packets;
+        loop.step = one.step;
+        loop.round = one.round;
+    }
     return out;
 }
 

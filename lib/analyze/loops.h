@@ -21,6 +21,30 @@ namespace unecho::analyze {
 // The MAC addresses of a frame that has two, destination first; else null.
 using MacBytes = const std::uint8_t*;
 
+// The two ends of a link, the lower MAC address first; 0 where there are none.
+using LoopPlace = std::array<std::uint8_t, 12>;
+
+// What went round on a link. Its step and its round are those of the latest; of several at that
+// time the largest.
+struct LoopCount {
+    LoopPlace place{};
+    Count copies;
+    std::uint64_t packets = 0;
+    Nanoseconds latest = 0;
+    std::uint32_t step = 0;
+    Nanoseconds round = 0;
+
+    // Of the same place.
+    void add(const LoopCount& more);
+    template <typename Io>
+    void state(Io& io) {
+        io(place, copies, packets, latest, step, round);
+    }
+};
+
+// Most copies first, then by their places.
+[[nodiscard]] std::vector<Loop> report_of(std::vector<LoopCount> counts);
+
 class Loops {
   public:
     explicit Loops(std::size_t bytes) : table_(bytes) {}
@@ -43,8 +67,7 @@ class Loops {
     // Whether it came by a loop.
     bool add(const Lower& echo);
 
-    // Most copies first.
-    [[nodiscard]] std::vector<Loop> report() const;
+    [[nodiscard]] const std::vector<LoopCount>& counts() const noexcept { return places_; }
     [[nodiscard]] std::size_t bytes() const noexcept { return table_.bytes(); }
 
   private:
@@ -60,19 +83,12 @@ class Loops {
     static constexpr std::uint8_t kRounds = 3;
     static constexpr std::size_t kMostPlaces = 64;
 
-    // The two ends of a link, the lower one first; 0 where there are no MAC addresses.
-    using Place = std::array<std::uint8_t, 12>;
-    struct PlaceCount {
-        Place place;
-        Loop loop;
-    };
-
     bool next_round(Entry& entry, const Lower& echo) const noexcept;
     void count(const Lower& echo, const Entry& entry, bool begins);
 
     RecentTable<Entry> table_;
     bool started_ = false;  // anything is in the table
-    std::vector<PlaceCount> places_;
+    std::vector<LoopCount> places_;
 };
 
 }  // namespace unecho::analyze

@@ -3,8 +3,8 @@
 
 namespace unecho::analyze {
 
-LookAlikes SegmentMemory::look_alikes(Nanoseconds resolution) const {
-    LookAlikes out{found_, compared_, ages_.ages(resolution).bins};
+LookAlikes SegmentCounts::look_alikes(Nanoseconds resolution) const {
+    LookAlikes out{found, compared, ages.ages(resolution).bins};
     for (AgeBin& bin : out.ages) {
         bin.causes = {};
     }

@@ -114,12 +114,28 @@ struct PacketEntry {
 };
 static_assert(sizeof(PacketEntry) == 64);
 
+// What a key mode drops that key packet does not, and the other way round.
+struct ModeCounts {
+    WindowCounts lost;
+    WindowCounts missed;
+
+    void add(const ModeCounts& more) {
+        lost.add(more.lost);
+        missed.add(more.missed);
+    }
+
+    template <typename Io>
+    void state(Io& io) {
+        io(lost, missed);
+    }
+};
+
 // Another key mode beside mode packet.
 class ModeMemory {
   public:
     ModeMemory(std::size_t bytes, double ladders) : keys_(bytes, ladders) {}
     ModeMemory(const ModeMemory& other, std::size_t bytes, double ladders)
-        : keys_(other.keys_, bytes, ladders), lost_(other.lost_), missed_(other.missed_) {}
+        : keys_(other.keys_, bytes, ladders), counts_(other.counts_) {}
 
     void prefetch_index(Digest digest) const noexcept { keys_.prefetch_index(digest); }
     [[nodiscard]] KeyEntry* prefetch_entry(Digest digest) noexcept {
@@ -144,21 +160,38 @@ class ModeMemory {
         } else {
             keys_.insert(digest, now).run = 0;
         }
-        lost_.add(out.dropped & ~by_packet, length);
-        missed_.add(by_packet & ~out.dropped, length);
+        counts_.lost.add(out.dropped & ~by_packet, length);
+        counts_.missed.add(by_packet & ~out.dropped, length);
         return out;
     }
     // The packet has no key in this mode.
-    void pass(std::uint64_t length, WindowMask by_packet) { missed_.add(by_packet, length); }
+    void pass(std::uint64_t length, WindowMask by_packet) { counts_.missed.add(by_packet, length); }
 
-    [[nodiscard]] Count lost(unsigned window) const noexcept { return lost_.at(window); }
-    [[nodiscard]] Count missed(unsigned window) const noexcept { return missed_.at(window); }
+    [[nodiscard]] const ModeCounts& counts() const noexcept { return counts_; }
     [[nodiscard]] KeyMemory<KeyEntry>& keys() noexcept { return keys_; }
 
   private:
     KeyMemory<KeyEntry> keys_;
-    WindowCounts lost_;
-    WindowCounts missed_;
+    ModeCounts counts_;
+};
+
+// TCP segments that look alike and are no echoes, of so many.
+struct SegmentCounts {
+    AgeHistogram ages;
+    Count found;
+    std::uint64_t compared = 0;
+
+    void add(const SegmentCounts& more) {
+        ages.add(more.ages);
+        found += more.found;
+        compared += more.compared;
+    }
+    [[nodiscard]] LookAlikes look_alikes(Nanoseconds resolution) const;
+
+    template <typename Io>
+    void state(Io& io) {
+        io(ages, found, compared);
+    }
 };
 
 // TCP segments by addresses, ports, sequence number and payload.
@@ -166,25 +199,22 @@ class SegmentMemory {
   public:
     explicit SegmentMemory(std::size_t bytes) : table_(bytes) {}
     SegmentMemory(const SegmentMemory& other, std::size_t bytes)
-        : table_(other.table_, bytes, [](Entry&, const Entry&) {}),
-          ages_(other.ages_),
-          found_(other.found_),
-          compared_(other.compared_) {}
+        : table_(other.table_, bytes, [](Entry&, const Entry&) {}), counts_(other.counts_) {}
 
     void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
     // A segment that is no echo.
     void add(Digest digest, Nanoseconds now, std::uint64_t length) {
-        ++compared_;
+        ++counts_.compared;
         if (Entry* entry = table_.find(digest)) {
-            found_.add(length);
-            ages_.add(now - entry->last, Cause::kIdentical);
+            counts_.found.add(length);
+            counts_.ages.add(now - entry->last, Cause::kIdentical);
             entry->last = now;
         } else {
             table_.insert(digest, now, [](const Entry&) {});
         }
     }
 
-    [[nodiscard]] LookAlikes look_alikes(Nanoseconds resolution) const;
+    [[nodiscard]] const SegmentCounts& counts() const noexcept { return counts_; }
     [[nodiscard]] std::size_t bytes() const noexcept { return table_.bytes(); }
     [[nodiscard]] std::optional<Nanoseconds> blind_after() const noexcept {
         return table_.blind_after();
@@ -197,9 +227,7 @@ class SegmentMemory {
         std::uint32_t stamp;
     };
     RecentTable<Entry> table_;
-    AgeHistogram ages_;
-    Count found_;
-    std::uint64_t compared_ = 0;
+    SegmentCounts counts_;
 };
 
 }  // namespace unecho::analyze

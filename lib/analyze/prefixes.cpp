@@ -5,6 +5,15 @@
 
 namespace unecho::analyze {
 
+void PrefixCounts::add(const PrefixCounts& more) {
+    for (std::size_t i = 0; i < kKeyBytesAsked.size(); ++i) {
+        cut[i].add(more.cut[i]);
+        others[i].add(more.others[i]);
+    }
+    around.add(more.around);
+    across_tenants += more.across_tenants;
+}
+
 // One was cut, and as far as both go they are equal: up to more bytes than these, if they had so
 // many, they would have been found with those.
 bool PrefixMemory::cut_copies(const Entry& first, const Packet& echo, std::size_t i) {
@@ -32,14 +41,14 @@ bool PrefixMemory::add(const Digests& digests, const Packet& packet, Nanoseconds
             found = true;
             cut = cut_copies(*entry, packet, i);
             if (cut) {
-                around_.add(encapsulations_of(entry->path));
-                around_.add(encapsulations_of(packet.path));
+                counts_.around.add(encapsulations_of(entry->path));
+                counts_.around.add(encapsulations_of(packet.path));
                 if (entry->tenant != packet.tenant) {
-                    across_tenants_.add(packet.length);
+                    counts_.across_tenants.add(packet.length);
                 }
             }
         }
-        (cut ? cut_ : others_)[i].add(dropped, packet.length);
+        (cut ? counts_.cut : counts_.others)[i].add(dropped, packet.length);
     }
     return cut;
 }

@@ -13,15 +13,29 @@
 
 namespace unecho::analyze {
 
+// With which windows they would be dropped, by kKeyBytesAsked: copies cut short, and other packets.
+struct PrefixCounts {
+    std::array<WindowCounts, kKeyBytesAsked.size()> cut;
+    std::array<WindowCounts, kKeyBytesAsked.size()> others;
+    packet::EncapsulationSet around;  // the copies that were cut short, and their first packets
+    Count across_tenants;  // of these copies, those of another tenant than their first packet
+
+    void add(const PrefixCounts& more);
+    [[nodiscard]] KeyBytes at(std::size_t i, unsigned window) const {
+        return {kKeyBytesAsked[i], cut[i].at(window), others[i].at(window)};
+    }
+
+    template <typename Io>
+    void state(Io& io) {
+        io(cut, others, around, across_tenants);
+    }
+};
+
 class PrefixMemory {
   public:
     explicit PrefixMemory(std::size_t bytes) : tables_(make(bytes / kKeyBytesAsked.size())) {}
     PrefixMemory(const PrefixMemory& other, std::size_t bytes)
-        : tables_(copy(other.tables_, bytes / kKeyBytesAsked.size())),
-          cut_(other.cut_),
-          others_(other.others_),
-          around_(other.around_),
-          across_tenants_(other.across_tenants_) {}
+        : tables_(copy(other.tables_, bytes / kKeyBytesAsked.size())), counts_(other.counts_) {}
 
     using Digests = std::array<Digest, kKeyBytesAsked.size()>;  // with so many bytes each
     struct Packet {
@@ -35,14 +49,7 @@ class PrefixMemory {
     // Whether it is a copy of one that was cut elsewhere, and so no echo if all bytes count.
     bool add(const Digests& digests, const Packet& packet, Nanoseconds now);
 
-    // With which windows they would be dropped: copies cut short, and other packets.
-    [[nodiscard]] KeyBytes at(std::size_t i, unsigned window) const {
-        return {kKeyBytesAsked[i], cut_[i].at(window), others_[i].at(window)};
-    }
-    // Around the copies that were cut short, and their first packets.
-    [[nodiscard]] packet::EncapsulationSet around() const noexcept { return around_; }
-    // Of these copies, those of another tenant than their first packet.
-    [[nodiscard]] const Count& across_tenants() const noexcept { return across_tenants_; }
+    [[nodiscard]] const PrefixCounts& counts() const noexcept { return counts_; }
     [[nodiscard]] std::size_t bytes() const noexcept;
 
   private:
@@ -73,10 +80,7 @@ class PrefixMemory {
     [[nodiscard]] static bool cut_copies(const Entry& first, const Packet& echo, std::size_t i);
 
     Tables tables_;
-    std::array<WindowCounts, kKeyBytesAsked.size()> cut_;
-    std::array<WindowCounts, kKeyBytesAsked.size()> others_;
-    packet::EncapsulationSet around_;
-    Count across_tenants_;
+    PrefixCounts counts_;
 };
 
 }  // namespace unecho::analyze

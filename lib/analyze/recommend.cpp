@@ -357,6 +357,10 @@ void choose_rate(const Peaks& peaks, unsigned window, Recommendation& out) {
     out.rate = std::clamp(rounded, kLowestRate, config::kRate.hi);
     out.rate_reason = "At most " + counted(peak.most, all ? "packet" : "new packet") + " in any " +
                       brief(peak.stretch);
+    if (peak.least < peak.most) {
+        out.rate_reason += " (as a sum of what shards met at times of their own; at least " +
+                           format_count(peak.least) + ")";
+    }
     if (wanted <= kLowestRate) {
         out.rate_reason += "; no rate below " + format_rate(kLowestRate) + " is recommended.";
         return;

@@ -8,8 +8,8 @@
 namespace unecho::analyze {
 
 struct Peaks {
-    PeakRates accepted{};  // of the packets that key packet with policy fixed takes in
-    PeakRates all{};
+    PeakCounts accepted{};  // of the packets that key packet with policy fixed takes in
+    PeakCounts all{};
 };
 
 // Fills report.recommendation but for its TOML, and the recommended row of each mode.

@@ -12,6 +12,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,6 +33,7 @@ namespace unecho::analyze {
 inline constexpr Nanoseconds kJump = epoch_jump(0);
 
 struct Count {
+    static constexpr bool kSparse = true;  // state.h: what is 0 is left out
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;  // of the frames as they were on the wire
 
@@ -50,6 +52,11 @@ struct Count {
         return *this;
     }
     bool operator==(const Count&) const = default;
+
+    template <typename Io>
+    void state(Io& io) {
+        io(packets, bytes);
+    }
 };
 
 [[nodiscard]] constexpr Count operator+(Count a, const Count& b) noexcept {
@@ -475,6 +482,8 @@ struct Basis {
     std::uint32_t longest_frame = 0;       // captured bytes
 };
 
+struct Whole;
+
 struct Report {
     std::vector<FileInfo> files;
     std::vector<InterfaceInfo> interfaces;
@@ -528,6 +537,9 @@ struct Report {
     // The same for what other key modes drop and for look-alikes.
     std::optional<Nanoseconds> others_blind_after;
     std::uint64_t memory_bytes = 0;  // taken at most for what was remembered
+
+    // What it was made of, which merges with others; null: nothing was read.
+    std::shared_ptr<const Whole> whole;
 };
 
 // Which interfaces to show, in this order: most copies first, then most echoes, then most packets;

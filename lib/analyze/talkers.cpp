@@ -33,9 +33,9 @@ void Talkers::add(const AddressPair& pair, std::uint64_t length) {
     counts_.add(pair, mix(pair), length);
 }
 
-std::vector<Talker> Talkers::most(std::size_t n) const {
+std::vector<Talker> most_of(const TopSummary<AddressPair>& pairs, std::size_t n) {
     std::vector<Talker> out;
-    for (const auto& [pair, count, excess, bytes] : counts_.most(n)) {
+    for (const auto& [pair, count, excess, bytes] : pairs.most(n)) {
         out.push_back({text_of(pair, 0), text_of(pair, 16), count, excess, bytes});
     }
     return out;

@@ -18,14 +18,23 @@ struct AddressPair {
     bool v6 = false;
 
     auto operator<=>(const AddressPair&) const = default;
+
+    template <typename Io>
+    void state(Io& io) {
+        io(bytes, v6);
+    }
 };
+
+// Most echoes first.
+[[nodiscard]] std::vector<Talker> most_of(const TopSummary<AddressPair>& pairs, std::size_t n);
 
 class Talkers {
   public:
     void add(const AddressPair& pair, std::uint64_t length);
 
+    [[nodiscard]] TopSummary<AddressPair> summary() const { return counts_.summary(); }
     // Most echoes first.
-    [[nodiscard]] std::vector<Talker> most(std::size_t n) const;
+    [[nodiscard]] std::vector<Talker> most(std::size_t n) const { return most_of(summary(), n); }
 
   private:
     static constexpr std::size_t kSets = 512;

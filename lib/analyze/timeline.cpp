@@ -2,6 +2,7 @@
 #include "analyze/timeline.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace unecho::analyze {
 
@@ -18,7 +19,7 @@ void Timeline::halve() {
     width_ *= 2;
 }
 
-void Timeline::add(Nanoseconds since_start, std::uint64_t length, bool echo) {
+Timeline::Bin& Timeline::at(Nanoseconds since_start) {
     while (since_start / width_ >= kMost) {
         halve();
     }
@@ -26,10 +27,38 @@ void Timeline::add(Nanoseconds since_start, std::uint64_t length, bool echo) {
     if (at >= bins_.size()) {
         bins_.resize(at + 1);
     }
-    bins_[at].total.add(length);
+    return bins_[at];
+}
+
+void Timeline::add(Nanoseconds since_start, std::uint64_t length, bool echo) {
+    Bin& bin = at(since_start);
+    bin.total.add(length);
     if (echo) {
-        bins_[at].echoes.add(length);
+        bin.echoes.add(length);
     }
+}
+
+// Both began at once, so that bins of one length begin and end together.
+void Timeline::add(const Timeline& others) {
+    add_later(others, 0);
+}
+
+void Timeline::add_later(const Timeline& others, Nanoseconds by) {
+    while (width_ < others.width_) {
+        halve();
+    }
+    for (std::size_t i = 0; i < others.bins_.size(); ++i) {
+        if (others.bins_[i] != Bin{}) {
+            Bin& bin = at(by + i * others.width_ + others.width_ / 2);
+            bin.total += others.bins_[i].total;
+            bin.echoes += others.bins_[i].echoes;
+        }
+    }
+}
+
+bool Timeline::valid() const noexcept {
+    return bins_.size() <= kMost && width_ % kShortest == 0 &&
+           std::has_single_bit(width_ / kShortest) && width_ <= UINT64_MAX / 2;
 }
 
 std::vector<TimeBin> Timeline::bins() const {
@@ -65,7 +94,34 @@ void PeakRates::advance(Stretch& stretch, Nanoseconds step, Nanoseconds now) noe
 }
 
 PeakRates::Peak PeakRates::peak(unsigned window) const noexcept {
-    return {kLadder[window] / kGenerations, stretches_[window - kFirst].most};
+    return counts().peak(window);
+}
+
+PeakCounts PeakRates::counts() const noexcept {
+    PeakCounts out;
+    for (unsigned i = 0; i < kCount; ++i) {
+        out.most_[i] = out.least_[i] = stretches_[i].most;
+    }
+    return out;
+}
+
+void PeakCounts::add_beside(const PeakCounts& others, const PeakCounts& all) noexcept {
+    for (std::size_t i = 0; i < most_.size(); ++i) {
+        most_[i] = std::min(most_[i] + others.most_[i], all.most_[i]);
+        least_[i] = std::max(least_[i], others.least_[i]);
+    }
+}
+
+void PeakCounts::take_larger(const PeakCounts& others) noexcept {
+    for (std::size_t i = 0; i < most_.size(); ++i) {
+        most_[i] = std::max(most_[i], others.most_[i]);
+        least_[i] = std::max(least_[i], others.least_[i]);
+    }
+}
+
+PeakRates::Peak PeakCounts::peak(unsigned window) const noexcept {
+    const unsigned i = window - PeakRates::kFirst;
+    return {kLadder[window] / PeakRates::kGenerations, most_[i], least_[i]};
 }
 
 }  // namespace unecho::analyze

@@ -24,12 +24,33 @@ class Timeline {
     [[nodiscard]] Nanoseconds width() const noexcept { return width_; }
     [[nodiscard]] std::vector<TimeBin> bins() const;
 
+    // Of other packets of the same stretch of time.
+    void add(const Timeline& others);
+    // What begins so much later, each of its bins where its middle falls.
+    void add_later(const Timeline& others, Nanoseconds by);
+    // Whether it is one that add() may have made.
+    [[nodiscard]] bool valid() const noexcept;
+
+    template <typename Io>
+    void state(Io& io) {
+        io(width_, bins_);
+    }
+
   private:
     struct Bin {
+        static constexpr bool kSparse = true;  // state.h: what is 0 is left out
         Count total;
         Count echoes;
+
+        bool operator==(const Bin&) const = default;
+        template <typename Io>
+        void state(Io& io) {
+            io(total, echoes);
+        }
     };
     void halve();
+    // The bin of this time.
+    Bin& at(Nanoseconds since_start);
 
     Nanoseconds width_ = kShortest;
     std::vector<Bin> bins_;
@@ -39,17 +60,22 @@ class Timeline {
 // filter with that window fills. A filter has at most some 16 generations in a window, so stretches
 // of that length are looked at, in steps of a quarter: a burst of up to three steps lies in one of
 // them whole, wherever it begins.
+class PeakCounts;
+
 class PeakRates {
   public:
     static constexpr Nanoseconds kShortestWindow = kMillisecond;
     static constexpr unsigned kGenerations = 16;
+    static constexpr unsigned kFirst = rank(kShortestWindow - 1);
+    static constexpr unsigned kCount = kWindows - 1 - kFirst;
 
     // since_start never steps back. windows: those whose filter takes the packet in.
     void add(Nanoseconds since_start, WindowMask windows) noexcept;
 
     struct Peak {
         Nanoseconds stretch = 0;
-        std::uint64_t most = 0;
+        std::uint64_t most = 0;   // there were no more
+        std::uint64_t least = 0;  // and at least so many
 
         [[nodiscard]] double per_second() const noexcept { return rate_of(most); }
         [[nodiscard]] double rate_of(std::uint64_t packets) const noexcept {
@@ -60,10 +86,10 @@ class PeakRates {
     // Of kLadder[window], kShortestWindow or longer but not the one without end.
     [[nodiscard]] Peak peak(unsigned window) const noexcept;
 
+    [[nodiscard]] PeakCounts counts() const noexcept;
+
   private:
     static constexpr unsigned kSteps = 4;
-    static constexpr unsigned kFirst = rank(kShortestWindow - 1);
-    static constexpr unsigned kCount = kWindows - 1 - kFirst;
     static_assert(kLadder[kFirst] == kShortestWindow);
     static_assert(kShortestWindow % (kGenerations * kSteps) == 0);
 
@@ -77,6 +103,28 @@ class PeakRates {
     static void advance(Stretch& stretch, Nanoseconds step, Nanoseconds now) noexcept;
 
     std::array<Stretch, kCount> stretches_{};
+};
+
+// Its peaks, which merge: those of several parts of the same packets are together no more than
+// their sum and no less than the largest.
+class PeakCounts {
+  public:
+    // Of other packets at the same time; all: of all of these, which bounds the sum.
+    void add_beside(const PeakCounts& others, const PeakCounts& all) noexcept;
+    // Of packets at another time, or of other filters.
+    void take_larger(const PeakCounts& others) noexcept;
+
+    [[nodiscard]] PeakRates::Peak peak(unsigned window) const noexcept;
+
+    template <typename Io>
+    void state(Io& io) {
+        io(most_, least_);
+    }
+
+  private:
+    friend class PeakRates;
+    std::array<std::uint64_t, PeakRates::kCount> most_{};
+    std::array<std::uint64_t, PeakRates::kCount> least_{};
 };
 
 }  // namespace unecho::analyze

@@ -9,22 +9,114 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <map>
+#include <utility>
 #include <vector>
 
 #include "hash/digest.h"
 
 namespace unecho::analyze {
 
+template <typename Key>
+struct TopSlot {
+    Key key{};
+    std::uint64_t count = 0;
+    std::uint64_t excess = 0;
+    std::uint64_t bytes = 0;  // since the key was taken in
+
+    template <typename Io>
+    void state(Io& io) {
+        io(key, count, excess, bytes);
+    }
+};
+
+// What several counted, taken together, each set with the same of the others. A key that one of
+// them did not keep may have come there as often as the least of its set, which is added to its
+// count and to its excess; so the bounds hold, and in whatever order they are taken together the
+// result is the same. All keys are kept.
+template <typename Key>
+class TopSummary {
+  public:
+    using Slot = TopSlot<Key>;
+    struct Set {
+        std::vector<Slot> slots;    // in the order of their keys
+        std::uint64_t unknown = 0;  // how often a key that is not there may have come
+
+        template <typename Io>
+        void state(Io& io) {
+            io(slots, unknown);
+        }
+    };
+
+    // least: how often a key that is in no slot of the set may have come.
+    void put(std::uint32_t set, std::vector<Slot> slots, std::uint64_t least) {
+        std::sort(slots.begin(), slots.end(),
+                  [](const Slot& a, const Slot& b) { return a.key < b.key; });
+        sets_[set] = {std::move(slots), least};
+    }
+
+    void add(const TopSummary& others) {
+        for (const auto& [at, set] : others.sets_) {
+            add(sets_[at], set);
+        }
+    }
+
+    // At most n, the most frequent first, equal ones in the order of their keys.
+    [[nodiscard]] std::vector<Slot> most(std::size_t n) const {
+        std::vector<Slot> slots;
+        for (const auto& [at, set] : sets_) {
+            slots.insert(slots.end(), set.slots.begin(), set.slots.end());
+        }
+        std::sort(slots.begin(), slots.end(), [](const Slot& a, const Slot& b) {
+            return a.count != b.count ? a.count > b.count : a.key < b.key;
+        });
+        slots.resize(std::min(n, slots.size()));
+        return slots;
+    }
+
+    template <typename Visit>
+    void for_each(Visit visit) const {
+        for (const auto& [at, set] : sets_) {
+            std::for_each(set.slots.begin(), set.slots.end(), visit);
+        }
+    }
+
+    template <typename Io>
+    void state(Io& io) {
+        io(sets_);
+    }
+
+  private:
+    static void add(Set& into, const Set& more) {
+        std::vector<Slot> slots;
+        auto a = into.slots.begin();
+        auto b = more.slots.begin();
+        while (a != into.slots.end() || b != more.slots.end()) {
+            const bool first = b == more.slots.end() || (a != into.slots.end() && a->key < b->key);
+            const bool second = a == into.slots.end() || (b != more.slots.end() && b->key < a->key);
+            Slot one = second ? *b : *a;
+            const Slot other = first    ? Slot{{}, more.unknown, more.unknown, 0}
+                               : second ? Slot{{}, into.unknown, into.unknown, 0}
+                                        : *b;
+            one.count += other.count;
+            one.excess += other.excess;
+            one.bytes += other.bytes;
+            slots.push_back(one);
+            a += second ? 0 : 1;
+            b += first ? 0 : 1;
+        }
+        into.slots = std::move(slots);
+        into.unknown += more.unknown;
+    }
+
+    std::map<std::uint32_t, Set> sets_;  // those that have any
+};
+
 // Key is regular and has an order.
 template <typename Key>
 class TopCounts {
   public:
-    struct Slot {
-        Key key{};
-        std::uint64_t count = 0;
-        std::uint64_t excess = 0;
-        std::uint64_t bytes = 0;  // since the key was taken in
-    };
+    using Slot = TopSlot<Key>;
 
     // sets: of eight keys each; allocated when the first key comes.
     explicit TopCounts(std::size_t sets) : count_of_sets_(sets) {}
@@ -45,19 +137,26 @@ class TopCounts {
         slot->bytes += length;
     }
 
-    // At most n, the most frequent first, equal ones in the order of their keys.
-    [[nodiscard]] std::vector<Slot> most(std::size_t n) const {
-        std::vector<Slot> slots;
-        for (const auto& set : sets_) {
-            std::copy_if(set.begin(), set.end(), std::back_inserter(slots),
-                         [](const Slot& slot) { return slot.count != 0; });
+    [[nodiscard]] TopSummary<Key> summary() const {
+        TopSummary<Key> out;
+        for (std::size_t i = 0; i < sets_.size(); ++i) {
+            std::vector<Slot> slots;
+            std::uint64_t least = UINT64_MAX;  // 0 as long as there is room
+            for (const Slot& slot : sets_[i]) {
+                least = std::min(least, slot.count);
+                if (slot.count != 0) {
+                    slots.push_back(slot);
+                }
+            }
+            if (!slots.empty()) {
+                out.put(static_cast<std::uint32_t>(i), std::move(slots), least);
+            }
         }
-        std::sort(slots.begin(), slots.end(), [](const Slot& a, const Slot& b) {
-            return a.count != b.count ? a.count > b.count : a.key < b.key;
-        });
-        slots.resize(std::min(n, slots.size()));
-        return slots;
+        return out;
     }
+
+    // At most n, the most frequent first, equal ones in the order of their keys.
+    [[nodiscard]] std::vector<Slot> most(std::size_t n) const { return summary().most(n); }
 
   private:
     static constexpr std::size_t kWays = 8;

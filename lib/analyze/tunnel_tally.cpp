@@ -43,9 +43,31 @@ void TunnelTally::add(TunnelPath path, const packet::TenantId& tenant, std::uint
     }
 }
 
-std::vector<TunnelTenant> TunnelTally::tenants() const {
+void TunnelFindings::add(const TunnelFindings& more) {
+    fold(packet::kTunnelCounters, more.counters, counters);
+    opened += more.opened;
+    for (const auto& [path, count] : more.paths) {
+        paths[path] += count;
+    }
+    tenants.add(more.tenants);
+}
+
+bool TunnelFindings::valid() const {
+    bool out = true;
+    for (const auto& [path, count] : paths) {
+        for (TunnelPath rest = path; rest != 0; rest >>= packet::kPathBits) {
+            out = out && (rest & 15) != 0 && (rest & 15) <= packet::kEncapsulations.size();
+        }
+    }
+    tenants.for_each([&](const auto& slot) { out = out && slot.key >> 32 < kSpaceNames.size(); });
+    return out;
+}
+
+namespace {
+
+std::vector<TunnelTenant> tenants_of(const TopSummary<std::uint64_t>& tenants) {
     std::vector<TunnelTenant> out;
-    for (const auto& [bits, count, excess, bytes] : tenants_.most(kMostShown)) {
+    for (const auto& [bits, count, excess, bytes] : tenants.most(kMostShown)) {
         const auto tenant = packet::TenantId::of_bits(bits);
         out.push_back({std::string(kSpaceNames.at(static_cast<std::size_t>(tenant.space()))),
                        tenant.number(), count, excess, bytes});
@@ -53,15 +75,17 @@ std::vector<TunnelTenant> TunnelTally::tenants() const {
     return out;
 }
 
-TunnelReport TunnelTally::report() const {
+}  // namespace
+
+TunnelReport TunnelFindings::report() const {
     TunnelReport out;
-    out.opened = opened_;
-    out.fragments = counters_.fragments;
-    out.malformed = counters_.malformed;
-    out.other = counters_.other;
-    out.too_deep = counters_.too_deep;
+    out.opened = opened;
+    out.fragments = counters.fragments;
+    out.malformed = counters.malformed;
+    out.other = counters.other;
+    out.too_deep = counters.too_deep;
     std::array<Count, packet::kEncapsulations.size()> by_encapsulation{};
-    for (const auto& [path, count] : paths_) {
+    for (const auto& [path, count] : paths) {
         for (const packet::EncapsulationInfo& info : packet::kEncapsulations) {
             if (encapsulations_of(path).has(info.encapsulation)) {
                 by_encapsulation[static_cast<std::size_t>(info.encapsulation)] += count;
@@ -81,7 +105,7 @@ TunnelReport TunnelTally::report() const {
         out.other_stacks += out.stacks.back().total;
         out.stacks.pop_back();
     }
-    out.tenants = tenants();
+    out.tenants = tenants_of(tenants);
     for (const MeetingInfo& info : kMeetingTable) {
         out.meetings[static_cast<std::size_t>(info.meeting)].meeting = info.meeting;
     }

@@ -21,6 +21,30 @@ using packet::tenant_mark;
 using packet::tunnel_of;
 using packet::TunnelPath;
 
+// What was counted, which merges: paths beyond a few hundred as path 0.
+struct TunnelFindings {
+    packet::TunnelCounters counters;
+    Count opened;
+    std::map<TunnelPath, Count> paths;
+    TopSummary<std::uint64_t> tenants;  // by their bits
+
+    void add(const TunnelFindings& more);
+    [[nodiscard]] bool any() const noexcept {
+        return (counters.opened | counters.fragments | counters.malformed | counters.other |
+                counters.too_deep) != 0;
+    }
+    // Whether there are such paths and tenants.
+    [[nodiscard]] bool valid() const;
+    // But for what the packets' copies say.
+    [[nodiscard]] TunnelReport report() const;
+
+    template <typename Io>
+    void state(Io& io) {
+        io(counters.opened, counters.fragments, counters.malformed, counters.other,
+           counters.too_deep, opened, paths, tenants);
+    }
+};
+
 class TunnelTally {
   public:
     // Of a burst: why what was not opened, or not to its end, was not.
@@ -28,18 +52,13 @@ class TunnelTally {
     // A packet that was opened.
     void add(TunnelPath path, const packet::TenantId& tenant, std::uint64_t length);
 
-    [[nodiscard]] bool any() const noexcept {
-        return (counters_.opened | counters_.fragments | counters_.malformed | counters_.other |
-                counters_.too_deep) != 0;
+    [[nodiscard]] TunnelFindings findings() const {
+        return {counters_, opened_, paths_, tenants_.summary()};
     }
-    // But for what the packets' copies say.
-    [[nodiscard]] TunnelReport report() const;
 
   private:
     static constexpr std::size_t kMostPaths = 256;
     static constexpr std::size_t kSets = 256;
-
-    [[nodiscard]] std::vector<TunnelTenant> tenants() const;
 
     packet::TunnelCounters counters_;
     Count opened_;

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether the report is of packets as they are, or of those inside their tunnels.
+// Whether the report is one of packets as they are, or of what is inside tunnels.
 #pragma once
 
-#include "analyze/collector.h"
+#include <span>
+
+#include "analyze/findings.h"
 #include "analyze/report.h"
 
 namespace unecho::analyze {
 
-// Of packets as they are; but where some copies are found only inside tunnels, and worth removing,
-// of the innermost packets.
 struct View {
-    Collector* collector = nullptr;  // whose it is
-    Report report;                   // with what is in which tunnel; without a recommendation
+    Findings* chosen = nullptr;
+    Report report;
 };
 
-[[nodiscard]] View choose_view(Collector& collector);
+// That of which the recommended configuration would remove more copies; as they are where that is
+// the same. later: by how much each capture began after the first. Judges both.
+View choose_view(Views& views, std::span<const Nanoseconds> later = {});
 
 }  // namespace unecho::analyze

@@ -67,7 +67,7 @@ std::string verdict_on(const Removal& it) {
 
 void RemovedEchoes::add(const EchoBin& bin, std::uint64_t length, bool asked,
                         const DroppedWith& dropped) {
-    bins_.resize(EchoSorter::kClasses * kAgeBins);
+    bins_.resize(kBins);
     Bin& into = bins_[bin.index()];
     if (asked) {
         into.asked.add(length);
@@ -93,6 +93,35 @@ RemovedEchoes::Sorted RemovedEchoes::with(const CopyEnds& ends, unsigned window,
                                           bool refresh) const {
     return sorted(ends,
                   [&](const Bin& bin) { return (refresh ? bin.refresh : bin.fixed).at(window); });
+}
+
+void RemovedEchoes::add(const RemovedEchoes& others) {
+    bins_.resize(std::max(bins_.size(), others.bins_.size()));
+    for (std::size_t i = 0; i < others.bins_.size(); ++i) {
+        bins_[i].asked += others.bins_[i].asked;
+        bins_[i].fixed.add(others.bins_[i].fixed);
+        bins_[i].refresh.add(others.bins_[i].refresh);
+    }
+}
+
+void WhatIfTally::add(const WhatIfTally& others) {
+    removed_ += others.removed_;
+    cut_ += others.cut_;
+    for (std::size_t judged = 0; judged < 2; ++judged) {
+        for (std::size_t frame = 0; frame < 2; ++frame) {
+            own_[judged][frame].add(others.own_[judged][frame]);
+            plain_[judged][frame].add(others.plain_[judged][frame]);
+        }
+    }
+}
+
+bool WhatIfTally::valid() const noexcept {
+    const auto all = [](const Echoes& echoes) {
+        return std::all_of(echoes.begin(), echoes.end(), [](const auto& judged) {
+            return judged[0].valid() && judged[1].valid();
+        });
+    };
+    return all(own_) && all(plain_);
 }
 
 void WhatIfTally::judge(const SortedEchoes& packets, const SortedEchoes& frames) {

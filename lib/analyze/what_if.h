@@ -57,15 +57,33 @@ class RemovedEchoes {
     // asked: with what is asked about.
     void add(const EchoBin& bin, std::uint64_t length, bool asked, const DroppedWith& dropped);
 
+    void add(const RemovedEchoes& others);
+    // Whether there are as many bins as there may be.
+    [[nodiscard]] bool valid() const noexcept { return bins_.size() <= kBins; }
+
+    template <typename Io>
+    void state(Io& io) {
+        io(bins_);
+    }
+
     [[nodiscard]] Sorted asked(const CopyEnds& ends) const;
     [[nodiscard]] Sorted with(const CopyEnds& ends, unsigned window, bool refresh) const;
 
   private:
     struct Bin {
+        static constexpr bool kSparse = true;  // state.h: what is 0 is left out
         Count asked;
         WindowCounts fixed;
         WindowCounts refresh;
+
+        bool operator==(const Bin&) const = default;
+
+        template <typename Io>
+        void state(Io& io) {
+            io(asked, fixed, refresh);
+        }
     };
+    static constexpr std::size_t kBins = EchoSorter::kClasses * kAgeBins;
     template <typename CountOf>
     [[nodiscard]] Sorted sorted(const CopyEnds& ends, CountOf count_of) const;
 
@@ -96,6 +114,15 @@ class WhatIfTally {
         if (looks_inside_ && (plain.fixed | plain.refresh) != 0) {
             plain_[dropped.frame][plain.frame].add(bin, length, asked, plain);
         }
+    }
+
+    // Of other packets, both looking inside or neither.
+    void add(const WhatIfTally& others);
+    [[nodiscard]] bool valid() const noexcept;
+
+    template <typename Io>
+    void state(Io& io) {
+        io(looks_inside_, removed_, cut_, own_, plain_);
     }
 
     // As the report has it.

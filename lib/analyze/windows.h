@@ -157,6 +157,13 @@ class WindowCounts {
         return sum;
     }
 
+    bool operator==(const WindowCounts&) const = default;
+
+    template <typename Io>
+    void state(Io& io) {
+        io(edges_);
+    }
+
   private:
     std::array<Count, kWindows + 1> edges_{};  // wraps around, the sums do not
 };

@@ -50,6 +50,7 @@ inline constexpr Name kMemory{"--memory"};
 inline constexpr Name kSeed{"--seed"};
 inline constexpr Name kJobs{"--jobs"};
 inline constexpr Name kShard{"--shard"};
+inline constexpr Name kMerge{"--merge"};
 inline constexpr Name kMachines{"--machines"};
 
 // What is read.

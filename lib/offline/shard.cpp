@@ -3,7 +3,6 @@
 
 #include <array>
 #include <bit>
-#include <charconv>
 
 #include "packet/digests.h"
 #include "pipeline/bits.h"
@@ -14,30 +13,7 @@ namespace {
 using pipeline::extract_bits;
 using pipeline::for_each_bit;
 
-// The number that all of the text is; 0 if it is none.
-std::uint32_t number_in(std::string_view text) {
-    std::uint32_t value = 0;
-    const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return problem == std::errc{} && stop == text.data() + text.size() ? value : 0;
-}
-
 }  // namespace
-
-Result<Shard> parse_shard(const std::string& text) {
-    const std::size_t slash = text.find('/');
-    if (slash != std::string::npos) {
-        const std::string_view all(text);
-        const Shard shard{number_in(all.substr(0, slash)), number_in(all.substr(slash + 1))};
-        if (shard.index != 0 && shard.index <= shard.count && shard.count <= kMostShards) {
-            return shard;
-        }
-    }
-    return fail(
-        Errc::kInvalidArgument,
-        "\"" + text +
-            "\"; allowed: I/N, the shard's number from 1 to N and how many there are, up to " +
-            std::to_string(kMostShards) + ", as in 2/3");
-}
 
 std::uint64_t shard_mask(const pipeline::Burst& burst, packet::KeyMode mode,
                          const hash::Secret& secret, const Shard& shard) {
@@ -51,7 +27,7 @@ std::uint64_t shard_mask(const pipeline::Burst& burst, packet::KeyMode mode,
     for (unsigned i = 0; i < burst.count; ++i) {
         // Of digests remixed, so that what is kept still fills a table evenly.
         const Digest owner = frames ? remix(burst.digests[i], 1) : owners[i];
-        mask |= std::uint64_t{shard.takes(owner)} << i;
+        mask |= std::uint64_t{takes(shard, owner)} << i;
     }
     if (!frames) {
         mask = shard.index == 1 ? mask | burst.parsed.malformed : mask & ~burst.parsed.malformed;

@@ -8,30 +8,18 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
-#include "base/result.h"
+#include "base/shard.h"
+#include "hash/digest.h"
 #include "hash/secret.h"
 #include "offline/decider.h"
 #include "packet/key.h"
 
 namespace unecho::offline {
 
-inline constexpr std::uint32_t kMostShards = 65536;
-
-struct Shard {
-    std::uint32_t index = 1;  // from 1 to count
-    std::uint32_t count = 1;
-
-    [[nodiscard]] bool whole() const { return count == 1; }
-    [[nodiscard]] bool takes(Digest owner) const { return reduce(owner, count) + 1 == index; }
-    [[nodiscard]] std::string text() const {
-        return std::to_string(index) + "/" + std::to_string(count);
-    }
-};
-
-// "2/3". Errc::kInvalidArgument, with what is allowed.
-Result<Shard> parse_shard(const std::string& text);
+[[nodiscard]] inline bool takes(const Shard& shard, Digest owner) noexcept {
+    return reduce(owner, shard.count) + 1 == shard.index;
+}
 
 // Which packets of a parsed burst are the shard's: owner digests and no more are needed of others.
 // With frames as keys the burst is digested already.

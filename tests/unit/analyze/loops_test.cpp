@@ -130,7 +130,8 @@ TEST(Loops, recommendation_says_where) {
     }
     Collector collector(std::uint64_t{16} << 20, hash::secret_from_seed(1));
     collector.add(stream.records(), stream.interfaces());
-    auto [chosen, report] = choose_view(collector);
+    Views views = collector.views();
+    auto [chosen, report] = choose_view(views);
     recommend(report, {chosen->accepted(), chosen->all()});
     EXPECT_EQ(report.recommendation.policy, engines::Policy::kRefresh);
     EXPECT_NE(report.recommendation.policy_reason.find(

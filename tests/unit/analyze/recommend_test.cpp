@@ -33,8 +33,9 @@ Report recommended(const Stream& stream) {
         one.link_type = 1;
     }
     collector.add(stream.records(), interfaces);
-    Report report = collector.report();
-    recommend(report, {collector.accepted(), collector.all()});
+    Findings findings = collector.findings();
+    Report report = findings.report();
+    recommend(report, {findings.accepted(), findings.all()});
     return report;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analyze/talkers.h"
 
+#include <array>
 #include <cstdio>
 #include <map>
 #include <random>
@@ -80,6 +81,46 @@ TEST(Talkers, heavy_pairs_stay_among_many_light_ones_and_bounds_hold) {
         const std::uint64_t count = truth[a << 16 | b << 8 | c];
         ASSERT_LE(count, talker.echoes);
         ASSERT_GE(count, talker.echoes - talker.excess);
+    }
+}
+
+// Each packet counted by one of three, and taken together in either order.
+TEST(Talkers, bounds_hold_of_what_several_counted) {
+    std::array<Talkers, 3> parts;
+    std::mt19937_64 random(2);
+    std::map<std::uint32_t, std::uint64_t> truth;
+    for (unsigned i = 0; i < 300'000; ++i) {
+        const auto number = static_cast<std::uint32_t>(
+            random() % 4 == 0 ? random() % 10 : 1000 + random() % 100'000);
+        parts[random() % 3].add(pair_of(number), 1);
+        ++truth[number];
+    }
+    TopSummary<AddressPair> sum = parts[0].summary();
+    sum.add(parts[1].summary());
+    sum.add(parts[2].summary());
+    TopSummary<AddressPair> other = parts[1].summary();
+    other.add(parts[0].summary());
+    TopSummary<AddressPair> last = parts[2].summary();
+    last.add(other);
+    const auto slots = sum.most(SIZE_MAX);
+    const auto same = last.most(SIZE_MAX);
+    ASSERT_EQ(slots.size(), same.size());
+    bool doubt = false;
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+        EXPECT_EQ(slots[i].key, same[i].key);
+        EXPECT_EQ(slots[i].count, same[i].count);
+        EXPECT_EQ(slots[i].excess, same[i].excess);
+        EXPECT_EQ(slots[i].bytes, same[i].bytes);
+        const auto& bytes = slots[i].key.bytes;
+        const std::uint64_t count = truth[bytes[1] << 16U | bytes[2] << 8U | bytes[3]];
+        ASSERT_LE(count, slots[i].count);
+        ASSERT_GE(count, slots[i].count - slots[i].excess);
+        ASSERT_LE(slots[i].bytes, count);
+        doubt = doubt || slots[i].excess != 0;
+    }
+    EXPECT_TRUE(doubt);
+    for (std::size_t i = 0; i < 10; ++i) {
+        EXPECT_LT(slots[i].key, pair_of(10)) << i;
     }
 }
 

@@ -55,7 +55,8 @@ Report analysed(const Stream& stream, std::uint64_t memory = std::uint64_t{64} <
         return one;
     }());
     collector.add(stream.records(), interfaces);
-    auto [chosen, report] = choose_view(collector);
+    Views views = collector.views();
+    auto [chosen, report] = choose_view(views);
     report.files.resize(1);
     recommend(report, {chosen->accepted(), chosen->all()});
     report.recommendation.toml = to_toml(report);

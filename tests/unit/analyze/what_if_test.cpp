@@ -53,9 +53,10 @@ WhatIf answer(Stream& stream, const std::vector<std::size_t>& removed,
     }
     collector.add(all.first(half), stream.interfaces(), first);
     collector.add(all.subspan(half), stream.interfaces(), second);
-    Report report = collector.report();
+    Findings findings = collector.findings();
+    Report report = findings.report();
     report.recommendation = advice;
-    return collector.what_if({}, report);
+    return findings.what_if({}, report);
 }
 
 Recommendation with_window(Nanoseconds window, const Count& removed) {

@@ -44,7 +44,7 @@ TEST(shard, each_owner_is_in_one) {
         for (const Digest owner : {Digest{0}, Digest{1} << 63, ~Digest{0}, Digest{12345} << 40}) {
             unsigned taken = 0;
             for (std::uint32_t index = 1; index <= count; ++index) {
-                taken += unsigned{Shard{index, count}.takes(owner)};
+                taken += unsigned{takes(Shard{index, count}, owner)};
             }
             EXPECT_EQ(taken, 1U);
         }

@@ -1,0 +1,269 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What was counted of captures, before anything is judged: sums, which several processes have each
+// a part of (a shard, or captures of its own), and which merge. What of the echoes are copies, and
+// all else of the report, is judged of the sums, so a report of merged parts is that of the whole.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "analyze/ages.h"
+#include "analyze/copies.h"
+#include "analyze/dissect.h"
+#include "analyze/echo_sorter.h"
+#include "analyze/loops.h"
+#include "analyze/memories.h"
+#include "analyze/prefixes.h"
+#include "analyze/report.h"
+#include "analyze/talkers.h"
+#include "analyze/timeline.h"
+#include "analyze/tunnel_tally.h"
+#include "analyze/what_if.h"
+#include "capture/epochs.h"
+#include "capture/link_types.h"
+
+namespace unecho::analyze {
+
+// What the collector counts.
+struct CollectorCounts {
+    // Interfaces beyond count as the last of these.
+    static constexpr std::size_t kMostInterfaces = 256;
+
+    struct Tally {
+        static constexpr bool kSparse = true;  // state.h: what is 0 is left out
+        Count total;
+        Count echoes;
+
+        Tally& operator+=(const Tally& more) noexcept;
+        bool operator==(const Tally&) const = default;
+        template <typename Io>
+        void state(Io& io) {
+            io(total, echoes);
+        }
+    };
+    struct Echoes {
+        explicit Echoes(std::uint64_t memory) : sorter(memory) {}
+
+        EchoSorter sorter;
+        Copies copies;
+        WindowCounts fixed;  // by policy
+        WindowCounts refresh;
+
+        void add(const Echoes& more);
+        template <typename Io>
+        void state(Io& io) {
+            io(sorter, copies, fixed, refresh);
+        }
+    };
+    explicit CollectorCounts(std::uint64_t memory)
+        : packet_echoes_(memory), frame_echoes_(memory) {}
+
+    // A year: so that stamps of garbage do not wear the clock out.
+    static constexpr Nanoseconds kMostStep = 365 * 86'400 * kSecond;
+
+    bool started_ = false;
+    std::uint64_t seen_ = 0;  // packets, of other shards too
+    std::uint32_t file_ = 0;  // of the packet that is looked at
+    capture::EpochClock clock_{PacketClock(kJump, kMostStep)};
+    Nanoseconds first_ = 0;  // as they stand in the capture
+    Nanoseconds latest_ = 0;
+    Nanoseconds clock_now_ = 0;
+    Nanoseconds now_ = 0;  // of the clock, but for its largest steps
+    Nanoseconds elapsed_ = 0;
+    // Of what all steps of the clock, and so all ages, are whole numbers.
+    Nanoseconds resolution_ = kMillisecond;
+    Tally all_;
+    Count keyed_;
+    Count non_ip_;
+    Count malformed_;
+    Count cut_;  // captured shorter than its IP length
+    std::uint64_t captured_ = 0;
+    std::uint32_t longest_ = 0;
+    std::uint32_t shortest_cut_ = UINT32_MAX;  // captured bytes, of those cut short
+    std::uint64_t keys_ = 0;
+    decltype(Report::key_times) key_times_{};
+    Echoes packet_echoes_;
+    Echoes frame_echoes_;          // frames without an IP packet, as with non_ip "frame"
+    WindowCounts non_ip_dropped_;  // of these, by key frame
+    std::array<Count, kCauses> causes_{};
+    std::array<std::uint64_t, kDifferences> differences_{};
+    std::array<Tally, kProtocols> protocols_{};
+    std::vector<Tally> interfaces_;
+    std::vector<Tally> files_;
+    std::vector<Count> crossings_;  // kMostInterfaces to each original
+    Timeline timeline_;
+    PeakRates accepted_;
+    PeakRates all_peaks_;
+    Talkers talkers_;
+    capture::UnparsedLinks unparsed_;
+    std::optional<WhatIfTally> tally_;  // absent: nothing is asked about
+};
+
+// All that was read, whoever's it is: the same in each shard, and what tells one capture from
+// another.
+struct ReadCounts {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t mark = 0;  // of times, lengths and interfaces, in their order
+
+    void add(const capture::Record& record) noexcept;
+    bool operator==(const ReadCounts&) const = default;
+
+    template <typename Io>
+    void state(Io& io) {
+        io(packets, bytes, mark);
+    }
+};
+
+// Captures seen in one way: as packets are, or as the innermost ones are.
+struct Findings : CollectorCounts {
+    Findings() : CollectorCounts(UINT64_MAX) {}
+    explicit Findings(const CollectorCounts& counts) : CollectorCounts(counts) {}
+
+    // What is told for each capture, in the order of Whole::captures.
+    struct OfCapture {
+        Timeline timeline;
+        PeakCounts accepted;
+        PeakCounts all;
+
+        template <typename Io>
+        void state(Io& io) {
+            io(timeline, accepted, all);
+        }
+    };
+    std::vector<OfCapture> by_capture;
+
+    std::map<std::uint64_t, Count> crossings;  // by original << 32 | echo
+    std::array<ModeCounts, 3> modes;           // frame, flow, flow-bidir
+    SegmentCounts segments;
+    std::vector<LoopCount> loops;
+    std::optional<PrefixCounts> prefixes;
+    bool prefixes_wanted = false;
+    TopSummary<AddressPair> pairs;
+    std::optional<Nanoseconds> blind_after;
+    std::optional<Nanoseconds> others_blind_after;
+    std::uint64_t memory_bytes = 0;
+    std::uint64_t ladders_taken = 0;
+    bool inside = false;
+
+    // Where what is here stands in what it becomes a part of: the new number of each old one.
+    struct Places {
+        std::vector<std::uint32_t> captures;
+        std::vector<std::uint32_t> interfaces;
+        std::vector<std::uint32_t> files;
+        std::size_t all_captures = 0;
+    };
+    void renumber(const Places& places);
+    // Of other packets, numbered alike.
+    void add(const Findings& more);
+    // As it is for innermost packets where nothing is inside a tunnel.
+    [[nodiscard]] Findings looking_inside() const;
+
+    // Whether all numbers in it are of something that there is.
+    [[nodiscard]] bool valid(std::size_t captures, std::size_t interfaces, std::size_t files) const;
+
+    // What they say; not the names of files and interfaces, and no recommendation. Judges.
+    // later: by how much each capture began after the first.
+    [[nodiscard]] Report report(std::span<const Nanoseconds> later = {});
+
+    void tell_time(Nanoseconds first, Nanoseconds latest, Nanoseconds elapsed) noexcept {
+        first_ = first;
+        latest_ = latest;
+        elapsed_ = elapsed;
+    }
+
+    // After report().
+    [[nodiscard]] const TunnelledCopies& tunnelled() const noexcept { return tunnelled_; }
+    // What is asked about; once the report has its recommendation: that of report(), or, if this
+    // looks inside, also that of the other one. After report().
+    [[nodiscard]] WhatIf what_if(const WhatIf& asked, const Report& report) const {
+        return tally_->answer(asked, report);
+    }
+
+    [[nodiscard]] bool what_if_asked() const noexcept { return tally_.has_value(); }
+
+    // Of the packets that a filter with key packet and policy fixed takes in.
+    [[nodiscard]] PeakCounts accepted() const noexcept;
+    // Of all packets: with another key or policy a filter takes in no more.
+    [[nodiscard]] PeakCounts all() const noexcept;
+
+    template <typename Io>
+    void state(Io& io) {
+        io.name("resolution", resolution_);
+        io.name("all", all_);
+        io.name("keyed", keyed_);
+        io.name("non_ip", non_ip_);
+        io.name("malformed", malformed_);
+        io.name("cut", cut_);
+        io.name("captured", captured_);
+        io.name("longest", longest_);
+        io.name("keys", keys_);
+        io.name("key_times", key_times_);
+        io.name("packets", packet_echoes_);
+        io.name("frames", frame_echoes_);
+        io.name("non_ip_dropped", non_ip_dropped_);
+        io.name("causes", causes_);
+        io.name("differences", differences_);
+        io.name("protocols", protocols_);
+        io.name("interfaces", interfaces_);
+        io.name("files", files_);
+        io.name("what_if", tally_);
+        io.name("by_capture", by_capture);
+        io.name("crossings", crossings);
+        io.name("modes", modes);
+        io.name("segments", segments);
+        io.name("loops", loops);
+        io.name("prefixes", prefixes);
+        io.name("prefixes_wanted", prefixes_wanted);
+        io.name("pairs", pairs);
+        io.name("blind_after", blind_after);
+        io.name("others_blind_after", others_blind_after);
+        io.name("memory_bytes", memory_bytes);
+        io.name("ladders_taken", ladders_taken);
+        io.name("inside", inside);
+    }
+
+  private:
+    // What is judged when all was seen.
+    struct Judgement {
+        CopyEnds packets;
+        CopyEnds frames;
+    };
+
+    void report_echoes(Report& out);
+    void report_time(Report& out, std::span<const Nanoseconds> later) const;
+    void report_places(Report& out);
+    Judgement sort_echoes(Report& out);
+    void report_copies(Report& out, const Judgement& judged);
+    void report_windows(Report& out);
+    void take_copied_frames(Report& out) const;
+    void report_memory(Report& out) const;
+
+    TunnelledCopies tunnelled_;  // once judged
+};
+
+// Both ways of looking at them, and what is in which tunnel.
+struct Views {
+    Findings plain;
+    std::optional<Findings> inside;  // absent: nothing is inside a tunnel
+    TunnelFindings tunnels;
+
+    void renumber(const Findings::Places& places);
+    void add(const Views& more);
+    // After the reports.
+    [[nodiscard]] std::optional<TunnelReport> tunnel_report() const;
+
+    template <typename Io>
+    void state(Io& io) {
+        io.name("plain", plain);
+        io.name("inside", inside);
+        io.name("tunnels", tunnels);
+    }
+};
+
+}  // namespace unecho::analyze

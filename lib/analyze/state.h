@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What merges (findings.h) as JSON and back. Each class has a template `state` that leads a writer
+// or a reader through its members: io(a, b, c) is an array, io.name("a", a) a member of an object.
+// Lists of sums hold the index and the value of those that are not 0, as most are.
+#pragma once
+
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "packet/encapsulation.h"
+
+namespace unecho::analyze::state {
+
+using Json = nlohmann::ordered_json;
+
+template <typename T>
+concept HasMark = requires {
+    T::kSparse;
+};
+template <typename T>
+inline constexpr bool kSparse = std::is_arithmetic_v<T> || HasMark<T>;
+template <typename T, std::size_t n>
+inline constexpr bool kSparse<std::array<T, n>> = kSparse<T>;
+
+template <typename T>
+inline constexpr bool kArray = false;
+template <typename T, std::size_t n>
+inline constexpr bool kArray<std::array<T, n>> = true;
+template <typename T>
+inline constexpr bool kVector = false;
+template <typename T>
+inline constexpr bool kVector<std::vector<T>> = true;
+template <typename T>
+inline constexpr bool kMap = false;
+template <typename K, typename V>
+inline constexpr bool kMap<std::map<K, V>> = true;
+template <typename T>
+inline constexpr bool kOptional = false;
+template <typename T>
+inline constexpr bool kOptional<std::optional<T>> = true;
+template <typename T>
+inline constexpr bool kBytes = false;
+template <std::size_t n>
+inline constexpr bool kBytes<std::array<std::uint8_t, n>> = true;
+
+class Writer {
+  public:
+    template <typename... T>
+    void operator()(T&... values) {
+        (json.push_back(make(values)), ...);
+    }
+    template <typename T>
+    void name(const char* name, T& value) {
+        json[name] = make(value);
+    }
+    void refuse() {}
+
+    template <typename T>
+    static Json make(T& value) {
+        if constexpr (kOptional<T>) {
+            return value ? make(*value) : Json(nullptr);
+        } else if constexpr (std::is_enum_v<T>) {
+            return static_cast<std::uint64_t>(value);
+        } else if constexpr (std::is_arithmetic_v<T>) {
+            return std::uint64_t{value};
+        } else if constexpr (std::is_same_v<T, std::string>) {
+            return value;
+        } else if constexpr (std::is_same_v<T, packet::EncapsulationSet>) {
+            return bits_of(value);
+        } else if constexpr (kBytes<T>) {
+            return hex(value);
+        } else if constexpr (kArray<T> || kVector<T>) {
+            return list(value);
+        } else if constexpr (kMap<T>) {
+            Json out = Json::array();
+            for (auto& [key, one] : value) {
+                out.push_back(key);
+                out.push_back(make(one));
+            }
+            return out;
+        } else {
+            Writer inner;
+            value.state(inner);
+            return std::move(inner.json);
+        }
+    }
+
+    Json json;
+
+  private:
+    template <typename T>
+    static Json list(T& values) {
+        Json out = Json::array();
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            if constexpr (kSparse<typename T::value_type>) {
+                if (values[i] == typename T::value_type{}) {
+                    continue;
+                }
+                out.push_back(i);
+            }
+            out.push_back(make(values[i]));
+        }
+        return out;
+    }
+
+    template <std::size_t n>
+    static std::string hex(const std::array<std::uint8_t, n>& bytes) {
+        constexpr std::string_view kDigits = "0123456789abcdef";
+        std::string out;
+        for (const std::uint8_t byte : bytes) {
+            out += kDigits[byte >> 4];
+            out += kDigits[byte & 15];
+        }
+        return out;
+    }
+
+    static std::uint64_t bits_of(const packet::EncapsulationSet& set) {
+        std::uint64_t bits = 0;
+        for (const packet::EncapsulationInfo& info : packet::kEncapsulations) {
+            bits |= std::uint64_t{set.has(info.encapsulation)}
+                    << static_cast<unsigned>(info.encapsulation);
+        }
+        return bits;
+    }
+};
+
+// Into values as they are made. What is not as a writer left it is told by failed(); the values are
+// then anything.
+class Reader {
+  public:
+    explicit Reader(const Json& json) : json_(&json) {}
+
+    template <typename... T>
+    void operator()(T&... values) {
+        if (!json_->is_array() || json_->size() != sizeof...(values)) {
+            return refuse();
+        }
+        std::size_t i = 0;
+        (take((*json_)[i++], values), ...);
+    }
+    template <typename T>
+    void name(const char* name, T& value) {
+        const auto found = json_->find(name);
+        if (found == json_->end()) {
+            return refuse();
+        }
+        take(*found, value);
+    }
+    void refuse() { failed_ = true; }
+    [[nodiscard]] bool failed() const { return failed_; }
+
+    template <typename T>
+    void take(const Json& from, T& value) {
+        if constexpr (kOptional<T>) {
+            value.reset();
+            if (!from.is_null()) {
+                take(from, value.emplace());
+            }
+        } else if constexpr (std::is_enum_v<T>) {
+            std::underlying_type_t<T> number{};
+            take(from, number);
+            value = static_cast<T>(number);
+        } else if constexpr (std::is_arithmetic_v<T>) {
+            number(from, value);
+        } else if constexpr (std::is_same_v<T, std::string>) {
+            from.is_string() ? void(value = from.get<std::string>()) : refuse();
+        } else if constexpr (std::is_same_v<T, packet::EncapsulationSet>) {
+            set_of(from, value);
+        } else if constexpr (kBytes<T>) {
+            bytes(from, value);
+        } else if constexpr (kArray<T> || kVector<T>) {
+            list(from, value);
+        } else if constexpr (kMap<T>) {
+            map(from, value);
+        } else {
+            Reader inner(from);
+            value.state(inner);
+            failed_ = failed_ || inner.failed_;
+        }
+    }
+
+  private:
+    // Of a list that is as long as its last element asks for.
+    static constexpr std::size_t kMost = std::size_t{1} << 20;
+
+    template <typename T>
+    void number(const Json& from, T& value) {
+        const std::uint64_t found = from.is_number_unsigned() ? from.get<std::uint64_t>() : 0;
+        if (!from.is_number_unsigned() || found > std::uint64_t{std::numeric_limits<T>::max()}) {
+            return refuse();
+        }
+        value = static_cast<T>(found);
+    }
+
+    template <typename T>
+    void list(const Json& from, T& values) {
+        constexpr std::size_t kEach = kSparse<typename T::value_type> ? 2 : 1;
+        if (!from.is_array() || from.size() % kEach != 0) {
+            return refuse();
+        }
+        if constexpr (kArray<T>) {
+            values.fill({});
+        } else {
+            values.clear();
+        }
+        for (std::size_t i = 0; i < from.size() / kEach; ++i) {
+            std::size_t at = i;
+            if constexpr (kEach == 2) {
+                take(from[i * 2], at);
+            }
+            if (failed_ || at >= (kArray<T> ? values.size() : kMost)) {
+                return refuse();
+            }
+            if constexpr (kVector<T>) {
+                values.resize(std::max(values.size(), at + 1));
+            }
+            take(from[i * kEach + kEach - 1], values[at]);
+        }
+        if (kArray<T> && kEach == 1 && from.size() != values.size()) {
+            refuse();
+        }
+    }
+
+    template <typename K, typename V>
+    void map(const Json& from, std::map<K, V>& values) {
+        if (!from.is_array() || from.size() % 2 != 0) {
+            return refuse();
+        }
+        values.clear();
+        for (std::size_t i = 0; i < from.size() && !failed_; i += 2) {
+            K key{};
+            take(from[i], key);
+            take(from[i + 1], values[key]);
+        }
+    }
+
+    template <std::size_t n>
+    void bytes(const Json& from, std::array<std::uint8_t, n>& out) {
+        const std::string text = from.is_string() ? from.get<std::string>() : "";
+        if (text.size() != 2 * n) {
+            return refuse();
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+            const char* const digits = text.data() + 2 * i;
+            if (std::from_chars(digits, digits + 2, out[i], 16).ptr != digits + 2) {
+                return refuse();
+            }
+        }
+    }
+
+    void set_of(const Json& from, packet::EncapsulationSet& set) {
+        std::uint64_t bits = 0;
+        take(from, bits);
+        set = {};
+        for (const packet::EncapsulationInfo& info : packet::kEncapsulations) {
+            if ((bits >> static_cast<unsigned>(info.encapsulation) & 1) != 0) {
+                set.add(info.encapsulation);
+            }
+        }
+        if (bits >> packet::kEncapsulations.size() != 0) {
+            refuse();
+        }
+    }
+
+    const Json* json_;
+    bool failed_ = false;
+};
+
+}  // namespace unecho::analyze::state

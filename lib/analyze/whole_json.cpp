@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <nlohmann/json.hpp>
+
+#include "analyze/state.h"
+#include "analyze/whole.h"
+#include "base/option_names.h"
+
+namespace unecho::analyze {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// One more whenever what is written, or what it means, is another.
+constexpr std::uint64_t kVersion = 1;
+
+bool valid(const Asked& asked) {
+    return static_cast<std::size_t>(asked.key) < packet::kKeyModes &&
+           asked.non_ip <= packet::NonIp::kFrame && asked.tenant <= packet::Tenant::kMatch &&
+           static_cast<std::size_t>(asked.policy) < engines::kPolicyNames.size();
+}
+
+bool valid(const CaptureInfo& capture) {
+    const auto& parts = capture.parts;
+    return capture.shards >= 1 && capture.shards <= kMostShards && !parts.empty() &&
+           parts.front() >= 1 && parts.back() <= capture.shards &&
+           std::adjacent_find(parts.begin(), parts.end(), std::greater_equal<>()) == parts.end() &&
+           capture.interfaces.size() <= CollectorCounts::kMostInterfaces &&
+           std::all_of(
+               capture.interfaces.begin(), capture.interfaces.end(),
+               [&](const CaptureInfo::Source& one) { return one.file < capture.inputs.size(); });
+}
+
+// That nothing in it leads beyond what there is.
+bool valid(const Whole& whole) {
+    std::size_t interfaces = 0;
+    std::size_t files = 0;
+    for (const CaptureInfo& capture : whole.captures) {
+        interfaces += capture.interfaces.size();
+        files += capture.inputs.size();
+    }
+    const auto known = [&](const Findings& view) {
+        return view.valid(whole.captures.size(), interfaces, files) &&
+               view.what_if_asked() == whole.asked.has_value();
+    };
+    return !whole.captures.empty() &&
+           std::all_of(whole.captures.begin(), whole.captures.end(),
+                       [](const CaptureInfo& one) { return valid(one); }) &&
+           known(whole.views.plain) && (!whole.views.inside || known(*whole.views.inside)) &&
+           whole.views.tunnels.valid() && (!whole.asked || valid(*whole.asked));
+}
+
+}  // namespace
+
+Json to_json(const Whole& whole) {
+    Whole copy = whole;  // as a reader would, a writer is led through what may change
+    Json out = {{"version", kVersion}};
+    out.update(state::Writer::make(copy));
+    return out;
+}
+
+Result<Whole> whole_from(const Json& report) {
+    const auto found = report.is_object() ? report.find("merge") : report.end();
+    if (found == report.end() || !found->is_object() || !found->contains("version")) {
+        return fail(
+            Errc::kInvalidArgument,
+            "is no report that merges; allowed: what unecho analyze " + option::kJson + " prints");
+    }
+    const Json& version = (*found)["version"];
+    if (version != kVersion) {
+        return fail(Errc::kInvalidArgument,
+                    "holds version " + version.dump() + " of what merges; this unecho has " +
+                        std::to_string(kVersion) + ": make all reports with the same one");
+    }
+    Whole out;
+    state::Reader reader(*found);
+    reader.take(*found, out);
+    if (reader.failed() || !valid(out)) {
+        return fail(Errc::kInvalidArgument, "is damaged in what merges; make the report again");
+    }
+    return out;
+}
+
+}  // namespace unecho::analyze

@@ -860,7 +860,9 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
     require(time <= now_, "a worker's time is ahead of the clock");
     require(time - state.time <= now_ - state.time_at,
             "a worker's time goes faster than the clock");
-    state.time_at = time == state.time ? state.time_at : begun;
+    // A turn amid a pause in which nothing came is at the time that stood still, which then goes on
+    // as if it had not.
+    state.time_at = time == state.time || decided.empty() ? state.time_at : begun;
     state.time = time;
     Nanoseconds& kept = kept_.try_emplace(lane.now->filter, ~Nanoseconds{0}).first->second;
     kept = std::min(kept, lane.now->ops->window(lane.now->filter, *lane.now->ageing, 0).achieved);

@@ -9,6 +9,7 @@
 #include <random>
 #include <stdexcept>
 #include <unordered_map>
+#include <unordered_set>
 
 #include <rte_ring.h>
 
@@ -296,6 +297,8 @@ class World {
     std::unordered_map<std::uint64_t, std::uint32_t> last_of_flow_;
     std::unordered_map<std::uint32_t, std::uint8_t> owner_of_flow_;
     std::unordered_map<const void*, Nanoseconds> kept_;  // the least that a filter was seen to keep
+    // All that there were: another one at the address of one that is gone would be taken for it.
+    std::unordered_set<std::shared_ptr<const control::FilterSet>> filters_;
 };
 
 void World::choose() {
@@ -397,6 +400,7 @@ void World::start_devices() {
 void World::note_setup() {
     for (const auto& filter : wiring_->present().filters) {
         if (filter != nullptr) {
+            filters_.insert(filter);
             longest_generation_ = std::max(longest_generation_, filter->plan.clock.length);
             shortest_window_ = std::min(shortest_window_, filter->plan.window);
             bound_ = std::max(bound_, config_.filters[0].max_false_drop.value_or(0));
@@ -824,7 +828,8 @@ bool World::may_know(const Memory& memory, const Lane& lane, Nanoseconds time,
             return true;
         }
         const std::uint64_t through = one->ageing->through();
-        const Nanoseconds late = longest_turn_ + workers_[w].longest_gap + 10 * kMicrosecond;
+        const Nanoseconds late = std::max(longest_turn_, now_ - last_turn_) +
+                                 workers_[w].longest_gap + 10 * kMicrosecond;
         return one->ageing->generation() <= memory.generation + through + 1 &&
                time <= memory.until + (through + 1) * (longest_generation_ + late);
     }

@@ -3,6 +3,7 @@
 """A bump in the wire between two hosts with real network stacks, by both kernel drivers."""
 import collections
 import itertools
+import signal
 import socket
 import threading
 
@@ -117,6 +118,35 @@ class Link:
 class AfPacket(Link, wire.WireTest):
     driver = "af_packet"
     arguments = ",framecnt=4096"
+
+    def test_what_a_full_ring_loses_is_missed_and_counted_and_nothing_else(self):
+        """More comes than the device holds while nobody polls: the last to give way, after filtering."""
+        running = self.running(window="60s", rate="10kpps")
+        sent = 3 * 4096
+        with self.telemetry(running) as telemetry:
+            running.send(signal.SIGSTOP)
+            try:
+                self.one.send([udp_frame(number) for number in range(sent)], self.folder)
+            finally:
+                running.send(signal.SIGCONT)
+
+            def all_found():
+                counters = self.assert_consistent(telemetry)
+                missed = telemetry.ask("/unecho/ports,0")["rx_missed"]
+                return missed if counters["received"] + missed >= sent else None
+            missed = harness.wait_for(all_found, "each packet to be received or missed")
+            # As many as the ring holds were not; the interface's own packets may have come beside.
+            self.assertGreater(missed, sent - 4096 - 100)
+            self.assertLess(missed, sent - 2000)
+            listener = Listener(self, self.two, "udp port %d" % wire.PORT)
+            later = [udp_frame(number) for number in range(sent, sent + PACKETS)]
+            self.one.send(later, self.folder)
+            self.assert_frames(listener.frames(PACKETS), later)
+            self.assertEqual(telemetry.ask("/unecho/ports,0")["rx_missed"], missed, "it recovers")
+        report = self.finish(running)
+        self.assertEqual(report["ports"][0]["rx_missed"], missed)
+        self.assertEqual(report["routes"][0]["reasons"]["echo"], 0)
+        self.assertEqual(report["totals"]["dropped"], 0)
 
     def test_nothing_of_other_interfaces_passes_at_the_start(self):
         """The driver's sockets hear all of them until they are bound to theirs."""

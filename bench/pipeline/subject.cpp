@@ -77,7 +77,11 @@ Result<std::unique_ptr<Subject>> Subject::make(const Contender& contender, std::
     if (!plan) {
         return tl::unexpected(plan.error());
     }
-    auto instance = control::WorkerFilter::make(*plan, -1, has_hugepages);
+    auto memory = eal::HugeMemory::allocate(plan->instance_bytes, -1, has_hugepages);
+    if (!memory) {
+        return tl::unexpected(memory.error());
+    }
+    auto instance = control::WorkerFilter::make(*plan, std::move(*memory));
     if (!instance) {
         return tl::unexpected(instance.error());
     }

@@ -49,11 +49,9 @@ Result<std::unique_ptr<Appliance>> Appliance::build(const config::Config& config
     then(&Appliance::make_secret);
     then(&Appliance::make_clock);
     then(&Appliance::make_workers);
+    then(&Appliance::end_start_of_state);
     if (!status) {
         return tl::unexpected(status.error());
-    }
-    if (appliance->state_ != nullptr) {
-        appliance->state_->remove_unneeded(true);
     }
     return appliance;
 }
@@ -162,6 +160,14 @@ Status Appliance::open_state() {
     state_ = std::move(*opened);
     plan_.notes.insert(plan_.notes.end(), state_->notes().begin(), state_->notes().end());
     return {};
+}
+
+Status Appliance::end_start_of_state() {
+    if (state_ == nullptr) {
+        return {};
+    }
+    state_->remove_unneeded(true);
+    return state_->end_start();
 }
 
 Status Appliance::make_secret() {

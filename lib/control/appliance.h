@@ -68,6 +68,7 @@ class Appliance {
     Status open_ports();
     Status bring_up_ports();
     Status open_state();
+    Status end_start_of_state();
     Status make_clock();
     Status make_secret();
     Status make_workers();

@@ -7,6 +7,7 @@
 #include <ctime>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <utility>
 
 #include <rte_cycles.h>
@@ -17,26 +18,34 @@ namespace unecho::control {
 namespace {
 
 // Raised with every change of what lies in the files.
-constexpr std::uint64_t kFormat = 1;
+constexpr std::uint64_t kFormat = 2;
 constexpr std::uint64_t kMagic = 0x6F686365'6E750000 + kFormat;  // "..unecho", the number first
 
 constexpr const char* kClockFile = "clock";
 constexpr std::string_view kFilterPrefix = "filter-";
+constexpr std::string_view kAuditPrefix = "audit-";
+constexpr std::string_view kTapsPrefix = "taps-";
 
 // Of the counter and the kernel's clock, over the time between two processes.
 constexpr Nanoseconds kClockError = 5 * kMillisecond;
 constexpr Nanoseconds kClockDrift = 5'000;  // one part of this
 
-// Before the filter's own memory.
+// Before what is kept.
 struct Head {
     std::uint64_t magic;  // written when all the rest is
-    char description[1016];
-    filter::Ageing ageing;
+    char description[2040];
 };
 constexpr std::size_t kHeadBytes = filter::align_to_line(sizeof(Head));
 
 Head& head_of(std::span<std::byte> file) {
     return *reinterpret_cast<Head*>(file.data());
+}
+
+// Before the filter's own memory.
+constexpr std::size_t kAgeingBytes = filter::align_to_line(sizeof(filter::Ageing));
+
+filter::Ageing& ageing_of(const KeptMemory& filter) {
+    return *reinterpret_cast<filter::Ageing*>(filter.bytes().data());
 }
 
 Nanoseconds boot_time() {
@@ -63,13 +72,6 @@ std::string text_of(const packet::Tunnels& tunnels) {
     return text;
 }
 
-std::string name_of(const std::string& description) {
-    char name[32];
-    std::snprintf(name, sizeof(name), "%s%016zx", kFilterPrefix.data(),
-                  std::hash<std::string>{}(description));
-    return name;
-}
-
 }  // namespace
 
 struct KeptState::Clock {
@@ -82,7 +84,7 @@ struct KeptState::Clock {
     std::atomic<Nanoseconds> alive;
 };
 
-// --- the memory of one filter ------------------------------------------------------------------
+// --- one file --------------------------------------------------------------------------------
 
 KeptMemory::~KeptMemory() {
     if (removes_ != nullptr && *removes_) {
@@ -90,10 +92,14 @@ KeptMemory::~KeptMemory() {
     }
 }
 
-engines::InstanceMemory KeptMemory::memory() const {
-    engines::InstanceMemory out(file_.bytes().subspan(kHeadBytes));
-    out.ageing = &head_of(file_.bytes()).ageing;
-    out.contents = contents_;
+std::span<std::byte> KeptMemory::bytes() const {
+    return file_.bytes().subspan(kHeadBytes);
+}
+
+engines::InstanceMemory KeptState::layout_of(const KeptMemory& filter) {
+    engines::InstanceMemory out(filter.bytes().subspan(kAgeingBytes));
+    out.ageing = &ageing_of(filter);
+    out.contents = filter.contents();
     return out;
 }
 
@@ -162,24 +168,28 @@ Result<std::unique_ptr<KeptState>> KeptState::open(const std::string& folder, co
             return tl::unexpected(found.error());
         }
     }
-    if (const Status removed = state->remove_others(); !removed) {
-        return tl::unexpected(removed.error());
-    }
     if (!state->base_) {
         // With the secrets.
+        if (const Status removed = state->remove_all_but({}); !removed) {
+            return tl::unexpected(removed.error());
+        }
         std::memset(state->clock_file_.bytes().data(), 0, sizeof(Clock));
         state->clock().seeded = seed ? 1 : 0;
     }
     return state;
 }
 
+bool KeptState::is_whole(const engines::FilterPlan& filter, const KeptMemory& memory,
+                         Nanoseconds now) {
+    const filter::Ageing& ageing = ageing_of(memory);
+    return engines::is_whole(filter.setup(), layout_of(memory).filter) &&
+           ageing.is_whole(filter.ageing_spec()) && ageing.time() <= now;
+}
+
 Status KeptState::find_filters(const Plan& plan) {
     const Nanoseconds now = clock().base.clock.now();
     const Nanoseconds alive = std::min(now, clock().alive.load(std::memory_order_relaxed));
     for (const engines::FilterPlan& filter : plan.filters) {
-        if (!filter.engine().is_kept) {
-            continue;
-        }
         if (const Status found = find_filter(filter, now, alive); !found) {
             return found;
         }
@@ -201,25 +211,21 @@ Status KeptState::find_filter(const engines::FilterPlan& filter, Nanoseconds now
     }
     std::size_t whole = 0;
     for (std::size_t w = 0; w < workers_; ++w) {
-        const std::string description = describe(filter, w);
-        auto opened = open_memory(filter, w);
-        if (!opened) {
-            return tl::unexpected(opened.error());
+        const Item item = item_of(filter, w);
+        auto found = find_memory(item);
+        if (!found) {
+            return tl::unexpected(found.error());
         }
-        const Head& head = head_of(opened->file_.bytes());
-        if (!opened->file_.found() || head.magic != kMagic || description != head.description) {
-            notes_.push_back(name + "begins empty on worker " + std::to_string(w) +
-                             ": nothing was kept of one like it");
+        const char* const reason = !*found ? "nothing was kept of one like it"
+                                   : !is_whole(filter, **found, now)
+                                       ? "the process before it ended amid a turn"
+                                       : nullptr;
+        if (reason != nullptr) {
+            notes_.push_back(name + "begins empty on worker " + std::to_string(w) + ": " + reason);
             continue;
         }
-        if (!engines::is_whole(filter.setup(), opened->memory().filter) ||
-            !head.ageing.is_whole(filter.ageing_spec()) || head.ageing.last() > now) {
-            notes_.push_back(name + "begins empty on worker " + std::to_string(w) +
-                             ": the process before it ended amid a turn");
-            continue;
-        }
-        opened->contents_ = filter::Contents::kKept;
-        found_.emplace(opened->name_, std::move(*opened));
+        goes_on_.insert(item.name());
+        found_.emplace(item.name(), std::move(**found));
         ++whole;
     }
     if (whole == workers_) {
@@ -228,19 +234,27 @@ Status KeptState::find_filter(const engines::FilterPlan& filter, Nanoseconds now
     return {};
 }
 
-Status KeptState::remove_others() const {
+Status KeptState::remove_all_but(const std::set<std::string>& wanted) const {
     auto names = folder_->names();
     if (!names) {
         return tl::unexpected(names.error());
     }
     for (const std::string& name : *names) {
-        if (name.starts_with(kFilterPrefix) && found_.find(name) == found_.end()) {
+        const bool ours = name.starts_with(kFilterPrefix) || name.starts_with(kAuditPrefix) ||
+                          name.starts_with(kTapsPrefix);
+        if (ours && wanted.find(name) == wanted.end()) {
             if (const Status removed = folder_->remove_file(name); !removed) {
                 return removed;
             }
         }
     }
     return {};
+}
+
+Status KeptState::end_start() {
+    starts_ = false;
+    found_.clear();
+    return remove_all_but(std::exchange(begun_, {}));
 }
 
 void KeptState::begin(const Base& base) {
@@ -258,60 +272,153 @@ void KeptState::tell_alive(Nanoseconds now) noexcept {
     clock().alive.store(now, std::memory_order_relaxed);
 }
 
-// --- filters -----------------------------------------------------------------------------------
+// --- what is kept ------------------------------------------------------------------------------
+
+namespace {
+
+std::string number(auto value) {
+    return std::to_string(static_cast<std::uint64_t>(value));
+}
+
+}  // namespace
+
+std::string KeptState::Item::name() const {
+    char hash[20];
+    std::snprintf(hash, sizeof(hash), "%016zx", std::hash<std::string>{}(description));
+    return std::string(prefix) + hash;
+}
+
+std::string KeptState::of_worker(std::size_t worker) const {
+    return "; worker " + number(worker) + " of " + number(workers_) + " by " + owner_ +
+           "; digest " + number(packet::kDigestVersion);
+}
 
 // All that has to be the same for what one filter recorded to mean the same to another. What it
 // judges by begins anew anyway, and kernels give the same answers.
-std::string KeptState::describe(const engines::FilterPlan& filter, std::size_t worker) const {
-    const auto number = [](auto value) {
-        return std::to_string(static_cast<std::uint64_t>(value));
-    };
+KeptState::Item KeptState::item_of(const engines::FilterPlan& filter, std::size_t worker) const {
     const filter::AgeingSpec ageing = filter.ageing_spec();
-    std::string text =
-        "filter " + filter.name + "; worker " + number(worker) + " of " + number(workers_) +
-        " by " + owner_ + "; digest " + number(packet::kDigestVersion) + "; key " +
-        number(filter.key.mode) + " " + number(filter.key.non_ip) + " " +
-        number(filter.key.tenant) + " " + number(filter.key.bytes) + " tunnels " +
-        text_of(filter.key.tunnels) + "; policy " + number(filter.policy) + " first " +
-        number(filter.first) + "; " + std::string(filter.engine().name) + " " +
-        engines::geometry_text(filter.geometry) + "; " + number(filter.instance_bytes) +
-        " bytes; window " + number(ageing.window) + " length " + number(ageing.length) +
-        " through " + number(ageing.through) + " load " + number(ageing.load);
-    text.resize(std::min(text.size(), sizeof(Head::description) - 1));
-    return text;
+    return {kFilterPrefix,
+            "filter " + filter.name + of_worker(worker) + "; key " + number(filter.key.mode) + " " +
+                number(filter.key.non_ip) + " " + number(filter.key.tenant) + " " +
+                number(filter.key.bytes) + " tunnels " + text_of(filter.key.tunnels) + "; policy " +
+                number(filter.policy) + " first " + number(filter.first) + "; " +
+                std::string(filter.engine().name) + " " + engines::geometry_text(filter.geometry) +
+                "; " + number(filter.instance_bytes) + " bytes; window " + number(ageing.window) +
+                " length " + number(ageing.length) + " through " + number(ageing.through) +
+                " load " + number(ageing.load),
+            kAgeingBytes + filter.instance_bytes};
 }
 
-Result<KeptMemory> KeptState::open_memory(const engines::FilterPlan& filter,
-                                          std::size_t worker) const {
-    const std::string name = name_of(describe(filter, worker));
-    auto file = folder_->open_file(name, kHeadBytes + filter.instance_bytes);
+// Kept if it was there, and says that it is this.
+Result<KeptMemory> KeptState::open_memory(const Item& item) const {
+    auto file = folder_->open_file(item.name(), kHeadBytes + item.bytes);
     if (!file) {
         return tl::unexpected(file.error());
     }
-    return KeptMemory(folder_, removes_, name, std::move(*file));
+    const Head& head = head_of(file->bytes());
+    const bool kept = file->found() && head.magic == kMagic &&
+                      item.description.size() < sizeof(head.description) &&
+                      item.description == head.description;
+    KeptMemory out(folder_, removes_, item.name(), std::move(*file));
+    out.contents_ = kept ? filter::Contents::kKept : filter::Contents::kZero;
+    return out;
 }
 
-Result<KeptMemory> KeptState::memory(const engines::FilterPlan& filter, std::size_t worker) {
-    const std::string description = describe(filter, worker);
-    if (auto found = found_.extract(name_of(description)); !found.empty()) {
-        return std::move(found.mapped());
+// Those that are not there are not made.
+Result<std::optional<KeptMemory>> KeptState::find_memory(const Item& item) const {
+    const auto names = folder_->names();
+    if (!names) {
+        return tl::unexpected(names.error());
     }
-    auto made = open_memory(filter, worker);
-    if (!made) {
-        return made;
+    if (std::find(names->begin(), names->end(), item.name()) == names->end()) {
+        return std::optional<KeptMemory>();
     }
-    const std::span<std::byte> bytes = made->file_.bytes();
+    auto memory = open_memory(item);
+    if (!memory) {
+        return tl::unexpected(memory.error());
+    }
+    return memory->contents() == filter::Contents::kKept
+               ? std::optional<KeptMemory>(std::move(*memory))
+               : std::nullopt;
+}
+
+// A description that is too long is cut, and never found again.
+Result<KeptMemory> KeptState::begin_memory(const Item& item, const filter::Ageing* ageing) {
+    auto out = open_memory(item);
+    if (!out) {
+        return out;
+    }
+    const std::span<std::byte> bytes = out->file_.bytes();
     Head& head = head_of(bytes);
     head.magic = 0;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (made->file_.found()) {
+    if (out->file_.found()) {
         std::memset(bytes.data(), 0, bytes.size());
     }
-    std::copy(description.begin(), description.end(), head.description);
-    std::construct_at(&head.ageing, filter.ageing());
+    item.description.copy(head.description, sizeof(head.description) - 1);
+    if (ageing != nullptr) {
+        std::construct_at(&ageing_of(*out), *ageing);
+    }
     std::atomic_signal_fence(std::memory_order_seq_cst);
     head.magic = kMagic;
-    return made;
+    out->contents_ = filter::Contents::kZero;
+    begun_.insert(item.name());
+    return out;
+}
+
+Result<KeptMemory> KeptState::filter_memory(const engines::FilterPlan& filter, std::size_t worker) {
+    const Item item = item_of(filter, worker);
+    if (auto found = found_.extract(item.name()); !found.empty()) {
+        begun_.insert(item.name());
+        return std::move(found.mapped());
+    }
+    const filter::Ageing ageing = filter.ageing();
+    return begin_memory(item, &ageing);
+}
+
+template <typename IsWhole>
+Result<KeptMemory> KeptState::memory_of(const Item& item, bool goes_on, IsWhole is_whole) {
+    if (starts_ && goes_on) {
+        auto kept = find_memory(item);
+        if (!kept) {
+            return tl::unexpected(kept.error());
+        }
+        if (*kept && is_whole((*kept)->bytes())) {
+            begun_.insert(item.name());
+            return std::move(**kept);
+        }
+    }
+    return begin_memory(item, nullptr);
+}
+
+Result<KeptMemory> KeptState::audit_memory(const engines::FilterPlan& filter,
+                                           const filter::AuditParams& audit, std::size_t worker) {
+    const Item of = item_of(filter, worker);
+    const filter::AuditSpec& spec = audit.spec();
+    const Item item{kAuditPrefix,
+                    "audit of " + of.description + "; entries " + number(audit.entries()) +
+                        " of keys " + number(spec.key_bytes) + "; slack " + number(spec.slack) +
+                        " grace " + number(spec.grace) + " rate " + number(spec.samples_per_second),
+                    filter::Audit::bytes(audit)};
+    return memory_of(
+        item, goes_on_.find(of.name()) != goes_on_.end(),
+        [&](std::span<std::byte> memory) { return filter::Audit::is_whole(audit, memory); });
+}
+
+Result<KeptMemory> KeptState::taps_memory(const Plan& plan, const RoutePlan& route,
+                                          const filter::ShbfAParams& params, std::size_t worker) {
+    std::string ports;
+    for (const PortIndex port : route.from) {
+        ports += " " + plan.ports[port].name;
+    }
+    const Item item{kTapsPrefix,
+                    "taps of " + route.name + of_worker(worker) + "; ports" + ports + "; window " +
+                        number(route.taps->window) + " flows " + number(route.taps->flows) +
+                        "; m " + number(params.m()) + " k " + number(params.k()),
+                    filter::TapReport::bytes(params)};
+    return memory_of(item, base_.has_value(), [&](std::span<std::byte> memory) {
+        return filter::TapReport::is_whole(params, memory);
+    });
 }
 
 }  // namespace unecho::control

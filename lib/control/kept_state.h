@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What outlives the process: the memory of filters, in files of a folder of tmpfs or hugetlbfs
-// (base/kept_file.h), the clock that their times are read by, and the secrets of their digests. A
-// process that is started in time goes on with them, however the one before came to its end.
-// (docs/decisions/0018-warm-restart.md)
+// What outlives the process: the memory of filters, of their audits and of reports of two taps, in
+// files of a folder of tmpfs or hugetlbfs (base/kept_file.h), the clock that their times are read
+// by, and the secrets of their digests. A process that is started in time goes on with them,
+// however the one before came to its end. (docs/decisions/0018-warm-restart.md)
 //
-// A file goes by what describes its filter: whoever means another filter does not find it. What
-// nobody means is removed.
+// A file goes by what describes its content: whoever means another one does not find it. What
+// nobody means is removed. An audit goes on beside the filter that it knows, or not at all.
 //
 // May not: be asked by a worker.
 #pragma once
@@ -15,21 +15,25 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/kept_file.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "control/plan.h"
-#include "control/worker_audit.h"
+#include "dataplane/lanes.h"
 #include "dataplane/tsc_clock.h"
 #include "engines/instance.h"
+#include "filter/audit/audit.h"
+#include "filter/tap_report.h"
 #include "hash/secret.h"
 
 namespace unecho::control {
 
-// Of one filter on one worker.
+// Of one filter on one worker, or its audit, or a report of two taps.
 class KeptMemory {
   public:
     ~KeptMemory();
@@ -38,7 +42,9 @@ class KeptMemory {
     KeptMemory(const KeptMemory&) = delete;
     KeptMemory& operator=(const KeptMemory&) = delete;
 
-    [[nodiscard]] engines::InstanceMemory memory() const;
+    // As many as were asked for, line-aligned.
+    [[nodiscard]] std::span<std::byte> bytes() const;
+    [[nodiscard]] filter::Contents contents() const { return contents_; }
     [[nodiscard]] std::uint64_t page_bytes() const { return folder_->page_bytes(); }
 
   private:
@@ -76,8 +82,17 @@ class KeptState {
     [[nodiscard]] const std::optional<Base>& base() const { return base_; }
     void begin(const Base& base);
 
-    // Those that were kept once, others zeroed and begun; not of engines that are not kept.
-    Result<KeptMemory> memory(const engines::FilterPlan& filter, std::size_t worker);
+    // Those that were kept once, others zeroed and begun.
+    // Of an engine that is kept; layout_of() says what lies where.
+    Result<KeptMemory> filter_memory(const engines::FilterPlan& filter, std::size_t worker);
+    Result<KeptMemory> audit_memory(const engines::FilterPlan& filter,
+                                    const filter::AuditParams& audit, std::size_t worker);
+    Result<KeptMemory> taps_memory(const Plan& plan, const RoutePlan& route,
+                                   const filter::ShbfAParams& params, std::size_t worker);
+    [[nodiscard]] static engines::InstanceMemory layout_of(const KeptMemory& filter);
+    // All that the plan means has its memory: what else there was is removed, and nothing is gone
+    // on with any more.
+    Status end_start();
 
     // The control thread, as often as it looks at the clock: from then on filters age unseen.
     void tell_alive(Nanoseconds now) noexcept;
@@ -90,16 +105,31 @@ class KeptState {
 
   private:
     struct Clock;
+    // What a file is to hold.
+    struct Item {
+        std::string_view prefix;  // of its name
+        std::string description;
+        std::uint64_t bytes = 0;
+
+        [[nodiscard]] std::string name() const;
+    };
 
     KeptState(std::shared_ptr<const KeptFolder> folder, KeptFile clock_file, const Plan& plan,
               std::string owner);
 
     [[nodiscard]] Clock& clock() const;
-    [[nodiscard]] std::string describe(const engines::FilterPlan& filter, std::size_t worker) const;
-    Result<KeptMemory> open_memory(const engines::FilterPlan& filter, std::size_t worker) const;
+    [[nodiscard]] Item item_of(const engines::FilterPlan& filter, std::size_t worker) const;
+    [[nodiscard]] std::string of_worker(std::size_t worker) const;
+    Result<KeptMemory> open_memory(const Item& item) const;
+    Result<std::optional<KeptMemory>> find_memory(const Item& item) const;
+    [[nodiscard]] static bool is_whole(const engines::FilterPlan& filter, const KeptMemory& memory,
+                                       Nanoseconds now);
+    Result<KeptMemory> begin_memory(const Item& item, const filter::Ageing* ageing);
+    template <typename IsWhole>
+    Result<KeptMemory> memory_of(const Item& item, bool goes_on, IsWhole is_whole);
     Status find_filters(const Plan& plan);
     Status find_filter(const engines::FilterPlan& filter, Nanoseconds now, Nanoseconds alive);
-    Status remove_others() const;
+    Status remove_all_but(const std::set<std::string>& names) const;
 
     std::shared_ptr<const KeptFolder> folder_;
     std::shared_ptr<std::atomic<bool>> removes_;
@@ -107,7 +137,10 @@ class KeptState {
     std::size_t workers_;
     std::string owner_;
     std::optional<Base> base_;
-    std::map<std::string, KeptMemory> found_;  // by name
+    std::map<std::string, KeptMemory> found_;  // filters, by name; until they are asked for
+    std::set<std::string> goes_on_;            // names of those filters
+    std::set<std::string> begun_;              // of all memory that was asked for
+    bool starts_ = true;
     std::vector<std::string> notes_;
 };
 

@@ -219,7 +219,6 @@ class Planner {
         plan_filters();
         plan_taps();
         plan_audits();
-        note_unkept();
         plan_buffers(config_, plan_, problems_);
         if (!problems_.empty()) {
             return tl::unexpected(std::move(problems_));
@@ -441,16 +440,6 @@ class Planner {
             }
             plan_.audits.push_back(
                 {filter::Audit::bytes(*params), params->entries(), params->spec().bits});
-        }
-    }
-
-    void note_unkept() {
-        for (const engines::FilterPlan& filter : plan_.filters) {
-            if (plan_.state_dir && !filter.engine().is_kept) {
-                plan_.notes.push_back("filter \"" + filter.name + "\": what engine " +
-                                      std::string(filter.engine().name) +
-                                      " knows is not kept in state.dir; it begins empty each time");
-            }
         }
     }
 

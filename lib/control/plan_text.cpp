@@ -203,11 +203,11 @@ std::uint64_t reload_bytes(const Plan& plan) {
 }
 
 std::uint64_t kept_bytes(const Plan& plan) {
-    std::uint64_t bytes = 0;
-    for (const engines::FilterPlan& filter : plan.filters) {
-        bytes += filter.engine().is_kept ? filter.instance_bytes : 0;
+    std::uint64_t taps = 0;
+    for (const RoutePlan& route : plan.routes) {
+        taps += route.taps ? route.taps->instance_bytes : 0;
     }
-    return bytes * plan.workers.size();
+    return reload_bytes(plan) + taps * plan.workers.size();
 }
 
 std::string filter_text(const Plan& plan, std::size_t index) {

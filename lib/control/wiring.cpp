@@ -7,6 +7,7 @@
 
 #include <rte_lcore.h>
 
+#include "base/memory_node.h"
 #include "eal/mbuf_fields.h"
 
 namespace unecho::control {
@@ -292,18 +293,31 @@ Result<std::shared_ptr<FilterSet>> Wiring::make_filter(const engines::FilterPlan
     const Nanoseconds now = input_.clock.now();
     std::uint64_t due = 0;
     for (const pipeline::Lane& lane : set->lanes) {
-        due = std::max(due, lane.ageing->last() == 0 ? 0 : lane.ageing->turns_due(now));
+        due = std::max(due, lane.ageing->time() == 0 ? 0 : lane.ageing->turns_due(now));
     }
     set->shared.turns.store(due, std::memory_order_relaxed);
     return set;
 }
 
+// Of the process, or by `kept` what outlives it.
+Result<WorkerMemory> Wiring::make_memory(std::size_t worker, std::uint64_t bytes,
+                                         const KeptOf& kept) const {
+    if (kept) {
+        const PreferredNode node(socket_of(worker));
+        auto memory = kept(*input_.state);
+        return memory ? Result<WorkerMemory>(std::move(*memory)) : tl::unexpected(memory.error());
+    }
+    auto memory = eal::HugeMemory::allocate(bytes, socket_of(worker), input_.hugepages);
+    return memory ? Result<WorkerMemory>(std::move(*memory)) : tl::unexpected(memory.error());
+}
+
 Result<std::unique_ptr<WorkerFilter>> Wiring::make_worker_filter(const engines::FilterPlan& plan,
                                                                  std::size_t worker) const {
-    if (input_.state == nullptr || !plan.engine().is_kept) {
-        return WorkerFilter::make(plan, socket_of(worker), input_.hugepages);
+    KeptOf kept;
+    if (input_.state != nullptr) {
+        kept = [&](KeptState& state) { return state.filter_memory(plan, worker); };
     }
-    auto memory = input_.state->memory(plan, worker);
+    auto memory = make_memory(worker, plan.instance_bytes, kept);
     return memory ? WorkerFilter::make(plan, std::move(*memory)) : tl::unexpected(memory.error());
 }
 
@@ -368,35 +382,57 @@ Status Wiring::make_taps(WiringSetup& setup, const WiringSetup* from) const {
         if (setup.taps[place] != nullptr) {
             continue;
         }
-        auto set = std::make_shared<TapSet>();
-        for (std::size_t w = 0; w < parts_.size(); ++w) {
-            auto taps = WorkerTaps::make(*plan.routes[r].taps, socket_of(w), input_.hugepages);
-            if (!taps) {
-                return tl::unexpected(taps.error());
-            }
-            set->push_back(std::move(*taps));
+        auto made = make_taps_of(plan, plan.routes[r]);
+        if (!made) {
+            return tl::unexpected(made.error());
         }
-        setup.taps[place] = std::move(set);
+        setup.taps[place] = std::move(*made);
     }
     return {};
 }
 
+Result<std::shared_ptr<TapSet>> Wiring::make_taps_of(const Plan& plan,
+                                                     const RoutePlan& route) const {
+    const auto params = params_of(*route.taps);
+    if (!params) {
+        return tl::unexpected(params.error());
+    }
+    auto set = std::make_shared<TapSet>();
+    for (std::size_t w = 0; w < parts_.size(); ++w) {
+        KeptOf kept;
+        if (input_.state != nullptr) {
+            kept = [&](KeptState& state) { return state.taps_memory(plan, route, *params, w); };
+        }
+        auto memory = make_memory(w, route.taps->instance_bytes, kept);
+        if (!memory) {
+            return tl::unexpected(memory.error());
+        }
+        set->push_back(
+            std::make_unique<WorkerTaps>(std::move(*memory), *params, route.taps->window));
+    }
+    return set;
+}
+
 Result<std::shared_ptr<AuditSet>> Wiring::make_audit(const Plan& plan, std::size_t filter) const {
+    const engines::FilterPlan& of = plan.filters[filter];
     const auto params = engines::plan_audit(
-        plan.audit, plan.filters[filter],
-        input_.capture_clock ? engines::AuditOf::kCapture : engines::AuditOf::kLive,
+        plan.audit, of, input_.capture_clock ? engines::AuditOf::kCapture : engines::AuditOf::kLive,
         input_.audit_secret->sample);
     if (!params) {
         return tl::unexpected(params.error());
     }
     auto set = std::make_shared<AuditSet>();
     for (std::size_t w = 0; w < parts_.size(); ++w) {
-        auto audit = WorkerAudit::make(*params, plan.filters[filter].key, *input_.audit_secret,
-                                       parts_[w]->crossings, socket_of(w), input_.hugepages);
-        if (!audit) {
-            return tl::unexpected(audit.error());
+        KeptOf kept;
+        if (input_.state != nullptr) {
+            kept = [&](KeptState& state) { return state.audit_memory(of, *params, w); };
         }
-        set->push_back(std::move(*audit));
+        auto memory = make_memory(w, filter::Audit::bytes(*params), kept);
+        if (!memory) {
+            return tl::unexpected(memory.error());
+        }
+        set->push_back(std::make_unique<WorkerAudit>(std::move(*memory), *params, of.key,
+                                                     *input_.audit_secret, parts_[w]->crossings));
     }
     return set;
 }

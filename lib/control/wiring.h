@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -157,8 +158,13 @@ class Wiring {
     Status make_taps(WiringSetup& setup, const WiringSetup* from) const;
     Status make_audits(WiringSetup& setup, const SetupChange& change, const WiringSetup* from);
     Result<std::shared_ptr<FilterSet>> make_filter(const engines::FilterPlan& plan) const;
+    // Null: nothing of it outlives the process.
+    using KeptOf = std::function<Result<KeptMemory>(KeptState&)>;
+    Result<WorkerMemory> make_memory(std::size_t worker, std::uint64_t bytes,
+                                     const KeptOf& kept) const;
     Result<std::unique_ptr<WorkerFilter>> make_worker_filter(const engines::FilterPlan& plan,
                                                              std::size_t worker) const;
+    Result<std::shared_ptr<TapSet>> make_taps_of(const Plan& plan, const RoutePlan& route) const;
     Result<std::shared_ptr<AuditSet>> make_audit(const Plan& plan, std::size_t filter) const;
     std::unique_ptr<WiringSetup> last_of(const WiringSetup& first) const;
     Status find_mbuf_fields();

@@ -150,23 +150,14 @@ Result<AnyFilter> make_filter(const FilterSetup& setup, std::span<std::byte> mem
                                if (!params) {
                                    return tl::unexpected(params.error());
                                }
-                               if constexpr (info_of(D::kEngine).is_kept) {
-                                   return AnyFilter(typename D::Filter(*params, memory, contents));
-                               } else {
-                                   UNECHO_ASSERT(contents == filter::Contents::kZero);
-                                   return AnyFilter(typename D::Filter(*params, memory));
-                               }
+                               return AnyFilter(typename D::Filter(*params, memory, contents));
                            });
 }
 
 bool is_whole(const FilterSetup& setup, std::span<std::byte> memory) {
     return with_descriptor(setup.geometry, [&]<typename D>(D descriptor, const auto& g) {
-        if constexpr (info_of(D::kEngine).is_kept) {
-            const auto params = descriptor.params(g, setup);
-            return params && D::Filter::is_whole(*params, memory);
-        } else {
-            return false;
-        }
+        const auto params = descriptor.params(g, setup);
+        return params && D::Filter::is_whole(*params, memory);
     });
 }
 

@@ -202,9 +202,8 @@ consteval bool row_is_true() {
     &&kInfo.has_kernels == requires(typename ParamsOf<D, G>::value_type params) {
         params.isa();
     }
-    &&kInfo.is_kept == filter::KeptFilter<typename D::Filter,
-                                          typename ParamsOf<D, G>::value_type>
-        &&kInfo.by_generation == requires(const typename D::Filter f) {
+    &&filter::KeptFilter<typename D::Filter, typename ParamsOf<D, G>::value_type>&& kInfo
+            .by_generation == requires(const typename D::Filter f) {
         f.load();
     };
 }

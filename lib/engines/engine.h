@@ -85,7 +85,6 @@ struct EngineInfo {
     unsigned least_first = 1;
     unsigned most_first = kMostFirst;
     bool has_kernels = false;  // for several instruction sets
-    bool is_kept = true;       // another process can go on with its memory
     OnFullChoice on_full{};
     Cost cost{};
     GeometryKeys geometry{};
@@ -140,13 +139,11 @@ inline constexpr auto kEngineTable = std::to_array<EngineInfo>({
      .name = "tlbf",
      .help = "time-limited Bloom filter: grows with the rate, keeps its window at any",
      .by_generation = false,
-     .is_kept = false,
      .on_full = kGrowOnly,
      .cost = {10, {6, 7, 16}}},
     {.engine = Engine::kBtbf,
      .name = "btbf",
      .help = "Bloom filter of timers of a few bits",
-     .is_kept = false,
      .on_full = kShrinkOnly,
      .cost = {10, {4, 5, 14}}},
     {.engine = Engine::kShbf,

@@ -127,8 +127,6 @@ class Ageing {
         kept_.begin_report();
         early_turns_ = held_turns_ = 0;
     }
-    // The time reached last.
-    [[nodiscard]] Nanoseconds last() const noexcept { return last_; }
     // The published turns by which this would have had all turns that are due, if it were asked.
     [[nodiscard]] std::uint64_t turns_due(Nanoseconds now) const noexcept {
         return taken_ + (std::max(now, start_) - start_) / spec_.length;

@@ -34,6 +34,7 @@
 #include "base/counters.h"
 #include "base/units.h"
 #include "filter/sets/shbf_a.h"
+#include "filter/storage.h"
 
 namespace unecho::filter {
 
@@ -64,20 +65,24 @@ class TapFlows {
   public:
     // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const ShbfAParams& params) noexcept {
-        return 2 * ShbfA::bytes(params);
+        return 2 * ShbfA::bytes(params) + kStateBytes;
     }
 
-    TapFlows(const ShbfAParams& params, std::span<std::byte> memory) noexcept;
+    // Kept: it goes on with the window of another one with the same parameters.
+    TapFlows(const ShbfAParams& params, std::span<std::byte> memory,
+             Contents contents = Contents::kZero) noexcept;
+    [[nodiscard]] static bool is_whole(const ShbfAParams& params,
+                                       std::span<std::byte> memory) noexcept;
 
     void prefetch(Digest flow) const noexcept { present().prefetch(flow); }
     // A packet of this flow on tap A (kFirst) or B (kSecond).
     void add(Digest flow, SetOfTwo tap) noexcept;
     // Of the present window.
-    [[nodiscard]] const TapCounts& counts() const noexcept { return counts_; }
+    [[nodiscard]] const TapCounts& counts() const noexcept { return kept_.counts; }
 
     // Clears so much of the array that the next window will begin with.
     void clear_some(std::size_t bytes) noexcept;
-    [[nodiscard]] bool cleared() const noexcept { return cleared_ == array_bytes(); }
+    [[nodiscard]] bool cleared() const noexcept { return kept_.cleared == array_bytes(); }
 
     // Ends the window; the answer is what was counted. The next begins with an empty array: what
     // clear_some() left of it is cleared here.
@@ -86,14 +91,21 @@ class TapFlows {
     [[nodiscard]] const ShbfAParams& params() const noexcept { return arrays_[0].params(); }
 
   private:
-    [[nodiscard]] const ShbfA& present() const noexcept { return arrays_[in_use_]; }
-    [[nodiscard]] std::size_t array_bytes() const noexcept { return memory_.size() / 2; }
+    // Behind the arrays. A flow has its bits before it is counted, and is taken from one number
+    // before it is added to another.
+    struct State {
+        unsigned in_use = 0;
+        std::size_t cleared = 0;  // of the other array
+        TapCounts counts;
+    };
+    static constexpr std::size_t kStateBytes = align_to_line(sizeof(State));
 
-    std::span<std::byte> memory_;
+    [[nodiscard]] const ShbfA& present() const noexcept { return arrays_[kept_.in_use]; }
+    [[nodiscard]] std::size_t array_bytes() const noexcept { return arrays_memory_.size() / 2; }
+
+    std::span<std::byte> arrays_memory_;
     std::array<ShbfA, 2> arrays_;
-    unsigned in_use_ = 0;
-    std::size_t cleared_;  // of the other array
-    TapCounts counts_;
+    State& kept_;
 };
 
 struct TapWindow {
@@ -116,12 +128,15 @@ class TapReport {
     static constexpr std::size_t kClearStep = 4096;
 
     [[nodiscard]] static std::size_t bytes(const ShbfAParams& params) noexcept {
-        return TapFlows::bytes(params);
+        return TapFlows::bytes(params) + kStateBytes;
     }
 
-    // window: at least 1 ns.
-    TapReport(const ShbfAParams& params, Nanoseconds window, std::span<std::byte> memory) noexcept
-        : window_(window), flows_(params, memory) {}
+    // window: at least 1 ns. Kept: it goes on with the windows of another one with the same
+    // parameters, by the same clock.
+    TapReport(const ShbfAParams& params, Nanoseconds window, std::span<std::byte> memory,
+              Contents contents = Contents::kZero) noexcept;
+    [[nodiscard]] static bool is_whole(const ShbfAParams& params,
+                                       std::span<std::byte> memory) noexcept;
 
     void prefetch(Digest flow) const noexcept { flows_.prefetch(flow); }
     // In the present window, which must have begun.
@@ -144,14 +159,21 @@ class TapReport {
     void enter(std::uint64_t number) noexcept;
     void end_window(std::uint64_t next) noexcept;
 
+    // In front of the flows.
+    struct State {
+        Torn torn;
+        bool begun = false;
+        bool ended = false;
+        std::uint64_t number = 0;
+        TapWindow last;
+        TapCounts before;
+    };
+    static constexpr std::size_t kStateBytes = align_to_line(sizeof(State));
+
     Nanoseconds window_;
+    State& kept_;
     TapFlows flows_;
-    bool begun_ = false;
-    bool ended_ = false;
-    std::uint64_t number_ = 0;
     Nanoseconds end_ = 0;  // of the present window; looked at for every packet
-    TapWindow last_;
-    TapCounts before_;
 };
 
 }  // namespace unecho::filter

@@ -112,7 +112,7 @@ Load load_of(Nanoseconds window, unsigned l, std::optional<double> keys_per_seco
 }
 
 Prediction predict_segments(unsigned k, unsigned l, const Profile& r, const Load& load,
-                            std::uint64_t bytes) {
+                            std::uint64_t bytes, std::uint64_t own_bytes) {
     const WorstCase reached = worst_case(k, l, r, load.generation_keys);
     Prediction out;
     out.false_drop = reached.false_drop;
@@ -124,8 +124,8 @@ Prediction predict_segments(unsigned k, unsigned l, const Profile& r, const Load
     out.window_keys = load.window_keys;
     out.bytes = bytes;
     // As the papers count them: of the segments.
-    out.bits_per_key = 8.0 * static_cast<double>(bytes - kSegmentRingBytes) /
-                       static_cast<double>(load.window_keys);
+    out.bits_per_key =
+        8.0 * static_cast<double>(bytes - own_bytes) / static_cast<double>(load.window_keys);
     out.lines_per_packet = segments_of_new_key(k, l, r);
     return out;
 }

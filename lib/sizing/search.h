@@ -69,9 +69,10 @@ struct Load {
 Load load_of(Nanoseconds window, unsigned l, std::optional<double> keys_per_second,
              std::uint64_t generation_capacity);
 
-// What predict() says of a filter of k + l segments, in memory of the given size.
+// What predict() says of a filter of k + l segments, in memory of the given size, of which so much
+// is none of theirs.
 Prediction predict_segments(unsigned k, unsigned l, const Profile& r, const Load& load,
-                            std::uint64_t bytes);
+                            std::uint64_t bytes, std::uint64_t own_bytes = kSegmentRingBytes);
 
 // The smallest n in [low, high] for which enough(n), if once true it stays so.
 template <typename Enough>

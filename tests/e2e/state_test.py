@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What filters know outlives the process: whoever is started in time, by the same configuration, goes
 on with it, however the one before ended; whatever does not fit is one line and an empty filter."""
+import itertools
 import os
 import pathlib
 import shutil
@@ -18,7 +19,6 @@ from harness import engines_with, wait_for
 import frames  # noqa: E402  harness has put tools/ on the path
 
 SHM = pathlib.Path("/dev/shm")
-KEPT = tuple(name for name in harness.ENGINES if ".is_kept = false" not in harness.ENGINE_ROWS[name])
 PACKETS = 3000
 
 
@@ -49,7 +49,7 @@ class StateTest(harness.E2eTest):
                     "run": {"name": "state-%d" % os.getpid(), **(run or {})}}
         if workers > 1:
             cpus = sorted(os.sched_getaffinity(0))
-            document["workers"] = {"lcores": [cpus[0], cpus[1 % len(cpus)]], "steering": "ring"}
+            document["workers"] = {"lcores": [cpus[0], cpus[1 % len(cpus)]], "steering": "ring", "ring_size": 8192}
         if state:
             document["state"] = {"dir": str(self.state)}
         return document
@@ -67,7 +67,7 @@ class StateTest(harness.E2eTest):
     def received(self, telemetry):
         counters = telemetry.ask("/unecho/counters")
         self.assert_conserved(counters)
-        return counters if counters["received"] == PACKETS else None
+        return counters if (counters["received"], counters["in_flight"]) == (PACKETS, 0) else None
 
     def assert_goes_on(self, document, **options):
         new, echoes, said = self.run_once(document, **options)
@@ -83,7 +83,7 @@ class StateTest(harness.E2eTest):
             self.assertIn(word, line)
 
     def test_goes_on_after_any_end_with_each_engine(self):
-        for engine in KEPT:
+        for engine in harness.ENGINES:
             with self.subTest(engine):
                 shutil.rmtree(self.state, ignore_errors=True)
                 document = self.document(engine)
@@ -120,11 +120,56 @@ class StateTest(harness.E2eTest):
         self.assert_begins_empty(document)
         self.assertEqual(set(SHM.iterdir()) - before, set())
 
+    def test_its_audit_goes_on_where_it_was(self):
+        """It judges when window, slack and grace have passed since the first process of all, which none
+        of them lives through."""
+        document = self.document(window="8s", policy="refresh", run={"name": "audited-%d" % os.getpid()})
+        document["filter"][0]["rate"] = "10kpps"
+        document["audit"] = {"memory": "32MiB"}
+        begun, ends = time.monotonic(), itertools.cycle((signal.SIGKILL, signal.SIGINT))
+
+        def run_once():
+            with self.start(document, "--json") as running, self.telemetry(running) as telemetry:
+                wait_for(lambda: self.received(telemetry), "all packets")
+                audit = telemetry.ask("/unecho/audit,0")["counters"]
+                running.send(next(ends))
+                running.finish()
+            self.assertGreater(audit["sampled"], 10)
+            self.assertEqual(audit["false_drops"] + audit["misses"], 0, audit)
+            self.assertIn(audit["sampled"], (audit["unsettled"], audit["echoes"]), audit)
+            return audit["echoes"] != 0
+
+        self.assertFalse(run_once(), "the first one cannot know what was before it")
+        wait_for(run_once, "an audit that judges")
+        self.assertGreater(time.monotonic() - begun, 16)
+
+    def test_report_of_two_taps_goes_on_amid_its_window(self):
+        """Tap B alone has packets after the restart; those of A are still known."""
+        (self.folder / "none.pcap").write_bytes(frames.pcap([]))
+        document = self.document(run={"name": "taps-%d" % os.getpid()})
+        document["port"].insert(1, harness.port("b", 2, rx_pcap="none.pcap"))
+        document["route"][0].update({"from": ["in", "b"], "report_taps": True, "report_flows": 20_000,
+                                     "report_window": "3600s"})
+
+        def taps():
+            with self.start(document, "--json") as running, self.telemetry(running) as telemetry:
+                wait_for(lambda: self.received(telemetry), "all packets")
+                found = wait_for(lambda: telemetry.ask("/unecho/routes,0")["taps"], "the report")
+                running.send(signal.SIGKILL)
+                running.finish()
+            return found["total"]
+
+        self.assertEqual(taps(), {"only_a": PACKETS, "only_b": 0, "both": 0})
+        document["port"][0], document["port"][1] = (
+            dict(document["port"][0], device=document["port"][1]["device"]),
+            dict(document["port"][1], device=document["port"][0]["device"]))
+        self.assertEqual(taps(), {"only_a": 0, "only_b": 0, "both": PACKETS})
+
     def test_files_are_ours_alone(self):
         self.run_once(self.document())
         self.assertEqual(self.state.stat().st_mode & 0o7777, 0o700)
         files = sorted(self.state.iterdir())
-        self.assertEqual(len(files), 2)
+        self.assertEqual([file.name.partition("-")[0] for file in files], ["audit", "clock", "filter"])
         for file in files:
             self.assertEqual(file.stat().st_mode & 0o7777, 0o600)
             self.assertNotIn("map_", file.name)
@@ -142,7 +187,7 @@ class StateTest(harness.E2eTest):
                 document["route"][0]["filter"] = document["filter"][0]["name"]
                 self.assert_begins_empty(document, like)
                 # What it leaves behind is its own: nothing of the one before is there.
-                self.assertEqual(len(list(self.state.iterdir())), 2)
+                self.assertEqual(len(list(self.state.iterdir())), 3)
         shutil.rmtree(self.state)
         self.run_once(self.document())
         self.assert_begins_empty(self.document(run={"seed": 7}), "run.seed is another one")
@@ -258,17 +303,6 @@ class StateTest(harness.E2eTest):
         new, echoes, said = self.run_once(wanted)
         self.assertEqual((new, echoes), (PACKETS, 0), "its packets came before the reload")
         self.assertIn("goes on", said[0])
-
-    def test_what_is_not_kept_is_said(self):
-        document = self.document("tlbf")
-        path = self.folder / "tlbf.toml"
-        path.write_text(harness.toml(document))
-        done = subprocess.run([os.environ["UNECHO_BIN"], "check", path], text=True,
-                              capture_output=True, check=False, timeout=60, cwd=self.folder)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("what engine tlbf knows is not kept in state.dir", done.stdout)
-        self.assert_begins_empty(document)
-        self.assert_begins_empty(document)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,8 @@
 // to be expected, and never too many where accidents are everywhere.
 #include "filter/tap_report.h"
 
+#include <cstring>
+#include <memory>
 #include <set>
 #include <string>
 
@@ -58,11 +60,23 @@ struct Stream {
 struct Instance {
     explicit Instance(const filter::ShbfASpec& spec, Nanoseconds window)
         : params(*filter::ShbfAParams::make(spec)),
-          memory(filter::TapReport::bytes(params)),
-          report(params, window, memory.span()) {}
+          window(window),
+          memory(std::make_unique<FilterMemory>(filter::TapReport::bytes(params))),
+          report(params, window, memory->span()) {}
+
+    // Another one goes on with the memory, elsewhere.
+    void hand_over() {
+        ASSERT_TRUE(filter::TapReport::is_whole(params, memory->span()));
+        auto copy = std::make_unique<FilterMemory>(memory->span().size());
+        std::memcpy(copy->span().data(), memory->span().data(), memory->span().size());
+        memory = std::move(copy);
+        std::destroy_at(&report);
+        std::construct_at(&report, params, window, memory->span(), filter::Contents::kKept);
+    }
 
     filter::ShbfAParams params;
-    FilterMemory memory;
+    Nanoseconds window;
+    std::unique_ptr<FilterMemory> memory;
     filter::TapReport report;
 };
 
@@ -87,6 +101,9 @@ TEST(tap_report_property, in_a_wide_array_numbers_are_those_of_exact_sets) {
                 before += exact.counts();
                 exact = {};
                 present = now / window;
+            }
+            if (random.one_in(30)) {
+                i.hand_over();
             }
             stream.next();
             i.report.advance(now);

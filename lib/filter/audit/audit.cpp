@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "base/assert.h"
 
@@ -33,96 +34,127 @@ constexpr unsigned kLoad = 3;
 
 }  // namespace
 
-Audit::Audit(const AuditParams& params, std::span<std::byte> memory) noexcept
+Audit::Audit(const AuditParams& params, std::span<std::byte> memory, Contents contents) noexcept
     : params_(params),
       spec_(params.spec()),
-      sample_(spec_.secret, spec_.bits),
-      bits_(spec_.bits),
-      reach_(sum(sum(spec_.window, spec_.slack), spec_.grace)),
-      retention_(std::max({filter::times(spec_.window, 4), kSecond, reach_})),
+      kept_(*carve<State>(memory, 0, 1)),
       interval_(spec_.samples_per_second == 0 ? 0 : kSecond / spec_.samples_per_second),
       entry_bytes_(entry_bytes(spec_)),
-      heads_(carve<Index>(memory, 0, params.buckets())),
-      entries_(memory.data() + heads_bytes(params)),
-      shift_(64 - static_cast<unsigned>(std::countr_zero(params.buckets()))) {
+      heads_(carve<Index>(memory, kStateBytes, params.buckets())),
+      entries_(memory.data() + kStateBytes + heads_bytes(params)),
+      shift_(64 - static_cast<unsigned>(std::countr_zero(params.buckets()))),
+      goes_on_(contents == Contents::kKept) {
     UNECHO_ASSERT(memory.size() >= bytes(params) && line_aligned(memory));
     UNECHO_ASSERT(params.buckets() >= 2);
+    if (!goes_on_) {
+        std::construct_at(&kept_);
+        kept_.bits = spec_.bits;
+        kept_.slack = spec_.slack;
+    }
+    sample_ = AuditSample(spec_.secret, kept_.bits);
+    set_reach();
+}
+
+bool Audit::is_whole(const AuditParams& params, std::span<std::byte> memory) noexcept {
+    const State& kept = *carve<State>(memory, 0, 1);
+    return !kept.torn.torn() && kept.started && kept.bits <= kMostBits &&
+           kept.taken <= params.entries() && kept.free <= kept.taken && kept.live <= kept.taken;
+}
+
+void Audit::set_reach() noexcept {
+    spec_.slack = kept_.slack;
+    reach_ = sum(sum(spec_.window, spec_.slack), spec_.grace);
+    kept_.retention = std::max({kept_.retention, filter::times(spec_.window, 4), kSecond, reach_});
 }
 
 // --- the sample --------------------------------------------------------------------------------
 
+// With this burst.
+void Audit::start(const AuditState& state) noexcept {
+    started_ = true;
+    if (!kept_.started) {
+        kept_.started = true;
+        kept_.whole_at = spec_.begins_whole ? state.first : sum(state.first, reach_);
+        kept_.period_begin = kept_.due = state.first;
+    }
+    unsure_until_ = goes_on_ ? sum(state.first, reach_) : 0;
+    state_ = {};
+    state_.window = kept_.window;
+    state_.stalls = state.stalls;
+}
+
 void Audit::begin_burst(const AuditState& state) noexcept {
+    kept_.torn.begin();
     if (!started_) {
-        started_ = true;
-        whole_at_ = spec_.begins_whole ? state.first : sum(state.first, reach_);
-        period_begin_ = due_ = state.first;
-        state_ = {};
-        state_.stalls = state.stalls;
+        start(state);
     }
     const auto note = [&](unsigned reason, bool changed) {
         if (changed) {
-            changed_at_[reason] = state.last;
-            changed_[reason] = true;
-            troubled_ = true;
-            troubled_until_ = sum(state.last, reach_);
+            kept_.changed_at[reason] = state.last;
+            kept_.changed[reason] = true;
+            kept_.troubled = true;
+            kept_.troubled_until = sum(state.last, reach_);
         }
     };
     note(kStall, state.stalls != state_.stalls);
     note(kArenaFull, state.counters.arena_full != state_.counters.arena_full);
     note(kEvicted, state.counters.evicted_early != state_.counters.evicted_early);
     note(kLoad, state.window.early_turns != state_.window.early_turns);
-    quiet_ = !troubled_ || state.first >= troubled_until_;
+    quiet_ = !kept_.troubled || state.first >= kept_.troubled_until;
     state_ = state;
+    kept_.window = state.window;
     settle(state.first);
+    kept_.torn.end();
 }
 
 void Audit::settle(Nanoseconds now) noexcept {
-    if (pending_ && now >= whole_at_) {
-        pending_ = false;
-        settled_ = true;
-        settled_limit_ = sample_.limit();
+    if (kept_.pending && now >= kept_.whole_at) {
+        kept_.pending = false;
+        kept_.settled = true;
+        kept_.settled_limit = sample_.limit();
     }
 }
 
 // Something of the sample is not known: nothing is judged until it does not matter.
 void Audit::unsettle(Nanoseconds now) noexcept {
-    settled_ = false;
-    pending_ = true;
-    whole_at_ = sum(now, reach_);
+    kept_.settled = false;
+    kept_.pending = true;
+    kept_.whole_at = sum(now, reach_);
 }
 
 void Audit::change_slack(Nanoseconds slack, Nanoseconds now) noexcept {
     const bool longer = slack > spec_.slack;
-    spec_.slack = slack;
-    reach_ = sum(sum(spec_.window, spec_.slack), spec_.grace);
-    retention_ = std::max(retention_, reach_);
-    if (longer && counters_.cut_short != 0) {
+    kept_.torn.begin();
+    kept_.slack = slack;
+    set_reach();
+    if (longer && (counters_.cut_short != 0 || goes_on_)) {
         unsettle(now);
     }
+    kept_.torn.end();
 }
 
 // Half of the keys leave the sample. What is known of the others is as whole as it was.
 void Audit::raise(Nanoseconds now) noexcept {
-    if (bits_ == kMostBits) {
+    if (kept_.bits == kMostBits) {
         return;
     }
-    ++bits_;
+    ++kept_.bits;
     sample_.halve();
-    settled_limit_ = std::min(settled_limit_, sample_.limit());
-    sweep_left_ = taken_;
-    period_begin_ = now;
-    period_samples_ = 0;
+    kept_.settled_limit = std::min(kept_.settled_limit, sample_.limit());
+    kept_.sweep_left = kept_.taken;
+    kept_.period_begin = now;
+    kept_.period_samples = 0;
 }
 
 // As many keys more enter it, of which nothing is known yet. What there may be of them in the table
 // from before is older than reach.
 void Audit::lower(Nanoseconds now) noexcept {
-    --bits_;
+    --kept_.bits;
     sample_.double_keys();
-    pending_ = true;
-    whole_at_ = sum(now, reach_);
-    period_begin_ = now;
-    period_samples_ = 0;
+    kept_.pending = true;
+    kept_.whole_at = sum(now, reach_);
+    kept_.period_begin = now;
+    kept_.period_samples = 0;
 }
 
 void Audit::spend(Nanoseconds now) noexcept {
@@ -130,23 +162,23 @@ void Audit::spend(Nanoseconds now) noexcept {
         return;
     }
     const Nanoseconds allowance = kBudget * interval_;
-    due_ = std::max(due_, now > allowance ? now - allowance : 0) + interval_;
-    if (due_ > now) {
+    kept_.due = std::max(kept_.due, now > allowance ? now - allowance : 0) + interval_;
+    if (kept_.due > now) {
         raise(now);
-        due_ = now - std::min(now, allowance / 2);
+        kept_.due = now - std::min(now, allowance / 2);
         return;
     }
-    ++period_samples_;
-    const Nanoseconds elapsed = age(period_begin_, now);
+    ++kept_.period_samples;
+    const Nanoseconds elapsed = age(kept_.period_begin, now);
     if (elapsed < std::max(filter::times(reach_, 2), kSecond)) {
         return;
     }
-    if (bits_ != 0 && !pending_ && period_samples_ * interval_ <= elapsed / kAmple &&
-        live_ <= params_.entries() / kAmple) {
+    if (kept_.bits != 0 && !kept_.pending && kept_.period_samples * interval_ <= elapsed / kAmple &&
+        kept_.live <= params_.entries() / kAmple) {
         lower(now);
     }
-    period_begin_ = now;
-    period_samples_ = 0;
+    kept_.period_begin = now;
+    kept_.period_samples = 0;
 }
 
 // --- the table ---------------------------------------------------------------------------------
@@ -198,16 +230,16 @@ void Audit::give_up(Index index) noexcept {
     leave_list(index);
     Entry& entry = at(index);
     entry.used = false;
-    entry.next = free_;
-    free_ = index;
-    --live_;
+    entry.next = kept_.free;
+    kept_.free = index;
+    --kept_.live;
 }
 
 // A few at a time: more than one packet brings.
 void Audit::expire(Nanoseconds now) noexcept {
     for (unsigned i = 0; i < 2; ++i) {
         const Index index = oldest();
-        if (index == 0 || age(at(index).last, now) < retention_) {
+        if (index == 0 || age(at(index).last, now) < kept_.retention) {
             return;
         }
         give_up(index);
@@ -216,11 +248,11 @@ void Audit::expire(Nanoseconds now) noexcept {
 
 // Looks for an entry whose key has left the sample, and frees it.
 bool Audit::sweep() noexcept {
-    for (unsigned i = 0; i < kSweep && sweep_left_ != 0; ++i, --sweep_left_) {
-        sweep_at_ = sweep_at_ % taken_ + 1;
-        if (at(sweep_at_).used && !sample_.has(at(sweep_at_).digest)) {
+    for (unsigned i = 0; i < kSweep && kept_.sweep_left != 0; ++i, --kept_.sweep_left) {
+        kept_.sweep_at = kept_.sweep_at % kept_.taken + 1;
+        if (at(kept_.sweep_at).used && !sample_.has(at(kept_.sweep_at).digest)) {
             ++counters_.discarded;
-            give_up(sweep_at_);
+            give_up(kept_.sweep_at);
             return true;
         }
     }
@@ -230,22 +262,22 @@ bool Audit::sweep() noexcept {
 // An entry for a new key: not in use before, or of the oldest key where that is old enough, or of
 // one that has left the sample, which is made smaller if nothing else helps. 0: none.
 Audit::Index Audit::take_entry(Digest digest, Nanoseconds now) noexcept {
-    if (free_ == 0 && taken_ < params_.entries()) {
-        return ++taken_;
+    if (kept_.free == 0 && kept_.taken < params_.entries()) {
+        return ++kept_.taken;
     }
-    if (free_ == 0 && !sweep() && age(at(oldest()).last, now) >= reach_) {
+    if (kept_.free == 0 && !sweep() && age(at(oldest()).last, now) >= reach_) {
         ++counters_.cut_short;
         give_up(oldest());
     }
-    if (free_ == 0 && sweep_left_ == 0) {
+    if (kept_.free == 0 && kept_.sweep_left == 0) {
         raise(now);
         if (!sample_.has(digest) || !sweep()) {
             return 0;
         }
     }
-    const Index index = free_;
+    const Index index = kept_.free;
     if (index != 0) {
-        free_ = at(index).next;
+        kept_.free = at(index).next;
     }
     return index;
 }
@@ -264,7 +296,7 @@ void Audit::begin(Index index, const AuditKey& key) noexcept {
     Index& head = head_of(key.digest);
     entry.next = head;
     head = index;
-    ++live_;
+    ++kept_.live;
 }
 
 // --- the judge ---------------------------------------------------------------------------------
@@ -315,7 +347,7 @@ Audit::Reference Audit::reference_of(Entry& entry, Nanoseconds now) const noexce
 // filled it.
 Verdict Audit::reason_since(Nanoseconds reference) const noexcept {
     const auto since = [&](unsigned reason) {
-        return changed_[reason] && changed_at_[reason] >= reference;
+        return kept_.changed[reason] && kept_.changed_at[reason] >= reference;
     };
     return since(kArenaFull) ? Verdict::kMissArenaFull
            : since(kEvicted) ? Verdict::kMissEvicted
@@ -326,7 +358,7 @@ Verdict Audit::reason_since(Nanoseconds reference) const noexcept {
 
 // Older than the window by no more than the worker was away for, which counted as time.
 bool Audit::stalled(const Reference& reference) const noexcept {
-    return reference.known && changed_[kStall] && changed_at_[kStall] >= reference.time &&
+    return reference.known && kept_.changed[kStall] && kept_.changed_at[kStall] >= reference.time &&
            reference.age < sum(spec_.window, state_.stall);
 }
 
@@ -408,6 +440,14 @@ void Audit::count(Verdict verdict) noexcept {
 AuditFinding Audit::see(const AuditKey& key, const AuditSight& sight,
                         const AuditTag& tag) noexcept {
     ++counters_.sampled;
+    kept_.torn.begin();
+    const AuditFinding out = look(key, sight, tag);
+    kept_.torn.end();
+    return out;
+}
+
+AuditFinding Audit::look(const AuditKey& key, const AuditSight& sight,
+                         const AuditTag& tag) noexcept {
     expire(sight.time);
     bool collides = false;
     Index index = find(key, collides);
@@ -433,7 +473,7 @@ AuditFinding Audit::see(const AuditKey& key, const AuditSight& sight,
         out.first = entry.tag;
         out.verdict = judge(reference_of(entry, sight.time), sight.answer);
     }
-    if (!judged(key.digest)) {
+    if (!judged(key.digest) || (out.verdict == Verdict::kFalseDrop && sight.time < unsure_until_)) {
         out.verdict = Verdict::kUnsettled;
     }
     count(out.verdict);

@@ -16,6 +16,8 @@
 //   neither   no echo, so an echo is a false drop. But for packets whose key came within that time
 //             and was dropped itself (overdue), and for a little longer on a live clock, where
 //             turns may be late (late_echoes).
+// An audit that goes on after its process ended knows nothing of packets that the filter recorded
+// last: until it has seen all that matters again, what looks like a false drop is not judged.
 // Entries live for four windows and a second at least, as memory allows, never less than what is
 // needed to judge. What that would need is not taken: not_held, and nothing is judged for a while.
 //
@@ -129,11 +131,16 @@ class Audit {
   public:
     // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::uint64_t bytes(const AuditParams& params) noexcept {
-        return heads_bytes(params) + params.entries() * entry_bytes(params.spec()) +
-               entry_bytes(params.spec());
+        return kStateBytes + heads_bytes(params) +
+               (params.entries() + 1) * entry_bytes(params.spec());
     }
 
-    Audit(const AuditParams& params, std::span<std::byte> memory) noexcept;
+    // Kept: it goes on with what another one knew of the same filter, which was kept as well, by
+    // the same clock; it counts from 0.
+    Audit(const AuditParams& params, std::span<std::byte> memory,
+          Contents contents = Contents::kZero) noexcept;
+    [[nodiscard]] static bool is_whole(const AuditParams& params,
+                                       std::span<std::byte> memory) noexcept;
 
     // Changes with see() alone.
     [[nodiscard]] const AuditSample& sample() const noexcept { return sample_; }
@@ -156,8 +163,8 @@ class Audit {
     [[nodiscard]] const AuditCounters& counters() const noexcept { return counters_; }
     [[nodiscard]] const AgeHistogram& ages() const noexcept { return ages_; }
     [[nodiscard]] const AuditParams& params() const noexcept { return params_; }
-    [[nodiscard]] unsigned bits() const noexcept { return bits_; }
-    [[nodiscard]] std::uint64_t entries() const noexcept { return live_; }
+    [[nodiscard]] unsigned bits() const noexcept { return kept_.bits; }
+    [[nodiscard]] std::uint64_t entries() const noexcept { return kept_.live; }
     // This far back must the packets of a key be known.
     [[nodiscard]] Nanoseconds reach() const noexcept { return reach_; }
 
@@ -218,7 +225,7 @@ class Audit {
     void settle(Nanoseconds now) noexcept;
     void unsettle(Nanoseconds now) noexcept;
     [[nodiscard]] bool judged(Digest digest) const noexcept {
-        return settled_ && sample_.product(digest) <= settled_limit_;
+        return kept_.settled && sample_.product(digest) <= kept_.settled_limit;
     }
 
     // The table.
@@ -235,6 +242,7 @@ class Audit {
     void begin(Index index, const AuditKey& key) noexcept;
 
     // The judge.
+    AuditFinding look(const AuditKey& key, const AuditSight& sight, const AuditTag& tag) noexcept;
     struct Reference {
         bool known = false;    // there is one, of places taken for certain
         Nanoseconds time = 0;  // of that one
@@ -254,40 +262,56 @@ class Audit {
     void record(Entry& entry, const AuditSight& sight) noexcept;
     void count(Verdict verdict) noexcept;
 
+    // In the memory, in front of the table: with it another audit goes on.
+    struct State {
+        Torn torn;
+        unsigned bits = 0;
+        std::uint32_t settled_limit = 0;
+        bool settled = false;
+        bool started = false;
+        bool pending = true;       // what is not settled will be
+        Nanoseconds whole_at = 0;  // then
+        Nanoseconds slack = 0;
+        Nanoseconds retention = 0;
+
+        Nanoseconds due = 0;
+        Nanoseconds period_begin = 0;
+        std::uint64_t period_samples = 0;
+
+        Index taken = 0;  // entries 1..taken have been taken at least once
+        Index free = 0;
+        Index sweep_at = 0;
+        Index sweep_left = 0;
+        std::uint64_t live = 0;
+
+        WindowState window;  // of the last burst
+        bool troubled = false;
+        Nanoseconds troubled_until = 0;
+        static constexpr unsigned kReasons = 4;
+        std::array<Nanoseconds, kReasons> changed_at{};  // of the misses' reasons
+        std::array<bool, kReasons> changed{};
+    };
+    static constexpr std::uint64_t kStateBytes = align_to_line(sizeof(State));
+    void set_reach() noexcept;
+    void start(const AuditState& state) noexcept;
+
     AuditParams params_;
     AuditSpec spec_;
+    State& kept_;
     AuditSample sample_;
-    std::uint32_t settled_limit_ = 0;
-    unsigned bits_;
-    bool settled_ = false;
-    bool started_ = false;
-    bool pending_ = true;       // what is not settled will be
-    Nanoseconds whole_at_ = 0;  // then
     Nanoseconds reach_;
-    Nanoseconds retention_;
-
     Nanoseconds interval_;  // between two packets of the sample; 0: any
-    Nanoseconds due_ = 0;
-    Nanoseconds period_begin_ = 0;
-    std::uint64_t period_samples_ = 0;
-
     std::uint64_t entry_bytes_;
     Index* heads_;
     std::byte* entries_;
     unsigned shift_;
-    Index taken_ = 0;  // entries 1..taken_ have been taken at least once
-    Index free_ = 0;
-    Index sweep_at_ = 0;
-    Index sweep_left_ = 0;
-    std::uint64_t live_ = 0;
 
+    bool started_ = false;
+    // Of a burst amid which the one before was cut off only the filter may know.
+    bool goes_on_;
+    Nanoseconds unsure_until_ = 0;
     AuditState state_;
     bool quiet_ = true;  // nothing shortened the window for long enough before the burst
-    bool troubled_ = false;
-    Nanoseconds troubled_until_ = 0;
-    static constexpr unsigned kReasons = 4;
-    std::array<Nanoseconds, kReasons> changed_at_{};  // of the misses' reasons
-    std::array<bool, kReasons> changed_{};
 
     AuditCounters counters_;
     AgeHistogram ages_;

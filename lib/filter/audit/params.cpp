@@ -34,7 +34,7 @@ Result<AuditParams> AuditParams::make(const AuditSpec& spec) {
         return fail(Errc::kConfig, "audit: a memory of " + format_size(spec.memory) +
                                        " is too little for a filter; allowed: " +
                                        format_size((kLeastEntries + 1) * Audit::entry_bytes(spec) +
-                                                   2 * kCacheLine) +
+                                                   2 * kCacheLine + Audit::kStateBytes) +
                                        " or more");
     }
     return AuditParams(spec, entries);

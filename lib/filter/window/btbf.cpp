@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/window/btbf.h"
 
+#include <memory>
+
 #include "filter/in_order.h"
 
 namespace unecho::filter {
@@ -32,10 +34,41 @@ std::uint64_t TimedBtbf::test_and_insert_burst(std::span<const Digest> digests) 
     return test_in_order(*this, digests);
 }
 
-void TimedBtbf::clear() noexcept {
+TimedBtbf::TimedBtbf(const TimedBtbfParams& params, std::span<std::byte> memory,
+                     Contents contents) noexcept
+    : params_(params),
+      state_(*carve<State>(memory, 0, 1)),
+      keyed_(params.timers(), params.k(), memory.subspan(kStateBytes), contents) {
+    if (contents == Contents::kZero) {
+        std::construct_at(&state_);
+        state_.visits_left = params.visits();
+    } else {
+        state_.load += kMaxBurst;  // what was cut off may not have been counted
+    }
+}
+
+bool TimedBtbf::is_whole(const TimedBtbfParams& params, std::span<std::byte> memory) noexcept {
+    const State& state = *carve<State>(memory, 0, 1);
+    return !state.torn.torn() && state.visits_left <= params.visits() &&
+           Timers::is_whole(params.timers(), memory.subspan(kStateBytes));
+}
+
+void TimedBtbf::expire_all() noexcept {
     keyed_.timers().clear();
-    load_ = 0;
-    empty_at_ = counters_.insertions;
+    state_.load = 0;
+    state_.empty = true;
+}
+
+void TimedBtbf::clear() noexcept {
+    state_.torn.begin();
+    expire_all();
+    state_.torn.end();
+}
+
+void TimedBtbf::turn_whole(std::uint64_t generations) noexcept {
+    state_.torn.begin();
+    turn_by(generations);
+    state_.torn.end();
 }
 
 // A generation ends with its share of the sweep done. Where the shares of the generations skipped
@@ -45,10 +78,10 @@ void TimedBtbf::turn_by(std::uint64_t generations) noexcept {
     Timers& timers = keyed_.timers();
     const std::uint64_t most = std::uint64_t{params_.l()} + 1;
     counters_.shifts += std::min(generations, most);
-    generation_ += generations;
+    state_.generation += generations;
     if (generations >= most) {
-        if (empty_at_ != counters_.insertions) {
-            clear();
+        if (!state_.empty) {
+            expire_all();
         }
     } else if (generations > params_.P()) {
         const auto ahead = static_cast<unsigned>(generations);
@@ -56,14 +89,14 @@ void TimedBtbf::turn_by(std::uint64_t generations) noexcept {
         timers.turn(ahead);
     } else {
         for (; generations > 0; --generations) {
-            timers.sweep(visits_left_, 0);
+            timers.sweep(state_.visits_left, 0);
             timers.turn(1);
-            visits_left_ = params_.visits();
+            state_.visits_left = params_.visits();
         }
     }
-    visits_left_ = params_.visits();
-    insertions_before_ = counters_.insertions;
-    load_ = 0;
+    state_.visits_left = params_.visits();
+    state_.position = 0;
+    state_.load = 0;
 }
 
 }  // namespace unecho::filter

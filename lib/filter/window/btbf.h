@@ -25,6 +25,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -75,8 +76,9 @@ class DecisionTable {
 // The timers of digests: k positions each, anywhere among m.
 class KeyedTimers {
   public:
-    KeyedTimers(const TimersGeometry& geometry, unsigned k, std::span<std::byte> memory) noexcept
-        : timers_(geometry, memory), k_(k) {
+    KeyedTimers(const TimersGeometry& geometry, unsigned k, std::span<std::byte> memory,
+                Contents contents = Contents::kZero) noexcept
+        : timers_(geometry, memory, contents), k_(k) {
         UNECHO_ASSERT(k >= 1 && k <= kMaxTimerHashes);
     }
 
@@ -242,13 +244,13 @@ class TimedBtbf {
   public:
     // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const TimedBtbfParams& params) noexcept {
-        return params.timers().bytes();
+        return kStateBytes + params.timers().bytes();
     }
 
-    TimedBtbf(const TimedBtbfParams& params, std::span<std::byte> memory) noexcept
-        : params_(params),
-          visits_left_(params.visits()),
-          keyed_(params.timers(), params.k(), memory) {}
+    TimedBtbf(const TimedBtbfParams& params, std::span<std::byte> memory,
+              Contents contents = Contents::kZero) noexcept;
+    [[nodiscard]] static bool is_whole(const TimedBtbfParams& params,
+                                       std::span<std::byte> memory) noexcept;
 
     void prefetch(Digest digest) const noexcept { keyed_.prefetch(digest); }
     bool test_and_insert(Digest digest) noexcept;
@@ -271,25 +273,32 @@ class TimedBtbf {
     [[nodiscard]] TimerReading read(Digest digest) const noexcept { return keyed_.read(digest); }
 
     // b: insertions in the present generation.
-    [[nodiscard]] std::uint64_t position() const noexcept {
-        return counters_.insertions - insertions_before_;
-    }
+    [[nodiscard]] std::uint64_t position() const noexcept { return state_.position; }
     // What the present generation took: insertions that wrote a timer which was not of it.
-    [[nodiscard]] std::uint64_t load() const noexcept { return load_; }
-    [[nodiscard]] std::uint64_t generation() const noexcept { return generation_; }
+    [[nodiscard]] std::uint64_t load() const noexcept { return state_.load; }
+    [[nodiscard]] std::uint64_t generation() const noexcept { return state_.generation; }
     [[nodiscard]] const TimedBtbfParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
 
   private:
+    // In the memory, in front of the timers. A digest's timers are written before it is counted.
+    struct State {
+        Torn torn;
+        std::uint64_t generation = 0;
+        std::uint64_t visits_left = 0;  // of this generation's share
+        std::uint64_t position = 0;
+        std::uint64_t load = 0;
+        bool empty = true;  // all timers are expired
+    };
+    static constexpr std::size_t kStateBytes = align_to_line(sizeof(State));
+
     void visit_some() noexcept;
     void turn_by(std::uint64_t generations) noexcept;
+    void turn_whole(std::uint64_t generations) noexcept;
+    void expire_all() noexcept;
 
     TimedBtbfParams params_;
-    std::uint64_t generation_ = 0;
-    std::uint64_t visits_left_;            // of this generation's share
-    std::uint64_t insertions_before_ = 0;  // counters_.insertions when this generation began
-    std::uint64_t load_ = 0;
-    std::uint64_t empty_at_ = 0;  // counters_.insertions when all timers were expired
+    State& state_;
     KeyedTimers keyed_;
     FilterCounters counters_;
 };
@@ -327,20 +336,23 @@ inline bool Btbf::decide_and_insert(Digest digest, const DecisionTable& table) n
 }
 
 inline void TimedBtbf::visit_some() noexcept {
-    const std::uint64_t visits = std::min<std::uint64_t>(visits_left_, params_.k());
+    const std::uint64_t visits = std::min<std::uint64_t>(state_.visits_left, params_.k());
     keyed_.timers().sweep(visits, 0);
-    visits_left_ -= visits;
+    state_.visits_left -= visits;
 }
 
 inline void TimedBtbf::insert(Digest digest) noexcept {
-    load_ += keyed_.write(digest) ? 1 : 0;
+    state_.empty = false;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    state_.load += keyed_.write(digest) ? 1 : 0;
+    ++state_.position;
     ++counters_.insertions;
     visit_some();
 }
 
 inline void TimedBtbf::advance(Moment moment) noexcept {
-    if (moment.generation > generation_) [[unlikely]] {
-        turn_by(moment.generation - generation_);
+    if (moment.generation > state_.generation) [[unlikely]] {
+        turn_whole(moment.generation - state_.generation);
     } else {
         visit_some();
     }

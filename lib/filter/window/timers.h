@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <span>
 
 #include "base/assert.h"
@@ -36,18 +37,35 @@ struct TimersGeometry {
     // Block numbers that a timer tells apart, besides expired.
     [[nodiscard]] constexpr unsigned numbers() const noexcept { return (1U << bits) - 1; }
     // A timer is read and written with the four bytes from its first on.
-    [[nodiscard]] constexpr std::uint64_t bytes() const noexcept {
+    [[nodiscard]] constexpr std::uint64_t timer_bytes() const noexcept {
         return align_to_line((m * bits + 7) / 8 + sizeof(std::uint32_t) - 1);
+    }
+    // And a line of the present block's.
+    [[nodiscard]] constexpr std::uint64_t bytes() const noexcept {
+        return timer_bytes() + kCacheLine;
     }
 };
 
 class Timers {
   public:
     // memory: geometry.bytes() of it, line-aligned, zeroed.
-    Timers(const TimersGeometry& geometry, std::span<std::byte> memory) noexcept
-        : memory_(carve<std::byte>(memory, 0, geometry.bytes())), geometry_(geometry) {
+    // Kept: it goes on with the timers of another one.
+    Timers(const TimersGeometry& geometry, std::span<std::byte> memory,
+           Contents contents = Contents::kZero) noexcept
+        : memory_(carve<std::byte>(memory, 0, geometry.timer_bytes())),
+          geometry_(geometry),
+          state_(*carve<State>(memory, geometry.timer_bytes(), 1)) {
+        if (contents == Contents::kZero) {
+            std::construct_at(&state_);
+        }
         UNECHO_ASSERT(geometry.bits >= kMinTimerBits && geometry.bits <= kMaxTimerBits);
         UNECHO_ASSERT(geometry.m >= 1 && geometry.kept < geometry.numbers());
+    }
+
+    [[nodiscard]] static bool is_whole(const TimersGeometry& geometry,
+                                       std::span<std::byte> memory) noexcept {
+        const State& state = *carve<State>(memory, geometry.timer_bytes(), 1);
+        return state.present >= 1 && state.present <= geometry.numbers() && state.next < geometry.m;
     }
 
     [[nodiscard]] std::uint64_t size() const noexcept { return geometry_.m; }
@@ -62,26 +80,27 @@ class Timers {
         if (number == kExpired) {
             return kExpiredAge;
         }
-        return number <= present_ ? present_ - number : present_ + geometry_.numbers() - number;
+        return number <= state_.present ? state_.present - number
+                                        : state_.present + geometry_.numbers() - number;
     }
 
     // Its age becomes 0; false if it was.
     bool write(std::uint64_t index) noexcept {
-        const bool changes = read(index) != present_;
-        store(index, present_);
+        const bool changes = read(index) != state_.present;
+        store(index, state_.present);
         return changes;
     }
 
     // All timers that are not expired get older by this many blocks. None may come to numbers().
     void turn(unsigned blocks) noexcept {
-        present_ = (present_ - 1 + blocks) % geometry_.numbers() + 1;
+        state_.present = (state_.present - 1 + blocks) % geometry_.numbers() + 1;
     }
 
     // Visits so many timers, and expires those that will be older than kept in `ahead` blocks.
     void sweep(std::uint64_t count, unsigned ahead) noexcept;
 
     // Expires all timers; the present block keeps its number.
-    void clear() noexcept { std::memset(memory_, 0, geometry_.bytes()); }
+    void clear() noexcept { std::memset(memory_, 0, geometry_.timer_bytes()); }
 
   private:
     static_assert(std::endian::native == std::endian::little);
@@ -104,14 +123,20 @@ class Timers {
         std::memcpy(memory_ + bit / 8, &word, sizeof word);
     }
 
+    // Behind the timers. A sweep that was cut off is done again from where it began.
+    struct State {
+        std::uint32_t present = 1;  // number of the present block, 1 to numbers()
+        std::uint64_t next = 0;     // the timer that the sweep visits next
+    };
+    static_assert(sizeof(State) <= kCacheLine);
+
     std::byte* memory_;
     TimersGeometry geometry_;
-    std::uint32_t present_ = 1;  // number of the present block, 1 to numbers()
-    std::uint64_t next_ = 0;     // the timer that the sweep visits next
+    State& state_;
 };
 
 inline void Timers::sweep(std::uint64_t count, unsigned ahead) noexcept {
-    std::uint64_t index = next_;
+    std::uint64_t index = state_.next;
     for (; count > 0; --count) {
         const unsigned old = age(index);
         if (old != kExpiredAge && old + ahead > geometry_.kept) {
@@ -119,7 +144,7 @@ inline void Timers::sweep(std::uint64_t count, unsigned ahead) noexcept {
         }
         index = index + 1 == geometry_.m ? 0 : index + 1;
     }
-    next_ = index;
+    state_.next = index;
 }
 
 }  // namespace unecho::filter

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
+#include <memory>
 
 #include "filter/in_order.h"
 
@@ -19,35 +20,57 @@ constexpr Nanoseconds kNever = std::numeric_limits<Nanoseconds>::max();
 
 }  // namespace
 
-Tlbf::Tlbf(const TlbfParams& params, std::span<std::byte> memory) noexcept
+Tlbf::Tlbf(const TlbfParams& params, std::span<std::byte> memory, Contents contents) noexcept
     : params_(params),
-      memory_(memory.data()),
-      lines_(params.arena_lines()),
-      kept_(params.spec().window) {
+      state_(*carve<State>(memory, 0, 1)),
+      arena_(memory.data() + kStateBytes),
+      lines_(params.arena_lines()) {
     UNECHO_ASSERT(memory.size() >= bytes(params) && line_aligned(memory));
+    if (contents == Contents::kKept) {
+        go_on();
+        return;
+    }
+    std::construct_at(&state_);
+    state_.kept = KeptWindow(params.spec().window);
+    state_.torn.begin();
     restart();
+    state_.torn.end();
+}
+
+bool Tlbf::is_whole(const TlbfParams& params, std::span<std::byte> memory) noexcept {
+    const State& state = *carve<State>(memory, 0, 1);
+    return !state.torn.torn() && state.count >= params.k() &&
+           state.count <= params.spec().max_slices && state.dirty <= state.tail &&
+           state.tail <= state.head && state.head - state.tail <= params.arena_lines();
+}
+
+void Tlbf::go_on() noexcept {
+    for (unsigned position = 0; position < state_.count; ++position) {
+        words_[slot(position)] = words_at(at(position).line);
+    }
+    state_.kept.begin_report();
+    plan_turn();
 }
 
 Tlbf::SliceView Tlbf::slice(unsigned position) const noexcept {
     const Slice& slice = at(position);
     const bool open = position < params_.k();
     return {slice.m,
-            slice.load.inserted + (open ? inserted_ : 0),
-            {slice.words, bytes_for_bits(slice.m) / sizeof(std::uint64_t)}};
+            slice.load.inserted + (open ? state_.inserted : 0),
+            {words(position), bytes_for_bits(slice.m) / sizeof(std::uint64_t)}};
 }
 
 // As Apbf::prefetch.
 void Tlbf::prefetch(Digest digest) const noexcept {
     const Hash hash(digest);
     const auto fetch = [&](unsigned position) noexcept {
-        const Slice& slice = at(position);
-        __builtin_prefetch(slice.words + bit_of(hash, slice) / 64, 1);
+        __builtin_prefetch(words(position) + bit_of(hash, at(position)) / 64, 1);
     };
     const unsigned k = params_.k();
     for (unsigned position = 0; position < k; ++position) {
         fetch(position);
     }
-    for (unsigned position = count_ - k; position >= k; position -= k) {
+    for (unsigned position = state_.count - k; position >= k; position -= k) {
         fetch(position);
     }
 }
@@ -57,10 +80,24 @@ std::uint64_t Tlbf::test_and_insert_burst(std::span<const Digest> digests) noexc
 }
 
 void Tlbf::clear() noexcept {
+    state_.torn.begin();
     restart();
+    state_.torn.end();
 }
 
 // --- time --------------------------------------------------------------------------------------
+
+void Tlbf::turn_whole() noexcept {
+    state_.torn.begin();
+    turn();
+    state_.torn.end();
+}
+
+void Tlbf::shift_whole() noexcept {
+    state_.torn.begin();
+    shift();
+    state_.torn.end();
+}
 
 // Something may be due: the end of a generation, or of slices.
 void Tlbf::turn() noexcept {
@@ -68,15 +105,15 @@ void Tlbf::turn() noexcept {
         turn_due_ = kNever;
         return;
     }
-    if (holds_any_ && expired(last_insert_)) {
+    if (state_.holds_any && expired(state_.last_insert)) {
         restart();
         return;
     }
-    if (now_ - shifted_ >= params_.period()) {
-        if (inserted_ != 0) {
+    if (state_.now - state_.shifted >= params_.period()) {
+        if (state_.inserted != 0) {
             shift();
         } else {
-            shifted_ = now_;
+            state_.shifted = state_.now;
         }
     }
     retire_expired(params_.k());
@@ -90,22 +127,22 @@ void Tlbf::plan_turn() noexcept {
     const auto later = [](Nanoseconds time, Nanoseconds by) {
         return time > kNever - by ? kNever : time + by;
     };
-    turn_due_ = later(shifted_, params_.period());
+    turn_due_ = later(state_.shifted, params_.period());
     const Nanoseconds window = params_.spec().window;
-    if (count_ > params_.k()) {
-        turn_due_ = std::min(turn_due_, later(later(at(count_ - 1).updated, window), 1));
+    if (state_.count > params_.k()) {
+        turn_due_ = std::min(turn_due_, later(later(at(state_.count - 1).updated, window), 1));
     }
 }
 
 // Forgets everything: slices as at the start.
 void Tlbf::restart() noexcept {
-    tail_ = head_;
-    count_ = 0;
-    until_shift_ = 0;
-    inserted_ = 0;
-    shifted_ = now_;
-    last_insert_ = now_;
-    holds_any_ = false;
+    state_.tail = state_.head;
+    state_.count = 0;
+    state_.until_shift = 0;
+    state_.inserted = 0;
+    state_.shifted = state_.now;
+    state_.last_insert = state_.now;
+    state_.holds_any = false;
     for (unsigned i = 0; i < params_.least_slices(); ++i) {
         make_slice(params_.first_slice_bits());
     }
@@ -118,22 +155,24 @@ void Tlbf::restart() noexcept {
 void Tlbf::close_generation() noexcept {
     for (unsigned position = 0; position < params_.k(); ++position) {
         Slice& slice = at(position);
-        slice.load.inserted += inserted_;
-        slice.last = inserted_;
-        slice.updated = last_insert_;
+        slice.load.inserted += state_.inserted;
+        slice.last = state_.inserted;
+        slice.updated = state_.last_insert;
     }
 }
 
 // Never of a generation without insertions: slice i < k can take at least k - i more, since it was
 // made for k or more and a generation takes 1 / (k - i) of the rest, rounded upwards (4).
 void Tlbf::shift() noexcept {
-    UNECHO_ASSERT(inserted_ != 0);
+    UNECHO_ASSERT(state_.inserted != 0);
     const TlbfSpec& spec = params_.spec();
     close_generation();
-    const Nanoseconds elapsed = std::max(now_ - shifted_, params_.period() / kMostGrowth);
-    const std::uint64_t target = growth::target_generation(inserted_, spec.window, spec.l, elapsed);
+    const Nanoseconds elapsed =
+        std::max(state_.now - state_.shifted, params_.period() / kMostGrowth);
+    const std::uint64_t target =
+        growth::target_generation(state_.inserted, spec.window, spec.l, elapsed);
     retire_expired(params_.least_slices() - 1);
-    if (count_ == spec.max_slices) {
+    if (state_.count == spec.max_slices) {
         ++counters_.arena_full;
         retire_oldest();
     }
@@ -141,31 +180,31 @@ void Tlbf::shift() noexcept {
     for (unsigned i = 0; i + 1 < spec.k; ++i) {
         ahead[i] = at(i).load;
     }
-    shifted_ = now_;
-    inserted_ = 0;
+    state_.shifted = state_.now;
+    state_.inserted = 0;
     ++counters_.shifts;
     const std::uint64_t capacity = growth::new_slice_capacity({ahead.data(), spec.k - 1}, target);
     make_slice(std::max(growth::bits_for(capacity, spec.k), params_.least_slice_bits()));
-    UNECHO_ASSERT(until_shift_ != 0);
+    UNECHO_ASSERT(state_.until_shift != 0);
     plan_turn();
 }
 
 void Tlbf::retire_expired(unsigned keep) noexcept {
-    while (count_ > keep && expired(at(count_ - 1))) {
+    while (state_.count > keep && expired(at(state_.count - 1))) {
         retire_oldest();
     }
 }
 
 // A slice that still holds something of the window is counted.
 void Tlbf::retire_oldest() noexcept {
-    const Slice& oldest = at(count_ - 1);
+    const Slice& oldest = at(state_.count - 1);
     if (!expired(oldest)) {
         counters_.evicted_early += oldest.last;
-        kept_.forget(oldest.updated, now_);
+        state_.kept.forget(oldest.updated, state_.now);
     }
-    --count_;
-    UNECHO_ASSERT(count_ != 0);
-    tail_ = at(count_ - 1).line;
+    --state_.count;
+    UNECHO_ASSERT(state_.count != 0);
+    state_.tail = at(state_.count - 1).line;
 }
 
 void Tlbf::make_slice(std::uint64_t bits) noexcept {
@@ -175,23 +214,23 @@ void Tlbf::make_slice(std::uint64_t bits) noexcept {
     }
     const std::uint64_t lines = bytes_for_bits(bits) / kCacheLine;
     const std::uint64_t line = make_room(lines);
-    head_ = line + lines;
-    ++newest_;
+    state_.head = line + lines;
+    ++state_.newest;
     Slice& slice = at(0);
     slice = {};
-    slice.words = reinterpret_cast<std::uint64_t*>(memory_ + line % lines_ * kCacheLine);
+    words_[slot(0)] = words_at(line);
     slice.line = line;
     slice.m = bits;
     slice.load.capacity = growth::capacity_of(bits);
-    slice.updated = now_;
-    slice.function = newest_ % params_.k();
-    tail_ = count_ == 0 ? line : tail_;
-    ++count_;
+    slice.updated = state_.now;
+    slice.function = state_.newest % params_.k();
+    state_.tail = state_.count == 0 ? line : state_.tail;
+    ++state_.count;
     std::array<growth::Load, kMaxSlots> open;
-    for (unsigned i = 0; i < params_.k() && i < count_; ++i) {
+    for (unsigned i = 0; i < params_.k() && i < state_.count; ++i) {
         open[i] = at(i).load;
     }
-    until_shift_ = growth::until_shift({open.data(), params_.k()});
+    state_.until_shift = growth::until_shift({open.data(), params_.k()});
 }
 
 // --- the arena ---------------------------------------------------------------------------------
@@ -199,29 +238,30 @@ void Tlbf::make_slice(std::uint64_t bits) noexcept {
 // Where so many zeroed lines begin. What is alive gives way from the old end; k slices never have
 // to.
 std::uint64_t Tlbf::make_room(std::uint64_t lines) noexcept {
-    const std::uint64_t position = head_ % lines_;
-    const std::uint64_t line = position + lines > lines_ ? head_ + lines_ - position : head_;
+    const std::uint64_t position = state_.head % lines_;
+    const std::uint64_t line =
+        position + lines > lines_ ? state_.head + lines_ - position : state_.head;
     const std::uint64_t end = line + lines;
-    if (end > tail_ + lines_) {
+    if (end > state_.tail + lines_) {
         ++counters_.arena_full;
-        while (end > tail_ + lines_) {
-            UNECHO_ASSERT(count_ >= params_.k());
+        while (end > state_.tail + lines_) {
+            UNECHO_ASSERT(state_.count >= params_.k());
             retire_oldest();
         }
     }
-    if (end > dirty_ + lines_) {
-        zero(end - lines_ - dirty_);
+    if (end > state_.dirty + lines_) {
+        zero(end - lines_ - state_.dirty);
         ++counters_.inline_clears;
     }
     return line;
 }
 
 void Tlbf::zero(std::uint64_t lines) noexcept {
-    for (lines = std::min(lines, tail_ - dirty_); lines > 0;) {
-        const std::uint64_t first = dirty_ % lines_;
+    for (lines = std::min(lines, state_.tail - state_.dirty); lines > 0;) {
+        const std::uint64_t first = state_.dirty % lines_;
         const std::uint64_t piece = std::min(lines, lines_ - first);
-        std::memset(memory_ + first * kCacheLine, 0, piece * kCacheLine);
-        dirty_ += piece;
+        std::memset(arena_ + first * kCacheLine, 0, piece * kCacheLine);
+        state_.dirty += piece;
         lines -= piece;
     }
 }

@@ -26,6 +26,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -99,10 +100,13 @@ class Tlbf {
   public:
     // What the constructor's memory must hold; line-aligned, zeroed.
     [[nodiscard]] static std::size_t bytes(const TlbfParams& params) noexcept {
-        return params.spec().arena_bytes;
+        return params.spec().arena_bytes + kStateBytes;
     }
 
-    Tlbf(const TlbfParams& params, std::span<std::byte> memory) noexcept;
+    Tlbf(const TlbfParams& params, std::span<std::byte> memory,
+         Contents contents = Contents::kZero) noexcept;
+    [[nodiscard]] static bool is_whole(const TlbfParams& params,
+                                       std::span<std::byte> memory) noexcept;
 
     void prefetch(Digest digest) const noexcept;
     bool test_and_insert(Digest digest) noexcept;
@@ -115,11 +119,11 @@ class Tlbf {
     [[nodiscard]] bool query(Digest digest) const noexcept { return matches(Hash(digest)); }
     void insert(Digest digest) noexcept;
 
-    [[nodiscard]] const KeptWindow& kept() const noexcept { return kept_; }
+    [[nodiscard]] const KeptWindow& kept() const noexcept { return state_.kept; }
     [[nodiscard]] const TlbfParams& params() const noexcept { return params_; }
     [[nodiscard]] const FilterCounters& counters() const noexcept { return counters_; }
     // Lines of the arena that slices hold.
-    [[nodiscard]] std::uint64_t used() const noexcept { return head_ - tail_; }
+    [[nodiscard]] std::uint64_t used() const noexcept { return state_.head - state_.tail; }
 
     // What is alive. Position 0 is the youngest slice.
     struct SliceView {
@@ -127,12 +131,11 @@ class Tlbf {
         std::uint64_t inserted = 0;
         std::span<const std::uint64_t> words;  // that hold the bits
     };
-    [[nodiscard]] unsigned slices() const noexcept { return count_; }
+    [[nodiscard]] unsigned slices() const noexcept { return state_.count; }
     [[nodiscard]] SliceView slice(unsigned position) const noexcept;
 
   private:
     struct Slice {
-        std::uint64_t* words = nullptr;
         std::uint64_t line = 0;  // where it begins, in lines ever allocated
         std::uint64_t m = 0;
         growth::Load load;           // up to the last shift
@@ -141,19 +144,47 @@ class Tlbf {
         std::uint64_t function = 0;  // which of the k hash functions is its own
     };
 
+    // In the memory, in front of the arena. What one insertion changes means something at any
+    // moment: it is counted before its bits are set.
+    struct State {
+        Torn torn;
+        // The arena is a ring of lines, counted without end: [tail, head) belongs to slices,
+        // [dirty, tail) to slices that are gone and has to be zeroed, the rest is zero.
+        std::uint64_t head = 0;
+        std::uint64_t tail = 0;
+        std::uint64_t dirty = 0;
+
+        std::uint64_t newest = kMaxSlots - 1;  // slices ever made, less one, plus kMaxSlots
+        unsigned count = 0;
+        std::array<Slice, kMaxSlots> slices{};
+
+        Nanoseconds now = 0;
+        Nanoseconds shifted = 0;      // when the present generation began
+        Nanoseconds last_insert = 0;  // of any digest
+        std::uint64_t until_shift = 0;
+        std::uint64_t inserted = 0;  // in the present generation
+        bool holds_any = false;
+        KeptWindow kept{0};
+    };
+    static constexpr std::size_t kStateBytes = align_to_line(sizeof(State));
+
     using Hash = SlicePositions;
     [[nodiscard]] static std::uint64_t bit_of(const Hash& hash, const Slice& slice) noexcept {
         return hash.at(slice.function, slice.m);
     }
 
     [[nodiscard]] const Slice& at(unsigned position) const noexcept {
-        return slices_[(newest_ - position) % kMaxSlots];
+        return state_.slices[slot(position)];
     }
-    [[nodiscard]] Slice& at(unsigned position) noexcept {
-        return slices_[(newest_ - position) % kMaxSlots];
+    [[nodiscard]] Slice& at(unsigned position) noexcept { return state_.slices[slot(position)]; }
+    [[nodiscard]] std::uint64_t* words(unsigned position) const noexcept {
+        return words_[slot(position)];
+    }
+    [[nodiscard]] std::uint64_t slot(unsigned position) const noexcept {
+        return (state_.newest - position) % kMaxSlots;
     }
     [[nodiscard]] bool expired(Nanoseconds time) const noexcept {  // (3)
-        return now_ - time > params_.spec().window;
+        return state_.now - time > params_.spec().window;
     }
     // A slice that has left the k youngest, or is about to.
     [[nodiscard]] bool expired(const Slice& slice) const noexcept {
@@ -162,7 +193,13 @@ class Tlbf {
     [[nodiscard]] bool matches(const Hash& hash) const noexcept;
     void set(const Hash& hash) noexcept;
 
+    void go_on() noexcept;
+    [[nodiscard]] std::uint64_t* words_at(std::uint64_t line) const noexcept {
+        return reinterpret_cast<std::uint64_t*>(arena_ + line % lines_ * kCacheLine);
+    }
     void turn() noexcept;
+    void turn_whole() noexcept;
+    void shift_whole() noexcept;
     void restart() noexcept;
     void shift() noexcept;
     void close_generation() noexcept;
@@ -178,53 +215,37 @@ class Tlbf {
     void zero(std::uint64_t lines) noexcept;
 
     TlbfParams params_;
-    std::byte* memory_;
+    State& state_;
+    std::byte* arena_;
     std::uint64_t lines_;
-
-    // The arena is a ring of lines, counted without end: [tail_, head_) belongs to slices,
-    // [dirty_, tail_) to slices that are gone and has to be zeroed, the rest is zero.
-    std::uint64_t head_ = 0;
-    std::uint64_t tail_ = 0;
-    std::uint64_t dirty_ = 0;
-
-    std::uint64_t newest_ = kMaxSlots - 1;  // slices ever made, less one, plus kMaxSlots
-    unsigned count_ = 0;
-    std::array<Slice, kMaxSlots> slices_{};
-
-    Nanoseconds now_ = 0;
-    Nanoseconds shifted_ = 0;      // when the present generation began
-    Nanoseconds last_insert_ = 0;  // of any digest
-    Nanoseconds turn_due_ = 0;     // nothing turns before
-    std::uint64_t until_shift_ = 0;
-    std::uint64_t inserted_ = 0;  // in the present generation
-    bool holds_any_ = false;
-    KeptWindow kept_;
+    std::array<std::uint64_t*, kMaxSlots> words_{};  // of each slice
+    Nanoseconds turn_due_ = 0;                       // nothing turns before
     FilterCounters counters_;
 };
 
 static_assert(SlidingFilter<Tlbf>);
 
 inline bool Tlbf::matches(const Hash& hash) const noexcept {
-    return run_of_matches(params_.k(), count_ - params_.k(), [&](unsigned position) noexcept {
+    return run_of_matches(params_.k(), state_.count - params_.k(), [&](unsigned position) noexcept {
         const Slice& slice = at(position);
         const std::uint64_t bit = bit_of(hash, slice);
-        return (slice.words[bit / 64] >> (bit % 64) & 1) != 0;
+        return (words(position)[bit / 64] >> (bit % 64) & 1) != 0;
     });
 }
 
 inline void Tlbf::set(const Hash& hash) noexcept {
-    if (until_shift_ == 0) [[unlikely]] {
-        shift();
+    if (state_.until_shift == 0) [[unlikely]] {
+        shift_whole();
     }
+    --state_.until_shift;
+    ++state_.inserted;
+    state_.last_insert = state_.now;
+    state_.holds_any = true;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
     for (unsigned position = 0; position < params_.k(); ++position) {
-        const Slice& slice = at(position);
-        const std::uint64_t bit = bit_of(hash, slice);
-        slice.words[bit / 64] |= std::uint64_t{1} << (bit % 64);
+        const std::uint64_t bit = bit_of(hash, at(position));
+        words(position)[bit / 64] |= std::uint64_t{1} << (bit % 64);
     }
-    --until_shift_;
-    ++inserted_;
-    last_insert_ = now_;
-    holds_any_ = true;
     ++counters_.insertions;
 }
 
@@ -244,10 +265,10 @@ inline bool Tlbf::test_and_insert(Digest digest) noexcept {
 }
 
 inline void Tlbf::advance(Moment moment) noexcept {
-    if (moment.now > now_) {
-        now_ = moment.now;
-        if (now_ >= turn_due_) [[unlikely]] {
-            turn();
+    if (moment.now > state_.now) {
+        state_.now = moment.now;
+        if (state_.now >= turn_due_) [[unlikely]] {
+            turn_whole();
         }
     }
 }

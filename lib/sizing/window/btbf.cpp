@@ -14,10 +14,13 @@ namespace {
 // Further generations shorten the slack; they save no memory, as timers grow.
 constexpr unsigned kMaxL = 63;
 
+// What the filter remembers beside its timers, and these.
+constexpr std::uint64_t kOwnBytes = 2 * kLineBytes;
+
 // As filter::Timers packs them.
 std::uint64_t bytes_of(const BtbfGeometry& geometry) {
     constexpr std::uint64_t kReadAhead = 8 * (sizeof(std::uint32_t) - 1);
-    return lines_for_bits(geometry.m * geometry.bits + kReadAhead) * kLineBytes;
+    return lines_for_bits(geometry.m * geometry.bits + kReadAhead) * kLineBytes + kOwnBytes;
 }
 
 // The most timers that so many lines hold.
@@ -77,10 +80,11 @@ Result<BtbfGeometry> size_btbf(const Targets& targets) {
         const Nanoseconds length = generation_length(targets.window, l);
         const std::uint64_t planned = keys_within(length, targets.keys_per_second);
         const std::uint64_t keys = load_within(length, targets);
-        const auto lines = smallest(1, shortlist.max_bytes() / kLineBytes, [&](std::uint64_t n) {
-            return worst_false_drop({k, l, timers_in(n, bits), bits}, keys) <=
-                   targets.max_false_drop;
-        });
+        const auto lines =
+            smallest(1, (shortlist.max_bytes() - kOwnBytes) / kLineBytes, [&](std::uint64_t n) {
+                return worst_false_drop({k, l, timers_in(n, bits), bits}, keys) <=
+                       targets.max_false_drop;
+            });
         if (!lines) {
             return;
         }
@@ -117,7 +121,8 @@ Prediction predict(const BtbfGeometry& geometry, Nanoseconds window,
     out.shift_keys = out.generation_keys;
     out.window_keys = load.window_keys;
     out.bytes = bytes_of(geometry);
-    out.bits_per_key = 8.0 * static_cast<double>(out.bytes) / static_cast<double>(out.window_keys);
+    out.bits_per_key =
+        8.0 * static_cast<double>(out.bytes - kOwnBytes) / static_cast<double>(out.window_keys);
     // The insertion writes all k timers, those that the query read among them. Expiry reads on
     // in order, k timers for an insertion.
     out.lines_per_packet = k + static_cast<double>(k * bits) / kLineBits;

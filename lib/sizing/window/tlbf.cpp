@@ -61,9 +61,9 @@ Result<TlbfGeometry> size_tlbf(const Targets& targets) {
             TlbfGeometry geometry{k, l, std::min(k + (kSpareGenerations * l), kMaxTlbfSlices), keys,
                                   0};
             geometry.arena_bytes = arena_for(k, l, keys);
-            if (geometry.arena_bytes <= shortlist.max_bytes() &&
-                meets(worst_case_of(geometry), targets)) {
-                shortlist.add(geometry, geometry.arena_bytes);
+            const std::uint64_t bytes = geometry.arena_bytes + kTlbfStateBytes;
+            if (bytes <= shortlist.max_bytes() && meets(worst_case_of(geometry), targets)) {
+                shortlist.add(geometry, bytes);
             }
         }
     }
@@ -81,7 +81,8 @@ Prediction predict(const TlbfGeometry& geometry, Nanoseconds window,
                    std::optional<double> keys_per_second) {
     const auto [k, l, max_slices, capacity, arena_bytes] = geometry;
     const Load load = load_of(window, l, keys_per_second, generation_keys(geometry));
-    Prediction out = predict_segments(k, l, full(k, k + l), load, arena_bytes);
+    Prediction out = predict_segments(k, l, full(k, k + l), load, arena_bytes + kTlbfStateBytes,
+                                      kTlbfStateBytes);
     out.false_drop = worst_case_of(geometry).false_drop;
     return out;
 }

@@ -13,6 +13,9 @@ namespace unecho::sizing {
 
 inline constexpr unsigned kMaxTlbfSlices = 128;  // alive at a time
 
+// What the filter remembers of its slices beside them.
+inline constexpr std::uint64_t kTlbfStateBytes = 7360;
+
 struct TlbfGeometry {
     unsigned k = 0;
     unsigned l = 0;

@@ -206,10 +206,15 @@ class Tested {
                         sizeof(Digest));
             return;
         }
-        // The line filter's tables are no bits of keys.
-        const std::size_t begin =
-            engine_.plan().engine == Engine::kLine ? filter::LineFilter::table_bytes() : 0;
-        const std::size_t lines = (memory.size() - begin) / filter::kCacheLine;
+        // What lies in front of the keys' bits, and behind them; not of rings of segments, where
+        // hardly any line is.
+        const auto engine = engine_.plan().engine;
+        const std::size_t begin = engine == Engine::kLine   ? filter::LineFilter::table_bytes()
+                                  : engine == Engine::kTlbf ? sizing::kTlbfStateBytes
+                                  : engine == Engine::kBtbf ? filter::kCacheLine
+                                                            : 0;
+        const std::size_t end = engine == Engine::kBtbf ? filter::kCacheLine : 0;
+        const std::size_t lines = (memory.size() - begin - end) / filter::kCacheLine;
         std::memset(memory.data() + begin + random_() % lines * filter::kCacheLine, 0,
                     filter::kCacheLine);
     }

@@ -3,26 +3,17 @@
 // the one before was cut off, also by SIGKILL amid an instruction stream.
 #include <atomic>
 #include <bit>
-#include <csignal>
 #include <optional>
-#include <thread>
-
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "property/contract/contract.h"
+#include "support/killed_child.h"
 
 namespace unecho::test {
 namespace {
 
 template <typename Filter>
-struct is_kept : std::bool_constant<info_of<Filter>().is_kept> {};
-using KeptEngines = those_of<is_kept, Engines>::type;
-
-template <typename Filter>
 class contract_kept : public testing::Test {};
-TYPED_TEST_SUITE(contract_kept, KeptEngines::Types, EngineNames);
+TYPED_TEST_SUITE(contract_kept, Engines::Types, EngineNames);
 
 // One goes on; of the other a copy of its memory is taken over every now and then.
 TYPED_TEST(contract_kept, answers_are_those_of_one_that_went_on) {
@@ -77,32 +68,6 @@ TYPED_TEST(contract_kept, what_no_filter_left_is_not_taken) {
     }
 }
 
-// Memory that parent and child share, and what the child has come to.
-struct Shared {
-    struct Progress {
-        std::atomic<std::uint64_t> bursts;
-        std::atomic<std::uint64_t> accidents;  // new digests that were taken for echoes
-    };
-    explicit Shared(std::size_t bytes)
-        : bytes_(bytes + filter::kCacheLine),
-          data_(static_cast<std::byte*>(
-              mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
-    ~Shared() { munmap(data_, bytes_); }
-    Shared(const Shared&) = delete;
-    Shared& operator=(const Shared&) = delete;
-    Shared(Shared&&) = delete;
-    Shared& operator=(Shared&&) = delete;
-
-    [[nodiscard]] Progress& progress() const { return *reinterpret_cast<Progress*>(data_); }
-    [[nodiscard]] std::span<std::byte> span() const {
-        return {data_ + filter::kCacheLine, bytes_ - filter::kCacheLine};
-    }
-
-  private:
-    std::size_t bytes_;
-    std::byte* data_;
-};
-
 // Each burst is its number, and time goes on by a step every few of them: so there is a turn in
 // most of the time, and few digests are remembered.
 constexpr std::uint64_t kBurstsAStep = 2;
@@ -120,42 +85,31 @@ TYPED_TEST(contract_kept, kill_at_any_moment_loses_nothing_or_is_seen) {
     for_each_case<TypeParam>(
         Fill::kRoomy,  // where accidents, which are not recorded, are none
         [&](Case<TypeParam>& c) {
-            const Shared shared(TypeParam::bytes(c.params));
+            const SharedMemory shared(TypeParam::bytes(c.params));
             const auto time_of = [&](std::uint64_t burst) {
                 return 1000 * c.promise.forgotten + burst / kBurstsAStep * c.promise.step;
             };
-            const pid_t child = fork();
-            ASSERT_GE(child, 0);
-            if (child == 0) {
+            const auto work = [&] {
                 TypeParam filter(c.params, shared.span());
                 for (std::uint64_t burst = 0;; ++burst) {
                     filter.advance(moment_at(time_of(burst)));
                     const std::uint64_t echoes = filter.test_and_insert_burst(digests_of(burst));
-                    shared.progress().accidents.fetch_add(
-                        static_cast<unsigned>(std::popcount(echoes)), std::memory_order_relaxed);
+                    shared.progress().other.fetch_add(static_cast<unsigned>(std::popcount(echoes)),
+                                                      std::memory_order_relaxed);
                     if constexpr (requires { filter.maintain(); }) {
                         filter.maintain();
                     }
-                    shared.progress().bursts.store(burst + 1, std::memory_order_release);
+                    shared.progress().rounds.store(burst + 1, std::memory_order_release);
                 }
-            }
-            while (shared.progress().bursts.load() < 10 + c.random.below(20)) {
-                std::this_thread::yield();
-            }
-            for (std::uint64_t spins = c.random.below(20'000); spins != 0; --spins) {
-                std::atomic_signal_fence(std::memory_order_seq_cst);
-            }
-            kill(child, SIGKILL);
-            int status = 0;
-            ASSERT_EQ(waitpid(child, &status, 0), child);
-            ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+            };
+            kill_amid(shared, 10 + c.random.below(20), c.random.below(20'000), work);
             if (!TypeParam::is_whole(c.params, shared.span())) {
                 ++torn;
                 return;
             }
             ++whole;
             TypeParam filter(c.params, shared.span(), filter::Contents::kKept);
-            const std::uint64_t bursts = shared.progress().bursts.load();
+            const std::uint64_t bursts = shared.progress().rounds.load();
             const std::uint64_t now = time_of(bursts);
             filter.advance(moment_at(now));
             std::uint64_t missed = 0;
@@ -166,7 +120,7 @@ TYPED_TEST(contract_kept, kill_at_any_moment_loses_nothing_or_is_seen) {
                 const std::uint64_t echoes = filter.test_and_insert_burst(digests_of(burst));
                 missed += static_cast<unsigned>(std::popcount(echoes ^ kAll));
             }
-            ASSERT_LE(missed, shared.progress().accidents.load()) << bursts << " bursts";
+            ASSERT_LE(missed, shared.progress().other.load()) << bursts << " bursts";
         },
         0, 2);
     EXPECT_GT(whole, 0U);

@@ -17,7 +17,9 @@ TEST_P(WorkerFilters, hold_the_filter_and_an_exchange_for_all_of_its_segments) {
     spec.engine = GetParam();
     spec.rate = 1e4;
     const engines::FilterPlan plan = engines::planned(spec);
-    auto made = WorkerFilter::make(plan, 0, false);
+    auto memory = eal::HugeMemory::allocate(plan.instance_bytes, 0, false);
+    ASSERT_TRUE(memory);
+    auto made = WorkerFilter::make(plan, std::move(*memory));
     ASSERT_TRUE(made) << made.error().context;
     EXPECT_EQ((*made)->page_bytes(), static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE)));
     EXPECT_EQ((*made)->instance().memory().size(), plan.instance_bytes);

@@ -19,10 +19,10 @@ struct Instance {
 };
 
 TEST(timers, bytes_are_whole_lines_and_hold_the_last_read) {
-    EXPECT_EQ((TimersGeometry{.m = 1, .bits = 2}.bytes()), 64u);
-    EXPECT_EQ((TimersGeometry{.m = 122, .bits = 4}.bytes()), 64u);
-    EXPECT_EQ((TimersGeometry{.m = 123, .bits = 4}.bytes()), 128u);
-    EXPECT_EQ((TimersGeometry{.m = 1000, .bits = 16}.bytes()), 2048u);
+    EXPECT_EQ((TimersGeometry{.m = 1, .bits = 2}.bytes()), 128u);
+    EXPECT_EQ((TimersGeometry{.m = 122, .bits = 4}.bytes()), 128u);
+    EXPECT_EQ((TimersGeometry{.m = 123, .bits = 4}.bytes()), 192u);
+    EXPECT_EQ((TimersGeometry{.m = 1000, .bits = 16}.bytes()), 2112u);
 }
 
 TEST(timers, zeroed_memory_is_all_expired) {

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A child process that works on memory that both have, and is killed at any moment.
+#pragma once
+
+#include <atomic>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <thread>
+
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "filter/storage.h"
+
+namespace unecho::test {
+
+// Zeroed, line-aligned. Beside it a line in which the child counts.
+class SharedMemory {
+  public:
+    explicit SharedMemory(std::size_t bytes)
+        : bytes_(bytes + filter::kCacheLine),
+          data_(static_cast<std::byte*>(
+              mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))) {}
+    ~SharedMemory() { munmap(data_, bytes_); }
+    SharedMemory(const SharedMemory&) = delete;
+    SharedMemory& operator=(const SharedMemory&) = delete;
+    SharedMemory(SharedMemory&&) = delete;
+    SharedMemory& operator=(SharedMemory&&) = delete;
+
+    // Rounds that are over, and what else the child counts.
+    struct Progress {
+        std::atomic<std::uint64_t> rounds;
+        std::atomic<std::uint64_t> other;
+    };
+    [[nodiscard]] Progress& progress() const { return *reinterpret_cast<Progress*>(data_); }
+    [[nodiscard]] std::span<std::byte> span() const {
+        return {data_ + filter::kCacheLine, bytes_ - filter::kCacheLine};
+    }
+
+  private:
+    std::size_t bytes_;
+    std::byte* data_;
+};
+
+// The child works, and counts its rounds; it is killed so many instructions or so behind as many.
+template <typename Work>
+void kill_amid(const SharedMemory& shared, std::uint64_t rounds, std::uint64_t spins,
+               const Work& work) {
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+        work();
+        for (;;) {
+            pause();
+        }
+    }
+    while (shared.progress().rounds.load() < rounds) {
+        std::this_thread::yield();
+    }
+    for (; spins != 0; --spins) {
+        std::atomic_signal_fence(std::memory_order_seq_cst);
+    }
+    kill(child, SIGKILL);
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+}  // namespace unecho::test

@@ -38,6 +38,7 @@ void announce(const control::Appliance& appliance) {
     for (const auto& [page, bytes] : appliance.filter_bytes_by_page()) {
         log_line("filters: " + format_size(bytes) + " in pages of " + format_size(page));
     }
+    log_line("kernels: " + std::string(filter::name_of(plan.isa)) + " (" + plan.isa_reason + ")");
     log_line("running with " + std::to_string(plan.workers.size()) + " worker(s), " +
              std::to_string(plan.routes.size()) + " route(s); stop with Ctrl-C");
 }

@@ -27,7 +27,7 @@ Machine Machine::detect() {
     const std::vector<LcoreId> alone = cpu_list(isolated);
     std::set_difference(machine.cpus.begin(), machine.cpus.end(), alone.begin(), alone.end(),
                         std::back_inserter(machine.scheduled));
-    machine.isas = engines::IsaChoice::detect();
+    machine.isas = engines::IsaChoice::measured();
     return machine;
 }
 

@@ -78,25 +78,25 @@ void plan_lcores(const config::Config& config, const Machine& machine, Plan& pla
 }
 
 // The environment wins over the configuration, so that tests can force every kernel.
-filter::Isa plan_isa(const config::Config& config, const Machine& machine,
-                     std::vector<std::string>& notes, Problems& problems) {
+void plan_isa(const config::Config& config, const Machine& machine, Plan& plan,
+              Problems& problems) {
     const std::string_view configured =
         config::kIsaWishNames.at(static_cast<std::size_t>(config.workers.isa));
     const std::string wanted = machine.isas.forced.value_or(std::string(configured));
     const std::string where = machine.isas.forced ? "UNECHO_ISA" : "workers.isa";
     const Result<filter::Isa> found = machine.isas.of(wanted);
+    plan.isa = found ? *found : *machine.isas.of("auto");
+    plan.isa_reason = machine.isas.reason(plan.isa, found && wanted != "auto" ? where : "");
     if (found) {
-        return *found;
+        return;
     }
     const std::string text = found.error().context;
-    const filter::Isa widest = machine.isas.widest;
     if (found.error().code == Errc::kUnsupported && machine.may_differ) {
-        notes.push_back(where + ": " + text + "; planned with " +
-                        std::string(filter::name_of(widest)));
+        plan.notes.push_back(where + ": " + text + "; planned with " +
+                             std::string(filter::name_of(plan.isa)));
     } else {
         problems.push_back({0, where, text});
     }
-    return widest;
 }
 
 // Who may ask telemetry is of this machine, too: where it differs this is known at the start alone.
@@ -215,7 +215,7 @@ class Planner {
         plan_steering();
         plan_rx();
         plan_tx();
-        plan_.isa = plan_isa(config_, machine_, plan_.notes, problems_);
+        plan_isa(config_, machine_, plan_, problems_);
         plan_filters();
         plan_taps();
         plan_audits();

@@ -80,6 +80,7 @@ struct Plan {
     engines::AuditChoice audit;
     std::vector<AuditPlan> audits;           // of each filter; empty if they are not audited
     filter::Isa isa = filter::Isa::kScalar;  // of the kernels
+    std::string isa_reason;                  // why this one
     LcoreId main_lcore = 0;                  // the control thread's, by DPDK's number
     LcoreId main_cpu = 0;
     std::string lcore_map;  // DPDK's --lcores

@@ -223,7 +223,8 @@ std::string filter_text(const Plan& plan, std::size_t index) {
         table.row({"chosen", filter.choice});
     }
     if (filter.engine().has_kernels) {
-        table.row({"kernel", std::string(filter::name_of(filter.isa))});
+        table.row(
+            {"kernel", std::string(filter::name_of(filter.isa)) + " (" + plan.isa_reason + ")"});
     }
     table.row({"rule", filter.rule_text});
     add_times(table, filter);

@@ -2,9 +2,19 @@
 #include "engines/isa.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
 namespace unecho::engines {
+namespace {
+
+std::string of_isa(const KernelTimes& times, filter::Isa isa) {
+    char text[32];
+    std::snprintf(text, sizeof(text), "%.1f", times.of(isa));
+    return text;
+}
+
+}  // namespace
 
 IsaChoice IsaChoice::detect() {
     IsaChoice out;
@@ -12,6 +22,14 @@ IsaChoice IsaChoice::detect() {
     if (const char* forced = std::getenv("UNECHO_ISA"); forced != nullptr) {
         out.forced = forced;
     }
+    return out;
+}
+
+IsaChoice IsaChoice::measured() {
+    // Once: what runs keeps its kernels over reloads.
+    static const KernelTimes kTimes = measure_kernels();
+    IsaChoice out = detect();
+    out.times = kTimes;
     return out;
 }
 
@@ -24,7 +42,7 @@ Result<filter::Isa> IsaChoice::of(std::string_view name) const {
         }
     }
     if (name == "auto") {
-        return widest;
+        return times ? times->fastest(widest) : widest;
     }
     const bool known = std::find(filter::kIsaNames.begin(), filter::kIsaNames.end(), name) !=
                        filter::kIsaNames.end();
@@ -40,6 +58,27 @@ Result<filter::Isa> IsaChoice::any() const {
         return fail(Errc::kInvalidArgument, "UNECHO_ISA: " + found.error().context);
     }
     return found;
+}
+
+std::string IsaChoice::reason(filter::Isa isa, std::string_view where) const {
+    std::string text = times ? "the fastest here" : "the widest that this processor has";
+    if (!where.empty()) {
+        text = "as " + std::string(where) + " says";
+    }
+    if (times) {
+        text += "; ns a packet in cache, measured: " + of_isa(*times, isa);
+        for (auto row = filter::kIsas.rbegin(); row != filter::kIsas.rend(); ++row) {
+            if (row->isa != isa && row->isa <= widest) {
+                text += ", " + std::string(row->name) + " " + of_isa(*times, row->isa);
+            }
+        }
+    }
+    if (static_cast<std::size_t>(widest) + 1 < filter::kIsas.size()) {
+        const filter::IsaRow& next = filter::kIsas.at(static_cast<std::size_t>(widest) + 1);
+        text += "; " + std::string(next.name) + " needs " + std::string(filter::lacking(next.isa)) +
+                ", which this processor lacks";
+    }
+    return text;
 }
 
 }  // namespace unecho::engines

@@ -55,7 +55,7 @@ Result<engines::FilterPlan> FilterDecider::plan(const Options& options,
     if (!found) {
         return tl::unexpected(found.error());
     }
-    const auto isa = engines::IsaChoice::detect().any();
+    const auto isa = engines::IsaChoice::measured().any();
     if (!isa) {
         return tl::unexpected(isa.error());
     }

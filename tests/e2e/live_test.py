@@ -96,7 +96,8 @@ class EveryIsa(Both):
             shown = subprocess.run([os.environ["UNECHO_BIN"], "check",
                                     harness.ROOT / "configs" / "quickstart.toml"], text=True,
                                    check=True, capture_output=True, cwd=self.folder_of_captures())
-        self.assertRegex(shown.stdout, r"kernel +%s\n" % isa)
+        self.assertRegex(shown.stdout, r"kernel +%s \(as UNECHO_ISA says; ns a packet in cache, "
+                         r"measured: \d+\.\d" % isa)
         self.assertEqual(self.answers(isa), self.expected)
 
     def folder_of_captures(self):

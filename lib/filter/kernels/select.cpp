@@ -6,20 +6,27 @@
 namespace unecho::filter {
 
 // What the flags in meson.build name, and what these imply.
-bool available(Isa isa) noexcept {
+std::string_view lacking(Isa isa) noexcept {
+    struct Feature {
+        Isa of;
+        std::string_view name;
+        bool is_there;
+    };
     __builtin_cpu_init();
-    switch (isa) {
-        case Isa::kScalar:
-            return true;
-        case Isa::kAvx2:
-            return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("bmi2") != 0;
-        case Isa::kAvx512:
-            return available(Isa::kAvx2) && __builtin_cpu_supports("avx512f") != 0 &&
-                   __builtin_cpu_supports("avx512dq") != 0 &&
-                   __builtin_cpu_supports("avx512bw") != 0 &&
-                   __builtin_cpu_supports("avx512vl") != 0;
+    const Feature features[] = {
+        {Isa::kAvx2, "AVX2", __builtin_cpu_supports("avx2") != 0},
+        {Isa::kAvx2, "BMI2", __builtin_cpu_supports("bmi2") != 0},
+        {Isa::kAvx512, "AVX-512F", __builtin_cpu_supports("avx512f") != 0},
+        {Isa::kAvx512, "AVX-512DQ", __builtin_cpu_supports("avx512dq") != 0},
+        {Isa::kAvx512, "AVX-512BW", __builtin_cpu_supports("avx512bw") != 0},
+        {Isa::kAvx512, "AVX-512VL", __builtin_cpu_supports("avx512vl") != 0},
+    };
+    for (const Feature& feature : features) {
+        if (feature.of <= isa && !feature.is_there) {
+            return feature.name;
+        }
     }
-    return false;
+    return {};
 }
 
 Isa best_isa(unsigned most_bits) noexcept {

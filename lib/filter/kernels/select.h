@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The instruction sets that there are kernels for, each a row of kIsas, and which one they run on:
-// chosen once, at start.
+// The instruction sets that there are kernels for, each a row of kIsas. Which one they run on is
+// chosen once, at start (engines/isa.h).
 //
-// Another instruction set is an enumerator and a row here, what available() asks for it, a row of
+// Another instruction set is an enumerator and a row here, what lacking() asks for it, a row of
 // flags in lib/filter/kernels/meson.build, and for each filter a file in this folder, whose table
 // that filter's *_kernel.h declares. Another filter with kernels is a member of Kernels and what
 // that asks of each row. Names are read from here wherever they are needed.
@@ -70,8 +70,13 @@ static_assert([] {
     return kIsaNames[static_cast<unsigned>(isa)];
 }
 
-// Whether this machine's processor and operating system have it.
-[[nodiscard]] bool available(Isa isa) noexcept;
+// The first that this machine's processor and operating system lack of what it needs, as people
+// write it ("AVX-512DQ"); empty: they have it.
+[[nodiscard]] std::string_view lacking(Isa isa) noexcept;
+
+[[nodiscard]] inline bool available(Isa isa) noexcept {
+    return lacking(isa).empty();
+}
 
 // The widest that is available, in vectors of at most this many bits.
 [[nodiscard]] Isa best_isa(unsigned most_bits = 512) noexcept;

@@ -126,8 +126,10 @@ TEST(PlanText, names_the_kernel_of_each_engine_that_has_kernels) {
         }
         const Plan plan = plan_of(config, machine_with({0}), all_of(config, device("net_null")));
         const bool has = engines::info_of(engine).has_kernels;
-        EXPECT_EQ(line_of(to_text(plan), "kernel "),
-                  has ? "kernel " + std::string(filter::name_of(plan.isa)) : "")
+        EXPECT_EQ(
+            line_of(to_text(plan), "kernel "),
+            has ? "kernel " + std::string(filter::name_of(plan.isa)) + " (" + plan.isa_reason + ")"
+                : "")
             << test::name_of(engine);
         with += has ? 1 : 0;
     }

@@ -20,7 +20,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kReadMilliseconds = 10;  // a block of the kernel's waits so long to be filled
+constexpr int kBlockMilliseconds = 40;  // a block of the kernel's waits so long to be filled
+constexpr int kReadMilliseconds = 10;
 constexpr int kLookMilliseconds = 50;  // at what may end it
 constexpr std::uint32_t kLongest = 262144;
 constexpr std::size_t kMostLive = 64;  // interfaces
@@ -256,10 +257,8 @@ Result<Tap> open_tap(const LiveOptions& options, const std::string& given) {
     pcap_set_snaplen(handle,
                      static_cast<int>(options.snap_length == 0 ? kLongest : options.snap_length));
     pcap_set_promisc(handle, options.promiscuous && given != kAnyInterface ? 1 : 0);
-    pcap_set_timeout(handle, kReadMilliseconds);
-    if (options.buffer_bytes != 0) {
-        pcap_set_buffer_size(handle, static_cast<int>(options.buffer_bytes));
-    }
+    pcap_set_timeout(handle, kBlockMilliseconds);
+    pcap_set_buffer_size(handle, static_cast<int>(options.buffer_bytes));
     if (pcap_set_tstamp_precision(handle, PCAP_TSTAMP_PRECISION_NANO) != 0) {
         return fail(Errc::kUnsupported, tap.name + ": has no timestamps in nanoseconds");
     }

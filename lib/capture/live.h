@@ -22,9 +22,11 @@ struct LiveOptions {
     std::string filter;             // of pcap-filter(7); empty: all packets
     std::uint32_t snap_length = 0;  // 0: packets as they are
     bool promiscuous = true;
-    std::uint64_t buffer_bytes = 0;  // the kernel's, for each interface; 0: libpcap's default
-    std::uint64_t packets = 0;       // it ends behind so many; 0: any number
-    Nanoseconds duration = 0;        // it ends after so long; 0: never
+    // The kernel's, for each interface, in blocks of 256 KiB that it closes every 40 ms: seconds
+    // in which nobody reads, as a pipe's reader that starts. libpcap's own default is 2 MiB.
+    std::uint64_t buffer_bytes = std::uint64_t{32} << 20;
+    std::uint64_t packets = 0;                // it ends behind so many; 0: any number
+    Nanoseconds duration = 0;                 // it ends after so long; 0: never
     const std::atomic<bool>* stop = nullptr;  // it ends when this is set
     std::function<void()> on_begin;           // all is opened: called by the first next()
 };

@@ -869,8 +869,12 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
     // as if it had not.
     state.time_at = time == state.time || decided.empty() ? state.time_at : begun;
     state.time = time;
+    const filter::WindowState window =
+        lane.now->ops->window(lane.now->filter, *lane.now->ageing, 0);
+    require(window.early_turns != 0 || window.achieved >= lane.now->window,
+            "a filter keeps less than its window, and no generation ended early");
     Nanoseconds& kept = kept_.try_emplace(lane.now->filter, ~Nanoseconds{0}).first->second;
-    kept = std::min(kept, lane.now->ops->window(lane.now->filter, *lane.now->ageing, 0).achieved);
+    kept = std::min(kept, window.achieved);
     const Nanoseconds took = now_ - begun;
     const bool any = std::any_of(decided.begin(), decided.end(), [&](std::uint32_t id) {
         return packets_[id].key != 0 && !packets_[id].unfiltered;

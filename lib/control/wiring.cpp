@@ -403,7 +403,7 @@ Result<std::shared_ptr<TapSet>> Wiring::make_taps_of(const Plan& plan,
         if (input_.state != nullptr) {
             kept = [&](KeptState& state) { return state.taps_memory(plan, route, *params, w); };
         }
-        auto memory = make_memory(w, route.taps->instance_bytes, kept);
+        auto memory = make_memory(w, filter::TapReport::bytes(*params), kept);
         if (!memory) {
             return tl::unexpected(memory.error());
         }

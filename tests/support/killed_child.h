@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,6 +69,39 @@ void kill_amid(const SharedMemory& shared, std::uint64_t rounds, std::uint64_t s
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+// The child prepares, then acts; look() is called behind each instruction of that, until it says
+// false, or so many are done, or all. How many there were; 0 where no process may be traced.
+template <typename Prepare, typename Act, typename Look>
+std::uint64_t step_through(std::uint64_t most, const Prepare& prepare, const Act& act,
+                           const Look& look) {
+    const pid_t child = fork();
+    if (child == 0) {
+        auto prepared = prepare();
+        if (ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) {
+            _exit(1);
+        }
+        raise(SIGSTOP);
+        act(prepared);
+        _exit(0);
+    }
+    std::uint64_t steps = 0;
+    int status = 0;
+    while (waitpid(child, &status, 0) == child && WIFSTOPPED(status)) {
+        if (steps == most || (steps != 0 && !look())) {
+            break;
+        }
+        ++steps;
+        if (ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr) != 0) {
+            break;
+        }
+    }
+    if (WIFSTOPPED(status)) {
+        kill(child, SIGKILL);
+        waitpid(child, &status, 0);
+    }
+    return steps;
 }
 
 }  // namespace unecho::test

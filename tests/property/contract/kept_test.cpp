@@ -112,6 +112,15 @@ TYPED_TEST(contract_kept, kill_at_any_moment_loses_nothing_or_is_seen) {
             const std::uint64_t bursts = shared.progress().rounds.load();
             const std::uint64_t now = time_of(bursts);
             filter.advance(moment_at(now));
+            // The youngest that are forgotten, where a turn half done would show.
+            const std::uint64_t behind =
+                (c.promise.forgotten + c.promise.step - 1) / c.promise.step * kBurstsAStep;
+            std::uint64_t remembered = 0;
+            for (std::uint64_t i = 0; i < 2 * kBurstsAStep && bursts > behind + i; ++i) {
+                remembered += static_cast<unsigned>(std::popcount(
+                    filter.test_and_insert_burst(digests_of(bursts - behind - i - 1))));
+            }
+            ASSERT_LE(remembered, shared.progress().other.load() + 1) << bursts << " bursts";
             std::uint64_t missed = 0;
             for (std::uint64_t burst = bursts; burst-- != 0;) {
                 if (now - time_of(burst) > c.promise.kept) {
@@ -125,6 +134,76 @@ TYPED_TEST(contract_kept, kill_at_any_moment_loses_nothing_or_is_seen) {
         0, 2);
     EXPECT_GT(whole, 0U);
     this->RecordProperty("torn", static_cast<int>(torn));
+}
+
+// The same with nothing left to chance: behind every instruction of a turn and of a burst, but for
+// the end of a long clearing.
+TYPED_TEST(contract_kept, cut_off_behind_every_instruction_of_a_turn_loses_nothing_or_is_seen) {
+    constexpr std::uint64_t kMostSteps = 5000;
+    std::uint64_t steps = 0;
+    std::uint64_t states = 0;
+    unsigned torn = 0;
+    for_each_case<TypeParam>(
+        Fill::kRoomy,
+        [&](Case<TypeParam>& c) {
+            const SharedMemory shared(TypeParam::bytes(c.params));
+            const FilterMemory seen(TypeParam::bytes(c.params));
+            const FilterMemory copy(TypeParam::bytes(c.params));
+            const std::uint64_t bursts = kBurstsAStep * (30 + c.random.below(20));
+            const auto time_of = [&](std::uint64_t burst) {
+                return 1000 * c.promise.forgotten + burst / kBurstsAStep * c.promise.step;
+            };
+            const std::uint64_t behind =
+                (c.promise.forgotten + c.promise.step - 1) / c.promise.step * kBurstsAStep;
+            const auto prepare = [&] {
+                TypeParam filter(c.params, shared.span());
+                for (std::uint64_t burst = 0; burst < bursts; ++burst) {
+                    filter.advance(moment_at(time_of(burst)));
+                    filter.test_and_insert_burst(digests_of(burst));
+                }
+                return filter;
+            };
+            const auto act = [&](TypeParam& filter) {
+                filter.advance(moment_at(time_of(bursts)));
+                filter.test_and_insert_burst(digests_of(bursts));
+            };
+            const auto look = [&] {
+                const std::size_t size = copy.span().size();
+                if (std::memcmp(seen.span().data(), shared.span().data(), size) == 0) {
+                    return true;  // most instructions write elsewhere
+                }
+                std::memcpy(seen.span().data(), shared.span().data(), size);
+                std::memcpy(copy.span().data(), shared.span().data(), size);
+                ++states;
+                if (!TypeParam::is_whole(c.params, copy.span())) {
+                    ++torn;
+                    return true;
+                }
+                TypeParam filter(c.params, copy.span(), filter::Contents::kKept);
+                const std::uint64_t now = time_of(bursts);
+                filter.advance(moment_at(now));
+                std::uint64_t remembered = 0;
+                for (std::uint64_t i = 0; i < kBurstsAStep && bursts > behind + i; ++i) {
+                    remembered += filter.test_and_insert_burst(digests_of(bursts - behind - i - 1));
+                }
+                std::uint64_t known = kAll;
+                for (std::uint64_t burst = bursts;
+                     burst-- != 0 && now - time_of(burst) <= c.promise.kept;) {
+                    known &= filter.test_and_insert_burst(digests_of(burst));
+                }
+                EXPECT_EQ(remembered, 0U) << "of what is forgotten";
+                EXPECT_EQ(known, kAll) << "of what is kept";
+                return !testing::Test::HasFailure();
+            };
+            steps += step_through(kMostSteps, prepare, act, look);
+        },
+        0, std::max<std::uint64_t>(Row<TypeParam>::kShapes / 6, 1));
+    if (steps == 0) {
+        GTEST_SKIP() << "no process may be traced here";
+    }
+    EXPECT_GT(states, 100U);
+    this->RecordProperty("torn", static_cast<int>(torn));
+    this->RecordProperty("steps", std::to_string(steps));
 }
 
 }  // namespace

@@ -30,11 +30,15 @@ TEST_P(Engines, are_built_in_the_memory_that_was_planned) {
     const FilterPlan plan = plan_for(GetParam());
     const Made instance(plan);
     EXPECT_EQ(instance->memory().size(), plan.instance_bytes);
-    // Zeroed, but for what the line filter keeps in front of its lines, and rings behind segments.
+    // Zeroed, but for what filters keep in front of keys' bits, and behind them.
     auto memory = instance->memory();
-    const std::size_t tables = GetParam() == Engine::kLine ? 16 << 10 : 0;
-    ASSERT_GT(memory.size(), tables);
-    memory = memory.subspan(tables);
+    const std::size_t front = GetParam() == Engine::kLine   ? 16 << 10
+                              : GetParam() == Engine::kTlbf ? sizing::kTlbfStateBytes
+                              : GetParam() == Engine::kBtbf ? filter::kCacheLine
+                                                            : 0;
+    const std::size_t back = GetParam() == Engine::kBtbf ? filter::kCacheLine : 0;
+    ASSERT_GT(memory.size(), front + back);
+    memory = memory.subspan(front).first(memory.size() - front - back);
     if (instance->segments() != nullptr) {
         memory = memory.first(memory.size() - filter::RingGeometry{}.bytes());
     }

@@ -127,7 +127,7 @@ TEST(predict_btbf, states_window_slack_and_memory) {
     EXPECT_EQ(given.slack, 12'500'000U);
     EXPECT_DOUBLE_EQ(given.npws, 0.25);
     EXPECT_NEAR(given.false_drop, timers_match(1e6, 10, 62'500), 1e-12);
-    EXPECT_EQ(given.bytes, 500'032U);
+    EXPECT_EQ(given.bytes, 500'160U);
     EXPECT_NEAR(given.bits_per_key, 80.005, 0.01);
     EXPECT_NEAR(given.lines_per_packet, 10.08, 0.01);
 }

@@ -57,7 +57,7 @@ Audit::Audit(const AuditParams& params, std::span<std::byte> memory, Contents co
 
 bool Audit::is_whole(const AuditParams& params, std::span<std::byte> memory) noexcept {
     const State& kept = *carve<State>(memory, 0, 1);
-    return !kept.torn.torn() && kept.started && kept.bits <= kMostBits &&
+    return !kept.torn.torn() && kept.started == 1 && kept.bits <= kMostBits &&
            kept.taken <= params.entries() && kept.free <= kept.taken && kept.live <= kept.taken;
 }
 
@@ -72,8 +72,8 @@ void Audit::set_reach() noexcept {
 // With this burst.
 void Audit::start(const AuditState& state) noexcept {
     started_ = true;
-    if (!kept_.started) {
-        kept_.started = true;
+    if (kept_.started == 0) {
+        kept_.started = 1;
         kept_.whole_at = spec_.begins_whole ? state.first : sum(state.first, reach_);
         kept_.period_begin = kept_.due = state.first;
     }

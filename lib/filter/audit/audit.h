@@ -268,7 +268,7 @@ class Audit {
         unsigned bits = 0;
         std::uint32_t settled_limit = 0;
         bool settled = false;
-        bool started = false;
+        unsigned started = 0;      // 1: since a first burst; read before the rest is believed
         bool pending = true;       // what is not settled will be
         Nanoseconds whole_at = 0;  // then
         Nanoseconds slack = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A line in two registers.
+// A line in two registers; the places of four digests at a time.
 #include <immintrin.h>
 
 #include "filter/kernels/line_body-inl.h"
@@ -16,7 +16,30 @@ struct Avx2Line {
     template <unsigned M, unsigned k>
     static void find_places(const LineView& view, const std::uint64_t* digests, unsigned n,
                             LinePlaces<M, k>& places) noexcept {
-        filter::find_places(view, digests, n, places);
+        const __m256i phases = all(static_cast<long long>((1ULL << view.phase_bits) - 1));
+        for (unsigned begin = 0; begin < n; begin += 4) {
+            const unsigned count = n - begin < 4 ? n - begin : 4;
+            const __m256i digest = loaded(digests + begin, count);
+            const __m256i folded = _mm256_xor_si256(digest, _mm256_srli_epi64(digest, 32));
+            __m256i phase{};
+            for (unsigned row = 0; row < M; ++row) {
+                const __m256i hash = row == 0 ? digest : product(folded, kRowFactor[row]);
+                __m256i line{};
+                if (row == 0) {
+                    line = reduced(hash, view.line_count);
+                    phase = _mm256_and_si256(line, phases);
+                    store4(&places.phase[begin], phase);
+                } else {
+                    line = _mm256_or_si256(
+                        _mm256_sll_epi64(reduced(hash, view.lines_a_phase),
+                                         _mm_cvtsi32_si128(static_cast<int>(view.phase_bits))),
+                        phase);
+                }
+                std::uint64_t* const words = &places.word[row][begin];
+                store4(words, _mm256_slli_epi64(line, 3));
+                store_patterns<k>(view, hash, places.pattern[row][begin]);
+            }
+        }
     }
 
     static Line load(const std::uint64_t* words) noexcept {
@@ -58,8 +81,7 @@ struct Avx2Line {
                 with(line.high, pattern.high, written.high)};
     }
 
-    // Computed for matches only.
-    static constexpr bool kChanceIsCheap = false;
+    static constexpr bool kChanceIsCheap = true;  // than a mispredicted branch
 
     template <unsigned M, unsigned k>
     static float chance(const std::uint64_t* const (&lines)[M], Line tags, unsigned no_run,
@@ -77,8 +99,18 @@ struct Avx2Line {
     }
 
   private:
-    static __m256i tag_bits() noexcept {
-        return _mm256_set1_epi64x(static_cast<long long>(kTagBits));
+    static __m256i all(long long value) noexcept { return _mm256_set1_epi64x(value); }
+    static __m256i tag_bits() noexcept { return all(static_cast<long long>(kTagBits)); }
+
+    static __m256i loaded(const std::uint64_t* from, unsigned count) noexcept {
+        if (count == 4) {
+            return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+        }
+        const __m256i present = _mm256_cmpgt_epi64(all(count), _mm256_setr_epi64x(0, 1, 2, 3));
+        return _mm256_maskload_epi64(reinterpret_cast<const long long*>(from), present);
+    }
+    static void store4(std::uint64_t* to, __m256i values) noexcept {
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), values);
     }
 
     static unsigned matches(__m256i words, __m256i tags, __m256i pattern) noexcept {
@@ -101,6 +133,45 @@ struct Avx2Line {
     // The pattern bits of words of this rotation.
     static __m256i live(__m256i words, __m256i tags) noexcept {
         return _mm256_and_si256(_mm256_andnot_si256(tag_bits(), words), current(words, tags));
+    }
+
+    // The low half of each product.
+    static __m256i product(__m256i a, std::uint64_t factor) noexcept {
+        const __m256i b = all(static_cast<long long>(factor));
+        const __m256i crossed = _mm256_add_epi64(_mm256_mul_epu32(a, _mm256_srli_epi64(b, 32)),
+                                                 _mm256_mul_epu32(_mm256_srli_epi64(a, 32), b));
+        return _mm256_add_epi64(_mm256_mul_epu32(a, b), _mm256_slli_epi64(crossed, 32));
+    }
+
+    // The high half of a hash, mapped to [0, n).
+    static __m256i reduced(__m256i hash, std::uint32_t n) noexcept {
+        return _mm256_srli_epi64(_mm256_mul_epu32(_mm256_srli_epi64(hash, 32), all(n)), 32);
+    }
+
+    template <unsigned k>
+    static void store_patterns(const LineView& view, __m256i hash,
+                               std::uint64_t* patterns) noexcept {
+        const __m256i first = rotated_pattern(view, hash);
+        if (k == 1) {
+            store4(patterns, first);
+            return;
+        }
+        const __m256i second = rotated_pattern(view, _mm256_srli_epi64(hash, 16));
+        const __m256i even = _mm256_unpacklo_epi64(first, second);
+        const __m256i odd = _mm256_unpackhi_epi64(first, second);
+        store4(patterns, _mm256_permute2x128_si256(even, odd, 0x20));
+        store4(patterns + 4, _mm256_permute2x128_si256(even, odd, 0x31));
+    }
+
+    static __m256i rotated_pattern(const LineView& view, __m256i bits) noexcept {
+        const __m256i number = _mm256_and_si256(bits, all(kLinePatterns - 1));
+        const __m256i pattern =
+            _mm256_i64gather_epi64(reinterpret_cast<const long long*>(view.patterns), number, 8);
+        const __m256i six = _mm256_and_si256(_mm256_srli_epi64(bits, 10), all(63));
+        const __m256i by = _mm256_srli_epi64(_mm256_mul_epu32(six, all(kPatternBits)), 6);
+        const __m256i up = _mm256_sllv_epi64(pattern, by);
+        const __m256i down = _mm256_srlv_epi64(pattern, _mm256_sub_epi64(all(kPatternBits), by));
+        return _mm256_andnot_si256(tag_bits(), _mm256_or_si256(up, down));
     }
 };
 

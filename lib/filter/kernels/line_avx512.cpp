@@ -38,9 +38,6 @@ struct Avx512Line {
                 }
                 std::uint64_t* const words = &places.word[row][begin];
                 _mm512_storeu_si512(words, _mm512_slli_epi64(line, 3));
-                for (unsigned i = 0; i < count; ++i) {
-                    __builtin_prefetch(view.lines + words[i], 1);
-                }
                 store_patterns<k>(view, hash, places.pattern[row][begin]);
             }
         }
@@ -72,8 +69,7 @@ struct Avx512Line {
         return _mm512_mask_or_epi64(line, words, line, pattern);
     }
 
-    // 2 ns whether or not there is a match; at 50 % echoes a branch costs more.
-    static constexpr bool kChanceIsCheap = true;
+    static constexpr bool kChanceIsCheap = true;  // than a mispredicted branch
 
     // As chance_of(), a word in every other lane; the others are 0 throughout, as a word without
     // bits covers nothing.
@@ -110,13 +106,13 @@ struct Avx512Line {
     // In each word, by halves of its bytes: VPOPCNTDQ, which does it at once, is missing before Ice
     // Lake and Zen 4.
     static __m512i bits_set(__m512i words) noexcept {
-        const __m512i of_half = _mm512_broadcast_i32x4(
-            _mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
+        const __m512i of_half =
+            _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
         const __m512i half = _mm512_set1_epi8(15);
         const __m512i low = _mm512_and_si512(words, half);
         const __m512i high = _mm512_and_si512(_mm512_srli_epi64(words, 4), half);
-        const __m512i of_bytes = _mm512_add_epi8(_mm512_shuffle_epi8(of_half, low),
-                                                 _mm512_shuffle_epi8(of_half, high));
+        const __m512i of_bytes =
+            _mm512_add_epi8(_mm512_shuffle_epi8(of_half, low), _mm512_shuffle_epi8(of_half, high));
         return _mm512_sad_epu8(of_bytes, _mm512_setzero_si512());
     }
 

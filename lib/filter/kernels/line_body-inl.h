@@ -13,6 +13,10 @@ namespace {
 
 constexpr unsigned kMostDigests = 64;
 
+// Lines that are asked for ahead of the digest that is decided. Processors follow up some ten to
+// thirty at a time; what is asked for beyond is lost, or holds up all behind it.
+constexpr unsigned kRequests = 20;
+
 // A row's hash of a digest: the digest itself for row 0, this product for the others. Odd, and
 // without small multiples in common, so that two digests that meet in one row do not in another.
 constexpr std::uint64_t kRowFactor[kMostLinesOfKey] = {1, 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03,
@@ -58,7 +62,6 @@ inline void find_places(const LineView& view, const std::uint64_t* digests, unsi
             const std::uint64_t hash = row_hash(digests[i], row);
             const std::uint64_t line = line_number(view, hash, row, places.phase[i]);
             places.word[row][i] = line * kLineWords;
-            __builtin_prefetch(view.lines + line * kLineWords, 1);
             for (unsigned p = 0; p < k; ++p) {
                 places.pattern[row][i][p] = line_pattern(view, hash, p);
             }
@@ -103,11 +106,27 @@ template <typename V, unsigned M, unsigned k>
 struct LineBurst {
     using Line = typename V::Line;
 
+    static constexpr unsigned kAhead = (kRequests + M - 1) / M;
+
     const LineView& view;
+    const unsigned size;
     LinePlaces<M, k> places;
 
-    LineBurst(const LineView& v, const std::uint64_t* digests, unsigned n) noexcept : view(v) {
+    LineBurst(const LineView& v, const std::uint64_t* digests, unsigned n) noexcept
+        : view(v), size(n) {
         V::find_places(view, digests, n, places);
+        for (unsigned i = 0; i < kAhead; ++i) {
+            request(i);
+        }
+    }
+
+    // Inlined: g++ takes a function that does nothing but this for one without an effect.
+    [[gnu::always_inline]] void request(unsigned i) const noexcept {
+        if (i < size) {
+            for (unsigned row = 0; row < M; ++row) {
+                __builtin_prefetch(words(row, i), 1);
+            }
+        }
     }
 
     std::uint64_t* words(unsigned row, unsigned i) const noexcept {
@@ -155,6 +174,7 @@ LineAnswers test_burst(const LineView& view, const std::uint64_t* digests, unsig
     std::uint64_t echoes = 0;
     std::uint64_t changed = 0;
     for (unsigned i = 0; i < n; ++i) {
+        burst.request(i + burst.kAhead);
         const LinePhase& phase = view.phases[burst.places.phase[i]];
         const auto tags = V::load(phase.tags);
         typename V::Line patterns[M];
@@ -175,14 +195,19 @@ LineAnswers judge_burst(const LineView& view, const std::uint64_t* digests, unsi
     std::uint64_t echoes = 0;
     std::uint64_t doubts = 0;
     std::uint64_t changed = 0;
+    bool judging = false;
     for (unsigned i = 0; i < n; ++i) {
+        burst.request(i + burst.kAhead);
         const LinePhase& phase = view.phases[burst.places.phase[i]];
         const auto tags = V::load(phase.tags);
         typename V::Line patterns[M];
         const unsigned matches = burst.matches(i, tags, patterns);
         const bool match = runs_of<k>(matches, phase) != 0;
         bool echo = match;
-        if (V::kChanceIsCheap || match) {
+        // From a burst's first match on, whether or not the others match: at 50 % echoes a branch
+        // that is mispredicted costs more, and a burst without echoes needs none of it.
+        judging = match | (V::kChanceIsCheap & judging);
+        if (judging) {
             echo &= burst.chance(i, phase, tags) <= limits[i * stride];
         }
         const bool insert = !echo | view.refresh;

@@ -70,8 +70,7 @@ struct ScalarLine {
         return line;
     }
 
-    // Computed for matches only.
-    static constexpr bool kChanceIsCheap = false;
+    static constexpr bool kChanceIsCheap = false;  // a mispredicted branch costs less
 
     template <unsigned M, unsigned k>
     static float chance(const std::uint64_t* const (&lines)[M], const Line& tags, unsigned no_run,

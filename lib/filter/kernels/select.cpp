@@ -7,6 +7,7 @@ namespace unecho::filter {
 
 // What the flags in meson.build name, and what these imply.
 std::string_view lacking(Isa isa) noexcept {
+#ifdef __x86_64__
     struct Feature {
         Isa of;
         std::string_view name;
@@ -27,6 +28,9 @@ std::string_view lacking(Isa isa) noexcept {
         }
     }
     return {};
+#else
+    return isa == Isa::kScalar ? "" : "x86-64";
+#endif
 }
 
 Isa best_isa(unsigned most_bits) noexcept {

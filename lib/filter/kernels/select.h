@@ -32,10 +32,19 @@ struct IsaRow {
     Kernels kernels;
 };
 
+inline constexpr Kernels kScalarKernels{&kLineScalar, &kApbbfScalar};
+#ifdef __x86_64__
+inline constexpr Kernels kAvx2Kernels{&kLineAvx2, &kApbbfAvx2};
+inline constexpr Kernels kAvx512Kernels{&kLineAvx512, &kApbbfAvx512};
+#else  // not available(), but names that configurations may have
+inline constexpr Kernels kAvx2Kernels = kScalarKernels;
+inline constexpr Kernels kAvx512Kernels = kScalarKernels;
+#endif
+
 inline constexpr std::array kIsas{
-    IsaRow{Isa::kScalar, "scalar", 64, {&kLineScalar, &kApbbfScalar}},
-    IsaRow{Isa::kAvx2, "avx2", 256, {&kLineAvx2, &kApbbfAvx2}},
-    IsaRow{Isa::kAvx512, "avx512", 512, {&kLineAvx512, &kApbbfAvx512}},
+    IsaRow{Isa::kScalar, "scalar", 64, kScalarKernels},
+    IsaRow{Isa::kAvx2, "avx2", 256, kAvx2Kernels},
+    IsaRow{Isa::kAvx512, "avx512", 512, kAvx512Kernels},
 };
 
 inline constexpr std::array<Isa, kIsas.size()> kEveryIsa = [] {

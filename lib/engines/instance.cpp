@@ -34,8 +34,10 @@ pipeline::Lane FilterInstance::lane(const FilterPlan& plan) {
     }
     lane.window = plan.window;
     lane.remembered = plan.window + plan.prediction.slack;
-    lane.planned_chance =
-        plan.engine().judges ? 0.0F : static_cast<float>(plan.prediction.false_drop);
+    if (!plan.engine().judges) {
+        lane.planned_chance = static_cast<float>(plan.prediction.false_drop);
+        lane.bound = plan.bound ? std::optional(static_cast<float>(*plan.bound)) : std::nullopt;
+    }
     judge_ = plan.judge;
     lane.judge = judge_ ? &*judge_ : nullptr;
     return lane;

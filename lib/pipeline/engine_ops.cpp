@@ -152,6 +152,9 @@ filter::Answers test_slots(F& f, Digest digest, unsigned first, const Beside& be
                     f.insert(slot);
                     return {0, 1};
                 }
+            } else if (judged && beside.chance > *beside.limit) {
+                const bool known = f.test_and_insert(slot);
+                return {std::uint64_t{known}, std::uint64_t{!known}};
             }
             if (refreshes) {
                 f.test_and_insert(slot);
@@ -185,7 +188,8 @@ filter::Answers test_beside(void* filter, [[maybe_unused]] filter::Ageing& agein
         f.advance({.now = published.now});
     }
     if constexpr (Counting<F>) {
-        const auto others = static_cast<unsigned>(std::popcount(beside.held));
+        const bool believed = !beside.limit || beside.chance <= *beside.limit;
+        const auto others = believed ? static_cast<unsigned>(std::popcount(beside.held)) : 0;
         return {std::uint64_t{f.test_and_insert_first(digest, first, others)}, 0};
     } else {
         return test_slots(f, digest, first, beside);

@@ -59,13 +59,11 @@ filter::Answers test_beside(const Lane& lane, std::span<const Digest> digests,
     for (std::size_t i = 0; i < digests.size(); ++i) {
         Beside beside;
         beside.held = before.ops->held(before.filter, digests[i], lane.first);
-        if (limits != nullptr) {
-            beside.limit = limits->at(i);
-            beside.chance = before.planned_chance;
-            if (before.ops->chance != nullptr) {
-                beside.chance = before.ops->chance(
-                    before.filter, filter::first_slot(digests[i], lane.first - 1, lane.first));
-            }
+        beside.limit = limits != nullptr ? limits->at(i) : lane.bound;
+        beside.chance = limits != nullptr ? before.planned_chance : 0;
+        if (beside.limit && before.ops->chance != nullptr) {
+            beside.chance = before.ops->chance(
+                before.filter, filter::first_slot(digests[i], lane.first - 1, lane.first));
         }
         const filter::Answers one = lane.ops->test_beside(lane.filter, *lane.ageing, digests[i],
                                                           published, lane.first, beside);

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "filter/tap_report.h"
@@ -31,8 +32,10 @@ struct Lane {
     Judge* judge = nullptr;  // null: every match is an echo
     Nanoseconds window = ~Nanoseconds{0};
     Nanoseconds remembered = 0;  // window and slack
-    // Of an engine that cannot tell the chance of an accident what was planned for it.
+    // Of an engine that cannot tell the chance of an accident: what was planned for it, and the
+    // most that it may be, by which the matches of one before it are judged.
     float planned_chance = 0;
+    std::optional<float> bound = std::nullopt;
     // While a filter is warmed that takes another one's place: the lane of that one, which is asked
     // too and not written. An echo of either is an echo.
     const Lane* before = nullptr;

@@ -741,15 +741,25 @@ INSTANTIATE_TEST_SUITE_P(Of, FirstPackets,
 // A filter so full that a match in it may well be an accident, and another, empty one beside it.
 class TwoFilters {
   public:
-    explicit TwoFilters(float most_chance) {
+    explicit TwoFilters(float most_chance, engines::Engine second = engines::Engine::kApbbf) {
         engines::FilterSpec spec;
         spec.name = "small";
         spec.window = 20 * kMillisecond;
-        spec.engine = engines::Engine::kApbbf;
-        spec.geometry = {.k = 2, .l = 5, .segment_bits = 8192, .bits_per_key = 8};
         for (Part& part : parts_) {
+            spec.engine = &part == parts_.data() ? engines::Engine::kApbbf : second;
+            if (spec.engine == engines::Engine::kApbbf) {
+                spec.geometry = {.k = 2, .l = 5, .segment_bits = 8192, .bits_per_key = 8};
+            } else {
+                spec.geometry = {};
+                spec.rate = 10'000;
+                spec.max_false_drop = 1e-6;
+            }
             engines::FilterPlan plan = engines::plan_filter(spec, {}).value();
-            plan.judge = pipeline::Judge::bound(most_chance);
+            if (plan.engine().judges) {
+                plan.judge = pipeline::Judge::bound(most_chance);
+            } else {
+                plan.bound = most_chance;
+            }
             part.memory.emplace(eal::HugeMemory::allocate(plan.instance_bytes, -1, false).value());
             part.instance = engines::FilterInstance::make(plan, part.memory->bytes()).value();
             part.lane = part.instance->lane(plan);
@@ -804,6 +814,24 @@ TEST(ReloadBound, is_on_the_chances_of_both_filters_together) {
     below.of_both(fresh);
     const pipeline::Burst again = below.of_both(fresh);
     EXPECT_EQ(again.doubts, 1U) << "sure by the new one, but an accident in either is one";
+}
+
+// One that cannot tell how likely its own matches are accidents.
+TEST(ReloadBound, is_on_the_chance_of_the_one_before_where_the_other_cannot_tell) {
+    const Digest known = remix(7, 1);
+    const float chance = TwoFilters(1).chance(0, known);
+    for (const engines::Engine second :
+         {engines::Engine::kTlbf, engines::Engine::kBtbf, engines::Engine::kExact}) {
+        TwoFilters above(chance * 2, second);
+        EXPECT_EQ(above.of_both(known).echoes, 1U) << "the old one knows it";
+        TwoFilters below(chance / 2, second);
+        const pipeline::Burst doubted = below.of_both(known);
+        EXPECT_EQ(doubted.echoes, 0U);
+        EXPECT_EQ(doubted.doubts, 1U);
+        const Digest fresh = remix(7, 2);
+        EXPECT_EQ(below.of_both(fresh).echoes, 0U);
+        EXPECT_EQ(below.of_both(fresh).echoes, 1U) << "the new one knows it";
+    }
 }
 
 // --- routes, order, memory ---------------------------------------------------------------------

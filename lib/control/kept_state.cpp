@@ -10,8 +10,6 @@
 #include <memory>
 #include <utility>
 
-#include <rte_cycles.h>
-
 #include "packet/digests.h"
 
 namespace unecho::control {
@@ -32,7 +30,7 @@ constexpr Nanoseconds kClockDrift = 5'000;  // one part of this
 
 // Before what is kept.
 struct Head {
-    std::uint64_t magic;  // written when all the rest is
+    std::uint64_t magic;  // KeptMemory::keep()
     char description[2040];
 };
 constexpr std::size_t kHeadBytes = filter::align_to_line(sizeof(Head));
@@ -46,12 +44,6 @@ constexpr std::size_t kAgeingBytes = filter::align_to_line(sizeof(filter::Ageing
 
 filter::Ageing& ageing_of(const KeptMemory& filter) {
     return *reinterpret_cast<filter::Ageing*>(filter.bytes().data());
-}
-
-Nanoseconds boot_time() {
-    timespec time{};
-    clock_gettime(CLOCK_BOOTTIME, &time);
-    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
 }
 
 std::string boot_id() {
@@ -96,6 +88,12 @@ std::span<std::byte> KeptMemory::bytes() const {
     return file_.bytes().subspan(kHeadBytes);
 }
 
+void KeptMemory::keep(bool on) noexcept {
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    head_of(file_.bytes()).magic = on ? kMagic : 0;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
 engines::InstanceMemory KeptState::layout_of(const KeptMemory& filter) {
     engines::InstanceMemory out(filter.bytes().subspan(kAgeingBytes));
     out.ageing = &ageing_of(filter);
@@ -103,25 +101,41 @@ engines::InstanceMemory KeptState::layout_of(const KeptMemory& filter) {
     return out;
 }
 
+Nanoseconds KeptState::boot_time() {
+    timespec time{};
+    clock_gettime(CLOCK_BOOTTIME, &time);
+    return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
+}
+
 // --- what there is -----------------------------------------------------------------------------
 
 KeptState::KeptState(std::shared_ptr<const KeptFolder> folder, KeptFile clock_file,
-                     const Plan& plan, std::string owner)
+                     const Plan& plan, std::string owner, const Clocks& clocks)
     : folder_(std::move(folder)),
       removes_(std::make_shared<std::atomic<bool>>(false)),
       clock_file_(std::move(clock_file)),
       workers_(plan.workers.size()),
-      owner_(std::move(owner)) {}
+      owner_(std::move(owner)),
+      clocks_(clocks) {}
 
 KeptState::Clock& KeptState::clock() const {
     return *reinterpret_cast<Clock*>(clock_file_.bytes().data());
+}
+
+// How the counter is read is this process's.
+KeptState::Base KeptState::kept_base() const {
+    Base base = clock().base;
+    base.clock.counter = clocks_.counter.counter;
+    base.clock.per_reading = clocks_.counter.per_reading;
+    return base;
 }
 
 namespace {
 
 // Why the clock that was kept says nothing now; empty: it does.
 template <typename Clock>
-std::string why_not(const Clock& clock, std::optional<std::uint64_t> seed) {
+std::string why_not(const Clock& clock, std::optional<std::uint64_t> seed,
+                    const KeptState::Clocks& clocks) {
     if (clock.magic != kMagic) {
         return clock.magic == 0 ? "" : "another version of unecho kept it";
     }
@@ -136,8 +150,8 @@ std::string why_not(const Clock& clock, std::optional<std::uint64_t> seed) {
         return "run.seed is another one";
     }
     const Nanoseconds by_counter =
-        clock.base.clock.at(rte_rdtsc()) - clock.base.clock.at(clock.tsc);
-    const Nanoseconds by_kernel = boot_time() - clock.boottime;
+        clock.base.clock.at(clocks.counter.cycles()) - clock.base.clock.at(clock.tsc);
+    const Nanoseconds by_kernel = clocks.kernel() - clock.boottime;
     const Nanoseconds apart = std::max(by_counter, by_kernel) - std::min(by_counter, by_kernel);
     if (apart > kClockError + by_kernel / kClockDrift) {
         return "the processor's counter did not go on with the kernel's clock";
@@ -149,7 +163,8 @@ std::string why_not(const Clock& clock, std::optional<std::uint64_t> seed) {
 
 Result<std::unique_ptr<KeptState>> KeptState::open(const std::string& folder, const Plan& plan,
                                                    const std::string& owner,
-                                                   std::optional<std::uint64_t> seed) {
+                                                   std::optional<std::uint64_t> seed,
+                                                   const Clocks& clocks) {
     auto opened = KeptFolder::open(folder);
     if (!opened) {
         return tl::unexpected(opened.error());
@@ -159,8 +174,8 @@ Result<std::unique_ptr<KeptState>> KeptState::open(const std::string& folder, co
     if (!clock) {
         return tl::unexpected(clock.error());
     }
-    std::unique_ptr<KeptState> state(new KeptState(shared, std::move(*clock), plan, owner));
-    const std::string reason = why_not(state->clock(), seed);
+    std::unique_ptr<KeptState> state(new KeptState(shared, std::move(*clock), plan, owner, clocks));
+    const std::string reason = why_not(state->clock(), seed, clocks);
     if (!reason.empty()) {
         state->notes_.push_back("state: all filters begin empty: " + reason);
     } else if (state->clock().magic != 0) {
@@ -187,7 +202,8 @@ bool KeptState::is_whole(const engines::FilterPlan& filter, const KeptMemory& me
 }
 
 Status KeptState::find_filters(const Plan& plan) {
-    const Nanoseconds now = clock().base.clock.now();
+    const Base base = kept_base();
+    const Nanoseconds now = base.clock.now();
     const Nanoseconds alive = std::min(now, clock().alive.load(std::memory_order_relaxed));
     for (const engines::FilterPlan& filter : plan.filters) {
         if (const Status found = find_filter(filter, now, alive); !found) {
@@ -195,7 +211,7 @@ Status KeptState::find_filters(const Plan& plan) {
         }
     }
     if (!found_.empty()) {
-        base_ = clock().base;
+        base_ = base;
     }
     return {};
 }
@@ -212,11 +228,13 @@ Status KeptState::find_filter(const engines::FilterPlan& filter, Nanoseconds now
     std::size_t whole = 0;
     for (std::size_t w = 0; w < workers_; ++w) {
         const Item item = item_of(filter, w);
+        const auto held = holds(item);
         auto found = find_memory(item);
-        if (!found) {
-            return tl::unexpected(found.error());
+        if (!held || !found) {
+            return tl::unexpected(held ? found.error() : held.error());
         }
-        const char* const reason = !*found ? "nothing was kept of one like it"
+        const char* const reason = !*held    ? "nothing was kept of one like it"
+                                   : !*found ? "the process before it ended amid a reload"
                                    : !is_whole(filter, **found, now)
                                        ? "the process before it ended amid a turn"
                                        : nullptr;
@@ -261,8 +279,8 @@ void KeptState::begin(const Base& base) {
     Clock& out = clock();
     std::snprintf(out.boot, sizeof(out.boot), "%s", boot_id().c_str());
     out.base = base;
-    out.tsc = rte_rdtsc();
-    out.boottime = boot_time();
+    out.tsc = clocks_.counter.cycles();
+    out.boottime = clocks_.kernel();
     out.alive = base.clock.now();
     std::atomic_signal_fence(std::memory_order_seq_cst);
     out.magic = kMagic;
@@ -324,13 +342,21 @@ Result<KeptMemory> KeptState::open_memory(const Item& item) const {
     return out;
 }
 
-// Those that are not there are not made.
-Result<std::optional<KeptMemory>> KeptState::find_memory(const Item& item) const {
+Result<bool> KeptState::holds(const Item& item) const {
     const auto names = folder_->names();
     if (!names) {
         return tl::unexpected(names.error());
     }
-    if (std::find(names->begin(), names->end(), item.name()) == names->end()) {
+    return std::find(names->begin(), names->end(), item.name()) != names->end();
+}
+
+// Those that are not there are not made.
+Result<std::optional<KeptMemory>> KeptState::find_memory(const Item& item) const {
+    const auto held = holds(item);
+    if (!held) {
+        return tl::unexpected(held.error());
+    }
+    if (!*held) {
         return std::optional<KeptMemory>();
     }
     auto memory = open_memory(item);
@@ -359,8 +385,6 @@ Result<KeptMemory> KeptState::begin_memory(const Item& item, const filter::Agein
     if (ageing != nullptr) {
         std::construct_at(&ageing_of(*out), *ageing);
     }
-    std::atomic_signal_fence(std::memory_order_seq_cst);
-    head.magic = kMagic;
     out->contents_ = filter::Contents::kZero;
     begun_.insert(item.name());
     return out;

@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -46,6 +47,9 @@ class KeptMemory {
     [[nodiscard]] std::span<std::byte> bytes() const;
     [[nodiscard]] filter::Contents contents() const { return contents_; }
     [[nodiscard]] std::uint64_t page_bytes() const { return folder_->page_bytes(); }
+    // Whether who finds it may go on with it: not before it is asked for all it should know, nor
+    // from when another one takes its place, which knows what comes then. Begins as false.
+    void keep(bool on) noexcept;
 
   private:
     friend class KeptState;
@@ -72,11 +76,25 @@ class KeptState {
         pipeline::AuditSecret audit_secret{};
     };
 
+    // The processor's counter and the kernel's clock, which both go on while no process runs; a
+    // simulation has its own.
+    struct Clocks {
+        dataplane::TscClock counter{};  // of it, how it is read
+        std::function<Nanoseconds()> kernel = boot_time;
+    };
+    static Nanoseconds boot_time();
+
     // owner: how packets find their worker. seed: that of the secrets, if they have one.
     // Errc::kBusy: another process holds the folder.
     static Result<std::unique_ptr<KeptState>> open(const std::string& folder, const Plan& plan,
                                                    const std::string& owner,
-                                                   std::optional<std::uint64_t> seed);
+                                                   std::optional<std::uint64_t> seed,
+                                                   const Clocks& clocks);
+    static Result<std::unique_ptr<KeptState>> open(const std::string& folder, const Plan& plan,
+                                                   const std::string& owner,
+                                                   std::optional<std::uint64_t> seed) {
+        return open(folder, plan, owner, seed, Clocks());
+    }
 
     // With what the kept filters go on; absent: there are none, and begin() is to be called.
     [[nodiscard]] const std::optional<Base>& base() const { return base_; }
@@ -115,12 +133,14 @@ class KeptState {
     };
 
     KeptState(std::shared_ptr<const KeptFolder> folder, KeptFile clock_file, const Plan& plan,
-              std::string owner);
+              std::string owner, const Clocks& clocks);
 
     [[nodiscard]] Clock& clock() const;
+    [[nodiscard]] Base kept_base() const;
     [[nodiscard]] Item item_of(const engines::FilterPlan& filter, std::size_t worker) const;
     [[nodiscard]] std::string of_worker(std::size_t worker) const;
     Result<KeptMemory> open_memory(const Item& item) const;
+    [[nodiscard]] Result<bool> holds(const Item& item) const;
     Result<std::optional<KeptMemory>> find_memory(const Item& item) const;
     [[nodiscard]] static bool is_whole(const engines::FilterPlan& filter, const KeptMemory& memory,
                                        Nanoseconds now);
@@ -136,6 +156,7 @@ class KeptState {
     KeptFile clock_file_;
     std::size_t workers_;
     std::string owner_;
+    Clocks clocks_;
     std::optional<Base> base_;
     std::map<std::string, KeptMemory> found_;  // filters, by name; until they are asked for
     std::set<std::string> goes_on_;            // names of those filters

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <rte_lcore.h>
@@ -43,6 +44,50 @@ bool holds_unnamed(const WiringSetup& setup) {
     return static_cast<std::size_t>(held) > setup.plan->filters.size();
 }
 
+std::array<bool, kMaxFilters> named_places(const Plan& plan) {
+    std::array<bool, kMaxFilters> named{};
+    for (std::size_t f = 0; f < plan.filters.size(); ++f) {
+        named[plan.filter_place(f)] = true;
+    }
+    return named;
+}
+
+// The filters, audits and reports that know all that they should, as long as workers have this.
+std::set<const void*> standing(const WiringSetup& setup) {
+    std::set<const void*> out;
+    const std::array<bool, kMaxFilters> named = named_places(*setup.plan);
+    for (FilterIndex place = 0; place < kMaxFilters; ++place) {
+        if (named[place] && setup.before[place] == LanesSetup::kNoFilter) {
+            out.insert(setup.filters[place].get());
+            out.insert(setup.audits[place].get());
+        }
+    }
+    for (const auto& taps : setup.taps) {
+        out.insert(taps.get());
+    }
+    return out;
+}
+
+// What outlives the process of them.
+template <typename Stands>
+void keep(const WiringSetup& setup, Stands stands) {
+    const auto each = [&](const auto& sets, const auto& workers_of) {
+        for (const auto& set : sets) {
+            if (set != nullptr) {
+                for (const auto& worker : workers_of(*set)) {
+                    worker->keep(stands(set.get()));
+                }
+            }
+        }
+    };
+    each(
+        setup.filters, [](const FilterSet& set) -> const auto& { return set.workers; });
+    each(
+        setup.audits, [](const AuditSet& set) -> const auto& { return set; });
+    each(
+        setup.taps, [](const TapSet& set) -> const auto& { return set; });
+}
+
 std::optional<FilterIndex> free_place(const WiringSetup& setup) {
     for (FilterIndex place = 0; place < kMaxFilters; ++place) {
         if (setup.filters[place] == nullptr) {
@@ -76,6 +121,7 @@ Result<std::unique_ptr<Wiring>> Wiring::make(const WiringInput& input) {
         return tl::unexpected(setup.error());
     }
     wiring->present_ = std::move(*setup);
+    keep(*wiring->present_, [](const void*) { return true; });
     for (std::size_t w = 0; w < wiring->parts_.size(); ++w) {
         wiring->parts_[w]->worker =
             std::make_unique<dataplane::Worker>(wiring->present_->workers[w]);
@@ -487,11 +533,7 @@ Result<SetupSteps> Wiring::prepare(const SetupChange& change) {
 // Without what the plan does not name.
 std::unique_ptr<WiringSetup> Wiring::last_of(const WiringSetup& first) const {
     auto last = std::make_unique<WiringSetup>(first);
-    const Plan& plan = *last->plan;
-    std::array<bool, kMaxFilters> named{};
-    for (std::size_t f = 0; f < plan.filters.size(); ++f) {
-        named[plan.filter_place(f)] = true;
-    }
+    const std::array<bool, kMaxFilters> named = named_places(*last->plan);
     last->before = LanesSetup::none_before();
     for (std::size_t place = 0; place < kMaxFilters; ++place) {
         if (!named[place]) {
@@ -524,10 +566,16 @@ std::unique_ptr<WiringSetup> Wiring::last_of(const WiringSetup& first) const {
     return last;
 }
 
+// Who is started when the process has ended may go on with what is asked for all that it should
+// know. From when another one takes a filter's place that is neither: the one knows nothing of what
+// came before until it is warm, the other nothing of what comes.
 std::unique_ptr<WiringSetup> Wiring::publish(std::unique_ptr<WiringSetup> setup) {
+    const std::set<const void*> stays = standing(*setup);
+    keep(*present_, [&](const void* set) { return stays.count(set) != 0; });
     for (std::size_t w = 0; w < parts_.size(); ++w) {
         parts_[w]->shared.setup.store(&setup->workers[w], std::memory_order_release);
     }
+    keep(*setup, [&](const void* set) { return stays.count(set) != 0; });
     return std::exchange(present_, std::move(setup));
 }
 

@@ -20,6 +20,7 @@ class WorkerAudit {
           stage_(audit_, key_, secret, crossings) {}
 
     [[nodiscard]] pipeline::AuditStage& stage() { return stage_; }
+    void keep(bool on) noexcept { memory_.keep(on); }
 
   private:
     WorkerMemory memory_;

@@ -22,6 +22,7 @@ class WorkerFilter {
     [[nodiscard]] engines::FilterInstance& instance() { return *instance_; }
     [[nodiscard]] dataplane::LaneShared& shared() { return *shared_; }
     [[nodiscard]] std::uint64_t page_bytes() const { return memory_.page_bytes(); }
+    void keep(bool on) noexcept { memory_.keep(on); }
 
   private:
     WorkerFilter(WorkerMemory memory, std::unique_ptr<engines::FilterInstance> instance)

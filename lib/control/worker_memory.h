@@ -31,6 +31,12 @@ class WorkerMemory {
         const auto* const kept = std::get_if<KeptMemory>(&memory_);
         return kept == nullptr ? filter::Contents::kZero : kept->contents();
     }
+    // As KeptMemory::keep(), if it is one.
+    void keep(bool on) noexcept {
+        if (auto* const kept = std::get_if<KeptMemory>(&memory_)) {
+            kept->keep(on);
+        }
+    }
     // Null: it is the process's.
     [[nodiscard]] const KeptMemory* kept() const { return std::get_if<KeptMemory>(&memory_); }
 

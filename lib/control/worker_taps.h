@@ -24,6 +24,7 @@ class WorkerTaps {
           report_(params, window, memory_.bytes(), memory_.contents()) {}
 
     [[nodiscard]] filter::TapReport& report() { return report_; }
+    void keep(bool on) noexcept { memory_.keep(on); }
     [[nodiscard]] std::uint64_t page_bytes() const { return memory_.page_bytes(); }
     [[nodiscard]] std::span<std::byte> memory() const { return memory_.bytes(); }
 

@@ -53,10 +53,14 @@ Worker::Worker(const WorkerSetup& setup) noexcept
                    setup.merge.memory.size() == setup.receive.sources.size()));
 }
 
-void Worker::run() noexcept {
+void Worker::begin() noexcept {
     const Nanoseconds now = common_.clock.now();
     lanes_.begin(now);
     watch_.begin(now);
+}
+
+void Worker::run() noexcept {
+    begin();
     while (shared_.phase.load(std::memory_order_acquire) != Phase::kStopped) {
         poll_once();
     }

@@ -59,6 +59,8 @@ class Worker {
     // Until the control thread says stop.
     void run() noexcept;
 
+    // The two of which run() is made. Time before begin() is not one that it was away in.
+    void begin() noexcept;
     // One round over all sources and rings; the packets taken.
     unsigned poll_once() noexcept;
 

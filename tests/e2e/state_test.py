@@ -304,6 +304,27 @@ class StateTest(harness.E2eTest):
         self.assertEqual((new, echoes), (PACKETS, 0), "its packets came before the reload")
         self.assertIn("goes on", said[0])
 
+    def test_nothing_goes_on_while_a_filter_is_warmed(self):
+        """Neither the one before, which is not told any more, nor the one that is to take its place."""
+        path = self.folder / "box.toml"
+        wanted = self.document(window="120s")
+        for after in (self.document(), wanted):
+            with self.subTest(after["filter"][0]["window"]):
+                shutil.rmtree(self.state, ignore_errors=True)
+                path.write_text(harness.toml(self.document()))
+                with self.start(path, "--json") as running, self.telemetry(running) as telemetry:
+                    wait_for(lambda: self.received(telemetry), "all packets")
+                    path.write_text(harness.toml(wanted))
+                    answer = telemetry.ask("/unecho/reload")
+                    self.assertEqual(answer["accepted"], 1)
+                    self.assertIn("is warmed", "".join(answer["text"]))
+                    wait_for(lambda: telemetry.ask("/unecho/filters,0")["window_ns"] == 120e9,
+                             "the reload")
+                    running.send(signal.SIGKILL)
+                    running.finish()
+                self.assert_begins_empty(after, "the process before it ended amid a reload")
+                self.assert_goes_on(after)
+
 
 if __name__ == "__main__":
     if not os.access(SHM, os.W_OK):

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <string>
 
 #include <sys/mman.h>
@@ -107,6 +108,7 @@ Said run(const Options& options) {
     }
     int status = 0;
     waitpid(child, &status, 0);
+    std::filesystem::remove_all(state_folder(child));  // of one that died
     if (child < 0 || (status != 0 && !said->failed)) {
         say(*said, child < 0             ? std::string("no child process")
                    : WIFSIGNALED(status) ? std::string("died: ") + strsignal(WTERMSIG(status))
@@ -214,10 +216,12 @@ void print(const Tally& t) {
         "seeds %llu, steps %llu, packets %llu\n"
         "echoes %llu; copies inside the achieved window %llu: missed 0, doubts %llu\n"
         "packets that are no echo %llu: false drops %llu, the bounds allow %.1f\n"
-        "overload %llu, lost %llu, turns %llu, reloads %llu, snapshots %llu\n",
+        "overload %llu, lost %llu, turns %llu, reloads %llu, snapshots %llu, restarts %llu "
+        "(filters "
+        "that went on %llu)\n",
         n(t.seeds), n(t.steps), n(t.packets), n(t.echoes), n(t.musts), n(t.doubts), n(t.news),
         n(t.false_drops), t.false_drops_allowed, n(t.overloads), n(t.lost), n(t.turns),
-        n(t.reloads), n(t.snapshots));
+        n(t.reloads), n(t.snapshots), n(t.restarts), n(t.gone_on));
 }
 
 int main_of(int argc, char** argv) {

@@ -29,10 +29,11 @@ enum class Fault : std::uint8_t {
     kSnapshot,
     kEarlyStop,  // at any step, and without time to drain
     kOverload,   // ten times the planned rate
+    kRestart,    // the process ends amid traffic, and another one goes on with what it kept
 };
 inline constexpr auto kFaultNames = std::to_array<std::string_view>(
     {"late-turns", "very-late-turns", "slow-worker", "away-worker", "tx-full", "no-buffers",
-     "clock-jump", "link-flap", "reload", "snapshot", "early-stop", "overload"});
+     "clock-jump", "link-flap", "reload", "snapshot", "early-stop", "overload", "restart"});
 inline constexpr std::uint32_t kAllFaults = (1U << kFaultNames.size()) - 1;
 
 struct Scenario {
@@ -57,9 +58,15 @@ struct Tally {
     std::uint64_t turns = 0;  // of generations
     std::uint64_t reloads = 0;
     std::uint64_t snapshots = 0;
+    std::uint64_t restarts = 0;
+    std::uint64_t gone_on = 0;  // of those; with what was kept
 
     void add(const Tally& other);
 };
+
+// Where the processes that this one simulates keep what they know: in memory, as [state] wants it.
+// It is removed at a world's end.
+std::string state_folder(int process);
 
 // Throws what is wrong, one line.
 Tally simulate(const Scenario& scenario, std::vector<std::unique_ptr<Device>>& devices,

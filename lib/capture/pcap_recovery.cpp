@@ -69,8 +69,10 @@ class PcapRecovery final : public Recovery {
     }
     // Whether from there on so many headers in a row are odd in these only, or as many as the file
     // has; where it ends within a record, half of them.
+    enum class Times : std::uint8_t { kAny, kStayFar };
     [[nodiscard]] Judged chain(ByteSpan bytes, std::size_t at, bool ended, unsigned count,
-                               unsigned allowed, std::uint32_t before) const;
+                               unsigned allowed, std::uint32_t before,
+                               Times times = Times::kAny) const;
     // A header that fits in all, and so do those behind it.
     [[nodiscard]] Judged fits(ByteSpan bytes, std::size_t at, bool ended) const;
     // The first place in a range where one is.
@@ -106,7 +108,7 @@ void PcapRecovery::take_time(std::uint32_t seconds) {
 }
 
 Recovery::Judged PcapRecovery::chain(ByteSpan bytes, std::size_t at, bool ended, unsigned count,
-                                     unsigned allowed, std::uint32_t before) const {
+                                     unsigned allowed, std::uint32_t before, Times times) const {
     for (unsigned seen = 0; seen < count; ++seen) {
         if (at == bytes.size() && ended) {
             break;
@@ -120,6 +122,9 @@ Recovery::Judged PcapRecovery::chain(ByteSpan bytes, std::size_t at, bool ended,
         if (head.length > kMaxSnapLength || !possible(head) ||
             (odd(head, before) & ~allowed) != 0) {
             return {Answer::kNo};
+        }
+        if (times == Times::kStayFar && near_known(head.seconds)) {
+            return {Answer::kNo};  // in a packet, which the next record follows
         }
         before = head.seconds;
         at += kind_.header + head.length;
@@ -226,7 +231,7 @@ Recovery::Judged PcapRecovery::resumes(ByteSpan bytes, std::size_t at, bool with
         return {Answer::kNo};
     }
     const std::size_t next = at + kind_.header + head.length;
-    judged = chain(bytes, next, ended, kOddChain - 1, usual_, head.seconds);
+    judged = chain(bytes, next, ended, kOddChain - 1, usual_, head.seconds, Times::kStayFar);
     if (judged.answer != Answer::kYes) {
         return judged;
     }

@@ -42,7 +42,8 @@ class PcapngRecovery final : public Recovery {
     [[nodiscard]] bool holds(const Block& block, ByteSpan rest) const;
     // Whether a block begins there, and its length stands behind it.
     [[nodiscard]] Judged framed(ByteSpan bytes, std::size_t at, bool ended) const;
-    // Without its length behind it, which some programs get wrong, if another one follows.
+    // Without its length behind it, which some programs get wrong, if another one follows and none
+    // that has it lies within: then the length in front is what is wrong.
     [[nodiscard]] Judged follows(ByteSpan bytes, std::size_t at, bool ended) const;
     void pass(const Block& block);
 
@@ -124,6 +125,11 @@ Recovery::Judged PcapngRecovery::follows(ByteSpan bytes, std::size_t at, bool en
     const std::size_t next = at + block.size;
     if (block.size == 0 || !holds(block, bytes.subspan(at)) || bytes.size() < next) {
         return judged;
+    }
+    for (std::size_t within = at + kBlockFrame; within < next; within += sizeof(std::uint32_t)) {
+        if (framed(bytes, within, ended).answer == Answer::kYes) {
+            return judged;
+        }
     }
     if (bytes.size() == next && ended) {
         return {Answer::kYes};

@@ -18,6 +18,7 @@
 #include "capture/output.h"
 #include "capture/standard_streams.h"
 #include "commands.h"
+#include "exit_status.h"
 #include "long_run.h"
 #include "offline/run.h"
 #include "print.h"
@@ -153,8 +154,9 @@ Outcome capture_live(const Options& given) {
     offline::Files files = given.files;
     files.live = true;
     files.inputs = live->interfaces;
-    live->stop = &stop_on_signals_and_hangup();
+    live->stop = files.stop = &stop_on_signals_and_hangup();
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);
     const auto report = std::make_shared<capture::LiveReport>();
     const auto open = [&] { return capture::open_live(*live, report); };
     if (!given.quiet) {
@@ -168,7 +170,8 @@ Outcome capture_live(const Options& given) {
         return tl::unexpected(summary.error());
     }
     const Status told = tell(*summary, *report, given);
-    return told && summary->incomplete ? incomplete_input() : told;
+    // A warning has said which interface.
+    return told && summary->incomplete ? Outcome::with_status(kFailed.value) : Outcome(told);
 }
 
 void add_live_options(CLI::App& command, Options& options) {

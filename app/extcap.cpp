@@ -264,6 +264,7 @@ Outcome capture_for(const Options& given, const std::string& interface) {
     offline::Files files;
     files.inputs = asked->live.interfaces;
     files.live = true;
+    files.stop = &stop;
     files.output = fifo->path();
     files.format = capture::FileFormat::kPcapng;
     files.mark = given.mark;

@@ -23,6 +23,7 @@ using Clock = std::chrono::steady_clock;
 constexpr int kBlockMilliseconds = 40;  // a block of the kernel's waits so long to be filled
 constexpr int kReadMilliseconds = 10;
 constexpr int kLookMilliseconds = 50;  // at what may end it
+constexpr std::chrono::milliseconds kQuiet{200};  // then an empty batch says that time goes by
 constexpr std::uint32_t kLongest = 262144;
 constexpr std::size_t kMostLive = 64;  // interfaces
 
@@ -160,7 +161,8 @@ Result<bool> Live::next(Batch& batch) {
     if (options_.on_begin) {
         std::exchange(options_.on_begin, nullptr)();
     }
-    while (batch.records.empty() && !finished_) {
+    const Clock::time_point quiet_from = Clock::now();
+    while (batch.records.empty() && !finished_ && Clock::now() - quiet_from < kQuiet) {
         const bool enough = options_.packets != 0 && taken_ >= options_.packets;
         if (enough || (ended_ && merge_.empty())) {
             finish();
@@ -177,7 +179,7 @@ Result<bool> Live::next(Batch& batch) {
             wait();
         }
     }
-    return !batch.records.empty();
+    return !finished_;
 }
 
 void Live::finish() {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Packets of network interfaces as they come, by libpcap, with the kernel's timestamps: a source
-// that ends when it is told to. Several interfaces are merged by time (live_merge.h), in memory
-// that is bounded; what does not fit waits in the kernel, which counts what it drops.
+// that ends when it is told to, and gives an empty batch now and then where no packet comes.
+// Several interfaces are merged by time (live_merge.h), in memory that is bounded; what does not
+// fit waits in the kernel, which counts what it drops.
 #pragma once
 
 #include <atomic>

@@ -5,6 +5,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
@@ -33,6 +34,8 @@ namespace {
 
 constexpr mode_t kModeBits = 07777;
 constexpr mode_t kNewFile = 0666;  // less the umask
+// A pipe that is ready takes so much without blocking.
+constexpr std::size_t kPipePiece = PIPE_BUF;
 
 std::string text_of(int number) {
     return std::generic_category().message(number);
@@ -102,9 +105,10 @@ bool wait_for_room(int descriptor) {
 
 }  // namespace
 
-Result<std::unique_ptr<Output>> Output::create(const std::string& path) {
+Result<std::unique_ptr<Output>> Output::create(const std::string& path,
+                                               const OutputOptions& options) {
     const int descriptor = descriptor_of(path);
-    std::unique_ptr<Output> out(new Output(name_of_output(path)));
+    std::unique_ptr<Output> out(new Output(name_of_output(path), options));
     struct stat about {};
     const bool exists = descriptor < 0 && ::stat(path.c_str(), &about) == 0;
     if (path.empty()) {
@@ -121,7 +125,9 @@ Result<std::unique_ptr<Output>> Output::create(const std::string& path) {
         }
     }
     const bool direct = descriptor >= 0 || (exists && !S_ISREG(about.st_mode));
-    const Status opened = direct ? out->open_stream(path, descriptor) : out->open_beside(path);
+    const Status opened = direct         ? out->open_stream(path, descriptor)
+                          : options.live ? out->open_in_place(path)
+                                         : out->open_beside(path);
     if (!opened) {
         return tl::unexpected(opened.error());
     }
@@ -143,6 +149,9 @@ void Output::discard() noexcept {
         forget_unfinished(std::exchange(unfinished_, -1));
         temporary_.clear();
     }
+    if (std::exchange(created_, false) && taken_ == 0) {
+        ::unlink(final_.c_str());
+    }
 }
 
 Status Output::open_stream(const std::string& path, int descriptor) {
@@ -154,6 +163,7 @@ Status Output::open_stream(const std::string& path, int descriptor) {
     written_ = add_written(name_);
     struct stat about {};
     is_stream_ = ::fstat(descriptor_, &about) == 0 && !S_ISREG(about.st_mode);
+    has_reader_ = is_stream_ && (S_ISFIFO(about.st_mode) || S_ISSOCK(about.st_mode));
     return {};
 }
 
@@ -183,6 +193,29 @@ Status Output::open_beside(const std::string& path) {
     return {};
 }
 
+Status Output::open_in_place(const std::string& path) {
+    final_ = resolve(path);
+    if (final_.empty()) {
+        return failed(errno);
+    }
+    descriptor_ = ::open(final_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kNewFile);
+    created_ = descriptor_ >= 0;
+    if (!created_ && errno == EEXIST) {
+        descriptor_ = ::open(final_.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
+        to_empty_ = descriptor_ >= 0;
+    }
+    if (descriptor_ < 0) {
+        return errno == ENOENT ? Status(no_directory()) : Status(failed(errno));
+    }
+    return {};
+}
+
+Status Output::empty_once() {
+    return !std::exchange(to_empty_, false) || ::ftruncate(descriptor_, 0) == 0
+               ? Status()
+               : Status(failed(errno));
+}
+
 Status Output::open_temporary(const std::string& directory, const std::string& file) {
     constexpr int kTries = 100;
     constexpr std::size_t kAdded =
@@ -207,34 +240,85 @@ Status Output::open_temporary(const std::string& directory, const std::string& f
         forget_unfinished(std::exchange(unfinished_, -1));
     }
     if (error == ENOENT) {
-        return fail(Errc::kNotFound, name_ + ": its directory does not exist");
+        return no_directory();
     }
     return failed(error);
 }
 
+tl::unexpected<Error> Output::no_directory() const {
+    return fail(Errc::kNotFound, name_ + ": its directory does not exist");
+}
+
 tl::unexpected<Error> Output::failed(int number) const {
     if (number == EPIPE) {
-        const Written given = written(written_);
-        return fail(Errc::kIo,
-                    name_ + ": closed by its reader after " +
-                        (given.packets != 0 ? format_count(given.packets) + " packets, " : "") +
-                        format_count(given.bytes) + " bytes, before everything was written");
+        return fail(Errc::kIo, name_ + ": closed by its reader after " + given_text() +
+                                   ", before everything was written");
     }
     return fail(code_of(number), name_ + ": cannot be written: " + text_of(number));
 }
 
+Status Output::wait_for_reader() const {
+    using Clock = std::chrono::steady_clock;
+    constexpr int kLookMilliseconds = 50;
+    std::optional<Clock::time_point> told;
+    for (;;) {
+        pollfd wanted{.fd = descriptor_, .events = POLLOUT, .revents = 0};
+        const int ready = ::poll(&wanted, 1, kLookMilliseconds);
+        if (ready > 0 || (ready < 0 && errno != EINTR)) {
+            return {};  // what is wrong shows when it is written
+        }
+        if (!options_.stop->load(std::memory_order_relaxed)) {
+            continue;
+        }
+        const Clock::time_point now = Clock::now();
+        told = told.value_or(now);
+        if (now - *told >= kPatience) {
+            return fail(Errc::kIo,
+                        name_ + ": told to end, and its reader takes no more; " + given_text());
+        }
+    }
+}
+
 Status Output::write(std::span<const std::byte> bytes) {
+    const bool looks = options_.stop != nullptr && has_reader_;
+    if (const Status emptied = empty_once(); !emptied) {
+        return emptied;
+    }
     while (!bytes.empty()) {
+        if (looks) {
+            if (const Status ready = wait_for_reader(); !ready) {
+                return ready;
+            }
+        }
         begin_write(written_, bytes.size());
-        const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
+        const ssize_t written = ::write(descriptor_, bytes.data(),
+                                        looks ? std::min(bytes.size(), kPipePiece) : bytes.size());
         const int error = errno;
         end_write(written_, written < 0 ? 0 : static_cast<std::size_t>(written));
+        taken_ += written < 0 ? 0 : static_cast<std::size_t>(written);
         const bool full = written < 0 && error == EAGAIN && wait_for_room(descriptor_);
         if (written < 0 && !full && error != EINTR) {
             return failed(error);
         }
         bytes = bytes.subspan(written < 0 ? 0 : static_cast<std::size_t>(written));
     }
+    return {};
+}
+
+std::string Output::given_text() const {
+    const Written given = written(written_);
+    return (given.packets != 0 ? format_count(given.packets) + " packets, " : "") +
+           format_count(given.bytes) + " bytes";
+}
+
+Status Output::cut(std::uint64_t bytes) {
+    // Standard output may have been written to before.
+    const off_t end = ::lseek(descriptor_, 0, SEEK_CUR);
+    if (end < 0 || ::ftruncate(descriptor_, end - static_cast<off_t>(bytes)) != 0 ||
+        ::lseek(descriptor_, end - static_cast<off_t>(bytes), SEEK_SET) < 0) {
+        return failed(errno);
+    }
+    taken_ -= bytes;
     return {};
 }
 
@@ -260,6 +344,9 @@ Status Output::close() {
     if (descriptor_ < 0) {
         return {};
     }
+    if (const Status emptied = empty_once(); !emptied) {
+        return emptied;
+    }
     // After EINTR too the descriptor is gone (close(2)).
     if (::close(std::exchange(descriptor_, -1)) != 0 && errno != EINTR) {
         const int error = errno;
@@ -268,6 +355,7 @@ Status Output::close() {
     }
     forget_written(std::exchange(written_, -1));
     if (temporary_.empty()) {
+        created_ = false;
         return {};
     }
     if (::rename(temporary_.c_str(), final_.c_str()) != 0) {

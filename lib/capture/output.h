@@ -4,10 +4,16 @@
 // Standard output, pipes and devices are written to as they are, waiting where they are full. What
 // another user may have planted in a directory like /tmp is refused (planted.h). Not buffered.
 //
+// A live output has its name from the beginning, and what is in it stays, however it ends: for what
+// cannot be had again, and for who reads along. A file that was there before is emptied by the
+// first write.
+//
 // A pipe closed by its reader is an error like others only where SIGPIPE is ignored; that is the
 // program's to do. For SIGINT and the like: unfinished.h.
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -21,13 +27,23 @@
 
 namespace unecho::capture {
 
+struct OutputOptions {
+    bool live = false;
+    // Once this is set, a pipe that takes nothing for kPatience is an error; null: it is waited
+    // for.
+    const std::atomic<bool>* stop = nullptr;
+};
+
 class Output {
   public:
+    static constexpr std::chrono::seconds kPatience{1};
+
     // path: "-" is standard output. Errc::kInvalidArgument (a directory), kNotFound, kPermission,
     // kIo.
-    static Result<std::unique_ptr<Output>> create(const std::string& path);
+    static Result<std::unique_ptr<Output>> create(const std::string& path,
+                                                  const OutputOptions& options = {});
 
-    ~Output();  // without close(): nothing is left
+    ~Output();  // without close(): nothing is left, of a live one what was written
     Output(const Output&) = delete;
     Output& operator=(const Output&) = delete;
 
@@ -39,6 +55,14 @@ class Output {
     // Bytes that were written before; only where can_overwrite().
     Status overwrite(std::uint64_t offset, std::span<const std::byte> bytes);
     [[nodiscard]] bool can_overwrite() const noexcept { return !temporary_.empty(); }
+
+    // Whether this is live, and a file.
+    [[nodiscard]] bool can_cut() const noexcept { return options_.live && !is_stream_; }
+    // The last bytes were not written; only where can_cut(). A new file of which nothing is left
+    // goes.
+    Status cut(std::uint64_t bytes);
+    // Bytes written so far, of the last write() if it failed too.
+    [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
 
     // A pipe or the like, whose reader waits for what is written.
     [[nodiscard]] bool is_stream() const noexcept { return is_stream_; }
@@ -52,12 +76,20 @@ class Output {
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
   private:
-    explicit Output(std::string name) : name_(std::move(name)) {}
+    Output(std::string name, const OutputOptions& options)
+        : name_(std::move(name)), options_(options) {}
     Status open_stream(const std::string& path, int descriptor);
     Status open_beside(const std::string& path);
+    Status open_in_place(const std::string& path);
+    Status empty_once();
+    // Until a pipe takes something, or it was told to stop and nothing happens.
+    [[nodiscard]] Status wait_for_reader() const;
     Status open_temporary(const std::string& directory, const std::string& file);
     void discard() noexcept;
     [[nodiscard]] tl::unexpected<Error> failed(int number) const;
+    [[nodiscard]] tl::unexpected<Error> no_directory() const;
+    // "1,234 packets, 56,789 bytes"
+    [[nodiscard]] std::string given_text() const;
 
     std::string name_;
     std::string final_;      // with symbolic links followed
@@ -66,6 +98,11 @@ class Output {
     int unfinished_ = -1;  // its slot
     int written_ = -1;     // its slot, if it is written to as it is
     bool is_stream_ = false;
+    bool has_reader_ = false;  // a pipe or a socket
+    bool created_ = false;     // of a live file: was not there before
+    bool to_empty_ = false;    // of a live file: has what was there before
+    std::uint64_t taken_ = 0;
+    OutputOptions options_;
 };
 
 // What a path of an output leads to, whether there is such a file yet or not, so that a symbolic

@@ -58,6 +58,7 @@ class PcapWriter final : public Writer {
 
     Status write(std::span<const Record> records, std::span<const std::uint64_t> keep,
                  std::span<const Interface> interfaces, const Beside& beside) override;
+    Status begin(std::span<const Interface> interfaces) override;
     Status close() override;
     [[nodiscard]] std::uint64_t bytes() const override { return sink_.bytes(); }
     [[nodiscard]] std::vector<Warning> warnings() const override { return losses_.warnings(); }
@@ -185,6 +186,12 @@ Status PcapWriter::write(std::span<const Record> records, std::span<const std::u
         return put(record);
     });
     return used ? sink_.pass_on() : used;
+}
+
+Status PcapWriter::begin(std::span<const Interface> interfaces) {
+    look_at(interfaces);
+    const Status begun = start(link_type_);
+    return begun ? sink_.pass_on() : begun;
 }
 
 Status PcapWriter::close() {

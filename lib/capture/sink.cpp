@@ -1,36 +1,69 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/sink.h"
 
+#include <string>
 #include <utility>
+
+#include "base/units.h"
 
 namespace unecho::capture {
 
-Result<Sink> Sink::create(const std::string& path) {
+Result<Sink> Sink::create(const std::string& path, const OutputOptions& options) {
+    auto sink = create_text(path, options);
+    if (sink && sink->output_->is_terminal()) {
+        return fail(Errc::kInvalidArgument,
+                    sink->output_->name() + ": is a terminal; a capture goes to a file or a pipe");
+    }
+    return sink;
+}
+
+Result<Sink> Sink::create_text(const std::string& path, const OutputOptions& options) {
     const auto compression = compression_named(path);
     if (!compression) {
         return tl::unexpected(compression.error());
     }
-    auto output = Output::create(path);
+    auto output = Output::create(path, options);
     if (!output) {
         return tl::unexpected(output.error());
     }
-    if ((*output)->is_terminal()) {
-        return fail(Errc::kInvalidArgument,
-                    (*output)->name() + ": is a terminal; a capture goes to a file or a pipe");
-    }
-    return Sink(std::move(*output), make_compressor(*compression));
+    return Sink(std::move(*output), *compression, options.live);
 }
 
-Sink::Sink(std::unique_ptr<Output> output, std::unique_ptr<Compressor> compressor)
+Sink::Sink(std::unique_ptr<Output> output, Compression compression, bool live)
     : output_(std::move(output)),
-      compressor_(std::move(compressor)),
+      compression_(compression),
+      compressor_(make_compressor(compression)),
+      live_(live && output_->can_cut()),
       buffer_(new std::byte[kBuffer]) {}
 
 bool Sink::keep(const Status& status) {
     if (!status && !error_) {
         error_ = status.error();
+        if (live_) {
+            cut_back();
+        }
     }
     return !error_;
+}
+
+// So many bytes of the buffer are in the output.
+void Sink::settle(std::uint64_t sent) {
+    for (const End& end : ends_) {
+        if (end.at > sent) {
+            break;
+        }
+        safe_ = {sent_from_ + end.at, end.packets};
+    }
+    ends_.clear();
+}
+
+void Sink::cut_back() {
+    settle(output_->taken() - sent_from_);
+    const Status cut = output_->cut(output_->taken() - safe_.at);
+    error_->context += !cut ? "; its last packet may be cut off"
+                       : safe_.packets != 0
+                           ? "; the " + format_count(safe_.packets) + " packets in it are whole"
+                           : "";
 }
 
 bool Sink::send(std::span<const std::byte> bytes) {
@@ -41,9 +74,11 @@ bool Sink::send(std::span<const std::byte> bytes) {
 
 bool Sink::flush() {
     const std::size_t used = std::exchange(used_, 0);
+    sent_from_ = output_->taken();
     const bool sent = !error_ && (used == 0 || send({buffer_.get(), used}));
     if (sent && compressor_ == nullptr) {
         output_->count_packets(packets_);
+        settle(used);
     }
     return sent;
 }
@@ -68,7 +103,34 @@ Status Sink::pass_on() {
     if (compressor_ == nullptr && output_->is_stream()) {
         flush();
     }
+    if (!live_ || error_) {
+        return status();
+    }
+    if (compressor_ == nullptr) {
+        whole();
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (now - passed_on_ >= kPassOnAfter ||
+        (compressor_ != nullptr && bytes() - framed_ >= kFrameBytes)) {
+        passed_on_ = now;
+        if (flush() && compressor_ != nullptr) {
+            end_frame();
+        }
+    }
     return status();
+}
+
+// Frames one behind the other are a compressed file.
+bool Sink::end_frame() {
+    if (flushed_ == framed_ && framed_ != 0) {
+        return true;
+    }
+    framed_ = flushed_;
+    if (keep(compressor_->finish(*output_)) && live_) {
+        compressor_ = make_compressor(compression_);
+        safe_ = {output_->taken(), packets_};
+    }
+    return !error_;
 }
 
 Status Sink::overwrite(std::uint64_t offset, std::span<const std::byte> bytes) {
@@ -80,7 +142,7 @@ Status Sink::overwrite(std::uint64_t offset, std::span<const std::byte> bytes) {
 
 Status Sink::close() {
     if (flush() && compressor_ != nullptr) {
-        keep(compressor_->finish(*output_));
+        end_frame();
     }
     if (!error_) {
         keep(output_->close());

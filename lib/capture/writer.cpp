@@ -10,7 +10,7 @@ namespace unecho::capture {
 
 Result<std::unique_ptr<Writer>> create_capture(const std::string& path,
                                                std::optional<FileFormat> format,
-                                               FileFormat otherwise) {
+                                               FileFormat otherwise, const OutputOptions& options) {
     if (!format) {
         const auto named = format_named(path);
         if (!named) {
@@ -18,7 +18,7 @@ Result<std::unique_ptr<Writer>> create_capture(const std::string& path,
         }
         format = named->value_or(otherwise);
     }
-    auto sink = Sink::create(path);
+    auto sink = Sink::create(path, options);
     if (!sink) {
         return tl::unexpected(sink.error());
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Writes a capture: pcap or pcapng, compressed where its name says so. Under its final name there
 // is never half a file: it is written beside it under another name and renamed by close(). Not for
-// pipes and devices, which are written to as they are.
+// pipes and devices, which are written to as they are, nor for live outputs (output.h), whose whole
+// packets stay there when writing fails, and are there within a second of write().
 #pragma once
 
 #include <cstddef>
@@ -14,6 +15,7 @@
 
 #include "base/result.h"
 #include "capture/file_name.h"
+#include "capture/output.h"
 #include "capture/record.h"
 
 namespace unecho::capture {
@@ -47,8 +49,8 @@ class Writer {
         return write(records, keep, interfaces, Beside());
     }
 
-    // For a reader that shows what it has before a packet comes: what the format says of these
-    // interfaces goes out at once, if it is one that can tell more of them later.
+    // All interfaces that there will be, before the first packet. For a reader that shows what it
+    // has before one comes: what the format says of them goes out at once.
     virtual Status begin(std::span<const Interface> /*interfaces*/) { return {}; }
 
     // Whether blocks and comments are written.
@@ -78,6 +80,7 @@ class Writer {
 // bits of seconds are written modulo 2^32, with a warning.
 Result<std::unique_ptr<Writer>> create_capture(const std::string& path,
                                                std::optional<FileFormat> format = std::nullopt,
-                                               FileFormat otherwise = FileFormat::kPcap);
+                                               FileFormat otherwise = FileFormat::kPcap,
+                                               const OutputOptions& options = {});
 
 }  // namespace unecho::capture

@@ -9,8 +9,6 @@
 namespace unecho::offline {
 namespace {
 
-constexpr std::size_t kBuffer = std::size_t{64} << 10;
-
 template <typename Number>
 void append(std::string& text, Number number) {
     std::array<char, std::numeric_limits<Number>::digits10 + 3> digits;
@@ -33,74 +31,60 @@ std::string csv_field(const std::string& text) {
 }  // namespace
 
 Result<std::unique_ptr<EchoPairFile>> EchoPairFile::create(const std::string& path,
-                                                           std::span<const std::string> inputs) {
-    const auto compression = capture::compression_named(path);
-    if (!compression) {
-        return tl::unexpected(compression.error());
+                                                           std::span<const std::string> inputs,
+                                                           const capture::OutputOptions& options) {
+    auto sink = capture::Sink::create_text(path, options);
+    if (!sink) {
+        return tl::unexpected(sink.error());
     }
-    auto output = capture::Output::create(path);
-    if (!output) {
-        return tl::unexpected(output.error());
-    }
-    return std::unique_ptr<EchoPairFile>(
-        new EchoPairFile(std::move(*output), capture::make_compressor(*compression), inputs));
+    return std::unique_ptr<EchoPairFile>(new EchoPairFile(std::move(*sink), inputs));
 }
 
-EchoPairFile::EchoPairFile(std::unique_ptr<capture::Output> output,
-                           std::unique_ptr<capture::Compressor> compressor,
-                           std::span<const std::string> inputs)
-    : output_(std::move(output)),
-      compressor_(std::move(compressor)),
-      buffer_("echo,original,age_ns") {
+EchoPairFile::EchoPairFile(capture::Sink sink, std::span<const std::string> inputs)
+    : sink_(std::move(sink)), rows_("echo,original,age_ns") {
     if (inputs.size() > 1) {
-        buffer_ += ",echo_file,original_file";
+        rows_ += ",echo_file,original_file";
         for (const std::string& input : inputs) {
             files_.push_back(csv_field(input));
         }
     }
-    buffer_ += '\n';
+    rows_ += '\n';
 }
 
 void EchoPairFile::add(const EchoPair& echo) {
-    append(buffer_, echo.number);
-    buffer_ += ',';
+    append(rows_, echo.number);
+    rows_ += ',';
     if (echo.known) {
-        append(buffer_, echo.original);
-        buffer_ += ',';
-        append(buffer_, echo.age);
+        append(rows_, echo.original);
+        rows_ += ',';
+        append(rows_, echo.age);
     } else {
-        buffer_ += ',';
+        rows_ += ',';
     }
     if (!files_.empty()) {
-        buffer_ += ',' + files_[echo.file] + ',';
-        buffer_ += echo.known ? files_[echo.original_file] : std::string();
+        rows_ += ',' + files_[echo.file] + ',';
+        rows_ += echo.known ? files_[echo.original_file] : std::string();
     }
-    buffer_ += '\n';
+    rows_ += '\n';
 }
 
 Status EchoPairFile::write(std::span<const EchoPair> echoes) {
     for (const EchoPair& echo : echoes) {
         add(echo);
-        if (buffer_.size() >= kBuffer) {
-            if (const Status status = flush(); !status) {
-                return status;
-            }
-        }
     }
-    return {};
+    const Status given = put();
+    return given ? sink_.pass_on() : given;
 }
 
-Status EchoPairFile::flush() {
-    const auto bytes = std::as_bytes(std::span(buffer_));
-    const Status status = compressor_ ? compressor_->write(bytes, *output_) : output_->write(bytes);
-    buffer_.clear();
-    return status;
+Status EchoPairFile::put() {
+    Status given = sink_.put(std::as_bytes(std::span(rows_)));
+    rows_.clear();
+    return given;
 }
 
 Status EchoPairFile::close() {
-    Status status = flush();
-    status = status && compressor_ ? compressor_->finish(*output_) : status;
-    return status ? output_->close() : status;
+    const Status given = put();
+    return given ? sink_.close() : given;
 }
 
 }  // namespace unecho::offline

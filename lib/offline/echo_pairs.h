@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "capture/compressor.h"
 #include "capture/output.h"
+#include "capture/sink.h"
 #include "offline/deduplicator.h"
 
 namespace unecho::offline {
@@ -24,23 +24,21 @@ class EchoPairFile {
     // Compressed where the name ends so (capture/file_name.h). inputs: named in the file if they
     // are several.
     static Result<std::unique_ptr<EchoPairFile>> create(const std::string& path,
-                                                        std::span<const std::string> inputs);
+                                                        std::span<const std::string> inputs,
+                                                        const capture::OutputOptions& options = {});
 
     Status write(std::span<const EchoPair> echoes);
-    // Under its final name only now.
+    // Under its final name only now, if it is not live.
     Status close();
 
   private:
-    EchoPairFile(std::unique_ptr<capture::Output> output,
-                 std::unique_ptr<capture::Compressor> compressor,
-                 std::span<const std::string> inputs);
+    EchoPairFile(capture::Sink sink, std::span<const std::string> inputs);
     void add(const EchoPair& echo);
-    Status flush();
+    Status put();
 
-    std::unique_ptr<capture::Output> output_;
-    std::unique_ptr<capture::Compressor> compressor_;  // null: not compressed
-    std::vector<std::string> files_;                   // quoted where needed; empty: not named
-    std::string buffer_;
+    capture::Sink sink_;
+    std::vector<std::string> files_;  // quoted where needed; empty: not named
+    std::string rows_;
 };
 
 }  // namespace unecho::offline

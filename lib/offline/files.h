@@ -2,29 +2,36 @@
 // Which files `unecho pcap` reads and writes, and `unecho capture` writes.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "capture/file_name.h"
+#include "capture/output.h"
 #include "capture/select.h"
 #include "capture/split_writer.h"
 
 namespace unecho::offline {
 
 struct Files {
-    std::vector<std::string> inputs;     // merged by time
-    bool live = false;                   // inputs are interfaces
-    std::optional<std::string> output;   // what is kept; absent: not written
-    std::optional<std::string> dropped;  // the echoes, as a capture
-    std::optional<std::string> pairs;    // echo_pairs.h
+    std::vector<std::string> inputs;  // merged by time
+    bool live = false;                // inputs are interfaces, outputs live (capture/output.h)
+    const std::atomic<bool>* stop = nullptr;  // of live ones: pipes are not waited for any more
+    std::optional<std::string> output;        // what is kept; absent: not written
+    std::optional<std::string> dropped;       // the echoes, as a capture
+    std::optional<std::string> pairs;         // echo_pairs.h
     // Of captures written; absent: what the name says, or as the first input.
     std::optional<capture::FileFormat> format;
     capture::Split split;          // of output
     capture::Selection selection;  // packets that are looked at
     bool recover = false;          // inputs go on behind damage (capture/reader.h)
     bool mark = false;  // echoes get a comment (mark.h) and stay in the output, which is a pcapng
+
+    [[nodiscard]] capture::OutputOptions output_options() const {
+        return {.live = live, .stop = stop};
+    }
 };
 
 // What a split output became, whose files have other names than that which was given.

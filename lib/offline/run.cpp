@@ -134,8 +134,8 @@ struct Passed {
     std::uint64_t packets = 0;
 };
 
-Result<Passed> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sinks,
-                        const OnProgress& on_progress) {
+Result<Passed> pass_each(Feed& feed, Deduplicator& deduplicator, Sinks& sinks,
+                         const OnProgress& on_progress) {
     DigestedBatch digested;
     Verdicts verdicts;
     Passed passed;
@@ -162,6 +162,15 @@ Result<Passed> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sinks,
     }
     const Status closed = sinks.close(feed.interfaces());
     return closed ? Result<Passed>(passed) : tl::unexpected(closed.error());
+}
+
+Result<Passed> pass_all(Feed& feed, Deduplicator& deduplicator, Sinks& sinks, bool live,
+                        const OnProgress& on_progress) {
+    auto passed = pass_each(feed, deduplicator, sinks, on_progress);
+    if (!passed && live) {
+        sinks.keep_what_is_there();
+    }
+    return passed;
 }
 
 std::vector<std::string> warnings_of(const Files& files, const Options& options, const Feed& feed,
@@ -273,7 +282,8 @@ Result<Summary> run_from(const OpenInputs& open, const Files& files, const Optio
         Digester(engines::key_of(spec_of(options)), *secret, options.clock(), options.ignored_bytes,
                  files.inputs.size() > 1, options.shard.value_or(Shard())),
         ahead);
-    const auto passed = pass_all(*feed, *parts->deduplicator, parts->sinks, on_progress);
+    const auto passed =
+        pass_all(*feed, *parts->deduplicator, parts->sinks, files.live, on_progress);
     if (!passed) {
         return tl::unexpected(passed.error());
     }

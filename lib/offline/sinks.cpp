@@ -2,6 +2,7 @@
 #include "offline/sinks.h"
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
 #include "base/option_names.h"
@@ -15,7 +16,7 @@ Result<std::unique_ptr<capture::Writer>> create_output(
     const Files& files, capture::FileFormat otherwise,
     const std::shared_ptr<SplitFiles>& split_files) {
     const auto open = [files, otherwise](const std::string& path) {
-        return capture::create_capture(path, files.format, otherwise);
+        return capture::create_capture(path, files.format, otherwise, files.output_options());
     };
     if (!files.output) {
         return std::unique_ptr<capture::Writer>();
@@ -54,7 +55,8 @@ Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
     }
     out.kept_ = std::move(*kept);
     if (files.dropped) {
-        auto dropped = capture::create_capture(*files.dropped, files.format, otherwise);
+        auto dropped = capture::create_capture(*files.dropped, files.format, otherwise,
+                                               files.output_options());
         if (!dropped) {
             return tl::unexpected(dropped.error());
         }
@@ -76,7 +78,7 @@ Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
                         option::kFormat + " pcapng");
     }
     if (files.pairs) {
-        auto pairs = EchoPairFile::create(*files.pairs, files.inputs);
+        auto pairs = EchoPairFile::create(*files.pairs, files.inputs, files.output_options());
         if (!pairs) {
             return tl::unexpected(pairs.error());
         }
@@ -99,8 +101,10 @@ void Sinks::count(const std::vector<capture::Record>& records, const Verdicts& v
 Status Sinks::write(const DigestedBatch& digested, Verdicts& verdicts) {
     count(digested.batch.records, verdicts);
     Status status;
+    // What one cannot take the others still get.
+    const auto wrote = [&](const Status& one) { status = status ? one : status; };
     if (pairs_) {
-        status = pairs_->write(verdicts.pairs);
+        wrote(pairs_->write(verdicts.pairs));
     }
     std::vector<capture::Comment> marks;
     if (mark_) {
@@ -109,16 +113,16 @@ Status Sinks::write(const DigestedBatch& digested, Verdicts& verdicts) {
     }
     packets_ += digested.batch.records.size();
     const capture::Beside beside{digested.batch.blocks, marks};
-    if (status && kept_) {
+    if (kept_) {
         std::vector<std::uint64_t> kept(mark_ ? verdicts.keep.size() : 0, ~std::uint64_t{0});
         if (!mark_ && !verdicts.mine.empty()) {
             kept = verdicts.keep;
         }
         keep_mine(kept, verdicts);
-        status = kept_->write(digested.batch.records, kept.empty() ? verdicts.keep : kept,
-                              digested.interfaces, beside);
+        wrote(kept_->write(digested.batch.records, kept.empty() ? verdicts.keep : kept,
+                           digested.interfaces, beside));
     }
-    if (status && dropped_) {
+    if (dropped_) {
         for (std::uint64_t& word : verdicts.keep) {
             word = ~word;
         }
@@ -127,8 +131,7 @@ Status Sinks::write(const DigestedBatch& digested, Verdicts& verdicts) {
             verdicts.keep.back() &= (std::uint64_t{1} << rest) - 1;
         }
         keep_mine(verdicts.keep, verdicts);
-        status =
-            dropped_->write(digested.batch.records, verdicts.keep, digested.interfaces, beside);
+        wrote(dropped_->write(digested.batch.records, verdicts.keep, digested.interfaces, beside));
     }
     return status;
 }
@@ -141,6 +144,17 @@ Status Sinks::begin(const capture::InterfaceView& interfaces) {
         }
     }
     return status;
+}
+
+void Sinks::keep_what_is_there() {
+    for (const auto& writer : {kept_.get(), dropped_.get()}) {
+        if (writer != nullptr) {
+            std::ignore = writer->close();
+        }
+    }
+    if (pairs_) {
+        std::ignore = pairs_->close();
+    }
 }
 
 Status Sinks::close(const capture::InterfaceView& interfaces) {

@@ -32,6 +32,8 @@ class Sinks {
     Status write(const DigestedBatch& digested, Verdicts& verdicts);
     // interfaces: all that there were.
     Status close(const capture::InterfaceView& interfaces);
+    // In place of close() behind an error, of live outputs: what can be written still is.
+    void keep_what_is_there();
     [[nodiscard]] bool wants_pairs() const { return pairs_ != nullptr || mark_; }
     // Whether any output holds the blocks of a pcapng, and the one whose warnings are given.
     [[nodiscard]] bool any_keeps_blocks() const {

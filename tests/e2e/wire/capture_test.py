@@ -9,55 +9,16 @@ import subprocess
 import sys
 import threading
 
+import capturing
 import wire
-from wire import Host, harness, udp_frame
+from wire import harness, udp_frame
 
 PACKETS = 600
 NOBODY = 65534
 
 
 @wire.needs_namespaces
-class Capture(wire.WireTest):
-    def setUp(self):
-        super().setUp()
-        self.hosts = [Host(self, 1), Host(self, 2)]
-        self.taps = [host.outside for host in self.hosts]
-
-    def capture(self, *arguments, wrapper=()):
-        """Started, and past the opening of its interfaces."""
-        running = harness.Running([*wrapper, os.environ["UNECHO_BIN"], "capture", *map(str, arguments)],
-                                  dict(os.environ), self.folder)
-        self.addCleanup(running.__exit__)
-        self.assertEqual(running.first_error_line(), "unecho: capturing\n")
-        return running
-
-    def refused(self, *arguments, wrapper=()):
-        done = subprocess.run([*wrapper, os.environ["UNECHO_BIN"], "capture", *map(str, arguments)],
-                              cwd=self.folder, capture_output=True, text=True, check=False, timeout=60)
-        self.assertNotEqual(done.returncode, 0)
-        self.assertEqual(done.stdout, "")
-        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
-        self.assertFalse((self.folder / "out.pcap").exists())
-        return done.returncode, done.stderr
-
-    def from_taps(self):
-        return [word for tap in self.taps for word in ("-i", tap)]
-
-    def tcpdump(self, tap):
-        """Nanoseconds, as the kernel gives them."""
-        path = self.folder / (tap + ".pcap")
-        process = subprocess.Popen(["tcpdump", "-i", tap, "-U", "-B", "65536", "--immediate-mode",
-                                    "--time-stamp-precision=nano", "-w", str(path)],
-                                   stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-
-        def end():
-            process.terminate()
-            process.communicate(timeout=60)
-        self.addCleanup(lambda: end() if process.poll() is None else None)
-        while "listening on" not in process.stderr.readline():
-            self.assertIsNone(process.poll(), "tcpdump did not start")
-        return path, end
-
+class Capture(capturing.CaptureTest):
     def send_in_turns(self, frames):
         """One to each tap, again and again: the kernel hands them over in blocks, of one tap after the
         other, so their order is only found again by who waits for it."""

@@ -33,6 +33,14 @@ Result<std::uint64_t> parse_whole(const std::string& text) {
     return *value;
 }
 
+Result<std::uint64_t> parse_positive(const std::string& text) {
+    const auto number = parse_whole(text);
+    return number && *number != 0
+               ? number
+               : Result<std::uint64_t>(
+                     fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: 1 or more"));
+}
+
 Result<unsigned> parse_first(const std::string& text) {
     const auto value = parse_whole(text);
     if (!value || !config::kFirst.contains(*value)) {

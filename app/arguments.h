@@ -21,6 +21,8 @@ tl::unexpected<Error> bad_option(const std::string& name, const std::string& why
 
 // Errc::kInvalidArgument, with what is allowed.
 Result<std::uint64_t> parse_whole(const std::string& text);
+// 1 or more.
+Result<std::uint64_t> parse_positive(const std::string& text);
 // Packets of a flow that pass, config::kFirst.
 Result<unsigned> parse_first(const std::string& text);
 // A chance of false drops, above 0 up to config::kMostFalseDrop.

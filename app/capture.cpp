@@ -4,7 +4,9 @@
 #include <csignal>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -19,10 +21,12 @@
 #include "capture/standard_streams.h"
 #include "commands.h"
 #include "exit_status.h"
+#include "format_option.h"
 #include "long_run.h"
 #include "offline/run.h"
 #include "print.h"
 #include "stop_signal.h"
+#include "user.h"
 #include "window_options.h"
 
 namespace unecho::app {
@@ -38,6 +42,14 @@ struct Options {
     Text buffer;
     Text packets;
     Text duration;
+    Text file_size;
+    Text file_packets;
+    Text file_seconds;
+    Text file_count;
+    Text user;
+    Text format;
+    Text max_false_drop;
+    bool audit = false;
     bool not_promiscuous = false;
     bool list = false;
     bool json = false;
@@ -67,9 +79,58 @@ Result<offline::Options> read_options(const Options& given) {
     read_window_options(read, given.echo, out);
     read(option::kEngine, given.engine, name_in(config::kEngineNames),
          [&](std::size_t i) { out.engine = static_cast<config::Engine>(i); });
+    read(option::kMaxFalseDrop, given.max_false_drop, parse_probability,
+         [&](double p) { out.max_false_drop = p; });
     read(option::kMemory, given.memory, parse_size, [&](std::uint64_t n) { out.memory = n; });
+    out.audit = given.audit;
     if (!read.status()) {
         return tl::unexpected(read.status().error());
+    }
+    return out;
+}
+
+// "100" as tcpdump takes it, or "100MiB".
+Result<std::uint64_t> parse_file_size(const std::string& text) {
+    constexpr std::uint64_t kMillion = 1'000'000;
+    const auto millions = parse_whole(text);
+    if (millions && *millions != 0 && *millions < std::uint64_t{1} << 40U) {
+        return *millions * kMillion;
+    }
+    const auto size = parse_size(text);
+    return size && *size != 0 && !millions
+               ? size
+               : Result<std::uint64_t>(fail(Errc::kInvalidArgument,
+                                            "\"" + text +
+                                                "\"; allowed: millions of bytes, 1 or more, or a "
+                                                "size as in 64MiB"));
+}
+
+Result<Nanoseconds> parse_file_seconds(const std::string& text) {
+    const auto seconds = parse_whole(text);
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 32U;
+    return seconds && *seconds != 0 && *seconds < kMost
+               ? Result<Nanoseconds>(*seconds * kSecond)
+               : fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: seconds, 1 or more");
+}
+
+Result<capture::Rotation> read_rotation(const Options& given) {
+    capture::Rotation out;
+    Reading read;
+    read(option::kFileSize, given.file_size, parse_file_size,
+         [&](std::uint64_t n) { out.bytes = n; });
+    read(option::kLongSplitPackets, given.file_packets, parse_positive,
+         [&](std::uint64_t n) { out.packets = n; });
+    read(option::kFileSeconds, given.file_seconds, parse_file_seconds,
+         [&](Nanoseconds time) { out.interval = time; });
+    read(option::kFileCount, given.file_count, parse_positive,
+         [&](std::uint64_t n) { out.files = n; });
+    if (!read.status()) {
+        return tl::unexpected(read.status().error());
+    }
+    if (out.files != 0 && out.none()) {
+        return bad_option(option::kFileCount, "only with " + option::kFileSize + ", " +
+                                                  option::kLongSplitPackets + " or " +
+                                                  option::kFileSeconds);
     }
     return out;
 }
@@ -93,6 +154,15 @@ Status check_outputs(const Options& given) {
     return {};
 }
 
+void print_interfaces(const capture::LiveReport& report) {
+    for (const capture::LiveCounts& one : report) {
+        std::fprintf(stderr, "%s: %s read, %s dropped by the kernel, %s by the interface\n",
+                     one.interface.c_str(), format_count(one.read).c_str(),
+                     format_count(one.kernel_dropped).c_str(),
+                     format_count(one.interface_dropped).c_str());
+    }
+}
+
 Status tell(const offline::Summary& summary, const capture::LiveReport& report,
             const Options& given) {
     for (const std::string& warning : summary.warnings) {
@@ -113,12 +183,7 @@ Status tell(const offline::Summary& summary, const capture::LiveReport& report,
         return {};
     }
     std::fputs(offline::to_text(summary).c_str(), stderr);
-    for (const capture::LiveCounts& one : report) {
-        std::fprintf(stderr, "%s: %s read, %s dropped by the kernel, %s by the interface\n",
-                     one.interface.c_str(), format_count(one.read).c_str(),
-                     format_count(one.kernel_dropped).c_str(),
-                     format_count(one.interface_dropped).c_str());
-    }
+    print_interfaces(report);
     return {};
 }
 
@@ -135,37 +200,96 @@ Status list() {
     return print(text);
 }
 
+// Interfaces are open then, and no file is.
+Result<std::unique_ptr<capture::Source>> open_as(const std::optional<User>& user,
+                                                 const capture::LiveOptions& live,
+                                                 std::shared_ptr<capture::LiveReport> report,
+                                                 capture::LiveAsked asked) {
+    auto opened = capture::open_live(live, std::move(report), std::move(asked));
+    if (opened && user) {
+        if (const Status become = app::become(*user); !become) {
+            return bad_option(option::kUser, become.error().context);
+        }
+    }
+    return opened;
+}
+
+// What is told while it captures.
+class Meanwhile {
+  public:
+    Meanwhile(bool shows_progress, const std::atomic<unsigned>& asked)
+        : line_(shows_progress), asked_(asked) {}
+
+    void tell(const offline::SoFar& so_far) {
+        line_.show(so_far.input);
+        if (const unsigned now = asked_.load(std::memory_order_relaxed); now != told_) {
+            told_ = now;
+            std::fprintf(stderr, "unecho: %s packets so far, of these %s echoes\n",
+                         format_count(so_far.packets).c_str(), format_count(so_far.echoes).c_str());
+        }
+    }
+    void end() { line_.clear(); }
+
+  private:
+    ProgressLine line_;
+    const std::atomic<unsigned>& asked_;
+    unsigned told_ = 0;
+};
+
+Result<offline::Files> read_files(const Options& given) {
+    offline::Files out = given.files;
+    Reading read;
+    read(option::kFormat, given.format, name_in(kFormatNames),
+         [&](std::size_t i) { out.format = kFormats.at(i).second; });
+    if (!read.status()) {
+        return tl::unexpected(read.status().error());
+    }
+    const auto rotation = read_rotation(given);
+    if (!rotation) {
+        return tl::unexpected(rotation.error());
+    }
+    out.rotation = *rotation;
+    out.live = true;
+    return out;
+}
+
 Outcome capture_live(const Options& given) {
     if (given.list) {
         return list();
     }
-    const Status outputs = check_outputs(given);
-    if (!outputs) {
+    if (const Status outputs = check_outputs(given); !outputs) {
         return outputs;
     }
     const auto options = read_options(given);
-    if (!options) {
-        return tl::unexpected(options.error());
-    }
     auto live = read_live(given);
-    if (!live) {
-        return tl::unexpected(live.error());
+    auto files = read_files(given);
+    std::optional<User> user;
+    Reading read;
+    read(option::kUser, given.user, find_user, [&](const User& found) { user = found; });
+    if (!options || !live || !files || !read.status()) {
+        return tl::unexpected(!options ? options.error()
+                              : !live  ? live.error()
+                              : !files ? files.error()
+                                       : read.status().error());
     }
-    offline::Files files = given.files;
-    files.live = true;
-    files.inputs = live->interfaces;
-    live->stop = files.stop = &stop_on_signals_and_hangup();
+    files->inputs = live->interfaces;
+    live->stop = files->stop = &stop_on_signals_and_hangup();
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
     const auto report = std::make_shared<capture::LiveReport>();
-    const auto open = [&] { return capture::open_live(*live, report); };
+    const std::atomic<unsigned>& asked = counts_by_signal();
+    const auto open = [&] { return open_as(user, *live, report, {&asked, print_interfaces}); };
     if (!given.quiet) {
         live->on_begin = [] { std::fputs("unecho: capturing\n", stderr); };
     }
-    ProgressLine line(!given.quiet);
-    const auto summary = offline::run_live(files, *options, open,
-                                           [&](const auto& so_far) { line.show(so_far.input); });
-    line.clear();
+    Meanwhile meanwhile(!given.quiet, asked);
+    const auto summary = offline::run_live(*files, *options, open, [&](const auto& so_far) {
+        meanwhile.tell(so_far);
+        if (so_far.full) {
+            stop_now();
+        }
+    });
+    meanwhile.end();
     if (!summary) {
         return tl::unexpected(summary.error());
     }
@@ -203,6 +327,30 @@ void add_live_options(CLI::App& command, Options& options) {
         ->type_name("N");
     command.add_option(option::kDuration, options.duration, "End after so long")
         ->type_name("DURATION");
+    command
+        .add_option(both(option::kUser, option::kLongUser), options.user,
+                    "When the interfaces are open, go on as this user; files are made as that one")
+        ->type_name("USER");
+}
+
+void add_file_options(CLI::App& command, Options& options) {
+    command
+        .add_option(both(option::kFileSize, option::kLongFileSize), options.file_size,
+                    "A file that has more gets no packet any more: millions of bytes, or a size "
+                    "as 64MiB; the next is FILE1, FILE2")
+        ->type_name("SIZE");
+    command
+        .add_option(option::kLongSplitPackets, options.file_packets,
+                    "So many packets a file, named likewise")
+        ->type_name("N");
+    command
+        .add_option(both(option::kFileSeconds, option::kLongFileSeconds), options.file_seconds,
+                    "A file for so many seconds, whose name has a time as strftime(3) formats it")
+        ->type_name("SECONDS");
+    command
+        .add_option(both(option::kFileCount, option::kLongFileCount), options.file_count,
+                    "Of files by size a ring of so many; of files by time the end behind so many")
+        ->type_name("N");
 }
 
 }  // namespace
@@ -218,6 +366,11 @@ void add_capture(CLI::App& app, Action& action) {
                      files.output,
                      "What is kept: .pcap or .pcapng, also .gz, .zst, .lz4; - is standard output")
         ->type_name("FILE");
+    command
+        ->add_option(option::kFormat, options->format,
+                     "Of captures written: pcap (microseconds), nsecpcap, pcapng")
+        ->type_name(one_of(kFormatNames));
+    add_file_options(*command, *options);
     command->add_option(option::kDropped, files.dropped, "The echoes, as a capture")
         ->type_name("FILE");
     command
@@ -239,9 +392,18 @@ void add_capture(CLI::App& app, Action& action) {
             "auto (default): exact as long as " + option::kMemory + " allows, then a filter")
         ->type_name(one_of(config::kEngineNames));
     command
+        ->add_option(option::kMaxFalseDrop, options->max_false_drop,
+                     "For a filter: the most chance of an accident with which it drops (" +
+                         std::string(config::kDefaultFalseDropText) + ")")
+        ->type_name("P");
+    command
         ->add_option(option::kMemory, options->memory,
                      "At most this much in all (" + format_size(offline::kDefaultMemory) + ")")
         ->type_name("SIZE");
+    command->add_flag(option::kAudit, options->audit,
+                      "Measure false drops and misses against exact knowledge of a sample, an "
+                      "eighth of " +
+                          option::kMemory);
     command->add_flag(option::kJson, options->json, "The summary as JSON, on standard output");
     command->add_flag(option::kQuiet, options->quiet,
                       "No summary and no progress; warnings remain");

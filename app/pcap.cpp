@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho pcap IN... -o OUT: removes echoes from captures.
-#include <algorithm>
-#include <array>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -17,6 +15,7 @@
 #include "capture/output.h"
 #include "capture/standard_streams.h"
 #include "commands.h"
+#include "format_option.h"
 #include "long_run.h"
 #include "offline/date_time.h"
 #include "offline/run.h"
@@ -48,28 +47,6 @@ struct Options {
     bool json = false;
     bool quiet = false;
 };
-
-using capture::FileFormat;
-
-// What -F names; otherwise it is the name of the file.
-constexpr std::array<std::pair<std::string_view, FileFormat>, 3> kFormats{
-    {{"pcap", FileFormat::kMicrosecondPcap},
-     {"nsecpcap", FileFormat::kNanosecondPcap},
-     {"pcapng", FileFormat::kPcapng}}};
-constexpr auto kFormatNames = [] {
-    std::array<std::string_view, kFormats.size()> names;
-    std::transform(kFormats.begin(), kFormats.end(), names.begin(),
-                   [](const auto& format) { return format.first; });
-    return names;
-}();
-
-Result<std::uint64_t> parse_positive(const std::string& text) {
-    const auto number = parse_whole(text);
-    return number && *number != 0
-               ? number
-               : Result<std::uint64_t>(
-                     fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: 1 or more"));
-}
 
 // "10" and "0.5" as editcap takes them, or a duration.
 Result<Nanoseconds> parse_seconds(const std::string& text) {

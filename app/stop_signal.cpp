@@ -8,6 +8,7 @@ namespace {
 
 std::atomic<bool> stop_requested{false};
 std::atomic<unsigned> reloads{0};
+std::atomic<unsigned> counts{0};
 
 void request_stop(int) {
     stop_requested.store(true, std::memory_order_relaxed);
@@ -15,6 +16,10 @@ void request_stop(int) {
 
 void count_reload(int) {
     reloads.fetch_add(1, std::memory_order_relaxed);
+}
+
+void ask_for_counts(int) {
+    counts.fetch_add(1, std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -40,6 +45,14 @@ const std::atomic<bool>& stop_on_signals_and_hangup() {
 
 void stop_now() {
     stop_requested.store(true, std::memory_order_relaxed);
+}
+
+const std::atomic<unsigned>& counts_by_signal() {
+    struct sigaction action {};
+    action.sa_handler = ask_for_counts;
+    action.sa_flags = SA_RESTART;
+    sigaction(SIGUSR1, &action, nullptr);
+    return counts;
 }
 
 const std::atomic<unsigned>& reloads_by_signal() {

@@ -14,6 +14,9 @@ const std::atomic<bool>& stop_on_signals_and_hangup();
 // Sets what both of these return, as the signals do.
 void stop_now();
 
+// From now on each SIGUSR1 adds one to it, and does nothing else.
+const std::atomic<unsigned>& counts_by_signal();
+
 // From now on each SIGHUP adds one to it, and does nothing else.
 const std::atomic<unsigned>& reloads_by_signal();
 

@@ -22,10 +22,12 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kBlockMilliseconds = 40;  // a block of the kernel's waits so long to be filled
 constexpr int kReadMilliseconds = 10;
-constexpr int kLookMilliseconds = 50;  // at what may end it
+constexpr int kLookMilliseconds = 50;             // at what may end it
 constexpr std::chrono::milliseconds kQuiet{200};  // then an empty batch says that time goes by
 constexpr std::uint32_t kLongest = 262144;
 constexpr std::size_t kMostLive = 64;  // interfaces
+constexpr std::uint64_t kBuffer = std::uint64_t{32} << 20;
+constexpr std::uint64_t kAllBuffers = std::uint64_t{256} << 20;
 
 struct Close {
     void operator()(pcap_t* handle) const { pcap_close(handle); }
@@ -43,8 +45,9 @@ struct Tap {
 class Live final : public Source {
   public:
     Live(const LiveOptions& options, std::vector<Tap> taps, InterfaceList interfaces,
-         std::shared_ptr<LiveReport> report)
+         std::shared_ptr<LiveReport> report, LiveAsked asked)
         : options_(options),
+          asked_(std::move(asked)),
           taps_(std::move(taps)),
           interfaces_(std::move(interfaces)),
           report_(std::move(report)),
@@ -74,9 +77,13 @@ class Live final : public Source {
     void wait() const;
     void read(std::uint32_t index);
     void release(Batch& batch);
+    [[nodiscard]] LiveReport counted() const;
+    void tell_if_asked();
     void finish();
 
     LiveOptions options_;
+    LiveAsked asked_;
+    unsigned told_ = 0;  // of asked_.asked
     std::vector<Tap> taps_;
     InterfaceList interfaces_;
     std::shared_ptr<LiveReport> report_;
@@ -163,6 +170,7 @@ Result<bool> Live::next(Batch& batch) {
     }
     const Clock::time_point quiet_from = Clock::now();
     while (batch.records.empty() && !finished_ && Clock::now() - quiet_from < kQuiet) {
+        tell_if_asked();
         const bool enough = options_.packets != 0 && taken_ >= options_.packets;
         if (enough || (ended_ && merge_.empty())) {
             finish();
@@ -182,19 +190,37 @@ Result<bool> Live::next(Batch& batch) {
     return !finished_;
 }
 
-void Live::finish() {
-    finished_ = true;
-    for (std::uint32_t i = 0; i < taps_.size(); ++i) {
-        const Tap& tap = taps_[i];
+LiveReport Live::counted() const {
+    LiveReport out;
+    for (const Tap& tap : taps_) {
         pcap_stat stat{};
         if (pcap_stats(tap.handle.get(), &stat) != 0) {
             stat = {};
         }
-        report_->push_back({tap.name, tap.read, stat.ps_drop, stat.ps_ifdrop});
-        if (stat.ps_drop != 0) {
+        out.push_back({tap.name, tap.read, stat.ps_drop, stat.ps_ifdrop});
+    }
+    return out;
+}
+
+void Live::tell_if_asked() {
+    if (asked_.asked == nullptr) {
+        return;
+    }
+    if (const unsigned asked = asked_.asked->load(std::memory_order_relaxed); asked != told_) {
+        told_ = asked;
+        asked_.tell(counted());
+    }
+}
+
+void Live::finish() {
+    finished_ = true;
+    *report_ = counted();
+    for (std::uint32_t i = 0; i < taps_.size(); ++i) {
+        const std::uint64_t dropped = (*report_)[i].kernel_dropped;
+        if (dropped != 0) {
             warnings_.push_back({.file = i,
                                  .number = 0,
-                                 .text = std::to_string(stat.ps_drop) +
+                                 .text = std::to_string(dropped) +
                                          " packets were dropped by the kernel, whose buffer was "
                                          "full; give more " +
                                          option::kBuffer});
@@ -260,7 +286,9 @@ Result<Tap> open_tap(const LiveOptions& options, const std::string& given) {
                      static_cast<int>(options.snap_length == 0 ? kLongest : options.snap_length));
     pcap_set_promisc(handle, options.promiscuous && given != kAnyInterface ? 1 : 0);
     pcap_set_timeout(handle, kBlockMilliseconds);
-    pcap_set_buffer_size(handle, static_cast<int>(options.buffer_bytes));
+    const std::uint64_t each = std::min(kBuffer, kAllBuffers / options.interfaces.size());
+    pcap_set_buffer_size(handle,
+                         static_cast<int>(options.buffer_bytes == 0 ? each : options.buffer_bytes));
     if (pcap_set_tstamp_precision(handle, PCAP_TSTAMP_PRECISION_NANO) != 0) {
         return fail(Errc::kUnsupported, tap.name + ": has no timestamps in nanoseconds");
     }
@@ -291,7 +319,7 @@ std::uint16_t link_type_of(pcap_t* handle) {
 }  // namespace
 
 Result<std::unique_ptr<Source>> open_live(const LiveOptions& options,
-                                          std::shared_ptr<LiveReport> report) {
+                                          std::shared_ptr<LiveReport> report, LiveAsked asked) {
     if (options.interfaces.empty() || options.interfaces.size() > kMostLive) {
         return fail(Errc::kConfig, option::kInterface + ": " +
                                        std::to_string(options.interfaces.size()) +
@@ -314,7 +342,7 @@ Result<std::unique_ptr<Source>> open_live(const LiveOptions& options,
         taps.push_back(*std::move(tap));
     }
     return std::make_unique<Live>(options, std::move(taps), std::move(interfaces),
-                                  std::move(report));
+                                  std::move(report), std::move(asked));
 }
 
 }  // namespace unecho::capture

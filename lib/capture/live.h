@@ -23,16 +23,17 @@ struct LiveOptions {
     std::string filter;             // of pcap-filter(7); empty: all packets
     std::uint32_t snap_length = 0;  // 0: packets as they are
     bool promiscuous = true;
-    // The kernel's, for each interface, in blocks of 256 KiB that it closes every 40 ms: seconds
-    // in which nobody reads, as a pipe's reader that starts. libpcap's own default is 2 MiB.
-    std::uint64_t buffer_bytes = std::uint64_t{32} << 20;
+    // The kernel's, for each interface, in blocks of 256 KiB that it closes every 40 ms; 0: 32 MiB,
+    // or 256 MiB divided by their number. That is seconds in which nobody reads, as a pipe's reader
+    // that starts. libpcap's own default is 2 MiB.
+    std::uint64_t buffer_bytes = 0;
     std::uint64_t packets = 0;                // it ends behind so many; 0: any number
     Nanoseconds duration = 0;                 // it ends after so long; 0: never
     const std::atomic<bool>* stop = nullptr;  // it ends when this is set
     std::function<void()> on_begin;           // all is opened: called by the first next()
 };
 
-// Of an interface, when the source has ended.
+// Of an interface.
 struct LiveCounts {
     std::string interface;
     std::uint64_t read = 0;
@@ -40,10 +41,15 @@ struct LiveCounts {
     std::uint64_t interface_dropped = 0;  // as the driver counts
 };
 using LiveReport = std::vector<LiveCounts>;
+// Counts meanwhile: told each time that the number is another one, by who calls next().
+struct LiveAsked {
+    const std::atomic<unsigned>* asked = nullptr;
+    std::function<void(const LiveReport&)> tell;
+};
 
 // report: filled when next() answers false. Errc::kNotFound, kPermission, kConfig (the filter),
 // kIo.
 Result<std::unique_ptr<Source>> open_live(const LiveOptions& options,
-                                          std::shared_ptr<LiveReport> report);
+                                          std::shared_ptr<LiveReport> report, LiveAsked asked = {});
 
 }  // namespace unecho::capture

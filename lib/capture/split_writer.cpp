@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "capture/split_writer.h"
 
-#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <ctime>
@@ -9,13 +8,12 @@
 #include <utility>
 #include <vector>
 
+#include "capture/batch_rest.h"
 #include "capture/file_name.h"
 #include "capture/part_blocks.h"
 
 namespace unecho::capture {
 namespace {
-
-constexpr std::size_t kBits = 64;
 
 std::string local_time(Nanoseconds time) {
     const auto seconds = static_cast<std::time_t>(time / kSecond);
@@ -47,27 +45,12 @@ class SplitWriter final : public Writer {
     [[nodiscard]] bool keeps_blocks() const override { return keeps_blocks_; }
 
   private:
-    // A batch, and how much of it the parts have got.
-    struct Rest {
-        std::span<const Record> records;
-        std::span<const std::uint64_t> keep;
-        std::span<const Interface> interfaces;
-        Beside beside;
-        std::size_t record = 0;
-        std::size_t block = 0;
-        std::size_t comment = 0;
-    };
-
     [[nodiscard]] std::string name_of(Nanoseconds time) const;
     // Whether a packet of this time begins a file.
     bool begins(Nanoseconds time);
     Status open_part(const std::string& path, std::span<const Interface> interfaces);
-    // The batch up to a record and a block, into the open part.
-    Status pass_on(Rest& rest, std::size_t record, std::size_t block);
-    Status next_part(Rest& rest, std::size_t record, std::size_t block);
+    Status next_part(BatchRest& rest, std::size_t record, std::size_t block);
     Status close_part();
-    // Equal ones as one.
-    [[nodiscard]] std::vector<Warning> of_parts() const;
 
     std::string path_;
     NameParts parts_;
@@ -121,54 +104,27 @@ Status SplitWriter::open_part(const std::string& path, std::span<const Interface
 Status SplitWriter::close_part() {
     const Status closed = part_->close();
     finished_bytes_ += part_->bytes();
-    warnings_ = of_parts();
+    warnings_ = with_those_of(std::move(warnings_), part_.get());
     part_.reset();
     return closed;
 }
 
-Status SplitWriter::pass_on(Rest& rest, std::size_t record, std::size_t block) {
-    const std::size_t first = std::exchange(rest.record, record);
-    const std::size_t first_block = std::exchange(rest.block, block);
-    if (first == 0 && first_block == 0 && record == rest.records.size()) {
-        return part_->write(rest.records, rest.keep, rest.interfaces, rest.beside);
-    }
-    std::vector<std::uint64_t> keep((record - first + kBits - 1) / kBits);
-    for (std::size_t i = first; i < record; ++i) {
-        keep[(i - first) / kBits] |= (rest.keep[i / kBits] >> i % kBits & 1U)
-                                     << (i - first) % kBits;
-    }
-    std::vector<Block> blocks;
-    for (const Block& one : rest.beside.blocks.subspan(first_block, block - first_block)) {
-        blocks.push_back(one);
-        blocks.back().before -= static_cast<std::uint32_t>(first);
-    }
-    std::vector<Comment> comments;
-    for (const std::span<const Comment> all = rest.beside.comments;
-         rest.comment < all.size() && all[rest.comment].record < record; ++rest.comment) {
-        comments.push_back({all[rest.comment].record - first, all[rest.comment].text});
-    }
-    return part_->write(rest.records.subspan(first, record - first), keep, rest.interfaces,
-                        {blocks, comments});
-}
-
-Status SplitWriter::next_part(Rest& rest, std::size_t record, std::size_t block) {
+Status SplitWriter::next_part(BatchRest& rest, std::size_t record, std::size_t block) {
     if (part_) {
-        Status done = pass_on(rest, record, block);
+        Status done = rest.pass_on(*part_, record, block);
         done = done ? close_part() : done;
         if (!done) {
             return done;
         }
     }
-    rest.record = record;
-    rest.block = block;
-    return open_part(name_of(rest.records[record].time), rest.interfaces);
+    rest.skip(record, block);
+    return open_part(name_of(rest.records()[record].time), rest.interfaces());
 }
 
 Status SplitWriter::write(std::span<const Record> records, std::span<const std::uint64_t> keep,
                           std::span<const Interface> interfaces, const Beside& beside) {
-    Rest rest{records, keep, interfaces, beside};
-    rest.beside.blocks = keeps_blocks_ ? beside.blocks : std::span<const Block>();
-    const std::span<const Block> blocks = rest.beside.blocks;
+    const std::span<const Block> blocks = keeps_blocks_ ? beside.blocks : std::span<const Block>();
+    BatchRest rest(records, keep, interfaces, {blocks, beside.comments});
     std::size_t block = 0;
     for (std::size_t i = 0;; ++i) {
         for (; block < blocks.size() && blocks[block].before <= i; ++block) {
@@ -177,7 +133,7 @@ Status SplitWriter::write(std::span<const Record> records, std::span<const std::
         if (i == records.size()) {
             break;
         }
-        const bool kept = (keep[i / kBits] >> i % kBits & 1U) != 0;
+        const bool kept = rest.kept(i);
         if (kept && begins(records[i].time)) {
             if (const Status opened = next_part(rest, i, block); !opened) {
                 return opened;
@@ -189,7 +145,7 @@ Status SplitWriter::write(std::span<const Record> records, std::span<const std::
         packets_ += kept ? 1 : 0;
     }
     if (part_) {
-        return pass_on(rest, records.size(), block);
+        return rest.pass_on(*part_, records.size(), block);
     }
     if (interfaces_.size() < interfaces.size()) {
         interfaces_.assign(interfaces.begin(), interfaces.end());
@@ -206,23 +162,8 @@ Status SplitWriter::close() {
     return close_part();
 }
 
-std::vector<Warning> SplitWriter::of_parts() const {
-    std::vector<Warning> all = warnings_;
-    for (Warning& warning : part_ ? part_->warnings() : std::vector<Warning>()) {
-        const auto known = std::find_if(all.begin(), all.end(), [&](const Warning& one) {
-            return one.text == warning.text && one.file == warning.file;
-        });
-        if (known == all.end()) {
-            all.push_back(std::move(warning));
-        } else {
-            known->times += warning.times;
-        }
-    }
-    return all;
-}
-
 std::vector<Warning> SplitWriter::warnings() const {
-    std::vector<Warning> all = of_parts();
+    std::vector<Warning> all = with_those_of(warnings_, part_.get());
     for (Warning& warning : blocks_.warnings()) {
         all.push_back(std::move(warning));
     }

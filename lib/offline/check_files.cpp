@@ -73,14 +73,50 @@ std::vector<std::string> input_files(const Files& files) {
 // Names are made of the one given.
 Status check_split(const Files& files) {
     std::error_code none;
-    if (files.split.none() || !files.output) {
+    if ((files.split.none() && files.rotation.none()) || !files.output) {
         return {};
     }
     if (*files.output == "-" || (std::filesystem::exists(*files.output, none) &&
                                  !std::filesystem::is_regular_file(*files.output, none))) {
+        const std::string asked = files.rotation.none()
+                                      ? option::kSplitPackets + " and " + option::kSplitSeconds
+                                      : option::kFileSize + ", " + option::kFileSeconds + " and " +
+                                            option::kLongSplitPackets;
         return refused({option::kOutput, *files.output},
-                       "cannot be split; " + option::kSplitPackets + " and " +
-                           option::kSplitSeconds + " need the name of a file");
+                       "cannot be split; " + asked + " need the name of a file");
+    }
+    return {};
+}
+
+// What would be lost or grow without end is refused.
+Status check_rotation(const Files& files) {
+    const capture::Rotation& rotation = files.rotation;
+    if (rotation.none()) {
+        return {};
+    }
+    if (!files.output) {
+        return fail(Errc::kConfig, option::kWrite + " FILE is needed, which " + option::kFileSize +
+                                       ", " + option::kFileSeconds + " and " +
+                                       option::kLongSplitPackets + " make a row of files of");
+    }
+    for (const auto& [name, path] :
+         {std::pair{option::kDropped, &files.dropped}, std::pair{option::kPairs, &files.pairs}}) {
+        if (path->has_value()) {
+            return refused({name, **path},
+                           "is one file, which would grow without end beside a row of them; " +
+                               option::kMark + " has the echoes in the row");
+        }
+    }
+    if (rotation.interval != 0 && rotation.counted() && rotation.files != 0) {
+        return fail(Errc::kConfig, option::kFileCount + ": not with " + option::kFileSeconds +
+                                       " and a size: the ring of one, or the end of the other");
+    }
+    const bool one = rotation.files == 1 && !rotation.counted();
+    if (rotation.interval != 0 && !one && !capture::has_time_format(*files.output)) {
+        return refused({option::kWrite, *files.output},
+                       "each file would replace the one before; " + option::kFileSeconds +
+                           " needs a time in the name, as in out-%Y%m%d-%H%M%S.pcap, or " +
+                           option::kFileCount + " 1");
     }
     return {};
 }
@@ -112,6 +148,7 @@ Status check_files(const Files& files) {
     const std::vector<std::string> inputs = input_files(files);
     Status status = check_inputs(inputs);
     status = status ? check_split(files) : status;
+    status = status ? check_rotation(files) : status;
     for (std::size_t i = 0; status && i < outputs.size(); ++i) {
         status = check_name(files, outputs[i]);
         status = status ? check_output(inputs, std::span(outputs).first(i), outputs[i]) : status;

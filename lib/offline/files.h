@@ -10,6 +10,7 @@
 
 #include "capture/file_name.h"
 #include "capture/output.h"
+#include "capture/rotating_writer.h"
 #include "capture/select.h"
 #include "capture/split_writer.h"
 
@@ -25,6 +26,7 @@ struct Files {
     // Of captures written; absent: what the name says, or as the first input.
     std::optional<capture::FileFormat> format;
     capture::Split split;          // of output
+    capture::Rotation rotation;    // of output, of interfaces
     capture::Selection selection;  // packets that are looked at
     bool recover = false;          // inputs go on behind damage (capture/reader.h)
     bool mark = false;  // echoes get a comment (mark.h) and stay in the output, which is a pcapng

@@ -147,6 +147,9 @@ Result<Passed> pass_each(Feed& feed, Deduplicator& deduplicator, Sinks& sinks,
         if (!*more) {
             break;
         }
+        if (sinks.rotation_end().full) {
+            continue;
+        }
         passed = {digested.elapsed, digested.read};
         if (const Status decided = deduplicator.decide(
                 digested.bursts, digested.batch.records.size(), sinks.wants_pairs(), verdicts);
@@ -158,7 +161,8 @@ Result<Passed> pass_each(Feed& feed, Deduplicator& deduplicator, Sinks& sinks,
         }
         on_progress({.input = digested.progress,
                      .packets = passed.packets,
-                     .echoes = deduplicator.counts().packets(pipeline::Reason::kEcho)});
+                     .echoes = deduplicator.counts().packets(pipeline::Reason::kEcho),
+                     .full = sinks.rotation_end().full});
     }
     const Status closed = sinks.close(feed.interfaces());
     return closed ? Result<Passed>(passed) : tl::unexpected(closed.error());
@@ -294,6 +298,7 @@ Result<Summary> run_from(const OpenInputs& open, const Files& files, const Optio
     summary.wire_bytes = parts->sinks.wire();
     summary.dropped_wire_bytes = parts->sinks.dropped_wire();
     summary.split_files = parts->sinks.split_files();
+    summary.beyond = parts->sinks.rotation_end().beyond;
     if (parts->left_out) {
         summary.left_out = *parts->left_out;
     }

@@ -18,6 +18,7 @@ struct SoFar {
     capture::Source::Progress input;
     std::uint64_t packets = 0;  // decided
     std::uint64_t echoes = 0;   // of them
+    bool full = false;          // the output takes no more: nothing more is decided
 };
 
 // Called now and then: of interfaces whenever packets came.

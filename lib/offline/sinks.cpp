@@ -2,6 +2,7 @@
 #include "offline/sinks.h"
 
 #include <algorithm>
+#include <chrono>
 #include <tuple>
 #include <utility>
 
@@ -12,16 +13,29 @@
 namespace unecho::offline {
 namespace {
 
+Nanoseconds now() {
+    const auto since_1970 = std::chrono::system_clock::now().time_since_epoch();
+    return static_cast<Nanoseconds>(
+        std::chrono::duration_cast<std::chrono::nanoseconds>(since_1970).count());
+}
+
 Result<std::unique_ptr<capture::Writer>> create_output(
     const Files& files, capture::FileFormat otherwise,
-    const std::shared_ptr<SplitFiles>& split_files) {
-    const auto open = [files, otherwise](const std::string& path) {
-        return capture::create_capture(path, files.format, otherwise, files.output_options());
-    };
+    const std::shared_ptr<SplitFiles>& split_files,
+    const std::shared_ptr<capture::RotationEnd>& rotation_end) {
     if (!files.output) {
         return std::unique_ptr<capture::Writer>();
     }
-    if (files.split.none()) {
+    const auto named = capture::format_named(*files.output);
+    const capture::FileFormat format =
+        files.format.value_or(named ? named->value_or(otherwise) : otherwise);
+    const bool whole = files.split.none() && files.rotation.none();
+    // Names of a rotated output say no format.
+    const auto open = [files, otherwise,
+                       format = whole ? files.format : format](const std::string& path) {
+        return capture::create_capture(path, format, otherwise, files.output_options());
+    };
+    if (whole) {
         return open(*files.output);
     }
     const auto open_one = [files, open, split_files](
@@ -31,11 +45,12 @@ Result<std::unique_ptr<capture::Writer>> create_output(
         const Status good = check_split_file(files, path);
         return good ? open(path) : tl::unexpected(good.error());
     };
-    const auto named = capture::format_named(*files.output);
-    const capture::FileFormat format =
-        files.format.value_or(named ? named->value_or(otherwise) : otherwise);
-    return capture::split_writer(*files.output, files.split, open_one,
-                                 format == capture::FileFormat::kPcapng);
+    const bool keeps_blocks = format == capture::FileFormat::kPcapng;
+    if (!files.rotation.none()) {
+        return capture::rotating_writer(*files.output, files.rotation, open_one, keeps_blocks,
+                                        now(), rotation_end);
+    }
+    return capture::split_writer(*files.output, files.split, open_one, keeps_blocks);
 }
 
 // What other shards decide, they write.
@@ -49,7 +64,7 @@ void keep_mine(std::vector<std::uint64_t>& words, const Verdicts& verdicts) {
 
 Result<Sinks> Sinks::create(const Files& files, capture::FileFormat otherwise) {
     Sinks out;
-    auto kept = create_output(files, otherwise, out.split_files_);
+    auto kept = create_output(files, otherwise, out.split_files_, out.rotation_end_);
     if (!kept) {
         return tl::unexpected(kept.error());
     }

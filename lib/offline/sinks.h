@@ -46,6 +46,8 @@ class Sinks {
     // Bytes as they were on the wire: of all packets, and of the echoes.
     [[nodiscard]] std::uint64_t wire() const { return wire_; }
     [[nodiscard]] std::uint64_t dropped_wire() const { return dropped_wire_; }
+    // The output is rotated and has all its files; and what came behind them.
+    [[nodiscard]] const capture::RotationEnd& rotation_end() const { return *rotation_end_; }
     // Absent: the output is not split, or nothing was written.
     [[nodiscard]] std::optional<SplitFiles> split_files() const {
         return split_files_->count != 0 ? std::optional(*split_files_) : std::nullopt;
@@ -61,6 +63,7 @@ class Sinks {
     std::unique_ptr<capture::Writer> dropped_;
     std::unique_ptr<EchoPairFile> pairs_;
     std::shared_ptr<SplitFiles> split_files_ = std::make_shared<SplitFiles>();
+    std::shared_ptr<capture::RotationEnd> rotation_end_ = std::make_shared<capture::RotationEnd>();
     bool mark_ = false;
     std::vector<std::string> inputs_;  // for marks
     NumberRuns numbers_{{.runs = kMostNumberedBlocks}};

@@ -210,6 +210,9 @@ void add_packets(const Summary& summary, ordered_json& out) {
         out["tunnels"][std::string(counter.name)] = summary.tunnels.*counter.value;
     }
     out["left_out"] = or_null(summary.left_out);
+    if (summary.beyond != 0) {
+        out["behind_last_file"] = summary.beyond;
+    }
     out["shard"] =
         summary.options.shard ? ordered_json(summary.options.shard->text()) : ordered_json(nullptr);
     out["read"] = summary.read;
@@ -319,6 +322,9 @@ std::string to_text(const Summary& summary) {
     if (summary.left_out) {
         text += format_count(*summary.left_out) + " packets left out before, by " + option::kStart +
                 ", " + option::kStop + " or " + option::kFilter + "\n";
+    }
+    if (summary.beyond != 0) {
+        text += format_count(summary.beyond) + " of those kept came behind the last file\n";
     }
     if (summary.options.shard) {
         text += "shard " + summary.options.shard->text() + " of " +

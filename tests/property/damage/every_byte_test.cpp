@@ -169,9 +169,10 @@ struct Damages {
     std::vector<std::string> wrong;
 };
 
-void damage_each(const Capture& capture, const std::string& name, std::size_t step,
-                 Damages& damages) {
-    for (std::size_t first = 0; first + kRun <= capture.records.size(); ++first) {
+void damage_each(const Capture& capture, const std::string& name, Damages& damages) {
+    const bool all = std::getenv("UNECHO_EVERY_BYTE") != nullptr;
+    const std::size_t step = all ? 1 : 61;
+    for (std::size_t first = 0; first + kRun <= capture.records.size(); first += all ? 1 : 7) {
         CaptureBytes whole = capture.head;
         for (std::size_t i = 0; i < kRun; ++i) {
             whole += capture.records[first + i];
@@ -214,7 +215,6 @@ void damage_each(const Capture& capture, const std::string& name, std::size_t st
 }
 
 TEST(damage, of_any_byte_is_that_packet_alone) {
-    const std::size_t step = std::getenv("UNECHO_EVERY_BYTE") == nullptr ? 61 : 1;
     Damages damages;
     std::size_t captures = 0;
     for (const auto& entry : std::filesystem::directory_iterator(source_root() + "/pcaps")) {
@@ -226,8 +226,8 @@ TEST(damage, of_any_byte_is_that_packet_alone) {
         const CaptureBytes file{std::istreambuf_iterator<char>(stream), {}};
         const Capture pcap = as_pcap(file);
         const std::string name = entry.path().filename();
-        damage_each(pcap, name, step, damages);
-        damage_each(as_pcapng(pcap), name + "ng", step, damages);
+        damage_each(pcap, name, damages);
+        damage_each(as_pcapng(pcap), name + "ng", damages);
     }
     EXPECT_GE(captures, 8U);
     EXPECT_EQ(damages.wrong.size(), 0U) << "of " << damages.cases;

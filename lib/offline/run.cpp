@@ -102,9 +102,15 @@ Result<Opened> open_interfaces(const Files& files, const Options& options, const
 }
 
 // Packets that the inputs can hold, if they are files whose size says so: no record takes less than
-// its header.
-std::optional<std::uint64_t> most_packets_of(const Files& files, const capture::Source& source) {
+// its header. Interfaces: that can come in a window; a filter made for all that memory has room for
+// would sweep it within each window.
+std::optional<std::uint64_t> most_packets_of(const Files& files, const Options& options,
+                                             const capture::Source& source) {
     constexpr std::uint64_t kRecordHeader = 16;
+    constexpr std::uint64_t kLivePackets = 20;  // in a microsecond, more than libpcap takes
+    if (files.live) {
+        return std::max(options.window_time(), kMicrosecond) / kMicrosecond * kLivePackets;
+    }
     const std::uint64_t bytes = source.progress().total;
     for (const std::string& path : files.inputs) {
         if (bytes == 0 || capture::compression_of(path) != capture::Compression::kNone) {
@@ -259,7 +265,7 @@ Result<Parts> open_all(const Files& files, const Options& options, const OpenInp
         (*source)->keep_blocks(sinks->main_keeps_blocks());
     }
     auto deduplicator =
-        Deduplicator::make(options, opened->memory, most_packets_of(files, **source));
+        Deduplicator::make(options, opened->memory, most_packets_of(files, options, **source));
     if (!deduplicator) {
         return tl::unexpected(deduplicator.error());
     }

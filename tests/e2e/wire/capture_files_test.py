@@ -3,6 +3,7 @@
 """Rows of files by size, number and time, counts meanwhile, and another user behind the opening: as
 users of tcpdump know them. Every file is whole, and each packet in one of them."""
 import itertools
+import json
 import pathlib
 import pwd
 import signal
@@ -135,6 +136,14 @@ class CaptureFiles(capturing.CaptureTest):
                                    wrapper=("setpriv", "--reuid", "nobody", "--clear-groups"))
         self.assertEqual(status, 2)
         self.assertIn("-Z: only root can go on as another user", err)
+
+    def test_a_filter_is_made_for_what_an_interface_can_bring(self):
+        """Not for all that memory has room for, which it would sweep within each window."""
+        running = self.capture("-i", self.taps[0], "-w", "out.pcap", "--engine", "line", "--window", "10ms",
+                               "--json", "--duration", "1s")
+        result = running.finish()
+        self.assertEqual(result.status, 0, result)
+        self.assertIn("up to 20Mpps new packets", json.loads(result.out)["engine_text"])
 
     def test_a_format_for_a_pipe(self):
         running = self.capture("-i", self.taps[0], "-w", "-", "--format", "pcapng", "-c", "1")

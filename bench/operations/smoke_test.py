@@ -14,13 +14,15 @@ def main():
         print("skipped: needs root")
         sys.exit(77)
     bypass_bench, unecho = sys.argv[1:]
-    with tempfile.TemporaryDirectory(prefix="unecho-") as folder:
-        path = pathlib.Path(folder) / "rows.json"
-        subprocess.run([bypass_bench, "--unecho", unecho, "--times", "1", "--json", path], check=True)
-        told = json.loads(path.read_text())
-    assert [row["event"] for row in told["rows"]] == ["start", "kill", "start again", "end"], told
-    assert told["twice"] == 0, told
-    assert all(row["times"] == 1 for row in told["rows"]), told
+    for options, events in (((), ["start", "kill", "start again", "end"]), (("--stuck", "1"), ["stuck"])):
+        with tempfile.TemporaryDirectory(prefix="unecho-") as folder:
+            path = pathlib.Path(folder) / "rows.json"
+            subprocess.run([bypass_bench, "--unecho", unecho, "--times", "1", *options, "--json", path],
+                           check=True)
+            told = json.loads(path.read_text())
+        assert [row["event"] for row in told["rows"]] == events, told
+        assert told["twice"] == 0, told
+        assert all(row["times"] == 1 for row in told["rows"]), told
 
 
 if __name__ == "__main__":

@@ -118,11 +118,11 @@ class Link:
         self.two.move_outside(self.box, "r0")
         self.box.run(SCRIPT, "up", "l0", "r0")
 
-    def start(self, eal=harness.EAL_ARGS, **options):
+    def start(self, eal=harness.EAL_ARGS, wrapper=(), **options):
         """unecho on the link; when its workers poll."""
         document = wire.link("net_af_xdp0,iface=l0", "net_af_xdp1,iface=r0", **options)
         running = self._test.start(document, "--json", eal=eal,
-                                   wrapper=("ip", "netns", "exec", self.box.name))
+                                   wrapper=("ip", "netns", "exec", self.box.name, *wrapper))
         self._test.addCleanup(running.__exit__)
         self._test.wait_until_running(running)
         return running

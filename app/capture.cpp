@@ -346,7 +346,7 @@ void add_file_options(CLI::App& command, Options& options) {
     command
         .add_option(both(option::kFileSeconds, option::kLongFileSeconds), options.file_seconds,
                     "A file for so many seconds, whose name has a time as strftime(3) formats it")
-        ->type_name("SECONDS");
+        ->type_name("N");
     command
         .add_option(both(option::kFileCount, option::kLongFileCount), options.file_count,
                     "Of files by size a ring of so many; of files by time the end behind so many")

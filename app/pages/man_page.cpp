@@ -52,6 +52,7 @@ constexpr std::array kPlaceholders{
     Entry{"IF", "A network interface: eth0; any is all of this host."},
     Entry{"VALUE", "An interface as Wireshark has it: unecho-eth0."},
     Entry{"VERSION", "Of Wireshark: 4.0."},
+    Entry{"USER", "The name of a user of this host: nobody."},
     Entry{"NAME",
           "An appliance: [run] name, which is that of its configuration where it says none."},
     Entry{"ADDRESS", "An address of this host and a port: 127.0.0.1:9797, [::1]:9797."},

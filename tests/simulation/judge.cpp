@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <numeric>
+
+#include "dataplane/presence.h"
+#include "life.h"
+#include "watched_calls.h"
+
+namespace unecho::test {
+
+// --- a worker's round --------------------------------------------------------------------------
+
+void World::poll(std::size_t w) {
+    dataplane::Worker& worker = wiring_->worker(w);
+    WorkerState& state = workers_[w];
+    mark_unfiltered(w);
+    state.counters = worker.counters();
+    const Nanoseconds begun = now_;
+    sent_.clear();
+    CallCount calls;
+    {
+        const WatchedCalls watched;
+        worker.poll_once();
+        calls = WatchedCalls::count();
+    }
+    require_equal(calls.allocations, 0, "allocations of a worker");
+    require_equal(calls.locks, 0, "locks of a worker");
+    const dataplane::WorkerSetup* const adopted =
+        worker.adopted() == nullptr ? first_setups_[w].get() : worker.adopted();
+    const bool another = adopted != state.setup;
+    if (another) {
+        note_adoption(lane_of(*state.setup), lane_of(*adopted));
+    }
+    state.longest_gap = std::max(state.longest_gap, now_ - state.begun);
+    state.begun = begun;
+    look();
+    state.setup = adopted;
+    judge(w, state.counters, begun, another, false);
+    check_books(w);
+    check_totals();
+    check_growth(state.counters, worker.counters());
+}
+
+// A filter that another one takes the place of is asked until that one knows all; but for one that
+// cannot tell how likely its matches are accidents, and may be worse than is allowed now.
+void World::note_adoption(const Lane& was, const Lane& is) {
+    if (is.now->filter == was.now->filter ||
+        (is.before != nullptr && is.before->filter == was.now->filter)) {
+        return;
+    }
+    require(!engines::info_of(engine_of_.at(was.now->filter)).judges,
+            "a filter is given up at once that could have been asked");
+    for (const pipeline::Lane* one : {was.now, was.before}) {
+        if (one != nullptr) {
+            kept_[one->filter] = 0;
+        }
+    }
+}
+
+template <typename Each>
+void World::each_entry(const rte_ring* ring, Each each) const {
+    const auto* const slots = reinterpret_cast<void* const*>(ring + 1);
+    for (std::uint32_t i = ring->cons.head; i != ring->prod.tail; ++i) {
+        each(slots[i & ring->mask]);
+    }
+}
+
+void World::mark_unfiltered(std::size_t w) {
+    for (const rte_ring* ring : wiring_->setup(w).steering.in) {
+        if (ring != nullptr) {
+            each_entry(ring, [&](void* entry) {
+                const auto handed = dataplane::Handed::of(entry);
+                packets_.at(number_.of(handed.mbuf)).unfiltered = handed.unfiltered;
+            });
+        }
+    }
+}
+
+// Where every packet buffer is.
+void World::look() {
+    ++looks_;
+    for (const auto& device : devices_) {
+        for (const rte_mbuf* mbuf : device->waiting()) {
+            look_at(mbuf, Place::kWaiting, 0);
+        }
+    }
+    for (std::size_t i = 0; i < wiring_->workers(); ++i) {
+        const dataplane::WorkerSetup& setup = wiring_->setup(i);
+        for (const dataplane::HeldBack& held : setup.receive.held_back) {
+            for (unsigned k = 0; k < held.count; ++k) {
+                look_at(held.mbufs[k], Place::kHeld, i);
+            }
+        }
+        for (const rte_ring* ring : setup.steering.in) {
+            if (ring != nullptr) {
+                each_entry(ring, [&](void* entry) {
+                    look_at(dataplane::Handed::of(entry).mbuf, Place::kSteering, i);
+                });
+            }
+        }
+        for (const rte_ring* ring : setup.transmit.in) {
+            if (ring != nullptr) {
+                each_entry(ring, [&](void* entry) {
+                    auto* const mbuf = static_cast<rte_mbuf*>(entry);
+                    packets_.at(number_.of(mbuf)).tag = static_cast<Reason>(
+                        dataplane::TxTag::of(mbuf, setup.transmit.tag_offset).reason);
+                    look_at(mbuf, Place::kSending, i);
+                });
+            }
+        }
+    }
+}
+
+// Changes of place are judged with judge(); here only where it is now stands.
+void World::look_at(const rte_mbuf* mbuf, Place place, std::size_t owner) {
+    const std::uint32_t id = number_.of(const_cast<rte_mbuf*>(mbuf));
+    if (id >= packets_.size()) {
+        wrong("a packet buffer that holds no packet");
+    }
+    Packet& packet = packets_[id];
+    if (packet.seen == looks_) {
+        wrong("packet " + std::to_string(id) + " is in two places");
+    }
+    if (packet.place == Place::kSent || packet.place == Place::kGone) {
+        wrong("packet " + std::to_string(id) + " comes back");
+    }
+    require_equal(rte_mbuf_refcnt_read(mbuf), 1, "references of a packet buffer");
+    packet.seen = looks_;
+    packet.next = place;
+    packet.next_owner = static_cast<std::uint8_t>(owner);
+}
+
+// --- what it did -------------------------------------------------------------------------------
+
+namespace {
+
+std::uint64_t count_of(const dataplane::Counters& counters, Reason reason) {
+    std::uint64_t sum = 0;
+    for (const auto& route : counters.routes) {
+        sum += route[static_cast<unsigned>(reason)].packets;
+    }
+    return sum;
+}
+
+bool is_over(Place place) {
+    return place == Place::kSent || place == Place::kGone;
+}
+
+}  // namespace
+
+// Packet by packet from the place before to the present one, and what was counted of it.
+void World::judge(std::size_t w, const dataplane::Counters& before, Nanoseconds begun, bool another,
+                  bool stopping) {
+    const dataplane::Counters& after = wiring_->worker(w).counters();
+    const auto counted = [&](Reason reason) {
+        return count_of(after, reason) - count_of(before, reason);
+    };
+    for (const std::uint32_t id : sent_) {
+        require(id < packets_.size(), "a packet is sent that never came");
+        Packet& packet = packets_[id];
+        if (packet.seen == looks_ || is_over(packet.place)) {
+            wrong("packet " + std::to_string(id) + " is sent twice, or sent and kept");
+        }
+        packet.seen = looks_;
+        packet.next = Place::kSent;
+        check_order(packet, id);
+        require(packet.out == kTool || packet.out == kSpare, "sent to a port of no route");
+    }
+    std::vector<std::uint32_t> decided;
+    std::array<std::uint64_t, pipeline::kReasons> expected{};
+    std::uint64_t vanished = 0;
+    std::uint64_t direct = 0;
+    std::uint64_t tagged_doubts = 0;
+    std::size_t kept = 0;
+    for (const std::uint32_t id : live_) {
+        Packet& packet = packets_[id];
+        if (packet.seen != looks_) {
+            packet.next = Place::kGone;
+            packet.next_owner = static_cast<std::uint8_t>(w);
+        }
+        if (packet.next < packet.place) {
+            wrong("packet " + std::to_string(id) + " goes back");
+        }
+        const bool was_decided = packet.place == Place::kSending;
+        const bool is_decided = packet.next == Place::kSending || is_over(packet.next);
+        if (packet.place == Place::kSteering && packet.next != Place::kSteering) {
+            require_equal(packet.owner, w, "a worker takes a packet of another one");
+        }
+        if (is_decided && !was_decided && !stopping) {
+            decided.push_back(id);
+        }
+        if (is_over(packet.next)) {
+            vanished += packet.next == Place::kGone ? 1 : 0;
+            if (packet.next == Place::kSent) {
+                ++(packet.out == kTool ? to_tool_ : to_spare_);
+                if (was_decided) {
+                    ++expected[static_cast<unsigned>(packet.tag)];
+                } else if (packet.out == kSpare) {
+                    ++expected[static_cast<unsigned>(Reason::kEchoDiverted)];
+                } else if (packet.unfiltered) {
+                    ++expected[static_cast<unsigned>(Reason::kOverload)];
+                } else if (packet.key == 0) {
+                    ++expected[static_cast<unsigned>(Reason::kNonIp)];
+                } else {
+                    ++direct;  // new or doubt
+                }
+            }
+        } else {
+            if (packet.next == Place::kSending && !was_decided) {
+                tagged_doubts += packet.tag == Reason::kDoubt ? 1 : 0;
+            }
+            live_[kept++] = id;
+        }
+        packet.place = packet.next;
+        packet.owner = packet.next_owner;
+    }
+    live_.resize(kept);
+    const std::uint64_t echoes = counted(Reason::kEcho);
+    const std::uint64_t lost = counted(Reason::kTxLost) + counted(Reason::kStopped);
+    require_equal(echoes + lost, vanished, "packets dropped by reason, of those that are gone");
+    for (const Reason reason : {Reason::kNonIp, Reason::kOverload, Reason::kEchoDiverted,
+                                Reason::kMalformed, Reason::kTooLong, Reason::kEchoPassed}) {
+        require_equal(counted(reason), expected[static_cast<unsigned>(reason)],
+                      "packets counted as " + std::string(pipeline::info_of(reason).name));
+    }
+    const std::uint64_t tagged_out = expected[static_cast<unsigned>(Reason::kNew)] +
+                                     expected[static_cast<unsigned>(Reason::kDoubt)];
+    require_equal(counted(Reason::kNew) + counted(Reason::kDoubt), direct + tagged_out,
+                  "packets counted as new or doubt");
+    const std::uint64_t doubts =
+        counted(Reason::kDoubt) -
+        std::min(counted(Reason::kDoubt), expected[static_cast<unsigned>(Reason::kDoubt)]) +
+        tagged_doubts;
+    require(stopping || counted(Reason::kStopped) == 0, "stopped before the stop");
+    tally_.echoes += echoes + counted(Reason::kEchoDiverted);
+    tally_.overloads += counted(Reason::kOverload);
+    tally_.lost += lost;
+    if (!stopping) {
+        judge_keys(w, decided, lost, doubts, begun, another);
+    }
+}
+
+World::Lane World::lane_of(const dataplane::WorkerSetup& setup) const {
+    const FilterIndex filter = setup.routes[0].filter;
+    const FilterIndex before = setup.lanes.before[filter];
+    return {&setup.lanes.lanes[filter],
+            before == dataplane::LanesSetup::kNoFilter ? nullptr : &setup.lanes.lanes[before]};
+}
+
+// It may be taken for an echo: by the filter's own generations, and not much longer than window and
+// slack, which grow by what control thread and worker came late.
+bool World::may_know(const Memory& memory, const Lane& lane, Nanoseconds time,
+                     std::size_t w) const {
+    if (!memory.maybe) {
+        return false;
+    }
+    for (const pipeline::Lane* one : {lane.now, lane.before}) {
+        if (one == nullptr ||
+            (memory.maybe_filter != nullptr && one->filter != memory.maybe_filter)) {
+            continue;
+        }
+        if (memory.maybe_filter == nullptr ||
+            engine_of_.at(one->filter) == engines::Engine::kTlbf) {
+            return true;  // by chance slices match long after (filter/window/tlbf.h, weakness)
+        }
+        const std::uint64_t through = one->ageing->through();
+        const Nanoseconds late = std::max(longest_turn_, now_ - last_turn_) +
+                                 workers_[w].longest_gap + 10 * kMicrosecond;
+        if (engine_of_.at(one->filter) == engines::Engine::kExact) {
+            return time <= memory.until + one->remembered + late;
+        }
+        return one->ageing->generation() <= memory.generation + through + 1 &&
+               time <= memory.until + (through + 1) * (longest_generation_ + late);
+    }
+    return false;
+}
+
+// It has to be: younger than what its filter has kept. What was kept when it was decided is at
+// least what is kept after the round less the round.
+bool World::must_know(const Memory& memory, const Lane& lane, Nanoseconds time,
+                      Nanoseconds took) const {
+    if (!memory.sure) {
+        return false;
+    }
+    const Nanoseconds age = time - std::min(time, memory.from) + took;
+    for (const pipeline::Lane* one : {lane.now, lane.before}) {
+        if (one != nullptr && one->filter == memory.filter) {
+            return age < one->ops->window(one->filter, *one->ageing, time).achieved;
+        }
+    }
+    const auto kept = kept_.find(memory.filter);
+    return kept != kept_.end() && age < std::min(kept->second, shortest_window_);
+}
+
+void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided, std::uint64_t lost,
+                       std::uint64_t doubts, Nanoseconds begun, bool another) {
+    WorkerState& state = workers_[w];
+    const Lane lane = lane_of(*state.setup);
+    Nanoseconds time = lane.now->ageing->time();
+    if (lane.before != nullptr) {
+        time = std::max(time, lane.before->ageing->time());
+    }
+    // Engines that keep times do not say by which; a worker that was never away goes by the clock.
+    const bool away = state.longest_gap >= dataplane::Presence::limit_for(shortest_window_);
+    const bool tells = engines::info_of(engine_of_.at(lane.now->filter)).by_generation;
+    // Nor does one that was adopted in this round.
+    time = std::max({tells ? time : begun, another && !away ? begun : 0, state.time});
+    const bool known = tells || !away;
+    require(time <= now_, "a worker's time is ahead of the clock");
+    require(!known || time - state.time <= now_ - state.time_at,
+            "a worker's time goes faster than the clock");
+    if (known) {
+        // A turn amid a pause in which nothing came is at the time that stood still, which then
+        // goes on as if it had not.
+        state.time_at = time == state.time || decided.empty() ? state.time_at : begun;
+        state.time = time;
+    }
+    const filter::WindowState window =
+        lane.now->ops->window(lane.now->filter, *lane.now->ageing, time);
+    require(window.early_turns != 0 || window.achieved >= lane.now->window ||
+                lane.now->ops->counters(lane.now->filter).evicted_early != 0 ||
+                went_on_.count(lane.now->filter) != 0,
+            "a filter keeps less than its window, and nothing made it forget early");
+    if (known) {
+        Nanoseconds& kept = kept_.try_emplace(lane.now->filter, ~Nanoseconds{0}).first->second;
+        kept = std::min(kept, window.achieved);
+    }
+    const Nanoseconds took = now_ - begun;
+    const bool any = std::any_of(decided.begin(), decided.end(), [&](std::uint32_t id) {
+        return packets_[id].key != 0 && !packets_[id].unfiltered;
+    });
+    if (any && !away) {
+        require(time >= begun, "a worker that was never away judges by a time gone by");
+    }
+
+    struct Group {
+        unsigned passed = 0;
+        unsigned dropped = 0;
+        unsigned diverted = 0;
+    };
+    std::map<std::uint64_t, Group> groups;
+    for (const std::uint32_t id : decided) {
+        const Packet& packet = packets_[id];
+        const auto owner =
+            owner_of_flow_.try_emplace(packet.key == 0 ? ~0U : packet.flow, w).first->second;
+        require_equal(w, owner, "the worker that decides a flow's packet");
+        if (packet.key == 0 || packet.unfiltered) {
+            continue;
+        }
+        Group& group = groups[packet.key];
+        if (packet.place == Place::kGone) {
+            ++group.dropped;
+        } else if (packet.place == Place::kSent ? packet.out == kSpare
+                                                : packet.tag == Reason::kEchoDiverted) {
+            ++group.diverted;
+        } else {
+            ++group.passed;
+        }
+    }
+    std::uint64_t missed = 0;
+    std::uint64_t unfounded = 0;
+    for (const auto& [key, group] : groups) {
+        Memory& memory = memories_[key];
+        memory.worker = static_cast<std::uint8_t>(w);
+        const bool may =
+            known ? may_know(memory, lane, time - std::min(time, took), w) : memory.maybe;
+        const bool must = known && !another && must_know(memory, lane, time, took);
+        tally_.musts += must ? group.passed + group.dropped + group.diverted : 0;
+        if (must) {
+            missed += group.passed;
+        } else if (group.passed > 1 && known && !another && 2 * took < window.achieved) {
+            missed += group.passed - 1;
+        }
+        if (!may) {
+            ++tally_.news;
+            tally_.false_drops_allowed += bound_;
+            unfounded += group.passed == 0 ? 1 : 0;
+        }
+        // What was lost may have been filed.
+        if (group.passed != 0 || !may || (group.dropped != 0 && lost != 0)) {
+            memory.maybe = true;
+            memory.maybe_filter = another ? nullptr : lane.now->filter;
+            memory.generation = lane.now->ageing->generation();
+            memory.until = time;
+        }
+        if (group.passed != 0) {
+            memory.sure = known && !another;
+            memory.filter = lane.now->filter;
+            memory.from = time - std::min(time, took);
+        }
+    }
+    tally_.doubts += std::min(missed, doubts);
+    if (missed > doubts) {
+        wrong(std::to_string(missed - doubts) + " missed inside the achieved window, by worker " +
+              std::to_string(w));
+    }
+    tally_.false_drops += unfounded - std::min(unfounded, lost);
+}
+
+void World::check_order(const Packet& packet, std::uint32_t id) {
+    const std::uint64_t flow = std::uint64_t{packet.key == 0 ? ~0U : packet.flow} << 8 |
+                               std::uint64_t{packet.port} << 4 | packet.out;
+    const auto [last, first] = last_of_flow_.try_emplace(flow, id);
+    if (!first && last->second >= id) {
+        wrong("packet " + std::to_string(id) + " is sent behind " + std::to_string(last->second) +
+              " of its flow");
+    }
+    last->second = id;
+}
+
+// Of one worker, as Counters says; and what its ports took.
+void World::check_books(std::size_t w) {
+    const dataplane::Counters& c = wiring_->worker(w).counters();
+    std::uint64_t in = c.handed_in;
+    std::uint64_t out = c.handed_out;
+    std::uint64_t received = 0;
+    std::uint64_t delivered = 0;
+    std::uint64_t transmitted = 0;
+    for (unsigned p = 0; p < devices_.size(); ++p) {
+        in += c.rx[p].packets;
+        transmitted += c.tx[p].packets;
+        received += c.rx[p].packets;
+    }
+    for (unsigned i = 0; i < pipeline::kReasons; ++i) {
+        for (const auto& route : c.routes) {
+            out += route[i].packets;
+            delivered +=
+                pipeline::kReasonTable[i].fate == pipeline::Fate::kDropped ? 0 : route[i].packets;
+        }
+    }
+    require_equal(out, in, "a worker's reasons and handed out, of received and handed in");
+    require_equal(std::accumulate(c.received.begin(), c.received.end(), std::uint64_t{0}), received,
+                  "received by route, of those by port");
+    require_equal(transmitted, delivered, "a worker's packets sent, of those forwarded");
+}
+
+// Of all workers together, against what devices and rings say.
+void World::check_totals() {
+    std::uint64_t taken = 0;
+    std::uint64_t held = 0;
+    std::uint64_t between = 0;
+    for (const auto& device : devices_) {
+        taken += device->taken();
+    }
+    for (const std::uint32_t id : live_) {
+        held += packets_[id].place == Place::kHeld ? 1 : 0;
+        between += packets_[id].place == Place::kSteering || packets_[id].place == Place::kSending;
+    }
+    std::uint64_t received = 0;
+    std::uint64_t reasons = 0;
+    std::array<std::uint64_t, 4> sent{};
+    for (std::size_t w = 0; w < wiring_->workers(); ++w) {
+        const dataplane::Counters& c = wiring_->worker(w).counters();
+        received = std::accumulate(c.received.begin(), c.received.end(), received);
+        for (const auto& route : c.routes) {
+            for (const auto& reason : route) {
+                reasons += reason.packets;
+            }
+        }
+        for (std::size_t p = 0; p < sent.size(); ++p) {
+            sent.at(p) += c.tx[p].packets;
+        }
+    }
+    require_equal(received, taken - held, "received, of what the devices gave");
+    require_equal(reasons + between, received, "decided and in flight, of what was received");
+    require_equal(sent[kTool], to_tool_, "counted as sent to the tool");
+    require_equal(sent[kSpare], to_spare_, "counted as diverted");
+}
+
+// All are numbers of 64 bits but the port at the end.
+void World::check_growth(const dataplane::Counters& before,
+                         const dataplane::Counters& after) const {
+    std::array<std::uint64_t, sizeof(dataplane::Counters) / sizeof(std::uint64_t)> was;
+    std::array<std::uint64_t, was.size()> is;
+    std::memcpy(was.data(), static_cast<const void*>(&before), sizeof(was));
+    std::memcpy(is.data(), static_cast<const void*>(&after), sizeof(is));
+    const std::size_t end =
+        static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&after.first_epoch) -
+                                 reinterpret_cast<const std::byte*>(&after)) /
+        sizeof(std::uint64_t);
+    for (std::size_t i = 0; i < end; ++i) {
+        if (is.at(i) < was.at(i)) {
+            wrong("a worker's counter, word " + std::to_string(i) + ", decreases");
+        }
+    }
+}
+
+void World::check_report(const control::FateCounts& fates) {
+    ++tally_.snapshots;
+    require_equal(fates.forwarded + fates.diverted + fates.dropped + fates.in_flight,
+                  fates.received, "a status: forwarded, diverted, dropped, in flight");
+    for (const auto field : {&control::FateCounts::received, &control::FateCounts::forwarded,
+                             &control::FateCounts::diverted, &control::FateCounts::dropped}) {
+        require(fates.*field >= told_.*field, "a status: a counter decreases");
+    }
+    require(fates.forwarded <= to_tool_ && fates.diverted <= to_spare_,
+            "a status: more than was sent");
+    told_ = fates;
+}
+
+}  // namespace unecho::test

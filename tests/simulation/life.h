@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The life of one simulated appliance: what happens to it (life.cpp), and what each round of a
+// worker is judged by (judge.cpp). Every step throws what is wrong, one line.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <rte_mempool.h>
+#include <rte_ring.h>
+#include <unistd.h>
+
+#include "chance.h"
+#include "config/load.h"
+#include "control/filter_turns.h"
+#include "control/kept_state.h"
+#include "control/plan.h"
+#include "control/reload.h"
+#include "control/stats.h"
+#include "control/wiring.h"
+#include "dataplane/worker.h"
+#include "device.h"
+#include "eal/mbufs.h"
+#include "pipeline/reasons.h"
+#include "shape.h"
+#include "world.h"
+
+namespace unecho::test {
+
+using pipeline::Reason;
+
+[[noreturn]] inline void wrong(const std::string& what) {
+    throw std::runtime_error(what);
+}
+
+inline void require(bool holds, const char* what) {
+    if (!holds) [[unlikely]] {
+        wrong(what);
+    }
+}
+
+inline void require_equal(std::uint64_t found, std::uint64_t expected, const std::string& what) {
+    if (found != expected) [[unlikely]] {
+        wrong(what + ": " + std::to_string(found) + " instead of " + std::to_string(expected));
+    }
+}
+
+enum Stream : unsigned { kShape, kTraffic, kWorkers, kControl, kBeside, kFaults };
+
+enum class Place : std::uint8_t { kWaiting, kHeld, kSteering, kSending, kSent, kGone };
+
+struct Packet {
+    std::uint64_t key = 0;  // 0: it has none
+    std::uint32_t flow = 0;
+    std::uint8_t port = 0;
+    Place place = Place::kWaiting;
+    std::uint8_t owner = 0;        // of the ring that it is in
+    Place next = Place::kWaiting;  // where the last look saw it
+    std::uint8_t next_owner = 0;
+    bool unfiltered = false;
+    Reason tag = Reason::kNew;  // in a ring to its transmitter
+    std::uint8_t out = 0;       // port that it was sent to
+    std::uint32_t seen = 0;     // in which look
+};
+
+// What is known of a key's last insertion.
+struct Memory {
+    bool sure = false;
+    const void* filter = nullptr;
+    Nanoseconds from = 0;                // not before, on the worker's time
+    bool maybe = false;                  // at least that it may be remembered
+    const void* maybe_filter = nullptr;  // null: one of two
+    std::uint64_t generation = 0;        // not after
+    Nanoseconds until = 0;               // the same
+    std::uint8_t worker = 0;
+};
+
+class World {
+  public:
+    World(const Scenario& scenario, std::vector<std::unique_ptr<Device>>& devices,
+          const PacketNumber& number)
+        : scenario_(scenario),
+          devices_(devices),
+          number_(number),
+          chance_{Chance(scenario.seed, kShape),   Chance(scenario.seed, kTraffic),
+                  Chance(scenario.seed, kWorkers), Chance(scenario.seed, kControl),
+                  Chance(scenario.seed, kBeside),  Chance(scenario.seed, kFaults)} {
+        buffers_ = rte_mempool_avail_count(packet_pool());
+        choose();
+        start();
+    }
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+    ~World() { std::filesystem::remove_all(state_folder(getpid())); }
+
+    Tally run();
+
+  private:
+    struct WorkerState {
+        Nanoseconds due = 0;
+        Nanoseconds begun = 0;  // the last poll
+        Nanoseconds longest_gap = 0;
+        Nanoseconds time = 0;  // that it judged by last
+        Nanoseconds time_at = 0;
+        const dataplane::WorkerSetup* setup = nullptr;
+        dataplane::Counters counters;
+    };
+    // What the lane of a worker says.
+    struct Lane {
+        const pipeline::Lane* now = nullptr;
+        const pipeline::Lane* before = nullptr;  // while it is warmed
+    };
+
+    [[nodiscard]] bool has(Fault fault) const {
+        return (faults_ >> static_cast<unsigned>(fault) & 1) != 0;
+    }
+    void choose();
+    void start();
+    void assemble();
+    void start_devices();
+    void restart();
+    void end_process(std::uint64_t rounds);
+    void note_ends();
+
+    void step();
+    void bring_packets();
+    void bring_packet(Nanoseconds due);
+    void turn();
+    void poll(std::size_t w);
+    void harm();
+    void change_configuration();
+
+    void look();
+    void look_at(const rte_mbuf* mbuf, Place place, std::size_t owner);
+    void note_adoption(const Lane& was, const Lane& is);
+    template <typename Each>
+    void each_entry(const rte_ring* ring, Each each) const;
+    void mark_unfiltered(std::size_t w);
+    void judge(std::size_t w, const dataplane::Counters& before, Nanoseconds begun, bool another,
+               bool stopping);
+    void judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided, std::uint64_t lost,
+                    std::uint64_t doubts, Nanoseconds begun, bool another);
+    void check_books(std::size_t w);
+    void check_totals();
+    void check_growth(const dataplane::Counters& before, const dataplane::Counters& after) const;
+    void check_order(const Packet& packet, std::uint32_t id);
+    void check_report(const control::FateCounts& fates);
+    [[nodiscard]] dataplane::TscClock clock() { return {0, std::uint64_t{1} << 32, &now_, 20}; }
+    void note_setup();
+    [[nodiscard]] Lane lane_of(const dataplane::WorkerSetup& setup) const;
+    [[nodiscard]] bool may_know(const Memory& memory, const Lane& lane, Nanoseconds time,
+                                std::size_t w) const;
+    [[nodiscard]] bool must_know(const Memory& memory, const Lane& lane, Nanoseconds time,
+                                 Nanoseconds took) const;
+
+    const Scenario scenario_;
+    std::vector<std::unique_ptr<Device>>& devices_;
+    const PacketNumber& number_;
+    std::array<Chance, 6> chance_;
+    std::uint32_t faults_ = 0;
+    Shape shape_;
+    std::uint64_t now_ = 1000;
+    unsigned buffers_ = 0;
+    Tally tally_;
+
+    // Traffic.
+    unsigned flows_ = 1;
+    unsigned echo_percent_ = 30;
+    Nanoseconds between_packets_ = 10'000;
+    unsigned burst_of_traffic_ = 1;
+    Nanoseconds next_traffic_ = 0;
+    std::uint32_t brought_ = 0;  // or lost before they were received
+    std::uint64_t next_key_ = 1;
+    struct Original {
+        std::uint64_t key;
+        std::uint32_t flow;
+        Nanoseconds at;
+    };
+    std::vector<Original> originals_;
+    unsigned tx_full_percent_ = 0;
+
+    // The appliance.
+    std::unique_ptr<control::KeptState> state_;  // outlives what lies in it
+    config::Config config_;
+    control::Machine machine_;
+    hash::Secret secret_{};
+    pipeline::AuditSecret audit_secret_ = pipeline::audit_secret_from(7);
+    control::Plan plan_;
+    std::unique_ptr<control::Wiring> wiring_;
+    std::unique_ptr<control::FilterTurns> turns_;
+    std::unique_ptr<control::StatsReader> reader_;
+    std::unique_ptr<control::Reload> reload_;
+    std::string text_;
+    std::atomic<unsigned> asked_{0};
+    bool asked_for_status_ = false;
+    control::FateCounts told_;
+    std::vector<WorkerState> workers_;
+    std::vector<std::unique_ptr<dataplane::WorkerSetup>> first_setups_;
+    Nanoseconds next_turn_ = 0;
+    Nanoseconds last_turn_ = 0;
+    Nanoseconds longest_turn_ = 0;
+    Nanoseconds longest_generation_ = 0;
+    Nanoseconds next_harm_ = 0;
+    Nanoseconds link_back_ = 0;
+    Nanoseconds buffers_back_ = 0;
+    Nanoseconds shortest_window_ = ~Nanoseconds{0};
+    double bound_ = 0;  // the largest so far
+
+    // Packets.
+    std::vector<Packet> packets_;
+    std::vector<std::uint32_t> live_;
+    std::vector<std::uint32_t> sent_;  // in this step
+    std::uint32_t looks_ = 0;
+    std::uint64_t to_tool_ = 0;
+    std::uint64_t to_spare_ = 0;
+    std::unordered_map<std::uint64_t, Memory> memories_;
+    std::unordered_map<std::uint64_t, std::uint32_t> last_of_flow_;
+    std::unordered_map<std::uint32_t, std::uint8_t> owner_of_flow_;
+    std::unordered_map<const void*, engines::Engine> engine_of_;  // of a worker's filter
+    std::unordered_set<const void*> went_on_;                     // from another process
+    struct End {
+        std::size_t worker;
+        filter::Ageing ageing;
+        engines::FilterPlan plan;
+    };
+    std::vector<End> ends_;
+    std::unordered_map<const void*, Nanoseconds> kept_;  // the least that a filter was seen to keep
+    // All that there were: another one at the address of one that is gone would be taken for it.
+    std::unordered_set<std::shared_ptr<const control::FilterSet>> filters_;
+};
+
+}  // namespace unecho::test

@@ -4,7 +4,9 @@
 kernel, with the same times, so what `unecho pcap` makes of tcpdump's files is what it must write."""
 import json
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -100,6 +102,53 @@ class Capture(capturing.CaptureTest):
         self.assertEqual(result.status, 1, result)
         self.assertIn("nothing more is captured here", result.err)
         self.assertEqual(len(harness.frames_of(self.folder / "out.pcap")), 30)
+
+    def test_marked_echoes_stay_in_their_place(self):
+        running = self.capture("-i", self.taps[0], "-w", "out.pcapng", "--mark", "--window", "60s", "-c", 40)
+        frames = [frame for number in range(20) for frame in (udp_frame(number), udp_frame(number, ttl=63))]
+        self.hosts[0].send(frames, self.folder)
+        result = running.finish()
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(harness.frames_of(self.folder / "out.pcapng"), frames)
+        comments = re.findall(rb"echo of packet (\d+), [0-9.]+ [a-z]+", (self.folder / "out.pcapng").read_bytes())
+        self.assertEqual(list(map(int, comments)), list(range(1, 40, 2)))
+
+    def test_so_many_bytes_of_each_packet(self):
+        running = self.capture("-i", self.taps[0], "-w", "out.pcap", "-s", 60, "--window", "60s", "-c", 60)
+        self.hosts[0].send([udp_frame(number, ttl=ttl) for number in range(30) for ttl in (64, 63)], self.folder)
+        result = running.finish()
+        self.assertEqual(result.status, 0, result)
+        self.assertEqual(harness.frames_of(self.folder / "out.pcap"),
+                         [udp_frame(number)[:60] for number in range(30)])
+        said = wire.run("tcpdump", "-enr", self.folder / "out.pcap").stdout
+        self.assertEqual(said.count(", length %d: " % len(udp_frame(0))), 30, said)
+
+    def test_promiscuous_unless_told_otherwise(self):
+        def times():
+            return json.loads(wire.run("ip", "-d", "-j", "link", "show", self.taps[0]).stdout)[0]["promiscuity"]
+        before = times()
+        for arguments, more in (((), 1), (("-p",), 0)):
+            running = self.capture("-i", self.taps[0], "-w", "out.pcap", *arguments)
+            self.assertEqual(times(), before + more, arguments)
+            running.interrupt()
+            self.assertEqual(running.finish().status, 0)
+        self.assertEqual(times(), before)
+
+    def test_what_the_kernel_dropped_is_told(self):
+        """Stopped while more comes than the buffer holds: told, and all packets are accounted for."""
+        running = self.capture("-i", self.taps[0], "-w", "out.pcap", "--buffer-size", "64KiB", "--json")
+        running.send(signal.SIGSTOP)
+        self.hosts[0].send([udp_frame(number) for number in range(PACKETS)], self.folder)
+        running.send(signal.SIGCONT)
+        running.interrupt()
+        result = running.finish()
+        self.assertEqual(result.status, 0, result)
+        one, = json.loads(result.out)["interfaces"]
+        self.assertEqual(one["read"] + one["kernel_dropped"], PACKETS, one)
+        self.assertGreater(one["kernel_dropped"], 0)
+        self.assertIn("unecho: warning: %s: %d packets were dropped by the kernel, whose buffer was full; give more "
+                      "--buffer-size\n" % (self.taps[0], one["kernel_dropped"]), result.err)
+        self.assertEqual(len(harness.frames_of(self.folder / "out.pcap")), one["read"])
 
     def test_what_is_wrong_is_one_line(self):
         status, said = self.refused("-i", "nosuch0", "-w", "out.pcap")

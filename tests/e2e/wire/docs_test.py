@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The commands of docs/capture.md, recipes.md and wireshark.md, each run as it is written there: where
+`unecho` is in /usr/bin, eth0, tap0 and tap1 are interfaces, and packets come to each of them twice.
+What ends with Ctrl-C gets it, as from a terminal."""
+import collections
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import wire
+from wire import Host, harness
+
+import encapsulate  # noqa: E402, F401  as labs does, for the path to tools/
+import frames  # noqa: E402
+
+EXTCAP = "/usr/lib/x86_64-linux-gnu/wireshark/extcap"
+INTERFACES = ("eth0", "tap0", "tap1")
+ENDS, PORTS = ("10.99.0.1", "10.99.0.2"), {"tcp": 443, "udp": 53}
+TURNS = 16384
+TIMES = {"marked.pcapng": 2, "echoes.pcap": 3}  # of each packet; the second is of two interfaces
+# What is written into /usr is written elsewhere, and gone with the process.
+ROOM = """set -eu
+mount -t tmpfs none {room}
+mkdir {room}/new {room}/work
+mount -t overlay -o lowerdir=/usr,upperdir={room}/new,workdir={room}/work none /usr
+mkdir -p {extcap}
+install -m 755 {program} /usr/local/bin/unecho
+install -m 755 {program} /usr/bin/unecho
+printf '#!/bin/sh\\nexec "$@"\\n' >/usr/bin/sudo
+chmod 755 /usr/bin/sudo
+ip link set lo up
+echo ready
+exec sleep infinity
+"""
+SEND = """import json, socket, time
+sockets = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW) for _ in range({interfaces})]
+for number, one in enumerate(sockets):
+    one.bind(("in%d" % number, 0))
+for turn in json.load(open({path!r})):
+    for one in sockets:
+        for frame in turn:
+            one.send(bytes.fromhex(frame))
+    time.sleep(0.001)
+"""
+UNPACK = {".zst": ("zstd", "-dc"), ".gz": ("gzip", "-dc"), ".lz4": ("lz4", "-dc")}
+
+
+def commands(page):
+    """The lines of its blocks of shell."""
+    text = (harness.ROOT / "docs" / page).read_text()
+    return [line for block in re.findall(r"^```sh\n(.*?)^```$", text, re.M | re.S)
+            for line in block.splitlines() if line.strip()]
+
+
+def no_overlay():
+    """Why nothing can be laid over /usr here, or None."""
+    probe = subprocess.run(
+        ["unshare", "--mount", "sh", "-ec",
+         "mount -t tmpfs none /mnt; mkdir /mnt/u /mnt/w;"
+         "mount -t overlay -o lowerdir=/usr,upperdir=/mnt/u,workdir=/mnt/w none /usr"],
+        capture_output=True, text=True, check=False)
+    return None if probe.returncode == 0 else "needs overlay mounts: " + probe.stderr.strip()
+
+
+def turn(number):
+    """A packet whose IP identification is its number, and its copy from behind a router."""
+    kind = "udp" if number % 2 else "tcp"
+    ports, payload = (40000, PORTS[kind]), number.to_bytes(8, "big") * 8
+    inside = frames.udp(*ENDS, ports, payload) if kind == "udp" else \
+        frames.tcp(*ENDS, ports, payload, 1000 + 64 * number, 1)
+    ip = frames.ipv4(*ENDS, getattr(frames, kind.upper()), inside, number)
+    return [frames.ethernet(ip).hex(), frames.ethernet(frames.routed(ip)).hex()]
+
+
+def numbers_in(path):
+    """Of the packets in a capture, in order, as tcpdump reads it; a RuntimeError where it cannot."""
+    with subprocess.Popen([*UNPACK.get(path.suffix, ("cat",)), path], stdout=subprocess.PIPE) as plain, \
+            subprocess.Popen(["tcpdump", "-nvr", "-"], stdin=plain.stdout, text=True,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reader:
+        plain.stdout.close()
+        out, said = reader.communicate(timeout=60)
+    if reader.returncode != 0 or "truncated" in said:
+        raise RuntimeError("%s: %s" % (path, said))
+    return list(map(int, re.findall(r", id (\d+), offset", out)))
+
+
+@wire.needs_namespaces
+@wire.needs("setcap", "nsenter", "zstd", "tshark", "tcpreplay", "softflowd", "nfdump", "argus")
+class Docs(wire.WireTest):
+    def setUp(self):
+        super().setUp()
+        absent = no_overlay()
+        if absent:
+            self.skipTest(absent)
+        self.host = Host(self, 9)
+        senders = [Host(self, number) for number in range(1, 1 + len(INTERFACES))]
+        for number, (sender, name) in enumerate(zip(senders, INTERFACES)):
+            sender.move_outside(self.host, name)
+            sender.move_inside(senders[0], "in%d" % number)
+        self.sender = senders[0]
+        (self.folder / "turns").write_text(json.dumps([turn(number) for number in range(TURNS)]))
+        (self.folder / "room").mkdir()
+        self.room = self.host.start("bash", "-c", ROOM.format(
+            room=self.folder / "room", extcap=EXTCAP, program=os.environ["UNECHO_BIN"]))
+        self.addCleanup(self.end, self.room)
+        self.place = self.folder / "place"
+        self.place.mkdir()
+        (self.place / "examples").symlink_to(harness.ROOT / "examples")
+        self.assertEqual(self.room.stdout.readline(), "ready\n", self.room.poll())
+
+    @staticmethod
+    def end(process):
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+    def in_room(self, line):
+        """A line of shell in a group of its own, as a terminal has it, until it ends, or there is
+        something to see; then Ctrl-C. What it printed, and what it said besides."""
+        out, said = self.folder / "out", self.folder / "said"
+        before = self.sizes()
+        with open(out, "w") as to, open(said, "w") as errors:
+            process = subprocess.Popen(
+                ["nsenter", "--target", str(self.room.pid), "--net", "--mount",
+                 "--wdns=" + str(self.place), "bash", "-c", line],
+                env={"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(self.place)},
+                stdin=subprocess.DEVNULL, stdout=to, stderr=errors, start_new_session=True)
+        self.addCleanup(self.end, process)
+        ends_itself = not re.search(r"eth0|tap0| any ", line) or re.search(" -c |&", line)
+        deadline = time.monotonic() + (60 if ends_itself else 5)
+        while process.poll() is None and time.monotonic() < deadline and \
+                (ends_itself or not self.is_enough(before, out)):
+            time.sleep(0.1)
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGINT)
+        process.wait(60)
+        out, said = out.read_text(), said.read_text()
+        # tshark calls it an error that it was interrupted while it read a file.
+        self.assertIn(process.returncode, (0, 2) if "tshark" in line else (0,), said)
+        self.assertNotRegex(said, r"(?i)error|warning: (?!Running)")
+        return out, said
+
+    def sizes(self):
+        return {path: path.stat().st_size for path in self.place.rglob("*pcap*") if path.is_file()}
+
+    def is_enough(self, before, out):
+        new = [size for path, size in self.sizes().items() if size != before.get(path)]
+        return bool(new) and min(new) >= 20_000 or out.stat().st_size >= 20_000
+
+    def try_out(self, line):
+        """Runs it, and looks at the captures it leaves. What it printed and said."""
+        before = self.sizes()
+        sender = self.sender.start(sys.executable, "-c", SEND.format(
+            interfaces=len(INTERFACES), path=str(self.folder / "turns")))
+        try:
+            out, said = self.in_room(line)
+        finally:
+            self.end(sender)
+        for path, size in self.sizes().items():
+            if size != before.get(path) and path.name != "span.pcap":
+                self.assert_each(TIMES.get(path.name, 1), numbers_in(path))
+        return out, said
+
+    def assert_each(self, times, numbers):
+        """So often, apart from a few whose copy came late because the machine was busy."""
+        self.assertGreater(len(numbers), 20)
+        found = collections.Counter(numbers)
+        others = [number for number, count in found.items() if count != times]
+        self.assertLessEqual(len(others), len(found) // 20, others[:10])
+
+    def try_all(self, lines, printed):
+        """printed: a part of a line, and what such a line must print or say."""
+        for line in lines:
+            with self.subTest(line):
+                text = "\n".join(self.try_out(line))
+                for pattern in (pattern for part, pattern in printed.items() if part in line):
+                    self.assertRegex(text, pattern)
+
+    def test_readme(self):
+        lines = [line for line in commands("../README.md") if "unecho capture" in line]
+        self.assertGreaterEqual(len(lines), 2)
+        self.try_all(lines, {"| tcpdump": r"IP 10\.99\.0\.1\.40000 > 10\.99\.0\.2\.443: "})
+
+    def test_capture(self):
+        running = "unecho capture -i eth0 -w - --duration 3s >usr1 & PID=$!; sleep 1; %s; wait $PID"
+        lines = [running % line.partition("#")[0].replace("PID", "$PID") if "PID" in line else line
+                 for line in commands("capture.md")]
+        self.try_all(lines, {
+            "-D": r"(?m)^eth0\tup$", "-c 1000": r"(?s)> 10\.99\.0\.2\.53: .*\b1,000 packets, .*dropped 500 ",
+            "tshark": r"10\.99\.0\.1 → 10\.99\.0\.2", "--mark": r"marked [0-9,]+ echoes \(50\.0 %\)",
+            "kill": r"unecho: [0-9,]+ packets so far, of these [0-9,]+ echoes"})
+
+    def test_recipes(self):
+        self.try_all(commands("recipes.md"), {
+            "recipes/flows": r"Packets: 1012\nBytes: 467824\n(?s:.*)Packets: 506\nBytes: 233912\n",
+            "recipes/argus": r"tcp", "recipes/tshark": r"dropped [0-9,]+ echoes \(7[45]\.\d %\)"})
+
+    def test_wireshark(self):
+        self.try_all(commands("wireshark.md"), {
+            "tshark -D": r"(?m)^\d+\. unecho-eth0 \(eth0 without echoes \(unecho\)\)$"})
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -52,7 +52,9 @@ Result<engines::FilterPlan> plan_for(const Contender& contender, double keys_per
     engines::Candidate chosen;
     chosen.geometry = std::move(*sized);
     chosen.rate = keys_per_second;
-    return engines::plan_filter(spec_of(contender), {.isa = filter::best_isa()}, chosen);
+    return engines::plan_filter(spec_of(contender),
+                                {.isa = filter::best_isa(), .core_cache = engines::core_cache()},
+                                chosen);
 }
 
 // Memory is nearly proportional to keys.

@@ -9,6 +9,8 @@
 
 #include <sched.h>
 
+#include "engines/plan.h"
+
 namespace unecho::control {
 
 Machine Machine::detect() {
@@ -28,6 +30,7 @@ Machine Machine::detect() {
     std::set_difference(machine.cpus.begin(), machine.cpus.end(), alone.begin(), alone.end(),
                         std::back_inserter(machine.scheduled));
     machine.isas = engines::IsaChoice::measured();
+    machine.core_cache = engines::core_cache();
     return machine;
 }
 

@@ -2,6 +2,7 @@
 // What the process may use of the machine it runs on.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,7 @@ struct Machine {
     bool may_differ = false;
 
     engines::IsaChoice isas;
+    std::uint64_t core_cache = 0;  // bytes of a core's own cache (L2); 0: not known
 
     static Machine detect();
 };

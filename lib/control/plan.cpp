@@ -372,7 +372,8 @@ class Planner {
             auto planned = engines::plan_filter(
                 wanted, {.instances = workers(),
                          .may_clear = config_.run.clock == config::Clock::kCapture,
-                         .isa = plan_.isa});
+                         .isa = plan_.isa,
+                         .core_cache = machine_.core_cache});
             if (!planned) {
                 problem(wanted.line, "filter[" + std::to_string(i) + "]", planned.error().context);
                 continue;

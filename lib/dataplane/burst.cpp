@@ -49,6 +49,7 @@ void keep_only(packet::OpenedBurst& opened, std::uint64_t mask) noexcept {
 unsigned view(Burst& burst, std::span<std::uint8_t> scratch) noexcept {
     burst.too_long = 0;
     burst.bytes = 0;
+    burst.in_scratch = false;
     std::size_t used = 0;  // of scratch
     for (unsigned i = 0; i < burst.count; ++i) {
         if (i + kHeaderPrefetch < burst.count) {
@@ -67,6 +68,7 @@ unsigned view(Burst& burst, std::span<std::uint8_t> scratch) noexcept {
             } else {
                 burst.frames[i] = copy_of(mbuf, scratch.data() + used);
                 used += mbuf.pkt_len;
+                burst.in_scratch = true;
             }
         }
         burst.lengths[i] = mbuf.pkt_len;

@@ -15,8 +15,9 @@ namespace unecho::dataplane {
 
 struct Burst : pipeline::Burst {
     RouteIndex route = 0;
-    PortIndex port = 0;      // that all packets came in by; or, where other workers handed them
-    bool handed_in = false;  // over, the port that each of them names
+    PortIndex port = 0;       // that all packets came in by; or, where other workers handed them
+    bool handed_in = false;   // over, the port that each of them names
+    bool in_scratch = false;  // frames that view() copied: until the next burst is viewed
     std::array<rte_mbuf*, kMaxBurst> mbufs;
 };
 

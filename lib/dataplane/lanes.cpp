@@ -153,30 +153,47 @@ void Lanes::decide(Burst& burst, FilterIndex filter) noexcept {
     const Lane& lane = setup_.lanes[filter];
     if (common_.capture_clock) {
         decide_timed(burst, lane);
-        audit(burst, filter);
+        audit(burst, filter, 0);
         return;
     }
-    const Nanoseconds now = presence_.at(common_.clock.now());
+    const Receipt now = receipt(filter);
     if (lane.before != nullptr) [[unlikely]] {
         const Lane& before = *lane.before;
-        before.ops->advance(before.filter, *before.ageing, {now, turns(setup_.before[filter])});
+        before.ops->advance(before.filter, *before.ageing,
+                            {now.published.now, turns(setup_.before[filter])});
     }
-    pipeline::decide(burst, lane, {now, turns(filter)});  // read after the clock
-    if (presence_.late(lane.remembered)) [[unlikely]] {
+    pipeline::decide(burst, lane, now.published);
+    close(burst, filter, now);
+}
+
+void Lanes::decide_prepared(Burst& burst, FilterIndex filter, const Receipt& receipt,
+                            const pipeline::Ahead& ahead, pipeline::Ahead* next) noexcept {
+    pipeline::decide_prepared(burst, setup_.lanes[filter], receipt.published, ahead, next);
+    close(burst, filter, receipt);
+}
+
+void Lanes::close(const Burst& burst, FilterIndex filter, const Receipt& receipt) noexcept {
+    if (receipt.late) [[unlikely]] {
         counters_.late_echoes += static_cast<unsigned>(std::popcount(burst.echoes));
     }
-    audit(burst, filter);
+    audit(burst, filter, receipt.published.now);
+    // What a filter has to visit grows with its packets, of which a poll may take several bursts.
+    const Lane& lane = setup_.lanes[filter];
+    if (lane.ops->maintain != nullptr) {
+        lane.ops->maintain(lane.filter);
+    }
 }
 
 // Of few bursts.
-void Lanes::look(const Burst& burst, FilterIndex filter, std::uint64_t sampled) noexcept {
+void Lanes::look(const Burst& burst, FilterIndex filter, std::uint64_t sampled,
+                 Nanoseconds now) noexcept {
     const Lane& lane = setup_.lanes[filter];
     std::array<PortIndex, kMaxBurst> ports;
     pipeline::for_each_bit(sampled, [&](unsigned i) {
         ports[i] = burst.handed_in ? setup_.port_of[burst.mbufs[i]->port] : burst.port;
     });
     filter::AuditState state;
-    state.first = common_.capture_clock ? burst.times[0] : presence_.time();
+    state.first = common_.capture_clock ? burst.times[0] : now;
     state.last = common_.capture_clock ? burst.times[burst.count - 1] : state.first;
     state.window = lane.ops->window(lane.filter, *lane.ageing, state.last);
     state.counters = lane.ops->counters(lane.filter);

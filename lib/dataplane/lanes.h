@@ -72,8 +72,23 @@ class Lanes {
     // From the packets' stamps to their filter's time, which goes on with steps back.
     void tell_time(Burst& burst, FilterIndex filter, PortIndex from) noexcept;
 
+    // When a burst was received, as its filter has it.
+    struct Receipt {
+        filter::Published published;
+        bool late = false;  // the filter remembers longer than its window: the worker was away
+    };
+    [[nodiscard]] Receipt receipt(FilterIndex filter) noexcept {
+        const Nanoseconds now = presence_.at(common_.clock.now());
+        return {{now, turns(filter)},  // read after the clock
+                presence_.late(setup_.lanes[filter].remembered)};
+    }
+
     // The stage decide, at the time that it is; and behind it the stage audit.
     void decide(Burst& burst, FilterIndex filter) noexcept;
+    // The same at the time of its receipt, of a burst that was prepared; bursts of a filter in the
+    // order of their receipts. next: of a burst prepared behind it, or null.
+    void decide_prepared(Burst& burst, FilterIndex filter, const Receipt& receipt,
+                         const pipeline::Ahead& ahead, pipeline::Ahead* next) noexcept;
 
     // Packets that are sent on without their filter.
     void pass_by(FilterIndex filter, unsigned packets) noexcept {
@@ -89,13 +104,16 @@ class Lanes {
     // The turns of a filter that its timer has published, as this worker has them.
     std::uint64_t turns(unsigned filter) noexcept;
     void exchange_segments(unsigned lane) noexcept;
-    void audit(const Burst& burst, FilterIndex filter) noexcept {
+    void close(const Burst& burst, FilterIndex filter, const Receipt& receipt) noexcept;
+    // now: not of captures, whose packets have times.
+    void audit(const Burst& burst, FilterIndex filter, Nanoseconds now) noexcept {
         const std::uint64_t sampled = pipeline::AuditStage::sampled(samples_[filter], burst);
         if (sampled != 0) [[unlikely]] {
-            look(burst, filter, sampled);
+            look(burst, filter, sampled, now);
         }
     }
-    void look(const Burst& burst, FilterIndex filter, std::uint64_t sampled) noexcept;
+    void look(const Burst& burst, FilterIndex filter, std::uint64_t sampled,
+              Nanoseconds now) noexcept;
     void point_to_those_before() noexcept;
     [[nodiscard]] filter::FilterCounters counted(unsigned lane) const noexcept;
 

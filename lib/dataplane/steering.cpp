@@ -69,6 +69,7 @@ PacketBytes Steering::steer(Burst& burst, HeldBack* held_back) noexcept {
 // them.
 bool Steering::first_of_a_kind(std::span<void* const> entries, Burst& burst) const noexcept {
     const Handed first = Handed::of(entries.front());
+    burst.count = 0;
     burst.route = first.route;
     for (void* const entry : entries) {
         const Handed handed = Handed::of(entry);

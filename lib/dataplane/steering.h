@@ -74,12 +74,12 @@ class Steering {
     PacketBytes steer(Burst& burst, HeldBack* held_back) noexcept;
 
     // What other workers hand over, a burst from each, to handle(burst, unfiltered): bursts of one
-    // route and kind, not viewed.
-    template <typename Handle>
-    Taken take(Handle handle) noexcept {
+    // route and kind, not viewed, each in what room() gives for it.
+    template <typename Room, typename Handle>
+    Taken take(Room room, Handle handle) noexcept {
         return in_.take([&](std::span<void* const> entries) {
             while (!entries.empty()) {
-                Burst burst;
+                Burst& burst = room();
                 const bool unfiltered = first_of_a_kind(entries, burst);
                 entries = entries.subspan(burst.count);
                 handle(burst, unfiltered);

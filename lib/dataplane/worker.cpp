@@ -14,6 +14,15 @@ using pipeline::Lane;
 using pipeline::Outcome;
 using pipeline::Reason;
 
+// Bursts that one poll takes from queues that give whole ones, all together; one of each queue in
+// any case.
+constexpr unsigned kMostBursts = 8;
+
+// Digests of a burst that waits, for whose lines memory is asked at each of four moments of the
+// burst behind it, some 50 ns from each other; for half of the lines it is asked while the burst
+// before it is decided. All at once they would be waited for where they are asked for.
+constexpr unsigned kAtOnce = 4;
+
 // So many polls empty the longest queue or ring.
 unsigned polls_to_empty(const WorkerSetup& setup) noexcept {
     unsigned most = 1;
@@ -76,6 +85,7 @@ unsigned Worker::poll_once() noexcept {
     if (has_room()) {
         taken.add(receive(running));
         taken.add(take_steered());
+        finish_waiting();
     }
     watch_.enter(Stage::kTransmit);
     taken.add(transmitter_.take());
@@ -124,22 +134,36 @@ Taken Worker::receive(bool refill) noexcept {
     return common_.capture_clock ? receive_merged(refill) : receive_live(refill);
 }
 
-// A burst of each source.
+// Some bursts of each source.
 Taken Worker::receive_live(bool refill) noexcept {
     Taken taken;
-    Burst burst;
-    for (std::size_t i = 0; i < live_.sources().size(); ++i) {
-        watch_.enter(Stage::kReceive);
-        const bool more = live_.receive(i, refill, burst);
-        const bool any = burst.count != 0;
-        taken.add({any ? pass_on(burst, live_.sources()[i], live_.held_back(i)) : 0, more});
+    const std::size_t sources = live_.sources().size();
+    // Rings to other workers are sized for a burst of each source in a round.
+    const std::size_t most = steering_.applies() || sources == 0 ? 1 : kMostBursts / sources;
+    for (std::size_t i = 0; i < sources; ++i) {
+        HeldBack* const held_back = live_.held_back(i);
+        for (unsigned n = 1;; ++n) {
+            watch_.enter(Stage::kReceive);
+            Burst& burst = coming_->burst;
+            const bool more = live_.receive(i, refill, burst);
+            if (burst.count == 0) {
+                break;
+            }
+            request_lines();
+            taken.packets += pass_on(burst, live_.sources()[i], held_back);
+            const bool refused = held_back != nullptr && held_back->count != 0;
+            if (!more || refused || n >= most) {
+                taken.more |= more || refused;
+                break;
+            }
+        }
     }
     return taken;
 }
 
 // A burst of the source that is due.
 Taken Worker::receive_merged(bool refill) noexcept {
-    Burst burst;
+    Burst& burst = coming_->burst;
     watch_.enter(Stage::kReceive);
     const RxSource* source = merged_.receive(refill, burst);
     if (source == nullptr) {
@@ -151,12 +175,15 @@ Taken Worker::receive_merged(bool refill) noexcept {
 
 // From the workers that received it. What these marked so is sent on unfiltered.
 Taken Worker::take_steered() noexcept {
-    return steering_.take([this](Burst& burst, bool unfiltered) {
+    const auto room = [this]() -> Burst& { return coming_->burst; };
+    return steering_.take(room, [this](Burst& burst, bool unfiltered) {
         look_for_setup();  // its receiver may know a route that this worker does not yet
         watch_.enter(Stage::kParse);
+        request_lines();
         burst.handed_in = true;
         view(burst, [&](Burst& part) {
             if (unfiltered) {
+                finish_waiting();
                 send_unfiltered(part);
             } else {
                 parse(part);
@@ -194,6 +221,7 @@ unsigned Worker::pass_on(Burst& burst, const RxSource& source, HeldBack* held_ba
     watch_.enter(Stage::kParse);
     view(burst, [&](Burst& part) {
         on.add(part.count, part.bytes);
+        request_lines();
         parse(part);
         if (steering_.applies()) {
             watch_.enter(Stage::kSteer);
@@ -219,18 +247,58 @@ void Worker::parse(Burst& burst) noexcept {
     } else {
         burst.opened.clear();
     }
+    request_lines();
 }
 
 void Worker::filter_burst(Burst& burst) noexcept {
+    const FilterIndex filter = routes_[burst.route].filter;
     if (burst.opened.any()) {
-        packet::count(burst.opened, counters_.tunnels[routes_[burst.route].filter]);
+        packet::count(burst.opened, counters_.tunnels[filter]);
     }
     watch_.enter(Stage::kDigest);
     digest(burst);
+    if (may_wait(burst)) {
+        Flight& flight = *coming_;
+        flight.receipt = lanes_.receipt(filter);
+        pipeline::prepare(burst, lanes_[filter], flight.ahead);
+        if (waiting_ != nullptr) {
+            finish(*waiting_, &flight);
+        }
+        waiting_ = &flight;
+        coming_ = &flight == flights_.data() ? flights_.data() + 1 : flights_.data();
+        request_lines();
+        return;
+    }
+    finish_waiting();
     watch_.enter(Stage::kDecide);
-    lanes_.decide(burst, routes_[burst.route].filter);
+    lanes_.decide(burst, filter);
     watch_.enter(Stage::kTransmit);
     settle(burst);
+}
+
+// --- two bursts at a time ----------------------------------------------------------------------
+
+// Not where frames are copies, which the next burst's may take the place of.
+bool Worker::may_wait(const Burst& burst) const noexcept {
+    return !common_.capture_clock && !burst.in_scratch && pipeline::prepares(lane_of(burst));
+}
+
+// Of the burst that waits.
+void Worker::request_lines() noexcept {
+    if (waiting_ != nullptr) {
+        pipeline::request(lane_of(waiting_->burst), waiting_->ahead, kAtOnce);
+    }
+}
+
+// next: the one behind it, which will wait.
+void Worker::finish(Flight& flight, Flight* next) noexcept {
+    const FilterIndex filter = routes_[flight.burst.route].filter;
+    const bool same = next != nullptr && routes_[next->burst.route].filter == filter;
+    watch_.enter(Stage::kDecide);
+    lanes_.decide_prepared(flight.burst, filter, flight.receipt, flight.ahead,
+                           same ? &next->ahead : nullptr);
+    watch_.enter(Stage::kTransmit);
+    settle(flight.burst);
 }
 
 // Flows first, where they are reported: these digests may be the filter's, too, whose tenant is

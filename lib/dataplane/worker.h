@@ -47,6 +47,14 @@ struct WorkerSetup {
     std::span<std::uint8_t> scratch;  // kScratchBytes
 };
 
+// A burst on its way through a worker. Where its filter can be told of it before, it waits,
+// digested, until the one behind it is digested too, so that memory brings its lines meanwhile.
+struct Flight {
+    Burst burst;
+    pipeline::Ahead ahead;
+    Lanes::Receipt receipt;
+};
+
 class Worker {
   public:
     explicit Worker(const WorkerSetup& setup) noexcept;
@@ -78,6 +86,7 @@ class Worker {
     void look_for_setup() noexcept {
         const WorkerSetup* const wanted = shared_.setup.load(std::memory_order_acquire);
         if (wanted != adopted_) [[unlikely]] {
+            finish_waiting();
             adopt(*wanted);
         }
     }
@@ -101,6 +110,15 @@ class Worker {
     void parse(Burst& burst) noexcept;
     void filter_burst(Burst& burst) noexcept;
     void digest(Burst& burst) noexcept;
+    [[nodiscard]] bool may_wait(const Burst& burst) const noexcept;
+    void request_lines() noexcept;
+    void finish(Flight& flight, Flight* next) noexcept;
+    void finish_waiting() noexcept {
+        if (waiting_ != nullptr) {
+            finish(*waiting_, nullptr);
+            waiting_ = nullptr;
+        }
+    }
     void settle(Burst& burst) noexcept;
     void send_unfiltered(Burst& burst) noexcept;
 
@@ -116,6 +134,9 @@ class Worker {
     Transmitter transmitter_;
     PollWatch watch_;
     Reporter reporter_;
+    std::array<Flight, 2> flights_;
+    Flight* coming_ = flights_.data();  // for the next burst
+    Flight* waiting_ = nullptr;         // the other one, or none; none between two polls
     const WorkerSetup* adopted_ = nullptr;
     bool names_ports_;  // in packets
     const bool waits_for_room_;

@@ -24,6 +24,7 @@ pipeline::Lane FilterInstance::lane(const FilterPlan& plan) {
     lane.filter = address();
     lane.key = plan.key;
     lane.first = plan.first;
+    lane.told_ahead = plan.told_ahead;
     lane.ageing = memory_.ageing;
     if (memory_.ageing == nullptr) {
         lane.ageing = &ageing_.emplace(plan.ageing());

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <utility>
 
+#include <unistd.h>
+
 #include "engines/candidates.h"
 #include "engines/descriptors.h"
 #include "engines/rules.h"
@@ -167,6 +169,7 @@ class Planner {
                         "filter \"" + out_.name + "\": " + bytes.error().context);
         }
         out_.instance_bytes = *bytes;
+        out_.told_ahead = *bytes > placement_.core_cache / 4 * 3;  // packets take some of it
         out_.planned_fill = engines::planned_fill(
             out_.setup(),
             out_.load.value_or(sizing::load_for(out_.prediction.generation_keys, kRandomArrivals)));
@@ -202,6 +205,11 @@ packet::KeySpec key_of(const FilterSpec& spec) {
 
 double share_of(unsigned instances) {
     return instances == 1 ? 1.0 : kUnevenSpread / static_cast<double>(instances);
+}
+
+std::uint64_t core_cache() {
+    const long bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
+    return bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
 }
 
 Result<FilterPlan> plan_filter(const FilterSpec& spec, const Placement& placement) {

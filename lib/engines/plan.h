@@ -41,6 +41,9 @@ struct FilterPlan {
     double keys_per_second = 0;        // planned for one instance
     unsigned keys_per_packet = 1;      // at most, where keys_per_second is of packets planned for
     std::uint64_t instance_bytes = 0;  // allocated, with spare segments
+    // Bursts are told to it before they are decided (pipeline::prepare): a core's cache does not
+    // hold it. In a cache that costs more than it gains.
+    bool told_ahead = false;
     filter::Isa isa = filter::Isa::kScalar;
     std::string choice;  // why this engine, if it was "auto"
 
@@ -62,7 +65,11 @@ struct Placement {
     unsigned instances = 1;  // that share rate and memory of the spec
     bool may_clear = false;  // FilterPlan::may_clear
     filter::Isa isa = filter::Isa::kScalar;
+    std::uint64_t core_cache = 0;  // bytes of a core's own cache; 0: not known
 };
+
+// Of this machine: bytes of a core's L2 cache, or 0.
+[[nodiscard]] std::uint64_t core_cache();
 
 // One of several instances must be ready for so much of what is planned for all of them together.
 [[nodiscard]] double share_of(unsigned instances);

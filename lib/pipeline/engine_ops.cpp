@@ -112,6 +112,40 @@ filter::Answers test(void* filter, [[maybe_unused]] filter::Ageing& ageing,
     return test_any(f, digests, first, limits);
 }
 
+template <typename F>
+concept Prepared = requires(const F f, std::span<const Digest> digests,
+                            filter::PreparedBurst& burst) {
+    f.prepare(digests, burst);
+};
+
+template <Prepared F>
+void prepare(const void* filter, std::span<const Digest> digests,
+             filter::PreparedBurst& burst) noexcept {
+    static_cast<const F*>(filter)->prepare(digests, burst);
+}
+
+template <Prepared F>
+void request(const void* filter, filter::PreparedBurst& burst, unsigned digests) noexcept {
+    static_cast<const F*>(filter)->request(burst, digests);
+}
+
+template <Prepared F>
+filter::Answers test_prepared(void* filter, filter::Ageing& ageing, std::span<const Digest> digests,
+                              const filter::PreparedBurst& burst, filter::Published published,
+                              const filter::ChanceLimits* limits,
+                              filter::PreparedBurst* next) noexcept {
+    static_assert(Loaded<F> && filter::JudgingFilter<F>);
+    F& f = *static_cast<F*>(filter);
+    f.advance(ageing.reach(published, f.load()));
+    if (ageing.room(f.load()) < digests.size()) [[unlikely]] {
+        return test_in_parts(f, ageing, digests, 1, limits);
+    }
+    if (limits != nullptr) {
+        return f.test_and_insert_burst(burst, *limits, next);
+    }
+    return {f.test_and_insert_burst(burst, next), 0};
+}
+
 // Packets of one time are one burst to the filter; a capture's times mostly differ, so all of them
 // are prefetched beforehand.
 template <filter::SlidingFilter F>
@@ -288,9 +322,24 @@ constexpr EngineOps table_of() noexcept {
     if constexpr (filter::JudgingFilter<F>) {
         chance_of = &chance<F>;
     }
-    return {&test<F>,  &test_timed<F>,   &test_beside<F>, &held<F>,
-            chance_of, &advance<F>,      &counters<F>,    &window<F>,
-            &fill<F>,  maintain_of<F>(), &segments<F>};
+    EngineOps ops{};
+    if constexpr (Prepared<F>) {
+        ops.prepare = &prepare<F>;
+        ops.request = &request<F>;
+        ops.test_prepared = &test_prepared<F>;
+    }
+    ops.test = &test<F>;
+    ops.test_timed = &test_timed<F>;
+    ops.test_beside = &test_beside<F>;
+    ops.held = &held<F>;
+    ops.chance = chance_of;
+    ops.advance = &advance<F>;
+    ops.counters = &counters<F>;
+    ops.window = &window<F>;
+    ops.fill = &fill<F>;
+    ops.maintain = maintain_of<F>();
+    ops.segments = &segments<F>;
+    return ops;
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "filter/ageing.h"
 #include "filter/filter.h"
 #include "filter/judging.h"
+#include "filter/prepared_burst.h"
 #include "filter/window/segment_ring.h"
 
 namespace unecho::pipeline {
@@ -30,7 +31,21 @@ struct EngineOps {
     filter::Answers (*test)(void* filter, filter::Ageing& ageing, std::span<const Digest> digests,
                             filter::Published published, unsigned first,
                             const filter::ChanceLimits* limits) noexcept;
-    // The same with a time for each digest, as captures have it. times never decrease.
+    // The same in steps, as LineFilter has them: what prepare() was told of is tested later, and
+    // memory is asked for it meanwhile, of so many digests more at a time. test_prepared() is told
+    // the same digests, and what is prepared behind them, or null. All three are null for an engine
+    // that has no such steps.
+    void (*prepare)(const void* filter, std::span<const Digest> digests,
+                    filter::PreparedBurst& burst) noexcept = nullptr;
+    void (*request)(const void* filter, filter::PreparedBurst& burst,
+                    unsigned digests) noexcept = nullptr;
+    filter::Answers (*test_prepared)(void* filter, filter::Ageing& ageing,
+                                     std::span<const Digest> digests,
+                                     const filter::PreparedBurst& burst,
+                                     filter::Published published,
+                                     const filter::ChanceLimits* limits,
+                                     filter::PreparedBurst* next) noexcept = nullptr;
+    // test() with a time for each digest, as captures have it. times never decrease.
     filter::Answers (*test_timed)(void* filter, filter::Ageing& ageing,
                                   std::span<const Digest> digests, const Nanoseconds* times,
                                   unsigned first, const filter::ChanceLimits* limits) noexcept;

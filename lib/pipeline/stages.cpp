@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "pipeline/stages.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/assert.h"
@@ -148,6 +149,26 @@ void report_flows(const Burst& burst, filter::TapReport& report, bool timed) noe
         }
         report.add(burst.digests[i], burst.taps[i]);
     });
+}
+
+void prepare(const Burst& burst, const Lane& lane, Ahead& ahead) noexcept {
+    unsigned n = burst.count;
+    if (burst.keys.keyed == first_bits(n)) {
+        std::copy_n(burst.digests.begin(), n, ahead.digests.begin());
+    } else {
+        n = compact(burst, ahead.digests, nullptr);
+    }
+    lane.ops->prepare(lane.filter, {ahead.digests.data(), n}, ahead.prepared);
+}
+
+void decide_prepared(Burst& burst, const Lane& lane, filter::Published published,
+                     const Ahead& ahead, Ahead* next) noexcept {
+    judge(burst, lane, {ahead.digests.data(), ahead.prepared.count},
+          [&](std::span<const Digest> digests, const filter::ChanceLimits* limits) {
+              return lane.ops->test_prepared(lane.filter, *lane.ageing, digests, ahead.prepared,
+                                             published, limits,
+                                             next == nullptr ? nullptr : &next->prepared);
+          });
 }
 
 void decide(Burst& burst, const Lane& lane, filter::Published published) noexcept {

@@ -29,7 +29,8 @@ struct Lane {
     filter::Ageing* ageing = nullptr;  // the filter's own
     packet::KeySpec key = {};
     unsigned first = 1;
-    Judge* judge = nullptr;  // null: every match is an echo
+    bool told_ahead = false;  // bursts are prepared, where they can be
+    Judge* judge = nullptr;   // null: every match is an echo
     Nanoseconds window = ~Nanoseconds{0};
     Nanoseconds remembered = 0;  // window and slack
     // Of an engine that cannot tell the chance of an accident: what was planned for it, and the
@@ -59,6 +60,29 @@ void digest_flows(Burst& burst, packet::Tenant tenant, const hash::Secret& secre
 // Tells a report of the flows, which digest_flows() found, each on its tap. timed: each packet at
 // its own time.
 void report_flows(const Burst& burst, filter::TapReport& report, bool timed) noexcept;
+
+// A burst whose filter was told of it, so that memory brings what deciding will read. Its digests
+// are those of the keyed packets, side by side.
+struct Ahead {
+    std::array<Digest, kMaxBurst> digests;
+    filter::PreparedBurst prepared;
+};
+
+// Whether a lane's bursts are prepared: that is wanted, its engine can, each answer depends on one
+// digest alone, and no other filter is asked beside it.
+[[nodiscard]] inline bool prepares(const Lane& lane) noexcept {
+    return lane.told_ahead && lane.ops->prepare != nullptr && lane.first == 1 &&
+           lane.before == nullptr;
+}
+
+// Of a lane that prepares(). Stage digest was.
+void prepare(const Burst& burst, const Lane& lane, Ahead& ahead) noexcept;
+inline void request(const Lane& lane, Ahead& ahead, unsigned digests) noexcept {
+    lane.ops->request(lane.filter, ahead.prepared, digests);
+}
+// As decide() below. next: what is prepared behind it for the same lane, or null.
+void decide_prepared(Burst& burst, const Lane& lane, filter::Published published,
+                     const Ahead& ahead, Ahead* next) noexcept;
 
 // echoes and doubts, at one time for all.
 void decide(Burst& burst, const Lane& lane, filter::Published published) noexcept;

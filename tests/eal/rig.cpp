@@ -28,6 +28,7 @@ engines::FilterPlan plan_of(const FilterLayout& layout) {
     plan.window = layout.window;
     plan.geometry = layout.geometry;
     plan.isa = layout.isa;
+    plan.told_ahead = true;
     plan.clock.length = std::visit(
         [&](const auto& g) -> Nanoseconds {
             if constexpr (requires { g.phases; }) {

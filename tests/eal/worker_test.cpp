@@ -18,6 +18,9 @@ using Worker = EalTest;
 
 constexpr std::size_t kTooLong = dataplane::kScratchBytes + 1;
 
+// Of so few packets that no two are taken for the same.
+constexpr sizing::LineGeometry kLines{.M = 2, .k = 2, .l = 6, .b = 4, .phases = 1, .lines = 4096};
+
 std::uint64_t sum_of_reasons(const Rig& rig, RouteIndex route = 0) {
     std::uint64_t sum = 0;
     for (unsigned i = 0; i < pipeline::kReasons; ++i) {
@@ -77,18 +80,20 @@ TEST_F(Worker, with_nothing_received_counts_an_empty_poll) {
     EXPECT_EQ(rig.shared().heartbeat, 3U);
 }
 
-TEST_F(Worker, takes_a_burst_of_each_source_at_a_poll) {
+// While they are whole, but no more than eight in all: other sources wait, too.
+TEST_F(Worker, takes_some_bursts_of_each_source_at_a_poll) {
     Layout layout;
     layout.burst = 8;
     Rig rig(layout);
-    for (unsigned i = 0; i < 20; ++i) {
+    for (unsigned i = 0; i < 100; ++i) {
         rig.offer(0, packet(i));
     }
-    for (unsigned i = 0; i < 5; ++i) {
-        rig.offer(1, packet(100 + i));
+    for (unsigned i = 0; i < 20; ++i) {
+        rig.offer(1, packet(1000 + i));
     }
-    EXPECT_EQ(rig.poll(), 8U + 5U);
-    EXPECT_EQ(rig.poll(), 8U);
+    EXPECT_EQ(rig.poll(), 32U + 20U);
+    EXPECT_EQ(rig.poll(), 32U);
+    EXPECT_EQ(rig.poll(), 32U);
     EXPECT_EQ(rig.poll(), 4U);
     EXPECT_EQ(rig.poll(), 0U);
 }
@@ -107,12 +112,28 @@ TEST_F(Worker, finds_all_echoes_within_one_burst) {
     EXPECT_EQ(rig.count(Reason::kEcho), 63U);
 }
 
-// Keyed and unkeyed packets, new ones and echoes at every place of bursts of every size.
-TEST_F(Worker, in_bursts_of_each_size_decides_as_one_by_one) {
-    std::mt19937_64 random(5);
-    for (unsigned burst = 1; burst <= 64; ++burst) {
+// Keyed and unkeyed packets, new ones and echoes at every place of bursts of every size; by a
+// filter that is asked at once, and by one whose bursts wait for the next one.
+class WorkerBursts : public EalTest, public testing::WithParamInterface<bool> {
+  protected:
+    static Layout layout_of_bursts(unsigned burst) {
         Layout layout;
         layout.burst = burst;
+        if (GetParam()) {
+            layout.filters[0].geometry = kLines;
+        }
+        return layout;
+    }
+};
+INSTANTIATE_TEST_SUITE_P(filter, WorkerBursts, testing::Bool(),
+                         [](const testing::TestParamInfo<bool>& info) {
+                             return info.param ? "line" : "exact";
+                         });
+
+TEST_P(WorkerBursts, of_each_size_decides_as_one_by_one) {
+    std::mt19937_64 random(5);
+    for (unsigned burst = 1; burst <= 64; ++burst) {
+        const Layout layout = layout_of_bursts(burst);
         Rig rig(layout);
         WindowOracle oracle(kForEver);
         std::vector<std::uint32_t> expected;
@@ -177,10 +198,8 @@ TEST_F(Worker, of_a_packet_cut_at_any_byte_finds_the_echo_and_leaves_the_cut) {
     }
 }
 
-TEST_F(Worker, of_chains_among_whole_packets_keeps_each_verdict_with_its_packet) {
-    Layout layout;
-    layout.burst = 64;
-    Rig rig(layout);
+TEST_P(WorkerBursts, of_chains_among_whole_packets_keep_each_verdict_with_its_packet) {
+    Rig rig(layout_of_bursts(64));
     std::mt19937_64 random(9);
     WindowOracle oracle(kForEver);
     std::vector<Bytes> expected;
@@ -363,6 +382,42 @@ TEST_F(Worker, of_two_routes_that_share_a_filter_finds_copies_across_them) {
         EXPECT_EQ(rig.count(Reason::kNew, route), 1U);
         EXPECT_EQ(rig.count(Reason::kEcho, route), 1U);
     }
+}
+
+// Two taps with a filter each, a third source of frames that wait nowhere: whole bursts of each, in
+// several mbuf segments now and then. Each port gets its packets in order, and an echo is one of
+// the same route alone, whichever burst of which filter waits meanwhile.
+TEST_F(Worker, of_bursts_that_wait_beside_others_keeps_filters_and_order_apart) {
+    Layout layout;
+    layout.burst = 8;
+    layout.ports = std::vector<PortLayout>(4);
+    layout.filters = {FilterLayout{}, FilterLayout{}, FilterLayout{}};
+    layout.filters[0].geometry = layout.filters[1].geometry = kLines;
+    layout.routes = {{{0}, 3, 0}, {{1}, 3, 1}, {{2}, 3, 2}};
+    Rig rig(layout);
+    std::mt19937_64 random(19);
+    std::array<WindowOracle, 3> oracles{WindowOracle(kForEver), WindowOracle(kForEver),
+                                        WindowOracle(kForEver)};
+    std::array<std::vector<std::uint32_t>, 3> expected;
+    std::array<std::vector<std::uint32_t>, 3> found;
+    for (unsigned round = 0; round < 60; ++round) {
+        for (PortIndex port = 0; port < 3; ++port) {
+            for (auto left = random() % 40; left != 0; --left) {
+                const auto flow = static_cast<unsigned>(random() % 500);
+                const auto mark = static_cast<std::uint32_t>(random() % 1'000'000 * 3 + port);
+                const Bytes frame = marked(random() % 2 == 0 ? packet(flow) : copy_of(flow), mark);
+                rig.offer(port, random() % 16 == 0 ? make_mbuf(frame, {20}) : make_mbuf(frame));
+                if (!oracles[port].see(flow, 0)) {
+                    expected[port].push_back(mark);
+                }
+            }
+        }
+        rig.settle();
+        for (const Bytes& bytes : rig.sent(3)) {
+            found[mark_of(bytes) % 3].push_back(mark_of(bytes));
+        }
+    }
+    EXPECT_EQ(found, expected);
 }
 
 TEST_F(Worker, of_two_routes_with_a_filter_each_keeps_them_apart) {

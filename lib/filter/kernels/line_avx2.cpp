@@ -15,7 +15,7 @@ struct Avx2Line {
 
     template <unsigned M, unsigned k>
     static void find_places(const LineView& view, const std::uint64_t* digests, unsigned n,
-                            LinePlaces<M, k>& places) noexcept {
+                            LinePlaces& places) noexcept {
         const __m256i phases = all(static_cast<long long>((1ULL << view.phase_bits) - 1));
         for (unsigned begin = 0; begin < n; begin += 4) {
             const unsigned count = n - begin < 4 ? n - begin : 4;
@@ -37,7 +37,7 @@ struct Avx2Line {
                 }
                 std::uint64_t* const words = &places.word[row][begin];
                 store4(words, _mm256_slli_epi64(line, 3));
-                store_patterns<k>(view, hash, places.pattern[row][begin]);
+                store_patterns<k>(view, hash, &places.pattern[row][begin * k]);
             }
         }
     }

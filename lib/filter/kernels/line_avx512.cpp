@@ -12,7 +12,7 @@ struct Avx512Line {
 
     template <unsigned M, unsigned k>
     static void find_places(const LineView& view, const std::uint64_t* digests, unsigned n,
-                            LinePlaces<M, k>& places) noexcept {
+                            LinePlaces& places) noexcept {
         const __m512i phases = all(static_cast<long long>((1ULL << view.phase_bits) - 1));
         for (unsigned begin = 0; begin < n; begin += 8) {
             const unsigned count = n - begin < 8 ? n - begin : 8;
@@ -38,7 +38,7 @@ struct Avx512Line {
                 }
                 std::uint64_t* const words = &places.word[row][begin];
                 _mm512_storeu_si512(words, _mm512_slli_epi64(line, 3));
-                store_patterns<k>(view, hash, places.pattern[row][begin]);
+                store_patterns<k>(view, hash, &places.pattern[row][begin * k]);
             }
         }
     }

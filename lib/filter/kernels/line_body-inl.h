@@ -11,8 +11,6 @@
 namespace unecho::filter {
 namespace {
 
-constexpr unsigned kMostDigests = 64;
-
 // Lines that are asked for ahead of the digest that is decided. Processors follow up some ten to
 // thirty at a time; what is asked for beyond is lost, or holds up all behind it.
 constexpr unsigned kRequests = 20;
@@ -21,14 +19,6 @@ constexpr unsigned kRequests = 20;
 // without small multiples in common, so that two digests that meet in one row do not in another.
 constexpr std::uint64_t kRowFactor[kMostLinesOfKey] = {1, 0x9E3779B97F4A7C15, 0xD1B54A32D192ED03,
                                                        0xABC98388FB8FAC03};
-
-// Where the digests of a burst have their bits.
-template <unsigned M, unsigned k>
-struct LinePlaces {
-    std::uint64_t word[M][kMostDigests];  // number of the line's first word
-    std::uint64_t pattern[M][kMostDigests][k];
-    std::uint64_t phase[kMostDigests];
-};
 
 inline std::uint64_t row_hash(std::uint64_t digest, unsigned row) noexcept {
     return row == 0 ? digest : (digest ^ digest >> 32) * kRowFactor[row];
@@ -56,14 +46,14 @@ inline std::uint64_t line_number(const LineView& view, std::uint64_t hash, unsig
 
 template <unsigned M, unsigned k>
 inline void find_places(const LineView& view, const std::uint64_t* digests, unsigned n,
-                        LinePlaces<M, k>& places) noexcept {
+                        LinePlaces& places) noexcept {
     for (unsigned i = 0; i < n; ++i) {
         for (unsigned row = 0; row < M; ++row) {
             const std::uint64_t hash = row_hash(digests[i], row);
             const std::uint64_t line = line_number(view, hash, row, places.phase[i]);
             places.word[row][i] = line * kLineWords;
             for (unsigned p = 0; p < k; ++p) {
-                places.pattern[row][i][p] = line_pattern(view, hash, p);
+                places.pattern[row][i * k + p] = line_pattern(view, hash, p);
             }
         }
     }
@@ -103,31 +93,11 @@ inline float chance_of(const unsigned (&bits)[M][kLineWords], unsigned no_run,
 }
 
 template <typename V, unsigned M, unsigned k>
-struct LineBurst {
+struct LinesOf {
     using Line = typename V::Line;
 
-    static constexpr unsigned kAhead = (kRequests + M - 1) / M;
-
     const LineView& view;
-    const unsigned size;
-    LinePlaces<M, k> places;
-
-    LineBurst(const LineView& v, const std::uint64_t* digests, unsigned n) noexcept
-        : view(v), size(n) {
-        V::find_places(view, digests, n, places);
-        for (unsigned i = 0; i < kAhead; ++i) {
-            request(i);
-        }
-    }
-
-    // Inlined: g++ takes a function that does nothing but this for one without an effect.
-    [[gnu::always_inline]] void request(unsigned i) const noexcept {
-        if (i < size) {
-            for (unsigned row = 0; row < M; ++row) {
-                __builtin_prefetch(words(row, i), 1);
-            }
-        }
-    }
+    const LinePlaces& places;
 
     std::uint64_t* words(unsigned row, unsigned i) const noexcept {
         return view.lines + places.word[row][i];
@@ -137,7 +107,7 @@ struct LineBurst {
     unsigned matches(unsigned i, Line tags, Line (&patterns)[M]) const noexcept {
         unsigned all = 0xFF;
         for (unsigned row = 0; row < M; ++row) {
-            patterns[row] = V::template pattern<k>(places.pattern[row][i]);
+            patterns[row] = V::template pattern<k>(&places.pattern[row][i * k]);
             all &= V::matches(V::load(words(row, i)), tags, patterns[row]);
         }
         return all;
@@ -155,11 +125,47 @@ struct LineBurst {
     }
 
     float chance(unsigned i, const LinePhase& phase, Line tags) const noexcept {
-        const std::uint64_t* lines[M];
+        const std::uint64_t* at[M];
         for (unsigned row = 0; row < M; ++row) {
-            lines[row] = words(row, i);
+            at[row] = words(row, i);
         }
-        return V::template chance<M, k>(lines, tags, phase.no_run, view.coverage);
+        return V::template chance<M, k>(at, tags, phase.no_run, view.coverage);
+    }
+};
+
+// Asks memory for lines while a burst is decided: for its own, so many ahead, and when that was
+// done for all of them, for every other digest for those of the burst behind it. A line takes
+// memory about as long as two digests take a kernel: more at a time would wait for it here.
+template <unsigned M>
+struct LineRequests {
+    static constexpr unsigned kAhead = (kRequests + M - 1) / M;
+
+    const LineView& view;
+    const LineBurst& burst;
+    unsigned own;
+    unsigned next;
+
+    LineRequests(const LineView& v, const LineBurst& b) noexcept
+        : view(v), burst(b), own(b.requested), next(b.next_requested) {
+        for (; own < kAhead && own < burst.n; ++own) {
+            request(*burst.places, own);
+        }
+    }
+
+    // Before number i is decided.
+    [[gnu::always_inline]] void step(unsigned i) noexcept {
+        if (own < burst.n) {
+            request(*burst.places, own++);
+        } else if ((i & 1) != 0 && burst.next != nullptr && next < burst.next_n) {
+            request(*burst.next, next++);
+        }
+    }
+
+    // Inlined: g++ takes a function that does nothing but this for one without an effect.
+    [[gnu::always_inline]] void request(const LinePlaces& places, unsigned i) const noexcept {
+        for (unsigned row = 0; row < M; ++row) {
+            __builtin_prefetch(view.lines + places.word[row][i], 1);
+        }
     }
 };
 
@@ -169,80 +175,93 @@ inline std::uint64_t changes(bool insert, unsigned matches, const LinePhase& pha
 }
 
 template <typename V, unsigned M, unsigned k>
-LineAnswers test_burst(const LineView& view, const std::uint64_t* digests, unsigned n) noexcept {
-    const LineBurst<V, M, k> burst(view, digests, n);
-    std::uint64_t echoes = 0;
-    std::uint64_t changed = 0;
-    for (unsigned i = 0; i < n; ++i) {
-        burst.request(i + burst.kAhead);
-        const LinePhase& phase = view.phases[burst.places.phase[i]];
-        const auto tags = V::load(phase.tags);
-        typename V::Line patterns[M];
-        const unsigned matches = burst.matches(i, tags, patterns);
-        const bool echo = runs_of<k>(matches, phase) != 0;
-        const bool insert = !echo | view.refresh;
-        burst.write(i, insert, phase, tags, patterns);
-        echoes |= std::uint64_t{echo} << i;
-        changed += changes(insert, matches, phase);
-    }
-    return {echoes, 0, changed};
+void find(const LineView& view, const std::uint64_t* digests, unsigned n,
+          LinePlaces& places) noexcept {
+    V::template find_places<M, k>(view, digests, n, places);
 }
 
 template <typename V, unsigned M, unsigned k>
-LineAnswers judge_burst(const LineView& view, const std::uint64_t* digests, unsigned n,
-                        const float* limits, unsigned stride) noexcept {
-    const LineBurst<V, M, k> burst(view, digests, n);
+LineAnswers test_burst(const LineView& view, const LineBurst& burst) noexcept {
+    const LinesOf<V, M, k> lines{view, *burst.places};
+    LineRequests<M> requests(view, burst);
+    std::uint64_t echoes = 0;
+    std::uint64_t changed = 0;
+    for (unsigned i = 0; i < burst.n; ++i) {
+        requests.step(i);
+        const LinePhase& phase = view.phases[burst.places->phase[i]];
+        const auto tags = V::load(phase.tags);
+        typename V::Line patterns[M];
+        const unsigned matches = lines.matches(i, tags, patterns);
+        const bool echo = runs_of<k>(matches, phase) != 0;
+        const bool insert = !echo | view.refresh;
+        lines.write(i, insert, phase, tags, patterns);
+        echoes |= std::uint64_t{echo} << i;
+        changed += changes(insert, matches, phase);
+    }
+    return {echoes, 0, changed, requests.next};
+}
+
+template <typename V, unsigned M, unsigned k>
+LineAnswers judge_burst(const LineView& view, const LineBurst& burst, const float* limits,
+                        unsigned stride) noexcept {
+    const LinesOf<V, M, k> lines{view, *burst.places};
+    LineRequests<M> requests(view, burst);
     std::uint64_t echoes = 0;
     std::uint64_t doubts = 0;
     std::uint64_t changed = 0;
     bool judging = false;
-    for (unsigned i = 0; i < n; ++i) {
-        burst.request(i + burst.kAhead);
-        const LinePhase& phase = view.phases[burst.places.phase[i]];
+    for (unsigned i = 0; i < burst.n; ++i) {
+        requests.step(i);
+        const LinePhase& phase = view.phases[burst.places->phase[i]];
         const auto tags = V::load(phase.tags);
         typename V::Line patterns[M];
-        const unsigned matches = burst.matches(i, tags, patterns);
+        const unsigned matches = lines.matches(i, tags, patterns);
         const bool match = runs_of<k>(matches, phase) != 0;
         bool echo = match;
         // From a burst's first match on, whether or not the others match: at 50 % echoes a branch
         // that is mispredicted costs more, and a burst without echoes needs none of it.
         judging = match | (V::kChanceIsCheap & judging);
         if (judging) {
-            echo &= burst.chance(i, phase, tags) <= limits[i * stride];
+            echo &= lines.chance(i, phase, tags) <= limits[i * stride];
         }
         const bool insert = !echo | view.refresh;
-        burst.write(i, insert, phase, tags, patterns);
+        lines.write(i, insert, phase, tags, patterns);
         changed += changes(insert, matches, phase);
         echoes |= std::uint64_t{echo} << i;
         doubts |= std::uint64_t{match != echo} << i;
     }
-    return {echoes, doubts, changed};
+    return {echoes, doubts, changed, requests.next};
 }
 
 template <typename V, unsigned M, unsigned k>
 LineProbe probe(const LineView& view, std::uint64_t digest) noexcept {
-    const LineBurst<V, M, k> burst(view, &digest, 1);
-    const LinePhase& phase = view.phases[burst.places.phase[0]];
+    LinePlaces places;
+    V::template find_places<M, k>(view, &digest, 1, places);
+    const LinesOf<V, M, k> lines{view, places};
+    const LinePhase& phase = view.phases[places.phase[0]];
     const auto tags = V::load(phase.tags);
     typename V::Line patterns[M];
-    const bool match = runs_of<k>(burst.matches(0, tags, patterns), phase) != 0;
-    return {match, burst.chance(0, phase, tags)};
+    const bool match = runs_of<k>(lines.matches(0, tags, patterns), phase) != 0;
+    return {match, lines.chance(0, phase, tags)};
 }
 
 template <typename V, unsigned M, unsigned k>
 bool insert(const LineView& view, std::uint64_t digest) noexcept {
-    const LineBurst<V, M, k> burst(view, &digest, 1);
-    const LinePhase& phase = view.phases[burst.places.phase[0]];
+    LinePlaces places;
+    V::template find_places<M, k>(view, &digest, 1, places);
+    const LinesOf<V, M, k> lines{view, places};
+    const LinePhase& phase = view.phases[places.phase[0]];
     const auto tags = V::load(phase.tags);
     typename V::Line patterns[M];
-    const unsigned matches = burst.matches(0, tags, patterns);
-    burst.write(0, true, phase, tags, patterns);
+    const unsigned matches = lines.matches(0, tags, patterns);
+    lines.write(0, true, phase, tags, patterns);
     return changes(true, matches, phase) != 0;
 }
 
 template <typename V, unsigned M, unsigned k>
 constexpr LineKernel line_kernel() noexcept {
-    return {&test_burst<V, M, k>, &judge_burst<V, M, k>, &probe<V, M, k>, &insert<V, M, k>};
+    return {&find<V, M, k>, &test_burst<V, M, k>, &judge_burst<V, M, k>, &probe<V, M, k>,
+            &insert<V, M, k>};
 }
 
 template <typename V>

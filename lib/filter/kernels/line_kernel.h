@@ -14,6 +14,7 @@ inline constexpr unsigned kPatternBits = 62;
 inline constexpr unsigned kMostLinesOfKey = 4;   // M
 inline constexpr unsigned kMostYoungest = 2;     // k
 inline constexpr unsigned kLinePatterns = 1024;  // before rotation
+inline constexpr unsigned kMostLineDigests = 64;
 inline constexpr std::uint64_t kTagBits = std::uint64_t{3} << kPatternBits;
 
 // What holds for all lines of one phase.
@@ -36,11 +37,32 @@ struct LineView {
     bool refresh;
 };
 
+// Where the digests of a burst have their bits, as a kernel finds them; any kernel of the same k
+// and M reads them. They hold for the filter's whole life.
+struct alignas(64) LinePlaces {
+    std::uint64_t word[kMostLinesOfKey][kMostLineDigests];  // number of the line's first word
+    std::uint64_t pattern[kMostLinesOfKey][kMostLineDigests * kMostYoungest];  // k for each digest
+    std::uint64_t phase[kMostLineDigests];
+};
+
+// A burst of n digests, 1 to 64, that have places.
+struct LineBurst {
+    const LinePlaces* places;
+    unsigned n;
+    unsigned requested;  // of the first so many, memory was asked for the lines
+    // The burst behind it, for whose lines memory is asked meanwhile, from number next_requested
+    // on; null: none.
+    const LinePlaces* next;
+    unsigned next_requested;
+    unsigned next_n;
+};
+
 // changes: insertions that set a bit of a youngest word.
 struct LineAnswers {
     std::uint64_t echoes;
     std::uint64_t doubts;
     std::uint64_t changes;
+    unsigned next_requested;  // now
 };
 
 struct LineProbe {
@@ -50,11 +72,13 @@ struct LineProbe {
 
 // For one k and M.
 struct LineKernel {
-    // n digests, 1 to 64, in order; answers as bits. No match is a doubt.
-    LineAnswers (*test)(const LineView& view, const std::uint64_t* digests, unsigned n) noexcept;
+    void (*find)(const LineView& view, const std::uint64_t* digests, unsigned n,
+                 LinePlaces& places) noexcept;
+    // In order; answers as bits. No match is a doubt.
+    LineAnswers (*test)(const LineView& view, const LineBurst& burst) noexcept;
     // limits[i * stride] belongs to digest i.
-    LineAnswers (*judge)(const LineView& view, const std::uint64_t* digests, unsigned n,
-                         const float* limits, unsigned stride) noexcept;
+    LineAnswers (*judge)(const LineView& view, const LineBurst& burst, const float* limits,
+                         unsigned stride) noexcept;
     // One digest, its halves.
     LineProbe (*probe)(const LineView& view, std::uint64_t digest) noexcept;
     bool (*insert)(const LineView& view, std::uint64_t digest) noexcept;  // changes

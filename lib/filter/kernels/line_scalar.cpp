@@ -12,8 +12,8 @@ struct ScalarLine {
 
     template <unsigned M, unsigned k>
     static void find_places(const LineView& view, const std::uint64_t* digests, unsigned n,
-                            LinePlaces<M, k>& places) noexcept {
-        filter::find_places(view, digests, n, places);
+                            LinePlaces& places) noexcept {
+        filter::find_places<M, k>(view, digests, n, places);
     }
 
     static Line load(const std::uint64_t* words) noexcept {

@@ -35,6 +35,15 @@ unsigned keys_of(unsigned c, unsigned b) noexcept {
     return keys;
 }
 
+LineBurst line_burst(const PreparedBurst& burst, const PreparedBurst* next) noexcept {
+    return {.places = &burst.places,
+            .n = burst.count,
+            .requested = burst.requested,
+            .next = next == nullptr ? nullptr : &next->places,
+            .next_requested = next == nullptr ? 0 : next->requested,
+            .next_n = next == nullptr ? 0 : next->count};
+}
+
 }  // namespace
 
 // It is that of a key there, or its b distinct bits happen to be among them.
@@ -161,32 +170,65 @@ void LineFilter::visit(std::uint64_t lines) noexcept {
     state_->visits_due = due;
 }
 
-std::uint64_t LineFilter::test_and_insert_burst(std::span<const Digest> digests) noexcept {
+void LineFilter::prepare(std::span<const Digest> digests, PreparedBurst& burst) const noexcept {
     UNECHO_ASSERT(digests.size() <= kMaxBurst);
-    if (digests.empty()) {
+    burst.count = static_cast<unsigned>(digests.size());
+    burst.requested = 0;
+    kernel_.find(view_, digests.data(), burst.count, burst.places);
+}
+
+void LineFilter::request(PreparedBurst& burst, unsigned digests) const noexcept {
+    const unsigned end = std::min(burst.count, burst.requested + digests);
+    for (; burst.requested < end; ++burst.requested) {
+        for (unsigned row = 0; row < params_.M(); ++row) {
+            __builtin_prefetch(view_.lines + burst.places.word[row][burst.requested], 1);
+        }
+    }
+}
+
+std::uint64_t LineFilter::test_and_insert_burst(const PreparedBurst& burst,
+                                                PreparedBurst* next) noexcept {
+    if (burst.count == 0) {
         return 0;
     }
-    const auto n = static_cast<unsigned>(digests.size());
-    const LineAnswers answers = kernel_.test(view_, digests.data(), n);
-    counters_.insertions +=
-        view_.refresh ? n : n - static_cast<unsigned>(std::popcount(answers.echoes));
-    state_->load += answers.changes;
+    const LineAnswers answers = kernel_.test(view_, line_burst(burst, next));
+    count(answers, burst, next);
     return answers.echoes;
+}
+
+Answers LineFilter::test_and_insert_burst(const PreparedBurst& burst, ChanceLimits limits,
+                                          PreparedBurst* next) noexcept {
+    if (burst.count == 0) {
+        return {};
+    }
+    const LineAnswers answers =
+        kernel_.judge(view_, line_burst(burst, next), limits.first(), limits.stride());
+    count(answers, burst, next);
+    return {answers.echoes, answers.doubts};
+}
+
+void LineFilter::count(const LineAnswers& answers, const PreparedBurst& burst,
+                       PreparedBurst* next) noexcept {
+    counters_.insertions +=
+        view_.refresh ? burst.count
+                      : burst.count - static_cast<unsigned>(std::popcount(answers.echoes));
+    state_->load += answers.changes;
+    if (next != nullptr) {
+        next->requested = answers.next_requested;
+    }
+}
+
+std::uint64_t LineFilter::test_and_insert_burst(std::span<const Digest> digests) noexcept {
+    PreparedBurst burst;
+    prepare(digests, burst);
+    return test_and_insert_burst(burst, nullptr);
 }
 
 Answers LineFilter::test_and_insert_burst(std::span<const Digest> digests,
                                           ChanceLimits limits) noexcept {
-    UNECHO_ASSERT(digests.size() <= kMaxBurst);
-    if (digests.empty()) {
-        return {};
-    }
-    const auto n = static_cast<unsigned>(digests.size());
-    const LineAnswers answers =
-        kernel_.judge(view_, digests.data(), n, limits.first(), limits.stride());
-    counters_.insertions +=
-        view_.refresh ? n : n - static_cast<unsigned>(std::popcount(answers.echoes));
-    state_->load += answers.changes;
-    return {answers.echoes, answers.doubts};
+    PreparedBurst burst;
+    prepare(digests, burst);
+    return test_and_insert_burst(burst, limits, nullptr);
 }
 
 bool LineFilter::test_and_insert(Digest digest) noexcept {

@@ -38,6 +38,7 @@
 #include "filter/filter.h"
 #include "filter/judging.h"
 #include "filter/kernels/select.h"
+#include "filter/prepared_burst.h"
 #include "filter/storage.h"
 #include "hash/digest.h"
 
@@ -101,6 +102,17 @@ class LineFilter {
     bool test_and_insert(Digest digest) noexcept;
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
     Answers test_and_insert_burst(std::span<const Digest> digests, ChanceLimits limits) noexcept;
+
+    // The same in steps, for who has something else to do before: what is prepared holds whatever
+    // is tested and however time goes on meanwhile. Lines are asked for a few at a time, as memory
+    // brings them: of so many digests more. next: a burst prepared behind this one, for some of
+    // whose lines memory is asked while this one is tested; or null.
+    void prepare(std::span<const Digest> digests, PreparedBurst& burst) const noexcept;
+    void request(PreparedBurst& burst, unsigned digests) const noexcept;
+    std::uint64_t test_and_insert_burst(const PreparedBurst& burst, PreparedBurst* next) noexcept;
+    Answers test_and_insert_burst(const PreparedBurst& burst, ChanceLimits limits,
+                                  PreparedBurst* next) noexcept;
+
     [[nodiscard]] float chance(Digest digest) const noexcept;
 
     // Ticks; after k + l generations without a call everything is forgotten.
@@ -148,6 +160,8 @@ class LineFilter {
     // that may pass between two visits.
     static constexpr unsigned kLapGenerations = 14;
 
+    void count(const LineAnswers& answers, const PreparedBurst& burst,
+               PreparedBurst* next) noexcept;
     void turn(std::uint64_t ticks) noexcept;
     void set_phases() noexcept;
     void visit(std::uint64_t lines) noexcept;

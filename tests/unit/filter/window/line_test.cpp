@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/window/line.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 #include <iterator>
+#include <random>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -326,6 +329,89 @@ TEST_P(line_on, limit_parts_matches_into_echoes_and_doubts) {
     EXPECT_EQ(answers.echoes, 0u);
     EXPECT_EQ(answers.doubts, 1u);
     EXPECT_EQ(i.filter.counters().insertions, 2u);
+}
+
+// --- bursts that are prepared ------------------------------------------------------------------
+
+// Two filters of equal spec get the same bursts, one of them prepared: before the burst in front of
+// them is tested and before time goes on, their lines requested in any steps. Same answers, same
+// counters, same bits.
+TEST_P(line_on, a_prepared_burst_is_tested_as_any_other) {
+    std::mt19937_64 random(12);
+    const std::array<float, kMaxBurst> each = [] {
+        std::array<float, kMaxBurst> out;
+        for (unsigned i = 0; i < kMaxBurst; ++i) {
+            out[i] = static_cast<float>(i % 7) * 0.02F;
+        }
+        return out;
+    }();
+    for (const unsigned M : {1U, 2U, 3U, 4U}) {
+        for (const unsigned k : {1U, 2U}) {
+            const LineSpec spec =
+                on_kernel(LineSpec{.M = M, .k = k, .b = 2, .phases = 4, .lines = 64});
+            Instance plain(spec);
+            Instance ahead(spec);
+            std::array<PreparedBurst, 2> prepared;
+            std::array<std::vector<Digest>, 2> digests;
+            for (unsigned n = 0; n < 400; ++n) {
+                std::vector<Digest>& next = digests[n % 2];
+                next.resize(random() % (kMaxBurst + 1));
+                for (Digest& digest : next) {
+                    digest = remix(random() % 600, 1);
+                }
+                PreparedBurst& behind = prepared[n % 2];
+                ahead.filter.prepare(next, behind);
+                ahead.filter.request(behind, random() % 20);
+                if (n == 0) {
+                    continue;
+                }
+                PreparedBurst& burst = prepared[1 - n % 2];
+                const std::vector<Digest>& told = digests[1 - n % 2];
+                ahead.filter.request(burst, random() % 20);
+                const Moment moment{.generation = 1 + n / 9};
+                plain.filter.advance(moment);
+                ahead.filter.advance(moment);
+                PreparedBurst* const seen = random() % 3 == 0 ? nullptr : &behind;
+                if (random() % 2 == 0) {
+                    ASSERT_EQ(ahead.filter.test_and_insert_burst(burst, seen),
+                              plain.filter.test_and_insert_burst(told));
+                } else {
+                    const ChanceLimits limits =
+                        random() % 2 == 0 ? ChanceLimits(each.data()) : ChanceLimits(0.05F);
+                    const Answers one = ahead.filter.test_and_insert_burst(burst, limits, seen);
+                    const Answers other = plain.filter.test_and_insert_burst(told, limits);
+                    ASSERT_EQ(one.echoes, other.echoes);
+                    ASSERT_EQ(one.doubts, other.doubts);
+                }
+                ASSERT_LE(behind.requested, behind.count);
+            }
+            EXPECT_EQ(ahead.filter.counters().insertions, plain.filter.counters().insertions);
+            EXPECT_EQ(ahead.filter.load(), plain.filter.load());
+            EXPECT_TRUE(std::ranges::equal(ahead.memory.span(), plain.memory.span()));
+        }
+    }
+}
+
+// Every digest once: those of a burst while the one before it is tested, and by request().
+TEST_P(line_on, lines_are_requested_once_and_to_the_last) {
+    Instance i(on_kernel(LineSpec{.M = 2, .k = 2, .b = 2, .lines = 64}));
+    std::array<Digest, 32> digests;
+    for (Digest& digest : digests) {
+        digest = remix(static_cast<std::uint64_t>(&digest - digests.data()), 3);
+    }
+    PreparedBurst first;
+    PreparedBurst second;
+    i.filter.prepare(digests, first);
+    i.filter.prepare(digests, second);
+    EXPECT_EQ(first.requested, 0U);
+    i.filter.request(first, 32);
+    EXPECT_EQ(first.requested, 32U);
+    i.filter.test_and_insert_burst(first, &second);
+    EXPECT_EQ(second.requested, 16U) << "for every other digest of the first";
+    i.filter.request(second, 10);
+    EXPECT_EQ(second.requested, 26U);
+    i.filter.request(second, 10);
+    EXPECT_EQ(second.requested, 32U);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "common/table.h"
 #include "peers/dpdk_peers.h"
 #include "peers/exact_sets.h"
+#include "peers/locked_slots.h"
 #include "peers/rotating_blocked.h"
 
 namespace unecho::bench {
@@ -35,12 +36,13 @@ std::vector<Window> windows(bool smoke) {
 }
 
 template <typename Set>
-Result<std::unique_ptr<Subject>> make_set(std::uint64_t keys, const char* geometry) {
+Result<std::unique_ptr<Subject>> make_set(std::uint64_t keys, const char* geometry,
+                                          double predicted = 0) {
     Facts facts;
     facts.geometry = geometry;
     facts.window_keys = keys;
     facts.fill_keys = 2 * keys;
-    facts.predicted = 0;
+    facts.predicted = predicted;
     const auto on = [&](Pages pages) -> std::unique_ptr<Subject> {
         Set set(keys, pages);
         facts.bytes = set.bytes();
@@ -71,6 +73,10 @@ std::vector<RowGroup> groups_of(const TableOptions& options, const Window& windo
     add("member-sketch", [keys, rate] { return make_member_sketch(keys, rate); });
     add("rte_hash", [keys] { return make_rte_hash(keys); });
     add("absl-flat-set", [keys] { return make_set<AbslSet>(keys, "flat_hash_set and a ring"); });
+    add("locked-slots", [keys] {
+        return make_set<LockedSlots>(keys, "65536 slots, one mutex",
+                                     LockedSlots::false_positives(keys));
+    });
     add("std-unordered-set", [keys] { return make_set<StdSet>(keys, "unordered_set and a ring"); });
     return groups;
 }

@@ -14,6 +14,7 @@ FILTERS = ("line-m1", "line-m2", "line-m3", "line-m4", "apbbf-2-5-512-8", "apbbf
            "member-vbf", "member-sketch")
 EXACT = ("exact", "rte_hash", "absl-flat-set", "std-unordered-set")
 CACHES = ("member-cache-x1", "member-cache-x2")
+SLOTS = ("locked-slots",)
 ROWS = ("0/32", "50/32")
 
 
@@ -23,7 +24,9 @@ def check(engine, row):
         assert row[figure] > 0, "%s: %s" % (name, figure)
     if engine in CACHES:
         return
-    assert row["missed_percent"] == 0, "%s missed %g %%" % (name, row["missed_percent"])
+    # Of 4,096 keys in 65,536 slots; echoes are 0 to 2,048 new keys old.
+    assert engine not in SLOTS or row["missed_percent"] < 3, row
+    assert engine in SLOTS or row["missed_percent"] == 0, "%s missed %g %%" % (name, row["missed_percent"])
     seen = row["fpr_measured"] * row["new_keys"]
     if engine in EXACT:
         assert seen == 0, "%s: %d false" % (name, seen)
@@ -46,7 +49,7 @@ def main():
     rows = {row["name"].removesuffix("/iterations:1/manual_time"): row
             for row in result["benchmarks"]}
     measured = 0
-    wanted = list(itertools.product(FILTERS + EXACT + CACHES, ROWS))
+    wanted = list(itertools.product(FILTERS + EXACT + CACHES + SLOTS, ROWS))
     for engine, rest in wanted:
         row = rows["%s/4Ki/%s" % (engine, rest)]
         if row.get("error_occurred"):
@@ -54,6 +57,7 @@ def main():
             continue
         check(engine, row)
         measured += 1
+    assert rows["locked-slots/4Ki/50/32"]["missed_percent"] > 0, "slots that are taken"
     # A cache of one entry a key must forget some: else misses are not seen.
     assert rows["member-cache-x1/4Ki/50/32"]["missed_percent"] > 1, "misses"
     assert rows["std-unordered-set/4Ki/0/32"]["allocations"] > 0, "allocations"

@@ -38,6 +38,7 @@ void Reporter::end_windows() noexcept {
     }
 }
 
+// Model: tests/models/snapshot.pml.
 void Reporter::answer() noexcept {
     WorkerShared& shared = *setup_.shared;
     shared.busy.store(counters_.polls - counters_.empty_polls, std::memory_order_relaxed);

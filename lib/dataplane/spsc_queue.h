@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A bounded queue between one producer and one consumer thread: two indices, no read-modify-write.
+// (model: tests/models/spsc_queue.pml)
 #pragma once
 
 #include <array>

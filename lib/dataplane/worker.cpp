@@ -112,6 +112,7 @@ void Worker::begin_poll() noexcept {
 
 // Parts go on with what they hold: counters, packets that wait, time, filters that are the same.
 // Of a setup that closes a source whose packets still wait nothing is adopted until they are gone.
+// (model: tests/models/adopt.pml)
 void Worker::adopt(const WorkerSetup& setup) noexcept {
     if (!live_.may_adopt(setup.receive)) {
         return;

@@ -53,7 +53,7 @@ enum class Contents : std::uint8_t {
 
 // Around changes of several words that mean nothing one by one. A process that is killed has done
 // what stands before its last instruction in the program and nothing that stands behind it, so the
-// order of the compiler's is all that is needed.
+// order of the compiler's is all that is needed. (model: tests/models/torn.pml)
 class Torn {
   public:
     void begin() noexcept {

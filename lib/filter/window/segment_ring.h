@@ -14,7 +14,7 @@
 // (FilterCounters::inline_clears). At most `spares` segments are lent out at a time, so that k + l
 // always remain here and a shift finds one however late the others come back.
 //
-// May not: allocate, wait, look at the bits.
+// May not: allocate, wait, look at the bits. (model: tests/models/segments.pml)
 #pragma once
 
 #include <array>

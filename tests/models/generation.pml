@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The turns of a filter's generations, lib/control/rotation.h, as a worker sees them: no more than
+// l in any time shorter than the window, however late the control thread is, between any two of its
+// steps. What was inserted is remembered for a window so (lib/filter/generation.h).
+//
+// A turn that was stored becomes visible within MARGIN (Rotation::kMargin).
+//
+// planted: CATCHES_UP FROM_BEFORE NO_MARGIN
+
+#define LENGTH 3
+#define L 2
+#define WINDOW (L * LENGTH)
+#define MARGIN 1
+#define END 18
+
+byte now;
+byte turns;                                                 // as workers see them
+bool storing;
+byte stored_at;
+
+// Time passes, but not past the moment at which a store is visible at the latest.
+active proctype clock() {
+end:
+    do
+    :: atomic { now < END && (!storing || now < stored_at + MARGIN) -> now++ }
+    od
+}
+
+active proctype memory() {
+end:
+    do
+    :: atomic { storing -> turns++; storing = false }
+    od
+}
+
+active proctype control() {
+    byte due = LENGTH + MARGIN;
+    byte read;
+    byte published;
+end:
+    do
+    :: atomic { now >= due -> read = now };                 // as late as it likes
+        atomic { !storing -> storing = true; stored_at = now };
+        published = now;
+#if defined(CATCHES_UP)
+        due = due + LENGTH + MARGIN
+#elif defined(FROM_BEFORE)
+        due = read + LENGTH + MARGIN
+#elif defined(NO_MARGIN)
+        due = published + LENGTH
+#else
+        due = published + LENGTH + MARGIN
+#endif
+    od
+}
+
+// Inserted at any time, looked for at any later one.
+active proctype worker() {
+    byte inserted_at;
+    byte inserted_in;
+    atomic { inserted_at = now; inserted_in = turns };
+    atomic { assert(now - inserted_at >= WINDOW || turns - inserted_in <= L) }
+}

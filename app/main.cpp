@@ -4,12 +4,18 @@
 // lib/filter/window/line.h.
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <unistd.h>
 
 #include "base/option_names.h"
+#include "capture/unfinished.h"
 #include "command_line.h"
 #include "exit_status.h"
 #include "log.h"
@@ -72,9 +78,37 @@ int report_usage(const std::vector<std::string>& args, const CLI::App& app,
     return bad_usage(args);
 }
 
-}  // namespace
+// Outputs that are not whole are taken back, as after a signal. Nothing is allocated any more.
+int end_without_memory() noexcept {
+    unecho::capture::remove_unfinished();
+    constexpr std::string_view kLine = "unecho: no memory is left\n";
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, kLine.data(), kLine.size());
+    return kFailed.value;
+}
 
-int main(int argc, char** argv) {
+std::terminate_handler before;
+
+// Where no way leads back from: on another thread, out of what throws nothing, before main().
+[[noreturn]] void on_terminate() {
+    if (const std::exception_ptr thrown = std::current_exception()) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const std::bad_alloc&) {
+            _exit(end_without_memory());
+        } catch (...) {  // a bug
+        }
+    }
+    before();
+    std::abort();
+}
+
+// First of all, as what is initialized before main() allocates, too.
+constexpr int kFirst = 101;
+[[gnu::constructor(kFirst)]] void watch_over_memory() {
+    before = std::set_terminate(on_terminate);
+}
+
+int run(int argc, char** argv) {
     std::vector<std::string> args(argv + 1, argv + argc);
     if (argc > 0 && is_extcap(argv[0])) {
         args.insert(args.begin(), "extcap");
@@ -99,4 +133,14 @@ int main(int argc, char** argv) {
     const int status = outcome ? outcome.exit_status() : report(outcome.error());
     unecho::app::finish_log();
     return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return run(argc, argv);
+    } catch (const std::bad_alloc&) {
+        return end_without_memory();
+    }
 }

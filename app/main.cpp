@@ -7,8 +7,10 @@
 #include <cstdlib>
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -78,24 +80,38 @@ int report_usage(const std::vector<std::string>& args, const CLI::App& app,
     return bad_usage(args);
 }
 
-// Outputs that are not whole are taken back, as after a signal. Nothing is allocated any more.
-int end_without_memory() noexcept {
+// Where the system has no more of something: outputs that are not whole are taken back, as after a
+// signal. Allocates nothing.
+int end_for_want(std::string_view of, std::string_view why) noexcept {
     unecho::capture::remove_unfinished();
-    constexpr std::string_view kLine = "unecho: no memory is left\n";
-    [[maybe_unused]] const auto written = write(STDERR_FILENO, kLine.data(), kLine.size());
+    for (const std::string_view part :
+         {std::string_view("unecho: "), of, why, std::string_view("\n")}) {
+        [[maybe_unused]] const auto written = write(STDERR_FILENO, part.data(), part.size());
+    }
     return kFailed.value;
+}
+
+// The exception in flight, if it is one of those.
+std::optional<int> end_for_want() noexcept {
+    try {
+        throw;
+    } catch (const std::bad_alloc&) {
+        return end_for_want("no memory is left", "");
+    } catch (const std::system_error& error) {
+        const bool thread = error.code() == std::errc::resource_unavailable_try_again;
+        return end_for_want(thread ? "no thread can be started: " : "", error.what());
+    } catch (...) {  // a bug
+        return std::nullopt;
+    }
 }
 
 std::terminate_handler before;
 
 // Where no way leads back from: on another thread, out of what throws nothing, before main().
 [[noreturn]] void on_terminate() {
-    if (const std::exception_ptr thrown = std::current_exception()) {
-        try {
-            std::rethrow_exception(thrown);
-        } catch (const std::bad_alloc&) {
-            _exit(end_without_memory());
-        } catch (...) {  // a bug
+    if (std::current_exception()) {
+        if (const std::optional<int> status = end_for_want()) {
+            _exit(*status);
         }
     }
     before();
@@ -104,7 +120,7 @@ std::terminate_handler before;
 
 // First of all, as what is initialized before main() allocates, too.
 constexpr int kFirst = 101;
-[[gnu::constructor(kFirst)]] void watch_over_memory() {
+[[gnu::constructor(kFirst)]] void watch_over_ends() {
     before = std::set_terminate(on_terminate);
 }
 
@@ -140,7 +156,10 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
     try {
         return run(argc, argv);
-    } catch (const std::bad_alloc&) {
-        return end_without_memory();
+    } catch (...) {
+        if (const std::optional<int> status = end_for_want()) {
+            return *status;
+        }
+        throw;
     }
 }

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every call of a command that may fail does in turn, whoever makes it: allocations, files, threads,
+mappings. The command does what it would have done, or ends with one line and a status that says so,
+and leaves whole files alone.
+
+All of them with UNECHO_EVERY_CALL=1; else so many of each kind, spread evenly."""
+import os
+import pathlib
+import shutil
+import subprocess
+
+import harness
+
+CAPTURE = harness.ROOT / "pcaps" / "two-taps-a.pcap"
+RUNS = 100
+FILES = ("open", "read", "write", "close", "rename", "map", "thread")
+
+
+class FailingCalls(harness.E2eTest):
+    def run_with(self, arguments, **environment):
+        place = self.folder / "place"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        done = subprocess.run([os.environ["UNECHO_BIN"], *map(str, arguments)], cwd=place, check=False,
+                              env=dict(os.environ, LD_PRELOAD=os.environ["UNECHO_FAILING_CALLS"],
+                                       **environment),
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+        files = {path.name: path.read_bytes() for path in place.iterdir()}
+        return done.returncode, done.stdout, done.stderr.decode(), files
+
+    def each_fails(self, kind, *arguments):
+        """How many ended it."""
+        count = self.folder / "count"
+        whole = self.run_with(arguments, FAIL_KIND=kind, FAIL_COUNT=str(count))
+        self.assertEqual(whole[0], 0, whole[2])
+        calls = int(pathlib.Path(count).read_text())
+        step = 1 if os.environ.get("UNECHO_EVERY_CALL") else max(1, calls // RUNS)
+        ended = went_on = 0
+        for number in range(1, calls + 1, step):
+            with self.subTest(kind=kind, number=number):
+                status, out, err, files = self.run_with(arguments, FAIL_KIND=kind, FAIL_NTH=str(number))
+                if status == 0:
+                    went_on += 1
+                    self.assertEqual((status, out, err, files), whole)
+                    continue
+                ended += 1
+                self.assertIn(status, (1, 2), err)
+                self.assertEqual(len(err.splitlines()), 1, err)
+                self.assertTrue(err.startswith("unecho: "), err)
+                for name, written in files.items():
+                    self.assertEqual(written, whole[3].get(name), "%s is not whole" % name)
+        print("%s, %s: %d calls, of %d that failed %d ended it" % (arguments[0], kind, calls,
+                                                                   ended + went_on, ended))
+        return ended
+
+    def test_pcap(self):
+        arguments = ("pcap", CAPTURE, "-o", "out.pcap", "--dropped", "echoes.pcap", "--pairs", "pairs.csv",
+                     "--quiet")
+        for kind in ("allocate", *FILES):
+            ended = self.each_fails(kind, *arguments)
+            self.assertTrue(ended > 0 or kind == "map", kind)
+
+    def test_pcap_with_a_filter_into_a_compressed_file(self):
+        for kind in ("allocate", "write", "rename", "map"):
+            self.assertGreater(self.each_fails(kind, "pcap", CAPTURE, "-o", "out.pcapng.zst", "--quiet",
+                                               "--engine", "line", "--seed", 1), 0)
+
+    # Of a capture that cannot be read to its end it reports what came, and says so.
+    def test_analyze(self):
+        for kind in ("allocate", "write", "rename", "close"):
+            self.assertGreater(self.each_fails(kind, "analyze", CAPTURE, "--html", "out.html"), 0)
+
+    def test_size(self):
+        self.assertGreater(self.each_fails("allocate", "size", "--window", "50ms", "--rate", "10Mpps"), 0)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -99,25 +99,46 @@ class Comparison {
         };
         for (const Named& one : before) {
             if (place(after, one.name) == after.size()) {
-                out_.push_back({0, section + " " + in_quotes(one.name), "there", "", whole});
+                out_.push_back({0, section + " " + in_quotes(one.name), "there", "",
+                                is_shared(one) ? Reload::kRestart : whole});
             }
         }
         for (std::size_t i = 0; i < after.size(); ++i) {
             const std::string called = section + " " + in_quotes(after[i].name);
             const std::size_t was = place(before, after[i].name);
             if (was == before.size()) {
-                out_.push_back({after[i].line, called, "", "there", whole});
+                out_.push_back({after[i].line, called, "", "there",
+                                is_shared(after[i]) ? Reload::kRestart : whole});
                 continue;
             }
             const Tables tables{element(section, was), element(section, i), called + " ",
                                 after[i].line};
+            const std::size_t first = out_.size();
             keys_of(section, tables);
+            for (std::size_t d = first; is_shared(after[i]) && d < out_.size(); ++d) {
+                restart_if_shared(out_[d], tables.called);
+            }
+            keys_of(section + ".root", {tables.before + ".root", tables.after + ".root",
+                                        tables.called + "root.", tables.line});
             keys_of(section + ".geometry", {tables.before + ".geometry", tables.after + ".geometry",
                                             tables.called + "geometry.", tables.line});
             for (std::size_t c = 0; has_class(tables, c); ++c) {
                 const std::string number = ".class[" + std::to_string(c) + "]";
                 keys_of(section + ".class", {tables.before + number, tables.after + number,
                                              tables.called + number.substr(1) + ".", tables.line});
+            }
+        }
+    }
+
+    // With other sites.
+    static bool is_shared(const Filter& filter) { return filter.root.has_value(); }
+    static bool is_shared(const Route& /*route*/) { return false; }
+    // What all sites have to agree on.
+    static void restart_if_shared(Difference& difference, const std::string& called) {
+        for (const char* const key :
+             {"window", "key", "policy", "tunnels", "vxlan_ports", "tenant"}) {
+            if (difference.key == called + key) {
+                difference.reload = Reload::kRestart;
             }
         }
     }

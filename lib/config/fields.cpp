@@ -156,6 +156,31 @@ std::vector<Field> fields_of(Filter& filter) {
         {"class", kOptional, "", kFlowing,
          field::Groups{"tables [[filter.class]] with dscp and their costs",
                        [&filter] { return fields_of(filter.classes.emplace_back()); }}},
+        {"root", kOptional, "", kRestart,
+         field::Group{"a table [filter.root] with redis, secret_file and flows",
+                      [&filter] { return fields_of(filter.root.emplace()); }}},
+    };
+}
+
+std::vector<Field> fields_of(Root& root) {
+    return {
+        {"redis", kRequired, "", kRestart,
+         field::Texts{"a list of one or more nodes of a Redis Cluster, as \"192.0.2.1:6379\"",
+                      to(root.redis)}},
+        {"secret_file", kRequired, "", kRestart,
+         field::Text{"the path of a file with 64 hexadecimal digits, the same at all sites",
+                     to(root.secret_file)}},
+        {"flows", kRequired, "", kRestart, field::Whole{kRootFlows, to(root.flows)}},
+        {"name", kOptional, "", kRestart, field::Name{to(root.name)}},
+        {"user", kOptional, "", kRestart,
+         field::Text{"the name of a user of the Redis Cluster", to(root.user)}},
+        {"password_file", kOptional, "", kRestart,
+         field::Text{"the path of a file with a password in its first line",
+                     to(root.password_file)}},
+        {"timeout", kOptional, "\"100ms\"", kRestart,
+         field::Duration{kRootTimeout, to(root.timeout)}},
+        {"required", kOptional, "false", kRestart, field::Flag{to(root.required)}},
+        {"on_root", kOptional, "\"drop\"", kRestart, field::Choice{kOnRootNames, to(root.on_root)}},
     };
 }
 
@@ -270,6 +295,7 @@ std::vector<KnownKey> known_keys() {
     Filter filter;
     Geometry geometry;
     TrafficClass traffic;
+    Root root;
     Route route;
     RouteNames names;
     std::vector<KnownKey> keys;
@@ -285,6 +311,7 @@ std::vector<KnownKey> known_keys() {
     add("filter", fields_of(filter));
     add("filter.geometry", fields_of(geometry));
     add("filter.class", fields_of(traffic));
+    add("filter.root", fields_of(root));
     add("route", fields_of(route, names));
     add("workers", fields_of(sample.workers));
     add("control", fields_of(sample.control));

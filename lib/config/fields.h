@@ -114,6 +114,7 @@ std::vector<Field> fields_of(Port& port);
 std::vector<Field> fields_of(Filter& filter);
 std::vector<Field> fields_of(Geometry& geometry);
 std::vector<Field> fields_of(TrafficClass& traffic);
+std::vector<Field> fields_of(Root& root);
 std::vector<Field> fields_of(Route& route, RouteNames& names);
 std::vector<Field> fields_of(Workers& workers);
 std::vector<Field> fields_of(Control& control);

@@ -63,6 +63,8 @@ inline constexpr WholeRange kUdpPort{1, 65535};
 inline constexpr WholeRange kVxlanPortCount{1, packet::Tunnels::kMostVxlanPorts};
 inline constexpr WholeRange kReportFlows{100, 1'000'000'000};
 inline constexpr std::uint64_t kDefaultReportFlows = 100'000;
+inline constexpr WholeRange kRootFlows{1000, 10'000'000'000};
+inline constexpr Range<Nanoseconds> kRootTimeout{kMillisecond, 10 * kSecond};
 inline constexpr WholeRange kLcore{0, 127};  // RTE_MAX_LCORE is 128
 inline constexpr WholeRange kWorkerCount{1, kMaxWorkers};
 inline constexpr WholeRange kRingSize{64, 65536};
@@ -129,9 +131,31 @@ using Geometry = engines::GivenGeometry;
     return engines::info_of(engine).on_full;
 }
 
+enum class OnRoot : std::uint8_t {
+    kDrop,   // what others have seen is an echo
+    kCount,  // it is counted alone
+};
+inline constexpr std::array<std::string_view, 2> kOnRootNames{"drop", "count"};
+
+// A Redis Cluster in which several sites share what flows they have seen.
+struct Root {
+    std::vector<std::string> redis;  // "host:port", any of its nodes
+    std::string name;                // of what is shared; absent in the file: the filter's
+    std::string secret_file;
+    std::uint64_t flows = 0;  // new ones of a window, at all sites together
+    std::optional<std::string> user;
+    std::optional<std::string> password_file;
+    Nanoseconds timeout = 100 * kMillisecond;
+    bool required = false;  // else packets flow before it answers
+    OnRoot on_root = OnRoot::kDrop;
+
+    bool operator==(const Root&) const = default;
+};
+
 // rule and on_full absent in the file are what the engine does by default: kBound if it can and a
 // bound is known.
 struct Filter : engines::FilterSpec {
+    std::optional<Root> root;
     int line = 0;
 
     bool operator==(const Filter&) const = default;

@@ -197,6 +197,53 @@ void check_fields(const Keys& keys, const Filter& filter) {
     }
 }
 
+// What a filter is whose flows sites share.
+void check_root(const Keys& keys, const Filter& filter, const Run& run) {
+    const Keys own{keys.draft, keys.path("root")};
+    bool said = false;  // one reason is enough
+    const auto need = [&](std::string_view path, bool holds, const std::string& what) {
+        if (!said && keys.draft.sound(std::string(path)) && !holds) {
+            keys.draft.report(own.table, what);
+            said = true;
+        }
+    };
+    need(keys.path("key"), packet::is_flow(filter.key),
+         R"(is for flows; it needs key = "flow" or key = "flow-bidir")");
+    need(keys.path("first"), filter.first > 1,
+         "needs first of 2 or more: the packet for which others are asked is forwarded, so only "
+         "later ones can be dropped");
+    need(keys.path("window"), filter.window >= kSecond,
+         "needs a window of 1s or longer, not " + format_duration(filter.window));
+    need(keys.path("non_ip"), filter.non_ip == packet::NonIp::kPass, R"(needs non_ip = "pass")");
+    need("run.clock", run.clock == Clock::kTsc,
+         R"(needs [run] clock = "tsc": sites share the present)");
+    if (own.sound("redis") && filter.root->redis.empty()) {
+        own.report("redis", "is empty; allowed: one or more nodes, as \"192.0.2.1:6379\"");
+    }
+    if (own.sound("user") && filter.root->user && !own.given("password_file")) {
+        own.report("user", "needs password_file");
+    }
+}
+
+void name_roots(Draft& draft) {
+    std::map<std::string_view, std::size_t> holder;
+    for (std::size_t i = 0; i < draft.config.filters.size(); ++i) {
+        Filter& filter = draft.config.filters[i];
+        if (!filter.root) {
+            continue;
+        }
+        if (filter.root->name.empty()) {
+            filter.root->name = filter.name;
+        }
+        const auto [held, fresh] = holder.emplace(filter.root->name, i);
+        if (!fresh) {
+            draft.report(key_of("filter", i, "root.name"),
+                         in_quotes(filter.root->name) + " is the name of the root of " +
+                             element("filter", held->second) + " already");
+        }
+    }
+}
+
 void check_filters(Draft& draft) {
     for (std::size_t i = 0; i < draft.config.filters.size(); ++i) {
         Filter& filter = draft.config.filters[i];
@@ -212,6 +259,9 @@ void check_filters(Draft& draft) {
             filter.max_false_drop = filter.max_false_drop.value_or(kDefaultFalseDrop);
         }
         check_classes(keys, filter);
+        if (filter.root) {
+            check_root(keys, filter, draft.config.run);
+        }
         check_fields(keys, filter);
         engines::fill_defaults(filter);
     }
@@ -453,6 +503,7 @@ void validate(Draft& draft) {
     check_port_names(draft);
     check_run_names(draft);
     check_filters(draft);
+    name_roots(draft);
     const Resolved resolved = resolve_routes(draft, ports, filters);
     check_links(draft, resolved);
     check_taps(draft);

@@ -32,6 +32,27 @@ std::string owner_text(const Plan& plan, const std::optional<dataplane::RssModel
     return text;
 }
 
+// A root that has to be there is waited for this long.
+constexpr Nanoseconds kRootPatience = 5 * kSecond;
+
+// Between a lane and a root.
+class LaneFeed final : public root::Feed {
+  public:
+    explicit LaneFeed(dataplane::RootLink& link) : link_(link) {}
+    bool take(root::Ask& ask) override {
+        dataplane::RootAsk one;
+        if (!link_.asks.pop(one)) {
+            return false;
+        }
+        ask = {one.flow, one.shared};
+        return true;
+    }
+    bool tell(Digest flow) override { return link_.known.push(flow); }
+
+  private:
+    dataplane::RootLink& link_;
+};
+
 }  // namespace
 
 Result<std::unique_ptr<Appliance>> Appliance::build(const config::Config& config,
@@ -49,6 +70,7 @@ Result<std::unique_ptr<Appliance>> Appliance::build(const config::Config& config
     then(&Appliance::make_secret);
     then(&Appliance::make_clock);
     then(&Appliance::make_workers);
+    then(&Appliance::start_roots);
     then(&Appliance::end_start_of_state);
     if (!status) {
         return tl::unexpected(status.error());
@@ -60,6 +82,7 @@ Appliance::~Appliance() {
     if (state_ != nullptr) {
         state_->remove_unneeded(false);
     }
+    roots_.clear();  // their threads ask the workers' queues
     // Ports may hold mbufs of the pool, and all of it is DPDK's: ports, rings, pool, session.
     wiring_.reset();
     ports_.clear();
@@ -240,6 +263,35 @@ Status Appliance::make_workers() {
     }
     wiring_ = std::move(*wiring);
     return {};
+}
+
+Status Appliance::start_roots() {
+    for (std::size_t f = 0; f < plan_.roots.size(); ++f) {
+        const std::shared_ptr<const RootPlan>& planned = plan_.roots[f];
+        if (planned == nullptr) {
+            continue;
+        }
+        const std::string& filter = plan_.filters[f].name;
+        std::vector<root::Feed*> feeds;
+        for (const auto& link : wiring_->root_links(filter)) {
+            feeds_.push_back(std::make_unique<LaneFeed>(*link));
+            feeds.push_back(feeds_.back().get());
+        }
+        auto started =
+            root::Root::start(planned->layout, planned->asker, std::move(feeds),
+                              planned->required ? std::optional(kRootPatience) : std::nullopt);
+        if (!started) {
+            return fail(started.error().code, config_.path + ": filter[" + std::to_string(f) +
+                                                  "].root: " + started.error().context);
+        }
+        roots_[filter] = std::move(*started);
+    }
+    return {};
+}
+
+root::Root* Appliance::root(const std::string& filter) const {
+    const auto found = roots_.find(filter);
+    return found == roots_.end() ? nullptr : found->second.get();
 }
 
 }  // namespace unecho::control

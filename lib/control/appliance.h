@@ -20,6 +20,7 @@
 #include "eal/port.h"
 #include "eal/session.h"
 #include "hash/secret.h"
+#include "root/root.h"
 
 namespace unecho::control {
 
@@ -53,6 +54,11 @@ class Appliance {
     [[nodiscard]] const config::Config& config() const { return config_; }
     // What outlives the process; null: nothing.
     [[nodiscard]] KeptState* state() { return state_.get(); }
+    // Of the filter of this name, that sites share; null: it has none.
+    [[nodiscard]] root::Root* root(const std::string& filter) const;
+    [[nodiscard]] const std::map<std::string, std::unique_ptr<root::Root>>& roots() const {
+        return roots_;
+    }
     // The workers' clock.
     [[nodiscard]] const dataplane::TscClock& clock() const { return clock_; }
     // What the filters take, by the size of the pages that it lies in; both in bytes.
@@ -72,6 +78,7 @@ class Appliance {
     Status make_clock();
     Status make_secret();
     Status make_workers();
+    Status start_roots();
 
     const config::Config config_;
     const Machine machine_;  // as it was before DPDK pinned the main thread to one CPU
@@ -88,6 +95,8 @@ class Appliance {
     ClockReading started_;
     dataplane::TscClock clock_;
     std::unique_ptr<Wiring> wiring_;
+    std::vector<std::unique_ptr<root::Feed>> feeds_;
+    std::map<std::string, std::unique_ptr<root::Root>> roots_;  // by the filter's name
 };
 
 }  // namespace unecho::control

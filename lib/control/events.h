@@ -28,6 +28,7 @@ inline constexpr std::string_view kLink = "link";
 inline constexpr std::string_view kWorker = "worker";  // it does not poll, or polls again
 inline constexpr std::string_view kStall = "stall";
 inline constexpr std::string_view kReload = "reload";
+inline constexpr std::string_view kRoot = "root";  // that sites share: it answers, or does not
 inline constexpr std::string_view kTime =
     "time";  // stepped: the system's clock, or that of captures
 inline constexpr std::string_view kService = "service";  // the service manager

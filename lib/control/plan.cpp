@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "control/devices.h"
+#include "control/root_plan.h"
 #include "control/rss.h"
 #include "control/worker_taps.h"
 #include "eal/lcores.h"
@@ -217,6 +218,7 @@ class Planner {
         plan_tx();
         plan_isa(config_, machine_, plan_, problems_);
         plan_filters();
+        plan_roots();
         plan_taps();
         plan_audits();
         plan_buffers(config_, plan_, problems_);
@@ -370,10 +372,10 @@ class Planner {
         for (std::size_t i = 0; i < config_.filters.size(); ++i) {
             const config::Filter& wanted = config_.filters[i];
             auto planned = engines::plan_filter(
-                wanted, {.instances = workers(),
-                         .may_clear = config_.run.clock == config::Clock::kCapture,
-                         .isa = plan_.isa,
-                         .core_cache = machine_.core_cache});
+                leaf_of(wanted), {.instances = workers(),
+                                  .may_clear = config_.run.clock == config::Clock::kCapture,
+                                  .isa = plan_.isa,
+                                  .core_cache = machine_.core_cache});
             if (!planned) {
                 problem(wanted.line, "filter[" + std::to_string(i) + "]", planned.error().context);
                 continue;
@@ -403,6 +405,32 @@ class Planner {
                                       "those of a flow inside do not");
             }
             plan_.filters.push_back(std::move(out));
+        }
+    }
+
+    // Of what is bound for accidents the filter has one half, the root the other.
+    [[nodiscard]] static engines::FilterSpec leaf_of(const config::Filter& wanted) {
+        engines::FilterSpec leaf = wanted;
+        if (wanted.root && leaf.max_false_drop) {
+            *leaf.max_false_drop /= 2;
+        }
+        return leaf;
+    }
+
+    void plan_roots() {
+        plan_.roots.resize(config_.filters.size());
+        for (std::size_t i = 0; i < config_.filters.size(); ++i) {
+            if (!config_.filters[i].root) {
+                continue;
+            }
+            RootProblem found;
+            if (auto plan =
+                    plan_root(config_.filters[i], machine_.may_differ, plan_.notes, found)) {
+                plan_.roots[i] = std::move(plan);
+            } else {
+                problem(config_.filters[i].line, path("filter", i, ("root" + found.key).c_str()),
+                        found.what);
+            }
         }
     }
 

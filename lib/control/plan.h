@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "eal/port.h"
 #include "engines/audit_plan.h"
 #include "engines/plan.h"
+#include "root/root.h"
 #include "sizing/tap_report.h"
 
 namespace unecho::control {
@@ -68,6 +70,14 @@ struct AuditPlan {
     unsigned bits = 0;                 // 2^-bits of all keys are sampled, to begin with
 };
 
+// What a filter's sites share of the flows they have seen.
+struct RootPlan {
+    root::Layout layout;
+    root::AskerSpec asker;
+    hash::Secret secret;    // by which all sites have the same digests
+    bool required = false;  // no start without it
+};
+
 enum class Steering { kSingle, kRss, kRing };
 
 struct Plan {
@@ -78,10 +88,11 @@ struct Plan {
     std::vector<engines::FilterPlan> filters;
     std::vector<RoutePlan> routes;
     engines::AuditChoice audit;
-    std::vector<AuditPlan> audits;           // of each filter; empty if they are not audited
-    filter::Isa isa = filter::Isa::kScalar;  // of the kernels
-    std::string isa_reason;                  // why this one
-    LcoreId main_lcore = 0;                  // the control thread's, by DPDK's number
+    std::vector<AuditPlan> audits;  // of each filter; empty if they are not audited
+    std::vector<std::shared_ptr<const RootPlan>> roots;  // of each filter; null: it has none
+    filter::Isa isa = filter::Isa::kScalar;              // of the kernels
+    std::string isa_reason;                              // why this one
+    LcoreId main_lcore = 0;                              // the control thread's, by DPDK's number
     LcoreId main_cpu = 0;
     std::string lcore_map;  // DPDK's --lcores
     Steering steering = Steering::kSingle;

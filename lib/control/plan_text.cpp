@@ -190,6 +190,16 @@ std::string audit_text(const AuditPlan& audit, std::size_t workers) {
            " at first, " + format_count(audit.entries) + " at a time";
 }
 
+std::string root_text(const RootPlan& root) {
+    const root::LayoutSpec& spec = root.layout.spec();
+    return "\"" + spec.name + "\", at " + root.asker.nodes.front().text() + ": " +
+           format_count(spec.flows) + " flows of all sites in a window, " +
+           format_size(root.layout.planned_bytes()) + " in all, " +
+           std::to_string(root.layout.width()) + " bytes each; " +
+           (root.asker.tells ? "what others have seen is an echo" : "counts alone") +
+           (root.required ? "; required" : "");
+}
+
 // As much as filters and audits have, beside those that are there.
 std::uint64_t reload_bytes(const Plan& plan) {
     std::uint64_t bytes = 0;
@@ -229,6 +239,9 @@ std::string filter_text(const Plan& plan, std::size_t index) {
     table.row({"rule", filter.rule_text});
     add_times(table, filter);
     add_costs(table, filter, plan.workers.size());
+    if (index < plan.roots.size() && plan.roots[index] != nullptr) {
+        table.row({"root", root_text(*plan.roots[index])});
+    }
     if (!plan.audits.empty()) {
         table.row({"audit", audit_text(plan.audits[index], plan.workers.size())});
     }

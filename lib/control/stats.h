@@ -93,12 +93,19 @@ inline constexpr CounterRows<FilterLoad, 4> kFilterLoad{{
 }};
 static_assert(describe_each(kFilterLoad));
 
+// The root that sites share, of one filter.
+struct RootReport {
+    dataplane::RootCounters asks;  // all workers
+    root::Counters answers;
+};
+
 // longest_generation: as published by the rotation timer.
 struct FilterReport : FilterLoad {
     filter::FilterCounters counters;  // all workers
     packet::TunnelCounters tunnels;   // the same; where none is looked into: 0
     filter::WindowState window;       // the least of all workers; turns of all together
     pipeline::AuditTotals audit;      // of all workers; the smallest share of any
+    RootReport root;                  // if the plan has one for it
 };
 
 // Steps back in captures' time that began an epoch (base/packet_clock.h), by packets' own clock.

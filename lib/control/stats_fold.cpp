@@ -78,6 +78,8 @@ void add_outcomes(const Plan& plan, const dataplane::Counters& counters, StatsRe
     for (std::size_t f = 0; f < plan.filters.size(); ++f) {
         fold(packet::kTunnelCounters, counters.tunnels[plan.filter_place(f)],
              report.filters[f].tunnels);
+        fold(dataplane::kRootCounters, counters.roots[plan.filter_place(f)],
+             report.filters[f].root.asks);
     }
     for_each_route(plan, report, [&](RouteReport& route, RouteIndex place) {
         for (unsigned i = 0; i < kReasons; ++i) {

@@ -167,6 +167,13 @@ ordered_json json_of(const engines::FilterPlan& plan, const FilterReport& filter
     return out;
 }
 
+ordered_json root_json(const RootPlan& plan, const RootReport& root) {
+    ordered_json out = {{"name", plan.layout.spec().name}, {"applies", plan.asker.tells}};
+    add_rows(out, dataplane::kRootCounters, root.asks);
+    add_rows(out, root::kCounters, root.answers);
+    return out;
+}
+
 std::string share(std::uint64_t part, std::uint64_t whole) {
     if (whole == 0) {
         return "";
@@ -432,6 +439,33 @@ std::string tunnels_text(const Plan& plan, const StatsReport& report) {
     return any ? "\n" + table.text() : "";
 }
 
+// Of the filters whose sites share what they have seen.
+std::string roots_text(const Plan& plan, const StatsReport& report) {
+    std::string out;
+    for (std::size_t i = 0; i < plan.roots.size(); ++i) {
+        if (plan.roots[i] == nullptr) {
+            continue;
+        }
+        Table table({"root", ">flows", "meaning"});
+        const auto add = [&](const auto& rows, const auto& block) {
+            for (const auto& row : rows) {
+                const std::uint64_t value = block.*row.value;
+                const bool time = row.unit == CounterUnit::kNanoseconds;
+                table.row({words_of(row.name),
+                           time ? format_duration(value) : std::to_string(value),
+                           std::string(row.help)});
+            }
+        };
+        add(dataplane::kRootCounters, report.filters[i].root.asks);
+        add(root::kCounters, report.filters[i].root.answers);
+        std::string text = table.text();
+        out += "\nroot " + plan.roots[i]->layout.spec().name + " of filter " +
+               plan.filters[i].name + (plan.roots[i]->asker.tells ? "" : ", counts alone") +
+               text.substr(text.find('\n'));
+    }
+    return out;
+}
+
 std::string audits_text(const Plan& plan, const StatsReport& report) {
     std::string out;
     for (std::size_t i = 0; i < plan.audits.size(); ++i) {
@@ -533,6 +567,8 @@ ordered_json kinds_json() {
     add_kinds(out["filters"], filter::kWindowCounters);
     add_kinds(out["filters"], filter::kFilterCounters);
     add_kinds(out["filters"], packet::kTunnelCounters);
+    add_kinds(out["root"], dataplane::kRootCounters);
+    add_kinds(out["root"], root::kCounters);
     add_kinds(out["audit"], filter::kAuditCounters);
     return out;
 }
@@ -562,6 +598,8 @@ ordered_json help_json() {
     add_help(out["filters"], filter::kWindowCounters);
     add_help(out["filters"], filter::kFilterCounters);
     add_help(out["filters"], packet::kTunnelCounters);
+    add_help(out["root"], dataplane::kRootCounters);
+    add_help(out["root"], root::kCounters);
     add_help(out["audit"], filter::kAuditCounters);
     return out;
 }
@@ -592,6 +630,9 @@ ordered_json to_json(const Plan& plan, const StatsReport& report) {
         out["filters"].back()["audit"] = plan.audits.empty()
                                              ? ordered_json{{"enabled", false}}
                                              : engines::to_json(audit_of(plan, i, report));
+        if (i < plan.roots.size() && plan.roots[i] != nullptr) {
+            out["filters"].back()["root"] = root_json(*plan.roots[i], report.filters[i].root);
+        }
         add_since(out["filters"].back(), plan.filter_since, i);
         add_since(out["filters"].back()["audit"], plan.audit_since, i);
     }
@@ -608,7 +649,7 @@ std::string to_text(const Plan& plan, const StatsReport& report) {
         out += route_text(plan, i, report.routes[i]);
     }
     return out + workers_text(plan, report) + stalls_text(report) + filters_text(plan, report) +
-           tunnels_text(plan, report) + audits_text(plan, report) +
+           tunnels_text(plan, report) + roots_text(plan, report) + audits_text(plan, report) +
            epochs_text(plan, report.epochs) + stamps_text(plan);
 }
 

@@ -176,6 +176,7 @@ void Supervisor::watch(const std::atomic<bool>& stop) {
         const Nanoseconds time = now();
         if (time >= next_link_check_) {
             check_links();
+            tell_of_roots();
             check_clocks();
             look_for_losses();
             next_link_check_ = time + config_.control.link_check;
@@ -224,6 +225,7 @@ Result<StatsReport> Supervisor::run(const std::atomic<bool>& stop) {
         reload_->stop();
     }
     drain();
+    tell_of_roots();
     check_clocks();
     stop_workers();
     take_stalls(now());
@@ -325,6 +327,14 @@ void Supervisor::check_links() {
             tell(event::kLink,
                  "port \"" + appliance_.plan().ports[i].name + "\": link " + (up ? "up" : "down"),
                  up ? Severity::kNotice : Severity::kWarning);
+        }
+    }
+}
+
+void Supervisor::tell_of_roots() {
+    for (const auto& [filter, root] : appliance_.roots()) {
+        for (const LogLine& line : root->take_lines()) {
+            tell(event::kRoot, line.text, line.severity);
         }
     }
 }
@@ -501,6 +511,9 @@ StatsReport Supervisor::report(Nanoseconds patience) {
     }
     for (std::size_t f = 0; f < report.filters.size(); ++f) {
         report.filters[f].longest_generation = turns_.longest(plan->filter_place(f));
+        if (const root::Root* const root = appliance_.root(plan->filters[f].name)) {
+            report.filters[f].root.answers = root->counters();
+        }
     }
     return report;
 }

@@ -69,6 +69,7 @@ class Supervisor {
     void tell(std::string_view kind, const std::string& line,
               Severity severity = Severity::kNotice);
     void check_links();
+    void tell_of_roots();
     void check_clocks();
     void look_for_losses();
     void take_stalls(Nanoseconds time);

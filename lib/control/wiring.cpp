@@ -160,6 +160,14 @@ Status Wiring::make_parts() {
             parts.held_back.resize(std::max(queues, worker.rx.size()));
         }
     }
+    for (std::size_t f = 0; f < input_.plan->roots.size(); ++f) {
+        if (input_.plan->roots[f] != nullptr) {
+            RootLinks& links = roots_[input_.plan->filters[f].name];
+            for (std::size_t w = 0; w < parts_.size(); ++w) {
+                links.push_back(std::make_unique<dataplane::RootLink>());
+            }
+        }
+    }
     return find_mbuf_fields();
 }
 
@@ -188,6 +196,7 @@ Result<std::unique_ptr<WiringSetup>> Wiring::make_setup(const SetupChange& chang
         fill_routes(*setup, from, w);
         fill_ways(*setup, w);
         fill_lanes(*setup, w);
+        fill_roots(*setup, w);
         fill_taps(*setup, w);
         make_room_to_wait(*setup, w);
     }
@@ -295,6 +304,18 @@ void Wiring::fill_lanes(WiringSetup& setup, WorkerIndex worker) {
     lanes.worker_time = setup.warms() ? &parts_[worker]->shared.time : nullptr;
     for (PortIndex p = 0; p < setup.plan->ports.size(); ++p) {
         lanes.port_of[input_.ports[p]] = p;
+    }
+}
+
+void Wiring::fill_roots(WiringSetup& setup, WorkerIndex worker) const {
+    LanesSetup& lanes = setup.workers[worker].lanes;
+    const Plan& plan = *setup.plan;
+    for (std::size_t f = 0; f < plan.roots.size(); ++f) {
+        const auto links = roots_.find(plan.filters[f].name);
+        if (plan.roots[f] != nullptr && links != roots_.end()) {
+            lanes.roots[plan.filter_place(f)] = links->second[worker].get();
+            lanes.root_secrets[plan.filter_place(f)] = &plan.roots[f]->secret;
+        }
     }
 }
 

@@ -40,6 +40,9 @@ struct WiringInput {
     KeptState* state = nullptr;                 // null: nothing outlives the process
 };
 
+// Of a filter whose sites share what they have seen; by worker.
+using RootLinks = std::vector<std::unique_ptr<dataplane::RootLink>>;
+
 // A filter, its audit, and the report of two taps, each on all workers.
 struct FilterSet {
     explicit FilterSet(const engines::FilterPlan& of) : plan(of) {}
@@ -111,6 +114,10 @@ class Wiring {
     [[nodiscard]] const dataplane::WorkerSetup& setup(std::size_t i) const {
         return present_->workers[i];
     }
+    // Of a filter with a root.
+    [[nodiscard]] const RootLinks& root_links(const std::string& filter) const {
+        return roots_.at(filter);
+    }
     // For tests; by place.
     [[nodiscard]] WorkerFilter& filter_of(std::size_t worker, std::size_t place) {
         return *present_->filters[place]->workers[worker];
@@ -152,6 +159,7 @@ class Wiring {
     void fill_routes(WiringSetup& setup, const WiringSetup* from, WorkerIndex worker) const;
     void fill_ways(WiringSetup& setup, WorkerIndex worker);
     void fill_lanes(WiringSetup& setup, WorkerIndex worker);
+    void fill_roots(WiringSetup& setup, WorkerIndex worker) const;
     void fill_taps(WiringSetup& setup, WorkerIndex worker) const;
     void make_room_to_wait(WiringSetup& setup, WorkerIndex worker);
     Status make_filters(WiringSetup& setup, const SetupChange& change, const WiringSetup* from);
@@ -187,6 +195,7 @@ class Wiring {
     int tag_offset_ = -1;
     std::uint64_t tx_retry_cycles_;
     std::vector<std::unique_ptr<WorkerParts>> parts_;
+    std::map<std::string, RootLinks> roots_;  // by the filter's name; no reload changes them
     std::unique_ptr<WiringSetup> present_;
 };
 

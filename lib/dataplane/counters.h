@@ -60,6 +60,25 @@ inline constexpr CounterRows<WorkerCounters, 12> kWorkerCounters{{
 }};
 static_assert(describe_each(kWorkerCounters));
 
+// What a lane asks the root that sites share, and does with its answers.
+struct RootCounters {
+    std::uint64_t asked = 0;
+    std::uint64_t not_asked = 0;
+    std::uint64_t learned = 0;
+    std::uint64_t late = 0;
+};
+inline constexpr CounterRows<RootCounters, 4> kRootCounters{{
+    {&RootCounters::asked, "asked", CounterUnit::kCount, CounterFold::kSum,
+     "flows that were not seen here in the window, for which the root was asked"},
+    {&RootCounters::not_asked, "not_asked", CounterUnit::kCount, CounterFold::kSum,
+     "such flows that it was not asked for: more came than it takes"},
+    {&RootCounters::learned, "learned", CounterUnit::kCount, CounterFold::kSum,
+     "flows known elsewhere, whose later packets are echoes here too"},
+    {&RootCounters::late, "late", CounterUnit::kPackets, CounterFold::kSum,
+     "packets of these that were forwarded before the answer came"},
+}};
+static_assert(describe_each(kRootCounters));
+
 // How long polls took, in powers of two.
 struct PollTimes {
     static constexpr unsigned kBuckets = 28;
@@ -86,6 +105,7 @@ struct alignas(64) Counters : WorkerCounters {
     std::array<std::uint64_t, kMaxRoutes> received{};  // packets, of rx, by the route they came by
     std::array<std::array<PacketBytes, pipeline::kReasons>, kMaxRoutes> routes{};
     std::array<packet::TunnelCounters, kMaxFilters> tunnels{};
+    std::array<RootCounters, kMaxFilters> roots{};
     std::uint64_t epochs = 0;  // of captures, by steps back in their time
     struct Epoch {
         std::uint64_t packet = 0;  // from 1, of all that were received

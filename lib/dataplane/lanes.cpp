@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "base/assert.h"
+#include "filter/first.h"
 #include "pipeline/bits.h"
 
 namespace unecho::dataplane {
@@ -70,6 +71,7 @@ void Lanes::adopt(const LanesSetup& setup, unsigned polls) noexcept {
             if (!same) {
                 counted_before_[i] = {};
                 counters_.tunnels[i] = {};
+                counters_.roots[i] = {};
             }
         } else if (!same) {
             counted_before_[i] = counted(i);
@@ -111,6 +113,9 @@ void Lanes::maintain() noexcept {
         const std::uint64_t published = turns(i);
         if (!common_.capture_clock && lane.ageing->owes(published)) {
             lane.ops->advance(lane.filter, *lane.ageing, {presence_.time(), published});
+        }
+        if (setup_.roots[i] != nullptr) [[unlikely]] {
+            learn(i, {presence_.time(), published});
         }
         if (look || lane.ageing->generation() != exchanged_[i]) {
             exchanged_[i] = lane.ageing->generation();
@@ -162,8 +167,77 @@ void Lanes::decide(Burst& burst, FilterIndex filter) noexcept {
         before.ops->advance(before.filter, *before.ageing,
                             {now.published.now, turns(setup_.before[filter])});
     }
+    if (setup_.roots[filter] != nullptr) [[unlikely]] {
+        const std::uint64_t unseen = this->unseen(burst, filter, now);
+        pipeline::decide(burst, lane, now.published);
+        close(burst, filter, now);
+        ask(burst, filter, unseen);
+        return;
+    }
     pipeline::decide(burst, lane, now.published);
     close(burst, filter, now);
+}
+
+// --- a root that sites share -------------------------------------------------------------------
+
+// A filter that is being warmed knows a flow when the one before it does.
+std::uint64_t Lanes::unseen(const Burst& burst, FilterIndex filter,
+                            const Receipt& receipt) noexcept {
+    const Lane& lane = setup_.lanes[filter];
+    lane.ops->advance(lane.filter, *lane.ageing, receipt.published);
+    const auto holds = [](const Lane& one, Digest digest) noexcept {
+        return one.ops->held(one.filter, filter::first_slot(digest, 0, one.first), 1) != 0;
+    };
+    std::uint64_t out = 0;
+    pipeline::for_each_bit(burst.keys.keyed, [&](unsigned i) {
+        const Digest digest = burst.digests[i];
+        const bool seen =
+            holds(lane, digest) || (lane.before != nullptr && holds(*lane.before, digest));
+        out |= std::uint64_t{!seen} << i;
+    });
+    return out;
+}
+
+// Once for a flow, also where a burst begins with several of its packets: the root would know the
+// second by the first.
+void Lanes::ask(const Burst& burst, FilterIndex filter, std::uint64_t unseen) noexcept {
+    if (unseen == 0) {
+        return;
+    }
+    std::array<Digest, kMaxBurst> shared;
+    digest_elsewhere(burst, setup_.lanes[filter].key, *setup_.root_secrets[filter], shared);
+    std::array<Digest, kMaxBurst> flows;
+    std::size_t n = 0;
+    pipeline::for_each_bit(unseen, [&](unsigned i) {
+        const Digest flow = burst.digests[i];
+        if (std::find(flows.begin(), flows.begin() + n, flow) != flows.begin() + n) {
+            return;
+        }
+        flows[n++] = flow;
+        const bool asked = setup_.roots[filter]->asks.push({flow, shared[i]});
+        ++(asked ? counters_.roots[filter].asked : counters_.roots[filter].not_asked);
+    });
+}
+
+// All slots of a flow that is known elsewhere are taken, as if its first packets had been seen
+// here.
+void Lanes::learn(FilterIndex filter, filter::Published published) noexcept {
+    constexpr unsigned kAtOnce = 32;
+    const Lane& lane = setup_.lanes[filter];
+    Digest flow = 0;
+    for (unsigned n = 0; n < kAtOnce && setup_.roots[filter]->known.pop(flow); ++n) {
+        lane.ops->advance(lane.filter, *lane.ageing, published);
+        const auto passed =
+            static_cast<unsigned>(std::popcount(lane.ops->held(lane.filter, flow, lane.first)));
+        counters_.roots[filter].learned++;
+        counters_.roots[filter].late += passed;
+        for (unsigned slot = passed; slot < lane.first; ++slot) {
+            lane.ops->test(lane.filter, *lane.ageing, {&flow, 1}, published, lane.first, nullptr);
+        }
+        if (setup_.audits[filter] != nullptr) {
+            setup_.audits[filter]->audit().learn(flow, published.now);
+        }
+    }
 }
 
 void Lanes::decide_prepared(Burst& burst, FilterIndex filter, const Receipt& receipt,

@@ -15,6 +15,7 @@
 #include "dataplane/common.h"
 #include "dataplane/counters.h"
 #include "dataplane/presence.h"
+#include "dataplane/root_link.h"
 #include "dataplane/shared.h"
 #include "pipeline/audit.h"
 #include "pipeline/stages.h"
@@ -28,6 +29,10 @@ struct LanesSetup {
     std::array<const FilterShared*, kMaxFilters> filters{};
     std::array<pipeline::AuditStage*, kMaxFilters> audits{};  // null: not audited
     const pipeline::Crossings* crossings = nullptr;           // of all audits; null: there are none
+    // Of a filter of flows whose sites share what they have seen; null: they do not. By this secret
+    // all of them have the same digests.
+    std::array<RootLink*, kMaxFilters> roots{};
+    std::array<const hash::Secret*, kMaxFilters> root_secrets{};
     // Of a filter that is warmed, the place of the one before it, which has its own and is only
     // asked. kNoFilter: it is not.
     std::array<FilterIndex, kMaxFilters> before = none_before();
@@ -105,6 +110,12 @@ class Lanes {
     std::uint64_t turns(unsigned filter) noexcept;
     void exchange_segments(unsigned lane) noexcept;
     void close(const Burst& burst, FilterIndex filter, const Receipt& receipt) noexcept;
+    // Of a lane with a root: packets of flows that it has not seen, before they are decided; asks
+    // for them; and learns what came back.
+    [[nodiscard]] std::uint64_t unseen(const Burst& burst, FilterIndex filter,
+                                       const Receipt& receipt) noexcept;
+    void ask(const Burst& burst, FilterIndex filter, std::uint64_t unseen) noexcept;
+    void learn(FilterIndex filter, filter::Published published) noexcept;
     // now: not of captures, whose packets have times.
     void audit(const Burst& burst, FilterIndex filter, Nanoseconds now) noexcept {
         const std::uint64_t sampled = pipeline::AuditStage::sampled(samples_[filter], burst);

@@ -10,8 +10,6 @@
 
 #include <sys/random.h>
 
-#include "hash/chacha20.h"
-
 namespace unecho::hash {
 
 static_assert(std::is_trivially_copyable_v<Secret> && sizeof(Secret) % sizeof(ChachaBlock) == 0);
@@ -35,11 +33,15 @@ Result<Secret> random_secret() {
 }
 
 Secret secret_from_seed(std::uint64_t seed) noexcept {
-    const ChachaKey key{static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
+    return secret_from_key(
+        {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)}, {});
+}
+
+Secret secret_from_key(const ChachaKey& key, const ChachaNonce& nonce) noexcept {
     Secret secret{};
     auto* const bytes = reinterpret_cast<std::uint8_t*>(&secret);
     for (std::uint32_t i = 0; i < sizeof secret / sizeof(ChachaBlock); ++i) {
-        const ChachaBlock block = chacha20_block(key, i, {});
+        const ChachaBlock block = chacha20_block(key, i, nonce);
         std::memcpy(bytes + i * sizeof block, block.data(), sizeof block);
     }
     return secret;

@@ -8,6 +8,7 @@
 #include <cstdint>
 
 #include "base/result.h"
+#include "hash/chacha20.h"
 
 namespace unecho::hash {
 
@@ -36,5 +37,7 @@ Result<Secret> random_secret();
 // seed. Who knows the seed knows the secret; who doesn't cannot tell it from a random one by less
 // than trying seeds.
 Secret secret_from_seed(std::uint64_t seed) noexcept;
+// The same of a key of 256 bits; each nonce gives another secret.
+Secret secret_from_key(const ChachaKey& key, const ChachaNonce& nonce) noexcept;
 
 }  // namespace unecho::hash

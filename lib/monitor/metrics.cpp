@@ -361,6 +361,9 @@ void Writer::filters() {
         const std::string name = text_or(filter, "name");
         facts(kFilterFacts, filter, with("filter", name));
         counters("unecho_filter_", "filters", filter, with("filter", name));
+        if (const Json& root = member(filter, "root"); root.is_object()) {
+            counters("unecho_filter_root_", "root", root, with("filter", name));
+        }
         if (const Json& measured = member(filter, "audit"); measured.is_object()) {
             audit(measured, name);
         }

@@ -141,6 +141,15 @@ void digest_flows(Burst& burst, packet::Tenant tenant, const hash::Secret& secre
     digest_keys(burst, packet::KeyMode::kFlowBidir, tenant, secret);
 }
 
+void digest_elsewhere(const Burst& burst, const packet::KeySpec& key, const hash::Secret& secret,
+                      std::array<Digest, kMaxBurst>& digests) noexcept {
+    const packet::KeyMasks keys = packet::digest_burst(key.mode, {burst.frames.data(), burst.count},
+                                                       burst.parsed, secret, digests.data());
+    if (key.tenant == packet::Tenant::kMatch && burst.opened.opened != 0) {
+        packet::add_tenants(key.mode, burst.opened, keys.keyed, secret, digests.data());
+    }
+}
+
 void report_flows(const Burst& burst, filter::TapReport& report, bool timed) noexcept {
     for_each_bit(burst.keys.keyed, [&](unsigned i) { report.prefetch(burst.digests[i]); });
     for_each_bit(burst.keys.keyed, [&](unsigned i) {

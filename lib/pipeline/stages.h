@@ -57,6 +57,11 @@ void digest(Burst& burst, const packet::KeySpec& key, const hash::Secret& secret
 // The same with the keys of flows, both ways, which reports of two taps count.
 void digest_flows(Burst& burst, packet::Tenant tenant, const hash::Secret& secret) noexcept;
 
+// The digests of a burst's keys by another secret, of those that have one; the burst stays as it
+// is.
+void digest_elsewhere(const Burst& burst, const packet::KeySpec& key, const hash::Secret& secret,
+                      std::array<Digest, kMaxBurst>& digests) noexcept;
+
 // Tells a report of the flows, which digest_flows() found, each on its tap. timed: each packet at
 // its own time.
 void report_flows(const Burst& burst, filter::TapReport& report, bool timed) noexcept;

@@ -78,6 +78,9 @@ def main():
 def _value(value):
     if isinstance(value, (list, tuple)):
         return "[" + ", ".join(map(_value, value)) + "]"
+    if isinstance(value, dict):
+        return "{ " + ", ".join("%s = %s" % (key, _value(each))
+                                for key, each in value.items()) + " }"
     return json.dumps(value)  # strings, numbers and booleans read the same in TOML
 
 

@@ -414,6 +414,25 @@ void Audit::record(Entry& entry, const AuditSight& sight) noexcept {
     entry.dropped = sight.answer == Answered::kEcho;
 }
 
+void Audit::learn(Digest digest, Nanoseconds now) noexcept {
+    kept_.torn.begin();
+    for (Index index = head_of(digest); index != 0; index = at(index).next) {
+        Entry& entry = at(index);
+        if (entry.digest != digest) {
+            continue;
+        }
+        if (spec_.policy == EchoPolicy::kFixed) {
+            std::fill_n(times(entry), times_of(spec_), now);
+        }
+        entry.sure = static_cast<std::uint16_t>(spec_.first);
+        entry.possible = entry.sure;
+        entry.last = now;
+        leave_list(index);
+        become_youngest(index);
+    }
+    kept_.torn.end();
+}
+
 void Audit::count(Verdict verdict) noexcept {
     static_assert(static_cast<unsigned>(Verdict::kNotHeld) == 16);
     // In the order of the verdicts.

@@ -154,6 +154,9 @@ class Audit {
     void begin_burst(const AuditState& state) noexcept;
     // One that is in the sample. tag: of this packet.
     AuditFinding see(const AuditKey& key, const AuditSight& sight, const AuditTag& tag) noexcept;
+    // The filter was told that so many packets of a flow as it lets pass came elsewhere: later ones
+    // are echoes.
+    void learn(Digest digest, Nanoseconds now) noexcept;
     // Another filter takes its place, with another slack. Of what is needed for a longer one some
     // may be forgotten.
     void change_slack(Nanoseconds slack, Nanoseconds now) noexcept;

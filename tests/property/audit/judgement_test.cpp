@@ -368,6 +368,37 @@ TEST(Collision, of_digests_is_a_false_drop_and_told) {
     EXPECT_EQ(exact.counters().collisions, 1U);
 }
 
+// Its second packet is an echo by what another site saw, of a flow whose first three pass.
+TEST(Learned, flow_that_is_known_elsewhere_is_an_echo_for_a_window) {
+    for (const EchoPolicy policy : {EchoPolicy::kFixed, EchoPolicy::kRefresh}) {
+        const auto params = *AuditParams::make(spec_of(policy, 3));
+        const auto judged = [&](bool learned, Nanoseconds later, Answered answer) {
+            const FilterMemory memory(Audit::bytes(params));
+            Audit audit(params, memory.span());
+            audit.begin_burst(at_first());
+            EXPECT_EQ(audit.see({7, {1, 2}, {}}, {kSecond, Answered::kNew}, {}).verdict,
+                      Verdict::kNew);
+            EXPECT_EQ(audit.see({8, {1, 2}, {}}, {kSecond, Answered::kNew}, {}).verdict,
+                      Verdict::kNew);
+            if (learned) {
+                audit.learn(7, kSecond + 1);
+                audit.learn(9, kSecond + 1);  // of which nothing is known
+            }
+            filter::AuditState state = at_first();
+            state.first = state.last = kSecond + later;
+            audit.begin_burst(state);
+            EXPECT_NE(audit.see({8, {1, 2}, {}}, {state.first, Answered::kNew}, {}).verdict,
+                      Verdict::kMiss);
+            return audit.see({7, {1, 2}, {}}, {state.first, answer}, {}).verdict;
+        };
+        EXPECT_EQ(judged(false, 2, Answered::kEcho), Verdict::kFalseDrop);
+        EXPECT_EQ(judged(true, 2, Answered::kEcho), Verdict::kEcho);
+        EXPECT_EQ(judged(true, 2, Answered::kNew), Verdict::kMiss);
+        EXPECT_EQ(judged(true, kWindow, Answered::kEcho), Verdict::kEcho);
+        EXPECT_EQ(judged(true, 3 * kWindow, Answered::kNew), Verdict::kNew);
+    }
+}
+
 // A worker that was away for 200 ms, and what it is told of a key that was recorded a while before:
 // a packet that waited meanwhile is older by its clock than it was when it came.
 class Stall : public testing::Test {

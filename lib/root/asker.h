@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Takes flows from the leaves, asks the masters of a Redis Cluster for them in batches, and tells
+// the leaves what was known. One thread, which waits for nothing but its sockets: a master that is
+// slow, full, gone or wrong costs what it would have known, and nothing else.
+//
+// A flow is asked for once, of the master that has its slot: what cannot be asked or is not
+// answered in time is taken as unknown (paper "distributed", section 3.2, with "failed = not set").
+// While an answer is on its way the flows of its tag gather, so batches grow with the load.
+#pragma once
+
+#include <array>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "base/units.h"
+#include "root/connection.h"
+#include "root/counters.h"
+#include "root/endpoint.h"
+#include "root/feed.h"
+#include "root/layout.h"
+#include "root/root.h"
+#include "root/slot_map.h"
+
+namespace unecho::root {
+
+class Asker {
+  public:
+    static constexpr std::size_t kMostBatch = 512;
+    static constexpr std::size_t kMostPending = 65536;
+    // With so many a second batch of a tag is sent before the first is answered.
+    static constexpr std::size_t kFullBatch = 64;
+
+    // feeds outlive it. log: a line when a master begins or ceases to answer.
+    Asker(Layout layout, AskerSpec spec, std::vector<Feed*> feeds, Log log);
+    ~Asker();
+    Asker(const Asker&) = delete;
+    Asker& operator=(const Asker&) = delete;
+    Asker(Asker&&) = delete;
+    Asker& operator=(Asker&&) = delete;
+
+    // Until all masters have answered once, or one refuses: Errc::kConfig, or one does not within
+    // patience: Errc::kIo.
+    Status contact(Nanoseconds patience);
+
+    // What is to do now; then waits for sockets, at most so long.
+    void step(Nanoseconds longest);
+
+    [[nodiscard]] const Counters& counters() const { return counters_; }
+    [[nodiscard]] const Layout& layout() const { return layout_; }
+
+  private:
+    struct Item {
+        Digest flow;
+        std::uint32_t feed;
+        Place place;
+        Nanoseconds since;
+    };
+    struct Tag {
+        std::deque<Item> pending;
+        unsigned underway = 0;
+        Nanoseconds not_before = 0;
+    };
+    enum class Kind : std::uint8_t { kAuth, kSlots, kLoad, kHello, kCheck };
+    struct Sent {
+        Kind kind;
+        Nanoseconds at;
+        unsigned tag = 0;
+        std::vector<Item> items = {};
+    };
+    struct Node {
+        std::optional<Connection> link;
+        std::deque<Sent> sent;
+        bool greeted = false;  // hello is on its way, or was answered
+        bool ready = false;    // and well
+        bool refused = false;  // since it was well last
+        bool told = false;     // that it does not answer
+        Nanoseconds retry_at = 0;
+        Nanoseconds backoff = 0;
+    };
+    using Nodes = std::map<Endpoint, Node>;
+
+    void gather(Nanoseconds now);
+    void give_up_old(Nanoseconds now);
+    void find_masters(Nanoseconds now);
+    void send_batches(Nanoseconds now);
+    void wait(Nanoseconds longest);
+    void look_at_clocks(Nanoseconds now);
+
+    [[nodiscard]] std::optional<Endpoint> owner_of(unsigned tag) const;
+    [[nodiscard]] bool owns(const Endpoint& at) const;
+    bool open(const Endpoint& at, Node& node, Nanoseconds now);
+    void greet(const Endpoint& at, Node& node, Nanoseconds now);
+    void send(Node& node, Sent sent, const std::vector<std::string_view>& words);
+    void send_check(Node& node, Kind kind, unsigned tag, std::vector<Item> items, Nanoseconds now);
+    void take_replies(const Endpoint& at, Node& node, Nanoseconds now);
+    void take(const Endpoint& at, Node& node, Sent sent, const redisReply& reply, Nanoseconds now);
+    void take_slots(const Endpoint& at, Node& node, const redisReply& reply, Nanoseconds now);
+    void take_check(const Endpoint& at, Node& node, Sent sent, const redisReply& reply,
+                    Nanoseconds now);
+    void take_answers(const Sent& sent, const redisReply& reply, Nanoseconds now);
+    void take_error(const Endpoint& at, Node& node, Sent sent, std::string_view error,
+                    Nanoseconds now);
+    void ask_again(Sent sent, Nanoseconds not_before);
+    void lose(const Endpoint& at, Node& node, const std::string& why, Nanoseconds now);
+    void refuse(Node& node, const std::string& why, Nanoseconds now);
+    void close(Node& node);
+    void say(Severity severity, const std::string& line) const;
+    void count_masters();
+
+    const Layout layout_;
+    const AskerSpec spec_;
+    const std::vector<Feed*> feeds_;
+    const Log log_;
+    std::array<std::string, 5> numbers_;  // of every call
+    SlotMap map_;
+    Nanoseconds map_due_ = 0;
+    bool map_asked_ = false;
+    std::size_t next_seed_ = 0;
+    std::array<Tag, kTags> tags_;
+    std::size_t pending_ = 0;
+    Nodes nodes_;
+    Counters counters_;
+    std::optional<Error> refusal_;
+};
+
+}  // namespace unecho::root

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What runs in Redis: a batch of flows of one tag is tested and recorded in one call, atomically,
+// by the clock of the master that has them.
+#pragma once
+
+#include <string_view>
+
+namespace unecho::root {
+
+// KEYS: the tag, which holds the layout that all sites have. ARGV: layout, span in milliseconds,
+// generations, width, the most bytes of a page, whether what is known is known anew ("1"); then a
+// page and its fingerprints, again and again. Answers a list: a digit for each fingerprint, and the
+// largest number that any was compared with.
+inline constexpr std::string_view kFunctionName = "unecho_v1_check";
+inline constexpr char kUnknown = '0';  // it was not, and is from now on
+inline constexpr char kKnown = '1';
+inline constexpr char kNoRoom = '2';  // it was not, and is not now: too many in its page
+
+// Where what one site means is not what another one means, it is an error that begins with this.
+inline constexpr std::string_view kOtherLayout = "LAYOUT ";
+
+// Nothing is expired, tested or recorded but by the time of the call, so that a master that takes
+// over goes on. A page that is missing costs a look in a table; an empty batch tests the layout.
+inline constexpr std::string_view kFunctionCode = R"lua(#!lua name=unecho_v1
+local function check(keys, args)
+  local call, find, sub = redis.call, string.find, string.sub
+  local tag, layout = keys[1], args[1]
+  local span, generations, width = tonumber(args[2]), tonumber(args[3]), tonumber(args[4])
+  local most, refresh = tonumber(args[5]), args[6] == '1'
+  local time = call('TIME')
+  local now = math.floor((time[1] * 1000 + time[2] / 1000) / span)
+  local newest = ':' .. string.format('%.0f', now)
+  local older = {}
+  for g = 1, generations do older[g] = ':' .. string.format('%.0f', now - g) end
+  local expiry = string.format('%.0f', span * (now + generations + 2))
+  local stored = call('GET', tag)
+  if stored and stored ~= layout then return redis.error_reply('LAYOUT ' .. stored) end
+  local touched = not stored
+  local answers, compared = {}, 0
+  for a = 7, #args, 2 do
+    local page, prints = tag .. ':' .. args[a], args[a + 1]
+    local here = call('GET', page .. newest) or ''
+    local lists, others = {here}, #here
+    for g = 1, generations do
+      local list = call('GET', page .. older[g])
+      if list then
+        lists[#lists + 1] = list
+        others = others + #list
+      end
+    end
+    if others > compared then compared = others end
+    local added, length = {}, #here
+    for p = 1, #prints, width do
+      local print, at, from = sub(prints, p, p + width - 1), nil, 0
+      for l = 1, #lists do
+        at = find(lists[l], print, 1, true)
+        while at and (at - 1) % width ~= 0 do at = find(lists[l], print, at + 1, true) end
+        if at then from = l break end
+      end
+      local answer = at and '1' or '0'
+      if not at or (refresh and from > 1) then
+        if length + width <= most then
+          added[#added + 1] = print
+          length = length + width
+        elseif not at then
+          answer = '2'
+        end
+      end
+      answers[#answers + 1] = answer
+    end
+    if #added > 0 then
+      call('APPEND', page .. newest, table.concat(added))
+      if #here == 0 then
+        call('PEXPIREAT', page .. newest, expiry)
+        touched = true
+      end
+    end
+  end
+  if touched then call('SET', tag, layout, 'PXAT', expiry) end
+  return {table.concat(answers), compared / width}
+end
+redis.register_function('unecho_v1_check', check)
+)lua";
+
+}  // namespace unecho::root

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A Redis Cluster as Debian has it, on loopback: three masters, and a replica of each."""
+import itertools
+import shutil
+import socket
+import subprocess
+import unittest
+
+import harness
+
+_serial = itertools.count()
+SECRET = "000102030405060708090a0b0c0d0e0f" * 2
+
+
+def needs_redis(test):
+    absent = [name for name in ("redis-server", "redis-cli") if not shutil.which(name)]
+    return unittest.skipIf(absent, "needs " + ", ".join(absent))(test)
+
+
+def free_port():
+    """One that is free, and so is the cluster's own behind it."""
+    for port in range(21000, 32000):
+        taken = False
+        for each in (port, port + 10000):
+            with socket.socket() as probe:
+                try:
+                    probe.bind(("127.0.0.1", each))
+                except OSError:
+                    taken = True
+        if not taken:
+            yield port
+
+
+class Node:
+    def __init__(self, test, port, *options):
+        self.port, self._test = port, test
+        self.folder = test.folder / ("redis-%d" % next(_serial))
+        self.folder.mkdir()
+        self._options = options
+        self.start()
+
+    @property
+    def address(self):
+        return "127.0.0.1:%d" % self.port
+
+    def start(self):
+        self.process = subprocess.Popen(
+            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
+             "--appendonly", "no", "--dir", str(self.folder), *self._options],
+            stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
+        self._test.addCleanup(self._end, self.process)
+        harness.wait_for(lambda: "PONG" in self.ask("ping"), "Redis at %s" % self.address)
+
+    @staticmethod
+    def _end(process):
+        if process.poll() is None:
+            process.kill()
+        process.wait()
+
+    def ask(self, *words):
+        done = subprocess.run(["redis-cli", "-h", "127.0.0.1", "-p", str(self.port),
+                               *map(str, words)], capture_output=True, text=True, check=False,
+                              timeout=60)
+        return done.stdout + done.stderr
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Cluster:
+    def __init__(self, test, masters=3, replicas=1):
+        ports = free_port()
+        self.nodes = [Node(test, next(ports), "--cluster-enabled", "yes",
+                           "--cluster-node-timeout", "1000")
+                      for _ in range(masters * (1 + replicas))]
+        if masters == 1:  # of which redis-cli makes none
+            self.nodes[0].ask("cluster", "addslotsrange", 0, 16383)
+        else:
+            done = subprocess.run(
+                ["redis-cli", "--cluster", "create", *self.addresses, "--cluster-replicas",
+                 str(replicas), "--cluster-yes"], capture_output=True, text=True, check=False)
+            if done.returncode != 0:
+                raise AssertionError(done.stdout + done.stderr)
+        self.wait_until_whole()
+
+    @property
+    def addresses(self):
+        return [node.address for node in self.nodes]
+
+    def alive(self):
+        return [node for node in self.nodes if node.process.poll() is None]
+
+    def wait_until_whole(self):
+        """All slots have a master, and each replica has what its master has."""
+        def whole():
+            return all("cluster_state:ok" in node.ask("cluster", "info") and
+                       "cluster_slots_ok:16384" in node.ask("cluster", "info") and
+                       "master_link_status:down" not in node.ask("info", "replication")
+                       for node in self.alive())
+        harness.wait_for(whole, "a cluster")
+
+    def masters(self):
+        """Those that have slots."""
+        def has_slots(node):
+            return any("myself,master" in line and len(line.split()) > 8
+                       for line in node.ask("cluster", "nodes").splitlines())
+        return [node for node in self.alive() if has_slots(node)]

@@ -1,0 +1,355 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Sites that share flows through a Redis Cluster, against an exact oracle: what one asks for and
+another had asked for within the window is known, once each has it; what a master cannot tell is
+unknown. With the real cluster of six processes: failover, moving slots, memory that is gone, other
+secrets, other windows, users and passwords."""
+import os
+import random
+import subprocess
+import threading
+import time
+import unittest
+
+import harness
+import redis_cluster
+
+SITE = os.environ.get("UNECHO_ROOT_SITE", "")
+
+
+class Site:
+    """A process of root_site."""
+
+    def __init__(self, test, nodes, name="flows", window="20s", flows=100000, bound="1e-6",
+                 policy="fixed", timeout="2s", secret=redis_cluster.SECRET):
+        path = test.folder / ("secret-%d" % id(self))
+        path.write_text(secret + "\n")
+        path.chmod(0o600)
+        self.process = subprocess.Popen(
+            [SITE, name, window, str(flows), bound, policy, str(path), timeout, *nodes],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        test.addCleanup(self._end)
+        self.known, self.log, self._counters = [], [], None
+        self._said = threading.Condition()
+        self.started = self.process.stdout.readline() == "ready\n"
+        self.error = "" if self.started else self.process.stderr.read()
+        self._asked = 0
+        if self.started:
+            self._reader = threading.Thread(target=self._read, daemon=True)
+            self._reader.start()
+
+    def _end(self):
+        self.process.kill()
+        self.process.wait()
+        if self.started:
+            self._reader.join()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            try:
+                pipe.close()
+            except BrokenPipeError:
+                pass
+
+    def _read(self):
+        for line in self.process.stdout:
+            kind, _, rest = line.rstrip("\n").partition(" ")
+            with self._said:
+                if kind == "known":
+                    self.known.append(int(rest, 16))
+                elif kind == "log":
+                    self.log.append(rest)
+                else:
+                    self._counters = {name: int(value) for name, value in
+                                      (word.split("=") for word in rest.split())}
+                self._said.notify_all()
+
+    def counters(self):
+        with self._said:
+            self._counters = None
+            self.process.stdin.write("?\n")
+            self.process.stdin.flush()
+            if not self._said.wait_for(lambda: self._counters is not None, 30):
+                raise AssertionError("no counters")
+            return self._counters
+
+    def ask(self, flows):
+        flows = list(flows)
+        self.process.stdin.write("".join("%x\n" % flow for flow in flows))
+        self.process.stdin.flush()
+        self._asked += len(flows)
+
+    def answered(self):
+        """Waits until all that it was asked has its answer; the counters."""
+        def done():
+            counters = self.counters()
+            return sum(counters[name] for name in ("known", "unknown", "no_room", "doubted",
+                                                   "unanswered")) == self._asked and counters
+        return harness.wait_for(done, lambda: "answers: %s" % self.counters())
+
+
+@redis_cluster.needs_redis
+@unittest.skipUnless(SITE, "built without hiredis")
+class Sites(harness.E2eTest):
+    def setUp(self):
+        super().setUp()
+        self.draw = random.Random(7)
+
+    def flows(self, n):
+        return [self.draw.getrandbits(64) for _ in range(n)]
+
+    def sites(self, cluster, n, **options):
+        """Each is told of another node."""
+        out = [Site(self, [cluster.addresses[i % len(cluster.addresses)]], **options)
+               for i in range(n)]
+        for site in out:
+            self.assertEqual(site.error, "")
+        return out
+
+
+class Exact(Sites):
+    def test_three_sites_know_what_any_of_them_asked_for(self):
+        cluster = redis_cluster.Cluster(self)
+        sites = self.sites(cluster, 3)
+        seen = set()
+        pool = self.flows(30000)
+        for _ in range(60):
+            site = self.draw.choice(sites)
+            # No flow twice in a batch: a site asks for each once in its window.
+            flows = self.draw.sample(pool, 1000)
+            before = len(site.known)
+            site.ask(flows)
+            counters = site.answered()
+            self.assertEqual(set(site.known[before:]), seen & set(flows))
+            seen |= set(flows)
+            self.assertEqual((counters["unanswered"], counters["doubted"], counters["no_room"],
+                              counters["untold"]), (0, 0, 0, 0))
+        self.assertEqual(counters["masters"], 3)
+        self.assertEqual(counters["answering"], 3)
+        # All masters have a part, of the memory as of the keys.
+        keys = [int(node.ask("dbsize").split()[-1]) for node in cluster.masters()]
+        self.assertEqual(len(keys), 3)
+        self.assertGreater(min(keys), 0.8 * max(keys), keys)
+
+    def test_the_same_flow_at_all_sites_at_once_is_unknown_once(self):
+        """However close: the master decides who was first."""
+        cluster = redis_cluster.Cluster(self)
+        sites = self.sites(cluster, 3)
+        flows = self.flows(20000)
+        for site in sites:
+            site.ask(flows)
+        counters = [site.answered() for site in sites]
+        self.assertEqual(sum(each["unknown"] for each in counters), len(flows))
+        self.assertEqual(sum(each["known"] for each in counters), 2 * len(flows))
+        told = sorted(flow for site in sites for flow in site.known)
+        self.assertEqual(told, sorted(flows * 2))
+
+    def test_a_window_slides_and_a_refreshed_one_goes_on(self):
+        cluster = redis_cluster.Cluster(self, masters=1, replicas=0)
+        for policy in ("fixed", "refresh"):
+            with self.subTest(policy):
+                one, other = self.sites(cluster, 2, window="3s", policy=policy, name=policy)
+                flows = self.flows(500)
+                begun = time.monotonic()
+                one.ask(flows)
+                one.answered()
+                # Inside the window, again and again.
+                for wait in (0.5, 2.0, 2.8):
+                    time.sleep(max(0, begun + wait - time.monotonic()))
+                    other.ask(flows)
+                    other.answered()
+                    if time.monotonic() < begun + 3:
+                        self.assertEqual(len(other.known), len(flows))
+                    other.known.clear()
+                # Behind window and slack: of a third of the window.
+                time.sleep(max(0, begun + 4.1 - time.monotonic()))
+                one.ask(flows)
+                one.answered()
+                self.assertEqual(len(one.known), 0 if policy == "fixed" else len(flows))
+        # Expired keys are gone by themselves.
+        time.sleep(6)
+        self.assertEqual(cluster.nodes[0].ask("randomkey").strip(), "")
+
+    def test_flows_far_beyond_the_plan_are_not_recorded_and_counted(self):
+        cluster = redis_cluster.Cluster(self, masters=1, replicas=0)
+        site, = self.sites(cluster, 1, flows=1000)
+        # 48 pages of 512 flows are the least, and eight times that the most.
+        site.ask(self.flows(48 * 512 * 8 + 60000))
+        counters = site.answered()
+        self.assertGreater(counters["no_room"], 30000)
+        self.assertEqual(counters["unanswered"], 0)
+
+    def test_false_matches_are_as_many_as_planned(self):
+        """With fingerprints of three bytes, which are enough for this bound."""
+        cluster = redis_cluster.Cluster(self, masters=1, replicas=0)
+        site, = self.sites(cluster, 1, flows=48 * 512 * 3, bound="1.3e-4", window="5min",
+                           timeout="10s")
+        # Known by accident: each of n flows with the mean of those before it in its page, in 2^24.
+        n = 400000
+        site.ask(self.flows(n))
+        counters = site.answered()
+        expected = n * n / 2 / 48 / 2 ** 24
+        found = counters["known"] + counters["doubted"]
+        # What is beyond the plan is above the bound, and doubted.
+        self.assertLess(abs(found - expected), 5 * expected ** 0.5 + 0.02 * expected,
+                        (counters, expected))
+        self.assertGreater(counters["doubted"], counters["known"])
+
+
+class Trouble(Sites):
+    def test_a_master_that_dies_is_replaced(self):
+        cluster = redis_cluster.Cluster(self)
+        one, other = self.sites(cluster, 2, timeout="200ms")
+        first = self.flows(6000)
+        one.ask(first)
+        one.answered()
+        time.sleep(0.5)  # replicas follow
+        master = cluster.masters()[0]
+        master.kill()
+        dead = self.flows(6000)
+        one.ask(dead)
+        counters = one.answered()
+        # Its third is unknown, live; nothing waits for longer than the timeout.
+        self.assertGreater(counters["unanswered"], 1000)
+        self.assertLess(counters["unanswered"], 3500)
+        harness.wait_for(lambda: other.counters()["answering"] == 3, "failover")
+        harness.wait_for(lambda: one.counters()["answering"] == 3, "failover")
+        other.ask(first)
+        other.answered()
+        self.assertEqual(set(other.known), set(first), "what was there before")
+        fresh = self.flows(6000)
+        one.ask(fresh)
+        one.answered()
+        known = len(other.known)
+        other.ask(fresh)
+        other.answered()
+        self.assertEqual(set(other.known[known:]), set(fresh))
+        text = "\n".join(one.log)
+        self.assertIn(master.address, text)
+
+    def test_a_master_that_hangs_costs_its_part_alone(self):
+        cluster = redis_cluster.Cluster(self, masters=3, replicas=0)
+        site, = self.sites(cluster, 1, timeout="100ms")
+        master = cluster.masters()[0]
+        master.process.send_signal(19)  # SIGSTOP
+        self.addCleanup(master.process.send_signal, 18)
+        begun = time.monotonic()
+        site.ask(self.flows(6000))
+        counters = site.answered()
+        self.assertLess(time.monotonic() - begun, 20)
+        self.assertGreater(counters["unanswered"], 1000)
+        self.assertGreater(counters["unknown"], 2500)
+        master.process.send_signal(18)  # SIGCONT
+        cluster.wait_until_whole()
+        harness.wait_for(lambda: site.counters()["answering"] == 3, "it")
+        before = site.counters()["unanswered"]
+        site.ask(self.flows(3000))
+        self.assertEqual(site.answered()["unanswered"], before)
+
+    def test_slots_that_move_take_what_they_know_along(self):
+        cluster = redis_cluster.Cluster(self, masters=3, replicas=0)
+        one, other = self.sites(cluster, 2, window="2min", flows=2000000)
+        first = self.flows(9000)
+        one.ask(first)
+        one.answered()
+        source, target = cluster.masters()[:2]
+        moved = subprocess.Popen(
+            ["redis-cli", "--cluster", "reshard", source.address, "--cluster-from",
+             source.ask("cluster", "myid").strip(), "--cluster-to",
+             target.ask("cluster", "myid").strip(), "--cluster-slots", "5461", "--cluster-yes"],
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        # Meanwhile both ask.
+        asked = []
+        while moved.poll() is None:
+            flows = self.flows(500)
+            one.ask(flows)
+            one.answered()
+            asked += flows
+            if len(asked) > 500000:
+                break
+        text = moved.communicate()[0]
+        self.assertEqual(moved.returncode, 0, text[-2000:])
+        cluster.wait_until_whole()
+        other.ask(first)
+        other.answered()
+        self.assertEqual(set(other.known), set(first))
+        # What was unknown while a slot was on its way was unanswered, and nothing else was.
+        known = len(other.known)
+        other.ask(asked)
+        counters = other.answered()
+        missing = len(asked) - (len(other.known) - known)
+        self.assertLessEqual(missing, one.counters()["unanswered"] + counters["unanswered"])
+        self.assertEqual(one.known, [])
+
+    def test_memory_that_is_gone_is_begun_anew(self):
+        cluster = redis_cluster.Cluster(self, masters=1, replicas=0)
+        one, other = self.sites(cluster, 2, timeout="300ms")
+        flows = self.flows(2000)
+        one.ask(flows)
+        one.answered()
+        node = cluster.nodes[0]
+        node.kill()
+        node.start()
+        harness.wait_for(lambda: "cluster_state:ok" in node.ask("cluster", "info"), "it")
+        harness.wait_for(lambda: other.counters()["answering"] == 1, "it")
+        other.ask(flows)
+        other.answered()
+        self.assertEqual(other.known, [], "nothing is known of an empty memory")
+        harness.wait_for(lambda: one.counters()["answering"] == 1, "it")
+        one.ask(flows)
+        one.answered()
+        self.assertEqual(set(one.known), set(flows))
+
+
+class Refusals(Sites):
+    def refused(self, nodes, **options):
+        site = Site(self, nodes, **options)
+        self.assertFalse(site.started)
+        self.assertEqual(len(site.error.strip().splitlines()), 1, site.error)
+        return site.error
+
+    def test_what_sites_mean_has_to_be_the_same(self):
+        cluster = redis_cluster.Cluster(self, masters=1, replicas=0)
+        site, = self.sites(cluster, 1)
+        for options, words in ((dict(window="40s"), ("window 20s", "window 40s")),
+                               (dict(flows=200000), ("flows 100000", "flows 200000")),
+                               (dict(secret="ab" * 32), ("secret ",)),
+                               (dict(policy="refresh"), ("policy fixed", "policy refresh"))):
+            error = self.refused(cluster.addresses, **options)
+            self.assertIn("other sites have another root under this name", error)
+            for word in words:
+                self.assertIn(word, error)
+            self.assertNotIn("ab" * 32, error)
+        # Under another name there is no other root.
+        self.sites(cluster, 1, window="40s", name="other")
+        flows = self.flows(100)
+        site.ask(flows)
+        site.answered()
+        self.assertEqual(site.known, [])
+
+    def test_what_is_no_cluster_or_nobody_is_told(self):
+        ports = redis_cluster.free_port()
+        alone = redis_cluster.Node(self, next(ports))
+        self.assertIn("is no Redis Cluster", self.refused([alone.address]))
+        empty = redis_cluster.Node(self, next(ports), "--cluster-enabled", "yes")
+        self.assertIn("no slots are assigned", self.refused([empty.address]))
+        nobody = "127.0.0.1:%d" % next(ports)
+        self.assertIn("within 5s", self.refused([nobody]))
+
+    def test_users_and_passwords(self):
+        cluster = redis_cluster.Cluster(self, masters=1, replicas=0)
+        node, = cluster.nodes
+        rules = (harness.ROOT / "examples" / "root" / "acl").read_text().split()
+        self.assertEqual(node.ask("acl", "setuser", "unecho", *(
+            rule for rule in rules if not rule.startswith("#")), ">right").strip(), "OK")
+        self.assertEqual(node.ask("acl", "setuser", "default", "off").strip(), "OK")
+        self.assertIn("NOAUTH", self.refused(cluster.addresses))
+        self.assertIn("WRONGPASS",
+                      self.refused(["user=unecho", "password=wrong", *cluster.addresses]))
+        site = Site(self, ["user=unecho", "password=right", *cluster.addresses])
+        self.assertEqual(site.error, "")
+        site.ask(self.flows(1000))
+        counters = site.answered()
+        self.assertEqual(counters["unknown"], 1000)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,217 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Two appliances at two sites, on live interfaces, with a Redis Cluster as their root: the first
+packets of a flow pass at one of them, not at both; without the root each does what it does alone."""
+import struct
+
+import redis_cluster
+import wire
+from wire import Host, Listener, harness
+
+FIRST = 5
+FLOWS = 300
+
+
+def packet(flow, number, reverse=False):
+    """The number-th of a flow."""
+    payload = struct.pack(">II", flow, number).ljust(40, b"\x5a")
+    ends = [(bytes((10, 99, flow >> 8, 1 + flow % 250)), 20000 + flow), (b"\x0a\x63\xff\x01", 443)]
+    (source, port), (target, other) = ends[::-1] if reverse else ends
+    udp = struct.pack(">HHHH", port, other, 8 + len(payload), 0) + payload
+    header = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), number, 0x4000, 64, 17, 0,
+                         source, target)
+    header = header[:10] + struct.pack(">H", wire._sum16(header)) + header[12:]
+    return bytes((2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1)) + b"\x08\x00" + header + udp
+
+
+def packets(flows, numbers):
+    return [packet(flow, number, number % 2 == 1) for number in numbers for flow in flows]
+
+
+class Site:
+    def __init__(self, test, name, number, root, **fields):
+        self.name, self._test = name, test
+        self.tap, self.tool = Host(test, number), Host(test, number + 1)
+        ports = [{"name": port, "device": "net_af_packet%d,iface=%s,framecnt=4096"
+                                          % (each, host.outside)}
+                 for each, (port, host) in enumerate((("tap", self.tap), ("tool", self.tool)))]
+        self.config = {
+            "port": ports,
+            "filter": [{"name": "flows", "key": "flow-bidir", "first": FIRST, "window": "60s",
+                        "rate": "300pps", "root": root, **fields}],
+            "route": [{"from": ["tap"], "to": "tool", "filter": "flows"}]}
+        self.came = Listener(test, self.tool, "udp port 443")
+        self.running = test.start(self.config, "--json",
+                                  eal=(*harness.EAL_ARGS, "--file-prefix=" + name))
+        test.addCleanup(self.running.__exit__)
+
+    def ask(self, command):
+        with harness.Telemetry(self._test.folder / "dpdk" / self.name /
+                               "dpdk_telemetry.v2") as telemetry:
+            return telemetry.ask(command)
+
+    def wait(self):
+        def polls():
+            if not self.running.alive():
+                raise AssertionError("%s ended early: %s" % (self.name, self.running.finish()))
+            workers = self.ask("/unecho/workers")
+            return workers and workers["0"]["polls"] > 0
+        harness.wait_for(polls, self.name)
+
+    def root(self):
+        return self.ask("/unecho/filters")["0"]["root"]
+
+    def send(self, frames):
+        """And waits until each has its fate."""
+        before = self.ask("/unecho/counters")["received"]
+        self.tap.send(frames, self._test.folder)
+        harness.wait_for(lambda: self.ask("/unecho/counters")["received"] == before + len(frames),
+                         lambda: "%d frames at %s" % (len(frames), self.name))
+
+    def forwarded(self):
+        return self.ask("/unecho/counters")["forwarded"]
+
+    def finish(self):
+        self.running.interrupt()
+        return self._test.report_of(self.running.finish())
+
+
+@wire.needs_namespaces
+@redis_cluster.needs_redis
+class Root(wire.WireTest):
+    def setUp(self):
+        super().setUp()
+        self.secret = self.folder / "secret"
+        self.secret.write_text(redis_cluster.SECRET + "\n")
+        self.secret.chmod(0o600)
+
+    def table(self, addresses, **fields):
+        return {"redis": addresses, "secret_file": str(self.secret), "flows": 10000, **fields}
+
+    def both(self, addresses, **fields):
+        sites = [Site(self, name, number, self.table(addresses, **fields))
+                 for name, number in (("one", 1), ("two", 3))]
+        for site in sites:
+            site.wait()
+        return sites
+
+    def test_a_flow_passes_at_one_site(self):
+        cluster = redis_cluster.Cluster(self, masters=3, replicas=0)
+        one, two = self.both(cluster.addresses)
+        for site in (one, two):
+            harness.wait_for(lambda site=site: site.root()["answering"] == 3, "the root")
+        one.send(packets(range(FLOWS), range(FIRST + 3)))
+        harness.wait_for(lambda: one.root()["unknown"] == FLOWS, "answers")
+        self.assertEqual(one.forwarded(), FLOWS * FIRST)
+        # The packet that asks passes, and what comes before the answer.
+        two.send(packets(range(FLOWS), [100]))
+        harness.wait_for(lambda: two.root()["learned"] == FLOWS, lambda: "%s" % two.root())
+        self.assertEqual(two.root()["late"], FLOWS)
+        two.send(packets(range(FLOWS), range(101, 101 + FIRST)))
+        self.assertEqual(two.forwarded(), FLOWS)
+        # Others are theirs alone.
+        two.send(packets(range(FLOWS, 2 * FLOWS), range(FIRST + 2)))
+        harness.wait_for(lambda: two.root()["unknown"] == FLOWS, "answers")
+        self.assertEqual(two.forwarded(), FLOWS + FLOWS * FIRST)
+        self.assertEqual(len(two.came.settled(FLOWS + FLOWS * FIRST)), FLOWS + FLOWS * FIRST)
+        for site, known in ((one, 0), (two, FLOWS)):
+            # The audit of each site finds what it knows from elsewhere in order.
+            audit = site.ask("/unecho/audit")["0"]["counters"]
+            self.assertEqual((audit["false_drops"], audit["misses"]), (0, 0), audit)
+            self.assertGreater(audit["sampled"], 0)
+            report = site.finish()
+            root = report["filters"][0]["root"]
+            self.assertEqual((root["known"], root["learned"], root["not_asked"],
+                              root["unanswered"]), (known, known, 0, 0), root)
+
+    def test_counting_changes_nothing(self):
+        cluster = redis_cluster.Cluster(self, masters=1, replicas=0)
+        one, two = self.both(cluster.addresses, on_root="count")
+        for site in (one, two):
+            harness.wait_for(lambda site=site: site.root()["answering"] == 1, "the root")
+        for site in (one, two):
+            site.send(packets(range(FLOWS), range(FIRST + 3)))
+            self.assertEqual(site.forwarded(), FLOWS * FIRST)
+            harness.wait_for(lambda site=site: site.root()["known"] + site.root()["unknown"] ==
+                             FLOWS, "answers")
+        self.assertEqual((two.root()["known"], two.root()["learned"]), (FLOWS, 0))
+
+    def test_without_it_each_is_alone_and_with_it_again(self):
+        node = redis_cluster.Cluster(self, masters=1, replicas=0).nodes[0]
+        node.kill()
+        one, two = self.both([node.address], timeout="50ms")
+        for site in (one, two):
+            site.send(packets(range(FLOWS), range(FIRST + 3)))
+            self.assertEqual(site.forwarded(), FLOWS * FIRST)
+            harness.wait_for(lambda site=site: site.root()["unanswered"] == FLOWS, "no answers")
+            events = [event["text"] for event in site.ask("/unecho/events").values()]
+            self.assertTrue(any("Connection refused" in text for text in events), events)
+        node.start()
+        for site in (one, two):
+            harness.wait_for(lambda site=site: site.root()["answering"] == 1, "the root")
+        flows = range(FLOWS, 2 * FLOWS)
+        one.send(packets(flows, range(FIRST)))
+        harness.wait_for(lambda: one.root()["unknown"] == FLOWS, "answers")
+        two.send(packets(flows, [100]))
+        harness.wait_for(lambda: two.root()["learned"] == FLOWS, "answers")
+        two.send(packets(flows, range(101, 110)))
+        self.assertEqual(two.forwarded(), FLOWS * FIRST + FLOWS)
+
+    def test_one_that_has_to_be_there(self):
+        port = next(redis_cluster.free_port())
+        site = Site(self, "one", 1, self.table(["127.0.0.1:%d" % port], required=True))
+        result = site.running.finish()
+        self.assertEqual(result.status, 1, result)
+        lines = result.err.strip().splitlines()
+        self.assertEqual(len(lines), 1, result)
+        self.assertIn("filter[0].root: ", lines[0])
+        self.assertIn("within 5s", lines[0])
+
+
+class Configuration(harness.E2eTest):
+    """What is wrong is told before anything runs."""
+
+    def check(self, root=(), **fields):
+        secret = self.folder / "secret"
+        secret.write_text(redis_cluster.SECRET + "\n")
+        secret.chmod(0o600)
+        filter_ = {"name": "flows", "key": "flow-bidir", "first": 5, "window": "60s",
+                   "rate": "10kpps",
+                   "root": {"redis": ["127.0.0.1:7000"], "secret_file": str(secret),
+                            "flows": 10000, **dict(root)}, **fields}
+        filter_ = {key: value for key, value in filter_.items() if value is not None}
+        return self.run_unecho(
+            {"port": [harness.port("a", 0), harness.port("b", 1)],
+             "filter": [filter_], "route": [{"from": ["a"], "to": "b", "filter": "flows"}]})
+
+    def test_each_mistake_is_one_line(self):
+        open_file = self.folder / "open"
+        open_file.write_text(redis_cluster.SECRET)
+        open_file.chmod(0o644)
+        short = self.folder / "short"
+        short.write_text("abc")
+        short.chmod(0o600)
+        for fields, words in (
+                (dict(key="packet", first=None), 'key = "flow"'),
+                (dict(first=1), "first of 2 or more"),
+                (dict(window="500ms"), "1s or longer"),
+                (dict(root=dict(redis=[])), "is empty"),
+                (dict(root=dict(redis=["localhost"])), '"host:port"'),
+                (dict(root=dict(redis=["a:0"])), '"host:port"'),
+                (dict(root=dict(flows=5)), "from 1000"),
+                (dict(root=dict(secret_file="/nowhere")), "No such file"),
+                (dict(root=dict(secret_file=str(open_file))), "chmod 600"),
+                (dict(root=dict(secret_file=str(short))), "64 hexadecimal digits"),
+                (dict(root=dict(user="me")), "needs password_file"),
+                (dict(root=dict(on_root="drp")), '"drop"'),
+                (dict(root=dict(timeout="1h")), "1ms to 10s"),
+                (dict(root=dict(retries=3)), "retries")):
+            with self.subTest(words):
+                result = self.check(**fields)
+                self.assertEqual(result.status, 2, result)
+                self.assertIn(words, result.err)
+                self.assertEqual(len(result.err.strip().splitlines()), 1, result)
+
+
+if __name__ == "__main__":
+    harness.main()

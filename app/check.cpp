@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho check CONFIG: validates, prints the plan. Starts nothing and touches no device.
+#include <algorithm>
 #include <memory>
+#include <string>
+#include <vector>
 
+#include "base/option_names.h"
 #include "commands.h"
 #include "control/devices.h"
+#include "control/fabric.h"
 #include "control/plan.h"
 #include "load.h"
 #include "print.h"
@@ -11,7 +16,7 @@
 namespace unecho::app {
 namespace {
 
-Outcome check(const std::string& path) {
+Outcome check(const std::string& path, const std::string& spread) {
     const auto config = load(path);
     if (!config) {
         return tl::unexpected(config.error());
@@ -22,7 +27,16 @@ Outcome check(const std::string& path) {
     if (!plan) {
         return tl::unexpected(config::as_error(plan.error(), path));
     }
-    return print(path + " is valid. What it would do:\n\n" + control::to_text(*plan));
+    std::string warnings;
+    const auto* const named =
+        std::find(control::kSpreadNames.begin(), control::kSpreadNames.end(), spread);
+    if (named != control::kSpreadNames.end()) {
+        const auto by = static_cast<control::Spread>(named - control::kSpreadNames.begin());
+        for (const std::string& warning : control::spread_warnings(*config, by)) {
+            warnings += "warning: " + warning + "\n";
+        }
+    }
+    return print(path + " is valid. What it would do:\n\n" + control::to_text(*plan) + warnings);
 }
 
 }  // namespace
@@ -31,7 +45,15 @@ void add_check(CLI::App& app, Action& action) {
     CLI::App* command = app.add_subcommand("check", "Validate a configuration and print the plan");
     const auto path = std::make_shared<std::string>();
     command->add_option("CONFIG", *path, "TOML file")->required();
-    command->callback([path, &action] { action = [path] { return check(*path); }; });
+    const auto spread = std::make_shared<std::string>();
+    command
+        ->add_option(option::kSpreadBy, *spread,
+                     "Warn of what a switch does that spreads packets over several appliances by "
+                     "this hash")
+        ->check(CLI::IsMember(
+            std::vector<std::string>(control::kSpreadNames.begin(), control::kSpreadNames.end())));
+    command->callback(
+        [path, spread, &action] { action = [path, spread] { return check(*path, *spread); }; });
 }
 
 }  // namespace unecho::app

@@ -52,6 +52,7 @@ inline constexpr Name kJobs{"--jobs"};
 inline constexpr Name kShard{"--shard"};
 inline constexpr Name kMerge{"--merge"};
 inline constexpr Name kMachines{"--machines"};
+inline constexpr Name kSpreadBy{"--spread-by"};
 
 // What is read.
 inline constexpr Name kStart{"-A"};

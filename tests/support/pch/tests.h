@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What nearly every test includes, compiled once for each of their programs; each file includes what
-// it uses all the same.
-#pragma once
+// What nearly every test includes, compiled once for each of their programs; each file includes
+// what it uses all the same. No #pragma once: this is compiled as a file of its own.
+#ifndef UNECHO_TESTS_PCH
+#define UNECHO_TESTS_PCH
 
 #include <algorithm>
 #include <array>
@@ -13,3 +14,5 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#endif

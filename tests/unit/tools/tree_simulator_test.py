@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""tools/tree_simulator: what it simulates is what the formulas say, and the paper's example; the CSV
+files of the documents are what it prints."""
+import csv
+import io
+import os
+import pathlib
+import subprocess
+import unittest
+
+PICTURES = pathlib.Path(__file__).resolve().parents[3] / "docs" / "pictures"
+SIMULATOR = os.environ["UNECHO_TREE_SIMULATOR"]
+
+
+def printed(mode):
+    return subprocess.run([SIMULATOR, mode], capture_output=True, text=True, check=True).stdout
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+class TreeSimulator(unittest.TestCase):
+    def assert_near(self, row, measured, low, high, formula, least=0.0):
+        """Intervals are of 1.96 standard errors; five may part them, of some two hundred rows."""
+        value, expected = float(row[measured]), float(row[formula])
+        error = (float(row[high]) - float(row[low])) / 2 / 1.96
+        self.assertLessEqual(abs(value - expected), 5 * error + least * expected, row)
+
+    def test_failed_slices_are_as_the_formulas_say(self):
+        found = rows((PICTURES / "tree-faults.csv").read_text())
+        self.assertEqual(len(found), 3 * 7 * 2)
+        for row in found:
+            self.assert_near(row, "false_positives", "low", "high", "formula")
+            self.assert_near(row, "misses", "misses_low", "misses_high", "misses_formula")
+
+    def test_slices_for_failures_are_those_of_the_paper(self):
+        found = rows((PICTURES / "tree-slices.csv").read_text())
+        for row in found:
+            self.assert_near(row, "false_positives", "low", "high", "formula")
+            # Loads of horizontal slices differ, which the paper takes as equal.
+            self.assertLess(float(row["formula"]), float(row["allowed"]) * 1.02)
+        of = {(row["slicing"], row["allowed"], row["failed"]): int(row["slices"]) for row in found}
+        # "more than 30", "less than 20" of section 3.2
+        self.assertEqual((of["horizontal", "0.15", "4"], of["vertical", "0.15", "4"]), (31, 11))
+
+    def test_messages_and_loads_are_as_the_formulas_say(self):
+        for row in rows((PICTURES / "tree-messages.csv").read_text()):
+            self.assert_near(row, "messages", "low", "high", "formula")
+        for row in rows((PICTURES / "tree-fairness.csv").read_text()):
+            self.assert_near(row, "index", "low", "high", "formula", 0.02)
+
+    def test_a_thousand_sites_are_as_the_model_says(self):
+        for row in rows((PICTURES / "tree-scale.csv").read_text()):
+            if row["low"]:
+                self.assert_near(row, "simulated", "low", "high", "model")
+
+    def test_the_files_are_what_it_prints(self):
+        """But for the digits that another machine's functions may give."""
+        for mode in ("faults", "slices", "messages", "fairness", "scale"):
+            for here, there in zip(rows(printed(mode)),
+                                   rows((PICTURES / ("tree-%s.csv" % mode)).read_text())):
+                for name, value in there.items():
+                    try:
+                        self.assertAlmostEqual(float(here[name]), float(value),
+                                               delta=1e-4 * abs(float(value)) + 1e-9)
+                    except ValueError:
+                        self.assertEqual(here[name], value)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -155,8 +155,8 @@ struct Root {
 // rule and on_full absent in the file are what the engine does by default: kBound if it can and a
 // bound is known.
 struct Filter : engines::FilterSpec {
-    std::optional<Root> root;
     int line = 0;
+    std::optional<Root> root = std::nullopt;
 
     bool operator==(const Filter&) const = default;
 };

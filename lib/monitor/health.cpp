@@ -39,6 +39,7 @@ class Judge {
     }
     void false_drops(const std::string& filter, const Json& drops);
     void misses(const std::string& filter, const Json& before, const Json& after);
+    void root(const std::string& filter, const Json& root);
     void loss(std::uint64_t before, std::uint64_t after, const std::string& where);
 
     const TwoLooks& looks_;
@@ -145,6 +146,19 @@ void Judge::misses(const std::string& filter, const Json& before, const Json& af
     }
 }
 
+// What sites share, if they do.
+void Judge::root(const std::string& filter, const Json& root) {
+    const std::uint64_t masters = whole_or(root, "masters");
+    if (const std::uint64_t answering = whole_or(root, "answering"); answering < masters) {
+        add(Severity::kWarning, filter + ": of its root's masters " + std::to_string(answering) +
+                                    " of " + std::to_string(masters) + " answer");
+    }
+    if (const std::uint64_t flows = whole_or(root, "no_room"); flows != 0) {
+        add(Severity::kWarning, filter + ": its root had no room for " + counted(flows, "flow") +
+                                    "; give it more flows, at all sites");
+    }
+}
+
 void Judge::filters() {
     const Json& earlier = member(looks_.before, "filters");
     const Json& all = now("filters");
@@ -155,6 +169,9 @@ void Judge::filters() {
         if (achieved < window) {
             add(Severity::kWarning, name + " keeps " + brief(achieved) + " of its " +
                                         brief(window) + " window: more packets than planned");
+        }
+        if (const Json& shared = member(all[i], "root"); shared.is_object()) {
+            root(name, shared);
         }
         const Json& audit = member(all[i], "audit");
         const bool known = earlier.is_array() && i < earlier.size();

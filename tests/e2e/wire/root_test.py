@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two appliances at two sites, on live interfaces, with a Redis Cluster as their root: the first
 packets of a flow pass at one of them, not at both; without the root each does what it does alone."""
+import os
 import struct
 
-import redis_cluster
 import wire
 from wire import Host, Listener, harness
 
+import redis_cluster  # noqa: E402  of tests/e2e/
+
+EXAMPLES = harness.ROOT / "examples" / "root"
 FIRST = 5
 FLOWS = 300
 
@@ -82,8 +85,7 @@ class Root(wire.WireTest):
     def setUp(self):
         super().setUp()
         self.secret = self.folder / "secret"
-        self.secret.write_text(redis_cluster.SECRET + "\n")
-        self.secret.chmod(0o600)
+        wire.run(EXAMPLES / "new_secret", self.secret)
 
     def table(self, addresses, **fields):
         return {"redis": addresses, "secret_file": str(self.secret), "flows": 10000, **fields}
@@ -183,6 +185,21 @@ class Configuration(harness.E2eTest):
         return self.run_unecho(
             {"port": [harness.port("a", 0), harness.port("b", 1)],
              "filter": [filter_], "route": [{"from": ["a"], "to": "b", "filter": "flows"}]})
+
+    def test_the_example_is_right(self):
+        done = wire.run(os.environ["UNECHO_BIN"], "check", EXAMPLES / "site.toml")
+        self.assertIn("3,000,000 flows of all sites", done.stdout)
+        # What is not on this machine is a note.
+        self.assertIn("note: filter \"flows\": root.secret_file: /etc/unecho/root.secret",
+                      done.stdout)
+
+    def test_a_secret_is_not_written_over(self):
+        path = self.folder / "secret"
+        wire.run(EXAMPLES / "new_secret", path)
+        before = path.read_text()
+        self.assertEqual(path.stat().st_mode & 0o777, 0o600)
+        self.assertNotEqual(wire.run(EXAMPLES / "new_secret", path, check=False).returncode, 0)
+        self.assertEqual(path.read_text(), before)
 
     def test_each_mistake_is_one_line(self):
         open_file = self.folder / "open"

@@ -71,6 +71,21 @@ TEST(Health, what_costs_packets_or_certainty_is_a_warning) {
 }
 
 // As an audit counts them: those with a reason are not among those without.
+TEST(Health, of_a_root_that_sites_share_is_a_warning) {
+    const auto with_root = [](unsigned answering, unsigned no_room) {
+        return [=](Json& now) {
+            now["filters"][0]["root"] = {
+                {"masters", 3}, {"answering", answering}, {"no_room", no_room}};
+        };
+    };
+    EXPECT_TRUE(found(with_root(3, 0)).empty());
+    expect_one(Severity::kWarning, "filter echo: of its root's masters 2 of 3 answer",
+               with_root(2, 0));
+    expect_one(Severity::kWarning,
+               "filter echo: its root had no room for 7 flows; give it more flows, at all sites",
+               with_root(3, 7));
+}
+
 TEST(Health, explained_misses_excuse_no_others) {
     filter::AuditCounters counters;
     counters.misses = 1;

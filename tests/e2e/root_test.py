@@ -244,6 +244,21 @@ class Trouble(Sites):
         site.ask(self.flows(3000))
         self.assertEqual(site.answered()["unanswered"], before)
 
+    def test_a_master_that_is_full_costs_what_it_would_have_known(self):
+        cluster = redis_cluster.Cluster(self, masters=1, replicas=0)
+        site, = self.sites(cluster, 1, timeout="200ms")
+        node, = cluster.nodes
+        node.ask("config", "set", "maxmemory", "1mb")
+        flows = self.flows(1000)
+        site.ask(flows)
+        counters = site.answered()
+        self.assertEqual((counters["unanswered"], counters["known"]), (1000, 0))
+        self.assertTrue(any("maxmemory" in line for line in site.log), site.log)
+        node.ask("config", "set", "maxmemory", "0")
+        harness.wait_for(lambda: site.counters()["answering"] == 1, "it")
+        site.ask(flows)
+        self.assertEqual(site.answered()["unknown"], 1000)
+
     def test_slots_that_move_take_what_they_know_along(self):
         cluster = redis_cluster.Cluster(self, masters=3, replicas=0)
         one, other = self.sites(cluster, 2, window="2min", flows=2000000)

@@ -78,6 +78,7 @@ Status Asker::contact(Nanoseconds patience) {
 
 void Asker::step(Nanoseconds longest) {
     const Nanoseconds now = now_of_clock();
+    forget_nodes();
     gather(now);
     give_up_old(now);
     find_masters(now);
@@ -85,6 +86,15 @@ void Asker::step(Nanoseconds longest) {
     wait(longest);
     look_at_clocks(now_of_clock());
     count_masters();
+}
+
+// Those that were masters once, and are not connected, when they are more than those that count.
+void Asker::forget_nodes() {
+    if (nodes_.size() > 2 * (map_.masters().size() + spec_.nodes.size())) {
+        std::erase_if(nodes_, [this](const Nodes::value_type& node) {
+            return !node.second.link && !owns(node.first);
+        });
+    }
 }
 
 // From all in turn: none is kept from asking by another one.

@@ -84,6 +84,7 @@ class Asker {
     };
     using Nodes = std::map<Endpoint, Node>;
 
+    void forget_nodes();
     void gather(Nanoseconds now);
     void give_up_old(Nanoseconds now);
     void find_masters(Nanoseconds now);

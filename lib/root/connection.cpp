@@ -8,6 +8,12 @@
 #include <sys/socket.h>
 
 namespace unecho::root {
+namespace {
+
+// Of answers that are not whole; the longest, CLUSTER SLOTS of a thousand nodes, has a tenth of it.
+constexpr std::size_t kMostUnread = std::size_t{4} << 20;
+
+}  // namespace
 
 Result<Connection> Connection::open(const Endpoint& to) {
     std::unique_ptr<redisContext, Free> context(redisConnectNonBlock(to.host.c_str(), to.port));
@@ -55,7 +61,13 @@ Status Connection::write() {
 }
 
 Status Connection::read() {
-    return redisBufferRead(context_.get()) == REDIS_OK ? Status{} : broken();
+    if (redisBufferRead(context_.get()) != REDIS_OK) {
+        return broken();
+    }
+    if (context_->reader->len > kMostUnread) {
+        return fail(Errc::kIo, to_.text() + ": an answer without end");
+    }
+    return {};
 }
 
 Result<Reply> Connection::next() {

@@ -23,6 +23,9 @@ std::uint16_t SlotMap::number_of(const Endpoint& master) {
     if (found != masters_.end()) {
         return static_cast<std::uint16_t>(found - masters_.begin());
     }
+    if (masters_.size() == kMostMasters) {
+        return kNobody;
+    }
     masters_.push_back(master);
     return static_cast<std::uint16_t>(masters_.size() - 1);
 }
@@ -68,7 +71,10 @@ void SlotMap::move(const Redirection& moved) {
     if (owners_.empty()) {
         owners_.assign(kSlots, kNobody);
     }
-    owners_[moved.slot] = number_of(moved.to);
+    const std::uint16_t to = number_of(moved.to);
+    if (to != kNobody) {
+        owners_[moved.slot] = to;
+    }
 }
 
 }  // namespace unecho::root

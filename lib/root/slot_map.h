@@ -17,6 +17,7 @@ namespace unecho::root {
 class SlotMap {
   public:
     static constexpr std::uint16_t kNobody = 0xffff;
+    static constexpr std::size_t kMostMasters = 1000;  // as many nodes as a cluster should have
 
     // From the answer to CLUSTER SLOTS; of a master whose address is not told it is that of who
     // answered.
@@ -27,6 +28,7 @@ class SlotMap {
     [[nodiscard]] std::uint16_t owner(unsigned slot) const {
         return owners_.empty() ? kNobody : owners_[slot];
     }
+    // Not to a master too many; the next answer to CLUSTER SLOTS says who there is.
     void move(const Redirection& moved);
 
   private:

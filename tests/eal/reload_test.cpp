@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
@@ -15,6 +16,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "config/compare.h"
 #include "config/load.h"
@@ -406,6 +409,66 @@ std::string classes(const std::string& text) {
     return "[{ " + text + " }]";
 }
 
+// Which only its owner may read, and which is gone with the program.
+class PrivateFile {
+  public:
+    PrivateFile(const std::string& name, const std::string& text)
+        : path_(testing::TempDir() + "unecho-reload-" + name + "-" + std::to_string(getpid())) {
+        std::ofstream(path_) << text << "\n";
+        chmod(path_.c_str(), S_IRUSR | S_IWUSR);
+    }
+    PrivateFile(const PrivateFile&) = delete;
+    PrivateFile& operator=(const PrivateFile&) = delete;
+    PrivateFile(PrivateFile&&) = delete;
+    PrivateFile& operator=(PrivateFile&&) = delete;
+    ~PrivateFile() { unlink(path_.c_str()); }
+
+    [[nodiscard]] std::string quoted() const { return "\"" + path_ + "\""; }
+
+  private:
+    std::string path_;
+};
+
+// What is not of a root itself, and what each root has to have.
+std::vector<Edit> with_root() {
+    static const PrivateFile secret("secret", std::string(64, 'a'));
+    return {{"filter0", "key", "\"flow\""},
+            {"filter0", "first", "2"},
+            {"filter0", "window", "\"1s\""},
+            {"filter0", "root.redis", R"(["127.0.0.1:7001"])"},
+            {"filter0", "root.secret_file", secret.quoted()},
+            {"filter0", "root.flows", "1000"}};
+}
+
+std::vector<KeyCase> root_cases() {
+    const auto k = [](const std::string& key, const std::string& before, const std::string& after) {
+        return KeyCase{"filter.root." + key,
+                       both(with_root(), one("filter0", "root." + key, before)),
+                       both(with_root(), one("filter0", "root." + key, after))};
+    };
+    static const PrivateFile secret("some-secret", std::string(64, 'b'));
+    static const PrivateFile other_secret("another-secret", std::string(64, 'c'));
+    static const PrivateFile password("password", "one");
+    static const PrivateFile other_password("another-password", "two");
+    const std::vector<Edit> passing =
+        both(with_root(), one("filter0", "root.password_file", password.quoted()));
+    std::vector<Edit> without = with_root();
+    without.resize(3);
+    return {
+        {"filter.root", without, with_root()},
+        k("redis", R"(["127.0.0.1:7001"])", R"(["127.0.0.1:7002"])"),
+        k("secret_file", secret.quoted(), other_secret.quoted()),
+        k("flows", "1000", "2000"),
+        k("name", "\"shared\"", "\"common\""),
+        {"filter.root.user", both(passing, one("filter0", "root.user", "\"some\"")),
+         both(passing, one("filter0", "root.user", "\"another\""))},
+        k("password_file", password.quoted(), other_password.quoted()),
+        k("timeout", "\"100ms\"", "\"200ms\""),
+        k("required", "false", "true"),
+        k("on_root", "\"drop\"", "\"count\""),
+    };
+}
+
 std::vector<KeyCase> cases() {
     const auto f = [](const std::string& key, const std::string& before, const std::string& after) {
         return KeyCase{"filter." + key, one("filter0", key, before), one("filter0", key, after)};
@@ -440,7 +503,7 @@ std::vector<KeyCase> cases() {
     const auto in = [](std::string text, const std::string& from, const std::string& to) {
         return text.replace(text.find(from), from.size(), to);
     };
-    return {
+    std::vector<KeyCase> all = {
         f("window", "\"20ms\"", "\"30ms\""),
         f("engine", "\"line\"", "\"apbbf\""),
         f("rate", "\"50kpps\"", "\"500kpps\""),
@@ -528,6 +591,9 @@ std::vector<KeyCase> cases() {
         p("run", "seed", "1", "2"),
         p("run", "mbufs", "", "65535"),
     };
+    const std::vector<KeyCase> shared = root_cases();
+    all.insert(all.end(), shared.begin(), shared.end());
+    return all;
 }
 
 std::string name_of(const config::KnownKey& key) {
@@ -606,7 +672,10 @@ TEST_P(ReloadOf, keeps_what_it_promises_for_its_kind) {
                 if (edit.key != name) {
                     continue;
                 }
-                const std::string value = edit.value.empty() ? "none" : edit.value;
+                // Of several edits of one key the last counts.
+                const auto& written = file->at(edit.table);
+                const auto found = written.find(edit.key);
+                const std::string value = found == written.end() ? "none" : found->second;
                 EXPECT_NE(text.find(value), std::string::npos) << text << " has no " << value;
             }
         }

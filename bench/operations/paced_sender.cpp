@@ -14,16 +14,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <string>
 #include <vector>
 
-#include <poll.h>
-#include <rte_eal.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
-#include <unistd.h>
 
+#include "common/memif_pair.h"
+
+namespace unecho::bench {
 namespace {
 
 constexpr unsigned kBurst = 32;
@@ -40,38 +39,6 @@ struct Slot {
     std::uint64_t away = 0;
 };
 
-std::uint64_t now() {
-    timespec time{};
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(time.tv_nsec);
-}
-
-bool ends() {
-    pollfd input{STDIN_FILENO, POLLIN, 0};
-    std::array<char, 64> bytes;
-    return poll(&input, 1, 0) > 0 && read(STDIN_FILENO, bytes.data(), bytes.size()) <= 0;
-}
-
-[[noreturn]] void fail(const char* what) {
-    std::fprintf(stderr, "paced_sender: %s\n", what);
-    std::exit(1);
-}
-
-void start(std::uint16_t port, rte_mempool* pool) {
-    const rte_eth_conf conf{};
-    if (rte_eth_dev_configure(port, 1, 1, &conf) != 0 ||
-        rte_eth_rx_queue_setup(port, 0, 16384, 0, nullptr, pool) != 0 ||
-        rte_eth_tx_queue_setup(port, 0, 16384, 0, nullptr) != 0 || rte_eth_dev_start(port) != 0) {
-        fail("a port does not start");
-    }
-}
-
-bool linked(std::uint16_t port) {
-    rte_eth_link link{};
-    return rte_eth_link_get_nowait(port, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
-}
-
 class Sender {
   public:
     Sender(rte_mempool* pool, std::uint64_t rate) : pool_(pool), rate_(rate) {
@@ -83,9 +50,9 @@ class Sender {
     }
 
     void run() {
-        begin_ = last_ = now();
+        begin_ = last_ = monotonic_now();
         std::uint64_t done = 0;
-        for (std::uint64_t round = 0; (round & 0xFFFF) != 0 || !ends(); ++round) {
+        for (std::uint64_t round = 0; (round & 0xFFFF) != 0 || !input_ends(); ++round) {
             const std::uint64_t time = look();
             std::uint64_t due = (time - begin_) * rate_ / 1'000'000'000 - done;
             if (due > kMostBehind) {
@@ -95,7 +62,7 @@ class Sender {
             done += send(static_cast<unsigned>(std::min<std::uint64_t>(due, kBurst)), time);
             receive();
         }
-        for (const std::uint64_t until = now() + 500 * kMillisecond; look() < until;) {
+        for (const std::uint64_t until = monotonic_now() + 500 * kMillisecond; look() < until;) {
             receive();
         }
     }
@@ -103,7 +70,7 @@ class Sender {
     void write(const char* path) const {
         std::FILE* file = std::fopen(path, "w");
         if (file == nullptr) {
-            fail("the file cannot be written");
+            fail("paced_sender", "the file cannot be written");
         }
         for (std::size_t i = 0; i < slots_.size(); ++i) {
             const Slot& slot = slots_[i];
@@ -125,7 +92,7 @@ class Sender {
     }
 
     std::uint64_t look() {
-        const std::uint64_t time = now();
+        const std::uint64_t time = monotonic_now();
         for (std::uint64_t at = last_; time - last_ > kMillisecond / 20 && at <= time;
              at += kMillisecond) {
             Slot& slot = slot_of(at);
@@ -147,7 +114,8 @@ class Sender {
             std::memcpy(frame_.data() + kPayload + sizeof(time), &number, sizeof(number));
             std::memcpy(rte_pktmbuf_append(mbufs[i], kLength), frame_.data(), kLength);
         }
-        const unsigned sent = rte_eth_tx_burst(0, 0, mbufs.data(), static_cast<std::uint16_t>(n));
+        const unsigned sent =
+            rte_eth_tx_burst(kMemifIn, 0, mbufs.data(), static_cast<std::uint16_t>(n));
         rte_pktmbuf_free_bulk(mbufs.data() + sent, n - sent);
         number_ += sent;
         slot_of(time).sent += sent;
@@ -156,11 +124,11 @@ class Sender {
 
     void receive() {
         std::array<rte_mbuf*, kBurst> mbufs;
-        const unsigned n = rte_eth_rx_burst(1, 0, mbufs.data(), kBurst);
+        const unsigned n = rte_eth_rx_burst(kMemifOut, 0, mbufs.data(), kBurst);
         if (n == 0) {
             return;
         }
-        const std::uint64_t time = now();
+        const std::uint64_t time = monotonic_now();
         for (unsigned i = 0; i < n; ++i) {
             std::uint64_t sent = 0;
             std::memcpy(&sent, rte_pktmbuf_mtod_offset(mbufs[i], const char*, kPayload),
@@ -182,32 +150,14 @@ class Sender {
 };
 
 }  // namespace
+}  // namespace unecho::bench
 
 int main(int argc, char** argv) {
+    using namespace unecho::bench;
     if (argc < 6 || std::string(argv[5]) != "--") {
-        fail("usage: paced_sender IN-SOCKET OUT-SOCKET PACKETS-PER-SECOND FILE -- EAL arguments");
+        fail("usage", "paced_sender IN-SOCKET OUT-SOCKET PACKETS-PER-SECOND FILE -- EAL arguments");
     }
-    const std::string memif = ",role=client,id=0,rsize=14,socket-abstract=no,socket=";
-    std::string in = "--vdev=net_memif0" + memif + argv[1];
-    std::string out = "--vdev=net_memif1" + memif + argv[2];
-    std::vector<char*> eal{argv[0], in.data(), out.data()};
-    eal.insert(eal.end(), argv + 6, argv + argc);
-    if (rte_eal_init(static_cast<int>(eal.size()), eal.data()) < 0 ||
-        rte_eth_dev_count_avail() != 2) {
-        fail("DPDK does not start");
-    }
-    rte_mempool* pool =
-        rte_mempool_create("packets", 131071, RTE_MBUF_DEFAULT_BUF_SIZE + sizeof(rte_mbuf), 256,
-                           sizeof(rte_pktmbuf_pool_private), rte_pktmbuf_pool_init, nullptr,
-                           rte_pktmbuf_init, nullptr, SOCKET_ID_ANY, RTE_MEMPOOL_F_NO_IOVA_CONTIG);
-    if (pool == nullptr) {
-        fail("no memory for packets");
-    }
-    start(0, pool);
-    start(1, pool);
-    while (!linked(0) || !linked(1)) {
-        usleep(1000);
-    }
+    rte_mempool* pool = connect_memif_pair(argv[1], argv[2], 6, argc, argv);
     std::puts("sending");
     std::fflush(stdout);
     Sender sender(pool, std::strtoull(argv[3], nullptr, 10));

@@ -1,0 +1,75 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""soak soaks for some seconds; and its judgement of accounts that do not agree, which no run has."""
+import importlib.machinery
+import importlib.util
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+
+def load(path):
+    loader = importlib.machinery.SourceFileLoader("soak", path)
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("soak", loader))
+    sys.dont_write_bytecode = True
+    loader.exec_module(module)
+    return module
+
+
+def refuses(soak, judge, word):
+    try:
+        judge()
+    except soak.Broken as broken:
+        assert word in str(broken), broken
+    else:
+        raise AssertionError("nothing was said of " + word)
+
+
+def judges(soak):
+    refuses(soak, lambda: soak.Soak.compare("sent", 3, 4), "3 instead of 4")
+    refuses(soak, lambda: soak.Soak.at_most("copies", 3, 2), "of which 2 are explained")
+    soak.Soak.at_most("copies", 3, 3)
+
+    class Grown(soak.Soak):
+        def __init__(self, rss, descriptors):
+            self.samples = [{"rss_kib": rss * number, "descriptors": 20 + descriptors * number,
+                             "threads": 3} for number in range(40)]
+    refuses(soak, Grown(200, 0).check_growth, "memory grows")
+    refuses(soak, Grown(0, 1).check_growth, "descriptors grow")
+    Grown(0, 0).check_growth()
+
+    class Telling(soak.Soak):
+        def __init__(self, **counts):
+            self.before = {"received": 5, "new": 5}
+            self.telemetry = self
+            self.counts = {"received": 9, "forwarded": 8, "diverted": 0, "dropped": 1, "in_flight": 0,
+                           "reasons": {"new": 8}, **counts}
+
+        def ask(self, _):
+            return self.counts
+    refuses(soak, Telling(dropped=0).counters, "not accounted for")
+    refuses(soak, Telling(reasons={"new": 4}).counters, "new decreases")
+    Telling().counters()
+
+
+def main():
+    if len(os.sched_getaffinity(0)) < 2:
+        print("skipped: needs two CPUs")
+        sys.exit(77)
+    soak, unecho, peer = sys.argv[1:]
+    judges(load(soak))
+    with tempfile.TemporaryDirectory(prefix="unecho-") as folder:
+        path = pathlib.Path(folder) / "told.json"
+        # Stops and load of other tests, on a few CPUs, may be more than a window: none is asked for.
+        subprocess.run([soak, "--unecho", unecho, "--peer", peer, "--minutes", "0.2", "--rest", "5",
+                        "--without", "stop", "--json", path], check=True)
+        told = json.loads(path.read_text())
+    assert told["last"]["received"] > 0 and told["rests"] >= 2, told
+    assert told["events"]["stop"] == 0, told
+
+
+if __name__ == "__main__":
+    main()

@@ -138,23 +138,47 @@ TEST(Docs, auto_says_among_which_it_chooses) {
     }
 }
 
-TEST(Docs, examples_make_up_one_valid_file) {
-    const WorkingDirectory directory;
+// What stands between such a line and the end of its example, of all of them.
+std::string examples_of(const std::string& begin) {
     std::istringstream page(read_source_file(kPage));
     std::string line;
     std::string text;
     bool in_example = false;
     while (std::getline(page, line)) {
         if (line.starts_with("```")) {
-            in_example = line == "```toml";
+            in_example = line == begin;
         } else if (in_example) {
             text.append(line).append("\n");
         }
     }
-    const LoadResult result = load_text(text, kPage);
+    return text;
+}
+
+TEST(Docs, examples_make_up_one_valid_file) {
+    const WorkingDirectory directory;
+    const LoadResult result = load_text(examples_of("```toml"), kPage);
     ASSERT_TRUE(result.has_value()) << to_text(result.error(), kPage);
     EXPECT_EQ(result->ports.size(), 4U);
     EXPECT_EQ(result->routes.size(), 2U);
+}
+
+// The other one replays captures, whose time no site shares.
+TEST(Docs, example_of_a_root_is_valid_in_the_file_of_a_site) {
+    const std::string text = R"([[port]]
+name = "tap"
+device = "net_null0"
+[[port]]
+name = "tool"
+device = "net_null1"
+[[route]]
+from = ["tap"]
+to = "tool"
+filter = "flows"
+)" + examples_of("```toml of a site");
+    const LoadResult result = load_text(text, kPage);
+    ASSERT_TRUE(result.has_value()) << to_text(result.error(), kPage);
+    ASSERT_EQ(result->filters.size(), 1U);
+    EXPECT_TRUE(result->filters[0].root);
 }
 
 }  // namespace

@@ -132,6 +132,23 @@ tenant = "match"
 key_bytes = 64
 window = "1ms"
 rate = "1Mpps"
+
+[[port]]
+name = "tap.3"
+device = "net_null4"
+
+[[route]]
+from = ["tap.3"]
+to = "out.1"
+filter = "shared"
+
+[[filter]]
+name = "shared"
+key = "flow"
+first = 2
+window = "2s"
+rate = "1Mpps"
+root = { redis = ["[::1]:6379", "redis:6380"], secret_file = "secret", flows = 5000, name = "sites", user = "some", password_file = "password", timeout = "20ms", required = true, on_root = "count" }
 )";
 
 Config load_valid(const std::string& text) {
@@ -158,7 +175,7 @@ TEST(Load, ports_are_read_back) {
     const Config config = load_valid(kEverything);
     EXPECT_EQ(config.path, "valid.toml");
     EXPECT_EQ(config.eal, (Eal{{"--in-memory", "-m", "512"}}));
-    ASSERT_EQ(config.ports.size(), 5U);
+    ASSERT_EQ(config.ports.size(), 6U);
     EXPECT_EQ(config.ports[0], (Port{"in", "0000:3b:00.0,x=1", 3, 4, 64, 32768, 9000, false, 4}));
     Port plain;
     plain.name = "out.1";
@@ -169,7 +186,7 @@ TEST(Load, ports_are_read_back) {
 
 TEST(Load, filters_are_read_back) {
     const Config config = load_valid(kEverything);
-    ASSERT_EQ(config.filters.size(), 3U);
+    ASSERT_EQ(config.filters.size(), 4U);
     EXPECT_EQ(config.filters[0], (Filter{{"targets",
                                           packet::KeyMode::kFlowBidir,
                                           packet::NonIp::kPass,
@@ -217,7 +234,7 @@ TEST(Load, filters_are_read_back) {
 
 TEST(Load, routes_are_read_back) {
     const Config config = load_valid(kEverything);
-    ASSERT_EQ(config.routes.size(), 3U);
+    ASSERT_EQ(config.routes.size(), 4U);
     EXPECT_EQ(config.routes[0], (Route{"in>out.1",
                                        {0},
                                        1,
@@ -282,6 +299,21 @@ TEST(Load, capture_clock_is_read_back) {
     EXPECT_FALSE(config.routes[0].report_window);
     EXPECT_FALSE(config.routes[0].report_flows);
     EXPECT_EQ(config.routes[0].to, 2);
+}
+
+TEST(Load, roots_are_read_back) {
+    const Config config = load_valid(kEverything);
+    ASSERT_EQ(config.filters.size(), 4U);
+    EXPECT_FALSE(config.filters[0].root);
+    EXPECT_EQ(config.filters[3].root, (Root{{"[::1]:6379", "redis:6380"},
+                                            "sites",
+                                            "secret",
+                                            5000,
+                                            "some",
+                                            "password",
+                                            20 * kMillisecond,
+                                            true,
+                                            OnRoot::kCount}));
 }
 
 TEST(Load, everything_above_names_every_known_key) {
@@ -367,16 +399,33 @@ device = "net_null0"
 [[port]]
 name = "b"
 device = "net_null1"
+[[port]]
+name = "c"
+device = "net_null2"
 [[filter]]
 name = "f"
 key = "flow"
 window = "1s"
 rate = "1kpps"
 rule = "penalty"
+[[filter]]
+name = "g"
+key = "flow"
+first = 2
+window = "1s"
+rate = "1kpps"
+[filter.root]
+redis = ["127.0.0.1:6379"]
+secret_file = "secret"
+flows = 1000
 [[route]]
 from = ["a"]
 to = "b"
 filter = "f"
+[[route]]
+from = ["c"]
+to = "b"
+filter = "g"
 [eal]
 [workers]
 [control]

@@ -9,6 +9,7 @@
 #include <rte_lcore.h>
 
 #include "base/memory_node.h"
+#include "dataplane/ring_room.h"
 #include "eal/mbuf_fields.h"
 
 namespace unecho::control {
@@ -614,15 +615,14 @@ bool Wiring::adopted() const {
 std::vector<std::uint32_t> Wiring::mark_rings() const {
     std::vector<std::uint32_t> marks;
     for (const eal::Ring& ring : rings_) {
-        const std::uint32_t tail = ring->prod.tail;
-        marks.push_back(tail);
+        marks.push_back(dataplane::ring_produced(*ring));
     }
     return marks;
 }
 
 bool Wiring::passed(const std::vector<std::uint32_t>& marks) const {
     for (std::size_t i = 0; i < marks.size(); ++i) {
-        if (static_cast<std::int32_t>(rings_[i]->cons.tail - marks[i]) < 0) {
+        if (static_cast<std::int32_t>(dataplane::ring_consumed(*rings_[i]) - marks[i]) < 0) {
             return false;
         }
     }

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "dataplane/common.h"
 #include "dataplane/counters.h"
+#include "dataplane/ring_room.h"
 
 namespace unecho::dataplane {
 
@@ -20,7 +21,7 @@ using Rings = std::array<rte_ring*, kMaxWorkers>;  // by the other worker's inde
 // Whether each ring has room for so many packets more.
 [[nodiscard]] inline bool all_have_room(const Rings& rings, unsigned packets) noexcept {
     return std::all_of(rings.begin(), rings.end(), [&](const rte_ring* ring) {
-        return ring == nullptr || rte_ring_free_count(ring) >= packets;
+        return ring == nullptr || ring_room(*ring) >= packets;
     });
 }
 

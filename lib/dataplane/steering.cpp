@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 
+#include "dataplane/ring_room.h"
 #include "pipeline/bits.h"
 
 namespace unecho::dataplane {
@@ -125,7 +126,7 @@ unsigned Steering::room_below_mark(WorkerIndex owner, unsigned n) noexcept {
         return n;
     }
     if (free_[owner] < reserve_[owner] + n) {
-        free_[owner] = rte_ring_free_count(setup_.out[owner]);
+        free_[owner] = ring_room(*setup_.out[owner]);
     }
     return free_[owner] > reserve_[owner] ? std::min(free_[owner] - reserve_[owner], n) : 0;
 }

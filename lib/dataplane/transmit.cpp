@@ -6,6 +6,7 @@
 
 #include <rte_ethdev.h>
 
+#include "dataplane/ring_room.h"
 #include "pipeline/bits.h"
 
 namespace unecho::dataplane {
@@ -108,7 +109,7 @@ void Transmitter::transmit_tagged(Burst& burst, std::span<const TxTag> tags,
 
 bool Transmitter::has_room(unsigned packets) const noexcept {
     return std::all_of(setup_.targets.begin(), setup_.targets.end(), [&](const TxTarget& target) {
-        return target.ring == nullptr || rte_ring_free_count(target.ring) >= packets;
+        return target.ring == nullptr || ring_room(*target.ring) >= packets;
     });
 }
 

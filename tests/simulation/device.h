@@ -3,7 +3,6 @@
 // in a queue of bounded length and are given when they are due; a transmit takes all, some or none.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -16,6 +15,7 @@
 
 #include "base/ids.h"
 #include "base/units.h"
+#include "own_port.h"
 
 namespace unecho::test {
 
@@ -50,7 +50,7 @@ class Device {
     Device& operator=(const Device&) = delete;
     ~Device() = default;
 
-    [[nodiscard]] PortId id() const { return id_; }
+    [[nodiscard]] PortId id() const { return port_.id(); }
     Behaviour& behaviour() { return behaviour_; }
 
     // False: the queue is full.
@@ -67,8 +67,7 @@ class Device {
     std::uint16_t give(rte_mbuf** mbufs, std::uint16_t n);
     std::uint16_t take(rte_mbuf** mbufs, std::uint16_t n);
 
-    PortId id_ = 0;
-    std::array<void*, 64> queues_{};  // each of them is this device
+    OwnPort port_;
     Behaviour behaviour_;
     std::deque<rte_mbuf*> waiting_;
     std::deque<Nanoseconds> due_;

@@ -7,6 +7,7 @@
 
 #include <poll.h>
 
+#include "base/utf8.h"
 #include "root/function.h"
 
 namespace unecho::root {
@@ -17,8 +18,13 @@ constexpr Nanoseconds kLongestBackoff = 5 * kSecond;
 // The cluster is asked for its masters this often, and while one does not answer.
 constexpr Nanoseconds kMapLasts = 10 * kSecond;
 constexpr Nanoseconds kMapLastsInTrouble = 300 * kMillisecond;
-// What a slot that moves, or a master that loads, needs at least.
+// What a slot that moves, or a master that loads, needs at least; and so that who sends us round in
+// circles does not do it as fast as the network allows.
 constexpr Nanoseconds kAgain = 20 * kMillisecond;
+// A master that was well for so long begins anew with its backoff.
+constexpr Nanoseconds kWell = kLongestBackoff;
+// One that is ready, and has not answered anything for so long, does not get on.
+constexpr Nanoseconds kStands = 100 * kMillisecond;
 constexpr std::size_t kTakenAtOnce = 4096;  // of all feeds
 constexpr unsigned kUnderway = 2;           // batches of a tag
 
@@ -28,8 +34,14 @@ Nanoseconds now_of_clock() {
     return static_cast<Nanoseconds>(time.tv_sec) * kSecond + static_cast<Nanoseconds>(time.tv_nsec);
 }
 
+constexpr std::size_t kMostText = 400;  // of what a Redis says, in a line of ours
+
 bool has(std::string_view text, std::string_view part) {
     return text.find(part) != std::string_view::npos;
+}
+
+std::string quoted(std::string_view text) {
+    return shortened(escaped(text.substr(0, 10 * kMostText)), kMostText);
 }
 
 // It will be right, and is to be asked again: slots on their way, a master that is not one yet.
@@ -69,8 +81,9 @@ Status Asker::contact(Nanoseconds patience) {
             return {};
         }
         if (now_of_clock() >= deadline) {
-            return fail(Errc::kIo,
-                        "no answer of all its masters within " + format_duration(patience));
+            return fail(Errc::kIo, "no answer of all its masters within " +
+                                       format_duration(patience) +
+                                       (loss_.empty() ? "" : ": " + loss_));
         }
     }
     return tl::unexpected(*refusal_);
@@ -79,8 +92,8 @@ Status Asker::contact(Nanoseconds patience) {
 void Asker::step(Nanoseconds longest) {
     const Nanoseconds now = now_of_clock();
     forget_nodes();
-    gather(now);
     give_up_old(now);
+    gather(now);
     find_masters(now);
     send_batches(now);
     wait(longest);
@@ -88,11 +101,20 @@ void Asker::step(Nanoseconds longest) {
     count_masters();
 }
 
-// Those that were masters once, and are not connected, when they are more than those that count.
+// Those that have no flows of this root, or have none any more: their connections, once nothing is
+// on its way, and what is known of them, when they are more than those that count.
 void Asker::forget_nodes() {
-    if (nodes_.size() > 2 * (map_.masters().size() + spec_.nodes.size())) {
-        std::erase_if(nodes_, [this](const Nodes::value_type& node) {
-            return !node.second.link && !owns(node.first);
+    if (map_.masters().empty()) {
+        return;
+    }
+    for (auto& [at, node] : nodes_) {
+        if (!node.owns && node.link && node.sent.empty()) {
+            close(node);
+        }
+    }
+    if (nodes_.size() > 2 * (kTags + spec_.nodes.size())) {
+        std::erase_if(nodes_, [](const Nodes::value_type& node) {
+            return !node.second.owns && !node.second.link;
         });
     }
 }
@@ -100,27 +122,41 @@ void Asker::forget_nodes() {
 // From all in turn: none is kept from asking by another one.
 void Asker::gather(Nanoseconds now) {
     std::size_t taken = 0;
-    for (bool more = true; more && taken < kTakenAtOnce && pending_ < kMostPending;) {
+    for (bool more = true; more && taken < kTakenAtOnce;) {
         more = false;
         for (std::uint32_t f = 0; f < feeds_.size(); ++f) {
             Ask ask;
             if (!feeds_[f]->take(ask)) {
                 continue;
             }
-            const Place place = layout_.place_of(ask.shared);
-            tags_[place.tag].pending.push_back({ask.flow, f, place, now});
-            ++pending_;
+            if (!put(f, ask, now)) {
+                return;
+            }
             ++taken;
             more = true;
         }
     }
 }
 
+// False if no more are to be taken now.
+bool Asker::put(std::uint32_t feed, const Ask& ask, Nanoseconds now) {
+    const Place place = layout_.place_of(ask.shared);
+    Tag& tag = tags_[place.tag];
+    const bool full = tag.pending.size() >= kMostPending;
+    const bool gets_on =
+        tag.node != nullptr && tag.node->ready && now - tag.node->answered_at < kStands;
+    if (full && !gets_on) {
+        ++counters_.unanswered;
+        return true;
+    }
+    tag.pending.push_back({ask.flow, feed, place, now});
+    return !full;
+}
+
 void Asker::give_up_old(Nanoseconds now) {
     for (Tag& tag : tags_) {
         while (!tag.pending.empty() && now - tag.pending.front().since >= spec_.timeout) {
             tag.pending.pop_front();
-            --pending_;
             ++counters_.unanswered;
         }
     }
@@ -128,63 +164,80 @@ void Asker::give_up_old(Nanoseconds now) {
 
 // One that is well knows them; else those of the configuration in turn.
 void Asker::find_masters(Nanoseconds now) {
-    if (map_asked_ || now < map_due_) {
+    if (map_asked_ || now < map_due_ || now - map_asked_at_ < kAgain) {
         return;
     }
-    for (auto& [at, node] : nodes_) {
-        if (node.ready) {
-            send(node, {Kind::kSlots, now}, {"CLUSTER", "SLOTS"});
-            map_asked_ = true;
-            return;
-        }
+    if (Nodes::value_type* const ready = next_ready()) {
+        return ask_for_map(*ready, now);
     }
     for (std::size_t i = 0; i < spec_.nodes.size(); ++i) {
-        const Endpoint& at = spec_.nodes[next_seed_++ % spec_.nodes.size()];
-        Node& node = nodes_[at];
-        if (node.link || open(at, node, now)) {
-            send(node, {Kind::kSlots, now}, {"CLUSTER", "SLOTS"});
-            map_asked_ = true;
-            return;
+        auto& seed = *nodes_.try_emplace(spec_.nodes[next_seed_++ % spec_.nodes.size()]).first;
+        if (seed.second.link || open(seed.first, seed.second, now)) {
+            return ask_for_map(seed, now);
         }
     }
     map_due_ = now + kFirstBackoff;
 }
 
-std::optional<Endpoint> Asker::owner_of(unsigned tag) const {
-    const std::uint16_t owner = map_.owner(layout_.slot(tag));
-    return owner == SlotMap::kNobody ? std::nullopt : std::optional(map_.masters()[owner]);
+// In turn, so that one with an old map does not decide for ever; none that is alone.
+Asker::Nodes::value_type* Asker::next_ready() {
+    const auto good = [](const Nodes::value_type& node) {
+        return node.second.ready && !node.second.apart;
+    };
+    const auto begin = nodes_.upper_bound(map_from_);
+    auto found = std::find_if(begin, nodes_.end(), good);
+    if (found == nodes_.end()) {
+        found = std::find_if(nodes_.begin(), begin, good);
+        return found == begin ? nullptr : &*found;
+    }
+    return &*found;
 }
 
-bool Asker::owns(const Endpoint& at) const {
+void Asker::ask_for_map(Nodes::value_type& of, Nanoseconds now) {
+    send(of.second, {Kind::kSlots, now}, {"CLUSTER", "SLOTS"});
+    map_from_ = of.first;
+    map_asked_at_ = now;
+    map_asked_ = true;
+}
+
+// Each tag its master, by the map.
+void Asker::share_out() {
+    for (auto& [at, node] : nodes_) {
+        node.owns = false;
+    }
     for (unsigned t = 0; t < kTags; ++t) {
-        if (owner_of(t) == at) {
-            return true;
+        const std::uint16_t owner = map_.owner(layout_.slot(t));
+        tags_[t].owner = nullptr;
+        tags_[t].node = nullptr;
+        if (owner != SlotMap::kNobody) {
+            auto& [at, node] = *nodes_.try_emplace(map_.masters()[owner]).first;
+            node.owns = true;
+            tags_[t].owner = &at;
+            tags_[t].node = &node;
         }
     }
-    return false;
 }
 
 void Asker::send_batches(Nanoseconds now) {
     for (unsigned t = 0; t < kTags; ++t) {
-        const std::optional<Endpoint> at = owner_of(t);
-        if (!at) {
-            continue;
-        }
-        Node& node = nodes_[*at];
-        if (!node.link && !open(*at, node, now)) {
-            continue;
-        }
-        if (!node.greeted) {
-            greet(*at, node, now);
-        }
         Tag& tag = tags_[t];
+        if (tag.node == nullptr) {
+            continue;
+        }
+        Node& node = *tag.node;
+        if (!node.link && !open(*tag.owner, node, now)) {
+            continue;
+        }
+        if (!node.greeted && now >= node.greet_at) {
+            node.greeted = true;
+            send_check(node, Kind::kHello, t, {}, now);
+        }
         while (
             node.ready && !tag.pending.empty() && now >= tag.not_before &&
             (tag.underway == 0 || (tag.underway < kUnderway && tag.pending.size() >= kFullBatch))) {
             const auto n = static_cast<std::ptrdiff_t>(std::min(tag.pending.size(), kMostBatch));
             std::vector<Item> items(tag.pending.begin(), tag.pending.begin() + n);
             tag.pending.erase(tag.pending.begin(), tag.pending.begin() + n);
-            pending_ -= items.size();
             ++tag.underway;
             send_check(node, Kind::kCheck, t, std::move(items), now);
         }
@@ -218,7 +271,7 @@ void Asker::wait(Nanoseconds longest) {
             status = node.link->read();
         }
         if (!status) {
-            lose(at, node, status.error().context, now);
+            lose(node, status.error().context, now);
         } else {
             take_replies(at, node, now);
         }
@@ -228,40 +281,50 @@ void Asker::wait(Nanoseconds longest) {
 void Asker::look_at_clocks(Nanoseconds now) {
     for (auto& [at, node] : nodes_) {
         if (!node.sent.empty() && now - std::min(now, node.sent.front().at) >= spec_.timeout) {
-            lose(at, node, at.text() + ": no answer within " + format_duration(spec_.timeout), now);
+            lose(node, at.text() + ": no answer within " + format_duration(spec_.timeout), now);
         }
     }
 }
 
 void Asker::count_masters() {
-    std::vector<Endpoint> owners;
-    bool whole = true;
-    for (unsigned t = 0; t < kTags; ++t) {
-        if (const std::optional<Endpoint> at = owner_of(t)) {
-            owners.push_back(*at);
-        } else {
-            whole = false;
-        }
+    const bool whole =
+        std::all_of(tags_.begin(), tags_.end(), [](const Tag& tag) { return tag.node != nullptr; });
+    counters_.masters = whole ? 0 : 1;
+    counters_.answering = 0;
+    for (const auto& [at, node] : nodes_) {
+        counters_.masters += node.owns ? 1 : 0;
+        counters_.answering += node.owns && node.ready ? 1 : 0;
     }
-    std::sort(owners.begin(), owners.end());
-    owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
-    counters_.masters = owners.size() + (whole ? 0 : 1);
-    counters_.answering = static_cast<std::uint64_t>(std::count_if(
-        owners.begin(), owners.end(), [this](const Endpoint& at) { return nodes_[at].ready; }));
     if (counters_.answering != counters_.masters) {
-        map_due_ = std::min(map_due_, now_of_clock() + kMapLastsInTrouble);
+        map_due_ = std::min(map_due_, map_asked_at_ + kMapLastsInTrouble);
     }
 }
 
 // --- to a node ---------------------------------------------------------------------------------
 
+// False while it is not on its way.
 bool Asker::open(const Endpoint& at, Node& node, Nanoseconds now) {
     if (now < node.retry_at) {
         return false;
     }
-    Result<Connection> link = Connection::open(at);
+    if (!node.lookup) {
+        Result<Lookup> lookup = Lookup::begin(at);
+        if (!lookup) {
+            lose(node, lookup.error().context, now);
+            return false;
+        }
+        node.lookup.emplace(std::move(*lookup));
+    }
+    const Result<Addresses>* const found = node.lookup->answer();
+    if (found == nullptr) {
+        return false;
+    }
+    Result<Connection> link =
+        *found ? Connection::open(at, (**found)[node.attempt++ % (*found)->size()])
+               : tl::unexpected(found->error());
+    node.lookup.reset();
     if (!link) {
-        lose(at, node, link.error().context, now);
+        lose(node, link.error().context, now);
         return false;
     }
     node.link.emplace(std::move(*link));
@@ -274,17 +337,6 @@ bool Asker::open(const Endpoint& at, Node& node, Nanoseconds now) {
         send(node, {Kind::kAuth, now}, words);
     }
     return true;
-}
-
-// An empty batch: whether it may be asked, has the function, and means the same.
-void Asker::greet(const Endpoint& at, Node& node, Nanoseconds now) {
-    for (unsigned t = 0; t < kTags; ++t) {
-        if (owner_of(t) == at) {
-            node.greeted = true;
-            send_check(node, Kind::kHello, t, {}, now);
-            return;
-        }
-    }
 }
 
 void Asker::send(Node& node, Sent sent, const std::vector<std::string_view>& words) {
@@ -320,16 +372,17 @@ void Asker::take_replies(const Endpoint& at, Node& node, Nanoseconds now) {
     while (node.link) {
         Result<Reply> reply = node.link->next();
         if (!reply) {
-            return lose(at, node, reply.error().context, now);
+            return lose(node, reply.error().context, now);
         }
         if (*reply == nullptr) {
             return;
         }
         if (node.sent.empty()) {
-            return lose(at, node, at.text() + ": an answer that nobody asked for", now);
+            return lose(node, at.text() + ": an answer that nobody asked for", now);
         }
         Sent sent = std::move(node.sent.front());
         node.sent.pop_front();
+        node.answered_at = now;
         take(at, node, std::move(sent), **reply, now);
     }
 }
@@ -343,13 +396,9 @@ void Asker::take(const Endpoint& at, Node& node, Sent sent, const redisReply& re
         case Kind::kCheck:
             return take_check(at, node, std::move(sent), reply, now);
         case Kind::kLoad:
-            if (is_error(reply) && !has(text_of(reply), "already exists")) {
-                refuse(node, at.text() + ": " + std::string(text_of(reply)), now);
-            }
-            return;
         case Kind::kAuth:
-            if (is_error(reply)) {
-                refuse(node, at.text() + ": " + std::string(text_of(reply)), now);
+            if (is_error(reply) && !has(text_of(reply), "already exists")) {
+                take_refusal(at, node, text_of(reply), now);
             }
             return;
     }
@@ -357,16 +406,27 @@ void Asker::take(const Endpoint& at, Node& node, Sent sent, const redisReply& re
 
 void Asker::take_slots(const Endpoint& at, Node& node, const redisReply& reply, Nanoseconds now) {
     map_asked_ = false;
+    map_due_ = now + kMapLastsInTrouble;
+    if (is_error(reply) && passes(text_of(reply))) {
+        return lose(node, at.text() + ": " + quoted(text_of(reply)), now);
+    }
     Result<SlotMap> map = SlotMap::from(reply, at);
     if (!map) {
-        map_due_ = now + kMapLastsInTrouble;
-        return refuse(node, map.error().context, now);
+        return refuse(node, quoted(map.error().context), now);
+    }
+    if (map->masters().empty()) {
+        refuse(node, at.text() + ": no slots are assigned in this cluster", now);
     }
     map_ = std::move(*map);
     map_due_ = now + kMapLasts;
-    if (map_.masters().empty()) {
-        refuse(node, at.text() + ": no slots are assigned in this cluster", now);
-    }
+    share_out();
+}
+
+// What a function of another make would answer is no answer.
+bool Asker::is_answer(const redisReply& reply, std::size_t flows) {
+    return reply.type == REDIS_REPLY_ARRAY && reply.elements == 2 &&
+           reply.element[0]->type == REDIS_REPLY_STRING && reply.element[0]->len == flows &&
+           reply.element[1]->type == REDIS_REPLY_INTEGER;
 }
 
 void Asker::take_check(const Endpoint& at, Node& node, Sent sent, const redisReply& reply,
@@ -374,29 +434,28 @@ void Asker::take_check(const Endpoint& at, Node& node, Sent sent, const redisRep
     if (is_error(reply)) {
         return take_error(at, node, std::move(sent), text_of(reply), now);
     }
+    if (sent.kind == Kind::kCheck) {
+        --tags_[sent.tag].underway;
+    }
+    if (!is_answer(reply, sent.items.size())) {
+        counters_.unanswered += sent.items.size();
+        return lose(node, at.text() + ": an answer to FCALL that is none of ours", now);
+    }
+    node.apart = false;
     if (sent.kind == Kind::kHello) {
         if (node.told) {
             say(Severity::kNotice, at.text() + " answers again");
         }
         node.ready = true;
+        node.ready_at = now;
         node.told = false;
         node.refused = false;
-        node.backoff = 0;
         return;
     }
-    --tags_[sent.tag].underway;
     take_answers(sent, reply, now);
 }
 
 void Asker::take_answers(const Sent& sent, const redisReply& reply, Nanoseconds now) {
-    const bool well = reply.type == REDIS_REPLY_ARRAY && reply.elements == 2 &&
-                      reply.element[0]->type == REDIS_REPLY_STRING &&
-                      reply.element[0]->len == sent.items.size() &&
-                      reply.element[1]->type == REDIS_REPLY_INTEGER;
-    if (!well) {
-        counters_.unanswered += sent.items.size();
-        return;
-    }
     ++counters_.batches;
     counters_.longest_round_trip = std::max(counters_.longest_round_trip, now - sent.at);
     const double chance =
@@ -420,35 +479,51 @@ void Asker::take_answers(const Sent& sent, const redisReply& reply, Nanoseconds 
 void Asker::take_error(const Endpoint& at, Node& node, Sent sent, std::string_view error,
                        Nanoseconds now) {
     const bool hello = sent.kind == Kind::kHello;
-    ++counters_.redirected;
     if (const Result<Redirection> to = parse_redirection(error, at);
         to && error.starts_with("MOVED ")) {
         map_.move(*to);
+        share_out();
         map_due_ = now;
-        node.greeted = node.greeted && !hello;
-        return ask_again(std::move(sent), now);
+        if (hello) {
+            node.greeted = false;
+            node.greet_at = now + kAgain;
+            return;
+        }
+        Tag& tag = tags_[sent.tag];
+        const bool circles = now - tag.moved_at < kAgain;
+        tag.moved_at = now;
+        return ask_again(std::move(sent), circles ? now + kAgain : now);
     }
-    if (has(error, "Function not found")) {
+    if (has(error, "Function not found") && now - node.loaded_at >= kAgain) {
+        node.loaded_at = now;
         send(node, {Kind::kLoad, now}, {"FUNCTION", "LOAD", kFunctionCode});
         node.greeted = node.greeted && !hello;
         return ask_again(std::move(sent), now);
     }
+    node.apart = node.apart || error.starts_with("CLUSTERDOWN");
     if (passes(error)) {
         map_due_ = std::min(map_due_, now + kAgain);
         if (hello) {  // with the next connection
-            return lose(at, node, at.text() + ": " + std::string(error), now);
+            return lose(node, at.text() + ": " + quoted(error), now);
         }
         return ask_again(std::move(sent), now + kAgain);
     }
-    ask_again(std::move(sent), now + kLongestBackoff);
-    refuse(node,
-           at.text() + ": " +
-               (error.starts_with(kOtherLayout)
-                    ? "other sites have another root under this name, with " +
-                          std::string(error.substr(kOtherLayout.size())) + "; here it is " +
-                          layout_.text()
-                    : std::string(error)),
-           now);
+    ask_again(std::move(sent), now + kAgain);
+    take_refusal(at, node, error, now);
+}
+
+void Asker::take_refusal(const Endpoint& at, Node& node, std::string_view error, Nanoseconds now) {
+    if (passes(error)) {
+        return lose(node, at.text() + ": " + quoted(error), now);
+    }
+    refuse(
+        node,
+        at.text() + ": " +
+            (error.starts_with(kOtherLayout)
+                 ? "other sites have another root under this name, with " +
+                       quoted(error.substr(kOtherLayout.size())) + "; here it is " + layout_.text()
+                 : quoted(error)),
+        now);
 }
 
 // In front of those that came later; they are given up when they are old.
@@ -456,10 +531,10 @@ void Asker::ask_again(Sent sent, Nanoseconds not_before) {
     if (sent.kind != Kind::kCheck) {
         return;
     }
+    ++counters_.redirected;
     Tag& tag = tags_[sent.tag];
     --tag.underway;
     tag.not_before = not_before;
-    pending_ += sent.items.size();
     tag.pending.insert(tag.pending.begin(), sent.items.begin(), sent.items.end());
 }
 
@@ -475,15 +550,20 @@ void Asker::close(Node& node) {
     node.sent.clear();
     node.link.reset();
     node.greeted = false;
+    node.greet_at = 0;
     node.ready = false;
+    node.apart = false;
 }
 
-void Asker::lose(const Endpoint& at, Node& node, const std::string& why, Nanoseconds now) {
+void Asker::lose(Node& node, const std::string& why, Nanoseconds now) {
+    const bool was_well = node.ready && now - node.ready_at >= kWell;
     close(node);
-    node.backoff = std::clamp(node.backoff * 2, kFirstBackoff, kLongestBackoff);
+    node.backoff =
+        was_well ? kFirstBackoff : std::clamp(node.backoff * 2, kFirstBackoff, kLongestBackoff);
     node.retry_at = now + node.backoff;
     map_due_ = std::min(map_due_, now + kFirstBackoff);
-    if (!node.told && (map_.masters().empty() || owns(at))) {
+    loss_ = why;
+    if (!node.told && (map_.masters().empty() || node.owns)) {
         node.told = true;
         say(Severity::kWarning, why + "; what it knows is taken as unknown");
     }

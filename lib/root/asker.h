@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/units.h"
+#include "root/address.h"
 #include "root/connection.h"
 #include "root/counters.h"
 #include "root/endpoint.h"
@@ -31,7 +32,8 @@ namespace unecho::root {
 class Asker {
   public:
     static constexpr std::size_t kMostBatch = 512;
-    static constexpr std::size_t kMostPending = 65536;
+    // Of a tag: more wait in their feeds, or are unanswered where its master does not get on.
+    static constexpr std::size_t kMostPending = 1024;
     // With so many a second batch of a tag is sent before the first is answered.
     static constexpr std::size_t kFullBatch = 64;
 
@@ -60,11 +62,6 @@ class Asker {
         Place place;
         Nanoseconds since;
     };
-    struct Tag {
-        std::deque<Item> pending;
-        unsigned underway = 0;
-        Nanoseconds not_before = 0;
-    };
     enum class Kind : std::uint8_t { kAuth, kSlots, kLoad, kHello, kCheck };
     struct Sent {
         Kind kind;
@@ -74,28 +71,45 @@ class Asker {
     };
     struct Node {
         std::optional<Connection> link;
+        std::optional<Lookup> lookup;  // of its name, before
+        std::size_t attempt = 0;       // at which of its addresses
         std::deque<Sent> sent;
+        bool owns = false;     // some tag
         bool greeted = false;  // hello is on its way, or was answered
         bool ready = false;    // and well
+        bool apart = false;    // says that the rest of the cluster is gone
         bool refused = false;  // since it was well last
         bool told = false;     // that it does not answer
+        Nanoseconds greet_at = 0;
+        Nanoseconds loaded_at = 0;
+        Nanoseconds ready_at = 0;
+        Nanoseconds answered_at = 0;
         Nanoseconds retry_at = 0;
         Nanoseconds backoff = 0;
     };
     using Nodes = std::map<Endpoint, Node>;
+    struct Tag {
+        std::deque<Item> pending;
+        unsigned underway = 0;
+        Nanoseconds not_before = 0;
+        Nanoseconds moved_at = 0;
+        const Endpoint* owner = nullptr;  // its master, in nodes_; null: nobody knows
+        Node* node = nullptr;
+    };
 
     void forget_nodes();
+    void share_out();
     void gather(Nanoseconds now);
     void give_up_old(Nanoseconds now);
+    bool put(std::uint32_t feed, const Ask& ask, Nanoseconds now);
     void find_masters(Nanoseconds now);
     void send_batches(Nanoseconds now);
     void wait(Nanoseconds longest);
     void look_at_clocks(Nanoseconds now);
 
-    [[nodiscard]] std::optional<Endpoint> owner_of(unsigned tag) const;
-    [[nodiscard]] bool owns(const Endpoint& at) const;
+    [[nodiscard]] Nodes::value_type* next_ready();
+    void ask_for_map(Nodes::value_type& of, Nanoseconds now);
     bool open(const Endpoint& at, Node& node, Nanoseconds now);
-    void greet(const Endpoint& at, Node& node, Nanoseconds now);
     void send(Node& node, Sent sent, const std::vector<std::string_view>& words);
     void send_check(Node& node, Kind kind, unsigned tag, std::vector<Item> items, Nanoseconds now);
     void take_replies(const Endpoint& at, Node& node, Nanoseconds now);
@@ -103,11 +117,13 @@ class Asker {
     void take_slots(const Endpoint& at, Node& node, const redisReply& reply, Nanoseconds now);
     void take_check(const Endpoint& at, Node& node, Sent sent, const redisReply& reply,
                     Nanoseconds now);
+    [[nodiscard]] static bool is_answer(const redisReply& reply, std::size_t flows);
     void take_answers(const Sent& sent, const redisReply& reply, Nanoseconds now);
     void take_error(const Endpoint& at, Node& node, Sent sent, std::string_view error,
                     Nanoseconds now);
+    void take_refusal(const Endpoint& at, Node& node, std::string_view error, Nanoseconds now);
     void ask_again(Sent sent, Nanoseconds not_before);
-    void lose(const Endpoint& at, Node& node, const std::string& why, Nanoseconds now);
+    void lose(Node& node, const std::string& why, Nanoseconds now);
     void refuse(Node& node, const std::string& why, Nanoseconds now);
     void close(Node& node);
     void say(Severity severity, const std::string& line) const;
@@ -120,13 +136,15 @@ class Asker {
     std::array<std::string, 5> numbers_;  // of every call
     SlotMap map_;
     Nanoseconds map_due_ = 0;
+    Nanoseconds map_asked_at_ = 0;
     bool map_asked_ = false;
+    Endpoint map_from_;  // who was asked last
     std::size_t next_seed_ = 0;
     std::array<Tag, kTags> tags_;
-    std::size_t pending_ = 0;
     Nodes nodes_;
     Counters counters_;
     std::optional<Error> refusal_;
+    std::string loss_;  // the last one
 };
 
 }  // namespace unecho::root

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One connection to one Redis: never waits. Answers come in the order of what was sent.
+// One connection to one Redis: never waits. Answers come in the order of what was sent; what they
+// may be made of is bounded, whoever sends them.
 #pragma once
 
 #include <memory>
@@ -9,7 +10,9 @@
 
 #include <hiredis/hiredis.h>
 
+#include "base/kept_file.h"
 #include "base/result.h"
+#include "root/address.h"
 #include "root/endpoint.h"
 
 namespace unecho::root {
@@ -28,12 +31,17 @@ using Reply = std::unique_ptr<redisReply, FreeReply>;
 
 class Connection {
   public:
-    // It is on its way when this returns.
-    static Result<Connection> open(const Endpoint& to);
+    // Of one answer; the longest, CLUSTER SLOTS of a thousand nodes, has a tenth of it.
+    static constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+    // Of one list in it; CLUSTER SLOTS has at most as many as there are slots.
+    static constexpr long long kMostElements = 16384;
 
-    [[nodiscard]] int descriptor() const { return context_->fd; }
+    // It is on its way when this returns.
+    static Result<Connection> open(const Endpoint& to, const Address& address);
+
+    [[nodiscard]] int descriptor() const { return socket_.get(); }
     // There is something to send, or it is not known yet whether anybody listens.
-    [[nodiscard]] bool wants_to_write() const { return !connected_ || unsent_; }
+    [[nodiscard]] bool wants_to_write() const { return !connected_ || !unsent_.empty(); }
 
     void append(std::span<const std::string_view> words);
     // When the descriptor can be written, or read. An error ends the connection.
@@ -44,16 +52,19 @@ class Connection {
 
   private:
     struct Free {
-        void operator()(redisContext* context) const { redisFree(context); }
+        void operator()(redisReader* reader) const { redisReaderFree(reader); }
     };
-    Connection(std::unique_ptr<redisContext, Free> context, const Endpoint& to)
-        : context_(std::move(context)), to_(to) {}
-    [[nodiscard]] tl::unexpected<Error> broken() const;
+    using Reader = std::unique_ptr<redisReader, Free>;
+    Connection(Descriptor socket, Reader reader, const Endpoint& to)
+        : socket_(std::move(socket)), reader_(std::move(reader)), to_(to) {}
+    [[nodiscard]] tl::unexpected<Error> broken(std::string_view why) const;
 
-    std::unique_ptr<redisContext, Free> context_;
+    Descriptor socket_;
+    Reader reader_;
     Endpoint to_;
     bool connected_ = false;
-    bool unsent_ = false;
+    std::string unsent_;
+    std::size_t unfinished_ = 0;  // bytes since the last whole answer
 };
 
 }  // namespace unecho::root

@@ -21,6 +21,8 @@ inline constexpr std::string_view kOtherLayout = "LAYOUT ";
 
 // Nothing is expired, tested or recorded but by the time of the call, so that a master that takes
 // over goes on. A page that is missing costs a look in a table; an empty batch tests the layout.
+// All pages are read before the first is written: in a slot that is on its way one of them may be
+// gone, which ends the call, and what it had recorded would be known when it is asked again.
 inline constexpr std::string_view kFunctionCode = R"lua(#!lua name=unecho_v1
 local function check(keys, args)
   local call, find, sub = redis.call, string.find, string.sub
@@ -36,7 +38,7 @@ local function check(keys, args)
   local stored = call('GET', tag)
   if stored and stored ~= layout then return redis.error_reply('LAYOUT ' .. stored) end
   local touched = not stored
-  local answers, compared = {}, 0
+  local answers, compared, writes = {}, 0, {}
   for a = 7, #args, 2 do
     local page, prints = tag .. ':' .. args[a], args[a + 1]
     local here = call('GET', page .. newest) or ''
@@ -69,11 +71,15 @@ local function check(keys, args)
       answers[#answers + 1] = answer
     end
     if #added > 0 then
-      call('APPEND', page .. newest, table.concat(added))
-      if #here == 0 then
-        call('PEXPIREAT', page .. newest, expiry)
-        touched = true
-      end
+      writes[#writes + 1] = {page .. newest, table.concat(added), #here == 0}
+    end
+  end
+  for w = 1, #writes do
+    local list, added, new = unpack(writes[w])
+    call('APPEND', list, added)
+    if new then
+      call('PEXPIREAT', list, expiry)
+      touched = true
     end
   end
   if touched then call('SET', tag, layout, 'PXAT', expiry) end

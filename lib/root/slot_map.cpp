@@ -43,7 +43,7 @@ Result<SlotMap> SlotMap::from(const redisReply& reply, const Endpoint& answered)
     const auto other = [&] {
         return fail(Errc::kIo, answered.text() + ": an answer to CLUSTER SLOTS that is none");
     };
-    if (!is_list(reply, 0)) {
+    if (!is_list(reply, 0) || reply.elements > kSlots) {
         return other();
     }
     for (std::size_t i = 0; i < reply.elements; ++i) {

@@ -21,12 +21,13 @@ class Site:
     """A process of root_site."""
 
     def __init__(self, test, nodes, name="flows", window="20s", flows=100000, bound="1e-6",
-                 policy="fixed", timeout="2s", secret=redis_cluster.SECRET):
+                 policy="fixed", timeout="2s", secret=redis_cluster.SECRET, before=()):
+        """before: what runs it, as unshare."""
         path = test.folder / ("secret-%d" % id(self))
         path.write_text(secret + "\n")
         path.chmod(0o600)
         self.process = subprocess.Popen(
-            [SITE, name, window, str(flows), bound, policy, str(path), timeout, *nodes],
+            [*before, SITE, name, window, str(flows), bound, policy, str(path), timeout, *nodes],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         test.addCleanup(self._end)
         self.known, self.log, self._counters = [], [], None
@@ -46,7 +47,7 @@ class Site:
         for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
             try:
                 pipe.close()
-            except BrokenPipeError:
+            except OSError:
                 pass
 
     def _read(self):
@@ -86,8 +87,6 @@ class Site:
         return harness.wait_for(done, lambda: "answers: %s" % self.counters())
 
 
-@redis_cluster.needs_redis
-@unittest.skipUnless(SITE, "built without hiredis")
 class Sites(harness.E2eTest):
     def setUp(self):
         super().setUp()
@@ -105,6 +104,8 @@ class Sites(harness.E2eTest):
         return out
 
 
+@redis_cluster.needs_redis
+@unittest.skipUnless(SITE, "built without hiredis")
 class Exact(Sites):
     def test_three_sites_know_what_any_of_them_asked_for(self):
         cluster = redis_cluster.Cluster(self)
@@ -194,6 +195,8 @@ class Exact(Sites):
         self.assertGreater(counters["doubted"], counters["known"])
 
 
+@redis_cluster.needs_redis
+@unittest.skipUnless(SITE, "built without hiredis")
 class Trouble(Sites):
     def test_a_master_that_dies_is_replaced(self):
         cluster = redis_cluster.Cluster(self)
@@ -314,6 +317,8 @@ class Trouble(Sites):
         self.assertEqual(set(one.known), set(flows))
 
 
+@redis_cluster.needs_redis
+@unittest.skipUnless(SITE, "built without hiredis")
 class Refusals(Sites):
     def refused(self, nodes, **options):
         site = Site(self, nodes, **options)

@@ -55,7 +55,18 @@ Json fraction_of(const Json& value) {
     return problem == std::errc{} && stop == end ? Json(parsed) : value;
 }
 
+// What sites share is counted, also how many masters are "answering".
+Json root_as_meant(Json root) {
+    if (const Json applies = member(root, "applies"); applies.is_number_unsigned()) {
+        root["applies"] = applies != 0;
+    }
+    return root;
+}
+
 Json member_as_meant(std::string_view name, const Json& value) {
+    if (name == "root" && value.is_object()) {
+        return root_as_meant(value);
+    }
     if (is_one_of(kTruths, name) && value.is_number_unsigned()) {
         return value != 0;
     }

@@ -2,9 +2,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Two appliances at two sites, on live interfaces, with a Redis Cluster as their root: the first
 packets of a flow pass at one of them, not at both; without the root each does what it does alone."""
+import json
 import os
+import re
+import signal
 import struct
+import subprocess
 
+import docs_test
 import wire
 from wire import Host, Listener, harness
 
@@ -168,6 +173,85 @@ class Root(wire.WireTest):
         self.assertEqual(len(lines), 1, result)
         self.assertIn("filter[0].root: ", lines[0])
         self.assertIn("within 5s", lines[0])
+
+
+@wire.needs_namespaces
+@wire.needs("nsenter", "openssl")
+@redis_cluster.needs_redis
+class Page(wire.WireTest):
+    """The commands of docs/many-machines.md, as they are written there."""
+
+    def setUp(self):
+        super().setUp()
+        absent = docs_test.no_overlay()
+        if absent:
+            self.skipTest(absent)
+        self.host, self.tap, self.tool = Host(self, 9), Host(self, 1), Host(self, 2)
+        self.tap.move_outside(self.host, "eth1")
+        self.tool.move_outside(self.host, "eth2")
+        room = self.folder / "room"
+        room.mkdir()
+        self.room = self.host.start("bash", "-c", docs_test.ROOM.format(
+            room=room, extcap=docs_test.EXTCAP, program=os.environ["UNECHO_BIN"]))
+        self.addCleanup(docs_test.Docs.end, self.room)
+        self.assertEqual(self.room.stdout.readline(), "ready\n", self.room.poll())
+        self.bash("""mkdir {room}/etc {room}/etc-work
+            mount -t overlay -o lowerdir=/etc,upperdir={room}/etc,workdir={room}/etc-work none /etc
+            for node in 1 2 3 4 5 6; do ip address add 192.0.2.$node/32 dev lo; done
+            """.format(room=room))
+        for number in range(1, 7):
+            node = self.folder / ("node-%d" % number)
+            node.mkdir()
+            (node / "redis.conf").write_text(
+                "bind 192.0.2.%d\nbind-source-addr 192.0.2.%d\nprotected-mode no\nsave \"\"\n"
+                "dir %s\ncluster-enabled yes\n" % (number, number, node))
+            process = self.inside("redis-server", node / "redis.conf")
+            self.addCleanup(docs_test.Docs.end, process)
+            harness.wait_for(lambda number=number: "PONG" in self.bash(
+                "redis-cli -h 192.0.2.%d ping 2>&1 || true" % number), "Redis")
+
+    def inside(self, *command, **options):
+        return subprocess.Popen(
+            ["nsenter", "--target", str(self.room.pid), "--net", "--mount",
+             "--wdns=" + str(harness.ROOT), *map(str, command)],
+            env={"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "HOME": str(self.folder),
+                 "RUNTIME_DIRECTORY": str(self.folder)},
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            **options)
+
+    def bash(self, text):
+        process = self.inside("bash", "-ec", text)
+        said = process.communicate(timeout=120)[0]
+        self.assertEqual(process.returncode, 0, said)
+        return said
+
+    def test_flows_across_sites(self):
+        page = (harness.ROOT / "docs" / "many-machines.md").read_text()
+        block = re.search(r"^## Flows across sites\n.*?^```sh\n(.*?)^```$", page, re.M | re.S).group(1)
+        *lines, last = block.splitlines()
+        self.assertIn("unecho run", last)
+        said = self.bash("\n".join(lines))
+        self.assertIn("[OK] All 16384 slots covered.", said)
+        self.assertIn("3,000,000 flows of all sites", said)
+        self.assertNotRegex(said, "note: .*root")
+        running = self.inside("bash", "-c", "exec " + last.partition("sudo ")[2])
+        self.addCleanup(docs_test.Docs.end, running)
+        harness.wait_for(lambda: running.poll() is not None or '"answering": 3' in self.bash(
+            "unecho status --json 2>&1 || true"), lambda: "the root: " + self.bash(
+                "unecho status --json 2>&1 || true"))
+        self.assertIsNone(running.poll(), running.stdout)
+        self.tap.send(packets(range(200), range(12)), self.folder)
+
+        def root():
+            found = json.loads(self.bash("unecho status --json || true"))
+            return found["appliances"][0]["filters"][0]["root"]
+        harness.wait_for(lambda: root()["unknown"] == 200, lambda: "%s" % root())
+        running.send_signal(signal.SIGINT)
+        out = running.communicate(timeout=60)[0]
+        self.assertEqual(running.returncode, 0, out)
+        # The first ten of each flow, and nobody else had seen any.
+        self.assertRegex(out, r"forwarded 2000 ")
+        self.assertRegex(out, r"known +0 ")
 
 
 class Configuration(harness.E2eTest):

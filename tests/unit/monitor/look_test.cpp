@@ -28,6 +28,12 @@ TEST(Look, fractions_and_truth_are_what_they_were) {
               Json::parse(R"({"audit": {"low": 0.0, "bound": "none"}})"));
 }
 
+TEST(Look, masters_of_a_root_are_counted) {
+    EXPECT_EQ(
+        meant(R"({"root": {"name": "1", "applies": 1, "masters": 3, "answering": 2}})"),
+        Json::parse(R"({"root": {"name": "1", "applies": true, "masters": 3, "answering": 2}})"));
+}
+
 // A port may be called "1e5" or "0".
 TEST(Look, names_stay_names) {
     const char* port = R"({"name": "1e5", "engine": "0", "from": ["1", "2"]})";

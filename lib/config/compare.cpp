@@ -133,10 +133,10 @@ class Comparison {
     // With other sites.
     static bool is_shared(const Filter& filter) { return filter.root.has_value(); }
     static bool is_shared(const Route& /*route*/) { return false; }
-    // What all sites have to agree on.
+    // What all sites have to agree on, or their root works by.
     static void restart_if_shared(Difference& difference, const std::string& called) {
         for (const char* const key :
-             {"window", "key", "policy", "tunnels", "vxlan_ports", "tenant"}) {
+             {"window", "key", "policy", "tunnels", "vxlan_ports", "tenant", "max_false_drop"}) {
             if (difference.key == called + key) {
                 difference.reload = Reload::kRestart;
             }

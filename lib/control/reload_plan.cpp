@@ -90,6 +90,7 @@ class Planner {
         keep_steering();
         keep_queues();
         keep_buffers();
+        keep_roots();
         place_routes();
         place_filters();
         if (!problems_.empty()) {
@@ -187,6 +188,28 @@ class Planner {
         }
         plan_.mbufs = present_.mbufs;
         plan_.data_room = present_.data_room;
+    }
+
+    // A root's thread goes on as it began: with that secret and password.
+    void keep_roots() {
+        for (std::size_t f = 0; f < plan_.roots.size(); ++f) {
+            const auto was = find_named(present_.filters, plan_.filters[f].name);
+            if (plan_.roots[f] == nullptr || !was || present_.roots[*was] == nullptr) {
+                continue;
+            }
+            const RootPlan& before = *present_.roots[*was];
+            const RootPlan& after = *plan_.roots[f];
+            const auto needs_restart = [&](const char* key) {
+                problem(wanted_.filters[f].line, "filter[" + std::to_string(f) + "].root." + key,
+                        "what is in it is not what was there at the start; that needs a restart");
+            };
+            if (before.layout.text() != after.layout.text()) {
+                needs_restart("secret_file");
+            } else if (before.asker.password != after.asker.password) {
+                needs_restart("password_file");
+            }
+            plan_.roots[f] = present_.roots[*was];
+        }
     }
 
     // A place that a route had once is never another one's: its counters stay in the totals.

@@ -76,6 +76,38 @@ class ReloadTest(E2eTest):
         self.assertEqual(report["totals"]["in_flight"], 0)
         self.assertIn("reload", [event["kind"] for event in report["events"]])
 
+    def test_a_root_stays_what_it_was_at_the_start(self):
+        """Its thread has that secret, that password and that bound; other keys change beside it."""
+        files = {name: self.folder / name for name in ("secret", "password")}
+        for path, text in zip(files.values(), ("01" * 32, "word")):
+            path.write_text(text + "\n")
+            path.chmod(0o600)
+
+        def write(**fields):
+            self.write(filter={"key": "flow", "first": 5, "window": "1s", "rate": "10kpps", "root": {
+                "redis": ["127.0.0.1:1"], "flows": 1000, "user": "me",
+                **{name + "_file": str(path) for name, path in files.items()}}, **fields})
+        write()
+        with self.start(self.path, "--json") as running, self.telemetry(running) as telemetry:
+            for name, text in (("secret", "02" * 32), ("password", "another")):
+                before = files[name].read_text()
+                files[name].write_text(text + "\n")
+                write(rate="12kpps")
+                status, _, problems = self.reload()
+                self.assertEqual(status, 1)
+                self.assertIn("filter[0].root.%s_file: what is in it" % name, problems)
+                self.assertNotIn(text, problems)
+                files[name].write_text(before)
+            write(max_false_drop=1e-9)
+            status, _, problems = self.reload()
+            self.assertEqual(status, 1)
+            self.assertIn('filter "echo" max_false_drop', problems)
+            write(rate="12kpps")
+            self.assertEqual(self.reload()[0], 0)
+            self.assertEqual(self.settled(telemetry)["root"]["name"], "echo")
+            running.interrupt()
+            self.report_of(running.finish())
+
     def test_refuses_with_everything_that_is_wrong_and_goes_on(self):
         self.write()
         with self.start(self.path, "--json", by_name=True) as running, \

@@ -241,6 +241,29 @@ std::string generations(const TwoLooks& looks) {
     return any ? "\n" + table.text() : "";
 }
 
+// Of the filters whose flows other sites share.
+std::string roots(const TwoLooks& looks) {
+    Table table({"root of", ">masters", ">asked/s", ">asked", ">known", ">late", ">unanswered",
+                 ">longest"});
+    bool any = false;
+    for (const Pair& filter : pairs_of(looks, "filters")) {
+        const Pair root = filter.inner("root");
+        if (!root.after().is_object()) {
+            continue;
+        }
+        any = true;
+        const std::uint64_t longest = root.total("longest_round_trip");
+        table.row(
+            {printable(filter.text("name")),
+             format_count(root.total("answering")) + " of " + format_count(root.total("masters")),
+             root.rate("asked"), format_count(root.total("asked") + root.total("not_asked")),
+             format_count(root.total("known")), format_count(root.total("late")),
+             format_count(root.total("unanswered") + root.total("not_asked")),
+             longest == 0 ? "-" : brief(longest)});
+    }
+    return any ? "\n" + table.text() : "";
+}
+
 std::string interval(const Json& rate) {
     const auto low = number(member(rate, "low"));
     const auto high = number(member(rate, "high"));
@@ -337,7 +360,7 @@ std::string status_text(const Appliance& appliance, const TwoLooks& looks, const
                "\n";
     }
     std::string tables = fates(looks) + "\n" + ports(looks) + "\n" + routes(looks) + "\n" +
-                         workers(looks) + "\n" + filters(looks) + generations(looks);
+                         workers(looks) + "\n" + filters(looks) + generations(looks) + roots(looks);
     if (const std::string measured_text = audits(looks); !measured_text.empty()) {
         tables += "\n" + measured_text;
     }

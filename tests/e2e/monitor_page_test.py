@@ -221,6 +221,28 @@ class Figures(MonitorPage):
                          sum(now["counters"][fate] for fate in monitor_stand_in.FATES))
         self.assert_quiet(server)
 
+    def test_figures_of_what_sites_share(self):
+        root = {"name": "flows", "applies": True, "asked": 1_234_567, "not_asked": 12, "learned": 9_000,
+                "late": 9_321, "known": 9_001, "unknown": 1_200_000, "no_room": 0, "doubted": 3,
+                "unanswered": 25_566, "untold": 1, "batches": 20_000, "redirected": 4,
+                "longest_round_trip": 22_900_000, "masters": 3, "answering": 2}
+        server = self.serve([two_taps(seconds=SHORT, more={"root": root})])
+        self.open(server)
+        seen, _ = self.check(server)
+        for name in ("answering", "asked", "known", "unanswered", "longest_round_trip"):
+            self.assertIn("filters.N.root." + name, seen)
+        text = self.ask("document.querySelector('#roots tbody').innerText")
+        for words in ("root flows", "of 3", "12 not asked", "passed before the answer", "3 doubted"):
+            self.assertIn(words, text.replace("\N{NO-BREAK SPACE}", " "))
+        self.assertEqual(self.ask("document.querySelectorAll('#roots tbody tr').length"), 1)
+        self.assert_quiet(server)
+
+    def test_nothing_is_said_of_what_is_not_shared(self):
+        server = self.serve([two_taps(seconds=SHORT)])
+        self.open(server)
+        self.check(server)
+        self.assertTrue(self.ask("document.querySelector('#roots').hidden"))
+
     def test_figures_of_thirty_two_of_each(self):
         server = self.serve([monitor_stand_in.many(seconds=SHORT)])
         self.open(server)

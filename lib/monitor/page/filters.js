@@ -93,6 +93,48 @@ export class Filters {
   }
 }
 
+// ---- what sites share ---------------------------------------------------------------------------
+
+// [name, member, in which words others stand below it]
+const kShared = [
+  ["Asked", "asked", {not_asked: "not asked"}],
+  ["Known elsewhere", "known", {late: "packets passed before the answer", untold: "untold"}],
+  ["Unanswered", "unanswered", {no_room: "without room", doubted: "doubted"}],
+];
+
+export class Roots {
+  constructor() {
+    this.table = table([
+      {name: "Filter", css: "", cell: nameCell(({filter: {name, root}}) =>
+        [name, root.applies === false ? "counts alone" : `root ${root.name}`])},
+      {name: "Masters that answer", css: "n", cell: twoLines((own, {filter: {root}, path}) => {
+        setFigure(own.value, path + ".answering", root.answering, count(root.answering ?? 0));
+        write(own.below, `of ${count(root.masters ?? 0)}`);
+      })},
+      ...kShared.map(([name, member, others]) => ({
+        name, css: "n", cell: twoLines((own, {filter: {root}, path}) => {
+          setFigure(own.value, `${path}.${member}`, root[member], compact(root[member] ?? 0));
+          write(own.below, Object.keys(others).filter(other => root[other] > 0)
+            .map(other => `${compact(root[other])} ${others[other]}`).join(", "));
+        })})),
+      {name: "Longest round trip", css: "n", cell: twoLines((own, {filter: {root}, path}) => {
+        const longest = root.longest_round_trip ?? 0;
+        setFigure(own.value, path + ".longest_round_trip", longest,
+                  longest ? duration(longest) : "\u2013");
+      })},
+    ], "cards", "Shared with other sites");
+    byId("roots").append(this.table.root);
+  }
+
+  show(view) {
+    const items = view.appliance.filters
+      .map((filter, i) => ({filter, path: `filters.${i}.root`}))
+      .filter(({filter}) => known(filter.root));
+    byId("roots").hidden = items.length === 0;
+    this.table.show(items, (_, i) => i);
+  }
+}
+
 // ---- workers ------------------------------------------------------------------------------------
 
 function busyCell() {

@@ -8,7 +8,7 @@ import {Store, listOf} from "./data.js";
 import {attribute, byId, keep, make, setFigure, write} from "./dom.js";
 import {Echoes} from "./echoes.js";
 import {Events} from "./events.js";
-import {Advice, Filters, Workers} from "./filters.js";
+import {Advice, Filters, Roots, Workers} from "./filters.js";
 import {judge, tiles} from "./judge.js";
 import {Ports, Routes} from "./places.js";
 import {clock, since} from "./text.js";
@@ -25,7 +25,8 @@ const lead = document.querySelector("#answer .lead");
 const answer = document.querySelector("dl.answer");
 const live = document.querySelector("#live span");
 const sections = [new Traffic(() => show()), new Routes(), new Ports(), new Audit(), new Echoes(),
-                  new Advice(), new Filters(), new Workers(), new Events()];
+                  new Advice(), new Filters(), new Roots(), new Workers(),
+                  new Events()];
 let last = 0;          // when the last state came, by the browser's own clock
 let asked = new Map(); // appliance -> when its hour was asked for
 const kAskAgain = 10000;

@@ -88,6 +88,22 @@ TEST(StatusText, has_fill_against_plan_and_how_late_a_generation_was) {
         << "an older version does not tell";
 }
 
+TEST(StatusText, has_what_sites_share_where_they_do) {
+    EXPECT_EQ(status_text(running(), a_second(), {false, 200}).find("root of"), std::string::npos);
+    TwoLooks looks = a_second();
+    for (Json* look : {&looks.before, &looks.after}) {
+        (*look)["filters"][0]["root"] = {
+            {"masters", 3}, {"answering", 2}, {"asked", 1000},   {"not_asked", 7},
+            {"known", 40},  {"late", 41},     {"unanswered", 5}, {"longest_round_trip", 2'000'000}};
+    }
+    looks.after["filters"][0]["root"]["asked"] = 1500;
+    const std::string text = status_text(running(), looks, {false, 200});
+    const auto at = text.find("root of");
+    ASSERT_NE(at, std::string::npos) << text;
+    EXPECT_EQ(words_of(text.substr(at), "echo"),
+              (Words{"echo", "2", "of", "3", "500", "1,507", "40", "41", "12", "2ms"}));
+}
+
 TEST(StatusText, says_what_the_audit_measured) {
     const std::string text = status_text(running(), a_second(), {false, 200});
     for (const char* line :

@@ -297,6 +297,39 @@ class Trouble(Sites):
         self.assertLessEqual(missing, one.counters()["unanswered"] + counters["unanswered"])
         self.assertEqual(one.known, [])
 
+    def test_a_slot_half_on_its_way_makes_nobody_known(self):
+        """One page of a batch is still there, the other one is not: neither is recorded, or what was
+        recorded would be known when the batch is asked for again."""
+        cluster = redis_cluster.Cluster(self, masters=3, replicas=0)
+        # Two pages a tag, in generations of 400 s.
+        site, = self.sites(cluster, 1, window="20min", flows=2 * 48 * 512 * 3, timeout="20s")
+        site.ask(self.flows(3000))
+        self.assertEqual(site.answered()["unknown"], 3000)
+        source, target = cluster.masters()[:2]
+        tag = next(key for key in source.ask("keys", "unecho:*").split() if key.endswith("}"))
+        stays, goes = sorted((key for key in source.ask("keys", tag + ":*").split()),
+                             key=lambda key: int(key.split(":")[2]))
+        page, generation = stays.rsplit(":", 1)
+        for age in (1, 2, 3):
+            source.ask("set", "%s:%d" % (page, int(generation) - age), "")
+        slot = source.ask("cluster", "keyslot", tag).strip()
+        one, other = (node.ask("cluster", "myid").strip() for node in (source, target))
+        self.assertIn("OK", target.ask("cluster", "setslot", slot, "importing", one))
+        self.assertIn("OK", source.ask("cluster", "setslot", slot, "migrating", other))
+
+        def move(*keys):
+            self.assertIn("OK", source.ask("migrate", "127.0.0.1", target.port, "", 0, 5000, "keys",
+                                           *keys))
+        move(goes)
+        site.ask(self.flows(3000))
+        harness.wait_for(lambda: site.counters()["redirected"] > 2, "the slot is asked for")
+        move(*source.ask("keys", tag + "*").split())
+        for node in (target, source):
+            self.assertIn("OK", node.ask("cluster", "setslot", slot, "node", other))
+        counters = site.answered()
+        self.assertEqual((site.known, counters["known"], counters["unanswered"]), ([], 0, 0))
+        self.assertEqual(counters["unknown"], 6000)
+
     def test_memory_that_is_gone_is_begun_anew(self):
         cluster = redis_cluster.Cluster(self, masters=1, replicas=0)
         one, other = self.sites(cluster, 2, timeout="300ms")
@@ -344,6 +377,24 @@ class Refusals(Sites):
         site.ask(flows)
         site.answered()
         self.assertEqual(site.known, [])
+
+    def test_another_version_is_another_root(self):
+        cluster = redis_cluster.Cluster(self, masters=1, replicas=0)
+        site, = self.sites(cluster, 1)
+        site.ask(self.flows(2000))
+        site.answered()
+        node, = cluster.nodes
+        for tag in [key for key in node.ask("keys", "unecho:*").split() if key.endswith("}")]:
+            said = node.ask("get", tag).strip()
+            self.assertTrue(said.startswith("version 1, "), said)
+            node.ask("set", tag, said.replace("version 1", "version 2"))
+        error = self.refused(cluster.addresses)
+        self.assertIn("with version 2, ", error)
+        self.assertIn("here it is version 1, ", error)
+        # One that was there before is refused, too, and says so once.
+        site.ask(self.flows(2000))
+        self.assertEqual(site.answered()["unanswered"], 2000)
+        self.assertEqual(len([line for line in site.log if "version 2" in line]), 1, site.log)
 
     def test_what_is_no_cluster_or_nobody_is_told(self):
         ports = redis_cluster.free_port()

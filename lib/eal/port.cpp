@@ -49,19 +49,40 @@ std::string driver_names() {
     return names;
 }
 
-// Whether a kernel interface is up and has a carrier.
-bool interface_is_running(unsigned index) noexcept {
+// Of a kernel interface, if it is there and can be asked.
+struct InterfaceFlags {
+    bool there = false;
+    std::optional<int> flags;
+};
+
+InterfaceFlags flags_of(unsigned index) noexcept {
     ifreq request{};
     if (if_indextoname(index, request.ifr_name) == nullptr) {
-        return false;
+        return {};
     }
     const int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (control < 0) {
-        return true;  // nothing is known
+        return {true, std::nullopt};
     }
     const bool known = ioctl(control, SIOCGIFFLAGS, &request) == 0;
+    const bool there = known || errno != ENODEV;
     close(control);
-    return known && (request.ifr_flags & IFF_RUNNING) != 0;
+    return {there, known ? std::optional<int>(request.ifr_flags) : std::nullopt};
+}
+
+// Whether a kernel interface is up and has a carrier; it has where nothing is known.
+bool interface_is_running(unsigned index) noexcept {
+    const InterfaceFlags found = flags_of(index);
+    return found.there && (!found.flags || (*found.flags & IFF_RUNNING) != 0);
+}
+
+std::optional<bool> is_promiscuous(PortId id) noexcept {
+    rte_eth_dev_info info{};
+    if (rte_eth_dev_info_get(id, &info) != 0 || info.if_index == 0) {
+        return std::nullopt;
+    }
+    const InterfaceFlags found = flags_of(info.if_index);
+    return found.flags ? std::optional<bool>((*found.flags & IFF_PROMISC) != 0) : std::nullopt;
 }
 
 // What DPDK logged last, on one line.
@@ -230,9 +251,13 @@ Result<Port> Port::open(const std::string& name, const Device& device) {
         }
     }
     if (rte_eth_dev_get_port_by_name(device.name.c_str(), &port.id_) != 0) {
+        if (!device.is_pci()) {
+            rte_vdev_uninit(device.name.c_str());
+        }
         return tl::unexpected(port.error("no such device", ENODEV));
     }
     port.open_ = true;
+    port.was_promiscuous_ = is_promiscuous(port.id_);
     return port;
 }
 
@@ -285,6 +310,7 @@ Port::~Port() {
         return;
     }
     stop();
+    leave_as_found();
     rte_eth_dev_close(id_);
     if (!device_.is_pci()) {
         rte_vdev_uninit(device_.name.c_str());
@@ -298,8 +324,10 @@ Port::Port(Port&& other) noexcept
       claim_(std::move(other.claim_)),
       open_(std::exchange(other.open_, false)),
       started_(std::exchange(other.started_, false)),
+      was_promiscuous_(other.was_promiscuous_),
       packet_sockets_(std::move(other.packet_sockets_)),
-      dropped_(other.dropped_) {}
+      dropped_(other.dropped_),
+      counted_(other.counted_) {}
 
 Result<DeviceFacts> Port::facts() const {
     rte_eth_dev_info info{};
@@ -380,11 +408,12 @@ Status Port::start(const PortSetup& setup, rte_mempool* pool) {
     if (hashes) {
         fit_rss(rss, setup.rx_queues, info.reta_size);
     }
-    // Not every driver knows the mode (rings, captures): they see every frame anyway.
-    if (setup.promiscuous) {
-        rte_eth_promiscuous_enable(id_);
-    } else {
-        rte_eth_promiscuous_disable(id_);
+    const int code =
+        setup.promiscuous ? rte_eth_promiscuous_enable(id_) : rte_eth_promiscuous_disable(id_);
+    // Not every driver knows the mode (rings, captures): they see every frame anyway. A virtual
+    // function may be refused it, and is sent what is for it all the same.
+    if (code != 0 && code != -ENOTSUP && !device_.is_pci()) {
+        return tl::unexpected(error("promiscuous mode", code));
     }
     take_log();
     return {};
@@ -484,6 +513,15 @@ RssAnswer Port::rss() const {
     return answer;
 }
 
+// Drivers set the flag of a kernel interface, where it stays when the process has ended.
+void Port::leave_as_found() noexcept {
+    if (was_promiscuous_ == true) {
+        rte_eth_promiscuous_enable(id_);
+    } else if (was_promiscuous_ == false) {
+        rte_eth_promiscuous_disable(id_);
+    }
+}
+
 void Port::stop() noexcept {
     if (std::exchange(started_, false)) {
         rte_eth_dev_stop(id_);
@@ -506,11 +544,11 @@ bool Port::link_up() const noexcept {
 
 DeviceCounters Port::device_counters() noexcept {
     rte_eth_stats stats{};
-    if (rte_eth_stats_get(id_, &stats) != 0) {
-        return {};
+    if (rte_eth_stats_get(id_, &stats) == 0) {  // else nothing new is known
+        dropped_ += take_drops(packet_sockets_);
+        counted_ = {stats.imissed + dropped_, stats.rx_nombuf, stats.ierrors, stats.oerrors};
     }
-    dropped_ += take_drops(packet_sockets_);
-    return {stats.imissed + dropped_, stats.rx_nombuf, stats.ierrors, stats.oerrors};
+    return counted_;
 }
 
 }  // namespace unecho::eal

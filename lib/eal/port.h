@@ -108,6 +108,7 @@ class Port {
     Status claim_interface();
     [[nodiscard]] Status check_queues(const std::string& interface) const;
     void remove_stale_sockets() const;
+    void leave_as_found() noexcept;
     Status configure(const PortSetup& setup, const rte_eth_dev_info& info, rte_eth_rss_conf* rss);
     Status set_mtu(std::uint16_t mtu);
     void discard_earlier(std::uint16_t queues) noexcept;
@@ -125,8 +126,10 @@ class Port {
     InterfaceClaim claim_;  // given up after the device is closed
     bool open_ = true;
     bool started_ = false;
-    std::vector<int> packet_sockets_;  // the driver's, which does not count their drops
-    std::uint64_t dropped_ = 0;        // by them
+    std::optional<bool> was_promiscuous_;  // its kernel interface, if it has one
+    std::vector<int> packet_sockets_;      // the driver's, which does not count their drops
+    std::uint64_t dropped_ = 0;            // by them
+    DeviceCounters counted_;
 };
 
 }  // namespace unecho::eal

@@ -16,6 +16,7 @@
 #include <CLI/CLI.hpp>
 #include <unistd.h>
 
+#include "base/last_words.h"
 #include "base/option_names.h"
 #include "capture/unfinished.h"
 #include "command_line.h"
@@ -80,13 +81,15 @@ int report_usage(const std::vector<std::string>& args, const CLI::App& app,
     return bad_usage(args);
 }
 
-// Where the system has no more of something: outputs that are not whole are taken back, as after a
-// signal. Allocates nothing.
+// Where the system has no more of something, or a library gave up: outputs that are not whole are
+// taken back, as after a signal. Allocates nothing.
 int end_for_want(std::string_view of, std::string_view why) noexcept {
     unecho::capture::remove_unfinished();
+    const int real = unecho::real_standard_error;
+    const int to = real >= 0 ? real : STDERR_FILENO;
     for (const std::string_view part :
          {std::string_view("unecho: "), of, why, std::string_view("\n")}) {
-        [[maybe_unused]] const auto written = write(STDERR_FILENO, part.data(), part.size());
+        [[maybe_unused]] const auto written = write(to, part.data(), part.size());
     }
     return kFailed.value;
 }
@@ -122,6 +125,7 @@ std::terminate_handler before;
 constexpr int kFirst = 101;
 [[gnu::constructor(kFirst)]] void watch_over_ends() {
     before = std::set_terminate(on_terminate);
+    unecho::last_words = [](const char* why) noexcept { _exit(end_for_want("", why)); };
 }
 
 int run(int argc, char** argv) {

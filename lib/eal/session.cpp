@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/last_words.h"
 #include "eal/telemetry_access.h"
 
 namespace unecho::eal {
@@ -51,18 +52,28 @@ class LogKeeper {
     }
 
   private:
-    void append(std::string_view text) {
+    void append(std::string_view text) noexcept {
         static constexpr std::size_t kKept = 4096;
         const std::lock_guard lock(mutex_);
         text_.append(text);
+        look_for_panic(text);
         if (text_.size() > kKept) {
             text_.erase(0, text_.size() - kKept);
         }
     }
 
+    // DPDK says "PANIC in FUNCTION():", then why, then where, and ends the process by abort().
+    void look_for_panic(std::string_view text) noexcept {
+        if (panic_ && text.find_first_not_of('\n') != text.npos) {
+            give_up(("DPDK gave up: " + std::string(text.substr(0, text.find('\n')))).c_str());
+        }
+        panic_ |= text.find("PANIC in ") != text.npos;
+    }
+
     std::FILE* stream_ = nullptr;
     std::mutex mutex_;
     std::string text_;
+    bool panic_ = false;
 };
 
 // What goes to standard output and standard error while it lives, for error messages: EAL prints
@@ -76,8 +87,11 @@ class OutputCapture {
         std::fflush(stdout);
         for (std::size_t i = 0; i < kStreams.size(); ++i) {
             saved_[i] = fcntl(kStreams[i], F_DUPFD_CLOEXEC, 3);
-            dup2(file_, kStreams[i]);
+            if (saved_[i] >= 0) {  // else it could not be given back
+                dup2(file_, kStreams[i]);
+            }
         }
+        real_standard_error = saved_[1];
     }
     ~OutputCapture() { finish(); }
     OutputCapture(const OutputCapture&) = delete;
@@ -90,9 +104,12 @@ class OutputCapture {
             return text;
         }
         std::fflush(stdout);
+        real_standard_error = -1;
         for (std::size_t i = 0; i < kStreams.size(); ++i) {
-            dup2(saved_[i], kStreams[i]);
-            close(saved_[i]);
+            if (saved_[i] >= 0) {
+                dup2(saved_[i], kStreams[i]);
+                close(saved_[i]);
+            }
         }
         std::array<char, kKept> buffer{};
         const ssize_t n = pread(file_, buffer.data(), buffer.size(), 0);
@@ -199,6 +216,23 @@ Error start_error(const SessionOptions& options, int code, const std::string& lo
                                "; check [eal] args and what stands behind --"};
 }
 
+// DPDK leaves the socket between its processes behind where it does not start. Another process may
+// have the same name, and holds a lock then.
+void remove_left_socket() {
+    const std::string folder = rte_eal_get_runtime_dir();
+    const int config = open((folder + "/config").c_str(), O_RDWR | O_CLOEXEC);
+    if (config < 0) {
+        return;
+    }
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    if (fcntl(config, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK) {
+        unlink((folder + "/mp_socket").c_str());
+    }
+    close(config);
+}
+
 }  // namespace
 
 bool is_name_taken(const SessionOptions& options) {
@@ -229,6 +263,7 @@ Result<Session> Session::open(const SessionOptions& options) {
         printed = output.finish();
     }
     if (code < 0) {
+        remove_left_socket();
         return tl::unexpected(start_error(options, rte_errno, printed + take_log()));
     }
     if (rte_pdump_init() < 0) {

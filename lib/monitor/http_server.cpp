@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <iterator>
 #include <list>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/errno_code.h"
+#include "base/last_words.h"
 #include "monitor/clock.h"
 
 namespace unecho::monitor {
@@ -114,6 +116,13 @@ bool is_name_of_this_host(std::string_view host) {
     return host == "localhost" || to_socket_address({std::string(host), 0, false}, unused);
 }
 
+// What its authors thought could not be.
+void on_panic(void* /*cls*/, const char* /*file*/, unsigned /*line*/, const char* why) {
+    std::string text = why == nullptr ? "it does not say why" : why;
+    text.resize(text.find_last_not_of(".\n") + 1);
+    give_up(("the server's library gave up: " + text).c_str());
+}
+
 // The library hands paths over as C strings: behind a "%00" there would be nothing, and what is not
 // there would be answered as if it were.
 std::size_t unescape(void* /*cls*/, MHD_Connection* /*connection*/, char* text) {
@@ -197,6 +206,7 @@ struct HttpServer::State {
     MHD_Result send_body(MHD_Connection* connection, const HttpAnswer& answer);
     MHD_Result open_stream(MHD_Connection* connection);
     [[nodiscard]] std::size_t waiting_bytes();
+    [[nodiscard]] bool is_short() const { return clients.size() + kSpare > most_connections; }
     void close_late(Nanoseconds now);
     void close_oldest();
     void publish(Body event);
@@ -223,7 +233,7 @@ void HttpServer::State::on_connection(void* cls, MHD_Connection* connection, voi
             MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
         state.clients.push_back({info == nullptr ? -1 : info->connect_fd, steady_now(), false});
         *context = &state.clients.back();
-        if (state.clients.size() + kSpare > state.most_connections) {
+        if (state.is_short()) {
             state.close_oldest();
         }
     } else {
@@ -429,20 +439,23 @@ void HttpServer::State::publish(Body next) {
 
 // The library's own time limit is on silence; who sends a byte now and then would stay for ever.
 void HttpServer::State::close_late(Nanoseconds now) {
+    const Nanoseconds answer_time = is_short() ? kShortTime : kAnswerTime;
     for (const Client& client : clients) {
-        const Nanoseconds most = client.answering ? kAnswerTime : kRequestTime;
+        const Nanoseconds most = client.answering ? answer_time : kRequestTime;
         if (client.since + most < now) {
             shutdown(client.socket, SHUT_RDWR);
         }
     }
 }
 
+// Not the newest, who had no time to ask.
 void HttpServer::State::close_oldest() {
+    const auto end = std::prev(clients.end());
     const auto oldest =
-        std::min_element(clients.begin(), clients.end(), [](const Client& a, const Client& b) {
+        std::min_element(clients.begin(), end, [](const Client& a, const Client& b) {
             return std::pair(a.answering, a.since) < std::pair(b.answering, b.since);
         });
-    if (oldest != clients.end() && !oldest->answering) {
+    if (oldest != end && !oldest->answering) {
         shutdown(oldest->socket, SHUT_RDWR);
         oldest->since = ~Nanoseconds{0} / 2;  // the next one closes another
     }
@@ -492,6 +505,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::listen(const ListenAddress& addr
     server->address_.port = port_of(socket.get());
     State& state = *server->state_;
     state.most_connections = possible_connections();
+    MHD_set_panic_func(&on_panic, nullptr);
     state.daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr, &State::on_request, &state,
         MHD_OPTION_LISTEN_SOCKET, socket.get(), MHD_OPTION_CONNECTION_LIMIT, state.most_connections,

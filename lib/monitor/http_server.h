@@ -4,7 +4,8 @@
 //
 // Everything has an end: a request's head by size and time, the answer by time, connections and the
 // bytes of answers that wait for slow readers by number. When connections are short, the one that
-// has waited for longest for its request to be whole is closed for the next.
+// has waited for longest for its request to be whole is closed for the next, and readers have less
+// time.
 #pragma once
 
 #include <atomic>
@@ -61,6 +62,7 @@ class HttpServer {
     static constexpr std::size_t kMostWaiting = std::size_t{128} << 20;  // bytes of answers
     static constexpr Nanoseconds kRequestTime = 10 * kSecond;  // for a whole request; and idle
     static constexpr Nanoseconds kAnswerTime = 30 * kSecond;   // to take the answer, or an event
+    static constexpr Nanoseconds kShortTime = 3 * kSecond;  // for that, when connections are short
 
     // It listens from then on. Errors say why the address cannot be listened on.
     static Result<std::unique_ptr<HttpServer>> listen(const ListenAddress& address);

@@ -13,6 +13,15 @@ namespace unecho::monitor {
 
 Watcher::Watcher(std::vector<std::string> folders, Log log, Nanoseconds interval)
     : folders_(std::move(folders)), log_(std::move(log)), interval_(interval) {
+    // Where there is no thread or no memory for all, those that run already end first.
+    struct EndUnlessWhole {
+        Watcher* of;
+        ~EndUnlessWhole() {
+            if (of != nullptr) {
+                of->end();
+            }
+        }
+    } guard{this};
     find();
     finder_ = std::thread([this] {
         Nanoseconds next = steady_now();
@@ -21,16 +30,23 @@ Watcher::Watcher(std::vector<std::string> folders, Log log, Nanoseconds interval
             next = std::max(next, steady_now() - interval_);
         }
     });
+    guard.of = nullptr;
+}
+
+Watcher::~Watcher() {
+    end();
 }
 
 // The finder first, which may be starting one more.
-Watcher::~Watcher() {
+void Watcher::end() noexcept {
     {
         const std::lock_guard lock(mutex_);
         stop_ = true;
     }
     wake_.notify_all();
-    finder_.join();
+    if (finder_.joinable()) {
+        finder_.join();
+    }
     {
         const std::lock_guard lock(mutex_);
         for (const auto& watched : watched_) {
@@ -84,8 +100,9 @@ void Watcher::run(Watched& watched) {
 void Watcher::start(const Place& place) {
     auto watched = std::make_shared<Watched>(place);
     Watched& started = *watched;
-    started.thread = std::thread([this, &started] { run(started); });
     const std::lock_guard lock(mutex_);
+    watched_.reserve(watched_.size() + 1);  // from where it runs on, nothing fails
+    started.thread = std::thread([this, &started] { run(started); });
     watched_.push_back(std::move(watched));
 }
 

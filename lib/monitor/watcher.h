@@ -51,6 +51,7 @@ class Watcher {
     };
 
     void find();
+    void end() noexcept;
     void drop_the_over();
     [[nodiscard]] std::vector<Place> unknown_of(const std::vector<Place>& places) const;
     void make_room();

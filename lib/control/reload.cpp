@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include <pthread.h>
@@ -25,6 +26,16 @@ std::string lines_of(const std::vector<std::string>& lines) {
         text += line + "\n";
     }
     return text;
+}
+
+// Where no memory is left, what runs goes on as it was.
+template <typename Attempt>
+ReloadAnswer with_memory(Attempt&& attempt) {
+    try {
+        return attempt();
+    } catch (const std::bad_alloc&) {
+        return {false, "no memory is left\n"};
+    }
 }
 
 // One line for each.
@@ -120,11 +131,10 @@ void Reload::work_once(std::unique_lock<std::mutex>& lock) {
     const auto waited = requests.empty() ? std::exchange(waiting_, std::nullopt) : std::nullopt;
     lock.unlock();
     if (waited) {
-        const config::Config& wanted = *waited;
-        auto planned = plan(wanted);
-        const ReloadAnswer answer =
-            planned ? carry_out(wanted, std::move(*planned)) : refused(planned.error());
-        tell_(told(answer));
+        say(with_memory([&] {
+            auto planned = plan(*waited);
+            return planned ? carry_out(*waited, std::move(*planned)) : refused(planned.error());
+        }));
     } else {
         serve(requests);
     }
@@ -136,15 +146,23 @@ void Reload::serve(std::vector<std::shared_ptr<Request>> requests) {
     for (const auto& request : requests) {
         std::optional<ReloadAnswer>& answer = answers.at(request->dry_run ? 1 : 0);
         if (!answer) {
-            answer = serve_one(request->dry_run);
+            answer = with_memory([&] { return serve_one(request->dry_run); });
         }
         if (!request->dry_run && (request->by_signal || answer->text != kNothing)) {
-            tell_(told(*answer));
+            say(*answer);
         }
         const std::lock_guard lock(mutex_);
-        request->answer = *answer;
+        request->answer = with_memory([&] { return *answer; });
         request->answered = true;
         changed_.notify_all();
+    }
+}
+
+// A line that there is no memory for is not said.
+void Reload::say(const ReloadAnswer& answer) const {
+    try {
+        tell_(told(answer));
+    } catch (const std::bad_alloc&) {  // nothing more can be said
     }
 }
 
@@ -213,23 +231,27 @@ ReloadAnswer Reload::carry_out(const config::Config& wanted, ReloadPlan plan) {
     if (!steps) {
         return {false, running_.path + ": " + steps.error().context + "; nothing changed\n"};
     }
+    // All that may fail has been done when it is handed over.
+    config::Config running = wanted;
+    Next next{plan.change.plan, wanted};
+    std::string text = lines_of(plan.lines);
     std::unique_lock lock(mutex_);
     route_names_ = std::move(plan.route_names);
-    running_ = wanted;
+    running_ = std::move(running);
     steps_ = std::move(*steps);
-    next_ = Next{plan.change.plan, wanted};
+    next_ = std::move(next);
     state_ = State::kHanded;
     busy_.store(true, std::memory_order_relaxed);
     if (beside_ == Beside::kCaller) {
-        return {true, lines_of(plan.lines)};
+        return {true, std::move(text)};
     }
     const bool adopted = changed_.wait_for(lock, kPatience, [this] {
         return stop_ || (state_ != State::kHanded && state_ != State::kAdopting);
     });
     if (!adopted) {
-        plan.lines.emplace_back("not adopted yet: a worker does not poll; it will when it does");
+        text += "not adopted yet: a worker does not poll; it will when it does\n";
     }
-    return {true, lines_of(plan.lines)};
+    return {true, std::move(text)};
 }
 
 // --- the control thread ------------------------------------------------------------------------

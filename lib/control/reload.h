@@ -88,6 +88,7 @@ class Reload {
     [[nodiscard]] bool has_work() const;
     void work_once(std::unique_lock<std::mutex>& lock);
     void serve(std::vector<std::shared_ptr<Request>> requests);
+    void say(const ReloadAnswer& answer) const;
     ReloadAnswer serve_one(bool dry_run);
     tl::expected<ReloadPlan, std::vector<config::Problem>> plan(const config::Config& wanted);
     ReloadAnswer carry_out(const config::Config& wanted, ReloadPlan plan);

@@ -8,6 +8,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -116,7 +117,8 @@ ordered_json fitting(const ordered_json& object) {
     return out;
 }
 
-void fill_dict(rte_tel_data* data, const ordered_json& object);
+// False: no memory was left for it.
+bool fill_dict(rte_tel_data* data, const ordered_json& object);
 
 // DPDK 23.03 gave them new names, and a later version took the old ones away.
 #if RTE_VERSION >= RTE_VERSION_NUM(23, 3, 0, 0)
@@ -129,39 +131,63 @@ constexpr auto add_whole = rte_tel_data_add_dict_u64;
 constexpr auto add_array_whole = rte_tel_data_add_array_u64;
 #endif
 
-rte_tel_data* array_of(const ordered_json& array) {
-    rte_tel_data* data = rte_tel_data_alloc();
+struct FreeTelData {
+    void operator()(rte_tel_data* data) const { rte_tel_data_free(data); }
+};
+using TelData = std::unique_ptr<rte_tel_data, FreeTelData>;
+
+// Null where there is no memory for it.
+TelData array_of(const ordered_json& array) {
+    TelData data(rte_tel_data_alloc());
+    if (data == nullptr) {
+        return data;
+    }
     const bool texts = array.empty() || array.front().is_string();
-    rte_tel_data_start_array(data, texts ? RTE_TEL_STRING_VAL : kWholes);
+    rte_tel_data_start_array(data.get(), texts ? RTE_TEL_STRING_VAL : kWholes);
     for (const auto& item : array) {
         if (texts) {
-            rte_tel_data_add_array_string(data, item.get<std::string>().c_str());
+            rte_tel_data_add_array_string(data.get(), item.get<std::string>().c_str());
         } else {
-            add_array_whole(data, item.get<std::uint64_t>());
+            add_array_whole(data.get(), item.get<std::uint64_t>());
         }
     }
     return data;
 }
 
-void add_entry(rte_tel_data* data, const char* name, const ordered_json& value) {
+// DPDK frees what it took. False: there is nothing to add.
+bool add_container(rte_tel_data* data, const char* name, TelData inner) {
+    if (inner != nullptr && rte_tel_data_add_dict_container(data, name, inner.get(), 0) == 0) {
+        static_cast<void>(inner.release());
+        return true;
+    }
+    return inner != nullptr;
+}
+
+bool add_entry(rte_tel_data* data, const char* name, const ordered_json& value) {
     if (value.is_number_integer()) {
         add_whole(data, name, value.get<std::uint64_t>());
     } else if (value.is_string()) {
         rte_tel_data_add_dict_string(data, name, value.get<std::string>().c_str());
     } else if (value.is_array()) {
-        rte_tel_data_add_dict_container(data, name, array_of(value), 0);
+        return add_container(data, name, array_of(value));
     } else if (value.is_object()) {
-        rte_tel_data* inner = rte_tel_data_alloc();
-        rte_tel_data_start_dict(inner);
-        fill_dict(inner, value);
-        rte_tel_data_add_dict_container(data, name, inner, 0);
+        TelData inner(rte_tel_data_alloc());
+        if (inner == nullptr) {
+            return false;
+        }
+        rte_tel_data_start_dict(inner.get());
+        return fill_dict(inner.get(), value) && add_container(data, name, std::move(inner));
     }
+    return true;
 }
 
-void fill_dict(rte_tel_data* data, const ordered_json& object) {
+bool fill_dict(rte_tel_data* data, const ordered_json& object) {
     for (const auto& [name, value] : object.items()) {
-        add_entry(data, name.c_str(), value);
+        if (!add_entry(data, name.c_str(), value)) {
+            return false;
+        }
     }
+    return true;
 }
 
 // --- answers -----------------------------------------------------------------------------------
@@ -257,8 +283,8 @@ std::optional<std::uint64_t> number_of(std::string_view text) {
 const ordered_json& everything(Source& from, bool now) {
     if (now || from.last.is_null() || Clock::now() - from.taken > kSameLook) {
         const StatsReport report = from.report();
+        from.last = to_json(report.plan == nullptr ? *from.plan : *report.plan, report);
         from.of = report.plan;
-        from.last = to_json(from.of == nullptr ? *from.plan : *from.of, report);
         from.taken = Clock::now();
     }
     return from.last;
@@ -280,8 +306,7 @@ int answer(const char* params, rte_tel_data* data, bool now, Select&& select) {
         return -EINVAL;
     }
     rte_tel_data_start_dict(data);
-    fill_dict(data, fitting(plain(selected)));
-    return 0;
+    return fill_dict(data, fitting(plain(selected))) ? 0 : -ENOMEM;
 }
 
 // All of a list as far as it fits, or one of it.
@@ -355,6 +380,22 @@ int on_events(const char*, const char* params, rte_tel_data* data) {
                   });
 }
 
+// That one more reload is being answered.
+class Reloading {
+  public:
+    explicit Reloading(Source& of) : of_(of) { ++of_.reloading; }
+    ~Reloading() {
+        const std::lock_guard lock(of_.mutex);
+        --of_.reloading;
+        of_.reloaded.notify_all();
+    }
+    Reloading(const Reloading&) = delete;
+    Reloading& operator=(const Reloading&) = delete;
+
+  private:
+    Source& of_;
+};
+
 // Nobody else waits for it: the thread is the client's own.
 int on_reload(const char*, const char* params, rte_tel_data* data) {
     const std::string_view parameter = params == nullptr ? "" : params;
@@ -363,24 +404,31 @@ int on_reload(const char*, const char* params, rte_tel_data* data) {
     }
     Source& from = source();
     std::function<ReloadAnswer(bool)> reload;
+    std::optional<Reloading> reloading;
     {
         const std::lock_guard lock(from.mutex);
         if (from.plan == nullptr || !from.reload) {
             return -ENODEV;
         }
         reload = from.reload;
-        ++from.reloading;
+        reloading.emplace(from);
     }
     const ReloadAnswer answer = reload(!parameter.empty());
-    {
-        const std::lock_guard lock(from.mutex);
-        --from.reloading;
-        from.reloaded.notify_all();
-    }
+    reloading.reset();
     rte_tel_data_start_dict(data);
-    fill_dict(data, {{"accepted", answer.accepted ? 1 : 0},
-                     {"text", pieces_of(answer.text, kMostPieces)}});
-    return 0;
+    const ordered_json out = {{"accepted", answer.accepted ? 1 : 0},
+                              {"text", pieces_of(answer.text, kMostPieces)}};
+    return fill_dict(data, out) ? 0 : -ENOMEM;
+}
+
+// Who asks when no memory is left gets no answer: packets are more than who watches them.
+template <telemetry_cb callback>
+int guarded(const char* command, const char* params, rte_tel_data* data) noexcept {
+    try {
+        return callback(command, params, data);
+    } catch (const std::bad_alloc&) {
+        return -ENOMEM;
+    }
 }
 
 struct Command {
@@ -391,36 +439,36 @@ struct Command {
 
 // DPDK takes help texts of at most 127 characters.
 constexpr Command kCommands[] = {
-    {"/unecho/info", on_info,
+    {"/unecho/info", guarded<on_info>,
      "Name, version, start, and how many and which ports, routes, filters, workers. No parameters"},
-    {"/unecho/counters", on_counters,
+    {"/unecho/counters", guarded<on_counters>,
      "All packets: received = forwarded + diverted + dropped + in_flight, and by reason. No "
      "parameters"},
-    {"/unecho/ports", on_ports,
+    {"/unecho/ports", guarded<on_ports>,
      "Packets and bytes of each port, what the device lost. Parameter: index; without: as many as "
      "fit"},
-    {"/unecho/routes", on_routes,
+    {"/unecho/routes", guarded<on_routes>,
      "Counters and reasons of each route, flows of its taps. Parameter: index; without: as many as "
      "fit"},
-    {"/unecho/workers", on_workers,
+    {"/unecho/workers", guarded<on_workers>,
      "Each worker: rx_packets + handed_in = settled + handed_out. Parameter: index; without: as "
      "many as fit"},
-    {"/unecho/filters", on_filters,
+    {"/unecho/filters", guarded<on_filters>,
      "Each filter: engine, window, slack, what it counted. Parameter: index; without: as many as "
      "fit"},
-    {"/unecho/audit", on_audit,
+    {"/unecho/audit", guarded<on_audit>,
      "What the audit of each filter measured. Parameter: index; without: as many as fit"},
-    {"/unecho/stalls", on_stalls,
+    {"/unecho/stalls", guarded<on_stalls>,
      "Each worker's last stalls: rounds above stall_threshold. Parameter: index; without: as many "
      "as fit"},
-    {"/unecho/events", on_events,
+    {"/unecho/events", guarded<on_events>,
      "Start, links, stalls, steps of time. Parameter: a number, for those behind it; without: from "
      "the oldest"},
-    {"/unecho/reload", on_reload,
+    {"/unecho/reload", guarded<on_reload>,
      "Reads the configuration again and takes it over, or says what is wrong. Parameter: dry-run"},
-    {"/unecho/help", on_help,
+    {"/unecho/help", guarded<on_help>,
      "What each counter counts. Parameter: a member, as workers; without: all"},
-    {"/unecho/kinds", on_kinds,
+    {"/unecho/kinds", guarded<on_kinds>,
      "Each counter's unit, if it only grows; each reason's fate. Parameter: a member; without: "
      "all"},
 };

@@ -6,10 +6,10 @@ and leaves whole files alone.
 
 All of them with UNECHO_EVERY_CALL=1; else so many of each kind, spread evenly."""
 import os
-import pathlib
 import shutil
 import subprocess
 
+import failing
 import harness
 
 CAPTURE = harness.ROOT / "pcaps" / "two-taps-a.pcap"
@@ -18,28 +18,30 @@ FILES = ("open", "read", "write", "close", "rename", "map", "thread")
 
 
 class FailingCalls(harness.E2eTest):
-    def run_with(self, arguments, **environment):
+    def setUp(self):
+        super().setUp()
+        self.failing = failing.Failing(self.folder / "control")
+
+    def run_with(self, arguments, kind, number=0):
+        self.failing.set(kind, number)
         place = self.folder / "place"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
         done = subprocess.run([os.environ["UNECHO_BIN"], *map(str, arguments)], cwd=place, check=False,
-                              env=dict(os.environ, LD_PRELOAD=os.environ["UNECHO_FAILING_CALLS"],
-                                       **environment),
+                              env=dict(os.environ, **self.failing.environment()),
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
         files = {path.name: path.read_bytes() for path in place.iterdir()}
         return done.returncode, done.stdout, done.stderr.decode(), files
 
     def each_fails(self, kind, *arguments):
         """How many ended it."""
-        count = self.folder / "count"
-        whole = self.run_with(arguments, FAIL_KIND=kind, FAIL_COUNT=str(count))
+        whole = self.run_with(arguments, kind)
         self.assertEqual(whole[0], 0, whole[2])
-        calls = int(pathlib.Path(count).read_text())
-        step = 1 if os.environ.get("UNECHO_EVERY_CALL") else max(1, calls // RUNS)
+        calls = self.failing.off()
         ended = went_on = 0
-        for number in range(1, calls + 1, step):
+        for number in failing.numbers(calls, RUNS):
             with self.subTest(kind=kind, number=number):
-                status, out, err, files = self.run_with(arguments, FAIL_KIND=kind, FAIL_NTH=str(number))
+                status, out, err, files = self.run_with(arguments, kind, number)
                 if status == 0:
                     went_on += 1
                     self.assertEqual((status, out, err, files), whole)

@@ -47,6 +47,12 @@ class Server:
     def alive(self):
         return self._process.poll() is None
 
+    def wait_for_end(self, timeout=20):
+        """Its exit status; all of its lines are there then."""
+        status = self._process.wait(timeout)
+        self._reader.join(timeout)
+        return status
+
     def connection(self, timeout=10):
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
 

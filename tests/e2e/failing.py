@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Calls that fail, by a library that is preloaded (tests/support/failing_calls.h): which, and how many
+there were, is in a file that both have."""
+import mmap
+import os
+import pathlib
+import re
+import struct
+
+# In the order of failing_calls.h.
+KINDS = ("none", "allocate", "open", "read", "write", "close", "rename", "map", "thread", "socket", "send",
+         "receive", "wait", "control", "interrupt", "dpdk", "mbuf")
+NAME = 5 * 8
+SIZE = NAME + 64
+EVERY = os.environ.get("UNECHO_EVERY_CALL") == "1"
+
+
+class Failing:
+    """The file, and the environment of a process that obeys it."""
+
+    def __init__(self, path):
+        self._path = pathlib.Path(path)
+        self._path.write_bytes(bytes(SIZE))
+        with open(self._path, "r+b") as file:
+            self._map = mmap.mmap(file.fileno(), SIZE)
+
+    def environment(self):
+        return {"LD_PRELOAD": os.environ["UNECHO_FAILING_CALLS"], "FAIL_CONTROL": str(self._path)}
+
+    def set(self, kind, number=0, many=1, others=False):
+        """From now on call `number` of the kind fails, and so many with it; 0: they are counted. others:
+        of all threads but the first."""
+        struct.pack_into("=q", self._map, 0, 0)
+        self._map[NAME:SIZE] = bytes(SIZE - NAME)
+        struct.pack_into("=qqqqq", self._map, 0, 0, number, many, 0, others)
+        struct.pack_into("=q", self._map, 0, KINDS.index(kind))
+
+    def off(self):
+        """How many calls there were."""
+        struct.pack_into("=q", self._map, 0, 0)
+        return struct.unpack_from("=q", self._map, 24)[0]
+
+    def failed(self):
+        """The name of what failed last; empty if nothing did."""
+        return self._map[NAME:SIZE].rstrip(b"\0").decode()
+
+
+def numbers(calls, runs):
+    """Of so many calls those that fail: all where all are asked for, else so many, spread evenly."""
+    return range(1, calls + 1, 1 if EVERY else max(1, calls // runs))
+
+
+def told(text):
+    """Lines without what differs from run to run."""
+    return {re.sub(r"[\d.]+", "N", line) for line in text.splitlines()}
+
+
+def descriptors(pid):
+    """What a process has open: counts by what each is."""
+    found = {}
+    folder = pathlib.Path("/proc/%d/fd" % pid)
+    for link in folder.iterdir():
+        try:
+            kind = re.sub(r"\d+", "N", os.readlink(link))
+        except FileNotFoundError:
+            continue
+        found[kind] = found.get(kind, 0) + 1
+    return found

@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Every call that may fail while `unecho run` starts, forwards and ends does in turn: DPDK's own, packet
+buffers, sockets, files, threads, mappings, memory. It forwards what it would have forwarded, or ends
+with one line and a status that says so; nothing of it is left behind.
+
+All of them with UNECHO_EVERY_CALL=1; else so many of each kind, spread evenly."""
+import contextlib
+import itertools
+import os
+import pathlib
+import shutil
+import subprocess
+import unittest.mock
+
+import failing
+import harness
+
+EAL = ("--no-pci", "--no-huge", "-m", "64", "--file-prefix=faults")
+RUNS = 12  # of each kind
+RUNNING = 40
+# Of a process that ends where no way leads back, as of one that is killed: the next one removes them.
+SOCKETS = {"dpdk/faults/mp_socket", "dpdk/faults/dpdk_telemetry.v2"}
+ABRUPT = ("unecho: no memory is left", "unecho: DPDK gave up: ")
+# All that follows from them is known to be asked.
+MUST_END = ("rte_eal_init", "rte_mempool_create", "rte_vdev_init", "rte_eth_dev_configure", "rte_eth_dev_start",
+            "rte_eth_rx_queue_setup", "rte_eth_tx_queue_setup", "rte_eth_promiscuous_enable",
+            "rte_eal_remote_launch")
+
+
+class FailingStarts(harness.E2eTest):
+    def setUp(self):
+        super().setUp()
+        self.failing = failing.Failing(self.folder / "control")
+
+    def config(self, place):
+        taps = [harness.port("tap-%s" % name, index, rx_pcap=harness.PCAPS / ("two-taps-%s.pcap" % name))
+                for index, name in enumerate("ab")]
+        tool = harness.port("tool", 2, tx_pcap=place / "out.pcap")
+        document = harness.replay([*taps, tool], [harness.filter_("echo", "50ms", keys=2000)],
+                                  [{"from": ["tap-a", "tap-b"], "to": "tool", "filter": "echo"}],
+                                  stop_when_idle="20ms", mbufs=4095)
+        path = place / "faults.toml"
+        path.write_text(harness.toml(document))
+        return path
+
+    def run_with(self, kind, number=0):
+        place = self.folder / "place"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        config = self.config(place)
+        self.failing.set(kind, number)
+        done = subprocess.run([os.environ["UNECHO_BIN"], "run", config, "--json", "--", *EAL], cwd=place,
+                              env=dict(os.environ, RUNTIME_DIRECTORY=str(place), **self.failing.environment()),
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                              timeout=60)
+        left = sorted(str(path.relative_to(place)) for path in place.rglob("*"))
+        left += sorted(line.split()[-1] for line in pathlib.Path("/proc/net/unix").read_text().splitlines()
+                       if str(place) in line)
+        huge = pathlib.Path("/dev/hugepages")
+        left += sorted(path.name for path in huge.glob("faults*")) if huge.is_dir() else []
+        out = place / "out.pcap"
+        frames = harness.frames_of(out) if done.returncode == 0 else None
+        return harness.Result(done.returncode, done.stdout, done.stderr), left, frames
+
+    def each_fails(self, kind):
+        """How many ended it."""
+        whole, left, frames = self.run_with(kind)
+        calls = self.failing.off()
+        self.report_of(whole)
+        ended = went_on = 0
+        for number in failing.numbers(calls, RUNS):
+            result, still, others = self.run_with(kind, number)
+            self.failing.off()
+            with self.subTest(kind=kind, number=number, call=self.failing.failed()):
+                new = [line for line in result.err.splitlines()
+                       if failing.told(line) - failing.told(whole.err)]
+                for line in result.err.splitlines():
+                    self.assertTrue(line.startswith("unecho: "), result)
+                abrupt = any(line.startswith(ABRUPT) for line in new)
+                self.assertLessEqual(set(still) - (SOCKETS if abrupt else set()), set(left), "left behind")
+                if result.status == 0:
+                    went_on += 1
+                    self.report_of(result)
+                    self.assertNotIn(self.failing.failed(), MUST_END)
+                    self.assertLessEqual(len(new), 1, result)
+                    if kind != "mbuf":
+                        self.assert_frames(others, frames, "forwarded")
+                    continue
+                ended += 1
+                self.assertIn(result.status, (1, 2), result)
+                # Only that what was written cannot be known to be there.
+                self.assertTrue(result.out == "" or abrupt or kind == "close", result)
+                self.assertEqual(len(new), 1, result)
+        print("run, %s: %d calls, of %d that failed %d ended it" % (kind, calls, ended + went_on, ended))
+        return ended
+
+
+class FailingWhileRunning(harness.E2eTest):
+    """Who asks an appliance, or has it read its configuration again, while something is short costs it
+    nothing but the answer."""
+
+    COMMANDS = ("/unecho/info", "/unecho/counters", "/unecho/routes", "/unecho/filters", "/unecho/audit", "/unecho/help")
+
+    def setUp(self):
+        super().setUp()
+        self.failing = failing.Failing(self.folder / "control")
+        self.window = itertools.cycle(("40ms", "50ms"))
+        for name, value in self.failing.environment().items():
+            self.enterContext(unittest.mock.patch.dict(os.environ, {name: value}))
+
+    def write(self):
+        """Another configuration each time."""
+        taps = [harness.port("tap-%s" % name, index, rx_pcap=harness.PCAPS / ("two-taps-%s.pcap" % name))
+                for index, name in enumerate("ab")]
+        tool = harness.port("tool", 2, tx_pcap="/dev/null")
+        path = self.folder / "running.toml"
+        path.write_text(harness.toml({
+            "port": [*taps, tool], "filter": [harness.filter_("echo", next(self.window), keys=2000)],
+            "route": [{"from": ["tap-a", "tap-b"], "to": "tool", "filter": "echo"}],
+            "run": {"seed": 1, "mbufs": 4095}}))
+        return path
+
+    def ask(self, commands):
+        """Answers; None for one that did not come."""
+        out = []
+        for command in commands:
+            try:
+                with harness.Telemetry(self.folder / "dpdk" / "faults" / "dpdk_telemetry.v2") as telemetry:
+                    out.append(telemetry.ask(command))
+            except (OSError, ValueError):
+                out.append(None)
+        return out
+
+    @contextlib.contextmanager
+    def running(self):
+        """Answering, and what it has open."""
+        with self.start(self.write(), "--json", eal=EAL) as running:
+            self.telemetry(running).__exit__()
+            self.assertNotIn(None, self.ask(self.COMMANDS))
+            yield running, failing.descriptors(running.pid())
+
+    def goes_on(self, running):
+        answers = self.ask(self.COMMANDS)
+        self.assertNotIn(None, answers)
+        self.assert_conserved(answers[1])
+
+    def asked_fails(self, kind, commands):
+        """How many ended it."""
+        with contextlib.ExitStack() as stack:
+            running, before = stack.enter_context(self.running())
+            self.failing.set(kind, others=True)
+            self.write()
+            self.assertNotIn(None, self.ask(commands))
+            calls = self.failing.off()
+            lost = ended = 0
+            for number in failing.numbers(calls, RUNNING):
+                self.write()
+                self.failing.set(kind, number, others=True)
+                lost += None in self.ask(commands)
+                self.failing.off()
+                with self.subTest(commands[0], kind=kind, number=number, call=self.failing.failed()):
+                    harness.wait_for(lambda: not running.alive() or None not in self.ask(self.COMMANDS),
+                                     "answers, or its end")
+                    # What frees a document of JSON may not fail, and asks for memory.
+                    if kind == "allocate" and not running.alive():
+                        ended += 1
+                        result = running.finish()
+                        self.assertEqual((result.status, result.err.splitlines()[-1]),
+                                         (1, "unecho: no memory is left"), result)
+                        running, before = stack.enter_context(self.running())
+                        continue
+                    self.goes_on(running)
+            self.write()
+            self.assertEqual(self.ask(["/unecho/reload"])[0]["accepted"], 1)
+            harness.wait_for(lambda: failing.descriptors(running.pid()) == before, "descriptors as before")
+            running.interrupt()
+            self.report_of(running.finish())
+        print("%s, %s: %d calls, of those that failed %d cost an answer, %d ended it"
+              % (" ".join(commands), kind, calls, lost, ended))
+        return ended
+
+    def test_telemetry(self):
+        # Where it cannot accept a client, DPDK 22.11 accepts none any more.
+        for kind in ("allocate", "dpdk", "read", "write", "thread"):
+            self.asked_fails(kind, self.COMMANDS)
+
+    def test_reload(self):
+        for kind in ("allocate", "dpdk", "map", "open"):
+            self.asked_fails(kind, ["/unecho/reload"])
+
+
+def test_of(kind):
+    def test(self):
+        self.each_fails(kind)
+    return test
+
+
+for each in ("dpdk", "mbuf", "socket", "wait", "control", "open", "read", "write", "close", "map", "thread",
+             "allocate", "interrupt", "receive", "send"):
+    setattr(FailingStarts, "test_" + each, test_of(each))
+
+if __name__ == "__main__":
+    harness.main()

@@ -32,8 +32,9 @@ def free_port():
 
 
 class Node:
-    def __init__(self, test, port, *options):
-        self.port, self._test = port, test
+    def __init__(self, test, port, *options, before=()):
+        """before: what runs it, as env."""
+        self.port, self._test, self._before = port, test, before
         self.folder = test.folder / ("redis-%d" % next(_serial))
         self.folder.mkdir()
         self._options = options
@@ -45,7 +46,7 @@ class Node:
 
     def start(self):
         self.process = subprocess.Popen(
-            ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
+            [*self._before, "redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "",
              "--appendonly", "no", "--dir", str(self.folder), *self._options],
             stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
         self._test.addCleanup(self._end, self.process)
@@ -69,11 +70,13 @@ class Node:
 
 
 class Cluster:
-    def __init__(self, test, masters=3, replicas=1):
+    def __init__(self, test, masters=3, replicas=1, replicas_by=()):
+        """replicas_by: what runs the replicas."""
         ports = free_port()
         self.nodes = [Node(test, next(ports), "--cluster-enabled", "yes",
-                           "--cluster-node-timeout", "1000")
-                      for _ in range(masters * (1 + replicas))]
+                           "--cluster-node-timeout", "1000",
+                           before=replicas_by if i >= masters else ())
+                      for i in range(masters * (1 + replicas))]
         if masters == 1:  # of which redis-cli makes none
             self.nodes[0].ask("cluster", "addslotsrange", 0, 16383)
         else:

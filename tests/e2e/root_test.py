@@ -15,6 +15,7 @@ import harness
 import redis_cluster
 
 SITE = os.environ.get("UNECHO_ROOT_SITE", "")
+CLOCK = os.environ.get("UNECHO_SHIFTED_CLOCK", "")
 
 
 class Site:
@@ -348,6 +349,85 @@ class Trouble(Sites):
         one.ask(flows)
         one.answered()
         self.assertEqual(set(one.known), set(flows))
+
+
+@redis_cluster.needs_redis
+@unittest.skipUnless(SITE, "built without hiredis")
+class Clocks(Sites):
+    WINDOW, SPAN = 12, 4
+
+    @unittest.skipUnless(os.geteuid() == 0, "needs root, for time namespaces")
+    def test_the_window_is_that_of_the_root_whatever_a_site_takes_for_the_time(self):
+        cluster = redis_cluster.Cluster(self, masters=3, replicas=0)
+        sites = [Site(self, cluster.addresses, window="3s", before=[
+            "unshare", "--time", "--monotonic", str(days * 86400), "--fork", "--kill-child"])
+            for days in (0, 1, 300)]
+        self.assertEqual([site.error for site in sites], [""] * 3)
+        flows = self.flows(300)
+        begun = time.monotonic()
+        for at, (site, part) in enumerate(zip(sites, (flows[:100], flows[100:200], flows[200:]))):
+            site.ask(part)
+            self.assertEqual(site.answered()["unknown"], 100, at)
+        time.sleep(max(0, begun + 2.5 - time.monotonic()))
+        for at, site in enumerate(sites):
+            others = flows[:100 * at] + flows[100 * at + 100:]
+            site.ask(others)
+            site.answered()
+            if time.monotonic() < begun + 3:
+                self.assertEqual(set(site.known), set(others))
+        time.sleep(max(0, begun + 4.3 - time.monotonic()))
+        for site in sites:
+            site.known.clear()
+        sites[2].ask(flows[:200])
+        sites[2].answered()
+        self.assertEqual(sites[2].known, [])
+
+    def after_failover(self, skew):
+        """Two sites, flows that one of them asked for, when, and which of them were of a master
+        whose replica follows it, with a clock that differs by skew; the other two masters go on."""
+        cluster = redis_cluster.Cluster(self, replicas_by=[
+            "env", "LD_PRELOAD=" + CLOCK, "UNECHO_CLOCK_SHIFT=%d" % skew])
+        one, other = self.sites(cluster, 2, window="%ds" % self.WINDOW, timeout="300ms")
+        flows = self.flows(3000)
+        begun = time.monotonic()
+        one.ask(flows)
+        self.assertEqual(one.answered()["unknown"], 3000)
+        time.sleep(0.3)  # replicas follow
+        cluster.masters()[0].kill()
+        for site in (one, other):
+            harness.wait_for(lambda site=site: site.counters()["answering"] == 3, "failover")
+        return other, flows, begun
+
+    def known(self, site, flows):
+        before = len(site.known)
+        site.ask(flows)
+        site.answered()
+        return set(site.known[before:])
+
+    def test_who_follows_with_a_clock_before_makes_the_window_shorter(self):
+        other, flows, begun = self.after_failover(6)
+        # Some are looked at while all are known, and others when those of the new master are not.
+        if time.monotonic() < begun + self.WINDOW - 6:
+            self.assertEqual(self.known(other, flows[:1500]), set(flows[:1500]))
+        time.sleep(max(0, begun + self.WINDOW + self.SPAN - 6 + 0.3 - time.monotonic()))
+        found = len(self.known(other, flows[1500:]))
+        if time.monotonic() < begun + self.WINDOW:
+            self.assertLess(abs(found - 1000), 120)
+
+    def test_who_follows_with_a_clock_behind_knows_the_last_later(self):
+        other, flows, begun = self.after_failover(-10)
+        # What came in the last ten seconds is not yet known there.
+        found = len(self.known(other, flows[:1500]))
+        if time.monotonic() < begun + 10 - self.SPAN:
+            self.assertLess(abs(found - 1000), 120)
+        # Then it is, and for longer.
+        time.sleep(max(0, begun + 10.2 - time.monotonic()))
+        if time.monotonic() < begun + self.WINDOW - 1:
+            self.assertEqual(self.known(other, flows[1500:2000]), set(flows[1500:2000]))
+        time.sleep(max(0, begun + self.WINDOW + self.SPAN + 0.3 - time.monotonic()))
+        found = len(self.known(other, flows[2000:]))
+        if time.monotonic() < begun + self.WINDOW + 10:
+            self.assertLess(abs(found - 333), 80)
 
 
 @redis_cluster.needs_redis

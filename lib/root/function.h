@@ -75,9 +75,9 @@ local function check(keys, args)
     end
   end
   for w = 1, #writes do
-    local list, added, new = unpack(writes[w])
+    local list, added, begins = unpack(writes[w])
     call('APPEND', list, added)
-    if new then
+    if begins then
       call('PEXPIREAT', list, expiry)
       touched = true
     end

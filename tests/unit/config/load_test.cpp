@@ -148,7 +148,16 @@ key = "flow"
 first = 2
 window = "2s"
 rate = "1Mpps"
-root = { redis = ["[::1]:6379", "redis:6380"], secret_file = "secret", flows = 5000, name = "sites", user = "some", password_file = "password", timeout = "20ms", required = true, on_root = "count" }
+[filter.root]
+redis = ["[::1]:6379", "redis:6380"]
+secret_file = "secret"
+flows = 5000
+name = "sites"
+user = "some"
+password_file = "password"
+timeout = "20ms"
+required = true
+on_root = "count"
 )";
 
 Config load_valid(const std::string& text) {

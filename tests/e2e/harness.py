@@ -178,9 +178,9 @@ class Running:
 class Telemetry:
     """DPDK's telemetry socket: a command in, JSON out."""
 
-    def __init__(self, path):
+    def __init__(self, path, patience=10):
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._socket.settimeout(10)
+        self._socket.settimeout(patience)
         try:
             self._socket.connect(str(path))
             self._longest = json.loads(self._socket.recv(1024))["max_output_len"]

@@ -13,6 +13,7 @@ KINDS = ("none", "allocate", "open", "read", "write", "close", "rename", "map", 
          "receive", "wait", "control", "interrupt", "dpdk", "mbuf")
 NAME = 5 * 8
 SIZE = NAME + 64
+LEAKS = pathlib.Path(__file__).resolve().parents[1] / "support" / "failing_leaks.txt"
 EVERY = os.environ.get("UNECHO_EVERY_CALL") == "1"
 
 
@@ -26,7 +27,10 @@ class Failing:
             self._map = mmap.mmap(file.fileno(), SIZE)
 
     def environment(self):
-        return {"LD_PRELOAD": os.environ["UNECHO_FAILING_CALLS"], "FAIL_CONTROL": str(self._path)}
+        # The program that names places in a sanitizer's report would have the library, too.
+        return {"LD_PRELOAD": os.environ["UNECHO_FAILING_CALLS"], "FAIL_CONTROL": str(self._path),
+                "ASAN_OPTIONS": "symbolize=0:" + os.environ.get("ASAN_OPTIONS", ""),
+                "LSAN_OPTIONS": "print_suppressions=0:suppressions=%s" % LEAKS}
 
     def set(self, kind, number=0, many=1, others=False):
         """From now on call `number` of the kind fails, and so many with it; 0: they are counted. others:

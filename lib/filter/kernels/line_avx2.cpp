@@ -61,13 +61,10 @@ struct Avx2Line {
         return {half, half};
     }
 
-    static unsigned matches(Line line, Line tags, Line pattern) noexcept {
-        return matches(line.low, tags.low, pattern.low) |
-               matches(line.high, tags.high, pattern.high) << 4;
-    }
-
-    static Line refreshed(Line line, Line tags) noexcept {
-        return {refreshed(line.low, tags.low), refreshed(line.high, tags.high)};
+    // fresh: with stale words empty.
+    static unsigned matches(Line line, Line tags, Line pattern, Line& fresh) noexcept {
+        fresh = {refreshed(line.low, tags.low), refreshed(line.high, tags.high)};
+        return covering(fresh.low, pattern.low) | covering(fresh.high, pattern.high) << 4;
     }
 
     static Line inserted(Line line, Line pattern, const LinePhase& phase, bool insert) noexcept {
@@ -81,21 +78,25 @@ struct Avx2Line {
                 with(line.high, pattern.high, written.high)};
     }
 
-    static constexpr bool kChanceIsCheap = true;  // than a mispredicted branch
+    static constexpr bool kJudgesLater = true;
 
     template <unsigned M, unsigned k>
-    static float chance(const std::uint64_t* const (&lines)[M], Line tags, unsigned no_run,
-                        const float* coverage) noexcept {
+    static float chance(const Line (&lines)[M], unsigned no_run, const float* coverage) noexcept {
         unsigned bits[M][kLineWords];
         for (unsigned row = 0; row < M; ++row) {
             alignas(32) std::uint64_t words[kLineWords];
-            const Line line = load(lines[row]);
-            store(words, {live(line.low, tags.low), live(line.high, tags.high)});
+            store(words, lines[row]);
             for (unsigned w = 0; w < kLineWords; ++w) {
-                bits[row][w] = static_cast<unsigned>(__builtin_popcountll(words[w]));
+                bits[row][w] = static_cast<unsigned>(__builtin_popcountll(words[w] & ~kTagBits));
             }
         }
         return chance_of<M, k>(bits, no_run, coverage);
+    }
+
+    template <unsigned M, unsigned k>
+    static LineChances chances(const Line (&a)[M], const Line (&b)[M], unsigned no_run_a,
+                               unsigned no_run_b, const float* coverage) noexcept {
+        return {chance<M, k>(a, no_run_a, coverage), chance<M, k>(b, no_run_b, coverage)};
     }
 
   private:
@@ -113,11 +114,10 @@ struct Avx2Line {
         _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), values);
     }
 
-    static unsigned matches(__m256i words, __m256i tags, __m256i pattern) noexcept {
-        const __m256i differs = _mm256_xor_si256(words, _mm256_or_si256(tags, pattern));
-        const __m256i wanted = _mm256_and_si256(differs, _mm256_or_si256(tag_bits(), pattern));
-        const __m256i equal = _mm256_cmpeq_epi64(wanted, _mm256_setzero_si256());
-        return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(equal)));
+    static unsigned covering(__m256i words, __m256i pattern) noexcept {
+        const __m256i lacking = _mm256_andnot_si256(words, pattern);
+        const __m256i none = _mm256_cmpeq_epi64(lacking, _mm256_setzero_si256());
+        return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(none)));
     }
 
     // All ones where a word is of this rotation.
@@ -128,11 +128,6 @@ struct Avx2Line {
 
     static __m256i refreshed(__m256i words, __m256i tags) noexcept {
         return _mm256_blendv_epi8(tags, words, current(words, tags));
-    }
-
-    // The pattern bits of words of this rotation.
-    static __m256i live(__m256i words, __m256i tags) noexcept {
-        return _mm256_and_si256(_mm256_andnot_si256(tag_bits(), words), current(words, tags));
     }
 
     // The low half of each product.

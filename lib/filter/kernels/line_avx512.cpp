@@ -53,14 +53,12 @@ struct Avx512Line {
                             _mm_loadu_si128(reinterpret_cast<const __m128i*>(patterns)));
     }
 
-    static unsigned matches(Line line, Line tags, Line pattern) noexcept {
-        // line ^ (tags | pattern)
+    // fresh: with stale words empty.
+    static unsigned matches(Line line, Line tags, Line pattern, Line& fresh) noexcept {
+        // line ^ (tags | pattern); patterns have no tag bits
         const __m512i differs = _mm512_ternarylogic_epi64(line, tags, pattern, 0x1E);
+        fresh = _mm512_mask_mov_epi64(line, _mm512_test_epi64_mask(differs, tag_bits()), tags);
         return _mm512_testn_epi64_mask(differs, _mm512_or_si512(tag_bits(), pattern));
-    }
-
-    static Line refreshed(Line line, Line tags) noexcept {
-        return _mm512_mask_mov_epi64(line, stale(line, tags), tags);
     }
 
     static Line inserted(Line line, Line pattern, const LinePhase& phase, bool insert) noexcept {
@@ -69,32 +67,36 @@ struct Avx512Line {
         return _mm512_mask_or_epi64(line, words, line, pattern);
     }
 
-    static constexpr bool kChanceIsCheap = true;  // than a mispredicted branch
+    static constexpr bool kJudgesLater = true;
 
-    // As chance_of(), a word in every other lane; the others are 0 throughout, as a word without
-    // bits covers nothing.
     template <unsigned M, unsigned k>
-    static float chance(const std::uint64_t* const (&lines)[M], Line tags, unsigned no_run,
-                        const float* coverage) noexcept {
-        __m512 covered = cover(load(lines[0]), tags, coverage);
+    static float chance(const Line (&lines)[M], unsigned no_run, const float* coverage) noexcept {
+        return chances<M, k>(lines, lines, no_run, no_run, coverage).a;
+    }
+
+    // As chance_of(), side by side: words of a in even lanes, of b in odd ones.
+    template <unsigned M, unsigned k>
+    static LineChances chances(const Line (&a)[M], const Line (&b)[M], unsigned no_run_a,
+                               unsigned no_run_b, const float* coverage) noexcept {
+        __m512 covered = cover(bits_set(a[0], b[0]), coverage);
         for (unsigned row = 1; row < M; ++row) {
-            covered = _mm512_mul_ps(covered, cover(load(lines[row]), tags, coverage));
+            covered = _mm512_mul_ps(covered, cover(bits_set(a[row], b[row]), coverage));
         }
-        const __m512 runs = k == 1 ? covered : _mm512_mul_ps(covered, turned<7>(covered));
-        const __m512 run = _mm512_castsi512_ps(
-            _mm512_maskz_mov_epi64(static_cast<__mmask8>(~no_run), _mm512_castps_si512(runs)));
+        __m512 run = covered;
+        if (k != 1) {  // no_run is a bit w, its square bit 2 w
+            const auto no_run =
+                static_cast<__mmask16>(no_run_a * no_run_a | no_run_b * no_run_b << 1);
+            run = _mm512_maskz_mul_ps(static_cast<__mmask16>(~no_run), covered, turned<7>(covered));
+        }
         const __m512 halves = _mm512_add_ps(run, turned<4>(run));
         const __m512 quarters = _mm512_add_ps(halves, turned<2>(halves));
-        return _mm512_cvtss_f32(_mm512_add_ps(quarters, turned<1>(quarters)));
+        const __m128 sums = _mm512_castps512_ps128(_mm512_add_ps(quarters, turned<1>(quarters)));
+        return {_mm_cvtss_f32(sums), _mm_cvtss_f32(_mm_movehdup_ps(sums))};
     }
 
   private:
     static __m512i all(long long value) noexcept { return _mm512_set1_epi64(value); }
     static __m512i tag_bits() noexcept { return all(static_cast<long long>(kTagBits)); }
-
-    static __mmask8 stale(Line line, Line tags) noexcept {
-        return _mm512_test_epi64_mask(_mm512_xor_si512(line, tags), tag_bits());
-    }
 
     // Word w becomes word w + by.
     template <int by>
@@ -103,23 +105,26 @@ struct Avx512Line {
         return _mm512_castsi512_ps(_mm512_alignr_epi64(lanes, lanes, by));
     }
 
-    // In each word, by halves of its bytes: VPOPCNTDQ, which does it at once, is missing before Ice
-    // Lake and Zen 4.
-    static __m512i bits_set(__m512i words) noexcept {
+    static __m512i bits_set(Line a, Line b) noexcept {
+        return _mm512_or_si512(bits_set(a), _mm512_slli_epi64(bits_set(b), 32));
+    }
+
+    // In each word, without its tag, by halves of its bytes: VPOPCNTDQ, which does it at once, is
+    // missing before Ice Lake and Zen 4.
+    static __m512i bits_set(Line words) noexcept {
         const __m512i of_half =
             _mm512_broadcast_i32x4(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
-        const __m512i half = _mm512_set1_epi8(15);
-        const __m512i low = _mm512_and_si512(words, half);
-        const __m512i high = _mm512_and_si512(_mm512_srli_epi64(words, 4), half);
+        const __m512i low_halves = all(0x0F0F0F0F0F0F0F0F);
+        const __m512i high_halves = all(0x030F0F0F0F0F0F0F);
+        const __m512i low = _mm512_and_si512(words, low_halves);
+        const __m512i high = _mm512_and_si512(_mm512_srli_epi64(words, 4), high_halves);
         const __m512i of_bytes =
             _mm512_add_epi8(_mm512_shuffle_epi8(of_half, low), _mm512_shuffle_epi8(of_half, high));
         return _mm512_sad_epu8(of_bytes, _mm512_setzero_si512());
     }
 
-    // By the bits set in words of this rotation. The table is four registers.
-    static __m512 cover(Line line, Line tags, const float* coverage) noexcept {
-        const auto current = static_cast<__mmask8>(~stale(line, tags));
-        const __m512i bits = bits_set(_mm512_maskz_andnot_epi64(current, tag_bits(), line));
+    // By the bits set in words. The table is four registers.
+    static __m512 cover(__m512i bits, const float* coverage) noexcept {
         const __m512 few =
             _mm512_permutex2var_ps(_mm512_load_ps(coverage), bits, _mm512_load_ps(coverage + 16));
         const __m512 many = _mm512_permutex2var_ps(_mm512_load_ps(coverage + 32), bits,
@@ -148,9 +153,25 @@ struct Avx512Line {
         _mm512_storeu_si512(patterns + 8, _mm512_permutex2var_epi64(first, high, second));
     }
 
+    // One by one: a gather takes Zen 4 longer, and others since they keep it from leaking.
+    static __m512i looked_up(const std::uint64_t* table, __m512i numbers) noexcept {
+        alignas(64) std::uint64_t of[8];
+        _mm512_store_si512(of, numbers);
+        const auto at = [table, &of](unsigned i) noexcept {
+            return reinterpret_cast<const double*>(table + of[i]);
+        };
+        const auto two = [&at](unsigned i) noexcept {
+            return _mm_castpd_si128(_mm_loadh_pd(_mm_load_sd(at(i)), at(i + 1)));
+        };
+        const auto four = [&two](unsigned i) noexcept {
+            return _mm256_set_m128i(two(i + 2), two(i));
+        };
+        return _mm512_inserti64x4(_mm512_castsi256_si512(four(0)), four(4), 1);
+    }
+
     static __m512i rotated_pattern(const LineView& view, __m512i bits) noexcept {
         const __m512i number = _mm512_and_si512(bits, all(kLinePatterns - 1));
-        const __m512i pattern = _mm512_i64gather_epi64(number, view.patterns, 8);
+        const __m512i pattern = looked_up(view.patterns, number);
         const __m512i six = _mm512_and_si512(_mm512_srli_epi64(bits, 10), all(63));
         const __m512i by = _mm512_srli_epi64(_mm512_mul_epu32(six, all(kPatternBits)), 6);
         const __m512i up = _mm512_sllv_epi64(pattern, by);

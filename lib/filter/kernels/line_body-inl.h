@@ -70,6 +70,20 @@ inline unsigned runs_of(unsigned matches, const LinePhase& phase) noexcept {
     return matches & older & ~phase.no_run;
 }
 
+// 0 for one word and 1 for the others: a factor instead of a branch, which would be mispredicted.
+struct AllBut {
+    float one[kLineWords][kLineWords];
+};
+constexpr AllBut kAllBut = [] {
+    AllBut all{};
+    for (unsigned but = 0; but < kLineWords; ++but) {
+        for (unsigned w = 0; w < kLineWords; ++w) {
+            all.one[but][w] = w == but ? 0.0F : 1.0F;
+        }
+    }
+    return all;
+}();
+
 // The chance that a random key's patterns are covered where a digest lies: by age, all rows
 // together; then the union of all runs, which the sum bounds. Word by word in a fixed order of
 // operations, so that every kernel has the same bits. bits[row][w]: those set in words of this
@@ -86,11 +100,19 @@ inline float chance_of(const unsigned (&bits)[M][kLineWords], unsigned no_run,
     }
     float run[kLineWords];
     for (unsigned w = 0; w < kLineWords; ++w) {
-        const float older = k == 1 ? 1.0F : covered[(w + kLineWords - 1) % kLineWords];
-        run[w] = (no_run >> w & 1) != 0 ? 0.0F : covered[w] * older;
+        run[w] = covered[w];
+        if (k != 1) {
+            run[w] *= covered[(w + kLineWords - 1) % kLineWords];
+            run[w] *= kAllBut.one[__builtin_ctz(no_run)][w];
+        }
     }
     return ((run[0] + run[4]) + (run[2] + run[6])) + ((run[1] + run[5]) + (run[3] + run[7]));
 }
+
+struct LineChances {
+    float a;
+    float b;
+};
 
 template <typename V, unsigned M, unsigned k>
 struct LinesOf {
@@ -103,33 +125,64 @@ struct LinesOf {
         return view.lines + places.word[row][i];
     }
 
+    const LinePhase& phase(unsigned i) const noexcept { return view.phases[places.phase[i]]; }
+
+    // A digest's lines, in which stale words are empty words of the present rotation, and what it
+    // has in each.
+    struct At {
+        Line fresh[M];
+        Line patterns[M];
+    };
+
     // Words that match in all rows.
-    unsigned matches(unsigned i, Line tags, Line (&patterns)[M]) const noexcept {
+    unsigned matches(unsigned i, const LinePhase& phase, At& at) const noexcept {
+        const Line tags = V::load(phase.tags);
         unsigned all = 0xFF;
         for (unsigned row = 0; row < M; ++row) {
-            patterns[row] = V::template pattern<k>(&places.pattern[row][i * k]);
-            all &= V::matches(V::load(words(row, i)), tags, patterns[row]);
+            at.patterns[row] = V::template pattern<k>(&places.pattern[row][i * k]);
+            all &= V::matches(V::load(words(row, i)), tags, at.patterns[row], at.fresh[row]);
         }
         return all;
     }
 
-    // Stale words become empty words of the present rotation. Lines are read again: two rows may
-    // have one line.
-    void write(unsigned i, bool insert, const LinePhase& phase, Line tags,
-               const Line (&patterns)[M]) const noexcept {
+    // Where two rows have one line it takes what both write.
+    void write(unsigned i, bool insert, const LinePhase& phase, const At& at) const noexcept {
         for (unsigned row = 0; row < M; ++row) {
-            std::uint64_t* const at = words(row, i);
-            const Line fresh = V::refreshed(V::load(at), tags);
-            V::store(at, V::inserted(fresh, patterns[row], phase, insert));
+            V::store(words(row, i), V::inserted(at.fresh[row], at.patterns[row], phase, insert));
+        }
+        if (M > 1 && shares_line(i)) [[unlikely]] {
+            for (unsigned row = 0; row < M; ++row) {
+                V::store(words(row, i), at.fresh[row]);
+            }
+            for (unsigned row = 0; row < M; ++row) {
+                const Line written = V::load(words(row, i));
+                V::store(words(row, i), V::inserted(written, at.patterns[row], phase, insert));
+            }
         }
     }
 
-    float chance(unsigned i, const LinePhase& phase, Line tags) const noexcept {
-        const std::uint64_t* at[M];
-        for (unsigned row = 0; row < M; ++row) {
-            at[row] = words(row, i);
+    bool shares_line(unsigned i) const noexcept {
+        bool shared = false;
+        for (unsigned row = 1; row < M; ++row) {
+            for (unsigned other = 0; other < row; ++other) {
+                shared |= places.word[row][i] == places.word[other][i];
+            }
         }
-        return V::template chance<M, k>(at, tags, phase.no_run, view.coverage);
+        return shared;
+    }
+
+    // Whether a digest from number `begin` on has a line of this one's.
+    bool are_met_again(unsigned i, unsigned begin, unsigned end) const noexcept {
+        bool met = false;
+        for (unsigned row = 0; row < M; ++row) {
+            const std::uint64_t word = places.word[row][i];
+            for (unsigned other = 0; other < M; ++other) {
+                for (unsigned j = begin; j < end; ++j) {
+                    met |= places.word[other][j] == word;
+                }
+            }
+        }
+        return met;
     }
 };
 
@@ -188,49 +241,183 @@ LineAnswers test_burst(const LineView& view, const LineBurst& burst) noexcept {
     std::uint64_t changed = 0;
     for (unsigned i = 0; i < burst.n; ++i) {
         requests.step(i);
-        const LinePhase& phase = view.phases[burst.places->phase[i]];
-        const auto tags = V::load(phase.tags);
-        typename V::Line patterns[M];
-        const unsigned matches = lines.matches(i, tags, patterns);
+        const LinePhase& phase = lines.phase(i);
+        typename LinesOf<V, M, k>::At at;
+        const unsigned matches = lines.matches(i, phase, at);
         const bool echo = runs_of<k>(matches, phase) != 0;
         const bool insert = !echo | view.refresh;
-        lines.write(i, insert, phase, tags, patterns);
+        lines.write(i, insert, phase, at);
         echoes |= std::uint64_t{echo} << i;
         changed += changes(insert, matches, phase);
     }
     return {echoes, 0, changed, requests.next};
 }
 
+// A bit for each digest.
+struct Judged {
+    std::uint64_t matches = 0;
+    std::uint64_t doubts = 0;   // of these
+    std::uint64_t changed = 0;  // insertions that set a bit of a youngest word
+
+    void forget_from(unsigned i) noexcept {
+        const std::uint64_t kept = (std::uint64_t{1} << i) - 1;
+        matches &= kept;
+        doubts &= kept;
+        changed &= kept;
+    }
+};
+
+// Each match where it is found; from number `begin` on.
+template <typename V, unsigned M, unsigned k>
+void judge_at_once(const LinesOf<V, M, k>& lines, LineRequests<M>& requests, unsigned begin,
+                   unsigned end, const float* limits, unsigned stride, Judged& judged) noexcept {
+    for (unsigned i = begin; i < end; ++i) {
+        requests.step(i);
+        const LinePhase& phase = lines.phase(i);
+        typename LinesOf<V, M, k>::At at;
+        const unsigned matches = lines.matches(i, phase, at);
+        const bool match = runs_of<k>(matches, phase) != 0;
+        bool echo = match;
+        if (match) {
+            echo = V::template chance<M, k>(at.fresh, phase.no_run, lines.view.coverage) <=
+                   limits[i * stride];
+        }
+        const bool insert = !echo | lines.view.refresh;
+        lines.write(i, insert, phase, at);
+        judged.matches |= std::uint64_t{match} << i;
+        judged.doubts |= std::uint64_t{match != echo} << i;
+        judged.changed |= changes(insert, matches, phase) << i;
+    }
+}
+
+// What the lines of a burst's digests held before they were written, stale words empty.
+template <unsigned M>
+struct alignas(64) LinesBefore {
+    std::uint64_t words[kMostLineDigests][M][kLineWords];
+};
+
+// Judges matches when the whole burst was tested, as if none were a doubt: no branch for a digest,
+// which half echoes would mispredict, and chances for matches alone. Doubts are few; what would
+// have been otherwise with one is done again.
+template <typename V, unsigned M, unsigned k>
+struct JudgeLater {
+    const LinesOf<V, M, k>& lines;
+    LineRequests<M>& requests;
+    const LineBurst& burst;
+    const float* limits;
+    unsigned stride;
+    LinesBefore<M>& before;  // from the first match on
+
+    void judge(Judged& judged) noexcept {
+        test(judged);
+        judged.doubts = doubts_of(judged.matches);
+        if (judged.doubts != 0 && !lines.view.refresh) [[unlikely]] {
+            insert_doubts(judged);
+        }
+    }
+
+    void test(Judged& judged) noexcept {
+        unsigned i = 0;
+        bool keeps = burst.matches_expected;
+        while (!keeps && i < burst.n) {
+            keeps = test_one(i++, false, judged);
+        }
+        while (i < burst.n) {
+            test_one(i++, true, judged);
+        }
+    }
+
+    // keeps: always; else a match alone.
+    [[gnu::always_inline]] bool test_one(unsigned i, bool keeps, Judged& judged) noexcept {
+        requests.step(i);
+        const LinePhase& phase = lines.phase(i);
+        typename LinesOf<V, M, k>::At at;
+        const unsigned matches = lines.matches(i, phase, at);
+        const bool match = runs_of<k>(matches, phase) != 0;
+        if (keeps || match) {
+            for (unsigned row = 0; row < M; ++row) {
+                V::store(before.words[i][row], at.fresh[row]);
+            }
+        }
+        const bool insert = !match | lines.view.refresh;
+        lines.write(i, insert, phase, at);
+        judged.matches |= std::uint64_t{match} << i;
+        judged.changed |= changes(insert, matches, phase) << i;
+        return match;
+    }
+
+    // Two at a time; of an odd number the last one twice.
+    std::uint64_t doubts_of(std::uint64_t matches) const noexcept {
+        std::uint64_t doubts = 0;
+        while (matches != 0) {
+            const unsigned a = next_of(matches);
+            const unsigned b = matches == 0 ? a : next_of(matches);
+            typename V::Line lines_a[M];
+            typename V::Line lines_b[M];
+            for (unsigned row = 0; row < M; ++row) {
+                lines_a[row] = V::load(before.words[a][row]);
+                lines_b[row] = V::load(before.words[b][row]);
+            }
+            const LineChances chances =
+                V::template chances<M, k>(lines_a, lines_b, lines.phase(a).no_run,
+                                          lines.phase(b).no_run, lines.view.coverage);
+            doubts |= std::uint64_t{!(chances.a <= limits[a * stride])} << a;
+            doubts |= std::uint64_t{!(chances.b <= limits[b * stride])} << b;
+        }
+        return doubts;
+    }
+
+    static unsigned next_of(std::uint64_t& bits) noexcept {
+        const auto next = static_cast<unsigned>(__builtin_ctzll(bits));
+        bits &= bits - 1;
+        return next;
+    }
+
+    // A doubt is inserted. Where no later digest has a line of it, late is as good as in its turn;
+    // else all behind it is taken back and judged again.
+    void insert_doubts(Judged& judged) noexcept {
+        for (std::uint64_t doubts = judged.doubts; doubts != 0;) {
+            const unsigned i = next_of(doubts);
+            const bool again = lines.are_met_again(i, i + 1, burst.n);
+            if (again) {
+                restore(i + 1);
+                judged.forget_from(i + 1);
+            }
+            const LinePhase& phase = lines.phase(i);
+            typename LinesOf<V, M, k>::At at;
+            const unsigned matches = lines.matches(i, phase, at);
+            lines.write(i, true, phase, at);
+            judged.changed |= changes(true, matches, phase) << i;
+            if (again) {
+                judge_at_once(lines, requests, i + 1, burst.n, limits, stride, judged);
+                return;
+            }
+        }
+    }
+
+    void restore(unsigned begin) const noexcept {
+        for (unsigned i = burst.n; i-- > begin;) {
+            for (unsigned row = 0; row < M; ++row) {
+                V::store(lines.words(row, i), V::load(before.words[i][row]));
+            }
+        }
+    }
+};
+
 template <typename V, unsigned M, unsigned k>
 LineAnswers judge_burst(const LineView& view, const LineBurst& burst, const float* limits,
                         unsigned stride) noexcept {
     const LinesOf<V, M, k> lines{view, *burst.places};
     LineRequests<M> requests(view, burst);
-    std::uint64_t echoes = 0;
-    std::uint64_t doubts = 0;
-    std::uint64_t changed = 0;
-    bool judging = false;
-    for (unsigned i = 0; i < burst.n; ++i) {
-        requests.step(i);
-        const LinePhase& phase = view.phases[burst.places->phase[i]];
-        const auto tags = V::load(phase.tags);
-        typename V::Line patterns[M];
-        const unsigned matches = lines.matches(i, tags, patterns);
-        const bool match = runs_of<k>(matches, phase) != 0;
-        bool echo = match;
-        // From a burst's first match on, whether or not the others match: at 50 % echoes a branch
-        // that is mispredicted costs more, and a burst without echoes needs none of it.
-        judging = match | (V::kChanceIsCheap & judging);
-        if (judging) {
-            echo &= lines.chance(i, phase, tags) <= limits[i * stride];
-        }
-        const bool insert = !echo | view.refresh;
-        lines.write(i, insert, phase, tags, patterns);
-        changed += changes(insert, matches, phase);
-        echoes |= std::uint64_t{echo} << i;
-        doubts |= std::uint64_t{match != echo} << i;
+    Judged judged;
+    if constexpr (V::kJudgesLater) {
+        LinesBefore<M> before;
+        JudgeLater<V, M, k>{lines, requests, burst, limits, stride, before}.judge(judged);
+    } else {
+        judge_at_once(lines, requests, 0, burst.n, limits, stride, judged);
     }
-    return {echoes, doubts, changed, requests.next};
+    const auto changed = static_cast<unsigned>(__builtin_popcountll(judged.changed));
+    return {judged.matches & ~judged.doubts, judged.doubts, changed, requests.next};
 }
 
 template <typename V, unsigned M, unsigned k>
@@ -238,11 +425,10 @@ LineProbe probe(const LineView& view, std::uint64_t digest) noexcept {
     LinePlaces places;
     V::template find_places<M, k>(view, &digest, 1, places);
     const LinesOf<V, M, k> lines{view, places};
-    const LinePhase& phase = view.phases[places.phase[0]];
-    const auto tags = V::load(phase.tags);
-    typename V::Line patterns[M];
-    const bool match = runs_of<k>(lines.matches(0, tags, patterns), phase) != 0;
-    return {match, lines.chance(0, phase, tags)};
+    const LinePhase& phase = lines.phase(0);
+    typename LinesOf<V, M, k>::At at;
+    const bool match = runs_of<k>(lines.matches(0, phase, at), phase) != 0;
+    return {match, V::template chance<M, k>(at.fresh, phase.no_run, view.coverage)};
 }
 
 template <typename V, unsigned M, unsigned k>
@@ -250,11 +436,10 @@ bool insert(const LineView& view, std::uint64_t digest) noexcept {
     LinePlaces places;
     V::template find_places<M, k>(view, &digest, 1, places);
     const LinesOf<V, M, k> lines{view, places};
-    const LinePhase& phase = view.phases[places.phase[0]];
-    const auto tags = V::load(phase.tags);
-    typename V::Line patterns[M];
-    const unsigned matches = lines.matches(0, tags, patterns);
-    lines.write(0, true, phase, tags, patterns);
+    const LinePhase& phase = lines.phase(0);
+    typename LinesOf<V, M, k>::At at;
+    const unsigned matches = lines.matches(0, phase, at);
+    lines.write(0, true, phase, at);
     return changes(true, matches, phase) != 0;
 }
 

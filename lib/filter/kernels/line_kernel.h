@@ -55,6 +55,7 @@ struct LineBurst {
     const LinePlaces* next;
     unsigned next_requested;
     unsigned next_n;
+    bool matches_expected;  // of speed alone
 };
 
 // changes: insertions that set a bit of a youngest word.

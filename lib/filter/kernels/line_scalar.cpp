@@ -40,26 +40,18 @@ struct ScalarLine {
         return line;
     }
 
-    // A bit for each word that is of this rotation and covers the pattern.
-    static unsigned matches(const Line& line, const Line& tags, const Line& pattern) noexcept {
+    // A bit for each word that is of this rotation and covers the pattern. fresh: with stale words
+    // empty.
+    static unsigned matches(const Line& line, const Line& tags, const Line& pattern,
+                            Line& fresh) noexcept {
         unsigned matching = 0;
         for (unsigned w = 0; w < kLineWords; ++w) {
-            const std::uint64_t differs = line.word[w] ^ (tags.word[w] | pattern.word[w]);
-            const bool all = (differs & (kTagBits | pattern.word[w])) == 0;
+            const bool stale = ((line.word[w] ^ tags.word[w]) & kTagBits) != 0;
+            fresh.word[w] = stale ? tags.word[w] : line.word[w];
+            const bool all = (pattern.word[w] & ~fresh.word[w]) == 0;
             matching |= unsigned{all} << w;
         }
         return matching;
-    }
-
-    static bool stale(std::uint64_t word, std::uint64_t tag) noexcept {
-        return ((word ^ tag) & kTagBits) != 0;
-    }
-
-    static Line refreshed(Line line, const Line& tags) noexcept {
-        for (unsigned w = 0; w < kLineWords; ++w) {
-            line.word[w] = stale(line.word[w], tags.word[w]) ? tags.word[w] : line.word[w];
-        }
-        return line;
     }
 
     static Line inserted(Line line, const Line& pattern, const LinePhase& phase,
@@ -70,18 +62,15 @@ struct ScalarLine {
         return line;
     }
 
-    static constexpr bool kChanceIsCheap = false;  // a mispredicted branch costs less
+    static constexpr bool kJudgesLater = false;
 
     template <unsigned M, unsigned k>
-    static float chance(const std::uint64_t* const (&lines)[M], const Line& tags, unsigned no_run,
-                        const float* coverage) noexcept {
+    static float chance(const Line (&lines)[M], unsigned no_run, const float* coverage) noexcept {
         unsigned bits[M][kLineWords];
         for (unsigned row = 0; row < M; ++row) {
             for (unsigned w = 0; w < kLineWords; ++w) {
-                const std::uint64_t word = lines[row][w];
-                bits[row][w] = stale(word, tags.word[w])
-                                   ? 0
-                                   : static_cast<unsigned>(__builtin_popcountll(word & ~kTagBits));
+                const std::uint64_t word = lines[row].word[w];
+                bits[row][w] = static_cast<unsigned>(__builtin_popcountll(word & ~kTagBits));
             }
         }
         return chance_of<M, k>(bits, no_run, coverage);

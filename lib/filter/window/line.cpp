@@ -35,13 +35,15 @@ unsigned keys_of(unsigned c, unsigned b) noexcept {
     return keys;
 }
 
-LineBurst line_burst(const PreparedBurst& burst, const PreparedBurst* next) noexcept {
+LineBurst line_burst(const PreparedBurst& burst, const PreparedBurst* next,
+                     bool matches_expected = false) noexcept {
     return {.places = &burst.places,
             .n = burst.count,
             .requested = burst.requested,
             .next = next == nullptr ? nullptr : &next->places,
             .next_requested = next == nullptr ? 0 : next->requested,
-            .next_n = next == nullptr ? 0 : next->count};
+            .next_n = next == nullptr ? 0 : next->count,
+            .matches_expected = matches_expected};
 }
 
 }  // namespace
@@ -202,8 +204,9 @@ Answers LineFilter::test_and_insert_burst(const PreparedBurst& burst, ChanceLimi
         return {};
     }
     const LineAnswers answers =
-        kernel_.judge(view_, line_burst(burst, next), limits.first(), limits.stride());
+        kernel_.judge(view_, line_burst(burst, next, matched_), limits.first(), limits.stride());
     count(answers, burst, next);
+    matched_ = (answers.echoes | answers.doubts) != 0;
     return {answers.echoes, answers.doubts};
 }
 

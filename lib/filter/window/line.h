@@ -172,6 +172,7 @@ class LineFilter {
     LinePhase* phases_;
     State* state_;
     FilterCounters counters_;
+    bool matched_ = false;  // one of the last judged burst
 };
 
 static_assert(JudgingFilter<LineFilter>);

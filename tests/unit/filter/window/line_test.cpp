@@ -392,6 +392,53 @@ TEST_P(line_on, a_prepared_burst_is_tested_as_any_other) {
     }
 }
 
+// Judged a burst at a time, and one by one on the scalar kernel: where digests of a burst have
+// lines in common, each doubt is inserted before those behind it are tested. Limits are near the
+// chances.
+TEST_P(line_on, doubts_are_inserted_in_their_turn) {
+    constexpr float kFactors[] = {0.99F, 1.5F, 20.0F, 1000.0F};
+    std::mt19937_64 random(13);
+    for (unsigned shape = 0; shape < 96; ++shape) {
+        constexpr unsigned kLines[] = {4, 64, 1024};
+        const LineSpec spec{.M = 1 + shape % 4,
+                            .k = 1 + shape / 4 % 2,
+                            .b = shape / 8 % 2 == 0 ? 1U : 3U,
+                            .phases = 4,
+                            .lines = kLines[shape / 16 % 3],
+                            .policy = shape < 48 ? EchoPolicy::kFixed : EchoPolicy::kRefresh};
+        Instance burst(on_kernel(spec));
+        Instance single(spec);
+        std::uint64_t doubts = 0;
+        std::uint64_t echoes = 0;
+        for (unsigned n = 0; n < 400; ++n) {
+            std::vector<Digest> digests(1 + random() % kMaxBurst);
+            std::vector<float> each(digests.size());
+            for (std::size_t i = 0; i < digests.size(); ++i) {
+                digests[i] = remix(random() % (12 * spec.lines), 1);
+                each[i] = single.filter.chance(digests[i]) * kFactors[random() % 4];
+            }
+            const Moment moment{.generation = n};
+            burst.filter.advance(moment);
+            single.filter.advance(moment);
+            const Answers all =
+                burst.filter.test_and_insert_burst(digests, ChanceLimits(each.data()));
+            for (std::size_t i = 0; i < digests.size(); ++i) {
+                const Answers one =
+                    single.filter.test_and_insert_burst({&digests[i], 1}, ChanceLimits(each[i]));
+                ASSERT_EQ(all.echoes >> i & 1, one.echoes) << i << " of burst " << n;
+                ASSERT_EQ(all.doubts >> i & 1, one.doubts) << i << " of burst " << n;
+            }
+            ASSERT_EQ(burst.filter.load(), single.filter.load()) << "burst " << n;
+            doubts += static_cast<unsigned>(std::popcount(all.doubts));
+            echoes += static_cast<unsigned>(std::popcount(all.echoes));
+        }
+        EXPECT_GT(doubts, 100U);
+        EXPECT_GT(echoes, 100U);
+        EXPECT_EQ(burst.filter.counters().insertions, single.filter.counters().insertions);
+        EXPECT_TRUE(std::ranges::equal(burst.memory.span(), single.memory.span()));
+    }
+}
+
 // Every digest once: those of a burst while the one before it is tested, and by request().
 TEST_P(line_on, lines_are_requested_once_and_to_the_last) {
     Instance i(on_kernel(LineSpec{.M = 2, .k = 2, .b = 2, .lines = 64}));

@@ -13,10 +13,6 @@ using pipeline::extract_bits;
 using pipeline::first_bits;
 using pipeline::for_each_bit;
 
-// Frames are a few cache lines long and arrive from the device's memory: the headers of packets
-// ahead are fetched while this one is looked at.
-constexpr unsigned kHeaderPrefetch = 4;
-
 // All of the packet's bytes, of which there is room for.
 packet::Frame copy_of(const rte_mbuf& mbuf, std::uint8_t* to) noexcept {
     std::uint32_t length = 0;
@@ -52,11 +48,9 @@ unsigned view(Burst& burst, std::span<std::uint8_t> scratch) noexcept {
     burst.in_scratch = false;
     std::size_t used = 0;  // of scratch
     for (unsigned i = 0; i < burst.count; ++i) {
-        if (i + kHeaderPrefetch < burst.count) {
-            __builtin_prefetch(rte_pktmbuf_mtod(burst.mbufs[i + kHeaderPrefetch], const void*));
-        }
         const rte_mbuf& mbuf = *burst.mbufs[i];
         burst.frames[i] = {rte_pktmbuf_mtod(&mbuf, const std::uint8_t*), mbuf.data_len};
+        __builtin_prefetch(burst.frames[i].data);  // headers come from the device's memory
         if (mbuf.nb_segs > 1) [[unlikely]] {
             if (mbuf.pkt_len > scratch.size()) {
                 burst.frames[i].length = 0;
@@ -98,6 +92,19 @@ void keep_only(Burst& burst, std::uint64_t mask) noexcept {
         keep_only(burst.opened, mask);
     }
     burst.count = kept;
+}
+
+// Each into both lists, and one of them goes on: half echoes come in no order that a branch could
+// be predicted by.
+unsigned part(const Burst& burst, std::uint64_t mask, std::array<rte_mbuf*, kMaxBurst>& some,
+              std::array<rte_mbuf*, kMaxBurst>& others) noexcept {
+    std::size_t n = 0;
+    for (std::size_t i = 0; i < burst.count; ++i, mask >>= 1) {
+        some[n] = burst.mbufs[i];
+        others[i - n] = burst.mbufs[i];
+        n += mask & 1;
+    }
+    return static_cast<unsigned>(n);
 }
 
 void take_rest(Burst& burst, unsigned left) noexcept {

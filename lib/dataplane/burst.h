@@ -33,6 +33,10 @@ inline constexpr std::uint32_t kScratchBytes = 128 * 1024;
 // Closes the gaps between the packets of a mask, which are then all of the burst. Stage parse was.
 void keep_only(Burst& burst, std::uint64_t mask) noexcept;
 
+// The packets of a mask side by side, and the others: each list in order. How many are in the mask.
+unsigned part(const Burst& burst, std::uint64_t mask, std::array<rte_mbuf*, kMaxBurst>& some,
+              std::array<rte_mbuf*, kMaxBurst>& others) noexcept;
+
 // The burst of the packets that view() left behind, not viewed.
 void take_rest(Burst& burst, unsigned left) noexcept;
 

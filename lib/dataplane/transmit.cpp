@@ -18,24 +18,54 @@ using pipeline::for_each_bit;
 using pipeline::Outcome;
 using pipeline::Reason;
 
-// The packets of a mask side by side: the burst's own list where they are all of it, else in room.
-std::span<rte_mbuf*> gather(Burst& burst, std::uint64_t mask,
-                            std::array<rte_mbuf*, kMaxBurst>& room) noexcept {
-    if (mask == first_bits(burst.count)) {
-        return {burst.mbufs.data(), burst.count};
+// Of the packets of a mask. Without a branch for each, in a loop that compilers make vectors of.
+std::uint32_t sum_of(const std::uint32_t* lengths, unsigned n, std::uint32_t mask) noexcept {
+    std::uint32_t sum = 0;
+    for (unsigned i = 0; i < n; ++i) {
+        sum += lengths[i] & (0 - (mask >> i & 1));
     }
-    unsigned n = 0;
-    for_each_bit(mask, [&](unsigned i) { room[n++] = burst.mbufs[i]; });
-    return {room.data(), n};
+    return sum;
 }
 
-// By adding up the fewer: those of the mask, or the others.
 std::uint64_t bytes_of(const Burst& burst, std::uint64_t mask) noexcept {
-    const std::uint64_t others = first_bits(burst.count) & ~mask;
-    const bool most = std::popcount(others) < std::popcount(mask);
-    std::uint64_t bytes = 0;
-    for_each_bit(most ? others : mask, [&](unsigned i) { bytes += burst.lengths[i]; });
-    return most ? burst.bytes - bytes : bytes;
+    constexpr unsigned kHalf = 32;
+    if (mask == first_bits(burst.count)) {
+        return burst.bytes;
+    }
+    if (burst.bytes >> kHalf != 0) [[unlikely]] {
+        std::uint64_t bytes = 0;
+        for_each_bit(mask, [&](unsigned i) { bytes += burst.lengths[i]; });
+        return bytes;
+    }
+    const unsigned low = std::min(burst.count, kHalf);
+    return sum_of(burst.lengths.data(), low, static_cast<std::uint32_t>(mask)) +
+           sum_of(burst.lengths.data() + low, burst.count - low,
+                  static_cast<std::uint32_t>(mask >> kHalf));
+}
+
+// 0: a packet that is its buffer's only one, in one mbuf segment of its pool's own memory, goes
+// back as it is. DPDK has then no next segment in it, which is in a second cache line.
+std::uint64_t oddities(const rte_mbuf& mbuf, const rte_mempool* pool) noexcept {
+    constexpr std::uint64_t kOthersMemory = RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;
+    const auto other_pool =
+        reinterpret_cast<std::uintptr_t>(mbuf.pool) ^ reinterpret_cast<std::uintptr_t>(pool);
+    return (mbuf.ol_flags & kOthersMemory) | (rte_mbuf_refcnt_read(&mbuf) ^ 1U) |
+           (mbuf.nb_segs ^ 1U) | other_pool;
+}
+
+// At least one.
+void free_packets(std::span<rte_mbuf*> mbufs) noexcept {
+    const auto n = static_cast<unsigned>(mbufs.size());
+    rte_mempool* const pool = mbufs[0]->pool;
+    std::uint64_t odd = 0;
+    for (const rte_mbuf* mbuf : mbufs) {
+        odd |= oddities(*mbuf, pool);
+    }
+    if (odd == 0) [[likely]] {
+        rte_mempool_put_bulk(pool, reinterpret_cast<void**>(mbufs.data()), n);
+    } else {
+        rte_pktmbuf_free_bulk(mbufs.data(), n);
+    }
 }
 
 }  // namespace
@@ -47,8 +77,8 @@ Transmitter::Transmitter(const TransmitSetup& setup, const WorkerCommon& common,
       in_(setup.in, common.burst, counters),
       counters_(counters) {}
 
-void Transmitter::deliver(Burst& burst, PortIndex to, std::uint64_t mask,
-                          std::span<const Outcome> outcomes) noexcept {
+void Transmitter::deliver(const Burst& burst, std::span<rte_mbuf*> mbufs, PortIndex to,
+                          std::uint64_t mask, std::span<const Outcome> outcomes) noexcept {
     const TxTarget& target = setup_.targets[to];
     if (target.ring != nullptr) {
         for (const Outcome& outcome : outcomes) {
@@ -58,20 +88,21 @@ void Transmitter::deliver(Burst& burst, PortIndex to, std::uint64_t mask,
                          [&](unsigned i) { TxTag::of(burst.mbufs[i], setup_.tag_offset) = tag; });
         }
     }
-    const Sent sent = send(burst, target, mask);
+    const Sent sent = send(mbufs, target, mask);
     tally(burst, Reason::kTxLost, sent.lost);
     if (target.ring == nullptr) {
+        PacketBytes out;
         for (const Outcome& outcome : outcomes) {
-            const PacketBytes out = tally(burst, outcome.reason, outcome.mask & sent.out);
-            counters_.tx[to].add(out.packets, out.bytes);
+            const PacketBytes some = tally(burst, outcome.reason, outcome.mask & sent.out);
+            out.add(some.packets, some.bytes);
         }
+        counters_.tx[to].add(out.packets, out.bytes);
     }
 }
 
-void Transmitter::drop(Burst& burst, const Outcome& outcome) noexcept {
-    std::array<rte_mbuf*, kMaxBurst> room;
-    const std::span<rte_mbuf*> mbufs = gather(burst, outcome.mask, room);
-    rte_pktmbuf_free_bulk(mbufs.data(), static_cast<unsigned>(mbufs.size()));
+void Transmitter::drop(const Burst& burst, std::span<rte_mbuf*> mbufs,
+                       const Outcome& outcome) noexcept {
+    free_packets(mbufs);
     tally(burst, outcome.reason, outcome.mask);
 }
 
@@ -96,7 +127,8 @@ Taken Transmitter::take() noexcept {
 
 void Transmitter::transmit_tagged(Burst& burst, std::span<const TxTag> tags,
                                   PortIndex to) noexcept {
-    const Sent sent = send(burst, setup_.targets[to], first_bits(burst.count));
+    const Sent sent =
+        send({burst.mbufs.data(), burst.count}, setup_.targets[to], first_bits(burst.count));
     for (unsigned i = 0; i < burst.count; ++i) {
         const bool lost = (sent.lost >> i & 1) != 0;
         const auto reason = lost ? Reason::kTxLost : static_cast<Reason>(tags[i].reason);
@@ -113,10 +145,8 @@ bool Transmitter::has_room(unsigned packets) const noexcept {
     });
 }
 
-Transmitter::Sent Transmitter::send(Burst& burst, const TxTarget& target,
+Transmitter::Sent Transmitter::send(std::span<rte_mbuf*> mbufs, const TxTarget& target,
                                     std::uint64_t mask) noexcept {
-    std::array<rte_mbuf*, kMaxBurst> room;
-    const std::span<rte_mbuf*> mbufs = gather(burst, mask, room);
     const auto n = static_cast<unsigned>(mbufs.size());
     unsigned sent = 0;
     if (target.ring == nullptr) {
@@ -128,7 +158,7 @@ Transmitter::Sent Transmitter::send(Burst& burst, const TxTarget& target,
     if (sent == n) {
         return {mask, 0};
     }
-    rte_pktmbuf_free_bulk(mbufs.data() + sent, n - sent);
+    free_packets(mbufs.subspan(sent));
     const std::uint64_t out = deposit_bits(first_bits(sent), mask);
     return {out, mask & ~out};
 }

@@ -56,13 +56,15 @@ class Transmitter {
         setup_ = setup;
     }
 
-    // The packets of a mask, which is that of all outcomes together, to a port. They are counted by
-    // who owns the tx queue; what is lost on the way by who lost it.
-    void deliver(Burst& burst, PortIndex to, std::uint64_t mask,
+    // The packets of a mask, which is that of all outcomes together, to a port; mbufs: these
+    // packets side by side, at least one. They are counted by who owns the tx queue; what is lost
+    // on the way by who lost it.
+    void deliver(const Burst& burst, std::span<rte_mbuf*> mbufs, PortIndex to, std::uint64_t mask,
                  std::span<const pipeline::Outcome> outcomes) noexcept;
 
-    // Frees the packets.
-    void drop(Burst& burst, const pipeline::Outcome& outcome) noexcept;
+    // Frees the packets; mbufs as above.
+    void drop(const Burst& burst, std::span<rte_mbuf*> mbufs,
+              const pipeline::Outcome& outcome) noexcept;
 
     // What other workers hand over, a burst from each.
     Taken take() noexcept;
@@ -84,7 +86,7 @@ class Transmitter {
         std::uint64_t out = 0;   // accepted by the queue, or by the ring to its owner
         std::uint64_t lost = 0;  // freed
     };
-    Sent send(Burst& burst, const TxTarget& target, std::uint64_t mask) noexcept;
+    Sent send(std::span<rte_mbuf*> mbufs, const TxTarget& target, std::uint64_t mask) noexcept;
     unsigned to_queue(const TxTarget& target, rte_mbuf** mbufs, unsigned n) noexcept;
     unsigned to_ring(rte_ring* ring, rte_mbuf** mbufs, unsigned n) noexcept;
     template <typename Send>

@@ -320,17 +320,30 @@ void Worker::digest(Burst& burst) noexcept {
 void Worker::settle(Burst& burst) noexcept {
     const RouteContext& route = routes_[burst.route];
     const pipeline::Settlement settled = pipeline::settle(burst, route.on_echo);
-    const std::uint64_t forward = first_bits(burst.count) & ~settled.away.mask;
-    if (forward != 0) {
-        transmitter_.deliver(burst, route.to, forward, settled.forward);
-    }
-    if (settled.away.mask == 0) {
+    const std::uint64_t all = first_bits(burst.count);
+    const std::uint64_t away = settled.away.mask;
+    if (away == 0) {
+        deliver_all(burst, settled.forward);
         return;
     }
+    std::array<rte_mbuf*, kMaxBurst> some;
+    std::array<rte_mbuf*, kMaxBurst> others;
+    const unsigned n = part(burst, away, some, others);
+    if (away != all) {
+        transmitter_.deliver(burst, {others.data(), burst.count - n}, route.to, all & ~away,
+                             settled.forward);
+    }
     if (settled.away.reason == Reason::kEchoDiverted) {
-        transmitter_.deliver(burst, route.divert_to, settled.away.mask, {&settled.away, 1});
+        transmitter_.deliver(burst, {some.data(), n}, route.divert_to, away, {&settled.away, 1});
     } else {
-        transmitter_.drop(burst, settled.away);
+        transmitter_.drop(burst, {some.data(), n}, settled.away);
+    }
+}
+
+void Worker::deliver_all(Burst& burst, std::span<const Outcome> outcomes) noexcept {
+    if (burst.count != 0) {
+        transmitter_.deliver(burst, {burst.mbufs.data(), burst.count}, routes_[burst.route].to,
+                             first_bits(burst.count), outcomes);
     }
 }
 
@@ -338,7 +351,7 @@ void Worker::settle(Burst& burst) noexcept {
 void Worker::send_unfiltered(Burst& burst) noexcept {
     const Outcome overload{Reason::kOverload, first_bits(burst.count)};
     lanes_.pass_by(routes_[burst.route].filter, burst.count);
-    transmitter_.deliver(burst, routes_[burst.route].to, overload.mask, {&overload, 1});
+    deliver_all(burst, {&overload, 1});
 }
 
 // --- the end -----------------------------------------------------------------------------------

@@ -120,6 +120,7 @@ class Worker {
         }
     }
     void settle(Burst& burst) noexcept;
+    void deliver_all(Burst& burst, std::span<const pipeline::Outcome> outcomes) noexcept;
     void send_unfiltered(Burst& burst) noexcept;
 
     const WorkerCommon common_;

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "eal/mempool.h"
 #include "packets.h"
 #include "rig.h"
 
@@ -115,6 +116,67 @@ TEST_F(Transmit, of_chains_to_a_full_queue_frees_every_segment) {
     rig.poll();
     EXPECT_EQ(rig.count(Reason::kTxLost), 7U);
     rig.sent(2);  // the fixture counts what is back in the pool
+}
+
+// Dropped among plain ones, whatever its place: DPDK's own way back is taken then.
+TEST_F(Transmit, of_echoes_in_buffers_of_any_kind_gives_each_back_to_its_pool) {
+    constexpr unsigned kOthers = 1023;
+    auto other = eal::make_mempool({"other_packets", kOthers, 128 + kSegmentRoom, -1, true});
+    ASSERT_TRUE(other) << other.error().context;
+    Layout layout;
+    layout.burst = 64;
+    const auto drop_beside_plain = [&](rte_mbuf* odd, unsigned at) {
+        Rig rig(layout);
+        rig.offer(1, packet(1));
+        rig.poll();
+        for (unsigned i = 0; i < 7; ++i) {
+            rig.offer(0, i == at ? odd : make_mbuf(copy_of(1)));
+        }
+        rig.poll();
+        EXPECT_EQ(rig.count(Reason::kEcho), 7U);
+        rig.sent(2);
+    };
+    for (const unsigned at : {0U, 3U, 6U}) {
+        drop_beside_plain(make_mbuf(packet(1), {9, 30}), at);
+
+        rte_mbuf* const kept = make_mbuf(packet(1));
+        rte_mbuf_refcnt_update(kept, 1);
+        drop_beside_plain(kept, at);
+        EXPECT_EQ(rte_mbuf_refcnt_read(kept), 1U) << "is the test's again";
+
+        drop_beside_plain(rte_pktmbuf_copy(kept, other->get(), 0, UINT32_MAX), at);
+        EXPECT_EQ(rte_mempool_avail_count(other->get()), kOthers);
+
+        drop_beside_plain(rte_pktmbuf_clone(kept, other->get()), at);
+        EXPECT_EQ(rte_mempool_avail_count(other->get()), kOthers) << "a clone is detached";
+        EXPECT_EQ(rte_mbuf_refcnt_read(kept), 1U);
+        rte_pktmbuf_free(kept);
+    }
+}
+
+// Sums of lengths, of any packets of a burst; also where they need more than 32 bits.
+TEST_F(Transmit, of_half_echoes_counts_every_byte) {
+    for (const std::uint32_t unit : {1U, 1U << 30}) {
+        Layout layout;
+        layout.burst = 64;
+        Rig rig(layout);
+        std::uint64_t bytes_of_new = 0;
+        std::uint64_t bytes_of_echoes = 0;
+        for (unsigned i = 0; i < 64; ++i) {
+            const bool echo = i % 5 == 2 || i % 7 == 3 || i > 60;
+            rte_mbuf* const mbuf = make_mbuf(echo ? copy_of(0) : packet(i));
+            mbuf->pkt_len = (1 + i % 3) * unit + i;
+            (echo ? bytes_of_echoes : bytes_of_new) += mbuf->pkt_len;
+            rig.offer(0, mbuf);
+        }
+        rig.poll();
+        EXPECT_EQ(rig.total(Reason::kNew).bytes, bytes_of_new);
+        EXPECT_EQ(rig.total(Reason::kEcho).bytes, bytes_of_echoes);
+        EXPECT_EQ(rig.worker().counters().tx[2].bytes, bytes_of_new);
+        for (void* mbuf = nullptr; rte_ring_dequeue(rig.port(2).tx(0), &mbuf) == 0;) {
+            rte_pktmbuf_free(static_cast<rte_mbuf*>(mbuf));
+        }
+    }
 }
 
 // A reader that is slow but alive: everything gets through, in order.

@@ -8,6 +8,7 @@
 #include "dataplane/burst.h"
 #include "mbufs.h"
 #include "packets.h"
+#include "pipeline/bits.h"
 #include "pipeline/stages.h"
 
 namespace unecho::test {
@@ -118,6 +119,31 @@ TEST_F(View, keeps_the_packets_of_a_mask_as_they_were_seen) {
     EXPECT_EQ(burst.mbufs[1], owned.owned[2]);
     EXPECT_EQ(burst.times[1], 1002U);
     EXPECT_EQ(burst.bytes, 101 + packet(2).size());
+}
+
+TEST_F(View, parts_any_packets_from_the_others_and_keeps_both_in_order) {
+    Burst burst;
+    std::array<rte_mbuf, kMaxBurst> buffers;
+    for (unsigned i = 0; i < kMaxBurst; ++i) {
+        burst.mbufs[i] = &buffers[i];
+    }
+    for (const unsigned count : {1U, 31U, 64U}) {
+        burst.count = count;
+        for (const std::uint64_t pattern : {0ULL, 1ULL, 0x8000000000000000ULL, 0x123456789ABCDEFULL,
+                                            ~0ULL, 0x5555555540000000ULL}) {
+            const std::uint64_t mask = pattern & pipeline::first_bits(count);
+            std::array<rte_mbuf*, kMaxBurst> some;
+            std::array<rte_mbuf*, kMaxBurst> others;
+            std::vector<rte_mbuf*> expected[2];
+            for (unsigned i = 0; i < count; ++i) {
+                expected[mask >> i & 1].push_back(&buffers[i]);
+            }
+            const unsigned n = part(burst, mask, some, others);
+            ASSERT_EQ(n, expected[1].size());
+            EXPECT_EQ(std::vector(some.begin(), some.begin() + n), expected[1]);
+            EXPECT_EQ(std::vector(others.begin(), others.begin() + (count - n)), expected[0]);
+        }
+    }
 }
 
 TEST_F(View, and_digest_set_every_packet_in_exactly_one_mask) {

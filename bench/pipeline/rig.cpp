@@ -2,18 +2,14 @@
 #include "rig.h"
 
 #include <bit>
-#include <string>
 
 #include <rte_bus_vdev.h>
 #include <rte_cycles.h>
-#include <rte_eth_ring.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 
 namespace unecho::bench {
 namespace {
-
-constexpr std::uint16_t kDataRoom = 128 + 2048;
 
 // Of 17 to 33 million packets a second, which most rows have, a worker's budget allows a sample of
 // so many bits; of fewer packets a larger share, which costs the same time.
@@ -37,31 +33,26 @@ filter::AuditParams audit_params(const pipeline::AuditSecret& secret) {
 // Mbufs beside those of a window: in the pool's cache.
 constexpr unsigned kReserve = 1023;
 
-eal::SessionOptions session_options(const RigOptions& options) {
-    eal::SessionOptions out;
-    out.program = "pipeline_bench";
-    out.main_lcore = options.cpu;
-    out.lcores = std::to_string(options.cpu) + "@" + std::to_string(options.cpu);
-    out.args = {"--no-pci", "--no-telemetry"};
-    if (options.hugepages) {
-        out.args.emplace_back("--in-memory");
-    } else {
-        out.args.insert(out.args.end(), {"--no-huge", "--no-shconf", "-m", "128"});
-    }
-    return out;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<Rig>> Rig::make(const RigOptions& options) {
-    auto session = eal::Session::open(session_options(options));
+    auto session =
+        eal::Session::open(session_options("pipeline_bench", {&options.cpu, 1}, options.hugepages));
     if (!session) {
         return tl::unexpected(session.error());
     }
     std::unique_ptr<Rig> rig(new Rig(options, std::move(*session)));
-    if (const Status status = rig->make_port(); !status) {
-        return tl::unexpected(status.error());
+    auto pool = make_frames(options.window + kReserve, rig->session_.has_hugepages());
+    if (!pool) {
+        return tl::unexpected(pool.error());
     }
+    rig->pool_ = std::move(*pool);
+    auto port = RingPort::make(1, options.window, rig->pool_.get());
+    if (!port) {
+        return tl::unexpected(port.error());
+    }
+    rig->port_ = std::move(*port);
+    rig->sources_[0] = {rig->port_->id(), 0, 0};
     return rig;
 }
 
@@ -79,53 +70,6 @@ Rig::Shadow::Shadow(const pipeline::Lane& lane, const pipeline::AuditSecret& sec
       audit(params, memory.bytes()),
       stage(audit, lane.key, secret, crossings) {}
 
-Rig::~Rig() {
-    if (port_open_) {
-        return_packets();
-        rte_eth_dev_stop(port_);
-        rte_eth_dev_close(port_);
-    }
-}
-
-Status Rig::make_port() {
-    const unsigned slots = std::bit_ceil(options_.window + 1);
-    auto pool = eal::make_mempool({"bench_mbufs", std::bit_ceil(options_.window + kReserve) - 1,
-                                   kDataRoom, SOCKET_ID_ANY, !session_.has_hugepages()});
-    auto rx = eal::make_ring("bench_rx", slots);
-    auto tx = eal::make_ring("bench_tx", slots);
-    if (!pool || !rx || !tx) {
-        return tl::unexpected(!pool ? pool.error() : !rx ? rx.error() : tx.error());
-    }
-    pool_ = std::move(*pool);
-    rx_ = std::move(*rx);
-    tx_ = std::move(*tx);
-    rte_ring* rx_rings[] = {rx_.get()};
-    rte_ring* tx_rings[] = {tx_.get()};
-    const int port = rte_eth_from_rings("bench", rx_rings, 1, tx_rings, 1, 0);
-    if (port < 0) {
-        return fail(Errc::kIo, "no port on rings: " + eal::take_log());
-    }
-    port_ = static_cast<PortId>(port);
-    const rte_eth_conf conf{};
-    if (rte_eth_dev_configure(port_, 1, 1, &conf) != 0 ||
-        rte_eth_rx_queue_setup(port_, 0, 0, 0, nullptr, pool_.get()) != 0 ||
-        rte_eth_tx_queue_setup(port_, 0, 0, 0, nullptr) != 0 || rte_eth_dev_start(port_) != 0) {
-        return fail(Errc::kIo, "port on rings not started: " + eal::take_log());
-    }
-    port_open_ = true;
-    sources_[0] = {port_, 0, 0};
-    // Every buffer once, so that whichever comes next holds a frame.
-    std::vector<rte_mbuf*> all(rte_mempool_avail_count(pool_.get()));
-    if (rte_pktmbuf_alloc_bulk(pool_.get(), all.data(), static_cast<unsigned>(all.size())) != 0) {
-        return fail(Errc::kNoMemory, "packet buffers");
-    }
-    for (rte_mbuf* mbuf : all) {
-        Traffic::fill(*mbuf);
-    }
-    rte_pktmbuf_free_bulk(all.data(), static_cast<unsigned>(all.size()));
-    return {};
-}
-
 void Rig::install(Subject& subject) {
     subject_ = &subject;
     worker_shared_ = std::make_unique<dataplane::WorkerShared>();
@@ -133,19 +77,9 @@ void Rig::install(Subject& subject) {
     setup->common.burst = options_.burst;
     setup->common.secret = &secret_;
     setup->receive.sources = sources_;
-    setup->routes[0] = {0, 0, 0, pipeline::EchoAction::kDrop};
-    setup->transmit.targets[0] = {port_, 0, nullptr};
-    setup->lanes.count = 1;
-    setup->lanes.lanes[0] = subject.lane();
-    setup->lanes.lanes[0].window = ~Nanoseconds{0};
-    setup->lanes.shared[0] = &subject.lane_shared();
-    setup->lanes.filters[0] = &subject.filter_shared();
+    wire(*setup, subject, *port_, 0);
     setup->scratch = scratch_;
-    // Time stands still for the exact table, which is then always full: the oldest entry gives way
-    // to a new one, as it does when it expires. Where generations turn by the keys inserted, a
-    // cycle counts as a millisecond, so that each has had its length; no pause is one of a worker
-    // that was away.
-    clock_.scale = subject.by_generation() ? std::uint64_t{1} << 52 : 0;
+    clock_ = clock_of(subject, begun_);
     setup->common.clock = clock_;
     setup->report.shared = worker_shared_.get();
     worker_ = std::make_unique<dataplane::Worker>(*setup);
@@ -162,29 +96,17 @@ void Rig::install(Subject& subject) {
 // What was forwarded comes back first; fresh buffers take the place of those that were dropped.
 unsigned Rig::next_packets(Traffic& traffic) {
     subject_->keep_house();
-    const unsigned back = rte_ring_dequeue_burst(tx_.get(), reinterpret_cast<void**>(mbufs_.data()),
-                                                 options_.window, nullptr);
+    const unsigned back = port_->take_sent(0, mbufs_);
     if (rte_pktmbuf_alloc_bulk(pool_.get(), mbufs_.data() + back, options_.window - back) != 0) {
         return 0;
     }
     return traffic.stamp(mbufs_);
 }
 
-void Rig::load_rx() {
-    rte_ring_enqueue_bulk(rx_.get(), reinterpret_cast<void* const*>(mbufs_.data()), options_.window,
-                          nullptr);
-}
-
-void Rig::return_packets() {
-    const unsigned n = rte_ring_dequeue_burst(tx_.get(), reinterpret_cast<void**>(mbufs_.data()),
-                                              options_.window, nullptr);
-    rte_pktmbuf_free_bulk(mbufs_.data(), n);
-}
-
 std::uint64_t Rig::measure_worker(Traffic& traffic, Found& found, bool audited) {
     dataplane::Worker& worker = audited ? *audited_ : *worker_;
     found.sent_echoes += next_packets(traffic);
-    load_rx();
+    port_->load(0, mbufs_);
     const auto settled = [&](pipeline::Reason reason) {
         return worker.counters().routes[0][static_cast<unsigned>(reason)].packets;
     };
@@ -242,8 +164,7 @@ StageCycles Rig::measure_stages(Traffic& traffic, Found& found) {
         });
     }
     found.inline_clears += subject_->counters().inline_clears - clears_before;
-    rte_ring_enqueue_bulk(tx_.get(), reinterpret_cast<void* const*>(mbufs_.data()), options_.window,
-                          nullptr);
+    port_->give_back(0, mbufs_);
     return cycles;
 }
 
@@ -273,13 +194,13 @@ double Rig::measure_watch() {
 
 std::uint64_t Rig::measure_ports(Traffic& traffic) {
     next_packets(traffic);
-    load_rx();
+    port_->load(0, mbufs_);
     std::array<rte_mbuf*, kMaxBurst> mbufs;
     const std::uint64_t start = rte_rdtsc_precise();
     for (unsigned moved = 0; moved < options_.window;) {
-        const std::uint16_t n =
-            rte_eth_rx_burst(port_, 0, mbufs.data(), static_cast<std::uint16_t>(options_.burst));
-        moved += rte_eth_tx_burst(port_, 0, mbufs.data(), n);
+        const std::uint16_t n = rte_eth_rx_burst(port_->id(), 0, mbufs.data(),
+                                                 static_cast<std::uint16_t>(options_.burst));
+        moved += rte_eth_tx_burst(port_->id(), 0, mbufs.data(), n);
     }
     return rte_rdtsc_precise() - start;
 }

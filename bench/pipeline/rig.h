@@ -10,10 +10,9 @@
 
 #include "base/mapped_memory.h"
 #include "base/result.h"
+#include "bed.h"
 #include "dataplane/poll_watch.h"
 #include "dataplane/worker.h"
-#include "eal/mempool.h"
-#include "eal/ring.h"
 #include "eal/session.h"
 #include "subject.h"
 #include "traffic.h"
@@ -45,11 +44,6 @@ struct Found {
 class Rig {
   public:
     static Result<std::unique_ptr<Rig>> make(const RigOptions& options);
-    ~Rig();
-    Rig(const Rig&) = delete;
-    Rig& operator=(const Rig&) = delete;
-    Rig(Rig&&) = delete;
-    Rig& operator=(Rig&&) = delete;
 
     // The worker that runs() uses from now on.
     void install(Subject& subject);
@@ -83,24 +77,19 @@ class Rig {
         pipeline::AuditStage stage;
     };
 
-    Status make_port();
     // The next packets of the window, in mbufs_; how many are echoes.
     unsigned next_packets(Traffic& traffic);
-    void load_rx();
-    void return_packets();
 
     RigOptions options_;
     eal::Session session_;
     eal::Mempool pool_;
-    eal::Ring rx_;
-    eal::Ring tx_;
-    PortId port_ = 0;
-    bool port_open_ = false;
+    std::unique_ptr<RingPort> port_;
 
     PacketCounter packet_counter_;
     std::vector<rte_mbuf*> mbufs_;
     hash::Secret secret_;
-    dataplane::TscClock clock_{rte_rdtsc(), 0};  // one for all rows: it never steps back
+    const std::uint64_t begun_ = rte_rdtsc();  // of all rows' clocks: none steps back
+    dataplane::TscClock clock_;
     std::vector<std::uint8_t> scratch_;
     std::array<dataplane::RxSource, 1> sources_{};
     std::unique_ptr<std::array<dataplane::Burst, kStaged>> bursts_;

@@ -36,6 +36,8 @@ struct [[gnu::packed]] Headers {
 };
 static_assert(sizeof(Headers) == 58 && sizeof(Headers) <= kShortest);
 
+constexpr unsigned kFlowBits = 16;
+
 }  // namespace
 
 const char* name_of(Mix mix) {
@@ -50,10 +52,12 @@ const char* name_of(Mix mix) {
     return "";
 }
 
-Traffic::Traffic(PacketCounter& counter, Mix mix, unsigned echo_percent, Tunnel tunnel)
+Traffic::Traffic(PacketCounter& counter, Mix mix, unsigned echo_percent, Tunnel tunnel,
+                 FlowPart flows)
     : counter_(counter),
       mix_(mix),
       tunnel_(tunnel),
+      flows_(flows),
       echo_below_(~std::uint64_t{0} / 100 * echo_percent) {}
 
 std::uint64_t Traffic::random() {
@@ -84,7 +88,9 @@ void Traffic::refill(std::uint8_t* payload, std::size_t bytes) {
 // 65536 flows, half of them TCP. IP ID and 64 bits behind the ports name the packet.
 void Traffic::write(rte_mbuf& mbuf, std::uint64_t identity, bool echo) const {
     const std::uint32_t length = length_of(identity);
-    const auto flow = static_cast<std::uint16_t>(remix(identity, 2));
+    const auto flow =
+        static_cast<std::uint16_t>(static_cast<std::uint16_t>(remix(identity, 2)) >> flows_.bits |
+                                   flows_.number << (kFlowBits - flows_.bits));
     const bool tcp = (flow & 1) != 0;
     Headers h{};
     h.macs = {2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, static_cast<std::uint8_t>(echo ? 3 : 2)};

@@ -25,6 +25,12 @@ struct PacketCounter {
     std::uint64_t next = 1;
 };
 
+// One part of all flows, as a card's queue has: of 2^bits parts the one with this number.
+struct FlowPart {
+    unsigned bits = 0;
+    unsigned number = 0;
+};
+
 class Traffic {
   public:
     // Echoes are of one of the last kReach new packets, so at most 2000 packets old at 50 %.
@@ -32,7 +38,8 @@ class Traffic {
     static constexpr std::uint32_t kLongest = 1514;
     static constexpr std::uint32_t kTunnelHeaders = 50;  // of either tunnel, with Ethernet's
 
-    Traffic(PacketCounter& counter, Mix mix, unsigned echo_percent, Tunnel tunnel);
+    Traffic(PacketCounter& counter, Mix mix, unsigned echo_percent, Tunnel tunnel,
+            FlowPart flows = {});
 
     // Forgets what it sent: echoes are of what follows.
     void restart() { sent_ = 0; }
@@ -57,6 +64,7 @@ class Traffic {
     PacketCounter& counter_;
     Mix mix_;
     Tunnel tunnel_;
+    FlowPart flows_;
     std::uint64_t echo_below_;  // random() below it: an echo
     std::uint64_t state_ = 1;
     std::array<std::uint64_t, kHistory> history_{};  // of new packets, by their number mod kHistory

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Sends packets at a steady rate into one memif and takes them back from another: what reload_bench
-// measures with. Each packet carries its time; by the millisecond in which it was sent it is
-// counted whether it came back, and how long the slowest took.
+// and latency_bench measure with. Each packet carries its time; by the millisecond in which it was
+// sent it is counted whether it came back, and how long the slowest took.
 //
-//     paced_sender IN-SOCKET OUT-SOCKET PACKETS-PER-SECOND FILE -- EAL arguments
+//     paced_sender IN-SOCKET OUT-SOCKET PACKETS-PER-SECOND FILE [DELAYS] -- EAL arguments
 //
 // Until standard input ends. FILE: a line a millisecond with the time of its begin
 // (CLOCK_MONOTONIC, ns), sent, received, the longest delay in ns, and the longest time between two
 // looks of this program itself, which makes a delay seem longer than it was.
+//
+// DELAYS: a line a packet with its delay in ns, of packets that are sent one at a time, whatever is
+// due. Of those that were underway while this program was away for more than 5 us there is
+// none.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -31,6 +35,7 @@ constexpr unsigned kPayload = 42;  // behind Ethernet, IPv4, UDP
 constexpr std::uint64_t kMillisecond = 1'000'000;
 // What a pause of this program leaves behind is not made up for: it would be a burst.
 constexpr std::uint64_t kMostBehind = 256;
+constexpr std::uint64_t kAway = 5000;  // ns; the first packet after a rest takes one or two
 
 struct Slot {
     std::uint32_t sent = 0;
@@ -41,7 +46,8 @@ struct Slot {
 
 class Sender {
   public:
-    Sender(rte_mempool* pool, std::uint64_t rate) : pool_(pool), rate_(rate) {
+    Sender(rte_mempool* pool, std::uint64_t rate, bool singly)
+        : pool_(pool), rate_(rate), most_behind_(singly ? 1 : kMostBehind), singly_(singly) {
         const std::array<std::uint8_t, kPayload> headers{
             2,    0, 0,    0,  0, 2,  2,    0, 0,  0,  0, 1, 8,  0,                     // Ethernet
             0x45, 0, 0,    50, 0, 0,  0x40, 0, 64, 17, 0, 0, 10, 0, 0, 1, 10, 0, 0, 2,  // IPv4
@@ -55,9 +61,9 @@ class Sender {
         for (std::uint64_t round = 0; (round & 0xFFFF) != 0 || !input_ends(); ++round) {
             const std::uint64_t time = look();
             std::uint64_t due = (time - begin_) * rate_ / 1'000'000'000 - done;
-            if (due > kMostBehind) {
-                done += due - kMostBehind;
-                due = kMostBehind;
+            if (due > most_behind_) {
+                done += due - most_behind_;
+                due = most_behind_;
             }
             done += send(static_cast<unsigned>(std::min<std::uint64_t>(due, kBurst)), time);
             receive();
@@ -82,6 +88,17 @@ class Sender {
         std::fclose(file);
     }
 
+    void write_delays(const char* path) const {
+        std::FILE* file = std::fopen(path, "w");
+        if (file == nullptr) {
+            fail("paced_sender", "the file of delays cannot be written");
+        }
+        for (const std::uint64_t delay : delays_) {
+            std::fprintf(file, "%llu\n", static_cast<unsigned long long>(delay));
+        }
+        std::fclose(file);
+    }
+
   private:
     Slot& slot_of(std::uint64_t time) {
         const std::size_t index = (time - begin_) / kMillisecond;
@@ -98,6 +115,7 @@ class Sender {
             Slot& slot = slot_of(at);
             slot.away = std::max(slot.away, time - last_);
         }
+        away_until_ = time - last_ > kAway ? time : away_until_;
         last_ = time;
         return time;
     }
@@ -128,7 +146,7 @@ class Sender {
         if (n == 0) {
             return;
         }
-        const std::uint64_t time = monotonic_now();
+        const std::uint64_t time = look();
         for (unsigned i = 0; i < n; ++i) {
             std::uint64_t sent = 0;
             std::memcpy(&sent, rte_pktmbuf_mtod_offset(mbufs[i], const char*, kPayload),
@@ -136,17 +154,24 @@ class Sender {
             Slot& slot = slot_of(sent);
             slot.received++;
             slot.delay = std::max(slot.delay, time - sent);
+            if (singly_ && sent >= away_until_) {
+                delays_.push_back(time - sent);
+            }
         }
         rte_pktmbuf_free_bulk(mbufs.data(), n);
     }
 
     rte_mempool* pool_;
     std::uint64_t rate_;
+    std::uint64_t most_behind_;
+    bool singly_;
     std::array<std::uint8_t, kLength> frame_{};
     std::vector<Slot> slots_ = std::vector<Slot>(1);
     std::uint64_t begin_ = 0;
     std::uint64_t last_ = 0;
+    std::uint64_t away_until_ = 0;
     std::uint64_t number_ = 0;
+    std::vector<std::uint64_t> delays_;
 };
 
 }  // namespace
@@ -154,14 +179,20 @@ class Sender {
 
 int main(int argc, char** argv) {
     using namespace unecho::bench;
-    if (argc < 6 || std::string(argv[5]) != "--") {
-        fail("usage", "paced_sender IN-SOCKET OUT-SOCKET PACKETS-PER-SECOND FILE -- EAL arguments");
+    const int separator = argc > 5 && std::string(argv[5]) == "--" ? 5 : 6;
+    if (argc <= separator || std::string(argv[separator]) != "--") {
+        fail("usage",
+             "paced_sender IN-SOCKET OUT-SOCKET PACKETS-PER-SECOND FILE [DELAYS] -- EAL arguments");
     }
-    rte_mempool* pool = connect_memif_pair(argv[1], argv[2], 6, argc, argv);
+    rte_mempool* pool = connect_memif_pair(argv[1], argv[2], separator + 1, argc, argv);
     std::puts("sending");
     std::fflush(stdout);
-    Sender sender(pool, std::strtoull(argv[3], nullptr, 10));
+    const char* const delays = separator == 6 ? argv[5] : nullptr;
+    Sender sender(pool, std::strtoull(argv[3], nullptr, 10), delays != nullptr);
     sender.run();
     sender.write(argv[4]);
+    if (delays != nullptr) {
+        sender.write_delays(delays);
+    }
     return 0;
 }

@@ -42,17 +42,26 @@ class RingInlets {
         }
     }
 
-    // A burst from each ring, to handle(entries).
+    // Some time before take(), in the same round: what packets are is in the caches of those who
+    // handed them over, which a CPU of another L3 cache takes hundreds of nanoseconds to ask.
+    void reach() noexcept {
+        if (count_ != 0) {
+            fetch(0);
+        }
+    }
+
+    // A burst from each ring, to handle(entries). Behind reach().
     template <typename Handle>
     Taken take(Handle handle) noexcept {
         Taken taken;
-        std::array<void*, kMaxBurst> entries;
         for (unsigned i = 0; i < count_; ++i) {
-            const unsigned n =
-                rte_ring_sc_dequeue_burst(rings_[i], entries.data(), burst_, nullptr);
-            counters_.handed_in += n;
-            taken.add({n, n == burst_});
-            handle(std::span<void* const>(entries.data(), n));
+            if (i + 1 < count_) {
+                fetch(i + 1);
+            }
+            const Fetched& fetched = fetched_[i % 2];
+            counters_.handed_in += fetched.count;
+            taken.add({fetched.count, fetched.count == burst_});
+            handle(std::span<void* const>(fetched.entries.data(), fetched.count));
         }
         return taken;
     }
@@ -70,7 +79,22 @@ class RingInlets {
     }
 
   private:
-    Rings rings_{};  // those there are, side by side
+    struct Fetched {
+        std::array<void*, kMaxBurst> entries;
+        unsigned count = 0;
+    };
+
+    // An entry is the address of a packet buffer, perhaps with marks in bits below a cache line.
+    void fetch(unsigned ring) noexcept {
+        Fetched& to = fetched_[ring % 2];
+        to.count = rte_ring_sc_dequeue_burst(rings_[ring], to.entries.data(), burst_, nullptr);
+        for (unsigned i = 0; i < to.count; ++i) {
+            __builtin_prefetch(to.entries[i]);
+        }
+    }
+
+    std::array<Fetched, 2> fetched_;  // of the ring in hand, and of the next one
+    Rings rings_{};                   // those there are, side by side
     unsigned count_ = 0;
     unsigned burst_;
     Counters& counters_;

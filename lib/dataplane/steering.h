@@ -73,11 +73,17 @@ class Steering {
     // ring is ever full.
     PacketBytes steer(Burst& burst, HeldBack* held_back) noexcept;
 
+    // Some time before take(), in the same round.
+    void reach() noexcept { in_.reach(); }
+
     // What other workers hand over, a burst from each, to handle(burst, unfiltered): bursts of one
     // route and kind, not viewed, each in what room() gives for it.
     template <typename Room, typename Handle>
     Taken take(Room room, Handle handle) noexcept {
         return in_.take([&](std::span<void* const> entries) {
+            for (void* const entry : entries) {
+                __builtin_prefetch(rte_pktmbuf_mtod(Handed::of(entry).mbuf, const void*));
+            }
             while (!entries.empty()) {
                 Burst& burst = room();
                 const bool unfiltered = first_of_a_kind(entries, burst);

@@ -108,6 +108,7 @@ void Transmitter::drop(const Burst& burst, std::span<rte_mbuf*> mbufs,
 
 // A ring mixes ports; a burst goes to one.
 Taken Transmitter::take() noexcept {
+    in_.reach();
     return in_.take([this](std::span<void* const> entries) {
         const auto mbuf_at = [&](std::size_t i) { return static_cast<rte_mbuf*>(entries[i]); };
         const auto tag_at = [&](std::size_t i) { return TxTag::of(mbuf_at(i), setup_.tag_offset); };

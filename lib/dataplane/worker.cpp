@@ -83,6 +83,7 @@ unsigned Worker::poll_once() noexcept {
     lanes_.maintain();
     Taken taken;
     if (has_room()) {
+        steering_.reach();
         taken.add(receive(running));
         taken.add(take_steered());
         finish_waiting();

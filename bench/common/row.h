@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,8 +25,9 @@ struct RowSpec {
 };
 
 struct Effort {
-    std::uint64_t cycles = 0;  // of timed parts, for a row
-    unsigned bursts = 0;       // timed each
+    std::uint64_t cycles = 0;    // of timed parts, for a row
+    unsigned bursts = 0;         // timed each
+    std::optional<float> limit;  // filters that can judge each match by this chance
 };
 
 // A filter with its memory, filled.
@@ -67,9 +69,11 @@ class SubjectOf : public Subject {
         track_.run(facts().fill_keys);
     }
     Speed speed(const RowSpec& row, const Effort& effort, Answers& answers) override {
+        track_.judge(effort.limit);
         return track_.speed(row.burst, row.echo_percent, effort.cycles, answers);
     }
     Bursts bursts(const RowSpec& row, const Effort& effort) override {
+        track_.judge(effort.limit);
         return track_.bursts(row.burst, row.echo_percent, effort.bursts, row.to_turn);
     }
 

@@ -20,8 +20,10 @@ constexpr std::uint64_t kMiB = 1024 * 1024;
 
 constexpr const char* kUsage =
     "[--benchmark_filter=REGEX] [--benchmark_out=FILE] [--row-seconds S] [--bursts N]\n"
-    "  [--false-positives P] [--dram-mib N] [--echo-reach PART] [--full] [--cpu N] [--smoke]\n"
+    "  [--false-positives P] [--judge] [--dram-mib N] [--echo-reach PART] [--full] [--cpu N] "
+    "[--smoke]\n"
     "  rows are named engine/where/echo per cent/burst\n"
+    "  --judge  each match is judged, P is the bound; of the peers, line is sized for P / 10\n"
     "  --full   every combination of echoes and bursts\n"
     "  --smoke  small and short, in any build: shows that it runs\n";
 
@@ -126,9 +128,12 @@ class Runner {
     Runner(const TableOptions& options, double hz)
         : hz_(hz),
           echo_reach_(options.echo_reach),
-          effort_{static_cast<std::uint64_t>(options.row_seconds * hz), options.bursts},
+          effort_{static_cast<std::uint64_t>(options.row_seconds * hz), options.bursts,
+                  options.judge ? std::optional(static_cast<float>(options.false_positives))
+                                : std::nullopt},
           raw_(options.dram_mib * kMiB,
-               {static_cast<std::uint64_t>(options.row_seconds * hz * kRawPart), options.bursts}) {}
+               {static_cast<std::uint64_t>(options.row_seconds * hz * kRawPart), options.bursts,
+                std::nullopt}) {}
 
     void run(benchmark::State& state, const RowGroup& group, const RowSpec& row) {
         for ([[maybe_unused]] auto _ : state) {
@@ -281,6 +286,7 @@ Result<TableOptions> parse_options(int argc, char** argv) {
                             {"bursts", required_argument, nullptr, 'b'},
                             {"cpu", required_argument, nullptr, 'c'},
                             {"false-positives", required_argument, nullptr, 'p'},
+                            {"judge", no_argument, nullptr, 'j'},
                             {"dram-mib", required_argument, nullptr, 'd'},
                             {"echo-reach", required_argument, nullptr, 'e'},
                             {"full", no_argument, nullptr, 'f'},
@@ -300,6 +306,9 @@ Result<TableOptions> parse_options(int argc, char** argv) {
                 break;
             case 'p':
                 options.false_positives = std::strtod(optarg, nullptr);
+                break;
+            case 'j':
+                options.judge = true;
                 break;
             case 'd':
                 options.dram_mib = std::strtoull(optarg, nullptr, 10);

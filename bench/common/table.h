@@ -18,6 +18,7 @@ struct TableOptions {
     bool smoke = false;  // small and short, in any build
     bool full = false;   // every combination of echoes and bursts
     double false_positives = 1e-3;
+    bool judge = false;       // the same is the bound of each match; a match above it is a doubt
     double echo_reach = 0.5;  // echoes repeat the younger part of the window, so much of it
     std::uint64_t dram_mib = 128;
 };

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "common/allocations.h"
 #include "common/samples.h"
 #include "common/stream.h"
+#include "filter/judging.h"
 #include "filter/window/segment_ring.h"
 
 namespace unecho::bench {
@@ -77,6 +79,9 @@ class Track {
 
     // Echoes repeat the last so many new digests.
     void set_reach(std::uint64_t keys) noexcept { stream_.set_reach(keys); }
+
+    // A match above this chance of an accident is a doubt, and no echo, if the filter can tell.
+    void judge(std::optional<float> limit) noexcept { limit_ = limit; }
 
     // New digests alone, until so many have passed.
     void run(std::uint64_t keys) {
@@ -144,11 +149,22 @@ class Track {
 
     void feed_burst(unsigned b) noexcept {
         filter_.advance(clock_.moment());
-        chunk_.answers[b] = filter_.test_and_insert_burst(chunk_.keys_of(b));
+        chunk_.answers[b] = answers_to(chunk_.keys_of(b));
         if constexpr (requires { filter_.maintain(); }) {
             filter_.maintain();
         }
         clock_.pass(chunk_.fresh_of(b));
+    }
+
+    std::uint64_t answers_to(std::span<const Digest> digests) noexcept {
+        if constexpr (requires(filter::ChanceLimits limits) {
+                          filter_.test_and_insert_burst(digests, limits);
+                      }) {
+            if (limit_) {
+                return filter_.test_and_insert_burst(digests, filter::ChanceLimits(*limit_)).echoes;
+            }
+        }
+        return filter_.test_and_insert_burst(digests);
     }
 
     std::uint64_t feed() noexcept {
@@ -248,6 +264,7 @@ class Track {
     Stream stream_;
     KeyClock clock_;
     bool answers_matter_;
+    std::optional<float> limit_;
     std::uint64_t generation_keys_;
     std::uint64_t warm_keys_;
     std::uint64_t last_generation_ = 0;

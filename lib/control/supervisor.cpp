@@ -2,6 +2,7 @@
 #include "control/supervisor.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <set>
 #include <utility>
@@ -24,6 +25,7 @@ constexpr Nanoseconds kAttendanceTick = 20 * kMillisecond;
 // Longer than it takes many stalls to fill the queue from a worker.
 constexpr Nanoseconds kStallTick = 15 * kMillisecond;
 constexpr Nanoseconds kDrainTick = kMillisecond;
+constexpr Nanoseconds kWaking = 50 * kMillisecond;  // more than a lcore takes for it
 
 // While a reload is underway.
 constexpr Nanoseconds kReloadTick = 500 * kMicrosecond;
@@ -103,6 +105,12 @@ Status Supervisor::launch() {
                                                plan.workers[launched_].lcore);
         if (code != 0) {
             const std::string name = name_of(launched_);
+            if (code != -EBUSY) {
+                // DPDK may have woken it without having heard so: it runs then, and ends as others.
+                set_phase(dataplane::Phase::kStopped);
+                sleep_for(kWaking);
+                ++launched_;
+            }
             stop_workers();
             return fail(Errc::kIo, name + " could not be launched: " + std::strerror(-code));
         }

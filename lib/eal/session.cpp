@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstring>
 #include <mutex>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include <fcntl.h>
@@ -48,18 +50,18 @@ class LogKeeper {
 
     std::string take() {
         const std::lock_guard lock(mutex_);
-        return std::exchange(text_, {});
+        return {text_.data(), std::exchange(size_, 0)};
     }
 
   private:
     void append(std::string_view text) noexcept {
-        static constexpr std::size_t kKept = 4096;
         const std::lock_guard lock(mutex_);
-        text_.append(text);
         look_for_panic(text);
-        if (text_.size() > kKept) {
-            text_.erase(0, text_.size() - kKept);
-        }
+        text = text.substr(text.size() - std::min(text.size(), text_.size()));
+        const std::size_t kept = std::min(size_, text_.size() - text.size());
+        std::memmove(text_.data(), text_.data() + size_ - kept, kept);
+        std::memcpy(text_.data() + kept, text.data(), text.size());
+        size_ = kept + text.size();
     }
 
     // DPDK says "PANIC in FUNCTION():", then why, then where, and ends the process by abort().
@@ -72,9 +74,12 @@ class LogKeeper {
 
     std::FILE* stream_ = nullptr;
     std::mutex mutex_;
-    std::string text_;
+    std::array<char, 4096> text_{};  // the last of it
+    std::size_t size_ = 0;
     bool panic_ = false;
 };
+// DPDK's threads log until the process is gone.
+static_assert(std::is_trivially_destructible_v<LogKeeper>);
 
 // What goes to standard output and standard error while it lives, for error messages: EAL prints
 // its usage and its last words there, past its own log.

@@ -33,7 +33,8 @@ eal::SessionOptions session_options(const std::string& program, std::span<const 
     if (hugepages) {
         out.args.emplace_back("--in-memory");
     } else {
-        out.args.insert(out.args.end(), {"--no-huge", "--no-shconf", "-m", "128"});
+        // Enough for the longest windows; what nobody touches is not there.
+        out.args.insert(out.args.end(), {"--no-huge", "--no-shconf", "-m", "448"});
     }
     return out;
 }

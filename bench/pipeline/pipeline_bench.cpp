@@ -2,8 +2,8 @@
 // What a packet costs in a worker, stage by stage, on one core and without a network card:
 // docs/benchmarking.md says what is measured and how to read it.
 //
-//   pipeline_bench [--json FILE] [--only REGEX] [--rounds N] [--cpu N] [--burst N] [--no-huge]
-//                  [--smoke]
+//   pipeline_bench [--json FILE] [--only REGEX] [--rounds N] [--cpu N] [--burst N] [--window N]
+//                  [--no-huge] [--smoke]
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
@@ -39,10 +39,13 @@ struct Options {
 };
 
 constexpr const char* kUsage =
-    "pipeline_bench [--json FILE] [--only REGEX] [--rounds N] [--cpu N] [--burst N] [--no-huge] "
-    "[--smoke]\n"
+    "pipeline_bench [--json FILE] [--only REGEX] [--rounds N] [--cpu N] [--burst N] [--window N] "
+    "[--no-huge] [--smoke]\n"
     "  --only    rows whose name engine/residence/frames/echo matches, as in 'apbbf/L3/64/'\n"
     "  --rounds  turns of 16 windows for each row, interleaved with the other rows (30)\n"
+    "  --window  packets between two looks at the clock, a multiple of eight bursts (2048); 16384 "
+    "and\n"
+    "            more do not fit into the L2 cache, as those that come from a network card\n"
     "  --smoke   small tables, two rounds, any build: shows that it runs\n";
 
 unsigned number(const char* text) {
@@ -52,11 +55,15 @@ unsigned number(const char* text) {
 Result<Options> parse(int argc, char** argv) {
     Options options;
     options.rig.cpu = last_cpu();
-    const option known[] = {
-        {"json", required_argument, nullptr, 'j'},   {"only", required_argument, nullptr, 'o'},
-        {"rounds", required_argument, nullptr, 'r'}, {"cpu", required_argument, nullptr, 'c'},
-        {"burst", required_argument, nullptr, 'b'},  {"no-huge", no_argument, nullptr, 'n'},
-        {"smoke", no_argument, nullptr, 's'},        {nullptr, 0, nullptr, 0}};
+    const option known[] = {{"json", required_argument, nullptr, 'j'},
+                            {"only", required_argument, nullptr, 'o'},
+                            {"rounds", required_argument, nullptr, 'r'},
+                            {"cpu", required_argument, nullptr, 'c'},
+                            {"burst", required_argument, nullptr, 'b'},
+                            {"no-huge", no_argument, nullptr, 'n'},
+                            {"smoke", no_argument, nullptr, 's'},
+                            {"window", required_argument, nullptr, 'w'},
+                            {nullptr, 0, nullptr, 0}};
     for (int c = 0; (c = getopt_long(argc, argv, "", known, nullptr)) != -1;) {
         switch (c) {
             case 'j':
@@ -74,6 +81,9 @@ Result<Options> parse(int argc, char** argv) {
             case 'b':
                 options.rig.burst = number(optarg);
                 break;
+            case 'w':
+                options.rig.window = number(optarg);
+                break;
             case 'n':
                 options.no_huge = true;
                 break;
@@ -86,7 +96,9 @@ Result<Options> parse(int argc, char** argv) {
     }
     const unsigned burst = options.rig.burst;
     if (optind != argc || options.rounds == 0 || burst == 0 || burst > kMaxBurst ||
-        (burst & (burst - 1)) != 0) {
+        (burst & (burst - 1)) != 0 || options.rig.window == 0 ||
+        options.rig.window % (burst * Rig::kStaged) != 0 ||
+        options.rig.window > RigOptions::kMostWindow) {
         return fail(Errc::kInvalidArgument, kUsage);
     }
     options.rig.hugepages = !options.no_huge && free_hugepage_bytes() >= 64 * kMiB;

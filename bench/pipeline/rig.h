@@ -20,8 +20,10 @@
 namespace unecho::bench {
 
 struct RigOptions {
+    static constexpr unsigned kMostWindow = 65536;
+
     unsigned cpu = 0;
-    unsigned window = 2048;  // packets of a measured window, a multiple of burst * 8
+    unsigned window = 2048;  // packets of a measured window, a multiple of burst * Rig::kStaged
     unsigned burst = 32;
     bool hugepages = false;
 };
@@ -43,6 +45,9 @@ struct Found {
 
 class Rig {
   public:
+    // Bursts of which one stage is timed at a time.
+    static constexpr unsigned kStaged = 8;
+
     static Result<std::unique_ptr<Rig>> make(const RigOptions& options);
 
     // The worker that runs() uses from now on.
@@ -63,8 +68,6 @@ class Rig {
     [[nodiscard]] PacketCounter& packet_counter() { return packet_counter_; }
 
   private:
-    static constexpr unsigned kStaged = 8;
-
     Rig(const RigOptions& options, eal::Session session);
 
     // The shadow of a subject's filter.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a digest costs by the length of its body, beside XXH3 under a secret, which digests were
-// before: docs/benchmarking.md. In turns of short windows, so that both meet the same moods of the
-// machine; prints medians, nanoseconds a digest.
+// What a digest costs by the length of its body, with each kernel, beside XXH3 under a secret,
+// which digests were before: docs/benchmarking.md. In turns of short windows, so that all meet the
+// same moods of the machine; prints medians, nanoseconds a digest.
 //
 //     digest_bench [WINDOWS]
 #include <algorithm>
@@ -10,12 +10,14 @@
 #include <cstdio>
 #include <cstdlib>
 #include <random>
+#include <string>
 #include <vector>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include "common/samples.h"
+#include "hash/kernels/body_sum.h"
 #include "hash/keyed.h"
 
 namespace unecho::bench {
@@ -73,21 +75,38 @@ class Packets {
     std::vector<std::uint8_t> bytes_;
 };
 
+// As keyed_digest(), whichever kernel that takes.
+Digest digest_by(const hash::BodySumKernel& kernel, std::uint64_t head, const std::uint8_t* body,
+                 std::size_t n, const hash::Secret& secret) {
+    if (n <= hash::kMostShort) {
+        return hash::keyed_digest(head, body, n, secret);
+    }
+    return hash::detail::folded(
+        hash::detail::pair(head, n, secret.ends.data()) + kernel.sum(body, n, secret), secret);
+}
+
 void print_row(std::size_t n, unsigned windows, const hash::Secret& secret,
                const Xxh3Secret& xxh3_secret) {
     const Packets packets(n);
-    Samples ours;
+    std::array<Samples, hash::kBodySumKernels.size()> ours;
     Samples xxh3;
     for (unsigned i = 0; i < windows; ++i) {
-        ours.add(packets.time([&](std::uint64_t head, const std::uint8_t* body, std::size_t size) {
-            return hash::keyed_digest(head, body, size, secret);
-        }));
+        for (std::size_t k = 0; k < ours.size(); ++k) {
+            const hash::BodySumKernel& kernel = hash::kBodySumKernels[k];
+            ours[k].add(
+                packets.time([&](std::uint64_t head, const std::uint8_t* body, std::size_t size) {
+                    return digest_by(kernel, head, body, size, secret);
+                }));
+        }
         xxh3.add(packets.time([&](std::uint64_t head, const std::uint8_t* body, std::size_t size) {
             return xxh3_digest(head, body, size, xxh3_secret);
         }));
     }
-    std::printf("%6zu %9.2f %9.2f %7.2f\n", n, xxh3.median(), ours.median(),
-                ours.median() / xxh3.median());
+    std::printf("%6zu %9.2f", n, xxh3.median());
+    for (const Samples& samples : ours) {
+        std::printf(" %9.2f", samples.median());
+    }
+    std::printf(" %7.2f\n", ours.back().median() / xxh3.median());
 }
 
 }  // namespace
@@ -105,7 +124,11 @@ int main(int argc, char** argv) {
     std::mt19937_64 random(1);
     std::generate(xxh3_secret.begin(), xxh3_secret.end(), [&] { return random(); });
     const hash::Secret secret = hash::secret_from_seed(1);
-    std::printf("%6s %9s %9s %7s\n", "body", "xxh3 ns", "digest ns", "ratio");
+    std::printf("%6s %9s", "body", "xxh3");
+    for (const hash::BodySumKernel& kernel : hash::kBodySumKernels) {
+        std::printf(" %9s", std::string(kernel.name).c_str());
+    }
+    std::printf(" %7s\n", "ratio");
     for (const std::size_t n : bench::kBodies) {
         bench::print_row(n, windows, secret, xxh3_secret);
     }

@@ -81,21 +81,23 @@ TEST(KeyedDigest, no_head_is_a_head_of_0) {
     }
 }
 
-// Each length to two blocks and more; buffers of exactly their size, for a sanitizer to see.
+// Each length to four blocks and more, at every place in a cache line; the body ends where the
+// buffer does, for a sanitizer to see.
 TEST(BodySum, every_kernel_equals_scalar) {
     const Secret secret = secret_from_seed(11);
     std::mt19937_64 random(11);
-    std::vector<std::size_t> sizes = {8999, 9000, 9001, kGroupBytes - 1, kGroupBytes};
-    for (std::size_t n = kStripeBytes; n <= 2 * kBlockBytes + 2 * kStripeBytes; ++n) {
+    std::vector<std::size_t> sizes = {8980, 8999, 9000, 9001, 9216, kGroupBytes - 1, kGroupBytes};
+    for (std::size_t n = kStripeBytes; n <= 4 * kBlockBytes + 2 * kStripeBytes; ++n) {
         sizes.push_back(n);
     }
     for (const std::size_t n : sizes) {
-        Bytes bytes(n);
+        const std::size_t before = random() % kStripeBytes;
+        Bytes bytes(before + n);
         std::generate(bytes.begin(), bytes.end(),
                       [&] { return static_cast<std::uint8_t>(random()); });
+        const std::uint8_t* const body = bytes.data() + before;
         for (const BodySumKernel& kernel : kBodySumKernels) {
-            ASSERT_TRUE(kernel.sum(bytes.data(), n, secret) ==
-                        body_sum_scalar(bytes.data(), n, secret))
+            ASSERT_TRUE(kernel.sum(body, n, secret) == body_sum_scalar(body, n, secret))
                 << kernel.name << " " << n;
         }
     }

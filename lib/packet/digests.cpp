@@ -101,12 +101,19 @@ Digest flow_digest_ipv6(const FlowFields& flow, const Secret& secret) noexcept {
     return keyed_digest(flow_words_ipv6<kBothWays, kPurpose>(flow), secret);
 }
 
-Digest packet_digest_ipv4(const IpPacket& ip, const Secret& secret) noexcept {
-    return keyed_digest(ipv4_head(ip.data), ip.data + kIpv4Body, ip.length - kIpv4Body, secret);
+// What a key in packet mode is made of.
+struct Key {
+    std::uint64_t head;
+    const std::uint8_t* body;
+    std::size_t length;
+};
+
+Key packet_key_ipv4(const IpPacket& ip) noexcept {
+    return {ipv4_head(ip.data), ip.data + kIpv4Body, ip.length - kIpv4Body};
 }
 
-Digest packet_digest_ipv6(const IpPacket& ip, const Secret& secret) noexcept {
-    return keyed_digest(ipv6_head(ip.data), ip.data + kIpv6Body, ip.length - kIpv6Body, secret);
+Key packet_key_ipv6(const IpPacket& ip) noexcept {
+    return {ipv6_head(ip.data), ip.data + kIpv6Body, ip.length - kIpv6Body};
 }
 
 // Two heads, of 64 bits each: destination and type, source and what the digest is for. An owner is
@@ -138,18 +145,54 @@ constexpr KeyMasks masks_of(const ParsedBurst& parsed) noexcept {
     return {parsed.ipv4 | parsed.ipv6, parsed.non_ip, parsed.malformed};
 }
 
-// Mostly all are IPv4, and the loop over these has nothing to ask.
+// Digests of the keys of a mask. Short ones come first: guessed packet by packet, the way of many
+// would be guessed wrong where lengths are mixed. Long bodies lie in the L3 cache or further away,
+// so while one is summed the lines of the next are asked for.
+template <typename KeyOf>
+void digest_by_length(std::uint64_t mask, KeyOf key_of, const Secret& secret,
+                      Digest* digests) noexcept {
+    const auto digest = [&](std::size_t i) {
+        const Key key = key_of(i);
+        digests[i] = keyed_digest(key.head, key.body, key.length, secret);
+    };
+    std::uint64_t is_long = 0;
+    for_each_bit(mask, [&](std::size_t i) {
+        is_long |= std::uint64_t{key_of(i).length > hash::kMostShort} << i;
+    });
+    const auto request = [&](std::uint64_t rest) __attribute__((always_inline)) {
+        if (rest != 0) {
+            const Key key = key_of(static_cast<std::size_t>(std::countr_zero(rest)));
+            hash::prefetch_body(key.body, key.length);
+        }
+    };
+    request(is_long);
+    for_each_bit(mask & ~is_long, digest);
+    for (std::uint64_t rest = is_long; rest != 0;) {
+        const auto i = static_cast<std::size_t>(std::countr_zero(rest));
+        rest &= rest - 1;
+        request(rest);
+        digest(i);
+    }
+}
+
+// Mostly all are IPv4, and often all are short: until one is not, nothing is asked beforehand.
 KeyMasks digest_packets(std::size_t count, const ParsedBurst& parsed, const Secret& secret,
                         Digest* digests) noexcept {
+    const auto ipv4 = [&](std::size_t i) { return packet_key_ipv4(parsed.ip[i]); };
+    const auto ipv6 = [&](std::size_t i) { return packet_key_ipv6(parsed.ip[i]); };
+    std::size_t done = 0;
     if (parsed.ipv4 == mask_of(count)) {
-        for (std::size_t i = 0; i < count; ++i) {
-            digests[i] = packet_digest_ipv4(parsed.ip[i], secret);
+        for (; done < count; ++done) {
+            const Key key = ipv4(done);
+            if (key.length > hash::kMostShort) {
+                break;
+            }
+            digests[done] = keyed_digest(key.head, key.body, key.length, secret);
         }
-    } else {
-        for_each_bit(parsed.ipv4,
-                     [&](std::size_t i) { digests[i] = packet_digest_ipv4(parsed.ip[i], secret); });
-        for_each_bit(parsed.ipv6,
-                     [&](std::size_t i) { digests[i] = packet_digest_ipv6(parsed.ip[i], secret); });
+    }
+    if (done < count) {
+        digest_by_length(parsed.ipv4 & ~mask_of(done), ipv4, secret, digests);
+        digest_by_length(parsed.ipv6, ipv6, secret, digests);
     }
     return masks_of(parsed);
 }
@@ -234,9 +277,9 @@ KeyMasks digest_flows(const ParsedBurst& parsed, const Secret& secret, Digest* d
 }  // namespace
 
 void digest_frames(std::span<const Frame> frames, const Secret& secret, Digest* digests) noexcept {
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-        digests[i] = keyed_digest(frames[i].data, frames[i].length, secret);
-    }
+    UNECHO_ASSERT(frames.size() <= kMaxBurst);
+    const auto key_of = [&](std::size_t i) { return Key{0, frames[i].data, frames[i].length}; };
+    digest_by_length(mask_of(frames.size()), key_of, secret, digests);
 }
 
 KeyMasks digest_burst(KeyMode mode, std::span<const Frame> frames, const ParsedBurst& parsed,

@@ -38,7 +38,7 @@ KeyMasks digest_burst(KeyMode mode, std::span<const Frame> frames, const ParsedB
 void add_tenants(KeyMode mode, const OpenedBurst& opened, std::uint64_t keyed,
                  const hash::Secret& secret, Digest* digests) noexcept;
 
-// Of every captured byte: the keys of mode frame.
+// Of every captured byte of at most kMaxBurst frames: the keys of mode frame.
 void digest_frames(std::span<const Frame> frames, const hash::Secret& secret,
                    Digest* digests) noexcept;
 

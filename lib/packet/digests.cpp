@@ -282,6 +282,36 @@ void digest_frames(std::span<const Frame> frames, const Secret& secret, Digest* 
     digest_by_length(mask_of(frames.size()), key_of, secret, digests);
 }
 
+namespace {
+
+// What stands before the key's body, the header's masked bytes with it, and what stands behind it.
+// With the packet's digest and its length these say what each byte of the frame is, and the second
+// head that the frame is no other kind of key.
+Digest frame_digest(const Frame& frame, const IpPacket& ip, std::uint32_t body, Digest packet,
+                    const Secret& secret) noexcept {
+    const auto before = static_cast<std::uint32_t>(ip.data - frame.data);
+    const std::uint32_t end = before + ip.length;
+    const Digest front = keyed_digest(packet, 0, frame.data, before + body, secret);
+    return end == frame.length
+               ? front
+               : keyed_digest(front, 1, frame.data + end, frame.length - end, secret);
+}
+
+}  // namespace
+
+void digest_frames(std::span<const Frame> frames, const ParsedBurst& parsed, const Digest* packets,
+                   const Secret& secret, Digest* digests) noexcept {
+    for_each_bit(parsed.ipv4, [&](std::size_t i) {
+        digests[i] = frame_digest(frames[i], parsed.ip[i], kIpv4Body, packets[i], secret);
+    });
+    for_each_bit(parsed.ipv6, [&](std::size_t i) {
+        digests[i] = frame_digest(frames[i], parsed.ip[i], kIpv6Body, packets[i], secret);
+    });
+    for_each_bit(parsed.non_ip | parsed.malformed, [&](std::size_t i) {
+        digests[i] = keyed_digest(frames[i].data, frames[i].length, secret);
+    });
+}
+
 KeyMasks digest_burst(KeyMode mode, std::span<const Frame> frames, const ParsedBurst& parsed,
                       const Secret& secret, Digest* digests) noexcept {
     UNECHO_ASSERT(frames.size() <= kMaxBurst);

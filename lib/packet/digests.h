@@ -42,6 +42,12 @@ void add_tenants(KeyMode mode, const OpenedBurst& opened, std::uint64_t keyed,
 void digest_frames(std::span<const Frame> frames, const hash::Secret& secret,
                    Digest* digests) noexcept;
 
+// For who compares frames with each other alone: others than those above, and equal where frames
+// are, as surely. packets: of the frames with an IP packet their keys of mode packet, so that of
+// these only the other bytes are read.
+void digest_frames(std::span<const Frame> frames, const ParsedBurst& parsed, const Digest* packets,
+                   const hash::Secret& secret, Digest* digests) noexcept;
+
 // Gives those of masks.non_ip their own digests, and moves them to masks.keyed; but for frames of
 // 802.11 that nothing tells from the same once more. Of the same frames as digest_burst had before.
 void digest_non_ip(Link link, std::span<const Frame> frames, const hash::Secret& secret,

@@ -79,13 +79,33 @@ std::uint32_t transport_of(const IpPacket& ip, std::uint8_t protocol, bool v6) n
     return options ? packet::kIpv6Header + (ip.data[packet::kIpv6Header + 1] + 1U) * 8 : 0;
 }
 
-std::uint16_t port_service(const std::uint8_t* ports) noexcept {
+// By the lower byte of its number, which no two share: the place of a port in kPorts.
+constexpr auto kNoPort = static_cast<std::uint8_t>(kPorts.size());
+constexpr std::array<std::uint8_t, 256> kPortPlaces = [] {
+    std::array<std::uint8_t, 256> out{};
+    out.fill(kNoPort);
     for (std::size_t i = 0; i < kPorts.size(); ++i) {
-        if (load_be16(ports) == kPorts[i].number || load_be16(ports + 2) == kPorts[i].number) {
-            return static_cast<std::uint16_t>(kFirstPort + i);
-        }
+        out[kPorts[i].number & 255] = static_cast<std::uint8_t>(i);
     }
-    return kPlain;
+    return out;
+}();
+static_assert([] {
+    std::size_t places = 0;
+    for (const std::uint8_t place : kPortPlaces) {
+        places += place != kNoPort ? 1 : 0;
+    }
+    return places == kPorts.size();
+}());
+
+std::uint8_t place_of(std::uint16_t port) noexcept {
+    const std::uint8_t place = kPortPlaces[port & 255];
+    return place != kNoPort && kPorts[place].number == port ? place : kNoPort;
+}
+
+std::uint16_t port_service(const std::uint8_t* ports) noexcept {
+    const std::uint8_t place = std::min(place_of(load_be16(ports)), place_of(load_be16(ports + 2)));
+    return place == kNoPort ? std::uint16_t{kPlain}
+                            : static_cast<std::uint16_t>(kFirstPort + place);
 }
 
 std::uint16_t icmp_service(std::uint8_t type, bool v6) noexcept {

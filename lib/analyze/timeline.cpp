@@ -70,27 +70,42 @@ std::vector<TimeBin> Timeline::bins() const {
 }
 
 void PeakRates::add(Nanoseconds since_start, WindowMask windows) noexcept {
-    for (unsigned i = 0; i < kCount; ++i) {
-        Stretch& stretch = stretches_[i];
-        if (since_start >= stretch.end) {
-            advance(stretch, kLadder[kFirst + i] / (kGenerations * kSteps), since_start);
-        }
-        const std::uint64_t one = windows >> (kFirst + i) & 1U;
-        stretch.steps[stretch.at] += one;
-        stretch.sum += one;
-        stretch.most = std::max(stretch.most, stretch.sum);
+    if (since_start >= next_end_) {
+        end_steps(since_start);
+    }
+    const WindowMask taken = windows >> kFirst & kAll;
+    if (taken == kAll) {
+        ++all_;
+        return;
+    }
+    for (WindowMask rest = taken; rest != 0; rest &= rest - 1) {
+        ++stretches_[static_cast<unsigned>(std::countr_zero(rest))].some;
     }
 }
 
 // The step that now lies in begins, empty, and as many old ones end.
-void PeakRates::advance(Stretch& stretch, Nanoseconds step, Nanoseconds now) noexcept {
-    const Nanoseconds steps = (now - stretch.end) / step + 1;
-    for (Nanoseconds i = 0; i < std::min<Nanoseconds>(steps, kSteps); ++i) {
-        stretch.at = (stretch.at + 1) % kSteps;
-        stretch.sum -= stretch.steps[stretch.at];
-        stretch.steps[stretch.at] = 0;
+void PeakRates::end_steps(Nanoseconds now) noexcept {
+    for (unsigned i = 0; i < kCount; ++i) {
+        if (now < ends_[i]) {
+            continue;
+        }
+        Stretch& stretch = stretches_[i];
+        const std::uint64_t packets = in_step(stretch);
+        stretch.steps[stretch.at] = packets;
+        stretch.sum += packets;
+        stretch.most = std::max(stretch.most, stretch.sum);
+        stretch.all_before = all_;
+        stretch.some = 0;
+        const Nanoseconds step = kLadder[kFirst + i] / (kGenerations * kSteps);
+        const Nanoseconds steps = (now - ends_[i]) / step + 1;
+        for (Nanoseconds n = 0; n < std::min<Nanoseconds>(steps, kSteps); ++n) {
+            stretch.at = (stretch.at + 1) % kSteps;
+            stretch.sum -= stretch.steps[stretch.at];
+            stretch.steps[stretch.at] = 0;
+        }
+        ends_[i] += steps * step;
     }
-    stretch.end += steps * step;
+    next_end_ = *std::min_element(ends_.begin(), ends_.end());
 }
 
 PeakRates::Peak PeakRates::peak(unsigned window) const noexcept {
@@ -100,7 +115,9 @@ PeakRates::Peak PeakRates::peak(unsigned window) const noexcept {
 PeakCounts PeakRates::counts() const noexcept {
     PeakCounts out;
     for (unsigned i = 0; i < kCount; ++i) {
-        out.most_[i] = out.least_[i] = stretches_[i].most;
+        const Stretch& stretch = stretches_[i];
+        out.most_[i] = std::max(stretch.most, stretch.sum + in_step(stretch));
+        out.least_[i] = out.most_[i];
     }
     return out;
 }

@@ -93,15 +93,25 @@ class PeakRates {
     static_assert(kLadder[kFirst] == kShortestWindow);
     static_assert(kShortestWindow % (kGenerations * kSteps) == 0);
 
+    static constexpr WindowMask kAll = (WindowMask{1} << kCount) - 1;
+
     struct Stretch {
-        Nanoseconds end = 0;  // of the step that fills
         std::uint64_t sum = 0;
         std::uint64_t most = 0;
         std::array<std::uint64_t, kSteps> steps{};
+        std::uint64_t all_before = 0;  // all_ when the step began
+        std::uint64_t some = 0;        // packets of the step that are not in all_
         unsigned at = 0;
     };
-    static void advance(Stretch& stretch, Nanoseconds step, Nanoseconds now) noexcept;
+    // A sum grows until its step ends, so it is looked at then.
+    void end_steps(Nanoseconds now) noexcept;
+    [[nodiscard]] std::uint64_t in_step(const Stretch& stretch) const noexcept {
+        return all_ - stretch.all_before + stretch.some;
+    }
 
+    std::array<Nanoseconds, kCount> ends_{};  // of the steps that fill
+    Nanoseconds next_end_ = 0;                // the first of these
+    std::uint64_t all_ = 0;                   // packets that count in every stretch
     std::array<Stretch, kCount> stretches_{};
 };
 

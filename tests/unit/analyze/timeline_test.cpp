@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analyze/timeline.h"
 
+#include <algorithm>
+#include <array>
+#include <map>
+#include <random>
+
 #include <gtest/gtest.h>
 
 namespace unecho::analyze {
@@ -82,6 +87,49 @@ TEST(PeakRates, forget_what_is_a_stretch_ago) {
             peaks.add(i * apart, from(0));
         }
         EXPECT_EQ(peaks.peak(kMillisecondWindow).most, 1U) << apart;
+    }
+}
+
+// Counted anew for every packet: of the steps of a stretch's quarter that one ends with it.
+class PlainPeaks {
+  public:
+    void add(Nanoseconds now, WindowMask windows) {
+        for (unsigned window = kMillisecondWindow; window + 1 < kWindows; ++window) {
+            const Nanoseconds step = kLadder[window] / PeakRates::kGenerations / 4;
+            auto& steps = steps_[window];
+            steps[now / step] += windows >> window & 1;
+            std::uint64_t sum = 0;
+            for (auto it = steps.rbegin(); it != steps.rend() && it->first + 4 > now / step; ++it) {
+                sum += it->second;
+            }
+            most_[window] = std::max(most_[window], sum);
+        }
+    }
+    [[nodiscard]] std::uint64_t most(unsigned window) const { return most_[window]; }
+
+  private:
+    std::array<std::map<Nanoseconds, std::uint64_t>, kWindows> steps_;
+    std::array<std::uint64_t, kWindows> most_{};
+};
+
+TEST(PeakRates, are_those_of_counting_each_packet_in_each_window) {
+    std::mt19937_64 random(3);
+    for (unsigned turn = 0; turn < 20; ++turn) {
+        PeakRates peaks;
+        PlainPeaks plain;
+        Nanoseconds now = random() % 2 * kSecond;
+        for (unsigned i = 0; i < 400; ++i) {
+            now += random() % (Nanoseconds{1} << (random() % 36));
+            const WindowMask windows = random() % 2 == 0 ? from(0)
+                                       : random() % 2 == 0
+                                           ? static_cast<WindowMask>(~from(random() % 33))
+                                           : static_cast<WindowMask>(random());
+            peaks.add(now, windows);
+            plain.add(now, windows);
+        }
+        for (unsigned window = kMillisecondWindow; window + 1 < kWindows; ++window) {
+            ASSERT_EQ(peaks.peak(window).most, plain.most(window)) << turn << " " << window;
+        }
     }
 }
 

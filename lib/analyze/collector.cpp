@@ -2,15 +2,12 @@
 #include "analyze/collector.h"
 
 #include <algorithm>
-#include <bit>
-
-#include "packet/headers.h"
+#include <utility>
 
 namespace unecho::analyze {
 namespace {
 
 using capture::Record;
-using packet::KeyMode;
 using packet::Link;
 
 // Shares of the memory. A key of mode packet or frame rarely needs a ladder, one of a flow mostly.
@@ -56,40 +53,6 @@ bool is_elsewhere(const Origin& origin, Differences differences) noexcept {
 
 }  // namespace
 
-struct Collector::Burst {
-    struct Found {
-        PacketEntry* packet;
-        KeyEntry* frame;
-        KeyEntry* flow;
-        KeyEntry* flow_bidir;
-    };
-
-    std::size_t count = 0;
-    std::uint64_t counted = 0;                 // bit i: here; not for the other view alone
-    std::array<std::uint8_t, kMaxBurst> at{};  // of each, among the records of the burst
-    std::uint64_t cut = 0;                     // bit i: of all records, captured short
-    std::array<packet::Frame, kMaxBurst> frames{};
-    packet::ParsedBurst parsed;
-    std::array<Dissected, kMaxBurst> packets;
-    packet::KeyMasks keys;
-    std::uint64_t frames_keyed = 0;  // bit i: has no IP packet, and a key all the same
-    std::uint64_t flows = 0;         // bit i: has a key in the flow modes
-    std::uint64_t segments = 0;      // bit i: is a TCP segment with payload
-    std::array<Digest, kMaxBurst> packet{};
-    std::array<Digest, kMaxBurst> frame{};
-    std::array<Digest, kMaxBurst> flow{};
-    std::array<Digest, kMaxBurst> flow_bidir{};
-    std::array<Digest, kMaxBurst> segment{};
-    std::array<Found, kMaxBurst> found{};
-    std::uint64_t removed = 0;                     // bit i: by what is asked about
-    std::array<DroppedWith, kMaxBurst> dropped{};  // of echoes
-    std::array<DroppedWith, kMaxBurst> plain{};    // of what looks inside tunnels: without that
-    std::array<PrefixMemory::Digests, kMaxBurst> prefixes;
-    std::array<Outside, kMaxBurst> outside;  // of what looks inside tunnels
-
-    [[nodiscard]] bool is_removed(std::size_t i) const noexcept { return (removed >> i & 1) != 0; }
-};
-
 CollectorTables::CollectorTables(std::uint64_t memory)
     : packets(part(memory, kPacketShare), kFewLadders),
       frame(part(memory, kFrameShare), kFewLadders),
@@ -122,22 +85,17 @@ Collector::Collector(std::uint64_t memory, const hash::Secret& secret,
     : CollectorCounts(memory),
       memory_(memory),
       table_memory_(without_sorters(memory)),
-      secret_(secret),
-      tunnels_(packet::EncapsulationSet::all(), vxlan_ports),
       tables_(table_memory_),
-      shard_(shard) {}
+      looker_(std::in_place, secret, vxlan_ports, shard) {}
 
 Collector::Collector(const Collector& plain, std::uint64_t memory)
     : CollectorCounts(plain),
       memory_(memory),
       table_memory_(memory),
-      secret_(plain.secret_),
-      tunnels_(plain.tunnels_),
       tables_(plain.tables_, memory, [this](const PacketEntry& old) { forget(old); }),
       outsides_(tables_.packets.table().capacity() * sizeof(Outside)),
       key_bytes_asked_(true),
-      looks_inside_(true),
-      shard_(plain.shard_) {
+      looks_inside_(true) {
     // Nothing was inside a tunnel yet. The key of the outermost packet is that of the innermost.
     tables_.packets.table().for_each([&](PacketEntry& entry) {
         outside_of(entry) = {0, 0, 0, static_cast<std::uint32_t>(entry.digest)};
@@ -156,209 +114,143 @@ void Collector::begin_inside() {
     key_bytes_asked_ = true;
 }
 
-// Bursts of packets with one link type.
+std::size_t Collector::take(std::span<const Record> records,
+                            std::span<const capture::Interface> interfaces,
+                            std::span<const std::size_t>& removed, std::size_t begin,
+                            LookedBurst& burst) {
+    const std::uint16_t type = interfaces[records[begin].interface].link_type;
+    std::size_t end = begin + 1;
+    while (end < records.size() && end - begin < kMaxBurst &&
+           interfaces[records[end].interface].link_type == type) {
+        ++end;
+    }
+    burst.records = records.subspan(begin, end - begin);
+    burst.link = packet::link_of(type);
+    burst.removed = 0;
+    for (; !removed.empty() && removed.front() < end; removed = removed.subspan(1)) {
+        burst.removed |= std::uint64_t{1} << (removed.front() - begin);
+    }
+    return end;
+}
+
 void Collector::add(std::span<const Record> records, std::span<const capture::Interface> interfaces,
                     std::span<const std::size_t> removed) {
-    std::size_t begin = 0;
-    while (begin < records.size()) {
-        const std::uint16_t type = interfaces[records[begin].interface].link_type;
-        std::size_t end = begin + 1;
-        while (end < records.size() && end - begin < kMaxBurst &&
-               interfaces[records[end].interface].link_type == type) {
-            ++end;
-        }
-        Burst burst;
-        for (std::size_t i = begin; i < end; ++i) {
-            read_.add(records[i]);
-        }
-        for (; !removed.empty() && removed.front() < end; removed = removed.subspan(1)) {
-            burst.removed |= std::uint64_t{1} << (removed.front() - begin);
-        }
-        add_burst(burst, packet::link_of(type), records.subspan(begin, end - begin), interfaces);
-        begin = end;
+    const auto burst = std::make_unique<LookedBurst>();
+    for (std::size_t begin = 0; begin < records.size();) {
+        begin = take(records, interfaces, removed, begin, *burst);
+        looker_->look(*burst);
+        count_packets(*burst, interfaces);
+        count_others(*burst);
     }
 }
 
-namespace {
-
-// Captured shorter than it says that it is.
-bool is_cut(const packet::Parsed& parsed) noexcept {
-    const std::uint8_t* data = parsed.ip.data;
-    return parsed.found == packet::Found::kIpv4 ? packet::load_be16(data + 2) > parsed.ip.length
-           : parsed.found == packet::Found::kIpv6
-               ? packet::kIpv6Header + packet::load_be16(data + 4) > parsed.ip.length
-               : false;
-}
-
-std::uint64_t cut_of(const packet::ParsedBurst& parsed, std::size_t count) noexcept {
-    std::uint64_t out = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        out |= std::uint64_t{is_cut(parsed.at(i))} << i;
+void Collector::count_packets(LookedBurst& burst, std::span<const capture::Interface> interfaces) {
+    for (const Record& record : burst.records) {
+        read_.add(record);
     }
-    return out;
-}
-
-std::uint64_t first_bits(std::size_t count) noexcept {
-    return count == kMaxBurst ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
-}
-
-// The bits of `mask`, side by side.
-std::uint64_t taken(std::uint64_t bits, const std::array<std::uint8_t, kMaxBurst>& at,
-                    std::size_t count) noexcept {
-    std::uint64_t out = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        out |= (bits >> at[i] & 1) << i;
-    }
-    return out;
-}
-
-void take(packet::ParsedBurst& parsed, const std::array<std::uint8_t, kMaxBurst>& at,
-          std::size_t count) noexcept {
-    for (std::uint64_t* bits : {&parsed.ipv4, &parsed.ipv6, &parsed.non_ip, &parsed.malformed}) {
-        *bits = taken(*bits, at, count);
-    }
-    for (std::size_t i = 0; i < count; ++i) {
-        parsed.ip[i] = parsed.ip[at[i]];
-    }
-}
-
-}  // namespace
-
-// Which packets are this shard's, as parsed has them. As in offline/shard.h.
-std::uint64_t Collector::mine(Link link, std::span<const packet::Frame> frames,
-                              const packet::ParsedBurst& parsed) const {
-    std::array<Digest, kMaxBurst> owners;
-    packet::owner_digests(link, frames, parsed, secret_, owners.data());
-    std::uint64_t mask = 0;
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-        mask |= std::uint64_t{reduce(owners[i], shard_.count) + 1 == shard_.index} << i;
-    }
-    return shard_.index == 1 ? mask | parsed.malformed : mask & ~parsed.malformed;
-}
-
-void Collector::count_tunnels(const packet::OpenedBurst& opened, std::uint64_t mine) {
-    packet::OpenedBurst ours;
-    ours.opened = opened.opened & mine;
-    ours.fragments = opened.fragments & mine;
-    ours.malformed = opened.malformed & mine;
-    ours.other = opened.other & mine;
-    ours.too_deep = opened.too_deep & mine;
-    in_tunnels_.add(ours);
-}
-
-// Of a shard, packets that are not counted in either view are left out before they are digested.
-void Collector::add_burst(Burst& burst, Link link, std::span<const Record> records,
-                          std::span<const capture::Interface> interfaces) {
-    for (std::size_t i = 0; i < records.size(); ++i) {
-        burst.frames[i] = {records[i].data, records[i].length};
-        burst.at[i] = static_cast<std::uint8_t>(i);
-    }
-    const std::span<const packet::Frame> frames(burst.frames.data(), records.size());
-    packet::parse_burst(link, frames, burst.parsed);
-    packet::ParsedBurst innermost = burst.parsed;
-    packet::OpenedBurst opened;
-    packet::open_tunnels(tunnels_, link, frames, innermost, opened);
-    if (opened.opened != 0 && !inside_) [[unlikely]] {
+    if (burst.begins_inside) [[unlikely]] {
         begin_inside();
     }
-    burst.count = records.size();
-    burst.counted = first_bits(burst.count);
-    burst.cut = cut_of(burst.parsed, burst.count);
-    const std::uint64_t cut_inside = inside_ ? cut_of(innermost, burst.count) : 0;
-    std::uint64_t counted_inside = burst.counted;
-    if (!shard_.whole()) {
-        burst.counted = mine(link, frames, burst.parsed);
-        counted_inside = opened.opened == 0 ? burst.counted : mine(link, frames, innermost);
-    }
-    if (opened.any()) [[unlikely]] {
-        count_tunnels(opened, counted_inside);
-    }
-    if (!shard_.whole()) {
-        burst.count = 0;
-        for (std::uint64_t rest = burst.counted | counted_inside; rest != 0; rest &= rest - 1) {
-            burst.at[burst.count++] = static_cast<std::uint8_t>(std::countr_zero(rest));
-        }
-        for (std::size_t i = 0; i < burst.count; ++i) {
-            burst.frames[i] = burst.frames[burst.at[i]];
-        }
-        take(burst.parsed, burst.at, burst.count);
-        take(innermost, burst.at, burst.count);
-        burst.counted = taken(burst.counted, burst.at, burst.count);
-        counted_inside = taken(counted_inside, burst.at, burst.count);
-        opened.opened = taken(opened.opened, burst.at, burst.count);
-    }
-    for (std::size_t i = 0; i < burst.count; ++i) {
-        burst.packets[i] = dissect(link, burst.frames[i], burst.parsed.at(i), secret_);
-    }
-    digest(burst, link);
-    count_burst(burst, link, records, interfaces);
-    if (inside_) {
-        Burst within;
-        within.counted = counted_inside;
-        within.cut = cut_inside;
-        within.parsed = innermost;
-        add_inside(within, burst, opened.opened, link, records, interfaces);
+    count_view(burst, burst.plain, nullptr, interfaces);
+    if (burst.within) {
+        inside_->count_view(burst, *burst.within, burst.plain.dropped.data(), interfaces);
     }
 }
 
-// What was not opened is to the other collector what it is to this one.
-void Collector::add_inside(Burst& burst, const Burst& plain, std::uint64_t opened, Link link,
-                           std::span<const Record> records,
+void Collector::count_others(const LookedBurst& burst) {
+    count_other_keys(burst, burst.plain);
+    if (burst.within) {
+        inside_->count_other_keys(burst, *burst.within);
+    }
+}
+
+Collector::Found Collector::prefetch_packets(const LookedView& view) {
+    Found found;
+    for (std::size_t i = 0; i < view.count; ++i) {
+        tables_.packets.prefetch_index(view.packet[i]);
+    }
+    for (std::size_t i = 0; i < view.count; ++i) {
+        found[i] = tables_.packets.prefetch_entry(view.packet[i]);
+    }
+    for (std::size_t i = 0; i < view.count; ++i) {
+        tables_.packets.prefetch_ladder(found[i]);
+    }
+    return found;
+}
+
+void Collector::count_view(const LookedBurst& burst, LookedView& view, const DroppedWith* plain,
                            std::span<const capture::Interface> interfaces) {
-    burst.count = plain.count;
-    burst.at = plain.at;
-    burst.frames = plain.frames;
-    burst.packets = plain.packets;
-    burst.removed = plain.removed;
-    burst.plain = plain.dropped;
-    for (std::size_t i = 0; i < burst.count; ++i) {
-        burst.outside[i].outer = static_cast<std::uint32_t>(
-            ((plain.keys.keyed | plain.frames_keyed) >> i & 1) != 0 ? plain.packet[i]
-                                                                    : plain.frame[i]);
-    }
-    for (std::uint64_t rest = opened & burst.counted; rest != 0; rest &= rest - 1) {
-        const auto i = static_cast<std::size_t>(std::countr_zero(rest));
-        dissect_inside(burst, plain, i, link, records[burst.at[i]].wire_length);
-    }
-    inside_->digest(burst, link);
-    inside_->count_burst(burst, link, records, interfaces);
-}
-
-void Collector::dissect_inside(Burst& burst, const Burst& plain, std::size_t i, Link link,
-                               std::uint64_t length) {
-    const packet::Parsed outermost = plain.parsed.at(i);
-    const packet::OpenedLevels way =
-        packet::opened_levels(tunnels_, link, burst.frames[i], outermost);
-    if (way.count == 0) {
-        return;
-    }
-    burst.packets[i] = analyze::dissect_inside(way.levels[way.count - 1], secret_);
-    packet::TenantId tenant{};
-    for (unsigned level = 0; level < way.count; ++level) {
-        const packet::TenantId& one = way.levels[level].tenant;
-        tenant = one.any() ? one : tenant;
-    }
-    Outside& outside = burst.outside[i];
-    outside.path = path_of(way);
-    outside.tunnel = tunnel_of(way, outermost);
-    outside.tenant = tenant_mark(tenant);
-    in_tunnels_.add(outside.path, tenant, length);
-}
-
-void Collector::count_burst(Burst& burst, Link link, std::span<const Record> records,
-                            std::span<const capture::Interface> interfaces) {
-    prefetch(burst);
-    for (std::size_t i = 0; link == Link::kUnknown && i < records.size(); ++i) {
+    choose_prefixes(view.with_prefixes);
+    const Found found = prefetch_packets(view);
+    const std::span<const Record> records = burst.records;
+    for (std::size_t i = 0; burst.link == Link::kUnknown && i < records.size(); ++i) {
         unparsed_.note(records[i], interfaces[records[i].interface]);
     }
-    std::size_t next = 0;
+    view.echoes = 0;
+    Looked looked{view, found, plain, 0, false};
     for (std::size_t i = 0; i < records.size(); ++i) {
-        read_one(records[i], interfaces[records[i].interface].file, (burst.cut >> i & 1) != 0);
-        if (next < burst.count && burst.at[next] == i) {
-            if ((burst.counted >> next & 1) != 0) {
-                add_one(burst, next, records[i]);
+        read_one(records[i], interfaces[records[i].interface].file, view.is(view.cut, i));
+        if (looked.i < view.count && view.at[looked.i] == i) {
+            if (view.is(view.counted, looked.i)) {
+                looked.removed = (burst.removed >> i & 1) != 0;
+                add_one(looked, records[i]);
             }
-            ++next;
+            ++looked.i;
+        }
+    }
+}
+
+// What tables hold of the keys of a burst is asked for table by table before any of it is needed:
+// first the places in their indices, then the entries, then what these name.
+Collector::FoundOthers Collector::prefetch_others(const LookedView& view) {
+    FoundOthers found;
+    for (std::size_t i = 0; i < view.count; ++i) {
+        tables_.frame.prefetch_index(view.frame[i]);
+        tables_.flow.prefetch_index(view.flow[i]);
+        tables_.flow_bidir.prefetch_index(view.flow_bidir[i]);
+        if (view.is(view.segments, i)) {
+            tables_.segments.prefetch_index(view.segment[i]);
+        }
+    }
+    for (std::size_t i = 0; i < view.count; ++i) {
+        found.frame[i] = tables_.frame.prefetch_entry(view.frame[i]);
+        found.flow[i] = tables_.flow.prefetch_entry(view.flow[i]);
+        found.flow_bidir[i] = tables_.flow_bidir.prefetch_entry(view.flow_bidir[i]);
+        if (view.is(view.segments, i)) {
+            tables_.segments.prefetch_entry(view.segment[i]);
+        }
+    }
+    for (std::size_t i = 0; i < view.count; ++i) {
+        tables_.frame.prefetch_ladder(found.frame[i]);
+        tables_.flow.prefetch_ladder(found.flow[i]);
+        tables_.flow_bidir.prefetch_ladder(found.flow_bidir[i]);
+    }
+    return found;
+}
+
+void Collector::count_other_keys(const LookedBurst& burst, const LookedView& view) {
+    const FoundOthers found = prefetch_others(view);
+    for (std::size_t i = 0; i < view.count; ++i) {
+        if (!view.is(view.counted, i)) {
+            continue;
+        }
+        const std::uint64_t length = burst.records[view.at[i]].wire_length;
+        const WindowMask dropped = view.by_packet[i];
+        const Nanoseconds now = view.now[i];
+        const WindowMask whole =
+            tables_.frame.add(view.frame[i], found.frame[i], now, length, dropped);
+        if (view.is(view.keys.non_ip, i)) {
+            non_ip_dropped_.add(whole, length);
+        }
+        if (!view.is(view.flows, i)) {
+            tables_.flow.pass(length, dropped);
+            tables_.flow_bidir.pass(length, dropped);
+            continue;
+        }
+        tables_.flow.add(view.flow[i], found.flow[i], now, length, dropped);
+        tables_.flow_bidir.add(view.flow_bidir[i], found.flow_bidir[i], now, length, dropped);
+        if (view.is(view.segments & ~view.echoes, i)) {
+            tables_.segments.add(view.segment[i], now, length);
         }
     }
 }
@@ -366,68 +258,11 @@ void Collector::count_burst(Burst& burst, Link link, std::span<const Record> rec
 // What a packet says that is not this shard's, too.
 void Collector::read_one(const Record& record, std::uint32_t file, bool cut) {
     tell_time(record, file);
-    ++seen_;
     longest_ = std::max(longest_, record.length);
     if (cut) {
         shortest_cut_ = std::min(shortest_cut_, record.length);
     }
     all_peaks_.add(elapsed_, from(0));
-}
-
-void Collector::digest(Burst& burst, Link link) {
-    const std::span<const packet::Frame> frames(burst.frames.data(), burst.count);
-    const auto digest_all = [&](KeyMode mode, std::array<Digest, kMaxBurst>& digests) {
-        return packet::digest_burst(mode, frames, burst.parsed, secret_, digests.data());
-    };
-    burst.keys = digest_all(KeyMode::kPacket, burst.packet);
-    packet::KeyMasks masks = burst.keys;
-    packet::digest_non_ip(link, frames, secret_, burst.packet.data(), masks);
-    burst.frames_keyed = masks.keyed & ~burst.keys.keyed;
-    burst.flows = digest_all(KeyMode::kFlow, burst.flow).keyed;
-    digest_all(KeyMode::kFlowBidir, burst.flow_bidir);
-    digest_all(KeyMode::kFrame, burst.frame);
-    digest_prefixes(burst);
-    std::array<packet::Frame, kMaxBurst> payloads{};
-    for (std::size_t i = 0; i < burst.count; ++i) {
-        payloads[i] = burst.packets[i].payload;
-    }
-    packet::digest_frames({payloads.data(), burst.count}, secret_, burst.segment.data());
-    for (std::size_t i = 0; i < burst.count; ++i) {
-        const Dissected& packet = burst.packets[i];
-        burst.segments |= std::uint64_t{packet.payload.length != 0} << i;
-        burst.segment[i] =
-            remix(burst.segment[i] ^ remix(burst.flow[i], packet.sequence), packet.payload_size);
-    }
-}
-
-void Collector::digest_prefixes(Burst& burst) {
-    const std::span<const packet::Frame> frames(burst.frames.data(), burst.count);
-    choose_prefixes();
-    for (std::size_t n = 0; tables_.prefixes && n < kKeyBytesAsked.size(); ++n) {
-        std::array<Digest, kMaxBurst> digests;
-        packet::ParsedBurst cut = burst.parsed;
-        packet::cut_packets(cut, kKeyBytesAsked[n]);
-        packet::digest_burst(KeyMode::kPacket, frames, cut, secret_, digests.data());
-        for (std::size_t i = 0; i < burst.count; ++i) {
-            burst.prefixes[i][n] = digests[i];
-        }
-    }
-}
-
-void Collector::prefetch(Burst& burst) {
-    for (std::size_t i = 0; i < burst.count; ++i) {
-        tables_.packets.prefetch_index(burst.packet[i]);
-        tables_.frame.prefetch_index(burst.frame[i]);
-        tables_.flow.prefetch_index(burst.flow[i]);
-        tables_.flow_bidir.prefetch_index(burst.flow_bidir[i]);
-        tables_.segments.prefetch_index(burst.segment[i]);
-    }
-    for (std::size_t i = 0; i < burst.count; ++i) {
-        burst.found[i] = {tables_.packets.prefetch_entry(burst.packet[i]),
-                          tables_.frame.prefetch_entry(burst.frame[i]),
-                          tables_.flow.prefetch_entry(burst.flow[i]),
-                          tables_.flow_bidir.prefetch_entry(burst.flow_bidir[i])};
-    }
 }
 
 void Collector::tell_time(const Record& record, std::uint32_t file) {
@@ -448,41 +283,32 @@ void Collector::tell_time(const Record& record, std::uint32_t file) {
     elapsed_ = clock_.elapsed();
 }
 
-void Collector::add_one(Burst& burst, std::size_t i, const Record& record) {
+void Collector::add_one(Looked& looked, const Record& record) {
+    LookedView& view = looked.view;
+    const std::size_t i = looked.i;
+    const Dissected& packet = view.packets[i];
     const std::uint16_t interface = bounded(record.interface);
     if (interface >= interfaces_.size()) {
         interfaces_.resize(std::size_t{interface} + 1);
         crossings_.resize(interfaces_.size() * kMostInterfaces);
     }
-    measure(record, burst.packets[i].cut);
+    measure(record, packet.cut);
     const std::uint64_t length = record.wire_length;
     bool echo = false;
-    const WindowMask dropped =
-        (burst.keys.keyed >> i & 1) != 0 ? add_key(burst, i, record, echo) : 0;
-    const bool cut_copy = (burst.keys.keyed >> i & 1) != 0 && tables_.prefixes &&
-                          add_prefixes(burst, i, record, dropped);
-    const Burst::Found& found = burst.found[i];
-    const ModeMemory::Added whole =
-        tables_.frame.add(burst.frame[i], found.frame, now_, length, dropped);
-    if ((burst.flows >> i & 1) != 0) {
-        tables_.flow.add(burst.flow[i], found.flow, now_, length, dropped);
-        tables_.flow_bidir.add(burst.flow_bidir[i], found.flow_bidir, now_, length, dropped);
-        if (!echo && (burst.segments >> i & 1) != 0) {
-            tables_.segments.add(burst.segment[i], now_, length);
-        }
-    } else {
-        tables_.flow.pass(length, dropped);
-        tables_.flow_bidir.pass(length, dropped);
+    view.dropped[i] = {};
+    const bool keyed = view.is(view.keys.keyed, i);
+    const WindowMask dropped = keyed ? add_key(looked, record, echo) : 0;
+    const bool cut_copy = keyed && tables_.prefixes && add_prefixes(looked, record, dropped);
+    view.now[i] = now_;
+    view.by_packet[i] = dropped;
+    view.echoes |= std::uint64_t{echo} << i;
+    if (!keyed) {
+        const bool non_ip = view.is(view.keys.non_ip, i);
+        (non_ip ? non_ip_ : malformed_).add(length);
+        echo = non_ip && view.is(view.frames_keyed, i) && add_without_ip(looked, record);
     }
-    if (((burst.keys.non_ip | burst.keys.malformed) >> i & 1) != 0) {
-        ((burst.keys.non_ip >> i & 1) != 0 ? non_ip_ : malformed_).add(length);
-        if ((burst.keys.non_ip >> i & 1) != 0) {
-            non_ip_dropped_.add(whole.dropped, length);
-            echo = (burst.frames_keyed >> i & 1) != 0 && add_without_ip(burst, i, record);
-        }
-    }
-    tally(burst.packets[i], interface, length, echo);
-    if (burst.is_removed(i)) {
+    tally(packet, interface, length, echo);
+    if (looked.removed) {
         tally_->removed(length, cut_copy && !echo);
     }
     timeline_.add(elapsed_, length, echo);
@@ -509,62 +335,60 @@ void Collector::tally(const Dissected& packet, std::uint16_t interface, std::uin
     }
 }
 
-WindowMask Collector::add_key(Burst& burst, std::size_t i, const Record& record, bool& echo) {
+WindowMask Collector::add_key(Looked& looked, const Record& record, bool& echo) {
+    const Dissected& packet = looked.packet();
     keyed_.add(record.wire_length);
-    PacketEntry* entry = tables_.packets.find(burst.packet[i], burst.found[i].packet);
+    PacketEntry* entry = tables_.packets.find(looked.digest(), looked.found[looked.i]);
     echo = entry != nullptr;
     if (!echo) {
-        remember(burst, i, record).frame = 0;
-        packet_echoes_.sorter.first(burst.packets[i].kind);
+        remember(looked, record).frame = 0;
+        packet_echoes_.sorter.first(packet.kind);
         ++keys_;
         accepted_.add(elapsed_, from(0));
         return 0;
     }
-    talkers_.add(addresses_of(burst.packets[i]), record.wire_length);
-    const WindowMask dropped = count_echo(burst, i, record, *entry, packet_echoes_);
+    talkers_.add(addresses_of(packet), record.wire_length);
+    const WindowMask dropped = count_echo(looked, record, *entry, packet_echoes_);
     accepted_.add(elapsed_, ~dropped);
     return dropped;
 }
 
 // Whether it is a copy of one that was cut elsewhere.
-bool Collector::add_prefixes(const Burst& burst, std::size_t i, const Record& record,
-                             WindowMask dropped) {
-    const packet::IpPacket& ip = burst.packets[i].ip;
-    const PrefixMemory::Packet packet{burst.outside[i].path, burst.outside[i].tenant, ip.length,
-                                      burst.packets[i].cut,  record.wire_length,      dropped};
-    return tables_.prefixes->add(burst.prefixes[i], packet, now_);
+bool Collector::add_prefixes(const Looked& looked, const Record& record, WindowMask dropped) {
+    const Dissected& packet = looked.packet();
+    const Outside outside = looks_inside_ ? looked.outside() : Outside{};
+    const PrefixMemory::Packet prefix{outside.path, outside.tenant,     packet.ip.length,
+                                      packet.cut,   record.wire_length, dropped};
+    return tables_.prefixes->add(looked.view.prefixes[looked.i], prefix, now_);
 }
 
-// A capture that cuts all of its packets alike asks for none.
 bool Collector::wants_prefixes() const noexcept {
     return key_bytes_asked_ || shortest_cut_ < longest_;
 }
 
-void Collector::choose_prefixes() {
-    const bool wanted = wants_prefixes();
+void Collector::choose_prefixes(bool wanted) {
     if (wanted && !tables_.prefixes) {
         tables_.begin_prefixes(table_memory_);
-    } else if (!wanted && tables_.prefixes && seen_ >= kProbation) {
+    } else if (!wanted) {
         tables_.prefixes.reset();
     }
 }
 
-PacketEntry& Collector::remember(const Burst& burst, std::size_t i, const Record& record) {
+PacketEntry& Collector::remember(const Looked& looked, const Record& record) {
     PacketEntry& fresh =
-        tables_.packets.insert(burst.packet[i], now_, [&](const PacketEntry& old) { forget(old); });
-    fresh.origin = burst.packets[i].origin;
+        tables_.packets.insert(looked.digest(), now_, [&](const PacketEntry& old) { forget(old); });
+    fresh.origin = looked.packet().origin;
     fresh.interface = bounded(record.interface) & 0x7FFFU;
     fresh.times = 1;
     fresh.run = 0;
     if (looks_inside_) {
-        outside_of(fresh) = burst.outside[i];
+        outside_of(fresh) = looked.outside();
     }
     return fresh;
 }
 
-bool Collector::came_by_loop(const Burst& burst, std::size_t i, const Record& record,
-                             const PacketEntry& entry) {
-    const Dissected& packet = burst.packets[i];
+bool Collector::came_by_loop(const Looked& looked, const Record& record, const PacketEntry& entry) {
+    const Dissected& packet = looked.packet();
     return packet.origin.ttl < entry.origin.ttl &&
            tables_.loops.add({entry.digest, entry.origin, packet.origin,
                               entry.interface == bounded(record.interface),
@@ -588,28 +412,29 @@ void Collector::compare_tunnels(const Outside& first, const Outside& echo,
     traits.around.add(encapsulations_of(echo.path));
 }
 
-EchoTraits Collector::compare(const Burst& burst, std::size_t i, const Record& record,
+EchoTraits Collector::compare(const Looked& looked, const Record& record,
                               const PacketEntry& entry) {
+    const Dissected& packet = looked.packet();
     EchoTraits traits;
     traits.length = record.wire_length;
     traits.file = file_;
     traits.interface = bounded(record.interface);
-    traits.protocol = burst.packets[i].protocol;
-    traits.differences = differences_of(entry.origin, burst.packets[i].origin);
+    traits.protocol = packet.protocol;
+    traits.differences = differences_of(entry.origin, packet.origin);
     if (looks_inside_) {
-        compare_tunnels(outside_of(entry), burst.outside[i], traits);
+        compare_tunnels(outside_of(entry), looked.outside(), traits);
     }
     traits.cause =
-        came_by_loop(burst, i, record, entry) ? Cause::kLoop : cause_of(traits.differences);
+        came_by_loop(looked, record, entry) ? Cause::kLoop : cause_of(traits.differences);
     return traits;
 }
 
-WindowMask Collector::count_echo(Burst& burst, std::size_t i, const Record& record,
-                                 PacketEntry& entry, Echoes& into) {
-    const Dissected& packet = burst.packets[i];
+WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEntry& entry,
+                                 Echoes& into) {
+    const Dissected& packet = looked.packet();
     const std::uint64_t length = record.wire_length;
     const Nanoseconds age = now_ - entry.last;
-    EchoTraits traits = compare(burst, i, record, entry);
+    EchoTraits traits = compare(looked, record, entry);
     entry.run = run_with(entry.run, age);
     const bool moved = traits.interface != entry.interface || traits.cause == Cause::kLoop ||
                        is_elsewhere(packet.origin, traits.differences);
@@ -627,22 +452,24 @@ WindowMask Collector::count_echo(Burst& burst, std::size_t i, const Record& reco
     into.refresh.add(traits.refresh, length);
     into.fixed.add(traits.fixed, length);
     into.copies.add(bin, traits);
-    burst.dropped[i] = {traits.fixed, traits.refresh, entry.frame != 0};
+    DroppedWith& dropped = looked.view.dropped[looked.i];
+    dropped = {traits.fixed, traits.refresh, entry.frame != 0};
     if (tally_) {
-        tally_->echo(bin, length, burst.is_removed(i), burst.dropped[i], burst.plain[i]);
+        const DroppedWith plain = looked.plain != nullptr ? looked.plain[looked.i] : DroppedWith{};
+        tally_->echo(bin, length, looked.removed, dropped, plain);
     }
     return traits.fixed;
 }
 
 // Whether it is an echo.
-bool Collector::add_without_ip(Burst& burst, std::size_t i, const Record& record) {
-    PacketEntry* entry = tables_.packets.find(burst.packet[i], burst.found[i].packet);
+bool Collector::add_without_ip(Looked& looked, const Record& record) {
+    PacketEntry* entry = tables_.packets.find(looked.digest(), looked.found[looked.i]);
     if (entry == nullptr) {
-        remember(burst, i, record).frame = 1;
-        frame_echoes_.sorter.first(burst.packets[i].kind);
+        remember(looked, record).frame = 1;
+        frame_echoes_.sorter.first(looked.packet().kind);
         return false;
     }
-    count_echo(burst, i, record, *entry, frame_echoes_);
+    count_echo(looked, record, *entry, frame_echoes_);
     return true;
 }
 

@@ -17,6 +17,7 @@
 
 #include "analyze/dissect.h"
 #include "analyze/findings.h"
+#include "analyze/look.h"
 #include "analyze/loops.h"
 #include "analyze/memories.h"
 #include "analyze/prefixes.h"
@@ -26,9 +27,6 @@
 #include "capture/link_types.h"
 #include "capture/record.h"
 #include "hash/secret.h"
-#include "packet/digests.h"
-#include "packet/link.h"
-#include "packet/tunnels.h"
 
 namespace unecho::analyze {
 
@@ -62,6 +60,9 @@ class Collector : private CollectorCounts {
     void ask(bool key_bytes = false) {
         tally_.emplace();
         key_bytes_asked_ = key_bytes;
+        if (key_bytes) {
+            looker_->ask_for_prefixes();
+        }
     }
 
     // interfaces: of the source, at least up to those of the records. removed: which, rising.
@@ -79,7 +80,7 @@ class Collector : private CollectorCounts {
     [[nodiscard]] Collector* inside() noexcept { return inside_.get(); }
 
     // What is in which tunnel.
-    [[nodiscard]] TunnelFindings tunnels() const { return in_tunnels_.findings(); }
+    [[nodiscard]] TunnelFindings tunnels() const { return looker_->tunnels(); }
 
     // All of that together.
     [[nodiscard]] Views views();
@@ -103,46 +104,61 @@ class Collector : private CollectorCounts {
     using CollectorCounts::kMostInterfaces;
 
   private:
-    struct Burst;
+    // Where the keys of a burst most likely are.
+    using Found = std::array<PacketEntry*, kMaxBurst>;
+    struct FoundOthers {
+        std::array<KeyEntry*, kMaxBurst> frame;
+        std::array<KeyEntry*, kMaxBurst> flow;
+        std::array<KeyEntry*, kMaxBurst> flow_bidir;
+    };
+    // The packet that is looked at.
+    struct Looked {
+        LookedView& view;
+        const Found& found;
+        const DroppedWith* plain;  // of what looks inside tunnels: without that
+        std::size_t i;
+        bool removed;  // by what is asked about
+
+        [[nodiscard]] const Dissected& packet() const { return view.packets[i]; }
+        [[nodiscard]] Digest digest() const { return view.packet[i]; }
+        [[nodiscard]] const Outside& outside() const { return view.outside[i]; }
+    };
     // For inside().
     explicit Collector(const Collector& plain, std::uint64_t memory);
 
-    void add_burst(Burst& burst, packet::Link link, std::span<const capture::Record> records,
-                   std::span<const capture::Interface> interfaces);
-    void add_inside(Burst& burst, const Burst& plain, std::uint64_t opened, packet::Link link,
-                    std::span<const capture::Record> records,
-                    std::span<const capture::Interface> interfaces);
+    // Records from begin on that make a burst, and where the next one begins. removed: is left
+    // without those of the burst.
+    static std::size_t take(std::span<const capture::Record> records,
+                            std::span<const capture::Interface> interfaces,
+                            std::span<const std::size_t>& removed, std::size_t begin,
+                            LookedBurst& burst);
+    void count_packets(LookedBurst& burst, std::span<const capture::Interface> interfaces);
+    void count_others(const LookedBurst& burst);
     void begin_inside();
-    void dissect_inside(Burst& burst, const Burst& plain, std::size_t i, packet::Link link,
-                        std::uint64_t length);
-    [[nodiscard]] std::uint64_t mine(packet::Link link, std::span<const packet::Frame> frames,
-                                     const packet::ParsedBurst& parsed) const;
-    void count_tunnels(const packet::OpenedBurst& opened, std::uint64_t mine);
+    void count_view(const LookedBurst& burst, LookedView& view, const DroppedWith* plain,
+                    std::span<const capture::Interface> interfaces);
+    void count_other_keys(const LookedBurst& burst, const LookedView& view);
+    [[nodiscard]] Found prefetch_packets(const LookedView& view);
+    [[nodiscard]] FoundOthers prefetch_others(const LookedView& view);
     void read_one(const capture::Record& record, std::uint32_t file, bool cut);
-    void count_burst(Burst& burst, packet::Link link, std::span<const capture::Record> records,
-                     std::span<const capture::Interface> interfaces);
-    void digest(Burst& burst, packet::Link link);
-    void digest_prefixes(Burst& burst);
-    void prefetch(Burst& burst);
     void tell_time(const capture::Record& record, std::uint32_t file);
-    void add_one(Burst& burst, std::size_t i, const capture::Record& record);
+    void add_one(Looked& looked, const capture::Record& record);
     void measure(const capture::Record& record, bool cut);
     void tally(const Dissected& packet, std::uint16_t interface, std::uint64_t length, bool echo);
-    WindowMask add_key(Burst& burst, std::size_t i, const capture::Record& record, bool& echo);
-    bool add_without_ip(Burst& burst, std::size_t i, const capture::Record& record);
-    bool add_prefixes(const Burst& burst, std::size_t i, const capture::Record& record,
-                      WindowMask dropped);
+    WindowMask add_key(Looked& looked, const capture::Record& record, bool& echo);
+    bool add_without_ip(Looked& looked, const capture::Record& record);
+    bool add_prefixes(const Looked& looked, const capture::Record& record, WindowMask dropped);
     [[nodiscard]] bool wants_prefixes() const noexcept;
-    void choose_prefixes();
-    PacketEntry& remember(const Burst& burst, std::size_t i, const capture::Record& record);
+    void choose_prefixes(bool wanted);
+    PacketEntry& remember(const Looked& looked, const capture::Record& record);
     // The windows with which it is dropped.
-    WindowMask count_echo(Burst& burst, std::size_t i, const capture::Record& record,
-                          PacketEntry& entry, Echoes& into);
+    WindowMask count_echo(Looked& looked, const capture::Record& record, PacketEntry& entry,
+                          Echoes& into);
     // How it differs from the first with its key.
-    EchoTraits compare(const Burst& burst, std::size_t i, const capture::Record& record,
+    EchoTraits compare(const Looked& looked, const capture::Record& record,
                        const PacketEntry& entry);
-    [[nodiscard]] bool came_by_loop(const Burst& burst, std::size_t i,
-                                    const capture::Record& record, const PacketEntry& entry);
+    [[nodiscard]] bool came_by_loop(const Looked& looked, const capture::Record& record,
+                                    const PacketEntry& entry);
     void compare_tunnels(const Outside& first, const Outside& echo, EchoTraits& traits) const;
     void forget(const PacketEntry& entry) noexcept;
     void take_memory(Findings& out);
@@ -152,22 +168,15 @@ class Collector : private CollectorCounts {
         return outsides_.as<Outside>()[tables_.packets.table().place_of(entry)];
     }
 
-    // So many packets are looked at for prefixes until one asks for them, so that its copies before
-    // it are known.
-    static constexpr std::uint64_t kProbation = 4096;
-
     std::uint64_t memory_;
     std::uint64_t table_memory_;
-    hash::Secret secret_;
-    packet::Tunnels tunnels_;
     CollectorTables tables_;
     LazyMemory outsides_{0};  // of each packet that is remembered; of inside() only
     bool key_bytes_asked_ = false;
     bool looks_inside_ = false;  // it is that collector
-    Shard shard_;
     ReadCounts read_;
     std::unique_ptr<Collector> inside_;
-    TunnelTally in_tunnels_;
+    std::optional<Looker> looker_;  // not of inside()
 };
 
 }  // namespace unecho::analyze

@@ -63,7 +63,7 @@ Views Collector::views() {
     if (inside_) {
         out.inside = inside_->findings();
     }
-    out.tunnels = in_tunnels_.findings();
+    out.tunnels = looker_->tunnels();
     return out;
 }
 

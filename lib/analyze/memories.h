@@ -7,6 +7,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <tuple>
 
 #include "analyze/ages.h"
 #include "analyze/classify.h"
@@ -23,7 +24,6 @@ struct KeyEntry {
     Nanoseconds last;
     AcceptedTimes accepted;
     std::uint32_t stamp;
-    std::uint8_t run;  // as in PacketEntry
 };
 
 // How many times in a row, with this one, the key came back within kOneSwitch.
@@ -55,13 +55,14 @@ class KeyMemory {
         : KeyMemory(other, bytes, ladders, [](const Entry&) {}) {}
 
     void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
-    // Where it is now, if it is there.
     [[nodiscard]] Entry* prefetch_entry(Digest digest) noexcept {
-        Entry* entry = table_.find(digest);
+        return table_.prefetch_entry(digest);
+    }
+    // entry: what prefetch_entry() said.
+    void prefetch_ladder(const Entry* entry) const noexcept {
         if (entry != nullptr) {
             ladders_.prefetch(entry->accepted);
         }
-        return entry;
     }
 
     // before: what prefetch_entry() said a moment ago.
@@ -141,28 +142,22 @@ class ModeMemory {
     [[nodiscard]] KeyEntry* prefetch_entry(Digest digest) noexcept {
         return keys_.prefetch_entry(digest);
     }
+    void prefetch_ladder(const KeyEntry* entry) const noexcept { keys_.prefetch_ladder(entry); }
 
-    // before: what prefetch_entry() said. by_packet: with which windows mode packet drops it.
-    // How old the key is that it has, and with which windows this mode drops it.
-    struct Added {
-        std::optional<Nanoseconds> age;
-        unsigned run = 0;
-        WindowMask dropped = 0;
-    };
-    Added add(Digest digest, KeyEntry* before, Nanoseconds now, std::uint64_t length,
-              WindowMask by_packet) {
+    // before: what prefetch_entry() said. by_packet: with which windows mode packet drops it. With
+    // which this mode does.
+    WindowMask add(Digest digest, KeyEntry* before, Nanoseconds now, std::uint64_t length,
+                   WindowMask by_packet) {
         KeyEntry* entry = keys_.find(digest, before);
-        Added out;
+        WindowMask dropped = 0;
         if (entry != nullptr) {
-            out.age = now - entry->last;
-            out.run = entry->run = run_with(entry->run, *out.age);
-            out.dropped = keys_.seen_again(*entry, now);
+            dropped = keys_.seen_again(*entry, now);
         } else {
-            keys_.insert(digest, now).run = 0;
+            keys_.insert(digest, now);
         }
-        counts_.lost.add(out.dropped & ~by_packet, length);
-        counts_.missed.add(by_packet & ~out.dropped, length);
-        return out;
+        counts_.lost.add(dropped & ~by_packet, length);
+        counts_.missed.add(by_packet & ~dropped, length);
+        return dropped;
     }
     // The packet has no key in this mode.
     void pass(std::uint64_t length, WindowMask by_packet) { counts_.missed.add(by_packet, length); }
@@ -202,6 +197,7 @@ class SegmentMemory {
         : table_(other.table_, bytes, [](Entry&, const Entry&) {}), counts_(other.counts_) {}
 
     void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
+    void prefetch_entry(Digest digest) noexcept { std::ignore = table_.prefetch_entry(digest); }
     // A segment that is no echo.
     void add(Digest digest, Nanoseconds now, std::uint64_t length) {
         ++counts_.compared;

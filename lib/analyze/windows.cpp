@@ -16,18 +16,19 @@ std::uint32_t Ladders::make(AcceptedTimes& key) {
     } else {
         hand_ = hand_ + 1 < pool_.size() ? hand_ + 1 : 0;
         index = static_cast<std::uint32_t>(hand_);
-        const Times& times = pool_[index].times;
-        AcceptedTimes& owner = *pool_[index].owner;
-        const auto* end = std::find_if(times.begin(), times.end(),
-                                       [&](Nanoseconds time) { return time != times.front(); });
-        owner = {times.front(), times.back(), kNoLadder,
-                 static_cast<std::uint8_t>(end - times.begin())};
+        const Ladder& taken = pool_[index];
+        const auto split = static_cast<unsigned>(std::countr_zero(taken.starts & ~WindowMask{1}));
+        *taken.owner = {taken.times.front(), taken.last(), kNoLadder,
+                        static_cast<std::uint8_t>(split)};
         ++taken_;
     }
     Ladder& ladder = pool_[index];
     ladder.owner = &key;
-    for (unsigned i = 0; i < kWindows; ++i) {
-        ladder.times[i] = i < key.split ? key.low : key.high;
+    ladder.starts = 1;
+    ladder.times.front() = key.split == 0 ? key.high : key.low;
+    if (key.split != 0 && key.split < kWindows && key.low != key.high) {
+        ladder.starts |= WindowMask{1} << key.split;
+        ladder.times[1] = key.high;
     }
     return index;
 }
@@ -41,32 +42,52 @@ void Ladders::release(AcceptedTimes& key) {
 
 void Ladders::adopt(AcceptedTimes& key, const Ladders& from) {
     if (key.ladder != kNoLadder) {
-        const Times& times = from.pool_[key.ladder].times;
+        const Ladder& other = from.pool_[key.ladder];
         key.ladder = make(key);
-        pool_[key.ladder].times = times;
+        Ladder& mine = pool_[key.ladder];
+        mine.starts = other.starts;
+        mine.times = other.times;
     }
 }
 
-WindowMask Ladders::step_ladder(Times& times, Nanoseconds now) const noexcept {
-    std::array<std::uint32_t, kWindows> dropped{};
-    for (unsigned i = 0; i < kWindows; ++i) {
-        const auto age = static_cast<std::int64_t>(now - times[i]);
-        const bool drop = age < static_cast<std::int64_t>(kLadder[i]);
-        times[i] = drop ? times[i] : now;
-        dropped[i] = drop ? WindowMask{1} << i : 0;
+// Of each stretch the first windows, as far as they are too short for its age, take the packet in;
+// the others keep their time.
+WindowMask Ladders::step_ladder(Ladder& ladder, Nanoseconds now) noexcept {
+    std::array<Nanoseconds, kWindows + 1> times;
+    unsigned count = 0;
+    WindowMask starts = 0;
+    WindowMask dropped = 0;
+    const auto put = [&](unsigned begin, Nanoseconds time) {
+        if (count == 0 || times[count - 1] != time) {
+            times[count++] = time;
+            starts |= WindowMask{1} << begin;
+        }
+    };
+    unsigned stretch = 0;
+    for (WindowMask rest = ladder.starts; rest != 0; ++stretch) {
+        const auto begin = static_cast<unsigned>(std::countr_zero(rest));
+        rest &= rest - 1;
+        const unsigned end = rest == 0 ? kWindows : static_cast<unsigned>(std::countr_zero(rest));
+        const Nanoseconds time = ladder.times[stretch];
+        const unsigned keeps = std::clamp(rank(now - time), begin, end);
+        if (keeps != begin) {
+            put(begin, now);
+        }
+        if (keeps != end) {
+            put(keeps, time);
+            dropped |= from(keeps) & ~from(end);
+        }
     }
-    WindowMask mask = 0;
-    for (const WindowMask bit : dropped) {
-        mask |= bit;
-    }
-    return mask;
+    std::copy_n(times.begin(), count, ladder.times.begin());
+    ladder.starts = starts;
+    return dropped;
 }
 
 // The windows fall into four stretches: those below split accept up to rank(age of low) and keep
 // low above; those from split on accept up to rank(age of high) and keep high above.
 WindowMask Ladders::step(AcceptedTimes& key, Nanoseconds now) {
     if (key.ladder != kNoLadder) {
-        return step_ladder(pool_[key.ladder].times, now);
+        return step_ladder(pool_[key.ladder], now);
     }
     const unsigned split = key.split;
     const unsigned low = std::min(rank(now - key.low), split);
@@ -77,7 +98,7 @@ WindowMask Ladders::step(AcceptedTimes& key, Nanoseconds now) {
         key.split = static_cast<std::uint8_t>(high);
     } else if (low != 0 || high != split) {  // three times
         key.ladder = make(key);
-        return step_ladder(pool_[key.ladder].times, now);
+        return step_ladder(pool_[key.ladder], now);
     }
     return dropped;
 }

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "analyze/report.h"
+#include "base/mapped_memory.h"
 #include "base/units.h"
 
 namespace unecho::analyze {
@@ -38,14 +39,37 @@ constexpr std::array<Nanoseconds, kWindows> ladder() noexcept {
 inline constexpr std::array<Nanoseconds, kWindows> kLadder = detail::ladder();
 static_assert(kLadder[kWindows - 2] == 1000 * kSecond);
 
+namespace detail {
+// By bit width: how many windows are too short for the least such age.
+inline constexpr std::array<std::uint8_t, 64> kRankStarts = [] {
+    std::array<std::uint8_t, 64> out{};
+    for (unsigned width = 1; width < out.size(); ++width) {
+        unsigned n = out[width - 1];
+        while (kLadder[n] <= Nanoseconds{1} << (width - 1)) {
+            ++n;
+        }
+        out[width] = static_cast<std::uint8_t>(n);
+    }
+    return out;
+}();
+
+// No two windows have the same bit width.
+constexpr bool widths_differ() noexcept {
+    for (unsigned i = 0; i + 1 < kWindows; ++i) {
+        if (std::bit_width(kLadder[i]) == std::bit_width(kLadder[i + 1])) {
+            return false;
+        }
+    }
+    return true;
+}
+static_assert(widths_differ());
+}  // namespace detail
+
 // How many windows are too short for this age: those with a window <= age. The windows from that
 // one on hold it. Ages are below kForever.
 [[nodiscard]] constexpr unsigned rank(Nanoseconds age) noexcept {
-    unsigned n = 0;
-    for (const Nanoseconds window : kLadder) {
-        n += static_cast<std::int64_t>(window) <= static_cast<std::int64_t>(age) ? 1U : 0U;
-    }
-    return n;
+    const unsigned n = detail::kRankStarts[static_cast<unsigned>(std::bit_width(age))];
+    return n + (kLadder[n] <= age ? 1U : 0U);
 }
 
 // Bit i: with window kLadder[i].
@@ -73,6 +97,7 @@ class Ladders {
   public:
     explicit Ladders(std::size_t most) : most_(most) {
         pool_.reserve(most);  // addresses only, as long as they are not used
+        advise_huge_pages(pool_.data(), most * sizeof(Ladder));
     }
 
     // A key that was seen for the first time.
@@ -91,15 +116,12 @@ class Ladders {
 
     // When a key was seen first, as long as it has its ladder.
     [[nodiscard]] Nanoseconds first_of(const AcceptedTimes& key) const noexcept {
-        return key.ladder == kNoLadder ? key.high : pool_[key.ladder].times.back();
+        return key.ladder == kNoLadder ? key.high : pool_[key.ladder].last();
     }
 
     void prefetch(const AcceptedTimes& key) const noexcept {
         if (key.ladder != kNoLadder) {
-            const auto* line = reinterpret_cast<const char*>(pool_[key.ladder].times.data());
-            for (unsigned i = 0; i < sizeof(Times); i += 64) {
-                __builtin_prefetch(line + i);
-            }
+            __builtin_prefetch(&pool_[key.ladder], 1);
         }
     }
 
@@ -111,14 +133,21 @@ class Ladders {
     static constexpr std::size_t kBytes = 64 * 5;  // of one ladder, about
 
   private:
-    using Times = std::array<Nanoseconds, kWindows>;
+    // Windows next to each other that have the same time are a stretch, and it is there once. Six
+    // fit the first cache line, which is more than most keys have.
     struct alignas(64) Ladder {
-        Times times;
         AcceptedTimes* owner = nullptr;
+        WindowMask starts = 0;  // bit i: a stretch begins with window i; the first is 0
+        std::array<Nanoseconds, kWindows> times{};  // of the stretches
+
+        [[nodiscard]] Nanoseconds last() const noexcept {
+            return times[static_cast<unsigned>(std::popcount(starts)) - 1];
+        }
     };
+    static_assert(sizeof(Ladder) == kBytes);
 
     std::uint32_t make(AcceptedTimes& key);
-    WindowMask step_ladder(Times& times, Nanoseconds now) const noexcept;
+    static WindowMask step_ladder(Ladder& ladder, Nanoseconds now) noexcept;
 
     std::size_t most_;
     std::vector<Ladder> pool_;

@@ -2,6 +2,7 @@
 // All windows at once against a memory that is asked about one window at a time.
 #include "analyze/windows.h"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <random>
@@ -61,6 +62,18 @@ TEST(Rank, windows_no_longer_than_the_age_are_too_short) {
     EXPECT_EQ(from(0), ~WindowMask{0});
     EXPECT_EQ(from(31), WindowMask{1} << 31);
     EXPECT_EQ(from(32), 0U);
+}
+
+TEST(Rank, is_the_number_of_such_windows_at_every_edge) {
+    for (const Nanoseconds window : kLadder) {
+        for (const Nanoseconds age : {window - 1, window, window + 1, 2 * window - 1}) {
+            if (age < kForever) {
+                EXPECT_EQ(rank(age), std::count_if(kLadder.begin(), kLadder.end(),
+                                                   [&](Nanoseconds one) { return one <= age; }))
+                    << age;
+            }
+        }
+    }
 }
 
 // Gaps over all magnitudes, edges of windows among them.

@@ -36,7 +36,7 @@
 namespace unecho::app {
 namespace {
 
-struct Options {
+struct AnalyzeOptions {
     std::vector<std::string> inputs;
     Text memory;
     bool recover = false;
@@ -53,7 +53,7 @@ struct Options {
 // Of the memory, for what is asked about.
 constexpr std::uint64_t kAskedPart = 4;
 
-Result<std::uint64_t> memory_of(const Options& options) {
+Result<std::uint64_t> memory_of(const AnalyzeOptions& options) {
     std::uint64_t memory = offline::kDefaultMemory;
     Reading read;
     read(option::kMemory, options.memory, parse_size, [&](std::uint64_t n) { memory = n; });
@@ -91,7 +91,7 @@ bool printed(const Text& path) {
 }
 
 // One answer at most on standard output, each to a file of its own, and no input overwritten.
-Status check_outputs(const Options& options) {
+Status check_outputs(const AnalyzeOptions& options) {
     if (int{options.json} + int{options.text} + int{printed(options.toml)} +
             int{printed(options.html)} >
         1) {
@@ -109,7 +109,7 @@ Status check_outputs(const Options& options) {
     return offline::check_outputs(options.inputs, outputs);
 }
 
-Status answer(const Options& options, const analyze::Report& report) {
+Status answer(const AnalyzeOptions& options, const analyze::Report& report) {
     if (options.toml) {
         if (Status status = write_file(*options.toml, report.recommendation.toml); !status) {
             return status;
@@ -136,7 +136,7 @@ struct Question {
     std::vector<std::uint16_t> vxlan_ports;
 };
 
-Result<Question> question_of(const Options& options, std::uint64_t memory,
+Result<Question> question_of(const AnalyzeOptions& options, std::uint64_t memory,
                              const hash::Secret& secret) {
     Question out;
     if (!options.what_if.any()) {
@@ -163,7 +163,7 @@ struct Division {
     hash::Secret secret;
 };
 
-Result<Division> division_of(const Options& options) {
+Result<Division> division_of(const AnalyzeOptions& options) {
     Division out;
     std::optional<std::uint64_t> seed;
     Reading read;
@@ -194,7 +194,7 @@ Result<Division> division_of(const Options& options) {
     return out;
 }
 
-Result<analyze::Report> read_captures(const Options& options, std::uint64_t memory) {
+Result<analyze::Report> read_captures(const AnalyzeOptions& options, std::uint64_t memory) {
     const auto division = division_of(options);
     if (!division) {
         return tl::unexpected(division.error());
@@ -254,7 +254,7 @@ Result<analyze::Part> read_report(const std::string& path) {
     return analyze::Part{path, std::move(*whole)};
 }
 
-Status check_merge(const Options& options) {
+Status check_merge(const AnalyzeOptions& options) {
     for (const auto& [given, name] : {std::pair{options.memory.has_value(), option::kMemory},
                                       std::pair{options.recover, option::kRecover},
                                       std::pair{options.shard.has_value(), option::kShard},
@@ -271,7 +271,7 @@ Status check_merge(const Options& options) {
     return {};
 }
 
-Outcome merge_reports(const Options& options) {
+Outcome merge_reports(const AnalyzeOptions& options) {
     if (Status status = check_merge(options); !status) {
         return status;
     }
@@ -300,7 +300,7 @@ Outcome merge_reports(const Options& options) {
     return told && incomplete ? incomplete_input() : told;
 }
 
-Outcome analyze_captures(const Options& options) {
+Outcome analyze_captures(const AnalyzeOptions& options) {
     if (options.merge) {
         return merge_reports(options);
     }
@@ -324,7 +324,7 @@ Outcome analyze_captures(const Options& options) {
 void add_analyze(CLI::App& app, Action& action) {
     CLI::App* command =
         app.add_subcommand("analyze", "Which echoes are in captures, why, and what to configure");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<AnalyzeOptions>();
     command
         ->add_option(
             "IN", options->inputs,

@@ -32,7 +32,7 @@
 namespace unecho::app {
 namespace {
 
-struct Options {
+struct CaptureOptions {
     offline::Files files;
     capture::LiveOptions live;
     WindowOptions echo;
@@ -56,7 +56,7 @@ struct Options {
     bool quiet = false;
 };
 
-Result<capture::LiveOptions> read_live(const Options& given) {
+Result<capture::LiveOptions> read_live(const CaptureOptions& given) {
     capture::LiveOptions out = given.live;
     out.promiscuous = !given.not_promiscuous;
     Reading read;
@@ -73,7 +73,7 @@ Result<capture::LiveOptions> read_live(const Options& given) {
     return out;
 }
 
-Result<offline::Options> read_options(const Options& given) {
+Result<offline::Options> read_options(const CaptureOptions& given) {
     offline::Options out;
     Reading read;
     read_window_options(read, given.echo, out);
@@ -113,7 +113,7 @@ Result<Nanoseconds> parse_file_seconds(const std::string& text) {
                : fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: seconds, 1 or more");
 }
 
-Result<capture::Rotation> read_rotation(const Options& given) {
+Result<capture::Rotation> read_rotation(const CaptureOptions& given) {
     capture::Rotation out;
     Reading read;
     read(option::kFileSize, given.file_size, parse_file_size,
@@ -135,7 +135,7 @@ Result<capture::Rotation> read_rotation(const Options& given) {
     return out;
 }
 
-Status check_outputs(const Options& given) {
+Status check_outputs(const CaptureOptions& given) {
     const offline::Files& files = given.files;
     if (given.live.interfaces.empty()) {
         return bad_option("capture", option::kInterface + " IF is needed; " + option::kList +
@@ -164,7 +164,7 @@ void print_interfaces(const capture::LiveReport& report) {
 }
 
 Status tell(const offline::Summary& summary, const capture::LiveReport& report,
-            const Options& given) {
+            const CaptureOptions& given) {
     for (const std::string& warning : summary.warnings) {
         std::fprintf(stderr, "unecho: warning: %s\n", warning.c_str());
     }
@@ -236,7 +236,7 @@ class Meanwhile {
     unsigned told_ = 0;
 };
 
-Result<offline::Files> read_files(const Options& given) {
+Result<offline::Files> read_files(const CaptureOptions& given) {
     offline::Files out = given.files;
     Reading read;
     read(option::kFormat, given.format, name_in(kFormatNames),
@@ -253,7 +253,7 @@ Result<offline::Files> read_files(const Options& given) {
     return out;
 }
 
-Outcome capture_live(const Options& given) {
+Outcome capture_live(const CaptureOptions& given) {
     if (given.list) {
         return list();
     }
@@ -298,7 +298,7 @@ Outcome capture_live(const Options& given) {
     return told && summary->incomplete ? Outcome::with_status(kFailed.value) : Outcome(told);
 }
 
-void add_live_options(CLI::App& command, Options& options) {
+void add_live_options(CLI::App& command, CaptureOptions& options) {
     command
         .add_option(both(option::kInterface, option::kLongInterface), options.live.interfaces,
                     "Interfaces to capture from, each with an option of its own; merged by time")
@@ -333,7 +333,7 @@ void add_live_options(CLI::App& command, Options& options) {
         ->type_name("USER");
 }
 
-void add_file_options(CLI::App& command, Options& options) {
+void add_file_options(CLI::App& command, CaptureOptions& options) {
     command
         .add_option(both(option::kFileSize, option::kLongFileSize), options.file_size,
                     "A file that has more gets no packet any more: millions of bytes, or a size "
@@ -358,7 +358,7 @@ void add_file_options(CLI::App& command, Options& options) {
 void add_capture(CLI::App& app, Action& action) {
     CLI::App* command =
         app.add_subcommand("capture", "Capture from interfaces, without DPDK and without echoes");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<CaptureOptions>();
     offline::Files& files = options->files;
     add_live_options(*command, *options);
     command

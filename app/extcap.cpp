@@ -38,7 +38,7 @@ namespace {
 
 constexpr int kTickMilliseconds = 200;  // how old what the toolbar shows may be
 
-struct Options {
+struct ExtcapOptions {
     bool list = false;
     bool dlts = false;
     bool dialogue = false;
@@ -72,7 +72,7 @@ WindowOptions filled(const WindowOptions& given) {
     return out;
 }
 
-Result<offline::Options> read_options(const Options& given) {
+Result<offline::Options> read_options(const ExtcapOptions& given) {
     offline::Options out;
     Reading read;
     read_window_options(read, filled(given.echo), out);
@@ -86,7 +86,7 @@ Result<offline::Options> read_options(const Options& given) {
     return out;
 }
 
-Result<capture::LiveOptions> read_live(const Options& given, const std::string& interface) {
+Result<capture::LiveOptions> read_live(const ExtcapOptions& given, const std::string& interface) {
     capture::LiveOptions out;
     out.interfaces = {interface};
     out.filter = given.filter.value_or("");
@@ -229,7 +229,7 @@ struct Asked {
     Toolbar toolbar;
 };
 
-Result<Asked> read_all(const Options& given, const std::string& interface) {
+Result<Asked> read_all(const ExtcapOptions& given, const std::string& interface) {
     auto live = read_live(given, interface);
     if (!live) {
         return tl::unexpected(live.error());
@@ -245,7 +245,7 @@ Result<Asked> read_all(const Options& given, const std::string& interface) {
     return Asked{*std::move(live), *std::move(echo), *std::move(toolbar)};
 }
 
-Outcome capture_for(const Options& given, const std::string& interface) {
+Outcome capture_for(const ExtcapOptions& given, const std::string& interface) {
     if (!given.fifo) {
         return bad_option(option::kExtcapCapture, "needs " + option::kFifo + " FILE");
     }
@@ -276,7 +276,7 @@ Outcome capture_for(const Options& given, const std::string& interface) {
     return end_of(summary, *fifo, interface);
 }
 
-Outcome list() {
+Outcome list_interfaces() {
     const auto interfaces = capture::live_interfaces();
     return interfaces ? print(interface_sentences(*interfaces))
                       : Status(tl::unexpected(interfaces.error()));
@@ -288,9 +288,9 @@ Status check_filter(const std::string& filter, const capture::LiveLink& link) {
     return good ? Status() : print(good.error().context + "\n");
 }
 
-Outcome answer(const Options& given) {
+Outcome answer(const ExtcapOptions& given) {
     if (given.list) {
-        return list();
+        return list_interfaces();
     }
     const auto interface = interface_of(given.interface.value_or(""));
     if (!interface) {
@@ -318,7 +318,7 @@ Outcome answer(const Options& given) {
     return given.dlts ? print(link_sentences(*link)) : check_filter(*given.filter, *link);
 }
 
-void add_questions(CLI::App& command, Options& options) {
+void add_questions(CLI::App& command, ExtcapOptions& options) {
     command.add_flag(option::kExtcapInterfaces, options.list,
                      "Which interfaces there are, and what the toolbar shows");
     command.add_option(option::kExtcapVersion, options.version, "Of Wireshark; no matter")
@@ -352,7 +352,7 @@ void add_questions(CLI::App& command, Options& options) {
 
 void add_extcap(CLI::App& app, Action& action) {
     CLI::App* command = app.add_subcommand("extcap", "Capture for Wireshark, which calls it");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<ExtcapOptions>();
     add_questions(*command, *options);
     command->add_flag(option::kMark, options->mark,
                       "Echoes stay, each with a comment that names the packet it repeats");

@@ -28,7 +28,7 @@ bool can_be_told(const std::string& name) {
     return value_text(name) == name;
 }
 
-struct Question {
+struct ShownOption {
     const option::Name& option;
     const char* display;
     const char* tooltip;
@@ -43,7 +43,7 @@ std::vector<std::string> words(const Names& names) {
     return {names.begin(), names.end()};
 }
 
-std::vector<Question> questions() {
+std::vector<ShownOption> questions() {
     constexpr const char* kEchoes = "Echoes";
     constexpr const char* kCapturing = "Capturing";
     constexpr const char* kMemory = "Memory";
@@ -123,7 +123,7 @@ std::vector<Question> questions() {
     };
 }
 
-std::string sentences_of(const Question& question, const std::string& number) {
+std::string sentences_of(const ShownOption& question, const std::string& number) {
     std::string out = "arg {number=" + number + "}{call=" + std::string(question.option) +
                       "}{display=" + question.display + "}{tooltip=" + question.tooltip +
                       "}{type=" + question.type + "}{group=" + question.group + "}";
@@ -159,7 +159,7 @@ std::string link_sentences(const capture::LiveLink& link) {
 std::string dialogue_sentences() {
     std::string out;
     std::size_t number = 0;
-    for (const Question& question : questions()) {
+    for (const ShownOption& question : questions()) {
         out += sentences_of(question, std::to_string(number++));
     }
     return out;

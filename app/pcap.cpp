@@ -25,7 +25,7 @@
 namespace unecho::app {
 namespace {
 
-struct Options {
+struct PcapOptions {
     offline::Files files;
     WindowOptions echo;
     Text count;
@@ -69,7 +69,7 @@ Result<std::uint32_t> parse_ignored(const std::string& text) {
     return static_cast<std::uint32_t>(*bytes);
 }
 
-Result<offline::Files> read_files(const Options& given) {
+Result<offline::Files> read_files(const PcapOptions& given) {
     offline::Files out = given.files;
     Reading read;
     read(option::kShortFormat, given.format, name_in(kFormatNames),
@@ -99,7 +99,7 @@ Result<offline::Files> read_files(const Options& given) {
     return out;
 }
 
-Result<offline::Options> read_options(const Options& given) {
+Result<offline::Options> read_options(const PcapOptions& given) {
     offline::Options out;
     Reading read;
     read_window_options(read, given.echo, out);
@@ -122,7 +122,7 @@ Result<offline::Options> read_options(const Options& given) {
 }
 
 // One thread, or two.
-Result<bool> read_ahead(const Options& given) {
+Result<bool> read_ahead(const PcapOptions& given) {
     if (!given.jobs) {
         return std::thread::hardware_concurrency() > 1;
     }
@@ -133,7 +133,7 @@ Result<bool> read_ahead(const Options& given) {
     return *jobs > 1;
 }
 
-Status check_outputs(const Options& given) {
+Status check_outputs(const PcapOptions& given) {
     const offline::Files& files = given.files;
     if (given.dry_run && (files.dropped || files.pairs || files.mark)) {
         return bad_option(option::kDryRun, "writes nothing; leave out " + option::kDropped + ", " +
@@ -152,7 +152,7 @@ Status check_outputs(const Options& given) {
     return {};
 }
 
-Status tell(const offline::Summary& summary, const Options& given) {
+Status tell(const offline::Summary& summary, const PcapOptions& given) {
     for (const std::string& warning : summary.warnings) {
         std::fprintf(stderr, "unecho: warning: %s\n", warning.c_str());
     }
@@ -165,7 +165,7 @@ Status tell(const offline::Summary& summary, const Options& given) {
     return {};
 }
 
-Outcome pcap(const Options& given) {
+Outcome pcap(const PcapOptions& given) {
     const Status outputs = check_outputs(given);
     if (!outputs) {
         return outputs;
@@ -194,7 +194,7 @@ Outcome pcap(const Options& given) {
     return told && summary->incomplete ? incomplete_input() : told;
 }
 
-void add_deciding_options(CLI::App& command, Options& options) {
+void add_deciding_options(CLI::App& command, PcapOptions& options) {
     add_window_options(command, options.echo,
                        {.key = "What makes packets the same",
                         .non_ip = "Frames without an IP packet; with frame equal ones are echoes",
@@ -238,7 +238,7 @@ void add_deciding_options(CLI::App& command, Options& options) {
             option::kMemory);
 }
 
-void add_selection_options(CLI::App& command, Options& options) {
+void add_selection_options(CLI::App& command, PcapOptions& options) {
     command
         .add_option(both(option::kStart, option::kLongStart), options.start,
                     "Packets of this time and later alone: 2026-01-02T03:04:05Z, or seconds since "
@@ -259,7 +259,7 @@ void add_selection_options(CLI::App& command, Options& options) {
         ->type_name("N");
 }
 
-void add_output_options(CLI::App& command, Options& options) {
+void add_output_options(CLI::App& command, PcapOptions& options) {
     command
         .add_option(both(option::kShortFormat, option::kFormat), options.format,
                     "Of captures written: pcap (microseconds), nsecpcap, pcapng")
@@ -279,7 +279,7 @@ void add_output_options(CLI::App& command, Options& options) {
 void add_pcap(CLI::App& app, Action& action) {
     CLI::App* command = app.add_subcommand(
         "pcap", "Remove echoes from captures: pcap, pcapng, gzip, zstd, lz4 of them");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<PcapOptions>();
     offline::Files& files = options->files;
     command->add_option("IN", files.inputs, "Captures, merged by time; - is standard input")
         ->required();

@@ -16,7 +16,7 @@
 namespace unecho::app {
 namespace {
 
-struct Options {
+struct ReloadOptions {
     std::string name;
     bool dry_run = false;
 };
@@ -70,7 +70,7 @@ Result<Found> find(const std::string& name) {
     return std::move(*found);
 }
 
-Outcome reload(const Options& options) {
+Outcome reload(const ReloadOptions& options) {
     auto found = find(options.name);
     if (!found) {
         return tl::unexpected(found.error());
@@ -98,7 +98,7 @@ Outcome reload(const Options& options) {
 void add_reload(CLI::App& app, Action& action) {
     CLI::App* command = app.add_subcommand(
         "reload", "A running appliance takes its configuration over from its file");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<ReloadOptions>();
     command->add_option("NAME", options->name, "Which one, where several run here");
     command->add_flag(option::kDryRun, options->dry_run, "Print what would change");
     command->callback([options, &action] { action = [options] { return reload(*options); }; });

@@ -21,7 +21,7 @@
 namespace unecho::app {
 namespace {
 
-struct Options {
+struct RunOptions {
     std::string path;
     Text duration;
     Text log_format;
@@ -59,7 +59,7 @@ Result<control::StatsReport> forward(control::Appliance& appliance, const config
     return supervisor.run(stop_requested);
 }
 
-Outcome run(const Options& options, const EalArgs& eal_args) {
+Outcome run(const RunOptions& options, const EalArgs& eal_args) {
     if (const Status status = choose_log(options.log_format); !status) {
         return status;
     }
@@ -104,7 +104,7 @@ Outcome run(const Options& options, const EalArgs& eal_args) {
 
 void add_run(CLI::App& app, const EalArgs& eal_args, Action& action) {
     CLI::App* command = app.add_subcommand("run", "Run the appliance; EAL arguments behind --");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<RunOptions>();
     command->add_option("CONFIG", options->path, "TOML file")->required();
     command->add_option(option::kDuration, options->duration, "Stop after this long, as in 30s")
         ->type_name("DURATION");

@@ -18,7 +18,7 @@
 namespace unecho::app {
 namespace {
 
-struct Options {
+struct SizeOptions {
     std::string window;
     Text rate;
     Text max_false_drop;
@@ -50,7 +50,7 @@ Result<engines::Machines> parse_machines(const std::string& text) {
     return engines::Machines{*count};
 }
 
-Outcome size(const Options& options) {
+Outcome size(const SizeOptions& options) {
     engines::SizeQuestion question;
     auto key = packet::KeyMode::kPacket;
     Reading read;
@@ -96,7 +96,7 @@ Outcome size(const Options& options) {
 void add_size(CLI::App& app, Action& action) {
     CLI::App* command = app.add_subcommand(
         "size", "What each filter engine needs for a window and a rate, best first");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<SizeOptions>();
     command
         ->add_option(option::kWindow, options->window,
                      "How long a packet is remembered, as in 50ms")

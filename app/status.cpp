@@ -24,7 +24,7 @@ namespace {
 using monitor::Severity;
 using monitor::Survey;
 
-struct Options {
+struct StatusOptions {
     std::string name;
     bool watch = false;
     bool json = false;
@@ -120,7 +120,7 @@ Outcome check(const Survey& survey) {
     return told ? Outcome::with_status(worst->value) : Outcome(told);
 }
 
-Outcome status(const Options& options) {
+Outcome status(const StatusOptions& options) {
     const std::atomic<bool>& stop = stop_on_signals();
     Survey survey(monitor::runtime_folders(), options.name, stop);
     if (options.watch) {
@@ -145,7 +145,7 @@ Outcome status(const Options& options) {
 
 void add_status(CLI::App& app, Action& action) {
     CLI::App* command = app.add_subcommand("status", "Show what the appliances on this host do");
-    const auto options = std::make_shared<Options>();
+    const auto options = std::make_shared<StatusOptions>();
     command->add_option("NAME", options->name, "Of one appliance; else all");
     CLI::Option* watch =
         command->add_flag(option::kWatch, options->watch, "Again every second, until Ctrl-C");

@@ -6,7 +6,7 @@
 namespace unecho::app {
 namespace {
 
-constexpr const char* kHead = R"(# fish completion for unecho
+constexpr const char* kFishHead = R"(# fish completion for unecho
 # Made from the command line of unecho.
 
 # The command that is written already; fails where there is none.
@@ -33,7 +33,7 @@ std::string in_quotes(std::string_view text) {
 }
 
 // " -x" takes a value that is no file.
-std::string value_of(const OptionPage& option) {
+std::string fish_value(const OptionPage& option) {
     if (!option.takes_value) {
         return "";
     }
@@ -50,7 +50,7 @@ std::string value_of(const OptionPage& option) {
 std::string lines_of(const CommandPage& command, const std::string& condition) {
     std::string out;
     for (const OptionPage& option : command.options) {
-        const std::string value = value_of(option);
+        const std::string value = fish_value(option);
         if (option.positional) {
             out += value.ends_with("-F") ? condition + " -F\n" : "";
             continue;
@@ -69,7 +69,7 @@ std::string lines_of(const CommandPage& command, const std::string& condition) {
 
 std::string fish_completion(const CommandPage& program, const std::vector<CommandPage>& commands) {
     const std::string before = "complete -c unecho -n 'not __unecho_command >/dev/null'";
-    std::string out = kHead + lines_of(program, before);
+    std::string out = kFishHead + lines_of(program, before);
     for (const CommandPage& command : commands) {
         out += before + " -a " + command.name + " -d " + in_quotes(command.description) + "\n";
     }

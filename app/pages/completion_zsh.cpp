@@ -6,7 +6,7 @@
 namespace unecho::app {
 namespace {
 
-constexpr const char* kHead = R"(#compdef unecho
+constexpr const char* kZshHead = R"(#compdef unecho
 # Made from the command line of unecho.
 
 _unecho() {
@@ -30,7 +30,7 @@ std::string escaped(std::string_view text, std::string_view special) {
 }
 
 // ":KEY:(packet flow)"; a value of which nothing is known is named and not completed.
-std::string value_of(const OptionPage& option) {
+std::string zsh_value(const OptionPage& option) {
     if (!option.takes_value) {
         return "";
     }
@@ -48,7 +48,7 @@ std::string value_of(const OptionPage& option) {
 // One specification a name: each excludes the others of its option.
 std::string specification_of(const OptionPage& option) {
     if (option.positional) {
-        return "        '" + std::string(option.repeated ? "*" : "") + value_of(option) + "'\n";
+        return "        '" + std::string(option.repeated ? "*" : "") + zsh_value(option) + "'\n";
     }
     std::string all;
     for (const std::string& name : option.names) {
@@ -59,7 +59,7 @@ std::string specification_of(const OptionPage& option) {
         const bool is_long = name.starts_with("--");
         out += "        '" + (option.repeated ? "*" : "(" + all + ")") + name;
         out += option.takes_value ? (is_long ? "=" : "+") : "";
-        out += "[" + escaped(option.description, "[]") + "]" + value_of(option) + "'\n";
+        out += "[" + escaped(option.description, "[]") + "]" + zsh_value(option) + "'\n";
     }
     return out;
 }
@@ -75,7 +75,7 @@ std::string specifications_of(const CommandPage& command) {
 }  // namespace
 
 std::string zsh_completion(const CommandPage& program, const std::vector<CommandPage>& commands) {
-    std::string out = kHead;
+    std::string out = kZshHead;
     for (const CommandPage& command : commands) {
         out += "        '" + command.name + ":" + escaped(command.description, ":") + "'\n";
     }

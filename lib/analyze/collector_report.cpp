@@ -5,13 +5,6 @@
 #include "analyze/collector.h"
 
 namespace unecho::analyze {
-namespace {
-
-std::optional<Nanoseconds> earlier(std::optional<Nanoseconds> a, std::optional<Nanoseconds> b) {
-    return a && b ? std::min(*a, *b) : (a ? a : b);
-}
-
-}  // namespace
 
 Findings Collector::findings() {
     Findings out(*this);

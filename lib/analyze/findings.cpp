@@ -8,10 +8,6 @@
 namespace unecho::analyze {
 namespace {
 
-std::optional<Nanoseconds> earlier(std::optional<Nanoseconds> a, std::optional<Nanoseconds> b) {
-    return a && b ? std::min(*a, *b) : (a ? a : b);
-}
-
 template <typename List>
 void add_each(List& into, const List& more) {
     for (std::size_t i = 0; i < into.size(); ++i) {

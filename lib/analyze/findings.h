@@ -4,6 +4,7 @@
 // all else of the report, is judged of the sums, so a report of merged parts is that of the whole.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -28,6 +29,12 @@
 #include "capture/link_types.h"
 
 namespace unecho::analyze {
+
+// Of times that there may be none of.
+inline std::optional<Nanoseconds> earlier(std::optional<Nanoseconds> a,
+                                          std::optional<Nanoseconds> b) {
+    return a && b ? std::min(*a, *b) : (a ? a : b);
+}
 
 // What the collector counts.
 struct CollectorCounts {

@@ -14,10 +14,6 @@ std::optional<Nanoseconds> window_at(unsigned i) {
     return kLadder[i] == kForever ? std::nullopt : std::optional(kLadder[i]);
 }
 
-std::optional<Nanoseconds> earlier(std::optional<Nanoseconds> a, std::optional<Nanoseconds> b) {
-    return a && b ? std::min(*a, *b) : (a ? a : b);
-}
-
 }  // namespace
 
 Report Findings::report(std::span<const Nanoseconds> later) {

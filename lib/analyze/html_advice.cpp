@@ -11,7 +11,7 @@
 namespace unecho::analyze {
 namespace {
 
-constexpr std::size_t kMostNotes = 50;
+constexpr std::size_t kMostNotesInPage = 50;
 
 std::uint64_t most_dropped(const Report& report) {
     std::uint64_t most = 1;
@@ -154,7 +154,7 @@ std::string warnings_section(const Report& report) {
     }
     std::string items;
     const std::vector<Note> notes = taken_together(report.warnings);
-    const std::size_t shown = std::min(notes.size(), kMostNotes);
+    const std::size_t shown = std::min(notes.size(), kMostNotesInPage);
     for (std::size_t i = 0; i < shown; ++i) {
         const Note& note = notes[i];
         items += fill("<li>{}{}{}</li>\n",

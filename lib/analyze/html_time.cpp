@@ -9,7 +9,7 @@
 namespace unecho::analyze {
 namespace {
 
-constexpr std::size_t kMostTalkers = 10;
+constexpr std::size_t kMostInPlot = 10;
 
 // What a stretch holds: packets per second, of a few the packets themselves.
 double height_of(const Report& report, std::uint64_t packets) {
@@ -71,7 +71,7 @@ std::string talkers_section(const Report& report) {
     }
     std::string body;
     bool excess = false;
-    const std::size_t shown = std::min(report.talkers.size(), kMostTalkers);
+    const std::size_t shown = std::min(report.talkers.size(), kMostInPlot);
     const std::uint64_t most = report.talkers.front().echoes;
     for (std::size_t i = 0; i < shown; ++i) {
         const Talker& each = report.talkers[i];

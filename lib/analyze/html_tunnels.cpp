@@ -9,12 +9,12 @@
 namespace unecho::analyze {
 namespace {
 
-constexpr std::size_t kMostInTable = 8;
+constexpr std::size_t kMostTunnels = 8;
 
 std::string stacks(const Report& report) {
     const TunnelReport& tunnels = *report.tunnels;
     std::string body;
-    const std::size_t shown = std::min(tunnels.stacks.size(), kMostInTable);
+    const std::size_t shown = std::min(tunnels.stacks.size(), kMostTunnels);
     for (std::size_t i = 0; i < shown; ++i) {
         const TunnelStack& each = tunnels.stacks[i];
         body += row(
@@ -29,7 +29,7 @@ std::string stacks(const Report& report) {
 
 std::string tenants(const TunnelReport& tunnels) {
     std::string body;
-    const std::size_t shown = std::min(tunnels.tenants.size(), kMostInTable);
+    const std::size_t shown = std::min(tunnels.tenants.size(), kMostTunnels);
     for (std::size_t i = 0; i < shown; ++i) {
         const TunnelTenant& each = tunnels.tenants[i];
         body += row({escape(each.kind + " " + std::to_string(each.number)),
@@ -55,7 +55,7 @@ std::string meetings(const TunnelReport& tunnels) {
 }
 
 // Why packets were not looked into, or not to their end.
-std::string not_opened(const TunnelReport& tunnels) {
+std::string unopened(const TunnelReport& tunnels) {
     std::string out;
     const auto say = [&](const char* name, std::uint64_t packets, const char* what) {
         if (packets != 0) {
@@ -78,7 +78,7 @@ std::string words(const Report& report) {
                      tunnels.opened.packets == 1 ? "is" : "are",
                      figure("tunnels.needing.packets", tunnels.needing.packets),
                      tunnels.needing.packets == 1 ? "copy is" : "copies are"})) +
-           not_opened(tunnels);
+           unopened(tunnels);
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ std::string tunnels_section(const Report& report) {
     }
     return section("tunnels", "In which tunnels?",
                    report.tunnels->opened.packets == 0
-                       ? not_opened(*report.tunnels)
+                       ? unopened(*report.tunnels)
                        : words(report) + stacks(report) + meetings(*report.tunnels) +
                              tenants(*report.tunnels));
 }

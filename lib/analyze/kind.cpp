@@ -53,16 +53,17 @@ constexpr std::array kPorts{
     Port{646, "LDP"},     Port{3784, "BFD"},    Port{5060, "SIP"},          Port{514, "syslog"},
     Port{161, "SNMP"},    Port{53, "DNS"},      Port{443, "QUIC"}};
 
-struct Name {
+struct ServiceName {
     std::uint16_t number;
     const char* name;
 };
-constexpr std::array kServiceNames{
-    Name{kSegment, "data"}, Name{kOpening, "SYN"},  Name{kReset, "RST"},   Name{kAck, "ACK"},
-    Name{kEcho, "echo"},    Name{kNeighbour, "ND"}, Name{kListener, "MLD"}};
+constexpr std::array kServiceNames{ServiceName{kSegment, "data"}, ServiceName{kOpening, "SYN"},
+                                   ServiceName{kReset, "RST"},    ServiceName{kAck, "ACK"},
+                                   ServiceName{kEcho, "echo"},    ServiceName{kNeighbour, "ND"},
+                                   ServiceName{kListener, "MLD"}};
 const char* service_name(std::uint16_t service) {
     const auto* found = std::find_if(kServiceNames.begin(), kServiceNames.end(),
-                                     [&](const Name& one) { return one.number == service; });
+                                     [&](const ServiceName& one) { return one.number == service; });
     return found == kServiceNames.end() ? nullptr : found->name;
 }
 

@@ -337,7 +337,7 @@ void choose_key(const Report& report, unsigned window, Recommendation& out) {
     out.key_reason += ".";
 }
 
-double three_digits(double value) {
+double to_three_digits(double value) {
     const double unit = value < 100 ? 1 : std::pow(10, std::floor(std::log10(value)) - 2);
     return std::round(value / unit) * unit;
 }
@@ -365,7 +365,7 @@ void choose_rate(const Peaks& peaks, unsigned window, Recommendation& out) {
         out.rate_reason += "; no rate below " + format_rate(kLowestRate) + " is recommended.";
         return;
     }
-    out.rate_reason += ", which is " + format_rate(three_digits(highest));
+    out.rate_reason += ", which is " + format_rate(to_three_digits(highest));
     if (rounded > config::kRate.hi) {
         out.rate_reason +=
             "; this is the highest that a configuration may have, so some echoes "

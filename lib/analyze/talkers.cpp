@@ -21,7 +21,7 @@ std::uint64_t mix(const AddressPair& pair) noexcept {
     return mixed;
 }
 
-std::string text_of(const AddressPair& pair, std::size_t offset) {
+std::string text_of_pair(const AddressPair& pair, std::size_t offset) {
     std::array<char, INET6_ADDRSTRLEN> text{};
     inet_ntop(pair.v6 ? AF_INET6 : AF_INET, pair.bytes.data() + offset, text.data(), text.size());
     return text.data();
@@ -36,7 +36,7 @@ void Talkers::add(const AddressPair& pair, std::uint64_t length) {
 std::vector<Talker> most_of(const TopSummary<AddressPair>& pairs, std::size_t n) {
     std::vector<Talker> out;
     for (const auto& [pair, count, excess, bytes] : pairs.most(n)) {
-        out.push_back({text_of(pair, 0), text_of(pair, 16), count, excess, bytes});
+        out.push_back({text_of_pair(pair, 0), text_of_pair(pair, 16), count, excess, bytes});
     }
     return out;
 }

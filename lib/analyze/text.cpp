@@ -184,7 +184,7 @@ std::string rhythm(const SentAgain& one) {
     return first == last ? last : first + " to " + last;
 }
 
-std::string sent_again(const Report& report) {
+std::string sent_again_section(const Report& report) {
     if (report.kinds_sent_again.empty()) {
         return "";
     }
@@ -226,7 +226,7 @@ std::string causes(const Report& report) {
         table.text() + (fields.empty() ? "" : "  each difference alone: " + fields + "\n"));
 }
 
-std::string loops(const Report& report) {
+std::string loops_section(const Report& report) {
     if (report.loops.empty()) {
         return "";
     }
@@ -270,7 +270,7 @@ std::string tenant_table(const TunnelReport& tunnels) {
     return "\n" + table.text() + rest(tunnels.tenants.size(), kMostRows, "more tenant");
 }
 
-std::string tunnels(const Report& report) {
+std::string tunnels_section(const Report& report) {
     if (!report.tunnels) {
         return "";
     }
@@ -306,7 +306,7 @@ std::string look_alikes(const Report& report) {
 }
 
 // What tables count that cannot tell copies from others.
-std::string both(const Report& report) {
+std::string both_share(const Report& report) {
     const std::uint64_t copies = std::min(report.copied.packets, report.echoes.packets);
     return copies == report.echoes.packets
                ? ""
@@ -346,7 +346,8 @@ std::string interfaces(const Report& report) {
                       cell(cells[i].echoes),
                       percent(share(cells[i].echoes.packets, report.echoes.packets))});
     }
-    return out + "\n" + crossing.text() + both(report) + rest(cells.size(), kMostRows, "more pair");
+    return out + "\n" + crossing.text() + both_share(report) +
+           rest(cells.size(), kMostRows, "more pair");
 }
 
 std::string protocols(const Report& report) {
@@ -370,7 +371,7 @@ std::string talkers(const Report& report) {
         table.row({one.source, one.destination, format_count(one.echoes),
                    one.excess == 0 ? "" : "or up to " + format_count(one.excess) + " fewer"});
     }
-    return section("Whose packets come again most", table.text() + both(report));
+    return section("Whose packets come again most", table.text() + both_share(report));
 }
 
 // Of the capture's time; those without packets as one.
@@ -400,7 +401,7 @@ std::string over_time(const Report& report) {
         table.row({brief(bin.start), cell(bin.total), cell(bin.echoes), percent(part),
                    bin.total.packets == 0 ? "..." : bar(part, kBar)});
     }
-    return section("Over time", table.text() + both(report));
+    return section("Over time", table.text() + both_share(report));
 }
 
 // What key packet drops with non_ip as recommended.
@@ -593,8 +594,9 @@ std::string sections(const Report& report) {
     if (!report.ages.bins.empty()) {
         out += ages(report);
     }
-    out += tunnels(report) + causes(report) + loops(report) + sent_again(report) +
-           look_alikes(report) + interfaces(report) + protocols(report);
+    out += tunnels_section(report) + causes(report) + loops_section(report) +
+           sent_again_section(report) + look_alikes(report) + interfaces(report) +
+           protocols(report);
     if (report.echoes.packets != 0) {
         out += talkers(report) + over_time(report) + windows(report);
     }

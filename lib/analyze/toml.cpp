@@ -223,7 +223,7 @@ std::string route(const Report& report, std::size_t taps) {
            "]\nto = \"tool\"\nfilter = \"echo\"\n";
 }
 
-std::string head(const Report& report) {
+std::string toml_head(const Report& report) {
     constexpr std::size_t kMost = 8;
     std::string files;
     for (std::size_t i = 0; i < std::min(report.files.size(), kMost); ++i) {
@@ -263,7 +263,7 @@ std::string to_toml(const Report& report) {
     const std::size_t seen = std::max(report.files.size(), by_echoes(report.interfaces).size());
     const std::size_t network = std::clamp<std::size_t>(seen, 1, most);
     const std::size_t taps = replay ? report.files.size() : network;
-    std::string out = head(report) + interfaces_note(report);
+    std::string out = toml_head(report) + interfaces_note(report);
     if (replay) {
         out += comment(
                    "Replays the captures. What it writes has the time of writing; with the "

@@ -44,9 +44,9 @@ constexpr std::size_t kMaxName = 256;
 constexpr std::size_t kMostInterfaceBytes = 512U << 10;
 
 // if_tsresol and if_tsoffset: units of a power of 10 or 2 of a second.
-class Clock {
+class BlockClock {
   public:
-    Clock(std::uint8_t resolution, std::int64_t offset_seconds)
+    BlockClock(std::uint8_t resolution, std::int64_t offset_seconds)
         : binary_((resolution & 0x80) != 0),
           exponent_(resolution & 0x7F),
           offset_seconds_(offset_seconds) {
@@ -216,7 +216,7 @@ class PcapngReader final : public FormatReader {
     bool take_simple_packet(const BlockView& block, Batch& batch);
 
     // Of the packet that was counted last.
-    void take_time(const Clock& clock, std::uint64_t units) {
+    void take_time(const BlockClock& clock, std::uint64_t units) {
         if (!clock.convert(units, last_time_)) [[unlikely]] {
             notes_.add(packets_,
                        last_time_ == 0
@@ -238,7 +238,7 @@ class PcapngReader final : public FormatReader {
 
     std::endian order_ = std::endian::little;
     std::vector<std::uint32_t> section_;  // index of each of the section's interfaces
-    std::vector<Clock> clocks_;           // of the section
+    std::vector<BlockClock> clocks_;      // of the section
     // By place in the section and description (its name, or the whole block where blocks are kept,
     // whose other options are written too): the same one in a later section (pcapng files that
     // were put one behind the other have a section each) is the same interface.
@@ -357,7 +357,7 @@ bool PcapngReader::take_interface(const BlockView& block, Batch& batch) {
         return refuse("interface block too short");
     }
     InterfaceOptions options = interface_options<kOrder>(block);
-    const Clock clock(options.resolution, options.offset_seconds);
+    const BlockClock clock(options.resolution, options.offset_seconds);
     Interface out;
     out.name = std::move(options.name);
     out.link_type = load<std::uint16_t, kOrder>(block.body);

@@ -13,12 +13,12 @@ using namespace pcapng;
 
 constexpr std::uint32_t kLongestSought = 1U << 20;
 
-constexpr std::array kKnown{kInterfaceBlock,  kObsoletePacket, kSimplePacket, kNamesBlock,
-                            kStatisticsBlock, kEnhancedPacket, kJournalBlock, kSecretsBlock,
-                            kCustomBlock,     kPrivateBlock,   kSectionHeader};
+constexpr std::array kKnownBlocks{kInterfaceBlock,  kObsoletePacket, kSimplePacket, kNamesBlock,
+                                  kStatisticsBlock, kEnhancedPacket, kJournalBlock, kSecretsBlock,
+                                  kCustomBlock,     kPrivateBlock,   kSectionHeader};
 
 bool is_known(std::uint32_t type) {
-    return std::find(kKnown.begin(), kKnown.end(), type) != kKnown.end();
+    return std::find(kKnownBlocks.begin(), kKnownBlocks.end(), type) != kKnownBlocks.end();
 }
 
 class PcapngRecovery final : public Recovery {

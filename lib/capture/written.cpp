@@ -12,7 +12,7 @@ constexpr std::size_t kMostOutputs = 8;  // beside files
 constexpr std::size_t kMostName = 256;
 
 // Its owner alone changes it; the handler reads it once it is there.
-struct Slot {
+struct Counts {
     std::atomic<bool> taken{false};
     std::atomic<std::size_t> name_size{0};  // 0: not there
     std::array<char, kMostName> name{};
@@ -23,11 +23,11 @@ struct Slot {
 
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-std::array<Slot, kMostOutputs> slots;
+std::array<Counts, kMostOutputs> counts;
 std::atomic<std::uint64_t> finished_files{0};
 
-Slot* slot_of(int slot) {
-    return slot < 0 ? nullptr : &slots[static_cast<std::size_t>(slot)];
+Counts* slot_of(int slot) {
+    return slot < 0 ? nullptr : &counts[static_cast<std::size_t>(slot)];
 }
 
 // What does not fit is left out.
@@ -63,8 +63,8 @@ class Text {
 }  // namespace
 
 int add_written(std::string_view name) noexcept {
-    for (std::size_t i = 0; i < slots.size(); ++i) {
-        Slot& slot = slots[i];
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+        Counts& slot = counts[i];
         if (slot.taken.exchange(true)) {
             continue;
         }
@@ -78,33 +78,33 @@ int add_written(std::string_view name) noexcept {
 }
 
 void forget_written(int slot) noexcept {
-    if (Slot* const known = slot_of(slot); known != nullptr) {
+    if (Counts* const known = slot_of(slot); known != nullptr) {
         known->name_size = 0;
         known->taken = false;
     }
 }
 
 void begin_write(int slot, std::size_t bytes) noexcept {
-    if (Slot* const known = slot_of(slot); known != nullptr) {
+    if (Counts* const known = slot_of(slot); known != nullptr) {
         known->on_their_way = bytes;
     }
 }
 
 void end_write(int slot, std::size_t bytes) noexcept {
-    if (Slot* const known = slot_of(slot); known != nullptr) {
+    if (Counts* const known = slot_of(slot); known != nullptr) {
         known->bytes += bytes;
         known->on_their_way = 0;
     }
 }
 
 void count_written(int slot, std::uint64_t packets) noexcept {
-    if (Slot* const known = slot_of(slot); known != nullptr) {
+    if (Counts* const known = slot_of(slot); known != nullptr) {
         known->packets = packets;
     }
 }
 
 Written written(int slot) noexcept {
-    const Slot* const known = slot_of(slot);
+    const Counts* const known = slot_of(slot);
     return known == nullptr ? Written() : Written{known->packets, known->bytes};
 }
 
@@ -117,7 +117,7 @@ std::size_t tell_written(std::span<char> text) noexcept {
     if (const std::uint64_t files = finished_files; files != 0) {
         out.add("; ").add(files).add(files == 1 ? " file was finished" : " files were finished");
     }
-    for (const Slot& slot : slots) {
+    for (const Counts& slot : counts) {
         const std::size_t name_size = slot.name_size;
         if (name_size == 0) {
             continue;

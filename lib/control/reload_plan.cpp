@@ -64,9 +64,9 @@ std::optional<std::size_t> find_named(const std::vector<Named>& list, const std:
     return std::nullopt;
 }
 
-class Planner {
+class ReloadPlanner {
   public:
-    explicit Planner(const ReloadInput& input)
+    explicit ReloadPlanner(const ReloadInput& input)
         : input_(input),
           running_(*input.running),
           wanted_(*input.wanted),
@@ -342,7 +342,7 @@ class Planner {
 }  // namespace
 
 tl::expected<ReloadPlan, Problems> plan_reload(const ReloadInput& input) {
-    return Planner(input).make();
+    return ReloadPlanner(input).make();
 }
 
 }  // namespace unecho::control

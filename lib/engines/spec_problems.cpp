@@ -15,7 +15,7 @@ std::string quoted(std::string_view name) {
     return std::string(1, '"').append(name).append("\"");
 }
 
-std::string number(double value) {
+std::string short_number(double value) {
     std::array<char, 32> text{};
     std::snprintf(text.data(), text.size(), "%g", value);
     return text.data();
@@ -82,7 +82,7 @@ class Checks {
         }
         if (spec_.max_false_drop && !is_false_drop(*spec_.max_false_drop)) {
             report({"max_false_drop"},
-                   number(*spec_.max_false_drop) + "; allowed: " + false_drops_allowed());
+                   short_number(*spec_.max_false_drop) + "; allowed: " + false_drops_allowed());
         }
     }
 
@@ -245,7 +245,7 @@ bool is_false_drop(double value) {
 }
 
 std::string false_drops_allowed() {
-    return "above 0 up to " + number(kMostFalseDrop) + ", as in " +
+    return "above 0 up to " + short_number(kMostFalseDrop) + ", as in " +
            std::string(kDefaultFalseDropText);
 }
 

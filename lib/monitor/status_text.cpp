@@ -113,7 +113,7 @@ std::string share_text(std::uint64_t part, std::uint64_t all) {
     return all == 0 ? "-" : percent(static_cast<double>(part) / static_cast<double>(all));
 }
 
-constexpr std::array<std::string_view, 3> kEchoes{"echo", "echo_passed", "echo_diverted"};
+constexpr std::array<std::string_view, 3> kEchoFates{"echo", "echo_passed", "echo_diverted"};
 
 std::string fates(const TwoLooks& looks) {
     const Pair counters(member(looks.before, "counters"), member(looks.after, "counters"),
@@ -135,7 +135,8 @@ std::string fates(const TwoLooks& looks) {
         }
     }
     for (const auto& item : member(looks.after, "reasons").items()) {
-        const bool echo = std::find(kEchoes.begin(), kEchoes.end(), item.key()) != kEchoes.end();
+        const bool echo =
+            std::find(kEchoFates.begin(), kEchoFates.end(), item.key()) != kEchoFates.end();
         if (item.key() != "new" &&
             (reasons.total(item.key()) != 0 || (echo && item.key() == "echo"))) {
             row(reasons, item.key());
@@ -158,7 +159,7 @@ std::string ports(const TwoLooks& looks) {
 std::uint64_t echoes_of(const Pair& route, bool now) {
     const Pair reasons = route.inner("reasons");
     std::uint64_t sum = 0;
-    for (const std::string_view name : kEchoes) {
+    for (const std::string_view name : kEchoFates) {
         sum += now ? reasons.grown(name) : reasons.total(name);
     }
     return sum;
@@ -271,7 +272,7 @@ std::string interval(const Json& rate) {
 }
 
 // "; and with a reason: 2 stall, 1 evicted"
-std::string explained(const Json& rate) {
+std::string explained_rate(const Json& rate) {
     std::string out;
     for (const auto& item : member(rate, "explained").items()) {
         if (const std::uint64_t count = whole(item.value()).value_or(0); count != 0) {
@@ -299,7 +300,7 @@ std::string measured(const Json& rate, const std::string& what) {
     out += verdict.empty() ? "" : ": " + verdict;
     const std::uint64_t until = whole_or(rate, "confirmed_in_ns");
     out += verdict == "open" && until != 0 ? ", decided in " + brief(until) : "";
-    return out + explained(rate) + "\n";
+    return out + explained_rate(rate) + "\n";
 }
 
 std::string audits(const TwoLooks& looks) {

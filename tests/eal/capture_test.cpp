@@ -18,7 +18,7 @@ namespace {
 
 using Capture = EalTest;
 
-constexpr Nanoseconds kWindow = 500 * kMicrosecond;
+constexpr Nanoseconds kCaptureWindow = 500 * kMicrosecond;
 
 struct Record {
     std::uint64_t microseconds;
@@ -105,7 +105,7 @@ Layout captures(unsigned workers, unsigned sources, unsigned burst = 32) {
     layout.workers = workers;
     layout.burst = burst;
     layout.capture = true;
-    layout.filters[0].window = kWindow;
+    layout.filters[0].window = kCaptureWindow;
     layout.ports.resize(sources + 1);
     layout.routes = {{}};
     for (PortIndex p = 0; p < sources; ++p) {
@@ -178,7 +178,7 @@ TEST_F(Capture, of_a_step_back_goes_on_with_the_source_that_stepped) {
 TEST_F(Capture, at_the_edge_of_the_window_is_exact_to_the_microsecond) {
     Layout layout = captures(1, 2);
     Rig rig(layout);
-    const std::uint64_t window = kWindow / kMicrosecond;
+    const std::uint64_t window = kCaptureWindow / kMicrosecond;
     offer(rig, {{{1000, 1, 0}, {1000, 2, 1}, {1000 + window, 2, 2}}, {{999 + window, 1, 3}}});
     rig.settle();
     EXPECT_EQ(sent_marks(rig, 2), (std::vector<std::uint32_t>{0, 1, 2}));
@@ -197,7 +197,7 @@ TEST_F(Capture, of_a_step_back_takes_the_highest_time_so_far) {
 // Only packets with keys come to the filter, each with its own time.
 TEST_F(Capture, beside_packets_without_a_key_every_packet_has_its_own_time) {
     Rig rig(captures(1, 1));
-    const std::uint64_t window = kWindow / kMicrosecond;
+    const std::uint64_t window = kCaptureWindow / kMicrosecond;
     rig.offer_at(0, marked(packet(1), 0), 1000);
     rig.offer_at(0, marked(arp(), 1), 1000 + window - 1);
     rig.offer_at(0, marked(packet(1), 2), 1000 + window);
@@ -314,15 +314,16 @@ TEST_F(Capture, with_segments_gives_the_same_verdicts_on_one_worker_and_three) {
 
     // A flow passes again no sooner than a window after it passed last, and at the latest when
     // window, slack and the generation that it came in are over.
-    const Nanoseconds generation = kWindow / 5;
+    const Nanoseconds generation = kCaptureWindow / 5;
     References accepted;
     Nanoseconds now = 0;
     for (const Record& record : merged(sources)) {
         now = std::max<Nanoseconds>(now, record.microseconds * kMicrosecond);
         const auto age = accepted.age(record.flow, now);
         const bool pass = passed[0].contains(record.mark);
-        EXPECT_TRUE(!age || *age >= kWindow || !pass) << "mark " << record.mark;
-        EXPECT_TRUE((age && *age < kWindow + 5 * generation) || pass) << "mark " << record.mark;
+        EXPECT_TRUE(!age || *age >= kCaptureWindow || !pass) << "mark " << record.mark;
+        EXPECT_TRUE((age && *age < kCaptureWindow + 5 * generation) || pass)
+            << "mark " << record.mark;
         if (pass) {
             accepted.insert(record.flow, now);
         }
@@ -375,7 +376,7 @@ TEST_F(Capture, with_too_many_packets_says_when_after_the_first_the_window_was_s
     rig.shared().snapshot_wanted.store(1);
     rig.poll();
     const filter::WindowState& window = rig.shared().windows[0];
-    EXPECT_LT(window.shortest, kWindow);
+    EXPECT_LT(window.shortest, kCaptureWindow);
     EXPECT_GE(window.shortest_at, 16 * kMicrosecond);
     EXPECT_LT(window.shortest_at, 200 * kMicrosecond);
 }

@@ -20,7 +20,7 @@ using control::TapTotals;
 using filter::TapCounts;
 using List = std::vector<std::uint64_t>;
 
-constexpr Nanoseconds kWindow = 500 * kMicrosecond;
+constexpr Nanoseconds kTapsWindow = 500 * kMicrosecond;
 
 List as_list(const TapCounts& counts) {
     return {counts.only_a, counts.only_b, counts.both};
@@ -31,7 +31,7 @@ Layout two_taps(unsigned workers = 1) {
     Layout layout;
     layout.workers = workers;
     layout.capture = true;
-    layout.filters[0].window = kWindow;
+    layout.filters[0].window = kTapsWindow;
     layout.routes[0].report_flows = 10'000;
     return layout;
 }
@@ -59,7 +59,7 @@ Bytes answer(unsigned flow, unsigned number) {
 class Exact {
   public:
     void add(std::uint64_t microseconds, unsigned flow, unsigned tap) {
-        windows_[microseconds * kMicrosecond / kWindow][tap].insert(flow);
+        windows_[microseconds * kMicrosecond / kTapsWindow][tap].insert(flow);
     }
     [[nodiscard]] TapCounts of(std::uint64_t window) const {
         TapCounts out;

@@ -24,7 +24,7 @@ Layout small_queue(unsigned size = kQueue) {
     return layout;
 }
 
-std::vector<std::uint32_t> marks_of(const std::vector<Bytes>& frames) {
+std::vector<std::uint32_t> sent_marks(const std::vector<Bytes>& frames) {
     std::vector<std::uint32_t> out;
     for (const Bytes& frame : frames) {
         out.push_back(mark_of(frame));
@@ -57,7 +57,7 @@ TEST_F(Transmit, to_a_full_queue_sends_what_fits_and_counts_the_rest_as_lost) {
         EXPECT_EQ(rig.total(Reason::kTxLost).bytes, lost_bytes);
         EXPECT_EQ(rig.worker().counters().tx[2].packets, kQueue);
         EXPECT_GE(rig.worker().counters().tx_retries, 1U);
-        EXPECT_EQ(marks_of(rig.sent(2)), count_to(kQueue));
+        EXPECT_EQ(sent_marks(rig.sent(2)), count_to(kQueue));
     }
 }
 
@@ -104,8 +104,8 @@ TEST_F(Transmit, of_diverted_echoes_to_a_full_queue_loses_only_these) {
     EXPECT_EQ(rig.count(Reason::kNew), 2U);
     EXPECT_EQ(rig.count(Reason::kEchoDiverted), 2U);
     EXPECT_EQ(rig.count(Reason::kTxLost), 6U);
-    EXPECT_EQ(marks_of(rig.sent(2)), (std::vector<std::uint32_t>{0, 1}));
-    EXPECT_EQ(marks_of(rig.sent(3)), (std::vector<std::uint32_t>{2, 3}));
+    EXPECT_EQ(sent_marks(rig.sent(2)), (std::vector<std::uint32_t>{0, 1}));
+    EXPECT_EQ(sent_marks(rig.sent(3)), (std::vector<std::uint32_t>{2, 3}));
 }
 
 TEST_F(Transmit, of_chains_to_a_full_queue_frees_every_segment) {
@@ -204,7 +204,7 @@ TEST_F(Transmit, to_a_queue_that_empties_meanwhile_loses_nothing) {
     rig.settle();
     done.store(true);
     reader.join();
-    EXPECT_EQ(marks_of(received), count_to(kCount));
+    EXPECT_EQ(sent_marks(received), count_to(kCount));
     EXPECT_EQ(rig.count(Reason::kTxLost), 0U);
     EXPECT_EQ(rig.count(Reason::kNew), kCount);
     EXPECT_GT(rig.worker().counters().tx_retries, 0U);

@@ -33,7 +33,7 @@ struct OwnedBurst {
     Burst burst;
 };
 
-Bytes bytes_of(const packet::Frame& frame) {
+Bytes viewed_bytes(const packet::Frame& frame) {
     return {frame.data, frame.data + frame.length};
 }
 
@@ -58,9 +58,9 @@ TEST_F(View, of_chains_is_a_copy_of_exactly_their_bytes) {
     const std::size_t needed = packet(1).size() + packet(3).size();
     std::vector<std::uint8_t> scratch(needed + 1, 0xEE);
     EXPECT_EQ(view(burst, {scratch.data(), needed}), 0U);
-    EXPECT_EQ(bytes_of(burst.frames[0]), packet(1));
-    EXPECT_EQ(bytes_of(burst.frames[1]), packet(2));
-    EXPECT_EQ(bytes_of(burst.frames[2]), packet(3));
+    EXPECT_EQ(viewed_bytes(burst.frames[0]), packet(1));
+    EXPECT_EQ(viewed_bytes(burst.frames[1]), packet(2));
+    EXPECT_EQ(viewed_bytes(burst.frames[2]), packet(3));
     EXPECT_EQ(burst.frames[0].data, scratch.data());
     EXPECT_EQ(burst.bytes, packet(1).size() + packet(2).size() + packet(3).size());
     EXPECT_EQ(scratch.back(), 0xEE);
@@ -77,7 +77,7 @@ TEST_F(View, ends_where_the_space_for_chains_is_full) {
         parts.emplace_back();
         std::uint64_t bytes = 0;
         for (unsigned i = 0; i < part.count; ++i) {
-            parts.back().push_back(bytes_of(part.frames[i]));
+            parts.back().push_back(viewed_bytes(part.frames[i]));
             times.push_back(part.times[i]);
             bytes += part.lengths[i];
         }
@@ -115,7 +115,7 @@ TEST_F(View, keeps_the_packets_of_a_mask_as_they_were_seen) {
     EXPECT_EQ(burst.parsed.ip[1].data, burst.frames[1].data + 14);
     EXPECT_EQ(burst.too_long, 0b01U);
     EXPECT_EQ(burst.lengths[0], 101U);
-    EXPECT_EQ(bytes_of(burst.frames[1]), packet(2));
+    EXPECT_EQ(viewed_bytes(burst.frames[1]), packet(2));
     EXPECT_EQ(burst.mbufs[1], owned.owned[2]);
     EXPECT_EQ(burst.times[1], 1002U);
     EXPECT_EQ(burst.bytes, 101 + packet(2).size());

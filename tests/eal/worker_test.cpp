@@ -454,9 +454,9 @@ TEST_F(Worker, on_a_link_carries_both_ways_with_one_filter) {
 
 // --- generations -------------------------------------------------------------------------------
 
-constexpr unsigned kK = 3;
-constexpr unsigned kL = 4;
-constexpr Nanoseconds kLength = 10 * kMillisecond;  // of a generation
+constexpr unsigned kWorkerK = 3;
+constexpr unsigned kWorkerL = 4;
+constexpr Nanoseconds kWorkerLength = 10 * kMillisecond;  // of a generation
 
 // The clock and the rotation timer are the test's.
 class Generations : public Worker {
@@ -464,17 +464,17 @@ class Generations : public Worker {
     Layout segmented(config::Policy policy = config::Policy::kFixed) {
         Layout layout;
         layout.filters[0].policy = policy;
-        layout.filters[0].window = kL * kLength;
-        layout.filters[0].geometry = sizing::ApbbfGeometry{kK, kL, 512, 8, 64};
+        layout.filters[0].window = kWorkerL * kWorkerLength;
+        layout.filters[0].geometry = sizing::ApbbfGeometry{kWorkerK, kWorkerL, 512, 8, 64};
         layout.clock = {0, std::uint64_t{1} << 32, &now_};
         return layout;
     }
 
     // Time passes to the begin of a generation; the worker polls often enough not to be away.
     void pass_to(Rig& rig, std::uint64_t generation) {
-        while (now_ < generation * kLength) {
-            now_ += kLength / 4;
-            rig.filter_shared().turns = now_ / kLength;
+        while (now_ < generation * kWorkerLength) {
+            now_ += kWorkerLength / 4;
+            rig.filter_shared().turns = now_ / kWorkerLength;
             rig.poll();
         }
     }
@@ -493,16 +493,16 @@ class Generations : public Worker {
 TEST_F(Generations, adopts_the_published_generation) {
     Rig rig(segmented());
     send_at(rig, 0, 1);
-    send_at(rig, kL, 1);  // through generation j + l
+    send_at(rig, kWorkerL, 1);  // through generation j + l
     EXPECT_EQ(rig.count(Reason::kEcho), 1U);
-    send_at(rig, kL + kK, 1);
+    send_at(rig, kWorkerL + kWorkerK, 1);
     EXPECT_EQ(rig.count(Reason::kNew), 2U);
-    EXPECT_EQ(rig.filter_counters().shifts, kL + kK);
+    EXPECT_EQ(rig.filter_counters().shifts, kWorkerL + kWorkerK);
 }
 
 TEST_F(Generations, under_refresh_remembers_from_the_last_echo_on) {
     Rig rig(segmented(config::Policy::kRefresh));
-    for (std::uint64_t generation = 0; generation <= 5 * kL; generation += kL) {
+    for (std::uint64_t generation = 0; generation <= 5 * kWorkerL; generation += kWorkerL) {
         send_at(rig, generation, 1);
     }
     EXPECT_EQ(rig.count(Reason::kNew), 1U);
@@ -539,8 +539,8 @@ TEST_F(Generations, without_a_zeroer_clears_segments_itself) {
     EXPECT_GT(rig.filter_counters().inline_clears, 0U);
     // A key asked once a generation is accepted each l + 1 generations at the latest possible
     // moment, and each l + k at the latest of all.
-    EXPECT_GE(rig.count(Reason::kNew), 1 + 100U / (kL + kK));
-    EXPECT_LE(rig.count(Reason::kNew), 1 + 100U / (kL + 1));
+    EXPECT_GE(rig.count(Reason::kNew), 1 + 100U / (kWorkerL + kWorkerK));
+    EXPECT_LE(rig.count(Reason::kNew), 1 + 100U / (kWorkerL + 1));
 }
 
 // --- stopping ----------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ using filter::Tlbf;
 using filter::TlbfParams;
 using filter::TlbfSpec;
 
-using Table = FilterInstance<Tlbf>;
+using TlbfTable = FilterInstance<Tlbf>;
 
 std::uint64_t set_bits(std::span<const std::uint64_t> words) {
     std::uint64_t count = 0;
@@ -133,7 +133,7 @@ class Audited {
         return newer + params().k() <= filter().slices();
     }
 
-    Table table_;
+    TlbfTable table_;
     References inserted_;
     std::map<Digest, std::uint64_t> shifts_;
 };
@@ -259,7 +259,7 @@ TEST(tlbf, clear_forgets_at_any_time) {
         if (index % 2 == 0) {
             spec.arena_bytes = 64 * (spec.k + 2 + random.below(9));
         }
-        Table table(spec);
+        TlbfTable table(spec);
         Times times(random, spec.window, index);
         for (unsigned step = 0; step < 200; ++step) {
             table.filter.advance({.now = times.next()});

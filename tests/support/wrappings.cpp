@@ -4,6 +4,8 @@
 #include <array>
 #include <initializer_list>
 
+#include "support/link_frames.h"
+
 namespace unecho::test {
 namespace {
 
@@ -11,11 +13,6 @@ using packet::Encapsulation;
 
 bool coin(Draw& draw) {
     return (draw() & 1) != 0;
-}
-
-Bytes operator+(Bytes front, const Bytes& back) {
-    front.insert(front.end(), back.begin(), back.end());
-    return front;
 }
 
 Bytes be16(std::uint32_t value) {

@@ -228,7 +228,7 @@ double shbf_x_correct_largest(double m, double n, double k, unsigned c, unsigned
 namespace {
 
 // What the filters take.
-constexpr unsigned kMaxK = 64;
+constexpr unsigned kSetsMaxK = 64;
 constexpr unsigned kMaxT = 8;
 constexpr std::uint64_t kMaxM = std::uint64_t{1} << 45;
 constexpr std::uint64_t kMaxElements = std::uint64_t{1} << 38;
@@ -300,7 +300,7 @@ Result<ShbfMGeometry> size_shbf_m(const ShbfMTargets& targets) {
     }
     const ShbfGroupModel model(targets.w_bar, targets.t);
     ShbfMGeometry best{.m = kMaxM + 1};
-    for (unsigned k = targets.t + 1; k <= kMaxK; k += targets.t + 1) {
+    for (unsigned k = targets.t + 1; k <= kSetsMaxK; k += targets.t + 1) {
         const std::uint64_t m = bits_for(model, targets, k);
         const bool fewer = static_cast<double>(m) * 1.01 < static_cast<double>(best.m);
         if (m <= kMaxM && (best.k == 0 || fewer)) {

@@ -10,14 +10,14 @@
 namespace unecho::sizing {
 namespace {
 
-constexpr unsigned kMaxK = 6;
-constexpr unsigned kMinL = 2;
-constexpr unsigned kMaxL = 16;
+constexpr unsigned kApbbfMaxK = 6;
+constexpr unsigned kApbbfMinL = 2;
+constexpr unsigned kApbbfMaxL = 16;
 // Smaller blocks need 1 to 18 % more memory at any target.
 constexpr unsigned kBlockBits = 512;
 // Parts are then of equal size, a power of two, and positions in them plain bits of a hash. Other
 // numbers would save at most 3 % of the memory.
-constexpr std::array<unsigned, 4> kBits{2, 4, 8, 16};
+constexpr std::array<unsigned, 4> kApbbfBits{2, 4, 8, 16};
 
 std::uint64_t bytes_of(const ApbbfGeometry& geometry) {
     return (geometry.k + geometry.l) * lines_for_bits(geometry.blocks * geometry.B) * kLineBytes +
@@ -62,9 +62,9 @@ Result<ApbbfGeometry> size_apbbf(const Targets& targets) {
         return load_within(generation_length(targets.window, l), targets);
     };
     Shortlist<ApbbfGeometry> shortlist;
-    for (unsigned k = 1; k <= kMaxK; ++k) {
-        for (unsigned l = kMinL; l <= kMaxL; ++l) {
-            for (const unsigned b : kBits) {
+    for (unsigned k = 1; k <= kApbbfMaxK; ++k) {
+        for (unsigned l = kApbbfMinL; l <= kApbbfMaxL; ++l) {
+            for (const unsigned b : kApbbfBits) {
                 consider(targets, {k, l, kBlockBits, b, 0}, keys(l), shortlist);
             }
         }

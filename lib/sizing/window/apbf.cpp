@@ -8,12 +8,11 @@ namespace unecho::sizing {
 namespace {
 
 // More slices cost more lines than they save memory.
-constexpr unsigned kMaxK = 26;
-constexpr unsigned kMaxL = 63;
+constexpr unsigned kApbfMaxK = 26;
+constexpr unsigned kApbfMaxL = 63;
 
 std::uint64_t bytes_of(const ApbfGeometry& geometry) {
-    return (geometry.k + geometry.l) * lines_for_bits(geometry.m) * kLineBytes +
-           kSegmentRingBytes;
+    return (geometry.k + geometry.l) * lines_for_bits(geometry.m) * kLineBytes + kSegmentRingBytes;
 }
 
 Profile before_shift(const ApbfGeometry& geometry, std::uint64_t generation_keys) {
@@ -30,13 +29,13 @@ Result<ApbfGeometry> size_apbf(const Targets& targets) {
         return load_within(generation_length(targets.window, l), targets);
     };
     Shortlist<ApbfGeometry> shortlist;
-    for (unsigned k = 1; k <= kMaxK; ++k) {
-        for (unsigned l = 1; l <= kMaxL; ++l) {
+    for (unsigned k = 1; k <= kApbfMaxK; ++k) {
+        for (unsigned l = 1; l <= kApbfMaxL; ++l) {
             const std::uint64_t g = keys(l);
             const std::uint64_t most =
                 (shortlist.max_bytes() - kSegmentRingBytes) / ((k + l) * kLineBytes);
             const auto lines = smallest(1, most, [&](std::uint64_t n) {
-                const Profile r = before_shift({k, l, n * kLineBits}, g);
+                const Profile r = before_shift(ApbfGeometry{k, l, n * kLineBits}, g);
                 return meets(worst_case(k, l, r, g), targets);
             });
             if (lines) {

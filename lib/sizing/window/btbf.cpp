@@ -12,7 +12,7 @@ namespace unecho::sizing {
 namespace {
 
 // Further generations shorten the slack; they save no memory, as timers grow.
-constexpr unsigned kMaxL = 63;
+constexpr unsigned kBtbfMaxL = 63;
 
 // What the filter remembers beside its timers, and these.
 constexpr std::uint64_t kOwnBytes = 2 * kLineBytes;
@@ -95,7 +95,7 @@ Result<BtbfGeometry> size_btbf(const Targets& targets) {
     };
     for (unsigned bits = kMinTimerBits; bits <= kMaxTimerBits; ++bits) {
         for (unsigned l = static_cast<unsigned>(std::ceil(1 / kMaxNpws));
-             l <= kMaxL && timer_bits(l, 0) <= bits; ++l) {
+             l <= kBtbfMaxL && timer_bits(l, 0) <= bits; ++l) {
             for (unsigned k = 1; k <= kMaxTimerHashes; ++k) {
                 try_shape(k, l, bits);
             }

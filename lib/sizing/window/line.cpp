@@ -323,7 +323,7 @@ std::uint64_t capacity(const LineGeometry& geometry) {
         1, static_cast<std::uint64_t>(gamma * static_cast<double>(geometry.lines) / geometry.M));
 }
 
-WorstCase worst_case(const LineGeometry& geometry, std::uint64_t generation_keys) {
+WorstCase line_worst_case(const LineGeometry& geometry, std::uint64_t generation_keys) {
     WorstCase reached = at_tick(shape_of(geometry), load_of_line(geometry, generation_keys));
     const double known = static_cast<double>(generation_keys) * geometry.l * (1 + reached.npws);
     reached.false_drop += digest_collision(known);
@@ -334,7 +334,8 @@ bool enough(const LineGeometry& geometry, const Targets& targets) {
     // Any geometry takes half of the new keys for echoes before.
     constexpr double kTooMuch = 128;
     const std::uint64_t keys = full_keys(geometry, targets);
-    return load_of_line(geometry, keys) < kTooMuch && meets(worst_case(geometry, keys), targets);
+    return load_of_line(geometry, keys) < kTooMuch &&
+           meets(line_worst_case(geometry, keys), targets);
 }
 
 // Takes the candidate's form for the best if it needs fewer lines.
@@ -468,7 +469,7 @@ Prediction predict(const LineGeometry& geometry, Nanoseconds window,
     const Nanoseconds tick = tick_length(window, geometry.l, geometry.phases);
     const std::uint64_t keys =
         keys_per_second ? generation_keys(geometry, window, *keys_per_second) : capacity(geometry);
-    const WorstCase reached = worst_case(geometry, keys);
+    const WorstCase reached = line_worst_case(geometry, keys);
     Prediction out;
     out.false_drop = reached.false_drop;
     out.npws = reached.npws;

@@ -12,11 +12,11 @@
 namespace unecho::sizing {
 namespace {
 
-constexpr unsigned kMaxK = 8;
-constexpr unsigned kMinL = 2;
-constexpr unsigned kMaxL = 24;
+constexpr unsigned kShbfMaxK = 8;
+constexpr unsigned kShbfMinL = 2;
+constexpr unsigned kShbfMaxL = 24;
 constexpr unsigned kShifts = 1;
-constexpr std::array<unsigned, 6> kBits{2, 4, 6, 8, 12, 16};
+constexpr std::array<unsigned, 6> kShbfBits{2, 4, 6, 8, 12, 16};
 
 // The eight bytes that begin with the last bit's are read whole: a segment of n lines has 512 n -
 // 56 bits.
@@ -95,9 +95,9 @@ Result<ShbfWindowGeometry> size_shbf_window(const Targets& targets) {
         return load_within(generation_length(targets.window, l), targets);
     };
     Shortlist<ShbfWindowGeometry> shortlist;
-    for (unsigned k = 1; k <= kMaxK; ++k) {
-        for (unsigned l = kMinL; l <= kMaxL; ++l) {
-            for (const unsigned b : kBits) {
+    for (unsigned k = 1; k <= kShbfMaxK; ++k) {
+        for (unsigned l = kShbfMinL; l <= kShbfMaxL; ++l) {
+            for (const unsigned b : kShbfBits) {
                 consider(targets, {k, l, 0, b}, keys(l), shortlist);
             }
         }

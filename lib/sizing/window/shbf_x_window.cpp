@@ -14,11 +14,11 @@
 namespace unecho::sizing {
 namespace {
 
-constexpr unsigned kMaxK = 40;
-constexpr unsigned kMinL = 2;
+constexpr unsigned kShbfXMaxK = 40;
+constexpr unsigned kShbfXMinL = 2;
 // Each further generation costs a new flow some more windows, and saves less than a fiftieth of
 // the memory.
-constexpr unsigned kMaxL = 8;
+constexpr unsigned kShbfXMaxL = 8;
 
 // A flow that is through reads k windows, and half as many where segments are filled to a quarter:
 // for that, more memory than the least is well spent.
@@ -102,8 +102,8 @@ Result<ShbfXWindowGeometry> size_shbf_x_window(const Targets& targets, unsigned 
         return load_within(generation_length(targets.window, l), targets);
     };
     Shortlist<ShbfXWindowGeometry> shortlist(kMemoryRange);
-    for (unsigned k = 1; k <= kMaxK; ++k) {
-        for (unsigned l = kMinL; l <= kMaxL; ++l) {
+    for (unsigned k = 1; k <= kShbfXMaxK; ++k) {
+        for (unsigned l = kShbfXMinL; l <= kShbfXMaxL; ++l) {
             const std::uint64_t g = keys(l);
             ShbfXWindowGeometry geometry{k, l, 0, n};
             const std::uint64_t most =

@@ -12,17 +12,17 @@
 namespace unecho::sizing {
 namespace {
 
-constexpr unsigned kMaxK = 40;
-constexpr unsigned kMaxL = 40;
+constexpr unsigned kTlbfMaxK = 40;
+constexpr unsigned kTlbfMaxL = 40;
 // Of the slices that are alive for a while when the rate jumps.
 constexpr unsigned kSpareGenerations = 2;
-static_assert(kMaxK + kMaxL <= kMaxTlbfSlices);
+static_assert(kTlbfMaxK + kTlbfMaxL <= kMaxTlbfSlices);
 // The arena, relative to what the slices need at the planned rate: slices that are still alive
 // after a change of the rate, those made a little too large, and what does not fit at the arena's
 // end.
-constexpr double kHeadRoom = 2;
+constexpr double kTlbfHeadRoom = 2;
 
-Profile full(unsigned k, unsigned slices) {
+Profile full_slices(unsigned k, unsigned slices) {
     return fills_half(k, slices - k, kBeforeShift);
 }
 
@@ -33,8 +33,9 @@ std::uint64_t generation_keys(const TlbfGeometry& geometry) {
 WorstCase worst_case_of(const TlbfGeometry& geometry) {
     const std::uint64_t g = generation_keys(geometry);
     const unsigned k = geometry.k;
-    WorstCase reached = worst_case(k, geometry.max_slices - k, full(k, geometry.max_slices), g);
-    reached.npws = npws(k, geometry.l, full(k, k + geometry.l));
+    WorstCase reached =
+        worst_case(k, geometry.max_slices - k, full_slices(k, geometry.max_slices), g);
+    reached.npws = npws(k, geometry.l, full_slices(k, k + geometry.l));
     return reached;
 }
 
@@ -43,7 +44,7 @@ std::uint64_t arena_for(unsigned k, unsigned l, std::uint64_t keys) {
     const double slice = static_cast<double>(keys) / l * k / std::numbers::ln2;
     const auto lines = lines_for_bits(static_cast<std::uint64_t>(std::ceil(slice)));
     const auto wanted =
-        static_cast<std::uint64_t>(std::ceil(kHeadRoom * (k + l) * static_cast<double>(lines)));
+        static_cast<std::uint64_t>(std::ceil(kTlbfHeadRoom * (k + l) * static_cast<double>(lines)));
     return std::max(wanted, lines * (k + 2)) * kLineBytes;
 }
 
@@ -55,9 +56,9 @@ Result<TlbfGeometry> size_tlbf(const Targets& targets) {
     }
     const std::uint64_t keys = keys_within(targets.window, targets.keys_per_second);
     Shortlist<TlbfGeometry> shortlist;
-    for (unsigned k = 1; k <= kMaxK; ++k) {
+    for (unsigned k = 1; k <= kTlbfMaxK; ++k) {
         // A generation lasts at least a nanosecond.
-        for (unsigned l = 1; l <= kMaxL && l <= targets.window; ++l) {
+        for (unsigned l = 1; l <= kTlbfMaxL && l <= targets.window; ++l) {
             TlbfGeometry geometry{k, l, std::min(k + (kSpareGenerations * l), kMaxTlbfSlices), keys,
                                   0};
             geometry.arena_bytes = arena_for(k, l, keys);
@@ -69,7 +70,7 @@ Result<TlbfGeometry> size_tlbf(const Targets& targets) {
     }
     const auto picked = shortlist.pick([](const TlbfGeometry& geometry) {
         return segments_of_new_key(geometry.k, geometry.l,
-                                   full(geometry.k, geometry.k + geometry.l));
+                                   full_slices(geometry.k, geometry.k + geometry.l));
     });
     if (!picked) {
         return too_much(targets);
@@ -81,8 +82,8 @@ Prediction predict(const TlbfGeometry& geometry, Nanoseconds window,
                    std::optional<double> keys_per_second) {
     const auto [k, l, max_slices, capacity, arena_bytes] = geometry;
     const Load load = load_of(window, l, keys_per_second, generation_keys(geometry));
-    Prediction out = predict_segments(k, l, full(k, k + l), load, arena_bytes + kTlbfStateBytes,
-                                      kTlbfStateBytes);
+    Prediction out = predict_segments(k, l, full_slices(k, k + l), load,
+                                      arena_bytes + kTlbfStateBytes, kTlbfStateBytes);
     out.false_drop = worst_case_of(geometry).false_drop;
     return out;
 }

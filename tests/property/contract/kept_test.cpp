@@ -75,7 +75,7 @@ constexpr std::uint64_t kBurstsAStep = 2;
 std::array<Digest, 3> digests_of(std::uint64_t burst) {
     return {remix(burst, 0), remix(burst, 1), remix(burst, 2)};
 }
-constexpr std::uint64_t kAll = 0b111;
+constexpr std::uint64_t kAllKept = 0b111;
 
 // Every digest of a burst that was over and is no older than is promised is still known; or the
 // memory says that it was cut off amid a turn.
@@ -127,7 +127,7 @@ TYPED_TEST(contract_kept, kill_at_any_moment_loses_nothing_or_is_seen) {
                     break;
                 }
                 const std::uint64_t echoes = filter.test_and_insert_burst(digests_of(burst));
-                missed += static_cast<unsigned>(std::popcount(echoes ^ kAll));
+                missed += static_cast<unsigned>(std::popcount(echoes ^ kAllKept));
             }
             ASSERT_LE(missed, shared.progress().other.load()) << bursts << " bursts";
         },
@@ -186,13 +186,13 @@ TYPED_TEST(contract_kept, cut_off_behind_every_instruction_of_a_turn_loses_nothi
                 for (std::uint64_t i = 0; i < kBurstsAStep && bursts > behind + i; ++i) {
                     remembered += filter.test_and_insert_burst(digests_of(bursts - behind - i - 1));
                 }
-                std::uint64_t known = kAll;
+                std::uint64_t known = kAllKept;
                 for (std::uint64_t burst = bursts;
                      burst-- != 0 && now - time_of(burst) <= c.promise.kept;) {
                     known &= filter.test_and_insert_burst(digests_of(burst));
                 }
                 EXPECT_EQ(remembered, 0U) << "of what is forgotten";
-                EXPECT_EQ(known, kAll) << "of what is kept";
+                EXPECT_EQ(known, kAllKept) << "of what is kept";
                 return !testing::Test::HasFailure();
             };
             steps += step_through(kMostSteps, prepare, act, look);

@@ -20,7 +20,7 @@
 namespace unecho::test {
 namespace {
 
-constexpr unsigned kKeys = 32;
+constexpr unsigned kThreadKeys = 32;
 constexpr std::uint64_t kGenerations = 3000;
 constexpr Nanoseconds kLength = 60 * kMicrosecond;
 
@@ -67,7 +67,7 @@ WorkerFindings work(const Shape& shape, const dataplane::FilterShared& shared, T
                     const std::atomic<bool>& stop) {
     Stalls stalls(seed() + 1);
     WorkerFindings out;
-    std::array<std::optional<Nanoseconds>, kKeys> inserted;
+    std::array<std::optional<Nanoseconds>, kThreadKeys> inserted;
     std::uint64_t adopted = 0;
     filter::Ageing ageing({.window = shape.l * kLength, .length = kLength, .through = shape.l});
     while (!stop.load(std::memory_order_acquire) && out.wrong.empty()) {
@@ -82,7 +82,7 @@ WorkerFindings work(const Shape& shape, const dataplane::FilterShared& shared, T
             lane.exchange();
             adopted = moment.generation;
         }
-        const std::size_t key = stalls.draw() % kKeys;
+        const std::size_t key = stalls.draw() % kThreadKeys;
         const bool echo = lane.filter().test_and_insert(remix(key, 5));
         if (inserted[key]) {
             const Nanoseconds age = moment.now - *inserted[key];

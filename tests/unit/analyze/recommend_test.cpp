@@ -9,7 +9,7 @@
 namespace unecho::analyze {
 namespace {
 
-test::PacketSpec packet_number(unsigned number) {
+test::PacketSpec sample_packet(unsigned number) {
     test::PacketSpec spec;
     spec.id = static_cast<std::uint16_t>(number);
     spec.source = 0x0A000000 | number >> 16;
@@ -20,8 +20,8 @@ test::PacketSpec packet_number(unsigned number) {
 // n packets a millisecond apart, each with a copy that comes delay later.
 void add_pairs(Stream& stream, Nanoseconds& now, unsigned first, unsigned n, Nanoseconds delay) {
     for (unsigned i = first; i < first + n; ++i) {
-        stream.add(now, packet_number(i));
-        stream.add(now + delay, packet_number(i));
+        stream.add(now, sample_packet(i));
+        stream.add(now + delay, sample_packet(i));
         now += delay + kMillisecond;
     }
 }
@@ -39,7 +39,7 @@ Report recommended(const Stream& stream) {
     return report;
 }
 
-bool has(const std::string& text, const std::string& part) {
+bool says(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
@@ -54,7 +54,7 @@ TEST(Recommend, window_is_twice_the_age_of_nearly_all_rounded_up) {
     EXPECT_TRUE(out.needed);
     EXPECT_EQ(out.key, packet::KeyMode::kPacket);
     EXPECT_EQ(out.policy, engines::Policy::kFixed);
-    EXPECT_TRUE(has(out.window_reason, "99.9 % of the copies come within 3"));
+    EXPECT_TRUE(says(out.window_reason, "99.9 % of the copies come within 3"));
 }
 
 TEST(Recommend, window_is_no_less_than_a_millisecond) {
@@ -91,12 +91,12 @@ TEST(Recommend, packet_sent_again_hours_later_asks_for_nothing) {
     EXPECT_EQ(out.window, 50 * kMillisecond);
     EXPECT_EQ(out.removed.packets, 0U);
     EXPECT_FALSE(out.needed);
-    EXPECT_TRUE(has(out.window_reason, "Nothing was copied")) << out.window_reason;
+    EXPECT_TRUE(says(out.window_reason, "Nothing was copied")) << out.window_reason;
 }
 
 TEST(Recommend, window_without_copies_is_shorter_than_what_was_sent_again) {
     Stream stream;
-    test::PacketSpec spec = packet_number(0);
+    test::PacketSpec spec = sample_packet(0);
     for (unsigned i = 0; i < 10; ++i) {
         stream.add(i * 15 * kMillisecond, spec);
     }
@@ -114,7 +114,7 @@ TEST(Recommend, window_stays_below_what_was_sent_again) {
     const Report report = recommended(stream);
     EXPECT_EQ(report.copied.packets, 1000U);
     EXPECT_EQ(report.recommendation.window, 50 * kMillisecond);  // not 100
-    EXPECT_TRUE(has(report.recommendation.sure_reason, "1 packet was sent again from 75ms on"))
+    EXPECT_TRUE(says(report.recommendation.sure_reason, "1 packet was sent again from 75ms on"))
         << report.recommendation.sure_reason;
 }
 
@@ -126,7 +126,7 @@ TEST(Recommend, window_lies_in_the_gap_behind_the_copies) {
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.window, 20 * kMillisecond);
     EXPECT_EQ(out.removed.packets, 1000U);
-    EXPECT_TRUE(has(out.sure_reason, "20 packets were sent again from 900ms on: a wide gap"))
+    EXPECT_TRUE(says(out.sure_reason, "20 packets were sent again from 900ms on: a wide gap"))
         << out.sure_reason;
 }
 
@@ -144,14 +144,14 @@ TEST(Recommend, window_spans_all_copies_of_a_packet) {
     Stream stream;
     for (unsigned i = 0; i < 100; ++i) {
         for (unsigned copy = 0; copy < 4; ++copy) {
-            stream.add(i * kSecond + copy * 20 * kMillisecond, packet_number(i));
+            stream.add(i * kSecond + copy * 20 * kMillisecond, sample_packet(i));
         }
     }
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.window, 100 * kMillisecond);  // 50 ms would do for one copy
     EXPECT_EQ(out.policy, engines::Policy::kFixed);
     EXPECT_EQ(out.covered, 1);
-    EXPECT_TRUE(has(out.window_reason, "spans all copies"));
+    EXPECT_TRUE(says(out.window_reason, "spans all copies"));
 }
 
 TEST(Recommend, late_repeats_are_not_covered_even_where_there_are_many) {
@@ -177,7 +177,7 @@ TEST(Recommend, margin_ends_where_the_gap_ends) {
 TEST(Recommend, without_echoes_nothing_is_needed) {
     Stream stream;
     for (unsigned i = 0; i < 100; ++i) {
-        stream.add(i * kMillisecond, packet_number(i));
+        stream.add(i * kMillisecond, sample_packet(i));
     }
     const Report report = recommended(stream);
     EXPECT_FALSE(report.recommendation.needed);
@@ -190,7 +190,7 @@ TEST(Recommend, without_echoes_nothing_is_needed) {
 TEST(Recommend, loop_that_goes_on_asks_for_refresh) {
     Stream stream;
     for (unsigned i = 0; i < 5000; ++i) {
-        stream.add(i * 400 * kMicrosecond, packet_number(2 + i % 2));
+        stream.add(i * 400 * kMicrosecond, sample_packet(2 + i % 2));
     }
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.policy, engines::Policy::kRefresh);
@@ -200,12 +200,12 @@ TEST(Recommend, loop_that_goes_on_asks_for_refresh) {
 TEST(Recommend, rate_is_the_peak_of_new_packets_and_half_more) {
     Stream stream;
     for (unsigned i = 0; i < 2000; ++i) {  // a burst of 2000 in a millisecond, 1000 of them new
-        stream.add(i * 500, packet_number(i / 2));
+        stream.add(i * 500, sample_packet(i / 2));
     }
-    stream.add(10 * kSecond, packet_number(5000));
+    stream.add(10 * kSecond, sample_packet(5000));
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.rate, 1'600'000);  // of 63 in 62.5 us
-    EXPECT_TRUE(has(out.rate_reason, "63 new packets in any 62.5us, which is 1.01Mpps"));
+    EXPECT_TRUE(says(out.rate_reason, "63 new packets in any 62.5us, which is 1.01Mpps"));
 }
 
 // 64 packets a microsecond apart, all within one generation of a filter of a millisecond.
@@ -215,7 +215,7 @@ TEST(Recommend, rate_counts_bursts_shorter_than_a_millisecond_in_full) {
         for (unsigned i = 0; i < 128; ++i) {
             const Nanoseconds copies = i < 64 ? 0 : 20 * kMicrosecond;
             stream.add(burst * 10 * kMillisecond + i * kMicrosecond + copies,
-                       packet_number(burst * 64 + i % 64));
+                       sample_packet(burst * 64 + i % 64));
         }
     }
     const Recommendation out = recommended(stream).recommendation;
@@ -227,32 +227,32 @@ TEST(Recommend, rate_counts_bursts_shorter_than_a_millisecond_in_full) {
 // Times that step back: everything until the time is reached again comes at one moment.
 TEST(Recommend, rate_counts_what_comes_at_one_moment_in_full) {
     Stream stream;
-    stream.add(kSecond, packet_number(0));
+    stream.add(kSecond, sample_packet(0));
     for (unsigned i = 0; i < 200; ++i) {
-        stream.add(i * kMillisecond, packet_number(i / 2));
+        stream.add(i * kMillisecond, sample_packet(i / 2));
     }
     EXPECT_GE(recommended(stream).recommendation.rate, 1.5 * 100 * 16'000);
 }
 
 TEST(Recommend, rate_stays_within_what_is_allowed_and_says_so) {
     Stream slow;
-    slow.add(0, packet_number(2));
-    slow.add(kMillisecond, packet_number(2));
+    slow.add(0, sample_packet(2));
+    slow.add(kMillisecond, sample_packet(2));
     const Recommendation least = recommended(slow).recommendation;
     EXPECT_EQ(least.rate, 40'000);
-    EXPECT_TRUE(has(least.rate_reason, "At most 1 new packet in any 125us, which is 8kpps; more"))
+    EXPECT_TRUE(says(least.rate_reason, "At most 1 new packet in any 125us, which is 8kpps; more"))
         << least.rate_reason;
     Stream slower;
-    slower.add(0, packet_number(2));
-    slower.add(100 * kMillisecond, packet_number(2));
-    EXPECT_TRUE(has(recommended(slower).recommendation.rate_reason, "no rate below 1kpps"));
+    slower.add(0, sample_packet(2));
+    slower.add(100 * kMillisecond, sample_packet(2));
+    EXPECT_TRUE(says(recommended(slower).recommendation.rate_reason, "no rate below 1kpps"));
     Stream fast;
     for (unsigned i = 0; i < 140'000; ++i) {
-        fast.add(0, packet_number(i / 2));
+        fast.add(0, sample_packet(i / 2));
     }
     const Recommendation most = recommended(fast).recommendation;
     EXPECT_EQ(most.rate, 1e9);
-    EXPECT_TRUE(has(most.rate_reason, "may pass as doubts")) << most.rate_reason;
+    EXPECT_TRUE(says(most.rate_reason, "may pass as doubts")) << most.rate_reason;
 }
 
 // What repeats long after the window is taken in again as if it were new.
@@ -261,7 +261,7 @@ TEST(Recommend, rate_counts_what_is_accepted_again) {
     Nanoseconds now = 0;
     add_pairs(stream, now, 0, 100, kMicrosecond);
     for (unsigned i = 0; i < 100; ++i) {
-        stream.add(100 * kSecond + i * kMicrosecond / 2, packet_number(i));
+        stream.add(100 * kSecond + i * kMicrosecond / 2, sample_packet(i));
     }
     const Recommendation out = recommended(stream).recommendation;
     ASSERT_EQ(out.window, kMillisecond);
@@ -271,24 +271,24 @@ TEST(Recommend, rate_counts_what_is_accepted_again) {
 TEST(Recommend, rate_counts_echoes_where_policy_refresh_takes_them_in) {
     Stream stream;
     for (unsigned i = 0; i < 5000; ++i) {  // four of them new
-        stream.add(i * 4 * kMicrosecond, packet_number(2 + i % 4));
+        stream.add(i * 4 * kMicrosecond, sample_packet(2 + i % 4));
     }
     const Recommendation out = recommended(stream).recommendation;
     ASSERT_EQ(out.policy, engines::Policy::kRefresh);
     EXPECT_EQ(out.rate, 520'000);  // twice 16 in 62.5 us, as these are few
-    EXPECT_TRUE(has(out.rate_reason, "At most 16 packets in any 62.5us")) << out.rate_reason;
+    EXPECT_TRUE(says(out.rate_reason, "At most 16 packets in any 62.5us")) << out.rate_reason;
 }
 
 TEST(Recommend, several_interfaces_share_a_route_where_copies_cross) {
     Stream stream(2);
-    stream.add(0, packet_number(1), 0);
-    stream.add(10, packet_number(1), 1);
-    EXPECT_TRUE(has(recommended(stream).recommendation.taps_reason, "one route from all"));
+    stream.add(0, sample_packet(1), 0);
+    stream.add(10, sample_packet(1), 1);
+    EXPECT_TRUE(says(recommended(stream).recommendation.taps_reason, "one route from all"));
     Stream apart(2);
-    apart.add(0, packet_number(1), 0);
-    apart.add(10, packet_number(1), 0);
-    apart.add(20, packet_number(2), 1);
-    EXPECT_TRUE(has(recommended(apart).recommendation.taps_reason, "a route of its own"));
+    apart.add(0, sample_packet(1), 0);
+    apart.add(10, sample_packet(1), 0);
+    apart.add(20, sample_packet(2), 1);
+    EXPECT_TRUE(says(recommended(apart).recommendation.taps_reason, "a route of its own"));
 }
 
 // Between two steps of the ladder, as 10 ms would drop what was sent again.
@@ -302,7 +302,7 @@ TEST(Recommend, window_lies_between_copies_and_what_was_sent_again) {
     EXPECT_EQ(out.window, 7 * kMillisecond);
     EXPECT_EQ(out.policy, engines::Policy::kFixed);
     EXPECT_EQ(out.removed.packets, 100U);
-    EXPECT_TRUE(has(out.sure_reason, "the gap is narrow")) << out.sure_reason;
+    EXPECT_TRUE(says(out.sure_reason, "the gap is narrow")) << out.sure_reason;
     // The next step of the ladder, and what it would lose.
     EXPECT_EQ(report.modes[0].recommended.window, 10 * kMillisecond);
     EXPECT_EQ(report.modes[0].recommended.dropped.packets, 101U);
@@ -314,11 +314,11 @@ TEST(Recommend, narrow_window_measures_from_the_copy_before) {
     Stream stream;
     for (unsigned i = 0; i < 50; ++i) {
         for (unsigned copy = 0; copy < 4; ++copy) {
-            stream.add(i * kSecond + copy * 6 * kMillisecond, packet_number(2 + i));
+            stream.add(i * kSecond + copy * 6 * kMillisecond, sample_packet(2 + i));
         }
     }
-    stream.add(60 * kSecond, packet_number(0));
-    stream.add(60 * kSecond + 9 * kMillisecond, packet_number(0));
+    stream.add(60 * kSecond, sample_packet(0));
+    stream.add(60 * kSecond + 9 * kMillisecond, sample_packet(0));
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.window, 7 * kMillisecond);
     EXPECT_EQ(out.policy, engines::Policy::kRefresh);
@@ -336,7 +336,7 @@ TEST(Recommend, window_is_judged_over_what_the_key_drops) {
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.window, 20 * kMillisecond);
     EXPECT_EQ(out.non_ip, packet::NonIp::kPass);
-    EXPECT_TRUE(has(out.sure_reason, "nothing was sent again that")) << out.sure_reason;
+    EXPECT_TRUE(says(out.sure_reason, "nothing was sent again that")) << out.sure_reason;
 }
 
 // Frames that are copied, but too close to others that were sent again, are not compared: what they
@@ -362,7 +362,7 @@ TEST(Recommend, copies_that_are_not_compared_count_nowhere) {
     EXPECT_EQ(out.non_ip, packet::NonIp::kPass);
     EXPECT_EQ(out.window, 20 * kMillisecond);
     EXPECT_EQ(out.removed.packets, 100U);
-    EXPECT_TRUE(has(out.sure_reason, "100 copied packets up to 6ms")) << out.sure_reason;
+    EXPECT_TRUE(says(out.sure_reason, "100 copied packets up to 6ms")) << out.sure_reason;
 }
 
 // Frames that two interfaces saw, and packets that were sent again sooner.
@@ -374,8 +374,8 @@ TEST(Recommend, copies_that_are_not_compared_ask_for_no_window) {
         stream.add(i * kSecond, test::build_ethernet(0x0806, body), 0);
         stream.add(i * kSecond + 6 * kMillisecond, test::build_ethernet(0x0806, body), 1);
     }
-    stream.add(50 * kSecond, packet_number(0));  // without an ID
-    stream.add(50 * kSecond + 3 * kMillisecond, packet_number(0));
+    stream.add(50 * kSecond, sample_packet(0));  // without an ID
+    stream.add(50 * kSecond + 3 * kMillisecond, sample_packet(0));
     const Report report = recommended(stream);
     ASSERT_EQ(report.non_ip_copied.packets, 20U);
     ASSERT_EQ(report.copied.packets, 20U);
@@ -383,13 +383,14 @@ TEST(Recommend, copies_that_are_not_compared_ask_for_no_window) {
     const Recommendation& out = report.recommendation;
     EXPECT_EQ(out.non_ip, packet::NonIp::kPass);
     EXPECT_FALSE(out.needed);
-    EXPECT_TRUE(has(out.window_reason, "ages do not say how long it must be")) << out.window_reason;
+    EXPECT_TRUE(says(out.window_reason, "ages do not say how long it must be"))
+        << out.window_reason;
 }
 
 TEST(Recommend, storm_that_fixed_leaves_a_part_of_asks_for_refresh) {
     Stream stream;
     for (unsigned i = 0; i < 1500; ++i) {
-        stream.add(i * 50 * kMicrosecond, packet_number(2 + i / 500));
+        stream.add(i * 50 * kMicrosecond, sample_packet(2 + i / 500));
     }
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.policy, engines::Policy::kRefresh);
@@ -399,7 +400,7 @@ TEST(Recommend, storm_that_fixed_leaves_a_part_of_asks_for_refresh) {
 TEST(Recommend, what_came_exactly_twice_is_doubted) {
     Stream stream;
     for (unsigned i = 0; i < 40; ++i) {
-        test::PacketSpec spec = packet_number(0);
+        test::PacketSpec spec = sample_packet(0);
         spec.payload[0] = static_cast<std::uint8_t>(i);
         spec.protocol = 17;
         stream.add(i * 20 * kMillisecond, spec);
@@ -407,7 +408,7 @@ TEST(Recommend, what_came_exactly_twice_is_doubted) {
     }
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_FALSE(out.needed);
-    EXPECT_TRUE(has(out.sure_reason, "40 packets were there again within 3ms")) << out.sure_reason;
+    EXPECT_TRUE(says(out.sure_reason, "40 packets were there again within 3ms")) << out.sure_reason;
 }
 
 TEST(Recommend, storm_of_frames_may_be_a_loop) {
@@ -418,17 +419,17 @@ TEST(Recommend, storm_of_frames_may_be_a_loop) {
     }
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_FALSE(out.needed);
-    EXPECT_TRUE(has(out.sure_reason, "a flood, or a loop")) << out.sure_reason;
+    EXPECT_TRUE(says(out.sure_reason, "a flood, or a loop")) << out.sure_reason;
 }
 
 TEST(Recommend, packets_of_one_time_are_warned_of) {
     Stream stream;
-    stream.add(kSecond, packet_number(2));
+    stream.add(kSecond, sample_packet(2));
     EXPECT_TRUE(recommended(stream).warnings.empty());
-    stream.add(kSecond, packet_number(2));
+    stream.add(kSecond, sample_packet(2));
     const Report report = recommended(stream);
     ASSERT_EQ(report.warnings.size(), 1U);
-    EXPECT_TRUE(has(report.warnings[0].text, "all packets have the same time"));
+    EXPECT_TRUE(says(report.warnings[0].text, "all packets have the same time"));
 }
 
 // Of the frames a window parts copies and repeats, and of the packets too.
@@ -457,7 +458,7 @@ TEST(Recommend, frames_are_compared_where_a_window_parts_them) {
 TEST(Recommend, frames_are_sent_again_where_no_packet_is_copied) {
     Stream stream;
     for (unsigned i = 0; i < 200; ++i) {
-        stream.add(i * 10 * kMillisecond, packet_number(2 + i));
+        stream.add(i * 10 * kMillisecond, sample_packet(2 + i));
     }
     for (std::uint8_t i = 0; i < 10; ++i) {
         test::Bytes body = test::counting(46);

@@ -10,7 +10,7 @@
 namespace unecho::analyze {
 namespace {
 
-bool has(const std::string& text, const std::string& part) {
+bool shows(const std::string& text, const std::string& part) {
     return text.find(part) != std::string::npos;
 }
 
@@ -20,18 +20,18 @@ TEST(ReportText, every_section_of_a_full_report_is_there) {
          {"echoes", "Ages", "How copies differ", "look alike", "Where", "first at", "Protocols",
           "Whose packets", "Over time", "by window", "<- recommended", "What each key drops",
           "What to configure", "--toml"}) {
-        EXPECT_TRUE(has(text, part)) << part;
+        EXPECT_TRUE(shows(text, part)) << part;
     }
 }
 
 TEST(ReportText, sections_with_nothing_to_say_are_left_out) {
     const std::string none = to_text(no_echo_report());
-    EXPECT_FALSE(has(none, "Ages"));
-    EXPECT_FALSE(has(none, "Whose packets"));
-    EXPECT_TRUE(has(none, "What to configure"));
+    EXPECT_FALSE(shows(none, "Ages"));
+    EXPECT_FALSE(shows(none, "Whose packets"));
+    EXPECT_TRUE(shows(none, "What to configure"));
     const std::string empty = to_text(empty_report());
-    EXPECT_TRUE(has(empty, "There are no packets in"));
-    EXPECT_FALSE(has(empty, "What to configure"));
+    EXPECT_TRUE(shows(empty, "There are no packets in"));
+    EXPECT_FALSE(shows(empty, "What to configure"));
 }
 
 TEST(ReportText, names_cannot_speak_to_the_terminal) {
@@ -46,10 +46,10 @@ TEST(ReportText, long_names_are_shortened_in_tables) {
     ASSERT_GE(report.interfaces.size(), 2U);
     report.interfaces[0].name = "begin" + std::string(5000, 'x') + "end";
     const std::string text = to_text(report);
-    EXPECT_FALSE(has(text, std::string(41, 'x')));
-    EXPECT_TRUE(has(text, "beginxxxxxxx..."));
-    EXPECT_TRUE(has(text, "xxxend  "));
-    EXPECT_FALSE(has(text, std::string(300, ' ')));
+    EXPECT_FALSE(shows(text, std::string(41, 'x')));
+    EXPECT_TRUE(shows(text, "beginxxxxxxx..."));
+    EXPECT_TRUE(shows(text, "xxxend  "));
+    EXPECT_FALSE(shows(text, std::string(300, ' ')));
 }
 
 TEST(ReportText, interfaces_with_echoes_come_first_and_empty_ones_are_left_out) {
@@ -65,9 +65,9 @@ TEST(ReportText, interfaces_with_echoes_come_first_and_empty_ones_are_left_out) 
     const std::string text = to_text(report);
     EXPECT_LT(text.find("port38."), text.find("port36."));
     EXPECT_LT(text.find("port30."), text.find("port2."));
-    EXPECT_FALSE(has(text, "port39."));
-    EXPECT_TRUE(has(text, "and 10 more interfaces"));  // 20 have packets, 10 are shown
-    EXPECT_TRUE(has(text, "20 interfaces without packets left out"));
+    EXPECT_FALSE(shows(text, "port39."));
+    EXPECT_TRUE(shows(text, "and 10 more interfaces"));  // 20 have packets, 10 are shown
+    EXPECT_TRUE(shows(text, "20 interfaces without packets left out"));
 }
 
 // The last of them counts for those beyond.
@@ -77,22 +77,22 @@ TEST(ReportText, interfaces_that_the_last_stands_for_are_counted) {
     report.interfaces.back().name = "all others";
     report.interfaces.back().copied = {1, 60};
     report.other_interfaces = 1244;
-    EXPECT_TRUE(has(to_text(report), "and 1,490 more interfaces"));
+    EXPECT_TRUE(shows(to_text(report), "and 1,490 more interfaces"));
     report.interfaces.back().copied = {report.total.packets, 60};  // shown, first
-    EXPECT_TRUE(has(to_text(report), "and 246 more interfaces"));
+    EXPECT_TRUE(shows(to_text(report), "and 246 more interfaces"));
 }
 
 TEST(ReportText, what_was_sent_again_is_told_with_its_rhythm) {
     const std::string text = to_text(sample_report());
-    EXPECT_TRUE(has(text, "41 were sent again"));
-    EXPECT_TRUE(has(text, "IPv4 VRRP"));
-    EXPECT_TRUE(has(text, "every 1s, about"));
-    EXPECT_TRUE(has(text, "1s to 1 min 30 s"));
+    EXPECT_TRUE(shows(text, "41 were sent again"));
+    EXPECT_TRUE(shows(text, "IPv4 VRRP"));
+    EXPECT_TRUE(shows(text, "every 1s, about"));
+    EXPECT_TRUE(shows(text, "1s to 1 min 30 s"));
 }
 
 TEST(ReportText, bytes_are_said_to_be_those_on_the_wire) {
-    EXPECT_TRUE(has(to_text(sample_report()), " on the wire ("));
-    EXPECT_TRUE(has(to_text(sample_report()), "their bytes on the wire"));
+    EXPECT_TRUE(shows(to_text(sample_report()), " on the wire ("));
+    EXPECT_TRUE(shows(to_text(sample_report()), "their bytes on the wire"));
 }
 
 std::size_t lines_of(const std::string& text) {
@@ -115,7 +115,7 @@ TEST(ReportText, gaps_between_ages_are_one_line) {
     report.ages = ages.ages();
     const std::string part = section_of(to_text(report), "Ages");
     EXPECT_EQ(lines_of(part), 8U) << part;  // title, names, three rows, gap, one row, sentence
-    EXPECT_TRUE(has(part, "  2us   100ms       0  ...\n")) << part;
+    EXPECT_TRUE(shows(part, "  2us   100ms       0  ...\n")) << part;
 }
 
 TEST(ReportText, ages_over_many_powers_of_ten_fit_on_a_screen) {
@@ -128,7 +128,7 @@ TEST(ReportText, ages_over_many_powers_of_ten_fit_on_a_screen) {
     const std::string part = section_of(to_text(report), "Ages");
     EXPECT_LE(lines_of(part), 27U) << part;
     EXPECT_GE(lines_of(part), 12U) << part;
-    EXPECT_TRUE(has(part, "        10us       31.6us ")) << part;
+    EXPECT_TRUE(shows(part, "        10us       31.6us ")) << part;
 }
 
 TEST(ReportText, time_without_packets_is_one_line) {
@@ -138,7 +138,7 @@ TEST(ReportText, time_without_packets_is_one_line) {
     }
     const std::string part = section_of(to_text(report), "Over time");
     EXPECT_LE(lines_of(part), 8U) << part;
-    EXPECT_TRUE(has(part, "0     0 %  ...\n")) << part;
+    EXPECT_TRUE(shows(part, "0     0 %  ...\n")) << part;
 }
 
 TEST(ReportText, many_inputs_are_one_line) {
@@ -155,7 +155,7 @@ TEST(ReportText, many_inputs_are_one_line) {
                         "58.6 MB on the wire, 58.6 MB captured\n"),
               0U)
         << text.substr(0, 200);
-    EXPECT_TRUE(has(text, "the file ends within a packet; 1,500 other inputs too (1,501 times)"));
+    EXPECT_TRUE(shows(text, "the file ends within a packet; 1,500 other inputs too (1,501 times)"));
     EXPECT_LT(lines_of(text), 190U);
 }
 
@@ -166,11 +166,11 @@ TEST(ReportText, tables_of_copies_leave_out_what_was_sent_again) {
     report.windows.back().fixed.packets += 50;
     report.windows.back().refresh.packets += 50;
     const std::string text = to_text(report);
-    EXPECT_FALSE(has(text, "padded"));
-    EXPECT_TRUE(has(text, "# copies, + what was sent again"));
-    EXPECT_TRUE(has(section_of(text, "Over time"), "and 50 sent again"));
-    EXPECT_TRUE(has(section_of(text, "Whose packets"), "and 50 sent again"));
-    EXPECT_FALSE(has(to_text(sample_report()), "and 50 sent again"));
+    EXPECT_FALSE(shows(text, "padded"));
+    EXPECT_TRUE(shows(text, "# copies, + what was sent again"));
+    EXPECT_TRUE(shows(section_of(text, "Over time"), "and 50 sent again"));
+    EXPECT_TRUE(shows(section_of(text, "Whose packets"), "and 50 sent again"));
+    EXPECT_FALSE(shows(to_text(sample_report()), "and 50 sent again"));
 }
 
 TEST(ReportText, windows_count_frames_without_ip_where_they_are_to_be_compared) {
@@ -179,26 +179,26 @@ TEST(ReportText, windows_count_frames_without_ip_where_they_are_to_be_compared) 
     for (WindowRow& row : report.basis.frame_windows) {
         row.fixed = row.refresh = row.fixed_copied = row.refresh_copied = {1'000'000, 64};
     }
-    EXPECT_FALSE(has(section_of(to_text(report), "What key"), "1,000,000"));
+    EXPECT_FALSE(shows(section_of(to_text(report), "What key"), "1,000,000"));
     report.recommendation.non_ip = packet::NonIp::kFrame;
     const std::string text = to_text(report);
-    EXPECT_TRUE(has(text, "What key \"packet\" with non_ip \"frame\" drops, by window"));
-    EXPECT_TRUE(has(section_of(text, "What key"), "1,000,000")) << text;
+    EXPECT_TRUE(shows(text, "What key \"packet\" with non_ip \"frame\" drops, by window"));
+    EXPECT_TRUE(shows(section_of(text, "What key"), "1,000,000")) << text;
 }
 
 TEST(ReportText, window_between_two_of_the_ladder_is_named) {
     Report report = sample_report();
-    EXPECT_FALSE(has(to_text(report), "between two of these"));
+    EXPECT_FALSE(shows(to_text(report), "between two of these"));
     report.recommendation.window = 23 * kMillisecond;
-    EXPECT_TRUE(
-        has(section_of(to_text(report), "What key"), "  recommended: 23ms, between two of these"));
+    EXPECT_TRUE(shows(section_of(to_text(report), "What key"),
+                      "  recommended: 23ms, between two of these"));
 }
 
 TEST(ReportText, one_is_singular) {
     const std::string text = to_text(single_packet_report());
-    EXPECT_TRUE(has(text, ": 1 packet, ")) << text;
-    EXPECT_FALSE(has(text, " 1 packets")) << text;
-    EXPECT_FALSE(has(text, " 1 echoes")) << text;
+    EXPECT_TRUE(shows(text, ": 1 packet, ")) << text;
+    EXPECT_FALSE(shows(text, " 1 packets")) << text;
+    EXPECT_FALSE(shows(text, " 1 echoes")) << text;
 }
 
 TEST(ReportText, one_packet_and_one_moment_are_no_trouble) {

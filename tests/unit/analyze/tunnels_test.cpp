@@ -28,7 +28,7 @@ const Wrapping& wrapping(std::string_view name) {
                          [&](const Wrapping& one) { return one.name == name; });
 }
 
-PacketSpec packet_number(unsigned number) {
+PacketSpec plain_packet(unsigned number) {
     PacketSpec spec;
     spec.id = static_cast<std::uint16_t>(number + 2);
     spec.source = 0x0A000000 | number >> 16;
@@ -75,8 +75,8 @@ using Names = std::vector<std::string>;
 
 TEST(Tunnels, capture_without_any_says_nothing_of_them) {
     Stream stream;
-    stream.add(0, packet_number(1));
-    stream.add(1, packet_number(1));
+    stream.add(0, plain_packet(1));
+    stream.add(1, plain_packet(1));
     const Report report = analysed(stream);
     EXPECT_FALSE(report.tunnels);
     EXPECT_TRUE(report.recommendation.tunnels_reason.empty());
@@ -87,8 +87,8 @@ TEST(Tunnels, plain_packet_and_its_tunnelled_copy_meet_whichever_comes_first) {
     Stream stream;
     Nanoseconds now = kSecond;
     for (unsigned i = 0; i < 40; ++i) {
-        const Bytes inside = tunnelled(packet_number(i), "vxlan", 7, i);
-        const Bytes plain = test::build(packet_number(i));
+        const Bytes inside = tunnelled(plain_packet(i), "vxlan", 7, i);
+        const Bytes plain = test::build(plain_packet(i));
         stream.add(now, i % 2 == 0 ? plain : inside);
         stream.add(now + 100 * kMicrosecond, i % 2 == 0 ? inside : plain);
         now += kMillisecond;
@@ -116,7 +116,7 @@ TEST(Tunnels, on_other_links_are_told_as_on_ethernet) {
         Stream stream;
         for (unsigned i = 0; i < 20; ++i) {
             for (unsigned copy = 0; copy < 2; ++copy) {
-                Bytes frame = tunnelled(packet_number(i), "pbb", 7 + copy, 100 * i + copy);
+                Bytes frame = tunnelled(plain_packet(i), "pbb", 7 + copy, 100 * i + copy);
                 frame.erase(frame.begin(), frame.begin() + 12);  // up to the EtherType
                 frame.insert(frame.begin(), link == kCooked ? 14 : 2, std::uint8_t{0});
                 stream.add(i * kMillisecond + copy * 10, frame);
@@ -137,7 +137,7 @@ TEST(Tunnels, on_other_links_are_told_as_on_ethernet) {
 TEST(Tunnels, copies_in_several_tunnels_have_a_cause_of_their_own) {
     Stream stream;
     for (unsigned i = 0; i < 20; ++i) {
-        stream.add(i * kMicrosecond, tunnelled(packet_number(1), "nvgre", 100 + i, i));
+        stream.add(i * kMicrosecond, tunnelled(plain_packet(1), "nvgre", 100 + i, i));
     }
     const Report report = analysed(stream);
     EXPECT_EQ(report.copied.packets, 19U);
@@ -157,7 +157,7 @@ TEST(Tunnels, inside_tunnels_are_others_where_their_ends_are) {
         vxlan.source = end;
         vxlan.destination_port = 4789;
         vxlan.payload = {8, 0, 0, 0, 0, 0, 7, 0};
-        const Bytes inner = test::build(packet_number(number));
+        const Bytes inner = test::build(plain_packet(number));
         vxlan.payload.insert(vxlan.payload.end(), inner.begin(), inner.end());
         PacketSpec outer;
         outer.protocol = 4;
@@ -183,7 +183,7 @@ TEST(Tunnels, copies_of_one_tenant_each_may_be_kept_apart_by_it) {
         for (unsigned copy = 0; copy < 2; ++copy) {
             stream.add(
                 i * kMillisecond + copy * 10,
-                tunnelled(packet_number(i), "geneve with Ethernet", 1 + i % 2, 100 * i + copy));
+                tunnelled(plain_packet(i), "geneve with Ethernet", 1 + i % 2, 100 * i + copy));
         }
     }
     const Report report = analysed(stream);
@@ -197,7 +197,7 @@ TEST(Tunnels, copies_of_one_tenant_each_may_be_kept_apart_by_it) {
 TEST(Tunnels, copies_with_their_tunnels_need_none_opened) {
     Stream stream;
     for (unsigned i = 0; i < 20; ++i) {
-        const Bytes frame = tunnelled(packet_number(i), "gtp-u", 9, i);
+        const Bytes frame = tunnelled(plain_packet(i), "gtp-u", 9, i);
         stream.add(i * kMillisecond, frame, 0);
         stream.add(i * kMillisecond + 50, frame, 1);
     }
@@ -213,9 +213,9 @@ TEST(Tunnels, copies_with_their_tunnels_need_none_opened) {
 TEST(Tunnels, list_has_no_more_than_it_needs) {
     Stream stream;
     for (unsigned i = 0; i < 20; ++i) {
-        stream.add(i * kMillisecond, packet_number(i));
-        stream.add(i * kMillisecond + 50, tunnelled(packet_number(i), "erspan II", 0, i));
-        stream.add(i * kMillisecond + 90, tunnelled(packet_number(1000 + i), "gtp-u", 5, i));
+        stream.add(i * kMillisecond, plain_packet(i));
+        stream.add(i * kMillisecond + 50, tunnelled(plain_packet(i), "erspan II", 0, i));
+        stream.add(i * kMillisecond + 90, tunnelled(plain_packet(1000 + i), "gtp-u", 5, i));
     }
     const Report report = analysed(stream);
     EXPECT_EQ(report.recommendation.tunnels, Names{"erspan"});
@@ -225,7 +225,7 @@ TEST(Tunnels, list_has_no_more_than_it_needs) {
 TEST(Tunnels, nested_ones_are_told_apart_by_how_they_are_nested) {
     Stream stream;
     Draw draw(1);
-    const Wrapped inner{test::build(packet_number(1)), true};
+    const Wrapped inner{test::build(plain_packet(1)), true};
     const Wrapped once = test::wrap(wrapping("vxlan"), inner, 3, draw);
     const Wrapped twice = test::wrap(wrapping("gre with a key"), once, 4, draw);
     stream.add(0, test::on_ethernet(once, draw));
@@ -247,7 +247,7 @@ TEST(Tunnels, nested_ones_are_told_apart_by_how_they_are_nested) {
 // Hellos that a router says again in another tunnel are said again all the same.
 TEST(Tunnels, what_is_sent_again_inside_is_no_reason_to_open) {
     Stream stream;
-    PacketSpec hello = packet_number(0);
+    PacketSpec hello = plain_packet(0);
     hello.id = 0;
     for (unsigned i = 0; i < 10; ++i) {
         stream.add(i * kSecond, tunnelled(hello, "vxlan", 1, i));
@@ -269,10 +269,10 @@ TEST(Tunnels, nothing_before_the_first_tunnel_is_lost) {
         const bool again = !seen.empty() && random() % 2 == 0;
         const unsigned number = again ? seen[random() % seen.size()] : i;
         seen.push_back(number);
-        stream.add(now, packet_number(number % 300));
+        stream.add(now, plain_packet(number % 300));
     }
     const Report before = stream.report();
-    PacketSpec other = packet_number(5000);
+    PacketSpec other = plain_packet(5000);
     other.source_port = 7;
     stream.add(now, tunnelled(other, "vxlan", 1, 1));
     Collector collector(std::uint64_t{64} << 20, hash::secret_from_seed(1));
@@ -311,12 +311,12 @@ TEST(Tunnels, are_named_behind_every_link_type) {
             for (unsigned i = 0; i < 20; ++i) {
                 Draw draw(i);
                 const Wrapped wrapped =
-                    test::wrap(wrapping(name), {test::build(packet_number(i)), true}, 7, draw);
+                    test::wrap(wrapping(name), {test::build(plain_packet(i)), true}, 7, draw);
                 stream.add(i * kMillisecond, below_link ? cooked(wrapped.bytes)
                                              : link_type == kCooked
                                                  ? cooked(test::on_ethernet(wrapped, draw))
                                                  : wrapped.bytes);
-                const Bytes plain = test::build(packet_number(i));
+                const Bytes plain = test::build(plain_packet(i));
                 stream.add(i * kMillisecond + 50, link_type == kCooked
                                                       ? cooked(plain)
                                                       : Bytes(plain.begin() + 14, plain.end()));
@@ -338,12 +338,12 @@ TEST(Tunnels, are_named_behind_every_link_type) {
 TEST(Tunnels, times_that_keys_were_met_come_to_all_keys_when_memory_is_full) {
     Stream stream;
     for (unsigned i = 0; i < 40'000; ++i) {
-        stream.add(i * kMicrosecond, packet_number(i));
+        stream.add(i * kMicrosecond, plain_packet(i));
         if (i % 3 == 0) {
-            stream.add(i * kMicrosecond, packet_number(i));
+            stream.add(i * kMicrosecond, plain_packet(i));
         }
     }
-    stream.add(kSecond, tunnelled(packet_number(50'000), "vxlan", 1, 1));
+    stream.add(kSecond, tunnelled(plain_packet(50'000), "vxlan", 1, 1));
     Collector collector(std::uint64_t{4} << 20, hash::secret_from_seed(1));
     collector.add(stream.records(), stream.interfaces());
     for (Collector* view : {&collector, collector.inside()}) {
@@ -362,9 +362,9 @@ TEST(Tunnels, views_together_stay_within_the_memory) {
     constexpr std::uint64_t kMemory = std::uint64_t{4} << 20;
     Stream stream;
     for (unsigned i = 0; i < 60'000; ++i) {
-        stream.add(i * kMicrosecond, packet_number(i));
+        stream.add(i * kMicrosecond, plain_packet(i));
         if (i % 100 == 0 && i > 30'000) {
-            stream.add(i * kMicrosecond, tunnelled(packet_number(i), "vxlan", 1, i));
+            stream.add(i * kMicrosecond, tunnelled(plain_packet(i), "vxlan", 1, i));
         }
     }
     const Report report = analysed(stream, kMemory);
@@ -378,9 +378,9 @@ TEST(Tunnels, clocks_that_differ_are_told_though_only_looking_inside_tells_them)
     Stream stream;
     for (unsigned i = 0; i < 200; ++i) {
         const Nanoseconds now = kSecond + i * 50 * kMillisecond;
-        stream.add(now, packet_number(i), 0);
+        stream.add(now, plain_packet(i), 0);
         if (i >= 100) {
-            stream.add(now, tunnelled(packet_number(i - 100), "vxlan", 7, i), 1);
+            stream.add(now, tunnelled(plain_packet(i - 100), "vxlan", 7, i), 1);
         }
     }
     const Report report = analysed(stream);
@@ -400,7 +400,7 @@ void add_cut(Stream& stream, Nanoseconds now, const PacketSpec& spec, std::size_
 }
 
 PacketSpec long_packet(unsigned number) {
-    PacketSpec spec = packet_number(number);
+    PacketSpec spec = plain_packet(number);
     spec.payload = test::counting(600);
     return spec;
 }
@@ -467,8 +467,8 @@ TEST(KeyBytes, copies_cut_short_are_said_wherever_copies_are) {
 TEST(KeyBytes, table_of_nothing_but_zeros_is_left_out) {
     Stream stream;
     for (unsigned i = 0; i < 20; ++i) {
-        stream.add(i * kMillisecond, packet_number(i));
-        stream.add(i * kMillisecond + 50, tunnelled(packet_number(i), "vxlan", 7, i));
+        stream.add(i * kMillisecond, plain_packet(i));
+        stream.add(i * kMillisecond + 50, tunnelled(plain_packet(i), "vxlan", 7, i));
     }
     Report report = analysed(stream);
     ASSERT_EQ(report.key_bytes.size(), 4U);

@@ -14,7 +14,7 @@ namespace {
 
 using test::PacketSpec;
 
-PacketSpec packet_number(std::uint16_t id) {
+PacketSpec asked_packet(std::uint16_t id) {
     PacketSpec spec;
     spec.id = id;
     spec.payload = test::counting(30);
@@ -27,10 +27,10 @@ Stream copies_and_hellos() {
     for (std::uint16_t i = 0; i < 20; ++i) {
         const Nanoseconds at = kSecond + i * 40 * kMillisecond;
         if (i % 5 == 0) {
-            stream.add(at - kMillisecond, packet_number(0));
+            stream.add(at - kMillisecond, asked_packet(0));
         }
-        stream.add(at, packet_number(100 + i));
-        stream.add(at + 20 * kMicrosecond, packet_number(100 + i));
+        stream.add(at, asked_packet(100 + i));
+        stream.add(at + 20 * kMicrosecond, asked_packet(100 + i));
     }
     return stream;
 }
@@ -165,13 +165,13 @@ TEST(WhatIf, recommended_window_between_two_of_the_ladder_removes_copies_alone) 
 
 TEST(WhatIf, verdicts_of_nothing_to_remove_and_of_all_removed) {
     Stream alone;
-    alone.add(kSecond, packet_number(1));
+    alone.add(kSecond, asked_packet(1));
     EXPECT_EQ(answer(alone, {}, with_window(kMillisecond, {})).verdict,
               "It removes nothing here, and nothing here was copied.");
     Stream stream;
-    stream.add(kSecond, packet_number(1));
-    stream.add(kSecond + 5, packet_number(1));
-    stream.add(kSecond + 9, packet_number(2));
+    stream.add(kSecond, asked_packet(1));
+    stream.add(kSecond + 5, asked_packet(1));
+    stream.add(kSecond + 9, asked_packet(2));
     EXPECT_EQ(answer(stream, {1}, with_window(kMillisecond, {})).verdict,
               "It removes all copies and nothing else.");
 }

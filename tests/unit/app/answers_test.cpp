@@ -13,7 +13,7 @@ namespace unecho::app {
 namespace {
 
 // "" if the command did what it was asked for.
-std::string problem(std::vector<std::string> args) {
+std::string rejected(std::vector<std::string> args) {
     const EalArgs none;
     Action action;
     const auto app = make_command_line(none, action);
@@ -25,7 +25,7 @@ std::string problem(std::vector<std::string> args) {
 
 std::string size_problem(std::vector<std::string> options) {
     options.insert(options.begin(), {"size", "--window", "50ms", "--rate", "1Mpps"});
-    return problem(std::move(options));
+    return rejected(std::move(options));
 }
 
 TEST(Answers, of_a_chance_of_false_drops_name_the_option_and_its_range) {
@@ -33,17 +33,17 @@ TEST(Answers, of_a_chance_of_false_drops_name_the_option_and_its_range) {
         const std::string text = std::string("--max-false-drop: \"") + given +
                                  "\"; allowed: above 0 up to 0.5, as in 1e-6";
         EXPECT_EQ(size_problem({"--max-false-drop", given}), text);
-        EXPECT_EQ(problem({"pcap", "in.pcap", "--dry-run", "--max-false-drop", given}), text);
+        EXPECT_EQ(rejected({"pcap", "in.pcap", "--dry-run", "--max-false-drop", given}), text);
     }
     EXPECT_EQ(size_problem({"--max-false-drop", "1 %"}),
               "--max-false-drop: \"1 %\" is no number; allowed: above 0 up to 0.5, as in 1e-6");
 }
 
 TEST(Answers, of_size_begin_with_the_option_or_with_its_name) {
-    EXPECT_EQ(problem({"size", "--window", "50ms"}), "size: --rate or --memory is needed");
+    EXPECT_EQ(rejected({"size", "--window", "50ms"}), "size: --rate or --memory is needed");
     EXPECT_EQ(size_problem({"--first", "2"}),
               "--first: counts packets of a flow; it needs key \"flow\" or \"flow-bidir\"");
-    EXPECT_EQ(problem({"size", "--window", "1h", "--rate", "1Gpps", "--max-false-drop", "1e-9"})
+    EXPECT_EQ(rejected({"size", "--window", "1h", "--rate", "1Gpps", "--max-false-drop", "1e-9"})
                   .find("size: no engine can, for instance "),
               0U);
 }
@@ -51,7 +51,7 @@ TEST(Answers, of_size_begin_with_the_option_or_with_its_name) {
 TEST(Answers, of_pcap_are_those_of_configurations) {
     const auto of = [](std::vector<std::string> options) {
         options.insert(options.begin(), {"pcap", "in.pcap", "--dry-run"});
-        return problem(std::move(options));
+        return rejected(std::move(options));
     };
     EXPECT_EQ(of({"--first", "2"}),
               "--first: counts packets of a flow; it needs key \"flow\" or \"flow-bidir\"");

@@ -15,7 +15,7 @@
 namespace unecho::app {
 namespace {
 
-std::string problem(std::vector<std::string> args) {
+std::string problem_of(std::vector<std::string> args) {
     const EalArgs none;
     Action action;
     const auto app = make_command_line(none, action);
@@ -29,33 +29,34 @@ std::string problem(std::vector<std::string> args) {
 }
 
 TEST(Usage, the_option_that_was_meant_is_named) {
-    EXPECT_EQ(problem({"pcap", "a.pcap", "--windw", "5ms"}),
+    EXPECT_EQ(problem_of({"pcap", "a.pcap", "--windw", "5ms"}),
               "--windw is no option; did you mean \"--window\"?");
-    EXPECT_EQ(problem({"pcap", "a.pcap", "-o", "b", "--droped=x"}),
+    EXPECT_EQ(problem_of({"pcap", "a.pcap", "-o", "b", "--droped=x"}),
               "--droped is no option; did you mean \"--dropped\"?");
-    EXPECT_EQ(problem({"analyze", "a.pcap", "--htlm", "x"}),
+    EXPECT_EQ(problem_of({"analyze", "a.pcap", "--htlm", "x"}),
               "--htlm is no option; did you mean \"--html\"?");
-    EXPECT_EQ(problem({"size", "--window", "1s", "--rat", "1Mpps"}),
+    EXPECT_EQ(problem_of({"size", "--window", "1s", "--rat", "1Mpps"}),
               "--rat is no option; did you mean \"--rate\"?");
-    EXPECT_EQ(problem({"pcap", "a.pcap", "--completely-different"}),
+    EXPECT_EQ(problem_of({"pcap", "a.pcap", "--completely-different"}),
               "--completely-different is no option");
-    EXPECT_EQ(problem({"pcap", "a.pcap", "-o", "b", "-Q"}), "-Q is no option");
-    EXPECT_EQ(problem({"pcap", "a.pcap", "-o", "b", "--dropped", "d"}), "");
+    EXPECT_EQ(problem_of({"pcap", "a.pcap", "-o", "b", "-Q"}), "-Q is no option");
+    EXPECT_EQ(problem_of({"pcap", "a.pcap", "-o", "b", "--dropped", "d"}), "");
 }
 
 TEST(Usage, habits_of_other_tools_get_their_hint) {
-    EXPECT_EQ(problem({"pcap", "a.pcap", "-w", "b.pcap"}),
+    EXPECT_EQ(problem_of({"pcap", "a.pcap", "-w", "b.pcap"}),
               "-w is no option; the output is -o FILE (tcpdump -w), the window --window W "
               "(editcap -w)");
-    EXPECT_EQ(problem({"pcap", "-r", "a.pcap", "-w", "b.pcap"}),
+    EXPECT_EQ(problem_of({"pcap", "-r", "a.pcap", "-w", "b.pcap"}),
               "-r is no option; inputs are named without an option: unecho pcap IN... -o OUT");
-    EXPECT_EQ(problem({"pcap", "a.pcap", "-wb.pcap"}), problem({"pcap", "a.pcap", "-w", "b.pcap"}));
-    EXPECT_EQ(problem({"analyze", "-r", "a.pcap"}),
+    EXPECT_EQ(problem_of({"pcap", "a.pcap", "-wb.pcap"}),
+              problem_of({"pcap", "a.pcap", "-w", "b.pcap"}));
+    EXPECT_EQ(problem_of({"analyze", "-r", "a.pcap"}),
               "-r is no option; inputs are named without an option: unecho analyze IN...");
 }
 
 TEST(Usage, what_is_missing_is_named) {
-    EXPECT_EQ(problem({"pcap"}), "IN is required");
+    EXPECT_EQ(problem_of({"pcap"}), "IN is required");
 }
 
 TEST(Usage, the_command_that_was_meant_is_named) {

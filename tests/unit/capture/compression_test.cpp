@@ -14,7 +14,7 @@
 namespace unecho::capture {
 namespace {
 
-using Bytes = std::vector<std::uint8_t>;
+using PlainBytes = std::vector<std::uint8_t>;
 
 // A file that the program itself wrote so.
 void write_compressed(Compression how, const std::string& path) {
@@ -22,7 +22,7 @@ void write_compressed(Compression how, const std::string& path) {
     ASSERT_TRUE(output);
     const auto compressor = make_compressor(how);
     ASSERT_NE(compressor, nullptr);
-    const Bytes bytes(1000, 7);
+    const PlainBytes bytes(1000, 7);
     EXPECT_TRUE(compressor->write(std::as_bytes(std::span(bytes)), **output));
     EXPECT_TRUE(compressor->finish(**output));
     EXPECT_TRUE((*output)->close());
@@ -49,10 +49,10 @@ TEST(Compression, a_name_alone_compresses_nothing) {
 }
 
 TEST(Compression, begins_with_what_is_skipped_too) {
-    EXPECT_EQ(compression_of(Bytes{0x50, 0x2A, 0x4D, 0x18}), Compression::kZstd);
-    EXPECT_EQ(compression_of(Bytes{0x5F, 0x2A, 0x4D, 0x18, 1}), Compression::kZstd);
-    EXPECT_EQ(compression_of(Bytes{0x60, 0x2A, 0x4D, 0x18}), Compression::kNone);
-    EXPECT_EQ(compression_of(Bytes{0x50, 0x2A, 0x4D}), Compression::kNone);
+    EXPECT_EQ(compression_of(PlainBytes{0x50, 0x2A, 0x4D, 0x18}), Compression::kZstd);
+    EXPECT_EQ(compression_of(PlainBytes{0x5F, 0x2A, 0x4D, 0x18, 1}), Compression::kZstd);
+    EXPECT_EQ(compression_of(PlainBytes{0x60, 0x2A, 0x4D, 0x18}), Compression::kNone);
+    EXPECT_EQ(compression_of(PlainBytes{0x50, 0x2A, 0x4D}), Compression::kNone);
 }
 
 TEST(Compression, is_asked_of_files_alone) {

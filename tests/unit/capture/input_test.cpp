@@ -20,7 +20,7 @@ using namespace unecho;
 using namespace unecho::test;
 using capture::Batch;
 
-constexpr const char* kAllowed =
+constexpr const char* kAllowedInputs =
     "; allowed: pcap and pcapng, also compressed with gzip, zstd or lz4";
 
 std::unique_ptr<capture::Source> open(const CaptureBytes& bytes, std::size_t buffer_bytes) {
@@ -189,20 +189,21 @@ TEST(Input, no_capture_says_what_it_is) {
     const auto error_of = [](const std::string& content) {
         return read_bytes({content.begin(), content.end()}).error;
     };
-    EXPECT_EQ(error_of(""), std::string("sample: empty") + kAllowed);
-    EXPECT_EQ(error_of("abc"), std::string("sample: too short, 3 bytes") + kAllowed);
-    EXPECT_EQ(error_of("\xFF\xD8\xFF\xE0....JFIF"),
-              std::string("sample: no capture: begins with ff d8 ff e0, a JPEG image") + kAllowed);
+    EXPECT_EQ(error_of(""), std::string("sample: empty") + kAllowedInputs);
+    EXPECT_EQ(error_of("abc"), std::string("sample: too short, 3 bytes") + kAllowedInputs);
     EXPECT_EQ(
-        error_of("\x7F"
-                 "ELF\2\1\1"),
-        std::string("sample: no capture: begins with 7f 45 4c 46, an ELF program") + kAllowed);
+        error_of("\xFF\xD8\xFF\xE0....JFIF"),
+        std::string("sample: no capture: begins with ff d8 ff e0, a JPEG image") + kAllowedInputs);
+    EXPECT_EQ(error_of("\x7F"
+                       "ELF\2\1\1"),
+              std::string("sample: no capture: begins with 7f 45 4c 46, an ELF program") +
+                  kAllowedInputs);
     EXPECT_EQ(error_of("Hello, world\nand more\n"),
               std::string("sample: no capture: begins with 48 65 6c 6c, the text \"Hello, "
                           "world\"") +
-                  kAllowed);
+                  kAllowedInputs);
     EXPECT_EQ(error_of("\1\2\3\4\5"),
-              std::string("sample: no capture: begins with 01 02 03 04") + kAllowed);
+              std::string("sample: no capture: begins with 01 02 03 04") + kAllowedInputs);
 }
 
 // Fails after what it has.

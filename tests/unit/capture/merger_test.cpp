@@ -21,7 +21,7 @@ using namespace unecho;
 using namespace unecho::test;
 using capture::Source;
 
-std::unique_ptr<Source> open(const CaptureBytes& bytes, std::size_t buffer_bytes = 4096) {
+std::unique_ptr<Source> open_source(const CaptureBytes& bytes, std::size_t buffer_bytes = 4096) {
     auto source =
         capture::open_input(std::make_unique<MemoryStream>(bytes), "sample", buffer_bytes);
     EXPECT_TRUE(source);
@@ -43,7 +43,7 @@ std::unique_ptr<Source> merge_of(const std::vector<CaptureBytes>& files,
                                  std::size_t buffer_bytes = 4096) {
     std::vector<std::unique_ptr<Source>> sources;
     for (const CaptureBytes& file : files) {
-        sources.push_back(open(file, buffer_bytes));
+        sources.push_back(open_source(file, buffer_bytes));
     }
     return capture::merge(std::move(sources));
 }
@@ -77,8 +77,8 @@ TEST(Merger, stamps_that_run_ahead_do_not_hold_their_input_back) {
         const auto merged = [&](Nanoseconds jump) {
             std::vector<std::unique_ptr<Source>> sources;
             sources.push_back(
-                open(capture_at(0, {4600, 1003, 4605, 4606, 1004, 1039}), buffer_bytes));
-            sources.push_back(open(capture_at(1, other), buffer_bytes));
+                open_source(capture_at(0, {4600, 1003, 4605, 4606, 1004, 1039}), buffer_bytes));
+            sources.push_back(open_source(capture_at(1, other), buffer_bytes));
             std::vector<std::size_t> places;  // of the first input's packets
             const auto source = capture::merge(std::move(sources), jump);
             const Order order = order_of(read_all(*source).packets);
@@ -230,7 +230,7 @@ TEST(Merger, progress_is_the_sum) {
 // One batch, then an error.
 class FailingSource final : public Source {
   public:
-    explicit FailingSource(const CaptureBytes& bytes) : source_(open(bytes)) {}
+    explicit FailingSource(const CaptureBytes& bytes) : source_(open_source(bytes)) {}
     Result<bool> next(capture::Batch& batch) override {
         batch.clear();
         return std::exchange(good_, false) ? source_->next(batch) : fail(Errc::kIo, "no disk");
@@ -248,7 +248,7 @@ class FailingSource final : public Source {
 
 TEST(Merger, error_comes_after_what_was_read) {
     std::vector<std::unique_ptr<Source>> sources;
-    sources.push_back(open(capture_at(0, {1, 4, 6})));
+    sources.push_back(open_source(capture_at(0, {1, 4, 6})));
     sources.push_back(std::make_unique<FailingSource>(capture_at(1, {2, 3})));
     const auto source = capture::merge(std::move(sources));
     EXPECT_EQ(source->progress().total, 0U) << "one is a pipe";
@@ -261,11 +261,11 @@ TEST(Merger, error_comes_after_what_was_read) {
     EXPECT_FALSE(*more);
 }
 
-// Counts those that are open.
+// Counts those that are open_source.
 class Counted final : public Source {
   public:
-    Counted(std::unique_ptr<Source> source, unsigned& open, unsigned& most)
-        : source_(std::move(source)), open_(open) {
+    Counted(std::unique_ptr<Source> source, unsigned& open_source, unsigned& most)
+        : source_(std::move(source)), open_(open_source) {
         most = std::max(most, ++open_);
     }
     ~Counted() override { --open_; }
@@ -299,7 +299,7 @@ struct LateInputs {
         std::vector<capture::MergeInput> inputs;
         for (const CaptureBytes& file : files) {
             const auto opened = [this, &file, buffer_bytes] {
-                return std::make_unique<Counted>(open(file, buffer_bytes), now_open, most);
+                return std::make_unique<Counted>(open_source(file, buffer_bytes), now_open, most);
             };
             capture::MergeInput& input = inputs.emplace_back();
             input.name = "input " + std::to_string(inputs.size());
@@ -371,7 +371,7 @@ TEST(Merger, inputs_opened_when_they_are_due_come_as_if_all_were_open) {
                 LateInputs late;
                 std::vector<std::unique_ptr<Source>> sources;
                 for (const CaptureBytes& file : files) {
-                    sources.push_back(open(file, buffer));
+                    sources.push_back(open_source(file, buffer));
                 }
                 const auto all_open = capture::merge(std::move(sources), jump);
                 const auto closed = late.merged(files, buffer, jump, 7);
@@ -428,7 +428,7 @@ TEST(Merger, header_of_the_first_pcapng_comes_first_and_no_block_is_lost) {
     const std::string expected = "0/1 0/2 1/2 5/2 4/2 0/3 4/3 1/3 0/1 1/1 4/1 ";
     std::vector<std::unique_ptr<Source>> sources;
     for (const CaptureBytes& file : files) {
-        sources.push_back(open(file));
+        sources.push_back(open_source(file));
     }
     EXPECT_EQ(blocks_of(*capture::merge(std::move(sources))), expected);
     for (const std::size_t buffer : {64U, 100U, 4096U}) {
@@ -464,10 +464,10 @@ TEST(Merger, input_that_has_changed_until_it_is_due_is_told) {
     PcapngBuilder after;
     after.section().interface(101, 0).enhanced(0, 5'000'000, {}, 0);
     std::vector<capture::MergeInput> inputs(2);
-    inputs[0].source = open(capture_at(0, {1, 2}));
+    inputs[0].source = open_source(capture_at(0, {1, 2}));
     inputs[1].name = "b.pcapng";
     inputs[1].open = [file = before.done(), later = after.done(), times = 0U]() mutable {
-        return open(times++ == 0 ? file : later);
+        return open_source(times++ == 0 ? file : later);
     };
     const auto source = capture::merge(std::move(inputs), kNoEpochs, nullptr);
     const ReadCapture got = read_all(*source);

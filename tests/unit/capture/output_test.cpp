@@ -26,7 +26,7 @@ namespace {
 
 constexpr uid_t kNobody = 65534;
 
-std::span<const std::byte> bytes(std::string_view text) {
+std::span<const std::byte> bytes_of(std::string_view text) {
     return std::as_bytes(std::span(text.data(), text.size()));
 }
 
@@ -36,7 +36,7 @@ std::string outcome(const std::string& path, std::string_view text) {
     if (!out) {
         return out.error().context;
     }
-    if (const Status written = (*out)->write(bytes(text)); !written) {
+    if (const Status written = (*out)->write(bytes_of(text)); !written) {
         return written.error().context;
     }
     const Status closed = (*out)->close();
@@ -53,7 +53,7 @@ TEST(Output, closed_appears_under_its_name_alone) {
     const Folder folder;
     const auto out = Output::create(folder.file("out.bin"));
     ASSERT_TRUE(out);
-    ASSERT_TRUE((*out)->write(bytes("half")));
+    ASSERT_TRUE((*out)->write(bytes_of("half")));
     ASSERT_EQ(folder.names().size(), 1U);
     EXPECT_EQ(folder.names().begin()->substr(0, 16), ".out.bin.unecho-");
     ASSERT_TRUE((*out)->close());
@@ -67,7 +67,7 @@ TEST(Output, not_closed_leaves_nothing_new) {
     for (const char* name : {"new.bin", "old.bin"}) {
         const auto out = Output::create(folder.file(name));
         ASSERT_TRUE(out);
-        ASSERT_TRUE((*out)->write(bytes("half")));
+        ASSERT_TRUE((*out)->write(bytes_of("half")));
     }
     EXPECT_EQ(folder.names(), std::set<std::string>{"old.bin"});
     EXPECT_EQ(folder.get("old.bin"), "old");
@@ -148,9 +148,9 @@ TEST(Output, overwrite_changes_those_bytes) {
     const auto out = Output::create(folder.file("out.bin"));
     ASSERT_TRUE(out);
     ASSERT_TRUE((*out)->can_overwrite());
-    ASSERT_TRUE((*out)->write(bytes("abcdef")));
-    ASSERT_TRUE((*out)->overwrite(2, bytes("XY")));
-    ASSERT_TRUE((*out)->write(bytes("g")));
+    ASSERT_TRUE((*out)->write(bytes_of("abcdef")));
+    ASSERT_TRUE((*out)->overwrite(2, bytes_of("XY")));
+    ASSERT_TRUE((*out)->write(bytes_of("g")));
     ASSERT_TRUE((*out)->close());
     EXPECT_EQ(folder.get("out.bin"), "abXYefg");
 }
@@ -350,7 +350,7 @@ TEST(Output, fifo_is_written_as_it_is) {
     ASSERT_TRUE(out);
     EXPECT_TRUE((*out)->is_stream());
     EXPECT_FALSE((*out)->can_overwrite());
-    EXPECT_TRUE((*out)->write(bytes("through")));
+    EXPECT_TRUE((*out)->write(bytes_of("through")));
     EXPECT_TRUE((*out)->close());
     reader.join();
     EXPECT_EQ(got, "through");
@@ -369,8 +369,8 @@ TEST(Output, interrupted_leaves_nothing) {
             });
             const auto first = Output::create(folder.file("new.bin"));
             const auto second = Output::create(folder.file("old.bin"));
-            const bool written = first && second && (*first)->write(bytes("half")) &&
-                                 (*second)->write(bytes("half")) && folder.names().size() == 3;
+            const bool written = first && second && (*first)->write(bytes_of("half")) &&
+                                 (*second)->write(bytes_of("half")) && folder.names().size() == 3;
             if (written) {
                 ::raise(signal);
             }

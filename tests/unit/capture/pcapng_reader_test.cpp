@@ -20,7 +20,7 @@ using namespace unecho;
 using namespace unecho::test;
 
 constexpr std::endian kOrders[] = {std::endian::little, std::endian::big};
-constexpr std::uint64_t kTime = 1'700'000'000'123'456;  // microseconds
+constexpr std::uint64_t kMicroseconds = 1'700'000'000'123'456;  // microseconds
 constexpr std::uint16_t kName = 2;
 constexpr std::uint16_t kResolution = 9;
 constexpr std::uint16_t kOffset = 14;
@@ -41,24 +41,24 @@ PcapngBuilder sample(std::endian order) {
     out.section()
         .interface(1, 65'535, {{kName, text("eth0")}, {0, {}}})
         .interface(113, 100, {{kResolution, {9}}})
-        .enhanced(0, kTime, sample_data(0, 5), 60)
+        .enhanced(0, kMicroseconds, sample_data(0, 5), 60)
         .block(4, {0, 0, 0, 0})
-        .enhanced(1, 1000 * kTime + 7, sample_data(1, 8), 8)
+        .enhanced(1, 1000 * kMicroseconds + 7, sample_data(1, 8), 8)
         .simple(sample_data(2, 11), 11)
         .block(0xBAD, sample_data(9, 13))
-        .obsolete(1, 1000 * kTime + 9, sample_data(3, 2), 3)
-        .enhanced(0, kTime + 1, {}, 0);
+        .obsolete(1, 1000 * kMicroseconds + 9, sample_data(3, 2), 3)
+        .enhanced(0, kMicroseconds + 1, {}, 0);
     return out;
 }
 
 // The custom block has a number too.
 std::vector<ReadPacket> sample_packets() {
     return {
-        {1000 * kTime, 60, 0, 1, sample_data(0, 5)},
-        {1000 * kTime + 7, 8, 1, 2, sample_data(1, 8)},
-        {1000 * kTime + 7, 11, 0, 3, sample_data(2, 11)},
-        {1000 * kTime + 9, 3, 1, 5, sample_data(3, 2)},
-        {1000 * (kTime + 1), 0, 0, 6, {}},
+        {1000 * kMicroseconds, 60, 0, 1, sample_data(0, 5)},
+        {1000 * kMicroseconds + 7, 8, 1, 2, sample_data(1, 8)},
+        {1000 * kMicroseconds + 7, 11, 0, 3, sample_data(2, 11)},
+        {1000 * kMicroseconds + 9, 3, 1, 5, sample_data(3, 2)},
+        {1000 * (kMicroseconds + 1), 0, 0, 6, {}},
     };
 }
 

@@ -13,7 +13,7 @@
 namespace unecho::capture {
 namespace {
 
-constexpr Nanoseconds kStart = 1'600'000'000 * kSecond;  // 2020-09-13 12:26:40 UTC
+constexpr Nanoseconds kSplitStart = 1'600'000'000 * kSecond;  // 2020-09-13 12:26:40 UTC
 constexpr std::uint8_t kData[4] = {1, 2, 3, 4};
 
 class SplitWriterTest : public testing::Test {
@@ -28,12 +28,13 @@ class SplitWriterTest : public testing::Test {
                             [](const std::string& path) { return create_capture(path); });
     }
 
-    // Packets of these milliseconds since kStart, of which those are kept whose time is not odd.
+    // Packets of these milliseconds since kSplitStart, of which those are kept whose time is not
+    // odd.
     static Status write(Writer& writer, const std::vector<Nanoseconds>& milliseconds) {
         std::vector<Record> records;
         std::vector<std::uint64_t> keep((milliseconds.size() + 63) / 64);
         for (std::size_t i = 0; i < milliseconds.size(); ++i) {
-            records.push_back({.time = kStart + milliseconds[i] * kMillisecond,
+            records.push_back({.time = kSplitStart + milliseconds[i] * kMillisecond,
                                .data = kData,
                                .length = 4,
                                .wire_length = 4,

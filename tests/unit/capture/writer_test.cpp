@@ -27,7 +27,7 @@ namespace {
 constexpr std::uint16_t kEthernet = 1;
 constexpr std::uint16_t kRaw = 101;
 constexpr Nanoseconds kNanosecond = 1;
-constexpr Nanoseconds kTime = 1'700'000'000 * kSecond + 123'456'789;  // 0x6553f100 seconds
+constexpr Nanoseconds kWriterTime = 1'700'000'000 * kSecond + 123'456'789;  // 0x6553f100 seconds
 
 Interface interface(std::uint16_t link_type, Nanoseconds tick, std::uint32_t snap_length = 0xffff,
                     std::uint32_t file = 0, std::string name = {}) {
@@ -76,8 +76,9 @@ std::string to_hex(std::string_view bytes) {
 }
 
 // What the capture's file came to, or the error.
-std::string written(const Folder& folder, const std::string& name,
-                    const std::vector<Record>& records, const std::vector<Interface>& interfaces) {
+std::string written_file(const Folder& folder, const std::string& name,
+                         const std::vector<Record>& records,
+                         const std::vector<Interface>& interfaces) {
     auto writer = create_capture(folder.file(name));
     if (!writer) {
         return writer.error().context;
@@ -115,23 +116,24 @@ struct Sample {
                               static_cast<char>(i));
         }
         for (unsigned i = 0; i < packets; ++i) {
-            records.push_back(record(data[i], kTime + i * kMicrosecond, i + 1));
+            records.push_back(record(data[i], kWriterTime + i * kMicrosecond, i + 1));
         }
     }
 };
 
 TEST(PcapWriter, microseconds_byte_by_byte) {
     const Folder folder;
-    EXPECT_EQ(to_hex(written(folder, "out.pcap", {record("abcde", kTime, 1, 0, 1500)},
-                             {interface(kEthernet, kMicrosecond, 0x1234)})),
+    EXPECT_EQ(to_hex(written_file(folder, "out.pcap", {record("abcde", kWriterTime, 1, 0, 1500)},
+                                  {interface(kEthernet, kMicrosecond, 0x1234)})),
               to_hex(from_hex("d4c3b2a1 0200 0400 00000000 00000000 34120000 01000000"
                               "00f15365 40e20100 05000000 dc050000 6162636465")));
 }
 
 TEST(PcapWriter, nanoseconds_byte_by_byte) {
     const Folder folder;
-    EXPECT_EQ(to_hex(written(folder, "out.pcap", {record("ab", kTime), record("", kTime + 1, 2)},
-                             {interface(kRaw, kNanosecond, 96)})),
+    EXPECT_EQ(to_hex(written_file(folder, "out.pcap",
+                                  {record("ab", kWriterTime), record("", kWriterTime + 1, 2)},
+                                  {interface(kRaw, kNanosecond, 96)})),
               to_hex(from_hex("4d3cb2a1 0200 0400 00000000 00000000 60000000 65000000"
                               "00f15365 15cd5b07 02000000 02000000 6162"
                               "00f15365 16cd5b07 00000000 00000000")));
@@ -139,16 +141,17 @@ TEST(PcapWriter, nanoseconds_byte_by_byte) {
 
 TEST(PcapWriter, snap_length_not_limited_is_that_of_libpcap) {
     const Folder folder;
-    EXPECT_EQ(to_hex(written(folder, "out.pcap", {}, {interface(kRaw, kMicrosecond, 0)})),
+    EXPECT_EQ(to_hex(written_file(folder, "out.pcap", {}, {interface(kRaw, kMicrosecond, 0)})),
               to_hex(from_hex("d4c3b2a1 0200 0400 00000000 00000000 00000400 65000000")));
 }
 
 TEST(PcapWriter, empty_capture_is_that_of_the_first_interface) {
     const Folder folder;
-    EXPECT_EQ(to_hex(written(folder, "out.pcap", {},
-                             {interface(kRaw, kNanosecond, 96), interface(9, kMicrosecond, 128)})),
-              to_hex(from_hex("4d3cb2a1 0200 0400 00000000 00000000 80000000 65000000")));
-    EXPECT_EQ(to_hex(written(folder, "none.pcap", {}, {})),
+    EXPECT_EQ(
+        to_hex(written_file(folder, "out.pcap", {},
+                            {interface(kRaw, kNanosecond, 96), interface(9, kMicrosecond, 128)})),
+        to_hex(from_hex("4d3cb2a1 0200 0400 00000000 00000000 80000000 65000000")));
+    EXPECT_EQ(to_hex(written_file(folder, "none.pcap", {}, {})),
               to_hex(from_hex("d4c3b2a1 0200 0400 00000000 00000000 00000400 01000000")));
 }
 
@@ -163,7 +166,7 @@ TEST(PcapWriter, keep_bits_choose_the_records) {
     ASSERT_TRUE((*writer)->close());
     const std::vector<Record> kept{sample.records[0], sample.records[63], sample.records[65],
                                    sample.records[129]};
-    EXPECT_EQ(folder.get("some.pcap"), written(folder, "kept.pcap", kept, interfaces));
+    EXPECT_EQ(folder.get("some.pcap"), written_file(folder, "kept.pcap", kept, interfaces));
 }
 
 TEST(PcapWriter, times_beyond_32_bits_are_counted) {
@@ -191,14 +194,14 @@ TEST(PcapWriter, precision_is_the_finest_known_at_the_first_record) {
     const Folder folder;
     const std::vector<Interface> both{interface(kEthernet, kMicrosecond),
                                       interface(kEthernet, kNanosecond, 0xffff, 1)};
-    const std::string file = written(folder, "out.pcap", {record("a", kTime)}, both);
+    const std::string file = written_file(folder, "out.pcap", {record("a", kWriterTime)}, both);
     EXPECT_EQ(to_hex(file.substr(0, 4)), "4d3cb2a1");
     // 2^-10 s, as pcapng has it.
-    const std::string binary =
-        written(folder, "binary.pcap", {record("a", 976'562)}, {interface(kEthernet, 976'562)});
+    const std::string binary = written_file(folder, "binary.pcap", {record("a", 976'562)},
+                                            {interface(kEthernet, 976'562)});
     EXPECT_EQ(to_hex(binary.substr(0, 4)), "4d3cb2a1");
-    const std::string coarse =
-        written(folder, "coarse.pcap", {record("a", kTime)}, {interface(kEthernet, kMillisecond)});
+    const std::string coarse = written_file(folder, "coarse.pcap", {record("a", kWriterTime)},
+                                            {interface(kEthernet, kMillisecond)});
     EXPECT_EQ(to_hex(coarse.substr(0, 4)), "d4c3b2a1");
 }
 
@@ -226,10 +229,11 @@ TEST(PcapWriter, larger_snap_length_met_later_is_written_into_the_header) {
     std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond, 96)};
     auto writer = create_capture(folder.file("out.pcap"));
     ASSERT_TRUE(writer);
-    ASSERT_TRUE((*writer)->write(std::vector<Record>{record("a", kTime)}, all(1), interfaces));
+    ASSERT_TRUE(
+        (*writer)->write(std::vector<Record>{record("a", kWriterTime)}, all(1), interfaces));
     interfaces.push_back(interface(kEthernet, kMicrosecond, 0x1234, 1));
     ASSERT_TRUE(
-        (*writer)->write(std::vector<Record>{record("a", kTime, 1, 1)}, all(1), interfaces));
+        (*writer)->write(std::vector<Record>{record("a", kWriterTime, 1, 1)}, all(1), interfaces));
     ASSERT_TRUE((*writer)->close());
     EXPECT_EQ(to_hex(folder.get("out.pcap").substr(16, 4)), "34120000");
     EXPECT_EQ(folder.get("out.pcap").size(), 24U + 2 * 17);
@@ -241,7 +245,7 @@ TEST(PcapWriter, several_link_types_are_refused_and_pcapng_is_named) {
                                             interface(kRaw, kMicrosecond)};
     auto writer = create_capture(folder.file("out.pcap"));
     ASSERT_TRUE(writer);
-    const std::vector<Record> records{record("a", kTime, 1), record("b", kTime, 2, 1)};
+    const std::vector<Record> records{record("a", kWriterTime, 1), record("b", kWriterTime, 2, 1)};
     const Status done = (*writer)->write(records, all(2), interfaces);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().code, Errc::kUnsupported);
@@ -252,7 +256,8 @@ TEST(PcapWriter, several_link_types_are_refused_and_pcapng_is_named) {
     EXPECT_TRUE(folder.names().empty());
     const std::vector<Interface> files{interface(kEthernet, kMicrosecond),
                                        interface(kRaw, kMicrosecond, 96, 1)};
-    EXPECT_EQ(written(folder, "out.pcap", records, files).substr(0, 20), "packet 2 of input 2 ");
+    EXPECT_EQ(written_file(folder, "out.pcap", records, files).substr(0, 20),
+              "packet 2 of input 2 ");
 }
 
 TEST(PcapWriter, link_type_of_packets_not_kept_does_not_matter) {
@@ -261,7 +266,7 @@ TEST(PcapWriter, link_type_of_packets_not_kept_does_not_matter) {
                                             interface(kRaw, kMicrosecond)};
     auto writer = create_capture(folder.file("out.pcap"));
     ASSERT_TRUE(writer);
-    const std::vector<Record> records{record("a", kTime, 1), record("b", kTime, 2, 1)};
+    const std::vector<Record> records{record("a", kWriterTime, 1), record("b", kWriterTime, 2, 1)};
     const std::vector<std::uint64_t> second{2};
     ASSERT_TRUE((*writer)->write(records, second, interfaces));
     ASSERT_TRUE((*writer)->close());
@@ -275,9 +280,10 @@ TEST(PcapngWriter, byte_by_byte) {
                                             interface(kRaw, kMillisecond, 128)};
     // The second interface comes first and is number 0; the first never comes.
     EXPECT_EQ(
-        to_hex(written(folder, "out.pcapng",
-                       {record("abcde", kTime, 1, 1, 1500), record("wxyz", kTime, 2, 2)},
-                       interfaces)),
+        to_hex(written_file(
+            folder, "out.pcapng",
+            {record("abcde", kWriterTime, 1, 1, 1500), record("wxyz", kWriterTime, 2, 2)},
+            interfaces)),
         to_hex(from_hex(
             "0a0d0d0a 1c000000 4d3c2b1a 0100 0000 ffffffffffffffff 1c000000"
             "01000000 2c000000 0100 0000 00000000 0200 0500 6574683778000000 0900 0100 09000000"
@@ -293,11 +299,11 @@ TEST(PcapngWriter, byte_by_byte) {
 TEST(PcapngWriter, empty_capture_is_that_of_the_first_interface) {
     const Folder folder;
     const std::string section = "0a0d0d0a 1c000000 4d3c2b1a 0100 0000 ffffffffffffffff 1c000000";
-    EXPECT_EQ(to_hex(written(folder, "out.pcapng", {}, {interface(kRaw, kNanosecond, 96)})),
+    EXPECT_EQ(to_hex(written_file(folder, "out.pcapng", {}, {interface(kRaw, kNanosecond, 96)})),
               to_hex(from_hex(section +
                               "01000000 20000000 6500 0000 60000000 0900 0100 09000000 0000 0000"
                               "20000000")));
-    EXPECT_EQ(to_hex(written(folder, "none.pcapng", {}, {})),
+    EXPECT_EQ(to_hex(written_file(folder, "none.pcapng", {}, {})),
               to_hex(from_hex(section +
                               "01000000 20000000 0100 0000 00000000 0900 0100 06000000 0000 0000"
                               "20000000")));
@@ -309,12 +315,12 @@ TEST(Writers, large_captures_are_the_sum_of_their_packets) {
     const Sample sample(300, 30000, 3'000'001);
     const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
     for (const std::string name : {"out.pcap", "out.pcapng"}) {
-        std::string expected = written(folder, "empty." + name, {}, interfaces);
+        std::string expected = written_file(folder, "empty." + name, {}, interfaces);
         const std::size_t head = expected.size();
         for (const Record& each : sample.records) {
-            expected += written(folder, "one." + name, {each}, interfaces).substr(head);
+            expected += written_file(folder, "one." + name, {each}, interfaces).substr(head);
         }
-        const std::string file = written(folder, name, sample.records, interfaces);
+        const std::string file = written_file(folder, name, sample.records, interfaces);
         EXPECT_EQ(file.size(), expected.size());
         EXPECT_TRUE(file == expected) << name;
     }
@@ -326,12 +332,13 @@ TEST(Writers, packets_that_just_fill_the_buffer) {
     const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
     const std::string data((1U << 17U) + 4, 'x');
     for (const std::string name : {"out.pcap", "out.pcapng"}) {
-        const std::size_t head = written(folder, name, {}, interfaces).size();
-        const std::size_t around = written(folder, name, {record("", kTime)}, interfaces).size();
+        const std::size_t head = written_file(folder, name, {}, interfaces).size();
+        const std::size_t around =
+            written_file(folder, name, {record("", kWriterTime)}, interfaces).size();
         for (std::size_t less = 0; less < around + 8; ++less) {
             const std::string_view packet = std::string_view(data).substr(less);
-            const std::string file =
-                written(folder, name, {record(packet, kTime), record("", kTime)}, interfaces);
+            const std::string file = written_file(
+                folder, name, {record(packet, kWriterTime), record("", kWriterTime)}, interfaces);
             EXPECT_EQ(file.size(),
                       head + 2 * (around - head) +
                           (name == "out.pcap" ? packet.size() : (packet.size() + 3) / 4 * 4));
@@ -361,8 +368,8 @@ TEST(Writers, compressed_is_the_same_uncompressed) {
     const Sample sample(4096, 1500, 3'000'001);
     const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
     for (const std::string name : {"out.pcap", "out.pcapng"}) {
-        const std::string plain = written(folder, name, sample.records, interfaces);
-        const std::string packed = written(folder, name + ".gz", sample.records, interfaces);
+        const std::string plain = written_file(folder, name, sample.records, interfaces);
+        const std::string packed = written_file(folder, name + ".gz", sample.records, interfaces);
         EXPECT_LT(packed.size(), plain.size() / 4);
         ASSERT_EQ(output_of("gzip -dc " + folder.file(name + ".gz") + " > " +
                             folder.file("unpacked") + " 2>&1"),
@@ -383,7 +390,8 @@ TEST(Writers, incompressible_data_survives_compression) {
         byte = static_cast<char>(random());
     }
     const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
-    const std::string packed = written(folder, "out.pcap.gz", {record(noise, kTime)}, interfaces);
+    const std::string packed =
+        written_file(folder, "out.pcap.gz", {record(noise, kWriterTime)}, interfaces);
     EXPECT_GT(packed.size(), noise.size());
     const std::string name = folder.file("out.pcap");
     ASSERT_EQ(output_of("gzip -dc " + name + ".gz > " + name + " 2>&1"), "");
@@ -434,7 +442,7 @@ TEST(Writers, read_back_they_are_the_same) {
         const std::vector<Interface> interfaces{interface(kRaw, tick, 4'000'000)};
         const Nanoseconds unit = tick == kNanosecond ? 1 : kMicrosecond;
         for (const char* name : {"out.pcap", "out.pcapng", "out.pcap.gz", "out.pcapng.gz"}) {
-            written(folder, name, sample.records, interfaces);
+            written_file(folder, name, sample.records, interfaces);
             const ReadBack back = read_back(folder.file(name));
             ASSERT_EQ(back.error, "") << name;
             EXPECT_EQ(back.warnings, 0U) << name;
@@ -459,8 +467,8 @@ TEST(Writers, read_back_pcapng_keeps_interfaces_apart) {
                                             interface(kEthernet, kNanosecond, 0, 0, "not used"),
                                             interface(kEthernet, kNanosecond, 0, 1, "tap-b")};
     const Nanoseconds far = std::numeric_limits<Nanoseconds>::max();
-    const std::vector<Record> records{record("abc", kTime, 1, 2), record("de", far, 2, 0)};
-    written(folder, "out.pcapng", records, interfaces);
+    const std::vector<Record> records{record("abc", kWriterTime, 1, 2), record("de", far, 2, 0)};
+    written_file(folder, "out.pcapng", records, interfaces);
     const ReadBack back = read_back(folder.file("out.pcapng"));
     ASSERT_EQ(back.error, "");
     ASSERT_EQ(back.interfaces.size(), 2U);
@@ -469,7 +477,7 @@ TEST(Writers, read_back_pcapng_keeps_interfaces_apart) {
     EXPECT_EQ(back.interfaces[1].name, "tap-a");
     EXPECT_EQ(back.interfaces[1].link_type, kRaw);
     ASSERT_EQ(back.records.size(), 2U);
-    EXPECT_EQ(back.records[0].time, kTime);
+    EXPECT_EQ(back.records[0].time, kWriterTime);
     EXPECT_EQ(back.records[1].time, far / kMicrosecond * kMicrosecond);
     EXPECT_EQ(back.records[1].interface, 1U);
 }
@@ -477,7 +485,7 @@ TEST(Writers, read_back_pcapng_keeps_interfaces_apart) {
 TEST(Writers, read_back_empty_ones_have_no_packet) {
     const Folder folder;
     for (const char* name : {"out.pcap", "out.pcapng", "out.pcap.gz", "out.pcapng.gz"}) {
-        written(folder, name, {}, {});
+        written_file(folder, name, {}, {});
         const ReadBack back = read_back(folder.file(name));
         EXPECT_EQ(back.error, "") << name;
         EXPECT_EQ(back.records.size(), 0U);
@@ -497,7 +505,7 @@ TEST(Writers, other_programs_read_them) {
     const Sample sample(1000, 1500, 0);
     for (const Nanoseconds tick : {kMicrosecond, kNanosecond}) {
         for (const std::string name : {"out.pcap", "out.pcapng", "out.pcap.gz", "out.pcapng.gz"}) {
-            written(folder, name, sample.records, {interface(kEthernet, tick)});
+            written_file(folder, name, sample.records, {interface(kEthernet, tick)});
             const std::string path = folder.file(name);
             if (tcpdump && !name.ends_with(".gz")) {
                 EXPECT_EQ(output_of("tcpdump -nr " + path + " --count 2>/dev/null"),
@@ -569,7 +577,8 @@ TEST(Writers, batches_go_through_a_pipe_as_they_come) {
     auto writer = create_capture("/dev/fd/" + std::to_string(ends[1]));
     ASSERT_TRUE(writer);
     const std::vector<Interface> interfaces{interface(kEthernet, kMicrosecond)};
-    ASSERT_TRUE((*writer)->write(std::vector<Record>{record("abcd", kTime)}, all(1), interfaces));
+    ASSERT_TRUE(
+        (*writer)->write(std::vector<Record>{record("abcd", kWriterTime)}, all(1), interfaces));
     std::array<char, 100> got{};
     EXPECT_EQ(::read(ends[0], got.data(), got.size()), 24 + 16 + 4);
     ASSERT_TRUE((*writer)->close());

@@ -41,7 +41,7 @@ std::vector<std::string> lines_of(const std::string& text) {
     return lines;
 }
 
-std::string test_name(std::string_view title) {
+std::string case_name(std::string_view title) {
     std::string name(title);
     std::replace_if(
         name.begin(), name.end(), [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
@@ -69,7 +69,7 @@ std::vector<Case> read_cases() {
     for (const std::string& line :
          lines_of(read_source_file("tests/unit/config/broken_cases.txt"))) {
         if (line.starts_with("## ")) {
-            cases.push_back({test_name(line.substr(3)), {Hunk{}}, {}});
+            cases.push_back({case_name(line.substr(3)), {Hunk{}}, {}});
         } else if (!cases.empty()) {
             add_line(cases.back(), line);
         }
@@ -97,7 +97,7 @@ std::string apply(const Case& broken) {
     return text;
 }
 
-std::string one_line(const Problem& problem, const std::string& directory) {
+std::string one_line_of(const Problem& problem, const std::string& directory) {
     std::string text = std::to_string(problem.line) + " " + problem.key + ": " + problem.message;
     if (const std::size_t at = text.find(directory); at != std::string::npos) {
         text.replace(at, directory.size(), "$CWD");
@@ -116,7 +116,7 @@ TEST_P(Broken, text_has_exactly_this_problem) {
     ASSERT_FALSE(result.has_value()) << text;
     std::vector<std::string> told;
     for (const Problem& problem : result.error()) {
-        told.push_back(one_line(problem, directory.path()));
+        told.push_back(one_line_of(problem, directory.path()));
     }
     EXPECT_EQ(told, GetParam().expected) << text;
 }

@@ -9,9 +9,9 @@
 namespace unecho::control {
 namespace {
 
-class Machine {
+class TestedClock {
   public:
-    Machine(std::uint64_t hz, std::uint64_t seed) : hz_(hz), random_(seed) {}
+    TestedClock(std::uint64_t hz, std::uint64_t seed) : hz_(hz), random_(seed) {}
 
     // In picoseconds, so that readings lie anywhere between nanoseconds.
     void pass(std::uint64_t ps) { now_ += ps; }
@@ -51,7 +51,7 @@ constexpr std::uint64_t kMillisecondPs = 1'000'000'000;
 TEST(TscRate, gives_a_clock_that_is_never_fast_and_slow_by_millionths) {
     for (const std::uint64_t hz : kRates) {
         for (std::uint64_t seed = 0; seed < 20; ++seed) {
-            Machine machine(hz, seed);
+            TestedClock machine(hz, seed);
             const ClockReading first = machine.read();
             machine.pass(50 * kMillisecondPs);
             const ClockReading second = machine.read();
@@ -70,7 +70,7 @@ TEST(TscRate, gives_a_clock_that_is_never_fast_and_slow_by_millionths) {
 
 // As DPDK has it where the processor does not tell: rounded to 10 MHz, and fast where down.
 TEST(TscRate, rounded_to_10_mhz_would_be_fast) {
-    Machine machine(2'494'140'000, 1);
+    TestedClock machine(2'494'140'000, 1);
     const auto clock = dataplane::TscClock::with_frequency(machine.tsc(), 2'490'000'000);
     const Nanoseconds begin = machine.time();
     machine.pass(1000 * kMillisecondPs);

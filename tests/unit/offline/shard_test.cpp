@@ -14,7 +14,7 @@
 namespace unecho::offline {
 namespace {
 
-constexpr std::uint64_t kPlenty = std::uint64_t{8} << 20;
+constexpr std::uint64_t kShardMemory = std::uint64_t{8} << 20;
 
 TEST(shard, reads_numbers_from_one) {
     for (const auto& [text, index, count] :
@@ -153,7 +153,7 @@ TEST(shard, verdicts_and_pairs_are_at_their_records) {
         options.key = packet::KeyMode::kFrame;
         options.window = kSecond;
         options.shard = Shard{index, 3};
-        const auto deduplicator = std::move(*Deduplicator::make(options, kPlenty));
+        const auto deduplicator = std::move(*Deduplicator::make(options, kShardMemory));
         Digester digester({.mode = packet::KeyMode::kFrame}, hash::secret_from_seed(1),
                           options.clock(), 0, false, *options.shard);
         std::vector<DigestedBurst> bursts;

@@ -17,14 +17,14 @@ using test::Bytes;
 using test::ip_offset;
 using test::PacketSpec;
 
-struct Place {
+struct Spot {
     Found found;
     std::size_t offset;  // of the IP packet in the frame
     std::uint32_t length;
-    bool operator==(const Place&) const = default;
+    bool operator==(const Spot&) const = default;
 };
 
-Place parse(const Bytes& bytes) {
+Spot parse(const Bytes& bytes) {
     const ExactFrame exact(bytes);
     const auto [found, ip] = parse_frame(Link::kEthernet, exact.frame());
     if (found != Found::kIpv4 && found != Found::kIpv6) {
@@ -33,8 +33,8 @@ Place parse(const Bytes& bytes) {
     return {found, static_cast<std::size_t>(ip.data - exact.frame().data), ip.length};
 }
 
-constexpr Place kNonIp{Found::kNonIp, 0, 0};
-constexpr Place kMalformed{Found::kMalformed, 0, 0};
+constexpr Spot kNoIp{Found::kNonIp, 0, 0};
+constexpr Spot kBroken{Found::kMalformed, 0, 0};
 
 TEST(FindIp, any_depth_of_tags_and_labels_is_walked_over) {
     for (const unsigned version : {4U, 6U}) {
@@ -45,7 +45,7 @@ TEST(FindIp, any_depth_of_tags_and_labels_is_walked_over) {
             for (std::size_t labels = 0; labels < 6; ++labels) {
                 spec.tags.assign(tags, {0x8100, 0xFFFF});
                 spec.labels.assign(labels, 0xFFFFF);
-                EXPECT_EQ(parse(build(spec)), (Place{found, 14 + 4 * (tags + labels), size}));
+                EXPECT_EQ(parse(build(spec)), (Spot{found, 14 + 4 * (tags + labels), size}));
             }
         }
     }
@@ -60,7 +60,7 @@ TEST(FindIp, every_other_ethertype_is_not_ip) {
         static const std::set<unsigned> kKnown{0x0800, 0x86DD, 0x8100, 0x88A8,
                                                0x9100, 0x9200, 0x8847, 0x8848};
         if (!kKnown.contains(type)) {
-            ASSERT_EQ(parse(frame), kNonIp) << std::hex << type;
+            ASSERT_EQ(parse(frame), kNoIp) << std::hex << type;
         }
     }
 }
@@ -68,8 +68,7 @@ TEST(FindIp, every_other_ethertype_is_not_ip) {
 TEST(FindIp, link_header_cut_short_is_malformed) {
     const Bytes frame = build({.tags = {{0x8100, 1}}, .labels = {1, 2}});
     for (std::size_t n = 0; n < ip_offset({.tags = {{0x8100, 1}}, .labels = {1, 2}}) + 1; ++n) {
-        EXPECT_EQ(parse({frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(n)}),
-                  kMalformed)
+        EXPECT_EQ(parse({frame.begin(), frame.begin() + static_cast<std::ptrdiff_t>(n)}), kBroken)
             << n;
     }
 }
@@ -90,7 +89,7 @@ TEST(FindIp, ip_version_other_than_announced_is_malformed) {
         Bytes frame = build({.version = version, .payload = test::counting(60)});
         for (unsigned nibble = 0; nibble < 16; ++nibble) {
             frame[14] = static_cast<std::uint8_t>(nibble << 4 | 5);
-            EXPECT_EQ(parse(frame) != kMalformed, nibble == version) << version << " " << nibble;
+            EXPECT_EQ(parse(frame) != kBroken, nibble == version) << version << " " << nibble;
         }
     }
 }
@@ -100,13 +99,13 @@ TEST(FindIp, ipv4_header_length_decides_what_must_be_there) {
     const auto whole = static_cast<std::uint32_t>(frame.size() - 14);
     for (unsigned words = 0; words < 16; ++words) {
         frame[14] = static_cast<std::uint8_t>(0x40 | words);
-        const Place expected = words < 5 ? kMalformed : Place{Found::kIpv4, 14, whole};
+        const Spot expected = words < 5 ? kBroken : Spot{Found::kIpv4, 14, whole};
         EXPECT_EQ(parse(frame), expected) << words;
         if (words >= 5) {
             const Bytes cut(frame.begin(), frame.begin() + 14 + words * 4 - 1);
-            EXPECT_EQ(parse(cut), kMalformed) << words;
+            EXPECT_EQ(parse(cut), kBroken) << words;
             const Bytes just(frame.begin(), frame.begin() + 14 + words * 4);
-            EXPECT_EQ(parse(just), (Place{Found::kIpv4, 14, words * 4})) << words;
+            EXPECT_EQ(parse(just), (Spot{Found::kIpv4, 14, words * 4})) << words;
         }
     }
 }
@@ -117,11 +116,11 @@ TEST(FindIp, ipv4_total_length_ends_the_packet) {
     for (std::uint32_t total = 0; total < 300; ++total) {
         frame[16] = static_cast<std::uint8_t>(total >> 8);
         frame[17] = static_cast<std::uint8_t>(total);
-        Place expected{Found::kIpv4, 14, std::min(total, captured)};
+        Spot expected{Found::kIpv4, 14, std::min(total, captured)};
         if (total == 0) {
             expected.length = captured;
         } else if (total < 24) {
-            expected = kMalformed;
+            expected = kBroken;
         }
         EXPECT_EQ(parse(frame), expected) << total;
     }
@@ -137,7 +136,7 @@ TEST(FindIp, ipv6_payload_length_ends_the_packet) {
             frame[19] = static_cast<std::uint8_t>(payload);
             const bool offloaded = payload == 0 && next != 59;
             const std::uint32_t length = offloaded ? captured : std::min(40 + payload, captured);
-            EXPECT_EQ(parse(frame), (Place{Found::kIpv6, 14, length})) << payload;
+            EXPECT_EQ(parse(frame), (Spot{Found::kIpv6, 14, length})) << payload;
         }
     }
 }

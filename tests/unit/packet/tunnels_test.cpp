@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "packet/link.h"
+#include "support/link_frames.h"
 #include "support/packet_builder.h"
 
 namespace unecho::packet {
@@ -16,11 +17,7 @@ namespace {
 
 using test::Bytes;
 using test::PacketSpec;
-
-Bytes operator+(Bytes head, const Bytes& tail) {
-    head.insert(head.end(), tail.begin(), tail.end());
-    return head;
-}
+using test::operator+;
 
 // One frame in a block of exactly its size.
 struct Looked {

@@ -77,8 +77,8 @@ TEST_F(JudgedStages, every_answer_is_learned_from_those_in_doubt_too) {
 constexpr packet::KeyMode kIpModes[] = {packet::KeyMode::kPacket, packet::KeyMode::kFlow,
                                         packet::KeyMode::kFlowBidir};
 
-struct MadeBurst {
-    explicit MadeBurst(std::size_t from) {
+struct SampleBurst {
+    explicit SampleBurst(std::size_t from) {
         for (; burst.count < kMaxBurst; ++burst.count) {
             const auto& samples = test::packet_samples();
             const test::Bytes& bytes = samples[(from + burst.count) % samples.size()].bytes;
@@ -100,8 +100,8 @@ TEST(ParseStage, later_stages_read_what_it_found_and_look_for_nothing) {
     const Judge judge = Judge::penalty(ratios);
     for (std::size_t from = 0; from < test::packet_samples().size(); from += kMaxBurst / 2) {
         for (const packet::KeyMode mode : kIpModes) {
-            MadeBurst whole(from);
-            MadeBurst blind(from);
+            SampleBurst whole(from);
+            SampleBurst blind(from);
             blind.burst.frames.fill({nullptr, 0});
             digest(whole.burst, {.mode = mode}, secret);
             digest(blind.burst, {.mode = mode}, secret);
@@ -149,7 +149,7 @@ TEST(ParseStage, frames_too_long_have_no_key_and_are_in_no_mask) {
     const hash::Secret secret = hash::secret_from_seed(1);
     for (const packet::KeyMode mode : {packet::KeyMode::kPacket, packet::KeyMode::kFlow,
                                        packet::KeyMode::kFlowBidir, packet::KeyMode::kFrame}) {
-        MadeBurst made(0);
+        SampleBurst made(0);
         made.burst.frames[5].length = 0;
         made.burst.too_long = 1U << 5U;
         parse(made.burst, {});

@@ -15,14 +15,14 @@
 namespace unecho::sizing {
 namespace {
 
-ApbbfGeometry sized(const Targets& targets) {
+ApbbfGeometry sized_apbbf(const Targets& targets) {
     const Result<ApbbfGeometry> found = size_apbbf(targets);
     EXPECT_TRUE(found.has_value()) << found.error().context;
     return found.value_or(ApbbfGeometry{1, 2, 512, 2, 1});
 }
 
-std::uint64_t sized_bytes(const Targets& targets) {
-    return predict(sized(targets), targets.window, targets.keys_per_second).bytes;
+std::uint64_t sized_apbbf_bytes(const Targets& targets) {
+    return predict(sized_apbbf(targets), targets.window, targets.keys_per_second).bytes;
 }
 
 bool meets(const ApbbfGeometry& geometry, const Targets& targets) {
@@ -32,7 +32,7 @@ bool meets(const ApbbfGeometry& geometry, const Targets& targets) {
 
 TEST(size_apbbf, found_geometry_meets_the_targets_and_a_block_less_does_not) {
     for (const Targets& targets : kTargets) {
-        ApbbfGeometry found = sized(targets);
+        ApbbfGeometry found = sized_apbbf(targets);
         const std::string where = std::to_string(found.k) + " " + std::to_string(found.l) + " " +
                                   std::to_string(found.b) + " " + std::to_string(found.blocks);
         EXPECT_TRUE(meets(found, targets)) << where;
@@ -46,7 +46,7 @@ TEST(size_apbbf, found_geometry_meets_the_targets_and_a_block_less_does_not) {
 // lines, and in 2 % less memory none meets them.
 TEST(size_apbbf, no_other_shape_does_better) {
     const Targets targets{20 * kMillisecond, 1e6, 1e-4};
-    const ApbbfGeometry found = sized(targets);
+    const ApbbfGeometry found = sized_apbbf(targets);
     const Prediction given = predict(found, targets.window, targets.keys_per_second);
     const std::uint64_t segments = given.bytes - kSegmentRingBytes;
     unsigned shapes = 0;
@@ -70,7 +70,7 @@ TEST(size_apbbf, no_other_shape_does_better) {
 }
 
 TEST(size_apbbf, memory_grows_with_the_demands) {
-    expect_growth_with_the_demands({10 * kMillisecond, 1e6, 1e-3}, 8, sized_bytes);
+    expect_growth_with_the_demands({10 * kMillisecond, 1e6, 1e-3}, 8, sized_apbbf_bytes);
 }
 
 // The paper's table 3: with blocks less memory is needed than with slices.
@@ -79,7 +79,7 @@ TEST(size_apbbf, takes_less_memory_than_slices) {
         const Targets targets{50 * kMillisecond, 1e6, rate};
         const Result<ApbfGeometry> slices = size_apbf(targets);
         ASSERT_TRUE(slices.has_value());
-        EXPECT_LT(sized_bytes(targets), predict(*slices, targets.window, 1e6).bytes) << rate;
+        EXPECT_LT(sized_apbbf_bytes(targets), predict(*slices, targets.window, 1e6).bytes) << rate;
     }
 }
 
@@ -129,7 +129,7 @@ TEST(predict_apbbf, planned_rate_sets_the_load) {
 
 TEST(predict_apbbf, more_than_the_planned_rate_shows_as_false_drops) {
     const Targets targets{50 * kMillisecond, 1e6, 1e-3};
-    const ApbbfGeometry geometry = sized(targets);
+    const ApbbfGeometry geometry = sized_apbbf(targets);
     double previous = predict(geometry, targets.window, 1e6).false_drop;
     for (const double rate : {2e6, 4e6, 1e7, 1e9, 1e12}) {
         const double given = predict(geometry, targets.window, rate).false_drop;

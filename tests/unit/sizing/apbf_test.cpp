@@ -17,14 +17,14 @@
 namespace unecho::sizing {
 namespace {
 
-ApbfGeometry sized(const Targets& targets) {
+ApbfGeometry sized_apbf(const Targets& targets) {
     const Result<ApbfGeometry> found = size_apbf(targets);
     EXPECT_TRUE(found.has_value()) << found.error().context;
     return found.value_or(ApbfGeometry{1, 1, 512});
 }
 
-std::uint64_t sized_bytes(const Targets& targets) {
-    return predict(sized(targets), targets.window, targets.keys_per_second).bytes;
+std::uint64_t sized_apbf_bytes(const Targets& targets) {
+    return predict(sized_apbf(targets), targets.window, targets.keys_per_second).bytes;
 }
 
 bool meets(const ApbfGeometry& geometry, const Targets& targets) {
@@ -34,13 +34,13 @@ bool meets(const ApbfGeometry& geometry, const Targets& targets) {
 
 TEST(size_apbf, found_geometry_meets_the_targets_and_a_line_less_does_not) {
     for (const Targets& targets : kTargets) {
-        const ApbfGeometry found = sized(targets);
+        const ApbfGeometry found = sized_apbf(targets);
         const std::string where =
             std::to_string(found.k) + " " + std::to_string(found.l) + " " + std::to_string(found.m);
         EXPECT_TRUE(meets(found, targets)) << where;
         EXPECT_EQ(found.m % 512, 0U) << where;
         if (found.m > 512) {
-            EXPECT_FALSE(meets({found.k, found.l, found.m - 512}, targets)) << where;
+            EXPECT_FALSE(meets(ApbfGeometry{found.k, found.l, found.m - 512}, targets)) << where;
         }
     }
 }
@@ -49,7 +49,7 @@ TEST(size_apbf, found_geometry_meets_the_targets_and_a_line_less_does_not) {
 // lines, and in 2 % less memory none meets them.
 TEST(size_apbf, no_other_shape_does_better) {
     const Targets targets{80 * kMillisecond, 1e6, 1e-3};
-    const ApbfGeometry found = sized(targets);
+    const ApbfGeometry found = sized_apbf(targets);
     const Prediction given = predict(found, targets.window, targets.keys_per_second);
     const std::uint64_t segments = given.bytes - kSegmentRingBytes;
     const auto slice_bits = [](std::uint64_t bytes, unsigned slices) {
@@ -74,7 +74,7 @@ TEST(size_apbf, no_other_shape_does_better) {
 }
 
 TEST(size_apbf, memory_grows_with_the_demands) {
-    expect_growth_with_the_demands({10 * kMillisecond, 1e6, 1e-3}, 8, sized_bytes);
+    expect_growth_with_the_demands({10 * kMillisecond, 1e6, 1e-3}, 8, sized_apbf_bytes);
 }
 
 TEST(size_apbf, memory_beyond_the_limit_is_refused) {

@@ -24,7 +24,7 @@
 namespace unecho::sizing {
 namespace {
 
-const std::vector<Targets> kTargets{
+const std::vector<Targets> kMemoryTargets{
     {50 * kMillisecond, 1e6, 1e-2},
     {50 * kMillisecond, 1e6, 1e-6},
     {kSecond, 14.88e6, 1e-9},
@@ -37,7 +37,7 @@ const std::vector<Targets> kTargets{
 };
 
 TEST(memory, line_takes_what_is_predicted) {
-    for (const Targets& targets : kTargets) {
+    for (const Targets& targets : kMemoryTargets) {
         const Result<LineGeometry> found = size_line(targets);
         ASSERT_TRUE(found.has_value()) << found.error().context;
         const auto params = filter::LineParams::make({.M = found->M,
@@ -52,7 +52,7 @@ TEST(memory, line_takes_what_is_predicted) {
 }
 
 TEST(memory, shbf_x_window_takes_what_is_predicted) {
-    for (const Targets& targets : kTargets) {
+    for (const Targets& targets : kMemoryTargets) {
         const Result<ShbfXWindowGeometry> found = size_shbf_x_window(targets, 3);
         ASSERT_TRUE(found.has_value()) << found.error().context;
         const auto params = filter::ShbfXWindowParams::make(
@@ -64,7 +64,7 @@ TEST(memory, shbf_x_window_takes_what_is_predicted) {
 }
 
 TEST(memory, apbf_takes_what_is_predicted) {
-    for (const Targets& targets : kTargets) {
+    for (const Targets& targets : kMemoryTargets) {
         const Result<ApbfGeometry> found = size_apbf(targets);
         ASSERT_TRUE(found.has_value());
         const auto params =
@@ -85,7 +85,7 @@ TEST(memory, apbf_of_any_size_takes_what_is_predicted) {
 }
 
 TEST(memory, shbf_window_takes_what_is_predicted) {
-    for (const Targets& targets : kTargets) {
+    for (const Targets& targets : kMemoryTargets) {
         const Result<ShbfWindowGeometry> found = size_shbf_window(targets);
         ASSERT_TRUE(found.has_value()) << found.error().context;
         const auto params = filter::ShbfWindowParams::make(
@@ -108,7 +108,7 @@ TEST(memory, shbf_window_of_any_size_takes_what_is_predicted) {
 }
 
 TEST(memory, tlbf_takes_what_is_predicted) {
-    for (const Targets& targets : kTargets) {
+    for (const Targets& targets : kMemoryTargets) {
         if (targets.window < kMicrosecond) {
             continue;  // too few whole nanoseconds for generations
         }
@@ -127,7 +127,7 @@ TEST(memory, tlbf_takes_what_is_predicted) {
 }
 
 TEST(memory, apbbf_takes_what_is_predicted) {
-    for (const Targets& targets : kTargets) {
+    for (const Targets& targets : kMemoryTargets) {
         const Result<ApbbfGeometry> found = size_apbbf(targets);
         ASSERT_TRUE(found.has_value());
         const auto params = filter::ApbbfParams::make({.k = found->k,

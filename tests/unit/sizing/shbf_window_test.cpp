@@ -31,7 +31,9 @@ TEST(size_shbf_window, found_geometry_meets_the_targets_and_a_line_less_does_not
         EXPECT_TRUE(meets(*found, targets)) << where;
         EXPECT_EQ(found->m % 512, 512U - 56) << where;
         if (found->m > 512) {
-            EXPECT_FALSE(meets({found->k, found->l, found->m - 512, found->b}, targets)) << where;
+            EXPECT_FALSE(
+                meets(ShbfWindowGeometry{found->k, found->l, found->m - 512, found->b}, targets))
+                << where;
         }
     }
 }

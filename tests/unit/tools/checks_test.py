@@ -606,6 +606,16 @@ class Tests(Check):
     def test_all_there(self):
         self.assertEqual(self.check(), [])
 
+    def test_sources_that_are_compiled_together(self):
+        self.write({"tests/unit/%s_test.cpp" % name: "" for name in "ab"})
+        self.write({"build/p/a-unity0.cpp": "#include<%s>\n" % (self.root / "tests/unit/a_test.cpp")})
+        program = str(self.root / "a_test")
+        group = {"sources": [], "generated_sources": [str(self.root / "build/p/a-unity0.cpp")]}
+        self.assertEqual(self.tests.check(
+            self.root, [{"name": "a", "cmd": [program], "suite": ["unit"]}],
+            [{"filename": [program], "target_sources": [group]}], False),
+            ["tests/unit/b_test.cpp: in no program that a test runs"])
+
     def test_what_disappeared_is_found(self):
         orphan = ["tests/unit/a_test.cpp: in no program that a test runs"]
         self.assertEqual(self.check("a"), orphan)

@@ -8,6 +8,7 @@ import re
 import signal
 import struct
 import subprocess
+import tempfile
 
 import docs_test
 import wire
@@ -37,7 +38,8 @@ def packets(flows, numbers):
 
 
 class Site:
-    def __init__(self, test, name, number, root, **fields):
+    def __init__(self, test, name, number, root, document=None, **fields):
+        """document: tables of the configuration beside ports, filter and route."""
         self.name, self._test = name, test
         self.tap, self.tool = Host(test, number), Host(test, number + 1)
         ports = [{"name": port, "device": "net_af_packet%d,iface=%s,framecnt=4096"
@@ -47,11 +49,14 @@ class Site:
             "port": ports,
             "filter": [{"name": "flows", "key": "flow-bidir", "first": FIRST, "window": "60s",
                         "rate": "300pps", "root": root, **fields}],
-            "route": [{"from": ["tap"], "to": "tool", "filter": "flows"}]}
+            "route": [{"from": ["tap"], "to": "tool", "filter": "flows"}], **(document or {})}
         self.came = Listener(test, self.tool, "udp port 443")
-        self.running = test.start(self.config, "--json",
-                                  eal=(*harness.EAL_ARGS, "--file-prefix=" + name))
-        test.addCleanup(self.running.__exit__)
+        self.start()
+
+    def start(self):
+        self.running = self._test.start(self.config, "--json",
+                                        eal=(*harness.EAL_ARGS, "--file-prefix=" + self.name))
+        self._test.addCleanup(self.running.__exit__)
 
     def ask(self, command):
         with harness.Telemetry(self._test.folder / "dpdk" / self.name /
@@ -130,6 +135,37 @@ class Root(wire.WireTest):
             root = report["filters"][0]["root"]
             self.assertEqual((root["known"], root["learned"], root["not_asked"],
                               root["unanswered"]), (known, known, 0, 0), root)
+
+    def test_workers_share_a_root_and_what_they_learned_outlives_them(self):
+        cluster = redis_cluster.Cluster(self, masters=3, replicas=0)
+        if len(os.sched_getaffinity(0)) < 2:
+            self.skipTest("needs two CPUs")
+        one = Site(self, "one", 1, self.table(cluster.addresses))
+        # In memory, as [state] wants it.
+        state = tempfile.TemporaryDirectory(prefix="unecho-", dir="/dev/shm")
+        self.addCleanup(state.cleanup)
+        two = Site(self, "two", 3, self.table(cluster.addresses),
+                   {"workers": {"lcores": sorted(os.sched_getaffinity(0))[:2]},
+                    "state": {"dir": state.name}})
+        for site in (one, two):
+            site.wait()
+            harness.wait_for(lambda site=site: site.root()["answering"] == 3, "the root")
+        one.send(packets(range(FLOWS), range(FIRST)))
+        harness.wait_for(lambda: one.root()["unknown"] == FLOWS, "answers")
+        two.send(packets(range(FLOWS), [100]))
+        harness.wait_for(lambda: two.root()["learned"] == FLOWS, lambda: "%s" % two.root())
+        two.send(packets(range(FLOWS), range(101, 104)))
+        self.assertEqual(two.forwarded(), FLOWS)
+        workers = two.ask("/unecho/workers")
+        self.assertEqual(sum(worker["settled"] for worker in workers.values()), 4 * FLOWS)
+        for worker in workers.values():
+            self.assertGreater(worker["settled"], FLOWS)
+        two.running.send(signal.SIGKILL)
+        two.running.finish()
+        two.start()
+        two.wait()
+        two.send(packets(range(FLOWS), range(104, 107)))
+        self.assertEqual((two.forwarded(), two.root()["asked"]), (0, 0))
 
     def test_counting_changes_nothing(self):
         cluster = redis_cluster.Cluster(self, masters=1, replicas=0)

@@ -202,7 +202,7 @@ class Form(unittest.TestCase):
     def test_every_example_of_the_configuration_is_there(self):
         page = (ROOT / "docs" / "configuration.md").read_text()
         made = (PAGES / "unecho.toml.5").read_text()
-        blocks = re.findall(r"^```\w*\n(.*?)^```", page, flags=re.S | re.M)
+        blocks = re.findall(r"^```[\w ]*\n(.*?)^```", page, flags=re.S | re.M)
         self.assertEqual(made.count(".EX"), len(blocks))
 
     def test_bash_takes_the_completion(self):

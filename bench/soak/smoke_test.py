@@ -35,8 +35,8 @@ def judges(soak):
 
     class Grown(soak.Soak):
         def __init__(self, rss, descriptors):
-            self.samples = [{"rss_kib": rss * number, "descriptors": 20 + descriptors * number,
-                             "threads": 3} for number in range(40)]
+            self.samples = [{"at_s": 60 * number, "rss_kib": rss * number,
+                             "descriptors": 20 + descriptors * number, "threads": 3} for number in range(40)]
     refuses(soak, Grown(200, 0).check_growth, "memory grows")
     refuses(soak, Grown(0, 1).check_growth, "descriptors grow")
     Grown(0, 0).check_growth()

@@ -41,7 +41,7 @@ std::optional<Problem> check_bytes(std::string_view text) {
     return std::nullopt;
 }
 
-// Tells comments, one-line strings, table headers and the rest apart, as far as check_syntax()
+// Tells comments, one-line strings, table headers, keys and values apart, as far as check_syntax()
 // needs it. Behind text that is no TOML it may be wrong: toml++ ends there.
 class Scanner {
   public:
@@ -50,11 +50,7 @@ class Scanner {
         const char c = rest.front();
         const bool letter = static_cast<unsigned char>(c) >= 0x80;
         if (c == '\n') {
-            comment_ = escaped_ = false;
-            quote_ = '\0';
-            line_is_blank_ = true;
-            in_value_ = in_value_ && open_ > 0;
-            blank_ = true;
+            end_line();
         } else if (comment_) {
             return nullptr;
         } else if (quote_ != '\0') {
@@ -63,9 +59,7 @@ class Scanner {
         } else if (c == '#') {
             comment_ = true;
         } else if (c == '"' || c == '\'') {
-            quote_ = c;
-            line_is_blank_ = false;
-            value_ = before_ == '=' || before_ == '[' || before_ == ',';
+            open_string(c);
             return rest.substr(1, 2) == std::string(2, c) ? kThreeQuotes : nullptr;
         } else if (letter) {
             return kOutside;
@@ -92,24 +86,60 @@ class Scanner {
     static constexpr const char* kTwoNumbers =
         "two numbers stand side by side; a comma is missing, or they are one too many";
 
-    // A bracket that begins a line is a table's unless an array is open.
+    enum class Place { key, value, behind_value };
+
+    void end_line() {
+        comment_ = false;
+        escaped_ = false;
+        quote_ = '\0';
+        line_is_blank_ = true;
+        blank_ = true;
+        if (open_.empty()) {
+            place_ = Place::key;
+        }
+    }
+
+    void open_string(char quote) {
+        quote_ = quote;
+        line_is_blank_ = false;
+        value_ = place_ == Place::value;
+        place_ = value_ ? Place::behind_value : place_;
+    }
+
+    // A bracket that begins a line is a table's unless a list is open.
     const char* take_other(std::string_view rest) {
         const char c = rest.front();
-        if (is_digit(c) && blank_ && in_value_ && is_digit(before_)) {
+        if (is_digit(c) && blank_ && place_ == Place::behind_value && is_digit(before_)) {
             return kTwoNumbers;
         }
-        blank_ = false;
-        in_value_ = in_value_ || c == '=';
-        const bool header = c == '[' && line_is_blank_ && open_ == 0;
-        if (c == '}' && open_ > 0 && (before_ == '[' || before_ == ',')) {
+        if (c == '}' && in('[') && (before_ == '[' || before_ == ',')) {
             return kNoValue;
         }
-        open_ += c == '[' ? 1 : 0;
-        open_ -= c == ']' ? 1 : 0;
+        const bool header = c == '[' && line_is_blank_ && open_.empty();
+        move(c);
+        blank_ = false;
         before_ = c;
         line_is_blank_ = false;
         return header && !has_name(rest) ? kNoName : nullptr;
     }
+
+    void move(char c) {
+        if ((c == '[' || c == '{') && place_ == Place::value) {
+            open_ += c;
+            place_ = c == '[' ? Place::value : Place::key;
+        } else if ((c == ']' && in('[')) || (c == '}' && in('{'))) {
+            open_.pop_back();
+            place_ = Place::behind_value;
+        } else if (c == ',' && !open_.empty()) {
+            place_ = in('[') ? Place::value : Place::key;
+        } else if (place_ != Place::key) {
+            place_ = Place::behind_value;
+        } else if (c == '=') {
+            place_ = Place::value;
+        }
+    }
+
+    bool in(char bracket) const { return !open_.empty() && open_.back() == bracket; }
 
     // False: what follows the brackets is none of what may follow.
     static bool has_name(std::string_view header) {
@@ -138,20 +168,21 @@ class Scanner {
         }
     }
 
+    Place place_ = Place::key;
+    std::string open_;    // brackets around this place, lists' and inline tables'
     char quote_ = '\0';   // of the string that is open
     char before_ = '\n';  // last character outside, but for white space
     bool value_ = false;  // the open string stands where a value may
     bool escaped_ = false;
     bool comment_ = false;
     bool line_is_blank_ = true;
-    bool blank_ = false;     // white space stands behind before_
-    bool in_value_ = false;  // behind the = of a line, or of an open list
-    int open_ = 0;           // square brackets
+    bool blank_ = false;  // white space stands behind before_
 };
 
 // toml++ 3.3 has undefined behaviour where it looks for white space and finds a letter such as
 // U+00E9 (is_non_ascii_horizontal_whitespace() ends in a place declared unreachable). It does not
-// look in comments and one-line strings, so letters may stand there and nowhere else; TOML itself
+// look in comments and in one-line strings that begin where a value may, so letters may stand there
+// and nowhere else: it does look through a string amid a value, as that of -["é"]. TOML itself
 // would take them in strings of several lines and in quoted keys, which no configuration needs.
 // Nor is what toml++ does defined where a table's name begins with another character than a name
 // may (parse_key() is told to assume that it does not), nor where a list has a closing brace for a

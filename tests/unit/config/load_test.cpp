@@ -761,6 +761,12 @@ TEST(Load, letters_beyond_ascii_stand_in_comments_and_values_only) {
         {"a = 1\xc3\xa9", "1: syntax: column 6: " + outside},
         {"a = x\"\xc3\xa9\"", "1: syntax: column 7: " + outside},
         {"a = 1.\"\xc3\xa9\"", "1: syntax: column 8: " + outside},
+        {"a = -[\"\xc3\xa9\"]", "1: syntax: column 8: " + outside},
+        {"a = 5=\"\xc3\xa9\"", "1: syntax: column 8: " + outside},
+        {"a = [\n1, 5=\"\xc3\xa9\"]", "2: syntax: column 7: " + outside},
+        {"a = {b = 5=\"\xc3\xa9\"}", "1: syntax: column 13: " + outside},
+        {"a = 1, \"\xc3\xa9\"", "1: syntax: column 9: " + outside},
+        {"[\"\xc3\xa9\"]", "1: syntax: column 3: " + outside},
         {"a = \"\\\"\" \xc3\xa9", "1: syntax: column 10: " + outside},
         {"a = '\\' \xc3\xa9", "1: syntax: column 9: " + outside},
         {"a = \"\n\xc3\xa9", "2: syntax: column 1: " + outside},
@@ -769,6 +775,11 @@ TEST(Load, letters_beyond_ascii_stand_in_comments_and_values_only) {
     };
     for (const auto& [text, expected] : cases) {
         EXPECT_EQ(to_text(load_invalid(text), "x"), "x:" + expected + "\n") << text;
+    }
+    for (const std::string text :
+         {"a = \"\xc3\xa9\"", "a = [\n'\xc3\xa9', # \xc3\xa9\n\"\xc3\xa9\"]",
+          "a = [[1], [\"\xc3\xa9\"]]", "a = {b = 1, c = ['\xc3\xa9', {d = '\xc3\xa9'}]}"}) {
+        EXPECT_EQ(complaint(text).find(outside), std::string::npos) << text;
     }
 }
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <string_view>
 #include <system_error>
 
@@ -16,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/errno_code.h"
+#include "base/folder.h"
 
 namespace unecho {
 namespace {
@@ -155,18 +155,12 @@ Result<KeptFile> KeptFolder::open_file(const std::string& name, std::size_t byte
 }
 
 Result<std::vector<std::string>> KeptFolder::names() const {
-    std::vector<std::string> names;
-    std::error_code error;
     // The folder that is open, whatever its path has become.
-    std::filesystem::directory_iterator entry("/proc/self/fd/" + std::to_string(descriptor_.get()),
-                                              error);
-    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-        names.push_back(entry->path().filename().string());
+    auto names = names_in("/proc/self/fd/" + std::to_string(descriptor_.get()));
+    if (!names) {
+        return fail_with(names.error(), path_);
     }
-    if (error) {
-        return fail(code_of(error.value()), path_ + ": " + error.message());
-    }
-    return names;
+    return std::move(*names);
 }
 
 Status KeptFolder::remove_file(const std::string& name) const {

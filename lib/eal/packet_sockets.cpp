@@ -2,12 +2,13 @@
 #include "eal/packet_sockets.h"
 
 #include <charconv>
-#include <filesystem>
 #include <string>
-#include <system_error>
+#include <vector>
 
 #include <linux/if_packet.h>
 #include <sys/socket.h>
+
+#include "base/folder.h"
 
 namespace unecho::eal {
 namespace {
@@ -26,9 +27,7 @@ bool is_bound_to(int socket, int interface) {
 
 std::vector<int> packet_sockets_on(int interface) {
     std::vector<int> out;
-    std::error_code problem;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", problem)) {
-        const std::string name = entry.path().filename().string();
+    for (const std::string& name : names_in("/proc/self/fd").value_or(std::vector<std::string>())) {
         int descriptor = -1;
         std::from_chars(name.data(), name.data() + name.size(), descriptor);
         if (is_bound_to(descriptor, interface)) {

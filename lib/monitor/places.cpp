@@ -5,9 +5,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include <unistd.h>
 
+#include "base/folder.h"
 #include "base/utf8.h"
 
 namespace unecho::monitor {
@@ -18,33 +20,34 @@ namespace fs = std::filesystem;
 constexpr const char* kSocket = "dpdk_telemetry.v2";
 constexpr std::size_t kMost = 64;  // appliances on a host; more are not looked for
 
+std::vector<std::string> names(const std::string& folder, std::error_code& problem) {
+    auto found = names_in(folder);
+    problem = found ? std::error_code() : std::error_code(found.error(), std::generic_category());
+    return found ? std::move(*found) : std::vector<std::string>();
+}
+
 // Its path; "" if there is none. Processes that share no configuration may share a folder: the
 // second one's socket has ":1" behind its name.
 std::vector<fs::path> sockets_in(const fs::path& folder, std::error_code& problem) {
     std::vector<fs::path> out;
-    for (fs::directory_iterator at(folder, problem), end; !problem && at != end;
-         at.increment(problem)) {
-        const std::string name = at->path().filename().string();
+    for (const std::string& name : names(folder, problem)) {
         std::error_code ignored;
         if ((name == kSocket || name.starts_with(std::string(kSocket) + ":")) &&
-            at->is_socket(ignored)) {
-            out.push_back(at->path());
+            fs::is_socket(folder / name, ignored)) {
+            out.push_back(folder / name);
         }
     }
-    std::sort(out.begin(), out.end());
     return out;
 }
 
 std::vector<fs::path> folders_in(const std::string& parent, std::error_code& problem) {
     std::vector<fs::path> out;
-    for (fs::directory_iterator at(parent, problem), end; !problem && at != end;
-         at.increment(problem)) {
+    for (const std::string& name : names(parent, problem)) {
         std::error_code ignored;
-        if (at->is_directory(ignored)) {
-            out.push_back(at->path());
+        if (fs::is_directory(fs::path(parent) / name, ignored)) {
+            out.push_back(fs::path(parent) / name);
         }
     }
-    std::sort(out.begin(), out.end());
     return out;
 }
 

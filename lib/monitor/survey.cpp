@@ -31,13 +31,12 @@ void Survey::find() {
 
 void Survey::look() {
     find();
-    std::vector<std::thread> lookers;
-    lookers.reserve(watches_.size());
-    for (const auto& watch : watches_) {
-        lookers.emplace_back([&watch] { watch->look(); });
-    }
-    for (std::thread& looker : lookers) {
-        looker.join();
+    {
+        std::vector<std::jthread> lookers;  // joined where one more cannot be started, too
+        lookers.reserve(watches_.size());
+        for (const auto& watch : watches_) {
+            lookers.emplace_back([&watch] { watch->look(); });
+        }
     }
     std::vector<One> now;
     for (const auto& watch : watches_) {

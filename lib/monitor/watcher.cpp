@@ -106,11 +106,13 @@ void Watcher::start(const Place& place) {
     watched_.push_back(std::move(watched));
 }
 
-// Takes them out under the lock; their threads end without it.
+// Takes them out under the lock; their threads end without it. Short of memory it fails before it
+// takes any: who has one has to join it.
 void Watcher::drop_the_over() {
     std::vector<std::shared_ptr<Watched>> over;
     {
         const std::lock_guard lock(mutex_);
+        over.reserve(watched_.size());
         const auto first = std::stable_partition(watched_.begin(), watched_.end(),
                                                  [](const auto& each) { return !each->over; });
         std::move(first, watched_.end(), std::back_inserter(over));

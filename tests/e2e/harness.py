@@ -246,14 +246,14 @@ class E2eTest(unittest.TestCase):
         return Running([*wrapper, os.environ["UNECHO_BIN"], "run", str(config), *arguments, "--",
                         *eal, *([] if own else [prefix])], environment, folder or self.folder)
 
-    def telemetry(self, running=None):
+    def telemetry(self, running=None, patience=10):
         """The socket of a process started here, once it answers; it must not end before."""
         def connect():
             if running is not None and not running.alive():
                 raise AssertionError("ended early: %s" % running.finish())
             for path in self.folder.glob("dpdk/*/dpdk_telemetry.v2"):
                 try:
-                    telemetry = Telemetry(path)
+                    telemetry = Telemetry(path, patience)
                 except ConnectionRefusedError:
                     continue  # of one that was killed
                 if telemetry.ask("/unecho/counters") is not None:

@@ -3,8 +3,11 @@
 // key that a file may hold is changed here, and an exact oracle says of each packet what its kind
 // of change promises (config/compare.h). After every poll all packets are accounted for. Time is
 // the test's own.
+#include "control/reload.h"
+
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <deque>
 #include <fstream>
 #include <map>
@@ -227,6 +230,7 @@ class Box {
     [[nodiscard]] const config::Config& config() const { return config_; }
     [[nodiscard]] const control::Plan& plan() const { return *wiring_->present().plan; }
     control::Wiring& wiring() { return *wiring_; }
+    [[nodiscard]] const control::FilterTurns& turns() const { return turns_; }
 
   private:
     [[nodiscard]] std::uint64_t sum(bool echoes_alone) const {
@@ -1003,6 +1007,81 @@ TEST_F(ReloadBox, takes_routes_away_and_gives_them_back) {
     EXPECT_EQ(box.plan().route_place(1), 1U);
     EXPECT_EQ(box.plan().route_since[0], 0U);
     EXPECT_EQ(box.plan().route_since[1], 1U);
+}
+
+// By the reload itself: a route stays until what a ring holds of it has left.
+TEST_F(ReloadBox, keeps_a_route_as_long_as_packets_are_on_their_way_to_it) {
+    const File both = with(two_workers(), {{"route0", "from", R"(["a"])"}});
+    File one = two_workers();
+    one.erase("route1");
+    one.erase("filter1");
+    one["route0"]["on_echo"] = "\"other\"";
+    Box box(both);
+    control::Wiring& wiring = box.wiring();
+    const control::Machine machine = control::machine_with({0, 1});
+    const FilterIndex place = box.plan().filter_place(1);
+    std::atomic<unsigned> asked{0};
+    control::FilterTurns turns;
+    turns.follow(wiring.present(), true, box.now());
+    control::Reload reload(
+        wiring, machine, box.config(),
+        {[&] { return config::load_text(text_of(one), "box.toml"); }, &asked},
+        [](const std::string&) {}, control::Reload::Beside::kCaller);
+    const auto step = [&] { reload.step(box.now(), turns, true); };
+
+    // One receives, and the other one, which owns some of the flows, is behind by two bursts.
+    constexpr PortIndex kFrom = 3;
+    const auto receives = [&](std::size_t w) {
+        const auto sources = wiring.setup(w).receive.sources;
+        return std::any_of(sources.begin(), sources.end(),
+                           [](const auto& source) { return source.index == kFrom; });
+    };
+    ASSERT_NE(receives(0), receives(1));
+    const std::size_t receiver = receives(0) ? 0 : 1;
+    const std::size_t owner = 1 - receiver;
+    const rte_ring* const ring = wiring.setup(receiver).steering.out[owner];
+    unsigned offered = 0;
+    while (rte_ring_count(ring) <= 40) {
+        box.offer(kFrom, packet(offered++));
+        wiring.worker(receiver).poll_once();
+    }
+
+    asked = 1;
+    step();
+    ASSERT_TRUE(reload.work_once());
+    step();
+    wiring.worker(receiver).poll_once();
+    wiring.worker(owner).poll_once();
+    ASSERT_TRUE(wiring.adopted());
+    ASSERT_GT(rte_ring_count(ring), 0U);
+    for (unsigned i = 0; i < 4; ++i) {
+        step();
+        ASSERT_NE(wiring.present().filters[place], nullptr) << "packets are on their way to it";
+    }
+    wiring.worker(owner).poll_once();
+    ASSERT_EQ(rte_ring_count(ring), 0U);
+    for (unsigned i = 0; i < 4; ++i) {
+        step();
+        box.settle();
+    }
+    EXPECT_FALSE(reload.busy());
+    EXPECT_EQ(wiring.present().filters[place], nullptr);
+    EXPECT_EQ(box.sent(1).size(), offered);
+}
+
+// Of a filter that stays: a generation that began anew would be longer than its slack allows.
+TEST_F(ReloadBox, goes_on_with_turns_and_what_was_the_longest) {
+    File renamed = base();
+    renamed["route0"]["name"] = "\"q\"";
+    Box box(base());
+    box.pass_time(20 * kMillisecond);
+    const FilterIndex place = box.plan().filter_place(0);
+    const Nanoseconds due = box.turns().due();
+    const Nanoseconds longest = box.turns().longest(place);
+    EXPECT_GT(longest, 0U);
+    box.begin(renamed);
+    EXPECT_EQ(box.turns().due(), due);
+    EXPECT_EQ(box.turns().longest(place), longest);
 }
 
 // What filters counted goes on where they are followed.

@@ -310,6 +310,66 @@ TEST(Kept, audit_that_was_killed_amid_a_packet_says_so_or_knows_all_before) {
     EXPECT_GT(whole, 0U);
 }
 
+// The same behind every instruction of packets that are new, known and forgotten.
+TEST(Kept, audit_that_was_cut_off_behind_any_instruction_says_so_or_knows_all_before) {
+    SCOPED_TRACE(seed_note());
+    const auto params = *AuditParams::make(spec_of(EchoPolicy::kRefresh, 1));
+    const SharedMemory shared(Audit::bytes(params));
+    const FilterMemory seen(Audit::bytes(params));
+    const FilterMemory copy(Audit::bytes(params));
+    constexpr std::uint64_t kOld = 6;  // which time has forgotten when the others come
+    constexpr std::uint64_t kKnown = 40;
+    const Nanoseconds now = kSecond + 1000 * kWindow;
+    const auto see = [](Audit& audit, std::uint64_t name, Nanoseconds time) {
+        filter::AuditState state;
+        state.first = state.last = time;
+        state.window.achieved = kWindow;
+        audit.begin_burst(state);
+        return audit.see({remix(name, 1), {name, name}, {}}, {time, Answered::kNew}, {}).verdict;
+    };
+    const auto prepare = [&] {
+        Audit audit(params, shared.span());
+        for (std::uint64_t name = 0; name < kOld; ++name) {
+            see(audit, kKnown + 2 + name, kSecond);
+        }
+        for (std::uint64_t name = 0; name < kKnown; ++name) {
+            see(audit, name, now);
+        }
+        return audit;
+    };
+    const auto act = [&](Audit& audit) {
+        see(audit, kKnown, now + 1);      // a new one
+        see(audit, kKnown / 2, now + 2);  // one that is known, amid the others
+        audit.learn(remix(3, 1), now + 3);
+        see(audit, kKnown + 1, now + 4);
+    };
+    std::uint64_t states = 0;
+    std::uint64_t torn = 0;
+    const auto look = [&] {
+        if (std::memcmp(seen.span().data(), shared.span().data(), seen.span().size()) == 0) {
+            return true;
+        }
+        std::memcpy(seen.span().data(), shared.span().data(), seen.span().size());
+        std::memcpy(copy.span().data(), shared.span().data(), seen.span().size());
+        ++states;
+        if (!Audit::is_whole(params, copy.span())) {
+            ++torn;
+            return true;
+        }
+        Audit audit(params, copy.span(), filter::Contents::kKept);
+        for (std::uint64_t name = 0; name < kKnown; ++name) {
+            EXPECT_EQ(see(audit, name, now + 5), Verdict::kMiss) << name;
+        }
+        return !testing::Test::HasFailure();
+    };
+    if (step_through(20'000, prepare, act, look) == 0) {
+        GTEST_SKIP() << "no process may be traced here";
+    }
+    EXPECT_GT(states, 20U);
+    EXPECT_GT(torn, states / 2) << "most of it is within a packet";
+    EXPECT_LT(torn, states);
+}
+
 TEST(Sample, shrinks_with_its_budget_and_grows_again) {
     SCOPED_TRACE(seed_note());
     AuditSpec spec = spec_of(EchoPolicy::kFixed, 1);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <bit>
 #include <optional>
+#include <vector>
 
 #include "property/contract/contract.h"
 #include "support/killed_child.h"
@@ -155,18 +156,37 @@ TYPED_TEST(contract_kept, cut_off_behind_every_instruction_of_a_turn_loses_nothi
             };
             const std::uint64_t behind =
                 (c.promise.forgotten + c.promise.step - 1) / c.promise.step * kBurstsAStep;
-            const auto prepare = [&] {
-                TypeParam filter(c.params, shared.span());
+            const auto fill = [&](TypeParam& filter) {
                 for (std::uint64_t burst = 0; burst < bursts; ++burst) {
                     filter.advance(moment_at(time_of(burst)));
                     filter.test_and_insert_burst(digests_of(burst));
                 }
+            };
+            const auto prepare = [&] {
+                TypeParam filter(c.params, shared.span());
+                fill(filter);
                 return filter;
             };
             const auto act = [&](TypeParam& filter) {
                 filter.advance(moment_at(time_of(bursts)));
                 filter.test_and_insert_burst(digests_of(bursts));
             };
+            // Of one that was not cut off, which has turned: each earlier burst, oldest first.
+            const auto answers_of = [&](TypeParam& filter) {
+                std::vector<std::uint64_t> answers;
+                filter.advance(moment_at(time_of(bursts)));
+                for (std::uint64_t burst = 0; burst < bursts; ++burst) {
+                    answers.push_back(filter.test_and_insert_burst(digests_of(burst)));
+                }
+                return answers;
+            };
+            const FilterMemory whole(TypeParam::bytes(c.params));
+            std::vector<std::uint64_t> expected;
+            {
+                TypeParam filter(c.params, whole.span());
+                fill(filter);
+                expected = answers_of(filter);
+            }
             const auto look = [&] {
                 const std::size_t size = copy.span().size();
                 if (std::memcmp(seen.span().data(), shared.span().data(), size) == 0) {
@@ -193,6 +213,12 @@ TYPED_TEST(contract_kept, cut_off_behind_every_instruction_of_a_turn_loses_nothi
                 }
                 EXPECT_EQ(remembered, 0U) << "of what is forgotten";
                 EXPECT_EQ(known, kAllKept) << "of what is kept";
+                // Slices are of what came, also of what the burst that was cut off had written.
+                if constexpr (!std::is_same_v<TypeParam, filter::Tlbf>) {
+                    std::memcpy(copy.span().data(), seen.span().data(), size);
+                    TypeParam other(c.params, copy.span(), filter::Contents::kKept);
+                    EXPECT_EQ(answers_of(other), expected) << "as if it had turned, or will";
+                }
                 return !testing::Test::HasFailure();
             };
             steps += step_through(kMostSteps, prepare, act, look);

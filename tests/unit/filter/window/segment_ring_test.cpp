@@ -99,6 +99,29 @@ TEST(segment_ring, slot_keeps_its_contents_until_it_leaves) {
     }
 }
 
+// By which it is judged how likely a match in it is an accident: none of a segment that is gone.
+TEST(segment_ring, changes_go_with_their_segment) {
+    Ring r(2, 3, 1);
+    const auto changes = [&] {
+        std::vector<std::uint64_t> out;
+        for (unsigned slot = 0; slot < r.ring.slots(); ++slot) {
+            out.push_back(r.ring.changes(slot));
+        }
+        return out;
+    };
+    r.ring.count_changes(0, 7);
+    r.ring.count_changes(1, 5);
+    r.ring.advance(1, r.counters);
+    EXPECT_EQ(changes(), (std::vector<std::uint64_t>{0, 7, 5, 0, 0}));
+    r.ring.count_change(0, true);
+    r.ring.advance(3, r.counters);
+    EXPECT_EQ(changes(), (std::vector<std::uint64_t>{0, 0, 1, 7, 5}));
+    r.ring.advance(4, r.counters);
+    EXPECT_EQ(changes(), (std::vector<std::uint64_t>{0, 0, 0, 1, 7}));
+    r.ring.clear(r.counters);
+    EXPECT_EQ(changes(), (std::vector<std::uint64_t>(5, 0)));
+}
+
 TEST(segment_ring, skip_leaves_passed_slots_empty) {
     Ring r(2, 5, 2);
     r.ring.advance(1, r.counters);

@@ -10,10 +10,11 @@ import time
 
 # In the order of failing_calls.h.
 KINDS = ("none", "allocate", "open", "read", "write", "close", "rename", "map", "thread", "socket", "send",
-         "receive", "wait", "control", "interrupt", "dpdk", "mbuf")
+         "receive", "wait", "control", "interrupt", "dpdk", "mbuf", "full")
 NAME = 5 * 8
 SIZE = NAME + 64
 LEAKS = pathlib.Path(__file__).resolve().parents[1] / "support" / "failing_leaks.txt"
+ALWAYS = 2**40  # from the first that fails on
 EVERY = os.environ.get("UNECHO_EVERY_CALL") == "1"
 
 

@@ -14,7 +14,7 @@ import harness
 
 CAPTURE = harness.ROOT / "pcaps" / "two-taps-a.pcap"
 RUNS = 100
-FILES = ("open", "read", "write", "close", "rename", "map", "thread")
+FILES = ("open", "read", "write", "full", "close", "rename", "map", "thread")
 
 
 class FailingCalls(harness.E2eTest):
@@ -23,7 +23,8 @@ class FailingCalls(harness.E2eTest):
         self.failing = failing.Failing(self.folder / "control")
 
     def run_with(self, arguments, kind, number=0):
-        self.failing.set(kind, number)
+        # A disk that is full stays so.
+        self.failing.set(kind, number, failing.ALWAYS if kind == "full" else 1)
         place = self.folder / "place"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
@@ -64,13 +65,13 @@ class FailingCalls(harness.E2eTest):
             self.assertTrue(ended > 0 or kind == "map", kind)
 
     def test_pcap_with_a_filter_into_a_compressed_file(self):
-        for kind in ("allocate", "write", "rename", "map"):
+        for kind in ("allocate", "write", "full", "rename", "map"):
             self.assertGreater(self.each_fails(kind, "pcap", CAPTURE, "-o", "out.pcapng.zst", "--quiet",
                                                "--engine", "line", "--seed", 1), 0)
 
     # Of a capture that cannot be read to its end it reports what came, and says so.
     def test_analyze(self):
-        for kind in ("allocate", "write", "rename", "close"):
+        for kind in ("allocate", "write", "full", "rename", "close"):
             self.assertGreater(self.each_fails(kind, "analyze", CAPTURE, "--html", "out.html"), 0)
 
     def test_size(self):

@@ -903,6 +903,62 @@ class Refusals(PcapTest):
         self.assertRegex(done.stderr.decode(), r"^unecho: .*No space left")
         self.assertEqual(self.left_over(), [])
 
+    def through_pipes(self, data, pause):
+        """What comes of data that is written, and read, in pieces of all sizes, now and then after a
+        pause; and then broken off."""
+        process = subprocess.Popen([self.binary, "pcap", "-", "-o", "-", "--quiet"], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0)
+        sizes = (1, 15, 24, 4096, 3, 70_000, 16)
+
+        def feed():
+            at = 0
+            for number, size in enumerate(itertools.cycle(sizes)):
+                if at >= len(data):
+                    break
+                process.stdin.write(data[at:at + size])
+                at += size
+                if number % 5 == 0:
+                    time.sleep(pause)
+            process.stdin.close()
+        feeder = threading.Thread(target=feed)
+        feeder.start()
+        got = b""
+        for number, size in enumerate(itertools.cycle(sizes)):
+            if number % 7 == 0:
+                time.sleep(pause)
+            piece = process.stdout.read(size)
+            if not piece:
+                break
+            got += piece
+        feeder.join()
+        err = process.stderr.read().decode()
+        process.stdout.close()
+        process.stderr.close()
+        return process.wait(60), got, err
+
+    def test_writers_and_readers_that_dawdle(self):
+        self.pcap(self.capture, "-o", "out.pcap")
+        for pause in (0, 0.02):
+            self.assertEqual(self.through_pipes(self.capture.read_bytes(), pause),
+                             (0, (self.folder / "out.pcap").read_bytes(), ""))
+
+    def test_writers_that_break_off(self):
+        """What came before that is there."""
+        data = self.capture.read_bytes()
+        ends = list(itertools.accumulate((16 + record.length for record in records_of(self.capture)[1]),
+                                         initial=24))
+        for cut in range(ends[1] + 1, len(data), len(data) // 8):
+            self.assertNotIn(cut, ends)
+            whole = max(end for end in ends if end <= cut)
+            (self.folder / "whole.pcap").write_bytes(data[:whole])
+            self.pcap("whole.pcap", "-o", "out.pcap", "--quiet")
+            with self.subTest(cut=cut):
+                status, got, err = self.through_pipes(data[:cut], 0)
+                self.assertEqual(got, (self.folder / "out.pcap").read_bytes())
+                self.assertEqual(status, 0, err)
+                self.assertRegex(err, r"\Aunecho: warning: -: packet %d: record.* cut short\n\Z"
+                                 % (ends.index(whole) + 1))
+
     def test_readers_that_leave_early(self):
         made = self.folder / "made.pcap"
         traffic.write(made, count=20_000, seed=9)

@@ -69,6 +69,11 @@ bool with(int error, Kind of, const char* name) {
     return true;
 }
 
+// Of those that fail.
+bool is_first() {
+    return control->asked == control->from;
+}
+
 bool interrupted(const char* name) {
     return with(EINTR, Kind::kInterrupt, name);
 }
@@ -228,6 +233,9 @@ ssize_t pread64(int file, void* to, std::size_t size, off64_t at) {
 ssize_t write(int file, const void* from, std::size_t size) {
     static const auto real = behind<ssize_t(int, const void*, std::size_t)>("write");
     const bool counts = file != STDERR_FILENO;
+    if (counts && with(ENOSPC, Kind::kFull, "write")) {
+        return failing::is_first() && size > 1 ? real(file, from, size / 2) : -1;
+    }
     return counts && (with(EIO, Kind::kWrite, "write") || interrupted("write"))
                ? -1
                : real(file, from, size);
@@ -235,12 +243,16 @@ ssize_t write(int file, const void* from, std::size_t size) {
 
 ssize_t writev(int file, const iovec* parts, int number) {
     static const auto real = behind<ssize_t(int, const iovec*, int)>("writev");
-    return with(EIO, Kind::kWrite, "writev") ? -1 : real(file, parts, number);
+    return with(EIO, Kind::kWrite, "writev") || with(ENOSPC, Kind::kFull, "writev")
+               ? -1
+               : real(file, parts, number);
 }
 
 int ftruncate64(int file, off64_t size) noexcept {
     static const auto real = behind<int(int, off64_t)>("ftruncate64");
-    return with(ENOSPC, Kind::kWrite, "ftruncate64") ? -1 : real(file, size);
+    return with(ENOSPC, Kind::kWrite, "ftruncate64") || with(ENOSPC, Kind::kFull, "ftruncate64")
+               ? -1
+               : real(file, size);
 }
 
 // It is closed all the same.

@@ -34,6 +34,7 @@ enum class Kind : std::int64_t {
     kInterrupt,  // what a signal may interrupt
     kDpdk,
     kMbuf,
+    kFull,  // a disk: the first that fails has room for half, the others for nothing
 };
 
 struct Control {

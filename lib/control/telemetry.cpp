@@ -19,6 +19,8 @@
 #include <rte_version.h>
 #include <unistd.h>
 
+#include "base/memory_reserve.h"
+
 namespace unecho::control {
 namespace {
 
@@ -421,10 +423,12 @@ int on_reload(const char*, const char* params, rte_tel_data* data) {
     return fill_dict(data, out) ? 0 : -ENOMEM;
 }
 
-// Who asks when no memory is left gets no answer: packets are more than who watches them.
+// Who asks when no memory is left gets no answer: packets are more than who watches them. Documents
+// are built and freed with memory aside, as freeing them asks for some.
 template <telemetry_cb callback>
 int guarded(const char* command, const char* params, rte_tel_data* data) noexcept {
     try {
+        const MemoryReserve reserve;
         return callback(command, params, data);
     } catch (const std::bad_alloc&) {
         return -ENOMEM;

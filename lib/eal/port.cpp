@@ -247,6 +247,7 @@ Result<Port> Port::open(const std::string& name, const Device& device) {
     if (!device.is_pci()) {
         const int code = rte_vdev_init(device.name.c_str(), device.args_text().c_str());
         if (code != 0) {
+            port.remove_stale_sockets();  // a driver that fails behind bind() leaves it
             return tl::unexpected(port.creation_error(code));
         }
     }

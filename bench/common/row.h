@@ -22,6 +22,8 @@ struct RowSpec {
     unsigned burst = 32;
     // A generation turns among the timed bursts, however long it takes to get there.
     bool to_turn = false;
+    // The filter is told of each burst one ahead, as the worker tells it.
+    bool ahead = false;
 };
 
 struct Effort {
@@ -70,10 +72,12 @@ class SubjectOf : public Subject {
     }
     Speed speed(const RowSpec& row, const Effort& effort, Answers& answers) override {
         track_.judge(effort.limit);
+        track_.tell_ahead(row.ahead);
         return track_.speed(row.burst, row.echo_percent, effort.cycles, answers);
     }
     Bursts bursts(const RowSpec& row, const Effort& effort) override {
         track_.judge(effort.limit);
+        track_.tell_ahead(row.ahead);
         return track_.bursts(row.burst, row.echo_percent, effort.bursts, row.to_turn);
     }
 

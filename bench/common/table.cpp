@@ -258,7 +258,7 @@ class TablePrinter : public benchmark::BenchmarkReporter {
 
 std::string name_of(const RowGroup& group, const RowSpec& row) {
     return group.engine + "/" + group.where + "/" + std::to_string(row.echo_percent) + "/" +
-           std::to_string(row.burst);
+           std::to_string(row.burst) + (row.ahead ? "/ahead" : "");
 }
 
 void add_context(double hz, unsigned cpu) {
@@ -353,6 +353,12 @@ std::vector<RowSpec> few_rows(bool full) {
         return usual_rows(true);
     }
     return {{.echo_percent = 0, .burst = 32, .to_turn = true}, {.echo_percent = 50, .burst = 32}};
+}
+
+std::vector<RowSpec> ahead_rows() {
+    return {{.echo_percent = 0, .burst = 32, .ahead = true},
+            {.echo_percent = 50, .burst = 32, .ahead = true},
+            {.echo_percent = 0, .burst = 64, .ahead = true}};
 }
 
 int run_table(const TableOptions& options, std::vector<RowGroup> groups) {

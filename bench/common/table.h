@@ -31,6 +31,8 @@ Result<TableOptions> parse_options(int argc, char** argv);
 std::vector<RowSpec> usual_rows(bool full);
 // Echoes 0 and 50 % at bursts of 32; all combinations if full.
 std::vector<RowSpec> few_rows(bool full);
+// Echoes 0 and 50 % at bursts of 32, 0 at 64, each burst told of one ahead; named with /ahead.
+std::vector<RowSpec> ahead_rows();
 
 // Runs the rows that were chosen, in the order of the groups; the exit status.
 int run_table(const TableOptions& options, std::vector<RowGroup> groups);

@@ -19,6 +19,7 @@
 #include "common/samples.h"
 #include "common/stream.h"
 #include "filter/judging.h"
+#include "filter/prepared_burst.h"
 #include "filter/window/segment_ring.h"
 
 namespace unecho::bench {
@@ -65,6 +66,13 @@ struct Bursts {
     return now;
 }
 
+// A filter that is told of bursts before it tests them, as the worker does it with the line filter.
+template <typename F>
+concept ToldAhead = requires(const F filter, std::span<const Digest> digests,
+                             filter::PreparedBurst& burst) {
+    filter.prepare(digests, burst);
+};
+
 template <typename F>
 class Track {
   public:
@@ -82,6 +90,9 @@ class Track {
 
     // A match above this chance of an accident is a doubt, and no echo, if the filter can tell.
     void judge(std::optional<float> limit) noexcept { limit_ = limit; }
+
+    // Whether it is told of each burst before it tests the one in front of it, if it can be.
+    void tell_ahead(bool ahead) noexcept { ahead_ = ahead; }
 
     // New digests alone, until so many have passed.
     void run(std::uint64_t keys) {
@@ -149,7 +160,11 @@ class Track {
 
     void feed_burst(unsigned b) noexcept {
         filter_.advance(clock_.moment());
-        chunk_.answers[b] = answers_to(chunk_.keys_of(b));
+        if constexpr (ToldAhead<F>) {
+            chunk_.answers[b] = ahead_ ? answers_ahead(b) : answers_to(chunk_.keys_of(b));
+        } else {
+            chunk_.answers[b] = answers_to(chunk_.keys_of(b));
+        }
         if constexpr (requires { filter_.maintain(); }) {
             filter_.maintain();
         }
@@ -165,6 +180,23 @@ class Track {
             }
         }
         return filter_.test_and_insert_burst(digests);
+    }
+
+    // The first burst of a chunk is told of when it is tested.
+    std::uint64_t answers_ahead(unsigned b) noexcept {
+        filter::PreparedBurst& burst = prepared_[b % 2];
+        filter::PreparedBurst* const next =
+            b + 1 < chunk_.bursts() ? &prepared_[(b + 1) % 2] : nullptr;
+        if (b == 0) {
+            filter_.prepare(chunk_.keys_of(0), burst);
+        }
+        if (next != nullptr) {
+            filter_.prepare(chunk_.keys_of(b + 1), *next);
+        }
+        if (limit_) {
+            return filter_.test_and_insert_burst(burst, filter::ChanceLimits(*limit_), next).echoes;
+        }
+        return filter_.test_and_insert_burst(burst, next);
     }
 
     std::uint64_t feed() noexcept {
@@ -264,12 +296,14 @@ class Track {
     Stream stream_;
     KeyClock clock_;
     bool answers_matter_;
+    bool ahead_ = false;
     std::optional<float> limit_;
     std::uint64_t generation_keys_;
     std::uint64_t warm_keys_;
     std::uint64_t last_generation_ = 0;
     std::uint64_t zeroing_ = 0;
     Chunk chunk_;
+    std::array<filter::PreparedBurst, 2> prepared_;
     Answers discarded_;
     std::vector<std::uint64_t> false_echoes_;
 };

@@ -57,11 +57,20 @@ Place place_of(const Place& place) {
 
 template <typename Engine>
 std::vector<RowSpec> rows_of(bool full) {
+    std::vector<RowSpec> rows;
     if constexpr (requires { Engine::kKernel; }) {
-        return Engine::wanted() ? few_rows(full) : std::vector<RowSpec>();
+        if (!Engine::wanted()) {
+            return {};
+        }
+        rows = few_rows(full);
     } else {
-        return usual_rows(full);
+        rows = usual_rows(full);
     }
+    if constexpr (ToldAhead<typename Engine::Filter>) {
+        const std::vector<RowSpec> ahead = ahead_rows();
+        rows.insert(rows.end(), ahead.begin(), ahead.end());
+    }
+    return rows;
 }
 
 std::vector<RowSpec> raw_rows() {

@@ -17,6 +17,7 @@ KERNELS += tuple("apbbf-2-5-512-8-" + isa for isa in ("scalar", "avx2", "avx512"
 PLACES = ("L2", "L3", "DRAM", "DRAM-2M")
 ROWS = ("0/32", "10/32", "50/32", "90/32", "0/1", "0/8", "0/64")
 KERNEL_ROWS = ("0/32", "50/32")
+AHEAD_ROWS = ("0/32/ahead", "50/32/ahead", "0/64/ahead")  # of the line filter
 
 
 def check(row):
@@ -49,6 +50,9 @@ def main():
     kernels = [kernel for kernel in KERNELS if not kernel.endswith(chosen)]
     assert len(kernels) < len(KERNELS), "no kernel is " + chosen
     wanted += ["%s/%s/%s" % row for row in itertools.product(kernels, PLACES, KERNEL_ROWS)]
+    wanted += ["%s/%s/%s" % row
+               for row in itertools.product([engine for engine in (*ENGINES, *kernels)
+                                             if engine.startswith("line-")], PLACES, AHEAD_ROWS)]
     missing = [name for name in wanted if name not in rows]
     assert not missing, "no row " + missing[0]
     measured = 0

@@ -19,9 +19,8 @@ using pipeline::Reason;
 constexpr unsigned kMostBursts = 8;
 
 // Digests of a burst that waits, for whose lines memory is asked at each of four moments of the
-// burst behind it, some 50 ns from each other; for half of the lines it is asked while the burst
-// before it is decided. All at once they would be waited for where they are asked for.
-constexpr unsigned kAtOnce = 4;
+// burst behind it, as far as that was not done while the burst before it was decided.
+constexpr unsigned kAtOnce = 8;
 
 // So many polls empty the longest queue or ring.
 unsigned polls_to_empty(const WorkerSetup& setup) noexcept {

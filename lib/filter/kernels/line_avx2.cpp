@@ -67,15 +67,29 @@ struct Avx2Line {
         return covering(fresh.low, pattern.low) | covering(fresh.high, pattern.high) << 4;
     }
 
-    static Line inserted(Line line, Line pattern, const LinePhase& phase, bool insert) noexcept {
-        const Line written = load(phase.written);
-        const __m256i all = _mm256_set1_epi64x(insert ? -1 : 0);
-        const auto with = [all](__m256i words, __m256i pattern_words, __m256i written_words) {
-            return _mm256_or_si256(
-                words, _mm256_and_si256(_mm256_and_si256(pattern_words, written_words), all));
+    static Line inserted(Line line, Line pattern, unsigned verdict) noexcept {
+        const __m256i verdicts = all(verdict);
+        const auto with = [verdicts](__m256i words, __m256i pattern_words, __m256i bits) {
+            const __m256i written = _mm256_cmpeq_epi64(_mm256_and_si256(verdicts, bits), bits);
+            return _mm256_or_si256(words, _mm256_and_si256(pattern_words, written));
         };
-        return {with(line.low, pattern.low, written.low),
-                with(line.high, pattern.high, written.high)};
+        return {with(line.low, pattern.low, _mm256_setr_epi64x(1, 2, 4, 8)),
+                with(line.high, pattern.high, _mm256_setr_epi64x(16, 32, 64, 128))};
+    }
+
+    static std::uint64_t which(const Verdicts& verdicts, unsigned n, unsigned bit) noexcept {
+        const __m256i wanted = _mm256_set1_epi16(static_cast<short>(bit));
+        std::uint64_t which = 0;
+        for (unsigned begin = 0; begin < n; begin += 32) {
+            const auto* some = reinterpret_cast<const __m256i*>(verdicts.of + begin);
+            const __m256i low = _mm256_and_si256(_mm256_load_si256(some), wanted);
+            const __m256i high = _mm256_and_si256(_mm256_load_si256(some + 1), wanted);
+            const __m256i bytes = _mm256_packs_epi16(_mm256_cmpeq_epi16(low, wanted),
+                                                     _mm256_cmpeq_epi16(high, wanted));
+            const int bits = _mm256_movemask_epi8(_mm256_permute4x64_epi64(bytes, 0xD8));
+            which |= std::uint64_t{static_cast<unsigned>(bits)} << begin;
+        }
+        return which & ~std::uint64_t{0} >> (kMostLineDigests - n);
     }
 
     static constexpr bool kJudgesLater = true;

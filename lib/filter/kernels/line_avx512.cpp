@@ -61,10 +61,18 @@ struct Avx512Line {
         return _mm512_testn_epi64_mask(differs, _mm512_or_si512(tag_bits(), pattern));
     }
 
-    static Line inserted(Line line, Line pattern, const LinePhase& phase, bool insert) noexcept {
-        // Without a branch: at 50 % echoes a mispredicted one costs 6 ns.
-        const auto words = static_cast<__mmask8>(phase.written_words & (0U - unsigned{insert}));
-        return _mm512_mask_or_epi64(line, words, line, pattern);
+    static Line inserted(Line line, Line pattern, unsigned verdict) noexcept {
+        return _mm512_mask_or_epi64(line, static_cast<__mmask8>(verdict & kWrites), line, pattern);
+    }
+
+    static std::uint64_t which(const Verdicts& verdicts, unsigned n, unsigned bit) noexcept {
+        const __m512i wanted = _mm512_set1_epi16(static_cast<short>(bit));
+        std::uint64_t which = 0;
+        for (unsigned begin = 0; begin < n; begin += 32) {
+            const __m512i some = _mm512_load_si512(verdicts.of + begin);
+            which |= std::uint64_t{_mm512_test_epi16_mask(some, wanted)} << begin;
+        }
+        return which & ~std::uint64_t{0} >> (kMostLineDigests - n);
     }
 
     static constexpr bool kJudgesLater = true;

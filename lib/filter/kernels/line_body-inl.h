@@ -11,9 +11,10 @@
 namespace unecho::filter {
 namespace {
 
-// Lines that are asked for ahead of the digest that is decided. Processors follow up some ten to
-// thirty at a time; what is asked for beyond is lost, or holds up all behind it.
-constexpr unsigned kRequests = 20;
+// Lines that are asked for ahead of the digest that is decided, into a core's second cache: into
+// the first, processors follow up some ten to twenty at a time, and all behind what is beyond
+// waits.
+constexpr unsigned kRequests = 40;
 
 // A row's hash of a digest: the digest itself for row 0, this product for the others. Odd, and
 // without small multiples in common, so that two digests that meet in one row do not in another.
@@ -60,14 +61,53 @@ inline void find_places(const LineView& view, const std::uint64_t* digests, unsi
 }
 
 // Words that begin a run of k ages, each of which matches in all rows. Word w - 1 is one age older
-// than word w, but for one place in the ring.
+// than word w, but for the word behind the youngest.
 template <unsigned k>
-inline unsigned runs_of(unsigned matches, const LinePhase& phase) noexcept {
+constexpr unsigned runs_of(unsigned matches, unsigned youngest) noexcept {
     if (k == 1) {
         return matches;
     }
     const unsigned older = (matches << 1 | matches >> (kLineWords - 1)) & 0xFF;
-    return matches & older & ~phase.no_run;
+    return matches & older & ~(1U << (youngest + 1) % kLineWords);
+}
+
+// What follows of the words that match in all rows: which words are written, a bit each, whether it
+// is a match, and whether an insertion sets a bit of the youngest word in one of the rows. Looked
+// up, as to work it out takes as many instructions as the rest of a digest.
+constexpr unsigned kWrites = 0xFF;
+constexpr unsigned kMatches = 0x100;
+constexpr unsigned kChanges = 0x200;
+
+struct VerdictTable {
+    std::uint16_t by_youngest[kLineWords][1U << kLineWords];
+
+    unsigned of(unsigned matches, const LinePhase& phase) const noexcept {
+        return by_youngest[phase.youngest][matches];
+    }
+};
+
+// inserts: matches, too, as policy refresh does with echoes, and all do with doubts.
+template <unsigned k, bool inserts>
+constexpr VerdictTable kVerdicts = [] {
+    VerdictTable table{};
+    for (unsigned youngest = 0; youngest < kLineWords; ++youngest) {
+        const unsigned older = (youngest + kLineWords - 1) % kLineWords;
+        const unsigned written = 1U << youngest | (k == 1 ? 0 : 1U << older);
+        for (unsigned matches = 0; matches < 1U << kLineWords; ++matches) {
+            const bool match = runs_of<k>(matches, youngest) != 0;
+            const bool insert = inserts || !match;
+            const bool change = insert && (matches >> youngest & 1) == 0;
+            table.by_youngest[youngest][matches] = static_cast<std::uint16_t>(
+                (insert ? written : 0) | (match ? kMatches : 0) | (change ? kChanges : 0));
+        }
+    }
+    return table;
+}();
+
+// By the filter's policy.
+template <unsigned k>
+inline const VerdictTable& verdicts_by(bool refresh) noexcept {
+    return refresh ? kVerdicts<k, true> : kVerdicts<k, false>;
 }
 
 // 0 for one word and 1 for the others: a factor instead of a branch, which would be mispredicted.
@@ -118,8 +158,9 @@ template <typename V, unsigned M, unsigned k>
 struct LinesOf {
     using Line = typename V::Line;
 
-    const LineView& view;
+    LineView view;
     const LinePlaces& places;
+    const VerdictTable& verdicts = verdicts_by<k>(view.refresh);
 
     std::uint64_t* words(unsigned row, unsigned i) const noexcept {
         return view.lines + places.word[row][i];
@@ -146,9 +187,9 @@ struct LinesOf {
     }
 
     // Where two rows have one line it takes what both write.
-    void write(unsigned i, bool insert, const LinePhase& phase, const At& at) const noexcept {
+    void write(unsigned i, unsigned verdict, const At& at) const noexcept {
         for (unsigned row = 0; row < M; ++row) {
-            V::store(words(row, i), V::inserted(at.fresh[row], at.patterns[row], phase, insert));
+            V::store(words(row, i), V::inserted(at.fresh[row], at.patterns[row], verdict));
         }
         if (M > 1 && shares_line(i)) [[unlikely]] {
             for (unsigned row = 0; row < M; ++row) {
@@ -156,7 +197,7 @@ struct LinesOf {
             }
             for (unsigned row = 0; row < M; ++row) {
                 const Line written = V::load(words(row, i));
-                V::store(words(row, i), V::inserted(written, at.patterns[row], phase, insert));
+                V::store(words(row, i), V::inserted(written, at.patterns[row], verdict));
             }
         }
     }
@@ -186,45 +227,85 @@ struct LinesOf {
     }
 };
 
-// Asks memory for lines while a burst is decided: for its own, so many ahead, and when that was
-// done for all of them, for every other digest for those of the burst behind it. A line takes
-// memory about as long as two digests take a kernel: more at a time would wait for it here.
+// Asks memory for lines while a burst is decided, those of one digest before each: of its own, so
+// many ahead, and when that was done for all of them, of the burst behind it.
 template <unsigned M>
 struct LineRequests {
     static constexpr unsigned kAhead = (kRequests + M - 1) / M;
 
-    const LineView& view;
-    const LineBurst& burst;
-    unsigned own;
-    unsigned next;
+    std::uint64_t* lines;
+    const LineBurst* burst;
+    unsigned next_requested;  // of the burst behind, before it was turned to
+    const LinePlaces* from;   // whose lines are asked for now
+    unsigned at;              // from which digest on
+    unsigned end;
+    unsigned pace = 1;
 
-    LineRequests(const LineView& v, const LineBurst& b) noexcept
-        : view(v), burst(b), own(b.requested), next(b.next_requested) {
-        for (; own < kAhead && own < burst.n; ++own) {
-            request(*burst.places, own);
+    LineRequests(const LineView& view, const LineBurst& b) noexcept
+        : lines(view.lines),
+          burst(&b),
+          next_requested(b.next_requested),
+          from(b.places),
+          at(b.requested),
+          end(b.n) {
+        for (; at < kAhead && at < end; ++at) {
+            request();
         }
     }
 
-    // Before number i is decided.
-    [[gnu::always_inline]] void step(unsigned i) noexcept {
-        if (own < burst.n) {
-            request(*burst.places, own++);
-        } else if ((i & 1) != 0 && burst.next != nullptr && next < burst.next_n) {
-            request(*burst.next, next++);
+    // Before a digest is decided.
+    [[gnu::always_inline]] void step() noexcept {
+        if (at >= end) [[unlikely]] {
+            go_on();
         }
+        request();
+        at += pace;
+    }
+
+    // To the burst behind, or to nowhere: to a line that is there.
+    [[gnu::always_inline]] void go_on() noexcept {
+        if (from == burst->places && next_requested < burst->next_n) {
+            from = burst->next;
+            at = next_requested;
+            end = burst->next_n;
+        } else {
+            next_requested = requested_of_next();
+            from = burst->places;
+            at = 0;
+            end = ~0U;
+            pace = 0;
+        }
+    }
+
+    // How many, by now.
+    unsigned requested_of_next() const noexcept {
+        return from == burst->next ? at : next_requested;
     }
 
     // Inlined: g++ takes a function that does nothing but this for one without an effect.
-    [[gnu::always_inline]] void request(const LinePlaces& places, unsigned i) const noexcept {
+    [[gnu::always_inline]] void request() const noexcept {
         for (unsigned row = 0; row < M; ++row) {
-            __builtin_prefetch(view.lines + places.word[row][i], 1);
+            __builtin_prefetch(lines + from->word[row][at], 1, kIntoL2);
         }
     }
 };
 
-// An insertion sets a bit of the youngest word in one of the rows.
-inline std::uint64_t changes(bool insert, unsigned matches, const LinePhase& phase) noexcept {
-    return static_cast<std::uint64_t>(insert & ((matches & phase.youngest) == 0));
+// Of a burst's digests.
+struct alignas(64) Verdicts {
+    std::uint16_t of[kMostLineDigests];
+};
+
+// Of n digests: those whose verdict has a bit.
+inline std::uint64_t which_one_by_one(const Verdicts& verdicts, unsigned n, unsigned bit) noexcept {
+    std::uint64_t which = 0;
+    for (unsigned i = 0; i < n; ++i) {
+        which |= std::uint64_t{(verdicts.of[i] & bit) != 0} << i;
+    }
+    return which;
+}
+
+inline unsigned bits_in(std::uint64_t mask) noexcept {
+    return static_cast<unsigned>(__builtin_popcountll(mask));
 }
 
 template <typename V, unsigned M, unsigned k>
@@ -237,20 +318,18 @@ template <typename V, unsigned M, unsigned k>
 LineAnswers test_burst(const LineView& view, const LineBurst& burst) noexcept {
     const LinesOf<V, M, k> lines{view, *burst.places};
     LineRequests<M> requests(view, burst);
-    std::uint64_t echoes = 0;
-    std::uint64_t changed = 0;
+    Verdicts verdicts;
     for (unsigned i = 0; i < burst.n; ++i) {
-        requests.step(i);
+        requests.step();
         const LinePhase& phase = lines.phase(i);
         typename LinesOf<V, M, k>::At at;
-        const unsigned matches = lines.matches(i, phase, at);
-        const bool echo = runs_of<k>(matches, phase) != 0;
-        const bool insert = !echo | view.refresh;
-        lines.write(i, insert, phase, at);
-        echoes |= std::uint64_t{echo} << i;
-        changed += changes(insert, matches, phase);
+        const unsigned verdict = lines.verdicts.of(lines.matches(i, phase, at), phase);
+        lines.write(i, verdict, at);
+        verdicts.of[i] = static_cast<std::uint16_t>(verdict);
     }
-    return {echoes, 0, changed, requests.next};
+    const std::uint64_t echoes = V::which(verdicts, burst.n, kMatches);
+    const std::uint64_t changed = V::which(verdicts, burst.n, kChanges);
+    return {echoes, 0, bits_in(changed), requests.requested_of_next()};
 }
 
 // A bit for each digest.
@@ -272,21 +351,21 @@ template <typename V, unsigned M, unsigned k>
 void judge_at_once(const LinesOf<V, M, k>& lines, LineRequests<M>& requests, unsigned begin,
                    unsigned end, const float* limits, unsigned stride, Judged& judged) noexcept {
     for (unsigned i = begin; i < end; ++i) {
-        requests.step(i);
+        requests.step();
         const LinePhase& phase = lines.phase(i);
         typename LinesOf<V, M, k>::At at;
         const unsigned matches = lines.matches(i, phase, at);
-        const bool match = runs_of<k>(matches, phase) != 0;
-        bool echo = match;
-        if (match) {
-            echo = V::template chance<M, k>(at.fresh, phase.no_run, lines.view.coverage) <=
-                   limits[i * stride];
+        unsigned verdict = lines.verdicts.of(matches, phase);
+        bool doubt = false;
+        if ((verdict & kMatches) != 0) {
+            doubt = !(V::template chance<M, k>(at.fresh, phase.no_run, lines.view.coverage) <=
+                      limits[i * stride]);
+            verdict = doubt ? kVerdicts<k, true>.of(matches, phase) : verdict;
         }
-        const bool insert = !echo | lines.view.refresh;
-        lines.write(i, insert, phase, at);
-        judged.matches |= std::uint64_t{match} << i;
-        judged.doubts |= std::uint64_t{match != echo} << i;
-        judged.changed |= changes(insert, matches, phase) << i;
+        lines.write(i, verdict, at);
+        judged.matches |= std::uint64_t{(verdict & kMatches) != 0} << i;
+        judged.doubts |= std::uint64_t{doubt} << i;
+        judged.changed |= std::uint64_t{(verdict & kChanges) != 0} << i;
     }
 }
 
@@ -317,33 +396,53 @@ struct JudgeLater {
     }
 
     void test(Judged& judged) noexcept {
+        Verdicts verdicts;
         unsigned i = 0;
-        bool keeps = burst.matches_expected;
-        while (!keeps && i < burst.n) {
-            keeps = test_one(i++, false, judged);
+        if (!burst.matches_expected) {
+            i = test_to_match(verdicts);
         }
-        while (i < burst.n) {
-            test_one(i++, true, judged);
+        keep_and_test(i, verdicts);
+        judged.matches = V::which(verdicts, burst.n, kMatches);
+        judged.changed = V::which(verdicts, burst.n, kChanges);
+    }
+
+    // To the first match, which is kept; how many digests.
+    unsigned test_to_match(Verdicts& verdicts) noexcept {
+        const LinesOf<V, M, k> these = lines;
+        LineRequests<M> asks = requests;
+        unsigned i = 0;
+        for (bool match = false; !match && i < burst.n; ++i) {
+            match = (test_one(these, asks, i, false, verdicts) & kMatches) != 0;
         }
+        requests = asks;
+        return i;
+    }
+
+    // From number i on; each is kept.
+    void keep_and_test(unsigned i, Verdicts& verdicts) noexcept {
+        const LinesOf<V, M, k> these = lines;
+        LineRequests<M> asks = requests;
+        for (; i < burst.n; ++i) {
+            test_one(these, asks, i, true, verdicts);
+        }
+        requests = asks;
     }
 
     // keeps: always; else a match alone.
-    [[gnu::always_inline]] bool test_one(unsigned i, bool keeps, Judged& judged) noexcept {
-        requests.step(i);
-        const LinePhase& phase = lines.phase(i);
+    [[gnu::always_inline]] unsigned test_one(const LinesOf<V, M, k>& these, LineRequests<M>& asks,
+                                             unsigned i, bool keeps, Verdicts& verdicts) noexcept {
+        asks.step();
+        const LinePhase& phase = these.phase(i);
         typename LinesOf<V, M, k>::At at;
-        const unsigned matches = lines.matches(i, phase, at);
-        const bool match = runs_of<k>(matches, phase) != 0;
-        if (keeps || match) {
+        const unsigned verdict = these.verdicts.of(these.matches(i, phase, at), phase);
+        if (keeps || (verdict & kMatches) != 0) {
             for (unsigned row = 0; row < M; ++row) {
                 V::store(before.words[i][row], at.fresh[row]);
             }
         }
-        const bool insert = !match | lines.view.refresh;
-        lines.write(i, insert, phase, at);
-        judged.matches |= std::uint64_t{match} << i;
-        judged.changed |= changes(insert, matches, phase) << i;
-        return match;
+        these.write(i, verdict, at);
+        verdicts.of[i] = static_cast<std::uint16_t>(verdict);
+        return verdict;
     }
 
     // Two at a time; of an odd number the last one twice.
@@ -385,9 +484,9 @@ struct JudgeLater {
             }
             const LinePhase& phase = lines.phase(i);
             typename LinesOf<V, M, k>::At at;
-            const unsigned matches = lines.matches(i, phase, at);
-            lines.write(i, true, phase, at);
-            judged.changed |= changes(true, matches, phase) << i;
+            const unsigned verdict = kVerdicts<k, true>.of(lines.matches(i, phase, at), phase);
+            lines.write(i, verdict, at);
+            judged.changed |= std::uint64_t{(verdict & kChanges) != 0} << i;
             if (again) {
                 judge_at_once(lines, requests, i + 1, burst.n, limits, stride, judged);
                 return;
@@ -416,8 +515,8 @@ LineAnswers judge_burst(const LineView& view, const LineBurst& burst, const floa
     } else {
         judge_at_once(lines, requests, 0, burst.n, limits, stride, judged);
     }
-    const auto changed = static_cast<unsigned>(__builtin_popcountll(judged.changed));
-    return {judged.matches & ~judged.doubts, judged.doubts, changed, requests.next};
+    return {judged.matches & ~judged.doubts, judged.doubts, bits_in(judged.changed),
+            requests.requested_of_next()};
 }
 
 template <typename V, unsigned M, unsigned k>
@@ -427,7 +526,7 @@ LineProbe probe(const LineView& view, std::uint64_t digest) noexcept {
     const LinesOf<V, M, k> lines{view, places};
     const LinePhase& phase = lines.phase(0);
     typename LinesOf<V, M, k>::At at;
-    const bool match = runs_of<k>(lines.matches(0, phase, at), phase) != 0;
+    const bool match = runs_of<k>(lines.matches(0, phase, at), phase.youngest) != 0;
     return {match, V::template chance<M, k>(at.fresh, phase.no_run, view.coverage)};
 }
 
@@ -438,9 +537,9 @@ bool insert(const LineView& view, std::uint64_t digest) noexcept {
     const LinesOf<V, M, k> lines{view, places};
     const LinePhase& phase = lines.phase(0);
     typename LinesOf<V, M, k>::At at;
-    const unsigned matches = lines.matches(0, phase, at);
-    lines.write(0, true, phase, at);
-    return changes(true, matches, phase) != 0;
+    const unsigned verdict = kVerdicts<k, true>.of(lines.matches(0, phase, at), phase);
+    lines.write(0, verdict, at);
+    return (verdict & kChanges) != 0;
 }
 
 template <typename V, unsigned M, unsigned k>

@@ -15,15 +15,14 @@ inline constexpr unsigned kMostLinesOfKey = 4;   // M
 inline constexpr unsigned kMostYoungest = 2;     // k
 inline constexpr unsigned kLinePatterns = 1024;  // before rotation
 inline constexpr unsigned kMostLineDigests = 64;
+inline constexpr int kIntoL2 = 2;  // locality of __builtin_prefetch
 inline constexpr std::uint64_t kTagBits = std::uint64_t{3} << kPatternBits;
 
 // What holds for all lines of one phase.
 struct alignas(64) LinePhase {
-    std::uint64_t tags[kLineWords];     // of a word that is not stale, in place
-    std::uint64_t written[kLineWords];  // all ones for the words that an insertion writes
-    std::uint32_t written_words;        // the same, a bit a word
-    std::uint32_t no_run;               // k = 2: the word whose predecessor is not one age older
-    std::uint32_t youngest;             // the word of the present generation, as a bit
+    std::uint64_t tags[kLineWords];  // of a word that is not stale, in place
+    std::uint32_t youngest;          // the number of the word of the present generation
+    std::uint32_t no_run;  // k = 2: the word whose predecessor is not one age older, as a bit
 };
 
 struct LineView {

@@ -54,12 +54,15 @@ struct ScalarLine {
         return matching;
     }
 
-    static Line inserted(Line line, const Line& pattern, const LinePhase& phase,
-                         bool insert) noexcept {
+    static Line inserted(Line line, const Line& pattern, unsigned verdict) noexcept {
         for (unsigned w = 0; w < kLineWords; ++w) {
-            line.word[w] |= insert ? pattern.word[w] & phase.written[w] : 0;
+            line.word[w] |= (verdict >> w & 1) != 0 ? pattern.word[w] : 0;
         }
         return line;
+    }
+
+    static std::uint64_t which(const Verdicts& verdicts, unsigned n, unsigned bit) noexcept {
+        return which_one_by_one(verdicts, n, bit);
     }
 
     static constexpr bool kJudgesLater = false;

@@ -100,16 +100,12 @@ void LineFilter::set_phases() noexcept {
     for (unsigned s = 0; s < phases; ++s) {
         const std::uint64_t n = (state_->tick + s) / phases;
         LinePhase& phase = phases_[s];
-        phase.written_words = 0;
         for (unsigned w = 0; w < kLineWords; ++w) {
             const std::uint64_t rotation = (n - w) / kLineWords;
-            const bool written = (n - w) % kLineWords < params_.k();
             phase.tags[w] = rotation % 4 << kPatternBits;
-            phase.written[w] = written ? ~std::uint64_t{0} : 0;
-            phase.written_words |= unsigned{written} << w;
         }
+        phase.youngest = static_cast<std::uint32_t>(n % kLineWords);
         phase.no_run = params_.k() == 1 ? 0 : 1U << (n + 1) % kLineWords;
-        phase.youngest = 1U << n % kLineWords;
     }
 }
 
@@ -183,7 +179,7 @@ void LineFilter::request(PreparedBurst& burst, unsigned digests) const noexcept 
     const unsigned end = std::min(burst.count, burst.requested + digests);
     for (; burst.requested < end; ++burst.requested) {
         for (unsigned row = 0; row < params_.M(); ++row) {
-            __builtin_prefetch(view_.lines + burst.places.word[row][burst.requested], 1);
+            __builtin_prefetch(view_.lines + burst.places.word[row][burst.requested], 1, kIntoL2);
         }
     }
 }
@@ -242,7 +238,7 @@ void LineFilter::prefetch(Digest digest) const noexcept {
     std::uint64_t phase = 0;
     for (unsigned row = 0; row < params_.M(); ++row) {
         const std::uint64_t line = line_number(view_, row_hash(digest, row), row, phase);
-        __builtin_prefetch(view_.lines + line * kLineWords, 1);
+        __builtin_prefetch(view_.lines + line * kLineWords, 1, kIntoL2);
     }
 }
 

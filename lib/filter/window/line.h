@@ -153,6 +153,7 @@ class LineFilter {
         std::uint64_t patterns[kLinePatterns];
         alignas(kCacheLine) float coverage[kLineWords * 8];
         LinePhase phases[LineParams::kMostPhases];
+        std::byte unused[1024];  // so that lines stay where kept states have them
     };
 
     // A tick's share of the visits: all lines in this many generations. 14, and 8 for the longest

@@ -18,12 +18,12 @@ std::uint32_t Ladders::make(AcceptedTimes& key) {
         index = static_cast<std::uint32_t>(hand_);
         const Ladder& taken = pool_[index];
         const auto split = static_cast<unsigned>(std::countr_zero(taken.starts & ~WindowMask{1}));
-        *taken.owner = {taken.times.front(), taken.last(), kNoLadder,
-                        static_cast<std::uint8_t>(split)};
+        *owners_[index] = {taken.times.front(), last_of(index), kNoLadder,
+                           static_cast<std::uint8_t>(split)};
         ++taken_;
     }
     Ladder& ladder = pool_[index];
-    ladder.owner = &key;
+    owners_[index] = &key;
     ladder.starts = 1;
     ladder.times.front() = key.split == 0 ? key.high : key.low;
     if (key.split != 0 && key.split < kWindows && key.low != key.high) {
@@ -42,18 +42,21 @@ void Ladders::release(AcceptedTimes& key) {
 
 void Ladders::adopt(AcceptedTimes& key, const Ladders& from) {
     if (key.ladder != kNoLadder) {
-        const Ladder& other = from.pool_[key.ladder];
+        const std::uint32_t other = key.ladder;
         key.ladder = make(key);
-        Ladder& mine = pool_[key.ladder];
-        mine.starts = other.starts;
-        mine.times = other.times;
+        pool_[key.ladder] = from.pool_[other];
+        if (static_cast<unsigned>(std::popcount(pool_[key.ladder].starts)) > kNear) {
+            rests_[key.ladder] = from.rests_[other];
+        }
     }
 }
 
 // Of each stretch the first windows, as far as they are too short for its age, take the packet in;
 // the others keep their time.
-WindowMask Ladders::step_ladder(Ladder& ladder, Nanoseconds now) noexcept {
+WindowMask Ladders::step_ladder(std::uint32_t index, Nanoseconds now) noexcept {
+    Ladder& ladder = pool_[index];
     std::array<Nanoseconds, kWindows + 1> times;
+    std::fill_n(times.begin(), kNear, 0);
     unsigned count = 0;
     WindowMask starts = 0;
     WindowMask dropped = 0;
@@ -68,7 +71,8 @@ WindowMask Ladders::step_ladder(Ladder& ladder, Nanoseconds now) noexcept {
         const auto begin = static_cast<unsigned>(std::countr_zero(rest));
         rest &= rest - 1;
         const unsigned end = rest == 0 ? kWindows : static_cast<unsigned>(std::countr_zero(rest));
-        const Nanoseconds time = ladder.times[stretch];
+        const Nanoseconds time =
+            stretch < kNear ? ladder.times[stretch] : rests_[index][stretch - kNear];
         const unsigned keeps = std::clamp(rank(now - time), begin, end);
         if (keeps != begin) {
             put(begin, now);
@@ -78,7 +82,10 @@ WindowMask Ladders::step_ladder(Ladder& ladder, Nanoseconds now) noexcept {
             dropped |= from(keeps) & ~from(end);
         }
     }
-    std::copy_n(times.begin(), count, ladder.times.begin());
+    std::copy_n(times.begin(), kNear, ladder.times.begin());
+    if (count > kNear) [[unlikely]] {
+        std::copy(times.begin() + kNear, times.begin() + count, rests_[index].begin());
+    }
     ladder.starts = starts;
     return dropped;
 }
@@ -87,7 +94,7 @@ WindowMask Ladders::step_ladder(Ladder& ladder, Nanoseconds now) noexcept {
 // low above; those from split on accept up to rank(age of high) and keep high above.
 WindowMask Ladders::step(AcceptedTimes& key, Nanoseconds now) {
     if (key.ladder != kNoLadder) {
-        return step_ladder(pool_[key.ladder], now);
+        return step_ladder(key.ladder, now);
     }
     const unsigned split = key.split;
     const unsigned low = std::min(rank(now - key.low), split);
@@ -98,7 +105,7 @@ WindowMask Ladders::step(AcceptedTimes& key, Nanoseconds now) {
         key.split = static_cast<std::uint8_t>(high);
     } else if (low != 0 || high != split) {  // three times
         key.ladder = make(key);
-        return step_ladder(pool_[key.ladder], now);
+        return step_ladder(key.ladder, now);
     }
     return dropped;
 }

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "analyze/report.h"
@@ -98,6 +99,8 @@ class Ladders {
     explicit Ladders(std::size_t most) : most_(most) {
         pool_.reserve(most);  // addresses only, as long as they are not used
         advise_huge_pages(pool_.data(), most * sizeof(Ladder));
+        rests_ = std::make_unique_for_overwrite<Rest[]>(most);
+        owners_ = std::make_unique_for_overwrite<AcceptedTimes*[]>(most);
     }
 
     // A key that was seen for the first time.
@@ -116,7 +119,7 @@ class Ladders {
 
     // When a key was seen first, as long as it has its ladder.
     [[nodiscard]] Nanoseconds first_of(const AcceptedTimes& key) const noexcept {
-        return key.ladder == kNoLadder ? key.high : pool_[key.ladder].last();
+        return key.ladder == kNoLadder ? key.high : last_of(key.ladder);
     }
 
     void prefetch(const AcceptedTimes& key) const noexcept {
@@ -133,24 +136,28 @@ class Ladders {
     static constexpr std::size_t kBytes = 64 * 5;  // of one ladder, about
 
   private:
-    // Windows next to each other that have the same time are a stretch, and it is there once. Six
-    // fit the first cache line, which is more than most keys have.
+    // Windows next to each other that have the same time are a stretch, and it is there once. As
+    // many as most keys have fit a cache line; what is beyond lies elsewhere.
+    static constexpr unsigned kNear = 7;
     struct alignas(64) Ladder {
-        AcceptedTimes* owner = nullptr;
         WindowMask starts = 0;  // bit i: a stretch begins with window i; the first is 0
-        std::array<Nanoseconds, kWindows> times{};  // of the stretches
-
-        [[nodiscard]] Nanoseconds last() const noexcept {
-            return times[static_cast<unsigned>(std::popcount(starts)) - 1];
-        }
+        std::array<Nanoseconds, kNear> times{};  // of the stretches
     };
-    static_assert(sizeof(Ladder) == kBytes);
+    static_assert(sizeof(Ladder) == 64);
+    using Rest = std::array<Nanoseconds, kWindows - kNear>;
+    static_assert(sizeof(Ladder) + sizeof(Rest) + sizeof(AcceptedTimes*) <= kBytes);
 
+    [[nodiscard]] Nanoseconds last_of(std::uint32_t index) const noexcept {
+        const auto last = static_cast<unsigned>(std::popcount(pool_[index].starts)) - 1;
+        return last < kNear ? pool_[index].times[last] : rests_[index][last - kNear];
+    }
     std::uint32_t make(AcceptedTimes& key);
-    static WindowMask step_ladder(Ladder& ladder, Nanoseconds now) noexcept;
+    WindowMask step_ladder(std::uint32_t index, Nanoseconds now) noexcept;
 
     std::size_t most_;
     std::vector<Ladder> pool_;
+    std::unique_ptr<Rest[]> rests_;             // of each, at its place
+    std::unique_ptr<AcceptedTimes*[]> owners_;  // whose it is
     std::vector<std::uint32_t> free_;
     std::size_t hand_ = 0;
     std::uint64_t taken_ = 0;

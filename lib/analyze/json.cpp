@@ -21,9 +21,14 @@ class Writer {
         json[name] = make(value);
     }
 
+    Writer() { json.get_ref<Json::object_t&>().reserve(kMembers); }
+
     Json json = Json::object();
 
   private:
+    // An object that outgrows its memory copies all of its members.
+    static constexpr std::size_t kMembers = 24;
+
     template <typename T>
     static Json make(T& value);
 };
@@ -70,8 +75,13 @@ std::string to_text(const Json& json) {
     if (merge == json.end()) {
         return dump(json, 1) + "\n";
     }
-    Json rest = json;
-    rest.erase("merge");
+    Json rest = Json::object();
+    rest.get_ref<Json::object_t&>().reserve(json.size());
+    for (const auto& [name, value] : json.items()) {
+        if (name != "merge") {
+            rest[name] = value;
+        }
+    }
     std::string text = dump(rest, 1);
     text.resize(text.size() - std::string_view("\n}").size());
     return text + ",\n \"merge\": " + dump(*merge, -1) + "\n}\n";

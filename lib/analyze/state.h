@@ -62,6 +62,10 @@ class Writer {
     }
     template <typename T>
     void name(const char* name, T& value) {
+        if (json.is_null()) {  // an object that outgrows its memory copies all of its members
+            json = Json::object();
+            json.get_ref<Json::object_t&>().reserve(kMembers);
+        }
         json[name] = make(value);
     }
     void refuse() {}
@@ -99,6 +103,8 @@ class Writer {
     Json json;
 
   private:
+    static constexpr std::size_t kMembers = 40;
+
     template <typename T>
     static Json list(T& values) {
         Json out = Json::array();

@@ -57,8 +57,13 @@ bool valid(const Whole& whole) {
 
 Json to_json(const Whole& whole) {
     Whole copy = whole;  // as a reader would, a writer is led through what may change
-    Json out = {{"version", kVersion}};
-    out.update(state::Writer::make(copy));
+    Json made = state::Writer::make(copy);
+    Json out = Json::object();
+    out.get_ref<Json::object_t&>().reserve(made.size() + 1);
+    out["version"] = kVersion;
+    for (auto& member : made.get_ref<Json::object_t&>()) {
+        out[member.first] = std::move(member.second);
+    }
     return out;
 }
 

@@ -39,6 +39,7 @@ namespace {
 struct AnalyzeOptions {
     std::vector<std::string> inputs;
     Text memory;
+    Text jobs;
     bool recover = false;
     bool json = false;
     bool text = false;
@@ -195,6 +196,10 @@ Result<Division> division_of(const AnalyzeOptions& options) {
 }
 
 Result<analyze::Report> read_captures(const AnalyzeOptions& options, std::uint64_t memory) {
+    const auto threads = threads_of(options.jobs);
+    if (!threads) {
+        return tl::unexpected(threads.error());
+    }
     const auto division = division_of(options);
     if (!division) {
         return tl::unexpected(division.error());
@@ -221,7 +226,7 @@ Result<analyze::Report> read_captures(const AnalyzeOptions& options, std::uint64
     auto report = analyze::analyze(
         **source, {options.inputs, *to_remember, *secret,
                    [&](const capture::Source& from) { line.show(from.progress()); },
-                   question->vxlan_ports, question->remover.get(), division->shard});
+                   question->vxlan_ports, question->remover.get(), *threads, division->shard});
     line.clear();
     return report;
 }
@@ -256,6 +261,7 @@ Result<analyze::Part> read_report(const std::string& path) {
 
 Status check_merge(const AnalyzeOptions& options) {
     for (const auto& [given, name] : {std::pair{options.memory.has_value(), option::kMemory},
+                                      std::pair{options.jobs.has_value(), option::kJobs},
                                       std::pair{options.recover, option::kRecover},
                                       std::pair{options.shard.has_value(), option::kShard},
                                       std::pair{options.seed.has_value(), option::kSeed}}) {
@@ -335,6 +341,11 @@ void add_analyze(CLI::App& app, Action& action) {
         ->add_option(option::kMemory, options->memory,
                      "At most about this much (" + format_size(offline::kDefaultMemory) + ")")
         ->type_name("SIZE");
+    command
+        ->add_option(option::kJobs, options->jobs,
+                     "Threads that read and count (2, or 1 on a single CPU); the report is the "
+                     "same")
+        ->type_name("N");
     command->add_flag(option::kRecover, options->recover, kRecoverHelp);
     command
         ->add_option(option::kShard, options->shard,

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "arguments.h"
 
+#include <algorithm>
 #include <charconv>
 #include <string>
+#include <thread>
 
+#include "base/option_names.h"
 #include "config/schema.h"
 #include "engines/spec_problems.h"
 #include "offline/options.h"
@@ -39,6 +42,17 @@ Result<std::uint64_t> parse_positive(const std::string& text) {
                ? number
                : Result<std::uint64_t>(
                      fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: 1 or more"));
+}
+
+Result<unsigned> threads_of(const Text& jobs) {
+    if (!jobs) {
+        return std::thread::hardware_concurrency() > 1 ? 2 : 1;
+    }
+    const auto number = parse_whole(*jobs);
+    if (!number || *number == 0) {
+        return bad_option(option::kJobs, "\"" + *jobs + "\"; allowed: 1 or more threads");
+    }
+    return static_cast<unsigned>(std::min<std::uint64_t>(*number, UINT32_MAX));
 }
 
 Result<unsigned> parse_first(const std::string& text) {

@@ -31,6 +31,8 @@ Result<double> parse_probability(const std::string& text);
 Result<Nanoseconds> parse_window(const std::string& text);
 // Bytes of a packet that are captured, up to 262144; 0: all.
 Result<std::uint64_t> parse_snap(const std::string& text);
+// Of --jobs: 1 or more; if it was not given 2, or 1 where one CPU is all that there is.
+Result<unsigned> threads_of(const Text& jobs);
 // The kernel's buffer for an interface, 64KiB to 1GiB.
 Result<std::uint64_t> parse_buffer(const std::string& text);
 

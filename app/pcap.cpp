@@ -4,7 +4,6 @@
 #include <memory>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -121,18 +120,6 @@ Result<offline::Options> read_options(const PcapOptions& given) {
     return out;
 }
 
-// One thread, or two.
-Result<bool> read_ahead(const PcapOptions& given) {
-    if (!given.jobs) {
-        return std::thread::hardware_concurrency() > 1;
-    }
-    const auto jobs = parse_whole(*given.jobs);
-    if (!jobs || *jobs == 0) {
-        return bad_option(option::kJobs, "\"" + *given.jobs + "\"; allowed: 1 or more threads");
-    }
-    return *jobs > 1;
-}
-
 Status check_outputs(const PcapOptions& given) {
     const offline::Files& files = given.files;
     if (given.dry_run && (files.dropped || files.pairs || files.mark)) {
@@ -174,9 +161,9 @@ Outcome pcap(const PcapOptions& given) {
     if (!options) {
         return tl::unexpected(options.error());
     }
-    const auto ahead = read_ahead(given);
-    if (!ahead) {
-        return tl::unexpected(ahead.error());
+    const auto threads = threads_of(given.jobs);
+    if (!threads) {
+        return tl::unexpected(threads.error());
     }
     const auto files = read_files(given);
     if (!files) {
@@ -184,7 +171,7 @@ Outcome pcap(const PcapOptions& given) {
     }
     end_cleanly_on_signals();
     ProgressLine line(!given.quiet);
-    const auto summary = offline::run(*files, *options, *ahead,
+    const auto summary = offline::run(*files, *options, *threads > 1,
                                       [&](const auto& so_far) { line.show(so_far.input); });
     line.clear();
     if (!summary) {

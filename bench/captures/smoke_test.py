@@ -10,7 +10,7 @@ import tempfile
 
 NEEDED = ("tcpdump", "igzip")
 EXPECTED = ["tcpdump", "cp", "unecho", "unecho-1", "unecho-editcap", "igzip", "unecho-gz",
-            "shard", "analyze", "stream-50ms", "stream-1h"]
+            "shard", "analyze", "analyze-1", "stream-50ms", "stream-1h"]
 
 
 def main():

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analyze/collector.h"
+#include "analyze/counting.h"
 #include "analyze/whole.h"
 #include "base/option_names.h"
 #include "capture/compression.h"
@@ -97,31 +98,16 @@ Result<Report> analyze(capture::Source& source, const Job& job) {
     if (job.remover != nullptr) {
         collector->ask(job.remover->described().key_bytes.has_value());
     }
-    capture::Batch batch;
-    std::vector<std::size_t> removed;
-    Result<bool> more = source.next(batch);
-    while (more && *more) {
-        if (job.remover != nullptr) {
-            if (Status decided = job.remover->decide(batch, source.interfaces(), removed);
-                !decided) {
-                return tl::unexpected(decided.error());
-            }
-        }
-        collector->add(batch.records, source.interfaces(), removed);
-        if (job.progress) {
-            job.progress(source);
-        }
-        more = source.next(batch);
-    }
-    if (!more && collector->read().packets == 0) {
-        return tl::unexpected(more.error());
+    const CountingEnd end = count_all(source, *collector, {job.threads, job.remover, job.progress});
+    if (end.remover || (end.source && collector->read().packets == 0)) {
+        return tl::unexpected(end.remover ? *end.remover : *end.source);
     }
     const auto whole = std::make_shared<Whole>();
     whole->views = collector->views();
     whole->captures.push_back(describe(source, *collector, job));
-    if (!more) {
+    if (end.source) {
         CaptureInfo& capture = whole->captures.front();
-        capture.warnings.push_back({"", 0, 1, more.error().context + "; read up to there"});
+        capture.warnings.push_back({"", 0, 1, end.source->context + "; read up to there"});
         capture.incomplete = true;
     }
     whole->vxlan_ports.assign(job.vxlan_ports.begin(), job.vxlan_ports.end());

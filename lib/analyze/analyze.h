@@ -26,6 +26,7 @@ struct Job {
     std::function<void(const capture::Source&)> progress;  // after each batch; may be empty
     std::span<const std::uint16_t> vxlan_ports;            // beside those of the table
     PacketRemover* remover = nullptr;  // of a configuration that is asked about; has its own memory
+    unsigned threads = 1;              // that read and count; the report is the same
     Shard shard{};  // whose packets are counted; with the others' secret, and without a remover
 };
 

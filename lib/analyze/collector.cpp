@@ -114,10 +114,10 @@ void Collector::begin_inside() {
     key_bytes_asked_ = true;
 }
 
-std::size_t Collector::take(std::span<const Record> records,
-                            std::span<const capture::Interface> interfaces,
-                            std::span<const std::size_t>& removed, std::size_t begin,
-                            LookedBurst& burst) {
+std::size_t Collector::cut(std::span<const Record> records,
+                           std::span<const capture::Interface> interfaces,
+                           std::span<const std::size_t>& removed, std::size_t begin,
+                           LookedBurst& burst) {
     const std::uint16_t type = interfaces[records[begin].interface].link_type;
     std::size_t end = begin + 1;
     while (end < records.size() && end - begin < kMaxBurst &&
@@ -137,10 +137,14 @@ void Collector::add(std::span<const Record> records, std::span<const capture::In
                     std::span<const std::size_t> removed) {
     const auto burst = std::make_unique<LookedBurst>();
     for (std::size_t begin = 0; begin < records.size();) {
-        begin = take(records, interfaces, removed, begin, *burst);
-        looker_->look(*burst);
+        begin = cut(records, interfaces, removed, begin, *burst);
+        look(*burst);
+        ask_for_packets(*burst);
         count_packets(*burst, interfaces);
-        count_others(*burst);
+        ask_for_frames(*burst);
+        count_frames(*burst);
+        ask_for_flows(*burst);
+        count_flows(*burst);
     }
 }
 
@@ -157,23 +161,60 @@ void Collector::count_packets(LookedBurst& burst, std::span<const capture::Inter
     }
 }
 
-void Collector::count_others(const LookedBurst& burst) {
-    count_other_keys(burst, burst.plain);
+void Collector::count_frames(const LookedBurst& burst) {
+    count_frames(burst, burst.plain);
     if (burst.within) {
-        inside_->count_other_keys(burst, *burst.within);
+        inside_->count_frames(burst, *burst.within);
     }
 }
 
+void Collector::count_flows(const LookedBurst& burst) {
+    count_flows(burst, burst.plain);
+    if (burst.within) {
+        inside_->count_flows(burst, *burst.within);
+    }
+}
+
+void Collector::ask_for_packets(const LookedBurst& burst) const {
+    each_view(burst, [](const CollectorTables& tables, const LookedView& view) {
+        for (std::size_t i = 0; i < view.count; ++i) {
+            tables.packets.prefetch_index(view.packet[i]);
+        }
+    });
+}
+
+void Collector::ask_for_frames(const LookedBurst& burst) const {
+    each_view(burst, [](const CollectorTables& tables, const LookedView& view) {
+        for (std::size_t i = 0; i < view.count; ++i) {
+            tables.frame.prefetch_index(view.frame[i]);
+        }
+    });
+}
+
+void Collector::ask_for_flows(const LookedBurst& burst) const {
+    each_view(burst, [](const CollectorTables& tables, const LookedView& view) {
+        for (std::size_t i = 0; i < view.count; ++i) {
+            tables.flow.prefetch_index(view.flow[i]);
+            tables.flow_bidir.prefetch_index(view.flow_bidir[i]);
+            if (view.is(view.segments, i)) {
+                tables.segments.prefetch_index(view.segment[i]);
+            }
+        }
+    });
+}
+
+// Of the tables' indices, which ask_for_...() brought, the entries, then what these name; and of
+// what are echoes most likely, the packets' own addresses.
 Collector::Found Collector::prefetch_packets(const LookedView& view) {
     Found found;
-    for (std::size_t i = 0; i < view.count; ++i) {
-        tables_.packets.prefetch_index(view.packet[i]);
-    }
     for (std::size_t i = 0; i < view.count; ++i) {
         found[i] = tables_.packets.prefetch_entry(view.packet[i]);
     }
     for (std::size_t i = 0; i < view.count; ++i) {
         tables_.packets.prefetch_ladder(found[i]);
+        if (found[i] != nullptr && view.packets[i].ip.data != nullptr) {
+            __builtin_prefetch(view.packets[i].ip.data + 12);
+        }
     }
     return found;
 }
@@ -200,20 +241,30 @@ void Collector::count_view(const LookedBurst& burst, LookedView& view, const Dro
     }
 }
 
-// What tables hold of the keys of a burst is asked for table by table before any of it is needed:
-// first the places in their indices, then the entries, then what these name.
-Collector::FoundOthers Collector::prefetch_others(const LookedView& view) {
-    FoundOthers found;
+void Collector::count_frames(const LookedBurst& burst, const LookedView& view) {
+    std::array<KeyEntry*, kMaxBurst> found;
     for (std::size_t i = 0; i < view.count; ++i) {
-        tables_.frame.prefetch_index(view.frame[i]);
-        tables_.flow.prefetch_index(view.flow[i]);
-        tables_.flow_bidir.prefetch_index(view.flow_bidir[i]);
-        if (view.is(view.segments, i)) {
-            tables_.segments.prefetch_index(view.segment[i]);
-        }
+        found[i] = tables_.frame.prefetch_entry(view.frame[i]);
     }
     for (std::size_t i = 0; i < view.count; ++i) {
-        found.frame[i] = tables_.frame.prefetch_entry(view.frame[i]);
+        tables_.frame.prefetch_ladder(found[i]);
+    }
+    for (std::size_t i = 0; i < view.count; ++i) {
+        if (!view.is(view.counted, i)) {
+            continue;
+        }
+        const std::uint64_t length = burst.records[view.at[i]].wire_length;
+        const WindowMask whole =
+            tables_.frame.add(view.frame[i], found[i], view.now[i], length, view.by_packet[i]);
+        if (view.is(view.keys.non_ip, i)) {
+            non_ip_dropped_.add(whole, length);
+        }
+    }
+}
+
+Collector::FoundFlows Collector::prefetch_flows(const LookedView& view) {
+    FoundFlows found;
+    for (std::size_t i = 0; i < view.count; ++i) {
         found.flow[i] = tables_.flow.prefetch_entry(view.flow[i]);
         found.flow_bidir[i] = tables_.flow_bidir.prefetch_entry(view.flow_bidir[i]);
         if (view.is(view.segments, i)) {
@@ -221,15 +272,14 @@ Collector::FoundOthers Collector::prefetch_others(const LookedView& view) {
         }
     }
     for (std::size_t i = 0; i < view.count; ++i) {
-        tables_.frame.prefetch_ladder(found.frame[i]);
         tables_.flow.prefetch_ladder(found.flow[i]);
         tables_.flow_bidir.prefetch_ladder(found.flow_bidir[i]);
     }
     return found;
 }
 
-void Collector::count_other_keys(const LookedBurst& burst, const LookedView& view) {
-    const FoundOthers found = prefetch_others(view);
+void Collector::count_flows(const LookedBurst& burst, const LookedView& view) {
+    const FoundFlows found = prefetch_flows(view);
     for (std::size_t i = 0; i < view.count; ++i) {
         if (!view.is(view.counted, i)) {
             continue;
@@ -237,11 +287,6 @@ void Collector::count_other_keys(const LookedBurst& burst, const LookedView& vie
         const std::uint64_t length = burst.records[view.at[i]].wire_length;
         const WindowMask dropped = view.by_packet[i];
         const Nanoseconds now = view.now[i];
-        const WindowMask whole =
-            tables_.frame.add(view.frame[i], found.frame[i], now, length, dropped);
-        if (view.is(view.keys.non_ip, i)) {
-            non_ip_dropped_.add(whole, length);
-        }
         if (!view.is(view.flows, i)) {
             tables_.flow.pass(length, dropped);
             tables_.flow_bidir.pass(length, dropped);

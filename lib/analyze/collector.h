@@ -38,12 +38,13 @@ struct CollectorTables {
     CollectorTables(const CollectorTables& other, std::uint64_t memory, const Forget& forget);
     void begin_prefixes(std::uint64_t memory);
 
-    KeyMemory<PacketEntry> packets;
-    ModeMemory frame;
-    ModeMemory flow;
+    // Those of one step of the collector in cache lines of their own.
+    alignas(64) KeyMemory<PacketEntry> packets;
+    alignas(64) ModeMemory frame;
+    alignas(64) ModeMemory flow;
     ModeMemory flow_bidir;
     SegmentMemory segments;
-    Loops loops;
+    alignas(64) Loops loops;
     std::optional<PrefixMemory> prefixes;  // absent: nothing asks for them
 };
 
@@ -69,6 +70,24 @@ class Collector : private CollectorCounts {
     void add(std::span<const capture::Record> records,
              std::span<const capture::Interface> interfaces,
              std::span<const std::size_t> removed = {});
+
+    // The steps of add(): records are cut into bursts, and each burst goes through the other four
+    // in this order. A step takes the bursts in their order, and may do so on another thread than
+    // other steps, which are at other bursts meanwhile; but one that begins inside (look.h) is
+    // counted when all before it are, by all steps, and before any behind it.
+    // From begin on, to where the next burst begins. removed: is left without those of the burst.
+    static std::size_t cut(std::span<const capture::Record> records,
+                           std::span<const capture::Interface> interfaces,
+                           std::span<const std::size_t>& removed, std::size_t begin,
+                           LookedBurst& burst);
+    void look(LookedBurst& burst) { looker_->look(burst); }
+    void count_packets(LookedBurst& burst, std::span<const capture::Interface> interfaces);
+    void count_frames(const LookedBurst& burst);
+    void count_flows(const LookedBurst& burst);
+    // A while before each of these: memory is asked for what they will need first.
+    void ask_for_packets(const LookedBurst& burst) const;
+    void ask_for_frames(const LookedBurst& burst) const;
+    void ask_for_flows(const LookedBurst& burst) const;
 
     // What was counted, of one capture.
     [[nodiscard]] Findings findings();
@@ -106,8 +125,7 @@ class Collector : private CollectorCounts {
   private:
     // Where the keys of a burst most likely are.
     using Found = std::array<PacketEntry*, kMaxBurst>;
-    struct FoundOthers {
-        std::array<KeyEntry*, kMaxBurst> frame;
+    struct FoundFlows {
         std::array<KeyEntry*, kMaxBurst> flow;
         std::array<KeyEntry*, kMaxBurst> flow_bidir;
     };
@@ -126,20 +144,21 @@ class Collector : private CollectorCounts {
     // For inside().
     explicit Collector(const Collector& plain, std::uint64_t memory);
 
-    // Records from begin on that make a burst, and where the next one begins. removed: is left
-    // without those of the burst.
-    static std::size_t take(std::span<const capture::Record> records,
-                            std::span<const capture::Interface> interfaces,
-                            std::span<const std::size_t>& removed, std::size_t begin,
-                            LookedBurst& burst);
-    void count_packets(LookedBurst& burst, std::span<const capture::Interface> interfaces);
-    void count_others(const LookedBurst& burst);
     void begin_inside();
     void count_view(const LookedBurst& burst, LookedView& view, const DroppedWith* plain,
                     std::span<const capture::Interface> interfaces);
-    void count_other_keys(const LookedBurst& burst, const LookedView& view);
+    void count_frames(const LookedBurst& burst, const LookedView& view);
+    void count_flows(const LookedBurst& burst, const LookedView& view);
     [[nodiscard]] Found prefetch_packets(const LookedView& view);
-    [[nodiscard]] FoundOthers prefetch_others(const LookedView& view);
+    [[nodiscard]] FoundFlows prefetch_flows(const LookedView& view);
+    // Calls ask(tables, view) with each view and the tables of who looks so.
+    template <typename Ask>
+    void each_view(const LookedBurst& burst, Ask ask) const {
+        ask(tables_, burst.plain);
+        if (burst.within && inside_) {
+            ask(inside_->tables_, *burst.within);
+        }
+    }
     void read_one(const capture::Record& record, std::uint32_t file, bool cut);
     void tell_time(const capture::Record& record, std::uint32_t file);
     void add_one(Looked& looked, const capture::Record& record);

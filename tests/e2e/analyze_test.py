@@ -20,7 +20,11 @@ import encapsulate
 import frames
 import made_captures
 import tunnels
-from harness import MS, PCAPS, SECOND, SHARED, US, exact_answer
+from harness import MS, PCAPS, ROOT, SECOND, SHARED, US, exact_answer
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(ROOT / "bench" / "captures"))
+import traffic  # noqa: E402
 
 KEYS = ("packet", "flow", "flow-bidir", "frame")
 WINDOWS = (20 * US, MS, 50 * MS, SECOND, None)
@@ -605,6 +609,82 @@ class BadInput(harness.E2eTest):
             self.assert_refused(unecho("analyze", "--memory=" + memory, PCAPS / "cut.pcap"), 2,
                                 "--memory", memory)
         self.assertEqual(unecho("analyze").returncode, 2)
+
+
+class Threads(harness.E2eTest):
+    """The answer is the same, to the byte, whatever is read and however many threads do it."""
+
+    def assert_same(self, *arguments):
+        answers = []
+        for jobs in (1, 2, 4):
+            result = unecho("analyze", "--json", *arguments, "--jobs", jobs)
+            answers.append((result.returncode, result.stdout, result.stderr))
+        self.assertEqual(answers[0], answers[1], arguments)
+        self.assertEqual(answers[0], answers[2], arguments)
+        return answers[0]
+
+    def test_captures_of_all_kinds(self):
+        captures = sorted(PCAPS.glob("*.pcap*"))
+        if SHARED.exists():
+            captures += sorted((path for path in (SHARED / "captures").rglob("*.pcap*")
+                                if path.stat().st_size < 20 << 20))
+        self.assertGreater(len(captures), 5)
+        for capture in captures:
+            self.assert_same(capture)
+        self.assert_same(*sorted(PCAPS.glob("two-taps-*.pcap")))
+
+    def test_long_captures_whole_compressed_cut_and_damaged(self):
+        made = self.folder / "made.pcap"
+        traffic.write(made, count=60_000, seed=3)
+        whole = made.read_bytes()
+        middle = len(whole) // 2
+        files = {"whole.pcap": whole, "cut.pcap": whole[:-17], "packed.pcap.gz": gzip.compress(whole, 1),
+                 "cut.pcap.gz": gzip.compress(whole, 1)[:-1000],
+                 "damaged.pcap": whole[:middle] + b"\xff" * 4000 + whole[middle + 4000:]}
+        for name, content in files.items():
+            path = self.folder / name
+            path.write_bytes(content)
+            with self.subTest(name):
+                status, out, _ = self.assert_same(path)
+                self.assertEqual(status, 1 if "damaged" in name else 0)
+                self.assertGreater(json.loads(out)["total"]["packets"], 20_000)
+        self.assert_same(self.folder / "damaged.pcap", "--recover")
+        self.assert_same(made, "--memory", "4MiB")
+        self.assert_same(made, "--shard", "2/3", "--seed", 5)
+        self.assert_same(made, "--key", "flow", "--window", "5ms")
+        self.assert_same(made, self.folder / "packed.pcap.gz", self.folder / "cut.pcap")
+
+    def test_memory_does_not_grow_with_the_capture_or_with_threads(self):
+        peaks = []
+        for count in (100_000, 300_000):
+            made = self.folder / "made.pcap"
+            traffic.write(made, count=count, seed=4)
+            for jobs in (1, 4):
+                command = [os.environ["UNECHO_BIN"], "analyze", "--json", "--memory", "8MiB",
+                           "--jobs", str(jobs), str(made)]
+                # By a process that is small: memory of a command's parent counts as its own.
+                script = ("import os, sys\n"
+                          "child = os.fork()\n"
+                          "if child == 0:\n"
+                          "    os.dup2(os.open('/dev/null', os.O_WRONLY), 1)\n"
+                          "    os.execv(sys.argv[1], sys.argv[1:])\n"
+                          "_, status, usage = os.wait4(child, 0)\n"
+                          "print(status, usage.ru_maxrss)\n")
+                out = subprocess.run([sys.executable, "-c", script, *command], text=True,
+                                     check=True, capture_output=True, timeout=120).stdout
+                status, peak = map(int, out.split())
+                self.assertEqual(status, 0)
+                peaks.append(peak / 1024)
+        self.assertLess(max(peaks[2:]), max(peaks[:2]) + 4, peaks)  # MiB
+        self.assertLess(peaks[1], peaks[0] + 24, peaks)
+
+    def test_number_of_threads(self):
+        for jobs in ("0", "-1", "two"):
+            result = unecho("analyze", PCAPS / "cut.pcap", "--jobs=" + jobs)
+            self.assertEqual((result.returncode, result.stdout), (2, ""), result)
+            self.assertIn("--jobs", result.stderr)
+            self.assertEqual(len(result.stderr.splitlines()), 1, result)
+        self.assertEqual(unecho("analyze", PCAPS / "cut.pcap", "--jobs", 1 << 40).returncode, 0)
 
 
 class Memory(harness.E2eTest):

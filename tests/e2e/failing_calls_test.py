@@ -74,6 +74,11 @@ class FailingCalls(harness.E2eTest):
         for kind in ("allocate", "write", "full", "rename", "close"):
             self.assertGreater(self.each_fails(kind, "analyze", CAPTURE, "--html", "out.html"), 0)
 
+    # Threads that cannot be had are done without.
+    def test_analyze_on_threads(self):
+        self.assertGreater(self.each_fails("allocate", "analyze", CAPTURE, "--jobs", 4), 0)
+        self.assertEqual(self.each_fails("thread", "analyze", CAPTURE, "--jobs", 4), 0)
+
     def test_size(self):
         self.assertGreater(self.each_fails("allocate", "size", "--window", "50ms", "--rate", "10Mpps"), 0)
 

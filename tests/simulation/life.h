@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -19,6 +18,7 @@
 #include <unistd.h>
 
 #include "chance.h"
+#include "checks.h"
 #include "config/load.h"
 #include "control/filter_turns.h"
 #include "control/kept_state.h"
@@ -36,22 +36,6 @@
 namespace unecho::test {
 
 using pipeline::Reason;
-
-[[noreturn]] inline void wrong(const std::string& what) {
-    throw std::runtime_error(what);
-}
-
-inline void require(bool holds, const char* what) {
-    if (!holds) [[unlikely]] {
-        wrong(what);
-    }
-}
-
-inline void require_equal(std::uint64_t found, std::uint64_t expected, const std::string& what) {
-    if (found != expected) [[unlikely]] {
-        wrong(what + ": " + std::to_string(found) + " instead of " + std::to_string(expected));
-    }
-}
 
 enum Stream : unsigned { kShape, kTraffic, kWorkers, kControl, kBeside, kFaults };
 

@@ -28,6 +28,7 @@
 #include "filter/window/apbf.h"
 #include "filter/window/btbf.h"
 #include "filter/window/exact.h"
+#include "filter/window/fingerprint.h"
 #include "filter/window/line.h"
 #include "filter/window/shbf_window.h"
 #include "filter/window/tlbf.h"
@@ -36,6 +37,7 @@
 #include "sizing/window/apbf.h"
 #include "sizing/window/btbf.h"
 #include "sizing/window/exact.h"
+#include "sizing/window/fingerprint.h"
 #include "sizing/window/line.h"
 #include "sizing/window/shbf_window.h"
 #include "sizing/window/tlbf.h"
@@ -287,6 +289,47 @@ struct LineKernelEngine {
     }
 };
 
+struct FingerprintEngine {
+    static std::string name() { return "fingerprint"; }
+    using Filter = filter::FingerprintFilter;
+    using Params = filter::FingerprintParams;
+
+    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
+        return plan_on(filter::best_isa(), keys, false_positives);
+    }
+    static Result<Planned<Params>> plan_on(filter::Isa isa, std::uint64_t keys,
+                                           double false_positives) {
+        const auto g = sizing::size_fingerprint(targets_of(keys, false_positives));
+        const auto [bits, l, lines] = g.value_or(sizing::FingerprintGeometry{});
+        return planned<Params>(g, keys, l + 2,
+                               text("%s bits=%u l=%u", filter::name_of(isa).data(), bits, l),
+                               [&](const auto& found) {
+                                   return filter::FingerprintSpec{
+                                       .bits = found.bits, .lines = found.lines, .isa = isa};
+                               });
+    }
+};
+
+template <filter::Isa isa>
+struct FingerprintKernelEngine {
+    static constexpr bool kKernel = true;
+    static constexpr bool kSlow = true;
+    static bool wanted() { return isa != filter::best_isa(); }
+    static std::string name() {
+        return FingerprintEngine::name() + "-" + std::string(filter::name_of(isa));
+    }
+    using Filter = filter::FingerprintFilter;
+    using Params = filter::FingerprintParams;
+
+    static Result<Planned<Params>> plan(std::uint64_t keys, double false_positives) {
+        return FingerprintEngine::plan_on(isa, keys, false_positives);
+    }
+    static std::string unavailable() {
+        const std::string_view lacks = filter::lacking(isa);
+        return lacks.empty() ? "" : "the CPU has no " + std::string(lacks);
+    }
+};
+
 // Each instruction set, for each M.
 template <std::size_t... isa, std::size_t... m>
 auto kernel_engines(std::index_sequence<isa...> /*isas*/, std::index_sequence<m...> /*lines*/) {
@@ -294,16 +337,18 @@ auto kernel_engines(std::index_sequence<isa...> /*isas*/, std::index_sequence<m.
         return std::tuple<LineKernelEngine<M, filter::kEveryIsa[isa]>...>{};
     };
     return std::tuple_cat(of_lines(std::integral_constant<unsigned, m + 1>{})...,
-                          std::tuple<Apbbf25KernelEngine<filter::kEveryIsa[isa]>...>{});
+                          std::tuple<Apbbf25KernelEngine<filter::kEveryIsa[isa]>...>{},
+                          std::tuple<FingerprintKernelEngine<filter::kEveryIsa[isa]>...>{});
 }
 using KernelEngines = decltype(kernel_engines(std::make_index_sequence<filter::kIsas.size()>{},
                                               std::make_index_sequence<filter::kMostLinesOfKey>{}));
 
 // All of them; another one is added here.
-using Engines = decltype(std::tuple_cat(
-    std::tuple<LineEngine<1>, LineEngine<2>, LineEngine<3>, LineEngine<4>, ApbbfEngine,
-               Apbbf25Engine, ApbfEngine, ShbfWindowEngine, TlbfEngine, BtbfEngine, ExactEngine>{},
-    KernelEngines{}));
+using Engines =
+    decltype(std::tuple_cat(std::tuple<LineEngine<1>, LineEngine<2>, LineEngine<3>, LineEngine<4>,
+                                       FingerprintEngine, ApbbfEngine, Apbbf25Engine, ApbfEngine,
+                                       ShbfWindowEngine, TlbfEngine, BtbfEngine, ExactEngine>{},
+                            KernelEngines{}));
 
 // Empty if this machine can run it.
 template <typename Engine>

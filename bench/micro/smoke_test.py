@@ -10,10 +10,11 @@ import subprocess
 import sys
 import tempfile
 
-ENGINES = ("line-m1", "line-m2", "line-m3", "line-m4", "apbbf", "apbbf-2-5-512-8", "apbf", "shbf", "tlbf", "btbf", "exact")
+ENGINES = ("line-m1", "line-m2", "line-m3", "line-m4", "fingerprint", "apbbf", "apbbf-2-5-512-8", "apbf", "shbf", "tlbf", "btbf", "exact")
 KERNELS = tuple("line-m%d-%s" % kernel
                 for kernel in itertools.product((1, 2, 3, 4), ("scalar", "avx2", "avx512")))
-KERNELS += tuple("apbbf-2-5-512-8-" + isa for isa in ("scalar", "avx2", "avx512"))
+KERNELS += tuple(engine + isa for engine in ("apbbf-2-5-512-8-", "fingerprint-")
+                 for isa in ("scalar", "avx2", "avx512"))
 PLACES = ("L2", "L3", "DRAM", "DRAM-2M")
 ROWS = ("0/32", "10/32", "50/32", "90/32", "0/1", "0/8", "0/64")
 KERNEL_ROWS = ("0/32", "50/32")

@@ -12,7 +12,6 @@
 #include "common/table.h"
 #include "peers/dpdk_peers.h"
 #include "peers/exact_sets.h"
-#include "peers/fingerprint_lines.h"
 #include "peers/locked_slots.h"
 #include "peers/rotating_blocked.h"
 
@@ -22,8 +21,8 @@ namespace {
 // The engines that are compared; another one is added here.
 using Compared =
     std::tuple<LineEngine<1>, LineEngine<2>, LineEngine<3>, LineEngine<4>, Apbbf25Engine,
-               ApbbfEngine, ExactEngine, FingerprintEngine<filter::Isa::kAvx2>,
-               FingerprintEngine<filter::Isa::kAvx512>, RotatingEngine<BlockKernel::kAvx2>,
+               ApbbfEngine, ExactEngine, FingerprintKernelEngine<filter::Isa::kAvx2>,
+               FingerprintKernelEngine<filter::Isa::kAvx512>, RotatingEngine<BlockKernel::kAvx2>,
                RotatingEngine<BlockKernel::kAvx512>>;
 
 struct Window {

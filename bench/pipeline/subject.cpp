@@ -27,6 +27,10 @@ Result<engines::Geometry> size(const Contender& contender, const sizing::Targets
     return engines::Geometry(*sized);
 }
 
+bool is_of_lines(const Contender& contender) {
+    return contender.engine == Engine::kLine || contender.engine == Engine::kFingerprint;
+}
+
 // The generations of segments turn between windows here, and one window overfills that of a small
 // table many times: only those of lines end by their load.
 engines::FilterSpec spec_of(const Contender& contender) {
@@ -38,8 +42,8 @@ engines::FilterSpec spec_of(const Contender& contender) {
     }
     spec.window = kWindow;
     spec.max_false_drop = contender.max_false_drop;
-    spec.rule = contender.lines != 0 ? engines::Rule::kBound : engines::Rule::kMatch;
-    spec.on_full = contender.lines != 0 ? engines::OnFull::kShrink : engines::OnFull::kDoubt;
+    spec.rule = is_of_lines(contender) ? engines::Rule::kBound : engines::Rule::kMatch;
+    spec.on_full = is_of_lines(contender) ? engines::OnFull::kShrink : engines::OnFull::kDoubt;
     return spec;
 }
 

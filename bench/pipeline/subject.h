@@ -18,9 +18,9 @@ namespace unecho::bench {
 
 using engines::Engine;
 
-// What is measured: an engine for a bound on false drops. The line filter with so many lines a key,
-// at the bound these are for, which it keeps packet by packet. "looking" is plain traffic where
-// tunnels are looked into.
+// What is measured: an engine for a bound on false drops, which the filters of lines keep packet by
+// packet; the line filter with so many lines a key, at the bound these are for. "looking" is plain
+// traffic where tunnels are looked into.
 struct Contender {
     const char* name;
     Engine engine;
@@ -34,6 +34,8 @@ inline constexpr Contender kContenders[]{
     {"line-m1", Engine::kLine, 1e-2, 1},
     {"line-m2", Engine::kLine, 1e-3, 2},
     {"line-m3", Engine::kLine, 1e-6, 3},
+    {"fingerprint-16", Engine::kFingerprint, 1e-3},
+    {"fingerprint-26", Engine::kFingerprint, 1e-6},
     {"apbbf", Engine::kApbbf, 1e-6},
     {"apbf", Engine::kApbf, 1e-6},
     {"exact", Engine::kExact, 1e-6},

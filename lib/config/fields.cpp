@@ -196,7 +196,7 @@ std::vector<Field> fields_of(TrafficClass& traffic) {
 
 std::vector<Field> fields_of(Geometry& geometry) {
     return {
-        {"k", kRequired, "", kWarmed, field::Whole{kGeometryK, to(geometry.k)}},
+        {"k", kOptional, "", kWarmed, field::Whole{kGeometryK, to(geometry.k)}},
         {"l", kOptional, "", kWarmed, field::Whole{kGeometryL, to(geometry.l)}},
         {"segment_bits", kOptional, "", kWarmed,
          field::Bits{kSegmentBits, to(geometry.segment_bits)}},
@@ -207,6 +207,8 @@ std::vector<Field> fields_of(Geometry& geometry) {
         {"lines", kOptional, "", kWarmed, field::Whole{kLines, to(geometry.lines)}},
         {"lines_per_key", kOptional, "", kWarmed,
          field::Whole{kLinesPerKey, to(geometry.lines_per_key)}},
+        {"fingerprint_bits", kOptional, "", kWarmed,
+         field::Whole{kFingerprintBits, to(geometry.fingerprint_bits)}},
     };
 }
 

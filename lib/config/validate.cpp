@@ -104,8 +104,7 @@ void check_presence(const Keys& keys, const engines::EngineInfo& engine) {
     Geometry geometry;
     for (const Field& field : fields_of(geometry)) {
         const bool given = keys.given(field.name);
-        if (engine.geometry.needs(field.name) && !given && field.presence != Presence::kRequired &&
-            keys.sound(field.name)) {
+        if (engine.geometry.needs(field.name) && !given && keys.sound(field.name)) {
             keys.report(field.name, "is missing; engine " + name + " needs it");
         }
         if (!engine.geometry.takes(field.name) && given) {
@@ -123,6 +122,20 @@ void check_blocks(const Keys& keys, const Geometry& geometry) {
                                         " bits are not a multiple of block_bits, " +
                                         std::to_string(geometry.block_bits));
     }
+}
+
+void check_fingerprint_bits(const Keys& keys, unsigned bits, const engines::EngineInfo& engine) {
+    const auto& choices = engine.geometry.fingerprint_bits;
+    if (!keys.sound("fingerprint_bits") || !keys.given("fingerprint_bits") ||
+        std::find(choices.begin(), choices.end(), bits) != choices.end()) {
+        return;
+    }
+    std::string allowed;
+    for (std::size_t i = 0; i < choices.size(); ++i) {
+        allowed += i == 0 ? "" : i + 1 < choices.size() ? ", " : " or ";
+        allowed += std::to_string(choices.at(i));
+    }
+    keys.report("fingerprint_bits", std::to_string(bits) + "; allowed: " + allowed);
 }
 
 void check_geometry(const Keys& filter_keys, const Geometry& geometry, Engine engine) {
@@ -155,6 +168,9 @@ void check_geometry(const Keys& filter_keys, const Geometry& geometry, Engine en
     }
     if (info.geometry.takes("block_bits")) {
         check_blocks(keys, geometry);
+    }
+    if (info.geometry.takes("fingerprint_bits")) {
+        check_fingerprint_bits(keys, geometry.fingerprint_bits, info);
     }
 }
 

@@ -18,6 +18,7 @@
 #include "filter/window/apbf.h"
 #include "filter/window/btbf.h"
 #include "filter/window/exact.h"
+#include "filter/window/fingerprint.h"
 #include "filter/window/line.h"
 #include "filter/window/shbf_window.h"
 #include "filter/window/shbf_x_window.h"
@@ -28,6 +29,7 @@
 #include "sizing/window/apbf.h"
 #include "sizing/window/btbf.h"
 #include "sizing/window/exact.h"
+#include "sizing/window/fingerprint.h"
 #include "sizing/window/line.h"
 #include "sizing/window/shbf_window.h"
 #include "sizing/window/shbf_x_window.h"
@@ -37,12 +39,12 @@ namespace unecho::engines {
 
 // In the order of the enum, without "auto".
 using Geometry =
-    std::variant<sizing::LineGeometry, sizing::ApbbfGeometry, sizing::ApbfGeometry,
-                 sizing::TlbfGeometry, sizing::BtbfGeometry, sizing::ShbfWindowGeometry,
-                 sizing::ShbfXWindowGeometry, sizing::ExactGeometry>;
-using AnyFilter =
-    std::variant<filter::LineFilter, filter::Apbbf, filter::Apbf, filter::Tlbf, filter::TimedBtbf,
-                 filter::ShbfWindow, filter::ShbfXWindow, filter::Exact>;
+    std::variant<sizing::LineGeometry, sizing::FingerprintGeometry, sizing::ApbbfGeometry,
+                 sizing::ApbfGeometry, sizing::TlbfGeometry, sizing::BtbfGeometry,
+                 sizing::ShbfWindowGeometry, sizing::ShbfXWindowGeometry, sizing::ExactGeometry>;
+using AnyFilter = std::variant<filter::LineFilter, filter::FingerprintFilter, filter::Apbbf,
+                               filter::Apbf, filter::Tlbf, filter::TimedBtbf, filter::ShbfWindow,
+                               filter::ShbfXWindow, filter::Exact>;
 
 // Not for "auto": that is candidates.h. Only an engine that counts packets depends on the packets
 // of a flow that pass.

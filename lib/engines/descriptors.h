@@ -52,6 +52,29 @@ struct Descriptor<sizing::LineGeometry> {
 };
 
 template <>
+struct Descriptor<sizing::FingerprintGeometry> {
+    static constexpr Engine kEngine = Engine::kFingerprint;
+    using Filter = filter::FingerprintFilter;
+    static constexpr auto kSize = &sizing::size_fingerprint;
+
+    static auto params(const sizing::FingerprintGeometry& g, const FilterSetup& setup) {
+        return filter::FingerprintParams::make(
+            {.bits = g.bits, .lines = g.lines, .policy = setup.policy, .isa = setup.isa});
+    }
+    static Result<sizing::FingerprintGeometry> given(const GivenGeometry& g,
+                                                     Nanoseconds /*window*/) {
+        return sizing::complete_fingerprint({.bits = g.fingerprint_bits, .lines = g.lines});
+    }
+    static double least_chance(const sizing::FingerprintGeometry& g) {
+        return std::ldexp(1.0, -static_cast<int>(g.bits));
+    }
+    static std::string text(const sizing::FingerprintGeometry& g) {
+        return to_string(g.bits) + " bits l=" + to_string(g.l) + ", " + to_string(g.lines) +
+               " lines";
+    }
+};
+
+template <>
 struct Descriptor<sizing::ApbbfGeometry> {
     static constexpr Engine kEngine = Engine::kApbbf;
     using Filter = filter::Apbbf;

@@ -18,6 +18,7 @@ namespace unecho::engines {
 enum class Engine : std::uint8_t {
     kAuto,
     kLine,
+    kFingerprint,
     kApbbf,
     kApbf,
     kTlbf,
@@ -57,7 +58,8 @@ struct Cost {
 struct GeometryKeys {
     std::array<std::string_view, 4> needed{};
     std::array<std::string_view, 1> optional{};
-    unsigned most_k = 0;  // 0: as many as k + l may be
+    unsigned most_k = 0;                         // 0: as many as k + l may be
+    std::array<unsigned, 4> fingerprint_bits{};  // that there may be
 
     [[nodiscard]] constexpr bool any() const noexcept { return !needed[0].empty(); }
     [[nodiscard]] constexpr bool needs(std::string_view key) const noexcept {
@@ -104,7 +106,7 @@ inline constexpr double kLineMargin = 10;
 inline constexpr auto kEngineTable = std::to_array<EngineInfo>({
     {.engine = Engine::kAuto,
      .name = "auto",
-     .help = "the fastest of line, apbbf and exact within twice the least memory",
+     .help = "the fastest of line, fingerprint, apbbf and exact within twice the least memory",
      .judges = true,
      .on_full = kShrinkOrDoubt},
     {.engine = Engine::kLine,
@@ -117,6 +119,15 @@ inline constexpr auto kEngineTable = std::to_array<EngineInfo>({
      .on_full = kShrinkOrDoubt,
      .cost = {1.5, {2, 2.2, 6}},
      .geometry = {{"k", "bits_per_key", "lines", "lines_per_key"}, {}, 2}},
+    {.engine = Engine::kFingerprint,
+     .name = "fingerprint",
+     .help = "short fingerprints in the emptier of two cache lines: never in doubt",
+     .chosen = true,
+     .judges = true,
+     .has_kernels = true,
+     .on_full = kShrinkOnly,
+     .cost = {2.2, {2.9, 2.1, 5.1}},
+     .geometry = {{"fingerprint_bits", "lines"}, {}, 0, {16, 24, 26, 32}}},
     {.engine = Engine::kApbbf,
      .name = "apbbf",
      .help = "age-partitioned blocked Bloom filter: a cache line a segment, less memory",

@@ -9,6 +9,7 @@
 #include "filter/storage.h"
 #include "filter/window/btbf.h"
 #include "filter/window/exact.h"
+#include "filter/window/fingerprint.h"
 #include "filter/window/line.h"
 #include "filter/window/segment_ring.h"
 #include "sizing/search.h"
@@ -16,10 +17,27 @@
 #include "sizing/sizing.h"
 #include "sizing/window/btbf.h"
 #include "sizing/window/exact.h"
+#include "sizing/window/fingerprint.h"
 #include "sizing/window/line.h"
 #include "sizing/window/tlbf.h"
 
 namespace unecho::engines {
+namespace {
+
+constexpr bool same_fingerprints() {
+    constexpr auto& bits = info_of(Engine::kFingerprint).geometry.fingerprint_bits;
+    for (std::size_t i = 0; i < sizing::kFingerprintForms.size(); ++i) {
+        const sizing::FingerprintForm& form = sizing::kFingerprintForms[i];
+        const filter::FingerprintShape& shape = filter::kFingerprintShapes[i];
+        if (form.bits != shape.bits || form.bits != bits.at(i) || form.slots != shape.slots ||
+            form.l != shape.l) {
+            return false;
+        }
+    }
+    return sizing::kFingerprintForms.size() == filter::kFingerprintLayouts;
+}
+
+}  // namespace
 
 static_assert(sizing::kMaxLines == filter::LineParams::kMostLines);
 static_assert(sizing::kMostLinesOfKey == filter::kMostLinesOfKey);
@@ -28,6 +46,9 @@ static_assert(sizing::kMaxPhases <= filter::LineParams::kMostPhases);
 static_assert(sizing::kLineWords == filter::kLineWords);
 static_assert(sizing::kLineWordBits == filter::kPatternBits);
 static_assert(sizing::kLineTableBytes == filter::LineFilter::table_bytes());
+static_assert(same_fingerprints());
+static_assert(sizing::kMaxFingerprintLines == filter::FingerprintParams::kMostLines);
+static_assert(sizing::kFingerprintTableBytes == filter::FingerprintFilter::table_bytes());
 static_assert(sizing::kSegmentRingBytes == filter::RingGeometry{}.bytes());
 static_assert(sizing::kMaxExactEntries == filter::kMaxExactEntries);
 static_assert(sizing::kExactEntryBytes == filter::Exact::kEntryBytes);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <utility>
+#include <vector>
 
 #include <unistd.h>
 
@@ -53,6 +55,11 @@ class Planner {
   private:
     [[nodiscard]] bool bounded() const { return spec_.rule == Rule::kBound; }
     [[nodiscard]] bool shrinks() const { return spec_.on_full == OnFull::kShrink; }
+    // Those that have nothing to give way forget their oldest packet, whatever is asked.
+    [[nodiscard]] bool gives_way_as_asked(const EngineInfo& engine) const {
+        return !spec_.on_full || engine.on_full.count == 0 ||
+               engine.on_full.contains(*spec_.on_full);
+    }
     [[nodiscard]] double margin_of(Engine engine) const {
         return bounded() ? info_of(engine).judge_margin : 1;
     }
@@ -101,7 +108,10 @@ class Planner {
         if (spec_.memory) {
             question.memory = *spec_.memory / placement_.instances;
         }
-        auto found = find_candidates(question, kAutoEngines);
+        std::vector<Engine> able;
+        std::copy_if(kAutoEngines.begin(), kAutoEngines.end(), std::back_inserter(able),
+                     [&](Engine engine) { return gives_way_as_asked(info_of(engine)); });
+        auto found = find_candidates(question, able);
         if (!found) {
             return tl::unexpected(found.error());
         }
@@ -118,7 +128,14 @@ class Planner {
         out_.prediction = predict(out_.geometry, spec_.window, std::nullopt);
         out_.keys_per_second = static_cast<double>(out_.prediction.window_keys) /
                                (static_cast<double>(spec_.window) / kSecond);
-        return spec_.max_false_drop ? take_bound() : Status();
+        if (spec_.max_false_drop) {
+            return take_bound();
+        }
+        if (out_.prediction.room != 0) {
+            out_.on_full = OnFull::kShrink;
+            take_load(out_.prediction.room);
+        }
+        return {};
     }
 
     // What a geometry can do with its bound: the load of a generation is the most with which its
@@ -145,7 +162,10 @@ class Planner {
             return {};
         }
         const double mean = most / margin_of(spec_.engine);
-        const auto keeps = [&](std::uint64_t keys) { return with_keys(keys).false_drop <= mean; };
+        const auto keeps = [&](std::uint64_t keys) {
+            const sizing::Prediction found = with_keys(keys);
+            return found.false_drop <= mean && (found.room == 0 || keys <= found.room);
+        };
         std::uint64_t load = 1;
         while (keeps(2 * load)) {
             load *= 2;
@@ -153,11 +173,17 @@ class Planner {
         for (std::uint64_t step = load; step != 0; step /= 2) {
             load += keeps(load + step) ? step : 0;
         }
+        take_load(load);
+        return {};
+    }
+
+    // Of a generation of a geometry: planned is what random arrivals do not bring above it.
+    void take_load(std::uint64_t load) {
         out_.load = load;
         const std::uint64_t planned = sizing::keys_for(load, kRandomArrivals);
+        const double seconds = static_cast<double>(out_.prediction.generation) / kSecond;
         out_.keys_per_second = static_cast<double>(planned) / seconds;
-        out_.prediction = with_keys(planned);
-        return {};
+        out_.prediction = predict(out_.geometry, spec_.window, out_.keys_per_second);
     }
 
     Result<FilterPlan> finish() {

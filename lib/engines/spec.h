@@ -57,13 +57,14 @@ struct TrafficClass {
 
 // Instead of targets. Segments: k written by each insertion, k + l in all.
 struct GivenGeometry {
-    unsigned k = 0;
-    unsigned l = 0;                  // not for line: k + l is 8
-    std::uint64_t segment_bits = 0;  // m: bits of one segment, on one worker; not for line
+    unsigned k = 0;                  // not for fingerprint
+    unsigned l = 0;                  // not for line, where k + l is 8, nor for fingerprint
+    std::uint64_t segment_bits = 0;  // m: bits of one segment, on one worker; of segments only
     unsigned block_bits = 512;       // B, apbbf only
     unsigned bits_per_key = 0;       // b, apbbf and line only
-    std::uint64_t lines = 0;         // of one worker; line only
+    std::uint64_t lines = 0;         // of one worker; line and fingerprint only
     unsigned lines_per_key = 0;      // M, line only
+    unsigned fingerprint_bits = 0;   // fingerprint only
 
     bool operator==(const GivenGeometry&) const = default;
 };

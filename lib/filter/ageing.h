@@ -93,6 +93,13 @@ class Ageing {
         torn_.end();
         return {last_, generation_};
     }
+    // Of what it inserted before this generation, not before 1, the filter may have lost some: as
+    // if all that was there at the end of the one before had been forgotten.
+    void lose(std::uint64_t before) noexcept {
+        if (before + spec_.through > generation_) {  // else it is forgotten anyway
+            kept_.forget(before > generation_ ? last_ : ends_[(before - 1) % kEnds], last_);
+        }
+    }
     // It would have to end, and cannot.
     void hold() noexcept {
         held_turns_ += held_ ? 0 : 1;

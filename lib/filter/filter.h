@@ -10,7 +10,7 @@
 //   sets/       what the papers offer for sets: membership, association, multiplicity, slices,
 //               growth, trees; with counters, so that elements can leave
 //   baseline/   what the papers compare with
-//   kernels/    the loops of line and apbbf, one file an instruction set
+//   kernels/    the loops of line, fingerprint and apbbf, one file an instruction set
 //
 // window may use sets, sets never window; baseline uses what is in filter/ alone; nothing of lib
 // uses baseline (tools/check_house). Archives: `filter` is what is called per packet, of a wire and

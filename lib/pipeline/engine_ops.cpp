@@ -11,6 +11,7 @@
 #include "filter/window/apbf.h"
 #include "filter/window/btbf.h"
 #include "filter/window/exact.h"
+#include "filter/window/fingerprint.h"
 #include "filter/window/line.h"
 #include "filter/window/shbf_window.h"
 #include "filter/window/shbf_x_window.h"
@@ -61,6 +62,22 @@ concept Loaded = requires(const F f) {
     { f.load() } -> std::same_as<std::uint64_t>;
 };
 
+// Gives up keys where it has no room, and says up to which generation it may have.
+template <typename F>
+concept Losing = requires(const F f) {
+    { f.lost_before() } -> std::same_as<std::uint64_t>;
+};
+
+// Behind each test, and before time goes on.
+template <typename F>
+void tell_losses([[maybe_unused]] const F& f, [[maybe_unused]] filter::Ageing& ageing) noexcept {
+    if constexpr (Losing<F>) {
+        if (const std::uint64_t before = f.lost_before(); before != 0) [[unlikely]] {
+            ageing.lose(before);
+        }
+    }
+}
+
 // The present generation is full: it ends, or goes on where no zeroed segment is there. Nothing is
 // cleared on the way of packets.
 template <Loaded F>
@@ -89,6 +106,7 @@ filter::Answers test_in_parts(F& f, filter::Ageing& ageing, std::span<const Dige
         const auto part = limits == nullptr ? filter::ChanceLimits(1.0F) : limits->from(begin);
         const filter::Answers some =
             test_any(f, digests.subspan(begin, n), first, limits == nullptr ? nullptr : &part);
+        tell_losses(f, ageing);
         answers.echoes |= some.echoes << begin;
         answers.doubts |= some.doubts << begin;
         begin += n;
@@ -109,7 +127,9 @@ filter::Answers test(void* filter, [[maybe_unused]] filter::Ageing& ageing,
     } else {
         f.advance({.now = published.now});
     }
-    return test_any(f, digests, first, limits);
+    const filter::Answers answers = test_any(f, digests, first, limits);
+    tell_losses(f, ageing);
+    return answers;
 }
 
 template <typename F>
@@ -140,10 +160,11 @@ filter::Answers test_prepared(void* filter, filter::Ageing& ageing, std::span<co
     if (ageing.room(f.load()) < digests.size()) [[unlikely]] {
         return test_in_parts(f, ageing, digests, 1, limits);
     }
-    if (limits != nullptr) {
-        return f.test_and_insert_burst(burst, *limits, next);
-    }
-    return {f.test_and_insert_burst(burst, next), 0};
+    const filter::Answers answers = limits != nullptr
+                                        ? f.test_and_insert_burst(burst, *limits, next)
+                                        : filter::Answers{f.test_and_insert_burst(burst, next), 0};
+    tell_losses(f, ageing);
+    return answers;
 }
 
 // Packets of one time are one burst to the filter; a capture's times mostly differ, so all of them
@@ -226,7 +247,9 @@ filter::Answers test_beside(void* filter, [[maybe_unused]] filter::Ageing& agein
         const auto others = believed ? static_cast<unsigned>(std::popcount(beside.held)) : 0;
         return {std::uint64_t{f.test_and_insert_first(digest, first, others)}, 0};
     } else {
-        return test_slots(f, digest, first, beside);
+        const filter::Answers answers = test_slots(f, digest, first, beside);
+        tell_losses(f, ageing);
+        return answers;
     }
 }
 
@@ -351,6 +374,7 @@ const EngineOps& ops_for() noexcept {
 }
 
 template const EngineOps& ops_for<filter::LineFilter>() noexcept;
+template const EngineOps& ops_for<filter::FingerprintFilter>() noexcept;
 template const EngineOps& ops_for<filter::Apbbf>() noexcept;
 template const EngineOps& ops_for<filter::Apbf>() noexcept;
 template const EngineOps& ops_for<filter::Tlbf>() noexcept;

@@ -31,10 +31,10 @@ struct EngineOps {
     filter::Answers (*test)(void* filter, filter::Ageing& ageing, std::span<const Digest> digests,
                             filter::Published published, unsigned first,
                             const filter::ChanceLimits* limits) noexcept;
-    // The same in steps, as LineFilter has them: what prepare() was told of is tested later, and
-    // memory is asked for it meanwhile, of so many digests more at a time. test_prepared() is told
-    // the same digests, and what is prepared behind them, or null. All three are null for an engine
-    // that has no such steps.
+    // The same in steps, as filters of lines have them: what prepare() was told of is tested later,
+    // and memory is asked for it meanwhile, of so many digests more at a time. test_prepared() is
+    // told the same digests, and what is prepared behind them, or null. All three are null for an
+    // engine that has no such steps.
     void (*prepare)(const void* filter, std::span<const Digest> digests,
                     filter::PreparedBurst& burst) noexcept = nullptr;
     void (*request)(const void* filter, filter::PreparedBurst& burst,

@@ -49,11 +49,13 @@ struct Prediction {
     unsigned phases = 1;    // so many generations from a shift of a segment to its next
     Nanoseconds slack = 0;  // a key is forgotten at window + slack at the latest
     std::uint64_t generation_keys = 0;  // g: insertions in one at the planned rate
-    std::uint64_t shift_keys = 0;       // insertions between two shifts of a segment, likewise
-    std::uint64_t window_keys = 0;      // insertions in the window at the planned rate
-    std::uint64_t bytes = 0;            // of all segments in use (without spares)
-    double bits_per_key = 0;            // memory per window key
-    double lines_per_packet = 0;        // cache lines touched by a new key: query and insertion
+    // Keys of a generation beyond which they push each other out; 0: there may be any number.
+    std::uint64_t room = 0;
+    std::uint64_t shift_keys = 0;   // insertions between two shifts of a segment, likewise
+    std::uint64_t window_keys = 0;  // insertions in the window at the planned rate
+    std::uint64_t bytes = 0;        // of all segments in use (without spares)
+    double bits_per_key = 0;        // memory per window key
+    double lines_per_packet = 0;    // cache lines touched by a new key: query and insertion
 };
 
 }  // namespace unecho::sizing

@@ -491,7 +491,7 @@ class Engines(PcapTest):
         for policy in exact_answer.POLICIES:
             summary = self.check(capture, packets, "--memory", "24MiB", "--jobs", 1,
                                  window=40 * MS, policy=policy)
-            self.assertIn(summary["engine"], ("line", "apbbf"))
+            self.assertIn(summary["engine"], ("line", "fingerprint", "apbbf"))
             self.assertGreater(summary["handed_over_at"], 1000)
             self.assertLess(summary["handed_over_at"], 50_000)
             self.assertIn("packet %d: more packets in the window than fit into --memory; from here "

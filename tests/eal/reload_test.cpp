@@ -391,6 +391,7 @@ void PrintTo(const KeyCase& one, std::ostream* out) {
 
 const std::string kBlocks =
     "{ k = 2, l = 5, segment_bits = 65536, block_bits = 512, bits_per_key = 8 }";
+const std::string kFingerprints = "{ fingerprint_bits = 16, lines = 4096 }";
 const std::string kLines = "{ k = 2, lines = 4096, lines_per_key = 1, bits_per_key = 8 }";
 
 std::vector<Edit> blocks(const std::string& geometry) {
@@ -400,6 +401,11 @@ std::vector<Edit> blocks(const std::string& geometry) {
 }
 std::vector<Edit> lines(const std::string& geometry) {
     return {{"filter0", "rate", ""}, {"filter0", "geometry", geometry}};
+}
+std::vector<Edit> fingerprints(const std::string& geometry) {
+    return {{"filter0", "rate", ""},
+            {"filter0", "engine", "\"fingerprint\""},
+            {"filter0", "geometry", geometry}};
 }
 std::vector<Edit> both(std::vector<Edit> some, const std::vector<Edit>& others) {
     some.insert(some.end(), others.begin(), others.end());
@@ -523,6 +529,8 @@ std::vector<KeyCase> cases() {
         geometry("lines", lines(kLines), lines(in(kLines, "4096", "8192"))),
         geometry("lines_per_key", lines(kLines),
                  lines(in(kLines, "lines_per_key = 1", "lines_per_key = 2"))),
+        geometry("fingerprint_bits", fingerprints(kFingerprints),
+                 fingerprints(in(kFingerprints, "16", "24"))),
         f("on_full", "\"shrink\"", "\"doubt\""),
         f("rule", "\"bound\"", "\"match\""),
         {"filter.false_drop_cost", kPenalty,
@@ -799,7 +807,7 @@ TEST_P(FirstPackets, of_a_flow_are_counted_by_both) {
 }
 INSTANTIATE_TEST_SUITE_P(Of, FirstPackets,
                          testing::Combine(testing::Values("line", "shbf-x", "exact"),
-                                          testing::Values("apbbf", "shbf-x", "btbf"),
+                                          testing::Values("apbbf", "fingerprint", "shbf-x", "btbf"),
                                           testing::Values("fixed", "refresh")),
                          [](const auto& info) {
                              std::string name = std::get<0>(info.param) + "_to_" +

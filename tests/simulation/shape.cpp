@@ -7,11 +7,11 @@
 namespace unecho::test {
 namespace {
 
-constexpr std::initializer_list<const char*> kEngines = {"line", "line", "apbbf", "apbf",
-                                                         "shbf", "tlbf", "btbf",  "exact"};
+constexpr std::initializer_list<const char*> kEngines = {
+    "line", "line", "fingerprint", "apbbf", "apbf", "shbf", "tlbf", "btbf", "exact"};
 
-bool judges(std::string_view engine) {
-    return engine != "tlbf" && engine != "btbf" && engine != "exact";
+bool can_doubt(std::string_view engine) {
+    return engine != "fingerprint" && engine != "tlbf" && engine != "btbf" && engine != "exact";
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ std::string Shape::text() const {
     out += "[[filter]]\nname = \"f\"\nengine = \"" + std::string(engine) + "\"\nwindow = \"" +
            std::to_string(window) + "ns\"\nrate = \"" + std::to_string(rate) +
            "pps\"\nmax_false_drop = " + bound + "\n";
-    out += judges(engine) ? "on_full = \"" + std::string(on_full) + "\"\n" : "";
+    out += can_doubt(engine) ? "on_full = \"" + std::string(on_full) + "\"\n" : "";
     const auto route = [&](const std::string& name, const std::string& from, bool spare) {
         out += "[[route]]\nname = \"" + name + "\"\nfrom = [" + from +
                "]\nto = \"tool\"\nfilter = \"f\"\non_echo = \"" + (spare ? "spare" : "drop") +

@@ -535,7 +535,8 @@ TEST_P(Threads, share_nothing_that_is_not_ordered) {
     }
 }
 INSTANTIATE_TEST_SUITE_P(Of, Threads,
-                         testing::Values("line", "apbbf", "apbf", "shbf", "tlbf", "btbf", "exact"),
+                         testing::Values("line", "fingerprint", "apbbf", "apbf", "shbf", "tlbf",
+                                         "btbf", "exact"),
                          [](const auto& engine) { return std::string(engine.param); });
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <tuple>
 
 #include "filter/kernels/apbbf_kernel.h"
+#include "filter/kernels/fingerprint_kernel.h"
 #include "filter/kernels/line_kernel.h"
 
 namespace unecho::filter {
@@ -23,7 +24,7 @@ namespace unecho::filter {
 enum class Isa : std::uint8_t { kScalar, kAvx2, kAvx512 };
 
 // The kernels of one instruction set: one table for each filter that has kernels.
-using Kernels = std::tuple<const LineKernels*, const ApbbfKernels*>;
+using Kernels = std::tuple<const LineKernels*, const ApbbfKernels*, const FingerprintKernels*>;
 
 struct IsaRow {
     Isa isa;
@@ -32,10 +33,10 @@ struct IsaRow {
     Kernels kernels;
 };
 
-inline constexpr Kernels kScalarKernels{&kLineScalar, &kApbbfScalar};
+inline constexpr Kernels kScalarKernels{&kLineScalar, &kApbbfScalar, &kFingerprintScalar};
 #ifdef __x86_64__
-inline constexpr Kernels kAvx2Kernels{&kLineAvx2, &kApbbfAvx2};
-inline constexpr Kernels kAvx512Kernels{&kLineAvx512, &kApbbfAvx512};
+inline constexpr Kernels kAvx2Kernels{&kLineAvx2, &kApbbfAvx2, &kFingerprintAvx2};
+inline constexpr Kernels kAvx512Kernels{&kLineAvx512, &kApbbfAvx512, &kFingerprintAvx512};
 #else  // not available(), but names that configurations may have
 inline constexpr Kernels kAvx2Kernels = kScalarKernels;
 inline constexpr Kernels kAvx512Kernels = kScalarKernels;

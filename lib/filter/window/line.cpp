@@ -37,10 +37,10 @@ unsigned keys_of(unsigned c, unsigned b) noexcept {
 
 LineBurst line_burst(const PreparedBurst& burst, const PreparedBurst* next,
                      bool matches_expected = false) noexcept {
-    return {.places = &burst.places,
+    return {.places = &burst.line,
             .n = burst.count,
             .requested = burst.requested,
-            .next = next == nullptr ? nullptr : &next->places,
+            .next = next == nullptr ? nullptr : &next->line,
             .next_requested = next == nullptr ? 0 : next->requested,
             .next_n = next == nullptr ? 0 : next->count,
             .matches_expected = matches_expected};
@@ -172,14 +172,14 @@ void LineFilter::prepare(std::span<const Digest> digests, PreparedBurst& burst) 
     UNECHO_ASSERT(digests.size() <= kMaxBurst);
     burst.count = static_cast<unsigned>(digests.size());
     burst.requested = 0;
-    kernel_.find(view_, digests.data(), burst.count, burst.places);
+    kernel_.find(view_, digests.data(), burst.count, burst.line);
 }
 
 void LineFilter::request(PreparedBurst& burst, unsigned digests) const noexcept {
     const unsigned end = std::min(burst.count, burst.requested + digests);
     for (; burst.requested < end; ++burst.requested) {
         for (unsigned row = 0; row < params_.M(); ++row) {
-            __builtin_prefetch(view_.lines + burst.places.word[row][burst.requested], 1, kIntoL2);
+            __builtin_prefetch(view_.lines + burst.line.word[row][burst.requested], 1, kIntoL2);
         }
     }
 }

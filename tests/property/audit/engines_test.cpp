@@ -154,11 +154,21 @@ EnginePlan plan_of(Engine engine, Flaw flaw) {
     return plan;
 }
 
+// Of fingerprints sizing never takes so few lines as are too small for this traffic.
+engines::Geometry geometry_of(const EnginePlan& plan, Flaw flaw) {
+    engines::Geometry geometry = PlannedEngine::geometry_of(plan);
+    if (auto* const lines = std::get_if<sizing::FingerprintGeometry>(&geometry);
+        lines != nullptr && flaw == Flaw::kTooSmall) {
+        lines->lines = 10;
+    }
+    return geometry;
+}
+
 class Tested {
   public:
     Tested(Engine engine, Flaw flaw)
         : flaw_(flaw),
-          engine_(plan_of(engine, flaw)),
+          engine_(plan_of(engine, flaw), geometry_of(plan_of(engine, flaw), flaw)),
           full_(0, engine_.plan().first, engine_.prediction().slack),
           sampled_(kSampledBits, engine_.plan().first, engine_.prediction().slack) {}
 
@@ -209,7 +219,9 @@ class Tested {
         // What lies in front of the keys' bits, and behind them; not of rings of segments, where
         // hardly any line is.
         const auto engine = engine_.plan().engine;
-        const std::size_t begin = engine == Engine::kLine   ? filter::LineFilter::table_bytes()
+        const std::size_t begin = engine == Engine::kLine ? filter::LineFilter::table_bytes()
+                                  : engine == Engine::kFingerprint
+                                      ? filter::FingerprintFilter::table_bytes()
                                   : engine == Engine::kTlbf ? sizing::kTlbfStateBytes
                                   : engine == Engine::kBtbf ? filter::kCacheLine
                                                             : 0;
@@ -269,13 +281,14 @@ TEST_P(AuditOf, a_filter_that_forgets_too_early_finds_misses) {
     EXPECT_EQ(tested.report().misses_verdict, AuditVerdict::kBroken);
 }
 
-// A table and an arena say what they gave up.
+// A table, an arena and lines say what they gave up.
 TEST_P(AuditOf, a_filter_for_a_tenth_of_the_traffic_is_told) {
     SCOPED_TRACE(seed_note());
     Tested tested(GetParam(), Flaw::kTooSmall);
     tested.run();
     EXPECT_EQ(tested.sample().misses, 0U);
-    if (GetParam() == Engine::kExact || GetParam() == Engine::kTlbf) {
+    if (GetParam() == Engine::kExact || GetParam() == Engine::kTlbf ||
+        GetParam() == Engine::kFingerprint) {
         EXPECT_GT(tested.sample().misses_evicted + tested.sample().misses_arena_full, 0U);
         EXPECT_FALSE(tested.report().advice.empty());
     } else {

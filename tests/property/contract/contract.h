@@ -145,6 +145,9 @@ std::string letters_of(const Params& p) {
     if constexpr (requires { p.m(); }) {
         add("m", p.m());
     }
+    if constexpr (requires { p.bits(); }) {
+        add("bits", p.bits());
+    }
     if constexpr (requires { p.P(); }) {
         add("P", p.P());
     }
@@ -210,6 +213,17 @@ void for_each_case_of_two_fills(Function function) {
     for_each_case<Filter>(Fill::kRoomy, function, 1, 2);
 }
 
+// Whether what was inserted at a time is certainly still there, if it is not too old. A table that
+// says that it was too small promises nothing, but where it says up to when.
+template <typename Filter>
+bool keeps(const Filter& filter, std::uint64_t inserted) {
+    if constexpr (requires { filter.lost_before(); }) {
+        return inserted >= filter.lost_before();
+    } else {
+        return filter.counters().evicted_early == 0;
+    }
+}
+
 // Whether the digest is an echo, without changing anything.
 template <typename Filter>
 concept Asks = requires(const Filter filter, Digest digest) {
@@ -217,8 +231,9 @@ concept Asks = requires(const Filter filter, Digest digest) {
 };
 // Asking and writing can be called apart.
 template <typename Filter>
-concept HasHalves =
-    Asks<Filter> && requires(Filter filter, Digest digest) { filter.insert(digest); };
+concept HasHalves = Asks<Filter> && requires(Filter filter, Digest digest) {
+    filter.insert(digest);
+};
 template <typename Filter>
 concept Counts = requires(const Filter filter, Filter writable, Digest digest, unsigned n) {
     { filter.count(digest, n) } -> std::same_as<unsigned>;

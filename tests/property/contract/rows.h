@@ -55,8 +55,9 @@ struct Promise {
 //                                  filter that holds n
 //   Reference(params)              counts what time does, from the definition: turn(from, to,
 //                                  counters), clear(counters)
-//   kTestsTidy, kPollsTidy         where a test, unlike a query, or an advance() to the present
-//   time
+//   most_chance(params)            optional, of one that judges: the chance that a full filter
+//   states kTestsTidy, kPollsTidy         where a test, unlike a query, or an advance() to the
+//   present time
 //                                  replaces what is forgotten: then memory depends on these, though
 //                                  no answer does
 template <typename Filter>
@@ -310,6 +311,67 @@ struct Row<filter::LineFilter> {
         }
 
         std::uint64_t phases_;
+        std::uint64_t lines_;
+        std::uint64_t passed_ = 0;
+        std::uint64_t visited_ = 0;
+    };
+};
+
+template <>
+struct Row<filter::FingerprintFilter> {
+    using Params = filter::FingerprintParams;
+    static constexpr std::uint64_t kShapes = 40;  // each number of bits, ten tables
+
+    static Params params(const Draw& draw, Random& random) {
+        filter::FingerprintSpec spec;
+        spec.bits = filter::kFingerprintShapes[draw.index % filter::kFingerprintLayouts].bits;
+        const std::uint64_t most = draw.fill == Fill::kSmall ? 4 : 40;
+        spec.lines = draw.fill == Fill::kRoomy ? 2050 : 2 * (1 + random.below(most));
+        spec.policy = draw.policy;
+        spec.isa = draw.isa;
+        return *Params::make(spec);
+    }
+    static Promise promise(const Params& params) {
+        const std::uint64_t forgotten = std::uint64_t{params.l()} + 1;
+        return {.kept = params.l(),
+                .forgotten = forgotten,
+                .alone = forgotten,
+                .step = 1,
+                .cycle = 256};  // as many stamps
+    }
+    // Another digest has one of its lines and the same fingerprint.
+    static double accident(const Params& params, double n) {
+        return std::ldexp(4 * n / static_cast<double>(params.lines()),
+                          -static_cast<int>(params.bits()));
+    }
+    // With both lines full.
+    static float most_chance(const Params& params) {
+        return std::ldexp(2.0F * static_cast<float>(params.shape().slots),
+                          -static_cast<int>(params.bits()));
+    }
+
+    // Nobody visits lines in the background: what is due is done, late, at the next turn. A lap
+    // takes 128 generations.
+    class Reference {
+      public:
+        explicit Reference(const Params& params)
+            : most_(std::uint64_t{params.l()} + 1), lines_(params.lines()) {}
+
+        void turn(std::uint64_t from, std::uint64_t to, filter::FilterCounters& counters) {
+            pass(std::min(to - from, most_), counters);
+        }
+        // As if everything got so old that it is forgotten.
+        void clear(filter::FilterCounters& counters) { pass(most_, counters); }
+
+      private:
+        void pass(std::uint64_t turns, filter::FilterCounters& counters) {
+            counters.late_visits += passed_ * lines_ / 128 - visited_;
+            visited_ = passed_ * lines_ / 128;
+            counters.shifts += turns;
+            passed_ += turns;
+        }
+
+        std::uint64_t most_;
         std::uint64_t lines_;
         std::uint64_t passed_ = 0;
         std::uint64_t visited_ = 0;

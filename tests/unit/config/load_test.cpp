@@ -327,8 +327,9 @@ TEST(Load, roots_are_read_back) {
 
 TEST(Load, everything_above_names_every_known_key) {
     for (const KnownKey& known : known_keys()) {
-        if (known.key == "lines" || known.key == "lines_per_key" || known.key == "on_full") {
-            continue;  // of engines that are not in there: geometry_of_line_is_read_back, OnFull
+        if (known.key == "lines" || known.key == "lines_per_key" ||
+            known.key == "fingerprint_bits" || known.key == "on_full") {
+            continue;  // of engines that are not in there: geometry_of_..._is_read_back, OnFull
         }
         EXPECT_NE(std::string(kEverything).find(known.key + " = "), std::string::npos) << known.key;
     }
@@ -370,6 +371,17 @@ TEST(Load, geometry_of_line_is_read_back) {
                           "{ k = 2, bits_per_key = 4, lines = 100000, lines_per_key = 3 }"),
                  "engine = \"apbbf\"", "engine = \"line\"");
     EXPECT_EQ(load_valid(text).filters[1].geometry, (Geometry{2, 0, 0, 512, 4, 100'000, 3}));
+}
+
+TEST(Load, geometry_of_fingerprint_is_read_back) {
+    const std::string text =
+        replaced(replaced(kEverything,
+                          "{ k = 3, l = 8, segment_bits = \"256KiB\", block_bits = 256, "
+                          "bits_per_key = 5 }",
+                          "{ fingerprint_bits = 26, lines = 100000 }"),
+                 "engine = \"apbbf\"", "engine = \"fingerprint\"");
+    EXPECT_EQ(load_valid(text).filters[1].geometry,
+              (Geometry{.lines = 100'000, .fingerprint_bits = 26}));
 }
 
 TEST(Load, geometry_of_apbf_takes_bits_as_a_number) {
@@ -948,6 +960,7 @@ TEST(Rule, of_a_geometry_is_bound_where_a_bound_is_given) {
 TEST(OnFull, by_default_is_what_the_engine_does) {
     for (const auto& [engine, way] : {std::pair{"auto", std::optional(OnFull::kShrink)},
                                       {"line", OnFull::kShrink},
+                                      {"fingerprint", OnFull::kShrink},
                                       {"apbbf", OnFull::kShrink},
                                       {"apbf", OnFull::kShrink},
                                       {"shbf", OnFull::kShrink},

@@ -133,7 +133,7 @@ TEST(PlanText, names_the_kernel_of_each_engine_that_has_kernels) {
             << test::name_of(engine);
         with += has ? 1 : 0;
     }
-    EXPECT_GE(with, 2U) << "line, apbbf";
+    EXPECT_GE(with, 3U) << "line, fingerprint, apbbf";
 }
 
 TEST(PlanText, of_an_exact_filter_speaks_of_no_slack) {

@@ -32,10 +32,11 @@ TEST_P(Engines, are_built_in_the_memory_that_was_planned) {
     EXPECT_EQ(instance->memory().size(), plan.instance_bytes);
     // Zeroed, but for what filters keep in front of keys' bits, and behind them.
     auto memory = instance->memory();
-    const std::size_t front = GetParam() == Engine::kLine   ? 16 << 10
-                              : GetParam() == Engine::kTlbf ? sizing::kTlbfStateBytes
-                              : GetParam() == Engine::kBtbf ? filter::kCacheLine
-                                                            : 0;
+    const std::size_t front = GetParam() == Engine::kLine          ? 16 << 10
+                              : GetParam() == Engine::kFingerprint ? sizing::kFingerprintTableBytes
+                              : GetParam() == Engine::kTlbf        ? sizing::kTlbfStateBytes
+                              : GetParam() == Engine::kBtbf        ? filter::kCacheLine
+                                                                   : 0;
     const std::size_t back = GetParam() == Engine::kBtbf ? filter::kCacheLine : 0;
     ASSERT_GT(memory.size(), front + back);
     memory = memory.subspan(front).first(memory.size() - front - back);
@@ -152,7 +153,7 @@ TEST(FilterInstance, has_segments_where_its_engine_has) {
         ASSERT_NE((*instance)->segments(), nullptr);
         EXPECT_EQ((*instance)->segments()->geometry().bytes(), (*instance)->memory().size());
     }
-    for (const auto engine : {Engine::kExact, Engine::kTlbf, Engine::kBtbf}) {
+    for (const auto engine : {Engine::kExact, Engine::kTlbf, Engine::kBtbf, Engine::kFingerprint}) {
         EXPECT_EQ(Made(plan_for(engine))->segments(), nullptr);
     }
 }
@@ -162,6 +163,7 @@ TEST(FilterInstance, of_an_engine_that_keeps_times_needs_no_generations) {
         return plan_for(engine).engine().by_generation;
     };
     EXPECT_TRUE(by_generation(Engine::kLine));
+    EXPECT_TRUE(by_generation(Engine::kFingerprint));
     EXPECT_TRUE(by_generation(Engine::kApbf));
     EXPECT_TRUE(by_generation(Engine::kBtbf));
     EXPECT_TRUE(by_generation(Engine::kShbf));

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "peers/fingerprint_body-inl.h"
+#include "filter/kernels/fingerprint_body-inl.h"
 
-namespace unecho::bench {
+namespace unecho::filter {
 namespace {
 
 struct ScalarLine {
     using Pattern = std::uint32_t;
+    struct Line {
+        std::byte of[kFingerprintLine];
+    };
+    static constexpr bool kStoresAtOnce = false;
 
     template <typename L>
     static Pattern pattern(std::uint32_t fingerprint) noexcept {
@@ -26,23 +30,26 @@ struct ScalarLine {
         return slots;
     }
 
-    // The line `from` with one more fingerprint, to `to`.
+    // A line with one more fingerprint.
     template <typename L>
-    static void append(std::byte* to, const std::byte* from, Pattern pattern, std::uint64_t planes,
+    static Line longer(const std::byte* from, Pattern pattern, std::uint64_t planes,
                        std::uint64_t header) noexcept {
-        std::byte line[kFingerprintLine];
-        std::memcpy(line + 1, from, kFingerprintLine - 1);
+        Line line;
+        std::memcpy(line.of + 1, from, kFingerprintLine - 1);
         for (unsigned b = 0; b < L::kBytes; ++b) {
-            line[b * L::kSlots] = static_cast<std::byte>(pattern >> 8 * b);
+            line.of[b * L::kSlots] = static_cast<std::byte>(pattern >> 8 * b);
         }
-        for (unsigned byte = L::kHeaderAt; byte < 56; ++byte) {
-            line[byte] = static_cast<std::byte>(planes >> 8 * (byte - L::kHeaderAt));
-        }
-        const unsigned begin = L::kHeaderAt < 56 ? 56 : L::kHeaderAt;
-        for (unsigned byte = begin; byte < kFingerprintLine; ++byte) {
-            line[byte] = static_cast<std::byte>(header >> 8 * (byte - 56));
-        }
-        std::memcpy(to, line, kFingerprintLine);
+        write_end<L>(line.of, planes, header);
+        return line;
+    }
+
+    static Line load(const std::byte* from) noexcept {
+        Line line;
+        std::memcpy(line.of, from, kFingerprintLine);
+        return line;
+    }
+    static void store(std::byte* to, const Line& line) noexcept {
+        std::memcpy(to, line.of, kFingerprintLine);
     }
 };
 
@@ -50,4 +57,4 @@ struct ScalarLine {
 
 constexpr FingerprintKernels kFingerprintScalar = fingerprint_kernels<ScalarLine>();
 
-}  // namespace unecho::bench
+}  // namespace unecho::filter

@@ -2,9 +2,9 @@
 // A line in two registers.
 #include <immintrin.h>
 
-#include "peers/fingerprint_body-inl.h"
+#include "filter/kernels/fingerprint_body-inl.h"
 
-namespace unecho::bench {
+namespace unecho::filter {
 namespace {
 
 // By the bytes of a line: which byte of a fingerprint stands there; all ones in each slot 0, and in
@@ -24,23 +24,25 @@ struct alignas(32) LineBytes {
 };
 
 struct Avx2Line {
-    struct Pattern {
+    struct Line {
         __m256i low;
         __m256i high;
     };
+    using Pattern = Line;
+    static constexpr bool kStoresAtOnce = false;
 
     template <typename L>
     static Pattern pattern(std::uint32_t fingerprint) noexcept {
         const __m256i all = _mm256_set1_epi32(static_cast<int>(fingerprint));
-        return {_mm256_shuffle_epi8(all, load(kOf<L>.of)),
-                _mm256_shuffle_epi8(all, load(kOf<L>.of + 32))};
+        return {_mm256_shuffle_epi8(all, of(kOf<L>.of)),
+                _mm256_shuffle_epi8(all, of(kOf<L>.of + 32))};
     }
 
     template <typename L>
     static std::uint64_t equal(const std::byte* line, Pattern pattern) noexcept {
         const std::uint64_t same =
-            bits(_mm256_cmpeq_epi8(load(line), pattern.low)) |
-            std::uint64_t{bits(_mm256_cmpeq_epi8(load(line + 32), pattern.high))} << 32;
+            bits(_mm256_cmpeq_epi8(of(line), pattern.low)) |
+            std::uint64_t{bits(_mm256_cmpeq_epi8(of(line + 32), pattern.high))} << 32;
         std::uint64_t slots = same;
         for (unsigned b = 1; b < L::kBytes; ++b) {
             slots &= same >> L::kSlots * b;
@@ -49,21 +51,26 @@ struct Avx2Line {
     }
 
     template <typename L>
-    static void append(std::byte* to, const std::byte* from, Pattern pattern, std::uint64_t planes,
+    static Line longer(const std::byte* from, Pattern pattern, std::uint64_t planes,
                        std::uint64_t header) noexcept {
-        const __m256i low = load(from);
-        const __m256i high = load(from + 32);
+        const __m256i low = of(from);
+        const __m256i high = of(from + 32);
         // Byte i becomes byte i + 1; the last of each 16 comes from the 16 below.
         const __m256i moved_low =
             _mm256_alignr_epi8(low, _mm256_permute2x128_si256(low, low, 0x08), 15);
         const __m256i moved_high =
             _mm256_alignr_epi8(high, _mm256_permute2x128_si256(low, high, 0x21), 15);
-        const __m256i with_low = _mm256_blendv_epi8(moved_low, pattern.low, load(kOf<L>.newest));
+        const __m256i with_low = _mm256_blendv_epi8(moved_low, pattern.low, of(kOf<L>.newest));
         const __m256i with_high =
-            _mm256_blendv_epi8(moved_high, pattern.high, load(kOf<L>.newest + 32));
+            _mm256_blendv_epi8(moved_high, pattern.high, of(kOf<L>.newest + 32));
         const __m256i last = end<L>(planes, header);
-        store(to, with_low);
-        store(to + 32, _mm256_blendv_epi8(with_high, last, load(kOf<L>.header + 32)));
+        return {with_low, _mm256_blendv_epi8(with_high, last, of(kOf<L>.header + 32))};
+    }
+
+    static Line load(const std::byte* from) noexcept { return {of(from), of(from + 32)}; }
+    static void store(std::byte* to, Line line) noexcept {
+        _mm256_store_si256(reinterpret_cast<__m256i*>(to), line.low);
+        _mm256_store_si256(reinterpret_cast<__m256i*>(to + 32), line.high);
     }
 
   private:
@@ -82,11 +89,8 @@ struct Avx2Line {
         }
     }
 
-    static __m256i load(const void* at) noexcept {
+    static __m256i of(const void* at) noexcept {
         return _mm256_load_si256(static_cast<const __m256i*>(at));
-    }
-    static void store(void* at, __m256i value) noexcept {
-        _mm256_store_si256(static_cast<__m256i*>(at), value);
     }
     static std::uint32_t bits(__m256i bytes) noexcept {
         return static_cast<std::uint32_t>(_mm256_movemask_epi8(bytes));
@@ -97,4 +101,4 @@ struct Avx2Line {
 
 constexpr FingerprintKernels kFingerprintAvx2 = fingerprint_kernels<Avx2Line>();
 
-}  // namespace unecho::bench
+}  // namespace unecho::filter

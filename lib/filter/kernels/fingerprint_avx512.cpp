@@ -2,9 +2,9 @@
 // A line in one register.
 #include <immintrin.h>
 
-#include "peers/fingerprint_body-inl.h"
+#include "filter/kernels/fingerprint_body-inl.h"
 
-namespace unecho::bench {
+namespace unecho::filter {
 namespace {
 
 // Which byte of a fingerprint stands in each byte of a line.
@@ -20,6 +20,8 @@ struct alignas(64) ByteOf {
 
 struct Avx512Line {
     using Pattern = __m512i;
+    using Line = __m512i;
+    static constexpr bool kStoresAtOnce = true;
 
     template <typename L>
     static Pattern pattern(std::uint32_t fingerprint) noexcept {
@@ -39,7 +41,7 @@ struct Avx512Line {
     }
 
     template <typename L>
-    static void append(std::byte* to, const std::byte* from, Pattern pattern, std::uint64_t planes,
+    static Line longer(const std::byte* from, Pattern pattern, std::uint64_t planes,
                        std::uint64_t header) noexcept {
         constexpr std::uint64_t kHeader = ~std::uint64_t{0} << L::kHeaderAt;
         constexpr std::uint64_t kNewest = [] {
@@ -54,8 +56,11 @@ struct Avx512Line {
         const __m512i below = _mm512_alignr_epi64(line, line, 6);
         const __m512i moved = _mm512_alignr_epi8(line, below, 15);
         const __m512i with = _mm512_mask_mov_epi8(moved, kNewest, pattern);
-        _mm512_store_si512(to, _mm512_mask_mov_epi8(with, kHeader, end<L>(planes, header)));
+        return _mm512_mask_mov_epi8(with, kHeader, end<L>(planes, header));
     }
+
+    static Line load(const std::byte* from) noexcept { return _mm512_load_si512(from); }
+    static void store(std::byte* to, Line line) noexcept { _mm512_store_si512(to, line); }
 
   private:
     // What the last 16 bytes of a line are to be, from the header on.
@@ -75,4 +80,4 @@ struct Avx512Line {
 
 constexpr FingerprintKernels kFingerprintAvx512 = fingerprint_kernels<Avx512Line>();
 
-}  // namespace unecho::bench
+}  // namespace unecho::filter

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is said of lines of fingerprints, measured: how often a foreign key matches, and how often
+// an insertion finds both of its lines full.
+#include "filter/window/fingerprint.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <random>
+
+#include <gtest/gtest.h>
+
+#include "sizing/window/fingerprint.h"
+#include "support/bounds.h"
+#include "support/instance.h"
+#include "support/seed.h"
+
+namespace unecho::test {
+namespace {
+
+using filter::FingerprintFilter;
+using filter::FingerprintSpec;
+using FingerprintTable = FilterInstance<FingerprintFilter>;
+
+FingerprintSpec spec_of(const sizing::FingerprintForm& form, std::uint64_t lines) {
+    return {.bits = form.bits, .lines = lines, .isa = filter::best_isa()};
+}
+
+// Digests whose fingerprints have so many bits that differ: accidents as of fingerprints that are
+// no longer, so that they can be counted.
+class ShortDigests {
+  public:
+    ShortDigests(unsigned bits, unsigned drawn)
+        : fixed_(((std::uint64_t{1} << bits) - 1) ^ ((std::uint64_t{1} << drawn) - 1)) {}
+    Digest next() { return random_() & ~fixed_; }
+
+  private:
+    std::uint64_t fixed_;
+    std::mt19937_64 random_{seed()};
+};
+
+struct Filled {
+    FingerprintTable table;
+    ShortDigests digests;
+    std::uint64_t generation = 0;
+
+    Filled(const sizing::FingerprintForm& form, std::uint64_t lines, unsigned drawn)
+        : table(spec_of(form, lines)), digests(form.bits, drawn) {}
+
+    void turn() { table.filter.advance({.generation = ++generation}); }
+    void insert(std::uint64_t keys) {
+        for (; keys != 0; --keys) {
+            table.filter.insert(digests.next());
+        }
+    }
+};
+
+class FingerprintRate : public testing::TestWithParam<sizing::FingerprintForm> {};
+
+// Just before a turn, with lines as full as they are planned to be, and at a third of it; what
+// predict() says, and what the filter states for each of those keys.
+TEST_P(FingerprintRate, is_as_predicted_and_as_stated) {
+    SCOPED_TRACE(seed_note());
+    constexpr std::uint64_t kLines = 4096;
+    constexpr unsigned kDrawn = 13;
+    constexpr unsigned kAsked = 400'000;
+    const sizing::FingerprintForm& form = GetParam();
+    const sizing::FingerprintGeometry geometry{form.bits, form.l, kLines};
+    for (const double part : {1.0, 0.33}) {
+        Filled filled(form, kLines, kDrawn);
+        const auto keys = static_cast<std::uint64_t>(
+            part * static_cast<double>(sizing::fingerprint_capacity(geometry)));
+        for (unsigned generation = 0; generation < 2 * (form.l + 1); ++generation) {
+            filled.turn();
+            filled.insert(keys);
+        }
+        const double shorter = std::ldexp(1.0, static_cast<int>(form.bits - kDrawn));
+        double stated = 0;
+        double matches = 0;
+        for (unsigned i = 0; i < kAsked; ++i) {
+            const Digest digest = filled.digests.next();
+            stated += shorter * static_cast<double>(filled.table.filter.chance(digest)) / kAsked;
+            matches += filled.table.filter.query(digest) ? 1 : 0;
+        }
+        // Each generation lasts 1 s.
+        const double predicted =
+            shorter * predict(geometry, form.l * kSecond, static_cast<double>(keys)).false_drop;
+        // Fingerprints that were there already were not inserted again: by so many fewer.
+        EXPECT_NEAR(stated, predicted, 0.01 * predicted);
+        const Counts bounds = binomial_bounds(kAsked, stated);
+        // Of two that are the same, and there are a few in a line, one is found.
+        EXPECT_GE(matches, 0.99 * bounds.low);
+        EXPECT_LE(matches, bounds.high);
+        EXPECT_EQ(filled.table.filter.counters().evicted_early, 0U);
+        std::printf("%u bits: predicted %.3e, stated %.3f and measured %.3f of it\n", form.bits,
+                    predicted, stated / predicted, matches / kAsked / predicted);
+    }
+}
+
+// With as many keys as bring losses to where they can be counted.
+TEST_P(FingerprintRate, of_losses_is_that_of_the_mean_field) {
+    SCOPED_TRACE(seed_note());
+    constexpr std::uint64_t kLines = 1 << 13;
+    const sizing::FingerprintForm& form = GetParam();
+    for (const double wanted : {1e-2, 1e-3}) {
+        double low = form.keys_of_line;
+        double high = form.slots;
+        while (high - low > 0.02) {
+            const double middle = (low + high) / 2;
+            (sizing::fingerprint_loss(form, middle) < wanted ? low : high) = middle;
+        }
+        const double said = sizing::fingerprint_loss(form, low);
+        Filled filled(form, kLines, form.bits);
+        const auto keys = static_cast<std::uint64_t>(low * kLines / form.l);
+        // What lines take in a generation is even at first, and as it will be after 64 of them or
+        // so.
+        const std::uint64_t warm = 16 * (std::uint64_t{form.l} + 1);
+        const std::uint64_t steady = 8 * (std::uint64_t{form.l} + 1);
+        std::uint64_t before = 0;
+        for (std::uint64_t generation = 0; generation < warm + steady; ++generation) {
+            filled.turn();
+            before = generation == warm ? filled.table.filter.counters().evicted_early : before;
+            filled.insert(keys);
+        }
+        const double lost =
+            static_cast<double>(filled.table.filter.counters().evicted_early - before) /
+            static_cast<double>(steady * keys);
+        std::printf("%u bits, %.2f keys a line: losses %.2e by formula, measured %.3f of it\n",
+                    form.bits, low, said, lost / said);
+        EXPECT_GT(lost, 0.7 * said);
+        EXPECT_LT(lost, 2 * said);
+    }
+}
+
+// The load that sizing takes is the one that the formula allows, and not far below it.
+TEST_P(FingerprintRate, of_losses_is_below_what_a_window_may_have_and_not_much) {
+    const sizing::FingerprintForm& form = GetParam();
+    EXPECT_LT(sizing::fingerprint_loss(form, form.keys_of_line), 7e-23);
+    EXPECT_GT(sizing::fingerprint_loss(form, 1.02 * form.keys_of_line), 7e-22);
+}
+
+// In the smallest tables that sizing takes nothing is lost in a thousand windows, one of random
+// arrivals at their most included.
+TEST_P(FingerprintRate, of_losses_is_none_in_the_smallest_tables) {
+    SCOPED_TRACE(seed_note());
+    const sizing::FingerprintForm& form = GetParam();
+    const auto found = sizing::size_fingerprint(
+        {kSecond, 1000, std::max(1e-8, 2 * sizing::fingerprint_most_chance(form)), 6});
+    ASSERT_TRUE(found);
+    ASSERT_EQ(found->lines, sizing::kLeastFingerprintLines);
+    Filled filled(form, found->lines, form.bits);
+    for (unsigned generation = 0; generation < 1000; ++generation) {
+        filled.turn();
+        filled.insert(sizing::fingerprint_capacity({form.bits, form.l, found->lines}));
+    }
+    EXPECT_EQ(filled.table.filter.counters().evicted_early, 0U);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, FingerprintRate, testing::ValuesIn(sizing::kFingerprintForms),
+                         [](const auto& info) { return std::to_string(info.param.bits); });
+
+}  // namespace
+}  // namespace unecho::test

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/window/fingerprint.h"
+
+#include <algorithm>
+#include <array>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/instance.h"
+#include "support/kernels.h"
+
+namespace unecho::filter {
+namespace {
+
+using Instance = test::FilterInstance<FingerprintFilter>;
+
+Moment generation(std::uint64_t n) {
+    return {.generation = n};
+}
+
+TEST(fingerprint_params, limits_are_named) {
+    const auto message = [](const FingerprintSpec& spec) {
+        return test::message<FingerprintParams>(spec);
+    };
+    EXPECT_EQ(message({.bits = 26, .lines = 2}), "valid");
+    EXPECT_EQ(message({.bits = 20, .lines = 2}),
+              "fingerprint: bits = 20; allowed: 16, 24, 26 or 32");
+    for (const std::uint64_t lines : {0, 1, 3, 536870914}) {
+        EXPECT_EQ(message({.bits = 16, .lines = lines}),
+                  "fingerprint: lines = " + std::to_string(lines) +
+                      "; allowed: even numbers from 2 to 536870912");
+    }
+}
+
+TEST(fingerprint, memory_is_lines_and_what_it_knows) {
+    EXPECT_EQ(FingerprintFilter::bytes(*FingerprintParams::make({.bits = 16, .lines = 100})),
+              320U + 6400);
+}
+
+class fingerprint_on : public testing::TestWithParam<Isa> {
+  protected:
+    static FingerprintSpec on_kernel(FingerprintSpec spec) {
+        spec.isa = GetParam();
+        return spec;
+    }
+};
+INSTANTIATE_TEST_SUITE_P(, fingerprint_on, testing::ValuesIn(test::available_isas()),
+                         [](const auto& info) { return std::string(name_of(info.param)); });
+
+// Two lines take as many as they have slots, the first as the second; then the oldest goes, of the
+// line whose oldest is older.
+TEST_P(fingerprint_on, full_lines_give_up_their_oldest_and_say_so) {
+    for (const FingerprintShape& shape : kFingerprintShapes) {
+        Instance i(on_kernel({.bits = shape.bits, .lines = 2}));
+        std::mt19937_64 random(1);
+        std::vector<Digest> digests(2 * shape.slots);
+        for (unsigned n = 0; n < digests.size(); ++n) {
+            digests[n] = random();
+            i.filter.advance(generation(n / shape.slots));
+            ASSERT_FALSE(i.filter.test_and_insert(digests[n]));
+        }
+        EXPECT_EQ(i.filter.counters().evicted_early, 0U);
+        EXPECT_EQ(i.filter.lost_before(), 0U);
+        const float full =
+            std::ldexp(2.0F * static_cast<float>(shape.slots), -static_cast<int>(shape.bits));
+        EXPECT_EQ(i.filter.chance(0), full);
+        for (const Digest digest : digests) {
+            ASSERT_TRUE(i.filter.query(digest));
+        }
+        // Both have some of generation 0, as many as the other, so that the first line loses.
+        i.filter.advance(generation(3));
+        ASSERT_FALSE(i.filter.test_and_insert(random()));
+        EXPECT_EQ(i.filter.counters().evicted_early, 1U);
+        EXPECT_EQ(i.filter.lost_before(), 1U);
+        EXPECT_FALSE(i.filter.query(digests[0]));
+        EXPECT_TRUE(std::all_of(digests.begin() + 1, digests.end(),
+                                [&](Digest digest) { return i.filter.query(digest); }));
+        EXPECT_EQ(i.filter.chance(0), full);
+        // The second's oldest are older than what is left of the first when that has none of 0.
+        while (i.filter.lost_before() == 1) {
+            i.filter.test_and_insert(random());
+        }
+        EXPECT_EQ(i.filter.counters().evicted_early, shape.slots + 1U);
+        EXPECT_EQ(i.filter.lost_before(), 2U);
+        i.filter.clear();
+        EXPECT_EQ(i.filter.chance(0), 0);
+    }
+}
+
+// A fingerprint that is renewed becomes the newest of its line, where it is.
+TEST_P(fingerprint_on, renewed_fingerprints_move_and_the_others_keep_their_ages) {
+    for (const FingerprintShape& shape : kFingerprintShapes) {
+        for (unsigned renewed = 0; renewed < shape.l; ++renewed) {
+            Instance i(on_kernel({.bits = shape.bits, .lines = 2, .policy = EchoPolicy::kRefresh}));
+            std::mt19937_64 random(2);
+            std::vector<Digest> digests(shape.l);  // one a generation
+            for (unsigned n = 0; n < shape.l; ++n) {
+                digests[n] = random();
+                i.filter.advance(generation(n));
+                ASSERT_FALSE(i.filter.test_and_insert(digests[n]));
+            }
+            const float chance = i.filter.chance(0);
+            i.filter.advance(generation(shape.l));
+            ASSERT_TRUE(i.filter.test_and_insert(digests[renewed]));
+            EXPECT_EQ(i.filter.chance(0), chance);
+            EXPECT_EQ(i.filter.load(), 1U);
+            ASSERT_TRUE(i.filter.test_and_insert(digests[renewed]));
+            EXPECT_EQ(i.filter.load(), 1U) << "it is of this generation already";
+            for (unsigned now = shape.l; now <= 2 * shape.l + 1; ++now) {
+                i.filter.advance(generation(now));
+                for (unsigned n = 0; n < shape.l; ++n) {
+                    const unsigned last = n == renewed ? shape.l : n;
+                    ASSERT_EQ(i.filter.query(digests[n]), now <= last + shape.l)
+                        << n << " of " << shape.l << " at " << now;
+                }
+            }
+        }
+    }
+}
+
+TEST_P(fingerprint_on, background_visits_are_spread_over_a_lap) {
+    Instance i(on_kernel({.bits = 16, .lines = 12'800}));
+    i.filter.advance(generation(1));
+    EXPECT_EQ(i.filter.visits_due(), 100U);
+    i.filter.maintain();
+    EXPECT_EQ(i.filter.visits_due(), 100U - FingerprintFilter::kVisits);
+    for (unsigned n = 0; n < 12; ++n) {
+        i.filter.maintain();
+    }
+    EXPECT_EQ(i.filter.visits_due(), 0U);
+    EXPECT_EQ(i.filter.counters().late_visits, 0U);
+    i.filter.advance(generation(3));
+    EXPECT_EQ(i.filter.visits_due(), 200U);
+    i.filter.advance(generation(4));
+    EXPECT_EQ(i.filter.counters().late_visits, 200U);
+}
+
+// Told beforehand, with turns between, and with the next burst known or not: the same answers, the
+// same memory.
+TEST_P(fingerprint_on, prepared_bursts_are_answered_as_others) {
+    std::mt19937_64 random(12);
+    for (const FingerprintShape& shape : kFingerprintShapes) {
+        const FingerprintSpec spec = on_kernel({.bits = shape.bits, .lines = 16});
+        Instance plain(spec);
+        Instance ahead(spec);
+        std::array<PreparedBurst, 2> prepared;
+        std::array<std::vector<Digest>, 2> digests;
+        for (unsigned n = 0; n < 400; ++n) {
+            std::vector<Digest>& next = digests[n % 2];
+            next.resize(random() % (kMaxBurst + 1));
+            for (Digest& digest : next) {
+                digest = remix(random() % 600, 1);
+            }
+            PreparedBurst& behind = prepared[n % 2];
+            ahead.filter.prepare(next, behind);
+            ahead.filter.request(behind, random() % 20);
+            if (n == 0) {
+                continue;
+            }
+            PreparedBurst& burst = prepared[1 - n % 2];
+            const std::vector<Digest>& told = digests[1 - n % 2];
+            ahead.filter.request(burst, random() % 20);
+            plain.filter.advance(generation(1 + n / 9));
+            ahead.filter.advance(generation(1 + n / 9));
+            PreparedBurst* const seen = random() % 3 == 0 ? nullptr : &behind;
+            if (random() % 2 == 0) {
+                ASSERT_EQ(ahead.filter.test_and_insert_burst(burst, seen),
+                          plain.filter.test_and_insert_burst(told));
+            } else {
+                const ChanceLimits limits(plain.filter.chance(random()));
+                const Answers one = ahead.filter.test_and_insert_burst(burst, limits, seen);
+                const Answers other = plain.filter.test_and_insert_burst(told, limits);
+                ASSERT_EQ(one.echoes, other.echoes);
+                ASSERT_EQ(one.doubts, other.doubts);
+            }
+            ASSERT_LE(behind.requested, behind.count);
+        }
+        EXPECT_EQ(ahead.filter.load(), plain.filter.load());
+        EXPECT_TRUE(std::ranges::equal(ahead.memory.span(), plain.memory.span()));
+    }
+}
+
+// Every digest once: those of a burst while the one before it is tested, and by request().
+TEST_P(fingerprint_on, lines_are_requested_once_and_to_the_last) {
+    Instance i(on_kernel({.bits = 16, .lines = 64}));
+    std::array<Digest, 32> digests;
+    for (std::size_t n = 0; n < digests.size(); ++n) {
+        digests[n] = remix(n, 3);
+    }
+    PreparedBurst first;
+    PreparedBurst second;
+    i.filter.prepare(digests, first);
+    i.filter.prepare(digests, second);
+    EXPECT_EQ(first.requested, 0U);
+    i.filter.request(first, 32);
+    EXPECT_EQ(first.requested, 32U);
+    i.filter.test_and_insert_burst(first, &second);
+    EXPECT_EQ(second.requested, 16U) << "for every other digest of the first";
+    i.filter.request(second, 10);
+    EXPECT_EQ(second.requested, 26U);
+    i.filter.request(second, 10);
+    EXPECT_EQ(second.requested, 32U);
+}
+
+}  // namespace
+}  // namespace unecho::filter

@@ -4,6 +4,7 @@
 #include "filter/window/fingerprint.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "sizing/window/fingerprint.h"
 #include "support/instance.h"
 #include "support/kernels.h"
+#include "support/killed_child.h"
 #include "support/window_oracle.h"
 
 namespace unecho::test {
@@ -142,6 +144,51 @@ TEST(fingerprint, keys_that_are_renewed_have_one_fingerprint_each) {
         const auto full = 2.0 * slots / static_cast<double>(std::uint64_t{1} << params.bits());
         EXPECT_LT(static_cast<double>(greatest), 0.8 * full);  // half full
     });
+}
+
+// Cut off behind any instruction of a burst, another filter over the same memory knows all that was
+// there before, in lines that are written meanwhile, by the journal where that takes several
+// instructions.
+TEST(fingerprint, lines_are_whole_wherever_the_process_was_cut_off) {
+    std::uint64_t states = 0;
+    std::uint64_t steps = 0;
+    for_each_fingerprint_table({2}, [&](const FingerprintParams& params, Random& random) {
+        const SharedMemory shared(FingerprintFilter::bytes(params));
+        const FilterMemory seen(FingerprintFilter::bytes(params));
+        const FilterMemory copy(FingerprintFilter::bytes(params));
+        std::vector<Digest> kept(params.shape().slots);
+        std::generate(kept.begin(), kept.end(), [&] { return random.bits(); });
+        const Digest fresh[] = {random.bits(), kept[3], random.bits()};
+        const auto prepare = [&] {
+            FingerprintFilter filter(params, shared.span());
+            for (std::size_t i = 0; i < kept.size(); ++i) {
+                filter.advance(generation_moment(1 + i / 4 % params.l()));
+                filter.test_and_insert(kept[i]);
+            }
+            filter.advance(generation_moment(params.l()));
+            return filter;
+        };
+        const auto act = [&](FingerprintFilter& filter) { filter.test_and_insert_burst(fresh); };
+        const auto look = [&] {
+            const std::size_t size = copy.span().size();
+            if (std::memcmp(seen.span().data(), shared.span().data(), size) == 0) {
+                return true;  // most instructions write elsewhere
+            }
+            std::memcpy(seen.span().data(), shared.span().data(), size);
+            std::memcpy(copy.span().data(), shared.span().data(), size);
+            ++states;
+            EXPECT_TRUE(FingerprintFilter::is_whole(params, copy.span()));
+            const FingerprintFilter filter(params, copy.span(), filter::Contents::kKept);
+            EXPECT_TRUE(std::all_of(kept.begin(), kept.end(),
+                                    [&](Digest digest) { return filter.query(digest); }));
+            return !testing::Test::HasFailure();
+        };
+        steps += step_through(5000, prepare, act, look);
+    });
+    if (steps == 0) {
+        GTEST_SKIP() << "no process may be traced here";
+    }
+    EXPECT_GT(states, 40U);
 }
 
 // A filter in its window, as a worker has one: generations end by time or by their load, and what

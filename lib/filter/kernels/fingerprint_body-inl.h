@@ -38,6 +38,13 @@ inline void in_this_order() noexcept {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
 }
 
+// A value of which compilers know nothing: so they make no branch of what it came from, which would
+// be mispredicted for every other packet at 50 % echoes.
+inline std::uint64_t opaque(std::uint64_t value) noexcept {
+    asm("" : "+r"(value));
+    return value;
+}
+
 inline std::uint64_t word_at(const std::byte* line, unsigned byte) noexcept {
     std::uint64_t word;
     std::memcpy(&word, line + byte, sizeof word);
@@ -137,24 +144,32 @@ inline void write_end(std::byte* line, std::uint64_t planes, std::uint64_t heade
     }
 }
 
+// The first, or where chosen is all ones the second.
+inline std::uint64_t picked(std::uint64_t chosen, std::uint64_t first,
+                            std::uint64_t second) noexcept {
+    return first ^ ((first ^ second) & chosen);
+}
+
 // Lines are written whole, whenever the process is killed: with one instruction, or by the journal.
 template <typename V>
 class Writer {
   public:
     explicit Writer(const FingerprintView& view) noexcept : view_(view) {}
 
-    // Without a branch: at 50 % echoes a mispredicted one costs more than a store.
-    void write(bool really, std::uint64_t at, typename V::Line line) noexcept {
+    // To the line where `really` is all ones, and to nowhere where it is 0.
+    void write(std::uint64_t really, std::uint64_t at, typename V::Line line) noexcept {
         if constexpr (!V::kStoresAtOnce) {
             FingerprintJournal& journal = *view_.journal;
             V::store(journal.lines[which_], line);
             in_this_order();
             const std::uint64_t last = (at / kFingerprintLine + 1) << 1 | which_;
-            journal.last = really ? last : journal.last;
-            which_ ^= really ? 1 : 0;
+            journal.last = picked(really, journal.last, last);
+            which_ ^= really & 1;
             in_this_order();
         }
-        V::store(really ? view_.lines + at : nowhere_, line);
+        const auto nowhere = reinterpret_cast<std::uintptr_t>(nowhere_);
+        const auto there = reinterpret_cast<std::uintptr_t>(view_.lines) + at;
+        V::store(reinterpret_cast<std::byte*>(picked(really, nowhere, there)), line);
     }
 
     void end() noexcept {
@@ -199,13 +214,19 @@ inline bool lose_one(const FingerprintView& view, const Side& a, const Side& b,
     return in_second;
 }
 
+// A line as it is to be, and where.
+struct Changed {
+    std::uint64_t at;
+    alignas(kFingerprintLine) std::byte line[kFingerprintLine];
+};
+
 // An insertion that is not one more fingerprint in a line: of a match, whose own fingerprint is
 // made the newest of its line, so that a key has one however often it is renewed; or into full
 // lines.
-template <typename V, typename L>
+template <typename L>
 [[gnu::noinline, gnu::cold]] void exchange(const FingerprintView& view,
                                            const FingerprintPlaces& places, unsigned i,
-                                           const Side& a, const Side& b, Writer<V>& writer,
+                                           const Side& a, const Side& b, Changed& changed,
                                            FingerprintAnswers& answers) noexcept {
     const bool match = (a.found | b.found) != 0;
     const bool in_second = match ? a.found == 0 : lose_one<L>(view, a, b, answers);
@@ -219,7 +240,7 @@ template <typename V, typename L>
         const std::uint64_t one = std::uint64_t{1} << (L::kCountsAt + L::kCountBits * age);
         counts += count_of<L>(side.counts, age) > slot ? 0 : one;
     }
-    alignas(kFingerprintLine) std::byte line[kFingerprintLine];
+    std::byte* const line = changed.line;
     std::memcpy(line, view.lines + at, kFingerprintLine);
     for (unsigned b8 = 0; b8 < L::kBytes; ++b8) {
         std::byte carried = static_cast<std::byte>(fingerprint >> 8 * b8);
@@ -232,13 +253,7 @@ template <typename V, typename L>
     const std::uint64_t planes =
         moved_planes<L>(planes_of<L>(view.lines + at), fingerprint, low_ones(slot + 1));
     write_end<L>(line, planes, header_of<L>(view, counts, planes));
-    writer.write(true, at, V::load(line));
-}
-
-// The first, or where chosen is all ones the second.
-inline std::uint64_t picked(std::uint64_t chosen, std::uint64_t first,
-                            std::uint64_t second) noexcept {
-    return first ^ ((first ^ second) & chosen);
+    changed.at = at;
 }
 
 template <typename L>
@@ -285,6 +300,7 @@ inline FingerprintAnswers decide(const FingerprintView& view, const FingerprintB
     FingerprintAnswers answers;
     FingerprintRequests requests(view, burst);
     Writer<V> writer(view);
+    Changed changed;
     for (unsigned i = 0; i < burst.n; ++i) {
         requests.step(i);
         const std::uint32_t fingerprint = places.fingerprint[i];
@@ -299,22 +315,26 @@ inline FingerprintAnswers decide(const FingerprintView& view, const FingerprintB
         }
         // A fingerprint of the youngest generation is remembered as long as a new one would be.
         const bool there = (youngest_of<L>(a) | youngest_of<L>(b)) != 0;
-        const bool insert = (!echo | view.refresh) & !there;
+        const std::uint64_t insert =
+            opaque(0 - std::uint64_t{static_cast<bool>((!echo | view.refresh) & !there)});
         // The line with fewer; without a branch, which would be mispredicted for every other
         // digest.
         const std::uint64_t chosen = 0 - std::uint64_t{live_of<L>(b.counts) < live_of<L>(a.counts)};
         const std::uint64_t counts = picked(chosen, a.counts, b.counts) + L::kOnes;
-        if (insert & (match | (live_of<L>(counts) > L::kSlots))) [[unlikely]] {
-            exchange<V, L>(view, places, i, a, b, writer, answers);
-        } else {
-            const std::uint64_t at = picked(chosen, places.at[0][i], places.at[1][i]);
-            const std::byte* const line = view.lines + at;
-            const std::uint64_t planes =
-                moved_planes<L>(planes_of<L>(line), fingerprint, low_ones(L::kSlots));
-            const std::uint64_t header = header_of<L>(view, counts, planes);
-            writer.write(insert, at, V::template longer<L>(line, pattern, planes, header));
+        std::uint64_t at = picked(chosen, places.at[0][i], places.at[1][i]);
+        const std::byte* const line = view.lines + at;
+        const std::uint64_t planes =
+            moved_planes<L>(planes_of<L>(line), fingerprint, low_ones(L::kSlots));
+        typename V::Line written =
+            V::template longer<L>(line, pattern, planes, header_of<L>(view, counts, planes));
+        const std::uint64_t full = live_of<L>(counts) > L::kSlots ? 1 : 0;
+        if (opaque(insert & (a.found | b.found | full)) != 0) [[unlikely]] {
+            exchange<L>(view, places, i, a, b, changed, answers);
+            at = changed.at;
+            written = V::load(changed.line);
         }
-        answers.inserted += insert ? 1 : 0;
+        writer.write(insert, at, written);
+        answers.inserted += insert & 1;
         answers.echoes |= std::uint64_t{echo} << i;
         answers.doubts |= std::uint64_t{match != echo} << i;
     }

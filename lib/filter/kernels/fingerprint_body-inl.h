@@ -7,13 +7,16 @@
 #include <cstring>
 
 #include "filter/kernels/fingerprint_kernel.h"
+#include "filter/kernels/requests.h"
 
 namespace unecho::filter {
 namespace {
 
-// Digests whose two lines are asked for ahead of the one that is decided: 20 lines, as for the line
-// filter.
-constexpr unsigned kFingerprintsAhead = 10;
+// Digests whose two lines are asked for ahead of the one that is decided.
+constexpr unsigned kFingerprintsAhead = kRequests / 2;
+// So near, they are brought from the second cache into the first: which line is emptier is known
+// only when both are read, and what is written follows from it.
+constexpr unsigned kFingerprintsNear = 4;
 
 constexpr std::uint64_t kSecondLineFactor = 0x9E3779B97F4A7C15;
 
@@ -278,6 +281,9 @@ struct FingerprintRequests {
 
     // Before number i is decided.
     [[gnu::always_inline]] void step(unsigned i) noexcept {
+        if (i + kFingerprintsNear < burst.n) {
+            request<kIntoL1>(*burst.places, i + kFingerprintsNear);
+        }
         if (own < burst.n) {
             request(*burst.places, own++);
         } else if ((i & 1) != 0 && burst.next != nullptr && next < burst.next_n) {
@@ -286,10 +292,11 @@ struct FingerprintRequests {
     }
 
     // Inlined: as in LineRequests.
+    template <int into = kIntoL2>
     [[gnu::always_inline]] void request(const FingerprintPlaces& places,
                                         unsigned i) const noexcept {
-        __builtin_prefetch(view.lines + places.at[0][i], 1);
-        __builtin_prefetch(view.lines + places.at[1][i], 1);
+        __builtin_prefetch(view.lines + places.at[0][i], 1, into);
+        __builtin_prefetch(view.lines + places.at[1][i], 1, into);
     }
 };
 

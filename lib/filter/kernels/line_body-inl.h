@@ -7,14 +7,10 @@
 #include <cstdint>
 
 #include "filter/kernels/line_kernel.h"
+#include "filter/kernels/requests.h"
 
 namespace unecho::filter {
 namespace {
-
-// Lines that are asked for ahead of the digest that is decided, into a core's second cache: into
-// the first, processors follow up some ten to twenty at a time, and all behind what is beyond
-// waits.
-constexpr unsigned kRequests = 40;
 
 // A row's hash of a digest: the digest itself for row 0, this product for the others. Odd, and
 // without small multiples in common, so that two digests that meet in one row do not in another.

@@ -15,7 +15,6 @@ inline constexpr unsigned kMostLinesOfKey = 4;   // M
 inline constexpr unsigned kMostYoungest = 2;     // k
 inline constexpr unsigned kLinePatterns = 1024;  // before rotation
 inline constexpr unsigned kMostLineDigests = 64;
-inline constexpr int kIntoL2 = 2;  // locality of __builtin_prefetch
 inline constexpr std::uint64_t kTagBits = std::uint64_t{3} << kPatternBits;
 
 // What holds for all lines of one phase.

@@ -224,7 +224,9 @@ TEST(deduplicator, table_and_filter_share_the_memory) {
     EXPECT_LE(live * 60, kMemory);
     EXPECT_GE(live * 64, kMemory - kMemory / 64);
     const auto plan = FilterDecider::plan(
-        options, std::array{config::Engine::kLine, config::Engine::kApbbf}, kMemory - live * 16);
+        options,
+        std::array{config::Engine::kLine, config::Engine::kFingerprint, config::Engine::kApbbf},
+        kMemory - live * 16);
     ASSERT_TRUE(plan);
     EXPECT_NEAR(static_cast<double>(full.facts().planned.value_or(0)), plan->keys_per_second * 0.2,
                 plan->keys_per_second * 0.2 / 100);

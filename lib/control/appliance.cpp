@@ -9,6 +9,7 @@
 #include <rte_cycles.h>
 
 #include "control/devices.h"
+#include "control/lane_feed.h"
 #include "control/pause.h"
 #include "control/port_start.h"
 #include "eal/telemetry_access.h"
@@ -34,24 +35,6 @@ std::string owner_text(const Plan& plan, const std::optional<dataplane::RssModel
 
 // A root that has to be there is waited for this long.
 constexpr Nanoseconds kRootPatience = 5 * kSecond;
-
-// Between a lane and a root.
-class LaneFeed final : public root::Feed {
-  public:
-    explicit LaneFeed(dataplane::RootLink& link) : link_(link) {}
-    bool take(root::Ask& ask) override {
-        dataplane::RootAsk one;
-        if (!link_.asks.pop(one)) {
-            return false;
-        }
-        ask = {one.flow, one.shared};
-        return true;
-    }
-    bool tell(Digest flow) override { return link_.known.push(flow); }
-
-  private:
-    dataplane::RootLink& link_;
-};
 
 }  // namespace
 

@@ -26,6 +26,7 @@
 #include <sys/socket.h>
 
 #include "base/kept_file.h"
+#include "control/lane_feed.h"
 #include "dataplane/root_link.h"
 #include "hash/digest.h"
 #include "root/root.h"
@@ -192,23 +193,6 @@ class Master {
 
 // --- sites -------------------------------------------------------------------------------------
 
-class LinkFeed final : public root::Feed {
-  public:
-    explicit LinkFeed(dataplane::RootLink& link) : link_(link) {}
-    bool take(root::Ask& ask) override {
-        dataplane::RootAsk one;
-        if (!link_.asks.pop(one)) {
-            return false;
-        }
-        ask = {one.flow, one.shared};
-        return true;
-    }
-    bool tell(Digest flow) override { return link_.known.push(flow); }
-
-  private:
-    dataplane::RootLink& link_;
-};
-
 constexpr std::uint64_t kFlows = 5000;
 
 // A worker of a site: asks for flows that other sites have, too, and keeps account.
@@ -253,7 +237,7 @@ class Worker {
   private:
     const std::uint64_t number_;
     dataplane::RootLink link_;
-    LinkFeed feed_;
+    control::LaneFeed feed_;
     std::uint64_t asked_ = 0;
     std::uint64_t learnt_ = 0;
     std::uint64_t strangers_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The report of any number of threads is that of one, to the byte; also that of Collector::add().
 #include <algorithm>
+#include <memory>
 #include <random>
 #include <string>
 #include <string_view>
@@ -175,6 +176,58 @@ TEST(AnalyzeThreads, shards) {
 
 TEST(AnalyzeThreads, source_that_fails) {
     expect_same(20'000, 8'000, {.end = 12'345});
+}
+
+// Each batch a record that is larger than usual, with some others; counts those that wait.
+class LargeSource : public capture::Source {
+  public:
+    explicit LargeSource(Stream& stream) : stream_(stream) {}
+
+    Result<bool> next(capture::Batch& batch) override {
+        batch.clear();
+        if (at_ == stream_.records().size()) {
+            return false;
+        }
+        const auto begin = stream_.records().begin() + static_cast<std::ptrdiff_t>(at_);
+        batch.records.assign(begin, begin + 20);
+        at_ += 20;
+        const auto bytes = std::make_shared<const capture::Bytes>(std::size_t{3} << 20);
+        batch.memory.push_back(bytes);
+        made_.emplace_back(bytes);
+        most_ = std::max(most_, std::count_if(made_.begin(), made_.end(),
+                                              [](const auto& one) { return !one.expired(); }));
+        return true;
+    }
+    [[nodiscard]] capture::InterfaceView interfaces() const override {
+        return capture::InterfaceList(stream_.interfaces()).view();
+    }
+    [[nodiscard]] Progress progress() const override { return {}; }
+    [[nodiscard]] std::vector<capture::Warning> warnings() const override { return {}; }
+
+    [[nodiscard]] std::ptrdiff_t most() const { return most_; }
+
+  private:
+    Stream& stream_;
+    std::size_t at_ = 0;
+    std::vector<std::weak_ptr<const capture::Bytes>> made_;
+    std::ptrdiff_t most_ = 0;
+};
+
+TEST(AnalyzeThreads, few_large_records_wait) {
+    Stream stream(3);
+    fill(stream, 4'000, SIZE_MAX, 1);
+    for (const unsigned threads : {1U, 2U, 4U}) {
+        LargeSource source(stream);
+        Job job;
+        const std::vector<std::string> paths{"a.pcap", "b.pcap", "c.pcap"};
+        job.paths = paths;
+        job.memory = kLeastMemory;
+        job.secret = hash::secret_from_seed(3);
+        job.threads = threads;
+        ASSERT_TRUE(analyze(source, job));
+        EXPECT_LE(source.most(), 2)
+            << threads << " threads: of 3 MiB each, above 4 MiB nobody reads";
+    }
 }
 
 TEST(AnalyzeThreads, few_packets) {

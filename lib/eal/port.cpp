@@ -51,38 +51,33 @@ std::string driver_names() {
 
 // Of a kernel interface, if it is there and can be asked.
 struct InterfaceFlags {
-    bool there = false;
+    int error = 0;  // errno, where there are no flags
     std::optional<int> flags;
 };
 
 InterfaceFlags flags_of(unsigned index) noexcept {
     ifreq request{};
     if (if_indextoname(index, request.ifr_name) == nullptr) {
-        return {};
+        return {errno == ENXIO ? ENODEV : errno, std::nullopt};
     }
     const int control = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (control < 0) {
-        return {true, std::nullopt};
+        return {errno, std::nullopt};
     }
-    const bool known = ioctl(control, SIOCGIFFLAGS, &request) == 0;
-    const bool there = known || errno != ENODEV;
+    InterfaceFlags found;
+    if (ioctl(control, SIOCGIFFLAGS, &request) == 0) {
+        found.flags = request.ifr_flags;
+    } else {
+        found.error = errno;
+    }
     close(control);
-    return {there, known ? std::optional<int>(request.ifr_flags) : std::nullopt};
+    return found;
 }
 
 // Whether a kernel interface is up and has a carrier; it has where nothing is known.
 bool interface_is_running(unsigned index) noexcept {
     const InterfaceFlags found = flags_of(index);
-    return found.there && (!found.flags || (*found.flags & IFF_RUNNING) != 0);
-}
-
-std::optional<bool> is_promiscuous(PortId id) noexcept {
-    rte_eth_dev_info info{};
-    if (rte_eth_dev_info_get(id, &info) != 0 || info.if_index == 0) {
-        return std::nullopt;
-    }
-    const InterfaceFlags found = flags_of(info.if_index);
-    return found.flags ? std::optional<bool>((*found.flags & IFF_PROMISC) != 0) : std::nullopt;
+    return found.error != ENODEV && (!found.flags || (*found.flags & IFF_RUNNING) != 0);
 }
 
 // What DPDK logged last, on one line.
@@ -258,8 +253,27 @@ Result<Port> Port::open(const std::string& name, const Device& device) {
         return tl::unexpected(port.error("no such device", ENODEV));
     }
     port.open_ = true;
-    port.was_promiscuous_ = is_promiscuous(port.id_);
+    if (const Status found = port.find_mode(); !found) {
+        return tl::unexpected(found.error());
+    }
     return port;
+}
+
+// What is not known cannot be put back: a port whose mode cannot be read is not used.
+Status Port::find_mode() {
+    rte_eth_dev_info info{};
+    if (const int code = rte_eth_dev_info_get(id_, &info); code != 0) {
+        return tl::unexpected(error("its properties cannot be read", code));
+    }
+    if (info.if_index == 0) {
+        return {};
+    }
+    const InterfaceFlags found = flags_of(info.if_index);
+    if (!found.flags) {
+        return tl::unexpected(error("the flags of its interface cannot be read", found.error));
+    }
+    was_promiscuous_ = (*found.flags & IFF_PROMISC) != 0;
+    return {};
 }
 
 // Whatever becomes of an AF_XDP port, its driver takes the XDP program off the interface when it
@@ -514,12 +528,16 @@ RssAnswer Port::rss() const {
     return answer;
 }
 
-// Drivers set the flag of a kernel interface, where it stays when the process has ended.
+// Drivers set the flag of a kernel interface, where it stays when the process has ended. They open a
+// socket for it, and where there is none at this moment there may be one at the next.
 void Port::leave_as_found() noexcept {
-    if (was_promiscuous_ == true) {
-        rte_eth_promiscuous_enable(id_);
-    } else if (was_promiscuous_ == false) {
-        rte_eth_promiscuous_disable(id_);
+    if (!was_promiscuous_) {
+        return;
+    }
+    const auto put_back =
+        *was_promiscuous_ ? rte_eth_promiscuous_enable : rte_eth_promiscuous_disable;
+    if (put_back(id_) != 0) {
+        put_back(id_);
     }
 }
 

@@ -108,6 +108,7 @@ class Port {
     Status claim_interface();
     [[nodiscard]] Status check_queues(const std::string& interface) const;
     void remove_stale_sockets() const;
+    Status find_mode();
     void leave_as_found() noexcept;
     Status configure(const PortSetup& setup, const rte_eth_dev_info& info, rte_eth_rss_conf* rss);
     Status set_mtu(std::uint16_t mtu);

@@ -15,6 +15,10 @@ NAME = 5 * 8
 SIZE = NAME + 64
 LEAKS = pathlib.Path(__file__).resolve().parents[1] / "support" / "failing_leaks.txt"
 ALWAYS = 2**40  # from the first that fails on
+# Of a process that ends where no way leads back, as of one that is killed: the next one removes them.
+SOCKETS = {"dpdk/faults/mp_socket", "dpdk/faults/dpdk_telemetry.v2", "memif.sock"}
+ABRUPT = ("unecho: no memory is left", "unecho: DPDK gave up: ")
+HELD_UP = re.compile(r"unecho: worker \d+ on lcore \d+ was held up")  # said by a slow machine
 EVERY = os.environ.get("UNECHO_EVERY_CALL") == "1"
 
 

@@ -20,9 +20,6 @@ import harness
 EAL = ("--no-pci", "--no-huge", "-m", "64", "--file-prefix=faults")
 RUNS = 12  # of each kind
 RUNNING = 20
-# Of a process that ends where no way leads back, as of one that is killed: the next one removes them.
-SOCKETS = {"dpdk/faults/mp_socket", "dpdk/faults/dpdk_telemetry.v2", "memif.sock"}
-ABRUPT = ("unecho: no memory is left", "unecho: DPDK gave up: ")
 # All that follows from them is known to be asked.
 MUST_END = ("rte_eal_init", "rte_mempool_create", "rte_vdev_init", "rte_eth_dev_configure", "rte_eth_dev_start",
             "rte_eth_rx_queue_setup", "rte_eth_tx_queue_setup", "rte_eth_promiscuous_enable",
@@ -35,7 +32,7 @@ class Starts(harness.E2eTest):
     EAL = EAL
     SAME_FRAMES = True  # whatever fails and does not end it
     MAY_STAY: dict = {}
-    BESIDE = re.compile(r"unecho: worker \d+ on lcore \d+ was held up")  # said by a slow machine
+    BESIDE = failing.HELD_UP
 
     def setUp(self):
         super().setUp()
@@ -85,8 +82,8 @@ class Starts(harness.E2eTest):
                        if failing.told(line) - failing.told(whole.err) and not self.BESIDE.match(line)]
                 for line in result.err.splitlines():
                     self.assertTrue(line.startswith("unecho: "), result)
-                abrupt = any(line.startswith(ABRUPT) for line in new)
-                may_stay = SOCKETS if abrupt else self.MAY_STAY.get(kind, set())
+                abrupt = any(line.startswith(failing.ABRUPT) for line in new)
+                may_stay = failing.SOCKETS if abrupt else self.MAY_STAY.get(kind, set())
                 self.assertLessEqual(set(still) - may_stay, set(left), result)
                 if result.status == 0:
                     went_on += 1

@@ -7,11 +7,15 @@
 #include <cstdint>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
+
+#include "box.h"
+#include "peer.h"
 
 namespace unecho::test {
 
@@ -62,6 +66,29 @@ void run_rows(const Counting& counting, const CountingOptions& options, std::spa
         }
     }
     finish(counting, options, out);
+}
+
+// Each row by a Work of its own, on one ground with one peer; told(row, counted) prints and judges
+// what it counted, and gives it as JSON. They stay as they are when something is wrong: what is
+// broken is not taken apart.
+template <typename Work, typename Row, typename Told>
+void run_works(const Counting& counting, const CountingOptions& options, std::span<const Row> rows,
+               std::uint64_t& done, Told told) {
+    static std::unique_ptr<Ground> ground;
+    static std::unique_ptr<Peer> peer;
+    static std::unique_ptr<Work> work;
+    constexpr unsigned kMbufs = 1023;
+    ground = std::make_unique<Ground>(counting.program, kMbufs);
+    peer = std::make_unique<Peer>(*ground, 1);
+    run_rows<Row>(counting, options, rows,
+                  [&](const Row& row, std::uint64_t most, std::uint64_t seed) {
+                      work = std::make_unique<Work>(row, *peer, seed, done);
+                      nlohmann::ordered_json json = told(row, work->run(most));
+                      work.reset();
+                      return json;
+                  });
+    peer.reset();
+    ground.reset();
 }
 
 // The exit status. body counts up `done`; what it throws is wrong, and it is left as it is then.

@@ -16,7 +16,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -379,25 +378,13 @@ void judge_drops(const Row& row, const Counted& c) {
     }
 }
 
-// They stay as they are when something is wrong: what is broken is not taken apart.
-std::unique_ptr<Ground> ground;
-std::unique_ptr<Peer> peer;
-std::unique_ptr<Turns> present;
-
 void run(const CountingOptions& options, std::uint64_t& done) {
-    ground = std::make_unique<Ground>(kCounting.program, 1023);
-    peer = std::make_unique<Peer>(*ground, 1);
-    run_rows<Row>(kCounting, options, kRows,
-                  [&](const Row& row, std::uint64_t most, std::uint64_t seed) {
-                      present = std::make_unique<Turns>(row, *peer, seed, done);
-                      const Counted counted = present->run(most);
-                      print(row, counted);
-                      judge_drops(row, counted);
-                      present.reset();
-                      return json_of(row, counted);
-                  });
-    peer.reset();
-    ground.reset();
+    run_works<Turns, Row>(kCounting, options, kRows, done,
+                          [](const Row& row, const Counted& counted) {
+                              print(row, counted);
+                              judge_drops(row, counted);
+                              return json_of(row, counted);
+                          });
 }
 
 }  // namespace

@@ -15,7 +15,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_set>
@@ -515,25 +514,13 @@ void print(const Row& row, const Counted& c) {
     std::fflush(stdout);
 }
 
-// They stay as they are when something is wrong: what is broken is not taken apart.
-std::unique_ptr<Ground> ground;
-std::unique_ptr<Peer> peer;
-std::unique_ptr<Volume> present;
-
 void run(const CountingOptions& options, std::uint64_t& done) {
-    ground = std::make_unique<Ground>(kCounting.program, 1023);
-    peer = std::make_unique<Peer>(*ground, 1);
-    run_rows<Row>(kCounting, options, kRows,
-                  [&](const Row& row, std::uint64_t most, std::uint64_t seed) {
-                      present = std::make_unique<Volume>(row, *peer, seed, done);
-                      const Counted counted = present->run(most);
-                      print(row, counted);
-                      judge_drops(row, counted);
-                      present.reset();
-                      return json_of(row, counted);
-                  });
-    peer.reset();
-    ground.reset();
+    run_works<Volume, Row>(kCounting, options, kRows, done,
+                           [](const Row& row, const Counted& counted) {
+                               print(row, counted);
+                               judge_drops(row, counted);
+                               return json_of(row, counted);
+                           });
 }
 
 }  // namespace

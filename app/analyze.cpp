@@ -21,6 +21,7 @@
 #include "analyze/text.h"
 #include "analyze/whole.h"
 #include "arguments.h"
+#include "base/memory_reserve.h"
 #include "base/option_names.h"
 #include "base/shard.h"
 #include "base/units.h"
@@ -122,6 +123,7 @@ Status answer(const AnalyzeOptions& options, const analyze::Report& report) {
         }
     }
     if (options.json) {
+        const MemoryReserve reserve;  // as in print_json()
         return print(analyze::to_text(analyze::to_json(report)));
     }
     const bool asked = options.text || (!options.toml && !options.html);

@@ -169,15 +169,17 @@ Status tell(const offline::Summary& summary, const capture::LiveReport& report,
         std::fprintf(stderr, "unecho: warning: %s\n", warning.c_str());
     }
     if (given.json) {
-        nlohmann::ordered_json json = offline::to_json(summary);
-        json["interfaces"] = nlohmann::ordered_json::array();
-        for (const capture::LiveCounts& one : report) {
-            json["interfaces"].push_back({{"name", one.interface},
-                                          {"read", one.read},
-                                          {"kernel_dropped", one.kernel_dropped},
-                                          {"interface_dropped", one.interface_dropped}});
-        }
-        return print(json.dump(1) + "\n");
+        return print_json([&] {
+            nlohmann::ordered_json json = offline::to_json(summary);
+            json["interfaces"] = nlohmann::ordered_json::array();
+            for (const capture::LiveCounts& one : report) {
+                json["interfaces"].push_back({{"name", one.interface},
+                                              {"read", one.read},
+                                              {"kernel_dropped", one.kernel_dropped},
+                                              {"interface_dropped", one.interface_dropped}});
+            }
+            return json;
+        });
     }
     if (given.quiet) {
         return {};

@@ -144,7 +144,7 @@ Status tell(const offline::Summary& summary, const PcapOptions& given) {
         std::fprintf(stderr, "unecho: warning: %s\n", warning.c_str());
     }
     if (given.json) {
-        return print(offline::to_json(summary).dump(1) + "\n");
+        return print_json([&] { return offline::to_json(summary); });
     }
     if (!given.quiet) {
         std::fputs(offline::to_text(summary).c_str(), stderr);

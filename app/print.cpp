@@ -3,6 +3,9 @@
 
 #include <span>
 
+#include <nlohmann/json.hpp>
+
+#include "base/memory_reserve.h"
 #include "capture/output.h"
 #include "capture/standard_streams.h"
 
@@ -21,6 +24,11 @@ Status write_file(const std::string& path, const std::string& text) {
 
 Status print(const std::string& text) {
     return write_file(capture::kStandardStream, text);
+}
+
+Status print_json(const std::function<nlohmann::ordered_json()>& make) {
+    const MemoryReserve reserve;
+    return print(make().dump(1) + "\n");
 }
 
 }  // namespace unecho::app

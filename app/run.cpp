@@ -95,9 +95,8 @@ Outcome run(const RunOptions& options, const EalArgs& eal_args) {
     }
     // At once: until then a bridge under an AF_XDP link gets no packet.
     (*appliance)->close_ports();
-    const std::string text = options.json ? control::to_json(*report->plan, *report).dump(1) + "\n"
-                                          : control::to_text(*report->plan, *report);
-    return print(text);
+    return options.json ? print_json([&] { return control::to_json(*report->plan, *report); })
+                        : print(control::to_text(*report->plan, *report));
 }
 
 }  // namespace

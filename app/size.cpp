@@ -84,11 +84,13 @@ Outcome size(const SizeOptions& options) {
     if (!options.json) {
         return print(engines::to_text(*candidates) + engines::to_text(machines, rate));
     }
-    nlohmann::ordered_json json = engines::to_json(*candidates);
-    if (options.machines) {
-        json["machines"] = engines::to_json(machines, rate);
-    }
-    return print(json.dump(1) + "\n");
+    return print_json([&] {
+        nlohmann::ordered_json json = engines::to_json(*candidates);
+        if (options.machines) {
+            json["machines"] = engines::to_json(machines, rate);
+        }
+        return json;
+    });
 }
 
 }  // namespace

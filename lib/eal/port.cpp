@@ -528,8 +528,8 @@ RssAnswer Port::rss() const {
     return answer;
 }
 
-// Drivers set the flag of a kernel interface, where it stays when the process has ended. They open a
-// socket for it, and where there is none at this moment there may be one at the next.
+// Drivers set the flag of a kernel interface, where it stays when the process has ended. They open
+// a socket for it, and where there is none at this moment there may be one at the next.
 void Port::leave_as_found() noexcept {
     if (!was_promiscuous_) {
         return;

@@ -5,6 +5,7 @@ mappings. The command does what it would have done, or ends with one line and a 
 and leaves whole files alone.
 
 All of them with UNECHO_EVERY_CALL=1; else so many of each kind, spread evenly."""
+import json
 import os
 import shutil
 import subprocess
@@ -81,6 +82,25 @@ class FailingCalls(harness.E2eTest):
 
     def test_size(self):
         self.assertGreater(self.each_fails("allocate", "size", "--window", "50ms", "--rate", "10Mpps"), 0)
+
+    # Half a document cannot be freed as any other can; it is made last, of pcap by 175 allocations.
+    def test_documents(self):
+        for last, *arguments in ((200, "pcap", CAPTURE, "--dry-run", "--json"),
+                                 (60, "analyze", CAPTURE, "--json"),
+                                 (60, "size", "--window", "50ms", "--rate", "10Mpps", "--json")):
+            self.run_with(arguments, "allocate")
+            calls = self.failing.off()
+            went_on = 0
+            for number in range(max(1, calls - last), calls + 1):
+                with self.subTest(arguments[0], number=number, of=calls):
+                    status, out, err, _ = self.run_with(arguments, "allocate", number)
+                    self.assertIn(status, (0, 1), err)
+                    if status == 0:
+                        went_on += 1
+                        json.loads(out)
+                    else:
+                        self.assertEqual((out, err), (b"", "unecho: no memory is left\n"))
+            self.assertGreater(went_on, 0)
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/prefetch.h"
+
 namespace unecho::analyze {
 namespace {
 
@@ -13,12 +15,12 @@ using packet::Link;
 // Shares of the memory. A key of mode packet or frame rarely needs a ladder, one of a flow mostly.
 constexpr double kPacketShare = 0.38;
 constexpr double kFrameShare = 0.17;
-constexpr double kFlowShare = 0.15;  // each
+constexpr double kFlowShare = 0.3;
 constexpr double kSegmentShare = 0.08;
 constexpr double kLoopShare = 0.01;
 constexpr double kPrefixShare = 0.06;
 constexpr double kFewLadders = 0.2;
-constexpr double kManyLadders = 0.75;
+constexpr double kManyLadders = 0.85;  // up to three of a flow
 
 // The end of the year 2261, so that ages are below kForever.
 constexpr Nanoseconds kLatest = kForever - 1;
@@ -55,22 +57,19 @@ bool is_elsewhere(const Origin& origin, Differences differences) noexcept {
 
 CollectorTables::CollectorTables(std::uint64_t memory)
     : packets(part(memory, kPacketShare), kFewLadders),
-      frame(part(memory, kFrameShare), kFewLadders),
-      flow(part(memory, kFlowShare), kManyLadders),
-      flow_bidir(part(memory, kFlowShare), kManyLadders),
-      segments(part(memory, kSegmentShare)),
-      loops(part(memory, kLoopShare)) {
+      frames(part(memory, kFrameShare), kFewLadders),
+      loops(part(memory, kLoopShare)),
+      flows(part(memory, kFlowShare), kManyLadders),
+      segments(part(memory, kSegmentShare)) {
     begin_prefixes(memory);
 }
 
-CollectorTables::CollectorTables(const CollectorTables& other, std::uint64_t memory,
-                                 const Forget& forget)
-    : packets(other.packets, part(memory, kPacketShare * kEntryPart), kFewLadders, forget),
-      frame(other.frame, part(memory, kFrameShare), kFewLadders),
-      flow(other.flow, part(memory, kFlowShare), kManyLadders),
-      flow_bidir(other.flow_bidir, part(memory, kFlowShare), kManyLadders),
-      segments(other.segments, part(memory, kSegmentShare)),
-      loops(other.loops, part(memory, kLoopShare)) {
+CollectorTables::CollectorTables(const CollectorTables& other, std::uint64_t memory)
+    : packets(other.packets, part(memory, kPacketShare * kEntryPart), kFewLadders),
+      frames(other.frames, part(memory, kFrameShare), kFewLadders),
+      loops(other.loops, part(memory, kLoopShare)),
+      flows(other.flows, part(memory, kFlowShare), kManyLadders),
+      segments(other.segments, part(memory, kSegmentShare)) {
     if (other.prefixes) {
         prefixes.emplace(*other.prefixes, part(memory, kPrefixShare));
     }
@@ -92,7 +91,7 @@ Collector::Collector(const Collector& plain, std::uint64_t memory)
     : CollectorCounts(plain),
       memory_(memory),
       table_memory_(memory),
-      tables_(plain.tables_, memory, [this](const PacketEntry& old) { forget(old); }),
+      tables_(plain.tables_, memory),
       outsides_(tables_.packets.table().capacity() * sizeof(Outside)),
       key_bytes_asked_(true),
       looks_inside_(true) {
@@ -109,7 +108,7 @@ Collector::Collector(const Collector& plain, std::uint64_t memory)
 void Collector::begin_inside() {
     const std::uint64_t half = (memory_ - 4 * EchoSorter::most_bytes(memory_)) / 2;
     inside_.reset(new Collector(*this, half));
-    tables_ = CollectorTables(tables_, half, [this](const PacketEntry& old) { forget(old); });
+    tables_ = CollectorTables(tables_, half);
     table_memory_ = half;
     key_bytes_asked_ = true;
 }
@@ -141,8 +140,6 @@ void Collector::add(std::span<const Record> records, std::span<const capture::In
         look(*burst);
         ask_for_packets(*burst);
         count_packets(*burst, interfaces);
-        ask_for_frames(*burst);
-        count_frames(*burst);
         ask_for_flows(*burst);
         count_flows(*burst);
     }
@@ -161,13 +158,6 @@ void Collector::count_packets(LookedBurst& burst, std::span<const capture::Inter
     }
 }
 
-void Collector::count_frames(const LookedBurst& burst) {
-    count_frames(burst, burst.plain);
-    if (burst.within) {
-        inside_->count_frames(burst, *burst.within);
-    }
-}
-
 void Collector::count_flows(const LookedBurst& burst) {
     count_flows(burst, burst.plain);
     if (burst.within) {
@@ -183,19 +173,10 @@ void Collector::ask_for_packets(const LookedBurst& burst) const {
     });
 }
 
-void Collector::ask_for_frames(const LookedBurst& burst) const {
-    each_view(burst, [](const CollectorTables& tables, const LookedView& view) {
-        for (std::size_t i = 0; i < view.count; ++i) {
-            tables.frame.prefetch_index(view.frame[i]);
-        }
-    });
-}
-
 void Collector::ask_for_flows(const LookedBurst& burst) const {
     each_view(burst, [](const CollectorTables& tables, const LookedView& view) {
         for (std::size_t i = 0; i < view.count; ++i) {
-            tables.flow.prefetch_index(view.flow[i]);
-            tables.flow_bidir.prefetch_index(view.flow_bidir[i]);
+            tables.flows.prefetch_index(view.flow[i]);
             if (view.is(view.segments, i)) {
                 tables.segments.prefetch_index(view.segment[i]);
             }
@@ -212,8 +193,14 @@ Collector::Found Collector::prefetch_packets(const LookedView& view) {
     }
     for (std::size_t i = 0; i < view.count; ++i) {
         tables_.packets.prefetch_ladder(found[i]);
-        if (found[i] != nullptr && view.packets[i].ip.data != nullptr) {
-            __builtin_prefetch(view.packets[i].ip.data + 12);
+        if (found[i] == nullptr) {
+            continue;
+        }
+        if (found[i]->frames_differ != 0 || found[i]->frame != view.frame[i]) {
+            tables_.frames.prefetch_index(view.frame[i]);
+        }
+        if (view.packets[i].ip.data != nullptr) {
+            request_line(view.packets[i].ip.data + 12);
         }
     }
     return found;
@@ -241,39 +228,16 @@ void Collector::count_view(const LookedBurst& burst, LookedView& view, const Dro
     }
 }
 
-void Collector::count_frames(const LookedBurst& burst, const LookedView& view) {
-    std::array<KeyEntry*, kMaxBurst> found;
-    for (std::size_t i = 0; i < view.count; ++i) {
-        found[i] = tables_.frame.prefetch_entry(view.frame[i]);
-    }
-    for (std::size_t i = 0; i < view.count; ++i) {
-        tables_.frame.prefetch_ladder(found[i]);
-    }
-    for (std::size_t i = 0; i < view.count; ++i) {
-        if (!view.is(view.counted, i)) {
-            continue;
-        }
-        const std::uint64_t length = burst.records[view.at[i]].wire_length;
-        const WindowMask whole =
-            tables_.frame.add(view.frame[i], found[i], view.now[i], length, view.by_packet[i]);
-        if (view.is(view.keys.non_ip, i)) {
-            non_ip_dropped_.add(whole, length);
-        }
-    }
-}
-
 Collector::FoundFlows Collector::prefetch_flows(const LookedView& view) {
     FoundFlows found;
     for (std::size_t i = 0; i < view.count; ++i) {
-        found.flow[i] = tables_.flow.prefetch_entry(view.flow[i]);
-        found.flow_bidir[i] = tables_.flow_bidir.prefetch_entry(view.flow_bidir[i]);
+        found[i] = tables_.flows.prefetch_entry(view.flow[i]);
         if (view.is(view.segments, i)) {
             tables_.segments.prefetch_entry(view.segment[i]);
         }
     }
     for (std::size_t i = 0; i < view.count; ++i) {
-        tables_.flow.prefetch_ladder(found.flow[i]);
-        tables_.flow_bidir.prefetch_ladder(found.flow_bidir[i]);
+        tables_.flows.prefetch_ladders(found[i], view.is(view.turned, i));
     }
     return found;
 }
@@ -285,17 +249,14 @@ void Collector::count_flows(const LookedBurst& burst, const LookedView& view) {
             continue;
         }
         const std::uint64_t length = burst.records[view.at[i]].wire_length;
-        const WindowMask dropped = view.by_packet[i];
-        const Nanoseconds now = view.now[i];
         if (!view.is(view.flows, i)) {
-            tables_.flow.pass(length, dropped);
-            tables_.flow_bidir.pass(length, dropped);
+            tables_.flows.pass(length, view.by_packet[i]);
             continue;
         }
-        tables_.flow.add(view.flow[i], found.flow[i], now, length, dropped);
-        tables_.flow_bidir.add(view.flow_bidir[i], found.flow_bidir[i], now, length, dropped);
+        tables_.flows.add(view.flow[i], view.is(view.turned, i), found[i], view.now[i], length,
+                          view.by_packet[i]);
         if (view.is(view.segments & ~view.echoes, i)) {
-            tables_.segments.add(view.segment[i], now, length);
+            tables_.segments.add(view.segment[i], view.now[i], length);
         }
     }
 }
@@ -350,7 +311,11 @@ void Collector::add_one(Looked& looked, const Record& record) {
     if (!keyed) {
         const bool non_ip = view.is(view.keys.non_ip, i);
         (non_ip ? non_ip_ : malformed_).add(length);
-        echo = non_ip && view.is(view.frames_keyed, i) && add_without_ip(looked, record);
+        if (non_ip && view.is(view.frames_keyed, i)) {
+            echo = add_without_ip(looked, record);
+        } else {
+            count_frame(looked, tables_.frames.seen(looked.frame(), now_), 0, length);
+        }
     }
     tally(packet, interface, length, echo);
     if (looked.removed) {
@@ -386,7 +351,8 @@ WindowMask Collector::add_key(Looked& looked, const Record& record, bool& echo) 
     PacketEntry* entry = tables_.packets.find(looked.digest(), looked.found[looked.i]);
     echo = entry != nullptr;
     if (!echo) {
-        remember(looked, record).frame = 0;
+        remember(looked, record).without_ip = 0;
+        ++key_times_.front();
         packet_echoes_.sorter.first(packet.kind);
         ++keys_;
         accepted_.add(elapsed_, from(0));
@@ -420,10 +386,11 @@ void Collector::choose_prefixes(bool wanted) {
 }
 
 PacketEntry& Collector::remember(const Looked& looked, const Record& record) {
-    PacketEntry& fresh =
-        tables_.packets.insert(looked.digest(), now_, [&](const PacketEntry& old) { forget(old); });
+    PacketEntry& fresh = tables_.packets.insert(looked.digest(), now_);
+    fresh.frame = looked.frame();
     fresh.origin = looked.packet().origin;
-    fresh.interface = bounded(record.interface) & 0x7FFFU;
+    fresh.interface = bounded(record.interface) & 0x3FFFU;
+    fresh.frames_differ = 0;
     fresh.times = 1;
     fresh.run = 0;
     if (looks_inside_) {
@@ -491,14 +458,18 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
         differences_[bit] += traits.differences >> bit & 1U;
     }
     crossings_[entry.interface * kMostInterfaces + traits.interface].add(length);
+    note_times(entry);
     entry.times = static_cast<std::uint8_t>(std::min(255, entry.times + 1));
     traits.refresh = from(rank(age));
+    const bool differs = part_frames(looked, entry);
     traits.fixed = tables_.packets.seen_again(entry, now_);
+    count_frame(looked, differs ? tables_.frames.seen(looked.frame(), now_) : traits.fixed,
+                entry.without_ip != 0 ? 0 : traits.fixed, length);
     into.refresh.add(traits.refresh, length);
     into.fixed.add(traits.fixed, length);
     into.copies.add(bin, traits);
     DroppedWith& dropped = looked.view.dropped[looked.i];
-    dropped = {traits.fixed, traits.refresh, entry.frame != 0};
+    dropped = {traits.fixed, traits.refresh, entry.without_ip != 0};
     if (tally_) {
         const DroppedWith plain = looked.plain != nullptr ? looked.plain[looked.i] : DroppedWith{};
         tally_->echo(bin, length, looked.removed, dropped, plain);
@@ -510,7 +481,7 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
 bool Collector::add_without_ip(Looked& looked, const Record& record) {
     PacketEntry* entry = tables_.packets.find(looked.digest(), looked.found[looked.i]);
     if (entry == nullptr) {
-        remember(looked, record).frame = 1;
+        remember(looked, record).without_ip = 1;
         frame_echoes_.sorter.first(looked.packet().kind);
         return false;
     }
@@ -518,11 +489,30 @@ bool Collector::add_without_ip(Looked& looked, const Record& record) {
     return true;
 }
 
-void Collector::forget(const PacketEntry& entry) noexcept {
-    if (entry.frame != 0) {
-        return;
+bool Collector::part_frames(const Looked& looked, PacketEntry& entry) {
+    if (entry.frames_differ == 0 && entry.frame != looked.frame()) {
+        tables_.frames.part(entry, tables_.packets.ladders());
+        entry.frames_differ = 1;
     }
-    ++key_times_[std::min<std::size_t>(entry.times, key_times_.size()) - 1];
+    return entry.frames_differ != 0;
+}
+
+// by_packet: with which windows mode packet drops it.
+void Collector::count_frame(const Looked& looked, WindowMask dropped, WindowMask by_packet,
+                            std::uint64_t length) {
+    tables_.frames.count(dropped, by_packet, length);
+    if (looked.view.is(looked.view.keys.non_ip, looked.i)) {
+        non_ip_dropped_.add(dropped, length);
+    }
+}
+
+// A key that was met so often is met once more.
+void Collector::note_times(const PacketEntry& entry) noexcept {
+    if (entry.without_ip == 0) {
+        const std::size_t last = key_times_.size() - 1;
+        --key_times_[std::min<std::size_t>(entry.times - 1, last)];
+        ++key_times_[std::min<std::size_t>(entry.times, last)];
+    }
 }
 
 }  // namespace unecho::analyze

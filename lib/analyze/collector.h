@@ -9,7 +9,6 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,19 +32,17 @@ namespace unecho::analyze {
 // What is remembered of packets.
 struct CollectorTables {
     explicit CollectorTables(std::uint64_t memory);
-    // The same, as far as it fits into so much; forget is called for the packets that do not.
-    using Forget = std::function<void(const PacketEntry&)>;
-    CollectorTables(const CollectorTables& other, std::uint64_t memory, const Forget& forget);
+    // The same, as far as it fits into so much.
+    CollectorTables(const CollectorTables& other, std::uint64_t memory);
     void begin_prefixes(std::uint64_t memory);
 
     // Those of one step of the collector in cache lines of their own.
     alignas(64) KeyMemory<PacketEntry> packets;
-    alignas(64) ModeMemory frame;
-    alignas(64) ModeMemory flow;
-    ModeMemory flow_bidir;
-    SegmentMemory segments;
-    alignas(64) Loops loops;
+    FrameMemory frames;
+    Loops loops;
     std::optional<PrefixMemory> prefixes;  // absent: nothing asks for them
+    alignas(64) FlowMemory flows;
+    SegmentMemory segments;
 };
 
 class Collector : private CollectorCounts {
@@ -71,7 +68,7 @@ class Collector : private CollectorCounts {
              std::span<const capture::Interface> interfaces,
              std::span<const std::size_t> removed = {});
 
-    // The steps of add(): records are cut into bursts, and each burst goes through the other four
+    // The steps of add(): records are cut into bursts, and each burst goes through the other three
     // in this order. A step takes the bursts in their order, and may do so on another thread than
     // other steps, which are at other bursts meanwhile; but one that begins inside (look.h) is
     // counted when all before it are, by all steps, and before any behind it.
@@ -82,11 +79,9 @@ class Collector : private CollectorCounts {
                            LookedBurst& burst);
     void look(LookedBurst& burst) { looker_->look(burst); }
     void count_packets(LookedBurst& burst, std::span<const capture::Interface> interfaces);
-    void count_frames(const LookedBurst& burst);
     void count_flows(const LookedBurst& burst);
     // A while before each of these: memory is asked for what they will need first.
     void ask_for_packets(const LookedBurst& burst) const;
-    void ask_for_frames(const LookedBurst& burst) const;
     void ask_for_flows(const LookedBurst& burst) const;
 
     // What was counted, of one capture.
@@ -125,10 +120,7 @@ class Collector : private CollectorCounts {
   private:
     // Where the keys of a burst most likely are.
     using Found = std::array<PacketEntry*, kMaxBurst>;
-    struct FoundFlows {
-        std::array<KeyEntry*, kMaxBurst> flow;
-        std::array<KeyEntry*, kMaxBurst> flow_bidir;
-    };
+    using FoundFlows = std::array<FlowEntry*, kMaxBurst>;
     // The packet that is looked at.
     struct Looked {
         LookedView& view;
@@ -139,6 +131,7 @@ class Collector : private CollectorCounts {
 
         [[nodiscard]] const Dissected& packet() const { return view.packets[i]; }
         [[nodiscard]] Digest digest() const { return view.packet[i]; }
+        [[nodiscard]] Digest frame() const { return view.frame[i]; }
         [[nodiscard]] const Outside& outside() const { return view.outside[i]; }
     };
     // For inside().
@@ -147,7 +140,6 @@ class Collector : private CollectorCounts {
     void begin_inside();
     void count_view(const LookedBurst& burst, LookedView& view, const DroppedWith* plain,
                     std::span<const capture::Interface> interfaces);
-    void count_frames(const LookedBurst& burst, const LookedView& view);
     void count_flows(const LookedBurst& burst, const LookedView& view);
     [[nodiscard]] Found prefetch_packets(const LookedView& view);
     [[nodiscard]] FoundFlows prefetch_flows(const LookedView& view);
@@ -166,6 +158,8 @@ class Collector : private CollectorCounts {
     void tally(const Dissected& packet, std::uint16_t interface, std::uint64_t length, bool echo);
     WindowMask add_key(Looked& looked, const capture::Record& record, bool& echo);
     bool add_without_ip(Looked& looked, const capture::Record& record);
+    void count_frame(const Looked& looked, WindowMask dropped, WindowMask by_packet,
+                     std::uint64_t length);
     bool add_prefixes(const Looked& looked, const capture::Record& record, WindowMask dropped);
     [[nodiscard]] bool wants_prefixes() const noexcept;
     void choose_prefixes(bool wanted);
@@ -173,13 +167,15 @@ class Collector : private CollectorCounts {
     // The windows with which it is dropped.
     WindowMask count_echo(Looked& looked, const capture::Record& record, PacketEntry& entry,
                           Echoes& into);
+    // Whether its frame has times of its own beside those of the packet.
+    bool part_frames(const Looked& looked, PacketEntry& entry);
+    void note_times(const PacketEntry& entry) noexcept;
     // How it differs from the first with its key.
     EchoTraits compare(const Looked& looked, const capture::Record& record,
                        const PacketEntry& entry);
     [[nodiscard]] bool came_by_loop(const Looked& looked, const capture::Record& record,
                                     const PacketEntry& entry);
     void compare_tunnels(const Outside& first, const Outside& echo, EchoTraits& traits) const;
-    void forget(const PacketEntry& entry) noexcept;
     void take_memory(Findings& out);
 
     // Of the entry of a packet, where it is.

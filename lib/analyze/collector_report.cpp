@@ -8,11 +8,6 @@ namespace unecho::analyze {
 
 Findings Collector::findings() {
     Findings out(*this);
-    tables_.packets.table().for_each([&](const PacketEntry& entry) {
-        if (entry.frame == 0) {
-            ++out.key_times_[std::min<std::size_t>(entry.times, out.key_times_.size()) - 1];
-        }
-    });
     for (std::size_t i = 0; i < crossings_.size(); ++i) {
         if (crossings_[i].packets != 0) {
             out.crossings[std::uint64_t{i / kMostInterfaces} << 32 | i % kMostInterfaces] =
@@ -20,7 +15,7 @@ Findings Collector::findings() {
         }
     }
     out.by_capture = {{timeline_, accepted_.counts(), all_peaks_.counts()}};
-    out.modes = {tables_.frame.counts(), tables_.flow.counts(), tables_.flow_bidir.counts()};
+    out.modes = {tables_.frames.counts(), tables_.flows.one_way(), tables_.flows.both_ways()};
     out.segments = tables_.segments.counts();
     out.loops = tables_.loops.counts();
     if (tables_.prefixes) {
@@ -42,12 +37,13 @@ void Collector::take_memory(Findings& out) {
     }
     out.ladders_taken = tables_.packets.ladders_taken();
     out.others_blind_after = tables_.segments.blind_after();
-    for (ModeMemory* mode : {&tables_.frame, &tables_.flow, &tables_.flow_bidir}) {
-        out.memory_bytes += mode->keys().bytes();
-        out.ladders_taken += mode->keys().ladders_taken();
-        out.others_blind_after =
-            earlier(out.others_blind_after, mode->keys().table().blind_after());
-    }
+    const auto take = [&out](const auto& memory, const auto& table) {
+        out.memory_bytes += memory.bytes();
+        out.ladders_taken += memory.ladders_taken();
+        out.others_blind_after = earlier(out.others_blind_after, table.blind_after());
+    };
+    take(tables_.frames.keys(), tables_.frames.keys().table());
+    take(tables_.flows, tables_.flows.table());
 }
 
 Views Collector::views() {

@@ -54,7 +54,7 @@ std::uint64_t large_bytes(const capture::Batch& batch) {
 }
 
 std::size_t places_for(unsigned threads) {
-    constexpr unsigned kStages = 4;
+    constexpr unsigned kStages = 3;
     constexpr std::size_t kWait = 4;
     return threads < 2 ? 1 : std::min(threads, kStages) + kWait;
 }
@@ -81,7 +81,6 @@ class Counter {
         stages.begin = [this](std::size_t place) { return fill(blocks_[place]); };
         stages.may_begin = [this] { return large_ <= kMostLarge; };
         stages.others = {[this](std::size_t place) { count_packets(blocks_[place]); },
-                         [this](std::size_t place) { count_frames(blocks_[place]); },
                          [this](std::size_t place) { count_flows(blocks_[place]); }};
         stages.gate = 0;
         stages.alone = [this](std::size_t place) { return blocks_[place].begins_inside; };
@@ -95,7 +94,6 @@ class Counter {
     void look(Block& block);
     void count_packets(Block& block);
     void count_alone(Block& block);
-    void count_frames(Block& block);
     void count_flows(Block& block);
 
     capture::Source& source_;
@@ -187,21 +185,7 @@ void Counter::count_packets(Block& block) {
 void Counter::count_alone(Block& block) {
     for (const auto& burst : block.all()) {
         collector_.count_packets(*burst, block.interfaces());
-        collector_.count_frames(*burst);
         collector_.count_flows(*burst);
-    }
-}
-
-void Counter::count_frames(Block& block) {
-    if (block.begins_inside) [[unlikely]] {
-        return;
-    }
-    collector_.ask_for_frames(*block.bursts[0]);
-    for (std::size_t i = 0; i < block.count; ++i) {
-        if (i + 1 < block.count) {
-            collector_.ask_for_frames(*block.bursts[i + 1]);
-        }
-        collector_.count_frames(*block.bursts[i]);
     }
 }
 

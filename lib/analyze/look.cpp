@@ -216,15 +216,11 @@ void Looker::dissect_inside(LookedView& view, const Parse& parse, std::size_t i,
 void Looker::digest(LookedView& view, const Parse& parse, const packet::ParsedBurst& parsed,
                     Link link) const {
     const std::span<const packet::Frame> frames = parse.first(view.count);
-    const auto digest_all = [&](KeyMode mode, std::array<Digest, kMaxBurst>& digests) {
-        return packet::digest_burst(mode, frames, parsed, secret_, digests.data());
-    };
-    view.keys = digest_all(KeyMode::kPacket, view.packet);
+    view.keys = packet::digest_burst(KeyMode::kPacket, frames, parsed, secret_, view.packet.data());
     packet::KeyMasks masks = view.keys;
     packet::digest_non_ip(link, frames, secret_, view.packet.data(), masks);
     view.frames_keyed = masks.keyed & ~view.keys.keyed;
-    view.flows = digest_all(KeyMode::kFlow, view.flow).keyed;
-    digest_all(KeyMode::kFlowBidir, view.flow_bidir);
+    view.flows = packet::digest_both_ways(parsed, secret_, view.flow.data(), view.turned).keyed;
     if (view.with_prefixes) {
         digest_prefixes(view, parse, parsed);
     }
@@ -234,8 +230,9 @@ void Looker::digest(LookedView& view, const Parse& parse, const packet::ParsedBu
         if (packet.payload.length != 0) {
             view.segments |= std::uint64_t{1} << i;
             packet::digest_frames({&packet.payload, 1}, secret_, &view.segment[i]);
-            view.segment[i] =
-                remix(view.segment[i] ^ remix(view.flow[i], packet.sequence), packet.payload_size);
+            const Digest place =
+                remix(view.flow[i] + (view.is(view.turned, i) ? 1 : 0), packet.sequence);
+            view.segment[i] = remix(view.segment[i] ^ place, packet.payload_size);
         }
     }
 }

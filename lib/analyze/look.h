@@ -38,14 +38,14 @@ struct LookedView {
     std::uint64_t segments = 0;      // bit i: is a TCP segment with payload
     std::array<Digest, kMaxBurst> packet{};
     std::array<Digest, kMaxBurst> frame{};
-    std::array<Digest, kMaxBurst> flow{};
-    std::array<Digest, kMaxBurst> flow_bidir{};
+    std::array<Digest, kMaxBurst> flow{};  // of both ways
+    std::uint64_t turned = 0;              // bit i: which way it goes
     std::array<Digest, kMaxBurst> segment{};
     bool with_prefixes = false;
     std::array<PrefixMemory::Digests, kMaxBurst> prefixes;
     std::array<Outside, kMaxBurst> outside;  // of what looks inside tunnels
 
-    // What the collector says of them where it counts by key packet, for the other keys.
+    // What the collector says of them where it counts by key packet, for flows.
     std::array<Nanoseconds, kMaxBurst> now;
     std::array<WindowMask, kMaxBurst> by_packet;   // with which windows key packet drops it
     std::uint64_t echoes = 0;                      // bit i: an echo by key packet

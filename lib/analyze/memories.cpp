@@ -1,7 +1,76 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analyze/memories.h"
 
+#include <cstddef>
+#include <utility>
+
 namespace unecho::analyze {
+namespace {
+
+std::size_t part_of(std::size_t bytes, double share) {
+    return static_cast<std::size_t>(static_cast<double>(bytes) * share);
+}
+
+}  // namespace
+
+FlowMemory::FlowMemory(std::size_t bytes, double ladders)
+    : ladders_(part_of(bytes, ladders) / Ladders::kBytes),
+      table_(bytes - part_of(bytes, ladders)) {}
+
+FlowMemory::FlowMemory(const FlowMemory& other, std::size_t bytes, double ladders)
+    : ladders_(part_of(bytes, ladders) / Ladders::kBytes),
+      table_(other.table_, bytes - part_of(bytes, ladders),
+             [&](FlowEntry& entry, const FlowEntry&) {
+                 ladders_.adopt(entry.both, entry.last, other.ladders_);
+                 for (std::size_t way = 0; entry.met && way < 2; ++way) {
+                     ladders_.adopt(entry.ways[way], entry.last_of[way], other.ladders_);
+                 }
+             }),
+      one_way_(other.one_way_),
+      both_ways_(other.both_ways_) {}
+
+// Before the times of both ways take the packet in.
+WindowMask FlowMemory::seen_one_way(FlowEntry& entry, bool turned, Nanoseconds now) {
+    const std::size_t way = turned ? 1 : 0;
+    if (entry.met) {
+        return ladders_.step(entry.ways[way], std::exchange(entry.last_of[way], now), now);
+    }
+    entry.met = true;
+    entry.ways[1 - way] = entry.both;
+    entry.last_of[1 - way] = entry.last;
+    ladders_.adopt(entry.ways[1 - way], entry.last, ladders_);
+    entry.ways[way] = Ladders::first(now);
+    entry.last_of[way] = now;
+    return 0;
+}
+
+FlowMemory::Dropped FlowMemory::seen(Digest digest, bool turned, FlowEntry* before,
+                                     Nanoseconds now) {
+    FlowEntry* const known = table_.find(digest, before);
+    if (known == nullptr) {
+        FlowEntry& entry = table_.insert(digest, now, [&](FlowEntry& old) {
+            ladders_.release(old.both);
+            for (std::size_t way = 0; old.met && way < 2; ++way) {
+                ladders_.release(old.ways[way]);
+            }
+        });
+        entry.both = Ladders::first(now);
+        entry.first = turned;
+        entry.met = false;
+        return {};
+    }
+    const bool alone = !known->met && turned == known->first;
+    const WindowMask one_way = alone ? 0 : seen_one_way(*known, turned, now);
+    const WindowMask both = ladders_.step(known->both, std::exchange(known->last, now), now);
+    return {alone ? both : one_way, both};
+}
+
+void FlowMemory::add(Digest digest, bool turned, FlowEntry* before, Nanoseconds now,
+                     std::uint64_t length, WindowMask by_packet) {
+    const Dropped dropped = seen(digest, turned, before, now);
+    one_way_.add(dropped.one_way, by_packet, length);
+    both_ways_.add(dropped.both_ways, by_packet, length);
+}
 
 LookAlikes SegmentCounts::look_alikes(Nanoseconds resolution) const {
     LookAlikes out{found, compared, ages.ages(resolution).bins};

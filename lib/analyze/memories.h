@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "analyze/ages.h"
 #include "analyze/classify.h"
@@ -43,16 +44,14 @@ class KeyMemory {
           table_(bytes - static_cast<std::size_t>(static_cast<double>(bytes) * ladders)) {}
 
     // Of the same keys, the oldest of them forgotten if there is less room.
-    template <typename Forget>
-    KeyMemory(const KeyMemory& other, std::size_t bytes, double ladders, Forget forget)
+    KeyMemory(const KeyMemory& other, std::size_t bytes, double ladders)
         : ladders_(static_cast<std::size_t>(static_cast<double>(bytes) * ladders) /
                    Ladders::kBytes),
-          table_(
-              other.table_, bytes - static_cast<std::size_t>(static_cast<double>(bytes) * ladders),
-              [&](Entry& entry, const Entry&) { ladders_.adopt(entry.accepted, other.ladders_); },
-              forget) {}
-    KeyMemory(const KeyMemory& other, std::size_t bytes, double ladders)
-        : KeyMemory(other, bytes, ladders, [](const Entry&) {}) {}
+          table_(other.table_,
+                 bytes - static_cast<std::size_t>(static_cast<double>(bytes) * ladders),
+                 [&](Entry& entry, const Entry&) {
+                     ladders_.adopt(entry.accepted, entry.last, other.ladders_);
+                 }) {}
 
     void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
     [[nodiscard]] Entry* prefetch_entry(Digest digest) noexcept {
@@ -72,24 +71,26 @@ class KeyMemory {
 
     // The windows with which it is dropped.
     WindowMask seen_again(Entry& entry, Nanoseconds now) {
-        entry.last = now;
-        return ladders_.step(entry.accepted, now);
+        return ladders_.step(entry.accepted, std::exchange(entry.last, now), now);
     }
 
-    template <typename Forget>
-    Entry& insert(Digest digest, Nanoseconds now, Forget forget) {
-        Entry& entry = table_.insert(digest, now, [&](Entry& old) {
-            ladders_.release(old.accepted);
-            forget(old);
-        });
+    Entry& insert(Digest digest, Nanoseconds now) {
+        Entry& entry =
+            table_.insert(digest, now, [&](Entry& old) { ladders_.release(old.accepted); });
         entry.accepted = Ladders::first(now);
         return entry;
     }
-    Entry& insert(Digest digest, Nanoseconds now) {
-        return insert(digest, now, [](const Entry&) {});
+    // The key has the times that another one has, whose ladder is in `from`.
+    void take_times(Entry& entry, Nanoseconds last, const AcceptedTimes& accepted,
+                    const Ladders& from) {
+        ladders_.release(entry.accepted);
+        entry.last = last;
+        entry.accepted = accepted;
+        ladders_.adopt(entry.accepted, last, from);
     }
 
     [[nodiscard]] RecentTable<Entry>& table() noexcept { return table_; }
+    [[nodiscard]] const Ladders& ladders() const noexcept { return ladders_; }
     // When the key was seen first.
     [[nodiscard]] Nanoseconds first_of(const Entry& entry) const noexcept {
         return ladders_.first_of(entry.accepted);
@@ -106,12 +107,14 @@ struct PacketEntry {
     Digest digest;
     Nanoseconds last;
     AcceptedTimes accepted;
-    std::uint32_t stamp;
+    Digest frame;   // of the first, and of all others as long as frames do not differ
     Origin origin;  // of the first
-    std::uint16_t interface : 15;
-    std::uint16_t frame : 1;  // without an IP packet
-    std::uint8_t times;       // seen, up to 255
-    std::uint8_t run;         // times in a row, up to 255, that it came back within kOneSwitch
+    std::uint32_t stamp;
+    std::uint16_t interface : 14;
+    std::uint16_t without_ip : 1;
+    std::uint16_t frames_differ : 1;
+    std::uint8_t times;  // seen, up to 255
+    std::uint8_t run;    // times in a row, up to 255, that it came back within kOneSwitch
 };
 static_assert(sizeof(PacketEntry) == 64);
 
@@ -120,6 +123,13 @@ struct ModeCounts {
     WindowCounts lost;
     WindowCounts missed;
 
+    // A packet that the two drop with these.
+    void add(WindowMask dropped, WindowMask by_packet, std::uint64_t length) {
+        if (dropped != by_packet) {
+            lost.add(dropped & ~by_packet, length);
+            missed.add(by_packet & ~dropped, length);
+        }
+    }
     void add(const ModeCounts& more) {
         lost.add(more.lost);
         missed.add(more.missed);
@@ -131,36 +141,37 @@ struct ModeCounts {
     }
 };
 
-// Another key mode beside mode packet.
-class ModeMemory {
+// Whole frames. Of a packet whose frames are all alike nothing is here: with each window what is
+// dropped of them is what is dropped of the packet. Once another frame comes, each of them has its
+// own times here; and so have frames that have no other key.
+class FrameMemory {
   public:
-    ModeMemory(std::size_t bytes, double ladders) : keys_(bytes, ladders) {}
-    ModeMemory(const ModeMemory& other, std::size_t bytes, double ladders)
+    FrameMemory(std::size_t bytes, double ladders) : keys_(bytes, ladders) {}
+    FrameMemory(const FrameMemory& other, std::size_t bytes, double ladders)
         : keys_(other.keys_, bytes, ladders), counts_(other.counts_) {}
 
     void prefetch_index(Digest digest) const noexcept { keys_.prefetch_index(digest); }
-    [[nodiscard]] KeyEntry* prefetch_entry(Digest digest) noexcept {
-        return keys_.prefetch_entry(digest);
-    }
-    void prefetch_ladder(const KeyEntry* entry) const noexcept { keys_.prefetch_ladder(entry); }
 
-    // before: what prefetch_entry() said. by_packet: with which windows mode packet drops it. With
-    // which this mode does.
-    WindowMask add(Digest digest, KeyEntry* before, Nanoseconds now, std::uint64_t length,
-                   WindowMask by_packet) {
-        KeyEntry* entry = keys_.find(digest, before);
-        WindowMask dropped = 0;
-        if (entry != nullptr) {
-            dropped = keys_.seen_again(*entry, now);
-        } else {
-            keys_.insert(digest, now);
-        }
-        counts_.lost.add(dropped & ~by_packet, length);
-        counts_.missed.add(by_packet & ~dropped, length);
-        return dropped;
+    // Packets' frames begin to differ: that of those which came so far.
+    void part(const PacketEntry& packet, const Ladders& ladders) {
+        KeyEntry* known = keys_.find(packet.frame, nullptr);  // of one that was forgotten
+        keys_.take_times(known != nullptr ? *known : keys_.insert(packet.frame, packet.last),
+                         packet.last, packet.accepted, ladders);
     }
-    // The packet has no key in this mode.
-    void pass(std::uint64_t length, WindowMask by_packet) { counts_.missed.add(by_packet, length); }
+
+    // With which windows the frame is dropped.
+    WindowMask seen(Digest digest, Nanoseconds now) {
+        if (KeyEntry* entry = keys_.find(digest, nullptr)) {
+            return keys_.seen_again(*entry, now);
+        }
+        keys_.insert(digest, now);
+        return 0;
+    }
+
+    // by_packet: with which windows mode packet drops what whole frames drop with these.
+    void count(WindowMask dropped, WindowMask by_packet, std::uint64_t length) {
+        counts_.add(dropped, by_packet, length);
+    }
 
     [[nodiscard]] const ModeCounts& counts() const noexcept { return counts_; }
     [[nodiscard]] KeyMemory<KeyEntry>& keys() noexcept { return keys_; }
@@ -168,6 +179,70 @@ class ModeMemory {
   private:
     KeyMemory<KeyEntry> keys_;
     ModeCounts counts_;
+};
+
+// A flow in both directions. As long as all packets go one way, the times of both ways are its own;
+// then each way has its own beside them.
+struct alignas(64) FlowEntry {
+    Digest digest;
+    Nanoseconds last;
+    AcceptedTimes both;
+    std::uint32_t stamp;
+    bool first;  // the way that was first
+    bool met;    // both ways
+    std::array<Nanoseconds, 2> last_of;
+    std::array<AcceptedTimes, 2> ways;
+};
+
+// Flows, of one way and of both.
+class FlowMemory {
+  public:
+    FlowMemory(std::size_t bytes, double ladders);
+    FlowMemory(const FlowMemory& other, std::size_t bytes, double ladders);
+
+    void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
+    [[nodiscard]] FlowEntry* prefetch_entry(Digest digest) noexcept {
+        return table_.prefetch_entry(digest);
+    }
+    // turned: which way. entry: what prefetch_entry() said.
+    void prefetch_ladders(const FlowEntry* entry, bool turned) const noexcept {
+        if (entry != nullptr) {
+            ladders_.prefetch(entry->both);
+            if (entry->met) {
+                ladders_.prefetch(entry->ways[turned ? 1 : 0]);
+            }
+        }
+    }
+
+    // digest: of both ways. before: what prefetch_entry() said. by_packet: with which windows mode
+    // packet drops the packet.
+    void add(Digest digest, bool turned, FlowEntry* before, Nanoseconds now, std::uint64_t length,
+             WindowMask by_packet);
+    // The packet belongs to none.
+    void pass(std::uint64_t length, WindowMask by_packet) {
+        one_way_.add(0, by_packet, length);
+        both_ways_.add(0, by_packet, length);
+    }
+
+    [[nodiscard]] const ModeCounts& one_way() const noexcept { return one_way_; }
+    [[nodiscard]] const ModeCounts& both_ways() const noexcept { return both_ways_; }
+    [[nodiscard]] RecentTable<FlowEntry>& table() noexcept { return table_; }
+    [[nodiscard]] std::uint64_t ladders_taken() const noexcept { return ladders_.taken(); }
+    [[nodiscard]] std::size_t bytes() const noexcept { return table_.bytes() + ladders_.bytes(); }
+
+  private:
+    // With which windows the packet is dropped.
+    struct Dropped {
+        WindowMask one_way = 0;
+        WindowMask both_ways = 0;
+    };
+    Dropped seen(Digest digest, bool turned, FlowEntry* before, Nanoseconds now);
+    WindowMask seen_one_way(FlowEntry& entry, bool turned, Nanoseconds now);
+
+    Ladders ladders_;
+    RecentTable<FlowEntry> table_;
+    ModeCounts one_way_;
+    ModeCounts both_ways_;
 };
 
 // TCP segments that look alike and are no echoes, of so many.

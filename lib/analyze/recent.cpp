@@ -1,16 +1,38 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analyze/recent.h"
 
+#include <algorithm>
+#include <memory_resource>
+#include <tuple>
+
+#include <sys/mman.h>
+
 #include "base/mapped_memory.h"
 
 namespace unecho::analyze {
+namespace {
 
-LazyMemory::LazyMemory(std::size_t bytes) {
-    const std::size_t lines = (bytes + sizeof(Line) - 1) / sizeof(Line);
-    if (lines != 0) {
-        lines_ = std::make_unique_for_overwrite<Line[]>(lines);
-        advise_huge_pages(lines_.get(), bytes);
+// A large page is cleared whole: a table that holds little has none.
+constexpr std::size_t kInSmallPages = std::size_t{1} << 20;
+
+}  // namespace
+
+LazyMemory::LazyMemory(std::size_t bytes) : begin_(nullptr, Unmap{bytes}) {
+    if (bytes == 0) {
+        return;
     }
+    void* const begin =
+        mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (begin == MAP_FAILED) {
+        std::ignore = std::pmr::null_memory_resource()->allocate(bytes);  // throws
+    }
+    begin_.reset(static_cast<std::byte*>(begin));
+    const std::size_t small = std::min(bytes, kInSmallPages);
+    advise_huge_pages(begin_.get() + small, bytes - small);
+}
+
+void LazyMemory::Unmap::operator()(std::byte* begin) const noexcept {
+    munmap(begin, bytes);
 }
 
 }  // namespace unecho::analyze

@@ -13,35 +13,35 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "base/prefetch.h"
 #include "base/units.h"
 #include "hash/digest.h"
 
 namespace unecho::analyze {
 
-// Memory in cache lines that is not touched before it is used, in large pages where the kernel has
-// any. Throws std::bad_alloc where the machine has not got so much, unlike MappedMemory, which
-// would let it run out later.
+// Pages of zeros that take room only where they are used; behind the first ones in large pages
+// where the kernel has any. Throws std::bad_alloc where the machine has not got so much, unlike
+// MappedMemory, which would let it run out later.
 class LazyMemory {
   public:
     explicit LazyMemory(std::size_t bytes);
 
-    // Nobody knows what is in it.
     template <typename T>
     [[nodiscard]] T* as() const noexcept {
-        return reinterpret_cast<T*>(lines_.get());
+        return reinterpret_cast<T*>(begin_.get());
     }
 
   private:
-    // An entry of 64 bytes lies in one.
-    struct alignas(64) Line {
-        std::byte bytes[64];
+    struct Unmap {
+        std::size_t bytes;
+        void operator()(std::byte* begin) const noexcept;
     };
 
-    std::unique_ptr<Line[]> lines_;
+    std::unique_ptr<std::byte, Unmap> begin_;
 };
 
 template <typename Entry>
@@ -58,7 +58,14 @@ class RecentTable {
         capacity_ = std::max<std::size_t>(capacity_, 16);
         memory_ = LazyMemory(capacity_ * sizeof(Entry));
         entries_ = memory_.as<Entry>();
-        renew_index(kLeastSlots);
+        std::size_t most = kLeastSlots;
+        while (most_in(most) < capacity_) {
+            most *= 2;
+        }
+        index_memory_ = LazyMemory(most * sizeof(std::uint64_t));
+        index_ = index_memory_.as<std::uint64_t>();
+        slots_ = kLeastSlots;
+        shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots_));
     }
 
     // What another one holds, as far as it fits: the oldest do not. adopt(Entry&, const Entry&) is
@@ -93,7 +100,7 @@ class RecentTable {
     RecentTable(const RecentTable& other, std::size_t bytes, Adopt adopt)
         : RecentTable(other, bytes, adopt, [](const Entry&) {}) {}
 
-    void prefetch_index(Digest digest) const noexcept { __builtin_prefetch(&index_[home(digest)]); }
+    void prefetch_index(Digest digest) const noexcept { request_line(&index_[home(digest)]); }
 
     // Null if it is not there. Valid until the entry is forgotten.
     [[nodiscard]] Entry* find(Digest digest) noexcept {
@@ -113,8 +120,10 @@ class RecentTable {
         for (std::size_t at = home(digest); index_[at] != 0; at = next(at)) {
             if (index_[at] >> 32 == tag) {
                 auto* const bytes = reinterpret_cast<std::byte*>(&entry_of(index_[at]));
-                __builtin_prefetch(bytes, 1);
-                __builtin_prefetch(bytes + sizeof(Entry) - 1, 1);
+                request_line(bytes);
+                if constexpr (sizeof(Entry) < 64) {
+                    request_line(bytes + sizeof(Entry) - 1);
+                }
                 return &entry_of(index_[at]);
             }
         }
@@ -164,7 +173,7 @@ class RecentTable {
   private:
     // A slot holds the digest's upper half, by which its home is found, and the entry's place + 1.
     static constexpr std::size_t kLeastSlots = 1024;
-    static constexpr std::size_t kSlotBytes = 12;  // the half of the old index, while it grows, too
+    static constexpr std::size_t kSlotBytes = sizeof(std::uint64_t);
     static constexpr std::size_t kAhead = 8;
     static constexpr unsigned kStampShift = 16;
 
@@ -192,22 +201,31 @@ class RecentTable {
         index_[at] = slot;
     }
 
-    void renew_index(std::size_t slots) {
-        index_memory_ = LazyMemory(slots * sizeof(std::uint64_t));
-        index_ = index_memory_.as<std::uint64_t>();
-        slots_ = slots;
-        std::fill_n(index_, slots, 0);
-        shift_ = 64 - static_cast<unsigned>(std::countr_zero(slots));
-    }
-
+    // In place: homes are in the order of digests, so each slot moves to one behind those that have
+    // not moved yet, from the last one on. The few for which that is not so are put in afterwards:
+    // some of the first ones, and those that went on at the beginning.
     void grow() {
-        const LazyMemory memory = std::move(index_memory_);
-        const std::span<const std::uint64_t> old(index_, slots_);
-        renew_index(slots_ * 2);
-        for (const std::uint64_t slot : old) {
-            if (slot != 0) {
-                put(slot);
+        const std::size_t old = slots_;
+        slots_ *= 2;
+        --shift_;
+        std::vector<std::uint64_t> later;
+        for (std::size_t from = old; from-- > 0;) {
+            const std::uint64_t slot = std::exchange(index_[from], 0);
+            if (slot == 0) {
+                continue;
             }
+            std::size_t at = home(slot);
+            while (at > from && at < slots_ && index_[at] != 0) {
+                ++at;
+            }
+            if (at > from && at < slots_) {
+                index_[at] = slot;
+            } else {
+                later.push_back(slot);
+            }
+        }
+        for (const std::uint64_t slot : later) {
+            put(slot);
         }
     }
 

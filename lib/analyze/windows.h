@@ -7,6 +7,7 @@
 // which that is not enough gets a time for each window.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -16,6 +17,7 @@
 
 #include "analyze/report.h"
 #include "base/mapped_memory.h"
+#include "base/prefetch.h"
 #include "base/units.h"
 
 namespace unecho::analyze {
@@ -83,10 +85,9 @@ using WindowMask = std::uint32_t;
 
 inline constexpr std::uint32_t kNoLadder = UINT32_MAX;
 
-// The times of one key. Windows below split: low, the others: high; low is not before high. With a
-// ladder: those in it.
+// The times of one key, beside that at which it was seen last, which whoever has the key keeps.
+// Windows below split accepted it then, the others at high. With a ladder: those in it.
 struct AcceptedTimes {
-    Nanoseconds low = 0;
     Nanoseconds high = 0;
     std::uint32_t ladder = kNoLadder;
     std::uint8_t split = 0;
@@ -98,24 +99,27 @@ class Ladders {
   public:
     explicit Ladders(std::size_t most) : most_(most) {
         pool_.reserve(most);  // addresses only, as long as they are not used
-        advise_huge_pages(pool_.data(), most * sizeof(Ladder));
         rests_ = std::make_unique_for_overwrite<Rest[]>(most);
         owners_ = std::make_unique_for_overwrite<AcceptedTimes*[]>(most);
+        // A large page is cleared whole: a few ladders need none.
+        constexpr std::size_t kInSmallPages = std::size_t{1} << 14;
+        const std::size_t few = std::min(most, kInSmallPages);
+        advise_huge_pages(pool_.data() + few, (most - few) * sizeof(Ladder));
     }
 
     // A key that was seen for the first time.
     [[nodiscard]] static AcceptedTimes first(Nanoseconds now) noexcept {
-        return {now, now, kNoLadder, 0};
+        return {now, kNoLadder, 0};
     }
 
-    // The key is seen again: the windows with which it is dropped. Times never step back. The
-    // key must stay where it is until it is released.
-    WindowMask step(AcceptedTimes& key, Nanoseconds now);
+    // The key is seen again, which was seen at last before: the windows with which it is dropped.
+    // Times never step back. The key must stay where it is until it is released.
+    WindowMask step(AcceptedTimes& key, Nanoseconds last, Nanoseconds now);
 
     void release(AcceptedTimes& key);
 
-    // The key is a copy of one that has its times in another's ladder, if any.
-    void adopt(AcceptedTimes& key, const Ladders& from);
+    // The key is a copy of one that has its times in another's ladder, if any. from: may be this.
+    void adopt(AcceptedTimes& key, Nanoseconds last, const Ladders& from);
 
     // When a key was seen first, as long as it has its ladder.
     [[nodiscard]] Nanoseconds first_of(const AcceptedTimes& key) const noexcept {
@@ -124,7 +128,7 @@ class Ladders {
 
     void prefetch(const AcceptedTimes& key) const noexcept {
         if (key.ladder != kNoLadder) {
-            __builtin_prefetch(&pool_[key.ladder], 1);
+            request_line(&pool_[key.ladder]);
         }
     }
 
@@ -151,7 +155,7 @@ class Ladders {
         const auto last = static_cast<unsigned>(std::popcount(pool_[index].starts)) - 1;
         return last < kNear ? pool_[index].times[last] : rests_[index][last - kNear];
     }
-    std::uint32_t make(AcceptedTimes& key);
+    std::uint32_t make(AcceptedTimes& key, Nanoseconds last);
     WindowMask step_ladder(std::uint32_t index, Nanoseconds now) noexcept;
 
     std::size_t most_;

@@ -63,12 +63,33 @@ constexpr std::uint64_t kind_of(const FlowFields& flow, Purpose purpose) noexcep
     return flow.protocol | static_cast<std::uint64_t>(purpose) << 8;
 }
 
+struct EndsIpv4 {
+    std::uint64_t from;
+    std::uint64_t to;
+};
+
+EndsIpv4 ends_ipv4(const FlowFields& flow) noexcept {
+    return {std::uint64_t{load_be32(flow.addresses)} << 16 | flow.source_port,
+            std::uint64_t{load_be32(flow.addresses + 4)} << 16 | flow.destination_port};
+}
+
+// Whether a key of both ways names the ends the other way round.
+bool is_turned_ipv4(const FlowFields& flow) noexcept {
+    const EndsIpv4 ends = ends_ipv4(flow);
+    return ends.to < ends.from;
+}
+
+bool is_turned_ipv6(const FlowFields& flow) noexcept {
+    const uint128 from = load_be128(flow.addresses);
+    const uint128 to = load_be128(flow.addresses + 16);
+    return (to < from) | ((to == from) & (flow.destination_port < flow.source_port));
+}
+
 // 16 bytes: source address and port, destination address and port, each 48 bits; protocol and
 // purpose fill the second word.
 template <bool kBothWays, Purpose kPurpose>
 std::array<std::uint64_t, 2> flow_words_ipv4(const FlowFields& flow) noexcept {
-    std::uint64_t from = std::uint64_t{load_be32(flow.addresses)} << 16 | flow.source_port;
-    std::uint64_t to = std::uint64_t{load_be32(flow.addresses + 4)} << 16 | flow.destination_port;
+    auto [from, to] = ends_ipv4(flow);
     if constexpr (kBothWays) {
         swap_if(to < from, from, to);
     }
@@ -88,7 +109,7 @@ std::array<std::uint64_t, 5> flow_words_ipv6(const FlowFields& flow) noexcept {
     std::uint64_t from_port = flow.source_port;
     std::uint64_t to_port = flow.destination_port;
     if constexpr (kBothWays) {
-        const bool swap = (to < from) | ((to == from) & (to_port < from_port));
+        const bool swap = is_turned_ipv6(flow);
         swap_if(swap, from, to);
         swap_if(swap, from_port, to_port);
     }
@@ -252,13 +273,16 @@ bool has_tenant(KeyMode mode, const TenantId& tenant) noexcept {
     return tenant.any() && !(mode == KeyMode::kFlowBidir && tenant.one_way());
 }
 
-template <bool kBothWays>
-KeyMasks digest_flows(const ParsedBurst& parsed, const Secret& secret, Digest* digests) noexcept {
+// tell(i, turned): called for each flow that was read.
+template <bool kBothWays, typename Tell>
+KeyMasks digest_flows(const ParsedBurst& parsed, const Secret& secret, Digest* digests,
+                      Tell tell) noexcept {
     KeyMasks masks = masks_of(parsed);
     FlowFields flow;
     for_each_bit(parsed.ipv4, [&](std::size_t i) {
         if (read_flow_ipv4(parsed.ip[i], flow)) {
             digests[i] = flow_digest_ipv4<kBothWays, Purpose::kKey>(flow, secret);
+            tell(i, is_turned_ipv4(flow));
         } else {
             masks.malformed |= std::uint64_t{1} << i;
         }
@@ -266,6 +290,7 @@ KeyMasks digest_flows(const ParsedBurst& parsed, const Secret& secret, Digest* d
     for_each_bit(parsed.ipv6, [&](std::size_t i) {
         if (read_flow_ipv6(parsed.ip[i], flow)) {
             digests[i] = flow_digest_ipv6<kBothWays, Purpose::kKey>(flow, secret);
+            tell(i, is_turned_ipv6(flow));
         } else {
             masks.malformed |= std::uint64_t{1} << i;
         }
@@ -319,14 +344,24 @@ KeyMasks digest_burst(KeyMode mode, std::span<const Frame> frames, const ParsedB
         case KeyMode::kPacket:
             return digest_packets(frames.size(), parsed, secret, digests);
         case KeyMode::kFlow:
-            return digest_flows<false>(parsed, secret, digests);
+            return digest_flows<false>(parsed, secret, digests, [](std::size_t, bool) {});
         case KeyMode::kFlowBidir:
-            return digest_flows<true>(parsed, secret, digests);
+            return digest_flows<true>(parsed, secret, digests, [](std::size_t, bool) {});
         case KeyMode::kFrame:
             digest_frames(frames, secret, digests);
             return {.keyed = mask_of(frames.size())};
     }
     return {};
+}
+
+KeyMasks digest_both_ways(const ParsedBurst& parsed, const Secret& secret, Digest* digests,
+                          std::uint64_t& turned) noexcept {
+    std::uint64_t bits = 0;
+    const KeyMasks masks = digest_flows<true>(
+        parsed, secret, digests,
+        [&](std::size_t i, bool is_turned) { bits |= std::uint64_t{is_turned} << i; });
+    turned = bits;
+    return masks;
 }
 
 void add_tenants(KeyMode mode, const OpenedBurst& opened, std::uint64_t keyed, const Secret& secret,

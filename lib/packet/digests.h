@@ -33,6 +33,11 @@ struct KeyMasks {
 KeyMasks digest_burst(KeyMode mode, std::span<const Frame> frames, const ParsedBurst& parsed,
                       const hash::Secret& secret, Digest* digests) noexcept;
 
+// The keys of mode flow-bidir, and which way each packet goes: bit i of turned, from the end that
+// the key names second. The two together tell flows apart as keys of mode flow do.
+KeyMasks digest_both_ways(const ParsedBurst& parsed, const hash::Secret& secret, Digest* digests,
+                          std::uint64_t& turned) noexcept;
+
 // Makes the tenants of opened packets part of their digests, of those of `keyed`; but no identifier
 // of one direction in keys of both.
 void add_tenants(KeyMode mode, const OpenedBurst& opened, std::uint64_t keyed,

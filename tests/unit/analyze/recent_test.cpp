@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analyze/recent.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <new>
 #include <random>
 #include <unordered_map>
 #include <unordered_set>
@@ -83,6 +86,37 @@ TEST(RecentTable, place_that_was_found_before_is_looked_at_again) {
         table.insert(remix(i, 0), kSecond, forget);
     }
     EXPECT_EQ(table.find(7, before), nullptr);  // somebody else lies there
+}
+
+// All at the end of the index, so that some lie at its beginning, and all at its beginning.
+TEST(RecentTable, index_grows_where_it_is) {
+    for (const Digest upper : {Digest{0xFFFF'FFFF} << 32, Digest{0}, Digest{0x7FFF'FFFF} << 32}) {
+        RecentTable<Entry> table(1 << 20);
+        for (Digest lower = 0; lower < 3000; ++lower) {
+            table.insert(upper + lower, 5, [](const Entry&) {}).value = 7;
+            table.insert(remix(lower, 1), 5, [](const Entry&) {}).value = 8;
+        }
+        for (Digest lower = 0; lower < 3000; ++lower) {
+            ASSERT_NE(table.find(upper + lower), nullptr) << lower;
+            EXPECT_EQ(table.find(upper + lower)->value, 7U);
+            ASSERT_NE(table.find(remix(lower, 1)), nullptr) << lower;
+            EXPECT_EQ(table.find(remix(lower, 1))->value, 8U);
+        }
+        EXPECT_EQ(table.find(upper + 3000), nullptr);
+    }
+}
+
+TEST(LazyMemory, is_of_zeros_in_cache_lines) {
+    constexpr std::size_t kBytes = std::size_t{5} << 20;
+    const LazyMemory memory(kBytes);
+    auto* const bytes = memory.as<std::uint8_t>();
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(bytes) % 64, 0U);
+    EXPECT_EQ(std::count(bytes, bytes + kBytes, 0), static_cast<std::ptrdiff_t>(kBytes));
+    std::fill_n(bytes, kBytes, std::uint8_t{1});
+}
+
+TEST(LazyMemory, that_there_is_not_is_told_at_once) {
+    EXPECT_THROW(LazyMemory(std::size_t{1} << 60), std::bad_alloc);
 }
 
 TEST(RecentTable, visits_every_entry_once) {

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -101,10 +103,11 @@ TEST(Ladders, drop_with_every_window_what_policy_fixed_drops) {
         Nanoseconds now = random() % kSecond;
         ask_each(oracle, now);
         AcceptedTimes times = Ladders::first(now);
+        Nanoseconds last = now;
         const unsigned packets = 2 + static_cast<unsigned>(random() % 12);
         for (unsigned i = 1; i < packets; ++i) {
             now += random_gap(random);
-            ASSERT_EQ(ladders.step(times, now), ask_each(oracle, now))
+            ASSERT_EQ(ladders.step(times, std::exchange(last, now), now), ask_each(oracle, now))
                 << "key " << key << " packet " << i;
         }
         with_ladder += times.ladder != kNoLadder ? 1 : 0;
@@ -119,6 +122,7 @@ TEST(Ladders, keys_share_a_pool_and_give_back) {
     for (unsigned round = 0; round < 200; ++round) {
         std::array<AcceptedTimes, 64> keys;
         keys.fill(Ladders::first(0));
+        std::array<Nanoseconds, 64> last{};
         std::vector<std::vector<Fixed>> oracles(keys.size(), every_window());
         for (auto& oracle : oracles) {
             ask_each(oracle, 0);
@@ -127,7 +131,8 @@ TEST(Ladders, keys_share_a_pool_and_give_back) {
         for (unsigned i = 0; i < 500; ++i) {
             now += random_gap(random) / 1000;
             const std::size_t key = random() % keys.size();
-            ASSERT_EQ(ladders.step(keys[key], now), ask_each(oracles[key], now));
+            ASSERT_EQ(ladders.step(keys[key], std::exchange(last[key], now), now),
+                      ask_each(oracles[key], now));
         }
         for (AcceptedTimes& key : keys) {
             ladders.release(key);
@@ -138,8 +143,8 @@ TEST(Ladders, keys_share_a_pool_and_give_back) {
 
 // Three times: 5 us is the youngest with windows up to 5 us, and so on.
 void need_ladder(Ladders& ladders, AcceptedTimes& key) {
-    ladders.step(key, 10 * kMicrosecond);
-    ladders.step(key, 15 * kMicrosecond);
+    ladders.step(key, 0, 10 * kMicrosecond);
+    ladders.step(key, 10 * kMicrosecond, 15 * kMicrosecond);
     ASSERT_NE(key.ladder, kNoLadder);
 }
 
@@ -151,12 +156,54 @@ TEST(Ladders, beyond_their_number_another_key_keeps_two_times) {
     need_ladder(ladders, b);
     EXPECT_EQ(ladders.taken(), 1U);
     EXPECT_EQ(a.ladder, kNoLadder);
-    EXPECT_EQ(a.low, 15 * kMicrosecond);
     EXPECT_EQ(a.high, 0U);
     // The shortest windows and the endless one are still right.
-    const WindowMask dropped = ladders.step(a, 15 * kMicrosecond + 99);
+    const WindowMask dropped = ladders.step(a, 15 * kMicrosecond, 15 * kMicrosecond + 99);
     EXPECT_TRUE(dropped & 1U);
     EXPECT_TRUE(dropped >> 31);
+}
+
+// Both go on alone from there, whichever times they have.
+TEST(Ladders, copied_key_has_the_same_times_and_its_own) {
+    std::mt19937_64 random(3);
+    for (unsigned round = 0; round < 500; ++round) {
+        Ladders from(1);
+        Ladders to(1);
+        AcceptedTimes one = Ladders::first(0);
+        std::vector<Fixed> oracle = every_window();
+        ask_each(oracle, 0);
+        Nanoseconds now = 0;
+        Nanoseconds last = 0;
+        for (unsigned i = 0; i < round % 40; ++i) {
+            now += random_gap(random) / 1000;
+            from.step(one, std::exchange(last, now), now);
+            ask_each(oracle, now);
+        }
+        AcceptedTimes other = one;
+        to.adopt(other, last, from);
+        std::vector<Fixed> others = oracle;
+        Nanoseconds others_last = last;
+        for (unsigned i = 0; i < 20; ++i) {
+            now += random_gap(random) / 1000;
+            if (random() % 2 == 0) {
+                ASSERT_EQ(from.step(one, std::exchange(last, now), now), ask_each(oracle, now));
+            } else {
+                ASSERT_EQ(to.step(other, std::exchange(others_last, now), now),
+                          ask_each(others, now));
+            }
+        }
+    }
+}
+
+TEST(Ladders, copy_that_takes_the_only_one_has_its_times) {
+    Ladders ladders(1);
+    AcceptedTimes one = Ladders::first(0);
+    need_ladder(ladders, one);
+    AcceptedTimes other = one;
+    ladders.adopt(other, 15 * kMicrosecond, ladders);
+    EXPECT_EQ(one.ladder, kNoLadder);
+    ASSERT_NE(other.ladder, kNoLadder);
+    EXPECT_EQ(ladders.step(other, 15 * kMicrosecond, 18 * kMicrosecond), from(5));
 }
 
 TEST(WindowCounts, count_packets_and_bytes_of_each_window) {

@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <functional>
 #include <initializer_list>
+#include <map>
+#include <set>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -193,6 +196,39 @@ TEST(FlowModes, both_directions_are_equal_in_flow_bidir_only) {
                       there.source == there.destination);
         }
     }
+}
+
+// With the way that a packet goes the key of both says what that of one way does.
+TEST(FlowModes, key_of_both_ways_and_the_way_tell_flows_apart_as_flow_does) {
+    const hash::Secret secret = hash::secret_from_seed(1);
+    std::map<std::pair<Digest, bool>, Digest> known;
+    std::set<Digest> flows;
+    std::set<Digest> pairs;
+    for (unsigned n = 0; n < 2 * 3 * 3 * 2 * 2; ++n) {
+        PacketSpec spec{.version = n % 2 == 0 ? 4U : 6U};
+        spec.source = 0x0A000001U + n / 2 % 3;
+        spec.destination = 0x0A000001U + n / 6 % 3;
+        spec.source_port = static_cast<std::uint16_t>(80 + n / 18 % 2);
+        spec.destination_port = static_cast<std::uint16_t>(80 + n / 36 % 2);
+        const Bytes bytes = build(spec);
+        const Frame frame{bytes.data(), static_cast<std::uint32_t>(bytes.size())};
+        ParsedBurst parsed;
+        parse_burst(Link::kEthernet, {&frame, 1}, parsed);
+        Digest flow = 0;
+        Digest both = 0;
+        Digest named = 0;
+        std::uint64_t turned = ~std::uint64_t{0};
+        const KeyMasks masks = digest_burst(KeyMode::kFlow, {&frame, 1}, parsed, secret, &flow);
+        digest_burst(KeyMode::kFlowBidir, {&frame, 1}, parsed, secret, &named);
+        EXPECT_EQ(digest_both_ways(parsed, secret, &both, turned).keyed, masks.keyed);
+        EXPECT_EQ(both, named);
+        EXPECT_LE(turned, 1U);
+        EXPECT_EQ(known.emplace(std::pair(both, turned != 0), flow).first->second, flow);
+        flows.insert(flow);
+        pairs.insert(both);
+    }
+    EXPECT_EQ(known.size(), flows.size());
+    EXPECT_LT(pairs.size(), flows.size());
 }
 
 TEST(FlowModes, same_numbers_in_ipv4_and_ipv6_are_different_flows) {

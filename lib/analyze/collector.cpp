@@ -198,6 +198,7 @@ Collector::Found Collector::prefetch_packets(const LookedView& view) {
         }
         if (found[i]->frames_differ != 0 || found[i]->frame != view.frame[i]) {
             tables_.frames.prefetch_index(view.frame[i]);
+            tables_.frames.prefetch_index(found[i]->frame);
         }
         if (view.packets[i].ip.data != nullptr) {
             request_line(view.packets[i].ip.data + 12);

@@ -92,6 +92,8 @@ class Counter {
     bool fill(Block& block);
     bool read();
     void look(Block& block);
+    template <typename Ask, typename Count>
+    void count_all_of(Block& block, Ask ask, Count count);
     void count_packets(Block& block);
     void count_alone(Block& block);
     void count_flows(Block& block);
@@ -162,23 +164,39 @@ void Counter::look(Block& block) {
     block.begins_inside = false;
     for (const auto& burst : block.all()) {
         collector_.look(*burst);
+        if (how_.threads < 2) {
+            collector_.ask_for_packets(*burst);
+            collector_.ask_for_flows(*burst);
+        }
         block.begins_inside = block.begins_inside || burst->begins_inside;
     }
 }
 
-// One burst ahead tables are asked for what they hold of it.
+// A few bursts ahead tables are asked for what they hold of them: on one thread when they are
+// looked at, else on that which counts them.
+template <typename Ask, typename Count>
+void Counter::count_all_of(Block& block, Ask ask, Count count) {
+    constexpr std::size_t kAhead = 3;
+    const bool asks = how_.threads >= 2;
+    for (std::size_t i = 0; asks && i < std::min(kAhead, block.count); ++i) {
+        ask(*block.bursts[i]);
+    }
+    for (std::size_t i = 0; i < block.count; ++i) {
+        if (asks && i + kAhead < block.count) {
+            ask(*block.bursts[i + kAhead]);
+        }
+        count(*block.bursts[i]);
+    }
+}
+
 void Counter::count_packets(Block& block) {
     if (block.begins_inside) [[unlikely]] {
         count_alone(block);
         return;
     }
-    collector_.ask_for_packets(*block.bursts[0]);
-    for (std::size_t i = 0; i < block.count; ++i) {
-        if (i + 1 < block.count) {
-            collector_.ask_for_packets(*block.bursts[i + 1]);
-        }
-        collector_.count_packets(*block.bursts[i], block.interfaces());
-    }
+    count_all_of(
+        block, [this](const LookedBurst& burst) { collector_.ask_for_packets(burst); },
+        [&](LookedBurst& burst) { collector_.count_packets(burst, block.interfaces()); });
 }
 
 // All blocks before it are counted.
@@ -191,13 +209,9 @@ void Counter::count_alone(Block& block) {
 
 void Counter::count_flows(Block& block) {
     if (!block.begins_inside) [[likely]] {
-        collector_.ask_for_flows(*block.bursts[0]);
-        for (std::size_t i = 0; i < block.count; ++i) {
-            if (i + 1 < block.count) {
-                collector_.ask_for_flows(*block.bursts[i + 1]);
-            }
-            collector_.count_flows(*block.bursts[i]);
-        }
+        count_all_of(
+            block, [this](const LookedBurst& burst) { collector_.ask_for_flows(burst); },
+            [this](const LookedBurst& burst) { collector_.count_flows(burst); });
     }
     if (block.last) {
         large_ -= large_bytes(block.held->batch);

@@ -26,6 +26,7 @@ FlowMemory::FlowMemory(const FlowMemory& other, std::size_t bytes, double ladder
                      ladders_.adopt(entry.ways[way], entry.last_of[way], other.ladders_);
                  }
              }),
+      alike_(other.alike_),
       one_way_(other.one_way_),
       both_ways_(other.both_ways_) {}
 
@@ -68,6 +69,10 @@ FlowMemory::Dropped FlowMemory::seen(Digest digest, bool turned, FlowEntry* befo
 void FlowMemory::add(Digest digest, bool turned, FlowEntry* before, Nanoseconds now,
                      std::uint64_t length, WindowMask by_packet) {
     const Dropped dropped = seen(digest, turned, before, now);
+    if (dropped.one_way == dropped.both_ways) {
+        alike_.add(dropped.one_way, by_packet, length);
+        return;
+    }
     one_way_.add(dropped.one_way, by_packet, length);
     both_ways_.add(dropped.both_ways, by_packet, length);
 }

@@ -219,13 +219,10 @@ class FlowMemory {
     void add(Digest digest, bool turned, FlowEntry* before, Nanoseconds now, std::uint64_t length,
              WindowMask by_packet);
     // The packet belongs to none.
-    void pass(std::uint64_t length, WindowMask by_packet) {
-        one_way_.add(0, by_packet, length);
-        both_ways_.add(0, by_packet, length);
-    }
+    void pass(std::uint64_t length, WindowMask by_packet) { alike_.add(0, by_packet, length); }
 
-    [[nodiscard]] const ModeCounts& one_way() const noexcept { return one_way_; }
-    [[nodiscard]] const ModeCounts& both_ways() const noexcept { return both_ways_; }
+    [[nodiscard]] ModeCounts one_way() const { return with_alike(one_way_); }
+    [[nodiscard]] ModeCounts both_ways() const { return with_alike(both_ways_); }
     [[nodiscard]] RecentTable<FlowEntry>& table() noexcept { return table_; }
     [[nodiscard]] std::uint64_t ladders_taken() const noexcept { return ladders_.taken(); }
     [[nodiscard]] std::size_t bytes() const noexcept { return table_.bytes() + ladders_.bytes(); }
@@ -238,9 +235,14 @@ class FlowMemory {
     };
     Dropped seen(Digest digest, bool turned, FlowEntry* before, Nanoseconds now);
     WindowMask seen_one_way(FlowEntry& entry, bool turned, Nanoseconds now);
+    [[nodiscard]] ModeCounts with_alike(ModeCounts counts) const {
+        counts.add(alike_);
+        return counts;
+    }
 
     Ladders ladders_;
     RecentTable<FlowEntry> table_;
+    ModeCounts alike_;  // of packets that both drop with the same windows
     ModeCounts one_way_;
     ModeCounts both_ways_;
 };

@@ -17,17 +17,20 @@ void Timeline::halve() {
     }
     bins_.resize((bins_.size() + 1) / 2);
     width_ *= 2;
+    latest_ /= 2;
+    latest_begin_ = latest_ * width_;
 }
 
 Timeline::Bin& Timeline::at(Nanoseconds since_start) {
-    while (since_start / width_ >= kMost) {
-        halve();
+    if (!is_latest(since_start)) {
+        while (since_start / width_ >= kMost) {
+            halve();
+        }
+        latest_ = since_start / width_;
+        latest_begin_ = latest_ * width_;
+        bins_.resize(std::max(bins_.size(), latest_ + 1));
     }
-    const std::size_t at = since_start / width_;
-    if (at >= bins_.size()) {
-        bins_.resize(at + 1);
-    }
-    return bins_[at];
+    return bins_[latest_];
 }
 
 void Timeline::add(Nanoseconds since_start, std::uint64_t length, bool echo) {

@@ -49,11 +49,18 @@ class Timeline {
         }
     };
     void halve();
+    // Whether it is the latest bin's.
+    [[nodiscard]] bool is_latest(Nanoseconds since_start) const noexcept {
+        return since_start - latest_begin_ < width_ && latest_ < bins_.size();
+    }
     // The bin of this time.
     Bin& at(Nanoseconds since_start);
 
     Nanoseconds width_ = kShortest;
     std::vector<Bin> bins_;
+    // The bin that at() said last, and when it begins.
+    std::size_t latest_ = 0;
+    Nanoseconds latest_begin_ = 0;
 };
 
 // For each window from kShortestWindow on, the most packets that came while about a generation of a

@@ -124,17 +124,11 @@ class TopCounts {
     // hash: the key's, evenly spread.
     void add(const Key& key, std::uint64_t hash, std::uint64_t length) {
         sets_.resize(count_of_sets_);
-        auto& set = sets_[reduce(hash, count_of_sets_)];
-        auto slot = std::find_if(set.begin(), set.end(), [&](const Slot& other) {
-            return other.count != 0 && other.key == key;
-        });
-        if (slot == set.end()) {
-            slot = std::min_element(set.begin(), set.end(),
-                                    [](const Slot& a, const Slot& b) { return a.count < b.count; });
-            *slot = {key, slot->count, slot->count, 0};
-        }
-        ++slot->count;
-        slot->bytes += length;
+        Set& set = sets_[reduce(hash, count_of_sets_)];
+        const auto tag = static_cast<std::uint16_t>(hash);
+        Slot& slot = set.slots[place_of(set, key, tag)];
+        ++slot.count;
+        slot.bytes += length;
     }
 
     [[nodiscard]] TopSummary<Key> summary() const {
@@ -142,7 +136,7 @@ class TopCounts {
         for (std::size_t i = 0; i < sets_.size(); ++i) {
             std::vector<Slot> slots;
             std::uint64_t least = UINT64_MAX;  // 0 as long as there is room
-            for (const Slot& slot : sets_[i]) {
+            for (const Slot& slot : sets_[i].slots) {
                 least = std::min(least, slot.count);
                 if (slot.count != 0) {
                     slots.push_back(slot);
@@ -160,8 +154,30 @@ class TopCounts {
 
   private:
     static constexpr std::size_t kWays = 8;
+    // Of what hash each slot's key is, so that most others are not looked at.
+    struct Set {
+        std::array<std::uint16_t, kWays> tags{};
+        std::array<Slot, kWays> slots{};
+    };
+
+    // Of the key, which takes the place of the rarest if it has none.
+    static std::size_t place_of(Set& set, const Key& key, std::uint16_t tag) {
+        for (std::size_t i = 0; i < kWays; ++i) {
+            if (set.tags[i] == tag && set.slots[i].count != 0 && set.slots[i].key == key) {
+                return i;
+            }
+        }
+        const auto rarest =
+            std::min_element(set.slots.begin(), set.slots.end(),
+                             [](const Slot& a, const Slot& b) { return a.count < b.count; });
+        *rarest = {key, rarest->count, rarest->count, 0};
+        const auto i = static_cast<std::size_t>(rarest - set.slots.begin());
+        set.tags[i] = tag;
+        return i;
+    }
+
     std::size_t count_of_sets_;
-    std::vector<std::array<Slot, kWays>> sets_;
+    std::vector<Set> sets_;
 };
 
 }  // namespace unecho::analyze

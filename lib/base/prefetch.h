@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Asks for a cache line before it is needed.
+// Asks for a cache line before it is needed: into the second cache, as into the first a core has
+// some twenty lines on their way and no more.
 #pragma once
 
 namespace unecho {

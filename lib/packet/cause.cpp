@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "hash/digest.h"
+#include "hash/keyed.h"
 #include "packet/digests.h"
 #include "packet/headers.h"
 #include "packet/non_ip.h"
@@ -36,9 +37,7 @@ std::uint32_t short_hash(const std::uint8_t* data, std::uint32_t length, std::ui
     if (length == 0) {
         return 0;
     }
-    const Frame bytes{data, length};
-    Digest digest = 0;
-    digest_frames({&bytes, 1}, secret, &digest);
+    const Digest digest = hash::keyed_digest(data, length, secret);
     return static_cast<std::uint32_t>(remix(digest, kind)) | 1U;
 }
 

@@ -17,6 +17,8 @@ namespace {
 // Beyond this load of a line any pattern matches anywhere: the chance that it does not is below
 // 1e-20.
 constexpr double kFull = 512;
+// What is less likely than that changes no sum by as much as a double tells.
+constexpr double kNever = 1e-40;
 // No load of a chance of 1e-19 is larger.
 constexpr unsigned kMostKeys = 1023;
 
@@ -51,6 +53,9 @@ class MatchTable {
             matches_[n] = 0;
             std::vector<double> next(S + 1);
             for (unsigned j = 0; j <= S; ++j) {
+                if (set[j] < kNever) {
+                    continue;
+                }
                 matches_[n] += set[j] * match[j];
                 for (unsigned h = 0; h <= b && j + h <= S; ++h) {
                     next[j + h] += set[j] * new_bits[j][h];

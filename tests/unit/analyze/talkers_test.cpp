@@ -124,5 +124,29 @@ TEST(Talkers, bounds_hold_of_what_several_counted) {
     }
 }
 
+// Of one hash all of them, so that nothing but the keys tells them apart.
+TEST(TopCounts, keys_of_one_hash_are_told_apart) {
+    TopCounts<std::uint32_t> counts(4);
+    for (std::uint32_t round = 0; round < 3; ++round) {
+        for (std::uint32_t key = 0; key < 8; ++key) {
+            for (std::uint32_t i = 0; i <= key; ++i) {
+                counts.add(key, 77, 10);
+            }
+        }
+    }
+    const auto most = counts.most(9);
+    ASSERT_EQ(most.size(), 8U);
+    for (std::uint32_t i = 0; i < 8; ++i) {
+        EXPECT_EQ(most[i].key, 7 - i);
+        EXPECT_EQ(most[i].count, 3 * (8 - i));
+        EXPECT_EQ(most[i].bytes, 30 * (8 - i));
+        EXPECT_EQ(most[i].excess, 0U);
+    }
+    counts.add(100, 77, 10);  // takes the place of the rarest, and its count
+    EXPECT_EQ(counts.most(8).back().key, 100U);
+    EXPECT_EQ(counts.most(8).back().count, 4U);
+    EXPECT_EQ(counts.most(8).back().excess, 3U);
+}
+
 }  // namespace
 }  // namespace unecho::analyze

@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "base/int128.h"
+#include "base/prefetch.h"
 #include "filter/storage.h"
 #include "hash/digest.h"
 
@@ -51,8 +52,8 @@ inline std::uint64_t or_bits(std::byte* array, std::uint64_t bit, std::uint64_t 
 
 // The stretch may reach into the next cache line: 7 bytes of 64 are followed by its end.
 inline void prefetch_bits(const std::byte* array, std::uint64_t bit) noexcept {
-    __builtin_prefetch(array + bit / 8);
-    __builtin_prefetch(array + bit / 8 + sizeof(std::uint64_t) - 1);
+    request_line(array + bit / 8);
+    request_line(array + bit / 8 + sizeof(std::uint64_t) - 1);
 }
 
 // Where a hash's i-th stretch begins, on [0, m).

@@ -6,6 +6,7 @@
 #include <limits>
 #include <memory>
 
+#include "base/prefetch.h"
 #include "filter/in_order.h"
 
 namespace unecho::filter {
@@ -64,7 +65,7 @@ Tlbf::SliceView Tlbf::slice(unsigned position) const noexcept {
 void Tlbf::prefetch(Digest digest) const noexcept {
     const Hash hash(digest);
     const auto fetch = [&](unsigned position) noexcept {
-        __builtin_prefetch(words(position) + bit_of(hash, at(position)) / 64, 1);
+        request_line(words(position) + bit_of(hash, at(position)) / 64);
     };
     const unsigned k = params_.k();
     for (unsigned position = 0; position < k; ++position) {

@@ -14,8 +14,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/memory_reserve.h"
-
 namespace unecho::app {
 namespace {
 
@@ -60,7 +58,6 @@ std::string_view name_of(Severity severity) {
 }
 
 std::string json_of(const LogLine& line, std::uint64_t more, std::uint64_t unix_ns) {
-    const MemoryReserve reserve;  // to free it, whatever there is
     nlohmann::ordered_json out = {{"time", time_text(unix_ns)},
                                   {"severity", name_of(line.severity)},
                                   {"event", line.event},

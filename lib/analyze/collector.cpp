@@ -30,10 +30,6 @@ std::uint64_t without_sorters(std::uint64_t memory) {
     return memory - 2 * EchoSorter::most_bytes(memory);
 }
 
-std::size_t part(std::uint64_t memory, double share) {
-    return static_cast<std::size_t>(static_cast<double>(memory) * share);
-}
-
 // What is kept of a packet beside its entry, as a part of both.
 constexpr double kEntryPart =
     static_cast<double>(sizeof(PacketEntry)) / (sizeof(PacketEntry) + sizeof(Outside));
@@ -56,27 +52,27 @@ bool is_elsewhere(const Origin& origin, Differences differences) noexcept {
 }  // namespace
 
 CollectorTables::CollectorTables(std::uint64_t memory)
-    : packets(part(memory, kPacketShare), kFewLadders),
-      frames(part(memory, kFrameShare), kFewLadders),
-      loops(part(memory, kLoopShare)),
-      flows(part(memory, kFlowShare), kManyLadders),
-      segments(part(memory, kSegmentShare)) {
+    : packets(part_of(memory, kPacketShare), kFewLadders),
+      frames(part_of(memory, kFrameShare), kFewLadders),
+      loops(part_of(memory, kLoopShare)),
+      flows(part_of(memory, kFlowShare), kManyLadders),
+      segments(part_of(memory, kSegmentShare)) {
     begin_prefixes(memory);
 }
 
 CollectorTables::CollectorTables(const CollectorTables& other, std::uint64_t memory)
-    : packets(other.packets, part(memory, kPacketShare * kEntryPart), kFewLadders),
-      frames(other.frames, part(memory, kFrameShare), kFewLadders),
-      loops(other.loops, part(memory, kLoopShare)),
-      flows(other.flows, part(memory, kFlowShare), kManyLadders),
-      segments(other.segments, part(memory, kSegmentShare)) {
+    : packets(other.packets, part_of(memory, kPacketShare * kEntryPart), kFewLadders),
+      frames(other.frames, part_of(memory, kFrameShare), kFewLadders),
+      loops(other.loops, part_of(memory, kLoopShare)),
+      flows(other.flows, part_of(memory, kFlowShare), kManyLadders),
+      segments(other.segments, part_of(memory, kSegmentShare)) {
     if (other.prefixes) {
-        prefixes.emplace(*other.prefixes, part(memory, kPrefixShare));
+        prefixes.emplace(*other.prefixes, part_of(memory, kPrefixShare));
     }
 }
 
 void CollectorTables::begin_prefixes(std::uint64_t memory) {
-    prefixes.emplace(part(memory, kPrefixShare));
+    prefixes.emplace(part_of(memory, kPrefixShare));
 }
 
 Collector::Collector(std::uint64_t memory, const hash::Secret& secret,

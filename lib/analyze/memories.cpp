@@ -1,17 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analyze/memories.h"
 
-#include <cstddef>
 #include <utility>
 
 namespace unecho::analyze {
-namespace {
-
-std::size_t part_of(std::size_t bytes, double share) {
-    return static_cast<std::size_t>(static_cast<double>(bytes) * share);
-}
-
-}  // namespace
 
 FlowMemory::FlowMemory(std::size_t bytes, double ladders)
     : ladders_(part_of(bytes, ladders) / Ladders::kBytes),

@@ -33,25 +33,25 @@ struct KeyEntry {
                              : static_cast<std::uint8_t>(run + (run < 255 ? 1 : 0));
 }
 
+[[nodiscard]] inline std::size_t part_of(std::uint64_t memory, double share) noexcept {
+    return static_cast<std::size_t>(static_cast<double>(memory) * share);
+}
+
 // Keys of one mode.
 template <typename Entry>
 class KeyMemory {
   public:
     // ladders: how much of the memory may go into them.
     KeyMemory(std::size_t bytes, double ladders)
-        : ladders_(static_cast<std::size_t>(static_cast<double>(bytes) * ladders) /
-                   Ladders::kBytes),
-          table_(bytes - static_cast<std::size_t>(static_cast<double>(bytes) * ladders)) {}
+        : ladders_(part_of(bytes, ladders) / Ladders::kBytes),
+          table_(bytes - part_of(bytes, ladders)) {}
 
     // Of the same keys, the oldest of them forgotten if there is less room.
     KeyMemory(const KeyMemory& other, std::size_t bytes, double ladders)
-        : ladders_(static_cast<std::size_t>(static_cast<double>(bytes) * ladders) /
-                   Ladders::kBytes),
-          table_(other.table_,
-                 bytes - static_cast<std::size_t>(static_cast<double>(bytes) * ladders),
-                 [&](Entry& entry, const Entry&) {
-                     ladders_.adopt(entry.accepted, entry.last, other.ladders_);
-                 }) {}
+        : ladders_(part_of(bytes, ladders) / Ladders::kBytes),
+          table_(other.table_, bytes - part_of(bytes, ladders), [&](Entry& entry, const Entry&) {
+              ladders_.adopt(entry.accepted, entry.last, other.ladders_);
+          }) {}
 
     void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
     [[nodiscard]] Entry* prefetch_entry(Digest digest) noexcept {

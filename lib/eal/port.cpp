@@ -259,7 +259,9 @@ Result<Port> Port::open(const std::string& name, const Device& device) {
     return port;
 }
 
-// What is not known cannot be put back: a port whose mode cannot be read is not used.
+// What is not known cannot be put back: a port whose mode cannot be read is not used. Of an
+// interface that is in another namespace, as a container's may be, nothing is known, and the driver
+// cannot leave anything there.
 Status Port::find_mode() {
     rte_eth_dev_info info{};
     if (const int code = rte_eth_dev_info_get(id_, &info); code != 0) {
@@ -269,6 +271,9 @@ Status Port::find_mode() {
         return {};
     }
     const InterfaceFlags found = flags_of(info.if_index);
+    if (found.error == ENODEV) {
+        return {};
+    }
     if (!found.flags) {
         return tl::unexpected(error("the flags of its interface cannot be read", found.error));
     }

@@ -430,7 +430,7 @@ void World::restart() {
     asked_for_status_ = false;
     asked_ = 0;
     engine_of_.clear();
-    kept_.clear();
+    const auto kept_before = std::exchange(kept_, {});
     went_on_.clear();
     std::vector<WorkerState> before = std::exchange(workers_, {});
     first_setups_.clear();
@@ -460,10 +460,13 @@ void World::restart() {
             ++tally_.gone_on;
         }
     }
-    // One that goes on says what window it has kept, of all that came.
+    // One that goes on says what window it has kept, of all that came; but for what only one before
+    // it knew that was given up.
     for (auto& [key, memory] : memories_) {
         const auto filter = went_on.find(memory.worker);
-        memory.sure = memory.sure && filter != went_on.end();
+        const auto kept = kept_before.find(memory.filter);
+        const bool given_up = kept != kept_before.end() && kept->second == 0;
+        memory.sure = memory.sure && filter != went_on.end() && !given_up;
         memory.filter = memory.sure ? filter->second : nullptr;
         memory.maybe = memory.maybe && filter != went_on.end();
         memory.maybe_filter = nullptr;

@@ -53,6 +53,26 @@ def judges(soak):
     refuses(soak, Telling(reasons={"new": 4}).counters, "new decreases")
     Telling().counters()
 
+    # Copies that came 0 to 10, 140 to 150, 150 to 160 and more than 310 ms behind; seven of the first within 150 ms.
+    told = {"leaked_by_age": [4, *[0] * 13, 3, 9, *[0] * 15, 5]}
+    for window, within in ((150, 7), (159, 7), (160, 16), (200, 16), (900, 16), (9, 0)):
+        one = Telling()
+        one.shortest_window = window * 1_000_000
+        assert one.within_window(told) == within, (window, one.within_window(told))
+
+    class Receiving(Telling):
+        polls = 0
+
+        def ask(self, what):
+            self.polls += 1
+            if "ports" in what:
+                return {"rx_packets": self.polls, "rx_missed": 1, "rx_errors": 0, "rx_no_mbuf": 0}
+            return {**self.counts, "received": self.polls - 1, "forwarded": self.polls - 2, "reasons": {"new": self.polls}}
+    one = Receiving(reasons={})
+    one.before = None
+    ins, counts = one.all_received(8)
+    assert ins["rx_packets"] + 1 == 8 and counts["received"] == 7, (ins, counts)
+
 
 def main():
     if len(os.sched_getaffinity(0)) < 2:

@@ -8,8 +8,10 @@
 //     silence MS   sends nothing for so long
 //     deaf MS      takes nothing for so long, so that the appliance's tx ring is full
 //     echoes PCT   so many of a hundred packets are copies from now on
-//     rest         sends no more, waits until nothing comes, and prints all sums since the start as
-//                  one line of JSON; what was sent and has not come by then is lost
+//     hold         sends no more, and prints all sums since the start as one line of JSON
+//     rest         behind a hold: waits until nothing comes, and prints them again; what was sent
+//     and
+//                  has not come by then is lost
 //     go           goes on behind a rest
 // "sending" is printed first.
 #include <algorithm>
@@ -40,7 +42,7 @@ constexpr std::uint64_t kOpen = std::uint64_t{1} << 23;
 // Of the last so many a copy is made, and of none that is older.
 constexpr std::uint64_t kReach = 32768;
 constexpr std::uint64_t kOldest = 10 * kMillisecond;
-constexpr std::uint64_t kLate = 2 * kOldest;
+constexpr std::uint64_t kStep = 10 * kMillisecond;
 constexpr std::uint64_t kFlows = 4096;
 constexpr std::uint64_t kQuiet = 500 * kMillisecond;  // then nothing comes any more
 constexpr unsigned kHeaders = 42;                     // Ethernet, IPv4, UDP
@@ -56,10 +58,12 @@ struct Tally {
     std::uint64_t offered = 0;  // with those that the ring had no room for
     std::uint64_t sent = 0;
     std::uint64_t copies = 0;  // of those
-    std::uint64_t late = 0;    // of those: sent by a program that had been away from its CPU
     std::uint64_t received = 0;
-    std::uint64_t closed = 0;     // numbers whose fate is known
-    std::uint64_t leaked = 0;     // packets that came, of numbers that had come
+    std::uint64_t closed = 0;  // numbers whose fate is known
+    std::uint64_t leaked = 0;  // packets that came, of numbers that had come
+    // Of those: so many times kStep at most lay between when the first of that number was sent
+    // and when they came, which is no less than the appliance had between both; the last: more.
+    std::array<std::uint64_t, 32> leaked_by_age{};
     std::uint64_t vanished = 0;   // numbers of which none came
     std::uint64_t invented = 0;   // came more often than they were sent, or were never sent
     std::uint64_t changed = 0;    // came, and were not what was sent
@@ -69,7 +73,7 @@ struct Tally {
 class Peer {
   public:
     Peer(rte_mempool* pool, std::uint64_t seed)
-        : pool_(pool), seed_(seed), draw_(seed | 1), fates_(2 * kOpen), sent_at_(kReach) {}
+        : pool_(pool), seed_(seed), draw_(seed | 1), fates_(2 * kOpen), sent_at_(2 * kOpen) {}
 
     void run() {
         fcntl(STDIN_FILENO, F_SETFL, O_NONBLOCK);
@@ -78,16 +82,16 @@ class Peer {
             if ((round & 0x3FF) == 0 && !obey()) {
                 return;
             }
-            if (!resting_ && now_ >= silent_until_) {
+            if (!holding_ && now_ >= silent_until_) {
                 send();
             }
             if (now_ >= deaf_until_) {
                 receive();
             }
-            if (resting_ && !told_ && now_ - last_came_ > kQuiet && now_ >= deaf_until_) {
+            if (resting_ && now_ - last_came_ > kQuiet && now_ >= deaf_until_) {
                 close_before(next_);
                 tell();
-                told_ = true;
+                resting_ = false;
             }
         }
     }
@@ -129,12 +133,14 @@ class Peer {
             deaf_until_ = now_ + number * kMillisecond;
         } else if (word == "echoes" && number <= 100) {
             echo_percent_ = number;
-        } else if (word == "rest") {
+        } else if (word == "hold") {
+            holding_ = true;
+            tell();
+        } else if (word == "rest" && holding_) {
             resting_ = true;
-            told_ = false;
             last_came_ = now_;
         } else if (word == "go") {
-            resting_ = false;
+            holding_ = false;
         } else {
             fail(kProgram, "a command is not known");
         }
@@ -148,6 +154,7 @@ class Peer {
     }
 
     Fate& fate_of(std::uint64_t number) { return fates_[number & (2 * kOpen - 1)]; }
+    std::uint64_t& sent_at(std::uint64_t number) { return sent_at_[number & (2 * kOpen - 1)]; }
 
     // The packet of a number, always the same but for what hops change.
     unsigned build(std::uint64_t number, bool copy, std::uint8_t* out) const {
@@ -218,8 +225,7 @@ class Peer {
             const std::uint64_t random = draw();
             const std::uint64_t back = 1 + (random >> 32) % kReach;
             copies[i] = random % 100 < echo_percent_ && back <= next_ &&
-                        now_ - sent_at_[(next_ - back) % kReach] < kOldest &&
-                        fate_of(next_ - back).sent < 200;
+                        now_ - sent_at(next_ - back) < kOldest && fate_of(next_ - back).sent < 200;
             numbers[i] = copies[i] ? next_ - back : next++;
             auto* const data = rte_pktmbuf_mtod(mbufs[i], std::uint8_t*);
             const unsigned length = build(numbers[i], copies[i], data);
@@ -228,17 +234,15 @@ class Peer {
         }
         const unsigned sent = rte_eth_tx_burst(kMemifIn, 0, mbufs.data(), kBurst);
         rte_pktmbuf_free_bulk(mbufs.data() + sent, kBurst - sent);
-        const std::uint64_t done = monotonic_now();
         for (unsigned i = 0; i < sent; ++i) {
             if (!copies[i]) {
                 close_before(next_ >= kOpen ? next_ - kOpen + 1 : 0);
                 fate_of(next_) = {};
-                sent_at_[next_ % kReach] = now_;
+                sent_at(next_) = now_;
                 ++next_;
             }
             ++fate_of(numbers[i]).sent;
             tally_.copies += copies[i] ? 1 : 0;
-            tally_.late += copies[i] && done - sent_at_[numbers[i] % kReach] > kLate ? 1 : 0;
         }
         tally_.sent += sent;
         tally_.offered += kBurst;
@@ -247,17 +251,18 @@ class Peer {
     void receive() {
         std::array<rte_mbuf*, kBurst> mbufs;
         const unsigned n = rte_eth_rx_burst(kMemifOut, 0, mbufs.data(), kBurst);
-        for (unsigned i = 0; i < n; ++i) {
-            judge(*mbufs[i]);
-        }
         if (n > 0) {
             last_came_ = now_;
+            const std::uint64_t came_at = monotonic_now();
+            for (unsigned i = 0; i < n; ++i) {
+                judge(*mbufs[i], came_at);
+            }
             tally_.received += n;
             rte_pktmbuf_free_bulk(mbufs.data(), n);
         }
     }
 
-    void judge(const rte_mbuf& mbuf) {
+    void judge(const rte_mbuf& mbuf, std::uint64_t came_at) {
         const auto* const data = rte_pktmbuf_mtod(&mbuf, const std::uint8_t*);
         std::uint64_t number = ~std::uint64_t{0};
         if (mbuf.nb_segs == 1 && mbuf.data_len >= kHeaders + sizeof(number)) {
@@ -274,7 +279,11 @@ class Peer {
             ++tally_.changed;
         }
         Fate& fate = fate_of(number);
-        tally_.leaked += fate.came > 0 ? 1 : 0;
+        if (fate.came > 0) {
+            const std::uint64_t steps = (came_at - sent_at(number)) / kStep;
+            ++tally_.leaked_by_age[std::min(steps, tally_.leaked_by_age.size() - 1)];
+            ++tally_.leaked;
+        }
         if (++fate.came > fate.sent) {
             ++tally_.invented;
         }
@@ -295,13 +304,17 @@ class Peer {
     void tell() const {
         const auto n = [](std::uint64_t number) { return static_cast<unsigned long long>(number); };
         std::printf(
-            "{\"offered\": %llu, \"sent\": %llu, \"copies\": %llu, \"late\": %llu, \"received\": "
+            "{\"offered\": %llu, \"sent\": %llu, \"copies\": %llu, \"received\": "
             "%llu, "
             "\"closed\": %llu, \"leaked\": %llu, \"vanished\": %llu, \"invented\": %llu, "
-            "\"changed\": %llu, \"overtaken\": %llu}\n",
-            n(tally_.offered), n(tally_.sent), n(tally_.copies), n(tally_.late), n(tally_.received),
+            "\"changed\": %llu, \"overtaken\": %llu, \"leaked_by_age\": [",
+            n(tally_.offered), n(tally_.sent), n(tally_.copies), n(tally_.received),
             n(tally_.closed), n(tally_.leaked), n(tally_.vanished), n(tally_.invented),
             n(tally_.changed), n(tally_.overtaken));
+        for (std::size_t i = 0; i < tally_.leaked_by_age.size(); ++i) {
+            std::printf("%s%llu", i == 0 ? "" : ", ", n(tally_.leaked_by_age[i]));
+        }
+        std::puts("]}");
         std::fflush(stdout);
     }
 
@@ -320,8 +333,8 @@ class Peer {
     std::uint64_t silent_until_ = 0;
     std::uint64_t deaf_until_ = 0;
     std::uint64_t last_came_ = 0;
+    bool holding_ = false;
     bool resting_ = false;
-    bool told_ = false;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/prefetch.h"
 #include "pipeline/bits.h"
 
 namespace unecho::dataplane {
@@ -50,7 +51,7 @@ unsigned view(Burst& burst, std::span<std::uint8_t> scratch) noexcept {
     for (unsigned i = 0; i < burst.count; ++i) {
         const rte_mbuf& mbuf = *burst.mbufs[i];
         burst.frames[i] = {rte_pktmbuf_mtod(&mbuf, const std::uint8_t*), mbuf.data_len};
-        __builtin_prefetch(burst.frames[i].data);  // headers come from the device's memory
+        request_line(burst.frames[i].data);  // headers come from the device's memory
         if (mbuf.nb_segs > 1) [[unlikely]] {
             if (mbuf.pkt_len > scratch.size()) {
                 burst.frames[i].length = 0;

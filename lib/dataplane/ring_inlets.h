@@ -10,6 +10,7 @@
 #include <rte_ring.h>
 
 #include "base/ids.h"
+#include "base/prefetch.h"
 #include "dataplane/common.h"
 #include "dataplane/counters.h"
 #include "dataplane/ring_room.h"
@@ -89,7 +90,7 @@ class RingInlets {
         Fetched& to = fetched_[ring % 2];
         to.count = rte_ring_sc_dequeue_burst(rings_[ring], to.entries.data(), burst_, nullptr);
         for (unsigned i = 0; i < to.count; ++i) {
-            __builtin_prefetch(to.entries[i]);
+            request_line(to.entries[i]);
         }
     }
 

@@ -15,6 +15,7 @@
 #include <rte_ethdev.h>
 #include <rte_ring.h>
 
+#include "base/prefetch.h"
 #include "dataplane/burst.h"
 #include "dataplane/common.h"
 #include "dataplane/counters.h"
@@ -82,7 +83,7 @@ class Steering {
     Taken take(Room room, Handle handle) noexcept {
         return in_.take([&](std::span<void* const> entries) {
             for (void* const entry : entries) {
-                __builtin_prefetch(rte_pktmbuf_mtod(Handed::of(entry).mbuf, const void*));
+                request_line(rte_pktmbuf_mtod(Handed::of(entry).mbuf, const void*));
             }
             while (!entries.empty()) {
                 Burst& burst = room();

@@ -20,6 +20,7 @@
 #include <cstring>
 
 #include "base/int128.h"
+#include "base/prefetch.h"
 #include "hash/digest.h"
 #include "hash/long_body.h"
 #include "hash/secret.h"
@@ -31,12 +32,11 @@ static_assert(std::endian::native == std::endian::little, "words are hashed as t
 // The longest body that is summed in line; from here on stripes are faster than pairs.
 inline constexpr std::size_t kMostShort = 128;
 
-// Asks for the lines of a body that will soon be summed. Always inline: g++ 12 takes a function
-// that only prefetches for one without effect, and leaves out its calls.
+// Asks for the lines of a body that will soon be summed.
 [[gnu::always_inline]] inline void prefetch_body(const std::uint8_t* body, std::size_t n) noexcept {
     constexpr std::size_t kMost = 1536;  // from there on the processor has understood
     for (std::size_t at = 0; at < std::min(n, kMost); at += kStripeBytes) {
-        __builtin_prefetch(body + at);
+        request_line(body + at);
     }
 }
 

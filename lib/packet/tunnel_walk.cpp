@@ -8,6 +8,7 @@
 #include <span>
 #include <tuple>
 
+#include "base/prefetch.h"
 #include "packet/encapsulation_ways.h"
 #include "packet/headers.h"
 #include "packet/locate.h"
@@ -208,7 +209,7 @@ class Walks {
     // Of these packets those that may hold one: all that do, and few others.
     [[nodiscard]] std::uint64_t candidates(std::uint64_t packets) const noexcept {
         const std::uint64_t out = packets & SignSearch(next_).with_signs(tunnels_.signs(), count_);
-        for_each_bit(out, [&](std::size_t i) { __builtin_prefetch(parsed_.ip[i].data + 64); });
+        for_each_bit(out, [&](std::size_t i) { request_line(parsed_.ip[i].data + 64); });
         return out;
     }
 

@@ -31,6 +31,7 @@
 #include <span>
 
 #include "base/ids.h"
+#include "base/prefetch.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "filter/audit/counters.h"
@@ -147,8 +148,8 @@ class Audit {
 
     // Soon see() asks for this key.
     void prefetch(Digest digest) const noexcept {
-        __builtin_prefetch(&head_of(digest));
-        __builtin_prefetch(&at(oldest()));
+        request_line(&head_of(digest));
+        request_line(&at(oldest()));
     }
     // Before see() for packets of a burst that was decided.
     void begin_burst(const AuditState& state) noexcept;

@@ -9,6 +9,7 @@
 #include <span>
 
 #include "base/assert.h"
+#include "base/prefetch.h"
 #include "filter/positions.h"
 #include "filter/storage.h"
 #include "hash/digest.h"
@@ -31,7 +32,7 @@ class BitArray {
         return (words_[bit / 64] >> (bit % 64) & 1) != 0;
     }
     void set(std::uint64_t bit) noexcept { words_[bit / 64] |= std::uint64_t{1} << (bit % 64); }
-    void prefetch(std::uint64_t bit) const noexcept { __builtin_prefetch(&words_[bit / 64], 1); }
+    void prefetch(std::uint64_t bit) const noexcept { request_line_to_write(&words_[bit / 64]); }
     void clear() noexcept { std::memset(words_, 0, bytes_); }
 
     [[nodiscard]] std::uint64_t* words() noexcept { return words_; }
@@ -68,7 +69,7 @@ class Cells {
     }
     [[nodiscard]] std::uint64_t largest() const noexcept { return mask_; }
     void prefetch(std::uint64_t cell) const noexcept {
-        __builtin_prefetch(&words_[word_of(cell)], 1);
+        request_line_to_write(&words_[word_of(cell)]);
     }
     void clear() noexcept { std::memset(words_, 0, bytes_); }
 

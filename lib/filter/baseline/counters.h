@@ -10,6 +10,7 @@
 #include <span>
 
 #include "base/assert.h"
+#include "base/prefetch.h"
 #include "filter/storage.h"
 
 namespace unecho::filter::baseline {
@@ -34,7 +35,7 @@ class Counters {
 
     [[nodiscard]] Count& operator[](std::uint64_t i) noexcept { return counts_[i]; }
     [[nodiscard]] Count operator[](std::uint64_t i) const noexcept { return counts_[i]; }
-    void prefetch(std::uint64_t i) const noexcept { __builtin_prefetch(&counts_[i], 1); }
+    void prefetch(std::uint64_t i) const noexcept { request_line_to_write(&counts_[i]); }
     void clear() noexcept { std::memset(counts_, 0, bytes_); }
 
   private:

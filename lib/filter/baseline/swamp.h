@@ -22,6 +22,7 @@
 #include <cstring>
 #include <span>
 
+#include "base/prefetch.h"
 #include "base/result.h"
 #include "filter/baseline/sliding.h"
 #include "filter/filter.h"
@@ -67,7 +68,7 @@ class Swamp {
     }
 
     void prefetch(Digest digest) const noexcept {
-        __builtin_prefetch(&table_[home_of(fingerprint_of(digest))], 1);
+        request_line_to_write(&table_[home_of(fingerprint_of(digest))]);
     }
     [[nodiscard]] bool query(Digest digest) const noexcept { return frequency(digest) > 0; }
     void insert(Digest digest) noexcept;

@@ -2,6 +2,7 @@
 // A block in one register; the places of eight digests at a time where that helps.
 #include <immintrin.h>
 
+#include "base/prefetch.h"
 #include "filter/kernels/apbbf_body-inl.h"
 
 namespace unecho::filter {
@@ -61,8 +62,8 @@ struct Avx512Block {
 
     // Out of the register: no wait for a store.
     static void prefetch(__m128i two) noexcept {
-        __builtin_prefetch(reinterpret_cast<const void*>(_mm_cvtsi128_si64(two)), 1);
-        __builtin_prefetch(reinterpret_cast<const void*>(_mm_extract_epi64(two, 1)), 1);
+        request_line_to_write(reinterpret_cast<const void*>(_mm_cvtsi128_si64(two)));
+        request_line_to_write(reinterpret_cast<const void*>(_mm_extract_epi64(two, 1)));
     }
 
     static __m512i all(std::uint64_t value) noexcept {

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "base/prefetch.h"
 #include "filter/kernels/apbbf_kernel.h"
 
 namespace unecho::filter {
@@ -58,7 +59,7 @@ inline void find_row(const ApbbfProbe& probe, std::uint32_t blocks, const std::u
     for (unsigned i = 0; i < n; ++i) {
         const std::uint64_t hash = mixed(digests[i] + probe.salt);
         block[i] = probe.blocks + block_number(hash, blocks) * kBlockWords;
-        __builtin_prefetch(block[i], 1);
+        request_line_to_write(block[i]);
         digits[i] = hash * kWordFactor;
     }
 }

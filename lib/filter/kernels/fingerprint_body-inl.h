@@ -6,6 +6,7 @@
 
 #include <cstring>
 
+#include "base/prefetch.h"
 #include "filter/kernels/fingerprint_kernel.h"
 #include "filter/kernels/requests.h"
 
@@ -295,8 +296,8 @@ struct FingerprintRequests {
     template <int into = kIntoL2>
     [[gnu::always_inline]] void request(const FingerprintPlaces& places,
                                         unsigned i) const noexcept {
-        __builtin_prefetch(view.lines + places.at[0][i], 1, into);
-        __builtin_prefetch(view.lines + places.at[1][i], 1, into);
+        request_line_to_write<into>(view.lines + places.at[0][i]);
+        request_line_to_write<into>(view.lines + places.at[1][i]);
     }
 };
 

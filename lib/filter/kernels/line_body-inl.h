@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "base/prefetch.h"
 #include "filter/kernels/line_kernel.h"
 #include "filter/kernels/requests.h"
 
@@ -281,7 +282,7 @@ struct LineRequests {
     // Inlined: g++ takes a function that does nothing but this for one without an effect.
     [[gnu::always_inline]] void request() const noexcept {
         for (unsigned row = 0; row < M; ++row) {
-            __builtin_prefetch(lines + from->word[row][at], 1, kIntoL2);
+            request_line_to_write<kIntoL2>(lines + from->word[row][at]);
         }
     }
 };

@@ -8,7 +8,5 @@ namespace unecho::filter {
 // the first, processors follow up some ten to twenty at a time, and all behind what is beyond
 // waits.
 inline constexpr unsigned kRequests = 40;
-inline constexpr int kIntoL1 = 3;  // locality of __builtin_prefetch
-inline constexpr int kIntoL2 = 2;
 
 }  // namespace unecho::filter

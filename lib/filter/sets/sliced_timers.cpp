@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 
+#include "base/prefetch.h"
 #include "filter/in_order.h"
 
 namespace unecho::filter {
@@ -96,7 +97,7 @@ bool SlicedTimers::test_and_insert(Digest digest) noexcept {
 
 void SlicedTimers::prefetch(Digest digest) const noexcept {
     for (const CellPlace& place : map_.places(digest)) {
-        __builtin_prefetch(timers(place.slice) + place.cell, 1);
+        request_line_to_write(timers(place.slice) + place.cell);
     }
 }
 

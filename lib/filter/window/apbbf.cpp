@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "base/prefetch.h"
+
 namespace unecho::filter {
 namespace {
 
@@ -28,7 +30,7 @@ Apbbf::Apbbf(const ApbbfParams& params, std::span<std::byte> memory, Contents co
 void Apbbf::prefetch(Digest digest) const noexcept {
     const unsigned k = params_.k();
     for (unsigned slot = 0; slot < k; ++slot) {
-        __builtin_prefetch(block_of(ring_.segment(slot), hash_of(digest, slot)), 1);
+        request_line_to_write(block_of(ring_.segment(slot), hash_of(digest, slot)));
     }
     prefetch_slot(digest, k);
     for (unsigned slot = params_.l(); slot > k; slot -= k) {
@@ -38,7 +40,7 @@ void Apbbf::prefetch(Digest digest) const noexcept {
 
 void Apbbf::prefetch_slot(Digest digest, unsigned slot) const noexcept {
     if (std::byte* const segment = ring_.segment(slot); segment != nullptr) {
-        __builtin_prefetch(block_of(segment, hash_of(digest, slot)), 0);
+        request_line(block_of(segment, hash_of(digest, slot)));
     }
 }
 
@@ -88,7 +90,7 @@ void Apbbf::prefetch_places(const Probes& probes, Digest digest, Place* places) 
     for (unsigned p = 0; p < probes.count; ++p) {
         const std::uint64_t hash = remix(digest, probes.list[p].identity);
         std::uint64_t* const block = block_of(probes.list[p].segment, hash);
-        __builtin_prefetch(block, 1);
+        request_line_to_write(block);
         places[p] = {block, hash};
     }
 }

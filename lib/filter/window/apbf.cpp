@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/window/apbf.h"
 
+#include "base/prefetch.h"
+
 namespace unecho::filter {
 
 // The slices that a query looks at first, and those that are written: slots l, l - k, l - 2k, ...
@@ -10,7 +12,7 @@ void Apbf::prefetch(Digest digest) const noexcept {
     const Hash hash(digest);
     const unsigned k = params_.k();
     for (unsigned slot = 0; slot < k; ++slot) {
-        __builtin_prefetch(ring_.segment(slot) + bit_of(hash, slot) / 8, 1);
+        request_line_to_write(ring_.segment(slot) + bit_of(hash, slot) / 8);
     }
     prefetch_slot(hash, k);
     for (unsigned slot = params_.l(); slot > k; slot -= k) {
@@ -20,7 +22,7 @@ void Apbf::prefetch(Digest digest) const noexcept {
 
 void Apbf::prefetch_slot(const Hash& hash, unsigned slot) const noexcept {
     if (const std::byte* const segment = ring_.segment(slot); segment != nullptr) {
-        __builtin_prefetch(segment + bit_of(hash, slot) / 8, 0);
+        request_line(segment + bit_of(hash, slot) / 8);
     }
 }
 

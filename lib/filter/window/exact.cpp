@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include "base/prefetch.h"
+
 namespace unecho::filter {
 
 Exact::Exact(const ExactParams& params, std::span<std::byte> memory, Contents contents) noexcept
@@ -115,8 +117,8 @@ void Exact::unchain(Index index) noexcept {
 void Exact::prefetch_entries(std::span<const Digest> digests) const noexcept {
     Index oldest = entries_[0].newer;
     for (const Digest digest : digests) {
-        __builtin_prefetch(&entries_[heads_[bucket_of(digest)]], 1);
-        __builtin_prefetch(&heads_[entries_[oldest].bucket], 1);
+        request_line_to_write(&entries_[heads_[bucket_of(digest)]]);
+        request_line_to_write(&heads_[entries_[oldest].bucket]);
         oldest = entries_[oldest].newer;
     }
 }

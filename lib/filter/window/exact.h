@@ -21,6 +21,7 @@
 #include <limits>
 #include <span>
 
+#include "base/prefetch.h"
 #include "base/result.h"
 #include "base/units.h"
 #include "filter/filter.h"
@@ -72,7 +73,7 @@ class Exact {
         return true;
     }
 
-    void prefetch(Digest digest) const noexcept { __builtin_prefetch(&heads_[bucket_of(digest)]); }
+    void prefetch(Digest digest) const noexcept { request_line(&heads_[bucket_of(digest)]); }
     bool test_and_insert(Digest digest) noexcept;
     std::uint64_t test_and_insert_burst(std::span<const Digest> digests) noexcept;
     // The answer alone.

@@ -5,6 +5,7 @@
 #include <bit>
 #include <cstring>
 
+#include "base/prefetch.h"
 #include "filter/kernels/requests.h"
 
 namespace unecho::filter {
@@ -132,8 +133,8 @@ void FingerprintFilter::prepare(std::span<const Digest> digests,
 void FingerprintFilter::request(PreparedBurst& burst, unsigned digests) const noexcept {
     const unsigned end = std::min(burst.count, burst.requested + digests);
     for (; burst.requested < end; ++burst.requested) {
-        __builtin_prefetch(view_.lines + burst.fingerprint.at[0][burst.requested], 1, kIntoL2);
-        __builtin_prefetch(view_.lines + burst.fingerprint.at[1][burst.requested], 1, kIntoL2);
+        request_line_to_write<kIntoL2>(view_.lines + burst.fingerprint.at[0][burst.requested]);
+        request_line_to_write<kIntoL2>(view_.lines + burst.fingerprint.at[1][burst.requested]);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 
+#include "base/prefetch.h"
 #include "filter/kernels/line_body-inl.h"
 
 namespace unecho::filter {
@@ -179,7 +180,7 @@ void LineFilter::request(PreparedBurst& burst, unsigned digests) const noexcept 
     const unsigned end = std::min(burst.count, burst.requested + digests);
     for (; burst.requested < end; ++burst.requested) {
         for (unsigned row = 0; row < params_.M(); ++row) {
-            __builtin_prefetch(view_.lines + burst.line.word[row][burst.requested], 1, kIntoL2);
+            request_line_to_write<kIntoL2>(view_.lines + burst.line.word[row][burst.requested]);
         }
     }
 }
@@ -238,7 +239,7 @@ void LineFilter::prefetch(Digest digest) const noexcept {
     std::uint64_t phase = 0;
     for (unsigned row = 0; row < params_.M(); ++row) {
         const std::uint64_t line = line_number(view_, row_hash(digest, row), row, phase);
-        __builtin_prefetch(view_.lines + line * kLineWords, 1, kIntoL2);
+        request_line_to_write<kIntoL2>(view_.lines + line * kLineWords);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/prefetch.h"
 #include "filter/first.h"
 
 namespace unecho::filter {
@@ -137,12 +138,12 @@ bool ReferenceTable::test_and_insert_first(Digest digest, unsigned first, const 
 // over.
 void ReferenceTable::prefetch_burst(std::span<const Digest> digests) const noexcept {
     for (const Digest digest : digests) {
-        __builtin_prefetch(&head_of(digest), 1);
+        request_line_to_write(&head_of(digest));
     }
     Index oldest = entries_[0].newer;
     for (const Digest digest : digests) {
-        __builtin_prefetch(&entries_[head_of(digest)], 1);
-        __builtin_prefetch(&head_of(entries_[oldest].digest), 1);
+        request_line_to_write(&entries_[head_of(digest)]);
+        request_line_to_write(&head_of(entries_[oldest].digest));
         oldest = entries_[oldest].newer;
     }
 }

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "filter/window/shbf_window.h"
 
+#include "base/prefetch.h"
+
 namespace unecho::filter {
 
 // What an insertion writes, and the first window of each further segment that the query of a new
 // digest looks at, as Apbf::prefetch.
 void ShbfWindow::prefetch(Digest digest) const noexcept {
+    if (bytes(params_) <= kMostInL2) {
+        return;
+    }
     const unsigned k = params_.k();
     for (unsigned slot = 0; slot < k; ++slot) {
         shape_.prefetch(ring_.segment(slot), params_.m(), hash_of(digest, slot));

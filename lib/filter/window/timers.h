@@ -19,6 +19,7 @@
 #include <span>
 
 #include "base/assert.h"
+#include "base/prefetch.h"
 #include "filter/storage.h"
 
 namespace unecho::filter {
@@ -71,7 +72,7 @@ class Timers {
     [[nodiscard]] std::uint64_t size() const noexcept { return geometry_.m; }
 
     void prefetch(std::uint64_t index) const noexcept {
-        __builtin_prefetch(memory_ + index * geometry_.bits / 8, 1);
+        request_line_to_write(memory_ + index * geometry_.bits / 8);
     }
 
     // Blocks since the timer was written, at most numbers() - 1, or kExpiredAge.

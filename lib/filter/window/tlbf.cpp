@@ -63,6 +63,9 @@ Tlbf::SliceView Tlbf::slice(unsigned position) const noexcept {
 
 // As Apbf::prefetch.
 void Tlbf::prefetch(Digest digest) const noexcept {
+    if (bytes(params_) <= kMostInL2) {
+        return;
+    }
     const Hash hash(digest);
     const auto fetch = [&](unsigned position) noexcept {
         request_line(words(position) + bit_of(hash, at(position)) / 64);

@@ -200,7 +200,8 @@ class House(Check):
                 ("int* p = new int", "raw new"), ("return new A(1)", "raw new"),
                 ("a = new\n    A[3]", "raw new"), ("f(1, new A)", "raw new"),
                 ("return ::new (p) A", "raw new"), ("delete p", "deletes"), ("delete[] p", "deletes"),
-                ("x = malloc(3)", "allocates"), ("std::calloc(1, 2)", "allocates")):
+                ("x = malloc(3)", "allocates"), ("std::calloc(1, 2)", "allocates"),
+                ("__builtin_prefetch(p, 1)", "otherwise than"), ("rte_prefetch0(p)", "otherwise than")):
             with self.subTest(code):
                 status, said = self.house_of({"lib/base/bad.cpp": SPDX + code + ";\n"})
                 self.assertEqual(status, 1)

@@ -124,7 +124,7 @@ Status answer(const AnalyzeOptions& options, const analyze::Report& report) {
     }
     if (options.json) {
         const MemoryReserve reserve;  // as in print_json()
-        return print(analyze::to_text(analyze::to_json(report)));
+        return print(analyze::to_json_text(report));
     }
     const bool asked = options.text || (!options.toml && !options.html);
     return asked ? print(analyze::to_text(report)) : Status{};

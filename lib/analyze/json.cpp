@@ -60,31 +60,17 @@ Json to_json(const Report& report) {
     Report copy = report;  // a description takes what an archive that reads may change
     Writer writer;
     describe(writer, copy);
-    if (report.whole != nullptr) {
-        writer.json["merge"] = to_json(*report.whole);
-    }
     return std::move(writer.json);
 }
 
 // What merges is long and for programs alone: one line.
-std::string to_text(const Json& json) {
-    const auto dump = [](const Json& part, int indent) {
-        return part.dump(indent, ' ', false, Json::error_handler_t::replace);
-    };
-    const auto merge = json.find("merge");
-    if (merge == json.end()) {
-        return dump(json, 1) + "\n";
+std::string to_json_text(const Report& report) {
+    std::string text = to_json(report).dump(1, ' ', false, Json::error_handler_t::replace);
+    if (report.whole != nullptr) {
+        text.resize(text.size() - std::string_view("\n}").size());
+        text += ",\n \"merge\": " + to_json_text(*report.whole) + "\n}";
     }
-    Json rest = Json::object();
-    rest.get_ref<Json::object_t&>().reserve(json.size());
-    for (const auto& [name, value] : json.items()) {
-        if (name != "merge") {
-            rest[name] = value;
-        }
-    }
-    std::string text = dump(rest, 1);
-    text.resize(text.size() - std::string_view("\n}").size());
-    return text + ",\n \"merge\": " + dump(*merge, -1) + "\n}\n";
+    return text + "\n";
 }
 
 }  // namespace unecho::analyze

@@ -11,9 +11,10 @@
 
 namespace unecho::analyze {
 
+// But for what merges.
 nlohmann::ordered_json to_json(const Report& report);
 
-// With line ends. Names that are no UTF-8 have U+FFFD in the place of what is none.
-std::string to_text(const nlohmann::ordered_json& json);
+// All of it, with line ends. Names that are no UTF-8 have U+FFFD in the place of what is none.
+std::string to_json_text(const Report& report);
 
 }  // namespace unecho::analyze

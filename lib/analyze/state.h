@@ -12,6 +12,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -54,81 +55,118 @@ inline constexpr bool kBytes = false;
 template <std::size_t n>
 inline constexpr bool kBytes<std::array<std::uint8_t, n>> = true;
 
+// As text, without a space: a document of all its values would take many times the memory, and
+// most of the time that a small capture takes.
 class Writer {
   public:
+    explicit Writer(std::string& text) : text_(&text) {}
+
     template <typename... T>
     void operator()(T&... values) {
-        (json.push_back(make(values)), ...);
+        (element(values), ...);
     }
     template <typename T>
     void name(const char* name, T& value) {
-        if (json.is_null()) {  // an object that outgrows its memory copies all of its members
-            json = Json::object();
-            json.get_ref<Json::object_t&>().reserve(kMembers);
-        }
-        json[name] = make(value);
+        begin('{', '}');
+        *text_ += '"';
+        *text_ += name;
+        *text_ += "\":";
+        put(value);
     }
     void refuse() {}
 
-    template <typename T>
-    static Json make(T& value) {
-        if constexpr (kOptional<T>) {
-            return value ? make(*value) : Json(nullptr);
-        } else if constexpr (std::is_enum_v<T>) {
-            return static_cast<std::uint64_t>(value);
-        } else if constexpr (std::is_arithmetic_v<T>) {
-            return std::uint64_t{value};
-        } else if constexpr (std::is_same_v<T, std::string>) {
-            return value;
-        } else if constexpr (std::is_same_v<T, packet::EncapsulationSet>) {
-            return bits_of(value);
-        } else if constexpr (kBytes<T>) {
-            return hex(value);
-        } else if constexpr (kArray<T> || kVector<T>) {
-            return list(value);
-        } else if constexpr (kMap<T>) {
-            Json out = Json::array();
-            for (auto& [key, one] : value) {
-                out.push_back(key);
-                out.push_back(make(one));
-            }
-            return out;
+    // Behind the last one.
+    void end() {
+        if (end_ == 0) {
+            *text_ += "null";
         } else {
-            Writer inner;
-            value.state(inner);
-            return std::move(inner.json);
+            *text_ += end_;
         }
     }
 
-    Json json;
+    template <typename T>
+    void put(T& value) {
+        if constexpr (kOptional<T>) {
+            value ? put(*value) : void(*text_ += "null");
+        } else if constexpr (std::is_enum_v<T>) {
+            number(static_cast<std::uint64_t>(value));
+        } else if constexpr (std::is_arithmetic_v<T>) {
+            number(std::uint64_t{value});
+        } else if constexpr (std::is_same_v<T, std::string>) {
+            *text_ += Json(value).dump(-1, ' ', false, Json::error_handler_t::replace);
+        } else if constexpr (std::is_same_v<T, packet::EncapsulationSet>) {
+            number(bits_of(value));
+        } else if constexpr (kBytes<T>) {
+            hex(value);
+        } else if constexpr (kArray<T> || kVector<T>) {
+            list(value);
+        } else if constexpr (kMap<T>) {
+            Writer inner(*text_);
+            inner.begin_list();
+            for (auto& [key, one] : value) {
+                inner(key, one);
+            }
+            inner.end();
+        } else {
+            Writer inner(*text_);
+            value.state(inner);
+            inner.end();
+        }
+    }
 
   private:
-    static constexpr std::size_t kMembers = 40;
+    // What the values stand in, before the first of them; or between two.
+    void begin(char with, char end) {
+        *text_ += end_ == 0 ? with : ',';
+        end_ = end;
+    }
+    // Where there may be none.
+    void begin_list() {
+        *text_ += '[';
+        end_ = ']';
+        empty_ = true;
+    }
 
     template <typename T>
-    static Json list(T& values) {
-        Json out = Json::array();
+    void element(T& value) {
+        if (!std::exchange(empty_, false)) {
+            begin('[', ']');
+        }
+        put(value);
+    }
+
+    template <typename T>
+    void list(T& values) {
+        Writer inner(*text_);
+        inner.begin_list();
         for (std::size_t i = 0; i < values.size(); ++i) {
             if constexpr (kSparse<typename T::value_type>) {
                 if (values[i] == typename T::value_type{}) {
                     continue;
                 }
-                out.push_back(i);
+                inner.element(i);
             }
-            out.push_back(make(values[i]));
+            inner.element(values[i]);
         }
-        return out;
+        inner.end();
+    }
+
+    void number(std::uint64_t value) {
+        std::array<char, std::numeric_limits<std::uint64_t>::digits10 + 1> digits;
+        char* const begin = digits.data();
+        const auto done = std::to_chars(begin, begin + digits.size(), value);
+        text_->append(begin, done.ptr);
     }
 
     template <std::size_t n>
-    static std::string hex(const std::array<std::uint8_t, n>& bytes) {
+    void hex(const std::array<std::uint8_t, n>& bytes) {
         constexpr std::string_view kDigits = "0123456789abcdef";
-        std::string out;
+        *text_ += '"';
         for (const std::uint8_t byte : bytes) {
-            out += kDigits[byte >> 4];
-            out += kDigits[byte & 15];
+            *text_ += kDigits[byte >> 4];
+            *text_ += kDigits[byte & 15];
         }
-        return out;
+        *text_ += '"';
     }
 
     static std::uint64_t bits_of(const packet::EncapsulationSet& set) {
@@ -139,6 +177,10 @@ class Writer {
         }
         return bits;
     }
+
+    std::string* text_;
+    char end_ = 0;        // of what the values stand in; 0: there was none yet
+    bool empty_ = false;  // of a list that has begun
 };
 
 // Into values as they are made. What is not as a writer left it is told by failed(); the values are

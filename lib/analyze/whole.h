@@ -123,8 +123,9 @@ struct Whole {
 // Judged, named and with a recommendation.
 [[nodiscard]] Report report_of(std::shared_ptr<const Whole> whole);
 
-// What a report's JSON holds of it, and back. Errc::kInvalidArgument: another version, or damaged.
-nlohmann::ordered_json to_json(const Whole& whole);
+// What a report's JSON holds of it, in one line, and back. Errc::kInvalidArgument: another version,
+// or damaged.
+std::string to_json_text(const Whole& whole);
 Result<Whole> whole_from(const nlohmann::ordered_json& report);
 
 struct Part {

@@ -55,16 +55,14 @@ bool valid(const Whole& whole) {
 
 }  // namespace
 
-Json to_json(const Whole& whole) {
+std::string to_json_text(const Whole& whole) {
     Whole copy = whole;  // as a reader would, a writer is led through what may change
-    Json made = state::Writer::make(copy);
-    Json out = Json::object();
-    out.get_ref<Json::object_t&>().reserve(made.size() + 1);
-    out["version"] = kVersion;
-    for (auto& member : made.get_ref<Json::object_t&>()) {
-        out[member.first] = std::move(member.second);
-    }
-    return out;
+    std::string text;
+    state::Writer writer(text);
+    writer.name("version", kVersion);
+    copy.state(writer);
+    writer.end();
+    return text;
 }
 
 Result<Whole> whole_from(const Json& report) {

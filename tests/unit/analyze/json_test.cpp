@@ -61,7 +61,7 @@ TEST(Json, names_have_units_and_absent_is_null) {
 }
 
 TEST(Json, names_from_anywhere_can_be_printed) {
-    const std::string text = to_text(to_json(hostile_report()));
+    const std::string text = to_json_text(hostile_report());
     EXPECT_FALSE(Json::parse(text).empty());
     EXPECT_EQ(text.find('\x1B'), std::string::npos);
 }

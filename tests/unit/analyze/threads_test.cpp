@@ -139,7 +139,7 @@ std::string answer_of(Stream& stream, unsigned threads, const Asked& asked) {
     std::uint64_t batches = 0;
     job.progress = [&](const capture::Source&) { ++batches; };
     const auto report = analyze(source, job);
-    return report ? to_text(to_json(*report)) + std::to_string(batches) : report.error().context;
+    return report ? to_json_text(*report) + std::to_string(batches) : report.error().context;
 }
 
 void expect_same(std::size_t packets, std::size_t tunnels, const Asked& asked) {

@@ -126,9 +126,9 @@ class TopCounts {
         sets_.resize(count_of_sets_);
         Set& set = sets_[reduce(hash, count_of_sets_)];
         const auto tag = static_cast<std::uint16_t>(hash);
-        Slot& slot = set.slots[place_of(set, key, tag)];
-        ++slot.count;
-        slot.bytes += length;
+        const std::size_t place = place_of(set, key, tag);
+        ++set.counts[place];
+        set.kept[place].bytes += length;
     }
 
     [[nodiscard]] TopSummary<Key> summary() const {
@@ -136,10 +136,12 @@ class TopCounts {
         for (std::size_t i = 0; i < sets_.size(); ++i) {
             std::vector<Slot> slots;
             std::uint64_t least = UINT64_MAX;  // 0 as long as there is room
-            for (const Slot& slot : sets_[i].slots) {
-                least = std::min(least, slot.count);
-                if (slot.count != 0) {
-                    slots.push_back(slot);
+            for (std::size_t way = 0; way < kWays; ++way) {
+                const std::uint64_t count = sets_[i].counts[way];
+                const Kept& kept = sets_[i].kept[way];
+                least = std::min(least, count);
+                if (count != 0) {
+                    slots.push_back({kept.key, count, kept.excess, kept.bytes});
                 }
             }
             if (!slots.empty()) {
@@ -154,24 +156,29 @@ class TopCounts {
 
   private:
     static constexpr std::size_t kWays = 8;
-    // Of what hash each slot's key is, so that most others are not looked at.
-    struct Set {
+    struct Kept {
+        Key key{};
+        std::uint64_t excess = 0;
+        std::uint64_t bytes = 0;
+    };
+    // Of what hash each key is, so that most others are not looked at; and how often each came,
+    // side by side, as mostly the rarest is looked for.
+    struct alignas(64) Set {
+        std::array<std::uint64_t, kWays> counts{};
         std::array<std::uint16_t, kWays> tags{};
-        std::array<Slot, kWays> slots{};
+        std::array<Kept, kWays> kept{};
     };
 
     // Of the key, which takes the place of the rarest if it has none.
     static std::size_t place_of(Set& set, const Key& key, std::uint16_t tag) {
         for (std::size_t i = 0; i < kWays; ++i) {
-            if (set.tags[i] == tag && set.slots[i].count != 0 && set.slots[i].key == key) {
+            if (set.tags[i] == tag && set.counts[i] != 0 && set.kept[i].key == key) {
                 return i;
             }
         }
-        const auto rarest =
-            std::min_element(set.slots.begin(), set.slots.end(),
-                             [](const Slot& a, const Slot& b) { return a.count < b.count; });
-        *rarest = {key, rarest->count, rarest->count, 0};
-        const auto i = static_cast<std::size_t>(rarest - set.slots.begin());
+        const auto rarest = std::min_element(set.counts.begin(), set.counts.end());
+        const auto i = static_cast<std::size_t>(rarest - set.counts.begin());
+        set.kept[i] = {key, *rarest, 0};
         set.tags[i] = tag;
         return i;
     }

@@ -19,6 +19,7 @@ std::uint32_t Ladders::make(AcceptedTimes& key, Nanoseconds last) {
         const Ladder& taken = pool_[index];
         const auto split = static_cast<unsigned>(std::countr_zero(taken.starts & ~WindowMask{1}));
         *owners_[index] = {last_of(index), kNoLadder, static_cast<std::uint8_t>(split)};
+        drop_rest(pool_[index]);
         ++taken_;
     }
     Ladder& ladder = pool_[index];
@@ -34,8 +35,28 @@ std::uint32_t Ladders::make(AcceptedTimes& key, Nanoseconds last) {
 
 void Ladders::release(AcceptedTimes& key) {
     if (key.ladder != kNoLadder) {
+        drop_rest(pool_[key.ladder]);
         free_.push_back(key.ladder);
         key.ladder = kNoLadder;
+    }
+}
+
+// There is room for one of each ladder.
+Ladders::Rest& Ladders::rest_of(Ladder& ladder) {
+    if (ladder.rest == kNoLadder && !free_rests_.empty()) {
+        ladder.rest = free_rests_.back();
+        free_rests_.pop_back();
+    } else if (ladder.rest == kNoLadder) {
+        ladder.rest = static_cast<std::uint32_t>(rests_.size());
+        rests_.emplace_back();
+    }
+    return rests_[ladder.rest];
+}
+
+void Ladders::drop_rest(Ladder& ladder) {
+    if (ladder.rest != kNoLadder) {
+        free_rests_.push_back(ladder.rest);
+        ladder.rest = kNoLadder;
     }
 }
 
@@ -43,52 +64,107 @@ void Ladders::adopt(AcceptedTimes& key, Nanoseconds last, const Ladders& from) {
     if (key.ladder != kNoLadder) {
         // It may be the very one that is taken for the copy.
         const Ladder ladder = from.pool_[key.ladder];
-        const bool more = static_cast<unsigned>(std::popcount(ladder.starts)) > kNear;
-        const Rest rest = more ? from.rests_[key.ladder] : Rest{};
+        const bool more = ladder.rest != kNoLadder;
+        const Rest rest = more ? from.rests_[ladder.rest] : Rest{};
         key.ladder = make(key, last);
-        pool_[key.ladder] = ladder;
+        Ladder& copy = pool_[key.ladder];
+        copy.starts = ladder.starts;
+        copy.times = ladder.times;
         if (more) {
-            rests_[key.ladder] = rest;
+            rest_of(copy) = rest;
         }
     }
 }
 
+namespace {
+
+// What becomes of windows when a packet comes.
+struct Taken {
+    WindowMask dropped = 0;
+    WindowMask now = 0;  // whose time is that of the packet
+};
+
+// times: of `most` stretches, more than there are: any time up to now for the others. Without a
+// branch, as which windows take the packet in nobody guesses.
+[[gnu::always_inline]] inline Taken take_in(WindowMask starts, const Nanoseconds* times,
+                                            unsigned most, Nanoseconds now) noexcept {
+    Taken out;
+    std::uint64_t rest = starts | std::uint64_t{1} << kWindows;
+    for (unsigned i = 0; i < most; ++i) {
+        const std::uint64_t begin = rest & -rest;
+        rest &= rest - 1;
+        const auto stretch = static_cast<WindowMask>((rest & -rest) - begin);
+        const Nanoseconds age = now - times[i];
+        const WindowMask keep = stretch & from(rank(age));
+        out.dropped |= keep;
+        out.now |= stretch & (age == 0 ? ~WindowMask{0} : ~keep);
+    }
+    return out;
+}
+
+// The stretches behind that: one begins where windows whose time is now meet others, and at the
+// others' old beginnings.
+constexpr WindowMask starts_after(WindowMask starts, WindowMask now) noexcept {
+    return (now ^ now << 1U) | (starts & ~now) | 1U;
+}
+
+// Of so many of them the times.
+[[gnu::always_inline]] inline void put_times(WindowMask before, WindowMask after,
+                                             const Nanoseconds* times, const Taken& taken,
+                                             unsigned most, Nanoseconds now,
+                                             Nanoseconds* out) noexcept {
+    for (unsigned i = 0; i < most; ++i) {
+        const WindowMask begin = after & -after;
+        const auto stretch = static_cast<unsigned>(std::popcount(before & (begin | (begin - 1))));
+        after &= after - 1;
+        out[i] = (taken.now & begin) != 0 ? now : times[stretch - 1];
+    }
+}
+
+}  // namespace
+
 // Of each stretch the first windows, as far as they are too short for its age, take the packet in;
 // the others keep their time.
-WindowMask Ladders::step_ladder(std::uint32_t index, Nanoseconds now) noexcept {
+WindowMask Ladders::step_ladder(std::uint32_t index, Nanoseconds now) {
     Ladder& ladder = pool_[index];
-    std::array<Nanoseconds, kWindows + 2> times;
-    std::fill_n(times.begin(), kNear, 0);
-    unsigned count = 0;
-    std::uint64_t starts = 0;
-    WindowMask dropped = 0;
-    Nanoseconds before = UINT64_MAX;
-    // Without a branch, as which of them are there nobody guesses.
-    const auto put = [&](bool there, unsigned begin, Nanoseconds time) {
-        const bool begins = there & (time != before);
-        times[count] = time;
-        count += begins ? 1 : 0;
-        starts |= std::uint64_t{begins} << begin;
-        before = begins ? time : before;
-    };
-    unsigned stretch = 0;
-    for (WindowMask rest = ladder.starts; rest != 0; ++stretch) {
-        const auto begin = static_cast<unsigned>(std::countr_zero(rest));
-        rest &= rest - 1;
-        const unsigned end = rest == 0 ? kWindows : static_cast<unsigned>(std::countr_zero(rest));
-        const Nanoseconds time =
-            stretch < kNear ? ladder.times[stretch] : rests_[index][stretch - kNear];
-        const unsigned keeps = std::clamp(rank(now - time), begin, end);
-        put(keeps != begin, begin, now);
-        put(keeps != end, keeps, time);
-        dropped |= from(keeps) & ~from(end);
+    const WindowMask before = ladder.starts;
+    if (ladder.rest != kNoLadder) [[unlikely]] {
+        return step_long(ladder, now);
     }
-    std::copy_n(times.begin(), kNear, ladder.times.begin());
-    if (count > kNear) [[unlikely]] {
-        std::copy(times.begin() + kNear, times.begin() + count, rests_[index].begin());
+    const Taken taken = take_in(before, ladder.times.data(), kNear, now);
+    const WindowMask after = starts_after(before, taken.now);
+    if (static_cast<unsigned>(std::popcount(after)) > kNear) [[unlikely]] {
+        return step_long(ladder, now);
     }
-    ladder.starts = static_cast<WindowMask>(starts);
-    return dropped;
+    std::array<Nanoseconds, kNear> times;
+    put_times(before, after, ladder.times.data(), taken, kNear, now, times.data());
+    ladder.times = times;
+    ladder.starts = after;
+    return taken.dropped;
+}
+
+// The same where stretches lie elsewhere, before or afterwards.
+WindowMask Ladders::step_long(Ladder& ladder, Nanoseconds now) {
+    const WindowMask before = ladder.starts;
+    const auto count = static_cast<unsigned>(std::popcount(before));
+    std::array<Nanoseconds, kWindows> times;
+    std::copy(ladder.times.begin(), ladder.times.end(), times.begin());
+    if (count > kNear) {
+        std::copy_n(rests_[ladder.rest].begin(), count - kNear, times.begin() + kNear);
+    }
+    const Taken taken = take_in(before, times.data(), count, now);
+    const WindowMask after = starts_after(before, taken.now);
+    const auto more = static_cast<unsigned>(std::popcount(after));
+    std::array<Nanoseconds, kWindows> out;
+    put_times(before, after, times.data(), taken, more, now, out.data());
+    std::copy_n(out.begin(), std::min(more, kNear), ladder.times.begin());
+    if (more > kNear) {
+        std::copy_n(out.begin() + kNear, more - kNear, rest_of(ladder).begin());
+    } else {
+        drop_rest(ladder);
+    }
+    ladder.starts = after;
+    return taken.dropped;
 }
 
 // The windows fall into four stretches: those below split accept up to rank(age of last) and keep

@@ -99,7 +99,7 @@ class Ladders {
   public:
     explicit Ladders(std::size_t most) : most_(most) {
         pool_.reserve(most);  // addresses only, as long as they are not used
-        rests_ = std::make_unique_for_overwrite<Rest[]>(most);
+        rests_.reserve(most);
         owners_ = std::make_unique_for_overwrite<AcceptedTimes*[]>(most);
         // A large page is cleared whole: a few ladders need none.
         constexpr std::size_t kInSmallPages = std::size_t{1} << 14;
@@ -144,8 +144,9 @@ class Ladders {
     // many as most keys have fit a cache line; what is beyond lies elsewhere.
     static constexpr unsigned kNear = 7;
     struct alignas(64) Ladder {
-        WindowMask starts = 0;  // bit i: a stretch begins with window i; the first is 0
-        std::array<Nanoseconds, kNear> times{};  // of the stretches
+        WindowMask starts = 0;           // bit i: a stretch begins with window i; the first is 0
+        std::uint32_t rest = kNoLadder;  // where its other times lie, if it has more
+        std::array<Nanoseconds, kNear> times{};  // of the stretches; behind these any passed ones
     };
     static_assert(sizeof(Ladder) == 64);
     using Rest = std::array<Nanoseconds, kWindows - kNear>;
@@ -153,14 +154,19 @@ class Ladders {
 
     [[nodiscard]] Nanoseconds last_of(std::uint32_t index) const noexcept {
         const auto last = static_cast<unsigned>(std::popcount(pool_[index].starts)) - 1;
-        return last < kNear ? pool_[index].times[last] : rests_[index][last - kNear];
+        const Ladder& ladder = pool_[index];
+        return last < kNear ? ladder.times[last] : rests_[ladder.rest][last - kNear];
     }
     std::uint32_t make(AcceptedTimes& key, Nanoseconds last);
-    WindowMask step_ladder(std::uint32_t index, Nanoseconds now) noexcept;
+    WindowMask step_ladder(std::uint32_t index, Nanoseconds now);
+    WindowMask step_long(Ladder& ladder, Nanoseconds now);
+    Rest& rest_of(Ladder& ladder);
+    void drop_rest(Ladder& ladder);
 
     std::size_t most_;
     std::vector<Ladder> pool_;
-    std::unique_ptr<Rest[]> rests_;             // of each, at its place
+    std::vector<Rest> rests_;  // of those that have more times
+    std::vector<std::uint32_t> free_rests_;
     std::unique_ptr<AcceptedTimes*[]> owners_;  // whose it is
     std::vector<std::uint32_t> free_;
     std::size_t hand_ = 0;

@@ -134,23 +134,28 @@ void Collector::add(std::span<const Record> records, std::span<const capture::In
     for (std::size_t begin = 0; begin < records.size();) {
         begin = cut(records, interfaces, removed, begin, *burst);
         look(*burst);
-        ask_for_packets(*burst);
+        find_packets(*burst);
         count_packets(*burst, interfaces);
-        ask_for_flows(*burst);
+        find_flows(*burst);
         count_flows(*burst);
     }
 }
 
 void Collector::count_packets(LookedBurst& burst, std::span<const capture::Interface> interfaces) {
+    if (burst.begins_inside) [[unlikely]] {
+        begin_inside();
+        find_packets(burst);  // in the tables that are there now
+    }
+    Moments moments;
+    read(burst, burst.plain.cut, interfaces, moments);
     for (const Record& record : burst.records) {
         read_.add(record);
     }
-    if (burst.begins_inside) [[unlikely]] {
-        begin_inside();
-    }
-    count_view(burst, burst.plain, nullptr, interfaces);
+    count_view(burst, burst.plain, {interfaces, moments, nullptr});
     if (burst.within) {
-        inside_->count_view(burst, *burst.within, burst.plain.dropped.data(), interfaces);
+        inside_->read(burst, burst.within->cut, interfaces, moments);
+        inside_->count_view(burst, *burst.within,
+                            {interfaces, moments, burst.plain.dropped.data()});
     }
 }
 
@@ -161,7 +166,7 @@ void Collector::count_flows(const LookedBurst& burst) {
     }
 }
 
-void Collector::ask_for_packets(const LookedBurst& burst) const {
+void Collector::ask_for_packets(LookedBurst& burst) {
     each_view(burst, [](const CollectorTables& tables, const LookedView& view) {
         for (std::size_t i = 0; i < view.count; ++i) {
             tables.packets.prefetch_index(view.packet[i]);
@@ -169,7 +174,35 @@ void Collector::ask_for_packets(const LookedBurst& burst) const {
     });
 }
 
-void Collector::ask_for_flows(const LookedBurst& burst) const {
+void Collector::find_packets(LookedBurst& burst) {
+    each_view(burst, [](CollectorTables& tables, LookedView& view) {
+        for (std::size_t i = 0; i < view.count; ++i) {
+            view.places[i] = tables.packets.prefetch_entry(view.packet[i]);
+        }
+    });
+}
+
+// And the addresses of the packets themselves, of those that are echoes most likely.
+void Collector::follow_packets(LookedBurst& burst) {
+    each_view(burst, [](CollectorTables& tables, const LookedView& view) {
+        for (std::size_t i = 0; i < view.count; ++i) {
+            const PacketEntry* const entry = view.places[i].entry;
+            if (entry == nullptr) {
+                continue;
+            }
+            tables.packets.prefetch_ladder(view.places[i]);
+            if (entry->frames_differ != 0 || entry->frame != view.frame[i]) {
+                tables.frames.prefetch_index(view.frame[i]);
+                tables.frames.prefetch_index(entry->frame);
+            }
+            if (view.packets[i].ip.data != nullptr) {
+                request_line(view.packets[i].ip.data + 12);
+            }
+        }
+    });
+}
+
+void Collector::ask_for_flows(LookedBurst& burst) {
     each_view(burst, [](const CollectorTables& tables, const LookedView& view) {
         for (std::size_t i = 0; i < view.count; ++i) {
             tables.flows.prefetch_index(view.flow[i]);
@@ -180,67 +213,86 @@ void Collector::ask_for_flows(const LookedBurst& burst) const {
     });
 }
 
-// Of the tables' indices, which ask_for_...() brought, the entries, then what these name; and of
-// what are echoes most likely, the packets' own addresses.
-Collector::Found Collector::prefetch_packets(const LookedView& view) {
-    Found found;
-    for (std::size_t i = 0; i < view.count; ++i) {
-        found[i] = tables_.packets.prefetch_entry(view.packet[i]);
+void Collector::find_flows(LookedBurst& burst) {
+    each_view(burst, [](CollectorTables& tables, LookedView& view) {
+        for (std::size_t i = 0; i < view.count; ++i) {
+            view.flow_places[i] = tables.flows.prefetch_entry(view.flow[i]);
+            if (view.is(view.segments, i)) {
+                tables.segments.prefetch_entry(view.segment[i]);
+            }
+        }
+    });
+}
+
+void Collector::follow_flows(LookedBurst& burst) {
+    each_view(burst, [](const CollectorTables& tables, const LookedView& view) {
+        for (std::size_t i = 0; i < view.count; ++i) {
+            tables.flows.prefetch_ladders(view.flow_places[i], view.is(view.turned, i));
+        }
+    });
+}
+
+// What all packets say, of other shards too.
+void Collector::read(const LookedBurst& burst, std::uint64_t cut,
+                     std::span<const capture::Interface> interfaces, Moments& moments) {
+    for (std::size_t i = 0; i < burst.records.size(); ++i) {
+        const Record& record = burst.records[i];
+        tell_time(record, interfaces[record.interface].file);
+        moments[i] = {now_, elapsed_};
+        longest_ = std::max(longest_, record.length);
+        if ((cut >> i & 1) != 0) {
+            shortest_cut_ = std::min(shortest_cut_, record.length);
+        }
+        all_peaks_.add(elapsed_, from(0));
+        if (burst.link == Link::kUnknown) [[unlikely]] {
+            unparsed_.note(record, interfaces[record.interface]);
+        }
     }
-    for (std::size_t i = 0; i < view.count; ++i) {
-        tables_.packets.prefetch_ladder(found[i]);
-        if (found[i] == nullptr) {
+}
+
+void Collector::count_view(const LookedBurst& burst, LookedView& view, const Around& around) {
+    choose_prefixes(view.with_prefixes);
+    view.echoes = 0;
+    Looked looked{view, around.plain, 0, {}, false};
+    for (; looked.i < view.count; ++looked.i) {
+        if (!view.is(view.counted, looked.i)) {
             continue;
         }
-        if (found[i]->frames_differ != 0 || found[i]->frame != view.frame[i]) {
-            tables_.frames.prefetch_index(view.frame[i]);
-            tables_.frames.prefetch_index(found[i]->frame);
+        const std::size_t at = view.at[looked.i];
+        const Record& record = burst.records[at];
+        if (record.interface != row_.interface || row_.tally.total.packets == 0) {
+            end_row();
+            row_.interface = record.interface;
+            row_.file = around.interfaces[record.interface].file;
         }
-        if (view.packets[i].ip.data != nullptr) {
-            request_line(view.packets[i].ip.data + 12);
-        }
+        looked.moment = around.moments[at];
+        looked.removed = (burst.removed >> at & 1) != 0;
+        add_one(looked, record);
     }
-    return found;
+    end_row();
 }
 
-void Collector::count_view(const LookedBurst& burst, LookedView& view, const DroppedWith* plain,
-                           std::span<const capture::Interface> interfaces) {
-    choose_prefixes(view.with_prefixes);
-    const Found found = prefetch_packets(view);
-    const std::span<const Record> records = burst.records;
-    for (std::size_t i = 0; burst.link == Link::kUnknown && i < records.size(); ++i) {
-        unparsed_.note(records[i], interfaces[records[i].interface]);
+// All but the place and the time of it is a sum, which is made once for many packets.
+void Collector::end_row() {
+    if (row_.tally.total.packets == 0) {
+        return;
     }
-    view.echoes = 0;
-    Looked looked{view, found, plain, 0, false};
-    for (std::size_t i = 0; i < records.size(); ++i) {
-        read_one(records[i], interfaces[records[i].interface].file, view.is(view.cut, i));
-        if (looked.i < view.count && view.at[looked.i] == i) {
-            if (view.is(view.counted, looked.i)) {
-                looked.removed = (burst.removed >> i & 1) != 0;
-                add_one(looked, records[i]);
-            }
-            ++looked.i;
-        }
+    const std::uint16_t interface = bounded(row_.interface);
+    if (interface >= interfaces_.size()) {
+        interfaces_.resize(std::size_t{interface} + 1);
     }
-}
-
-Collector::FoundFlows Collector::prefetch_flows(const LookedView& view) {
-    FoundFlows found;
-    for (std::size_t i = 0; i < view.count; ++i) {
-        found[i] = tables_.flows.prefetch_entry(view.flow[i]);
-        if (view.is(view.segments, i)) {
-            tables_.segments.prefetch_entry(view.segment[i]);
-        }
+    if (row_.file >= files_.size()) {
+        files_.resize(std::size_t{row_.file} + 1);
     }
-    for (std::size_t i = 0; i < view.count; ++i) {
-        tables_.flows.prefetch_ladders(found[i], view.is(view.turned, i));
+    for (Tally* tally : {&all_, &interfaces_[interface], &files_[row_.file]}) {
+        *tally += row_.tally;
     }
-    return found;
+    captured_ += row_.captured;
+    row_.tally = {};
+    row_.captured = 0;
 }
 
 void Collector::count_flows(const LookedBurst& burst, const LookedView& view) {
-    const FoundFlows found = prefetch_flows(view);
     for (std::size_t i = 0; i < view.count; ++i) {
         if (!view.is(view.counted, i)) {
             continue;
@@ -250,26 +302,15 @@ void Collector::count_flows(const LookedBurst& burst, const LookedView& view) {
             tables_.flows.pass(length, view.by_packet[i]);
             continue;
         }
-        tables_.flows.add(view.flow[i], view.is(view.turned, i), found[i], view.now[i], length,
-                          view.by_packet[i]);
+        tables_.flows.add(view.flow[i], view.is(view.turned, i), view.flow_places[i], view.now[i],
+                          length, view.by_packet[i]);
         if (view.is(view.segments & ~view.echoes, i)) {
             tables_.segments.add(view.segment[i], view.now[i], length);
         }
     }
 }
 
-// What a packet says that is not this shard's, too.
-void Collector::read_one(const Record& record, std::uint32_t file, bool cut) {
-    tell_time(record, file);
-    longest_ = std::max(longest_, record.length);
-    if (cut) {
-        shortest_cut_ = std::min(shortest_cut_, record.length);
-    }
-    all_peaks_.add(elapsed_, from(0));
-}
-
 void Collector::tell_time(const Record& record, std::uint32_t file) {
-    file_ = file;
     const Nanoseconds time = std::min(record.time, kLatest);
     first_ = started_ ? first_ : time;
     latest_ = std::max(latest_, time);
@@ -290,19 +331,17 @@ void Collector::add_one(Looked& looked, const Record& record) {
     LookedView& view = looked.view;
     const std::size_t i = looked.i;
     const Dissected& packet = view.packets[i];
-    const std::uint16_t interface = bounded(record.interface);
-    if (interface >= interfaces_.size()) {
-        interfaces_.resize(std::size_t{interface} + 1);
-        crossings_.resize(interfaces_.size() * kMostInterfaces);
-    }
-    measure(record, packet.cut);
     const std::uint64_t length = record.wire_length;
+    row_.captured += record.length;
+    if (packet.cut) {
+        cut_.add(length);
+    }
     bool echo = false;
     view.dropped[i] = {};
     const bool keyed = view.is(view.keys.keyed, i);
     const WindowMask dropped = keyed ? add_key(looked, record, echo) : 0;
     const bool cut_copy = keyed && tables_.prefixes && add_prefixes(looked, record, dropped);
-    view.now[i] = now_;
+    view.now[i] = looked.moment.now;
     view.by_packet[i] = dropped;
     view.echoes |= std::uint64_t{echo} << i;
     if (!keyed) {
@@ -311,53 +350,37 @@ void Collector::add_one(Looked& looked, const Record& record) {
         if (non_ip && view.is(view.frames_keyed, i)) {
             echo = add_without_ip(looked, record);
         } else {
-            count_frame(looked, tables_.frames.seen(looked.frame(), now_), 0, length);
+            count_frame(looked, tables_.frames.seen(looked.frame(), looked.moment.now), 0, length);
         }
     }
-    tally(packet, interface, length, echo);
-    if (looked.removed) {
-        tally_->removed(length, cut_copy && !echo);
-    }
-    timeline_.add(elapsed_, length, echo);
-}
-
-void Collector::measure(const Record& record, bool cut) {
-    captured_ += record.length;
-    if (cut) {
-        cut_.add(record.wire_length);
-    }
-}
-
-void Collector::tally(const Dissected& packet, std::uint16_t interface, std::uint64_t length,
-                      bool echo) {
-    if (file_ >= files_.size()) {
-        files_.resize(std::size_t{file_} + 1);
-    }
-    for (Tally* tally :
-         {&all_, &interfaces_[interface], &files_[file_], &protocols_[packet.protocol]}) {
+    for (Tally* tally : {&row_.tally, &protocols_[packet.protocol]}) {
         tally->total.add(length);
         if (echo) {
             tally->echoes.add(length);
         }
     }
+    if (looked.removed) {
+        tally_->removed(length, cut_copy && !echo);
+    }
+    timeline_.add(looked.moment.elapsed, length, echo);
 }
 
 WindowMask Collector::add_key(Looked& looked, const Record& record, bool& echo) {
     const Dissected& packet = looked.packet();
     keyed_.add(record.wire_length);
-    PacketEntry* entry = tables_.packets.find(looked.digest(), looked.found[looked.i]);
+    PacketEntry* entry = tables_.packets.find(looked.digest(), looked.place());
     echo = entry != nullptr;
     if (!echo) {
         remember(looked, record).without_ip = 0;
         ++key_times_.front();
         packet_echoes_.sorter.first(packet.kind);
         ++keys_;
-        accepted_.add(elapsed_, from(0));
+        accepted_.add(looked.moment.elapsed, from(0));
         return 0;
     }
     talkers_.add(addresses_of(packet), record.wire_length);
     const WindowMask dropped = count_echo(looked, record, *entry, packet_echoes_);
-    accepted_.add(elapsed_, ~dropped);
+    accepted_.add(looked.moment.elapsed, ~dropped);
     return dropped;
 }
 
@@ -367,7 +390,7 @@ bool Collector::add_prefixes(const Looked& looked, const Record& record, WindowM
     const Outside outside = looks_inside_ ? looked.outside() : Outside{};
     const PrefixMemory::Packet prefix{outside.path, outside.tenant,     packet.ip.length,
                                       packet.cut,   record.wire_length, dropped};
-    return tables_.prefixes->add(looked.view.prefixes[looked.i], prefix, now_);
+    return tables_.prefixes->add(looked.view.prefixes[looked.i], prefix, looked.moment.now);
 }
 
 bool Collector::wants_prefixes() const noexcept {
@@ -383,7 +406,7 @@ void Collector::choose_prefixes(bool wanted) {
 }
 
 PacketEntry& Collector::remember(const Looked& looked, const Record& record) {
-    PacketEntry& fresh = tables_.packets.insert(looked.digest(), now_);
+    PacketEntry& fresh = tables_.packets.insert(looked.digest(), looked.moment.now, looked.place());
     fresh.frame = looked.frame();
     fresh.origin = looked.packet().origin;
     fresh.interface = bounded(record.interface) & 0x3FFFU;
@@ -401,8 +424,8 @@ bool Collector::came_by_loop(const Looked& looked, const Record& record, const P
     return packet.origin.ttl < entry.origin.ttl &&
            tables_.loops.add({entry.digest, entry.origin, packet.origin,
                               entry.interface == bounded(record.interface),
-                              now_ - tables_.packets.first_of(entry), now_, record.wire_length,
-                              packet.macs});
+                              looked.moment.now - tables_.packets.first_of(entry),
+                              looked.moment.now, record.wire_length, packet.macs});
 }
 
 void Collector::compare_tunnels(const Outside& first, const Outside& echo,
@@ -426,7 +449,7 @@ EchoTraits Collector::compare(const Looked& looked, const Record& record,
     const Dissected& packet = looked.packet();
     EchoTraits traits;
     traits.length = record.wire_length;
-    traits.file = file_;
+    traits.file = row_.file;
     traits.interface = bounded(record.interface);
     traits.protocol = packet.protocol;
     traits.differences = differences_of(entry.origin, packet.origin);
@@ -442,7 +465,8 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
                                  Echoes& into) {
     const Dissected& packet = looked.packet();
     const std::uint64_t length = record.wire_length;
-    const Nanoseconds age = now_ - entry.last;
+    const Nanoseconds now = looked.moment.now;
+    const Nanoseconds age = now - entry.last;
     EchoTraits traits = compare(looked, record, entry);
     entry.run = run_with(entry.run, age);
     const bool moved = traits.interface != entry.interface || traits.cause == Cause::kLoop ||
@@ -454,13 +478,13 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
     for (std::size_t bit = 0; bit < kDifferences; ++bit) {
         differences_[bit] += traits.differences >> bit & 1U;
     }
-    crossings_[entry.interface * kMostInterfaces + traits.interface].add(length);
+    count_crossing(entry.interface, traits.interface, length);
     note_times(entry);
     entry.times = static_cast<std::uint8_t>(std::min(255, entry.times + 1));
     traits.refresh = from(rank(age));
     const bool differs = part_frames(looked, entry);
-    traits.fixed = tables_.packets.seen_again(entry, now_);
-    count_frame(looked, differs ? tables_.frames.seen(looked.frame(), now_) : traits.fixed,
+    traits.fixed = tables_.packets.seen_again(entry, now);
+    count_frame(looked, differs ? tables_.frames.seen(looked.frame(), now) : traits.fixed,
                 entry.without_ip != 0 ? 0 : traits.fixed, length);
     into.refresh.add(traits.refresh, length);
     into.fixed.add(traits.fixed, length);
@@ -474,9 +498,17 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
     return traits.fixed;
 }
 
+void Collector::count_crossing(std::uint16_t original, std::uint16_t echo, std::uint64_t length) {
+    const std::size_t at = original * kMostInterfaces + echo;
+    if (at >= crossings_.size()) {
+        crossings_.resize((original + std::size_t{1}) * kMostInterfaces);
+    }
+    crossings_[at].add(length);
+}
+
 // Whether it is an echo.
 bool Collector::add_without_ip(Looked& looked, const Record& record) {
-    PacketEntry* entry = tables_.packets.find(looked.digest(), looked.found[looked.i]);
+    PacketEntry* entry = tables_.packets.find(looked.digest(), looked.place());
     if (entry == nullptr) {
         remember(looked, record).without_ip = 1;
         frame_echoes_.sorter.first(looked.packet().kind);

@@ -80,9 +80,15 @@ class Collector : private CollectorCounts {
     void look(LookedBurst& burst) { looker_->look(burst); }
     void count_packets(LookedBurst& burst, std::span<const capture::Interface> interfaces);
     void count_flows(const LookedBurst& burst);
-    // A while before each of these: memory is asked for what they will need first.
-    void ask_for_packets(const LookedBurst& burst) const;
-    void ask_for_flows(const LookedBurst& burst) const;
+    // Before each of these, and after look(): finds the entries. Others may be counted in between.
+    void find_packets(LookedBurst& burst);
+    void find_flows(LookedBurst& burst);
+    // Memory is asked for what is needed next: a while before entries are found for the indices,
+    // and a while after that, when they are there, for what they name.
+    void ask_for_packets(LookedBurst& burst);
+    void ask_for_flows(LookedBurst& burst);
+    void follow_packets(LookedBurst& burst);
+    void follow_flows(LookedBurst& burst);
 
     // What was counted, of one capture.
     [[nodiscard]] Findings findings();
@@ -118,19 +124,29 @@ class Collector : private CollectorCounts {
     using CollectorCounts::kMostInterfaces;
 
   private:
-    // Where the keys of a burst most likely are.
-    using Found = std::array<PacketEntry*, kMaxBurst>;
-    using FoundFlows = std::array<FlowEntry*, kMaxBurst>;
+    // When a packet came, by the clock and since the first.
+    struct Moment {
+        Nanoseconds now = 0;
+        Nanoseconds elapsed = 0;
+    };
+    using Moments = std::array<Moment, kMaxBurst>;  // of the records of a burst
+    // What a burst is counted with.
+    struct Around {
+        std::span<const capture::Interface> interfaces;
+        const Moments& moments;
+        const DroppedWith* plain;  // of what looks inside tunnels: without that
+    };
     // The packet that is looked at.
     struct Looked {
         LookedView& view;
-        const Found& found;
-        const DroppedWith* plain;  // of what looks inside tunnels: without that
+        const DroppedWith* plain;
         std::size_t i;
+        Moment moment;
         bool removed;  // by what is asked about
 
         [[nodiscard]] const Dissected& packet() const { return view.packets[i]; }
         [[nodiscard]] Digest digest() const { return view.packet[i]; }
+        [[nodiscard]] const auto& place() const { return view.places[i]; }
         [[nodiscard]] Digest frame() const { return view.frame[i]; }
         [[nodiscard]] const Outside& outside() const { return view.outside[i]; }
     };
@@ -138,24 +154,21 @@ class Collector : private CollectorCounts {
     explicit Collector(const Collector& plain, std::uint64_t memory);
 
     void begin_inside();
-    void count_view(const LookedBurst& burst, LookedView& view, const DroppedWith* plain,
-                    std::span<const capture::Interface> interfaces);
+    void read(const LookedBurst& burst, std::uint64_t cut,
+              std::span<const capture::Interface> interfaces, Moments& moments);
+    void count_view(const LookedBurst& burst, LookedView& view, const Around& around);
+    void end_row();
     void count_flows(const LookedBurst& burst, const LookedView& view);
-    [[nodiscard]] Found prefetch_packets(const LookedView& view);
-    [[nodiscard]] FoundFlows prefetch_flows(const LookedView& view);
-    // Calls ask(tables, view) with each view and the tables of who looks so.
-    template <typename Ask>
-    void each_view(const LookedBurst& burst, Ask ask) const {
-        ask(tables_, burst.plain);
+    // Calls step(tables, view) with each view and the tables of who looks so.
+    template <typename Step>
+    void each_view(LookedBurst& burst, Step step) {
+        step(tables_, burst.plain);
         if (burst.within && inside_) {
-            ask(inside_->tables_, *burst.within);
+            step(inside_->tables_, *burst.within);
         }
     }
-    void read_one(const capture::Record& record, std::uint32_t file, bool cut);
     void tell_time(const capture::Record& record, std::uint32_t file);
     void add_one(Looked& looked, const capture::Record& record);
-    void measure(const capture::Record& record, bool cut);
-    void tally(const Dissected& packet, std::uint16_t interface, std::uint64_t length, bool echo);
     WindowMask add_key(Looked& looked, const capture::Record& record, bool& echo);
     bool add_without_ip(Looked& looked, const capture::Record& record);
     void count_frame(const Looked& looked, WindowMask dropped, WindowMask by_packet,
@@ -167,6 +180,7 @@ class Collector : private CollectorCounts {
     // The windows with which it is dropped.
     WindowMask count_echo(Looked& looked, const capture::Record& record, PacketEntry& entry,
                           Echoes& into);
+    void count_crossing(std::uint16_t original, std::uint16_t echo, std::uint64_t length);
     // Whether its frame has times of its own beside those of the packet.
     bool part_frames(const Looked& looked, PacketEntry& entry);
     void note_times(const PacketEntry& entry) noexcept;
@@ -190,6 +204,14 @@ class Collector : private CollectorCounts {
     bool key_bytes_asked_ = false;
     bool looks_inside_ = false;  // it is that collector
     ReadCounts read_;
+    // Packets of one interface one behind the other, in a burst.
+    struct Row {
+        std::uint32_t interface = 0;
+        std::uint32_t file = 0;
+        std::uint64_t captured = 0;
+        Tally tally;
+    };
+    Row row_;
     std::unique_ptr<Collector> inside_;
     std::optional<Looker> looker_;  // not of inside()
 };

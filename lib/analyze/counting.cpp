@@ -92,8 +92,14 @@ class Counter {
     bool fill(Block& block);
     bool read();
     void look(Block& block);
-    template <typename Ask, typename Count>
-    void count_all_of(Block& block, Ask ask, Count count);
+    // What goes before a burst is counted.
+    struct Steps {
+        void (Collector::*ask)(LookedBurst&);
+        void (Collector::*find)(LookedBurst&);
+        void (Collector::*follow)(LookedBurst&);
+    };
+    template <typename Count>
+    void count_all_of(Block& block, const Steps& steps, Count count);
     void count_packets(Block& block);
     void count_alone(Block& block);
     void count_flows(Block& block);
@@ -172,20 +178,23 @@ void Counter::look(Block& block) {
     }
 }
 
-// A few bursts ahead tables are asked for what they hold of them: on one thread when they are
-// looked at, else on that which counts them.
-template <typename Ask, typename Count>
-void Counter::count_all_of(Block& block, Ask ask, Count count) {
-    constexpr std::size_t kAhead = 3;
-    const bool asks = how_.threads >= 2;
-    for (std::size_t i = 0; asks && i < std::min(kAhead, block.count); ++i) {
-        ask(*block.bursts[i]);
-    }
-    for (std::size_t i = 0; i < block.count; ++i) {
-        if (asks && i + kAhead < block.count) {
-            ask(*block.bursts[i + kAhead]);
+// A burst ahead of each step is the one before it, so that memory has brought what it needs. On one
+// thread indices are asked for when packets are looked at.
+template <typename Count>
+void Counter::count_all_of(Block& block, const Steps& steps, Count count) {
+    const auto with = [&](std::size_t i, auto step) {
+        if (i < block.count) {  // 0 less some is not
+            step(*block.bursts[i]);
         }
-        count(*block.bursts[i]);
+    };
+    constexpr std::size_t kSteps = 3;
+    for (std::size_t i = 0; i < block.count + kSteps; ++i) {
+        if (how_.threads >= 2) {
+            with(i, [&](LookedBurst& burst) { (collector_.*steps.ask)(burst); });
+        }
+        with(i - 1, [&](LookedBurst& burst) { (collector_.*steps.find)(burst); });
+        with(i - 2, [&](LookedBurst& burst) { (collector_.*steps.follow)(burst); });
+        with(i - 3, count);
     }
 }
 
@@ -194,24 +203,27 @@ void Counter::count_packets(Block& block) {
         count_alone(block);
         return;
     }
-    count_all_of(
-        block, [this](const LookedBurst& burst) { collector_.ask_for_packets(burst); },
-        [&](LookedBurst& burst) { collector_.count_packets(burst, block.interfaces()); });
+    constexpr Steps kSteps{&Collector::ask_for_packets, &Collector::find_packets,
+                           &Collector::follow_packets};
+    count_all_of(block, kSteps,
+                 [&](LookedBurst& burst) { collector_.count_packets(burst, block.interfaces()); });
 }
 
 // All blocks before it are counted.
 void Counter::count_alone(Block& block) {
     for (const auto& burst : block.all()) {
+        collector_.find_packets(*burst);
         collector_.count_packets(*burst, block.interfaces());
+        collector_.find_flows(*burst);
         collector_.count_flows(*burst);
     }
 }
 
 void Counter::count_flows(Block& block) {
     if (!block.begins_inside) [[likely]] {
-        count_all_of(
-            block, [this](const LookedBurst& burst) { collector_.ask_for_flows(burst); },
-            [this](const LookedBurst& burst) { collector_.count_flows(burst); });
+        constexpr Steps kSteps{&Collector::ask_for_flows, &Collector::find_flows,
+                               &Collector::follow_flows};
+        count_all_of(block, kSteps, [this](LookedBurst& burst) { collector_.count_flows(burst); });
     }
     if (block.last) {
         large_ -= large_bytes(block.held->batch);

@@ -74,7 +74,6 @@ struct CollectorCounts {
     static constexpr Nanoseconds kMostStep = 365 * 86'400 * kSecond;
 
     bool started_ = false;
-    std::uint32_t file_ = 0;  // of the packet that is looked at
     capture::EpochClock clock_{PacketClock(kJump, kMostStep)};
     Nanoseconds first_ = 0;  // as they stand in the capture
     Nanoseconds latest_ = 0;

@@ -12,6 +12,7 @@
 
 #include "analyze/classify.h"
 #include "analyze/dissect.h"
+#include "analyze/memories.h"
 #include "analyze/prefixes.h"
 #include "analyze/tunnel_tally.h"
 #include "analyze/what_if.h"
@@ -45,7 +46,10 @@ struct LookedView {
     std::array<PrefixMemory::Digests, kMaxBurst> prefixes;
     std::array<Outside, kMaxBurst> outside;  // of what looks inside tunnels
 
-    // What the collector says of them where it counts by key packet, for flows.
+    // Where the collector finds them in its tables.
+    std::array<KeyMemory<PacketEntry>::Place, kMaxBurst> places;
+    std::array<FlowMemory::Place, kMaxBurst> flow_places;
+    // What it says of them where it counts by key packet, for flows.
     std::array<Nanoseconds, kMaxBurst> now;
     std::array<WindowMask, kMaxBurst> by_packet;   // with which windows key packet drops it
     std::uint64_t echoes = 0;                      // bit i: an echo by key packet

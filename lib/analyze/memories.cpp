@@ -37,16 +37,17 @@ WindowMask FlowMemory::seen_one_way(FlowEntry& entry, bool turned, Nanoseconds n
     return 0;
 }
 
-FlowMemory::Dropped FlowMemory::seen(Digest digest, bool turned, FlowEntry* before,
+FlowMemory::Dropped FlowMemory::seen(Digest digest, bool turned, const Place& before,
                                      Nanoseconds now) {
     FlowEntry* const known = table_.find(digest, before);
     if (known == nullptr) {
-        FlowEntry& entry = table_.insert(digest, now, [&](FlowEntry& old) {
+        const auto forget = [&](FlowEntry& old) {
             ladders_.release(old.both);
             for (std::size_t way = 0; old.met && way < 2; ++way) {
                 ladders_.release(old.ways[way]);
             }
-        });
+        };
+        FlowEntry& entry = table_.insert(digest, now, forget, before);
         entry.both = Ladders::first(now);
         entry.first = turned;
         entry.met = false;
@@ -58,7 +59,7 @@ FlowMemory::Dropped FlowMemory::seen(Digest digest, bool turned, FlowEntry* befo
     return {alone ? both : one_way, both};
 }
 
-void FlowMemory::add(Digest digest, bool turned, FlowEntry* before, Nanoseconds now,
+void FlowMemory::add(Digest digest, bool turned, const Place& before, Nanoseconds now,
                      std::uint64_t length, WindowMask by_packet) {
     const Dropped dropped = seen(digest, turned, before, now);
     if (dropped.one_way == dropped.both_ways) {

@@ -41,6 +41,8 @@ struct KeyEntry {
 template <typename Entry>
 class KeyMemory {
   public:
+    using Place = typename RecentTable<Entry>::Place;
+
     // ladders: how much of the memory may go into them.
     KeyMemory(std::size_t bytes, double ladders)
         : ladders_(part_of(bytes, ladders) / Ladders::kBytes),
@@ -54,18 +56,18 @@ class KeyMemory {
           }) {}
 
     void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
-    [[nodiscard]] Entry* prefetch_entry(Digest digest) noexcept {
+    [[nodiscard]] Place prefetch_entry(Digest digest) noexcept {
         return table_.prefetch_entry(digest);
     }
-    // entry: what prefetch_entry() said.
-    void prefetch_ladder(const Entry* entry) const noexcept {
-        if (entry != nullptr) {
-            ladders_.prefetch(entry->accepted);
+    // place: what prefetch_entry() said.
+    void prefetch_ladder(const Place& place) const noexcept {
+        if (place.entry != nullptr) {
+            ladders_.prefetch(place.entry->accepted);
         }
     }
 
     // before: what prefetch_entry() said a moment ago.
-    [[nodiscard]] Entry* find(Digest digest, Entry* before) noexcept {
+    [[nodiscard]] Entry* find(Digest digest, const Place& before = {}) noexcept {
         return table_.find(digest, before);
     }
 
@@ -74,9 +76,9 @@ class KeyMemory {
         return ladders_.step(entry.accepted, std::exchange(entry.last, now), now);
     }
 
-    Entry& insert(Digest digest, Nanoseconds now) {
-        Entry& entry =
-            table_.insert(digest, now, [&](Entry& old) { ladders_.release(old.accepted); });
+    Entry& insert(Digest digest, Nanoseconds now, const Place& before = {}) {
+        Entry& entry = table_.insert(
+            digest, now, [&](Entry& old) { ladders_.release(old.accepted); }, before);
         entry.accepted = Ladders::first(now);
         return entry;
     }
@@ -154,14 +156,14 @@ class FrameMemory {
 
     // Packets' frames begin to differ: that of those which came so far.
     void part(const PacketEntry& packet, const Ladders& ladders) {
-        KeyEntry* known = keys_.find(packet.frame, nullptr);  // of one that was forgotten
+        KeyEntry* known = keys_.find(packet.frame);  // of one that was forgotten
         keys_.take_times(known != nullptr ? *known : keys_.insert(packet.frame, packet.last),
                          packet.last, packet.accepted, ladders);
     }
 
     // With which windows the frame is dropped.
     WindowMask seen(Digest digest, Nanoseconds now) {
-        if (KeyEntry* entry = keys_.find(digest, nullptr)) {
+        if (KeyEntry* entry = keys_.find(digest)) {
             return keys_.seen_again(*entry, now);
         }
         keys_.insert(digest, now);
@@ -197,26 +199,28 @@ struct alignas(64) FlowEntry {
 // Flows, of one way and of both.
 class FlowMemory {
   public:
+    using Place = RecentTable<FlowEntry>::Place;
+
     FlowMemory(std::size_t bytes, double ladders);
     FlowMemory(const FlowMemory& other, std::size_t bytes, double ladders);
 
     void prefetch_index(Digest digest) const noexcept { table_.prefetch_index(digest); }
-    [[nodiscard]] FlowEntry* prefetch_entry(Digest digest) noexcept {
+    [[nodiscard]] Place prefetch_entry(Digest digest) noexcept {
         return table_.prefetch_entry(digest);
     }
-    // turned: which way. entry: what prefetch_entry() said.
-    void prefetch_ladders(const FlowEntry* entry, bool turned) const noexcept {
-        if (entry != nullptr) {
-            ladders_.prefetch(entry->both);
-            if (entry->met) {
-                ladders_.prefetch(entry->ways[turned ? 1 : 0]);
+    // turned: which way. place: what prefetch_entry() said.
+    void prefetch_ladders(const Place& place, bool turned) const noexcept {
+        if (place.entry != nullptr) {
+            ladders_.prefetch(place.entry->both);
+            if (place.entry->met) {
+                ladders_.prefetch(place.entry->ways[turned ? 1 : 0]);
             }
         }
     }
 
     // digest: of both ways. before: what prefetch_entry() said. by_packet: with which windows mode
     // packet drops the packet.
-    void add(Digest digest, bool turned, FlowEntry* before, Nanoseconds now, std::uint64_t length,
+    void add(Digest digest, bool turned, const Place& before, Nanoseconds now, std::uint64_t length,
              WindowMask by_packet);
     // The packet belongs to none.
     void pass(std::uint64_t length, WindowMask by_packet) { alike_.add(0, by_packet, length); }
@@ -233,7 +237,7 @@ class FlowMemory {
         WindowMask one_way = 0;
         WindowMask both_ways = 0;
     };
-    Dropped seen(Digest digest, bool turned, FlowEntry* before, Nanoseconds now);
+    Dropped seen(Digest digest, bool turned, const Place& before, Nanoseconds now);
     WindowMask seen_one_way(FlowEntry& entry, bool turned, Nanoseconds now);
     [[nodiscard]] ModeCounts with_alike(ModeCounts counts) const {
         counts.add(alike_);

@@ -27,7 +27,7 @@ bool PrefixMemory::add(const Digests& digests, const Packet& packet, Nanoseconds
     bool found = false;
     bool cut = false;
     for (std::size_t i = kKeyBytesAsked.size(); i-- > 0;) {
-        Entry* entry = tables_[i].find(digests[i], nullptr);
+        Entry* entry = tables_[i].find(digests[i]);
         if (entry == nullptr) {
             Entry& fresh = tables_[i].insert(digests[i], now);
             fresh.path = packet.path;

@@ -113,32 +113,43 @@ class RecentTable {
         return nullptr;
     }
 
-    // Where it most likely is, read by nobody yet, on its way into the cache. Null if it is not
-    // there.
-    [[nodiscard]] Entry* prefetch_entry(Digest digest) noexcept {
+    // What prefetch_entry() found. What was put in or forgotten since then is told by find() and
+    // insert(), which look again only where it may matter.
+    struct Place {
+        Entry* entry = nullptr;   // where a digest most likely is; null: nowhere
+        std::size_t slot = 0;     // then the free one in the index that it would have
+        std::uint32_t moves = 0;  // as often slots had moved; 0: nothing was found out
+    };
+
+    // An entry is on its way into the cache then, read by nobody yet.
+    [[nodiscard]] Place prefetch_entry(Digest digest) noexcept {
         const std::uint64_t tag = digest >> 32;
-        for (std::size_t at = home(digest); index_[at] != 0; at = next(at)) {
+        std::size_t at = home(digest);
+        for (; index_[at] != 0; at = next(at)) {
             if (index_[at] >> 32 == tag) {
                 auto* const bytes = reinterpret_cast<std::byte*>(&entry_of(index_[at]));
                 request_line(bytes);
-                if constexpr (sizeof(Entry) < 64) {
+                if constexpr (sizeof(Entry) != 64) {
                     request_line(bytes + sizeof(Entry) - 1);
                 }
-                return &entry_of(index_[at]);
+                return {&entry_of(index_[at]), at, moves_};
             }
         }
-        return nullptr;
+        return {nullptr, at, moves_};
     }
 
-    // The same as find(), where prefetch_entry() said so a moment ago (null: nowhere).
-    [[nodiscard]] Entry* find(Digest digest, Entry* before) noexcept {
-        return before != nullptr && before->digest == digest ? before : find(digest);
+    // The same as find(), where prefetch_entry() said so a moment ago.
+    [[nodiscard]] Entry* find(Digest digest, const Place& before) noexcept {
+        if (before.entry != nullptr && before.entry->digest == digest) {
+            return before.entry;
+        }
+        return is_free(before) ? nullptr : find(digest);
     }
 
     // For a digest that is not there. forget(Entry&) is called for the one that has to go. The
-    // entry has digest, last and stamp; the rest is whatever was there.
+    // entry has digest, last and stamp; the rest is as in a new one.
     template <typename Forget>
-    Entry& insert(Digest digest, Nanoseconds now, Forget forget) {
+    Entry& insert(Digest digest, Nanoseconds now, Forget forget, const Place& before = {}) {
         std::size_t place = size_;
         if (size_ == capacity_) {
             place = make_room(now, forget);
@@ -149,7 +160,11 @@ class RecentTable {
         entry.digest = digest;
         entry.last = now;
         entry.stamp = stamp_of(now);
-        put(slot_of(digest, place));
+        if (is_free(before)) {
+            index_[before.slot] = slot_of(digest, place);
+        } else {
+            put(slot_of(digest, place));
+        }
         return entry;
     }
 
@@ -193,6 +208,11 @@ class RecentTable {
         return static_cast<std::uint32_t>(now >> kStampShift);
     }
 
+    // Still, so that the digest is not there: whoever puts it in takes the first free slot.
+    [[nodiscard]] bool is_free(const Place& place) const noexcept {
+        return place.entry == nullptr && place.moves == moves_ && index_[place.slot] == 0;
+    }
+
     void put(std::uint64_t slot) noexcept {
         std::size_t at = home(slot);
         while (index_[at] != 0) {
@@ -206,6 +226,7 @@ class RecentTable {
     // some of the first ones, and those that went on at the beginning.
     void grow() {
         const std::size_t old = slots_;
+        ++moves_;
         slots_ *= 2;
         --shift_;
         std::vector<std::uint64_t> later;
@@ -231,6 +252,7 @@ class RecentTable {
 
     // Takes the entry out of the index and closes the gap in its run.
     void erase(Digest digest, std::size_t place) noexcept {
+        ++moves_;
         std::size_t at = home(digest);
         while (index_[at] != slot_of(digest, place)) {
             at = next(at);
@@ -275,6 +297,7 @@ class RecentTable {
     std::uint64_t* index_ = nullptr;
     std::size_t slots_ = 0;
     unsigned shift_ = 0;
+    std::uint32_t moves_ = 1;
     std::optional<Nanoseconds> blind_after_;
 };
 

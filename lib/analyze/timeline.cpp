@@ -33,14 +33,6 @@ Timeline::Bin& Timeline::at(Nanoseconds since_start) {
     return bins_[latest_];
 }
 
-void Timeline::add(Nanoseconds since_start, std::uint64_t length, bool echo) {
-    Bin& bin = at(since_start);
-    bin.total.add(length);
-    if (echo) {
-        bin.echoes.add(length);
-    }
-}
-
 // Both began at once, so that bins of one length begin and end together.
 void Timeline::add(const Timeline& others) {
     add_later(others, 0);
@@ -72,15 +64,8 @@ std::vector<TimeBin> Timeline::bins() const {
     return out;
 }
 
-void PeakRates::add(Nanoseconds since_start, WindowMask windows) noexcept {
-    if (since_start >= next_end_) {
-        end_steps(since_start);
-    }
-    const WindowMask taken = windows >> kFirst & kAll;
-    if (taken == kAll) {
-        ++all_;
-        return;
-    }
+// Packets that do not count in every stretch.
+void PeakRates::add_some(WindowMask taken) noexcept {
     for (WindowMask rest = taken; rest != 0; rest &= rest - 1) {
         ++stretches_[static_cast<unsigned>(std::countr_zero(rest))].some;
     }

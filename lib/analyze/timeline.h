@@ -19,7 +19,13 @@ class Timeline {
     static constexpr Nanoseconds kShortest = 100 * kMicrosecond;
 
     // since_start never steps back.
-    void add(Nanoseconds since_start, std::uint64_t length, bool echo);
+    void add(Nanoseconds since_start, std::uint64_t length, bool echo) {
+        Bin& bin = is_latest(since_start) ? bins_[latest_] : at(since_start);
+        bin.total.add(length);
+        if (echo) {
+            bin.echoes.add(length);
+        }
+    }
 
     [[nodiscard]] Nanoseconds width() const noexcept { return width_; }
     [[nodiscard]] std::vector<TimeBin> bins() const;
@@ -77,7 +83,17 @@ class PeakRates {
     static constexpr unsigned kCount = kWindows - 1 - kFirst;
 
     // since_start never steps back. windows: those whose filter takes the packet in.
-    void add(Nanoseconds since_start, WindowMask windows) noexcept;
+    void add(Nanoseconds since_start, WindowMask windows) noexcept {
+        if (since_start >= next_end_) [[unlikely]] {
+            end_steps(since_start);
+        }
+        const WindowMask taken = windows >> kFirst & kAll;
+        if (taken == kAll) {
+            ++all_;
+        } else {
+            add_some(taken);
+        }
+    }
 
     struct Peak {
         Nanoseconds stretch = 0;
@@ -110,6 +126,7 @@ class PeakRates {
         std::uint64_t some = 0;        // packets of the step that are not in all_
         unsigned at = 0;
     };
+    void add_some(WindowMask taken) noexcept;
     // A sum grows until its step ends, so it is looked at then.
     void end_steps(Nanoseconds now) noexcept;
     [[nodiscard]] std::uint64_t in_step(const Stretch& stretch) const noexcept {

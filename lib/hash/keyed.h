@@ -60,10 +60,15 @@ inline constexpr std::size_t kPairBytes = 16;
     return pair(word_at(p), word_at(p + 8), key);
 }
 
-// Below 16 bytes: two words that for a given length determine every byte. Not inline, so that loops
-// over keys of the usual lengths keep their registers.
+// Below 16 bytes: two words that for a given length determine every byte, zeros behind the last.
+// Not inline, so that loops over keys of the usual lengths keep their registers.
 [[nodiscard, gnu::noinline]] inline uint128 tiny_body(const std::uint8_t* body, std::size_t n,
                                                       const Secret& secret) noexcept {
+    constexpr std::size_t kWord = 8;
+    if (n >= kWord) {  // the last bytes end a word of the body; of eight no byte is left
+        const std::uint64_t last = word_at(body + n - kWord) >> 8 >> 8 * (kPairBytes - 1 - n);
+        return pair(word_at(body), last, secret.body.data());
+    }
     std::array<std::uint8_t, kPairBytes> bytes{};
     if (n > 0) {
         std::memcpy(bytes.data(), body, n);

@@ -78,14 +78,48 @@ TEST(RecentTable, entry_seen_again_stays_longer) {
 TEST(RecentTable, place_that_was_found_before_is_looked_at_again) {
     RecentTable<Entry> table(64 << 10);
     const auto forget = [](const Entry&) {};
-    Entry* const before = &table.insert(7, 0, forget);
-    EXPECT_EQ(table.find(7, before), before);
-    EXPECT_EQ(table.find(7, nullptr), before);
+    Entry* const entry = &table.insert(7, 0, forget);
+    const RecentTable<Entry>::Place before = table.prefetch_entry(7);
+    EXPECT_EQ(before.entry, entry);
+    EXPECT_EQ(table.find(7, before), entry);
+    EXPECT_EQ(table.find(7, {}), entry);
     EXPECT_EQ(table.find(8, before), nullptr);
     for (std::size_t i = 0; i < table.capacity(); ++i) {
         table.insert(remix(i, 0), kSecond, forget);
     }
     EXPECT_EQ(table.find(7, before), nullptr);  // somebody else lies there
+}
+
+// Between prefetch_entry() and insert() others come, the same among them, until entries have to go.
+TEST(RecentTable, place_where_nothing_was_is_good_as_long_as_it_is_free) {
+    RecentTable<Entry> table(64 << 10);
+    std::mt19937_64 random(5);
+    const auto forget = [](const Entry&) {};
+    std::size_t known = 0;
+    const std::size_t rounds = 4 * table.capacity();
+    for (std::uint32_t i = 0; i < rounds; ++i) {
+        const Digest digest = random() | 1U;
+        const RecentTable<Entry>::Place before = table.prefetch_entry(digest);
+        ASSERT_EQ(before.entry, nullptr);
+        // Near it in the index, and itself.
+        const Digest near = (digest & ~(Digest{0xFF} << 32)) | (random() & 0xFF) << 32;
+        for (const Digest other : {near, digest}) {
+            if (random() % 4 == 0 && table.find(other) == nullptr) {
+                table.insert(other, i, forget).value = 1;
+            }
+        }
+        Entry* const found = table.find(digest, before);
+        ASSERT_EQ(found, table.find(digest)) << i;
+        if (found != nullptr) {
+            ++known;
+            continue;
+        }
+        table.insert(digest, i, forget, before).value = 3;
+        ASSERT_NE(table.find(digest), nullptr) << i;
+        EXPECT_EQ(table.find(digest)->value, 3U);
+    }
+    EXPECT_GT(known, rounds / 8);
+    EXPECT_LT(known, rounds / 2);
 }
 
 // All at the end of the index, so that some lie at its beginning, and all at its beginning.

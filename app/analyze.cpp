@@ -214,7 +214,8 @@ Result<analyze::Report> read_captures(const AnalyzeOptions& options, std::uint64
     const auto allowance = std::make_shared<capture::Allowance>(
         memory + offline::kProgramBytes, question->memory + analyze::kLeastMemory);
     const auto source =
-        capture::open_captures(options.inputs, question->jump, allowance, options.recover);
+        capture::open_captures(options.inputs, question->jump, allowance, options.recover,
+                               inflating_threads(*threads, options.jobs));
     if (!source) {
         return tl::unexpected(source.error());
     }

@@ -55,6 +55,12 @@ Result<unsigned> threads_of(const Text& jobs) {
     return static_cast<unsigned>(std::min<std::uint64_t>(*number, UINT32_MAX));
 }
 
+unsigned inflating_threads(unsigned threads, const Text& jobs) {
+    constexpr unsigned kMost = 8;  // more find nothing to do in what is read ahead
+    const unsigned cpus = std::max(std::thread::hardware_concurrency(), 1U);
+    return std::min(jobs ? threads : kMost, cpus);
+}
+
 Result<unsigned> parse_first(const std::string& text) {
     const auto value = parse_whole(text);
     if (!value || !config::kFirst.contains(*value)) {

@@ -33,6 +33,8 @@ Result<Nanoseconds> parse_window(const std::string& text);
 Result<std::uint64_t> parse_snap(const std::string& text);
 // Of --jobs: 1 or more; if it was not given 2, or 1 where one CPU is all that there is.
 Result<unsigned> threads_of(const Text& jobs);
+// Of so many, or of as many as there are CPUs if --jobs was not given: those that inflate.
+unsigned inflating_threads(unsigned threads, const Text& jobs);
 // The kernel's buffer for an interface, 64KiB to 1GiB.
 Result<std::uint64_t> parse_buffer(const std::string& text);
 

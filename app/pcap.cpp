@@ -171,8 +171,9 @@ Outcome pcap(const PcapOptions& given) {
     }
     end_cleanly_on_signals();
     ProgressLine line(!given.quiet);
-    const auto summary = offline::run(*files, *options, *threads > 1,
-                                      [&](const auto& so_far) { line.show(so_far.input); });
+    const auto summary =
+        offline::run(*files, *options, {*threads > 1, inflating_threads(*threads, given.jobs)},
+                     [&](const auto& so_far) { line.show(so_far.input); });
     line.clear();
     if (!summary) {
         return tl::unexpected(summary.error());

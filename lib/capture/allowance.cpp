@@ -61,7 +61,7 @@ std::uint64_t Allowance::reserve(const Needs& needs) noexcept {
     const std::uint64_t share = memory_ / kShare;
     const std::uint64_t usual =
         needs.closed != 0 ? share : std::min(kFew * needs.inputs, std::max(share, kFew));
-    reserved_ = std::max(usual, kCommon + taken_ + needs.largest);
+    reserved_ = std::max(usual + needs.ahead, kCommon + taken_ + needs.largest);
     return reserved_;
 }
 

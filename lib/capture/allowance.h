@@ -48,6 +48,7 @@ class Allowance {
         std::size_t closed = 0;
         std::uint64_t packed = 0;   // what all of them need to decompress
         std::uint64_t largest = 0;  // of a closed one, all in all
+        std::uint64_t ahead = 0;    // beside what is usual, for what is inflated ahead
     };
     // The inputs have this much and no more from here on. It may be more than there is.
     std::uint64_t reserve(const Needs& needs) noexcept;

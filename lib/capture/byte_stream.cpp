@@ -46,6 +46,7 @@ class File final : public ByteStream {
             // Standard input may have been read by somebody else before.
             const off_t at = ::lseek(descriptor_, 0, SEEK_CUR);
             size_ = static_cast<std::uint64_t>(std::max<off_t>(status.st_size - at, 0));
+            waits_ = false;
             ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
         }
         return {};
@@ -65,6 +66,11 @@ class File final : public ByteStream {
         return static_cast<std::size_t>(got);
     }
 
+    [[nodiscard]] bool ready() const override {
+        pollfd wanted{.fd = descriptor_, .events = POLLIN, .revents = 0};
+        return !waits_ || ::poll(&wanted, 1, 0) > 0;
+    }
+
     [[nodiscard]] std::uint64_t taken() const override { return taken_; }
     [[nodiscard]] std::uint64_t size() const override { return size_; }
 
@@ -78,6 +84,7 @@ class File final : public ByteStream {
     std::string name_;
     std::uint64_t taken_ = 0;
     std::uint64_t size_ = 0;
+    bool waits_ = true;  // for whoever writes it
 };
 
 // A regular file that is opened for each read, as long as it is the same.

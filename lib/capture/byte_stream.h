@@ -23,11 +23,16 @@ class ByteStream {
     // Puts the next bytes there, as many as there are without waiting longer than for the first.
     // 0: the end. Errc::kIo, whose context names the input.
     virtual Result<std::size_t> read(std::span<std::byte> to) = 0;
+    // Whether read() would not wait for anybody but a disk.
+    [[nodiscard]] virtual bool ready() const { return true; }
 
     // Bytes taken so far as they lie in the file, without those that wait to be decompressed, and
     // all that it has; 0 for a pipe.
     [[nodiscard]] virtual std::uint64_t taken() const = 0;
     [[nodiscard]] virtual std::uint64_t size() const = 0;
+    // Where the part of the file begins that the last bytes read are of, if it is not the first:
+    // how much was taken of it depends on how it is read.
+    [[nodiscard]] virtual std::optional<std::uint64_t> member() const { return std::nullopt; }
 
     // Taken to decompress them: it may grow with what was read.
     [[nodiscard]] virtual std::uint64_t memory() const { return 0; }
@@ -37,6 +42,7 @@ class ByteStream {
         std::string what;
         bool incomplete = true;  // Warning's
         bool ends = true;        // the stream
+        bool in_front = false;   // of the bytes read last, not behind them
     };
     virtual std::optional<Trouble> trouble() { return std::nullopt; }
     // Whether what was wrong made an end of them, so that the last record may be cut.

@@ -3,15 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
-
-#include <isa-l/igzip_lib.h>
-
-#include "capture/compression.h"
 
 namespace unecho::capture {
 namespace {
@@ -19,207 +12,198 @@ namespace {
 class Gunzip final : public ByteStream {
   public:
     Gunzip(std::unique_ptr<ByteStream> stream, std::span<const std::uint8_t> taken,
-           std::size_t piece)
-        : stream_(std::move(stream)), input_(std::max(packed_piece(piece), taken.size())) {
-        std::copy(taken.begin(), taken.end(), input_.begin());
-        isal_inflate_init(&state_);
-        state_.crc_flag = ISAL_GZIP_NO_HDR_VER;
-        state_.next_in = input_.data();
-        state_.avail_in = static_cast<std::uint32_t>(taken.size());
-        isal_gzip_header_init(&header_);
+           std::size_t piece, std::shared_ptr<Inflaters> inflaters)
+        : stream_(std::move(stream)),
+          piece_bytes_(std::max(packed_piece(piece), taken.size())),
+          counted_(inflaters != nullptr),
+          buffers_(piece_bytes_ + 1),
+          ahead_(inflaters ? std::move(inflaters) : std::make_shared<Inflaters>(0), piece_bytes_),
+          begins_(stream_->taken() - taken.size()),
+          read_(begins_),
+          next_(begins_),
+          member_(begins_) {
+        inflater_->take({}, begins_);
+        if (!taken.empty()) {
+            const std::shared_ptr<Bytes> bytes = buffers_.take(0);
+            std::memcpy(bytes->data() + 1, taken.data(), taken.size());
+            put(bytes, taken.size());
+        }
     }
 
     Result<std::size_t> read(std::span<std::byte> to) override;
 
     [[nodiscard]] std::uint64_t taken() const override {
-        return stream_->taken() - state_.avail_in;
+        return ahead_.gives() ? member_ : inflater_->position();
     }
     [[nodiscard]] std::uint64_t size() const override { return stream_->size(); }
 
-    // That which ends the stream only when all before it was given.
-    std::optional<Trouble> trouble() override {
-        if (wrong_checksums_ > 0) {
-            --wrong_checksums_;
-            return Trouble{.what = "checksum of compressed data wrong", .ends = false};
-        }
-        return held() == 0 ? std::exchange(why_ended_, std::nullopt) : std::nullopt;
+    std::optional<Trouble> trouble() override;
+    [[nodiscard]] bool ended_early() const override {
+        return !ahead_.gives() && inflater_->ended_early();
     }
-
-    [[nodiscard]] bool ended_early() const override { return ended_early_; }
     [[nodiscard]] bool is_compressed() const override { return true; }
-    [[nodiscard]] std::uint64_t memory() const override { return sizeof(*this) + input_.size(); }
+    [[nodiscard]] std::optional<std::uint64_t> member() const override {
+        const bool known = !ahead_.gives() && inflater_->ended_between();
+        return known || member_ == begins_ ? std::nullopt : std::optional(member_);
+    }
+    [[nodiscard]] std::uint64_t memory() const override {
+        return sizeof(*this) + sizeof(Inflater) + piece_bytes_ +
+               (counted_ ? PackedAhead::memory(piece_bytes_) : 0);
+    }
 
   private:
-    enum class Part : std::uint8_t { kBetween, kHeader, kData, kZeros, kEnd };
-
-    // Goes on with what is there. False: it takes more input.
-    bool step();
-    bool step_between();
-    bool step_header();
-    bool step_data();
-    bool step_zeros();
-
-    Status refill();
-    void end(const char* why, bool incomplete = true);
-    void end_early(const char* why, bool incomplete = true);
-    // isal_inflate() holds back what it has decompressed when it finds damage.
-    [[nodiscard]] std::uint32_t held() const {
-        return static_cast<std::uint32_t>(state_.tmp_out_valid - state_.tmp_out_processed);
-    }
-    void drain();
+    // How much was given of what a run has, or of what is inflated here.
+    std::size_t give_ahead(std::span<std::byte> to);
+    std::size_t give_here(std::span<std::byte> to, Inflater::Stop& stop);
+    // False: there is none that was read.
+    bool take_piece();
+    void look_ahead();
+    void read_piece();
+    void put(const std::shared_ptr<Bytes>& bytes, std::size_t size);
 
     std::unique_ptr<ByteStream> stream_;
-    std::vector<std::uint8_t> input_;
+    std::size_t piece_bytes_;
+    bool counted_;
+    Buffers buffers_;
+    PackedAhead ahead_;
+    std::uint64_t begins_;
+    std::uint64_t read_;  // up to there in the stream
+    std::uint64_t next_;  // where the piece begins that the inflater is to have next
+    std::byte last_{};    // that was read
     bool input_ended_ = false;
-    Part part_ = Part::kBetween;
-    inflate_state state_{};
-    // Kept from call to call: isal_inflate() forgets the flags of a header that comes in pieces.
-    isal_gzip_header header_{};
-    std::size_t wrong_checksums_ = 0;  // not told yet
-    std::optional<Trouble> why_ended_;
-    bool ended_early_ = false;
+    std::optional<Error> error_;  // behind what was read
+    bool many_ = false;           // a member has ended
+
+    PackedPiece piece_;  // that the inflater is at
+    std::unique_ptr<Inflater> inflater_ = std::make_unique<Inflater>();
+    std::uint64_t member_;       // that the last byte given is of
+    std::size_t checksums_ = 0;  // wrong ones in front of what was given last
 };
 
 Result<std::size_t> Gunzip::read(std::span<std::byte> to) {
-    constexpr std::size_t kMost = std::numeric_limits<std::int32_t>::max();
-    const auto room = static_cast<std::uint32_t>(std::min(to.size(), kMost));
-    state_.next_out = reinterpret_cast<std::uint8_t*>(to.data());
-    state_.avail_out = room;
-    while (state_.avail_out > 0 && part_ != Part::kEnd) {
-        if (step()) {
+    using Stop = Inflater::Stop;
+    look_ahead();
+    std::size_t given = 0;
+    while (given < to.size()) {
+        if (!ahead_.gives() && inflater_->is_between()) {
+            ahead_.meet(inflater_->position());
+        }
+        if (ahead_.gives()) {
+            given += give_ahead(to.subspan(given));
+            continue;
+        }
+        Stop stop = Stop::kRoom;
+        given += give_here(to.subspan(given), stop);
+        many_ = many_ || stop == Stop::kBorder;
+        if (stop == Stop::kEnd || (stop == Stop::kChecksum && given != 0)) {
+            break;
+        }
+        if (stop == Stop::kChecksum) {
+            checksums_ += inflater_->trouble() ? 1 : 0;
+        }
+        if (stop != Stop::kInput || take_piece()) {
             continue;
         }
         if (input_ended_) {
-            if (part_ != Part::kBetween && part_ != Part::kZeros) {
-                end_early("compressed data cut short", false);
-            }
-            part_ = Part::kEnd;
-        } else if (state_.avail_out < room) {
+            inflater_->finish();
+        } else if (given != 0 && (error_ || !stream_->ready())) {
             break;
-        } else if (const Status good = refill(); !good) {
-            return tl::unexpected(good.error());
+        } else if (error_) {
+            return tl::unexpected(*std::exchange(error_, std::nullopt));
+        } else {
+            if (inflater_->left() == 0) {
+                piece_ = {};  // to be read into again
+            }
+            read_piece();
         }
     }
-    drain();
-    return room - state_.avail_out;
+    return given;
 }
 
-bool Gunzip::step() {
-    switch (part_) {
-        case Part::kBetween:
-            return step_between();
-        case Part::kHeader:
-            return step_header();
-        case Part::kData:
-            return step_data();
-        case Part::kZeros:
-            return step_zeros();
-        case Part::kEnd:
-            break;
+std::size_t Gunzip::give_ahead(std::span<std::byte> to) {
+    const std::size_t given = ahead_.give(to);
+    if (given != 0) {
+        member_ = ahead_.member();
+        return given;
     }
+    PackedAhead::Taken taken = ahead_.take_over();
+    inflater_ = std::move(taken.inflater);
+    piece_ = std::move(taken.piece);
+    next_ = piece_.end();
+    many_ = true;
+    return 0;
+}
+
+std::size_t Gunzip::give_here(std::span<std::byte> to, Inflater::Stop& stop) {
+    inflater_->put_into(to);
+    stop = inflater_->run(input_ended_ && next_ == read_);
+    const std::size_t given = inflater_->given();
+    member_ = given != 0 ? inflater_->member() : member_;
+    return given;
+}
+
+// What ends it stands behind all that is given.
+std::optional<ByteStream::Trouble> Gunzip::trouble() {
+    if (checksums_ != 0) {
+        --checksums_;
+        Trouble trouble = Inflater::wrong_checksum();
+        trouble.in_front = true;
+        return trouble;
+    }
+    return ahead_.gives() ? std::nullopt : inflater_->trouble();
+}
+
+bool Gunzip::take_piece() {
+    const std::optional<PackedPiece> found = ahead_.piece_at(next_);
+    if (!found) {
+        return false;
+    }
+    piece_ = *found;
+    inflater_->take(piece_.from(inflater_->left()), piece_.end());
+    next_ = piece_.end();
     return true;
 }
 
-bool Gunzip::step_between() {
-    if (state_.avail_in == 0) {
-        return false;
-    }
-    const std::span<const std::uint8_t> next(state_.next_in, state_.avail_in);
-    if (next[0] == 0) {
-        part_ = Part::kZeros;
-    } else if (next.size() == 1 && begins_with(next, magic_of(Compression::kGzip).substr(0, 1)) &&
-               !input_ended_) {
-        return false;
-    } else if (compression_of(next) == Compression::kGzip) {
-        part_ = Part::kHeader;
-    } else {
-        end("bytes behind the compressed data ignored");
-    }
-    return true;
-}
-
-bool Gunzip::step_header() {
-    const int result = isal_read_gzip_header(&state_, &header_);
-    if (result < 0) {
-        end_early("compressed data damaged");
-        return true;
-    }
-    if (result != ISAL_DECOMP_OK) {
-        return false;
-    }
-    part_ = Part::kData;
-    return true;
-}
-
-bool Gunzip::step_data() {
-    const std::uint32_t in_before = state_.avail_in;
-    const std::uint32_t out_before = state_.avail_out;
-    const int result = isal_inflate(&state_);
-    if (result == ISAL_INCORRECT_CHECKSUM) {
-        ++wrong_checksums_;
-    } else if (result != ISAL_DECOMP_OK) {
-        end_early("compressed data damaged");
-        return true;
-    }
-    if (state_.block_state == ISAL_BLOCK_FINISH) {
-        isal_inflate_reset(&state_);
-        isal_gzip_header_init(&header_);
-        part_ = Part::kBetween;
-        return true;
-    }
-    return state_.avail_in != in_before || state_.avail_out != out_before;
-}
-
-bool Gunzip::step_zeros() {
-    const std::uint8_t* const last = state_.next_in + state_.avail_in;
-    if (std::find_if(static_cast<const std::uint8_t*>(state_.next_in), last,
-                     [](std::uint8_t byte) { return byte != 0; }) != last) {
-        end("bytes behind the compressed data ignored");
-        return true;
-    }
-    state_.avail_in = 0;
-    return false;
-}
-
-// Keeps what is left, a byte at most.
-Status Gunzip::refill() {
-    std::memmove(input_.data(), state_.next_in, state_.avail_in);
-    state_.next_in = input_.data();
-    const std::span<std::uint8_t> room = std::span(input_).subspan(state_.avail_in);
-    const Result<std::size_t> got = stream_->read(std::as_writable_bytes(room));
-    if (!got) {
-        return tl::unexpected(got.error());
-    }
-    state_.avail_in += static_cast<std::uint32_t>(*got);
-    input_ended_ = *got == 0;
-    return {};
-}
-
-void Gunzip::end(const char* why, bool incomplete) {
-    why_ended_ = Trouble{.what = why, .incomplete = incomplete};
-    part_ = Part::kEnd;
-}
-
-void Gunzip::end_early(const char* why, bool incomplete) {
-    end(why, incomplete);
-    ended_early_ = true;
-}
-
-void Gunzip::drain() {
-    if (part_ != Part::kEnd) {
+// As much as there is without waiting. Of what has one member only the next piece.
+void Gunzip::look_ahead() {
+    constexpr std::size_t kFew = 2;
+    if (!ahead_.has_threads()) {
         return;
     }
-    const std::uint32_t count = std::min(held(), state_.avail_out);
-    std::memcpy(state_.next_out, state_.tmp_out_buffer + state_.tmp_out_processed, count);
-    state_.tmp_out_processed += static_cast<std::int32_t>(count);
-    state_.avail_out -= count;
+    if (!ahead_.gives()) {
+        ahead_.passed(inflater_->position());
+    }
+    const std::size_t most = many_ ? PackedAhead::kMostPieces : kFew;
+    while (!input_ended_ && !error_ && ahead_.pieces() < most && stream_->ready()) {
+        read_piece();
+    }
+}
+
+void Gunzip::read_piece() {
+    const std::shared_ptr<Bytes> bytes = buffers_.take(0);
+    const Result<std::size_t> got = stream_->read(std::span(*bytes).subspan(1));
+    if (!got) {
+        error_ = got.error();
+    } else if (*got == 0) {
+        input_ended_ = true;
+    } else {
+        put(bytes, *got);
+    }
+}
+
+void Gunzip::put(const std::shared_ptr<Bytes>& bytes, std::size_t size) {
+    bytes->front() = last_;
+    last_ = (*bytes)[size];
+    ahead_.put({bytes, read_, size});
+    read_ += size;
 }
 
 }  // namespace
 
 std::unique_ptr<ByteStream> gunzip(std::unique_ptr<ByteStream> stream,
-                                   std::span<const std::uint8_t> taken, std::size_t piece) {
-    return std::make_unique<Gunzip>(std::move(stream), taken, piece);
+                                   std::span<const std::uint8_t> taken, std::size_t piece,
+                                   std::shared_ptr<Inflaters> inflaters) {
+    return std::make_unique<Gunzip>(std::move(stream), taken, piece, std::move(inflaters));
 }
 
 }  // namespace unecho::capture

@@ -4,7 +4,7 @@
 // Damage ends the stream, after everything that can be had before it, and is told by trouble(): a
 // file cut short, data that cannot be decompressed. A wrong checksum does not end it. What follows
 // a member and is no other ends it as well; zeros, which tapes and block devices leave, are not
-// worth a word.
+// worth a word. All of that is the same whether threads inflate ahead or not.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,7 @@
 #include <span>
 
 #include "capture/byte_stream.h"
+#include "capture/inflate_ahead.h"
 
 namespace unecho::capture {
 
@@ -22,10 +23,17 @@ constexpr std::size_t packed_piece(std::size_t piece) {
     return std::clamp<std::size_t>(piece, 4U << 10U, 256U << 10U);
 }
 
+// What an input that reads such pieces takes more where members may be inflated ahead.
+constexpr std::uint64_t bytes_ahead(std::size_t piece) {
+    return PackedAhead::memory(std::max(packed_piece(piece), piece));
+}
+
 // taken: the first bytes of the stream, which were read already. piece: that is asked for at a
-// time.
+// time. inflaters: threads that may inflate members ahead, whose memory is counted even if there
+// are none; null: it is not, and there are none.
 std::unique_ptr<ByteStream> gunzip(std::unique_ptr<ByteStream> stream,
                                    std::span<const std::uint8_t> taken,
-                                   std::size_t piece = SIZE_MAX);
+                                   std::size_t piece = SIZE_MAX,
+                                   std::shared_ptr<Inflaters> inflaters = nullptr);
 
 }  // namespace unecho::capture

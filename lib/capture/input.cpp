@@ -86,6 +86,7 @@ class Input final : public Source {
           name_(std::move(name)),
           pieces_(std::move(room.pieces)),
           claim_(std::move(room.allowance)),
+          inflaters_(std::move(room.inflaters)),
           recover_(room.recover) {}
 
     // Reads until the format is known.
@@ -138,12 +139,14 @@ class Input final : public Source {
     void note_end();
     [[nodiscard]] std::string left_unread() const;
     void note_troubles();
+    void note(const ByteStream::Trouble& trouble);
     void note_times(std::span<const Record> records);
 
     std::unique_ptr<ByteStream> stream_;
     std::string name_;
     std::shared_ptr<Buffers> pieces_;
     Claim claim_;
+    std::shared_ptr<Inflaters> inflaters_;
     std::shared_ptr<Bytes> buffer_;
     std::size_t begin_ = 0;
     std::size_t end_ = 0;
@@ -213,7 +216,7 @@ bool Input::decompress() {
         case Compression::kNone:
             return false;
         case Compression::kGzip:
-            stream_ = gunzip(std::move(stream_), first, pieces_->size());
+            stream_ = gunzip(std::move(stream_), first, pieces_->size(), inflaters_);
             break;
         case Compression::kZstd:
             stream_ = unpack_zstd(std::move(stream_), first, pieces_->size());
@@ -227,12 +230,16 @@ bool Input::decompress() {
 
 void Input::note_troubles() {
     for (const ByteStream::Trouble& trouble : troubles_) {
-        const bool left =
-            reader_ && trouble.incomplete && trouble.ends && stream_->taken() != stream_->size();
-        notes_.add(reader_ ? reader_->packets() : 0,
-                   left ? trouble.what + ": " + left_unread() : trouble.what, trouble.incomplete);
+        note(trouble);
     }
     troubles_.clear();
+}
+
+void Input::note(const ByteStream::Trouble& trouble) {
+    const bool left = reader_ && trouble.incomplete && trouble.ends &&
+                      stream_->member().value_or(stream_->taken()) != stream_->size();
+    notes_.add(reader_ ? reader_->packets() : 0,
+               left ? trouble.what + ": " + left_unread() : trouble.what, trouble.incomplete);
 }
 
 std::string Input::why_too_short() {
@@ -339,7 +346,11 @@ Result<bool> Input::read_more(std::size_t need) {
     }
     const Result<std::size_t> got = stream_->read({buffer_->data() + end_, buffer_->size() - end_});
     while (std::optional<ByteStream::Trouble> trouble = stream_->trouble()) {
-        troubles_.push_back(std::move(*trouble));
+        if (trouble->in_front) {
+            note(*trouble);
+        } else {
+            troubles_.push_back(std::move(*trouble));
+        }
     }
     if (!got) {
         return tl::unexpected(got.error());
@@ -388,15 +399,20 @@ std::string Input::left_unread() const {
         return "what follows in the pipe is not read";
     }
     const bool compressed = stream_->is_compressed();
-    const std::uint64_t left = size - std::min(size, compressed ? stream_->taken() : offset_);
+    const std::optional<std::uint64_t> member = stream_->member();
+    const std::uint64_t taken = compressed ? member.value_or(stream_->taken()) : offset_;
+    const std::uint64_t left = size - std::min(size, taken);
     if (left == 0) {
         return "what follows is not read";
     }
     std::array<char, 16> share{};
     std::snprintf(share.data(), share.size(), "%.1f %%",
                   100 * static_cast<double>(left) / static_cast<double>(size));
-    return (compressed ? "at least " : "") + format_count(left) + " of " + format_count(size) +
-           (compressed ? " compressed" : "") + " bytes (" + share.data() + ") are not read";
+    return (member       ? "at most "
+            : compressed ? "at least "
+                         : "") +
+           format_count(left) + " of " + format_count(size) + (compressed ? " compressed" : "") +
+           " bytes (" + share.data() + ") are not read";
 }
 
 void Input::note_end() {
@@ -463,7 +479,7 @@ Result<std::unique_ptr<Source>> open_input(std::unique_ptr<ByteStream> stream,
                                            const std::string& name, std::size_t buffer_bytes,
                                            bool recover) {
     return open_input(std::move(stream), name,
-                      {std::make_shared<Buffers>(buffer_bytes), nullptr, recover});
+                      {std::make_shared<Buffers>(buffer_bytes), nullptr, recover, nullptr});
 }
 
 }  // namespace unecho::capture

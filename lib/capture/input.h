@@ -9,6 +9,7 @@
 #include "capture/allowance.h"
 #include "capture/buffers.h"
 #include "capture/byte_stream.h"
+#include "capture/inflate_ahead.h"
 #include "capture/source.h"
 
 namespace unecho::capture {
@@ -18,6 +19,7 @@ struct Room {
     std::shared_ptr<Buffers> pieces;
     std::shared_ptr<Allowance> allowance;  // null: as much as it takes
     bool recover = false;                  // see open_captures() (reader.h)
+    std::shared_ptr<Inflaters> inflaters;  // null: nothing is inflated ahead
 };
 
 // name: for messages.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "capture/byte_stream.h"
+#include "capture/gunzip.h"
 #include "capture/input.h"
 #include "capture/merger.h"
 #include "capture/standard_streams.h"
@@ -18,9 +19,10 @@ namespace {
 // Opens inputs one after the other; closes files if they are many.
 class Opener {
   public:
-    Opener(std::size_t inputs, std::shared_ptr<Allowance> allowance, bool recover)
+    Opener(std::size_t inputs, std::shared_ptr<Allowance> allowance, bool recover, unsigned threads)
         : allowance_(std::move(allowance)),
           recover_(recover),
+          threads_(threads),
           hold_(inputs < kManyInputs || room_for_descriptors(inputs) ? Hold::kOpen : Hold::kClosed),
           late_(inputs >= kManyInputs),
           room_(std::make_shared<Room>(room_for(inputs, 0))) {
@@ -37,13 +39,18 @@ class Opener {
     [[nodiscard]] Room room_for(std::size_t inputs, std::uint64_t packed) const {
         const std::size_t piece =
             allowance_ && inputs > 1 ? allowance_->piece_for(inputs, packed) : kMostPiece;
-        return {std::make_shared<Buffers>(piece), allowance_, recover_};
+        const bool ahead = inputs < kManyInputs &&
+                           (!allowance_ || inputs * (bytes_of_input(piece) + bytes_ahead(piece)) <=
+                                               allowance_->share());
+        return {std::make_shared<Buffers>(piece), allowance_, recover_,
+                ahead ? std::make_shared<Inflaters>(threads_ - 1) : nullptr};
     }
     void close(MergeInput& input);
     [[nodiscard]] std::uint64_t taken() const { return allowance_ ? allowance_->taken() : 0; }
 
     std::shared_ptr<Allowance> allowance_;
     bool recover_;
+    unsigned threads_;
     Hold hold_;
     bool late_;
     std::shared_ptr<Room> room_;  // of those that are opened now
@@ -67,7 +74,10 @@ Status Opener::add(const std::string& path) {
         return tl::unexpected(source.error());
     }
     const std::uint64_t bytes = taken() - before;
-    needs_.packed += bytes - std::min(bytes, bytes_of_input(room_->pieces->size()));
+    const std::uint64_t packed = bytes - std::min(bytes, bytes_of_input(room_->pieces->size()));
+    needs_.packed += packed;
+    const std::uint64_t ahead = room_->inflaters ? bytes_ahead(room_->pieces->size()) : 0;
+    needs_.ahead += packed >= ahead ? ahead : 0;
     MergeInput& input = inputs_.emplace_back();
     input.name = name;
     input.source = *std::move(source);
@@ -124,7 +134,8 @@ Result<std::unique_ptr<Source>> open_capture(const std::string& path, bool recov
 }
 
 Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths, Nanoseconds jump,
-                                              std::shared_ptr<Allowance> allowance, bool recover) {
+                                              std::shared_ptr<Allowance> allowance, bool recover,
+                                              unsigned threads) {
     if (paths.empty()) {
         return fail(Errc::kInvalidArgument, "no capture given; allowed: one or more files, or -");
     }
@@ -132,7 +143,7 @@ Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths
         return fail(Errc::kInvalidArgument,
                     "standard input (-) is given more than once; allowed: once");
     }
-    Opener opener(paths.size(), allowance, recover);
+    Opener opener(paths.size(), allowance, recover, std::max(threads, 1U));
     for (const std::string& path : paths) {
         if (const Status added = opener.add(path); !added) {
             return tl::unexpected(added.error());

@@ -31,11 +31,13 @@ Result<std::unique_ptr<Source>> open_capture(const std::string& path, bool recov
 // All are opened and their headers read before this returns. If they are many (kManyInputs), or
 // more than the allowance has memory for, files are closed again until their time has come
 // (merger.h); one that is another file by then, or is not there, is an error. allowance: reserved
-// when this returns; null: any amount of memory.
+// when this returns; null: any amount of memory. threads: for inflating members of gzip files, the
+// one that reads among them; what is read is the same for any number, and so is what is reserved.
+// They are for all inputs together, if these are few and there is memory.
 inline constexpr std::size_t kManyInputs = 17;
 Result<std::unique_ptr<Source>> open_captures(std::span<const std::string> paths,
                                               Nanoseconds jump = kNoEpochs,
                                               std::shared_ptr<Allowance> allowance = nullptr,
-                                              bool recover = false);
+                                              bool recover = false, unsigned threads = 1);
 
 }  // namespace unecho::capture

@@ -40,16 +40,18 @@ struct Opened {
     std::uint64_t memory;
 };
 
-Result<Opened> open_inputs(const Files& files, const Options& options, bool ahead) {
+Result<Opened> open_inputs(const Files& files, const Options& options, const Threads& threads) {
     const std::uint64_t beside = kProgramBytes + kOutputBytes * outputs_of(files).size() +
-                                 (files.split.none() ? 0 : kSplitBytes) + (ahead ? kAheadBytes : 0);
+                                 (files.split.none() ? 0 : kSplitBytes) +
+                                 (threads.ahead ? kAheadBytes : 0);
     const auto allowance =
         std::make_shared<capture::Allowance>(options.memory, beside + kLeastToRemember);
     Status enough = check_memory(options.memory, allowance->least_memory(files.inputs.size()));
     if (!enough) {
         return tl::unexpected(enough.error());
     }
-    auto source = capture::open_captures(files.inputs, options.jump(), allowance, files.recover);
+    auto source = capture::open_captures(files.inputs, options.jump(), allowance, files.recover,
+                                         threads.inflating);
     if (!source) {
         return tl::unexpected(source.error());
     }
@@ -319,10 +321,10 @@ Result<Summary> run_from(const OpenInputs& open, const Files& files, const Optio
 
 }  // namespace
 
-Result<Summary> run(const Files& files, const Options& options, bool ahead,
+Result<Summary> run(const Files& files, const Options& options, const Threads& threads,
                     const OnProgress& on_progress) {
-    const auto open = [&] { return open_inputs(files, options, ahead); };
-    return run_from(open, files, options, ahead, on_progress);
+    const auto open = [&] { return open_inputs(files, options, threads); };
+    return run_from(open, files, options, threads.ahead, on_progress);
 }
 
 Result<Summary> run_live(const Files& files, const Options& options, const OpenLive& open,

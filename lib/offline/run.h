@@ -24,9 +24,14 @@ struct SoFar {
 // Called now and then: of interfaces whenever packets came.
 using OnProgress = std::function<void(const SoFar&)>;
 
-// ahead: reading and digesting run ahead on a thread. The answer is the same. Errc::kConfig: what
-// is asked for is not allowed, files that would overwrite one another too.
-Result<Summary> run(const Files& files, const Options& options, bool ahead,
+struct Threads {
+    bool ahead = false;      // reading and digesting run ahead on a thread
+    unsigned inflating = 1;  // as open_captures() (capture/reader.h)
+};
+
+// The answer is the same on any threads. Errc::kConfig: what is asked for is not allowed, files
+// that would overwrite one another too.
+Result<Summary> run(const Files& files, const Options& options, const Threads& threads,
                     const OnProgress& on_progress);
 
 // The same of packets that come as they are captured: opens them when all else is known to be

@@ -153,6 +153,32 @@ void check_pieces(const CaptureBytes& file, const ReadCapture& whole, bool recov
     }
 }
 
+// Threads that inflate ahead change nothing.
+void check_ahead(const CaptureBytes& file, bool damaged) {
+    if (capture::compression_of(file) != capture::Compression::kGzip) {
+        return;
+    }
+    static const auto inflaters = std::make_shared<capture::Inflaters>(2);
+    const auto read = [&](const std::shared_ptr<capture::Inflaters>& some) {
+        const auto source = capture::open_input(
+            std::make_unique<MemoryStream>(file), "sample",
+            capture::Room{std::make_shared<capture::Buffers>(1U << 12U), nullptr, false, some});
+        ReadCapture out;
+        if (!source) {
+            out.error = source.error().context;
+            return out;
+        }
+        return read_all(**source);
+    };
+    const ReadCapture alone = read(nullptr);
+    const ReadCapture together = read(inflaters);
+    if (!damaged) {
+        require(together.packets == alone.packets && together.error == alone.error &&
+                    told(together) == told(alone),
+                "threads that inflate ahead change nothing");
+    }
+}
+
 void check_held_memory(const CaptureBytes& file) {
     constexpr std::size_t kBuffer = 64;
     const auto source =
@@ -311,7 +337,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (whole.error.empty()) {
         check_batches(**open(file, 1U << 16, SIZE_MAX));
     }
-    if (is_damaged(file)) {
+    const bool damaged = is_damaged(file);
+    check_ahead(file, damaged);
+    if (damaged) {
         read_bytes(file, 100, 7);
         return 0;
     }

@@ -112,6 +112,7 @@ class MemoryStream final : public capture::ByteStream {
         : bytes_(std::move(bytes)), piece_(piece) {}
 
     Result<std::size_t> read(std::span<std::byte> to) override;
+    [[nodiscard]] bool ready() const override { return piece_ == SIZE_MAX; }
     [[nodiscard]] std::uint64_t taken() const override { return at_; }
     [[nodiscard]] std::uint64_t size() const override { return bytes_.size(); }
 

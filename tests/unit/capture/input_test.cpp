@@ -251,9 +251,9 @@ TEST(Input, large_records_count_as_memory) {
         return out;
     };
     const auto read = [&](const std::shared_ptr<capture::Allowance>& some) {
-        const auto source =
-            capture::open_input(std::make_unique<MemoryStream>(file), "large.pcap",
-                                {std::make_shared<capture::Buffers>(std::size_t{64} << 10U), some});
+        const auto source = capture::open_input(
+            std::make_unique<MemoryStream>(file), "large.pcap",
+            {std::make_shared<capture::Buffers>(std::size_t{64} << 10U), some, false, nullptr});
         return source ? read_all(**source) : ReadCapture();
     };
     const auto tight = allowance(kMiB);  // below what the process has already

@@ -187,7 +187,7 @@ TEST(Unpack, memory_that_is_not_there_is_told_with_what_is_enough) {
         const auto allowance = std::make_shared<capture::Allowance>(memory, 20 * kMiB);
         const auto source = capture::open_input(
             std::make_unique<MemoryStream>(zstd_frame(27, file)), "span.pcap.zst",
-            {std::make_shared<capture::Buffers>(capture::kMostPiece), allowance});
+            {std::make_shared<capture::Buffers>(capture::kMostPiece), allowance, false, nullptr});
         return source ? read_all(**source).error : source.error().context;
     };
     const std::string told = read(100 * kMiB);

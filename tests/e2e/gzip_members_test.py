@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`unecho pcap` and `unecho analyze` on gzip files of several members: as on the plain file, on any threads."""
+import gzip
+import json
+import struct
+import subprocess
+import sys
+import zlib
+
+sys.dont_write_bytecode = True
+import harness  # noqa: E402
+from pcap_test import PcapTest, traffic  # noqa: E402
+
+PACKETS = 60_000
+JOBS = ((), ("--jobs", "1"), ("--jobs", "2"), ("--jobs", "4"))
+
+
+def bgzf(data, block=65280):
+    """As bgzip writes it: each member says its size in the extra field BC, the last one is empty."""
+    out = []
+    for at in [*range(0, len(data), block), len(data)]:
+        packer = zlib.compressobj(6, zlib.DEFLATED, -15)
+        part = data[at:at + block]
+        packed = packer.compress(part) + packer.flush()
+        out += [b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0", struct.pack("<H", len(packed) + 25),
+                packed, struct.pack("<II", zlib.crc32(part), len(part))]
+    return b"".join(out)
+
+
+def members(data, size):
+    return b"".join(gzip.compress(data[at:at + size], 1) for at in range(0, len(data), size))
+
+
+class GzipMembers(PcapTest):
+    def setUp(self):
+        super().setUp()
+        traffic.write(self.folder / "plain.pcap", count=PACKETS, seed=3)
+        self.plain = (self.folder / "plain.pcap").read_bytes()
+        half = len(self.plain) // 2
+        self.packed = {
+            "bgzf": bgzf(self.plain),
+            "cat": gzip.compress(self.plain[:half], 1) + gzip.compress(self.plain[half:], 6),
+            "megabytes": members(self.plain, 2_000_000),
+            "short": members(self.plain, 3001),
+        }
+        for name, data in self.packed.items():
+            (self.folder / (name + ".pcap.gz")).write_bytes(data)
+
+    def unecho(self, *arguments, status=0, **options):
+        done = subprocess.run([self.binary, *arguments], cwd=self.folder, check=False,
+                              capture_output=True, **options)
+        self.assertEqual(done.returncode, status, done.stderr.decode())
+        return done.stdout, done.stderr.decode()
+
+    def test_pcap_writes_what_it_writes_of_the_plain_file(self):
+        for route in (("--quiet",), ("--editcap", "--window", "10ms", "--quiet")):
+            expected, _ = self.unecho("pcap", "plain.pcap", "-o", "-", *route)
+            for name in self.packed:
+                for jobs in JOBS:
+                    with self.subTest(name=name, jobs=jobs, route=route):
+                        got, _ = self.unecho("pcap", name + ".pcap.gz", "-o", "-", *route, *jobs)
+                        self.assertTrue(got == expected)
+
+    def test_pipes(self):
+        expected, _ = self.unecho("pcap", "plain.pcap", "-o", "-", "--quiet")
+        for name, data in self.packed.items():
+            with self.subTest(name=name):
+                got, _ = self.unecho("pcap", "-", "-o", "-", "--quiet", input=data)
+                self.assertTrue(got == expected)
+
+    def test_several_inputs(self):
+        expected, _ = self.unecho("pcap", "plain.pcap", "plain.pcap", "plain.pcap", "-o", "-", "--quiet")
+        got, _ = self.unecho("pcap", "bgzf.pcap.gz", "megabytes.pcap.gz", "cat.pcap.gz", "-o", "-",
+                             "--quiet")
+        self.assertTrue(got == expected)
+
+    def test_reports_are_the_same_on_any_threads(self):
+        """Of damaged files, too: what is told of them says how much is left."""
+        data = bytearray(self.packed["bgzf"])
+        data[len(data) // 2] ^= 0xFF
+        (self.folder / "damaged.pcap.gz").write_bytes(data)
+        (self.folder / "cut.pcap.gz").write_bytes(self.packed["megabytes"][:-100_000])
+        broken = bytearray(self.plain)
+        at = 24
+        while at < len(broken) // 2:
+            at += 16 + struct.unpack_from("<I", broken, at + 8)[0]
+        broken[at + 8:at + 12] = b"\xff\xff\xff\xff"
+        (self.folder / "broken.pcap.gz").write_bytes(bgzf(bytes(broken)))
+        for name, status in (("cat", 0), ("damaged", 1), ("cut", 0), ("broken", 1)):
+            reports = set()
+            for jobs in JOBS:
+                out, _ = self.unecho("analyze", name + ".pcap.gz", "--json", *jobs, status=status)
+                report = json.loads(out)
+                self.assertNotEqual(report["total"]["packets"], 0)
+                reports.add(out)
+            self.assertEqual(len(reports), 1, name)
+
+
+if __name__ == "__main__":
+    harness.main()

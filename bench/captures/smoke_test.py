@@ -10,7 +10,8 @@ import tempfile
 
 NEEDED = ("tcpdump", "igzip")
 EXPECTED = ["tcpdump", "cp", "unecho", "unecho-1", "unecho-editcap", "igzip", "unecho-gz",
-            "shard", "analyze", "analyze-1", "stream-50ms", "stream-1h"]
+            "unecho-bgzf", "unecho-members", "zcat", "zcat-bgzf", "zcat-members", "shard", "analyze",
+            "analyze-1", "analyze-gz", "analyze-bgzf", "analyze-members", "stream-50ms", "stream-1h"]
 
 
 def main():

@@ -127,10 +127,12 @@ std::size_t Gunzip::give_ahead(std::span<std::byte> to) {
         return given;
     }
     PackedAhead::Taken taken = ahead_.take_over();
-    inflater_ = std::move(taken.inflater);
-    piece_ = std::move(taken.piece);
-    next_ = piece_.end();
     many_ = true;
+    if (taken.inflater) {  // else there was no memory for it, and the reader's own is still there
+        inflater_ = std::move(taken.inflater);
+        piece_ = std::move(taken.piece);
+        next_ = piece_.end();
+    }
     return 0;
 }
 

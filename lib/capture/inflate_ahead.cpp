@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -15,6 +16,18 @@ bool may_begin_member(const std::uint8_t* bytes) {
            (bytes[8] == 0 || bytes[8] == 2 || bytes[8] == 4);
 }
 constexpr std::size_t kMemberHeader = 10;
+
+// A thread of these has nobody to tell that memory is short: what it was at is left to the reader,
+// who needs less. False: it was.
+template <typename Take>
+bool try_with_memory(Take take) {
+    try {
+        take();
+        return true;
+    } catch (const std::bad_alloc&) {
+        return false;
+    }
+}
 
 }  // namespace
 
@@ -85,7 +98,11 @@ bool PackedAhead::meet(std::uint64_t at) {
     }
     const std::shared_ptr<Run> run = shared_->runs.front();
     shared_->runs.pop_front();
-    met_ = run->begun ? run : nullptr;
+    if (run->begun) {
+        met_ = run;
+    } else {
+        shared_->forget(*run);
+    }
     return met_ != nullptr;
 }
 
@@ -226,6 +243,8 @@ void Inflaters::start() {
         }
     } catch (const std::system_error&) {
         wanted_ = static_cast<unsigned>(threads_.size());
+    } catch (const std::bad_alloc&) {
+        wanted_ = static_cast<unsigned>(threads_.size());
     }
 }
 
@@ -251,12 +270,13 @@ void Inflaters::go_on(Lock& lock, Shared& input, Run& run) {
     run.begun = run.busy = true;
     while (!run.to_leave && !stopped_ && !run.done && provide(lock, input, run)) {
         lock.unlock();
-        const Stop stop = fill(run);
+        const std::optional<Stop> stop = fill(run);
         lock.lock();
         run.wants_input = stop == Stop::kInput;
-        run.done = stop == Stop::kChecksum || stop == Stop::kEnd ||
+        run.done = !stop || stop == Stop::kChecksum || stop == Stop::kEnd ||
                    (stop == Stop::kBorder && input.is_taken(run.inflater->position()));
     }
+    run.begun = run.inflater != nullptr;
     run.busy = false;
     if (run.dropped) {
         input.forget(run);
@@ -275,7 +295,11 @@ bool Inflaters::provide(Lock& lock, Shared& input, Run& run) {
         run.wants_input = false;
     }
     if (run.filling.bytes && run.filling.size == run.filling.bytes->size()) {
-        run.full.push_back(std::exchange(run.filling, {}));
+        if (!try_with_memory([&] { run.full.emplace_back(); })) {
+            run.done = true;
+            return false;
+        }
+        std::swap(run.full.back(), run.filling);
         changed_.notify_all();
     }
     if (!run.filling.bytes) {
@@ -284,16 +308,31 @@ bool Inflaters::provide(Lock& lock, Shared& input, Run& run) {
         }
         ++input.chunks;
         lock.unlock();
-        run.filling.bytes = input.buffers.take(0);
+        const bool there = try_with_memory([&] { run.filling.bytes = input.buffers.take(0); });
         lock.lock();
+        if (!there) {
+            --input.chunks;
+            run.done = true;
+            return false;
+        }
     }
     return true;
 }
 
-Inflater::Stop Inflaters::fill(Run& run) {
-    if (!run.inflater) {
-        run.inflater = std::make_unique<Inflater>();
-        run.inflater->take(run.piece.from(0).subspan(run.at - run.piece.at), run.piece.end());
+// Nothing: there was no memory for what it takes beforehand.
+std::optional<Inflater::Stop> Inflaters::fill(Run& run) {
+    const bool there = try_with_memory([&] {
+        if (!run.inflater) {
+            run.inflater = std::make_unique<Inflater>();
+            run.inflater->take(run.piece.from(0).subspan(run.at - run.piece.at), run.piece.end());
+        }
+        std::vector<PackedAhead::Member>& members = run.filling.members;
+        if (members.size() == members.capacity()) {
+            members.reserve(std::max<std::size_t>(8, 2 * members.size()));
+        }
+    });
+    if (!there) {
+        return std::nullopt;
     }
     Inflater& inflater = *run.inflater;
     PackedAhead::Chunk& chunk = run.filling;

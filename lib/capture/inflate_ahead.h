@@ -76,8 +76,8 @@ class PackedAhead {
     // Where the member begins of which the last byte given is.
     [[nodiscard]] std::uint64_t member() const { return member_; }
     struct Taken {
-        std::unique_ptr<Inflater> inflater;
-        PackedPiece piece;  // that its input is of
+        std::unique_ptr<Inflater> inflater;  // null: nothing was given
+        PackedPiece piece;                   // that its input is of
     };
     Taken take_over();
 
@@ -161,7 +161,7 @@ class Inflaters {
     void go_on(Lock& lock, Shared& input, Run& run);
     // Whether there is what it needs by now.
     bool provide(Lock& lock, Shared& input, Run& run);
-    static Inflater::Stop fill(Run& run);
+    static std::optional<Inflater::Stop> fill(Run& run);
 
     std::mutex mutex_;
     std::condition_variable to_do_;

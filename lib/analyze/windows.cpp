@@ -25,7 +25,7 @@ std::uint32_t Ladders::make(AcceptedTimes& key, Nanoseconds last) {
     Ladder& ladder = pool_[index];
     owners_[index] = &key;
     ladder.starts = 1;
-    ladder.times.front() = key.split == 0 ? key.high : last;
+    ladder.times.fill(key.split == 0 ? key.high : last);  // what was there may be later: take_in()
     if (key.split != 0 && key.split < kWindows && last != key.high) {
         ladder.starts |= WindowMask{1} << key.split;
         ladder.times[1] = key.high;

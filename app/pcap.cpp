@@ -288,7 +288,10 @@ void add_pcap(CLI::App& app, Action& action) {
     add_selection_options(*command, *options);
     add_deciding_options(*command, *options);
     command->add_flag(option::kRecover, files.recover, kRecoverHelp);
-    command->add_option(option::kJobs, options->jobs, "1: one thread; 2: read ahead on another")
+    command
+        ->add_option(
+            option::kJobs, options->jobs,
+            "1: one thread; more: read ahead on another; as many inflate members of gzip files")
         ->type_name("N");
     command->add_flag(option::kJson, options->json, "The summary as JSON, on standard output");
     command->add_flag(option::kQuiet, options->quiet,

@@ -17,6 +17,7 @@ import heapq
 import math
 import random
 import struct
+import zlib
 
 LENGTHS = (60,) * 7 + (572,) * 4 + (1514,)
 IDENTICAL, ROUTED, TAGGED, NEAR = "identical", "routed", "tagged", "near"
@@ -26,6 +27,15 @@ MAC_TAP = bytes.fromhex("02000000000a02000000000b0800")
 MAC_ROUTED = bytes.fromhex("02000000000c02000000000d0800")
 VLAN = bytes.fromhex("81000007")
 EPOCH = 1_700_000_000 * 10**9
+BGZF_BLOCK = 65280
+
+
+def bgzf(data):
+    """A member as bgzip writes it, of BGZF_BLOCK bytes at most: it says its size in the extra field BC."""
+    packer = zlib.compressobj(1, zlib.DEFLATED, -15)
+    packed = packer.compress(data) + packer.flush()
+    return (b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0" + struct.pack("<H", len(packed) + 25) +
+            packed + struct.pack("<II", zlib.crc32(data), len(data)))
 
 
 def ipv4(total, ident, ttl, source, destination):

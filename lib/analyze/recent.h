@@ -118,7 +118,7 @@ class RecentTable {
     struct Place {
         Entry* entry = nullptr;   // where a digest most likely is; null: nowhere
         std::size_t slot = 0;     // then the free one in the index that it would have
-        std::uint32_t moves = 0;  // as often slots had moved; 0: nothing was found out
+        std::uint64_t moves = 0;  // as often slots had moved; 0: nothing was found out
     };
 
     // An entry is on its way into the cache then, read by nobody yet.
@@ -297,7 +297,7 @@ class RecentTable {
     std::uint64_t* index_ = nullptr;
     std::size_t slots_ = 0;
     unsigned shift_ = 0;
-    std::uint32_t moves_ = 1;
+    std::uint64_t moves_ = 1;
     std::optional<Nanoseconds> blind_after_;
 };
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <new>
-#include <system_error>
 #include <utility>
 
 namespace unecho::capture {
@@ -56,6 +56,11 @@ PackedAhead::~PackedAhead() {
 bool PackedAhead::has_threads() const {
     const std::lock_guard lock(inflaters_->mutex_);
     return inflaters_->wanted_ != 0;
+}
+
+std::size_t PackedAhead::begun() const {
+    const std::lock_guard lock(inflaters_->mutex_);
+    return shared_->begun();
 }
 
 std::size_t PackedAhead::pieces() const {
@@ -201,14 +206,17 @@ bool PackedAhead::Shared::is_taken(std::uint64_t at) const {
                        [&](const std::shared_ptr<Run>& run) { return run->at == at; });
 }
 
+std::size_t PackedAhead::Shared::begun() const {
+    return static_cast<std::size_t>(
+        std::count_if(runs.begin(), runs.end(), [](const auto& run) { return run->begun; }));
+}
+
 bool PackedAhead::Shared::can_go_on(const Run& run) const {
     if (run.busy || run.done) {
         return false;
     }
     if (!run.begun) {
-        const auto begun =
-            std::count_if(runs.begin(), runs.end(), [](const auto& one) { return one->begun; });
-        return chunks < kMostChunks && static_cast<std::size_t>(begun) < kMostBegun;
+        return chunks < kMostChunks && begun() < kMostBegun;
     }
     return run.wants_input ? piece_at(run.piece.end()) != nullptr : chunks < kMostChunks;
 }
@@ -241,9 +249,7 @@ void Inflaters::start() {
         while (threads_.size() < wanted_) {
             threads_.emplace_back([this] { work(); });
         }
-    } catch (const std::system_error&) {
-        wanted_ = static_cast<unsigned>(threads_.size());
-    } catch (const std::bad_alloc&) {
+    } catch (const std::exception&) {  // no thread, or no memory for one
         wanted_ = static_cast<unsigned>(threads_.size());
     }
 }

@@ -65,6 +65,8 @@ class PackedAhead {
     // The piece that begins there; those before it are not needed any more.
     [[nodiscard]] std::optional<PackedPiece> piece_at(std::uint64_t at);
     [[nodiscard]] std::size_t pieces() const;
+    // Runs that threads have begun with and nobody has met.
+    [[nodiscard]] std::size_t begun() const;
     // Of what lies before this nothing is needed any more.
     void passed(std::uint64_t at);
     // A member begins there: whether a run has begun with it, whose bytes are given next.
@@ -116,6 +118,7 @@ class PackedAhead {
         // Whether a run goes on from there.
         [[nodiscard]] bool is_taken(std::uint64_t at) const;
         [[nodiscard]] std::shared_ptr<Run> next() const;
+        [[nodiscard]] std::size_t begun() const;
         [[nodiscard]] bool can_go_on(const Run& run) const;
         // Its chunks.
         void forget(Run& run);

@@ -6,7 +6,6 @@ import json
 import struct
 import subprocess
 import sys
-import zlib
 
 sys.dont_write_bytecode = True
 import harness  # noqa: E402
@@ -16,16 +15,10 @@ PACKETS = 60_000
 JOBS = ((), ("--jobs", "1"), ("--jobs", "2"), ("--jobs", "4"))
 
 
-def bgzf(data, block=65280):
-    """As bgzip writes it: each member says its size in the extra field BC, the last one is empty."""
-    out = []
-    for at in [*range(0, len(data), block), len(data)]:
-        packer = zlib.compressobj(6, zlib.DEFLATED, -15)
-        part = data[at:at + block]
-        packed = packer.compress(part) + packer.flush()
-        out += [b"\x1f\x8b\x08\x04\0\0\0\0\0\xff\x06\0BC\x02\0", struct.pack("<H", len(packed) + 25),
-                packed, struct.pack("<II", zlib.crc32(part), len(part))]
-    return b"".join(out)
+def bgzf(data):
+    """As bgzip writes it: the last member is empty."""
+    block = traffic.BGZF_BLOCK
+    return b"".join(traffic.bgzf(data[at:at + block]) for at in [*range(0, len(data), block), len(data)])
 
 
 def members(data, size):

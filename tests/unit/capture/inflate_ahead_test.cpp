@@ -5,9 +5,10 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
+#include <atomic>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <random>
 #include <string>
 #include <thread>
@@ -19,6 +20,31 @@
 #include "capture/gunzip.h"
 #include "capture/input.h"
 #include "support/capture_builder.h"
+
+namespace {
+
+// Of threads but that of the tests: how many there were, and the one that fails; 0: none.
+const std::thread::id kTests = std::this_thread::get_id();
+std::atomic<unsigned> allocations_of_others{0};
+std::atomic<unsigned> failing_allocation_of_others{0};
+
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+    const bool fails = std::this_thread::get_id() != kTests &&
+                       ++allocations_of_others == failing_allocation_of_others;
+    void* const memory = fails ? nullptr : std::malloc(size);
+    if (memory == nullptr) {
+        throw std::bad_alloc();
+    }
+    return memory;
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t /*size*/) noexcept {
+    std::free(memory);
+}
 
 namespace {
 
@@ -347,25 +373,58 @@ TEST_F(InflateAhead, runs_are_met) {
         begins.push_back(members.size());
         members += gzip(part_of(data, at, at + 5000), {.stored = true});
     }
-    bool met = false;
-    for (unsigned wait = 1; !met && wait < 4096; wait *= 2) {
-        capture::PackedAhead ahead(std::make_shared<Inflaters>(1), 1U << 14);
-        const auto bytes = std::make_shared<capture::Bytes>(1 + members.size());
-        std::transform(members.begin(), members.end(), bytes->begin() + 1,
-                       [](std::uint8_t byte) { return std::byte{byte}; });
-        ahead.put({bytes, 0, members.size()});
-        std::this_thread::sleep_for(std::chrono::milliseconds(wait));
-        met = ahead.meet(begins[1]);
-        if (!met) {
-            continue;
-        }
-        std::array<std::byte, 5000> got{};
-        ASSERT_EQ(ahead.give(got), got.size());
-        EXPECT_TRUE(std::equal(got.begin(), got.end(), data.begin() + 5000,
-                               [](std::byte a, std::uint8_t b) { return a == std::byte{b}; }));
-        EXPECT_EQ(ahead.member(), begins[1]);
+    capture::PackedAhead ahead(std::make_shared<Inflaters>(1), 1U << 14);
+    const auto bytes = std::make_shared<capture::Bytes>(1 + members.size());
+    std::transform(members.begin(), members.end(), bytes->begin() + 1,
+                   [](std::uint8_t byte) { return std::byte{byte}; });
+    ahead.put({bytes, 0, members.size()});
+    while (ahead.begun() < 2) {  // in order
+        std::this_thread::yield();
     }
-    EXPECT_TRUE(met);
+    ASSERT_TRUE(ahead.meet(begins[1]));
+    std::array<std::byte, 5000> got{};
+    ASSERT_EQ(ahead.give(got), got.size());
+    EXPECT_TRUE(std::equal(got.begin(), got.end(), data.begin() + 5000,
+                           [](std::byte a, std::uint8_t b) { return a == std::byte{b}; }));
+    EXPECT_EQ(ahead.member(), begins[1]);
+}
+
+// Gives threads that inflate a chance between any two pieces.
+class PatientStream final : public capture::ByteStream {
+  public:
+    explicit PatientStream(const CaptureBytes& bytes) : stream_(bytes) {}
+
+    Result<std::size_t> read(std::span<std::byte> to) override {
+        const unsigned before = allocations_of_others;
+        for (unsigned i = 0; i < 1000 && allocations_of_others == before; ++i) {
+            std::this_thread::yield();
+        }
+        return stream_.read(to);
+    }
+    [[nodiscard]] std::uint64_t taken() const override { return stream_.taken(); }
+    [[nodiscard]] std::uint64_t size() const override { return stream_.size(); }
+
+  private:
+    MemoryStream stream_;
+};
+
+TEST_F(InflateAhead, what_threads_have_no_memory_for_is_left_to_the_reader) {
+    const CaptureBytes file = noise_capture(300, 400);
+    const CaptureBytes packed = in_members(file, each(1700, file));
+    const Got serial = alone_.read(packed);
+    unsigned failed = 0;
+    for (unsigned number = 1; number < 60; ++number) {
+        const Reading reading(1);
+        allocations_of_others = 0;
+        failing_allocation_of_others = number;
+        const Got got = reading.read(std::make_unique<PatientStream>(packed));
+        failing_allocation_of_others = 0;
+        failed += allocations_of_others >= number ? 1 : 0;
+        EXPECT_TRUE(got.capture.packets == serial.capture.packets) << number;
+        EXPECT_EQ(got.capture.error, serial.capture.error) << number;
+        EXPECT_EQ(told(got.capture), told(serial.capture)) << number;
+    }
+    EXPECT_GT(failed, 0U);
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "common/memif_pair.h"
 
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -41,10 +40,9 @@ std::uint64_t monotonic_now() {
            static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-bool input_ends() {
+bool input_speaks() {
     pollfd input{STDIN_FILENO, POLLIN, 0};
-    std::array<char, 64> bytes;
-    return poll(&input, 1, 0) > 0 && read(STDIN_FILENO, bytes.data(), bytes.size()) <= 0;
+    return poll(&input, 1, 0) > 0;
 }
 
 void fail(const char* program, const char* what) {

@@ -14,8 +14,8 @@ inline constexpr std::uint16_t kMemifOut = 1;  // and sends to it
 
 // CLOCK_MONOTONIC, ns.
 std::uint64_t monotonic_now();
-// Whether standard input has ended; what is there of it is read and lost.
-bool input_ends();
+// Whether standard input has something to read, or has ended.
+bool input_speaks();
 // One line, exit status 1.
 [[noreturn]] void fail(const char* program, const char* what);
 

@@ -5,7 +5,9 @@
 //
 //     paced_sender IN-SOCKET OUT-SOCKET PACKETS-PER-SECOND FILE [DELAYS] -- EAL arguments
 //
-// Until standard input ends. FILE: a line a millisecond with the time of its begin
+// Until standard input has a line or ends. Behind a line it says "written" when the files are, and
+// looks at its ports no more, as one that polls may not survive its peer's end; it ends with its
+// standard input. FILE: a line a millisecond with the time of its begin
 // (CLOCK_MONOTONIC, ns), sent, received, the longest delay in ns, and the longest time between two
 // looks of this program itself, which makes a delay seem longer than it was.
 //
@@ -58,7 +60,7 @@ class Sender {
     void run() {
         begin_ = last_ = monotonic_now();
         std::uint64_t done = 0;
-        for (std::uint64_t round = 0; (round & 0xFFFF) != 0 || !input_ends(); ++round) {
+        for (std::uint64_t round = 0; (round & 0xFFFF) != 0 || !input_speaks(); ++round) {
             const std::uint64_t time = look();
             std::uint64_t due = (time - begin_) * rate_ / 1'000'000'000 - done;
             if (due > most_behind_) {
@@ -193,6 +195,10 @@ int main(int argc, char** argv) {
     sender.write(argv[4]);
     if (delays != nullptr) {
         sender.write_delays(delays);
+    }
+    std::puts("written");
+    std::fflush(stdout);
+    while (std::getchar() != EOF) {
     }
     return 0;
 }

@@ -94,7 +94,7 @@ Outcome run(const RunOptions& options, const EalArgs& eal_args) {
         return tl::unexpected(report.error());
     }
     // At once: until then a bridge under an AF_XDP link gets no packet.
-    (*appliance)->close_ports();
+    (*appliance)->close_ports(log_line);
     return options.json ? print_json([&] { return control::to_json(*report->plan, *report); })
                         : print(control::to_text(*report->plan, *report));
 }

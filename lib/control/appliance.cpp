@@ -197,7 +197,12 @@ Status Appliance::make_secret() {
     return {};
 }
 
-void Appliance::close_ports() {
+void Appliance::close_ports(const Log& log) {
+    for (eal::Port& port : ports_) {
+        if (const Status closed = port.close(); !closed) {
+            log({Severity::kWarning, "port", closed.error().context});
+        }
+    }
     ports_.clear();
 }
 

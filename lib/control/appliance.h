@@ -11,6 +11,7 @@
 
 #include <sys/types.h>
 
+#include "base/log.h"
 #include "base/result.h"
 #include "config/schema.h"
 #include "control/plan.h"
@@ -45,7 +46,7 @@ class Appliance {
     // Of the processor's counter.
     [[nodiscard]] static std::uint64_t cycles_of(Nanoseconds time);
     // When no worker runs any more.
-    void close_ports();
+    void close_ports(const Log& log);
     [[nodiscard]] dataplane::Worker& worker(std::size_t i) { return wiring_->worker(i); }
     [[nodiscard]] dataplane::WorkerShared& shared(std::size_t i) { return wiring_->shared(i); }
     [[nodiscard]] Wiring& wiring() { return *wiring_; }

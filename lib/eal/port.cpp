@@ -326,15 +326,32 @@ void Port::remove_stale_sockets() const {
 }
 
 Port::~Port() {
-    if (!open_) {
-        return;
+    if (open_) {
+        end();
     }
+}
+
+int Port::end() noexcept {
     stop();
-    leave_as_found();
+    const int left = leave_as_found();
     rte_eth_dev_close(id_);
     if (!device_.is_pci()) {
         rte_vdev_uninit(device_.name.c_str());
     }
+    open_ = false;
+    return left;
+}
+
+Status Port::close() {
+    const int code = open_ ? end() : 0;
+    if (code == 0) {
+        return {};
+    }
+    const Error why = error(was_promiscuous_.value_or(false)
+                                ? "its interface is not promiscuous any more, as it was before"
+                                : "its interface stays promiscuous, as it was not before",
+                            code);
+    return fail(Errc::kIo, why.context);
 }
 
 Port::Port(Port&& other) noexcept
@@ -535,15 +552,18 @@ RssAnswer Port::rss() const {
 
 // Drivers set the flag of a kernel interface, where it stays when the process has ended. They open
 // a socket for it, and where there is none at this moment there may be one at the next.
-void Port::leave_as_found() noexcept {
+int Port::leave_as_found() const noexcept {
     if (!was_promiscuous_) {
-        return;
+        return 0;
     }
     const auto put_back =
         *was_promiscuous_ ? rte_eth_promiscuous_enable : rte_eth_promiscuous_disable;
-    if (put_back(id_) != 0) {
-        put_back(id_);
+    int code = put_back(id_);
+    if (code != 0) {
+        code = put_back(id_);
     }
+    const bool is_gone = code == -ENODEV || code == -ENXIO;
+    return is_gone ? 0 : code;
 }
 
 void Port::stop() noexcept {

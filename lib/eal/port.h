@@ -94,6 +94,8 @@ class Port {
 
     Status start(const PortSetup& setup, rte_mempool* pool);
     void stop() noexcept;
+    // Ends it, as the destructor does. Errc::kIo: its kernel interface is not as it was found.
+    Status close();
 
     // After a start with rss_types.
     [[nodiscard]] RssAnswer rss() const;
@@ -109,7 +111,9 @@ class Port {
     [[nodiscard]] Status check_queues(const std::string& interface) const;
     void remove_stale_sockets() const;
     Status find_mode();
-    void leave_as_found() noexcept;
+    // 0, or why not.
+    [[nodiscard]] int leave_as_found() const noexcept;
+    int end() noexcept;
     Status configure(const PortSetup& setup, const rte_eth_dev_info& info, rte_eth_rss_conf* rss);
     Status set_mtu(std::uint16_t mtu);
     void discard_earlier(std::uint16_t queues) noexcept;

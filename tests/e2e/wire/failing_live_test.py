@@ -196,6 +196,20 @@ class FailingLive(wire.WireTest):
     def test_socket_of_a_link_of_packet_sockets(self):
         self.link_fails("af_packet", "socket", runs=sys.maxsize)
 
+    def test_mode_that_cannot_be_put_back_is_told(self):
+        _, process = self.start(self.link("af_packet"), "none")
+        with process:
+            lines = self.wait_for_line(process, "running with")
+            self.failing.set("socket", 1, failing.ALWAYS)
+            lines += process.communicate(timeout=30)[1].splitlines(True)
+        self.failing.off()
+        self.addCleanup(wire.run, "ip", "link", "set", self.taps[1], "promisc", "off")
+        told = [line for line in lines if "promiscuous" in line]
+        self.assertEqual((process.returncode, told), (
+            0, ["unecho: port \"right\" (net_af_packet1): its interface stays promiscuous, as it was not before: "
+                "Too many open files\n"]), lines)
+        self.assertIn("PROMISC", wire.run("ip", "-d", "link", "show", self.taps[1]).stdout)
+
     def test_link_of_xdp_sockets(self):
         for kind in ("socket", "control", "dpdk"):
             self.link_fails("af_xdp", kind)

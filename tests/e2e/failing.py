@@ -32,9 +32,10 @@ class Failing:
             self._map = mmap.mmap(file.fileno(), SIZE)
 
     def environment(self):
-        # The program that names places in a sanitizer's report would have the library, too.
+        # The program that names places in a sanitizer's report would have the library, too, and its
+        # runtime, where it is a library, does not mind to come second.
         return {"LD_PRELOAD": os.environ["UNECHO_FAILING_CALLS"], "FAIL_CONTROL": str(self._path),
-                "ASAN_OPTIONS": "symbolize=0:" + os.environ.get("ASAN_OPTIONS", ""),
+                "ASAN_OPTIONS": "symbolize=0:verify_asan_link_order=0:" + os.environ.get("ASAN_OPTIONS", ""),
                 "LSAN_OPTIONS": "print_suppressions=0:suppressions=%s" % LEAKS}
 
     def set(self, kind, number=0, many=1, others=False):

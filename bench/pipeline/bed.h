@@ -46,11 +46,6 @@ class RingPort {
         rte_ring_enqueue_bulk(rx_[queue].get(), reinterpret_cast<void* const*>(mbufs.data()),
                               static_cast<unsigned>(mbufs.size()), nullptr);
     }
-    // As if it had been sent.
-    void give_back(QueueId queue, std::span<rte_mbuf* const> mbufs) {
-        rte_ring_enqueue_bulk(tx_[queue].get(), reinterpret_cast<void* const*>(mbufs.data()),
-                              static_cast<unsigned>(mbufs.size()), nullptr);
-    }
     // What was sent; how many.
     unsigned take_sent(QueueId queue, std::span<rte_mbuf*> mbufs) {
         return rte_ring_dequeue_burst(tx_[queue].get(), reinterpret_cast<void**>(mbufs.data()),

@@ -138,14 +138,14 @@ class FailingLive(wire.WireTest):
 
     # ---- the appliance on two interfaces ------------------------------------------------------
 
-    def link(self, driver):
+    def link(self, driver, duration="100ms"):
         def arguments(place):
             ports = [{"name": name, "device": "net_%s%d,iface=%s" % (driver, index, tap),
                       "rx_descriptors": 128, "tx_descriptors": 128}
                      for index, (name, tap) in enumerate(zip(("left", "right"), self.taps))]
             document = {"port": ports, "filter": [harness.filter_("echo", "50ms", keys=2000)],
                         "route": [{"from": ["left"], "to": "right", "filter": "echo"}],
-                        "run": {"seed": 1, "mbufs": 8191, "duration": "100ms"}}
+                        "run": {"seed": 1, "mbufs": 8191, "duration": duration}}
             config = place / "link.toml"
             config.write_text(harness.toml(document))
             return ("run", config, "--json", "--", *EAL)
@@ -197,7 +197,7 @@ class FailingLive(wire.WireTest):
         self.link_fails("af_packet", "socket", runs=sys.maxsize)
 
     def test_mode_that_cannot_be_put_back_is_told(self):
-        _, process = self.start(self.link("af_packet"), "none")
+        _, process = self.start(self.link("af_packet", "2s"), "none")
         with process:
             lines = self.wait_for_line(process, "running with")
             self.failing.set("socket", 1, failing.ALWAYS)

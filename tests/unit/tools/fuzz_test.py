@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""tools/fuzz: what it keeps is what it begins with again."""
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+import tool
+
+fuzz = tool.load("fuzz")
+PRINTED = """\
+INFO: Loaded 1 modules   (3165 inline 8-bit counters): 3165 [0x1, 0x2),
+#1117\tINITED cov: 1595 ft: 6740 corp: 1079/105Kb exec/s: 0 rss: 54Mb
+#2000\tDONE   cov: 1603 ft: 6741 corp: 1080/105Kb lim: 2012 exec/s: 0 rss: 54Mb
+stat::number_of_executed_units: 2000
+"""
+
+
+class FuzzTest(unittest.TestCase):
+    def setUp(self):
+        kept = tempfile.TemporaryDirectory()
+        self.addCleanup(kept.cleanup)
+        self.folder = pathlib.Path(kept.name)
+        patch = mock.patch.object(fuzz, "ROOT", self.folder)
+        patch.start()
+        self.addCleanup(patch.stop)
+        (self.folder / "tests" / "fuzz").mkdir(parents=True)
+
+    def test_what_is_packed_is_unpacked(self):
+        inputs = {"a": b"", "b": b"\0\xff" * 300, "c": b"last"}
+        for name, data in inputs.items():
+            (self.folder / name).write_bytes(data)
+        fuzz.pack("one_fuzz", [self.folder / name for name in inputs])
+        packed = fuzz.grown("one_fuzz").read_bytes()
+        fuzz.pack("one_fuzz", [self.folder / name for name in reversed(inputs)])
+        self.assertEqual(fuzz.grown("one_fuzz").read_bytes(), packed)
+        there = fuzz.unpack("one_fuzz", self.folder / "there")
+        self.assertEqual({path.name: path.read_bytes() for path in there.iterdir()}, inputs)
+
+    def test_nothing_grown_is_nothing(self):
+        self.assertEqual(list(fuzz.unpack("other_fuzz", self.folder / "there").iterdir()), [])
+
+    def test_coverage_is_that_of_the_end(self):
+        self.assertEqual(fuzz.coverage(PRINTED), ("1603", "3165"))
+        self.assertEqual(fuzz.coverage(""), ("?", "?"))
+        self.assertEqual(fuzz.stat(PRINTED, "number_of_executed_units"), "2000")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -347,11 +347,11 @@ Status Port::close() {
     if (code == 0) {
         return {};
     }
-    const Error why = error(was_promiscuous_.value_or(false)
-                                ? "its interface is not promiscuous any more, as it was before"
-                                : "its interface stays promiscuous, as it was not before",
-                            code);
-    return fail(Errc::kIo, why.context);
+    const char* const left = was_promiscuous_.value_or(false)
+                                 ? "its interface is not promiscuous any more, as it was before"
+                                 : "its interface stays promiscuous, as it was not before";
+    return fail(Errc::kIo,
+                "port \"" + name_ + "\" (" + device_.name + "): " + failure_text(left, code));
 }
 
 Port::Port(Port&& other) noexcept

@@ -6,15 +6,9 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define UNECHO_OWN_ALLOCATOR 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define UNECHO_OWN_ALLOCATOR 1
-#endif
-#endif
+#include "support/sanitizers.h"
 
-#ifdef UNECHO_OWN_ALLOCATOR
+#ifdef UNECHO_HAS_OWN_ALLOCATOR
 
 const bool unecho::test::WatchedCalls::kCounts = false;
 

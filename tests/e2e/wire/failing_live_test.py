@@ -206,8 +206,8 @@ class FailingLive(wire.WireTest):
         self.addCleanup(wire.run, "ip", "link", "set", self.taps[1], "promisc", "off")
         told = [line for line in lines if "promiscuous" in line]
         self.assertEqual((process.returncode, told), (
-            0, ["unecho: port \"right\" (net_af_packet1): its interface stays promiscuous, as it was not before: "
-                "Too many open files\n"]), lines)
+            0, ["unecho: port \"right\" (net_af_packet1): its interface stays promiscuous, as it was not before "
+                "(Too many open files)\n"]), lines)
         self.assertIn("PROMISC", wire.run("ip", "-d", "link", "show", self.taps[1]).stdout)
 
     def test_link_of_xdp_sockets(self):

@@ -8,14 +8,7 @@
 
 #include <gtest/gtest.h>
 
-// Sanitizers' operator new asks nobody.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define UNECHO_OWN_NEW 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define UNECHO_OWN_NEW 1
-#endif
-#endif
+#include "support/sanitizers.h"
 
 namespace unecho {
 namespace {
@@ -34,7 +27,7 @@ bool no_memory() {
 class MemoryReserveTest : public testing::Test {
   protected:
     void SetUp() override {
-#ifdef UNECHO_OWN_NEW
+#ifdef UNECHO_HAS_OWN_ALLOCATOR  // it asks no new-handler
         GTEST_SKIP() << "a sanitizer's operator new";
 #endif
     }

@@ -20,16 +20,9 @@
 #include "capture/gunzip.h"
 #include "capture/input.h"
 #include "support/capture_builder.h"
+#include "support/sanitizers.h"
 
 // TSan has these operators itself, and they cannot be replaced.
-#if defined(__SANITIZE_THREAD__)
-#define UNECHO_HAS_TSAN
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define UNECHO_HAS_TSAN
-#endif
-#endif
-
 #ifndef UNECHO_HAS_TSAN
 namespace {
 

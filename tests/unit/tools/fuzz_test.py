@@ -33,6 +33,7 @@ class FuzzTest(unittest.TestCase):
             (self.folder / name).write_bytes(data)
         fuzz.pack("one_fuzz", [self.folder / name for name in inputs])
         packed = fuzz.grown("one_fuzz").read_bytes()
+        self.assertEqual(packed[4:8], bytes(4), "no time in it")
         fuzz.pack("one_fuzz", [self.folder / name for name in reversed(inputs)])
         self.assertEqual(fuzz.grown("one_fuzz").read_bytes(), packed)
         there = fuzz.unpack("one_fuzz", self.folder / "there")

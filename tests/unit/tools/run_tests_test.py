@@ -154,6 +154,9 @@ class BuildDir(unittest.TestCase):
         self.configured(values=(("b_sanitize", "none"), ("cpp_args", ["-g"]), ("werror", True)))
         arguments = ("-Dcpp_args=-g", "-Db_sanitize=none", "--werror")
         self.assertEqual(build_dir.check_taken(self.folder, arguments), 0)
+        self.configured(values=(("cpp_link_args", ["-a", "-b,c"]),))
+        arguments = ("-Dcpp_link_args=-a -b,c",)
+        self.assertEqual(build_dir.check_taken(self.folder, arguments), 0)
 
 
 if __name__ == "__main__":

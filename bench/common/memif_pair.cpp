@@ -17,6 +17,8 @@ namespace unecho::bench {
 namespace {
 
 constexpr std::uint16_t kDescriptors = 16384;
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kPatience = 60 * kSecond;
 
 bool start(std::uint16_t port, rte_mempool* pool) {
     const rte_eth_conf conf{};
@@ -31,12 +33,29 @@ bool linked(std::uint16_t port) {
     return rte_eth_link_get_nowait(port, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
+// A server listens before it starts its port, sends away who comes until then, and a client does not
+// come again (DPDK 22.11): so it is started anew each second.
+bool connect(std::uint16_t port) {
+    for (const std::uint64_t until = monotonic_now() + kPatience; monotonic_now() < until;) {
+        for (const std::uint64_t again = monotonic_now() + kSecond; monotonic_now() < again;) {
+            if (linked(port)) {
+                return true;
+            }
+            usleep(1000);
+        }
+        if (rte_eth_dev_stop(port) != 0 || rte_eth_dev_start(port) != 0) {
+            return false;
+        }
+    }
+    return false;
+}
+
 }  // namespace
 
 std::uint64_t monotonic_now() {
     timespec time{};
     clock_gettime(CLOCK_MONOTONIC, &time);
-    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+    return static_cast<std::uint64_t>(time.tv_sec) * kSecond +
            static_cast<std::uint64_t>(time.tv_nsec);
 }
 
@@ -71,8 +90,8 @@ rte_mempool* connect_memif_pair(const char* in_socket, const char* out_socket, i
     if (!start(kMemifIn, pool) || !start(kMemifOut, pool)) {
         fail(argv[0], "a port does not start");
     }
-    while (!linked(kMemifIn) || !linked(kMemifOut)) {
-        usleep(1000);
+    if (!connect(kMemifIn) || !connect(kMemifOut)) {
+        fail(argv[0], "a port is not connected, nor at any try for a minute");
     }
     return pool;
 }

@@ -92,6 +92,14 @@ class Summary(unittest.TestCase):
             record("u:e2e / slow", result="TIMEOUT"),
         ]), "6 passed, 7 failed, 0 skipped")
 
+    def test_what_took_longest_is_told(self):
+        records = [record("u:unit / base", gtest(PASSED)) | {"duration": 9.9},
+                   record("u:e2e / slow", gtest(PASSED)) | {"duration": 30.2},
+                   record("u:e2e / slower", gtest(PASSED)) | {"duration": 61.7}]
+        lines = self.assert_green(self.summary(records), "3 passed, 0 failed, 0 skipped")
+        self.assertEqual(lines[-2], "longest, in seconds: e2e/slower 62, e2e/slow 30")
+        self.assertEqual(self.summary(records[:1])[1], ["1 passed, 0 failed, 0 skipped"])
+
     def test_no_log_and_an_empty_one_fail(self):
         self.assert_failed(self.summary(None), "0 passed, 1 failed, 0 skipped", "no log")
         self.assert_failed(self.summary([]), "0 passed, 1 failed, 0 skipped", "no test ran")

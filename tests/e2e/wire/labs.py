@@ -228,17 +228,19 @@ class Switch:
         self._start("ovsdb-server", "--remote=p" + self._server, database)
         harness.wait_for((self.folder / "db.sock").exists, "ovsdb-server")
         self.vsctl("--no-wait", "init")
-        self._start("ovs-vswitchd", self._server)
+        self._daemon = self._start("ovs-vswitchd", self._server)
         harness.wait_for((self.folder / "ovs-vswitchd.ctl").exists, "ovs-vswitchd")
 
     def _start(self, program, *arguments):
-        """In the foreground, told where to keep what it keeps, so that it ends with the test."""
+        """In the foreground, told where to keep what it keeps, so that it ends with the test. Meson
+        has malloc() fill memory to find flaws of ours, not of a switch."""
         places = ["OVS_%s=%s" % (name, self.folder) for name in ("RUNDIR", "LOGDIR", "DBDIR")]
         process = self._host.start(
-            "env", *places, program, *arguments, "-vconsole:off", "-vsyslog:off", "-vfile:info",
+            "env", "-u", "MALLOC_PERTURB_", *places, program, *arguments, "-vconsole:off", "-vsyslog:off", "-vfile:info",
             "--log-file=%s" % (self.folder / (program + ".log")), "--no-chdir",
             "--unixctl=%s" % (self.folder / (program + ".ctl")))
         self._test.addCleanup(self._end, process)
+        return process
 
     @staticmethod
     def _end(process):
@@ -256,6 +258,8 @@ class Switch:
         asked = ("ovs/route/show", "tnl/neigh/show", "tnl/ports/show", "dpif/show",
                  "dpctl/dump-flows", "coverage/show")
         log = (self.folder / "ovs-vswitchd.log").read_text()
+        if (status := self._daemon.poll()) is not None:
+            return "%s: ovs-vswitchd has ended, exit status %d\n%s" % (self._host.name, status, log)
         return "\n".join([*(self.appctl(command).stdout for command in asked), log])
 
     def flows(self, bridge, *lines):

@@ -236,7 +236,8 @@ class Switch:
         has malloc() fill memory to find flaws of ours, not of a switch."""
         places = ["OVS_%s=%s" % (name, self.folder) for name in ("RUNDIR", "LOGDIR", "DBDIR")]
         process = self._host.start(
-            "env", "-u", "MALLOC_PERTURB_", *places, program, *arguments, "-vconsole:off", "-vsyslog:off", "-vfile:info",
+            "env", "-u", "MALLOC_PERTURB_", *places, program, *arguments,
+            "-vconsole:off", "-vsyslog:off", "-vfile:info",
             "--log-file=%s" % (self.folder / (program + ".log")), "--no-chdir",
             "--unixctl=%s" % (self.folder / (program + ".ctl")))
         self._test.addCleanup(self._end, process)

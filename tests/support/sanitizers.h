@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What a test that replaces an allocator, or needs its own, has to know of its build: sanitizers
-// bring allocators of their own. UNECHO_HAS_TSAN and UNECHO_HAS_OWN_ALLOCATOR (ASan, TSan).
+// What a test has to know of its build. One that replaces an allocator, or needs its own:
+// sanitizers bring allocators of their own. UNECHO_HAS_TSAN and UNECHO_HAS_OWN_ALLOCATOR (ASan,
+// TSan). One that goes through many cases: quarter_if_sanitized().
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
@@ -18,3 +19,20 @@
 #define UNECHO_HAS_OWN_ALLOCATOR 1
 #endif
 #endif
+
+namespace unecho::test {
+
+#ifdef UNECHO_HAS_OWN_ALLOCATOR
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
+// Of n cases that differ by chance or by a number: all; under a sanitizer, where each takes five to
+// ten times as long and what is looked for shows on a path's first passes, a quarter, at least one.
+template <typename Number>
+constexpr Number quarter_if_sanitized(Number n) {
+    return kSanitized ? (n + 3) / 4 : n;
+}
+
+}  // namespace unecho::test

@@ -4,8 +4,8 @@
 
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 
@@ -39,7 +39,9 @@ class Folder {
     }
     [[nodiscard]] std::string get(std::string_view name) const {
         std::ifstream in(file(name), std::ios::binary);
-        return {std::istreambuf_iterator<char>(in), {}};
+        std::ostringstream out;
+        out << in.rdbuf();
+        return std::move(out).str();
     }
 
   private:

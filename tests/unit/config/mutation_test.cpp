@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "config/load.h"
+#include "support/sanitizers.h"
 #include "support/source_root.h"
 #include "working_directory.h"
 
@@ -16,7 +17,7 @@ namespace unecho::config {
 namespace {
 
 constexpr unsigned kSeed = 20240607;
-constexpr int kRounds = 5000;
+constexpr int kRounds = test::quarter_if_sanitized(5000);
 
 using Random = std::mt19937;
 

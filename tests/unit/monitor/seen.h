@@ -11,7 +11,7 @@ namespace unecho::monitor {
 
 // Two taps, a tool, a worker, a filter with an audit; all is well.
 inline Json healthy() {
-    return Json::parse(R"({
+    static const Json all = Json::parse(R"({
       "info": {"version": "1.2.3", "uptime_ns": 5000000000, "pid": 77},
       "counters": {"received": 1000, "forwarded": 600, "diverted": 0, "dropped": 390,
                    "in_flight": 10},
@@ -44,6 +44,7 @@ inline Json healthy() {
           "causes": {"identical": 12, "routed": 1},
           "window_999_ns": 380000, "advice": ["1/100 of the memory would do"]}}],
       "audit": [], "events": []})");
+    return all;
 }
 
 inline Json kinds() {

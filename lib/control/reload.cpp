@@ -307,7 +307,7 @@ void Reload::settle() {
     if (steps_.last == nullptr) {
         return end();
     }
-    marks_ = steps_.drains ? wiring_.mark_rings() : std::vector<std::uint32_t>();
+    marks_ = steps_.drains ? wiring_.rings().mark() : std::vector<std::uint32_t>();
     warming_.clear();
     for (std::size_t w = 0; w < wiring_.workers(); ++w) {
         warming_.push_back({wiring_.shared(w).time.load(std::memory_order_relaxed), std::nullopt});
@@ -318,7 +318,7 @@ void Reload::settle() {
 
 // By each worker's own time, which stands still while it is away.
 bool Reload::settled() {
-    if (!wiring_.passed(marks_)) {
+    if (!wiring_.rings().passed(marks_)) {
         return false;
     }
     bool warm = true;

@@ -2,14 +2,9 @@
 #include "control/wiring.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <utility>
 
-#include <rte_lcore.h>
-
-#include "base/memory_node.h"
-#include "dataplane/ring_room.h"
 #include "eal/mbuf_fields.h"
 
 namespace unecho::control {
@@ -43,6 +38,11 @@ bool holds_unnamed(const WiringSetup& setup) {
     const auto held = std::count_if(setup.filters.begin(), setup.filters.end(),
                                     [](const auto& filter) { return filter != nullptr; });
     return static_cast<std::size_t>(held) > setup.plan->filters.size();
+}
+
+// Between each two workers there is a ring for packets to decide.
+bool steers(const Plan& plan, const WiringInput& input) {
+    return plan.steering == Steering::kRing || input.card != nullptr;
 }
 
 std::array<bool, kMaxFilters> named_places(const Plan& plan) {
@@ -89,24 +89,11 @@ void keep(const WiringSetup& setup, Stands stands) {
         setup.taps, [](const TapSet& set) -> const auto& { return set; });
 }
 
-std::optional<FilterIndex> free_place(const WiringSetup& setup) {
-    for (FilterIndex place = 0; place < kMaxFilters; ++place) {
-        if (setup.filters[place] == nullptr) {
-            return place;
-        }
-    }
-    return std::nullopt;
-}
-
 }  // namespace
-
-bool WiringSetup::warms() const {
-    return before != LanesSetup::none_before();
-}
 
 Result<std::unique_ptr<Wiring>> Wiring::make(const WiringInput& input) {
     std::unique_ptr<Wiring> wiring(new Wiring(input));
-    if (const Status found = wiring->make_parts(); !found) {
+    if (const Status found = wiring->find_mbuf_fields(); !found) {
         return tl::unexpected(found.error());
     }
     // The plan is the caller's.
@@ -132,44 +119,47 @@ Result<std::unique_ptr<Wiring>> Wiring::make(const WiringInput& input) {
 
 Wiring::Wiring(const WiringInput& input)
     : input_(input),
-      steer_rings_(input.plan->workers.size(), std::vector<rte_ring*>(input.plan->workers.size())),
-      tx_rings_(steer_rings_),
-      tx_retry_cycles_(input.tx_retry_cycles) {
-    for (const WorkerPlan& worker : input.plan->workers) {
-        lcores_.push_back(worker.lcore);
-    }
-}
-
-int Wiring::socket_of(std::size_t worker) const {
-    return static_cast<int>(rte_lcore_to_socket_id(lcores_[worker]));
-}
-
-// Room for what is held back of every queue that there is: ports that receive may change.
-Status Wiring::make_parts() {
-    std::size_t queues = 0;
-    for (const PortPlan& port : input_.plan->ports) {
-        queues += port.setup.rx_queues;
-    }
-    for (const WorkerPlan& worker : input_.plan->workers) {
-        parts_.push_back(std::make_unique<WorkerParts>());
-        WorkerParts& parts = *parts_.back();
-        parts.scratch.resize(dataplane::kScratchBytes);
-        if (input_.capture_clock) {
-            parts.ahead.resize(worker.rx.size());
-            parts.merge_order.resize(worker.rx.size());
-        } else if (steers(*input_.plan)) {
-            parts.held_back.resize(std::max(queues, worker.rx.size()));
-        }
-    }
-    for (std::size_t f = 0; f < input_.plan->roots.size(); ++f) {
-        if (input_.plan->roots[f] != nullptr) {
-            RootLinks& links = roots_[input_.plan->filters[f].name];
+      rings_(input.plan->workers.size(), input.name, input.ring_size),
+      tx_retry_cycles_(input.tx_retry_cycles),
+      parts_(make_parts(input)),
+      memory_(input_, places_of(*input.plan, parts_)) {
+    for (std::size_t f = 0; f < input.plan->roots.size(); ++f) {
+        if (input.plan->roots[f] != nullptr) {
+            RootLinks& links = roots_[input.plan->filters[f].name];
             for (std::size_t w = 0; w < parts_.size(); ++w) {
                 links.push_back(std::make_unique<dataplane::RootLink>());
             }
         }
     }
-    return find_mbuf_fields();
+}
+
+// Room for what is held back of every queue that there is: ports that receive may change.
+Wiring::AllParts Wiring::make_parts(const WiringInput& input) {
+    std::size_t queues = 0;
+    for (const PortPlan& port : input.plan->ports) {
+        queues += port.setup.rx_queues;
+    }
+    AllParts all;
+    for (const WorkerPlan& worker : input.plan->workers) {
+        all.push_back(std::make_unique<WorkerParts>());
+        WorkerParts& parts = *all.back();
+        parts.scratch.resize(dataplane::kScratchBytes);
+        if (input.capture_clock) {
+            parts.ahead.resize(worker.rx.size());
+            parts.merge_order.resize(worker.rx.size());
+        } else if (steers(*input.plan, input)) {
+            parts.held_back.resize(std::max(queues, worker.rx.size()));
+        }
+    }
+    return all;
+}
+
+std::vector<SetupMemory::Worker> Wiring::places_of(const Plan& plan, const AllParts& parts) {
+    std::vector<SetupMemory::Worker> out;
+    for (std::size_t w = 0; w < parts.size(); ++w) {
+        out.push_back({plan.workers[w].lcore, &parts[w]->crossings});
+    }
+    return out;
 }
 
 Result<std::unique_ptr<WiringSetup>> Wiring::make_setup(const SetupChange& change,
@@ -179,15 +169,10 @@ Result<std::unique_ptr<WiringSetup>> Wiring::make_setup(const SetupChange& chang
     setup->workers.resize(parts_.size());
     setup->sources.resize(parts_.size());
     tx_retry_cycles_ = change.tx_retry_cycles;
-    Status status = connect(*change.plan);
-    const auto then = [&](auto step) {
-        if (status) {
-            status = step();
-        }
-    };
-    then([&] { return make_filters(*setup, change, from); });
-    then([&] { return make_taps(*setup, from); });
-    then([&] { return make_audits(*setup, change, from); });
+    Status status = rings_.connect(*change.plan, steers(*change.plan, input_));
+    if (status) {
+        status = memory_.fill(*setup, change, from);
+    }
     if (!status) {
         return tl::unexpected(status.error());
     }
@@ -266,15 +251,15 @@ void Wiring::fill_ways(WiringSetup& setup, WorkerIndex worker) {
     out.steering.self = worker;
     out.transmit.retry_cycles = tx_retry_cycles_;
     out.transmit.tag_offset = tag_offset_;
-    for (std::size_t other = 0; other < parts_.size(); ++other) {
-        out.steering.out[other] = steer_rings_[worker][other];
-        out.steering.in[other] = steer_rings_[other][worker];
-        out.transmit.in[other] = tx_rings_[other][worker];
+    for (WorkerIndex other = 0; other < parts_.size(); ++other) {
+        out.steering.out[other] = rings_.deciding(worker, other);
+        out.steering.in[other] = rings_.deciding(other, worker);
+        out.transmit.in[other] = rings_.sending(other, worker);
     }
     for (PortIndex p = 0; p < plan.ports.size(); ++p) {
         const WorkerIndex owner = plan.tx_owner(p, worker);
         out.transmit.targets[p] = {input_.ports[p], owner,
-                                   owner == worker ? nullptr : tx_rings_[worker][owner]};
+                                   owner == worker ? nullptr : rings_.sending(worker, owner)};
     }
 }
 
@@ -345,183 +330,6 @@ void Wiring::make_room_to_wait(WiringSetup& setup, WorkerIndex worker) {
     out.merge = {parts.ahead, parts.merge_order};
 }
 
-// --- filters, taps, audits ---------------------------------------------------------------------
-
-Result<std::shared_ptr<FilterSet>> Wiring::make_filter(const engines::FilterPlan& plan) const {
-    auto set = std::make_shared<FilterSet>(plan);
-    for (std::size_t w = 0; w < parts_.size(); ++w) {
-        auto filter = make_worker_filter(set->plan, w);
-        if (!filter) {
-            return tl::unexpected(filter.error());
-        }
-        set->lanes.push_back((*filter)->instance().lane(set->plan));
-        set->workers.push_back(std::move(*filter));
-    }
-    // The turns that were due while nobody published them; 0 of filters that begin empty.
-    const Nanoseconds now = input_.clock.now();
-    std::uint64_t due = 0;
-    for (const pipeline::Lane& lane : set->lanes) {
-        due = std::max(due, lane.ageing->time() == 0 ? 0 : lane.ageing->turns_due(now));
-    }
-    set->shared.turns.store(due, std::memory_order_relaxed);
-    return set;
-}
-
-// Of the process, or by `kept` what outlives it.
-Result<WorkerMemory> Wiring::make_memory(std::size_t worker, std::uint64_t bytes,
-                                         const KeptOf& kept) const {
-    if (kept) {
-        const PreferredNode node(socket_of(worker));
-        auto memory = kept(*input_.state);
-        return memory ? Result<WorkerMemory>(std::move(*memory)) : tl::unexpected(memory.error());
-    }
-    auto memory = eal::HugeMemory::allocate(bytes, socket_of(worker), input_.hugepages);
-    return memory ? Result<WorkerMemory>(std::move(*memory)) : tl::unexpected(memory.error());
-}
-
-Result<std::unique_ptr<WorkerFilter>> Wiring::make_worker_filter(const engines::FilterPlan& plan,
-                                                                 std::size_t worker) const {
-    KeptOf kept;
-    if (input_.state != nullptr) {
-        kept = [&](KeptState& state) { return state.filter_memory(plan, worker); };
-    }
-    auto memory = make_memory(worker, plan.instance_bytes, kept);
-    return memory ? WorkerFilter::make(plan, std::move(*memory)) : tl::unexpected(memory.error());
-}
-
-// Where a filter is warmed, the one before has a place of its own meanwhile.
-Status Wiring::make_filters(WiringSetup& setup, const SetupChange& change,
-                            const WiringSetup* from) {
-    const Plan& plan = *setup.plan;
-    for (std::size_t f = 0; f < plan.filters.size(); ++f) {
-        const FilterIndex place = plan.filter_place(f);
-        if (change.filters[f] != FilterChange::kKept) {
-            auto made = make_filter(plan.filters[f]);
-            if (!made) {
-                return tl::unexpected(made.error());
-            }
-            setup.filters[place] = std::move(*made);
-            continue;
-        }
-        setup.filters[place] = from->filters[place];
-        setup.judges[place] = from->judges[place];
-        if (change.judge_anew[f]) {
-            const std::optional<pipeline::Judge>& judge = plan.filters[f].judge;
-            setup.judges[place] =
-                std::make_shared<JudgeSet>(judge ? JudgeSet(parts_.size(), *judge) : JudgeSet());
-        }
-    }
-    // What is underway between workers to a route that is no more still needs its filter.
-    for (FilterIndex place = 0; from != nullptr && place < kMaxFilters; ++place) {
-        if (parts_.size() > 1 && setup.filters[place] == nullptr) {
-            setup.filters[place] = from->filters[place];
-            setup.judges[place] = from->judges[place];
-        }
-    }
-    for (std::size_t f = 0; f < plan.filters.size(); ++f) {
-        if (change.filters[f] == FilterChange::kWarmed) {
-            const std::optional<FilterIndex> beside = free_place(setup);
-            if (!beside) {
-                return fail(Errc::kConfig,
-                            "filter \"" + plan.filters[f].name + "\" cannot be warmed: all " +
-                                std::to_string(kMaxFilters) + " filters of a process are in use");
-            }
-            setup.filters[*beside] = from->filters[plan.filter_place(f)];
-            setup.before[plan.filter_place(f)] = *beside;
-        }
-    }
-    return {};
-}
-
-Status Wiring::make_taps(WiringSetup& setup, const WiringSetup* from) const {
-    const Plan& plan = *setup.plan;
-    for (std::size_t r = 0; r < plan.routes.size(); ++r) {
-        if (!plan.routes[r].taps) {
-            continue;
-        }
-        const RouteIndex place = plan.route_place(r);
-        for (std::size_t was = 0; from != nullptr && was < from->plan->routes.size(); ++was) {
-            const RoutePlan& route = from->plan->routes[was];
-            if (from->plan->route_place(was) == place && route.from == plan.routes[r].from &&
-                route.taps == plan.routes[r].taps) {
-                setup.taps[place] = from->taps[place];
-            }
-        }
-        if (setup.taps[place] != nullptr) {
-            continue;
-        }
-        auto made = make_taps_of(plan, plan.routes[r]);
-        if (!made) {
-            return tl::unexpected(made.error());
-        }
-        setup.taps[place] = std::move(*made);
-    }
-    return {};
-}
-
-Result<std::shared_ptr<TapSet>> Wiring::make_taps_of(const Plan& plan,
-                                                     const RoutePlan& route) const {
-    const auto params = params_of(*route.taps);
-    if (!params) {
-        return tl::unexpected(params.error());
-    }
-    auto set = std::make_shared<TapSet>();
-    for (std::size_t w = 0; w < parts_.size(); ++w) {
-        KeptOf kept;
-        if (input_.state != nullptr) {
-            kept = [&](KeptState& state) { return state.taps_memory(plan, route, *params, w); };
-        }
-        auto memory = make_memory(w, filter::TapReport::bytes(*params), kept);
-        if (!memory) {
-            return tl::unexpected(memory.error());
-        }
-        set->push_back(
-            std::make_unique<WorkerTaps>(std::move(*memory), *params, route.taps->window));
-    }
-    return set;
-}
-
-Result<std::shared_ptr<AuditSet>> Wiring::make_audit(const Plan& plan, std::size_t filter) const {
-    const engines::FilterPlan& of = plan.filters[filter];
-    const auto params = engines::plan_audit(
-        plan.audit, of, input_.capture_clock ? engines::AuditOf::kCapture : engines::AuditOf::kLive,
-        input_.audit_secret->sample);
-    if (!params) {
-        return tl::unexpected(params.error());
-    }
-    auto set = std::make_shared<AuditSet>();
-    for (std::size_t w = 0; w < parts_.size(); ++w) {
-        KeptOf kept;
-        if (input_.state != nullptr) {
-            kept = [&](KeptState& state) { return state.audit_memory(of, *params, w); };
-        }
-        auto memory = make_memory(w, filter::Audit::bytes(*params), kept);
-        if (!memory) {
-            return tl::unexpected(memory.error());
-        }
-        set->push_back(std::make_unique<WorkerAudit>(std::move(*memory), *params, of.key,
-                                                     *input_.audit_secret, parts_[w]->crossings));
-    }
-    return set;
-}
-
-Status Wiring::make_audits(WiringSetup& setup, const SetupChange& change, const WiringSetup* from) {
-    const Plan& plan = *setup.plan;
-    for (std::size_t f = 0; f < plan.audits.size(); ++f) {
-        const FilterIndex place = plan.filter_place(f);
-        if (from != nullptr && !change.audit_anew[f] && from->audits[place] != nullptr) {
-            setup.audits[place] = from->audits[place];
-            continue;
-        }
-        auto made = make_audit(plan, f);
-        if (!made) {
-            return tl::unexpected(made.error());
-        }
-        setup.audits[place] = std::move(*made);
-    }
-    return {};
-}
-
 // --- another plan ------------------------------------------------------------------------------
 
 Result<SetupSteps> Wiring::prepare(const SetupChange& change) {
@@ -553,7 +361,7 @@ Result<SetupSteps> Wiring::prepare(const SetupChange& change) {
 }
 
 // Without what the plan does not name.
-std::unique_ptr<WiringSetup> Wiring::last_of(const WiringSetup& first) const {
+std::unique_ptr<WiringSetup> Wiring::last_of(const WiringSetup& first) {
     auto last = std::make_unique<WiringSetup>(first);
     const std::array<bool, kMaxFilters> named = named_places(*last->plan);
     last->before = LanesSetup::none_before();
@@ -612,45 +420,6 @@ bool Wiring::adopted() const {
     return true;
 }
 
-std::vector<std::uint32_t> Wiring::mark_rings() const {
-    std::vector<std::uint32_t> marks;
-    for (const eal::Ring& ring : rings_) {
-        marks.push_back(dataplane::ring_produced(*ring));
-    }
-    return marks;
-}
-
-bool Wiring::passed(const std::vector<std::uint32_t>& marks) const {
-    for (std::size_t i = 0; i < marks.size(); ++i) {
-        if (static_cast<std::int32_t>(dataplane::ring_consumed(*rings_[i]) - marks[i]) < 0) {
-            return false;
-        }
-    }
-    return true;
-}
-
-// --- rings -------------------------------------------------------------------------------------
-
-Result<rte_ring*> Wiring::new_ring(const char* kind, WorkerIndex from, WorkerIndex to) {
-    auto ring = eal::make_ring(
-        input_.name + "_" + kind + "_" + std::to_string(from) + "_" + std::to_string(to),
-        input_.ring_size);
-    if (!ring) {
-        return tl::unexpected(ring.error());
-    }
-    rings_.push_back(std::move(*ring));
-    return rings_.back().get();
-}
-
-bool Wiring::sends_through(const Plan& plan, WorkerIndex from, WorkerIndex to) {
-    for (PortIndex p = 0; p < plan.ports.size(); ++p) {
-        if (plan.ports[p].transmits && plan.tx_owner(p, from) == to) {
-            return true;
-        }
-    }
-    return false;
-}
-
 // Fields of a packet that workers read and write beside DPDK's own.
 Status Wiring::find_mbuf_fields() {
     if (input_.capture_clock) {
@@ -667,39 +436,6 @@ Status Wiring::find_mbuf_fields() {
             return tl::unexpected(offset.error());
         }
         tag_offset_ = *offset;
-    }
-    return {};
-}
-
-// Those that are there stay.
-Status Wiring::connect(const Plan& plan) {
-    for (WorkerIndex from = 0; from < parts_.size(); ++from) {
-        for (WorkerIndex to = 0; to < parts_.size(); ++to) {
-            if (from == to) {
-                continue;
-            }
-            if (const Status status = connect_pair(plan, from, to); !status) {
-                return status;
-            }
-        }
-    }
-    return {};
-}
-
-Status Wiring::connect_pair(const Plan& plan, WorkerIndex from, WorkerIndex to) {
-    if (steers(plan) && steer_rings_[from][to] == nullptr) {
-        auto ring = new_ring("steer", from, to);
-        if (!ring) {
-            return tl::unexpected(ring.error());
-        }
-        steer_rings_[from][to] = *ring;
-    }
-    if (sends_through(plan, from, to) && tx_rings_[from][to] == nullptr) {
-        auto ring = new_ring("tx", from, to);
-        if (!ring) {
-            return tl::unexpected(ring.error());
-        }
-        tx_rings_[from][to] = *ring;
     }
     return {};
 }

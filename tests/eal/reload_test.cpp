@@ -169,7 +169,7 @@ class Box {
         const auto before = wiring_->publish(std::move(steps_.first));
         meanwhile();
         EXPECT_TRUE(wiring_->adopted());
-        marks_ = wiring_->mark_rings();
+        marks_ = wiring_->rings().mark();
         warm_at_ = now_ + steps_.warming;
         config_ = wanted;
         route_names_ = plan->route_names;
@@ -180,7 +180,7 @@ class Box {
         turns_.tick([this] { return now_; });
         while (turns_.zero()) {
         }
-        if (steps_.last != nullptr && now_ >= warm_at_ && wiring_->passed(marks_)) {
+        if (steps_.last != nullptr && now_ >= warm_at_ && wiring_->rings().passed(marks_)) {
             turns_.follow(*steps_.last, true, now_);
             const auto before = wiring_->publish(std::move(steps_.last));
             settle();

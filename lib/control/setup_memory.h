@@ -24,7 +24,7 @@ class SetupMemory {
 
     // The filters, judges, audits and taps of setup.plan: those of `from` (null: there is none)
     // that the change keeps, others made. Errc::kNoMemory; Errc::kConfig where no place is left
-    // beside which a filter could be warmed; what engines refuse.
+    // beside which a filter could be warmed; what engines refuse, and KeptState of its files.
     Status fill(WiringSetup& setup, const SetupChange& change, const WiringSetup* from) const;
 
   private:

@@ -162,6 +162,26 @@ std::vector<SetupMemory::Worker> Wiring::places_of(const Plan& plan, const AllPa
     return out;
 }
 
+// Fields of a packet that workers read and write beside DPDK's own.
+Status Wiring::find_mbuf_fields() {
+    if (input_.capture_clock) {
+        const auto offset = eal::timestamp_field();
+        if (!offset) {
+            return tl::unexpected(offset.error());
+        }
+        timestamp_offset_ = *offset;
+    }
+    if (parts_.size() > 1) {
+        const auto offset = eal::register_mbuf_field("unecho_tx_tag", sizeof(dataplane::TxTag),
+                                                     alignof(dataplane::TxTag));
+        if (!offset) {
+            return tl::unexpected(offset.error());
+        }
+        tag_offset_ = *offset;
+    }
+    return {};
+}
+
 Result<std::unique_ptr<WiringSetup>> Wiring::make_setup(const SetupChange& change,
                                                         const WiringSetup* from) {
     auto setup = std::make_unique<WiringSetup>();
@@ -330,6 +350,21 @@ void Wiring::make_room_to_wait(WiringSetup& setup, WorkerIndex worker) {
     out.merge = {parts.ahead, parts.merge_order};
 }
 
+std::map<std::uint64_t, std::uint64_t> Wiring::filter_bytes_by_page() const {
+    std::map<std::uint64_t, std::uint64_t> bytes;
+    for (const auto& set : present_->filters) {
+        for (std::size_t w = 0; set != nullptr && w < set->workers.size(); ++w) {
+            bytes[set->workers[w]->page_bytes()] += set->workers[w]->instance().memory().size();
+        }
+    }
+    for (const auto& set : present_->taps) {
+        for (std::size_t w = 0; set != nullptr && w < set->size(); ++w) {
+            bytes[(*set)[w]->page_bytes()] += (*set)[w]->memory().size();
+        }
+    }
+    return bytes;
+}
+
 // --- another plan ------------------------------------------------------------------------------
 
 Result<SetupSteps> Wiring::prepare(const SetupChange& change) {
@@ -418,41 +453,6 @@ bool Wiring::adopted() const {
         }
     }
     return true;
-}
-
-// Fields of a packet that workers read and write beside DPDK's own.
-Status Wiring::find_mbuf_fields() {
-    if (input_.capture_clock) {
-        const auto offset = eal::timestamp_field();
-        if (!offset) {
-            return tl::unexpected(offset.error());
-        }
-        timestamp_offset_ = *offset;
-    }
-    if (parts_.size() > 1) {
-        const auto offset = eal::register_mbuf_field("unecho_tx_tag", sizeof(dataplane::TxTag),
-                                                     alignof(dataplane::TxTag));
-        if (!offset) {
-            return tl::unexpected(offset.error());
-        }
-        tag_offset_ = *offset;
-    }
-    return {};
-}
-
-std::map<std::uint64_t, std::uint64_t> Wiring::filter_bytes_by_page() const {
-    std::map<std::uint64_t, std::uint64_t> bytes;
-    for (const auto& set : present_->filters) {
-        for (std::size_t w = 0; set != nullptr && w < set->workers.size(); ++w) {
-            bytes[set->workers[w]->page_bytes()] += set->workers[w]->instance().memory().size();
-        }
-    }
-    for (const auto& set : present_->taps) {
-        for (std::size_t w = 0; set != nullptr && w < set->size(); ++w) {
-            bytes[(*set)[w]->page_bytes()] += (*set)[w]->memory().size();
-        }
-    }
-    return bytes;
 }
 
 }  // namespace unecho::control

@@ -16,12 +16,12 @@ namespace unecho::control {
 
 class WorkerRings {
   public:
-    // Each has room for size - 1 packets (a power of two) and is named after `name`, which is there
-    // once in the process.
+    // Each has room for `size` packets and is named after `name`, which is there once in the
+    // process.
     WorkerRings(std::size_t workers, std::string name, std::uint32_t size);
 
     // Makes those that a plan needs; those that are there stay. steers: packets are decided by
-    // others than who received them. Errc::kNoMemory and others of eal::make_ring().
+    // others than who received them. Errc::kNoMemory.
     Status connect(const Plan& plan, bool steers);
 
     // Null: there is none.

@@ -115,10 +115,11 @@ class StateTest(harness.E2eTest):
 
     def outlives(self, running):
         """Files that its memory is of, and which stay behind it; but for DPDK's own."""
+        own = os.path.realpath(self.folder / "dpdk") + "/"
         maps = pathlib.Path("/proc/%d/maps" % running.pid()).read_text().splitlines()
         mapped = {line.split(maxsplit=5)[5] for line in maps if line.split()[1].startswith("rw-s")}
-        return {path for path in mapped if not path.startswith(str(self.folder))
-                and not path.endswith("(deleted)")}
+        return {path for path in mapped
+                if not path.startswith(own) and not path.endswith("(deleted)")}
 
     def test_nothing_is_written_without_it(self):
         for state in (False, True):
@@ -128,11 +129,8 @@ class StateTest(harness.E2eTest):
                 files = self.outlives(running)
                 running.send(signal.SIGKILL)
                 running.finish()
-            self.assertEqual((bool(files), self.state.exists()), (state, state), files)
-        shutil.rmtree(self.state)
+            self.assertEqual({pathlib.Path(path).parent for path in files}, {self.state} if state else set())
         self.assert_begins_empty(self.document(state=False))
-        self.assert_begins_empty(self.document(state=False))
-        self.assertFalse(self.state.exists())
 
     def test_its_audit_goes_on_where_it_was(self):
         """It judges when window, slack and grace have passed since the first process of all, which none
@@ -150,11 +148,11 @@ class StateTest(harness.E2eTest):
                 running.finish()
             self.assertGreater(audit["sampled"], 10)
             self.assertEqual(audit["false_drops"] + audit["misses"], 0, audit)
-            self.assertIn(audit["sampled"], (audit["unsettled"], audit["echoes"]), audit)
+            self.assertEqual(audit["sampled"], audit["unsettled"] + audit["echoes"], audit)
             return audit["echoes"] != 0
 
         self.assertFalse(run_once(), "the first one cannot know what was before it")
-        wait_for(run_once, "an audit that judges")
+        wait_for(run_once, "an audit that judges", 90)
         self.assertGreater(time.monotonic() - begun, 16)
 
     def test_report_of_two_taps_goes_on_amid_its_window(self):

@@ -78,7 +78,7 @@ unsigned from_to(Random& random, unsigned low, unsigned high) {
 
 template <typename Function>
 void for_each_case(Function function) {
-    for (unsigned index = 1; index <= quarter_if_sanitized(kCases); ++index) {
+    for (unsigned index = 1; index <= quarter_under_asan(kCases); ++index) {
         SCOPED_TRACE(seed_note() + " case " + std::to_string(index));
         Random random(index);
         function(random);

@@ -336,7 +336,7 @@ std::uint64_t random_ticks(Random& random, std::uint64_t w) {
 
 TEST(timers_property, answers_are_the_models_through_wraps_and_failures) {
     SCOPED_TRACE(seed_note());
-    for (unsigned c = 0; c < quarter_if_sanitized(300U); ++c) {
+    for (unsigned c = 0; c < quarter_under_asan(300U); ++c) {
         Random random(4000 + c);
         const SlicedTimersParams params = random_timers(random, 300);
         SCOPED_TRACE(text(params.geometry()) + " w " + std::to_string(params.w()) + " x " +

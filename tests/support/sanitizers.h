@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a test has to know of its build. One that replaces an allocator, or needs its own:
 // sanitizers bring allocators of their own. UNECHO_HAS_TSAN and UNECHO_HAS_OWN_ALLOCATOR (ASan,
-// TSan). One that goes through many cases: quarter_if_sanitized().
+// TSan). One that goes through many cases: quarter_under_asan().
 #pragma once
 
 #if defined(__SANITIZE_THREAD__)
@@ -22,17 +22,18 @@
 
 namespace unecho::test {
 
-#ifdef UNECHO_HAS_OWN_ALLOCATOR
-inline constexpr bool kSanitized = true;
+// TSan's builds have no part in this: what races shows by chance.
+#if defined(UNECHO_HAS_OWN_ALLOCATOR) && !defined(UNECHO_HAS_TSAN)
+inline constexpr bool kUnderAsan = true;
 #else
-inline constexpr bool kSanitized = false;
+inline constexpr bool kUnderAsan = false;
 #endif
 
-// Of n cases that differ by chance or by a number: all; under a sanitizer, where each takes five to
-// ten times as long and what is looked for shows on a path's first passes, a quarter, at least one.
+// Of n cases that differ by chance or by a number: all; under ASan, where each takes five to ten
+// times as long and what is looked for shows on a path's first passes, a quarter, at least one.
 template <typename Number>
-constexpr Number quarter_if_sanitized(Number n) {
-    return kSanitized ? (n + 3) / 4 : n;
+constexpr Number quarter_under_asan(Number n) {
+    return kUnderAsan ? (n + 3) / 4 : n;
 }
 
 }  // namespace unecho::test

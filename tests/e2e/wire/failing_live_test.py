@@ -89,7 +89,7 @@ class FailingLive(wire.WireTest):
 
         def arguments(place):
             return ("capture", "-i", self.taps[0], "-i", self.taps[1], "-w", place / "out.pcap", "-c", 9,
-                    "--duration", "3s", "--json")
+                    "--window", "1s", "--duration", "3s", "--json")
         place, process = self.start(arguments, kind, number)
         with process:
             lines = self.wait_for_line(process, "capturing")

@@ -3,8 +3,8 @@
 // lost, there twice, or the last one. What is before the damage comes, with --recover what is
 // behind it as well; no packet comes that was not there, but for the one that was touched. A
 // capture is taken apart into runs of a few records with their header, so that each case reads
-// little; in packet data each 61st byte of each 7th record (under a sanitizer each 28th), unless
-// UNECHO_EVERY_BYTE is set.
+// little. Unless UNECHO_EVERY_BYTE is set, each 7th record (under ASan each 28th) is damaged, at
+// each byte of its header and each 61st of its data.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -174,7 +174,7 @@ struct Damages {
 void damage_each(const Capture& capture, const std::string& name, Damages& damages) {
     const bool all = std::getenv("UNECHO_EVERY_BYTE") != nullptr;
     const std::size_t step = all ? 1 : 61;
-    const std::size_t apart = all ? 1 : kSanitized ? 28 : 7;
+    const std::size_t apart = all ? 1 : kUnderAsan ? 28 : 7;
     for (std::size_t first = 0; first + kRun <= capture.records.size(); first += apart) {
         CaptureBytes whole = capture.head;
         for (std::size_t i = 0; i < kRun; ++i) {

@@ -245,7 +245,7 @@ TYPED_TEST_SUITE(GenerationSchedules, Filters);
 TYPED_TEST(GenerationSchedules, never_miss_inside_the_window_and_forget_behind_slack_and_delays) {
     SCOPED_TRACE(seed_note());
     constexpr std::span<const Shape> kOf = Schedules<TypeParam>::kOf;
-    constexpr unsigned kEach = quarter_if_sanitized(Schedules<TypeParam>::kEach);
+    constexpr unsigned kEach = quarter_under_asan(Schedules<TypeParam>::kEach);
     constexpr unsigned kSteps = Schedules<TypeParam>::kSteps;
     Tally tally;
     for (std::size_t s = 0; s < kOf.size(); ++s) {
@@ -257,11 +257,11 @@ TYPED_TEST(GenerationSchedules, never_miss_inside_the_window_and_forget_behind_s
         }
     }
     // Of each situation so many that the test means something.
-    EXPECT_GT(tally.echoes_due, quarter_if_sanitized(10'000U));
-    EXPECT_GT(tally.news_due, quarter_if_sanitized(1'000U));
-    EXPECT_GT(tally.skips, quarter_if_sanitized(1'000U));
-    EXPECT_GT(tally.early, quarter_if_sanitized(1'000U));
-    EXPECT_GT(tally.short_window, quarter_if_sanitized(1'000U));
+    EXPECT_GT(tally.echoes_due, quarter_under_asan(10'000U));
+    EXPECT_GT(tally.news_due, quarter_under_asan(1'000U));
+    EXPECT_GT(tally.skips, quarter_under_asan(1'000U));
+    EXPECT_GT(tally.early, quarter_under_asan(1'000U));
+    EXPECT_GT(tally.short_window, quarter_under_asan(1'000U));
 }
 
 }  // namespace

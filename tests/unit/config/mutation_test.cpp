@@ -17,7 +17,7 @@ namespace unecho::config {
 namespace {
 
 constexpr unsigned kSeed = 20240607;
-constexpr int kRounds = test::quarter_if_sanitized(5000);
+constexpr int kRounds = test::quarter_under_asan(5000);
 
 using Random = std::mt19937;
 

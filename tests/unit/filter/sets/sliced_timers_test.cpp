@@ -122,7 +122,7 @@ TEST(sliced_timers, time_does_not_go_back) {
 
 // Whatever the window, an expired timer never looks young again when its 16 bits come round.
 TEST(sliced_timers, expired_timers_do_not_come_back) {
-    constexpr Digest kDigests = test::quarter_if_sanitized(30);
+    constexpr Digest kDigests = test::quarter_under_asan(30);
     const SliceGeometry odd{.slicing = Slicing::kVertical, .k = 3, .m = 9 * 7, .S = 7};
     for (const unsigned w : {1U, 100U, 65500U, 65533U, 65534U}) {
         for (const std::uint64_t step : {std::uint64_t{1}, std::uint64_t{w == 1 ? 1 : w - 1}}) {

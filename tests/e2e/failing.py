@@ -10,7 +10,7 @@ import time
 
 # In the order of failing_calls.h.
 KINDS = ("none", "allocate", "open", "read", "write", "close", "rename", "map", "thread", "socket", "send",
-         "receive", "wait", "control", "interrupt", "dpdk", "mbuf", "full")
+         "receive", "wait", "control", "interrupt", "dpdk", "mbuf", "full", "listen")
 NAME = 5 * 8
 SIZE = NAME + 64
 LEAKS = pathlib.Path(__file__).resolve().parents[1] / "support" / "failing_leaks.txt"

@@ -337,7 +337,9 @@ int bind(int socket, const sockaddr* address, socklen_t size) noexcept {
 
 int listen(int socket, int waiting) noexcept {
     static const auto real = behind<int(int, int)>("listen");
-    return with(ENOBUFS, Kind::kSocket, "listen") ? -1 : real(socket, waiting);
+    return with(ENOBUFS, Kind::kSocket, "listen") || with(ENOBUFS, Kind::kListen, "listen")
+               ? -1
+               : real(socket, waiting);
 }
 
 int connect(int socket, const sockaddr* address, socklen_t size) {

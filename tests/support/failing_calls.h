@@ -34,7 +34,8 @@ enum class Kind : std::int64_t {
     kInterrupt,  // what a signal may interrupt
     kDpdk,
     kMbuf,
-    kFull,  // a disk: the first that fails has room for half, the others for nothing
+    kFull,    // a disk: the first that fails has room for half, the others for nothing
+    kListen,  // of kSocket, by itself: threads decide which of those is the n-th
 };
 
 struct Control {

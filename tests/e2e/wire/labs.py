@@ -215,6 +215,9 @@ def connect_kernels(one, two, wanted):
 
 # ---- Open vSwitch -------------------------------------------------------------------------------
 
+ENDED = "ovs-vswitchd has ended, exit status"
+
+
 class Switch:
     """ovsdb-server and ovs-vswitchd in a host's namespace, their files below the test's folder."""
 
@@ -260,7 +263,7 @@ class Switch:
                  "dpctl/dump-flows", "coverage/show")
         log = (self.folder / "ovs-vswitchd.log").read_text()
         if (status := self._daemon.poll()) is not None:
-            return "%s: ovs-vswitchd has ended, exit status %d\n%s" % (self._host.name, status, log)
+            return "%s: %s %d\n%s" % (self._host.name, ENDED, status, log)
         return "\n".join([*(self.appctl(command).stdout for command in asked), log])
 
     def flows(self, bridge, *lines):
@@ -270,9 +273,9 @@ class Switch:
         self._host.run("ovs-ofctl", "--bundle", "replace-flows",
                        "unix:%s" % (self.folder / (bridge + ".mgmt")), path)
 
-    def add_bridge(self, name, mac, *ports):
+    def add_bridge(self, name, mac, *ports, settings=()):
         words = ["--", "add-br", name, "--", "set", "bridge", name, "datapath_type=netdev",
-                 "other_config:hwaddr=" + mac]
+                 "other_config:hwaddr=" + mac, *settings]
         for port in ports:
             words += ["--", "add-port", name, port]
         self.vsctl(*words)
@@ -371,7 +374,9 @@ def connect_switches(test, one, two, wanted):
         switch = Switch(test, end)
         switches.append(switch)
         switch.underlay(end, [peer])
-        switch.add_bridge("inner", inner_mac(end.number))
+        # Nothing passes before its flows are there: a bridge floods until then, into all tunnels,
+        # and by the pseudowire gets it back.
+        switch.add_bridge("inner", inner_mac(end.number), settings=["fail_mode=secure"])
         switch.vsctl("set", "interface", "inner", "mtu_request=%d" % INNER_MTU)
         end.ip("link set inner up",
                *(line for tunnel in wanted for line in _addresses(tunnel, end, peer, "inner")))

@@ -3,6 +3,7 @@
 """Tunnels of the kernel and of Open vSwitch through unecho: copies of what is inside disappear,
 whatever they come in, and nothing else does. And switches that mirror, as taps."""
 import re
+import signal
 
 import labs
 import wire
@@ -200,11 +201,24 @@ class OfASwitch(OnTheWay):
     def connect(self, *lab):
         return labs.connect_switches(self, *lab)
 
+    def check(self, tunnels):
+        """Once more where a switch ended itself: Open vSwitch 3.1 does, in one of some ten runs, over an
+        assertion of its own on the length of actions (lib/netlink.c, nl_msg_end_nested), when its flows come."""
+        try:
+            self.check_tunnels(self.connect, tunnels)
+        except AssertionError as error:
+            if "%s %d" % (labs.ENDED, -signal.SIGABRT) not in str(error):
+                raise
+            print("a switch has aborted; once more\n%s" % error, flush=True)
+            self.doCleanups()
+            self.setUp()
+            self.check_tunnels(self.connect, tunnels)
+
     def test_copies_in_any_tunnel_disappear_and_nothing_else(self):
-        self.check_tunnels(self.connect, labs.SWITCHED)
+        self.check(labs.SWITCHED)
 
     def test_copies_of_mirrored_packets_do_too(self):
-        self.check_tunnels(self.connect, labs.SWITCHED_ERSPAN)
+        self.check(labs.SWITCHED_ERSPAN)
 
 
 @wire.needs_namespaces

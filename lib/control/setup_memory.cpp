@@ -58,11 +58,11 @@ Result<std::shared_ptr<FilterSet>> SetupMemory::make_filter(const engines::Filte
     return set;
 }
 
-// Of the process, or by `kept` what outlives it.
+// Of the process, or, where something is to outlive it, by `kept`.
 Result<WorkerMemory> SetupMemory::make_memory(std::size_t worker, std::uint64_t bytes,
                                               const KeptOf& kept) const {
     const auto socket = static_cast<int>(rte_lcore_to_socket_id(workers_[worker].lcore));
-    if (kept) {
+    if (input_.state != nullptr) {
         const PreferredNode node(socket);
         auto memory = kept(*input_.state);
         return memory ? Result<WorkerMemory>(std::move(*memory)) : tl::unexpected(memory.error());
@@ -73,11 +73,8 @@ Result<WorkerMemory> SetupMemory::make_memory(std::size_t worker, std::uint64_t 
 
 Result<std::unique_ptr<WorkerFilter>> SetupMemory::make_worker_filter(
     const engines::FilterPlan& plan, std::size_t worker) const {
-    KeptOf kept;
-    if (input_.state != nullptr) {
-        kept = [&](KeptState& state) { return state.filter_memory(plan, worker); };
-    }
-    auto memory = make_memory(worker, plan.instance_bytes, kept);
+    auto memory = make_memory(worker, plan.instance_bytes,
+                              [&](KeptState& state) { return state.filter_memory(plan, worker); });
     return memory ? WorkerFilter::make(plan, std::move(*memory)) : tl::unexpected(memory.error());
 }
 
@@ -159,11 +156,9 @@ Result<std::shared_ptr<TapSet>> SetupMemory::make_taps(const Plan& plan,
     }
     auto set = std::make_shared<TapSet>();
     for (std::size_t w = 0; w < workers_.size(); ++w) {
-        KeptOf kept;
-        if (input_.state != nullptr) {
-            kept = [&](KeptState& state) { return state.taps_memory(plan, route, *params, w); };
-        }
-        auto memory = make_memory(w, filter::TapReport::bytes(*params), kept);
+        auto memory = make_memory(w, filter::TapReport::bytes(*params), [&](KeptState& state) {
+            return state.taps_memory(plan, route, *params, w);
+        });
         if (!memory) {
             return tl::unexpected(memory.error());
         }
@@ -184,11 +179,9 @@ Result<std::shared_ptr<AuditSet>> SetupMemory::make_audit(const Plan& plan,
     }
     auto set = std::make_shared<AuditSet>();
     for (std::size_t w = 0; w < workers_.size(); ++w) {
-        KeptOf kept;
-        if (input_.state != nullptr) {
-            kept = [&](KeptState& state) { return state.audit_memory(of, *params, w); };
-        }
-        auto memory = make_memory(w, filter::Audit::bytes(*params), kept);
+        auto memory = make_memory(w, filter::Audit::bytes(*params), [&](KeptState& state) {
+            return state.audit_memory(of, *params, w);
+        });
         if (!memory) {
             return tl::unexpected(memory.error());
         }

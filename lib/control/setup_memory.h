@@ -28,7 +28,6 @@ class SetupMemory {
     Status fill(WiringSetup& setup, const SetupChange& change, const WiringSetup* from) const;
 
   private:
-    // Null: nothing of it outlives the process.
     using KeptOf = std::function<Result<KeptMemory>(KeptState&)>;
 
     Status fill_filters(WiringSetup& setup, const SetupChange& change,

@@ -19,7 +19,7 @@ project('small')
 python3 = find_program('python3')
 test('good', python3, args: ['-c', ''], suite: 'unit')
 test('other', python3, args: ['-c', ''], suite: 'lint')
-test('late', python3, args: ['-c', 'import time; time.sleep(1.5)'], suite: 'lint', timeout: 1)
+test('endless', python3, args: ['-c', 'while True: pass'], suite: 'lint')
 """
 
 WHO = """\
@@ -69,8 +69,13 @@ class RunTests(unittest.TestCase):
                          (1, ["0 passed, 1 failed, 0 skipped"]))
 
     def test_each_has_three_times_as_long_unless_told(self):
-        self.assertEqual(self.run_tests("late"), (0, ["1 passed, 0 failed, 0 skipped"]))
-        self.assertEqual(self.run_tests("late", "-t", "1"), (1, ["0 passed, 1 failed, 0 skipped"]))
+        with mock.patch("subprocess.run") as ran, mock.patch("sys.stdout", io.StringIO()):
+            ran.return_value.stdout = ""
+            run_tests.main(self.build, ("good",))
+        command = ran.call_args_list[0].args[0]
+        self.assertEqual(command[command.index("-t"):], ["-t", "3", "good"])
+        # Of 30 s, were that one not the last.
+        self.assertEqual(self.run_tests("endless", "-t", "0.01"), (1, ["0 passed, 1 failed, 0 skipped"]))
 
     def test_somebody_else_has_to_be_known_and_only_root_becomes_one(self):
         for arguments in (("--as",), ("--as", "nobody-at-all")):

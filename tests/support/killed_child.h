@@ -6,8 +6,8 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <span>
-#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -47,28 +47,42 @@ class SharedMemory {
     std::byte* data_;
 };
 
-// The child works, and counts its rounds; it is killed so many instructions or so behind as many.
+// SIGKILL to this process in so many nanoseconds, amid whatever it does then. A timer of its own:
+// who waits on one CPU for what the other does comes too late, or waits for this one's time slice.
+inline void be_killed_in(std::uint64_t nanoseconds) {
+    sigevent event{};
+    event.sigev_notify = SIGEV_SIGNAL;
+    event.sigev_signo = SIGKILL;
+    timer_t timer{};
+    const itimerspec once{{}, {0, static_cast<long>(nanoseconds)}};
+    if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0 ||
+        timer_settime(timer, 0, &once, nullptr) != 0) {
+        _exit(1);
+    }
+}
+
+// The child works, and calls what it is given as each round ends; it is killed so long behind so
+// many of them.
 template <typename Work>
-void kill_amid(const SharedMemory& shared, std::uint64_t rounds, std::uint64_t spins,
+void kill_amid(const SharedMemory& shared, std::uint64_t rounds, std::uint64_t nanoseconds,
                const Work& work) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-        work();
+        work([&] {
+            const std::uint64_t over = shared.progress().rounds.load(std::memory_order_relaxed) + 1;
+            shared.progress().rounds.store(over, std::memory_order_release);
+            if (over == rounds) {
+                be_killed_in(nanoseconds);
+            }
+        });
         for (;;) {
             pause();
         }
     }
-    while (shared.progress().rounds.load() < rounds) {
-        std::this_thread::yield();
-    }
-    for (; spins != 0; --spins) {
-        std::atomic_signal_fence(std::memory_order_seq_cst);
-    }
-    kill(child, SIGKILL);
     int status = 0;
     ASSERT_EQ(waitpid(child, &status, 0), child);
-    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    ASSERT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
 }
 
 // The child prepares, then acts; look() is called behind each instruction of that, until it says

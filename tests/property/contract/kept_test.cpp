@@ -91,7 +91,7 @@ TYPED_TEST(contract_kept, kill_at_any_moment_loses_nothing_or_is_seen) {
             const auto time_of = [&](std::uint64_t burst) {
                 return 1000 * c.promise.forgotten + burst / kBurstsAStep * c.promise.step;
             };
-            const auto work = [&] {
+            const auto work = [&](const auto& round_ends) {
                 TypeParam filter(c.params, shared.span());
                 for (std::uint64_t burst = 0;; ++burst) {
                     filter.advance(moment_at(time_of(burst)));
@@ -101,10 +101,10 @@ TYPED_TEST(contract_kept, kill_at_any_moment_loses_nothing_or_is_seen) {
                     if constexpr (requires { filter.maintain(); }) {
                         filter.maintain();
                     }
-                    shared.progress().rounds.store(burst + 1, std::memory_order_release);
+                    round_ends();
                 }
             };
-            kill_amid(shared, 10 + c.random.below(20), c.random.below(20'000), work);
+            kill_amid(shared, 10 + c.random.below(20), 1 + c.random.below(200'000), work);
             if (!TypeParam::is_whole(c.params, shared.span())) {
                 ++torn;
                 return;

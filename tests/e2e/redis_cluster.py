@@ -17,18 +17,24 @@ def needs_redis(test):
     return unittest.skipIf(absent, "needs " + ", ".join(absent))(test)
 
 
+_ours = []  # sockets whose names say so to other processes, until this one ends
+
+
 def free_port():
-    """One that is free, and so is the cluster's own behind it."""
+    """One that is free, and so is the cluster's own behind it; no other process is given it, while
+    what is to listen there starts."""
     for port in range(21000, 32000):
-        taken = False
-        for each in (port, port + 10000):
-            with socket.socket() as probe:
-                try:
+        mine = socket.socket(socket.AF_UNIX)
+        try:
+            mine.bind("\0unecho-test-port-%d" % port)  # of this network namespace, as the port
+            for each in (port, port + 10000):
+                with socket.socket() as probe:
                     probe.bind(("127.0.0.1", each))
-                except OSError:
-                    taken = True
-        if not taken:
-            yield port
+        except OSError:
+            mine.close()
+            continue
+        _ours.append(mine)
+        yield port
 
 
 class Node:

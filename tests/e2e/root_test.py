@@ -175,9 +175,11 @@ class Exact(Sites):
         site, = self.sites(cluster, 1, flows=1000, window="5min", timeout="10s")
         # 48 pages of 512 flows are the least, and eight times that the most of a generation, of which
         # one may begin meanwhile.
-        site.ask(self.flows(2 * 48 * 512 * 8 + 60000))
+        room = 48 * 512 * 8
+        site.ask(self.flows(2 * room + 60000))
         counters = site.answered()
         self.assertGreater(counters["no_room"], 50000)
+        self.assertLessEqual(counters["no_room"], room + 60000)
         self.assertEqual(counters["unanswered"], 0)
 
     def test_false_matches_are_as_many_as_planned(self):

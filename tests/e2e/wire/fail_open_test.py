@@ -53,8 +53,8 @@ class FailOpen(wire.WireTest):
         self.assertGreater(sent[-1], ended[1], "not all was seen by the probes")
         self.assertEqual(bypass.times_twice(came), 0)
         for gap in bypass.gaps(sent, came):
-            with_it = killed[0] - IN_HAND <= gap.begin <= killed[1] and gap.end >= killed[0] - PAUSE
-            self.assertTrue(with_it or ended[0] - IN_HAND <= gap.begin <= ended[1],
+            self.assertTrue(any(end[0] - IN_HAND <= gap.begin <= end[1] and gap.end >= end[0] - PAUSE
+                                for end in (killed, ended)),
                             "%s, killed %s, ended %s" % (gap, killed, ended))
         # It took over again: it saw each packet from when it polled on.
         self.assertGreaterEqual(report["totals"]["received"],

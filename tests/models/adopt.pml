@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A reload's setups, lib/control/wiring.cpp (publish, adopted), lib/control/reload.cpp (settle) and
-// lib/dataplane/worker.cpp (look_for_setup, adopt): a worker never works with a setup that is not
-// whole yet, nor with one that was freed, whenever it looks; and it may look amid a poll.
+// The setups of a reload: a worker never works with a setup that is not whole yet, nor with one that
+// was freed, whenever it looks; and it may look amid a poll.
 //
 // The control thread's store of the pointer becomes visible at any time after it, and if it were no
 // release, before what it points to.

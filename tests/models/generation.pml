@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The turns of a filter's generations, lib/control/rotation.h, as a worker sees them: no more than
-// l in any time shorter than the window, however late the control thread is, between any two of its
-// steps. What was inserted is remembered for a window so (lib/filter/generation.h).
+// The turns of a filter's generations as a worker sees them: no more than l in any time shorter than
+// the window, however late the control thread is, between any two of its steps. What was inserted is
+// remembered for a window so.
 //
-// A turn that was stored becomes visible within MARGIN (Rotation::kMargin).
+// A turn that was stored becomes visible within MARGIN.
 //
 // planted: CATCHES_UP FROM_BEFORE NO_MARGIN
 

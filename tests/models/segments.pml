@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Segments that a worker retires and the control thread zeroes, lib/filter/window/segment_ring.h
-// and lib/control/segment_zeroer.cpp: the youngest slot always takes a segment that is zero all
-// over, no segment is at two places, and a shift finds one however late the others come back.
+// Segments that a worker retires and the control thread zeroes: the youngest slot always takes a
+// segment that is zero all over, no segment is at two places, and a shift finds one however late the
+// others come back.
 //
 // The queues between the two are channels here: spsc_queue.pml is about them.
 //

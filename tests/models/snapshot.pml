@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A look at a worker's counters, lib/dataplane/reporting.cpp (answer, take_snapshot) and
-// lib/control/stats.cpp: what the control thread reads is one moment between two polls, not before
-// it asked.
+// A look at a worker's counters: what the control thread reads is one moment between two polls, not
+// before it asked.
 //
 // Stores of the worker become visible in any order, a release after all before it.
 //

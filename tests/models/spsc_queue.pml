@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A queue between two threads, lib/dataplane/spsc_queue.h: what is popped is what was pushed, in
-// order, once; nothing that has not been read is written over.
+// A queue between two threads: what is popped is what was pushed, in order, once; nothing that has
+// not been read is written over.
 //
 // Stores of the producer become visible in any order, but of one place in order, and a release
 // after all before it. The consumer's loads are in the program's order behind an acquire.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Words that mean something together in memory that outlives the process, lib/filter/storage.h
-// (Torn): a process is killed between any two of its instructions, and the next one sees whether it
-// was amid a change. What was done before the kill is there, in the program's order.
+// Words that mean something together in memory that outlives the process: a process is killed
+// between any two of its instructions, and the next one sees whether it was amid a change. What was
+// done before the kill is there, in the program's order.
 //
 // planted: MARKED_LATE ENDED_EARLY NEVER_MARKED
 

@@ -115,7 +115,7 @@ std::string tiles(const Report& report) {
                     figure("recommendation.window_ns", advice.window, duration_text(advice.window)),
                     fill("key {}, removes {} of the copies",
                          {escape(packet::name_of(advice.key)), removed_text(report)}),
-                    "--mark");
+                    "--accent");
     }
     return "<dl class=\"answer\">\n" + out + "</dl>\n";
 }

@@ -8,19 +8,19 @@ constexpr std::string_view kColours = R"(
 :root {
   color-scheme: light dark;
   --page: #ffffff; --panel: #f5f7f9; --ink: #17202b; --muted: #566373; --line: #d5dce4;
-  --echo: #c2410c; --echo-rgb: 194 65 12; --new: #7688a0; --mark: #0b62c4; --lost: #7b2cbf;
+  --echo: #c2410c; --echo-rgb: 194 65 12; --new: #7688a0; --accent: #0b62c4; --lost: #7b2cbf;
 }
 @media (prefers-color-scheme: dark) {
   :root {
     --page: #10151b; --panel: #19212a; --ink: #e4e9ef; --muted: #9dabba; --line: #2f3b48;
-    --echo: #ff9a57; --echo-rgb: 255 154 87; --new: #667c96; --mark: #74b3ff; --lost: #d0a2ff;
+    --echo: #ff9a57; --echo-rgb: 255 154 87; --new: #667c96; --accent: #74b3ff; --lost: #d0a2ff;
   }
 }
 @media print {
   :root {
     color-scheme: light;
     --page: #ffffff; --panel: #f5f7f9; --ink: #17202b; --muted: #566373; --line: #d5dce4;
-    --echo: #c2410c; --echo-rgb: 194 65 12; --new: #7688a0; --mark: #0b62c4; --lost: #7b2cbf;
+    --echo: #c2410c; --echo-rgb: 194 65 12; --new: #7688a0; --accent: #0b62c4; --lost: #7b2cbf;
   }
 }
 )";
@@ -58,7 +58,7 @@ section > h2 + p { margin-top: 0.25rem; }
 .answer + .warning { margin-top: 1.5rem; }
 footer { margin-top: 3rem; border-top: 1px solid var(--line); padding-top: 1rem;
   color: var(--muted); font-size: 0.875rem; }
-a { color: var(--mark); }
+a { color: var(--accent); }
 )";
 
 constexpr std::string_view kBlocks = R"(
@@ -90,7 +90,7 @@ pre { background: var(--panel); border: 1px solid var(--line); border-radius: 6p
 .code button { position: absolute; top: 0.5rem; right: 0.5rem; font: inherit; font-size: 0.8125rem;
   color: var(--ink); background: var(--page); border: 1px solid var(--line); border-radius: 5px;
   padding: 0.1875rem 0.75rem; cursor: pointer; }
-.code button:focus-visible { outline: 2px solid var(--mark); outline-offset: 1px; }
+.code button:focus-visible { outline: 2px solid var(--accent); outline-offset: 1px; }
 details { margin-top: 0.75rem; font-size: 0.875rem; }
 summary { color: var(--muted); cursor: pointer; }
 .scroll { overflow-x: auto; }
@@ -138,8 +138,8 @@ figcaption { color: var(--muted); font-size: 0.8125rem; }
 .plot .second { fill: none; stroke: var(--new); stroke-width: 2; }
 .plot .again { fill: var(--lost); fill-opacity: 0.35; }
 .plot .limit { stroke: var(--muted); stroke-dasharray: 2 3; }
-.plot .mark { stroke: var(--mark); stroke-width: 1.5; stroke-dasharray: 5 3; }
-.plot text.mark-label { fill: var(--mark); font-weight: 600; }
+.plot .mark { stroke: var(--accent); stroke-width: 1.5; stroke-dasharray: 5 3; }
+.plot text.mark-label { fill: var(--accent); font-weight: 600; }
 .plot .curve-label, .plot .second-label, .plot .mark-label { paint-order: stroke;
   stroke: var(--page); stroke-width: 3px; }
 .plot text.curve-label { fill: var(--echo); font-weight: 600; }

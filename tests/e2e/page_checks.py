@@ -29,7 +29,7 @@ TOUCHING = """
 """
 # The colours of the style sheet as the page resolves them: {"--ink": [r, g, b]}.
 COLOURS = """
-Object.fromEntries(["--page", "--panel", "--ink", "--muted", "--line", "--echo", "--new", "--mark",
+Object.fromEntries(["--page", "--panel", "--ink", "--muted", "--line", "--echo", "--new", "--accent",
                     "--lost"].map(name => {
   const probe = document.body.appendChild(document.createElement("i"));
   probe.style.color = `var(${name})`;
@@ -38,8 +38,8 @@ Object.fromEntries(["--page", "--panel", "--ink", "--muted", "--line", "--echo",
   return [name, rgb];
 }))
 """
-TEXTS = ("--ink", "--muted", "--echo", "--mark", "--lost")
-AREAS = ("--echo", "--new", "--mark", "--lost")
+TEXTS = ("--ink", "--muted", "--echo", "--accent", "--lost")
+AREAS = ("--echo", "--new", "--accent", "--lost")
 
 
 class Structure(html.parser.HTMLParser):

@@ -103,23 +103,7 @@ TEST(Docs, the_table_of_engines_is_the_engines_rows) {
     EXPECT_NE(read_source_file(kPage).find(table + "\n"), std::string::npos) << table;
 }
 
-TEST(Docs, engines_that_can_something_are_all_named) {
-    const std::string page = read_source_file(kPage);
-    const auto last_of = [](std::vector<std::string_view> names, const std::string& word) {
-        const std::string_view last = names.back();
-        names.pop_back();
-        return marked(names) + " " + word + " `" + std::string(last) + "`";
-    };
-    const std::string chosen =
-        last_of(engines::engines_that([](const auto& row) { return row.chosen; }), "and");
-    EXPECT_NE(page.find("`auto` takes of " + chosen + " the one"), std::string::npos) << chosen;
-    const std::string judging =
-        last_of(engines::engines_that([](const auto& row) { return row.judges; }), "and");
-    EXPECT_NE(page.find("Default: `bound` with " + judging + " ("), std::string::npos) << judging;
-    const std::string given =
-        last_of(engines::engines_that([](const auto& row) { return row.geometry.any(); }), "or");
-    EXPECT_NE(page.find("Needs `engine` to be\n" + given + ","), std::string::npos) << given;
-
+TEST(Docs, the_option_for_engines_has_all_of_them) {
     const std::string row = "| `--engine` | `auto` | ";
     const std::string captures = read_source_file("docs/captures.md");
     const std::size_t at = captures.find(row);

@@ -3,14 +3,18 @@
 #include "packet/tunnels.h"
 
 #include <algorithm>
+#include <fstream>
 #include <memory>
 #include <span>
+#include <sstream>
+#include <string>
 
 #include <gtest/gtest.h>
 
 #include "packet/link.h"
 #include "support/link_frames.h"
 #include "support/packet_builder.h"
+#include "support/source_root.h"
 
 namespace unecho::packet {
 namespace {
@@ -138,6 +142,17 @@ TEST(Pseudowire, zeros_at_the_end_are_the_packets) {
     const Looked looked(cooked + Bytes{0, 1, 0x01, 64} + inner, Link::kSll);
     ASSERT_EQ(looked.opened.opened, 1U);
     EXPECT_EQ(looked.parsed.ip[0].length, inner.size() - 14);
+}
+
+TEST(Encapsulations, each_has_its_row_in_the_documentation) {
+    std::ifstream file(test::source_root() + "/docs/tunnels.md");
+    std::stringstream page;
+    page << file.rdbuf();
+    for (const EncapsulationInfo& info : kEncapsulations) {
+        const std::string row = "\n| `" + std::string(info.name) + "` | " +
+                                std::string(info.source) + " | " + std::string(info.where) + " | ";
+        EXPECT_NE(page.str().find(row), std::string::npos) << row;
+    }
 }
 
 }  // namespace

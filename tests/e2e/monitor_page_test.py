@@ -641,26 +641,6 @@ class Looks(MonitorPage):
                 self.assertGreaterEqual(contrast(own[name], own[ground]), least,
                                         (name, ground, dark))
 
-    def test_colours_are_those_of_the_report(self):
-        def colours(path):
-            return re.findall(r"(--[a-z-]+): (#\w+|\d+ \d+ \d+)", path.read_text())
-        report = colours(harness.ROOT / "lib/analyze/html_style.cpp")
-        page = colours(harness.ROOT / "lib/monitor/page/style.css")
-        self.assertGreater(len(set(report)), 15)
-        self.assertLessEqual(set(report), set(page))
-
-    def test_causes_are_those_of_analyze(self):
-        causes = (harness.ROOT / "lib/packet/cause.h").read_text()
-        report = (harness.ROOT / "lib/analyze/report.h").read_text()
-        page = (harness.ROOT / "lib/monitor/page/echoes.js").read_text()
-        names = re.findall(r'"([\w-]+)"', causes[causes.index("kCauseNames{"):].split(";")[0])
-        titles = re.findall(r'\{Cause::k\w+, name_of\(Cause::k\w+\),\s+"[^"]+",\s+"([^"]+)"',
-                            report)
-        names = list(zip(names, titles, strict=True))
-        own = re.findall(r'^  "?([\w-]+)"?: \["([^"]+)",', page, re.M)
-        self.assertGreater(len(names), 8)
-        self.assertEqual([each for each in own if each[0] != "alike"], names)
-
     def test_is_what_the_program_holds(self):
         """The arrays of the source that is built are the page and its policy, byte by byte."""
         join_page = monitor_stand_in.join_page

@@ -19,8 +19,8 @@ import frames  # noqa: E402  harness has put tools/ on the path
 WINDOW = 5 * MS
 BOUND = 1e-3
 PLANNED = 100_000  # packets in a second
-DOUBTING = harness.engines_with("kShrinkOrDoubt")
-SHRINKING = harness.engines_with("kShrinkOrDoubt", "kShrinkOnly", without=(".counts_packets",))
+DOUBTING, SHRINKING = (tuple(name for name in harness.SLIDING_ENGINES if policy in harness.ON_FULL[name])
+                       for policy in ("doubt", "shrink"))
 BEGIN = 1_700_000_000 * SECOND
 
 # A frame, and how much younger than its copy it is.

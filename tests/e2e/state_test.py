@@ -14,7 +14,7 @@ import time
 import unittest
 
 import harness
-from harness import engines_with, wait_for
+from harness import wait_for
 
 import frames  # noqa: E402  harness has put tools/ on the path
 
@@ -93,7 +93,7 @@ class StateTest(harness.E2eTest):
                 self.assert_goes_on(document)
 
     def test_of_first_packets_of_flows_and_of_an_engine_that_counts_them(self):
-        for engine in (*engines_with(".counts_packets = true"), "line"):
+        for engine in (*harness.COUNTING_ENGINES, "line"):
             with self.subTest(engine):
                 shutil.rmtree(self.state, ignore_errors=True)
                 document = self.document(engine, key="flow", first=2)

@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analyze/html.h"
 
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 #include "sample_report.h"
+#include "support/source_root.h"
 
 namespace unecho::analyze {
 namespace {
@@ -295,6 +302,45 @@ TEST(Html, crossings_beyond_the_interfaces_are_left_out) {
     Report report = sample_report();
     report.crossings.push_back({7, 9, {1, 60}});
     EXPECT_TRUE(has(to_html(report), "class=\"matrix\""));
+}
+
+// ---- the page of `unecho serve`, which shows the same causes in the same colours ----
+
+std::string monitor_page(const std::string& name) {
+    std::ifstream file(test::source_root() + "/lib/monitor/page/" + name);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+// All matches of a pattern, their groups joined by ": ".
+std::vector<std::string> matches(const std::string& text, const char* pattern) {
+    std::vector<std::string> out;
+    const std::regex regex(pattern);
+    for (std::sregex_iterator at(text.begin(), text.end(), regex), end; at != end; ++at) {
+        out.push_back((*at)[1].str() + ": " + (*at)[2].str());
+    }
+    return out;
+}
+
+TEST(MonitorPage, has_all_colours_of_the_report) {
+    constexpr const char* kColour = "(--[a-z-]+): (#[0-9a-f]+|\\d+ \\d+ \\d+)";
+    const std::vector<std::string> own = matches(monitor_page("style.css"), kColour);
+    const std::vector<std::string> report = matches(to_html(sample_report()), kColour);
+    const std::set<std::string> known(own.begin(), own.end());
+    EXPECT_GT(std::set<std::string>(report.begin(), report.end()).size(), 15U);
+    for (const std::string& colour : report) {
+        EXPECT_TRUE(known.contains(colour)) << colour;
+    }
+}
+
+TEST(MonitorPage, has_all_causes_of_the_report_and_one_of_its_own) {
+    std::vector<std::string> wanted;
+    for (const CauseInfo& cause : kCauseTable) {
+        wanted.push_back(std::string(cause.name) + ": " + std::string(cause.title));
+    }
+    wanted.emplace_back("alike: Looks alike");  // of the audit, which `unecho analyze` has not
+    EXPECT_EQ(matches(monitor_page("echoes.js"), "\n  \"?([\\w-]+)\"?: \\[\"([^\"]+)\","), wanted);
 }
 
 }  // namespace

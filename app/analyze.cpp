@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -32,6 +31,7 @@
 #include "long_run.h"
 #include "offline/check_files.h"
 #include "print.h"
+#include "seed_option.h"
 #include "what_if.h"
 
 namespace unecho::app {
@@ -47,7 +47,7 @@ struct AnalyzeOptions {
     Text toml;
     Text html;
     bool merge = false;
-    Text seed;
+    SeedOption seed;
     Text shard;
     WindowOptions what_if;
 };
@@ -168,15 +168,17 @@ struct Division {
 
 Result<Division> division_of(const AnalyzeOptions& options) {
     Division out;
-    std::optional<std::uint64_t> seed;
     Reading read;
     read(option::kShard, options.shard, parse_shard, [&](const Shard& one) { out.shard = one; });
-    read(option::kSeed, options.seed, parse_whole, [&](std::uint64_t n) { seed = n; });
     if (!read.status()) {
         return tl::unexpected(read.status().error());
     }
-    if (options.shard && !seed) {
-        return bad_option(option::kShard, "needs " + option::kSeed +
+    const auto seed = read_seed(options.seed);
+    if (!seed) {
+        return tl::unexpected(seed.error());
+    }
+    if (options.shard && !*seed) {
+        return bad_option(option::kShard, "needs " + option::kSeedFile +
                                               ", the same for all shards, by which all agree "
                                               "whose a packet is");
     }
@@ -186,10 +188,10 @@ Result<Division> division_of(const AnalyzeOptions& options) {
                           "is for reports of all keys and windows; what one configuration would do "
                           "is asked without it");
     }
-    if (seed && !options.shard) {
-        return bad_option(option::kSeed, "is for " + option::kShard);
+    if (*seed && !options.shard) {
+        return bad_option(options.seed.name(), "is for " + option::kShard);
     }
-    const auto secret = seed ? hash::secret_from_seed(*seed) : hash::random_secret();
+    const auto secret = *seed ? hash::secret_from_seed(**seed) : hash::random_secret();
     if (!secret) {
         return tl::unexpected(secret.error());
     }
@@ -234,40 +236,30 @@ Result<analyze::Report> read_captures(const AnalyzeOptions& options, std::uint64
     return report;
 }
 
-Result<std::string> text_in(const std::string& path) {
+// At most one byte more than most; a pipe will do.
+Result<std::string> text_in(const std::string& path, std::uint64_t most) {
     std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
+    std::string text;
+    std::vector<char> block(std::size_t{1} << 20);
+    while (file && text.size() <= most) {
+        file.read(block.data(), static_cast<std::streamsize>(block.size()));
+        text.append(block.data(), static_cast<std::size_t>(file.gcount()));
+    }
     std::error_code error;
     if (!file.is_open() || file.bad() || std::filesystem::is_directory(path, error)) {
         return fail(Errc::kIo, path + ": cannot be read");
     }
-    return std::move(text).str();
-}
-
-Result<analyze::Part> read_report(const std::string& path) {
-    const auto text = text_in(path);
-    if (!text) {
-        return tl::unexpected(text.error());
-    }
-    const auto json = nlohmann::ordered_json::parse(*text, nullptr, false);
-    if (json.is_discarded()) {  // nothing at all, too
-        return fail(Errc::kInvalidArgument,
-                    path + ": is no JSON; allowed: a report of unecho analyze " + option::kJson);
-    }
-    auto whole = analyze::whole_from(json);
-    if (!whole) {
-        return fail(Errc::kInvalidArgument, path + ": " + whole.error().context);
-    }
-    return analyze::Part{path, std::move(*whole)};
+    return text;
 }
 
 Status check_merge(const AnalyzeOptions& options) {
-    for (const auto& [given, name] : {std::pair{options.memory.has_value(), option::kMemory},
-                                      std::pair{options.jobs.has_value(), option::kJobs},
-                                      std::pair{options.recover, option::kRecover},
-                                      std::pair{options.shard.has_value(), option::kShard},
-                                      std::pair{options.seed.has_value(), option::kSeed}}) {
+    for (const auto& [given, name] :
+         {std::pair{options.memory.has_value(), option::kMemory},
+          std::pair{options.jobs.has_value(), option::kJobs},
+          std::pair{options.recover, option::kRecover},
+          std::pair{options.shard.has_value(), option::kShard},
+          std::pair{options.seed.number.has_value(), option::kSeed},
+          std::pair{options.seed.file.has_value(), option::kSeedFile}}) {
         if (given) {
             return bad_option(option::kMerge, "reads reports, no captures; leave out " + name);
         }
@@ -287,19 +279,21 @@ Outcome merge_reports(const AnalyzeOptions& options) {
     if (Status status = check_outputs(options); !status) {
         return status;
     }
-    std::vector<analyze::Part> parts;
+    const Result<std::uint64_t> memory = memory_of(options);
+    if (!memory) {
+        return tl::unexpected(memory.error());
+    }
+    analyze::Merger merger(*memory);
     for (const std::string& path : options.inputs) {
-        auto part = read_report(path);
-        if (!part) {
-            return tl::unexpected(part.error());
+        const auto text = text_in(path, merger.room());
+        if (!text) {
+            return tl::unexpected(text.error());
         }
-        parts.push_back(std::move(*part));
+        if (const Status added = merger.add(path, *text); !added) {
+            return tl::unexpected(added.error());
+        }
     }
-    auto whole = analyze::merge(std::move(parts));
-    if (!whole) {
-        return tl::unexpected(whole.error());
-    }
-    const auto merged = std::make_shared<const analyze::Whole>(std::move(*whole));
+    const auto merged = std::make_shared<const analyze::Whole>(merger.take());
     const analyze::Report report = analyze::report_of(merged);
     const bool incomplete =
         report.incomplete ||
@@ -352,10 +346,9 @@ void add_analyze(CLI::App& app, Action& action) {
     command->add_flag(option::kRecover, options->recover, kRecoverHelp);
     command
         ->add_option(option::kShard, options->shard,
-                     "Read all packets, count the I-th of N parts; with " + option::kSeed)
+                     "Read all packets, count the I-th of N parts; with " + option::kSeedFile)
         ->type_name("I/N");
-    command->add_option(option::kSeed, options->seed, "For shards: the same in each")
-        ->type_name("N");
+    add_seed_option(*command, options->seed, "For shards: the same in each");
     command->add_flag(option::kMerge, options->merge,
                       "IN are reports that " + option::kJson +
                           " printed, of shards or of several captures: the report of the whole");

@@ -36,7 +36,8 @@ Outcome check(const std::string& path, const std::string& spread) {
             warnings += "warning: " + warning + "\n";
         }
     }
-    return print(path + " is valid. What it would do:\n\n" + control::to_text(*plan) + warnings);
+    return print_text(path + " is valid. What it would do:\n\n" + control::to_text(*plan) +
+                      warnings);
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
+
 namespace unecho::app {
 namespace {
 
@@ -65,7 +67,7 @@ std::string json_of(const LogLine& line, std::uint64_t more, std::uint64_t unix_
     if (more != 0) {
         out["more_like_it"] = more;
     }
-    return out.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    return out.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
 }
 
 std::string text_of(const LogLine& line, std::uint64_t more) {
@@ -149,8 +151,9 @@ Writer& writer() {
 }  // namespace
 
 std::string LogText::form(const LogLine& line, std::uint64_t more, std::uint64_t unix_ns) const {
+    const LogLine safe{line.severity, line.event, escaped_lines(line.text)};
     const std::string text =
-        form_.format == LogFormat::kJson ? json_of(line, more, unix_ns) : text_of(line, more);
+        form_.format == LogFormat::kJson ? json_of(safe, more, unix_ns) : text_of(safe, more);
     return (form_.priorities ? with_priority(text, line.severity) : text) + "\n";
 }
 

@@ -8,6 +8,7 @@
 #include <exception>
 #include <new>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -18,10 +19,12 @@
 
 #include "base/last_words.h"
 #include "base/option_names.h"
+#include "base/utf8.h"
 #include "capture/unfinished.h"
 #include "command_line.h"
 #include "exit_status.h"
 #include "log.h"
+#include "print.h"
 #include "usage.h"
 
 namespace {
@@ -30,14 +33,17 @@ using unecho::app::kBadUsage;
 using unecho::app::kDone;
 using unecho::app::kFailed;
 
-// Cuts off what stands behind "--".
+// Cut off what stands behind "--" of `unecho run`. Elsewhere file names stand there, as with other
+// programs.
 unecho::app::EalArgs split_eal_args(std::vector<std::string>& args) {
+    if (args.empty() || args.front() != "run") {
+        return {};
+    }
+    const auto dashes = std::find(args.begin(), args.end(), "--");
     unecho::app::EalArgs eal;
-    for (std::size_t i = 0; i < args.size(); ++i) {
-        if (args[i] == "--") {
-            eal.assign(args.begin() + static_cast<std::ptrdiff_t>(i) + 1, args.end());
-            args.resize(i);
-        }
+    if (dashes != args.end()) {
+        eal.assign(dashes + 1, args.end());
+        args.erase(dashes, args.end());
     }
     return eal;
 }
@@ -66,18 +72,26 @@ int bad_usage(const std::vector<std::string>& args) {
     return check ? unecho::app::kUnknown.value : kBadUsage.value;
 }
 
-// The library tells help and versions itself; what is wrong is one line here as everywhere.
+// Help and the version are printed as every answer is, so that a full disk is reported.
+int print_help(const CLI::App& app, const CLI::ParseError& error) {
+    std::ostringstream text;
+    app.exit(error, text, text);
+    const unecho::Status printed = unecho::app::print(text.str());
+    return printed ? kDone.value : report(printed.error());
+}
+
+// The library formats help and versions; what is wrong is one line here as everywhere.
 int report_usage(const std::vector<std::string>& args, const CLI::App& app,
                  const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) {
-        return app.exit(error) == 0 ? kDone.value : kFailed.value;
+        return print_help(app, error);
     }
     std::string name = app.get_name();
     for (const CLI::App* command : app.get_subcommands()) {
         name += " " + command->get_name();
     }
     std::fprintf(stderr, "unecho: %s; \"%s --help\" says what is allowed\n",
-                 unecho::app::usage_problem(app, error).c_str(), name.c_str());
+                 unecho::escaped(unecho::app::usage_problem(app, error)).c_str(), name.c_str());
     return bad_usage(args);
 }
 

@@ -19,6 +19,7 @@
 #include "offline/date_time.h"
 #include "offline/run.h"
 #include "print.h"
+#include "seed_option.h"
 #include "window_options.h"
 
 namespace unecho::app {
@@ -31,7 +32,7 @@ struct PcapOptions {
     Text engine;
     Text max_false_drop;
     Text memory;
-    Text seed;
+    SeedOption seed;
     Text jobs;
     Text shard;
     Text format;
@@ -110,13 +111,17 @@ Result<offline::Options> read_options(const PcapOptions& given) {
     read(option::kMemory, given.memory, parse_size, [&](std::uint64_t n) { out.memory = n; });
     read(option::kIgnoreBytes, given.ignore_bytes, parse_ignored,
          [&](std::uint32_t n) { out.ignored_bytes = n; });
-    read(option::kSeed, given.seed, parse_whole, [&](std::uint64_t n) { out.seed = n; });
     read(option::kShard, given.shard, parse_shard, [&](const Shard& shard) { out.shard = shard; });
     out.editcap = given.editcap;
     out.audit = given.audit;
     if (!read.status()) {
         return tl::unexpected(read.status().error());
     }
+    const auto seed = read_seed(given.seed);
+    if (!seed) {
+        return tl::unexpected(seed.error());
+    }
+    out.seed = *seed;
     return out;
 }
 
@@ -211,13 +216,12 @@ void add_deciding_options(CLI::App& command, PcapOptions& options) {
         .add_option(option::kMemory, options.memory,
                     "At most this much in all (" + format_size(offline::kDefaultMemory) + ")")
         ->type_name("SIZE");
+    add_seed_option(command, options.seed,
+                    "For a filter: the same drops in each run; for shards: the same in each");
     command
-        .add_option(option::kSeed, options.seed,
-                    "For a filter: the same drops in each run; for shards: the same in each")
-        ->type_name("N");
-    command
-        .add_option(option::kShard, options.shard,
-                    "Read all packets, decide and write the I-th of N parts; with " + option::kSeed)
+        .add_option(
+            option::kShard, options.shard,
+            "Read all packets, decide and write the I-th of N parts; with " + option::kSeedFile)
         ->type_name("I/N");
     command.add_flag(
         option::kAudit, options.audit,

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/memory_reserve.h"
+#include "base/utf8.h"
 #include "capture/output.h"
 #include "capture/standard_streams.h"
 
@@ -26,9 +27,14 @@ Status print(const std::string& text) {
     return write_file(capture::kStandardStream, text);
 }
 
+Status print_text(const std::string& text) {
+    return print(escaped_lines(text));
+}
+
 Status print_json(const std::function<nlohmann::ordered_json()>& make) {
     const MemoryReserve reserve;
-    return print(make().dump(1) + "\n");
+    constexpr auto kReplace = nlohmann::ordered_json::error_handler_t::replace;
+    return print(make().dump(1, ' ', true, kReplace) + "\n");
 }
 
 }  // namespace unecho::app

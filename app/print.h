@@ -18,8 +18,11 @@ Status write_file(const std::string& path, const std::string& text);
 // To standard output.
 Status print(const std::string& text);
 
-// The document that make() builds. With memory aside: nlohmann's is not to be freed half made, or
-// where there is no memory.
+// The same of lines for people, in which names may be anybody's: escaped (base/utf8.h).
+Status print_text(const std::string& text);
+
+// The document that make() builds, in ASCII: bytes that are no UTF-8 become U+FFFD. With memory
+// aside: nlohmann's is not to be freed half made, or where there is no memory.
 Status print_json(const std::function<nlohmann::ordered_json()>& make);
 
 }  // namespace unecho::app

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // unecho reload [NAME]: a running appliance takes its configuration over from its file.
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "base/option_names.h"
 #include "base/utf8.h"
 #include "commands.h"
+#include "log.h"
 #include "monitor/json_value.h"
 #include "monitor/places.h"
 #include "monitor/telemetry_client.h"
@@ -19,10 +22,14 @@ namespace {
 struct ReloadOptions {
     std::string name;
     bool dry_run = false;
+    bool no_wait = false;
 };
 
 // Reading, planning, memory: a large filter takes a while.
 constexpr Nanoseconds kPatience = 120 * kSecond;
+
+// Between two questions what became of one that waits.
+constexpr auto kPause = std::chrono::milliseconds(100);
 
 struct Found {
     std::string name;
@@ -31,6 +38,7 @@ struct Found {
 
 // The one that is called so, or the only one; of all DPDK programs those that are appliances.
 Result<Found> find(const std::string& name) {
+    const std::string wanted = escaped(name);
     const monitor::Places places = monitor::find_places(monitor::runtime_folders());
     std::optional<Found> found;
     std::string others;
@@ -39,35 +47,71 @@ Result<Found> find(const std::string& name) {
         problems += "; " + problem;
     }
     for (const monitor::Place& place : places.found) {
-        if (!name.empty() && place.name != name) {
-            others += (others.empty() ? "" : ", ") + printable(place.name);
+        if (!name.empty() && place.name != wanted) {
+            others += (others.empty() ? "" : ", ") + place.name;
             continue;
         }
         auto client = monitor::TelemetryClient::connect(place.socket);
         if (!client) {
-            problems += "; " + printable(place.name) + ": " + client.error().context;
+            problems += "; " + place.name + ": " + client.error().context;
             continue;
         }
         const auto info = client->ask("/unecho/info");
         if (!info || !info->is_object()) {
-            problems += name.empty() ? "" : "; " + printable(place.name) + " is no appliance";
+            problems += name.empty() ? "" : "; " + place.name + " is no appliance";
             continue;
         }
         if (found) {
-            return fail(Errc::kInvalidArgument,
-                        "several appliances run here: " + printable(found->name) + ", " +
-                            printable(place.name) + "; say which one");
+            return fail(Errc::kInvalidArgument, "several appliances run here: " + found->name +
+                                                    ", " + place.name + "; say which one");
         }
         found = Found{place.name, std::move(*client)};
     }
     if (!found) {
         return fail(Errc::kNotFound,
                     (name.empty() ? "no appliance runs here"
-                                  : "no appliance \"" + printable(name) + "\" runs here" +
+                                  : "no appliance \"" + wanted + "\" runs here" +
                                         (others.empty() ? "" : "; others: " + others)) +
                         problems);
     }
     return std::move(*found);
+}
+
+struct Answer {
+    bool accepted = false;
+    std::string text;
+    std::uint64_t waiting = 0;  // its number where it waits behind another one
+};
+
+Result<Answer> ask(Found& found, const std::string& command) {
+    const auto answer = found.client.ask(command, monitor::TelemetryClient::Text::kLines);
+    if (!answer) {
+        return tl::unexpected(answer.error());
+    }
+    const auto accepted = monitor::whole(monitor::member(*answer, "accepted"));
+    if (!accepted) {
+        return fail(Errc::kUnsupported,
+                    found.name + " cannot be reloaded here; allowed: its user and root");
+    }
+    return Answer{*accepted == 1, monitor::joined(monitor::member(*answer, "text")),
+                  monitor::whole(monitor::member(*answer, "waiting")).value_or(0)};
+}
+
+// What became of one that waits: the one underway may warm a filter, for as long as its window.
+Result<Answer> wait_for(Found& found, Answer answer) {
+    std::string text = answer.text.substr(0, answer.text.find_last_not_of('\n') + 1);
+    log_line(found.name + ": " + text);
+    const std::string command = "/unecho/reload," + std::to_string(answer.waiting);
+    while (answer.waiting != 0) {
+        std::this_thread::sleep_for(kPause);
+        auto later = ask(found, command);
+        if (!later) {
+            return fail(later.error().code,
+                        "it is not known what became of the reload: " + later.error().context);
+        }
+        answer = std::move(*later);
+    }
+    return answer;
 }
 
 Outcome reload(const ReloadOptions& options) {
@@ -76,21 +120,19 @@ Outcome reload(const ReloadOptions& options) {
         return tl::unexpected(found.error());
     }
     found->client.set_patience(kPatience);
-    const auto answer =
-        found->client.ask(options.dry_run ? "/unecho/reload,dry-run" : "/unecho/reload");
+    auto answer = ask(*found, options.dry_run ? "/unecho/reload,dry-run" : "/unecho/reload");
+    if (answer && answer->waiting != 0 && !options.no_wait) {
+        answer = wait_for(*found, std::move(*answer));
+    }
     if (!answer) {
         return tl::unexpected(answer.error());
     }
-    const auto accepted = answer->is_object() ? answer->find("accepted") : answer->end();
-    if (!answer->is_object() || accepted == answer->end() || !accepted->is_number()) {
-        return fail(Errc::kUnsupported, printable(found->name) + " cannot be reloaded");
-    }
-    std::string text = monitor::joined(monitor::member(*answer, "text"));
-    if (accepted->get<std::uint64_t>() != 1) {
+    std::string text = std::move(answer->text);
+    if (!answer->accepted) {
         text = text.substr(0, text.find_last_not_of('\n') + 1);
-        return fail(Errc::kIo, printable(found->name) + " goes on as it was\n" + text);
+        return fail(Errc::kIo, found->name + " goes on as it was\n" + text);
     }
-    return print(text);
+    return print_text(text);
 }
 
 }  // namespace
@@ -101,6 +143,9 @@ void add_reload(CLI::App& app, Action& action) {
     const auto options = std::make_shared<ReloadOptions>();
     command->add_option("NAME", options->name, "Which one, where several run here");
     command->add_flag(option::kDryRun, options->dry_run, "Print what would change");
+    command->add_flag(option::kNoWait, options->no_wait,
+                      "Return at once where another reload is underway, not when it is known what "
+                      "became of this one");
     command->callback([options, &action] { action = [options] { return reload(*options); }; });
 }
 

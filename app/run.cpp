@@ -3,14 +3,17 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <utility>
 
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include "arguments.h"
 #include "base/option_names.h"
 #include "commands.h"
 #include "config/load.h"
 #include "control/appliance.h"
+#include "control/monitor_server.h"
 #include "control/supervisor.h"
 #include "control/telemetry.h"
 #include "log.h"
@@ -51,9 +54,19 @@ Result<control::StatsReport> forward(control::Appliance& appliance, const config
     supervisor.reload_from(again);
     const auto telemetry = control::Telemetry::attach(
         appliance.plan(), [&supervisor] { return supervisor.report(); },
-        [&supervisor](bool dry_run) { return supervisor.reload(dry_run); });
+        {[&supervisor](bool dry_run) { return supervisor.reload(dry_run); },
+         [&supervisor](std::uint64_t number) { return supervisor.outcome_of_reload(number); }});
     if (!telemetry) {
         return tl::unexpected(telemetry.error());
+    }
+    std::unique_ptr<control::MonitorServer> for_the_group;
+    if (appliance.monitor_socket() >= 0) {
+        auto started =
+            control::MonitorServer::start(appliance.monitor_socket(), control::answer_reading);
+        if (!started) {
+            return tl::unexpected(started.error());
+        }
+        for_the_group = std::move(*started);
     }
     announce(appliance);
     return supervisor.run(stop_requested);
@@ -64,27 +77,30 @@ Outcome run(const RunOptions& options, const EalArgs& eal_args) {
         return status;
     }
     std::optional<Nanoseconds> duration;
-    const auto load_again = [&] {
-        auto loaded = config::load_file(options.path);
-        if (loaded && duration) {
-            loaded->run.duration = duration;
-        }
-        return loaded;
-    };
     Reading read;
     read(option::kDuration, options.duration, parse_duration,
          [&](Nanoseconds given) { duration = given; });
     if (!read.status()) {
         return read.status();
     }
-    // From here on a hangup means: read it again.
-    const control::ReloadSource again{load_again, &reloads_by_signal()};
-    const auto config = load_again();
+    const auto load = [path = options.path, duration](config::FileKind kind) {
+        auto loaded = config::load_file(path, kind);
+        if (loaded && duration) {
+            loaded->run.duration = duration;
+        }
+        return loaded;
+    };
+    // From here on a hangup means: read it again; from a terminal that was closed: stop.
+    const bool foreground = isatty(STDIN_FILENO) == 1;
+    const control::ReloadSource again{[load] { return load(config::FileKind::kRegular); },
+                                      foreground ? nullptr : &reloads_by_signal()};
+    const auto config = load(config::FileKind::kAny);
     if (!config) {
         return tl::unexpected(config::as_error(config.error(), options.path));
     }
     // From here on a signal means: stop in good order.
-    const std::atomic<bool>& stop_requested = stop_on_signals();
+    const std::atomic<bool>& stop_requested =
+        foreground ? stop_on_signals_and_hangup() : stop_on_signals();
     auto appliance = control::Appliance::build(*config, {eal_args, options.verbose});
     if (!appliance) {
         return tl::unexpected(appliance.error());
@@ -96,7 +112,7 @@ Outcome run(const RunOptions& options, const EalArgs& eal_args) {
     // At once: until then a bridge under an AF_XDP link gets no packet.
     (*appliance)->close_ports(log_line);
     return options.json ? print_json([&] { return control::to_json(*report->plan, *report); })
-                        : print(control::to_text(*report->plan, *report));
+                        : print_text(control::to_text(*report->plan, *report));
 }
 
 }  // namespace

@@ -5,9 +5,11 @@
 
 #include "arguments.h"
 #include "base/option_names.h"
+#include "base/user_group.h"
 #include "commands.h"
 #include "log_option.h"
 #include "monitor/http_server.h"
+#include "monitor/listening_socket.h"
 #include "monitor/places.h"
 #include "monitor/service.h"
 #include "monitor/watcher.h"
@@ -18,13 +20,47 @@ namespace {
 
 constexpr const char* kDefaultAddress = "127.0.0.1:9797";
 
-Outcome serve(const std::string& listen, const Text& log_format) {
-    if (const Status status = choose_log(log_format); !status) {
-        return status;
-    }
-    const auto address = monitor::ListenAddress::parse(listen);
+struct ServeOptions {
+    std::string listen = kDefaultAddress;
+    Text group;
+    Text log_format;
+};
+
+Result<monitor::ListenAddress> read_address(const ServeOptions& options) {
+    auto address = monitor::ListenAddress::parse(options.listen);
     if (!address) {
         return bad_option(option::kListen, address.error().context);
+    }
+    if (options.group && !address->is_unix()) {
+        return bad_option(option::kListenGroup, "is for " + option::kListen + " unix:PATH");
+    }
+    Reading read;
+    read(option::kListenGroup, options.group, group_named,
+         [&](gid_t group) { address->group = group; });
+    if (!read.status()) {
+        return tl::unexpected(read.status().error());
+    }
+    return address;
+}
+
+// What the operator should know of who can read what is served; empty: nothing.
+std::string who_reads(const monitor::ListenAddress& address) {
+    if (address.is_unix()) {
+        return "";
+    }
+    return address.loopback
+               ? "every user of this host can read it, whatever [run] telemetry_group says; " +
+                     option::kListen + " unix:PATH is for one user or a group"
+               : "whoever reaches this address can read it; nothing is asked for or encrypted";
+}
+
+Outcome serve(const ServeOptions& options) {
+    if (const Status status = choose_log(options.log_format); !status) {
+        return status;
+    }
+    const auto address = read_address(options);
+    if (!address) {
+        return tl::unexpected(address.error());
     }
     auto server = monitor::HttpServer::listen(*address);
     if (!server) {
@@ -37,10 +73,8 @@ Outcome serve(const std::string& listen, const Text& log_format) {
     });
     monitor::Service service(watcher, (*server)->address());
     log_line("serving " + (*server)->address().url() + "; stop with Ctrl-C");
-    if (!address->loopback) {
-        log_line(
-            {Severity::kNotice, "note",
-             "note: whoever reaches this address can read it; nothing is asked for or encrypted"});
+    if (const std::string who = who_reads(*address); !who.empty()) {
+        log_line({Severity::kNotice, kNote, "note: " + who});
     }
     for (const std::string& problem : watcher.problems()) {
         log_line({Severity::kNotice, kNote, "note: " + problem});
@@ -55,17 +89,19 @@ Outcome serve(const std::string& listen, const Text& log_format) {
 void add_serve(CLI::App& app, Action& action) {
     CLI::App* command =
         app.add_subcommand("serve", "Serve metrics and state of the appliances on this host");
-    const auto listen = std::make_shared<std::string>(kDefaultAddress);
+    const auto options = std::make_shared<ServeOptions>();
     command
-        ->add_option(option::kListen, *listen,
-                     "Address and port; beyond this host only if told so here")
+        ->add_option(option::kListen, options->listen,
+                     "Address and port, beyond this host only if told so here; or unix:PATH, a "
+                     "socket of this user alone")
         ->type_name("ADDRESS")
         ->capture_default_str();
-    const auto log_format = std::make_shared<Text>();
-    add_log_format(*command, *log_format);
-    command->callback([listen, log_format, &action] {
-        action = [listen, log_format] { return serve(*listen, *log_format); };
-    });
+    command
+        ->add_option(option::kListenGroup, options->group,
+                     "Let members of this group use the socket of unix:PATH, too")
+        ->type_name("GROUP");
+    add_log_format(*command, options->log_format);
+    command->callback([options, &action] { action = [options] { return serve(*options); }; });
 }
 
 }  // namespace unecho::app

@@ -99,7 +99,7 @@ Checked check_one(const Survey::One& one) {
     }
     const bool unknown = appliance.presence == monitor::Presence::kGone || !appliance.permitted;
     return {std::string("UNECHO ") + (unknown ? "UNKNOWN" : "CRITICAL") + " - " +
-                printable(appliance.name) + ": it " + appliance.problem + "\n",
+                printable(appliance.name) + ": it " + printable(appliance.problem) + "\n",
             unknown ? &kCheckStatuses.back() : &kCheckStatuses.at(2)};
 }
 

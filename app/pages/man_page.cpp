@@ -55,7 +55,11 @@ constexpr std::array kPlaceholders{
     Entry{"USER", "The name of a user of this host: nobody."},
     Entry{"NAME",
           "An appliance: [run] name, which is that of its configuration where it says none."},
-    Entry{"ADDRESS", "An address of this host and a port: 127.0.0.1:9797, [::1]:9797."},
+    Entry{
+        "ADDRESS",
+        "An address of this host and a port: 127.0.0.1:9797, [::1]:9797. Or unix: and the path of "
+        "a Unix socket: unix:/run/unecho-serve/socket."},
+    Entry{"GROUP", "The name of a group of users of this host: www-data."},
     Entry{"FILE", "The name of a file; - is standard input or output."},
     Entry{"IN", "A capture; - is standard input."},
     Entry{"CONFIG", "A configuration, unecho.toml(5)."},
@@ -100,7 +104,8 @@ constexpr std::array kEnvironment{
     Entry{"RUNTIME_DIRECTORY",
           "Where sockets of appliances are made and looked for, below dpdk; else below /run, and "
           "of who "
-          "is not root below XDG_RUNTIME_DIR."},
+          "is not root below XDG_RUNTIME_DIR, or /tmp without it. A folder that others may write "
+          "to is refused."},
     Entry{"NO_COLOR", "If it is set, unecho status has no colours."},
 };
 

@@ -153,6 +153,11 @@ CopyCounts Copies::counts(const CopyEnds& ends) const {
     return sum;
 }
 
+std::size_t Copies::used_bins() const noexcept {
+    return static_cast<std::size_t>(
+        std::count_if(bins_.begin(), bins_.end(), [](const auto& one) { return one != nullptr; }));
+}
+
 std::uint64_t Copies::bytes() const noexcept {
     std::uint64_t sum = bins_.size() * sizeof(bins_[0]);
     for (const auto& one : bins_) {

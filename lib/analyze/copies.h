@@ -100,6 +100,7 @@ class Copies {
 
     // Memory taken.
     [[nodiscard]] std::uint64_t bytes() const noexcept;
+    [[nodiscard]] std::size_t used_bins() const noexcept;
 
   private:
     // Those of the last class are late, which is never a copy.

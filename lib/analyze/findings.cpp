@@ -177,6 +177,13 @@ PeakCounts Findings::all() const noexcept {
     return out;
 }
 
+std::size_t Views::lists_by_source() const noexcept {
+    const auto in = [](const Findings& view) {
+        return view.packet_echoes_.copies.used_bins() + view.frame_echoes_.copies.used_bins() + 1;
+    };
+    return in(plain) + (inside ? in(*inside) : 0);
+}
+
 void Views::renumber(const Findings::Places& places) {
     plain.renumber(places);
     if (inside) {

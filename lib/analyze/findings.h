@@ -262,6 +262,8 @@ struct Views {
     void add(const Views& more);
     // After the reports.
     [[nodiscard]] std::optional<TunnelReport> tunnel_report() const;
+    // How many lists of all interfaces and files there are.
+    [[nodiscard]] std::size_t lists_by_source() const noexcept;
 
     template <typename Io>
     void state(Io& io) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "analyze/html_text.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -81,18 +82,17 @@ std::string escape(std::string_view text) {
     out.reserve(text.size());
     while (!text.empty()) {
         const std::size_t length = utf8_length(text);
-        const auto lead = static_cast<unsigned char>(text[0]);
+        const std::string_view character = text.substr(0, std::max<std::size_t>(length, 1));
         const bool control =
-            (lead < 0x20 && lead != '\n' && lead != '\t') || lead == 0x7F ||
-            (lead == 0xC2 && length == 2 && static_cast<unsigned char>(text[1]) < 0xA0);
+            character != "\n" && character != "\t" && printable(character) != character;
         if (length == 0 || control) {
             out += kReplacement;
         } else if (const auto safe = replacement_of(text[0]); !safe.empty()) {
             out += safe;
         } else {
-            out += text.substr(0, length);
+            out += character;
         }
-        text.remove_prefix(length == 0 ? 1 : length);
+        text.remove_prefix(character.size());
     }
     return out;
 }

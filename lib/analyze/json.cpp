@@ -65,7 +65,7 @@ Json to_json(const Report& report) {
 
 // What merges is long and for programs alone: one line.
 std::string to_json_text(const Report& report) {
-    std::string text = to_json(report).dump(1, ' ', false, Json::error_handler_t::replace);
+    std::string text = to_json(report).dump(1, ' ', true, Json::error_handler_t::replace);
     if (report.whole != nullptr) {
         text.resize(text.size() - std::string_view("\n}").size());
         text += ",\n \"merge\": " + to_json_text(*report.whole) + "\n}";

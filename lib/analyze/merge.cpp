@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyze/state.h"
 #include "analyze/whole.h"
 #include "base/option_names.h"
 
@@ -76,18 +77,33 @@ bool same_question(const Asked& a, const Asked& b) {
     return all(a) == all(b);
 }
 
-Status check_options(const Part& part, const Part& first) {
+tl::unexpected<Error> too_large(const std::string& name) {
+    return fail(Errc::kNoMemory,
+                name + ": to merge it takes more than " + option::kMemory +
+                    " allows; give more, or make the report again if it is damaged");
+}
+
+std::uint64_t sources_of(const Whole& whole) {
+    std::uint64_t sources = 0;
+    for (const CaptureInfo& capture : whole.captures) {
+        sources += capture.interfaces.size() + capture.inputs.size();
+    }
+    return sources;
+}
+
+Status check_options(const std::string& name, const Whole& more, const std::string& first,
+                     const Whole& whole) {
     const auto refuse = [&](const std::string& what) {
-        return fail(Errc::kInvalidArgument, part.name + ": " + what + " than " + first.name +
+        return fail(Errc::kInvalidArgument, name + ": " + what + " than " + first +
                                                 "; allowed: reports made with the same options");
     };
-    const auto& asked = part.whole.asked;
-    const auto& other = first.whole.asked;
+    const auto& asked = more.asked;
+    const auto& other = whole.asked;
     if (asked.has_value() != other.has_value() || (asked && !same_question(*asked, *other))) {
         return refuse("other " + option::kKey + ", " + option::kWindow +
                       " or what else a configuration has were asked about");
     }
-    if (part.whole.vxlan_ports != first.whole.vxlan_ports) {
+    if (more.vxlan_ports != whole.vxlan_ports) {
         return refuse("other " + option::kVxlanPorts + " were told");
     }
     return {};
@@ -175,26 +191,61 @@ std::vector<std::uint32_t> CaptureInfo::missing() const {
     return out;
 }
 
-Result<Whole> merge(std::vector<Part> parts) {
-    for (std::size_t i = 1; i < parts.size(); ++i) {
-        if (const Status options = check_options(parts[i], parts.front()); !options) {
-            return tl::unexpected(options.error());
-        }
-        for (std::size_t before = 0; before < i; ++before) {
-            for (const CaptureInfo& a : parts[before].whole.captures) {
-                for (const CaptureInfo& b : parts[i].whole.captures) {
-                    if (const Status fits = check(a, b, parts[i].name, parts[before].name); !fits) {
-                        return tl::unexpected(fits.error());
-                    }
+Status Merger::check_captures(const std::string& name, const Whole& more) const {
+    for (const Added& before : added_) {
+        for (const CaptureInfo& a : before.captures) {
+            for (const CaptureInfo& b : more.captures) {
+                if (Status fits = check(a, b, name, before.name); !fits) {
+                    return fits;
                 }
             }
         }
     }
-    Whole out = std::move(parts.front().whole);
-    for (std::size_t i = 1; i < parts.size(); ++i) {
-        add(out, std::move(parts[i].whole));
+    return {};
+}
+
+std::uint64_t Merger::room() {
+    std::uint64_t taken = 0;
+    if (whole_) {
+        state::Meter meter;
+        whole_->state(meter);
+        taken = meter.bytes();
     }
-    return out;
+    // The other part is for the report that is made of it.
+    const std::uint64_t most = memory_ / 2;
+    return most - std::min(most, taken);
+}
+
+Status Merger::add(const std::string& name, std::string_view report) {
+    const auto named = [&](const Error& error) {
+        return error.code == Errc::kNoMemory ? too_large(name)
+                                             : fail(error.code, name + ": " + error.context);
+    };
+    const std::uint64_t room = this->room();
+    Result<Whole> more = whole_from(report, room);
+    if (!more) {
+        return named(more.error());
+    }
+    if (whole_) {
+        if (Status same = check_options(name, *more, added_.front().name, *whole_); !same) {
+            return same;
+        }
+        if (Status fits = check_captures(name, *more); !fits) {
+            return fits;
+        }
+        // What is told by interface and file is a list of all of them, in each of many bins.
+        const std::uint64_t lists = whole_->views.lists_by_source() + more->views.lists_by_source();
+        if (lists * (sources_of(*whole_) + sources_of(*more)) * sizeof(Count) > room) {
+            return too_large(name);
+        }
+    }
+    added_.push_back({name, more->captures});
+    if (whole_) {
+        analyze::add(*whole_, std::move(*more));
+    } else {
+        whole_ = std::move(*more);
+    }
+    return {};
 }
 
 }  // namespace unecho::analyze

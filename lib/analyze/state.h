@@ -46,6 +46,9 @@ template <typename T>
 inline constexpr bool kMap = false;
 template <typename K, typename V>
 inline constexpr bool kMap<std::map<K, V>> = true;
+// With the links of the tree.
+template <typename T>
+inline constexpr std::size_t kMapEntryBytes = sizeof(typename T::value_type) + 48;
 template <typename T>
 inline constexpr bool kOptional = false;
 template <typename T>
@@ -93,7 +96,7 @@ class Writer {
         } else if constexpr (std::is_arithmetic_v<T>) {
             number(std::uint64_t{value});
         } else if constexpr (std::is_same_v<T, std::string>) {
-            *text_ += Json(value).dump(-1, ' ', false, Json::error_handler_t::replace);
+            *text_ += Json(value).dump(-1, ' ', true, Json::error_handler_t::replace);
         } else if constexpr (std::is_same_v<T, packet::EncapsulationSet>) {
             number(bits_of(value));
         } else if constexpr (kBytes<T>) {
@@ -183,11 +186,59 @@ class Writer {
     bool empty_ = false;  // of a list that has begun
 };
 
+// The bytes that a value has allocated, about; of values as they are written and read.
+class Meter {
+  public:
+    template <typename... T>
+    void operator()(T&... values) {
+        (add(values), ...);
+    }
+    template <typename T>
+    void name(const char* /*name*/, T& value) {
+        add(value);
+    }
+    void refuse() {}
+
+    [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
+
+  private:
+    template <typename T>
+    void add(T& value) {
+        if constexpr (kOptional<T>) {
+            value ? add(*value) : void();
+        } else if constexpr (std::is_same_v<T, std::string>) {
+            bytes_ += value.capacity();
+        } else if constexpr (kBytes<T> || std::is_enum_v<T> || std::is_arithmetic_v<T> ||
+                             std::is_same_v<T, packet::EncapsulationSet>) {
+            // lies in what holds it
+        } else if constexpr (kMap<T>) {
+            bytes_ += value.size() * kMapEntryBytes<T>;
+            for (auto& [key, one] : value) {
+                add(one);
+            }
+        } else if constexpr (kArray<T> || kVector<T>) {
+            if constexpr (kVector<T>) {
+                bytes_ += value.capacity() * sizeof(typename T::value_type);
+            }
+            if constexpr (!std::is_arithmetic_v<typename T::value_type>) {
+                for (auto& one : value) {
+                    add(one);
+                }
+            }
+        } else {
+            value.state(*this);
+        }
+    }
+
+    std::uint64_t bytes_ = 0;
+};
+
 // Into values as they are made. What is not as a writer left it is told by failed(); the values are
-// then anything.
+// then anything. left: the bytes that may be allocated for them, less what was; where they are too
+// few, is_short() too.
 class Reader {
   public:
-    explicit Reader(const Json& json) : json_(&json) {}
+    Reader(const Json& json, std::uint64_t& left) : json_(&json), left_(&left) {}
 
     template <typename... T>
     void operator()(T&... values) {
@@ -207,6 +258,7 @@ class Reader {
     }
     void refuse() { failed_ = true; }
     [[nodiscard]] bool failed() const { return failed_; }
+    [[nodiscard]] bool is_short() const { return short_; }
 
     template <typename T>
     void take(const Json& from, T& value) {
@@ -222,7 +274,7 @@ class Reader {
         } else if constexpr (std::is_arithmetic_v<T>) {
             number(from, value);
         } else if constexpr (std::is_same_v<T, std::string>) {
-            from.is_string() ? void(value = from.get<std::string>()) : refuse();
+            text(from, value);
         } else if constexpr (std::is_same_v<T, packet::EncapsulationSet>) {
             set_of(from, value);
         } else if constexpr (kBytes<T>) {
@@ -232,15 +284,36 @@ class Reader {
         } else if constexpr (kMap<T>) {
             map(from, value);
         } else {
-            Reader inner(from);
+            Reader inner(from, *left_);
             value.state(inner);
             failed_ = failed_ || inner.failed_;
+            short_ = short_ || inner.short_;
         }
     }
 
   private:
     // Of a list that is as long as its last element asks for.
     static constexpr std::size_t kMost = std::size_t{1} << 20;
+
+    // False: so many bytes more are too many.
+    [[nodiscard]] bool allot(std::uint64_t bytes) {
+        if (bytes > *left_) {
+            short_ = failed_ = true;
+            return false;
+        }
+        *left_ -= bytes;
+        return true;
+    }
+
+    void text(const Json& from, std::string& value) {
+        if (!from.is_string()) {
+            return refuse();
+        }
+        const auto& found = from.get_ref<const std::string&>();
+        if (allot(found.size())) {
+            value = found;
+        }
+    }
 
     template <typename T>
     void number(const Json& from, T& value) {
@@ -271,7 +344,12 @@ class Reader {
                 return refuse();
             }
             if constexpr (kVector<T>) {
-                values.resize(std::max(values.size(), at + 1));
+                if (at >= values.size()) {
+                    if (!allot((at + 1 - values.size()) * sizeof(typename T::value_type))) {
+                        return;
+                    }
+                    values.resize(at + 1);
+                }
             }
             take(from[i * kEach + kEach - 1], values[at]);
         }
@@ -287,6 +365,9 @@ class Reader {
         }
         values.clear();
         for (std::size_t i = 0; i < from.size() && !failed_; i += 2) {
+            if (!allot(kMapEntryBytes<std::map<K, V>>)) {
+                return;
+            }
             K key{};
             take(from[i], key);
             take(from[i + 1], values[key]);
@@ -322,7 +403,9 @@ class Reader {
     }
 
     const Json* json_;
+    std::uint64_t* left_;
     bool failed_ = false;
+    bool short_ = false;
 };
 
 }  // namespace unecho::analyze::state

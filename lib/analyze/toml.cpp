@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "analyze/words.h"
+#include "base/device.h"
 #include "base/ids.h"
 #include "base/option_names.h"
 #include "base/utf8.h"
@@ -34,8 +35,7 @@ std::string quoted(std::string_view text) {
 
 // What net_pcap reads, and a device string can name.
 bool can_replay(const FileInfo& file) {
-    return file.plain && file.path.find(',') == std::string::npos &&
-           printable(file.path) == file.path;
+    return file.plain && fits_device_string(file.path) && printable(file.path) == file.path;
 }
 
 bool can_replay(const Report& report) {

@@ -8,9 +8,9 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
-
-#include <nlohmann/json_fwd.hpp>
 
 #include "analyze/findings.h"
 #include "analyze/report.h"
@@ -123,17 +123,35 @@ struct Whole {
 // Judged, named and with a recommendation.
 [[nodiscard]] Report report_of(std::shared_ptr<const Whole> whole);
 
-// What a report's JSON holds of it, in one line, and back. Errc::kInvalidArgument: another version,
-// or damaged.
+// What a report's JSON holds of it, in one line, and back from the whole report.
+// Errc::kInvalidArgument: another version, or damaged. Errc::kNoMemory: it takes more than memory.
 std::string to_json_text(const Whole& whole);
-Result<Whole> whole_from(const nlohmann::ordered_json& report);
+Result<Whole> whole_from(std::string_view report, std::uint64_t memory);
 
-struct Part {
-    std::string name;  // of its file, for what is said of it
-    Whole whole;
+// Takes reports together, in whatever order.
+class Merger {
+  public:
+    // memory: for what is merged, the report that is added, and the pages that are made of it.
+    explicit Merger(std::uint64_t memory) : memory_(memory) {}
+
+    // name: of the report's file, for what is said of it. Errc::kInvalidArgument: it is no report,
+    // or does not go together with another one; which, why. Errc::kNoMemory: it takes too much.
+    Status add(const std::string& name, std::string_view report);
+    // How long a report may be.
+    [[nodiscard]] std::uint64_t room();
+    // After the first one was added.
+    [[nodiscard]] Whole take() { return std::move(*whole_); }
+
+  private:
+    struct Added {
+        std::string name;
+        std::vector<CaptureInfo> captures;
+    };
+    [[nodiscard]] Status check_captures(const std::string& name, const Whole& more) const;
+
+    std::uint64_t memory_;
+    std::vector<Added> added_;
+    std::optional<Whole> whole_;
 };
-
-// Of all of them, in whatever order. Errc::kInvalidArgument: they do not go together; which, why.
-Result<Whole> merge(std::vector<Part> parts);
 
 }  // namespace unecho::analyze

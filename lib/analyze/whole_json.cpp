@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <functional>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -53,6 +55,38 @@ bool valid(const Whole& whole) {
            whole.views.tunnels.valid() && (!whole.asked || valid(*whole.asked));
 }
 
+// Far deeper than a report.
+constexpr unsigned kDeepest = 64;
+
+// The most bytes that a document of this text takes, with the text; nothing where it is nested too
+// deep: a document is taken apart by recursion. Of what is no JSON any number will do.
+std::optional<std::uint64_t> document_bytes(std::string_view text) {
+    constexpr std::uint64_t kValue = 2 * (sizeof(Json) + sizeof(std::string));  // vectors double
+    constexpr std::uint64_t kContainer = 64;  // and its allocation
+    std::uint64_t bytes = 2 * text.size() + kValue;
+    unsigned depth = 0;
+    bool in_string = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (c == '"') {
+            in_string = !in_string;
+            bytes += in_string ? kContainer : 0;
+        } else if (in_string) {
+            i += c == '\\' ? 1 : 0;
+        } else if (c == '[' || c == '{') {
+            bytes += kValue + kContainer;
+            if (++depth > kDeepest) {
+                return std::nullopt;
+            }
+        } else if (c == ']' || c == '}') {
+            depth -= depth != 0 ? 1 : 0;
+        } else if (c == ',') {
+            bytes += kValue;
+        }
+    }
+    return bytes;
+}
+
 }  // namespace
 
 std::string to_json_text(const Whole& whole) {
@@ -65,7 +99,24 @@ std::string to_json_text(const Whole& whole) {
     return text;
 }
 
-Result<Whole> whole_from(const Json& report) {
+Result<Whole> whole_from(std::string_view text, std::uint64_t memory) {
+    const auto too_large = [] { return fail(Errc::kNoMemory, ""); };
+    const std::optional<std::uint64_t> document = document_bytes(text);
+    if (!document) {
+        return fail(Errc::kInvalidArgument,
+                    "is nested deeper than a report; allowed: what unecho "
+                    "analyze " +
+                        option::kJson + " prints");
+    }
+    if (*document > memory) {
+        return too_large();
+    }
+    std::uint64_t left = memory - *document;
+    const Json report = Json::parse(text, nullptr, false);
+    if (report.is_discarded()) {  // nothing at all, too
+        return fail(Errc::kInvalidArgument,
+                    "is no JSON; allowed: a report of unecho analyze " + option::kJson);
+    }
     const auto found = report.is_object() ? report.find("merge") : report.end();
     if (found == report.end() || !found->is_object() || !found->contains("version")) {
         return fail(
@@ -75,12 +126,17 @@ Result<Whole> whole_from(const Json& report) {
     const Json& version = (*found)["version"];
     if (version != kVersion) {
         return fail(Errc::kInvalidArgument,
-                    "holds version " + version.dump() + " of what merges; this unecho has " +
-                        std::to_string(kVersion) + ": make all reports with the same one");
+                    "holds " +
+                        (version.is_number() ? "version " + version.dump() : "no version") +
+                        " of what merges; this unecho has " + std::to_string(kVersion) +
+                        ": make all reports with the same one");
     }
     Whole out;
-    state::Reader reader(*found);
+    state::Reader reader(*found, left);
     reader.take(*found, out);
+    if (reader.is_short()) {
+        return too_large();
+    }
     if (reader.failed() || !valid(out)) {
         return fail(Errc::kInvalidArgument, "is damaged in what merges; make the report again");
     }

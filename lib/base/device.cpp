@@ -18,6 +18,9 @@ constexpr std::array<std::string_view, 1> kPcapNeeds{"CAP_NET_RAW"};
 constexpr std::array<std::string_view, 4> kPcapInterfaces{"iface", "rx_iface", "rx_iface_in",
                                                           "tx_iface"};
 
+constexpr std::array<std::string_view, 8> kPcapArguments{
+    "rx_pcap", "tx_pcap", "rx_iface", "rx_iface_in", "tx_iface", "iface", "phy_mac", "infinite_rx"};
+
 constexpr std::array kDrivers{
     Driver{"net_pcap", 16, {}, "", true},
     Driver{"net_null", 64, {}, "", false},
@@ -34,6 +37,26 @@ constexpr std::array kDrivers{
 
 std::span<const Driver> known_drivers() {
     return kDrivers;
+}
+
+std::span<const std::string_view> arguments_with_files() {
+    return kPcapArguments;
+}
+
+bool is_argument_with_files(std::string_view text) {
+    const std::string_view key = text.substr(0, text.find('='));
+    return std::find(kPcapArguments.begin(), kPcapArguments.end(), key) != kPcapArguments.end();
+}
+
+bool fits_device_string(std::string_view file) {
+    for (std::size_t at = file.find(','); at != std::string_view::npos;
+         at = file.find(',', at + 1)) {
+        const std::string_view rest = file.substr(at + 1);
+        if (is_argument_with_files(rest.substr(0, rest.find(',')))) {
+            return false;
+        }
+    }
+    return true;
 }
 
 // DPDK picks a virtual device's driver by the start of its name.

@@ -23,6 +23,15 @@ struct Driver {
     bool files;                   // reads rx_pcap and writes tx_pcap, a queue for each
 };
 
+// The arguments of a driver with files, by which the end of a file's name is found.
+std::span<const std::string_view> arguments_with_files();
+
+// Whether text begins one of these arguments, as "rx_pcap=a.pcap" and "infinite_rx" do.
+bool is_argument_with_files(std::string_view text);
+
+// False: a device string would take a part of this file name for an argument, as of "a,rx_pcap=b".
+bool fits_device_string(std::string_view file);
+
 // Of virtual devices. None of them hashes.
 std::span<const Driver> known_drivers();
 

@@ -65,12 +65,6 @@ Status make_room(int file, bool found, off_t length) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-    if (number_ >= 0) {
-        close(number_);
-    }
-}
-
 KeptFile::~KeptFile() {
     if (!mapped_.empty()) {
         munmap(mapped_.data(), mapped_.size());

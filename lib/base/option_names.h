@@ -48,6 +48,7 @@ inline constexpr Name kMaxFalseDrop{"--max-false-drop"};
 inline constexpr Name kRate{"--rate"};
 inline constexpr Name kMemory{"--memory"};
 inline constexpr Name kSeed{"--seed"};
+inline constexpr Name kSeedFile{"--seed-file"};
 inline constexpr Name kJobs{"--jobs"};
 inline constexpr Name kShard{"--shard"};
 inline constexpr Name kMerge{"--merge"};
@@ -111,6 +112,7 @@ inline constexpr Name kPairs{"--pairs"};
 inline constexpr Name kAudit{"--audit"};
 inline constexpr Name kMark{"--mark"};
 inline constexpr Name kDryRun{"--dry-run"};
+inline constexpr Name kNoWait{"--no-wait"};
 
 // What is said.
 inline constexpr Name kText{"--text"};
@@ -127,6 +129,7 @@ inline constexpr Name kDuration{"--duration"};
 
 // How it is watched.
 inline constexpr Name kListen{"--listen"};
+inline constexpr Name kListenGroup{"--listen-group"};
 inline constexpr Name kWatch{"--watch"};
 inline constexpr Name kCheck{"--check"};
 

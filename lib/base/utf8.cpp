@@ -6,11 +6,32 @@
 namespace unecho {
 namespace {
 
-// C0, DEL and C1 (U+0080 to U+009F), by which a name could speak to the terminal.
+constexpr std::string_view kLeftOut = "...";
+
+// C0, DEL and C1 (U+0080 to U+009F), by which a name could speak to the terminal; separators and
+// directions (U+2028 to U+202E, U+2066 to U+2069), by which it could look like another text.
 bool is_control(std::string_view character) {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(character[i]); };
+    const auto begins = [&](unsigned first, unsigned second) {
+        return character.size() == 3 && byte(0) == first && byte(1) == second;
+    };
     return byte(0) < 0x20 || byte(0) == 0x7F ||
-           (character.size() == 2 && byte(0) == 0xC2 && byte(1) < 0xA0);
+           (character.size() == 2 && byte(0) == 0xC2 && byte(1) < 0xA0) ||
+           (begins(0xE2, 0x80) && byte(2) >= 0xA8 && byte(2) <= 0xAE) ||
+           (begins(0xE2, 0x81) && byte(2) >= 0xA6 && byte(2) <= 0xA9);
+}
+
+// Whether a cut at this byte would part a character.
+bool is_inside(std::string_view text, std::size_t at) {
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0U) == 0x80U;
+}
+
+// The last place at or before this byte where a cut parts no character.
+std::size_t cut_before(std::string_view text, std::size_t at) {
+    while (at > 0 && is_inside(text, at)) {
+        --at;
+    }
+    return at;
 }
 
 std::string in_hex(std::string_view bytes) {
@@ -76,33 +97,46 @@ std::string escaped(std::string_view text) {
     });
 }
 
+std::string escaped_lines(std::string_view text) {
+    return rewritten(text, [](std::string_view character, bool good) {
+        return character == "\n" || (good && !is_control(character)) ? std::string(character)
+                                                                     : in_hex(character);
+    });
+}
+
+std::string escaped_ascii(std::string_view text) {
+    return rewritten(text, [](std::string_view character, bool) {
+        const bool plain = character.size() == 1 && character[0] >= ' ' && character[0] < '\x7f';
+        return plain || character == "\n" ? std::string(character) : in_hex(character);
+    });
+}
+
 std::string valid_utf8(std::string_view text) {
     return rewritten(text, [](std::string_view character, bool good) {
         return std::string(good ? character : "\xEF\xBF\xBD");
     });
 }
 
+std::string truncated(std::string_view text, std::size_t most) {
+    if (text.size() <= most) {
+        return std::string(text);
+    }
+    return std::string(text.substr(0, cut_before(text, most - kLeftOut.size()))).append(kLeftOut);
+}
+
 std::string shortened(std::string_view text, std::size_t most) {
-    constexpr std::string_view kLeftOut = "...";
     if (text.size() <= most) {
         return std::string(text);
     }
     // Names differ at their end more often.
     const std::size_t begin = (most - kLeftOut.size()) / 3;
-    const std::size_t end = text.size() - (most - kLeftOut.size() - begin);
-    const auto inside = [&](std::size_t at) {
-        return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80;
-    };
-    std::size_t head = begin;
-    while (head > 0 && inside(head)) {
-        --head;
-    }
-    std::size_t tail = end;
-    while (inside(tail)) {
+    std::size_t tail = text.size() - (most - kLeftOut.size() - begin);
+    while (is_inside(text, tail)) {
         ++tail;
     }
-    return std::string(text.substr(0, head)) + std::string(kLeftOut) +
-           std::string(text.substr(tail));
+    return std::string(text.substr(0, cut_before(text, begin)))
+        .append(kLeftOut)
+        .append(text.substr(tail));
 }
 
 }  // namespace unecho

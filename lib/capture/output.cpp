@@ -22,9 +22,9 @@
 #include <unistd.h>
 
 #include "base/errno_code.h"
+#include "base/planted.h"
 #include "base/units.h"
 #include "base/utf8.h"
-#include "capture/planted.h"
 #include "capture/standard_streams.h"
 #include "capture/unfinished.h"
 #include "capture/written.h"

@@ -2,7 +2,7 @@
 // A file to write to, of which there is never half under its name: it is written beside it as
 // .NAME.unecho-XXXXXX and renamed by close(). An existing file is replaced whole and its mode kept.
 // Standard output, pipes and devices are written to as they are, waiting where they are full. What
-// another user may have planted in a directory like /tmp is refused (planted.h). Not buffered.
+// another user may have planted in a directory like /tmp is refused (base/planted.h). Not buffered.
 //
 // A live output has its name from the beginning, and what is in it stays, however it ends: for what
 // cannot be had again, and for who reads along. A file that was there before is emptied by the

@@ -65,6 +65,41 @@ std::optional<std::string> pci_address(std::string_view text) {
     return address.substr(zeros);
 }
 
+// At the commas that end an argument: a file's name may hold commas, equals signs and brackets.
+std::vector<std::string_view> split_args_with_files(std::string_view text) {
+    std::vector<std::string_view> parts;
+    std::size_t start = 0;
+    for (std::size_t at = text.find(','); at != std::string_view::npos;
+         at = text.find(',', at + 1)) {
+        const std::string_view rest = text.substr(at + 1);
+        if (parts.empty() || is_argument_with_files(rest.substr(0, rest.find(',')))) {
+            parts.push_back(text.substr(start, at - start));
+            start = at + 1;
+        }
+    }
+    parts.push_back(text.substr(start));
+    return parts;
+}
+
+// A misspelt argument would become a part of the file's name before it.
+Status check_spelling(std::string_view file) {
+    for (std::size_t at = file.find(','); at != std::string_view::npos;
+         at = file.find(',', at + 1)) {
+        std::string_view key = file.substr(at + 1);
+        key = key.substr(0, key.find(','));
+        const std::size_t equals = key.find('=');
+        if (equals == std::string_view::npos) {
+            continue;
+        }
+        key = key.substr(0, equals);
+        if (const std::string hint = suggestion(key, arguments_with_files()); !hint.empty()) {
+            return fail(Errc::kInvalidArgument,
+                        in_quotes(key) + " is no argument of net_pcap" + hint);
+        }
+    }
+    return {};
+}
+
 bool is_vdev(std::string_view name) {
     return name.starts_with("net_") && name.size() > 4 && name.size() <= kMostNameBytes &&
            std::all_of(name.begin(), name.end(), is_word);
@@ -73,7 +108,7 @@ bool is_vdev(std::string_view name) {
 }  // namespace
 
 Result<Device> parse_device(std::string_view text) {
-    const std::vector<std::string_view> parts = split_args(text);
+    std::vector<std::string_view> parts = split_args(text);
     Device device;
     if (std::optional<std::string> address = pci_address(parts.front())) {
         device.bus = Bus::kPci;
@@ -83,6 +118,9 @@ Result<Device> parse_device(std::string_view text) {
     } else {
         return fail(Errc::kInvalidArgument, in_quotes(parts.front()) + " is not a device");
     }
+    if (device.has_files()) {
+        parts = split_args_with_files(text);
+    }
     for (std::size_t i = 1; i < parts.size(); ++i) {
         const std::size_t equals = std::min(parts[i].find('='), parts[i].size());
         const std::string_view key = parts[i].substr(0, equals);
@@ -90,6 +128,16 @@ Result<Device> parse_device(std::string_view text) {
         if (key.empty() || !std::all_of(key.begin(), key.end(), is_word)) {
             return fail(Errc::kInvalidArgument,
                         in_quotes(parts[i]) + " is not an argument of a device, key=value");
+        }
+        if (device.has_files()) {
+            if (const Status spelt = check_spelling(value); !spelt) {
+                return tl::unexpected(spelt.error());
+            }
+        } else if (value.find('=') != std::string_view::npos) {
+            return fail(Errc::kInvalidArgument,
+                        in_quotes(parts[i]) +
+                            " has a second \"=\", from which on DPDK would read "
+                            "another argument");
         }
         device.args.emplace_back(key, value);
     }

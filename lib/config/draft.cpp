@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/text.h"
+#include "base/utf8.h"
 
 namespace unecho::config {
 namespace {
@@ -36,7 +36,7 @@ int Draft::line_of(std::string_view path) const {
 
 void Draft::report(const std::string& path, std::string_view message) {
     distrust(path);
-    problems_.push_back({line_of(path), path, one_line(message)});
+    problems_.push_back({line_of(path), path, escaped(message)});
 }
 
 void Draft::distrust(const std::string& path) {

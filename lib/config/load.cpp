@@ -12,6 +12,7 @@
 
 #include <toml++/toml.h>
 
+#include "base/utf8.h"
 #include "config/draft.h"
 #include "config/fields.h"
 #include "config/source.h"
@@ -383,7 +384,7 @@ std::string key_text(std::string_view key) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
                c == '_' || c == '-';
     });
-    return bare ? std::string(key) : one_line(in_quotes(key));
+    return bare ? std::string(key) : in_quotes(key);
 }
 
 void report_unknown_key(Draft& draft, const std::string& table_path, std::string_view key,
@@ -557,8 +558,8 @@ LoadResult load_text(std::string_view text, const std::string& path) {
     } catch (const toml::parse_error& error) {
         const toml::source_position at = error.source().begin;
         return one_problem({static_cast<int>(at.line), "syntax",
-                            one_line("column " + std::to_string(at.column) + ": " +
-                                     std::string(error.description()))});
+                            escaped("column " + std::to_string(at.column) + ": " +
+                                    std::string(error.description()))});
     }
     Draft draft;
     draft.config.path = path;
@@ -568,11 +569,12 @@ LoadResult load_text(std::string_view text, const std::string& path) {
     if (!problems.empty()) {
         return tl::unexpected<std::vector<Problem>>(std::move(problems));
     }
+    draft.config.path = escaped(path);  // from here on it stands in messages alone
     return std::move(draft.config);
 }
 
-LoadResult load_file(const std::string& path) {
-    const Result<std::string> text = read_source(path);
+LoadResult load_file(const std::string& path, FileKind kind) {
+    const Result<std::string> text = read_source(path, kind);
     if (!text) {
         return one_problem({0, "file", text.error().context});
     }

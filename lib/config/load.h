@@ -3,6 +3,7 @@
 // knows toml++. Next: schema.h.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +16,11 @@ namespace unecho::config {
 
 using LoadResult = tl::expected<Config, std::vector<Problem>>;
 
+// A pipe will do for a start; a process that forwards must not wait for one.
+enum class FileKind : std::uint8_t { kAny, kRegular };
+
 // Reads and validates; everything that can be known without starting DPDK is checked.
-LoadResult load_file(const std::string& path);
+LoadResult load_file(const std::string& path, FileKind kind = FileKind::kAny);
 LoadResult load_text(std::string_view text, const std::string& path);
 
 // Every key that a file may hold, in the order of docs/configuration.md.

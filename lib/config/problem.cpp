@@ -3,12 +3,14 @@
 
 #include <utility>
 
+#include "base/utf8.h"
+
 namespace unecho::config {
 
 std::string to_text(const std::vector<Problem>& problems, const std::string& path) {
     std::string out;
     for (const Problem& problem : problems) {
-        out.append(path);
+        out.append(escaped(path));
         if (problem.line > 0) {
             out.append(":").append(std::to_string(problem.line));
         }

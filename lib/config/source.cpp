@@ -7,11 +7,13 @@
 #include <system_error>
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/errno_code.h"
 #include "base/units.h"
-#include "config/text.h"
+#include "base/utf8.h"
 
 namespace unecho::config {
 namespace {
@@ -26,9 +28,9 @@ std::optional<Problem> check_bytes(std::string_view text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         const auto byte = static_cast<unsigned char>(text[i]);
         if ((byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') || byte == 0x7f) {
-            return Problem{line, "file",
-                           "is not text: \"" + one_line(text.substr(i, 1)) + "\" at byte " +
-                               std::to_string(i)};
+            return Problem{
+                line, "file",
+                "is not text: \"" + escaped(text.substr(i, 1)) + "\" at byte " + std::to_string(i)};
         }
         if (byte == '\n') {
             ++line;
@@ -207,10 +209,24 @@ std::optional<Problem> check_syntax(std::string_view text) {
 
 }  // namespace
 
-Result<std::string> read_source(const std::string& path) {
-    const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+Result<std::string> read_source(const std::string& path, FileKind kind) {
+    // A pipe without a writer is opened at once then.
+    const int waiting = kind == FileKind::kRegular ? O_NONBLOCK | O_NOCTTY : 0;
+    const Descriptor opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC | waiting));
+    const int file = opened.get();
     if (file < 0) {
         return fail_errno("cannot be opened: ", errno);
+    }
+    if (kind == FileKind::kRegular) {
+        struct stat of {};
+        if (::fstat(file, &of) != 0) {
+            return fail_errno("cannot be read: ", errno);
+        }
+        if (!S_ISREG(of.st_mode)) {
+            return fail(Errc::kInvalidArgument,
+                        "is not a regular file; a reload reads nothing else, as it could wait for "
+                        "ever");
+        }
     }
     std::string text;
     std::array<char, 65536> block{};
@@ -224,7 +240,6 @@ Result<std::string> read_source(const std::string& path) {
             error = errno;
         }
     }
-    ::close(file);
     if (error != 0) {
         return fail_errno("cannot be read: ", error);
     }

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "config/load.h"
 #include "config/problem.h"
 
 namespace unecho::config {
@@ -17,8 +18,8 @@ namespace unecho::config {
 inline constexpr std::size_t kMostSourceBytes = std::size_t{1} << 18;
 inline constexpr std::size_t kMostLineBytes = 4096;
 
-// At most one byte more than allowed; a pipe will do.
-Result<std::string> read_source(const std::string& path);
+// At most one byte more than allowed.
+Result<std::string> read_source(const std::string& path, FileKind kind);
 
 // Empty, too large, not text, or text that toml++ cannot be given.
 std::optional<Problem> check_source(std::string_view text);

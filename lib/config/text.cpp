@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/utf8.h"
 #include "config/schema.h"
 
 namespace unecho::config {
@@ -35,28 +36,7 @@ std::size_t distance(std::string_view a, std::string_view b) {
 }  // namespace
 
 std::string in_quotes(std::string_view text) {
-    std::size_t length = std::min(text.size(), kQuoteMost);
-    while (length < text.size() && (static_cast<unsigned char>(text[length]) & 0xc0) == 0x80) {
-        --length;  // not inside a UTF-8 sequence
-    }
-    std::string out(1, '"');
-    out.append(text.substr(0, length));
-    return out.append(length < text.size() ? "...\"" : "\"");
-}
-
-std::string one_line(std::string_view text) {
-    std::string out;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x20 && byte != 0x7f) {
-            out.push_back(c);
-            continue;
-        }
-        std::array<char, 8> escaped{};
-        std::snprintf(escaped.data(), escaped.size(), "\\x%02x", byte);
-        out.append(escaped.data());
-    }
-    return out;
+    return "\"" + truncated(escaped(text), kQuoteMost) + "\"";
 }
 
 std::string list_in_quotes(std::span<const std::string_view> names) {

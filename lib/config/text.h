@@ -11,11 +11,8 @@
 
 namespace unecho::config {
 
-// "text" in quotes; long ones are cut, so that a message stays a line.
+// "text" in quotes, escaped (base/utf8.h); long ones are cut, so that a message stays a line.
 std::string in_quotes(std::string_view text);
-
-// Control characters, which a TOML string may hold, as \xNN.
-std::string one_line(std::string_view text);
 
 // "a", "b", "c"; at most 16 of them, then "...".
 std::string list_in_quotes(std::span<const std::string_view> names);

@@ -8,11 +8,11 @@
 
 #include <rte_cycles.h>
 
+#include "base/user_group.h"
 #include "control/devices.h"
 #include "control/lane_feed.h"
 #include "control/pause.h"
 #include "control/port_start.h"
-#include "eal/telemetry_access.h"
 
 namespace unecho::control {
 namespace {
@@ -81,7 +81,7 @@ Status Appliance::start_eal(const ApplianceOptions& options) {
         return tl::unexpected(config::as_error(plan.error(), config_.path));
     }
     if (const auto& group = config_.run.telemetry_group) {
-        auto found = eal::group_named(*group);
+        auto found = group_named(*group);
         if (!found) {
             return fail(found.error().code,
                         config_.path + ": run.telemetry_group: " + found.error().context);
@@ -110,7 +110,14 @@ Status Appliance::start_eal(const ApplianceOptions& options) {
         return tl::unexpected(opened.error());
     }
     session_ = std::make_unique<eal::Session>(std::move(*opened));
-    return telemetry_group_ ? eal::open_telemetry_to(*telemetry_group_) : Status{};
+    if (telemetry_group_) {
+        auto listening = eal::MonitorSocket::open(*telemetry_group_);
+        if (!listening) {
+            return tl::unexpected(listening.error());
+        }
+        monitor_socket_.emplace(std::move(*listening));
+    }
+    return {};
 }
 
 Status Appliance::open_ports() {

@@ -20,6 +20,7 @@
 #include "eal/mempool.h"
 #include "eal/port.h"
 #include "eal/session.h"
+#include "eal/telemetry_access.h"
 #include "hash/secret.h"
 #include "root/root.h"
 
@@ -67,6 +68,11 @@ class Appliance {
         return wiring_->filter_bytes_by_page();
     }
 
+    // Where members of [run] telemetry_group ask; -1 without one.
+    [[nodiscard]] int monitor_socket() const {
+        return monitor_socket_ ? monitor_socket_->descriptor() : -1;
+    }
+
   private:
     explicit Appliance(const config::Config& config)
         : config_(config), machine_(Machine::detect()) {}
@@ -86,6 +92,7 @@ class Appliance {
     Plan plan_;
     std::optional<dataplane::RssModel> card_;  // with RSS
     std::optional<gid_t> telemetry_group_;
+    std::optional<eal::MonitorSocket> monitor_socket_;
     bool name_is_taken_ = false;
     std::unique_ptr<eal::Session> session_;
     eal::Mempool pool_;

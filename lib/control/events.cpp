@@ -2,9 +2,9 @@
 #include "control/events.h"
 
 #include <ctime>
-#include <utility>
 
 #include "base/units.h"
+#include "base/utf8.h"
 
 namespace unecho::control {
 
@@ -15,9 +15,9 @@ std::uint64_t unix_now() {
            static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-void EventLog::add(std::string_view kind, std::string text) {
+void EventLog::add(std::string_view kind, std::string_view text) {
     const std::lock_guard lock(mutex_);
-    events_.push_back({++last_, unix_now(), kind, std::move(text)});
+    events_.push_back({++last_, unix_now(), kind, escaped_lines(text)});
     if (events_.size() > kKept) {
         events_.pop_front();
     }

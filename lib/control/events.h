@@ -39,7 +39,8 @@ class EventLog {
   public:
     static constexpr std::size_t kKept = 64;
 
-    void add(std::string_view kind, std::string text);
+    // text may hold what others said: it is kept escaped.
+    void add(std::string_view kind, std::string_view text);
     // The oldest first.
     [[nodiscard]] std::vector<Event> all() const;
 

@@ -24,8 +24,9 @@ void FilterTurns::follow(const WiringSetup& setup, bool live, Nanoseconds now) {
         filters.push_back(filter);
         const auto known = std::find_if(timers_.begin(), timers_.end(),
                                         [&](const Timer& timer) { return timer.filter == filter; });
-        if (known != timers_.end()) {
+        if (known != timers_.end()) {  // planted: reload-restarts-generation
             timers.push_back(*known);
+            // planted: reload-restarts-turns(setup.filters[place]->shared.turns = 0;)
             timers.back().place = place;
         } else if (live && filter->plan.engine().by_generation) {
             timers.push_back(

@@ -10,13 +10,15 @@
 #include <memory>
 #include <utility>
 
+#include <isa-l/crc64.h>
+
 #include "packet/digests.h"
 
 namespace unecho::control {
 namespace {
 
 // Raised with every change of what lies in the files.
-constexpr std::uint64_t kFormat = 2;
+constexpr std::uint64_t kFormat = 3;
 constexpr std::uint64_t kMagic = 0x6F686365'6E750000 + kFormat;  // "..unecho", the number first
 
 constexpr const char* kClockFile = "clock";
@@ -30,10 +32,17 @@ constexpr Nanoseconds kClockDrift = 5'000;  // one part of this
 
 // Before what is kept.
 struct Head {
-    std::uint64_t magic;  // KeptMemory::keep()
-    char description[2040];
+    std::uint64_t magic;     // KeptMemory::keep()
+    std::uint64_t sealed;    // kSealed: by the checksum; 0: it has none
+    std::uint64_t checksum;  // of what lies behind this
+    char description[2024];
 };
+constexpr std::uint64_t kSealed = 0x64656C61'65730000 + kFormat;  // "..sealed"
 constexpr std::size_t kHeadBytes = filter::align_to_line(sizeof(Head));
+
+std::uint64_t checksum_of(const void* from, std::size_t bytes) {
+    return crc64_ecma_refl(0, static_cast<const unsigned char*>(from), bytes);
+}
 
 Head& head_of(std::span<std::byte> file) {
     return *reinterpret_cast<Head*>(file.data());
@@ -71,17 +80,45 @@ struct KeptState::Clock {
     char boot[64];
     std::uint64_t seeded;
     Base base;
-    std::uint64_t tsc;     // at one moment
-    Nanoseconds boottime;  // the same
+    std::uint64_t tsc;       // at one moment
+    Nanoseconds boottime;    // the same
+    std::uint64_t checksum;  // of what stands between the magic and this
     std::atomic<Nanoseconds> alive;
+
+    [[nodiscard]] std::uint64_t checksum_now() const {
+        const auto* const from = reinterpret_cast<const unsigned char*>(&boot);
+        const auto* const to = reinterpret_cast<const unsigned char*>(&checksum);
+        return checksum_of(from, static_cast<std::size_t>(to - from));
+    }
 };
 
 // --- one file --------------------------------------------------------------------------------
 
 KeptMemory::~KeptMemory() {
-    if (removes_ != nullptr && *removes_) {
+    if (removes_ != nullptr && *removes_) {  // planted: removed-filter-leaves-file
         [[maybe_unused]] const Status gone = folder_->remove_file(name_);
+    } else if (removes_ != nullptr && used_ && head_of(file_.bytes()).magic == kMagic) {
+        write_checksum();
     }
+}
+
+bool KeptMemory::is_intact() const noexcept {
+    const Head& head = head_of(file_.bytes());
+    return head.sealed == 0 ||
+           (head.sealed == kSealed && head.checksum == checksum_of(bytes().data(), bytes().size()));
+}
+
+void KeptMemory::begin_use() noexcept {
+    head_of(file_.bytes()).sealed = 0;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    used_ = true;
+}
+
+void KeptMemory::write_checksum() noexcept {
+    Head& head = head_of(file_.bytes());
+    head.checksum = checksum_of(bytes().data(), bytes().size());
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    head.sealed = kSealed;
 }
 
 std::span<std::byte> KeptMemory::bytes() const {
@@ -90,7 +127,7 @@ std::span<std::byte> KeptMemory::bytes() const {
 
 void KeptMemory::keep(bool on) noexcept {
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    head_of(file_.bytes()).magic = on ? kMagic : 0;
+    head_of(file_.bytes()).magic = on ? kMagic : 0;  // planted: warming-filter-marked-whole
     std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
@@ -136,24 +173,27 @@ namespace {
 template <typename Clock>
 std::string why_not(const Clock& clock, std::optional<std::uint64_t> seed,
                     const KeptState::Clocks& clocks) {
-    if (clock.magic != kMagic) {
+    if (clock.magic != kMagic) {  // planted: state-of-another-version
         return clock.magic == 0 ? "" : "another version of unecho kept it";
     }
-    if (boot_id() != clock.boot) {
+    if (boot_id() != clock.boot) {  // planted: state-of-another-boot
         return "the machine was started anew";
+    }
+    if (clock.checksum != clock.checksum_now()) {
+        return "the kept clock and secrets are damaged: their checksum is wrong";
     }
     const bool same_seed =
         seed ? std::memcmp(hash::secret_from_seed(*seed).body.data(), clock.base.secret.body.data(),
                            sizeof(clock.base.secret.body)) == 0
              : clock.seeded == 0;
-    if (!same_seed) {
+    if (!same_seed) {  // planted: state-of-another-seed
         return "run.seed is another one";
     }
     const Nanoseconds by_counter =
         clock.base.clock.at(clocks.counter.cycles()) - clock.base.clock.at(clock.tsc);
     const Nanoseconds by_kernel = clocks.kernel() - clock.boottime;
     const Nanoseconds apart = std::max(by_counter, by_kernel) - std::min(by_counter, by_kernel);
-    if (apart > kClockError + by_kernel / kClockDrift) {
+    if (apart > kClockError + by_kernel / kClockDrift) {  // planted: state-clock-was-set
         return "the processor's counter did not go on with the kernel's clock";
     }
     return "";
@@ -197,6 +237,7 @@ Result<std::unique_ptr<KeptState>> KeptState::open(const std::string& folder, co
 bool KeptState::is_whole(const engines::FilterPlan& filter, const KeptMemory& memory,
                          Nanoseconds now) {
     const filter::Ageing& ageing = ageing_of(memory);
+    // planted: torn-filter-resumed, other-generations-resumed, filter-of-the-future-resumed
     return engines::is_whole(filter.setup(), layout_of(memory).filter) &&
            ageing.is_whole(filter.ageing_spec()) && ageing.time() <= now;
 }
@@ -220,6 +261,7 @@ Status KeptState::find_filter(const engines::FilterPlan& filter, Nanoseconds now
                               Nanoseconds alive) {
     const std::string away = format_duration(now - alive);
     const std::string name = "state: filter \"" + filter.name + "\" ";
+    // planted: state-beyond-its-window
     if (now - alive >= filter.window + filter.prediction.slack) {
         notes_.push_back(name + "begins empty: its window has passed, " + away +
                          " since the process before it");
@@ -233,11 +275,12 @@ Status KeptState::find_filter(const engines::FilterPlan& filter, Nanoseconds now
         if (!held || !found) {
             return tl::unexpected(held ? found.error() : held.error());
         }
-        const char* const reason = !*held    ? "nothing was kept of one like it"
-                                   : !*found ? "the process before it ended amid a reload"
-                                   : !is_whole(filter, **found, now)
-                                       ? "the process before it ended amid a turn"
-                                       : nullptr;
+        const char* const reason =
+            !*held                   ? "nothing was kept of one like it"
+            : !*found                ? "the process before it ended amid a reload"
+            : !(*found)->is_intact() ? "what was kept of it is damaged: its checksum is wrong"
+            : !is_whole(filter, **found, now) ? "the process before it ended amid a turn"
+                                              : nullptr;
         if (reason != nullptr) {
             notes_.push_back(name + "begins empty on worker " + std::to_string(w) + ": " + reason);
             continue;
@@ -272,7 +315,7 @@ Status KeptState::remove_all_but(const std::set<std::string>& wanted) const {
 Status KeptState::end_start() {
     starts_ = false;
     found_.clear();
-    return remove_all_but(std::exchange(begun_, {}));
+    return remove_all_but(std::exchange(begun_, {}));  // planted: orphaned-files-stay
 }
 
 void KeptState::begin(const Base& base) {
@@ -282,12 +325,13 @@ void KeptState::begin(const Base& base) {
     out.tsc = clocks_.counter.cycles();
     out.boottime = clocks_.kernel();
     out.alive = base.clock.now();
+    out.checksum = out.checksum_now();
     std::atomic_signal_fence(std::memory_order_seq_cst);
     out.magic = kMagic;
 }
 
 void KeptState::tell_alive(Nanoseconds now) noexcept {
-    clock().alive.store(now, std::memory_order_relaxed);
+    clock().alive.store(now, std::memory_order_relaxed);  // planted: alive-time-not-kept
 }
 
 // --- what is kept ------------------------------------------------------------------------------
@@ -307,6 +351,7 @@ std::string KeptState::Item::name() const {
 }
 
 std::string KeptState::of_worker(std::size_t worker) const {
+    // planted: state-of-another-steering, state-of-more-workers
     return "; worker " + number(worker) + " of " + number(workers_) + " by " + owner_ +
            "; digest " + number(packet::kDigestVersion);
 }
@@ -316,10 +361,12 @@ std::string KeptState::of_worker(std::size_t worker) const {
 KeptState::Item KeptState::item_of(const engines::FilterPlan& filter, std::size_t worker) const {
     const filter::AgeingSpec ageing = filter.ageing_spec();
     return {kFilterPrefix,
+            // planted: state-of-another-key
             "filter " + filter.name + of_worker(worker) + "; key " + number(filter.key.mode) + " " +
                 number(filter.key.non_ip) + " " + number(filter.key.tenant) + " " +
                 number(filter.key.bytes) + " tunnels " + text_of(filter.key.tunnels) + "; policy " +
                 number(filter.policy) + " first " + number(filter.first) + "; " +
+                // planted: state-of-another-geometry
                 std::string(filter.engine().name) + " " + engines::geometry_text(filter.geometry) +
                 "; " + number(filter.instance_bytes) + " bytes; window " + number(ageing.window) +
                 " length " + number(ageing.length) + " through " + number(ageing.through) +
@@ -334,7 +381,7 @@ Result<KeptMemory> KeptState::open_memory(const Item& item) const {
         return tl::unexpected(file.error());
     }
     const Head& head = head_of(file->bytes());
-    const bool kept = file->found() && head.magic == kMagic &&
+    const bool kept = file->found() && head.magic == kMagic &&  // planted: file-trusted-by-name
                       item.description.size() < sizeof(head.description) &&
                       item.description == head.description;
     KeptMemory out(folder_, removes_, item.name(), std::move(*file));
@@ -378,7 +425,7 @@ Result<KeptMemory> KeptState::begin_memory(const Item& item, const filter::Agein
     Head& head = head_of(bytes);
     head.magic = 0;
     std::atomic_signal_fence(std::memory_order_seq_cst);
-    if (out->file_.found()) {
+    if (out->file_.found()) {  // planted: new-filter-not-zeroed
         std::memset(bytes.data(), 0, bytes.size());
     }
     item.description.copy(head.description, sizeof(head.description) - 1);
@@ -386,6 +433,7 @@ Result<KeptMemory> KeptState::begin_memory(const Item& item, const filter::Agein
         std::construct_at(&ageing_of(*out), *ageing);
     }
     out->contents_ = filter::Contents::kZero;
+    out->begin_use();
     begun_.insert(item.name());
     return out;
 }
@@ -394,6 +442,7 @@ Result<KeptMemory> KeptState::filter_memory(const engines::FilterPlan& filter, s
     const Item item = item_of(filter, worker);
     if (auto found = found_.extract(item.name()); !found.empty()) {
         begun_.insert(item.name());
+        found.mapped().begin_use();
         return std::move(found.mapped());
     }
     const filter::Ageing ageing = filter.ageing();
@@ -402,13 +451,15 @@ Result<KeptMemory> KeptState::filter_memory(const engines::FilterPlan& filter, s
 
 template <typename IsWhole>
 Result<KeptMemory> KeptState::memory_of(const Item& item, bool goes_on, IsWhole is_whole) {
-    if (starts_ && goes_on) {
+    if (starts_ && goes_on) {  // planted: reload-resumes-old-audit
         auto kept = find_memory(item);
         if (!kept) {
             return tl::unexpected(kept.error());
         }
-        if (*kept && is_whole((*kept)->bytes())) {
+        // planted: torn-audit-resumed
+        if (*kept && (*kept)->is_intact() && is_whole((*kept)->bytes())) {
             begun_.insert(item.name());
+            (*kept)->begin_use();
             return std::move(**kept);
         }
     }
@@ -425,7 +476,7 @@ Result<KeptMemory> KeptState::audit_memory(const engines::FilterPlan& filter,
                         " grace " + number(spec.grace) + " rate " + number(spec.samples_per_second),
                     filter::Audit::bytes(audit)};
     return memory_of(
-        item, goes_on_.find(of.name()) != goes_on_.end(),
+        item, goes_on_.find(of.name()) != goes_on_.end(),  // planted: audit-of-new-filter-resumed
         [&](std::span<std::byte> memory) { return filter::Audit::is_whole(audit, memory); });
 }
 

@@ -7,6 +7,10 @@
 // A file goes by what describes its content: whoever means another one does not find it. What
 // nobody means is removed. An audit goes on beside the filter that it knows, or not at all.
 //
+// What is checked against damage: the clock and the secrets, and each description, always; the
+// content behind it by a checksum that a process writes when it ends in order. Of a process that
+// was killed the content has none, as it changed with each packet.
+//
 // May not: be asked by a worker.
 #pragma once
 
@@ -50,6 +54,9 @@ class KeptMemory {
     // Whether who finds it may go on with it: not before it is asked for all it should know, nor
     // from when another one takes its place, which knows what comes then. Begins as false.
     void keep(bool on) noexcept;
+    // Whether the content is what the process before left when it ended in order; also true where
+    // that was killed, which left no checksum. Reads all of it.
+    [[nodiscard]] bool is_intact() const noexcept;
 
   private:
     friend class KeptState;
@@ -60,10 +67,15 @@ class KeptMemory {
           name_(std::move(name)),
           file_(std::move(file)) {}
 
+    // From here on the content changes, and has no checksum before this ends.
+    void begin_use() noexcept;
+    void write_checksum() noexcept;
+
     std::shared_ptr<const KeptFolder> folder_;
     std::shared_ptr<const std::atomic<bool>> removes_;  // its file, when nobody needs it any more
     std::string name_;
     KeptFile file_;
+    bool used_ = false;
     filter::Contents contents_ = filter::Contents::kZero;
 };
 

@@ -6,12 +6,12 @@
 #include <cmath>
 #include <utility>
 
+#include "base/user_group.h"
 #include "control/devices.h"
 #include "control/root_plan.h"
 #include "control/rss.h"
 #include "control/worker_taps.h"
 #include "eal/lcores.h"
-#include "eal/telemetry_access.h"
 #include "packet/headers.h"
 
 namespace unecho::control {
@@ -106,7 +106,7 @@ void check_group(const config::Config& config, const Machine& machine,
     if (!config.run.telemetry_group || !machine.may_differ) {
         return;
     }
-    const Result<gid_t> found = eal::group_named(*config.run.telemetry_group);
+    const Result<gid_t> found = group_named(*config.run.telemetry_group);
     if (!found) {
         notes.push_back("run.telemetry_group: " + found.error().context);
     }
@@ -486,9 +486,8 @@ class Planner {
 
 }  // namespace
 
-tl::expected<Plan, std::vector<config::Problem>> make_plan(
-    const config::Config& config, const Machine& machine,
-    const std::vector<eal::DeviceFacts>& facts) {
+PlanResult make_plan(const config::Config& config, const Machine& machine,
+                     const std::vector<eal::DeviceFacts>& facts) {
     return Planner(config, machine, facts).make();
 }
 

@@ -123,10 +123,11 @@ struct Plan {
     }
 };
 
+using PlanResult = tl::expected<Plan, std::vector<config::Problem>>;
+
 // facts: one for each port, in order; see eal::assumed_facts() for those not probed.
-tl::expected<Plan, std::vector<config::Problem>> make_plan(
-    const config::Config& config, const Machine& machine,
-    const std::vector<eal::DeviceFacts>& facts);
+PlanResult make_plan(const config::Config& config, const Machine& machine,
+                     const std::vector<eal::DeviceFacts>& facts);
 
 // The whole plan for people.
 std::string to_text(const Plan& plan);

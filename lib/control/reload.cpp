@@ -3,6 +3,7 @@
 
 #include <array>
 #include <chrono>
+#include <exception>
 #include <new>
 #include <utility>
 
@@ -18,6 +19,10 @@ namespace {
 // Workers adopt a setup in microseconds; who asked is answered after this long anyway.
 constexpr std::chrono::seconds kPatience{5};
 
+// A file that cannot be read within this is not read.
+constexpr Nanoseconds kReadPatience = 10 * kSecond;
+
+constexpr const char* kNoMemory = "no memory is left\n";
 constexpr const char* kNothing = "nothing changes\n";
 
 std::string lines_of(const std::vector<std::string>& lines) {
@@ -28,13 +33,29 @@ std::string lines_of(const std::vector<std::string>& lines) {
     return text;
 }
 
-// Where no memory is left, what runs goes on as it was.
+// Keeps all that it uses.
+std::function<WantedResult()> reader_of(std::function<config::LoadResult()> load,
+                                        const Machine& machine,
+                                        std::vector<eal::DeviceFacts> facts) {
+    return [load = std::move(load), machine, facts = std::move(facts)]() -> WantedResult {
+        config::LoadResult wanted = load();
+        if (!wanted) {
+            return tl::unexpected(std::move(wanted.error()));
+        }
+        return WantedConfig::make(std::move(*wanted), machine, facts);
+    };
+}
+
+// Where no memory is left, or reading fails in a way that nobody thought of, what runs goes on as
+// it was.
 template <typename Attempt>
 ReloadAnswer with_memory(Attempt&& attempt) {
     try {
         return attempt();
     } catch (const std::bad_alloc&) {
-        return {false, "no memory is left\n"};
+        return {false, kNoMemory};
+    } catch (const std::exception& error) {
+        return {false, std::string("it failed: ") + error.what() + "\n"};
     }
 }
 
@@ -52,11 +73,12 @@ std::string told(const ReloadAnswer& answer) {
 Reload::Reload(Wiring& wiring, const Machine& machine, config::Config running, ReloadSource source,
                std::function<void(const std::string&)> tell, Beside beside)
     : wiring_(wiring),
-      machine_(machine),
       beside_(beside),
-      source_(std::move(source)),
+      read_(reader_of(std::move(source.read), machine, facts_of(*wiring.present().plan))),
+      reader_(read_),
+      asked_(source.asked),
       tell_(std::move(tell)),
-      seen_(source_.asked == nullptr ? 0 : source_.asked->load(std::memory_order_relaxed)),
+      seen_(asked_ == nullptr ? 0 : asked_->load(std::memory_order_relaxed)),
       running_(std::move(running)) {
     for (const RoutePlan& route : wiring.present().plan->routes) {
         route_names_.push_back(route.name);
@@ -76,6 +98,7 @@ void Reload::stop() {
         stop_ = true;
     }
     changed_.notify_all();
+    reader_.stop();
     if (thread_.joinable()) {
         thread_.join();
     }
@@ -131,10 +154,9 @@ void Reload::work_once(std::unique_lock<std::mutex>& lock) {
     const auto waited = requests.empty() ? std::exchange(waiting_, std::nullopt) : std::nullopt;
     lock.unlock();
     if (waited) {
-        say(with_memory([&] {
-            auto planned = plan(*waited);
-            return planned ? carry_out(*waited, std::move(*planned)) : refused(planned.error());
-        }));
+        const ReloadAnswer answer = with_memory([&] { return take_over(*waited, false); });
+        say(answer);
+        settle_waiting(answer);
     } else {
         serve(requests);
     }
@@ -170,37 +192,80 @@ ReloadAnswer Reload::refused(const std::vector<config::Problem>& problems) {
     return {false, config::to_text(problems, running_.path)};
 }
 
-tl::expected<ReloadPlan, std::vector<config::Problem>> Reload::plan(const config::Config& wanted) {
+Result<WantedResult> Reload::read() {
+    return beside_ == Beside::kCaller ? read_() : reader_.read(kReadPatience);
+}
+
+tl::expected<ReloadPlan, std::vector<config::Problem>> Reload::plan(const WantedConfig& wanted) {
     ReloadInput input;
     input.running = &running_;
     input.wanted = &wanted;
     input.present = &wiring_.present();
     input.route_names = &route_names_;
-    input.machine = &machine_;
     input.now_unix = unix_now();
     return plan_reload(input);
 }
 
 ReloadAnswer Reload::serve_one(bool dry_run) {
-    const config::LoadResult wanted = source_.read();
+    const Result<WantedResult> read = this->read();
+    if (!read) {
+        const std::string& why = read.error().context;
+        return {false,
+                why.empty() ? kNoMemory : running_.path + ": " + why + "; nothing changed\n"};
+    }
+    const WantedResult& wanted = *read;
     if (!wanted) {
         return refused(wanted.error());
     }
+    bool overtakes = false;
     {
         const std::lock_guard lock(mutex_);
         if (state_ != State::kIdle) {
             if (!dry_run) {
                 waiting_ = *wanted;
+                ++number_;
             }
             return {true,
                     "it waits: a reload is underway, and a filter may be warmed; then the "
-                    "newest configuration is planned and taken over\n"};
+                    "newest configuration is planned and taken over\n",
+                    dry_run ? 0 : number_};
         }
-        if (!dry_run) {
+        // This one is newer than what waits, and takes its place.
+        overtakes = !dry_run && waiting_.has_value();
+        if (overtakes) {
             waiting_.reset();
         }
     }
-    auto planned = plan(*wanted);
+    ReloadAnswer answer = with_memory([&] { return take_over(*wanted, dry_run); });
+    if (overtakes) {
+        settle_waiting(answer);
+    }
+    return answer;
+}
+
+// Of all that waited: of several the newest alone was kept.
+void Reload::settle_waiting(const ReloadAnswer& answer) {
+    ReloadAnswer kept = with_memory([&] { return answer; });
+    const std::lock_guard lock(mutex_);
+    outcomes_[next_outcome_++ % outcomes_.size()] = {number_, std::move(kept)};
+}
+
+ReloadAnswer Reload::outcome(std::uint64_t number) {
+    const std::lock_guard lock(mutex_);
+    const Outcome* first = nullptr;
+    for (const Outcome& one : outcomes_) {
+        if (one.up_to >= number && (first == nullptr || one.up_to < first->up_to)) {
+            first = &one;
+        }
+    }
+    if (number == 0 || number > number_) {
+        return {false, "no reload waits under this number\n"};
+    }
+    return first != nullptr ? first->answer : ReloadAnswer{true, "", number};
+}
+
+ReloadAnswer Reload::take_over(const WantedConfig& wanted, bool dry_run) {
+    auto planned = plan(wanted);
     if (!planned) {
         return refused(planned.error());
     }
@@ -210,14 +275,11 @@ ReloadAnswer Reload::serve_one(bool dry_run) {
     if (dry_run) {
         return {true, lines_of(planned->lines)};
     }
-    return carry_out(*wanted, std::move(*planned));
+    return carry_out(wanted.config, std::move(*planned));
 }
 
 // Nothing is underway, and nobody else begins anything.
 ReloadAnswer Reload::carry_out(const config::Config& wanted, ReloadPlan plan) {
-    if (plan.lines.empty()) {
-        return {true, kNothing};
-    }
     // What the one before left has gone before this one's is made: files in [state] go by what
     // their filters are, and it may bring one of them back.
     std::vector<std::unique_ptr<WiringSetup>> old;
@@ -257,8 +319,8 @@ ReloadAnswer Reload::carry_out(const config::Config& wanted, ReloadPlan plan) {
 // --- the control thread ------------------------------------------------------------------------
 
 std::optional<Reload::Next> Reload::step(Nanoseconds now, FilterTurns& turns, bool live) {
-    if (source_.asked != nullptr) {
-        if (const unsigned asked = source_.asked->load(std::memory_order_relaxed); asked != seen_) {
+    if (asked_ != nullptr) {
+        if (const unsigned asked = asked_->load(std::memory_order_relaxed); asked != seen_) {
             seen_ = asked;
             const std::lock_guard lock(mutex_);
             auto request = std::make_shared<Request>();
@@ -281,7 +343,7 @@ std::optional<Reload::Next> Reload::step(Nanoseconds now, FilterTurns& turns, bo
             state_ = State::kAdopting;
             return std::exchange(next_, std::nullopt);
         case State::kAdopting:
-            if (wiring_.adopted()) {
+            if (wiring_.adopted()) {  // planted: configuration-freed-too-soon
                 settle();
             }
             break;
@@ -318,7 +380,7 @@ void Reload::settle() {
 
 // By each worker's own time, which stands still while it is away.
 bool Reload::settled() {
-    if (!wiring_.rings().passed(marks_)) {
+    if (!wiring_.rings().passed(marks_)) {  // planted: route-closed-too-soon
         return false;
     }
     bool warm = true;
@@ -328,6 +390,7 @@ bool Reload::settled() {
         if (!worker.first && time != worker.stale) {
             worker.first = time;
         }
+        // planted: warm-up-half-a-window
         warm &= worker.first && time - *worker.first >= steps_.warming;
     }
     return warm;

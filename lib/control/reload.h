@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Another configuration for a running appliance. The file is read, checked, planned, and its memory
-// allocated on a thread of its own; the control thread then only publishes a pointer, looks whether
-// all workers have adopted it, whether filters are warm, and publishes the last one. What is not
-// needed any more is freed on that thread, too. (docs/reload.md, docs/decisions/0015-reload.md)
+// Another configuration for a running appliance. The file is read, checked and planned on a thread
+// that nobody has to wait for, its memory allocated on a thread of its own; the control thread then
+// only publishes a pointer, looks whether all workers have adopted it, whether filters are warm,
+// and publishes the last one. What is not needed any more is freed on that thread, too.
+// (docs/reload.md, docs/decisions/0015-reload.md)
 //
 // One reload at a time: while a filter is warmed the next one waits, and of several that wait the
 // newest alone is kept.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -22,6 +24,7 @@
 
 #include "base/result.h"
 #include "config/load.h"
+#include "control/config_reader.h"
 #include "control/filter_turns.h"
 #include "control/machine.h"
 #include "control/reload_plan.h"
@@ -29,7 +32,8 @@
 
 namespace unecho::control {
 
-// Where the configuration comes from again, and who asks by a signal, one more each time.
+// Where the configuration comes from again, which may outlive the Reload, and who asks by a signal,
+// one more each time.
 struct ReloadSource {
     std::function<config::LoadResult()> read;
     const std::atomic<unsigned>* asked = nullptr;
@@ -38,6 +42,8 @@ struct ReloadSource {
 struct ReloadAnswer {
     bool accepted = false;
     std::string text;  // lines, each with its end: what changes, or all that is wrong
+    std::uint64_t waiting =
+        0;  // its number where it waits behind another one; outcome() tells more
 };
 
 class Reload {
@@ -57,6 +63,9 @@ class Reload {
     // From any thread; returns when workers go on by the new configuration, or wait for it, or
     // why not. dry_run: what would change.
     ReloadAnswer ask(bool dry_run);
+
+    // From any thread: what became of one that was to wait. While it still does it has its number.
+    ReloadAnswer outcome(std::uint64_t number);
 
     // By which workers go on from now on.
     struct Next {
@@ -90,20 +99,24 @@ class Reload {
     void serve(std::vector<std::shared_ptr<Request>> requests);
     void say(const ReloadAnswer& answer) const;
     ReloadAnswer serve_one(bool dry_run);
-    tl::expected<ReloadPlan, std::vector<config::Problem>> plan(const config::Config& wanted);
+    Result<WantedResult> read();
+    ReloadAnswer take_over(const WantedConfig& wanted, bool dry_run);
+    tl::expected<ReloadPlan, std::vector<config::Problem>> plan(const WantedConfig& wanted);
     ReloadAnswer carry_out(const config::Config& wanted, ReloadPlan plan);
     ReloadAnswer refused(const std::vector<config::Problem>& problems);
+    void settle_waiting(const ReloadAnswer& answer);
 
     void settle();
     [[nodiscard]] bool settled();
     void end();
 
     Wiring& wiring_;
-    const Machine& machine_;
     const Beside beside_;
-    const ReloadSource source_;
+    const std::function<WantedResult()> read_;
+    ConfigReader reader_;
+    const std::atomic<unsigned>* const asked_;
     const std::function<void(const std::string&)> tell_;
-    unsigned seen_ = 0;  // of source_.asked
+    unsigned seen_ = 0;  // of asked_
 
     std::mutex mutex_;
     std::condition_variable changed_;
@@ -111,7 +124,15 @@ class Reload {
     std::vector<std::shared_ptr<Request>> requests_;
     config::Config running_;
     std::vector<std::string> route_names_;  // by place
-    std::optional<config::Config> waiting_;
+    std::optional<WantedConfig> waiting_;
+    std::uint64_t number_ = 0;  // of the last one that was to wait
+    // Of those up to a number; the oldest is overwritten.
+    struct Outcome {
+        std::uint64_t up_to = 0;
+        ReloadAnswer answer;
+    };
+    std::array<Outcome, 8> outcomes_;
+    std::size_t next_outcome_ = 0;
     State state_ = State::kIdle;
     std::atomic<bool> busy_{false};
     SetupSteps steps_;

@@ -69,7 +69,7 @@ class ReloadPlanner {
     explicit ReloadPlanner(const ReloadInput& input)
         : input_(input),
           running_(*input.running),
-          wanted_(*input.wanted),
+          wanted_(input.wanted->config),
           present_(*input.present->plan) {}
 
     tl::expected<ReloadPlan, Problems> make() {
@@ -77,15 +77,11 @@ class ReloadPlanner {
         if (!problems_.empty()) {
             return tl::unexpected(std::move(problems_));
         }
-        std::vector<eal::DeviceFacts> facts;
-        for (const PortPlan& port : present_.ports) {
-            facts.push_back(port.facts);
-        }
-        auto plan = make_plan(wanted_, *input_.machine, facts);
+        const PlanResult& plan = input_.wanted->plan.value();  // compare() found the same ports
         if (!plan) {
-            return tl::unexpected(std::move(plan.error()));
+            return tl::unexpected(plan.error());
         }
-        plan_ = std::move(*plan);
+        plan_ = *plan;
         keep_ports();
         keep_steering();
         keep_queues();
@@ -340,6 +336,23 @@ class ReloadPlanner {
 };
 
 }  // namespace
+
+WantedConfig WantedConfig::make(config::Config config, const Machine& machine,
+                                const std::vector<eal::DeviceFacts>& facts) {
+    WantedConfig wanted{std::move(config), std::nullopt};
+    if (wanted.config.ports.size() == facts.size()) {
+        wanted.plan = make_plan(wanted.config, machine, facts);
+    }
+    return wanted;
+}
+
+std::vector<eal::DeviceFacts> facts_of(const Plan& plan) {
+    std::vector<eal::DeviceFacts> facts;
+    for (const PortPlan& port : plan.ports) {
+        facts.push_back(port.facts);
+    }
+    return facts;
+}
 
 tl::expected<ReloadPlan, Problems> plan_reload(const ReloadInput& input) {
     return ReloadPlanner(input).make();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // From the plan by which workers go and another configuration to the plan that follows: what is
-// kept, warmed, replaced; or why it cannot be while packets flow, before anything changed. A pure
-// function; reload.h carries it out.
+// kept, warmed, replaced; or why it cannot be while packets flow, before anything changed.
+// plan_reload() is a pure function; reload.h carries it out.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,25 @@ struct ReloadPlan {
     std::vector<std::string> route_names;  // by place, of all that there ever were
 };
 
+// Another configuration and the plan that a start would make of it. To make it is to ask files and
+// the system's data base of groups, which may take as long as they like.
+struct WantedConfig {
+    config::Config config;
+    std::optional<PlanResult> plan;  // none: it has other ports
+
+    // facts: of the ports that the process has.
+    static WantedConfig make(config::Config config, const Machine& machine,
+                             const std::vector<eal::DeviceFacts>& facts);
+};
+
+// Of the ports of a plan, in its order.
+std::vector<eal::DeviceFacts> facts_of(const Plan& plan);
+
 struct ReloadInput {
     const config::Config* running = nullptr;
-    const config::Config* wanted = nullptr;
+    const WantedConfig* wanted = nullptr;
     const WiringSetup* present = nullptr;
     const std::vector<std::string>* route_names = nullptr;  // by place
-    const Machine* machine = nullptr;
     std::uint64_t now_unix = 0;
 };
 

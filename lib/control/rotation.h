@@ -32,7 +32,7 @@ class Rotation {
         const Nanoseconds published = clock();
         longest_ = std::max(longest_, published - begun_);
         begun_ = now;
-        due_ = published + length_ + kMargin;
+        due_ = published + length_ + kMargin;  // planted: rare-early-turn, late-turn-caught-up
         return true;
     }
 

@@ -44,6 +44,7 @@ bool SegmentZeroer::step() {
     }
     const Source& source = sources_[job_->source];
     const std::size_t piece = std::min(kPiece, source.segment_bytes - job_->done);
+    // planted: segment-returns-dirty, rare-dirty-segment
     std::memset(source.storage.data() + job_->segment * source.segment_bytes + job_->done, 0,
                 piece);
     job_->done += piece;

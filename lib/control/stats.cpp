@@ -80,7 +80,7 @@ std::optional<FateCounts> StatsReader::answered(const Plan& plan) {
     for (const dataplane::WorkerShared* worker : workers_) {
         if (worker->snapshot_taken.load(std::memory_order_acquire) !=
             worker->snapshot_wanted.load(std::memory_order_relaxed)) {
-            return std::nullopt;
+            return std::nullopt;  // planted: status-skips-silent-worker
         }
         add_outcomes(plan, worker->snapshot, report);
         add_received(plan, worker->snapshot, report);
@@ -114,7 +114,7 @@ StatsReport StatsReader::read(const Plan& plan, Nanoseconds patience) {
     StatsReport report = empty_report(plan);
     for (std::size_t i = 0; i < workers_.size(); ++i) {
         add_outcomes(plan, earlier[i].counters, report);
-        add_received(plan, later[i].counters, report);
+        add_received(plan, later[i].counters, report);  // planted: status-repeats-first-worker
         report.workers[i] = worker_report(plan, earlier[i].counters);
         report.workers[i].answering = earlier[i].fresh && later[i].fresh;
         for (std::size_t f = 0; f < plan.filters.size(); ++f) {

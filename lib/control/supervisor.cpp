@@ -142,6 +142,11 @@ ReloadAnswer Supervisor::reload(bool dry_run) {
                               : reload_->ask(dry_run);
 }
 
+ReloadAnswer Supervisor::outcome_of_reload(std::uint64_t number) {
+    return reload_ == nullptr ? ReloadAnswer{false, "it cannot read its configuration again\n"}
+                              : reload_->outcome(number);
+}
+
 // What is looked at anew each time goes by the new configuration from here on.
 void Supervisor::step_reload() {
     if (reload_ == nullptr) {

@@ -42,6 +42,7 @@ class Supervisor {
     void reload_from(ReloadSource source);
     // From any thread while it runs; refused where nobody said from where.
     ReloadAnswer reload(bool dry_run);
+    ReloadAnswer outcome_of_reload(std::uint64_t number);
 
     // By which workers go on; from any thread.
     [[nodiscard]] std::shared_ptr<const Plan> plan() const;
@@ -105,7 +106,7 @@ class Supervisor {
     EventLog events_;
     std::unique_ptr<Reload> reload_;
     bool reloading_ = false;  // as the service manager has been told
-    std::mutex devices_;  // asked by the control thread, and for reports
+    std::mutex devices_;      // asked by the control thread, and for reports
     StallLog stalls_;
     LossLog losses_;
     std::atomic<std::uint64_t> started_unix_{0};

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/memory_reserve.h"
+#include "base/utf8.h"
 
 namespace unecho::control {
 namespace {
@@ -42,7 +44,7 @@ struct Source {
     std::mutex mutex;
     const Plan* plan = nullptr;
     std::function<StatsReport()> report;
-    std::function<ReloadAnswer(bool)> reload;
+    ReloadCommands reload;
     unsigned reloading = 0;  // that are being answered
     std::condition_variable reloaded;
     std::shared_ptr<const Plan> of;  // the plan of that below, where it may be another one
@@ -72,11 +74,7 @@ bool holds_objects(const ordered_json& list) {
                        [](const ordered_json& item) { return item.is_structured(); });
 }
 
-std::string shortened(std::string text) {
-    return text.size() <= kTextRoom ? text : text.substr(0, kTextRoom - 3) + "...";
-}
-
-// As DPDK can say it: whole numbers, texts, lists of them, dicts.
+// As DPDK can say it: whole numbers, short texts in ASCII, lists of them, dicts.
 ordered_json plain(const ordered_json& value) {
     if (value.is_boolean()) {
         return value.get<bool>() ? 1 : 0;
@@ -85,7 +83,7 @@ ordered_json plain(const ordered_json& value) {
         return value.dump();
     }
     if (value.is_string()) {
-        return shortened(value.get<std::string>());
+        return truncated(escaped_ascii(value.get_ref<const std::string&>()), kTextRoom);
     }
     if (value.is_array() && holds_objects(value)) {
         return plain(by_position(value));
@@ -247,12 +245,9 @@ ordered_json audits_of(const ordered_json& all) {
 ordered_json pieces_of(const std::string& text, std::size_t most) {
     ordered_json out = ordered_json::array();
     constexpr std::size_t kPiece = 100;
-    for (std::size_t at = 0; at < text.size() && out.size() < most; at += kPiece) {
-        std::string piece = text.substr(at, kPiece);
-        for (char& c : piece) {
-            c = c == '\n' || (c >= ' ' && c < '\x7f') ? c : '?';
-        }
-        out.push_back(std::move(piece));
+    const std::string letters = truncated(escaped_ascii(text), most * kPiece);
+    for (std::size_t at = 0; at < letters.size(); at += kPiece) {
+        out.push_back(letters.substr(at, kPiece));
     }
     return out;
 }
@@ -264,7 +259,7 @@ ordered_json events_since(const ordered_json& all, std::uint64_t last) {
         if (event["number"].get<std::uint64_t>() > last) {
             out.push_back(event);
             const auto& text = event["text"].get_ref<const std::string&>();
-            if (text.size() > kTextRoom) {
+            if (escaped_ascii(text).size() > kTextRoom) {
                 out.back()["pieces"] = pieces_of(text, kMostPiecesOfEvent);
             }
         }
@@ -292,35 +287,31 @@ const ordered_json& everything(Source& from, bool now) {
     return from.last;
 }
 
-// The answer is what select(plan, all, parameter) gives; nothing, where it gives no object.
+// What select(plan, all, parameter) gives, as DPDK can say it; null where it gives no object, and
+// where nothing is attached.
 template <typename Select>
-int answer(const char* params, rte_tel_data* data, bool now, Select&& select) {
+ordered_json answer(std::string_view parameter, bool now, Select&& select) {
     Source& from = source();
     const std::lock_guard lock(from.mutex);
     if (from.plan == nullptr) {
-        return -ENODEV;
+        return {};
     }
-    const std::string_view parameter = params == nullptr ? "" : params;
     const ordered_json& all = everything(from, now);
     const ordered_json selected =
         select(from.of == nullptr ? *from.plan : *from.of, all, parameter);
-    if (!selected.is_object()) {
-        return -EINVAL;
-    }
-    rte_tel_data_start_dict(data);
-    return fill_dict(data, fitting(plain(selected))) ? 0 : -ENOMEM;
+    return selected.is_object() ? fitting(plain(selected)) : ordered_json();
 }
 
 // All of a list as far as it fits, or one of it.
 template <typename Select>
-int answer_list(const char* params, rte_tel_data* data, Select&& select) {
-    return answer(params, data, false,
-                  [&](const Plan&, const ordered_json& all, std::string_view parameter) {
+ordered_json answer_list(std::string_view parameter, Select&& select) {
+    return answer(parameter, false,
+                  [&](const Plan&, const ordered_json& all, std::string_view index_text) {
                       const ordered_json list = select(all);
-                      if (parameter.empty()) {
+                      if (index_text.empty()) {
                           return by_position(list);
                       }
-                      const std::optional<std::uint64_t> index = number_of(parameter);
+                      const std::optional<std::uint64_t> index = number_of(index_text);
                       if (!index || *index >= list.size()) {
                           return ordered_json();
                       }
@@ -329,55 +320,52 @@ int answer_list(const char* params, rte_tel_data* data, Select&& select) {
                   });
 }
 
-int on_counters(const char*, const char* params, rte_tel_data* data) {
-    return answer(params, data, true, [](const Plan&, const ordered_json& all, std::string_view) {
+ordered_json on_counters(std::string_view parameter) {
+    return answer(parameter, true, [](const Plan&, const ordered_json& all, std::string_view) {
         return counters_of(all);
     });
 }
-int on_info(const char*, const char* params, rte_tel_data* data) {
-    return answer(params, data, true,
-                  [](const Plan& plan, const ordered_json& all, std::string_view) {
-                      return info_of(plan, all);
-                  });
+ordered_json on_info(std::string_view parameter) {
+    return answer(parameter, true, [](const Plan& plan, const ordered_json& all, std::string_view) {
+        return info_of(plan, all);
+    });
 }
 // All members, or one of them.
 ordered_json member_of(const ordered_json& all, std::string_view member) {
     return member.empty() ? all : all.value(std::string(member), ordered_json());
 }
-int on_help(const char*, const char* params, rte_tel_data* data) {
-    return answer(params, data, false,
-                  [](const Plan&, const ordered_json&, std::string_view member) {
-                      return member_of(help_json(), member);
-                  });
+ordered_json on_help(std::string_view parameter) {
+    return answer(parameter, false, [](const Plan&, const ordered_json&, std::string_view member) {
+        return member_of(help_json(), member);
+    });
 }
-int on_kinds(const char*, const char* params, rte_tel_data* data) {
-    return answer(params, data, false,
-                  [](const Plan&, const ordered_json&, std::string_view member) {
-                      return member_of(kinds_json(), member);
-                  });
+ordered_json on_kinds(std::string_view parameter) {
+    return answer(parameter, false, [](const Plan&, const ordered_json&, std::string_view member) {
+        return member_of(kinds_json(), member);
+    });
 }
-int on_ports(const char*, const char* params, rte_tel_data* data) {
-    return answer_list(params, data, [](const ordered_json& all) { return all["ports"]; });
+ordered_json on_ports(std::string_view parameter) {
+    return answer_list(parameter, [](const ordered_json& all) { return all["ports"]; });
 }
-int on_routes(const char*, const char* params, rte_tel_data* data) {
-    return answer_list(params, data, [](const ordered_json& all) { return all["routes"]; });
+ordered_json on_routes(std::string_view parameter) {
+    return answer_list(parameter, [](const ordered_json& all) { return all["routes"]; });
 }
-int on_workers(const char*, const char* params, rte_tel_data* data) {
-    return answer_list(params, data, [](const ordered_json& all) { return all["workers"]; });
+ordered_json on_workers(std::string_view parameter) {
+    return answer_list(parameter, [](const ordered_json& all) { return all["workers"]; });
 }
-int on_filters(const char*, const char* params, rte_tel_data* data) {
-    return answer_list(params, data, filters_of);
+ordered_json on_filters(std::string_view parameter) {
+    return answer_list(parameter, filters_of);
 }
-int on_audit(const char*, const char* params, rte_tel_data* data) {
-    return answer_list(params, data, audits_of);
+ordered_json on_audit(std::string_view parameter) {
+    return answer_list(parameter, audits_of);
 }
-int on_stalls(const char*, const char* params, rte_tel_data* data) {
-    return answer_list(params, data, [](const ordered_json& all) { return all["stalls"]; });
+ordered_json on_stalls(std::string_view parameter) {
+    return answer_list(parameter, [](const ordered_json& all) { return all["stalls"]; });
 }
-int on_events(const char*, const char* params, rte_tel_data* data) {
-    return answer(params, data, false,
-                  [](const Plan&, const ordered_json& all, std::string_view parameter) {
-                      const auto last = parameter.empty() ? 0 : number_of(parameter);
+ordered_json on_events(std::string_view parameter) {
+    return answer(parameter, false,
+                  [](const Plan&, const ordered_json& all, std::string_view number) {
+                      const auto last = number.empty() ? 0 : number_of(number);
                       return last ? by_position(events_since(all, *last)) : ordered_json();
                   });
 }
@@ -399,88 +387,121 @@ class Reloading {
 };
 
 // Nobody else waits for it: the thread is the client's own.
-int on_reload(const char*, const char* params, rte_tel_data* data) {
-    const std::string_view parameter = params == nullptr ? "" : params;
-    if (!parameter.empty() && parameter != "dry-run") {
-        return -EINVAL;
+ordered_json on_reload(std::string_view parameter) {
+    const std::optional<std::uint64_t> number = number_of(parameter);
+    if (!parameter.empty() && parameter != "dry-run" && !number) {
+        return {};
     }
     Source& from = source();
-    std::function<ReloadAnswer(bool)> reload;
+    ReloadCommands reload;
     std::optional<Reloading> reloading;
     {
         const std::lock_guard lock(from.mutex);
-        if (from.plan == nullptr || !from.reload) {
-            return -ENODEV;
+        if (from.plan == nullptr || !from.reload.ask) {
+            return {};
         }
         reload = from.reload;
         reloading.emplace(from);
     }
-    const ReloadAnswer answer = reload(!parameter.empty());
+    const ReloadAnswer answer = number ? reload.outcome(*number) : reload.ask(!parameter.empty());
     reloading.reset();
-    rte_tel_data_start_dict(data);
-    const ordered_json out = {{"accepted", answer.accepted ? 1 : 0},
-                              {"text", pieces_of(answer.text, kMostPieces)}};
-    return fill_dict(data, out) ? 0 : -ENOMEM;
+    ordered_json out = {{"accepted", answer.accepted ? 1 : 0},
+                        {"text", pieces_of(answer.text, kMostPieces)}};
+    if (answer.waiting != 0) {
+        out["waiting"] = answer.waiting;
+    }
+    return out;
 }
 
-// Who asks when no memory is left gets no answer: packets are more than who watches them. Documents
-// are built and freed with memory aside, as freeing them asks for some.
-template <telemetry_cb callback>
-int guarded(const char* command, const char* params, rte_tel_data* data) noexcept {
+using Select = ordered_json (*)(std::string_view parameter);
+
+// A question that cannot be answered, for want of memory or by a bug of ours, gets no answer:
+// forwarding packets comes before reporting on them. Documents are built and freed with memory
+// aside, as freeing them asks for some.
+template <Select select>
+int guarded(const char*, const char* params, rte_tel_data* data) noexcept {
     try {
         const MemoryReserve reserve;
-        return callback(command, params, data);
+        const ordered_json out = select(params == nullptr ? "" : params);
+        if (!out.is_object()) {
+            return -EINVAL;
+        }
+        rte_tel_data_start_dict(data);
+        return fill_dict(data, out) ? 0 : -ENOMEM;
     } catch (const std::bad_alloc&) {
         return -ENOMEM;
+    } catch (const std::exception&) {
+        return -EIO;
     }
 }
 
+enum class Access : std::uint8_t { kRead, kChange };
+
 struct Command {
     const char* name;
-    telemetry_cb callback;
+    Select select;
+    telemetry_cb callback;  // the same for DPDK
+    Access access;
     const char* help;
 };
 
+template <Select select>
+constexpr Command command(const char* name, const char* help, Access access = Access::kRead) {
+    return {name, select, guarded<select>, access, help};
+}
+
 // DPDK takes help texts of at most 127 characters.
 constexpr Command kCommands[] = {
-    {"/unecho/info", guarded<on_info>,
-     "Name, version, start, and how many and which ports, routes, filters, workers. No parameters"},
-    {"/unecho/counters", guarded<on_counters>,
-     "All packets: received = forwarded + diverted + dropped + in_flight, and by reason. No "
-     "parameters"},
-    {"/unecho/ports", guarded<on_ports>,
-     "Packets and bytes of each port, what the device lost. Parameter: index; without: as many as "
-     "fit"},
-    {"/unecho/routes", guarded<on_routes>,
-     "Counters and reasons of each route, flows of its taps. Parameter: index; without: as many as "
-     "fit"},
-    {"/unecho/workers", guarded<on_workers>,
-     "Each worker: rx_packets + handed_in = settled + handed_out. Parameter: index; without: as "
-     "many as fit"},
-    {"/unecho/filters", guarded<on_filters>,
-     "Each filter: engine, window, slack, what it counted. Parameter: index; without: as many as "
-     "fit"},
-    {"/unecho/audit", guarded<on_audit>,
-     "What the audit of each filter measured. Parameter: index; without: as many as fit"},
-    {"/unecho/stalls", guarded<on_stalls>,
-     "Each worker's last stalls: rounds above stall_threshold. Parameter: index; without: as many "
-     "as fit"},
-    {"/unecho/events", guarded<on_events>,
-     "Start, links, stalls, steps of time. Parameter: a number, for those behind it; without: from "
-     "the oldest"},
-    {"/unecho/reload", guarded<on_reload>,
-     "Reads the configuration again and takes it over, or says what is wrong. Parameter: dry-run"},
-    {"/unecho/help", guarded<on_help>,
-     "What each counter counts. Parameter: a member, as workers; without: all"},
-    {"/unecho/kinds", guarded<on_kinds>,
-     "Each counter's unit, if it only grows; each reason's fate. Parameter: a member; without: "
-     "all"},
+    command<on_info>("/unecho/info",
+                     "Name, version, start, and how many and which ports, routes, filters, "
+                     "workers. No parameters"),
+    command<on_counters>(
+        "/unecho/counters",
+        "All packets: received = forwarded + diverted + dropped + in_flight, and by reason. No "
+        "parameters"),
+    command<on_ports>("/unecho/ports",
+                      "Packets and bytes of each port, what the device lost. Parameter: index; "
+                      "without: as many as "
+                      "fit"),
+    command<on_routes>("/unecho/routes",
+                       "Counters and reasons of each route, flows of its taps. Parameter: index; "
+                       "without: as many as "
+                       "fit"),
+    command<on_workers>(
+        "/unecho/workers",
+        "Each worker: rx_packets + handed_in = settled + handed_out. Parameter: index; without: as "
+        "many as fit"),
+    command<on_filters>("/unecho/filters",
+                        "Each filter: engine, window, slack, what it counted. Parameter: index; "
+                        "without: as many as "
+                        "fit"),
+    command<on_audit>(
+        "/unecho/audit",
+        "What the audit of each filter measured. Parameter: index; without: as many as fit"),
+    command<on_stalls>("/unecho/stalls",
+                       "Each worker's last stalls: rounds above stall_threshold. Parameter: index; "
+                       "without: as many "
+                       "as fit"),
+    command<on_events>("/unecho/events",
+                       "Start, links, stalls, steps of time. Parameter: a number, for those behind "
+                       "it; without: from "
+                       "the oldest"),
+    command<on_reload>("/unecho/reload",
+                       "Reads the configuration again and takes it over, or says what is wrong. "
+                       "Parameter: dry-run; a number: what became of it",
+                       Access::kChange),
+    command<on_help>("/unecho/help",
+                     "What each counter counts. Parameter: a member, as workers; without: all"),
+    command<on_kinds>(
+        "/unecho/kinds",
+        "Each counter's unit, if it only grows; each reason's fate. Parameter: a member; without: "
+        "all"),
 };
 
 }  // namespace
 
 Result<Telemetry> Telemetry::attach(const Plan& plan, std::function<StatsReport()> report,
-                                    std::function<ReloadAnswer(bool)> reload) {
+                                    ReloadCommands reload) {
     Telemetry attached(true);
     {
         Source& to = source();
@@ -500,6 +521,19 @@ Result<Telemetry> Telemetry::attach(const Plan& plan, std::function<StatsReport(
     return attached;
 }
 
+std::string answer_reading(std::string_view asked) {
+    const std::string_view name = asked.substr(0, asked.find(','));
+    const std::string_view parameter =
+        name.size() == asked.size() ? std::string_view() : asked.substr(name.size() + 1);
+    const auto* const found = std::find_if(
+        std::begin(kCommands), std::end(kCommands),
+        [&](const Command& one) { return one.name == name && one.access == Access::kRead; });
+    const std::string key = escaped_ascii(truncated(name, kTextRoom));
+    const ordered_json out = {
+        {key, found == std::end(kCommands) ? ordered_json() : found->select(parameter)}};
+    return out.dump();
+}
+
 // DPDK keeps the commands; they have nothing to answer with.
 Telemetry::~Telemetry() {
     if (owner_) {
@@ -507,7 +541,7 @@ Telemetry::~Telemetry() {
         std::unique_lock lock(from.mutex);
         from.plan = nullptr;
         from.report = nullptr;
-        from.reload = nullptr;
+        from.reload = {};
         from.reloaded.wait(lock, [&] { return from.reloading == 0; });
     }
 }

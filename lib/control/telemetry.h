@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Live answers through DPDK's telemetry socket: /unecho/..., see dpdk-telemetry.py.
+// Live answers through DPDK's telemetry socket: /unecho/..., see dpdk-telemetry.py. Those that
+// change nothing are answered on the monitoring socket, too (monitor_server.h).
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "control/plan.h"
@@ -11,14 +15,19 @@
 
 namespace unecho::control {
 
+// Empty where they are not offered.
+struct ReloadCommands {
+    std::function<ReloadAnswer(bool dry_run)> ask;
+    std::function<ReloadAnswer(std::uint64_t number)> outcome;
+};
+
 // The commands answer while it lives; one in a process. plan must outlive it; report and reload are
 // called on telemetry threads, and are no longer when it is gone.
 class Telemetry {
   public:
     // Errc::kNoMemory if a command could not be registered; none answers then.
-    // reload, true for a dry run: none where it is not offered.
     static Result<Telemetry> attach(const Plan& plan, std::function<StatsReport()> report,
-                                    std::function<ReloadAnswer(bool)> reload = nullptr);
+                                    ReloadCommands reload = {});
     ~Telemetry();
     Telemetry(Telemetry&& other) noexcept;
     Telemetry(const Telemetry&) = delete;
@@ -29,5 +38,9 @@ class Telemetry {
     explicit Telemetry(bool owner) : owner_(owner) {}
     bool owner_;
 };
+
+// Returns the JSON that answers a command of these that changes nothing, as {"/unecho/info":
+// {...}}; null is the answer to every other one. Any thread; throws where memory is short.
+std::string answer_reading(std::string_view asked);
 
 }  // namespace unecho::control

@@ -58,6 +58,7 @@ std::set<const void*> standing(const WiringSetup& setup) {
     std::set<const void*> out;
     const std::array<bool, kMaxFilters> named = named_places(*setup.plan);
     for (FilterIndex place = 0; place < kMaxFilters; ++place) {
+        // planted: warming-filter-outlives-process
         if (named[place] && setup.before[place] == LanesSetup::kNoFilter) {
             out.insert(setup.filters[place].get());
             out.insert(setup.audits[place].get());

@@ -47,6 +47,7 @@ Lanes::Lanes(const LanesSetup& setup, unsigned polls, const WorkerCommon& common
 void Lanes::point_to_those_before() noexcept {
     for (unsigned i = 0; i < setup_.count; ++i) {
         const FilterIndex before = setup_.before[i];
+        // planted: warm-up-skips-predecessor
         setup_.lanes[i].before = before == LanesSetup::kNoFilter ? nullptr : &setup_.lanes[before];
     }
 }
@@ -74,7 +75,7 @@ void Lanes::adopt(const LanesSetup& setup, unsigned polls) noexcept {
                 counters_.roots[i] = {};
             }
         } else if (!same) {
-            counted_before_[i] = counted(i);
+            counted_before_[i] = counted(i);  // planted: reload-resets-counter
         }
         Presence::Turns turns;
         exchanged_[i] = 0;
@@ -279,7 +280,7 @@ void Lanes::look(const Burst& burst, FilterIndex filter, std::uint64_t sampled,
 
 void Lanes::report(WorkerShared& shared) noexcept {
     counters_.longest_gap = presence_.longest_gap();
-    counters_.gaps = presence_.gaps();
+    counters_.gaps = presence_.gaps();  // planted: report-resets-counter
     for (unsigned i = 0; i < setup_.count; ++i) {
         const Lane& lane = setup_.lanes[i];
         if (lane.ops == nullptr) {

@@ -134,7 +134,7 @@ class Presence {
         }
         if (!paused_) {
             held_ = time();
-            paused_ = true;
+            paused_ = true;  // planted: stalled-time-runs-on
             packets_ = false;
             renewals_ = kRenewals;
             polls_left_ = spec_.polls;
@@ -149,7 +149,7 @@ class Presence {
     void resume() noexcept {
         paused_ = drained_ = false;
         if (packets_) {
-            behind_ = last_ - held_;
+            behind_ = last_ - held_;  // planted: stalled-time-jumps-back
             resumed_at_ = held_;
             resumed_ = ~std::uint64_t{0};
         }

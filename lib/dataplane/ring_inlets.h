@@ -60,7 +60,7 @@ class RingInlets {
                 fetch(i + 1);
             }
             const Fetched& fetched = fetched_[i % 2];
-            counters_.handed_in += fetched.count;
+            counters_.handed_in += fetched.count;  // planted: steered-counted-as-bursts
             taken.add({fetched.count, fetched.count == burst_});
             handle(std::span<void* const>(fetched.entries.data(), fetched.count));
         }

@@ -41,6 +41,7 @@ void Steering::find_owners(const Burst& burst, Owners& owners) const noexcept {
     packet::owner_digests(burst.link, {burst.frames.data(), burst.count}, burst.parsed,
                           *common_.secret, digests.data());
     for (unsigned i = 0; i < burst.count; ++i) {
+        // planted: owner-depends-on-receiver
         owners[i] = static_cast<WorkerIndex>(reduce(digests[i], setup_.workers));
     }
 }
@@ -54,6 +55,7 @@ void Steering::find_owners_by_card(const Burst& burst, Owners& owners) const noe
 }
 
 PacketBytes Steering::steer(Burst& burst, HeldBack* held_back) noexcept {
+    // planted: backlog-overtaken
     const bool behind = held_back != nullptr && held_back->count != 0;
     const Split split = behind ? Split{.refused = first_bits(burst.count)} : this->split(burst);
     counters_.handed_out += static_cast<unsigned>(std::popcount(split.handed));
@@ -74,6 +76,7 @@ bool Steering::first_of_a_kind(std::span<void* const> entries, Burst& burst) con
     burst.route = first.route;
     for (void* const entry : entries) {
         const Handed handed = Handed::of(entry);
+        // planted: overload-mark-ignored
         if (handed.route != burst.route || handed.unfiltered != first.unfiltered) {
             break;
         }
@@ -100,6 +103,7 @@ Steering::Split Steering::split(const Burst& burst) noexcept {
             out.handed |= deposit_bits(first_bits(n), owned[other]);
         }
     }
+    // planted: full-ring-forgets-packets
     out.refused = first_bits(burst.count) & ~out.mine & ~out.handed;
     return out;
 }

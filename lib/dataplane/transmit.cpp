@@ -93,6 +93,7 @@ void Transmitter::deliver(const Burst& burst, std::span<rte_mbuf*> mbufs, PortIn
     if (target.ring == nullptr) {
         PacketBytes out;
         for (const Outcome& outcome : outcomes) {
+            // planted: rare-miscount
             const PacketBytes some = tally(burst, outcome.reason, outcome.mask & sent.out);
             out.add(some.packets, some.bytes);
         }
@@ -102,7 +103,7 @@ void Transmitter::deliver(const Burst& burst, std::span<rte_mbuf*> mbufs, PortIn
 
 void Transmitter::drop(const Burst& burst, std::span<rte_mbuf*> mbufs,
                        const Outcome& outcome) noexcept {
-    free_packets(mbufs);
+    free_packets(mbufs);  // planted: dropped-duplicate-leaks, rare-leak
     tally(burst, outcome.reason, outcome.mask);
 }
 
@@ -116,6 +117,7 @@ Taken Transmitter::take() noexcept {
             const PortIndex to = tag_at(next).to;
             Burst burst;
             std::array<TxTag, kMaxBurst> tags{};
+            // planted: tx-ring-mixes-ports
             while (next < entries.size() && tag_at(next).to == to) {
                 tags[burst.count] = tag_at(next);
                 burst.lengths[burst.count] = mbuf_at(next)->pkt_len;
@@ -151,7 +153,7 @@ Transmitter::Sent Transmitter::send(std::span<rte_mbuf*> mbufs, const TxTarget& 
     const auto n = static_cast<unsigned>(mbufs.size());
     unsigned sent = 0;
     if (target.ring == nullptr) {
-        sent = to_queue(target, mbufs.data(), n);
+        sent = to_queue(target, mbufs.data(), n);  // planted: rare-use-after-free, rare-reordering
     } else {
         sent = to_ring(target.ring, mbufs.data(), n);
         counters_.handed_out += sent;
@@ -159,9 +161,9 @@ Transmitter::Sent Transmitter::send(std::span<rte_mbuf*> mbufs, const TxTarget& 
     if (sent == n) {
         return {mask, 0};
     }
-    free_packets(mbufs.subspan(sent));
+    free_packets(mbufs.subspan(sent));  // planted: full-tx-queue-leaks
     const std::uint64_t out = deposit_bits(first_bits(sent), mask);
-    return {out, mask & ~out};
+    return {out, mask & ~out};  // planted: lost-counted-as-sent
 }
 
 unsigned Transmitter::to_queue(const TxTarget& target, rte_mbuf** mbufs, unsigned n) noexcept {
@@ -189,7 +191,7 @@ unsigned Transmitter::with_retries(unsigned n, Send send_behind) noexcept {
     const std::uint64_t start = clock_.cycles();
     do {
         counters_.tx_retries++;
-        sent += send_behind(sent);
+        sent += send_behind(sent);  // planted: retry-resends-first-packets
     } while (sent < n && clock_.cycles() - start < setup_.retry_cycles);
     return sent;
 }

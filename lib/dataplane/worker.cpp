@@ -92,7 +92,7 @@ unsigned Worker::poll_once() noexcept {
     watch_.enter(Stage::kReport);
     watch_.end_poll(taken);
     lanes_.end_poll(taken);
-    counters_.polls++;
+    counters_.polls++;  // planted: worker-allocates, worker-takes-lock
     counters_.empty_polls += taken.packets == 0 ? 1 : 0;
     look_for_setup();
     reporter_.answer();
@@ -227,7 +227,7 @@ unsigned Worker::pass_on(Burst& burst, const RxSource& source, HeldBack* held_ba
         if (steering_.applies()) {
             watch_.enter(Stage::kSteer);
             const PacketBytes refused = steering_.steer(part, held_back);
-            on.packets -= refused.packets;
+            on.packets -= refused.packets;  // planted: backlog-counted-twice
             on.bytes -= refused.bytes;
         }
         if (part.count != 0) {
@@ -359,7 +359,7 @@ void Worker::send_unfiltered(Burst& burst) noexcept {
 void Worker::settle_leftovers() noexcept {
     const auto stop = [this](rte_mbuf* mbuf, RouteIndex route) {
         counters_.routes[route][static_cast<unsigned>(Reason::kStopped)].add(1, mbuf->pkt_len);
-        rte_pktmbuf_free(mbuf);
+        rte_pktmbuf_free(mbuf);  // planted: shutdown-leaks-packets
     };
     const auto stop_received = [&](rte_mbuf* mbuf, const RxSource& source) {
         counters_.rx[source.index].add(1, mbuf->pkt_len);

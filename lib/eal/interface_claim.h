@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A kernel interface that only one unecho of a network namespace may use. The kernel takes a claim
-// back however the process ends.
+// A kernel interface that only one unecho of a network namespace may use, whoever runs it. The
+// kernel takes a claim back however the process ends.
 #pragma once
 
 #include <string>
-#include <utility>
 
+#include "base/descriptor.h"
 #include "base/result.h"
 
 namespace unecho::eal {
@@ -13,21 +13,14 @@ namespace unecho::eal {
 class InterfaceClaim {
   public:
     InterfaceClaim() = default;  // of nothing
-    // Errc::kBusy if somebody else has it.
+    // Errc::kBusy: another process has it. Errc::kPermission: this one lacks CAP_NET_RAW, without
+    // which nobody can hold a claim up. Of an interface that is not there it is a claim of nothing.
     static Result<InterfaceClaim> take(const std::string& interface);
-    ~InterfaceClaim();
-    InterfaceClaim(InterfaceClaim&& other) noexcept : socket_(std::exchange(other.socket_, -1)) {}
-    InterfaceClaim& operator=(InterfaceClaim&& other) noexcept {
-        std::swap(socket_, other.socket_);
-        return *this;
-    }
-    InterfaceClaim(const InterfaceClaim&) = delete;
-    InterfaceClaim& operator=(const InterfaceClaim&) = delete;
 
   private:
-    explicit InterfaceClaim(int socket) : socket_(socket) {}
+    explicit InterfaceClaim(Descriptor socket) : socket_(std::move(socket)) {}
 
-    int socket_ = -1;
+    Descriptor socket_;
 };
 
 }  // namespace unecho::eal

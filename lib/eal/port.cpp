@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <fcntl.h>
 #include <net/if.h>
 #include <rte_bus_vdev.h>
 #include <rte_dev.h>
@@ -240,7 +241,11 @@ Result<Port> Port::open(const std::string& name, const Device& device) {
     }
     port.remove_stale_sockets();
     if (!device.is_pci()) {
-        const int code = rte_vdev_init(device.name.c_str(), device.args_text().c_str());
+        const Result<std::string> args = port.driver_args();
+        if (!args) {
+            return tl::unexpected(args.error());
+        }
+        const int code = rte_vdev_init(device.name.c_str(), args->c_str());
         if (code != 0) {
             port.remove_stale_sockets();  // a driver that fails behind bind() leaves it
             return tl::unexpected(port.creation_error(code));
@@ -257,6 +262,30 @@ Result<Port> Port::open(const std::string& name, const Device& device) {
         return tl::unexpected(found.error());
     }
     return port;
+}
+
+Result<std::string> Port::driver_args() {
+    Device given = device_;
+    for (auto& [key, value] : given.args) {
+        const bool writes = key == "tx_pcap";
+        if (!device_.has_files() || (!writes && key != "rx_pcap") ||
+            value.find_first_of(",=[]") == std::string::npos) {
+            continue;
+        }
+        // Neither truncates nor waits for the other end of a pipe.
+        Descriptor file(::open(value.c_str(), O_PATH | O_CLOEXEC));
+        if (file.get() < 0 && errno == ENOENT && writes) {
+            constexpr mode_t kNewFile = 0666;
+            file = Descriptor(
+                ::open(value.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kNewFile));
+        }
+        if (file.get() < 0) {
+            return tl::unexpected(error(key + ": " + value, errno));
+        }
+        value = "/proc/self/fd/" + std::to_string(file.get());
+        files_.push_back(std::move(file));
+    }
+    return given.args_text();
 }
 
 // What is not known cannot be put back: a port whose mode cannot be read is not used. Of an
@@ -290,6 +319,9 @@ Status Port::claim_interface() {
     }
     auto claim = InterfaceClaim::take(interface);
     if (!claim) {
+        if (const auto denied = permission_error()) {
+            return tl::unexpected(*denied);
+        }
         return fail(claim.error().code,
                     "port \"" + name_ + "\" (" + device_.name + "): " + claim.error().context);
     }
@@ -359,6 +391,7 @@ Port::Port(Port&& other) noexcept
       device_(std::move(other.device_)),
       id_(other.id_),
       claim_(std::move(other.claim_)),
+      files_(std::move(other.files_)),
       open_(std::exchange(other.open_, false)),
       started_(std::exchange(other.started_, false)),
       was_promiscuous_(other.was_promiscuous_),

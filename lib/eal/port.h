@@ -13,6 +13,7 @@
 #include <rte_mempool.h>
 
 #include "base/counters.h"
+#include "base/descriptor.h"
 #include "base/device.h"
 #include "base/ids.h"
 #include "base/result.h"
@@ -108,6 +109,9 @@ class Port {
     Port(std::string name, Device device, PortId id)
         : name_(std::move(name)), device_(std::move(device)), id_(id) {}
     Status claim_interface();
+    // What the driver is given, which takes a value's end from commas, equals signs and brackets: a
+    // file whose name has one of these is given by the name of a descriptor.
+    Result<std::string> driver_args();
     [[nodiscard]] Status check_queues(const std::string& interface) const;
     void remove_stale_sockets() const;
     Status find_mode();
@@ -128,7 +132,8 @@ class Port {
     std::string name_;
     Device device_;
     PortId id_;
-    InterfaceClaim claim_;  // given up after the device is closed
+    InterfaceClaim claim_;           // given up after the device is closed
+    std::vector<Descriptor> files_;  // that driver_args() names; a driver opens them again at start
     bool open_ = true;
     bool started_ = false;
     std::optional<bool> was_promiscuous_;  // its kernel interface, if it has one

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <type_traits>
 #include <utility>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/last_words.h"
+#include "eal/runtime_folder.h"
 #include "eal/telemetry_access.h"
 
 namespace unecho::eal {
@@ -140,8 +142,37 @@ bool has_option(const std::vector<std::string>& args, std::string_view name) {
     });
 }
 
+// The --file-prefix among arguments; DPDK takes its name shortened, too, and of several the last.
+std::optional<std::string> prefix_in(const std::vector<std::string>& args) {
+    constexpr std::string_view kShortest = "--fi";
+    std::optional<std::string> prefix;
+    for (std::size_t i = 0; i < args.size(); ++i) {
+        const std::size_t equals = args[i].find('=');
+        const std::string_view name = std::string_view(args[i]).substr(0, equals);
+        if (!name.starts_with(kShortest) || !std::string_view("--file-prefix").starts_with(name)) {
+            continue;
+        }
+        if (equals != std::string::npos) {
+            prefix = args[i].substr(equals + 1);
+        } else if (i + 1 < args.size()) {
+            prefix = args[++i];
+        }
+    }
+    return prefix;
+}
+
 bool uses_name(const SessionOptions& options) {
-    return !options.name.empty() && !has_option(options.args, "--file-prefix");
+    return !options.name.empty() && !prefix_in(options.args);
+}
+
+std::string prefix_of(const SessionOptions& options) {
+    return uses_name(options) ? options.name : prefix_in(options.args).value_or("rte");
+}
+
+// Without these DPDK keeps nothing in its folder.
+bool needs_folder(const SessionOptions& options) {
+    return !has_option(options.args, "--no-telemetry") ||
+           (!has_option(options.args, "--no-shconf") && !has_option(options.args, "--in-memory"));
 }
 
 std::vector<std::string> arguments(const SessionOptions& options) {
@@ -241,7 +272,8 @@ void remove_left_socket() {
 }  // namespace
 
 bool is_name_taken(const SessionOptions& options) {
-    return uses_name(options) && telemetry_answers(runtime_folder(options.name));
+    return uses_name(options) && prepare_runtime_folder(options.name) &&
+           telemetry_answers(runtime_folder(options.name));
 }
 
 std::string taken_text(const std::string& name) {
@@ -250,6 +282,10 @@ std::string taken_text(const std::string& name) {
 }
 
 Result<Session> Session::open(const SessionOptions& options) {
+    const Status folder = prepare_runtime_folder(prefix_of(options));
+    if (!folder && (folder.error().code != Errc::kNotFound || needs_folder(options))) {
+        return tl::unexpected(folder.error());
+    }
     std::vector<std::string> args = arguments(options);
     std::vector<char*> argv;
     for (std::string& arg : args) {

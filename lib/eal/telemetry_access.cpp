@@ -2,11 +2,9 @@
 #include "eal/telemetry_access.h"
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
-#include <vector>
+#include <optional>
 
-#include <grp.h>
 #include <rte_eal.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -19,6 +17,17 @@ namespace unecho::eal {
 namespace {
 
 constexpr const char* kSocket = "/dpdk_telemetry.v2";
+// As monitor/telemetry_client.cpp looks for it.
+constexpr const char* kMonitorSocket = "/unecho_telemetry.v2";
+// Between processes of DPDK: pdump, secondary ones.
+constexpr const char* kProcessSocket = "/mp_socket";
+constexpr int kBacklog = 16;
+
+tl::unexpected<Error> not_opened(const std::string& path, int number) {
+    return fail(code_of(number), "telemetry is not opened to its group: " + path + ": " +
+                                     std::strerror(number) +
+                                     "; run as root, or as a user in the group");
+}
 
 Status open_path(const std::string& path, gid_t group, mode_t mode) {
     // Who is in a group may give it files of its own; where the group is right, nothing is needed.
@@ -28,60 +37,67 @@ Status open_path(const std::string& path, gid_t group, mode_t mode) {
         chmod(path.c_str(), mode) == 0) {
         return {};
     }
-    const int number = errno;
-    return fail(code_of(number), "telemetry is not opened to its group: " + path + ": " +
-                                     std::strerror(number) +
-                                     "; run as root, or as a user in the group");
+    return not_opened(path, errno);
+}
+
+// DPDK makes its sockets by the process's umask; where it made none, none has to be closed.
+Status close_path(const std::string& path) {
+    return chmod(path.c_str(), 0600) == 0 || errno == ENOENT ? Status{} : not_opened(path, errno);
+}
+
+std::optional<sockaddr_un> address_of(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof(address.sun_path)) {
+        return std::nullopt;
+    }
+    std::memcpy(address.sun_path, path.data(), path.size());
+    return address;
+}
+
+// Whether somebody listens there.
+bool answers(const std::string& path) {
+    const auto address = address_of(path);
+    const Descriptor probe(
+        address ? socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0) : -1);
+    // A full backlog is somebody's too.
+    return probe.get() >= 0 && (connect(probe.get(), reinterpret_cast<const sockaddr*>(&*address),
+                                        sizeof(*address)) == 0 ||
+                                errno == EAGAIN);
+}
+
+// Of its user alone. What a process that was killed left there goes.
+Result<Descriptor> listen_at(const std::string& path) {
+    if (answers(path)) {
+        return fail(Errc::kBusy, path +
+                                     ": another process answers there; give one of the two a [run] "
+                                     "name or --file-prefix of its own");
+    }
+    unlink(path.c_str());
+    const auto address = address_of(path);
+    if (!address) {
+        return not_opened(path, ENAMETOOLONG);
+    }
+    Descriptor out(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (out.get() < 0 ||
+        bind(out.get(), reinterpret_cast<const sockaddr*>(&*address), sizeof(*address)) != 0) {
+        return not_opened(path, errno);
+    }
+    if (chmod(path.c_str(), 0600) != 0 || listen(out.get(), kBacklog) != 0) {
+        const int number = errno;
+        unlink(path.c_str());
+        return not_opened(path, number);
+    }
+    return out;
 }
 
 }  // namespace
 
-Result<gid_t> group_named(const std::string& name) {
-    std::vector<char> room(1024);
-    group entry{};
-    group* found = nullptr;
-    int code = 0;
-    while ((code = getgrnam_r(name.c_str(), &entry, room.data(), room.size(), &found)) == ERANGE) {
-        room.resize(2 * room.size());
-    }
-    if (found == nullptr) {
-        return fail(Errc::kConfig,
-                    "this machine has no group \"" + name + "\"" +
-                        (code == 0 ? "" : std::string(" (") + std::strerror(code) + ")") +
-                        "; allowed: one that getent group lists");
-    }
-    return found->gr_gid;
-}
-
-std::string runtime_folder(const std::string& prefix) {
-    const char* folder = std::getenv("RUNTIME_DIRECTORY");
-    if (folder == nullptr) {
-        folder = getuid() == 0 ? "/var/run" : std::getenv("XDG_RUNTIME_DIR");
-    }
-    return std::string(folder == nullptr ? "/tmp" : folder) + "/dpdk/" + prefix;
-}
-
 bool telemetry_answers(const std::string& folder) {
-    const std::string path = folder + kSocket;
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof(address.sun_path)) {
-        return false;
-    }
-    std::memcpy(address.sun_path, path.data(), path.size());
-    const int probe = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (probe < 0) {
-        return false;
-    }
-    // A full backlog is somebody's too.
-    const bool answers =
-        connect(probe, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0 ||
-        errno == EAGAIN;
-    close(probe);
-    return answers;
+    return answers(folder + kSocket);
 }
 
-Status open_telemetry_to(gid_t group) {
+Result<MonitorSocket> MonitorSocket::open(gid_t group) {
     const std::string folder = rte_eal_get_runtime_dir();
     const std::string shared = folder.substr(0, folder.rfind('/'));
     struct stat status {};
@@ -94,10 +110,32 @@ Status open_telemetry_to(gid_t group) {
                                          "; its owner must allow others to "
                                          "list it (chmod 755)");
     }
-    if (const Status opened = open_path(folder + kSocket, group, 0660); !opened) {
-        return opened;
+    const std::string path = folder + kMonitorSocket;
+    auto listening = listen_at(path);
+    if (!listening) {
+        return tl::unexpected(listening.error());
     }
-    return open_path(folder, group, 0750);
+    MonitorSocket out(std::move(*listening), path);
+    // The folder last: nobody in the group reaches what is not closed yet.
+    Status status_of_all = close_path(folder + kSocket);
+    const auto then = [&](auto step) {
+        if (status_of_all) {
+            status_of_all = step();
+        }
+    };
+    then([&] { return close_path(folder + kProcessSocket); });
+    then([&] { return open_path(path, group, 0660); });
+    then([&] { return open_path(folder, group, 0750); });
+    if (!status_of_all) {
+        return tl::unexpected(status_of_all.error());
+    }
+    return out;
+}
+
+MonitorSocket::~MonitorSocket() {
+    if (!path_.empty()) {
+        unlink(path_.c_str());
+    }
 }
 
 }  // namespace unecho::eal

@@ -67,6 +67,7 @@ class Ageing {
     // present generation holds; for fill() alone.
     [[nodiscard]] Moment reach(Published published, std::uint64_t load = 0) noexcept {
         const Nanoseconds now = std::max(published.now, last_);
+        // planted: turn-adopted-late, turn-adopted-too-soon
         if (published.turns > taken_ && now - start_ >= spec_.length) [[unlikely]] {
             turn(published.turns, now, load);
         }
@@ -89,7 +90,7 @@ class Ageing {
         start_ = last_;
         taken_ = published_;
         ++early_turns_;
-        pass(1, last_, load);
+        pass(1, last_, load);  // planted: early-turn-unreported(++generation_;)
         torn_.end();
         return {last_, generation_};
     }
@@ -97,6 +98,7 @@ class Ageing {
     // if all that was there at the end of the one before had been forgotten.
     void lose(std::uint64_t before) noexcept {
         if (before + spec_.through > generation_) {  // else it is forgotten anyway
+            // planted: loss-dated-a-generation-back
             kept_.forget(before > generation_ ? last_ : ends_[(before - 1) % kEnds], last_);
         }
     }
@@ -146,6 +148,7 @@ class Ageing {
     // the present one had its, or with the last moment in it if that came later.
     void turn(std::uint64_t published, Nanoseconds now, std::uint64_t load) noexcept {
         const Nanoseconds first = std::max(start_ + spec_.length, last_);
+        // planted: turns-adopted-all-at-once
         const std::uint64_t turns = std::min(published - taken_, 1 + (now - first) / spec_.length);
         torn_.begin();
         start_ = first + (turns - 1) * spec_.length;
@@ -160,9 +163,10 @@ class Ageing {
             ends_[(generation_ + i) % kEnds] = last_;
             loads_[(generation_ + i) % kEnds] = i == 0 ? load : 0;
         }
-        generation_ += turns;
+        generation_ += turns;  // planted: rare-double-turn
         held_ = false;
-        if (generation_ > spec_.through) {
+        if (generation_ > spec_.through) {  // planted: rare-unreported-forgetting
+            // planted: kept-window-a-generation-off
             kept_.forget(ends_[(generation_ - spec_.through - 1) % kEnds], now);
         }
     }

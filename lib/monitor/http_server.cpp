@@ -3,18 +3,15 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <iterator>
 #include <list>
 #include <string_view>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <microhttpd.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include "base/errno_code.h"
 #include "base/last_words.h"
@@ -23,69 +20,9 @@
 namespace unecho::monitor {
 namespace {
 
-constexpr int kTurn = 100;              // milliseconds between two looks at what is due
-constexpr int kBacklog = 1024;          // connections that wait to be accepted
-constexpr int kSendBuffer = 128 << 10;  // bytes in the kernel, for each connection
-constexpr unsigned kSpare = 32;         // connections that are kept free for the next ones
-constexpr rlim_t kOtherFiles = 192;     // descriptors for all else
-
-struct SocketAddress {
-    sockaddr_storage storage{};
-    socklen_t size = 0;
-};
-
-bool to_socket_address(const ListenAddress& address, SocketAddress& out) {
-    auto& v4 = reinterpret_cast<sockaddr_in&>(out.storage);
-    auto& v6 = reinterpret_cast<sockaddr_in6&>(out.storage);
-    if (inet_pton(AF_INET, address.host.c_str(), &v4.sin_addr) == 1) {
-        v4.sin_family = AF_INET;
-        v4.sin_port = htons(address.port);
-        out.size = sizeof(v4);
-        return true;
-    }
-    if (inet_pton(AF_INET6, address.host.c_str(), &v6.sin6_addr) == 1) {
-        v6.sin6_family = AF_INET6;
-        v6.sin6_port = htons(address.port);
-        out.size = sizeof(v6);
-        return true;
-    }
-    return false;
-}
-
-bool is_loopback(const SocketAddress& address) {
-    if (address.storage.ss_family == AF_INET) {
-        const auto& v4 = reinterpret_cast<const sockaddr_in&>(address.storage);
-        return ntohl(v4.sin_addr.s_addr) >> 24 == 127;
-    }
-    const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address.storage);
-    return IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr) != 0;
-}
-
-std::uint16_t port_of(int socket) {
-    SocketAddress bound;
-    bound.size = sizeof(bound.storage);
-    getsockname(socket, reinterpret_cast<sockaddr*>(&bound.storage), &bound.size);
-    const bool v4 = bound.storage.ss_family == AF_INET;
-    return ntohs(v4 ? reinterpret_cast<const sockaddr_in&>(bound.storage).sin_port
-                    : reinterpret_cast<const sockaddr_in6&>(bound.storage).sin6_port);
-}
-
-class Socket {
-  public:
-    explicit Socket(int number) : number_(number) {}
-    ~Socket() {
-        if (number_ >= 0) {
-            close(number_);
-        }
-    }
-    Socket(const Socket&) = delete;
-    Socket& operator=(const Socket&) = delete;
-    [[nodiscard]] int get() const { return number_; }
-    int release() { return std::exchange(number_, -1); }
-
-  private:
-    int number_;
-};
+constexpr int kTurn = 100;           // milliseconds between two looks at what is due
+constexpr unsigned kSpare = 32;      // connections that are kept free for the next ones
+constexpr rlim_t kOtherFiles = 192;  // descriptors for all else
 
 // Connections that descriptors suffice for, after asking for more of these.
 unsigned possible_connections() {
@@ -112,8 +49,7 @@ bool is_name_of_this_host(std::string_view host) {
     } else {
         host = host.substr(0, host.find(':'));
     }
-    SocketAddress unused;
-    return host == "localhost" || to_socket_address({std::string(host), 0, false}, unused);
+    return host == "localhost" || is_ip_address(std::string(host));
 }
 
 // What its authors thought could not be.
@@ -130,39 +66,6 @@ std::size_t unescape(void* /*cls*/, MHD_Connection* /*connection*/, char* text) 
 }
 
 }  // namespace
-
-Result<ListenAddress> ListenAddress::parse(const std::string& text) {
-    const auto wrong = [&] {
-        return fail(Errc::kInvalidArgument,
-                    "\"" + text +
-                        "\"; allowed: an address of this host and a port, as in "
-                        "127.0.0.1:9797 or [::1]:9797");
-    };
-    const std::size_t colon = text.rfind(':');
-    if (colon == std::string::npos) {
-        return wrong();
-    }
-    ListenAddress out;
-    out.host = text.substr(0, colon);
-    const bool bracketed = out.host.starts_with('[') && out.host.ends_with(']');
-    if (bracketed) {
-        out.host = out.host.substr(1, out.host.size() - 2);
-    }
-    const char* const end = text.data() + text.size();
-    const auto [stop, problem] = std::from_chars(text.data() + colon + 1, end, out.port);
-    SocketAddress address;
-    if (problem != std::errc{} || stop != end || !to_socket_address(out, address) ||
-        bracketed != (address.storage.ss_family == AF_INET6)) {
-        return wrong();
-    }
-    out.loopback = is_loopback(address);
-    return out;
-}
-
-std::string ListenAddress::url() const {
-    const bool v6 = host.find(':') != std::string::npos;
-    return "http://" + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port) + "/";
-}
 
 struct HttpServer::State {
     // One connection, in the order of their beginnings.
@@ -469,55 +372,43 @@ void HttpServer::State::end_streams() {
     }
 }
 
-HttpServer::HttpServer(ListenAddress address)
-    : address_(std::move(address)), state_(std::make_unique<State>()) {
+HttpServer::HttpServer(ListenAddress address, ListeningSocket socket)
+    : address_(std::move(address)), socket_(std::move(socket)), state_(std::make_unique<State>()) {
     state_->loopback = address_.loopback;
 }
 
 HttpServer::~HttpServer() {
     if (state_->daemon != nullptr) {
         state_->end_streams();
+        MHD_quiesce_daemon(state_->daemon);  // the socket is not the library's to close
         MHD_stop_daemon(state_->daemon);
     }
 }
 
-Result<std::unique_ptr<HttpServer>> HttpServer::listen(const ListenAddress& address) {
-    const auto refused = [&](int number) {
-        const std::string what = address.host + ":" + std::to_string(address.port) + ": ";
-        return fail(code_of(number),
-                    what + (number == EADDRINUSE      ? "somebody listens there already"
-                            : number == EADDRNOTAVAIL ? "no address of this host"
-                            : number == EACCES        ? "not permitted; ports below 1024 are root's"
-                                                      : std::strerror(number)));
-    };
-    SocketAddress where;
-    to_socket_address(address, where);
-    Socket socket(::socket(where.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    const int yes = 1;
-    if (socket.get() < 0 ||
-        setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes)) != 0 ||
-        setsockopt(socket.get(), SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof(kSendBuffer)) != 0 ||
-        bind(socket.get(), reinterpret_cast<const sockaddr*>(&where.storage), where.size) != 0 ||
-        ::listen(socket.get(), kBacklog) != 0) {
-        return refused(errno);
+Result<std::unique_ptr<HttpServer>> HttpServer::listen(ListenAddress address) {
+    auto socket = ListeningSocket::open(address);
+    if (!socket) {
+        return tl::unexpected(socket.error());
     }
-    std::unique_ptr<HttpServer> server(new HttpServer(address));
-    server->address_.port = port_of(socket.get());
+    if (!address.is_unix()) {
+        address.port = socket->port();
+    }
+    std::unique_ptr<HttpServer> server(new HttpServer(std::move(address), std::move(*socket)));
     State& state = *server->state_;
     state.most_connections = possible_connections();
     MHD_set_panic_func(&on_panic, nullptr);
     state.daemon = MHD_start_daemon(
         MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, nullptr, nullptr, &State::on_request, &state,
-        MHD_OPTION_LISTEN_SOCKET, socket.get(), MHD_OPTION_CONNECTION_LIMIT, state.most_connections,
-        MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMostRequest, MHD_OPTION_CONNECTION_TIMEOUT,
-        static_cast<unsigned>(kAnswerTime / kSecond), MHD_OPTION_NOTIFY_CONNECTION,
-        &State::on_connection, &state, MHD_OPTION_NOTIFY_COMPLETED, &State::on_completed, &state,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK, &unescape, nullptr,
-        MHD_OPTION_END);
+        MHD_OPTION_LISTEN_SOCKET, server->socket_.descriptor(), MHD_OPTION_CONNECTION_LIMIT,
+        state.most_connections, MHD_OPTION_CONNECTION_MEMORY_LIMIT, kMostRequest,
+        MHD_OPTION_CONNECTION_TIMEOUT, static_cast<unsigned>(kAnswerTime / kSecond),
+        MHD_OPTION_NOTIFY_CONNECTION, &State::on_connection, &state, MHD_OPTION_NOTIFY_COMPLETED,
+        &State::on_completed, &state, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_UNESCAPE_CALLBACK,
+        &unescape, nullptr, MHD_OPTION_END);
     if (state.daemon == nullptr) {
-        return refused(errno);
+        const int number = errno;
+        return fail(code_of(number), server->address_.url() + ": " + std::strerror(number));
     }
-    socket.release();
     return server;
 }
 

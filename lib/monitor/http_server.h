@@ -18,6 +18,7 @@
 
 #include "base/result.h"
 #include "base/units.h"
+#include "monitor/listening_socket.h"
 
 struct MHD_Daemon;
 
@@ -39,17 +40,6 @@ struct HttpAnswer {
     std::string_view policy = "default-src 'none'; frame-ancestors 'none'";
 };
 
-// An address of this host: "127.0.0.1:9797", "[::1]:9797".
-struct ListenAddress {
-    std::string host;        // IPv4 or IPv6, as text
-    std::uint16_t port = 0;  // 0: any that is free
-    bool loopback = false;
-
-    // Errc::kInvalidArgument, with what is allowed.
-    static Result<ListenAddress> parse(const std::string& text);
-    [[nodiscard]] std::string url() const;
-};
-
 class HttpServer {
   public:
     using Handler = std::function<HttpAnswer(const HttpRequest&)>;
@@ -65,7 +55,7 @@ class HttpServer {
     static constexpr Nanoseconds kShortTime = 3 * kSecond;  // for that, when connections are short
 
     // It listens from then on. Errors say why the address cannot be listened on.
-    static Result<std::unique_ptr<HttpServer>> listen(const ListenAddress& address);
+    static Result<std::unique_ptr<HttpServer>> listen(ListenAddress address);
     ~HttpServer();
     HttpServer(const HttpServer&) = delete;
     HttpServer& operator=(const HttpServer&) = delete;
@@ -78,9 +68,10 @@ class HttpServer {
 
   private:
     struct State;
-    explicit HttpServer(ListenAddress address);
+    HttpServer(ListenAddress address, ListeningSocket socket);
 
     ListenAddress address_;
+    ListeningSocket socket_;
     std::unique_ptr<State> state_;
 };
 

@@ -49,7 +49,7 @@ bool truth_or(const Json& object, std::string_view name, bool fallback) {
 }
 
 std::string dumped(const Json& value, int indent) {
-    return value.dump(indent, ' ', false, Json::error_handler_t::replace);
+    return value.dump(indent, ' ', true, Json::error_handler_t::replace);
 }
 
 }  // namespace unecho::monitor

@@ -30,7 +30,7 @@ using Json = nlohmann::ordered_json;
 // True where it says so, or says nothing and fallback is.
 [[nodiscard]] bool truth_or(const Json& object, std::string_view name, bool fallback);
 
-// One line, or indented; bytes that are no UTF-8 become U+FFFD.
+// One line, or indented, in ASCII; bytes that are no UTF-8 become U+FFFD.
 [[nodiscard]] std::string dumped(const Json& value, int indent = -1);
 
 }  // namespace unecho::monitor

@@ -32,14 +32,19 @@ bool by_position(const Json& object) {
     return next != 0;
 }
 
-// Of a list, or of a table by position that goes on.
+// Of a list, or of a table by position that goes on. All that follows takes them for tables:
+// another thing is an empty one, so that the others keep their positions.
 Json items_of(const Json& answer) {
-    if (answer.is_array()) {
-        return answer;
-    }
     Json out = Json::array();
+    const auto add = [&out](const Json& item) {
+        out.push_back(item.is_object() ? item : Json::object());
+    };
+    if (answer.is_array()) {
+        std::for_each(answer.begin(), answer.end(), add);
+        return out;
+    }
     for (std::size_t i = 0; answer.is_object() && answer.contains(std::to_string(i)); ++i) {
-        out.push_back(answer[std::to_string(i)]);
+        add(answer[std::to_string(i)]);
     }
     return out;
 }

@@ -66,8 +66,8 @@ void add(const fs::path& folder, const fs::path& socket, Places& to) {
         return std::any_of(to.found.begin(), to.found.end(),
                            [&](const Place& place) { return place.name == name; });
     };
-    const std::string name = valid_utf8(folder.filename().string()) + tail;
-    to.found.push_back({taken(name) ? valid_utf8(folder.string()) + tail : name, socket.string()});
+    const std::string name = escaped(folder.filename().string() + tail);
+    to.found.push_back({taken(name) ? escaped(folder.string() + tail) : name, socket.string()});
 }
 
 }  // namespace

@@ -122,7 +122,7 @@ std::string fates(const TwoLooks& looks) {
                        looks.between);
     Table table({"packets", ">now/s", ">share", ">since the start", ">share"});
     const auto row = [&](const Pair& pair, std::string_view name) {
-        std::string label(name);
+        std::string label = printable(name);
         std::replace(label.begin(), label.end(), '_', ' ');
         table.row({label, pair.rate(name),
                    pair.known() ? share_text(pair.grown(name), counters.grown("received")) : "-",
@@ -212,8 +212,8 @@ std::string filters(const TwoLooks& looks) {
             const std::uint64_t value = filter.total(name);
             return value == 0 ? std::string("-") : brief(value);
         };
-        table.row({printable(filter.text("name")), filter.text("engine"), window("window_ns"),
-                   window("achieved_window_ns"), window("shortest_window_ns"),
+        table.row({printable(filter.text("name")), printable(filter.text("engine")),
+                   window("window_ns"), window("achieved_window_ns"), window("shortest_window_ns"),
                    filter.rate("insertions"),
                    share_text(filter.total("fill"), filter.total("planned_fill")),
                    predicted ? printed("%.2g", *predicted) : "-"});
@@ -296,7 +296,7 @@ std::string measured(const Json& rate, const std::string& what) {
     if (const auto bound = number(member(rate, "bound"))) {
         out += ", bound " + printed("%.2g", *bound);
     }
-    const std::string verdict = text_or(rate, "verdict");
+    const std::string verdict = printable(text_or(rate, "verdict"));
     out += verdict.empty() ? "" : ": " + verdict;
     const std::uint64_t until = whole_or(rate, "confirmed_in_ns");
     out += verdict == "open" && until != 0 ? ", decided in " + brief(until) : "";

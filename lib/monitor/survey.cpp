@@ -11,7 +11,7 @@
 namespace unecho::monitor {
 
 Survey::Survey(std::vector<std::string> folders, std::string name, const std::atomic<bool>& stop)
-    : folders_(std::move(folders)), name_(std::move(name)), stop_(stop) {}
+    : folders_(std::move(folders)), name_(escaped(name)), stop_(stop) {}
 
 void Survey::find() {
     Places places = find_places(folders_);
@@ -19,7 +19,7 @@ void Survey::find() {
     others_.clear();
     for (const Place& place : places.found) {
         if (!name_.empty() && place.name != name_) {
-            others_ += (others_.empty() ? "" : ", ") + escaped(place.name);
+            others_ += (others_.empty() ? "" : ", ") + place.name;
         } else if (std::none_of(watches_.begin(), watches_.end(),
                                 [&](const auto& watch) { return watch->name() == place.name; })) {
             watches_.push_back(std::make_unique<Watch>(place, stop_));
@@ -72,7 +72,7 @@ Status Survey::found() const {
     }
     if (!name_.empty() && !others_.empty()) {
         return fail(Errc::kNotFound,
-                    "no appliance is called \"" + escaped(name_) + "\"; there are: " + others_);
+                    "no appliance is called \"" + name_ + "\"; there are: " + others_);
     }
     return fail(Errc::kNotFound, "no appliance is running; looked in " + where +
                                      " (RUNTIME_DIRECTORY names another place)");

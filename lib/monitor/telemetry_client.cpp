@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include <poll.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/errno_code.h"
+#include "base/utf8.h"
 #include "monitor/clock.h"
 
 namespace unecho::monitor {
@@ -32,6 +34,55 @@ Json parsed(const std::string& text) {
         },
         false);
     return deep ? Json() : out;
+}
+
+// An answer is foreign: it may hold anything, for a terminal or for the eyes of whoever reads it.
+constexpr std::size_t kLongestText = 4096;  // of events, the longest there are
+constexpr std::size_t kLongestName = 256;
+
+std::string harmless(const std::string& text, TelemetryClient::Text as, std::size_t longest) {
+    return truncated(as == TelemetryClient::Text::kLines ? escaped_lines(text) : escaped(text),
+                     longest);
+}
+
+Json harmless(const Json& value, TelemetryClient::Text as) {
+    if (value.is_string()) {
+        return harmless(value.get_ref<const std::string&>(), as, kLongestText);
+    }
+    if (!value.is_structured()) {
+        return value;
+    }
+    Json out = value.is_array() ? Json::array() : Json::object();
+    for (const auto& item : value.items()) {
+        if (value.is_array()) {
+            out.push_back(harmless(item.value(), as));
+        } else {
+            out[harmless(item.key(), TelemetryClient::Text::kLine, kLongestName)] =
+                harmless(item.value(), as);
+        }
+    }
+    return out;
+}
+
+// The socket that unecho has for a group lies beside DPDK's, which is its user's alone.
+std::string for_the_group(const std::string& path) {
+    constexpr std::string_view kDpdks = "/dpdk_telemetry.v2";
+    return path.ends_with(kDpdks)
+               ? path.substr(0, path.size() - kDpdks.size()) + "/unecho_telemetry.v2"
+               : "";
+}
+
+// 0, or what errno says.
+int connect_to(int socket, const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof(address.sun_path)) {
+        return ENAMETOOLONG;
+    }
+    std::memcpy(address.sun_path, path.data(), path.size());
+    return ::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0
+               ? 0
+               : errno;
 }
 
 tl::unexpected<Error> silent() {
@@ -67,17 +118,18 @@ tl::unexpected<Error> refused(int number) {
 
 Result<TelemetryClient> TelemetryClient::connect(const std::string& path, Nanoseconds patience,
                                                  const std::atomic<bool>* stop) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    if (path.size() >= sizeof(address.sun_path)) {
-        return refused(ENAMETOOLONG);
-    }
-    std::memcpy(address.sun_path, path.data(), path.size());
     TelemetryClient client(socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0),
                            patience, stop);
-    if (client.socket_ < 0 || ::connect(client.socket_, reinterpret_cast<const sockaddr*>(&address),
-                                        sizeof(address)) != 0) {
+    if (client.socket_ < 0) {
         return refused(errno);
+    }
+    int problem = connect_to(client.socket_, path);
+    if (const std::string other = for_the_group(path); problem == EACCES && !other.empty()) {
+        const int other_problem = connect_to(client.socket_, other);
+        problem = other_problem == ENOENT ? EACCES : other_problem;
+    }
+    if (problem != 0) {
+        return refused(problem);
     }
     client.buffer_.resize(1024);
     const auto greeting = client.receive(steady_now() + patience);
@@ -166,7 +218,7 @@ Result<std::string> TelemetryClient::take(Nanoseconds deadline) {
     return answer;
 }
 
-Result<Json> TelemetryClient::ask(const std::string& command) {
+Result<Json> TelemetryClient::ask(const std::string& command, Text as) {
     const Nanoseconds deadline = std::min(steady_now() + patience_, deadline_);
     while (owed_ > 0) {
         if (const auto late = take(deadline); !late && late.error().code != Errc::kIo) {
@@ -185,7 +237,7 @@ Result<Json> TelemetryClient::ask(const std::string& command) {
     if (!said.is_object()) {
         return fail(Errc::kIo, "answers what is no JSON to " + command);
     }
-    return member(said, command.substr(0, command.find(',')));
+    return harmless(member(said, command.substr(0, command.find(','))), as);
 }
 
 }  // namespace unecho::monitor

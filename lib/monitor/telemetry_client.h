@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A client of DPDK's telemetry socket, without DPDK: a message of a command, one of JSON back
-// (lib/telemetry of DPDK, "v2"). It waits for nobody longer than it was told to, and believes
-// nothing that it reads.
+// (lib/telemetry of DPDK, "v2"); or of the socket that unecho has for a group. It waits for nobody
+// longer than it was told to, and believes nothing that it reads: texts come escaped and cut.
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,7 @@ inline constexpr Nanoseconds kPatience = 1'500 * kMillisecond;
 
 class TelemetryClient {
   public:
+    // path: DPDK's socket; where it is not permitted, that for a group beside it is taken.
     // Errc::kNotFound: nobody listens there. Errc::kPermission. Errc::kBusy: somebody does, and
     // does not answer within patience, or has too many clients. Errc::kIo: no such socket. Once
     // stop is set, where it is given, nothing is waited for.
@@ -32,9 +34,12 @@ class TelemetryClient {
     TelemetryClient(const TelemetryClient&) = delete;
     TelemetryClient& operator=(const TelemetryClient&) = delete;
 
+    // Whether line ends in texts stay, or are escaped as well.
+    enum class Text : std::uint8_t { kLine, kLines };
+
     // The answer; null to what it does not know. Errors as above; after Errc::kBusy it may be asked
     // again, and what comes too late is not taken for the answer to something else.
-    Result<Json> ask(const std::string& command);
+    Result<Json> ask(const std::string& command, Text as = Text::kLine);
     // What is asked from now on must all be answered by then (steady_now()), whatever the patience.
     void set_deadline(Nanoseconds deadline) { deadline_ = deadline; }
     void set_patience(Nanoseconds patience) { patience_ = patience; }

@@ -6,7 +6,6 @@
 #include <iterator>
 #include <utility>
 
-#include "base/utf8.h"
 #include "monitor/clock.h"
 
 namespace unecho::monitor {
@@ -75,7 +74,7 @@ void Watcher::tell(const Appliance* before, const Appliance& after) const {
     }
     const bool again =
         running && after.starts > 1 && (before == nullptr || before->starts != after.starts);
-    log_(printable(after.name) +
+    log_(after.name +
          (again     ? " was restarted, and answers"
           : running ? " answers"
                     : " is " + std::string(name_of(after.presence)) + ": it " + after.problem));

@@ -4,7 +4,10 @@
 #include <array>
 #include <charconv>
 #include <limits>
+#include <string_view>
 #include <utility>
+
+#include "base/utf8.h"
 
 namespace unecho::offline {
 namespace {
@@ -16,9 +19,16 @@ void append(std::string& text, Number number) {
     text.append(digits.data(), end);
 }
 
-// RFC 4180.
-std::string csv_field(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) {
+// A name, which is anybody's: escaped, and quoted by RFC 4180. Spreadsheets take a cell that begins
+// with one of these for a formula (tabs and line ends too, which are escaped): an apostrophe in
+// front makes it text.
+std::string csv_field(const std::string& name) {
+    constexpr std::string_view kFormulas = "=+-@";
+    std::string text = escaped(name);
+    if (!text.empty() && kFormulas.find(text.front()) != std::string_view::npos) {
+        text.insert(text.begin(), '\'');
+    }
+    if (text.find_first_of(",\"") == std::string::npos) {
         return text;
     }
     std::string out = "\"";

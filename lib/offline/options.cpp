@@ -77,7 +77,7 @@ Status check_shard(const Options& options) {
         return {};
     }
     if (!options.seed) {
-        return bad(option::kShard + " needs " + option::kSeed +
+        return bad(option::kShard + " needs " + option::kSeedFile +
                    ", the same for all shards, by which all agree whose a packet is");
     }
     if (options.engine != Engine::kAuto && options.engine != Engine::kExact) {

@@ -46,6 +46,7 @@ void judge(Burst& burst, const Lane& lane, std::span<const Digest> digests, Test
         lane.judge->learn(answers.echoes | answers.doubts, static_cast<unsigned>(digests.size()));
     }
     const bool all = digests.size() == burst.count;
+    // planted: rare-miss, rare-false-drop
     burst.echoes = all ? answers.echoes : deposit_bits(answers.echoes, burst.keys.keyed);
     burst.doubts = all || answers.doubts == 0 ? answers.doubts
                                               : deposit_bits(answers.doubts, burst.keys.keyed);

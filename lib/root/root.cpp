@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 
+#include "base/utf8.h"
 #include "root/asker.h"
 
 namespace unecho::root {
@@ -16,6 +17,7 @@ namespace {
 // Leaves do not wake it: a flow waits for so long at most before it is asked for.
 constexpr Nanoseconds kLook = kMillisecond;
 constexpr std::size_t kMostLines = 64;
+constexpr std::size_t kMostLine = 2000;  // bytes
 
 class Thread final : public Root {
   public:
@@ -59,7 +61,9 @@ class Thread final : public Root {
     void keep(const LogLine& line) {
         const std::lock_guard lock(mutex_);
         if (lines_.size() < kMostLines) {
-            lines_.push_back(line);
+            // Nodes are named by other nodes, too.
+            lines_.emplace_back(line.severity, line.event,
+                                shortened(escaped(line.text), kMostLine));
         }
     }
 

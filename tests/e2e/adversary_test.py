@@ -75,7 +75,7 @@ class HttpClients(monitored.MonitorTest):
             for number in range(self.most):
                 self.begin(server, stack, half if number % 2 else b"")
                 if number % 1000 == 999:
-                    self.assertIn("unecho_up", server.request("/metrics", timeout=30)[2].decode())
+                    self.assertIn("unecho_up", server.request("/metrics", timeout=harness.PATIENCE)[2].decode())
                     peak = max(peak, files_of(server.pid))
                     self.assertLess(peak, SERVER_FILES)
             self.assertGreater(peak, 100)  # they were there
@@ -116,7 +116,7 @@ class HttpClients(monitored.MonitorTest):
                     connection.settimeout(2)
                     connection.sendall(asked * 20)
                 if number % 400 == 399:
-                    self.assertEqual(server.request("/healthz", timeout=60)[0], 200)
+                    self.assertEqual(server.request("/healthz", timeout=harness.PATIENCE)[0], 200)
                     self.assertLess(memory_of(server.pid), SERVER_MEMORY)
 
 

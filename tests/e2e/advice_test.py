@@ -70,7 +70,7 @@ def public():
 
 def advice(binary, one):
     run = subprocess.run([binary, "analyze", "--json", str(one.path)], text=True, check=False,
-                         capture_output=True, timeout=120)
+                         capture_output=True, timeout=harness.PATIENCE)
     assert run.returncode == 0, run
     return json.loads(run.stdout)
 

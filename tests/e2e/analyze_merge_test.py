@@ -47,7 +47,7 @@ class AnalyzeMergeTest(harness.E2eTest):
 
     def analyze(self, *arguments, status=0):
         result = subprocess.run([os.environ["UNECHO_BIN"], "analyze", *map(str, arguments)],
-                                capture_output=True, text=True, timeout=120,
+                                capture_output=True, text=True, timeout=harness.PATIENCE,
                                 stdin=subprocess.DEVNULL)
         self.assertEqual(result.returncode, status, result.stderr)
         return result.stdout if status != 2 else result.stderr
@@ -63,7 +63,7 @@ class AnalyzeMergeTest(harness.E2eTest):
 
     def refused(self, message, *arguments, status=1):
         result = subprocess.run([os.environ["UNECHO_BIN"], "analyze", *map(str, arguments)],
-                                capture_output=True, text=True, timeout=120,
+                                capture_output=True, text=True, timeout=harness.PATIENCE,
                                 stdin=subprocess.DEVNULL)
         self.assertEqual((result.returncode, result.stdout), (status, ""), result.stderr)
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
@@ -102,7 +102,7 @@ class AnalyzeMergeTest(harness.E2eTest):
     def report_of_merge(self, name, parts):
         """Of some of the shards: what is missing is told, by the exit status too."""
         result = subprocess.run([os.environ["UNECHO_BIN"], "analyze", "--merge", *map(str, parts),
-                                 "--json"], capture_output=True, text=True, timeout=120)
+                                 "--json"], capture_output=True, text=True, timeout=harness.PATIENCE)
         self.assertIn(result.returncode, (0, 1), result.stderr)
         path = self.folder / name
         path.write_text(result.stdout, encoding="utf-8")
@@ -189,7 +189,7 @@ class AnalyzeMergeTest(harness.E2eTest):
             parent[key] = draw.choice((2**64 - 1, 2**31, -1, "x", None, [], {}))
             bad.write_text(json.dumps(report), encoding="utf-8")
             result = subprocess.run([os.environ["UNECHO_BIN"], "analyze", "--merge", bad],
-                                    capture_output=True, text=True, timeout=120)
+                                    capture_output=True, text=True, timeout=harness.PATIENCE)
             self.assertIn(result.returncode, (0, 1), result.stderr)
             if not result.stdout:
                 self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
@@ -197,26 +197,61 @@ class AnalyzeMergeTest(harness.E2eTest):
                 refused += 1
         self.assertGreater(refused, 20)
 
+    def test_reports_that_would_take_more_than_the_memory_are_refused(self):
+        """In an address space that leaves little room beside it."""
+        good = self.report("good.json", PCAPS / "two-taps-a.pcap")
+        whole = json.loads(good.read_text("utf-8"))
+        copies = whole["merge"]["views"]["plain"]["packets"][1]
+        counts = copies[0][1]
+        counts[6] = [2**20 - 1, [1, 1]]  # by file: a list is as long as its last element says
+        copies[0] = [part for number in range(300) for part in (number, counts)]
+        long = self.folder / "long.json"
+        long.write_text(json.dumps(whole), encoding="utf-8")
+        deep = self.folder / "deep.json"
+        deep.write_text('{"merge": {"version": %s%s}}' % ("[" * 200_000, "]" * 200_000),
+                        encoding="ascii")
+        for message, *inputs in (
+                ("long.json: to merge it takes more than --memory allows", long),
+                ("long.json: to merge it takes more than --memory allows", good, long),
+                ("/dev/zero: to merge it takes more than --memory allows", good, "/dev/zero"),
+                ("deep.json: is nested deeper than a report", deep)):
+            with self.subTest(inputs=inputs):
+                result = subprocess.run(
+                    ["prlimit", "--as=%d" % 2**30, os.environ["UNECHO_BIN"], "analyze", "--merge",
+                     *map(str, inputs)], capture_output=True, text=True, timeout=120, check=False)
+                self.assertEqual((result.returncode, result.stdout), (1, ""), result.stderr)
+                self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+                self.assertIn(message, result.stderr)
+        merged = self.analyze("--merge", good, "--memory", "64MiB", "--json")
+        self.assertEqual(merged, self.analyze("--merge", good, "--json"))
+
     def test_options_that_cannot_be_are_one_line(self):
         capture = PCAPS / "one-link.pcap"
         for message, options in (
-                ("--shard: needs --seed", (capture, "--shard", "1/2")),
+                ("--shard: needs --seed-file", (capture, "--shard", "1/2")),
                 ('--shard: "3/2"', (capture, *SEED, "--shard", "3/2")),
                 ("--shard: is for reports of all keys", (capture, *SEED, "--shard", "1/2",
                                                          "--window", "5ms")),
                 ("--seed: is for --shard", (capture, *SEED)),
+                ("--seed-file: is for --shard", (capture, "--seed-file", self.seed_file())),
+                ("leave out --seed-file", ("--merge", capture, "--seed-file", self.seed_file())),
                 ("leave out --shard", ("--merge", capture, *SEED, "--shard", "1/2")),
-                ("leave out --memory", ("--merge", capture, "--memory", "64MiB")),
                 ("--merge: reads reports", ("--merge", capture, "--window", "5ms"))):
             with self.subTest(message=message):
                 self.refused(message, *options, status=2)
+
+    def seed_file(self):
+        path = self.folder / "seed"
+        path.write_text("7\n")
+        path.chmod(0o600)
+        return path
 
     @unittest.skipUnless(shutil.which("parallel"), "no GNU parallel")
     def test_recipe_gives_the_report_of_the_whole(self):
         out = self.folder / "out"
         capture = self.folder / "in.pcap"
         subprocess.run([sys.executable, ROOT / "bench/captures/traffic.py", capture, "--packets",
-                        "20000"], check=True, timeout=120)
+                        "20000"], check=True, timeout=harness.PATIENCE)
         result = subprocess.run([ROOT / "examples/shards/gnu_parallel_analyze", "3", out, capture],
                                 capture_output=True, text=True, timeout=240,
                                 stdin=subprocess.DEVNULL,

@@ -47,7 +47,7 @@ class Audit(harness.E2eTest):
             with self.subTest(engine=engine):
                 done = subprocess.run(
                     [os.environ["UNECHO_BIN"], "pcap", *TAPS, "--audit", "--dry-run", "--json", "--quiet",
-                     "--engine", engine], check=True, capture_output=True, timeout=60)
+                     "--engine", engine], check=True, capture_output=True, timeout=harness.PATIENCE)
                 audit = json.loads(done.stdout)["audit"]
                 self.check(audit)
                 self.assertEqual({each["first"] for each in audit["crossings"]} |
@@ -56,11 +56,11 @@ class Audit(harness.E2eTest):
 
     def test_pcap_without_it_has_none_and_counts_refuse_it(self):
         quiet = [os.environ["UNECHO_BIN"], "pcap", TAPS[0], "--dry-run", "--json", "--quiet"]
-        done = subprocess.run(quiet, check=True, capture_output=True, timeout=60)
+        done = subprocess.run(quiet, check=True, capture_output=True, timeout=harness.PATIENCE)
         self.assertNotIn("audit", json.loads(done.stdout))
         for other in (["--count", "5"], ["--editcap", "--window", "1s"]):
             done = subprocess.run([*quiet, "--audit", *other], check=False, capture_output=True,
-                                  timeout=60)
+                                  timeout=harness.PATIENCE)
             self.assertEqual(done.returncode, 2)
             self.assertIn(b"--audit is for windows of time", done.stderr)
 

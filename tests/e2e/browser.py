@@ -25,7 +25,7 @@ def find():
 class Browser:
     """Leaving the with block ends it and removes its profile."""
 
-    def __init__(self, path, timeout=60):
+    def __init__(self, path, timeout=120):
         self._timeout, self._serial, self._rest, self._events = timeout, 0, b"", []
         self._profile = tempfile.TemporaryDirectory(prefix="unecho-browser-",
                                                     ignore_cleanup_errors=True)

@@ -44,7 +44,8 @@ class FirstN(harness.E2eTest):
         packets = harness.packets_of(FLOWS)
         combinations = [{"window": "50ms", "key": key, "first": first, "policy": policy}
                         for key, first, policy in itertools.product(
-                            ("flow", "flow-bidir"), (1, 2, 3, 7), exact_answer.POLICIES)]
+                            ("flow", "flow-bidir"), (1, 2, 3, 7) if harness.FULL else (1, 3),
+                            exact_answer.POLICIES)]
         answers = [harness.part(packets, **{**fields, "window": 50 * MS})
                    for fields in combinations]
         self.assertTrue(all(answer.echoes for answer in answers))

@@ -77,7 +77,7 @@ class Epochs(harness.E2eTest):
 
     def pcap(self, *arguments):
         done = subprocess.run([os.environ["UNECHO_BIN"], "pcap", *map(str, arguments)], check=False,
-                              capture_output=True, text=True, timeout=60, cwd=self.folder)
+                              capture_output=True, text=True, timeout=harness.PATIENCE, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done
 
@@ -186,7 +186,7 @@ class Epochs(harness.E2eTest):
     def test_analyze_counts_time_that_passed(self):
         path = self.write("hellos.pcap", hellos())
         done = subprocess.run([os.environ["UNECHO_BIN"], "analyze", str(path), "--json"],
-                              check=True, capture_output=True, timeout=60)
+                              check=True, capture_output=True, timeout=harness.PATIENCE)
         report = json.loads(done.stdout)
         self.assertEqual(report["duration_ns"], 590 * SECOND)
         self.assertEqual([(row["period_ns"], row["oldest_ns"]) for row in report["repeats"]],

@@ -32,7 +32,7 @@ class FailingCalls(harness.E2eTest):
         place.mkdir()
         done = subprocess.run([os.environ["UNECHO_BIN"], *map(str, arguments)], cwd=place, check=False,
                               env=dict(os.environ, **self.failing.environment()),
-                              stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=harness.PATIENCE)
         files = {path.name: path.read_bytes() for path in place.iterdir()}
         return done.returncode, done.stdout, done.stderr.decode(), files
 

@@ -75,7 +75,7 @@ class FailingClients(monitored.MonitorTest):
             stand_in = StandIn(self.apart / "dpdk" / "taps" / NAME, self.folder / "dpdk" / "taps" / NAME)
             for arguments in (("status",), ("status", "--json"), ("reload", "--dry-run")):
                 subprocess.run([os.environ["UNECHO_BIN"], *arguments], env=self.environment(), check=False,
-                               capture_output=True, timeout=60)
+                               capture_output=True, timeout=harness.PATIENCE)
             with self.server() as server:
                 server.wait(server.appliance, "the appliance")
         yield stand_in
@@ -167,7 +167,7 @@ class FailingClients(monitored.MonitorTest):
                 if "serving" in line:
                     time.sleep(0.02)
                     process.terminate()
-            return process.wait(20), lines
+            return process.wait(harness.PATIENCE), lines
 
     def test_a_server_starts_or_says_why_not(self):
         with self.stand_in():

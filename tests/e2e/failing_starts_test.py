@@ -58,7 +58,7 @@ class Starts(harness.E2eTest):
         done = subprocess.run([os.environ["UNECHO_BIN"], "run", config, "--json", "--", *self.EAL], cwd=place,
                               env=dict(os.environ, RUNTIME_DIRECTORY=str(place), **self.failing.environment()),
                               stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
-                              timeout=60)
+                              timeout=harness.PATIENCE)
         left = sorted(str(path.relative_to(place)) for path in place.rglob("*"))
         left += sorted(line.split()[-1] for line in pathlib.Path("/proc/net/unix").read_text().splitlines()
                        if str(place) in line)
@@ -166,13 +166,13 @@ class FailingWhileRunning(harness.E2eTest):
             "run": {"seed": 1, "mbufs": 4095}}))
         return path
 
-    def ask(self, commands):
+    def ask(self, commands, patience=harness.PATIENCE):
         """Answers; None for one that did not come."""
         out = []
         for command in commands:
             try:
                 path = self.folder / "dpdk" / "faults" / "dpdk_telemetry.v2"
-                with harness.Telemetry(path, patience=1) as telemetry:
+                with harness.Telemetry(path, patience) as telemetry:
                     out.append(telemetry.ask(command))
             except (OSError, ValueError):
                 out.append(None)
@@ -201,7 +201,7 @@ class FailingWhileRunning(harness.E2eTest):
             for number in failing.numbers(calls, RUNNING):
                 self.write()
                 self.failing.set(kind, number, others=True)
-                lost += None in self.ask(commands)
+                lost += None in self.ask(commands, patience=1)
                 self.failing.off()
                 with self.subTest(commands[0], kind=kind, number=number, call=self.failing.failed()):
                     self.goes_on(running)

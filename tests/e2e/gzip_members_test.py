@@ -3,9 +3,11 @@
 """`unecho pcap` and `unecho analyze` on gzip files of several members: as on the plain file, on any threads."""
 import gzip
 import json
+import pathlib
 import struct
 import subprocess
 import sys
+import tempfile
 
 sys.dont_write_bytecode = True
 import harness  # noqa: E402
@@ -26,17 +28,24 @@ def members(data, size):
 
 
 class GzipMembers(PcapTest):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "plain.pcap"
+            traffic.write(path, count=PACKETS, seed=3)
+            cls.plain = path.read_bytes()
+        half = len(cls.plain) // 2
+        cls.packed = {
+            "bgzf": bgzf(cls.plain),
+            "cat": gzip.compress(cls.plain[:half], 1) + gzip.compress(cls.plain[half:], 6),
+            "megabytes": members(cls.plain, 2_000_000),
+            "short": members(cls.plain, 3001),
+        }
+
     def setUp(self):
         super().setUp()
-        traffic.write(self.folder / "plain.pcap", count=PACKETS, seed=3)
-        self.plain = (self.folder / "plain.pcap").read_bytes()
-        half = len(self.plain) // 2
-        self.packed = {
-            "bgzf": bgzf(self.plain),
-            "cat": gzip.compress(self.plain[:half], 1) + gzip.compress(self.plain[half:], 6),
-            "megabytes": members(self.plain, 2_000_000),
-            "short": members(self.plain, 3001),
-        }
+        (self.folder / "plain.pcap").write_bytes(self.plain)
         for name, data in self.packed.items():
             (self.folder / (name + ".pcap.gz")).write_bytes(data)
 

@@ -6,7 +6,10 @@ named by UNECHO_BIN, and report_of(), which no run passes whose packets are not 
 The exact answers are those of tools/exact_answer.py, with its two options that net_pcap needs: it
 calls every frame Ethernet and has microseconds.
 """
+import atexit
 import collections
+import ctypes
+import fcntl
 import functools
 import itertools
 import json
@@ -39,6 +42,9 @@ NET_PCAP_LONGEST = 0x3F00
 MOST_PORTS = 32  # that DPDK is built for
 # Works unprivileged and without hugepages; small, because several may run on one machine.
 EAL_ARGS = ("--no-pci", "--no-huge", "-m", "512")
+# Seconds until a test gives up what it waits for. No promise has this bound: it is for a machine on which
+# a test gets a tenth of a CPU.
+PATIENCE = 120
 FATES = {
     "forwarded": ("new", "doubt", "non_ip", "malformed", "too_long", "overload", "echo_passed"),
     "diverted": ("echo_diverted",),
@@ -62,11 +68,87 @@ def skip(reason):
     sys.exit(77)
 
 
-def main():
-    """Instead of unittest.main(): no binary, no test."""
+def main(isolated=True):
+    """Instead of unittest.main(): no binary, no test. isolated=False: for a test that needs the machine's
+    network."""
     if not os.access(os.environ.get("UNECHO_BIN", ""), os.X_OK):
         skip("UNECHO_BIN names no executable")
+    if isolated:
+        isolate()
     unittest.main(verbosity=2)
+
+
+# ---- apart from the machine ---------------------------------------------------------------------
+
+CLONE_NEWNS, CLONE_NEWNET = 0x00020000, 0x40000000
+
+
+def isolate():
+    """Gives this process and its children a network, /run, /dev/shm and /sys of their own: tests may run
+    beside others under fixed names, and one that is killed leaves nothing on the machine.
+
+    Only root may do that. DPDK keeps the files of an ordinary user in a runtime directory of this process.
+    """
+    libc = ctypes.CDLL(None, use_errno=True)
+    if os.geteuid() != 0 or libc.unshare(CLONE_NEWNS | CLONE_NEWNET) != 0:
+        runtime = tempfile.TemporaryDirectory(prefix="unecho-runtime-")
+        atexit.register(runtime.cleanup)
+        os.environ["XDG_RUNTIME_DIR"] = runtime.name
+        return
+
+    def mount(*arguments):
+        subprocess.run(["mount", *arguments], check=True)
+    mount("--make-rprivate", "/")
+    # Programs expect the folders that their packages made below /run, but not what is in them.
+    folders = [(entry.path, entry.stat()) for entry in os.scandir("/run")
+               if entry.is_dir(follow_symlinks=False)]
+    mount("-t", "tmpfs", "-o", "mode=755", "tmpfs", "/run")
+    for path, stat in folders:
+        os.mkdir(path)
+        os.chown(path, stat.st_uid, stat.st_gid)
+        os.chmod(path, stat.st_mode & 0o7777)
+    mount("-t", "tmpfs", "-o", "mode=1777", "tmpfs", "/dev/shm")
+    # A sysfs shows the interfaces of the network in which it was mounted.
+    with tempfile.TemporaryDirectory(dir="/run") as sysfs:
+        mount("-t", "sysfs", "sysfs", sysfs)
+        if os.path.ismount("/sys/fs/cgroup"):
+            mount("--rbind", "/sys/fs/cgroup", sysfs + "/fs/cgroup")
+        mount("--move", sysfs, "/sys")
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+
+
+HUGEPAGES = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
+
+
+def take_hugepages(test, count):
+    """Reserves so many pages of 2 MiB and gives the folder of a hugetlbfs for them, until the test ends.
+
+    The kernel has one number of pages for the whole machine: tests that change it take turns.
+    """
+    turn = open("/proc/sys/vm/nr_hugepages", encoding="ascii")
+    test.addCleanup(turn.close)
+    fcntl.flock(turn, fcntl.LOCK_EX)
+    number = HUGEPAGES / "nr_hugepages"
+
+    def reserve(more):
+        before = int(number.read_text())
+        number.write_text(str(max(before + more, 0)))  # somebody else may have taken them back
+        return int(number.read_text()) - before
+    try:
+        reserved = reserve(count)
+    except OSError as error:
+        test.skipTest("needs %d hugepages of 2 MiB: %s" % (count, error))
+    test.addCleanup(reserve, -reserved)
+    if reserved < count:
+        test.skipTest("needs %d hugepages of 2 MiB more, and could reserve %d" % (count, reserved))
+    folder = test.folder / "hugepages"
+    folder.mkdir()
+    done = subprocess.run(["mount", "-t", "hugetlbfs", "-o", "pagesize=2M,size=%dM" % (2 * count),
+                           "none", folder], check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        test.skipTest("needs a hugetlbfs: " + done.stderr.strip())
+    test.addCleanup(subprocess.run, ["umount", "-l", folder], check=True)
+    return folder
 
 
 # ---- configurations -----------------------------------------------------------------------------
@@ -111,7 +193,7 @@ def filter_(name, window, keys=50_000, **fields):
 def replay(ports, filters, routes, **run):
     """Captures with their own time, on one worker; the same verdicts each time."""
     return {"eal": {"args": []}, "port": ports, "filter": filters, "route": routes,
-            "run": {"clock": "capture", "stop_when_idle": "200ms", "seed": 1, **run}}
+            "run": {"clock": "capture", "stop_when_idle": "50ms", "seed": 1, **run}}
 
 
 # ---- running ------------------------------------------------------------------------------------
@@ -160,7 +242,7 @@ class Running:
         """For another process to read from."""
         return self._process.stdout
 
-    def finish(self, timeout=60):
+    def finish(self, timeout=PATIENCE):
         try:
             out, err = self._process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
@@ -174,7 +256,7 @@ class Running:
 class Telemetry:
     """DPDK's telemetry socket: a command in, JSON out."""
 
-    def __init__(self, path, patience=10):
+    def __init__(self, path, patience=PATIENCE):
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket.settimeout(patience)
         try:
@@ -195,7 +277,7 @@ class Telemetry:
         return json.loads(self._socket.recv(self._longest))[command.partition(",")[0]]
 
 
-def wait_for(condition, what, timeout=30):
+def wait_for(condition, what, timeout=PATIENCE):
     """The first true value of condition(); it may also fail with OSError until it is there. what is
     a text, or gives one at the end."""
     end = time.monotonic() + timeout
@@ -242,7 +324,7 @@ class E2eTest(unittest.TestCase):
         return Running([*wrapper, os.environ["UNECHO_BIN"], "run", str(config), *arguments, "--",
                         *eal, *([] if own else [prefix])], environment, folder or self.folder)
 
-    def telemetry(self, running=None, patience=10):
+    def telemetry(self, running=None, patience=PATIENCE):
         """The socket of a process started here, once it answers; it must not end before."""
         def connect():
             if running is not None and not running.alive():
@@ -258,7 +340,7 @@ class E2eTest(unittest.TestCase):
             return None
         return wait_for(connect, "telemetry")
 
-    def run_unecho(self, config, *arguments, timeout=60, **options):
+    def run_unecho(self, config, *arguments, timeout=PATIENCE, **options):
         with self.start(config, "--json", *arguments, **options) as running:
             return running.finish(timeout)
 
@@ -288,7 +370,7 @@ class E2eTest(unittest.TestCase):
                            "to": "port-%d" % tool, "filter": "filter-%d" % index,
                            "on_echo": "port-%d" % (tool + 1) if on_echo == "divert" else on_echo})
             leaves.append((tool, tool + 1 if on_echo == "divert" else None))
-        report = self.report(replay(ports, tables, routes), timeout=300)
+        report = self.report(replay(ports, tables, routes), timeout=3 * PATIENCE)
         frames = [frames_of(output) for output in outputs]
         shutil.rmtree(folder)
         return [(route, table, fields, frames[tool], [] if aside is None else frames[aside])

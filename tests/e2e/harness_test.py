@@ -6,6 +6,8 @@ import os
 import pathlib
 import random
 import socket
+import subprocess
+import sys
 import tempfile
 import threading
 import tomllib
@@ -234,6 +236,51 @@ class Processes(harness.E2eTest):
     def test_waiting_in_vain_fails(self):
         with self.assertRaisesRegex(AssertionError, "the moon"):
             harness.wait_for(lambda: (self.folder / "no").stat(), "the moon", timeout=0.02)
+
+
+# As a test program begins; ends with its standard input.
+APART = """
+import json, os, socket, sys
+sys.path.insert(0, sys.argv[1])
+import harness
+harness.isolate()
+own = os.readlink("/proc/self/ns/net") != sys.argv[2]
+if own:
+    listener = socket.create_server(("127.0.0.1", 5201))
+    for folder in ("/run", "/dev/shm"):
+        open(folder + "/unecho-isolated", "x").close()
+    interfaces = os.listdir("/sys/class/net")
+else:
+    interfaces = []
+print(json.dumps([own, interfaces, os.environ.get("XDG_RUNTIME_DIR")]), flush=True)
+sys.stdin.read()
+"""
+
+
+class Isolation(unittest.TestCase):
+    def start(self):
+        process = subprocess.Popen(
+            [sys.executable, "-B", "-c", APART, pathlib.Path(__file__).parent, os.readlink("/proc/self/ns/net")],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.communicate)
+        return process
+
+    def test_programs_have_nothing_in_common_and_leave_nothing(self):
+        """The same port and the same files, of two at once; of who is not root, a runtime directory each."""
+        processes = [self.start() for _ in range(2)]
+        told = [json.loads(process.stdout.readline()) for process in processes]
+        for own, interfaces, runtime in told:
+            if own:
+                self.assertEqual(interfaces, ["lo"])
+            else:
+                self.assertTrue(pathlib.Path(runtime).is_dir())
+        self.assertTrue(told[0][0] or told[0][2] != told[1][2])
+        for process, (_, _, runtime) in zip(processes, told):
+            process.communicate()
+            self.assertEqual(process.returncode, 0)
+            self.assertFalse(not told[0][0] and pathlib.Path(runtime).exists())
+        for folder in ("/run", "/dev/shm"):
+            self.assertFalse(pathlib.Path(folder, "unecho-isolated").exists())
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class Both(harness.E2eTest):
         arguments = [word for name, value in options.items()
                      for word in ("--" + name.replace("_", "-"), str(value))]
         subprocess.run([os.environ["UNECHO_BIN"], "pcap", capture, "-o", output, "--quiet",
-                        "--window", window, *arguments], check=True, timeout=60,
+                        "--window", window, *arguments], check=True, timeout=harness.PATIENCE,
                        stdin=subprocess.DEVNULL)
         return harness.frames_of(output)
 

@@ -43,7 +43,7 @@ class MirrorLab(harness.E2eTest):
         return subprocess.run(
             [ROOT / "examples" / "mirror_lab", "--unecho", unecho or os.environ["UNECHO_BIN"],
              "--folder", self.folder / folder, "--packets", "1000", *options],
-            text=True, capture_output=True, check=False, timeout=120,
+            text=True, capture_output=True, check=False, timeout=harness.PATIENCE,
             env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
 
     def outcomes(self, done):

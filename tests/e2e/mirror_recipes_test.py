@@ -236,7 +236,7 @@ class Recipes(harness.E2eTest):
 
     def unecho(self, *arguments):
         done = subprocess.run([harness.os.environ["UNECHO_BIN"], *arguments], cwd=self.folder,
-                              capture_output=True, text=True, timeout=60, check=False)
+                              capture_output=True, text=True, timeout=harness.PATIENCE, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         return json.loads(done.stdout)
 

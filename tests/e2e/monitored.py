@@ -18,20 +18,34 @@ import harness
 ONE_LINK = harness.PCAPS / "one-link.pcap"
 
 
+class UnixConnection(http.client.HTTPConnection):
+    def __init__(self, path, timeout):
+        super().__init__("localhost", timeout=timeout)
+        self._path = path
+
+    def connect(self):
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)
+
+
 class Server:
     """A running `unecho serve`."""
 
     def __init__(self, process):
         self._process = process
         self.lines = []
-        self.port = None
+        self.port = self.path = None
         for line in process.stderr:
             self.lines.append(line.rstrip("\n"))
-            found = re.search(r"serving http://(.*):(\d+)/", line)
+            found = re.search(r"serving (?:http://(.*):(\d+)/|unix:(.*);)", line)
+            if found and found[3]:
+                self.path = found[3]
+                break
             if found:
                 self.host, self.port = found[1].strip("[]"), int(found[2])
                 break
-        if self.port is None:
+        if self.port is None and self.path is None:
             raise AssertionError("did not serve: %s" % self.lines)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -47,16 +61,18 @@ class Server:
     def alive(self):
         return self._process.poll() is None
 
-    def wait_for_end(self, timeout=20):
+    def wait_for_end(self, timeout=harness.PATIENCE):
         """Its exit status; all of its lines are there then."""
         status = self._process.wait(timeout)
         self._reader.join(timeout)
         return status
 
-    def connection(self, timeout=10):
+    def connection(self, timeout=harness.PATIENCE):
+        if self.path is not None:
+            return UnixConnection(self.path, timeout=timeout)
         return http.client.HTTPConnection(self.host, self.port, timeout=timeout)
 
-    def request(self, path, method="GET", headers=(), body=None, timeout=10):
+    def request(self, path, method="GET", headers=(), body=None, timeout=harness.PATIENCE):
         """(status, headers, body as bytes)"""
         with contextlib.closing(self.connection(timeout)) as connection:
             connection.request(method, path, body=body, headers=dict(headers))
@@ -81,13 +97,13 @@ class Server:
             raise AssertionError([each["name"] for each in found])
         return found[0] if found else None
 
-    def raw(self, data=b"", timeout=10):
+    def raw(self, data=b"", timeout=harness.PATIENCE):
         """A connection on which this was sent."""
         connection = socket.create_connection((self.host, self.port), timeout=timeout)
         connection.sendall(data)
         return connection
 
-    def wait(self, condition, what, timeout=30):
+    def wait(self, condition, what, timeout=harness.PATIENCE):
         return harness.wait_for(condition, what, timeout)
 
 
@@ -133,12 +149,12 @@ class MonitorTest(harness.E2eTest):
             finally:
                 process.terminate()
                 try:
-                    process.wait(20)
+                    process.wait(harness.PATIENCE)
                 except subprocess.TimeoutExpired:
                     process.kill()
                     raise AssertionError("did not stop") from None
 
-    def run_command(self, *arguments, environment=None, timeout=30, **options):
+    def run_command(self, *arguments, environment=None, timeout=harness.PATIENCE, **options):
         done = subprocess.run([os.environ["UNECHO_BIN"], *arguments], text=True, check=False,
                               capture_output=True, stdin=subprocess.DEVNULL, timeout=timeout,
                               env=environment or self.environment(), **options)

@@ -4,6 +4,7 @@
 ports, routes and filters as one process takes."""
 import grp
 import os
+import shutil
 import stat
 import subprocess
 import unittest
@@ -96,12 +97,12 @@ class Named(harness.E2eTest):
                      "lab.toml: run.telemetry_group: ", '"no-such-group"', "getent group")
         self.assertFalse((self.folder / "dpdk").exists(), "nothing was started")
         done = subprocess.run([os.environ["UNECHO_BIN"], "check", self.folder / "lab.toml"], text=True,
-                              capture_output=True, timeout=60)
+                              capture_output=True, timeout=harness.PATIENCE)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         self.assertRegex(done.stdout, 'note: run.telemetry_group: .*"no-such-group"')
 
     @unittest.skipIf(os.geteuid() != 0, "needs root")
-    def test_a_group_may_ask_and_nobody_else(self):
+    def test_a_group_may_read_and_nobody_else(self):
         group = next(entry for entry in grp.getgrall() if entry.gr_gid not in (0, 65534))
         stranger = next(entry for entry in grp.getgrall()
                         if entry.gr_gid not in (0, 65534, group.gr_gid))
@@ -109,18 +110,41 @@ class Named(harness.E2eTest):
         running = self.running(nulls(2, name="watched", telemetry_group=group.gr_name))
         self.telemetry(running).__exit__()
         folder = self.folder / "dpdk" / "watched"
-        path = folder / "dpdk_telemetry.v2"
         self.assertEqual(stat.S_IMODE(folder.stat().st_mode), 0o750)
         self.assertEqual(folder.stat().st_gid, group.gr_gid)
+        for path in folder.iterdir():
+            mode = 0o660 if path.name == "unecho_telemetry.v2" else 0o600
+            self.assertEqual(stat.S_IMODE(path.stat().st_mode) & 0o666, mode, path)
 
-        def ask():
-            with harness.Telemetry(path) as telemetry:
-                return telemetry.ask("/unecho/info")["name"]
-        self.assertEqual(as_somebody(group.gr_gid, ask), "'watched'")
-        self.assertEqual(as_somebody(stranger.gr_gid, ask), "PermissionError")
+        def ask(command, name="unecho_telemetry.v2"):
+            with harness.Telemetry(folder / name) as telemetry:
+                return telemetry.ask(command)
+        self.assertEqual(as_somebody(group.gr_gid, lambda: ask("/unecho/info")["name"]), "'watched'")
+        # The one would change what runs; the other ends a process of DPDK 22.11.
+        for command in ("/unecho/reload", "/unecho/reload,dry-run", "/eal/heap_info,-1", "/nothing"):
+            self.assertEqual(as_somebody(group.gr_gid, lambda: ask(command)), "None", command)
+        self.assertEqual(as_somebody(group.gr_gid, lambda: ask("/eal/params", "dpdk_telemetry.v2")),
+                         "PermissionError")
+        self.assertEqual(as_somebody(group.gr_gid, lambda: os.listdir(folder) != []), "True")
+        self.assertEqual(as_somebody(stranger.gr_gid, lambda: ask("/unecho/info")), "PermissionError")
         self.assertEqual(as_somebody(stranger.gr_gid, lambda: os.listdir(folder.parent)),
                          "['watched']")
+        # Commands find the socket by themselves; who runs it may still do all.
+        binary = shutil.copy(os.environ["UNECHO_BIN"], self.folder / "unecho")
+        environment = dict(os.environ, RUNTIME_DIRECTORY=str(self.folder))
+
+        def command(*arguments, **user):
+            done = subprocess.run([binary, *arguments], env=environment, text=True, check=False,
+                                  capture_output=True, timeout=60, stdin=subprocess.DEVNULL, **user)
+            return done.returncode, done.stdout + done.stderr
+        member = {"user": 65534, "group": group.gr_gid, "extra_groups": []}
+        status, told = command("status", "watched", **member)
+        self.assertEqual((status, told.split()[:2]), (0, ["watched", "unecho"]), told)
+        status, told = command("reload", "watched", **member)
+        self.assertEqual((status, "allowed: its user and root" in told), (1, True), told)
+        self.assertEqual(command("reload", "watched"), (0, "nothing changes\n"))
         self.end(running)
+        self.assertFalse((folder / "unecho_telemetry.v2").exists())
 
     def test_as_much_as_one_process_takes_is_told_by_index(self):
         document = nulls(MOST_PORTS)

@@ -180,7 +180,7 @@ class Overload(harness.E2eTest):
             path = self.folder / "check.toml"
             path.write_text(harness.toml(self.document(on_full=on_full)))
             result = subprocess.run([os.environ["UNECHO_BIN"], "check", str(path)], text=True,
-                                    capture_output=True, check=True, timeout=60)
+                                    capture_output=True, check=True, timeout=harness.PATIENCE)
             self.assertIn(said, result.stdout)
 
 

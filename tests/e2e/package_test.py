@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The packages, as a new user has them: built by tools/package, installed with apt into a clean Debian 12.
 
-That is a root of its own, made by mmdebstrap from this machine's sources of Debian's packages; what
-runs in it runs in a mount and process namespace that ends with it. The container is built from the
-same clean root with buildah. Needs root and the package server.
+That is a root of its own, made by mmdebstrap; what runs in it runs in a mount and process namespace that
+ends with it. The container is built from the same clean root with buildah. Needs root, and of this
+machine its sources of Debian's packages, the addresses of its name servers and its network: no device, no
+file mode and no variable of the environment.
 """
 import glob
 import hashlib
@@ -29,13 +30,22 @@ NEEDED = ("mmdebstrap", "dpkg-buildpackage", "dh", "lintian", "buildah", "unshar
 TAPS = ["/usr/share/unecho/pcaps/two-taps-%s.pcap" % tap for tap in "ab"]
 INSTALL = "DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "
 KEEP = "-o Dpkg::Options::=--force-confold "
-# What runs in the root: with /proc, /sys, /dev and the names of this machine's network.
+# What runs in the root: with /proc, /sys and a /dev of its own. In a folder that everybody may write to, as
+# tmpfs is by itself, the kernel keeps root from devices that belong to somebody else.
 ENTER = """set -e
+umask 022
 mount -t proc proc "$1/proc"; mount -t sysfs -o ro sysfs "$1/sys"
-mount -t tmpfs tmpfs "$1/dev"; mkdir "$1/dev/shm"
-for name in null zero full random urandom tty; do
-  touch "$1/dev/$name"; mount --bind "/dev/$name" "$1/dev/$name"
-done
+mount -t tmpfs -o mode=755 tmpfs "$1/dev"; mkdir -m 1777 "$1/dev/shm"
+while read -r name major minor; do
+  mknod -m 666 "$1/dev/$name" c "$major" "$minor"
+done <<EOF
+null 1 3
+zero 1 5
+full 1 7
+random 1 8
+urandom 1 9
+tty 5 0
+EOF
 exec chroot "$@"
 """
 
@@ -123,6 +133,7 @@ def newer(deb, folder):
 class Package(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        os.umask(0o022)
         began = time.monotonic()
         run(ROOT / "tools" / "package", "--no-symbols", OUT)
         cls.debs = {path.name.split("_")[0]: path for path in OUT.glob("*.deb")}
@@ -137,6 +148,9 @@ class Package(unittest.TestCase):
         cls.machine.do(INSTALL + "/root/unecho.deb /root/libunecho-filters-dev.deb man-db")
         print("packages %d s, clean Debian %d s, installing %d s"
               % (built - began, clean - built, time.monotonic() - clean), flush=True)
+
+    def test_1_devices_are_those_of_the_root(self):
+        self.assertEqual(self.machine.do("stat -c '%a %U' /dev /dev/null"), "755 root\n666 root\n")
 
     def test_1_lintian_says_nothing(self):
         changes = next(OUT.glob("*.changes"))
@@ -231,6 +245,12 @@ class Package(unittest.TestCase):
             if name == "unecho":
                 self.assertTrue({"librte-net-pcap23", "libmicrohttpd12", "libcli11-dev"} <= names)
 
+    def test_1_notices_of_what_is_compiled_in_are_shipped(self):
+        said = self.machine.do("cat /usr/share/doc/unecho/copyright")
+        for holder in ("the unecho authors", "University of Cincinnati", "Niels Lohmann", "Simon Brand",
+                       "Intel Corporation", "Mark Gillard"):
+            self.assertIn(holder, said)
+
     def storage_driver(self):
         """vfs works everywhere, and copies the whole root for each layer."""
         done = subprocess.run(["buildah", "--root", self.folder / "try", "--runroot",
@@ -248,6 +268,10 @@ class Package(unittest.TestCase):
         try:
             base = run(*store, "from", "scratch").strip()
             run(*store, "add", "--quiet", base, self.machine.tar, "/")
+            slim = context / "docker"
+            slim.write_text("path-exclude=/usr/share/doc/*\n"
+                            "path-include=/usr/share/doc/*/copyright\n")
+            run(*store, "add", "--quiet", base, slim, "/etc/dpkg/dpkg.cfg.d/docker")
             run(*store, "commit", "--quiet", "--disable-compression", base, "localhost/clean")
             run(*store, "build", "--quiet", "--isolation", "chroot", "--layers=false",
                 "--build-arg", "BASE=localhost/clean", "-t", "localhost/unecho",
@@ -258,6 +282,10 @@ class Package(unittest.TestCase):
             said = run(*store, "run", "--isolation", "chroot", "--cap-drop", "all", image, "--",
                        *there["Entrypoint"], "run", "/etc/unecho/quickstart.toml")
             self.assertIn("forwarded 2516", said)
+            there = run(*store, "run", "--isolation", "chroot", image, "--", "find",
+                        "/usr/share/doc/unecho", "-type", "f").split()
+            self.assertEqual(sorted(there), ["/usr/share/doc/unecho/" + name
+                                             for name in ("copyright", "unecho.spdx.json")])
         finally:
             run(*store, "rm", "--all")
             run(*store, "rmi", "--all", "--force")
@@ -286,4 +314,4 @@ if __name__ == "__main__":
     lacking = why_not()
     if lacking:
         harness.skip(lacking)
-    harness.main()
+    harness.main(isolated=False)

@@ -32,7 +32,7 @@ def echoes_of(path, out, *arguments):
     """[(echo, original, age in ns)] of the real binary."""
     subprocess.run([os.environ["UNECHO_BIN"], "pcap", str(path), "--pairs", str(out), "--quiet",
                     "--engine", "exact", *arguments],
-                   check=True, timeout=60, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                   check=True, timeout=harness.PATIENCE, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     with open(out, encoding="ascii") as file:
         assert next(file) == "echo,original,age_ns\n"
         return [tuple(map(int, line.split(","))) for line in file]

@@ -71,7 +71,7 @@ class PcapTest(harness.E2eTest):
     def run_pcap(self, *arguments, wrapper=(), **options):
         options = {"stdin": subprocess.DEVNULL, **options}
         done = subprocess.run([*wrapper, self.binary, "pcap", *map(str, arguments)], check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=harness.PATIENCE,
                               cwd=self.folder, **options)
         return harness.Result(done.returncode, done.stdout, done.stderr.decode())
 
@@ -339,7 +339,7 @@ class Wifi(PcapTest):
     def test_analyze_tells_what_was_sent_again_on_the_air(self):
         def analyzed(capture):
             done = subprocess.run([self.binary, "analyze", "--json", capture], check=True,
-                                  stdout=subprocess.PIPE, timeout=60)
+                                  stdout=subprocess.PIPE, timeout=harness.PATIENCE)
             report = json.loads(done.stdout)
             return report, {one["cause"]: one["echoes"]["packets"] for one in report["causes"]}
         report, causes = analyzed(self.capture)
@@ -679,7 +679,7 @@ class Files(PcapTest):
         self.assertIn("packet 1: " + words, "".join(summary["warnings"]))
         self.assertIn("({:,} times)".format(summary["packets"]), "".join(summary["warnings"]))
         done = subprocess.run([self.binary, "analyze", "--json", "in.pcap"], check=True,
-                              cwd=self.folder, capture_output=True, timeout=60)
+                              cwd=self.folder, capture_output=True, timeout=harness.PATIENCE)
         said = json.loads(done.stdout)["warnings"]
         self.assertEqual(
             ["%s: packet %d: %s (%s times)" % (one["file"], one["number"], one["text"],
@@ -744,11 +744,11 @@ class Refusals(PcapTest):
         with open(self.folder / "out.pcap", "wb") as out:
             done = subprocess.run([self.binary, "pcap", "in.pcap", "-o", "-", "--dropped",
                                    "out.pcap"], check=False, stdout=out, stderr=subprocess.PIPE,
-                                  cwd=self.folder, timeout=60)
+                                  cwd=self.folder, timeout=harness.PATIENCE)
         self.assertEqual((done.returncode, (self.folder / "out.pcap").read_bytes()), (2, b""))
         report = subprocess.run([self.binary, "analyze", "in.pcap", "--html", "/dev/stdout",
                                  "--json"], check=False, capture_output=True, cwd=self.folder,
-                                timeout=60)
+                                timeout=harness.PATIENCE)
         self.assertEqual((report.returncode, report.stdout), (2, b""), report)
         self.pcap("in.pcap", "-o", "/dev/null", "--dropped", "/dev/null", "--quiet")
 
@@ -760,7 +760,7 @@ class Refusals(PcapTest):
                         ("analyze", "made.pcap", "--html", "-"),
                         ("size", "--window", "50ms", "--memory", "64MiB", "--json")):
             plain = subprocess.run([self.binary, *command], check=True, capture_output=True,
-                                   cwd=self.folder, timeout=60).stdout
+                                   cwd=self.folder, timeout=harness.PATIENCE).stdout
             ends = os.pipe()
             os.set_blocking(ends[1], False)
             full = os.write(ends[1], bytes(1 << 20))  # as much as it holds
@@ -788,7 +788,7 @@ class Refusals(PcapTest):
                         ("pcap", "in.pcap", "--pairs"), ("analyze", "in.pcap", "--html"),
                         ("analyze", "in.pcap", "--toml")):
             done = subprocess.run([self.binary, *command, shared / "out"], check=False, text=True,
-                                  cwd=self.folder, capture_output=True, timeout=60)
+                                  cwd=self.folder, capture_output=True, timeout=harness.PATIENCE)
             self.assertEqual((done.returncode, done.stdout), (1, ""), done)
             self.assertIn("is a symbolic link that another user may have put into", done.stderr)
         self.assertEqual((self.folder / "precious").read_text(), "ours")
@@ -849,7 +849,7 @@ class Refusals(PcapTest):
         with open(name, "ab") as file:
             file.write(b"cut")
         done = subprocess.run([self.binary, "pcap", name, "-o", b"out\xfe.pcap", "--json"],
-                              cwd=self.folder, capture_output=True, timeout=60, check=True)
+                              cwd=self.folder, capture_output=True, timeout=harness.PATIENCE, check=True)
         summary = json.loads(done.stdout)
         self.assertEqual(os.path.basename(summary["inputs"][0]), "bad\ufffd\x1b[1m.pcap")
         self.assertEqual(summary["output"], "out\ufffd.pcap")
@@ -898,7 +898,7 @@ class Refusals(PcapTest):
                 self.assert_refused(self.run_pcap("in.pcap", option, "/dev/full"), 1, "/dev/full")
         with open("/dev/full", "wb") as full:
             done = subprocess.run([self.binary, "pcap", "in.pcap", "-o", "-"], check=False,
-                                  stdout=full, stderr=subprocess.PIPE, cwd=self.folder, timeout=60)
+                                  stdout=full, stderr=subprocess.PIPE, cwd=self.folder, timeout=harness.PATIENCE)
         self.assertEqual(done.returncode, 1, done)
         self.assertRegex(done.stderr.decode(), r"^unecho: .*No space left")
         self.assertEqual(self.left_over(), [])
@@ -1101,7 +1101,7 @@ class Refusals(PcapTest):
             harness.wait_for(lambda: len(self.left_over()) == 3, "three unfinished files")
             time.sleep(0.05)
             process.send_signal(number)
-            out, err = process.communicate(timeout=60)
+            out, err = process.communicate(timeout=harness.PATIENCE)
             self.assertEqual((process.returncode, out), (1, b""), err)
             self.assertIn(b"unecho: stopped by a signal", err)
             self.assertEqual(sorted(path.name for path in self.folder.iterdir()), ["in.pcap"])

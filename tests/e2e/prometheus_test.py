@@ -57,7 +57,7 @@ class Prometheus:
 
     def __enter__(self):
         try:
-            harness.wait_for(lambda: self._get("/-/ready")[0] == 200, "Prometheus", 60)
+            harness.wait_for(lambda: self._get("/-/ready")[0] == 200, "Prometheus")
         except BaseException:
             self.__exit__()
             raise
@@ -65,13 +65,13 @@ class Prometheus:
 
     def __exit__(self, *_):
         self._process.terminate()
-        self._process.wait(20)
+        self._process.wait(harness.PATIENCE)
         self._log.close()
 
     def _get(self, path):
         """(status, body)"""
         with contextlib.closing(http.client.HTTPConnection("127.0.0.1", self.port,
-                                                           timeout=10)) as connection:
+                                                           timeout=harness.PATIENCE)) as connection:
             connection.request("GET", path)
             answer = connection.getresponse()
             return answer.status, answer.read()
@@ -124,7 +124,7 @@ class Scraped(monitored.MonitorTest):
             self.assertEqual((status, said), (0, ""))
             names = {name for name, _ in monitored.samples_of(metrics)}
             with Prometheus(self.folder, server.port, MONITORING / "alerts.yml") as prometheus:
-                server.wait(lambda: prometheus.query("unecho_up"), "the first scrape", 60)
+                server.wait(lambda: prometheus.query("unecho_up"), "the first scrape")
                 self.scraped(prometheus, names)
                 self.dashboard(prometheus, names)
                 self.rules(prometheus, names)

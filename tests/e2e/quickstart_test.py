@@ -37,38 +37,6 @@ class Quickstart(harness.E2eTest):
         self.assert_frames(harness.frames_of(self.folder / output), expected.kept)
         self.assertEqual(harness.nonzero(report["routes"][0]["reasons"]), expected.counts)
 
-    def test_every_engine_keeps_the_same(self):
-        packets = harness.packets_of(*[self.folder / path for path in self.files("rx_pcap")])
-        filter_, = self.config["filter"]
-        expected = harness.part(packets, key=filter_.get("key", "packet"),
-                                window=exact_answer.duration(filter_["window"]))
-        output, = self.files("tx_pcap")
-        for engine in harness.ENGINES:
-            with self.subTest(engine=engine):
-                filter_["engine"] = engine
-                report = self.report(self.config, eal=())
-                self.assertEqual(report["filters"][0]["engine"], engine)
-                self.assert_frames(harness.frames_of(self.folder / output), expected.kept)
-                self.assertEqual(harness.nonzero(report["routes"][0]["reasons"]), expected.counts)
-
-    def test_so_does_the_engine_that_counts_packets_of_flows(self):
-        """Which takes the first packets of a flow, and no other key."""
-        packets = harness.packets_of(*[self.folder / path for path in self.files("rx_pcap")])
-        filter_, = self.config["filter"]
-        output, = self.files("tx_pcap")
-        for first in (2, 3, 5):
-            for key in ("flow", "flow-bidir"):
-                with self.subTest(first=first, key=key):
-                    filter_.update(engine="shbf-x", key=key, first=first)
-                    report = self.report(self.config, eal=())
-                    expected = harness.part(packets, key=key, first=first,
-                                            window=exact_answer.duration(filter_["window"]))
-                    self.assertLess(0, len(expected.echoes))
-                    self.assertEqual(report["filters"][0]["engine"], "shbf-x")
-                    self.assert_frames(harness.frames_of(self.folder / output), expected.kept)
-                    self.assertEqual(harness.nonzero(report["routes"][0]["reasons"]),
-                                     expected.counts)
-
     def test_the_table_for_people_shows_the_echoes(self):
         with self.start("configs/quickstart.toml", eal=()) as running:
             result = running.finish()
@@ -81,7 +49,7 @@ class Quickstart(harness.E2eTest):
     def test_check_accepts_it(self):
         result = subprocess.run(
             [harness.os.environ["UNECHO_BIN"], "check", "configs/quickstart.toml"],
-            cwd=self.folder, capture_output=True, text=True, timeout=60, check=False)
+            cwd=self.folder, capture_output=True, text=True, timeout=harness.PATIENCE, check=False)
         self.assertEqual((result.returncode, result.stderr), (0, ""))
         for port in self.config["port"]:
             self.assertIn(port["name"], result.stdout)

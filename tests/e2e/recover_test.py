@@ -182,7 +182,7 @@ class Recover(PcapTest):
         self.damaged("a.pcap")
         for options, packets in (((), BAD - 1), (("--recover",), PACKETS - 1)):
             done = subprocess.run([self.binary, "analyze", "bad-a.pcap", "--json", *options],
-                                  cwd=self.folder, capture_output=True, timeout=60, check=False)
+                                  cwd=self.folder, capture_output=True, timeout=harness.PATIENCE, check=False)
             self.assertEqual(done.returncode, 1, done)
             self.assertEqual(json.loads(done.stdout)["total"]["packets"], packets)
             self.assertTrue(re.match(INCOMPLETE, done.stderr.decode()), done)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A Redis Cluster as Debian has it, on loopback: three masters, and a replica of each."""
 import itertools
+import re
 import shutil
 import socket
 import subprocess
@@ -67,7 +68,7 @@ class Node:
     def ask(self, *words):
         done = subprocess.run(["redis-cli", "-h", "127.0.0.1", "-p", str(self.port),
                                *map(str, words)], capture_output=True, text=True, check=False,
-                              timeout=60)
+                              timeout=harness.PATIENCE)
         return done.stdout + done.stderr
 
     def kill(self):
@@ -108,6 +109,18 @@ class Cluster:
                        "master_link_status:down" not in node.ask("info", "replication")
                        for node in self.alive())
         harness.wait_for(whole, "a cluster")
+
+    def wait_for_replicas(self):
+        """What masters have been told by now, replicas have, too."""
+        def offset(node, name):
+            return int(re.search(name + r":(\d+)", node.ask("info", "replication"))[1])
+        for master in self.masters():
+            told = offset(master, "master_repl_offset")
+
+            def follows(master=master, told=told):
+                said = re.findall(r"^slave\d+:.*offset=(\d+)", master.ask("info", "replication"), re.M)
+                return said and all(int(each) >= told for each in said)
+            harness.wait_for(follows, "the replica of %s" % master.address)
 
     def masters(self):
         """Those that have slots."""

@@ -39,7 +39,7 @@ class ReloadTest(E2eTest):
 
     def reload(self, *arguments):
         done = subprocess.run([os.environ["UNECHO_BIN"], "reload", *arguments], text=True,
-                              capture_output=True, check=False, timeout=120,
+                              capture_output=True, check=False, timeout=harness.PATIENCE,
                               env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
         return done.returncode, done.stdout, done.stderr
 

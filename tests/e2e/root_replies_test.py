@@ -145,7 +145,7 @@ def at_first(answer, times, then=lambda words: Fake.well(words)):
 class Replies(Sites):
     def site(self, *nodes, **options):
         site = Site(self, [getattr(node, "address", node) for node in nodes],
-                    **{"timeout": "500ms", **options})
+                    **{"timeout": "5s", **options})
         self.assertEqual(site.error, "")
         return site
 
@@ -317,13 +317,13 @@ class Hostile(Replies):
                 "a line that does not end": b"+" + b"x" * (8 << 20)}.items():
             with self.subTest(name):
                 node = Fake(self, FCALL=at_first(answer, 1))
-                site = self.site(node, timeout="5s")
+                site = self.site(node, timeout="10s")
                 before = self.status(site, "VmHWM"), self.status(site, "VmPeak")
                 begun = time.monotonic()
                 site.ask(self.flows(200))
                 counters = site.answered()
                 # At once, and not when its time is over.
-                self.assertLess(time.monotonic() - begun, 4)
+                self.assertLess(time.monotonic() - begun, 9)
                 self.assertEqual(counters["unanswered"] + counters["unknown"], 200)
                 self.assertEqual(site.known, [])
                 self.assertLess(self.status(site, "VmHWM") - before[0], 512 << 10)  # KiB
@@ -452,7 +452,7 @@ class Slow(Replies):
         slow.answers["FCALL"] = lambda words, _: None if Fake.flows(words) else Fake.well(words)
         begun = time.monotonic()
         asked = 0
-        for _ in range(80):
+        for _ in range(30):
             site.ask(self.flows(4000))
             asked += 4000
             time.sleep(0.03)

@@ -56,11 +56,11 @@ class Tls(Sites):
 
     def run_inside(self, *command):
         return subprocess.run([*self.inside, *map(str, command)], check=True, capture_output=True,
-                              text=True, timeout=60).stdout
+                              text=True, timeout=harness.PATIENCE).stdout
 
     def openssl(self, *words):
         subprocess.run(["openssl", *map(str, words)], cwd=self.folder, check=True,
-                       capture_output=True, timeout=60)
+                       capture_output=True, timeout=harness.PATIENCE)
 
     def authority(self, name):
         self.openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1",
@@ -84,7 +84,7 @@ class Tls(Sites):
     def ask(self, node, *words):
         done = subprocess.run([*self.inside, "redis-cli", "--tls", "--cacert",
                                str(self.folder / "ca.pem"), "-h", "192.0.2.%d" % node, *map(str, words)],
-                              capture_output=True, text=True, check=False, timeout=60)
+                              capture_output=True, text=True, check=False, timeout=harness.PATIENCE)
         return done.stdout + done.stderr
 
     def cluster(self):
@@ -141,7 +141,7 @@ class Tls(Sites):
         # Nothing of it was in the clear: that is refused.
         self.assertNotIn("PONG", subprocess.run(
             [*self.inside, "redis-cli", "-h", "192.0.2.1", "ping"], capture_output=True, text=True,
-            check=False, timeout=60).stdout)
+            check=False, timeout=harness.PATIENCE).stdout)
 
     def test_who_is_another_one_is_not_asked(self):
         self.certificate(1, "redis-1.example.net")

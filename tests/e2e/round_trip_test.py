@@ -152,7 +152,7 @@ class RoundTripTest(pcap_test.PcapTest):
         command = ["tshark", "-n", "-r", str(path), "-T", "fields", "-E", "occurrence=a"]
         for field in fields:
             command += ["-e", field]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=60,
+        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=harness.PATIENCE,
                               cwd=self.folder, env=self.no_home()).stdout.splitlines()
 
     def write(self, name, data):
@@ -299,7 +299,7 @@ class Changed(RoundTripTest):
         self.assertEqual(len(shown), 8 + 4)  # packets, and what Wireshark counts as such
         infos = []
         for name in ("in.pcapng", "out.pcapng"):
-            text = subprocess.run(["capinfos", "-E", "-I", "-F", "-k", name], check=True, timeout=60,
+            text = subprocess.run(["capinfos", "-E", "-I", "-F", "-k", name], check=True, timeout=harness.PATIENCE,
                                   capture_output=True, text=True, cwd=self.folder,
                                   env=self.no_home()).stdout
             infos.append([line for line in text.splitlines()[1:]

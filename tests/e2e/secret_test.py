@@ -76,7 +76,7 @@ def without_random_bytes():
 class Secret(harness.E2eTest):
     def pcap(self, *arguments):
         done = subprocess.run([os.environ["UNECHO_BIN"], "pcap", *map(str, arguments), "--json"],
-                              check=False, text=True, capture_output=True, timeout=120)
+                              check=False, text=True, capture_output=True, timeout=harness.PATIENCE)
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
@@ -135,7 +135,7 @@ class Secret(harness.E2eTest):
     def unlucky(self, *arguments):
         """(exit status, standard error) where the kernel has no random bytes."""
         done = subprocess.run([os.environ["UNECHO_BIN"], *map(str, arguments)], check=False,
-                              text=True, capture_output=True, timeout=120,
+                              text=True, capture_output=True, timeout=harness.PATIENCE,
                               preexec_fn=without_random_bytes)
         return done.returncode, done.stderr
 

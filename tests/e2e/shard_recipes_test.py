@@ -40,7 +40,7 @@ class RecipeTest(harness.E2eTest):
             self.skipTest("no mergecap")
         self.capture = self.folder / "in.pcap"
         subprocess.run([sys.executable, ROOT / "bench/captures/traffic.py", self.capture,
-                        "--packets", "30000"], check=True, timeout=120)
+                        "--packets", "30000"], check=True, timeout=harness.PATIENCE)
         one = self.folder / "one.pcap"
         self.check_run([os.environ["UNECHO_BIN"], "pcap", self.capture, *WINDOW, "--engine", "exact",
                         "-o", one, "-F", "nsecpcap", "--quiet"])
@@ -66,6 +66,10 @@ class RecipeTest(harness.E2eTest):
         self.assertEqual(sum(sizes), len(self.whole))
         self.assertGreater(min(sizes), 0)
         self.assertEqual((self.out / "seed").stat().st_mode & 0o777, 0o600)
+        seed = (self.out / "seed").read_text().strip()
+        for path in self.folder.rglob("*"):  # such as the commands in GNU parallel's joblog
+            if path.is_file() and path.suffix not in (".pcap", ".pcapng", ".nsec"):
+                self.assertEqual(seed in path.read_text(errors="replace"), path.name == "seed", path)
 
     def wrapper(self, text):
         """A program in place of unecho."""
@@ -124,17 +128,23 @@ class KubernetesTest(RecipeTest):
         pod = spec["template"]["spec"]
         self.assertIn(pod["restartPolicy"], ("OnFailure", "Never"))
         container, = pod["containers"]
-        environment = {one["name"]: one.get("value", "99") for one in container["env"]}
+        seed, ran = "98765432123456789", self.folder / "ran"
+        environment = {one["name"]: one.get("value", seed) for one in container["env"]}
         self.assertEqual(environment["SHARDS"], str(spec["completions"]))
         self.out.mkdir()
         shutil.copy(self.capture, self.out / "in.pcap")
         programs = self.folder / "bin"
         programs.mkdir()
-        (programs / "unecho").symlink_to(os.environ["UNECHO_BIN"])
+        program = programs / "unecho"
+        program.write_text('#!/bin/sh\necho "$*" >>%s\nexec %s "$@"\n'
+                           % (ran, os.environ["UNECHO_BIN"]))
+        program.chmod(0o755)
         for index in range(spec["completions"]):
             self.check_run([*container["command"], *container["args"]], cwd=self.out,
                            env={"PATH": "%s:/usr/bin:/bin" % programs, **environment,
-                                "JOB_COMPLETION_INDEX": str(index)})
+                                "TMPDIR": str(self.folder), "JOB_COMPLETION_INDEX": str(index)})
+        self.assertEqual(len(ran.read_text().splitlines()), spec["completions"])
+        self.assertNotIn(seed, ran.read_text(), "all users of a node see what programs are given")
         parts = sorted(self.out.glob("part-*.pcapng"))
         self.assertEqual(len(parts), spec["completions"])
         self.check_run(["mergecap", "-w", self.out / "merged.pcapng", *parts])

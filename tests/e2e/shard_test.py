@@ -72,7 +72,7 @@ class ShardTest(harness.E2eTest):
     def pcap(self, inputs, *arguments, status=0):
         result = subprocess.run([os.environ["UNECHO_BIN"], "pcap", *map(str, inputs), "--json",
                                  *map(str, arguments)],
-                                capture_output=True, text=True, timeout=120,
+                                capture_output=True, text=True, timeout=harness.PATIENCE,
                                 stdin=subprocess.DEVNULL)
         self.assertEqual(result.returncode, status, result.stderr)
         return json.loads(result.stdout) if result.stdout else result.stderr
@@ -120,7 +120,7 @@ class ShardTest(harness.E2eTest):
         path = str(inputs[0])
         return self.statuses.setdefault(path, subprocess.run(
             [os.environ["UNECHO_BIN"], "pcap", *map(str, inputs), "--dry-run", "--quiet"],
-            capture_output=True, timeout=120, stdin=subprocess.DEVNULL).returncode)
+            capture_output=True, timeout=harness.PATIENCE, stdin=subprocess.DEVNULL).returncode)
 
     def setUp(self):
         super().setUp()
@@ -146,7 +146,7 @@ class ShardTest(harness.E2eTest):
     def made(self, packets=30_000):
         capture = self.folder / "in.pcap"
         subprocess.run([sys.executable, ROOT / "bench/captures/traffic.py", capture, "--packets",
-                        str(packets)], check=True, timeout=120)
+                        str(packets)], check=True, timeout=harness.PATIENCE)
         return capture
 
     def test_parts_are_of_like_size_and_each_flow_in_one(self):
@@ -176,7 +176,7 @@ class ShardTest(harness.E2eTest):
             self.pcap([PCAPS / "one-link.pcap"], "--mark", "-o", out, *SEED, *arguments)
             lines = subprocess.run(["tshark", "-r", out, "-T", "fields", "-e", "frame.time_epoch",
                                     "-e", "frame.comment", "-e", "ip.id"],
-                                   capture_output=True, text=True, check=True, timeout=120).stdout
+                                   capture_output=True, text=True, check=True, timeout=harness.PATIENCE).stdout
             return lines.splitlines()
         whole = marked("--engine", "exact")
         parts = [marked("--shard", "%d/3" % index) for index in (1, 2, 3)]
@@ -189,7 +189,7 @@ class ShardTest(harness.E2eTest):
         self.compare([capture], ("--window", "10ms"), 3)
         subprocess.run(["mergecap", "-F", "nsecpcap", "-w", out,
                         *(self.folder / ("part%d.pcap" % index) for index in (1, 2, 3))],
-                       check=True, timeout=120)
+                       check=True, timeout=harness.PATIENCE)
         assert_same(self, records_of(out), records_of(self.folder / "one.pcap"))
 
     def test_a_shard_that_is_killed_leaves_nothing_and_is_run_again(self):
@@ -228,8 +228,8 @@ class ShardTest(harness.E2eTest):
                 *(((*SEED, "--shard", text), '--shard: "%s"%s' % (text, form))
                   for text in ("4/3", "0/3", "3", "1/0", "/", "a/b", "-1/3", "1/3/5", "1 /3",
                                "1/65537", "1/4294967297")),
-                (("--shard", "1/3"), "--shard needs --seed, the same for all shards, by which all "
-                                     "agree whose a packet is"),
+                (("--shard", "1/3"), "--shard needs --seed-file, the same for all shards, by which "
+                                     "all agree whose a packet is"),
                 ((*SEED, "--shard", "1/3", "--engine", "line"),
                  "--engine line: a filter of a part drops other packets by accident than one of all; "
                  "allowed with --shard: exact"),
@@ -239,6 +239,51 @@ class ShardTest(harness.E2eTest):
             with self.subTest(arguments):
                 text = self.pcap([PCAPS / "flows.pcap"], "--dry-run", *arguments, status=2)
                 self.assertEqual(text, "unecho: " + error + "\n")
+
+    def seed_file(self, text, mode=0o600):
+        path = self.folder / "seed"
+        path.unlink(missing_ok=True)
+        path.write_text(text)
+        path.chmod(mode)
+        return path
+
+    def test_a_seed_in_a_file_is_the_seed(self):
+        out = self.folder / "out.pcap"
+        given = []
+        for seed in (SEED, ("--seed-file", self.seed_file("7\n")), ("--seed", "8")):
+            self.pcap([PCAPS / "flows.pcap"], "-o", out, "-F", "nsecpcap", *seed, "--shard", "1/3")
+            given.append(records_of(out))
+        self.assertGreater(len(given[0]), 0)
+        self.assertEqual(given[0], given[1])
+        self.assertNotEqual(given[0], given[2])
+
+    def test_a_seed_file_that_is_none_is_one_line(self):
+        """By pcap and analyze alike. What stands in the file is not printed: it may be a secret."""
+        seed = self.folder / "seed"
+        number = "%s: its first line is no seed; allowed: a whole number from 0 to %d" % (
+            seed, 2 ** 64 - 1)
+        others = "%s: others than its owner may use it; chmod 600" % seed
+        for text, mode, error in (("", 0o600, number), ("password\n", 0o600, number),
+                                  ("-1\n", 0o600, number), ("7 8\n", 0o600, number),
+                                  ("%d\n" % 2 ** 64, 0o600, number), ("7\n", 0o640, others),
+                                  ("7\n", 0o604, others), ("7\n", 0o644, others)):
+            self.seed_file(text, mode)
+            for command in ("pcap", "analyze"):
+                with self.subTest(command, text=text, mode=oct(mode)):
+                    self.refused(command, error, "--seed-file", seed)
+        for command in ("pcap", "analyze"):
+            self.refused(command, "not together with --seed", *SEED, "--seed-file", seed)
+            self.refused(command, "/nowhere: No such file or directory", "--seed-file", "/nowhere")
+            self.refused(command, "%s: is no file" % self.folder, "--seed-file", self.folder)
+
+    def refused(self, command, error, *seed):
+        more = ("--dry-run",) if command == "pcap" else ()
+        result = subprocess.run(
+            [os.environ["UNECHO_BIN"], command, PCAPS / "flows.pcap", *more, *map(str, seed),
+             "--shard", "1/3"], capture_output=True, text=True, timeout=harness.PATIENCE,
+            stdin=subprocess.DEVNULL)
+        self.assertEqual((result.returncode, result.stdout, result.stderr),
+                         (2, "", "unecho: --seed-file: " + error + "\n"))
 
 
 if __name__ == "__main__":

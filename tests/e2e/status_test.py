@@ -173,7 +173,7 @@ class Shown(monitored.MonitorTest):
                 self.assertNotIn("\x1b", line)
                 heads += line.startswith("taps  unecho")
             process.terminate()
-            process.communicate(timeout=20)
+            process.communicate(timeout=harness.PATIENCE)
             self.assertEqual(process.returncode, 0)
 
     def watch_on_a_terminal(self):

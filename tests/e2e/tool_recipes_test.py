@@ -35,7 +35,7 @@ class ToolRecipes(harness.E2eTest):
         environment = dict(os.environ, UNECHO=os.environ["UNECHO_BIN"], PORT=str(free_port()),
                            ARGUS_CONFIG="/dev/null")
         done = subprocess.run([RECIPES / name, *arguments], env=environment, cwd=self.folder,
-                              capture_output=True, text=True, timeout=100, check=False,
+                              capture_output=True, text=True, timeout=harness.PATIENCE, check=False,
                               stdin=subprocess.DEVNULL)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done

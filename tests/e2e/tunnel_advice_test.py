@@ -24,7 +24,7 @@ MIXES = 400 if FULL else 60
 
 def unecho(*arguments, **options):
     return subprocess.run([os.environ["UNECHO_BIN"], *map(str, arguments)], text=True, check=False,
-                          capture_output=True, timeout=120, **options)
+                          capture_output=True, timeout=harness.PATIENCE, **options)
 
 
 def has_tunnels(path):

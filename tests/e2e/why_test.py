@@ -18,7 +18,7 @@ RETRANSMISSION, DUPLICATE = "a (suspected) retransmission", "Duplicate ACK"
 def wireshark_of(path):
     """(retransmissions, duplicate ACKs) as Wireshark's expert counts them."""
     done = subprocess.run(["tshark", "-n", "-r", path, "-q", "-z", "expert,note"], check=True,
-                          capture_output=True, text=True, timeout=120,
+                          capture_output=True, text=True, timeout=harness.PATIENCE,
                           env=dict(os.environ, HOME=str(path.parent)))
     counts = [0, 0]
     for line in done.stdout.splitlines():
@@ -33,7 +33,7 @@ class Why(harness.E2eTest):
     def setUp(self):
         super().setUp()
         subprocess.run([sys.executable, "-B", harness.ROOT / "examples" / "why" / "make_copies",
-                        self.folder / "copies"], check=True, timeout=60)
+                        self.folder / "copies"], check=True, timeout=harness.PATIENCE)
 
     def row(self, name):
         capture, clean = self.folder / "copies" / (name + ".pcap"), self.folder / (name + ".pcap")
@@ -48,7 +48,7 @@ class Why(harness.E2eTest):
 
     def command(self, *arguments):
         done = subprocess.run([os.environ["UNECHO_BIN"], *map(str, arguments)], check=False,
-                              capture_output=True, text=True, timeout=60)
+                              capture_output=True, text=True, timeout=harness.PATIENCE)
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
@@ -77,7 +77,7 @@ class Why(harness.E2eTest):
         (place / "examples").symlink_to(harness.ROOT / "examples")
         path = "%s:%s" % (os.path.dirname(os.environ["UNECHO_BIN"]), os.environ["PATH"])
         done = subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=place, check=False,
-                              capture_output=True, text=True, timeout=120,
+                              capture_output=True, text=True, timeout=harness.PATIENCE,
                               env=dict(os.environ, PATH=path, PYTHONDONTWRITEBYTECODE="1"))
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("routed", done.stdout)

@@ -21,7 +21,7 @@ import dissect  # noqa: E402  harness has put tools/ on the path
 import frames  # noqa: E402
 
 PLACES = ("a0", "a1", "b0", "b1")
-FLOWS, PACKETS = 40, 60
+FLOWS, PACKETS = 40, 25
 COPIES = 3
 # A ring that holds all there is: no packet can be passed unfiltered because its owner is slow.
 RING_SIZE = 8192
@@ -89,11 +89,17 @@ class TwoWorkers(harness.E2eTest):
             "filter": [harness.filter_("f", "60s", key=key, engine=engine, **fields)],
             "route": [{"from": ["tap-a", "tap-b"], "to": "tool", "filter": "f",
                        "allow_flow_drop_on_link": False}],
-            "workers": {"lcores": two_cpus(), "steering": "ring", "ring_size": ring_size},
-            "run": {"stop_when_idle": "300ms"}}
-        report = self.report(document, wrapper=("env", "UNECHO_ISA=" + isa) if isa else ())
-        self.assertEqual(report["totals"]["received"], sum(map(len, places)))
-        return report, [harness.frames_of(file) for file in files]
+            "workers": {"lcores": two_cpus(), "steering": "ring", "ring_size": ring_size}}
+        with self.start(document, "--json", wrapper=("env", "UNECHO_ISA=" + isa) if isa else ()) as running, \
+                self.telemetry(running) as telemetry:
+            # Not stop_when_idle: two workers without a CPU of their own are seldom seen idle at once.
+            harness.wait_for(lambda: self.is_all(telemetry.ask("/unecho/counters"), sum(map(len, places))),
+                             "all packets")
+            running.interrupt()
+            return self.report_of(running.finish()), [harness.frames_of(file) for file in files]
+
+    def is_all(self, counters, packets):
+        return (counters["received"], counters["in_flight"]) == (packets, 0)
 
     def check_one_of_each(self, places, survivors, key):
         """Every key passed once, as one of the frames that have it."""
@@ -128,15 +134,13 @@ class TwoWorkers(harness.E2eTest):
                 reasons = report["routes"][0]["reasons"]
                 self.assertEqual(reasons["new"], FLOWS * PACKETS)
                 self.assertEqual(reasons["echo"], FLOWS * PACKETS * (COPIES - 1))
-
-    def test_both_workers_work_and_hand_over(self):
-        report, out = self.replay(traffic(random.Random(12)), "packet", outputs=2)
-        for worker in report["workers"]:
-            for counter in ("rx_packets", "handed_in", "handed_out", "settled"):
-                self.assertGreater(worker[counter], FLOWS, worker)
-        flows = [{identity(frame)[0] for frame in part} for part in out]
-        self.assertEqual(flows[0] & flows[1], set())  # one worker owns a flow, and transmits it
-        self.assertTrue(flows[0] and flows[1])
+                for worker in report["workers"]:
+                    for counter in ("rx_packets", "handed_in", "handed_out", "settled"):
+                        self.assertGreater(worker[counter], FLOWS, worker)
+                if outputs == 2:  # one worker owns a flow, and transmits it
+                    flows = [{identity(frame)[0] for frame in part} for part in out]
+                    self.assertEqual(flows[0] & flows[1], set())
+                    self.assertTrue(flows[0] and flows[1])
 
     def test_flow_keys_meet_on_one_worker(self):
         places = traffic(random.Random(13))

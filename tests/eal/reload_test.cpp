@@ -145,11 +145,12 @@ class Box {
     }
 
     tl::expected<control::ReloadPlan, control::Problems> plan_for(const config::Config& wanted) {
+        const auto made = control::WantedConfig::make(wanted, machine_,
+                                                      control::facts_of(*wiring_->present().plan));
         return control::plan_reload({.running = &config_,
-                                     .wanted = &wanted,
+                                     .wanted = &made,
                                      .present = &wiring_->present(),
                                      .route_names = &route_names_,
-                                     .machine = &machine_,
                                      .now_unix = 1});
     }
 
@@ -195,6 +196,12 @@ class Box {
             look();
             poll();
         }
+    }
+
+    // Where somebody else does what is due.
+    void wait(Nanoseconds time) {
+        now_ += time;
+        poll();
     }
 
     void poll() {
@@ -1075,6 +1082,65 @@ TEST_F(ReloadBox, keeps_a_route_as_long_as_packets_are_on_their_way_to_it) {
     EXPECT_FALSE(reload.busy());
     EXPECT_EQ(wiring.present().filters[place], nullptr);
     EXPECT_EQ(box.sent(1).size(), offered);
+}
+
+// Whoever asked while another one was underway learns whether it was refused in the end.
+TEST_F(ReloadBox, tells_what_became_of_one_that_waited) {
+    File file = base();
+    Box box(file);
+    const control::Machine machine = control::machine_with({0, 1});
+    std::atomic<unsigned> asked{0};
+    control::FilterTurns turns;
+    turns.follow(box.wiring().present(), true, box.now());
+    control::Reload reload(
+        box.wiring(), machine, box.config(),
+        {[&] { return config::load_text(text_of(file), "box.toml"); }, &asked},
+        [](const std::string&) {}, control::Reload::Beside::kCaller);
+    const auto step = [&] { reload.step(box.now(), turns, true); };
+    const auto ask_for = [&](const std::string& table, const std::string& key,
+                             const std::string& value) {
+        file[table][key] = value;
+        ++asked;
+        step();
+        ASSERT_TRUE(reload.work_once());
+    };
+    const auto finish = [&] {
+        for (unsigned i = 0; reload.busy() && i < 1000; ++i) {
+            box.wait(kMillisecond);
+            step();
+        }
+        ASSERT_FALSE(reload.busy());
+        while (reload.work_once()) {
+        }
+    };
+    ask_for("filter0", "window", "\"30ms\"");
+    ASSERT_TRUE(reload.busy());
+    EXPECT_FALSE(reload.outcome(0).accepted);
+    EXPECT_FALSE(reload.outcome(1).accepted) << "none waits";
+
+    ask_for("filter0", "window", "\"40ms\"");
+    ask_for("filter0", "window", "\"50ms\"");
+    for (const std::uint64_t number : {1U, 2U}) {
+        EXPECT_EQ(reload.outcome(number).waiting, number);
+    }
+    finish();
+    for (const std::uint64_t number : {1U, 2U}) {
+        const control::ReloadAnswer answer = reload.outcome(number);
+        EXPECT_EQ(answer.waiting, 0U);
+        EXPECT_TRUE(answer.accepted);
+        EXPECT_NE(answer.text.find("\"30ms\" -> \"50ms\""), std::string::npos) << answer.text;
+    }
+    ASSERT_TRUE(reload.busy()) << "the newest one warms now";
+
+    ask_for("workers", "burst", "16");
+    EXPECT_EQ(reload.outcome(3).waiting, 3U);
+    finish();
+    const control::ReloadAnswer refused = reload.outcome(3);
+    EXPECT_EQ(refused.waiting, 0U);
+    EXPECT_FALSE(refused.accepted);
+    EXPECT_NE(refused.text.find("workers.burst: 32 -> 16 needs a restart"), std::string::npos)
+        << refused.text;
+    EXPECT_TRUE(reload.outcome(2).accepted) << "what became of those before stays";
 }
 
 // Of a filter that stays: a generation that began anew would be longer than its slack allows.

@@ -65,18 +65,27 @@ TEST_F(StaleSocket, that_nobody_holds_is_removed) {
 class Greeter {
   public:
     explicit Greeter(int socket) : thread_([this, socket] { greet(socket); }) {}
-    ~Greeter() { thread_.join(); }
+    ~Greeter() { end(); }
     Greeter(const Greeter&) = delete;
     Greeter& operator=(const Greeter&) = delete;
 
+    // Whoever has connected by now is greeted, and nobody else.
+    void end() {
+        ended_ = true;
+        if (thread_.joinable()) {
+            thread_.join();
+        }
+    }
     [[nodiscard]] bool connected() const { return connected_; }
     [[nodiscard]] bool greeted() const { return greeted_; }
 
   private:
     void greet(int socket) {
         pollfd wait{socket, POLLIN, 0};
-        if (poll(&wait, 1, kWaits) <= 0) {
-            return;
+        for (bool last = false; poll(&wait, 1, kBetweenLooks) <= 0; last = ended_) {
+            if (last) {
+                return;
+            }
         }
         const int peer = accept(socket, nullptr, nullptr);
         connected_ = peer >= 0;
@@ -85,7 +94,8 @@ class Greeter {
         close(peer);
     }
 
-    static constexpr int kWaits = 300;  // milliseconds
+    static constexpr int kBetweenLooks = 10;  // milliseconds
+    std::atomic<bool> ended_{false};
     std::atomic<bool> connected_{false};
     std::atomic<bool> greeted_{false};
     std::thread thread_;
@@ -98,7 +108,7 @@ TEST_F(StaleSocket, that_somebody_listens_on_stays_and_is_not_touched) {
     Greeter greeter(socket_);
     EXPECT_FALSE(eal::remove_stale_socket(path_));
     EXPECT_TRUE(there());
-    usleep(50'000);
+    greeter.end();
     EXPECT_FALSE(greeter.connected());
 }
 
@@ -110,9 +120,9 @@ TEST_F(StaleSocket, that_somebody_listens_on_under_another_name_stays_and_is_wai
     std::filesystem::current_path(here);
     ASSERT_EQ(listen(socket_, 1), 0);
     Greeter greeter(socket_);
-    EXPECT_FALSE(eal::remove_stale_socket(path_));
+    EXPECT_FALSE(eal::remove_stale_socket(path_, 60 * kSecond));
     EXPECT_TRUE(there());
-    usleep(50'000);
+    greeter.end();
     EXPECT_TRUE(greeter.connected());
     EXPECT_TRUE(greeter.greeted());
 }

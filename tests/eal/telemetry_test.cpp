@@ -19,8 +19,8 @@
 
 #include "control/stats_fold.h"
 #include "eal/lcores.h"
+#include "eal/runtime_folder.h"
 #include "eal/session.h"
-#include "eal/telemetry_access.h"
 #include "support/sanitizers.h"
 #include "unit/control/plans.h"
 
@@ -183,6 +183,7 @@ class FullTelemetry : public testing::Test {
         folder_ = std::filesystem::temp_directory_path() /
                   ("unecho-telemetry-" + std::to_string(getpid()));
         std::filesystem::create_directories(folder_);
+        std::filesystem::permissions(folder_, std::filesystem::perms::owner_all);
         setenv("RUNTIME_DIRECTORY", folder_.c_str(), 1);
         const LcoreId cpu = control::Machine::detect().cpus.front();
         eal::SessionOptions options;

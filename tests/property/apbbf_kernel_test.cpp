@@ -9,7 +9,7 @@
 #include "support/instance.h"
 #include "support/kernels.h"
 
-namespace unecho::test {
+namespace unecho::test::apbbf_kernel_test {
 namespace {
 
 using filter::Answers;
@@ -186,4 +186,4 @@ TEST(apbbf_kernel, tables_around_the_greatest_of_the_cache_equal_single_calls) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::apbbf_kernel_test

@@ -17,7 +17,7 @@
 #include "support/filter_memory.h"
 #include "support/window_oracle.h"
 
-namespace unecho::test {
+namespace unecho::test::baseline_test {
 namespace {
 
 using namespace filter::baseline;
@@ -354,4 +354,4 @@ TEST(baseline_stable, last_insertion_matches) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::baseline_test

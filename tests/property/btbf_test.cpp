@@ -11,7 +11,7 @@
 #include "support/filter_memory.h"
 #include "support/window_oracle.h"
 
-namespace unecho::test {
+namespace unecho::test::btbf_test {
 namespace {
 
 using filter::Btbf;
@@ -477,4 +477,4 @@ TEST(timed_btbf, generations_of_B_insertions_are_blocks) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::btbf_test

@@ -10,7 +10,7 @@
 #include "support/instance.h"
 #include "support/window_oracle.h"
 
-namespace unecho::test {
+namespace unecho::test::exact_test {
 namespace {
 
 using filter::EchoPolicy;
@@ -208,4 +208,4 @@ TEST(exact, cleared_table_equals_a_new_one) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::exact_test

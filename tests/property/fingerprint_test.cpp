@@ -18,7 +18,7 @@
 #include "support/killed_child.h"
 #include "support/window_oracle.h"
 
-namespace unecho::test {
+namespace unecho::test::fingerprint_test {
 namespace {
 
 using filter::EchoPolicy;
@@ -310,4 +310,4 @@ TEST(fingerprint, no_copy_younger_than_the_achieved_window_is_missed) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::fingerprint_test

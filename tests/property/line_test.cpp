@@ -6,7 +6,7 @@
 #include "support/instance.h"
 #include "support/kernels.h"
 
-namespace unecho::test {
+namespace unecho::test::line_test {
 namespace {
 
 using filter::EchoPolicy;
@@ -96,4 +96,4 @@ TEST(line, what_was_forgotten_never_comes_back) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::line_test

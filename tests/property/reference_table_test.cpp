@@ -9,7 +9,7 @@
 #include "support/instance.h"
 #include "support/window_oracle.h"
 
-namespace unecho::test {
+namespace unecho::test::reference_table_test {
 namespace {
 
 using filter::EchoPolicy;
@@ -208,4 +208,4 @@ TEST(reference_table, first_equals_the_window_oracle) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::reference_table_test

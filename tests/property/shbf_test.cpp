@@ -15,7 +15,7 @@
 #include "support/sanitizers.h"
 #include "support/shbf_filters.h"
 
-namespace unecho::test {
+namespace unecho::test::shbf_test {
 namespace {
 
 using filter::Association;
@@ -409,4 +409,4 @@ TEST(cshbf_x_property, trusting_rule_moves_the_largest_candidate) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::shbf_test

@@ -10,7 +10,7 @@
 #include "support/instance.h"
 #include "support/window_oracle.h"
 
-namespace unecho::test {
+namespace unecho::test::shbf_x_window_test {
 namespace {
 
 using filter::EchoPolicy;
@@ -103,4 +103,4 @@ TEST(shbf_x_window, equals_the_oracle_when_nothing_matches_by_chance) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::shbf_x_window_test

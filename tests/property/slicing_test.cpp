@@ -25,7 +25,7 @@
 #include "support/tree.h"
 #include "support/window_oracle.h"
 
-namespace unecho::test {
+namespace unecho::test::slicing_test {
 namespace {
 
 using namespace filter;
@@ -657,4 +657,4 @@ TEST(tree_property, with_room_answers_sites_and_messages_are_those_of_exact_sets
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::slicing_test

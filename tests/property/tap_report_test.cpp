@@ -13,7 +13,7 @@
 #include "streams.h"
 #include "support/filter_memory.h"
 
-namespace unecho::test {
+namespace unecho::test::tap_report_test {
 namespace {
 
 using filter::SetOfTwo;
@@ -159,4 +159,4 @@ TEST(tap_report_property, in_a_small_array_never_counts_more_flows_than_there_ar
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::tap_report_test

@@ -15,7 +15,7 @@
 #include "support/instance.h"
 #include "support/window_oracle.h"
 
-namespace unecho::test {
+namespace unecho::test::tlbf_test {
 namespace {
 
 using filter::EchoPolicy;
@@ -278,4 +278,4 @@ TEST(tlbf, clear_forgets_at_any_time) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::tlbf_test

@@ -235,8 +235,8 @@ class Appliance {
     Appliance(Shape shape, std::uint64_t seed)
         : shape_(shape),
           chance_(seed, 0),
-          text_(shape.text()),
-          config_(loaded(text_)),
+          file_(std::make_shared<File>()),
+          config_(loaded(shape.text())),
           secret_(hash::secret_from_seed(seed)),
           fates_(1U << 22) {
         cpus_.cpus = {0, 1, 2, 3};
@@ -276,9 +276,9 @@ class Appliance {
         reader_ = std::make_unique<control::StatsReader>(shared);
         reload_ = std::make_unique<control::Reload>(
             *wiring_, cpus_, config_,
-            control::ReloadSource{[this] {
-                                      const std::lock_guard lock(mutex_);
-                                      return config::load_text(text_, "threads.toml");
+            control::ReloadSource{[file = file_] {
+                                      const std::lock_guard lock(file->mutex);
+                                      return config::load_text(file->text, "threads.toml");
                                   },
                                   &asked_},
             [](const std::string&) {});
@@ -449,8 +449,8 @@ class Appliance {
         while (!stop_.load()) {
             const std::string text = shape_.another(chance).text();
             {
-                const std::lock_guard lock(mutex_);
-                text_ = text;
+                const std::lock_guard lock(file_->mutex);
+                file_->text = text;
             }
             if (chance.once_in(2)) {
                 asked_.fetch_add(1);
@@ -464,8 +464,13 @@ class Appliance {
 
     Shape shape_;
     Chance chance_;
-    std::mutex mutex_;  // text_, plan_
-    std::string text_;
+    // Whoever reads it may outlive this.
+    struct File {
+        std::mutex mutex;
+        std::string text;
+    };
+    std::mutex mutex_;  // plan_
+    const std::shared_ptr<File> file_;
     config::Config config_;
     control::Machine cpus_;
     hash::Secret secret_;

@@ -26,7 +26,7 @@
 #include "support/planned_engine.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::adversary_test {
 namespace {
 
 using config::Engine;
@@ -302,4 +302,4 @@ TEST_P(Flooded, victims_fare_as_among_random_packets) {
 INSTANTIATE_TEST_SUITE_P(Of, Flooded, testing::ValuesIn(every_engine()), case_name);
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::adversary_test

@@ -36,7 +36,7 @@
 #include "support/filter_memory.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::baseline_test {
 namespace {
 
 using namespace filter::baseline;
@@ -153,8 +153,7 @@ double predicted_bloom(const SetCase& c) {
 
 TEST(bloom, rate_is_as_predicted) {
     for (const SetCase& c :
-         {SetCase{20'000, 2, 1}, SetCase{20'000, 4, 1}, SetCase{30'011, 5, 0.6},
-          SetCase{65'536, 8, 1}, SetCase{20'000, 8, 1.5}, SetCase{10'000, 16, 2}}) {
+         {SetCase{20'000, 2, 1}, SetCase{30'011, 5, 0.6}, SetCase{20'000, 8, 1.5}}) {
         check_set<Bloom, BloomParams>(c, predicted_bloom);
     }
 }
@@ -163,8 +162,7 @@ TEST(bloom, rate_of_small_filters_is_the_exact_one) {
     const auto exact = [](const SetCase& c) {
         return sizing::bloom_rate_exact(static_cast<unsigned>(c.m), c.digests(), c.k);
     };
-    for (const SetCase& c : {SetCase{64, 2, 1}, SetCase{64, 6, 1}, SetCase{100, 4, 1},
-                             SetCase{300, 8, 1}, SetCase{512, 8, 1}, SetCase{128, 10, 1.5}}) {
+    for (const SetCase& c : {SetCase{64, 6, 1}, SetCase{100, 4, 1}, SetCase{128, 10, 1.5}}) {
         check_set<Bloom, BloomParams>(c, exact, kSmallTables);
     }
 }
@@ -175,8 +173,7 @@ TEST(partitioned_bloom, rate_is_as_predicted) {
                                         c.k);
     };
     for (const SetCase& c :
-         {SetCase{20'000, 2, 1}, SetCase{20'000, 4, 1}, SetCase{30'010, 5, 0.6},
-          SetCase{65'536, 8, 1}, SetCase{20'000, 8, 1.5}, SetCase{10'000, 16, 2}}) {
+         {SetCase{20'000, 2, 1}, SetCase{30'010, 5, 0.6}, SetCase{20'000, 8, 1.5}}) {
         check_set<PartitionedBloom, PartitionedBloomParams>(c, predict);
     }
     check_set<PartitionedBloom, PartitionedBloomParams>({70, 7, 1}, predict, kSmallTables);
@@ -189,8 +186,7 @@ TEST(blocked_bloom, rate_is_as_predicted) {
             512.0 * static_cast<double>(c.digests()) / static_cast<double>(c.m), 512, c.k);
     };
     for (const SetCase& c :
-         {SetCase{512 * 400, 2, 1}, SetCase{512 * 401, 4, 1}, SetCase{512 * 600, 8, 1},
-          SetCase{512 * 500, 8, 1.4}, SetCase{512 * 400, 12, 1.5}, SetCase{512 * 400, 3, 0.5}}) {
+         {SetCase{512 * 401, 4, 1}, SetCase{512 * 500, 8, 1.4}, SetCase{512 * 400, 3, 0.5}}) {
         check_set<BlockedBloom, BlockedBloomParams>(c, predict);
     }
 }
@@ -202,8 +198,7 @@ double predicted_one_mem(const SetCase& c) {
 
 TEST(one_mem_bloom, rate_is_as_predicted) {
     for (const SetCase& c :
-         {SetCase{64 * 3000, 2, 1}, SetCase{64 * 3001, 4, 1}, SetCase{64 * 3000, 8, 1},
-          SetCase{64 * 3000, 8, 0.5}, SetCase{64 * 3000, 12, 1}, SetCase{64 * 3000, 16, 1.5}}) {
+         {SetCase{64 * 3001, 4, 1}, SetCase{64 * 3000, 8, 0.5}, SetCase{64 * 3000, 16, 1.5}}) {
         check_set<OneMemBloom, OneMemBloomParams>(c, predicted_one_mem);
     }
 }
@@ -228,8 +223,7 @@ TEST(one_mem_bloom, rate_is_above_the_mean_fill_s) {
 
 // Half of what was inserted is erased again; then the rate is that of the rest.
 TEST(counting_bloom, rate_is_that_of_what_is_left) {
-    for (const SetCase& c : {SetCase{20'000, 2, 1}, SetCase{20'000, 4, 1}, SetCase{65'536, 8, 1},
-                             SetCase{10'007, 6, 0.7}}) {
+    for (const SetCase& c : {SetCase{20'000, 2, 1}, SetCase{10'007, 6, 0.7}}) {
         SCOPED_TRACE(seed_note());
         Rates rates;
         const auto params = *CountingBloomParams::make({.m = c.m, .k = c.k});
@@ -280,8 +274,7 @@ void check_window(const SetCase& c, Predict predict, unsigned generations) {
     }
 }
 
-const std::vector<SetCase> kWindowCases{
-    {20'000, 2, 0.5}, {20'000, 4, 0.5}, {30'011, 6, 0.5}, {20'000, 8, 1}};
+const std::vector<SetCase> kWindowCases{{20'000, 2, 0.5}, {30'011, 6, 0.5}};
 
 TEST(double_buffering, rate_is_as_predicted) {
     for (const SetCase& c : kWindowCases) {
@@ -310,8 +303,7 @@ TEST(a2_buffering, rate_is_as_predicted) {
 }
 
 TEST(rotating_blocked, rate_is_as_predicted) {
-    for (const SetCase& c : {SetCase{512 * 150, 2, 0.5}, SetCase{512 * 200, 4, 1},
-                             SetCase{512 * 180, 8, 1}, SetCase{512 * 400, 6, 1.2}}) {
+    for (const SetCase& c : {SetCase{512 * 150, 2, 0.5}, SetCase{512 * 180, 8, 1}}) {
         for (const unsigned generations : {1U, 4U}) {
             check_window<RotatingBlocked, BlockedBloomParams>(
                 c,
@@ -326,8 +318,7 @@ TEST(rotating_blocked, rate_is_as_predicted) {
 // Each of the three filters is the future once.
 TEST(forgetful_bloom, rate_is_as_predicted) {
     for (const SetCase& c :
-         {SetCase{20'000, 1, 0.5}, SetCase{20'000, 2, 0.7}, SetCase{30'011, 3, 1},
-          SetCase{20'000, 6, 0.5}, SetCase{20'000, 8, 1}}) {
+         {SetCase{20'000, 1, 0.5}, SetCase{30'011, 3, 1}, SetCase{20'000, 8, 1}}) {
         for (const unsigned generations : {2U, 3U, 4U}) {
             check_window<ForgetfulBloom, BloomParams>(
                 c,
@@ -348,9 +339,8 @@ struct StableCase {
 
 // Stable after cells were taken from many times max; then the rate is the stable one.
 TEST(stable_bloom, rate_settles_as_predicted) {
-    for (const StableCase& c :
-         {StableCase{20'000, 1, 1, 5}, StableCase{20'000, 3, 3, 20}, StableCase{20'000, 4, 7, 30},
-          StableCase{10'007, 2, 1, 2}, StableCase{4'000, 6, 3, 40}, StableCase{2'000, 2, 15, 40}}) {
+    for (const StableCase& c : {StableCase{20'000, 1, 1, 5}, StableCase{10'007, 2, 1, 2},
+                                StableCase{4'000, 6, 3, 40}, StableCase{2'000, 2, 15, 40}}) {
         SCOPED_TRACE(seed_note());
         Rates rates({.tables = 100, .queries = 20'000});
         std::uint64_t table_number = 0;
@@ -374,8 +364,7 @@ TEST(swamp, rate_is_as_predicted) {
         std::uint64_t W;
         unsigned f;
     };
-    for (const Case& c : {Case{1, 4}, Case{100, 8}, Case{1000, 12}, Case{3000, 10}, Case{5000, 16},
-                          Case{20'000, 20}}) {
+    for (const Case& c : {Case{1, 4}, Case{1000, 12}, Case{20'000, 20}}) {
         SCOPED_TRACE(seed_note());
         Rates rates({.tables = 64, .queries = 40'000});
         const auto params = *SwampParams::make({.W = c.W, .f = c.f});
@@ -546,4 +535,4 @@ TEST(ibf, clear_answers_are_as_frequent_as_predicted) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::baseline_test

@@ -21,7 +21,7 @@
 #include "hash/keyed.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::collisions_test {
 namespace {
 
 using hash::Secret;
@@ -292,4 +292,4 @@ TEST(crafted_keys, that_differ_in_padding) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::collisions_test

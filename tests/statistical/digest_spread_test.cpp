@@ -17,7 +17,7 @@
 #include "support/bounds.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::digest_spread_test {
 namespace {
 
 using hash::keyed_digest;
@@ -92,4 +92,4 @@ TEST(digest_spread, keys_that_differ_in_length) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::digest_spread_test

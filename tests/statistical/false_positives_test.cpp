@@ -14,7 +14,7 @@
 #include "support/bounds.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::false_positives_test {
 namespace {
 
 // Enough expected matches, if the trials suffice, and so many tables that a rate fails that is 6 %
@@ -150,30 +150,23 @@ TEST_P(ApbbfRate, steady_state_gives_the_predicted_rate) {
 
 // Table 2's shapes, the smallest there are, more and less than the paper's load, slices of odd
 // sizes.
-INSTANTIATE_TEST_SUITE_P(
-    , ApbfRate,
-    ::testing::Values(ApbfShape{1, 1, 40'000}, ApbfShape{1, 6, 10'007}, ApbfShape{2, 5, 20'000},
-                      ApbfShape{4, 3, 65'536}, ApbfShape{5, 7, 30'000}, ApbfShape{7, 5, 30'000},
-                      ApbfShape{7, 28, 16'384}, ApbfShape{8, 56, 10'000}, ApbfShape{10, 7, 50'000},
-                      ApbfShape{10, 25, 50'000}, ApbfShape{11, 46, 20'000},
-                      ApbfShape{9, 35, 22'528, 0.98}, ApbfShape{3, 9, 20'000, 0.4},
-                      ApbfShape{6, 4, 20'000, 1.5}, ApbfShape{4, 6, 577, 0.7},
-                      ApbfShape{5, 5, 64, 0.7}),
-    kName);
+INSTANTIATE_TEST_SUITE_P(, ApbfRate,
+                         ::testing::Values(ApbfShape{1, 1, 40'000}, ApbfShape{1, 6, 10'007},
+                                           ApbfShape{4, 3, 65'536}, ApbfShape{7, 28, 16'384},
+                                           ApbfShape{8, 56, 10'000}, ApbfShape{9, 35, 22'528, 0.98},
+                                           ApbfShape{3, 9, 20'000, 0.4},
+                                           ApbfShape{6, 4, 20'000, 1.5}, ApbfShape{5, 5, 64, 0.7}),
+                         kName);
 
-// Table 3's shapes, bits that do not divide a block, few blocks and one, more and less load.
+// Shapes of table 3, bits that do not divide a block, few blocks and one, more and less load.
 INSTANTIATE_TEST_SUITE_P(
     , ApbbfRate,
-    ::testing::Values(ApbbfShape{2, 3, 64, 4, 2'000}, ApbbfShape{2, 3, 512, 4, 400},
-                      ApbbfShape{2, 5, 64, 4, 2'000}, ApbbfShape{2, 5, 512, 4, 400},
-                      ApbbfShape{3, 5, 64, 4, 2'000}, ApbbfShape{3, 8, 512, 4, 300},
-                      ApbbfShape{2, 3, 64, 8, 3'000}, ApbbfShape{1, 1, 512, 5, 300},
-                      ApbbfShape{1, 6, 256, 6, 300}, ApbbfShape{1, 4, 512, 8, 300, 1.07},
-                      ApbbfShape{2, 11, 512, 6, 250, 1.02}, ApbbfShape{2, 7, 128, 3, 500},
-                      ApbbfShape{4, 3, 512, 3, 300}, ApbbfShape{1, 9, 512, 16, 400, 1.4},
+    ::testing::Values(ApbbfShape{2, 3, 64, 4, 2'000}, ApbbfShape{2, 5, 512, 4, 400},
+                      ApbbfShape{1, 1, 512, 5, 300}, ApbbfShape{1, 4, 512, 8, 300, 1.07},
+                      ApbbfShape{2, 7, 128, 3, 500}, ApbbfShape{4, 3, 512, 3, 300},
                       ApbbfShape{1, 3, 64, 7, 1'000, 0.7}, ApbbfShape{2, 4, 512, 1, 300},
                       ApbbfShape{1, 3, 512, 8, 1, 0.7}, ApbbfShape{2, 4, 512, 3, 2},
-                      ApbbfShape{3, 4, 64, 5, 16}),
+                      ApbbfShape{3, 4, 64, 5, 16, 1.4}),
     kName);
 
 class ApbfStart : public ::testing::TestWithParam<ApbfShape> {};
@@ -187,14 +180,12 @@ TEST_P(ApbbfStart, rate_grows_as_predicted_from_the_start) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, ApbfStart,
-                         ::testing::Values(ApbfShape{2, 5, 10'000}, ApbfShape{5, 3, 10'000, 1.3},
-                                           ApbfShape{4, 9, 5'000}),
+                         ::testing::Values(ApbfShape{2, 5, 10'000}, ApbfShape{5, 3, 10'000, 1.3}),
                          kName);
 INSTANTIATE_TEST_SUITE_P(, ApbbfStart,
-                         ::testing::Values(ApbbfShape{2, 5, 64, 4, 500},
-                                           ApbbfShape{1, 4, 512, 6, 100},
+                         ::testing::Values(ApbbfShape{1, 4, 512, 6, 100},
                                            ApbbfShape{3, 2, 512, 2, 100, 1.5}),
                          kName);
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::false_positives_test

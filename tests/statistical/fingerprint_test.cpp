@@ -16,7 +16,7 @@
 #include "support/instance.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::fingerprint_test {
 namespace {
 
 using filter::FingerprintFilter;
@@ -161,4 +161,4 @@ INSTANTIATE_TEST_SUITE_P(Of, FingerprintRate, testing::ValuesIn(sizing::kFingerp
                          [](const auto& info) { return std::to_string(info.param.bits); });
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::fingerprint_test

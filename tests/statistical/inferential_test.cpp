@@ -24,7 +24,7 @@
 #include "support/seed.h"
 #include "support/vectors.h"
 
-namespace unecho::test {
+namespace unecho::test::inferential_test {
 namespace {
 
 using sizing::BlockModel;
@@ -466,4 +466,4 @@ TEST(inferential_reference, odds_of_the_window_follow_from_the_stream) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::inferential_test

@@ -16,7 +16,7 @@
 #include "support/planned_engine.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::overload_test {
 namespace {
 
 using config::Engine;
@@ -145,8 +145,7 @@ TEST_P(AboveThePlannedRate, up_to_it_the_window_is_the_configured_one) {
     }
 }
 
-INSTANTIATE_TEST_SUITE_P(Of, AboveThePlannedRate,
-                         testing::ValuesIn(every_engine()), case_name);
+INSTANTIATE_TEST_SUITE_P(Of, AboveThePlannedRate, testing::ValuesIn(every_engine()), case_name);
 
 // What it is instead of: the whole window, and nearly all copies in doubt.
 TEST(Doubt, above_the_planned_rate_forwards_nearly_all_copies) {
@@ -156,10 +155,9 @@ TEST(Doubt, above_the_planned_rate_forwards_nearly_all_copies) {
         expect_bound(out);
         EXPECT_EQ(out.window.shortest, kWindow);
         EXPECT_EQ(out.found + out.doubts, out.young_copies);
-        EXPECT_LT(out.share_found(), 0.2)
-            << name_of(engine);
+        EXPECT_LT(out.share_found(), 0.2) << name_of(engine);
     }
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::overload_test

@@ -23,7 +23,7 @@
 #include "statistical/model.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::planned_test {
 namespace {
 
 ApbfShape shape_for(const sizing::ApbfGeometry& geometry) {
@@ -382,4 +382,4 @@ TEST(limit, false_drops_of_shbf_are_what_it_states) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::planned_test

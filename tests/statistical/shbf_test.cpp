@@ -21,7 +21,7 @@
 #include "support/shbf_filters.h"
 #include "support/vectors.h"
 
-namespace unecho::test {
+namespace unecho::test::shbf_test {
 namespace {
 
 using filter::Association;
@@ -488,4 +488,4 @@ TEST(shbf_statistical, positions_are_uniform_and_independent) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::shbf_test

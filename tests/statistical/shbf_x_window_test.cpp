@@ -18,7 +18,7 @@
 #include "statistical/model.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::shbf_x_window_test {
 namespace {
 
 using filter::EchoPolicy;
@@ -273,11 +273,11 @@ struct Plan {
     unsigned n;
 };
 
-class Planned : public ::testing::TestWithParam<Plan> {};
+class ShbfXPlanned : public ::testing::TestWithParam<Plan> {};
 
 // At the planned rate, all packets those of new flows: just before a shift a flow of which n - 1
 // packets passed is held back as predicted.
-TEST_P(Planned, last_packet_of_a_flow_is_held_back_as_predicted) {
+TEST_P(ShbfXPlanned, last_packet_of_a_flow_is_held_back_as_predicted) {
     const auto& [targets, n] = GetParam();
     const auto g = sizing::size_shbf_x_window(targets, n);
     ASSERT_TRUE(g);
@@ -309,7 +309,7 @@ double held_back_share(const ShbfXWindowGeometry& g, std::uint64_t full) {
 
 // A stream at the planned rate, flows of one packet but for a few: of those no more than n packets
 // pass, and the first n are held back less often than planned, and as often as derived.
-TEST_P(Planned, stream_keeps_the_targets_over_all_phases) {
+TEST_P(ShbfXPlanned, stream_keeps_the_targets_over_all_phases) {
     SCOPED_TRACE(seed_note());
     constexpr std::uint64_t kPackets = 3'000'000;
     const auto& [targets, n] = GetParam();
@@ -351,7 +351,7 @@ TEST_P(Planned, stream_keeps_the_targets_over_all_phases) {
     EXPECT_LE(held_flows, counts_of(expected, flows).high);
 }
 
-INSTANTIATE_TEST_SUITE_P(, Planned,
+INSTANTIATE_TEST_SUITE_P(, ShbfXPlanned,
                          ::testing::Values(Plan{{20 * kMillisecond, 1e6, 3e-2}, 2},
                                            Plan{{20 * kMillisecond, 1e6, 1e-2}, 5},
                                            Plan{{5'000'001, 3.3e6, 5e-2}, 10},
@@ -360,4 +360,4 @@ INSTANTIATE_TEST_SUITE_P(, Planned,
                          [](const auto& info) { return "n" + std::to_string(info.param.n); });
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::shbf_x_window_test

@@ -12,7 +12,7 @@
 #include "statistical/model.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::slack_test {
 namespace {
 
 constexpr std::uint64_t kInstances = 60;  // independent tables, one every k + l generations
@@ -143,25 +143,20 @@ TEST_P(ApbbfNpws, agrees_with_the_formula) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, ApbfDecay,
-                         ::testing::Values(ApbfShape{1, 6, 4'000}, ApbfShape{2, 5, 6'000},
-                                           ApbfShape{4, 3, 8'000}, ApbfShape{7, 5, 10'007},
-                                           ApbfShape{10, 7, 10'000}, ApbfShape{5, 12, 6'000, 1.3},
-                                           ApbfShape{6, 9, 6'000, 0.6}),
+                         ::testing::Values(ApbfShape{1, 6, 4'000}, ApbfShape{4, 3, 8'000, 1.3},
+                                           ApbfShape{7, 5, 10'007}, ApbfShape{6, 9, 6'000, 0.6}),
                          kName);
-INSTANTIATE_TEST_SUITE_P(
-    , ApbbfDecay,
-    ::testing::Values(ApbbfShape{1, 4, 512, 4, 60}, ApbbfShape{2, 5, 64, 4, 500},
-                      ApbbfShape{2, 5, 512, 4, 60}, ApbbfShape{3, 8, 512, 2, 60},
-                      ApbbfShape{4, 3, 512, 2, 60, 1.4}, ApbbfShape{2, 9, 128, 2, 150, 0.7}),
-    kName);
+INSTANTIATE_TEST_SUITE_P(, ApbbfDecay,
+                         ::testing::Values(ApbbfShape{1, 4, 512, 4, 60},
+                                           ApbbfShape{2, 5, 64, 4, 500, 0.7},
+                                           ApbbfShape{4, 3, 512, 2, 60, 1.4}),
+                         kName);
 INSTANTIATE_TEST_SUITE_P(, ApbfNpws,
-                         ::testing::Values(ApbfShape{10, 9, 10'000}, ApbfShape{12, 20, 8'000},
-                                           ApbfShape{9, 11, 8'000, 0.8}),
+                         ::testing::Values(ApbfShape{10, 9, 10'000}, ApbfShape{9, 11, 8'000, 0.8}),
                          kName);
 INSTANTIATE_TEST_SUITE_P(, ApbbfNpws,
                          ::testing::Values(ApbbfShape{2, 5, 512, 8, 60},
-                                           ApbbfShape{3, 8, 512, 4, 60},
-                                           ApbbfShape{4, 9, 512, 2, 60, 0.7}),
+                                           ApbbfShape{3, 8, 512, 4, 60}),
                          kName);
 
 // --- Duplicates ---
@@ -251,13 +246,9 @@ TEST_P(ApbbfDuplicates, lower_the_rate_to_that_of_the_keys) {
     check_duplicates(GetParam());
 }
 
-INSTANTIATE_TEST_SUITE_P(, ApbfDuplicates,
-                         ::testing::Values(ApbfShape{4, 3, 8'000}, ApbfShape{5, 7, 8'000, 1.5}),
-                         kName);
-INSTANTIATE_TEST_SUITE_P(, ApbbfDuplicates,
-                         ::testing::Values(ApbbfShape{2, 5, 512, 4, 100, 1.5},
-                                           ApbbfShape{1, 4, 512, 4, 100}),
+INSTANTIATE_TEST_SUITE_P(, ApbfDuplicates, ::testing::Values(ApbfShape{5, 7, 8'000, 1.5}), kName);
+INSTANTIATE_TEST_SUITE_P(, ApbbfDuplicates, ::testing::Values(ApbbfShape{2, 5, 512, 4, 100, 1.5}),
                          kName);
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::slack_test

@@ -28,7 +28,7 @@
 #include "support/tree.h"
 #include "support/vectors.h"
 
-namespace unecho::test {
+namespace unecho::test::slicing_test {
 namespace {
 
 using namespace filter;
@@ -883,4 +883,4 @@ TEST(slicing_trees, false_positives_of_two_levels_as_predicted) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::slicing_test

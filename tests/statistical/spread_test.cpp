@@ -14,7 +14,7 @@
 #include "support/bounds.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::spread_test {
 namespace {
 
 void expect_uniform(const std::vector<std::uint64_t>& counts, const std::string& what) {
@@ -147,4 +147,4 @@ TEST(block_shape, unequal_parts_are_uniform_each) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::spread_test

@@ -19,7 +19,7 @@
 #include "support/filter_memory.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::tap_report_test {
 namespace {
 
 using filter::SetOfTwo;
@@ -171,4 +171,4 @@ TEST(tap_report_statistical, of_as_many_flows_as_planned_a_thousandth_is_off) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::tap_report_test

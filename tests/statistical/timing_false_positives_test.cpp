@@ -19,7 +19,7 @@
 #include "support/filter_memory.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::timing_false_positives_test {
 namespace {
 
 constexpr double kExpectedMatches = 40'000;
@@ -290,4 +290,4 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::PrintToStringParamName());
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::timing_false_positives_test

@@ -16,7 +16,7 @@
 #include "statistical/model.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::tlbf_test {
 namespace {
 
 constexpr Nanoseconds kWindow = kSecond;
@@ -118,4 +118,4 @@ INSTANTIATE_TEST_SUITE_P(, TlbfRate,
                                            TlbfShape{4, 6, 300}, TlbfShape{2, 2, 100}));
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::tlbf_test

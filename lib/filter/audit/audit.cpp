@@ -57,6 +57,7 @@ Audit::Audit(const AuditParams& params, std::span<std::byte> memory, Contents co
 
 bool Audit::is_whole(const AuditParams& params, std::span<std::byte> memory) noexcept {
     const State& kept = *carve<State>(memory, 0, 1);
+    // planted: torn-audit-accepted
     return !kept.torn.torn() && kept.started == 1 && kept.bits <= kMostBits &&
            kept.taken <= params.entries() && kept.free <= kept.taken && kept.live <= kept.taken;
 }
@@ -77,6 +78,7 @@ void Audit::start(const AuditState& state) noexcept {
         kept_.whole_at = spec_.begins_whole ? state.first : sum(state.first, reach_);
         kept_.period_begin = kept_.due = state.first;
     }
+    // planted: resumed-audit-judges-at-once
     unsure_until_ = goes_on_ ? sum(state.first, reach_) : 0;
     state_ = {};
     state_.window = kept_.window;

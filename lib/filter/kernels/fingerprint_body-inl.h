@@ -167,6 +167,7 @@ class Writer {
             V::store(journal.lines[which_], line);
             in_this_order();
             const std::uint64_t last = (at / kFingerprintLine + 1) << 1 | which_;
+            // planted: line-written-without-journal
             journal.last = picked(really, journal.last, last);
             which_ ^= really & 1;
             in_this_order();
@@ -212,6 +213,7 @@ inline bool lose_one(const FingerprintView& view, const Side& a, const Side& b,
     const std::uint64_t age = in_second ? second : first;
     FingerprintTime& time = *view.time;
     const std::uint64_t before = time.generation < age ? 1 : time.generation - age + 1;
+    // planted: full-line-loss-unreported
     time.lost_before = time.lost_before < before ? before : time.lost_before;
     ++answers.lost;
     in_this_order();
@@ -242,6 +244,7 @@ template <typename L>
     std::uint64_t counts = side.counts;
     for (unsigned age = 0; age < L::kCounts; ++age) {
         const std::uint64_t one = std::uint64_t{1} << (L::kCountsAt + L::kCountBits * age);
+        // planted: renewed-fingerprint-kept-twice
         counts += count_of<L>(side.counts, age) > slot ? 0 : one;
     }
     std::byte* const line = changed.line;

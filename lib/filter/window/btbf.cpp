@@ -49,6 +49,7 @@ TimedBtbf::TimedBtbf(const TimedBtbfParams& params, std::span<std::byte> memory,
 
 bool TimedBtbf::is_whole(const TimedBtbfParams& params, std::span<std::byte> memory) noexcept {
     const State& state = *carve<State>(memory, 0, 1);
+    // planted: torn-timer-turn-accepted
     return !state.torn.torn() && state.visits_left <= params.visits() &&
            Timers::is_whole(params.timers(), memory.subspan(kStateBytes));
 }

@@ -166,7 +166,7 @@ class FingerprintFilter {
     static constexpr std::uint64_t kStamps = 256;
     // Every line is visited once in so many generations, and a skip is cut to at most 11: less than
     // kStamps together, so that stamps do not come round.
-    static constexpr unsigned kLapGenerations = 128;
+    static constexpr unsigned kLapGenerations = 128;  // planted: lap-too-long
 
     void count(const FingerprintAnswers& answers, const PreparedBurst& burst,
                PreparedBurst* next) noexcept;

@@ -76,6 +76,7 @@ LineFilter::LineFilter(const LineParams& params, std::span<std::byte> memory,
         tables.patterns[number] = pattern_number(number, params.b());
     }
     for (unsigned c = 0; c < std::size(tables.coverage); ++c) {
+        // planted: chance-understated
         tables.coverage[c] = line_coverage(std::min(c, kPatternBits), params.b());
     }
     phases_ = tables.phases;
@@ -92,6 +93,7 @@ LineFilter::LineFilter(const LineParams& params, std::span<std::byte> memory,
 
 bool LineFilter::is_whole(const LineParams& params, std::span<std::byte> memory) noexcept {
     const State& state = carve<Tables>(memory, 0, 1)->state;
+    // planted: torn-line-turn-accepted
     return !state.turn.torn() && state.tick >= std::uint64_t{kLineWords} * params.phases() &&
            state.next_visit < params.lines();
 }

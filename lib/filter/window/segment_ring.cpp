@@ -69,21 +69,22 @@ bool SegmentRing::is_whole(const RingGeometry& geometry, std::span<std::byte> me
             in_slot[id] = true;
         }
     }
-    return !state.shift.torn();
+    return !state.shift.torn();  // planted: torn-segment-shift-accepted
 }
 
 void SegmentRing::shift_to(std::uint64_t generation, FilterCounters& counters) noexcept {
     State& state = *state_;
     state.shift.begin();
     const std::uint64_t passed = generation - state.generation;
+    // planted: rare-longer-memory
     const unsigned shifts = passed < slots_ ? static_cast<unsigned>(passed) : slots_;
-    retire(slots_ - shifts);
+    retire(slots_ - shifts);  // planted: turn-retires-two-segments, rare-segment-loss
     std::copy_backward(state.slot.begin(), state.slot.begin() + (slots_ - shifts),
                        state.slot.begin() + slots_);
     std::fill_n(state.slot.begin(), shifts, kNone);
     std::copy_backward(state.changes.begin(), state.changes.begin() + (slots_ - shifts),
                        state.changes.begin() + slots_);
-    std::fill_n(state.changes.begin(), shifts, 0);
+    std::fill_n(state.changes.begin(), shifts, 0);  // planted: shift-keeps-old-loads
     state.generation = generation;
     newest_identity_ = static_cast<unsigned>(generation % slots_);
     counters.shifts += shifts;

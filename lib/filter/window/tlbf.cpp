@@ -47,6 +47,7 @@ bool Tlbf::is_whole(const TlbfParams& params, std::span<std::byte> memory) noexc
 
 void Tlbf::go_on() noexcept {
     for (unsigned position = 0; position < state_.count; ++position) {
+        // planted: slice-addresses-not-restored
         words_[slot(position)] = words_at(at(position).line);
     }
     state_.kept.begin_report();
@@ -92,7 +93,7 @@ void Tlbf::clear() noexcept {
 // --- time --------------------------------------------------------------------------------------
 
 void Tlbf::turn_whole() noexcept {
-    state_.torn.begin();
+    state_.torn.begin();  // planted: slice-turn-not-guarded
     turn();
     state_.torn.end();
 }

@@ -32,43 +32,50 @@ for at in range(0, len(data), size):
 print(*sent)
 """
 _RECEIVE = """
-import socket, struct, sys, time
+import os, socket, struct, sys, time
 ETH_P_IP, SO_RCVBUFFORCE, NUMBER_AT = 0x0800, 33, 42
-last, port, patience = int(sys.argv[1]), bytes.fromhex(sys.argv[2]), float(sys.argv[3])
+last, port, end, patience = int(sys.argv[1]), bytes.fromhex(sys.argv[2]), sys.argv[3], float(sys.argv[4])
 given = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(ETH_P_IP))
 given.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, 1 << 24)
 given.bind(("in0", ETH_P_IP))
-given.settimeout(patience)
+given.settimeout(0.05)
 print("ready", flush=True)
-came, number = [], -1
-while number != last:
+came, highest, until = [], -1, None
+while highest != last:
     try:
         frame, where = given.recvfrom(2048)
     except TimeoutError:
-        break
+        if until is None and os.path.exists(end):  # nothing more is sent
+            last, until = int(open(end).read()), time.monotonic() + patience
+        if until is not None and time.monotonic() > until:
+            break
+        continue
     if where[2] != socket.PACKET_OUTGOING and frame[36:38] == port:
         of, = struct.unpack_from(">Q", frame, NUMBER_AT)
         if of <= last:  # others are the test's own
-            number = of
-            came.append((number, time.monotonic()))
+            highest = max(highest, of)
+            came.append((of, time.monotonic()))
 print(*(word for row in came for word in row))
 """
+NUMBER_AT = 42
 Gap = collections.namedtuple("Gap", "packets begin end")  # sent at begin; the next one came at end
-PATIENCE = 5
+PATIENCE = 5  # s for the last packet, which may be lost
 
 
 class Probes:
-    """One packet each pause (s), for so long (s); or these frames, of which one has the last number."""
+    """One packet each pause (s), for so long (s) or until it is told to stop; or these frames, of which one has
+    the last number."""
 
     def __init__(self, test, sender, receiver, pause, duration, frames=None, last=None):
         frames = frames or [udp_frame(number, size=22) for number in range(round(duration / pause))]
         path = test.folder / "probes"
         path.write_bytes(b"".join(frames))
+        self._frames, self._end_file = frames, test.folder / "probes-end"
         self.pause = pause
         port = struct.pack(">H", wire.PORT).hex()
         self._receiver = receiver.start(sys.executable, "-c", _RECEIVE,
                                         len(frames) - 1 if last is None else last, port,
-                                        PATIENCE)
+                                        self._end_file, PATIENCE)
         test.addCleanup(self._end, self._receiver)
         assert self._receiver.stdout.readline() == "ready\n", self._receiver.stderr.read()
         self._sender = sender.start(sys.executable, "-c", _SEND, path, len(frames[0]), pause)
@@ -81,13 +88,17 @@ class Probes:
         process.communicate()
 
     def stop(self):
-        """Nothing more is sent, so the receiver's patience ends it."""
+        """Nothing more is sent."""
         self._sender.send_signal(signal.SIGTERM)
 
     def finish(self):
         """When each was sent, and all that came: (number, when)."""
-        sent, came = (process.communicate(timeout=600)[0].split()
-                      for process in (self._sender, self._receiver))
+        sent = self._sender.communicate(timeout=600)[0].split()
+        written = self._end_file.with_suffix(".new")
+        written.write_text("%d" % max(struct.unpack_from(">Q", frame, NUMBER_AT)[0]
+                                      for frame in self._frames[:len(sent)]))
+        written.rename(self._end_file)
+        came = self._receiver.communicate(timeout=600)[0].split()
         return list(map(float, sent)), list(zip(map(int, came[::2]), map(float, came[1::2])))
 
 
@@ -102,6 +113,11 @@ def gaps(sent, came):
             found.append(Gap(number - first, sent[first], when.get(number, sent[-1])))
             first = None
     return found
+
+
+def slowest(sent, came):
+    """The longest time that a packet took."""
+    return max(when - sent[number] for number, when in came)
 
 
 def times_twice(came):

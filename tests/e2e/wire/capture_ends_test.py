@@ -74,7 +74,7 @@ class CaptureEnds(capturing.CaptureTest):
 
     def test_device_that_is_full_from_the_beginning(self):
         result = subprocess.run([os.environ["UNECHO_BIN"], "capture", "-i", self.taps[0], "-w", "/dev/full"],
-                                capture_output=True, text=True, check=False, timeout=60)
+                                capture_output=True, text=True, check=False, timeout=harness.PATIENCE)
         self.assertEqual(result.returncode, 1)
         self.assertEqual(len(result.stderr.splitlines()), 1, result.stderr)
         self.assertIn("/dev/full: cannot be written: No space left on device", result.stderr)

@@ -140,7 +140,7 @@ class CaptureFiles(capturing.CaptureTest):
     def test_a_filter_is_made_for_what_an_interface_can_bring(self):
         """Not for all that memory has room for, which it would sweep within each window."""
         running = self.capture("-i", self.taps[0], "-w", "out.pcap", "--engine", "line", "--window", "10ms",
-                               "--json", "--duration", "1s")
+                               "--json", "--duration", "50ms")
         result = running.finish()
         self.assertEqual(result.status, 0, result)
         self.assertIn("up to 20Mpps new packets", json.loads(result.out)["engine_text"])

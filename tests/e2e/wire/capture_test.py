@@ -74,7 +74,7 @@ class Capture(capturing.CaptureTest):
             [udp_frame(number) for number in range(20) for _ in (0, 1)], self.folder))
         reader.start()
         tcpdump = subprocess.run(["tcpdump", "-nr", "-"], stdin=running.output(),
-                                 capture_output=True, text=True, check=True, timeout=60)
+                                 capture_output=True, text=True, check=True, timeout=harness.PATIENCE)
         reader.join()
         self.assertEqual(len(tcpdump.stdout.splitlines()), 20)
         self.assertEqual(len(harness.frames_of(self.folder / "echoes.pcap")), 20)
@@ -90,18 +90,6 @@ class Capture(capturing.CaptureTest):
         result = self.capture("-i", self.taps[0], "--duration", "50ms", "-w", "out.pcap").finish()
         self.assertEqual(result.status, 0, result)
         self.assertEqual(harness.frames_of(self.folder / "out.pcap"), [])
-
-    def test_an_interface_that_goes_away_leaves_what_came_before(self):
-        running = self.capture("-i", self.taps[0], "-w", "out.pcap", "--pairs", "/dev/null")
-        path, end = self.tcpdump(self.taps[0])
-        self.hosts[0].send([udp_frame(number) for number in range(30)], self.folder)
-        harness.wait_for(lambda: len(harness.frames_of(path)) >= 30, "tcpdump's packets")
-        end()
-        wire.run("ip", "link", "del", self.taps[0])
-        result = running.finish()
-        self.assertEqual(result.status, 1, result)
-        self.assertIn("nothing more is captured here", result.err)
-        self.assertEqual(len(harness.frames_of(self.folder / "out.pcap")), 30)
 
     def test_marked_echoes_stay_in_their_place(self):
         running = self.capture("-i", self.taps[0], "-w", "out.pcapng", "--mark", "--window", "60s", "-c", 40)

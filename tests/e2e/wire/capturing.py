@@ -16,7 +16,10 @@ class CaptureTest(wire.WireTest):
         self.taps = [host.outside for host in self.hosts]
 
     def capture(self, *arguments, wrapper=()):
-        """Started, and past the opening of its interfaces."""
+        """Started, and past the opening of its interfaces. The window is so long that a copy is one however
+        slowly it is sent."""
+        if "--window" not in arguments:
+            arguments += ("--window", "60s")
         running = harness.Running([*wrapper, os.environ["UNECHO_BIN"], "capture", *map(str, arguments)],
                                   dict(os.environ), self.folder)
         self.addCleanup(running.__exit__)
@@ -25,7 +28,7 @@ class CaptureTest(wire.WireTest):
 
     def refused(self, *arguments, wrapper=()):
         done = subprocess.run([*wrapper, os.environ["UNECHO_BIN"], "capture", *map(str, arguments)],
-                              cwd=self.folder, capture_output=True, text=True, check=False, timeout=60)
+                              cwd=self.folder, capture_output=True, text=True, check=False, timeout=harness.PATIENCE)
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(done.stdout, "")
         self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
@@ -44,7 +47,7 @@ class CaptureTest(wire.WireTest):
 
         def end():
             process.terminate()
-            process.communicate(timeout=60)
+            process.communicate(timeout=harness.PATIENCE)
         self.addCleanup(lambda: end() if process.poll() is None else None)
         while "listening on" not in process.stderr.readline():
             self.assertIsNone(process.poll(), "tcpdump did not start")

@@ -22,7 +22,7 @@ import frames  # noqa: E402
 EXTCAP = "/usr/lib/x86_64-linux-gnu/wireshark/extcap"
 INTERFACES = ("eth0", "tap0", "tap1")
 ENDS, PORTS = ("10.99.0.1", "10.99.0.2"), {"tcp": 443, "udp": 53}
-TURNS = 16384
+TURNS, MANY = 16384, 4000
 TIMES = {"marked.pcapng": 2, "echoes.pcap": 3}  # of each packet; the second is of two interfaces
 # Where there are two interfaces: what the kernel has in a block that is not closed yet, for 40 ms at most, is
 # not in a capture that ends, and blocks of the two are not closed at once.
@@ -41,16 +41,23 @@ ip link set lo up
 echo ready
 exec sleep infinity
 """
-SEND = """import json, socket, time
+# Begins when something captures, and tells when it has sent what a reader can be expected to show.
+SEND = """import json, os, socket, time
 sockets = [socket.socket(socket.AF_PACKET, socket.SOCK_RAW) for _ in range({interfaces})]
 for number, one in enumerate(sockets):
     one.bind(("in%d" % number, 0))
-for turn in json.load(open({path!r})):
+turns = json.load(open({path!r}))
+while not os.path.exists({go!r}):
+    time.sleep(0.01)
+for number, turn in enumerate(turns):
+    if number == {many}:
+        open({go!r} + "-many", "w").close()
     for one in sockets:
         for frame in turn:
             one.send(bytes.fromhex(frame))
     time.sleep(0.001)
 """
+CAPTURES = re.compile("unecho: capturing|Capture started")
 UNPACK = {".zst": ("zstd", "-dc"), ".gz": ("gzip", "-dc"), ".lz4": ("lz4", "-dc")}
 
 
@@ -93,7 +100,7 @@ def packets_in(path):
             subprocess.Popen(["tcpdump", "-ttnvr", "-"], stdin=plain.stdout, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.PIPE) as reader:
         plain.stdout.close()
-        out, said = reader.communicate(timeout=60)
+        out, said = reader.communicate(timeout=harness.PATIENCE)
     if reader.returncode != 0 or "truncated" in said:
         raise RuntimeError("%s: %s" % (path, said))
     return [(int(number), float(time)) for time, number in re.findall(r"(?m)^(\d+\.\d+) .*, id (\d+), offset", out)]
@@ -142,10 +149,13 @@ class Docs(wire.WireTest):
                 stdin=subprocess.DEVNULL, stdout=to, stderr=errors, start_new_session=True)
         self.addCleanup(self.end, process)
         ends_itself = not re.search(r"eth0|tap0| any ", line) or re.search(" -c |&", line)
-        deadline = time.monotonic() + (60 if ends_itself else 5)
+        deadline = time.monotonic() + harness.PATIENCE
         while process.poll() is None and time.monotonic() < deadline and \
                 (ends_itself or not self.is_enough(before, out)):
-            time.sleep(0.1)
+            if not self.go.exists() and any(CAPTURES.search(text.read_text()) for text in (said, self.place / "said")
+                                            if text.exists()):
+                self.go.touch()
+            time.sleep(0.02)
         if process.poll() is None:
             os.killpg(process.pid, signal.SIGINT)
         process.wait(60)
@@ -159,14 +169,19 @@ class Docs(wire.WireTest):
         return {path: path.stat().st_size for path in self.place.rglob("*pcap*") if path.is_file()}
 
     def is_enough(self, before, out):
+        if self.many.exists():  # of what shows nothing, as it should
+            return True
         new = [size for path, size in self.sizes().items() if size != before.get(path)]
         return bool(new) and min(new) >= 20_000 or out.stat().st_size >= 20_000
 
     def try_out(self, line):
         """Runs it, and looks at the captures it leaves. What it printed and said."""
         before = self.sizes()
+        self.go, self.many = self.folder / "go", self.folder / "go-many"
+        for path in (self.go, self.many):
+            path.unlink(missing_ok=True)
         sender = self.sender.start(sys.executable, "-c", SEND.format(
-            interfaces=len(INTERFACES), path=str(self.folder / "turns")))
+            interfaces=len(INTERFACES), path=str(self.folder / "turns"), go=str(self.go), many=MANY))
         try:
             out, said = self.in_room(line)
         finally:
@@ -204,7 +219,8 @@ class Docs(wire.WireTest):
         self.try_all(lines, {"| tcpdump": r"IP 10\.99\.0\.1\.40000 > 10\.99\.0\.2\.443: "})
 
     def test_capture(self):
-        running = "unecho capture -i eth0 -w - --duration 3s >usr1 & PID=$!; sleep 1; %s; wait $PID"
+        running = ("unecho capture -i eth0 -w - >usr1 2>said & PID=$!; until grep -q capturing said; do sleep 0.01; "
+                   "done; %s; until grep -q 'so far' said; do sleep 0.01; done; kill -INT $PID; wait $PID; cat said >&2")
         lines = [running % line.partition("#")[0].replace("PID", "$PID") if "PID" in line else line
                  for line in commands("capture.md")]
         self.try_all(lines, {

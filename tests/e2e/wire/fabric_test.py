@@ -148,7 +148,7 @@ class Fabric(wire.WireTest):
                     self.fail("ended early: %s" % appliance.running.finish())
             return {name for name in NAMES if self.switch.vsctl(
                 "get", "interface", name, "link_state").stdout.strip() == "up"} == set(names)
-        harness.wait_for(seen, "links of " + ", ".join(names), 60)
+        harness.wait_for(seen, "links of " + ", ".join(names))
         self.switch.appctl("revalidator/wait")
 
     def send(self, packets, taps=range(TAPS)):

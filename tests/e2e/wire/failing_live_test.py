@@ -11,9 +11,11 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import socket
 import subprocess
 import sys
+import threading
 
 import wire
 from wire import harness, udp_frame
@@ -89,7 +91,7 @@ class FailingLive(wire.WireTest):
 
         def arguments(place):
             return ("capture", "-i", self.taps[0], "-i", self.taps[1], "-w", place / "out.pcap", "-c", 9,
-                    "--window", "1s", "--duration", "3s", "--json")
+                    "--window", "60s", "--json")
         place, process = self.start(arguments, kind, number)
         with process:
             lines = self.wait_for_line(process, "capturing")
@@ -98,10 +100,15 @@ class FailingLive(wire.WireTest):
                     self.senders[0].send(frame)
                     if index % 2:
                         self.senders[1].send(frame)
-            try:
-                lines += process.communicate(timeout=20)[1].splitlines(True)
-            finally:
-                process.kill()
+            hung = threading.Timer(harness.PATIENCE, process.kill)
+            hung.start()
+            # Where it has lost an interface it says so, and waits for packets that do not come.
+            if all("capturing" in line for line in lines):
+                lines += self.wait_for_line(process, "")
+            process.send_signal(signal.SIGINT)
+            lines += process.stderr
+            process.wait()
+            hung.cancel()
         out = place / "out.pcap"
         return process.returncode, lines, harness.frames_of(out) if out.exists() and out.stat().st_size else [], \
             sorted(path.name for path in place.iterdir())
@@ -154,7 +161,7 @@ class FailingLive(wire.WireTest):
     def link_with(self, driver, kind, number=0):
         place, process = self.start(self.link(driver), kind, number)
         with process:
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=harness.PATIENCE)
         # What libraries say of the system.
         err = "".join(line for line in err.splitlines(True) if not line.startswith(("libbpf: ", "libxdp: ")))
         left = sorted(str(path.relative_to(place)) for path in place.rglob("*"))
@@ -201,7 +208,7 @@ class FailingLive(wire.WireTest):
         with process:
             lines = self.wait_for_line(process, "running with")
             self.failing.set("socket", 1, failing.ALWAYS)
-            lines += process.communicate(timeout=30)[1].splitlines(True)
+            lines += process.communicate(timeout=harness.PATIENCE)[1].splitlines(True)
         self.failing.off()
         self.addCleanup(wire.run, "ip", "link", "set", self.taps[1], "promisc", "off")
         told = [line for line in lines if "promiscuous" in line]

@@ -252,7 +252,7 @@ class Switch:
         process.communicate()
 
     def vsctl(self, *command):
-        return self._host.run("ovs-vsctl", "--db=" + self._server, "--timeout=20", *command)
+        return self._host.run("ovs-vsctl", "--db=" + self._server, "--timeout=%d" % harness.PATIENCE, *command)
 
     def appctl(self, *command):
         return self._host.run("ovs-appctl", "-t", self.folder / "ovs-vswitchd.ctl", *command)

@@ -15,14 +15,14 @@ class Memif(wire.WireTest):
     def sockets(self):
         return self.folder / "in.sock", self.folder / "out.sock"
 
-    def config(self, **filter_fields):
+    def config(self):
         sockets = self.sockets()
         ports = [{"name": name, "device": "net_memif%d,role=server,id=0,socket=%s,"
                                           "socket-abstract=no,rsize=%d" % (number, path, ROOM),
                   "rx_descriptors": 16384, "tx_descriptors": 16384}
                  for number, (name, path) in enumerate(zip(("in", "out"), sockets))]
         return {"port": ports,
-                "filter": [{"name": "echo", "window": "60s", "rate": "1kpps", **filter_fields}],
+                "filter": [{"name": "echo", "window": "60s", "rate": "1kpps"}],
                 "route": [{"from": ["in"], "to": "out", "filter": "echo"}],
                 "run": {"mbufs": 131071}}
 
@@ -48,14 +48,15 @@ class Memif(wire.WireTest):
 
     def wait_for_output(self, telemetry, received):
         harness.wait_for(lambda: self.assert_consistent(telemetry)["received"] >= received,
-                         "%d packets" % received, 40)
+                         "%d packets" % received)
 
-    def check(self, capture, **filter_fields):
+    def test_one_link(self):
+        capture = harness.PCAPS / "one-link.pcap"
         (self.folder / "pmd").mkdir()
         packets = harness.packets_of(capture)
-        parted = harness.part(packets, window=None, key=filter_fields.get("key", "packet"))
+        parted = harness.part(packets, window=None, key="packet")
         output = self.folder / "back.pcap"
-        running = self.start(self.config(**filter_fields), "--json", eal=(
+        running = self.start(self.config(), "--json", eal=(
             "--no-pci", "--no-huge", "-m", "1024"))
         self.addCleanup(running.__exit__)
         self.wait_until_running()
@@ -64,25 +65,19 @@ class Memif(wire.WireTest):
         with self.telemetry() as telemetry:
             def linked():
                 return all(p["link_up"] for p in telemetry.ask("/unecho/ports").values())
-            harness.wait_for(linked, "links", 40)
+            harness.wait_for(linked, "links")
             testpmd.stdin.write("set burst tx delay 10 retry 10000\nset fwd io retry\nstart\n")
             testpmd.stdin.flush()
             self.wait_for_output(telemetry, len(packets))
             harness.wait_for(
-                lambda: output.exists() and len(written(output)) >= len(parted.kept), "output", 20)
+                lambda: output.exists() and len(written(output)) >= len(parted.kept), "output")
         # unecho first: a polling memif port does not survive its peer's end.
         running.interrupt()
         report = self.report_of(running.finish())
         testpmd.stdin.write("stop\nquit\n")
-        testpmd.communicate(timeout=30)
+        testpmd.communicate(timeout=harness.PATIENCE)
         self.assertEqual(harness.nonzero(report["reasons"]), parted.counts)
         self.assert_frames(harness.frames_of(output), parted.kept)
-
-    def test_one_link(self):
-        self.check(harness.PCAPS / "one-link.pcap")
-
-    def test_one_link_with_the_exact_engine(self):
-        self.check(harness.PCAPS / "one-link.pcap", engine="exact")
 
 
 def written(path):

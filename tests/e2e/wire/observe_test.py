@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What one sees of a running unecho from outside: telemetry and packet capture."""
 import os
-import pathlib
 import signal
 import subprocess
 import time
@@ -12,14 +11,6 @@ from wire import Host, exact_answer, udp_frame
 
 COMMANDS = ("info", "counters", "ports", "routes", "workers", "filters", "audit", "stalls", "events",
             "help")
-HUGEPAGES = pathlib.Path("/sys/kernel/mm/hugepages/hugepages-2048kB")
-NEEDED_PAGES = 256
-
-
-def free_hugepages():
-    path = HUGEPAGES / "free_hugepages"
-    return int(path.read_text()) if path.exists() else 0
-
 
 class WithoutNetwork(wire.WireTest):
     def running(self):
@@ -46,7 +37,7 @@ class WithoutNetwork(wire.WireTest):
         (socket,) = self.folder.glob("dpdk/*/dpdk_telemetry.v2")
         done = subprocess.run(["dpdk-telemetry.py", "-f", socket.parent.name],
                               input="/unecho/counters\nquit\n", capture_output=True, text=True,
-                              timeout=20, check=False,
+                              timeout=wire.harness.PATIENCE, check=False,
                               env=dict(os.environ, RUNTIME_DIRECTORY=str(self.folder)))
         self.assertIn('"in_flight"', done.stdout, done)
         running.interrupt()
@@ -122,14 +113,8 @@ class Observe(wire.WireTest):
 
     @wire.needs("dpdk-dumpcap")
     def test_dumpcap_sees_the_packets(self):
-        if free_hugepages() < NEEDED_PAGES:
-            self.skipTest("needs %d free hugepages of 2 MiB, here are %d"
-                          % (NEEDED_PAGES, free_hugepages()))
         # A second process shares the memory, so it must be in hugepages.
-        mount = self.folder / "hugepages"
-        mount.mkdir()
-        wire.run("mount", "-t", "hugetlbfs", "none", mount)
-        self.addCleanup(wire.run, "umount", "-l", mount, check=False)
+        mount = wire.harness.take_hugepages(self, 160)
         running = self.running(eal=("--no-pci", "-m", "256", "--huge-dir", str(mount)))
         (socket,) = self.folder.glob("dpdk/*/dpdk_telemetry.v2")
         output = self.folder / "captured.pcapng"
@@ -143,7 +128,7 @@ class Observe(wire.WireTest):
         def feed():
             self.send([next(number) for _ in range(10)])
             return dumpcap.poll() is not None
-        wire.harness.wait_for(feed, "a full capture", 60)
+        wire.harness.wait_for(feed, "a full capture")
         text = dumpcap.communicate()[0]
         self.assertEqual(dumpcap.returncode, 0, text)
         frames = [packet.data for packet in exact_answer.Capture(output)]

@@ -24,7 +24,7 @@ class Recipes(wire.WireTest):
     def recipe(self, name, *arguments):
         """Started, the capture sent to its tap, ended by -c; what the tool printed."""
         environment = dict(os.environ, UNECHO=os.environ["UNECHO_BIN"],
-                           UNECHO_OPTIONS="-c %d -f ip" % (2 * PACKETS))
+                           UNECHO_OPTIONS="-c %d -f ip --window 60s" % (2 * PACKETS))
         with subprocess.Popen([RECIPES / name, self.host.outside, *map(str, arguments)],
                               env=environment, cwd=self.folder, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, text=True) as running:
@@ -35,7 +35,7 @@ class Recipes(wire.WireTest):
                 self.assertTrue(line, told)
                 told += line
             self.host.run("tcpreplay", "-q", "--pps=5000", "-i", self.host.inside, self.capture)
-            out, errors = running.communicate(timeout=100)
+            out, errors = running.communicate(timeout=harness.PATIENCE)
         self.assertEqual(running.returncode, 0, told + errors)
         return out
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Network namespaces joined by unecho, frames sent into one and counted in the other.
 
-Names carry the process number, so that tests never meet; everything is taken down again when a test
-ends, however it ends. That needs root; tests without hosts do not.
+A test program is in a network of its own (harness.isolate), which ends with it. Benchmarks are in the
+machine's, hence the process number in the names. That needs root; tests without hosts do not.
 """
 import functools
 import itertools
@@ -49,7 +49,7 @@ def needs(*programs):
     return unittest.skipIf(absent, "needs " + ", ".join(absent))
 
 
-def run(*command, check=True, timeout=60):
+def run(*command, check=True, timeout=harness.PATIENCE):
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False,
                           timeout=timeout)
     if check and done.returncode != 0:
@@ -151,7 +151,7 @@ class Listener:
     def settled(self, at_least):
         """All frames, once so many are there; and none more comes for a moment."""
         harness.wait_for(lambda: len(self.seen()) >= at_least,
-                         lambda: "%d frames (%d came)" % (at_least, len(self.seen())), 20)
+                         lambda: "%d frames (%d came)" % (at_least, len(self.seen())))
         quiet = 0
         before = len(self.seen())
         while quiet < 10:
@@ -174,7 +174,7 @@ def iperf3(test, client, server, address, *options):
     test.addCleanup(lambda: process.poll() is None and process.kill())
     harness.wait_for(lambda: ":5201" in server.run("ss", "-ltn").stdout, "iperf3's server")
     done = client.run("iperf3", "-J", "-c", address, *options)
-    process.communicate(timeout=20)
+    process.communicate(timeout=harness.PATIENCE)
     return json.loads(done.stdout)
 
 

@@ -11,36 +11,6 @@
 namespace unecho::analyze {
 namespace {
 
-// Gives the records in batches of two, then ends or fails.
-class FakeSource : public capture::Source {
-  public:
-    explicit FakeSource(Stream& stream) : stream_(stream) {}
-
-    Result<bool> next(capture::Batch& batch) override {
-        batch.clear();
-        const auto& all = stream_.records();
-        if (at_ == all.size() && failure) {
-            return tl::unexpected(*failure);
-        }
-        for (; at_ < all.size() && batch.records.size() < 2; ++at_) {
-            batch.records.push_back(all[at_]);
-        }
-        return !batch.records.empty();
-    }
-    [[nodiscard]] capture::InterfaceView interfaces() const override {
-        return capture::InterfaceList(stream_.interfaces()).view();
-    }
-    [[nodiscard]] Progress progress() const override { return {}; }
-    [[nodiscard]] std::vector<capture::Warning> warnings() const override { return warned; }
-
-    std::optional<Error> failure;
-    std::vector<capture::Warning> warned;
-
-  private:
-    Stream& stream_;
-    std::size_t at_ = 0;
-};
-
 const std::vector<std::string> kPaths{"a.pcap"};
 
 Job job_of(const std::vector<std::string>& paths) {

@@ -28,6 +28,7 @@ TEST(HtmlText, escape_replaces_what_is_no_text) {
               "a" + no + "b");
     EXPECT_EQ(escape(std::string_view("\0\x1b\x7f", 3)), no + no + no);
     EXPECT_EQ(escape("\xC2\x85"), no);                // a control character of two bytes
+    EXPECT_EQ(escape("\xE2\x80\xAE"), no);            // what turns the direction of text
     EXPECT_EQ(escape("\xC0\xBC"), no + no);           // an overlong "<"
     EXPECT_EQ(escape("\xE0\x80\xBC"), no + no + no);  // another
     EXPECT_EQ(escape("\xED\xA0\x80"), no + no + no);  // a surrogate

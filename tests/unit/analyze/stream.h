@@ -3,9 +3,11 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <vector>
 
 #include "analyze/collector.h"
+#include "capture/interface_list.h"
 #include "capture/record.h"
 #include "capture/source.h"
 #include "support/packet_builder.h"
@@ -50,6 +52,36 @@ class Stream {
     std::deque<test::Bytes> frames_;
     std::vector<capture::Record> records_;
     std::vector<capture::Interface> interfaces_;
+};
+
+// Gives the records in batches of two, then ends or fails.
+class FakeSource : public capture::Source {
+  public:
+    explicit FakeSource(Stream& stream) : stream_(stream) {}
+
+    Result<bool> next(capture::Batch& batch) override {
+        batch.clear();
+        const auto& all = stream_.records();
+        if (at_ == all.size() && failure) {
+            return tl::unexpected(*failure);
+        }
+        for (; at_ < all.size() && batch.records.size() < 2; ++at_) {
+            batch.records.push_back(all[at_]);
+        }
+        return !batch.records.empty();
+    }
+    [[nodiscard]] capture::InterfaceView interfaces() const override {
+        return capture::InterfaceList(stream_.interfaces()).view();
+    }
+    [[nodiscard]] Progress progress() const override { return {}; }
+    [[nodiscard]] std::vector<capture::Warning> warnings() const override { return warned; }
+
+    std::optional<Error> failure;
+    std::vector<capture::Warning> warned;
+
+  private:
+    Stream& stream_;
+    std::size_t at_ = 0;
 };
 
 }  // namespace unecho::analyze

@@ -66,7 +66,7 @@ class Toml : public testing::Test {
 
 TEST_F(Toml, replays_captures_that_net_pcap_can_read) {
     const std::string a = file("a.pcap");
-    const std::string b = file(R"(b \ b.pcapng)");
+    const std::string b = file(R"(b \ b,c=d[.pcapng)");
     const config::Config config = loaded(to_toml(report_of({a, b})));
     ASSERT_EQ(config.ports.size(), 3U);
     EXPECT_EQ(config.ports[0].device, "net_pcap0,rx_pcap=" + a);
@@ -136,7 +136,7 @@ TEST_F(Toml, what_cannot_be_replayed_is_for_the_network) {
     Report compressed = report_of({file("a.pcap")});
     compressed.files[0].plain = false;
     for (const Report& report :
-         {compressed, report_of({"-"}), report_of({file("a,b.pcap")}),
+         {compressed, report_of({"-"}), report_of({file("a,rx_pcap=b.pcap")}),
           report_of({file("a\nb.pcap")}), report_of({file("a.pcap")}, 113)}) {
         const std::string text = to_toml(report);
         const config::Config config = loaded(text);

@@ -35,13 +35,13 @@ TEST(LogText, has_a_priority_on_each_line_for_the_journal) {
 
 TEST(LogText, is_an_object_a_line_as_json) {
     LogText text({LogFormat::kJson, false});
-    const std::string line = text.of({Severity::kError, "error", "a \"b\"\nc \xff"}, 0, kUnix);
+    const std::string line = text.of({Severity::kError, "error", "a \"b\"\nc \xff\x1b"}, 0, kUnix);
     EXPECT_EQ(line.find('\n'), line.size() - 1);
     const auto json = nlohmann::json::parse(line);
     EXPECT_EQ(json, nlohmann::json({{"time", "2026-11-23T02:03:32.123456Z"},
                                     {"severity", "error"},
                                     {"event", "error"},
-                                    {"message", "a \"b\"\nc \xef\xbf\xbd"}}));
+                                    {"message", "a \"b\"\nc \\xff\\x1b"}}));
     LogText journal({LogFormat::kJson, true});
     EXPECT_EQ(journal.of({"x"}, 0, kUnix).find("<6>{\"time\":"), 0U);
 }

@@ -37,6 +37,46 @@ TEST(Utf8, escaped_text_is_still_known) {
     EXPECT_EQ(escaped("a\xFFz"), "a\\xffz");
 }
 
+// Text that runs from right to left hides the end of a name: "gpj.exe" for "exe.jpg".
+TEST(Utf8, text_cannot_turn_its_direction_or_end_its_line) {
+    for (const char* bad : {"\xE2\x80\xA8", "\xE2\x80\xAE", "\xE2\x81\xA6", "\xE2\x81\xA9"}) {
+        EXPECT_EQ(printable(bad), "?");
+        EXPECT_EQ(escaped(bad).size(), 12U) << escaped(bad);
+    }
+    EXPECT_EQ(escaped("\xE2\x80\xA7\xE2\x80\xAF\xE2\x81\xAA"),
+              "\xE2\x80\xA7\xE2\x80\xAF\xE2\x81\xAA");
+}
+
+TEST(Utf8, escaping_twice_is_escaping_once) {
+    std::string all;
+    for (int byte = 0; byte < 256; ++byte) {
+        all += byte == '\n' ? 'n' : static_cast<char>(byte);
+    }
+    for (auto* escape : {escaped, escaped_lines, escaped_ascii}) {
+        const std::string once = escape(all);
+        EXPECT_EQ(escape(once), once);
+        EXPECT_EQ(printable(once).find('?'), once.find('?')) << "nothing else to replace";
+    }
+}
+
+TEST(Utf8, lines_stay_lines_where_they_may) {
+    EXPECT_EQ(escaped_lines("a\x1B\nb\xFF\r\n"), "a\\x1b\nb\\xff\\x0d\n");
+}
+
+TEST(Utf8, ascii_holds_nothing_else) {
+    EXPECT_EQ(escaped_ascii("key \xD0\xBA\xFF\t\x7F\n"), "key \\xd0\\xba\\xff\\x09\\x7f\n");
+}
+
+TEST(Utf8, truncated_text_keeps_whole_characters_and_says_so) {
+    EXPECT_EQ(truncated("123456", 6), "123456");
+    EXPECT_EQ(truncated("1234567", 6), "123...");
+    EXPECT_EQ(truncated("12\xC3\xA4"
+                        "567",
+                        6),
+              "12...");
+    EXPECT_EQ(truncated(std::string(100, '\x80'), 40), "...") << "no character begins in it";
+}
+
 TEST(Utf8, valid_text_stays_and_other_bytes_are_replaced) {
     EXPECT_EQ(valid_utf8("\xC3\xBC\n\x1B"), "\xC3\xBC\n\x1B");
     EXPECT_EQ(valid_utf8("a\xFF\xC3"), "a\xEF\xBF\xBD\xEF\xBF\xBD");

@@ -44,6 +44,35 @@ TEST(ParseDevice, commas_inside_brackets_stay) {
                                 {"representor", "[0,2-3]"}, {"x", "1"}}));
 }
 
+// What has no argument of net_pcap behind a comma belongs to the file's name.
+TEST(ParseDevice, names_of_files_hold_commas_and_equals_signs) {
+    const Result<Device> device = parse_device(
+        "net_pcap0,rx_pcap=a,b=c,d[1,2.pcap,rx_pcap=x,(y,infinite_rx,tx_pcap=,z,infinite_rx=1");
+    ASSERT_TRUE(device.has_value()) << device.error().context;
+    EXPECT_EQ(device->args,
+              (std::vector<std::pair<std::string, std::string>>{{"rx_pcap", "a,b=c,d[1,2.pcap"},
+                                                                {"rx_pcap", "x,(y"},
+                                                                {"infinite_rx", ""},
+                                                                {"tx_pcap", ",z"},
+                                                                {"infinite_rx", "1"}}));
+}
+
+TEST(ParseDevice, a_misspelt_argument_does_not_become_a_part_of_a_file) {
+    const Result<Device> device = parse_device("net_pcap0,rx_pcap=a.pcap,infinte_rx=1");
+    ASSERT_FALSE(device);
+    EXPECT_EQ(device.error().context,
+              "\"infinte_rx\" is no argument of net_pcap; did you mean \"infinite_rx\"?");
+}
+
+TEST(ParseDevice, values_that_dpdk_would_take_apart_are_refused) {
+    for (const char* text :
+         {"net_memif0,socket=/run/a=b.sock", "net_vhost0,iface=/run/a=b", "0000:3b:00.0,x=1=2"}) {
+        const Result<Device> device = parse_device(text);
+        ASSERT_FALSE(device) << text;
+        EXPECT_NE(device.error().context.find("has a second \"=\""), std::string::npos);
+    }
+}
+
 std::set<std::string> identities(const char* text) {
     std::set<std::string> out;
     for (const Claim& claim : claims_of(*parse_device(text))) {

@@ -827,7 +827,7 @@ TEST(LoadFile, what_is_no_configuration_is_one_problem) {
 TEST(ReadSource, what_is_below_a_file_is_not_there) {
     const WorkingDirectory here;
     WorkingDirectory::write("file", "");
-    const auto text = read_source("file/below.toml");
+    const auto text = read_source("file/below.toml", FileKind::kAny);
     ASSERT_FALSE(text);
     EXPECT_EQ(text.error().code, Errc::kNotFound);
     EXPECT_EQ(text.error().context, "cannot be opened: Not a directory");

@@ -48,13 +48,19 @@ TEST(Suggestion, is_a_question_or_nothing) {
 TEST(InQuotes, long_text_is_cut_between_characters) {
     EXPECT_EQ(in_quotes("abc"), "\"abc\"");
     EXPECT_EQ(in_quotes(std::string(80, 'x')), "\"" + std::string(80, 'x') + "\"");
-    EXPECT_EQ(in_quotes(std::string(81, 'x')), "\"" + std::string(80, 'x') + "...\"");
-    EXPECT_EQ(in_quotes(std::string(79, 'x') + "\xc3\xa9"), "\"" + std::string(79, 'x') + "...\"");
+    EXPECT_EQ(in_quotes(std::string(81, 'x')), "\"" + std::string(77, 'x') + "...\"");
+    EXPECT_EQ(in_quotes(std::string(76, 'x') + "\xc3\xa9yyy"),
+              "\"" + std::string(76, 'x') + "...\"");
 }
 
-TEST(OneLine, control_characters_are_escaped) {
-    EXPECT_EQ(one_line("a\nb\x7f\x1f"), "a\\x0ab\\x7f\\x1f");
-    EXPECT_EQ(one_line("caf\xc3\xa9"), "caf\xc3\xa9");
+// An argument of the command line may be anything, a TOML string may hold control characters.
+TEST(InQuotes, text_is_escaped) {
+    EXPECT_EQ(in_quotes("a\nb\x7f\x1f"), "\"a\\x0ab\\x7f\\x1f\"");
+    EXPECT_EQ(in_quotes("caf\xc3\xa9"), "\"caf\xc3\xa9\"");
+    EXPECT_EQ(in_quotes("\xc2\x9b"
+                        "31m\xff"),
+              R"("\xc2\x9b31m\xff")");
+    EXPECT_LE(in_quotes(std::string(10'000, '\x80')).size(), 82U);
 }
 
 TEST(ListInQuotes, long_list_is_cut) {

@@ -9,7 +9,9 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -143,6 +145,22 @@ class KeptStateTest : public testing::Test {
         file.seekp(offset);
         file << bytes;
         ASSERT_TRUE(file.flush());
+    }
+
+    static std::string bytes_of(const fs::path& path) {
+        std::ifstream file(path, std::ios::binary);
+        return {std::istreambuf_iterator<char>(file), {}};
+    }
+    // All files as they are now, and as they were then.
+    void keep_aside() const {
+        fs::remove_all(root_ / "aside");
+        fs::copy(folder(), root_ / "aside", fs::copy_options::recursive);
+    }
+    void put_back() const {
+        for (const auto& entry : fs::directory_iterator(root_ / "aside")) {
+            fs::copy(entry.path(), fs::path(folder()) / entry.path().filename(),
+                     fs::copy_options::overwrite_existing);
+        }
     }
 
     fs::path root_;
@@ -296,6 +314,76 @@ TEST_F(KeptStateTest, takes_no_filter_that_was_torn_or_is_ahead_of_time) {
     EXPECT_EQ(found(plan_), 0b01U);
 }
 
+// Each byte of what never changes while a process runs.
+TEST_F(KeptStateTest, believes_no_damaged_clock_or_secret) {
+    leave(plan_);
+    counter_ += kMillisecond;
+    keep_aside();
+    const std::string clock = bytes_of(fs::path(folder()) / "clock");
+    // Behind it stands the time when it was last seen alive, and the rest of the page is 0.
+    const std::size_t end = clock.find_last_not_of('\0') / 8 * 8;
+    ASSERT_GT(end, sizeof(KeptState::Base));
+    for (std::size_t i = 0; i < end; ++i) {
+        put_back();
+        std::string changed(1, static_cast<char>(clock[i] ^ 1));
+        write_clock(static_cast<std::streamoff>(i), changed);
+        EXPECT_EQ(found(plan_), 0U) << "byte " << i;
+        EXPECT_TRUE(noted("state: all filters begin empty: ")) << "byte " << i;
+    }
+    put_back();
+    write_clock(static_cast<std::streamoff>(end) - 20, "damage");
+    EXPECT_EQ(found(plan_), 0U);
+    EXPECT_TRUE(noted("the kept clock and secrets are damaged: their checksum is wrong"));
+    put_back();
+    EXPECT_EQ(found(plan_), kBoth);
+}
+
+TEST_F(KeptStateTest, takes_no_filter_that_was_damaged_since_an_orderly_end) {
+    leave(plan_);
+    counter_ += kMillisecond;
+    keep_aside();
+    const auto names = files();
+    // Of the head all that it says first, all of the ageing behind it, and some of the filter.
+    constexpr std::size_t kHead = 2048;
+    const std::size_t end = kHead + plan_.filters[0].instance_bytes;
+    ASSERT_GE(bytes_of(names[0]).size(), end);
+    std::vector<std::size_t> places(64 + 128);
+    std::iota(places.begin(), places.begin() + 64, 0);
+    std::iota(places.begin() + 64, places.end(), kHead);
+    for (std::size_t i = places.back(); i < end; i += end / 97) {
+        places.push_back(i);
+    }
+    for (const std::size_t i : places) {
+        put_back();
+        std::string bytes = bytes_of(names[0]);
+        bytes[i] = static_cast<char>(bytes[i] ^ 0x10);
+        std::ofstream(names[0], std::ios::binary | std::ios::in) << bytes;
+        const unsigned left = found(plan_);
+        EXPECT_TRUE(left == 0b01U || left == 0b10U) << "byte " << i;
+        EXPECT_TRUE(noted("\"echo\" begins empty on worker")) << "byte " << i;
+        // A file with another magic or description is not taken for one that was damaged.
+        EXPECT_EQ(noted("what was kept of it is damaged: its checksum is wrong"),
+                  i >= kHead || (i >= 8 && i < 24))
+            << "byte " << i;
+    }
+    put_back();
+    EXPECT_EQ(found(plan_), kBoth);
+}
+
+// It left no checksum, also where the process before it had left one.
+TEST_F(KeptStateTest, goes_on_with_what_a_killed_process_left) {
+    for (int before = 0; before < 2; ++before) {
+        counter_ += kMillisecond;
+        leave(plan_, [&](Filter&, std::size_t w) {
+            if (w + 1 == kWorkers) {
+                keep_aside();  // the files as they are at any moment
+            }
+        });
+        put_back();
+        EXPECT_EQ(found(plan_), kBoth);
+    }
+}
+
 TEST_F(KeptStateTest, takes_no_filter_that_may_not_know_all) {
     leave(plan_, [&](Filter& one, std::size_t w) { one.memory.keep(w == 0); });
     EXPECT_EQ(found(plan_), 0b01U);
@@ -397,6 +485,29 @@ TEST_F(Beside, those_that_are_not_whole_begin_alone) {
     EXPECT_EQ(then.filters, (OfWorkers{kKept, kKept}));
     EXPECT_EQ(then.audits, (OfWorkers{kZero, kKept}));
     EXPECT_EQ(then.taps, (OfWorkers{kKept, kZero}));
+}
+
+TEST_F(Beside, those_that_were_damaged_since_an_orderly_end_begin_alone) {
+    process();
+    keep_aside();
+    for (const fs::path& path : files()) {
+        const std::string name = path.filename();
+        if (name.starts_with("filter-")) {
+            continue;
+        }
+        put_back();
+        std::string bytes = bytes_of(path);
+        bytes[2048 + 512] = static_cast<char>(bytes[2048 + 512] ^ 1);
+        std::ofstream(path, std::ios::binary | std::ios::in) << bytes;
+        const Contents then = process();
+        const auto kept = [](const OfWorkers& all) {
+            return std::count(all.begin(), all.end(), kKept);
+        };
+        const bool audit = name.starts_with("audit-");
+        EXPECT_EQ(kept(then.filters), 2);
+        EXPECT_EQ(kept(then.audits), audit ? 1 : 2) << name;
+        EXPECT_EQ(kept(then.taps), audit ? 2 : 1) << name;
+    }
 }
 
 // What is made anew while the process runs, by a reload, knows nothing of what came before.

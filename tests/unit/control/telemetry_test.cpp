@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -78,18 +79,29 @@ class TelemetryCommands : public testing::Test {
             plan_,
             [this] {
                 ++reports_;
+                if (breaks_) {
+                    throw std::runtime_error("a bug");
+                }
                 StatsReport report = empty_report(plan_);
+                report.events = events_.all();
                 finish(report);
                 return report;
             },
-            [](bool) {
-                return ReloadAnswer{true, "nothing changes\n"};
-            });
+            {[this](bool) {
+                 ++reloads_;
+                 return ReloadAnswer{true, "nothing changes\n"};
+             },
+             [](std::uint64_t number) {
+                 return ReloadAnswer{true, "", number};
+             }});
     }
 
     Plan plan_ =
         plan_of(taps_to_tool(), machine_with({0}), all_of(taps_to_tool(), device("net_null")));
     int reports_ = 0;
+    int reloads_ = 0;
+    bool breaks_ = false;
+    EventLog events_;
 };
 
 TEST_F(TelemetryCommands, AnswerWhileAttachedAndNotAfterwards) {
@@ -106,6 +118,63 @@ TEST_F(TelemetryCommands, AnswerWhileAttachedAndNotAfterwards) {
         EXPECT_NE(ask(name), 0) << name;
     }
     EXPECT_EQ(reports_, before) << "what they would ask is gone";
+}
+
+// Packets are forwarded by the process that is asked.
+TEST_F(TelemetryCommands, EndNothingWhereTheyCannotAnswer) {
+    const auto telemetry = attach();
+    ASSERT_TRUE(telemetry);
+    breaks_ = true;
+    EXPECT_EQ(ask("/unecho/counters"), -EIO);
+    breaks_ = false;
+    EXPECT_EQ(ask("/unecho/counters"), 0);
+}
+
+// A Redis, a configuration or a path said it; DPDK 22.11 can write no byte beyond ASCII.
+TEST_F(TelemetryCommands, AnswerInAsciiWhateverWasSaid) {
+    const auto telemetry = attach();
+    ASSERT_TRUE(telemetry);
+    std::string cyrillic;
+    for (unsigned i = 0; i < 100; ++i) {
+        cyrillic += "\xD0\xBA";
+    }
+    for (const std::string& text :
+         {cyrillic, "x" + cyrillic, "xx" + cyrillic, "xxx" + cyrillic, std::string("\xFF\xC3"),
+          std::string("\x1B[31m\xC2\x9B\x00z", 9), std::string(10'000, '\xE2')}) {
+        events_.add(event::kRoot, text);
+    }
+    EXPECT_EQ(ask("/unecho/events"), 0);
+    std::uint64_t last = 0;
+    for (unsigned i = 0; i < 7; ++i) {
+        const std::string answer = answer_reading("/unecho/events," + std::to_string(i));
+        for (const char c : answer) {
+            ASSERT_TRUE(c >= ' ' && c < '\x7f') << static_cast<int>(c);
+        }
+        const auto event = nlohmann::json::parse(answer)["/unecho/events"]["0"];
+        last = event["number"].get<std::uint64_t>();
+        EXPECT_EQ(last, i + 1);
+        EXPECT_LT(event["text"].get<std::string>().size(), RTE_TEL_MAX_STRING_LEN);
+        if (event.contains("pieces")) {
+            EXPECT_LE(event["pieces"].size(), 20U);
+        }
+    }
+}
+
+TEST_F(TelemetryCommands, OnTheMonitoringSocketOnlyRead) {
+    const auto telemetry = attach();
+    ASSERT_TRUE(telemetry);
+    EXPECT_EQ(nlohmann::json::parse(answer_reading("/unecho/info"))["/unecho/info"]["name"],
+              plan_.name);
+    EXPECT_TRUE(nlohmann::json::parse(answer_reading("/unecho/ports,0"))["/unecho/ports"].contains(
+        "rx_packets"));
+    for (const std::string name : {"/unecho/reload", "/eal/heap_info", "/", "", "/unecho/inf",
+                                   "/unecho/info/", "\xFF\x1B"}) {
+        for (const std::string parameter : {"", ",dry-run", ",-1"}) {
+            const auto answer = nlohmann::json::parse(answer_reading(name + parameter));
+            EXPECT_TRUE(answer.begin().value().is_null()) << name << parameter;
+        }
+    }
+    EXPECT_EQ(reloads_, 0);
 }
 
 // DPDK leaves a longer text out without a word.

@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::filter {
+namespace unecho::filter::ageing_test {
 namespace {
 
 // Generations of 10 ns, remembered through two more: a window of 20 ns.
@@ -178,4 +178,4 @@ TEST(KeptWindow, is_the_configured_one_until_something_is_forgotten) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::ageing_test

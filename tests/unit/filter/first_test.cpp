@@ -9,7 +9,7 @@
 #include "filter/window/exact.h"
 #include "support/filter_memory.h"
 
-namespace unecho::filter {
+namespace unecho::filter::first_test {
 namespace {
 
 struct Instance {
@@ -95,4 +95,4 @@ TEST(first, with_limits_that_allow_all_is_as_without) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::first_test

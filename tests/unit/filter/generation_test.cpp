@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::filter {
+namespace unecho::filter::generation_test {
 namespace {
 
 TEST(generation_clock, covering_rounds_up) {
@@ -37,4 +37,4 @@ TEST(generation_clock, late_time_has_generation) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::generation_test

@@ -15,7 +15,7 @@
 #include "support/filter_memory.h"
 #include "support/seed.h"
 
-namespace unecho::filter {
+namespace unecho::filter::inferential_prior_test {
 namespace {
 
 // Insertion ages by definition.
@@ -232,4 +232,4 @@ TEST(distinct_curve, a_timing_filter_learns_the_model_of_its_stream) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::inferential_prior_test

@@ -15,7 +15,7 @@
 #include "sizing/fpr.h"
 #include "support/instance.h"
 
-namespace unecho::filter {
+namespace unecho::filter::judging_test {
 namespace {
 
 template <typename F>
@@ -221,4 +221,4 @@ TEST(match_table, make_counts_changes_not_digests) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::judging_test

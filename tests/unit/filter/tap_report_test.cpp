@@ -9,7 +9,7 @@
 
 #include "support/filter_memory.h"
 
-namespace unecho::filter {
+namespace unecho::filter::tap_report_test {
 namespace {
 
 constexpr SetOfTwo kA = SetOfTwo::kFirst;
@@ -316,4 +316,4 @@ TEST(TapReport, under_a_running_clock_ends_windows_on_time_if_there_is_time_to_c
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::tap_report_test

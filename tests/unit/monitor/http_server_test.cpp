@@ -16,35 +16,6 @@
 namespace unecho::monitor {
 namespace {
 
-TEST(ListenAddress, is_an_address_and_a_port) {
-    for (const auto& [text, url, loopback] :
-         {std::tuple{"127.0.0.1:9797", "http://127.0.0.1:9797/", true},
-          {"127.8.9.1:1", "http://127.8.9.1:1/", true},
-          {"0.0.0.0:65535", "http://0.0.0.0:65535/", false},
-          {"192.0.2.7:80", "http://192.0.2.7:80/", false},
-          {"[::1]:9797", "http://[::1]:9797/", true},
-          {"[::]:9797", "http://[::]:9797/", false},
-          {"[fe80::1]:0", "http://[fe80::1]:0/", false}}) {
-        const auto address = ListenAddress::parse(text);
-        ASSERT_TRUE(address) << text;
-        EXPECT_EQ(address->url(), url);
-        EXPECT_EQ(address->loopback, loopback) << text;
-    }
-}
-
-TEST(ListenAddress, nothing_else_is_guessed) {
-    for (const char* text : {"", ":", "9797", ":9797", "localhost:9797", "127.0.0.1", "127.0.0.1:",
-                             "127.0.0.1:65536", "127.0.0.1:+1", "127.0.0.1:1x", "127.0.0.1 :1",
-                             "::1:9797", "[::1]", "[127.0.0.1]:1", "[::1:9797", "256.0.0.1:1"}) {
-        const auto address = ListenAddress::parse(text);
-        ASSERT_FALSE(address) << text;
-        EXPECT_EQ(address.error().code, Errc::kInvalidArgument);
-        EXPECT_EQ(address.error().context, "\"" + std::string(text) +
-                                               "\"; allowed: an address of this host and a port, "
-                                               "as in 127.0.0.1:9797 or [::1]:9797");
-    }
-}
-
 TEST(HttpServer, a_port_is_for_one) {
     const auto first = HttpServer::listen(*ListenAddress::parse("127.0.0.1:0"));
     ASSERT_TRUE(first);

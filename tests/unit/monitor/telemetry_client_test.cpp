@@ -73,6 +73,29 @@ class TelemetryClientTest : public testing::Test {
     int peer_ = -1;
 };
 
+// Texts are escaped and cut where they come in, and whoever shows them need not think of it.
+TEST_F(TelemetryClientTest, takes_no_text_that_speaks_to_a_terminal) {
+    auto client = connect(R"({"max_output_len": 65536})");
+    ASSERT_TRUE(client) << client.error().context;
+    const Json said = {{"/x",
+                        {{"a\x1B\nb",
+                          "\x1B[31m\xC2\x9B"
+                          "z\nend"},
+                         {"list", {"\x7F", 5}}}}};
+    say(said.dump());
+    EXPECT_EQ(*client->ask("/x"), Json::parse(R"({"a\\x1b\\x0ab": "\\x1b[31m\\xc2\\x9bz\\x0aend",
+                                                 "list": ["\\x7f", 5]})"));
+    say(said.dump());
+    const auto lines = client->ask("/x", TelemetryClient::Text::kLines);
+    EXPECT_EQ((*lines)["a\\x1b\\x0ab"], "\\x1b[31m\\xc2\\x9bz\nend");
+    Json long_ones;
+    long_ones["/x"][std::string(10'000, 'k')] = std::string(10'000, 'v');
+    say(long_ones.dump());
+    const auto cut = client->ask("/x");
+    EXPECT_EQ(cut->begin().key(), std::string(253, 'k') + "...");
+    EXPECT_EQ(cut->begin().value(), std::string(4093, 'v') + "...");
+}
+
 TEST_F(TelemetryClientTest, gives_the_answer_under_the_command_s_name) {
     auto client = connect();
     ASSERT_TRUE(client) << client.error().context;

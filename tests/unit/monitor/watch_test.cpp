@@ -2,6 +2,7 @@
 #include "monitor/watch.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <memory>
 #include <thread>
@@ -10,6 +11,8 @@
 
 #include "fake_appliance.h"
 #include "monitor/clock.h"
+#include "monitor/metrics.h"
+#include "monitor/status_text.h"
 #include "monitor/survey.h"
 #include "monitor/watcher.h"
 
@@ -58,6 +61,44 @@ TEST_F(WatchTest, sees_what_is_told) {
     EXPECT_EQ(seen->seen["filters"][0]["window_ns"], 50 * kMillisecond);
     EXPECT_EQ(seen->descriptions->kinds, kinds());
     EXPECT_EQ(to_json(*seen)["state"], "running");
+}
+
+// Somebody else's socket may answer anything to anything.
+TEST_F(WatchTest, takes_answers_of_another_kind_for_nothing) {
+    const std::array<Json, 9> kinds_of_answer{Json(),
+                                              Json(5),
+                                              Json("x"),
+                                              Json(true),
+                                              Json::array({1}),
+                                              Json::array({Json::array({"x"})}),
+                                              Json::array({Json(), "x", 5, Json::object()}),
+                                              Json{{"0", 7}},
+                                              Json{{"0", {{"0", 1}}}}};
+    FakeAppliance odd(folder_, "taps", answers());
+    for (const char* command : {"/unecho/ports", "/unecho/routes", "/unecho/workers",
+                                "/unecho/filters", "/unecho/audit,0", "/unecho/events,0",
+                                "/unecho/stalls,0", "/unecho/help", "/unecho/kinds"}) {
+        for (const Json& answer : kinds_of_answer) {
+            odd.set(command, answer);
+            Watch watch(place(), never_);
+            for (const Nanoseconds between : {Nanoseconds{0}, kSecond}) {
+                const bool seen = watch.look();  // what has no help is no unecho
+                EXPECT_TRUE(seen || command == std::string("/unecho/help")) << command << answer;
+                if (!seen) {
+                    continue;
+                }
+                const TwoLooks looks{watch.seen()->seen, watch.seen()->seen, between};
+                EXPECT_NE(status_text(*watch.seen(), looks, {false, 200}), "");
+                EXPECT_NE(check_text("taps", looks), "");
+                EXPECT_NE(metrics_text({watch.seen()}), "");
+                EXPECT_NE(dumped(to_json(*watch.seen())), "");
+                EXPECT_NE(watch.history(10), "");
+            }
+        }
+        const Answers all = answers();
+        const auto right = all.find(command);
+        odd.set(command, right == all.end() ? Json() : right->second);
+    }
 }
 
 TEST_F(WatchTest, tells_silence_from_absence_and_knows_the_next_process) {
@@ -195,10 +236,10 @@ TEST_F(WatchTest, asks_for_events_and_stalls_once) {
 
 TEST_F(WatchTest, joins_an_event_s_text_from_its_pieces) {
     FakeAppliance taps(folder_, "taps", answers());
-    taps.set("/unecho/events,0",
-             {{"0",
-               {{"number", 1}, {"text", "worker 3 do..."}, {"pieces", {"worker 3 ", "does not"}}}},
-              {"1", {{"number", 2}, {"text", "short"}, {"pieces", "of another kind"}}}});
+    taps.set(
+        "/unecho/events,0",
+        {{"0", {{"number", 1}, {"text", "worker 3 do..."}, {"pieces", {"worker 3 ", "does not"}}}},
+         {"1", {{"number", 2}, {"text", "short"}, {"pieces", "of another kind"}}}});
     taps.set("/unecho/events,2", Json::object());
     Watch watch(place(), never_);
     ASSERT_TRUE(watch.look());

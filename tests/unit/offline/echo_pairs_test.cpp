@@ -47,6 +47,25 @@ TEST_F(PairsFile, several_inputs_are_named_and_quoted) {
               "10,,,\"a,\"\"b\"\".pcap\",\n");
 }
 
+// In a spreadsheet a cell that begins with one of these is run.
+TEST_F(PairsFile, names_are_no_formulas_and_hold_no_control_characters) {
+    const std::vector<std::pair<std::string, std::string>> cells{
+        {"=1+1", "'=1+1"},   {"+1", "'+1"},
+        {"-1", "'-1"},       {"@SUM(1),2", "\"'@SUM(1),2\""},
+        {"\t=1", "\\x09=1"}, {"\r\n=1", "\\x0d\\x0a=1"},
+        {"a=1", "a=1"},      {"\xff\x1b", "\\xff\\x1b"},
+        {"'=1", "'=1"},      {"", ""}};
+    for (const auto& [name, cell] : cells) {
+        const std::vector<std::string> inputs{name, "b"};
+        auto pairs = *EchoPairFile::create(path_, inputs);
+        ASSERT_TRUE(pairs->write(std::vector{kUnknown, kKnown}));
+        ASSERT_TRUE(pairs->close());
+        EXPECT_EQ(text(), "echo,original,age_ns,echo_file,original_file\n10,,," + cell +
+                              ",\n9,7,-30,b," + cell + "\n")
+            << "numbers stay numbers";
+    }
+}
+
 TEST_F(PairsFile, nothing_is_left_without_close) {
     {
         auto pairs = *EchoPairFile::create(path_, {});

@@ -60,9 +60,9 @@ TEST(options, values_that_are_not_allowed_are_named) {
 TEST(options, a_shard_has_a_seed_and_stays_exact) {
     Options options;
     options.shard = Shard{1, 1};  // as one of several, so that a script may count from one
-    EXPECT_EQ(
-        problem(options),
-        "--shard needs --seed, the same for all shards, by which all agree whose a packet is");
+    EXPECT_EQ(problem(options),
+              "--shard needs --seed-file, the same for all shards, by which all agree whose a "
+              "packet is");
     options.seed = 1;
     EXPECT_EQ(problem(options), "");
     options.engine = Engine::kExact;

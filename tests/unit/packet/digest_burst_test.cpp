@@ -62,9 +62,9 @@ void expect_as_alone(const std::vector<Bytes>& burst, KeyMode mode) {
     for (std::size_t i = 0; i < frames.size(); ++i) {
         const Digested alone = digest_of(mode, burst[i]);
         const std::uint64_t bit = std::uint64_t{1} << i;
-        ASSERT_EQ((masks.keyed & bit) != 0, alone.outcome == test::KeyOutcome::kKeyed) << i;
-        ASSERT_EQ((masks.non_ip & bit) != 0, alone.outcome == test::KeyOutcome::kNonIp) << i;
-        ASSERT_EQ((masks.malformed & bit) != 0, alone.outcome == test::KeyOutcome::kMalformed) << i;
+        ASSERT_EQ((masks.keyed & bit) != 0, alone.outcome == KeyOutcome::kKeyed) << i;
+        ASSERT_EQ((masks.non_ip & bit) != 0, alone.outcome == KeyOutcome::kNonIp) << i;
+        ASSERT_EQ((masks.malformed & bit) != 0, alone.outcome == KeyOutcome::kMalformed) << i;
         if ((masks.keyed & bit) != 0) {
             ASSERT_EQ(digests[i], alone.digest) << name_of(mode) << " " << burst[i].size();
         }

@@ -30,9 +30,9 @@ Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes, Link link)
     Digest digest = 0;
     const KeyMasks masks = parse_and_digest(mode, link, {&frame, 1}, test_secret(), &digest);
     EXPECT_EQ(masks.keyed + masks.non_ip + masks.malformed, 1U);
-    const test::KeyOutcome outcome = masks.keyed != 0    ? test::KeyOutcome::kKeyed
-                                     : masks.non_ip != 0 ? test::KeyOutcome::kNonIp
-                                                         : test::KeyOutcome::kMalformed;
+    const KeyOutcome outcome = masks.keyed != 0    ? KeyOutcome::kKeyed
+                               : masks.non_ip != 0 ? KeyOutcome::kNonIp
+                                                   : KeyOutcome::kMalformed;
     return {outcome, digest};
 }
 

@@ -6,7 +6,6 @@
 #include <span>
 
 #include "packet/digests.h"
-#include "support/reference_key.h"
 
 namespace unecho::packet {
 
@@ -28,8 +27,10 @@ class ExactFrame {
 KeyMasks parse_and_digest(KeyMode mode, Link link, std::span<const Frame> frames,
                           const hash::Secret& secret, Digest* digests);
 
+enum class KeyOutcome { kKeyed, kNonIp, kMalformed };
+
 struct Digested {
-    test::KeyOutcome outcome;
+    KeyOutcome outcome;
     Digest digest;  // 0 unless keyed
     bool operator==(const Digested&) const = default;
 };

@@ -28,7 +28,7 @@ struct Range {
 // Walks over all bytes: those in the ranges count, the others do not.
 void expect_counting(KeyMode mode, const Bytes& bytes, std::initializer_list<Range> ranges) {
     const Digested original = digest_of(mode, bytes);
-    ASSERT_EQ(original.outcome, test::KeyOutcome::kKeyed);
+    ASSERT_EQ(original.outcome, KeyOutcome::kKeyed);
     for (std::size_t at = 0; at < bytes.size(); ++at) {
         Bytes changed = bytes;
         changed[at] ^= 0x21;

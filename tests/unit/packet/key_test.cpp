@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Each frame against the definition (support/reference_key.h): the same outcome, and equal digests
-// exactly where the keys are equal.
+// Digests of bursts. That two of them are equal exactly where the keys are, key_vs_oracle_test.py
+// tests against definitions of their own.
 #include "packet/key.h"
 
 #include <algorithm>
 #include <array>
-#include <random>
 
 #include <gtest/gtest.h>
 
@@ -18,107 +17,8 @@ namespace {
 
 using test::build;
 using test::Bytes;
-using test::KeyOutcome;
 using test::packet_samples;
-using test::PacketSample;
 using test::PacketSpec;
-using test::reference_key;
-using test::ReferenceKey;
-
-// A frame with its key, digest and name, to compare others with.
-struct Known {
-    Known(KeyMode of_mode, const Bytes& bytes)
-        : mode(of_mode), key(reference_key(mode, bytes)), digested(digest_of(mode, bytes)) {
-        EXPECT_EQ(digested.outcome, key.outcome) << name_of(mode);
-    }
-
-    // Whether other is told from this one exactly if the definition does.
-    [[nodiscard]] bool agrees_on(std::span<const std::uint8_t> other) const {
-        const ReferenceKey other_key = reference_key(mode, other);
-        const Digested other_digested = digest_of(mode, other);
-        return other_digested.outcome == other_key.outcome &&
-               (other_digested == digested) == (other_key == key);
-    }
-
-    KeyMode mode;
-    ReferenceKey key;
-    Digested digested;
-};
-
-TEST(DigestBurst, samples_cover_every_outcome) {
-    for (const KeyMode mode : {KeyMode::kPacket, KeyMode::kFlow, KeyMode::kFlowBidir}) {
-        std::array<unsigned, 3> seen{};
-        for (const PacketSample& sample : packet_samples()) {
-            ++seen[static_cast<std::size_t>(reference_key(mode, sample.bytes).outcome)];
-        }
-        EXPECT_GT(seen[0], 40U);
-        EXPECT_GT(seen[1], 4U);
-        EXPECT_GT(seen[2], 5U);
-    }
-}
-
-TEST(DigestBurst, every_cut_of_every_sample_is_as_defined) {
-    for (const PacketSample& sample : packet_samples()) {
-        for (const KeyMode mode : kModes) {
-            const Known whole(mode, sample.bytes);
-            for (std::size_t n = 0; n <= sample.bytes.size(); ++n) {
-                ASSERT_TRUE(whole.agrees_on({sample.bytes.data(), n}))
-                    << sample.name << " " << name_of(mode) << " cut to " << n;
-            }
-        }
-    }
-}
-
-TEST(DigestBurst, every_changed_byte_of_every_sample_is_as_defined) {
-    for (const PacketSample& sample : packet_samples()) {
-        for (const KeyMode mode : kModes) {
-            const Known original(mode, sample.bytes);
-            Bytes changed = sample.bytes;
-            for (std::size_t at = 0; at < changed.size(); ++at) {
-                for (const unsigned bits :
-                     {0x01U, 0x02U, 0x04U, 0x08U, 0x10U, 0x20U, 0x40U, 0x80U, 0xFFU}) {
-                    changed[at] ^= static_cast<std::uint8_t>(bits);
-                    ASSERT_TRUE(original.agrees_on(changed))
-                        << sample.name << " " << name_of(mode) << " byte " << at << " ^ " << bits;
-                    changed[at] ^= static_cast<std::uint8_t>(bits);
-                }
-            }
-        }
-    }
-}
-
-// Any two samples, and any two of their mutants, count as equal exactly where the definition says.
-TEST(DigestBurst, all_pairs_of_mutated_samples_are_as_defined) {
-    std::mt19937 random(11);
-    std::vector<Bytes> frames;
-    for (const PacketSample& sample : packet_samples()) {
-        frames.push_back(sample.bytes);
-        for (int i = 0; i < 20 && !sample.bytes.empty(); ++i) {
-            Bytes mutant = sample.bytes;
-            for (unsigned n = random() % 3; n > 0; --n) {
-                mutant[random() % std::min<std::size_t>(mutant.size(), 64)] ^=
-                    static_cast<std::uint8_t>(1U << random() % 8);
-            }
-            mutant.resize(mutant.size() - random() % std::min<std::size_t>(mutant.size(), 4));
-            frames.push_back(std::move(mutant));
-        }
-    }
-    for (const KeyMode mode : kModes) {
-        std::vector<Known> known;
-        known.reserve(frames.size());
-        for (const Bytes& frame : frames) {
-            known.emplace_back(mode, frame);
-        }
-        for (std::size_t i = 0; i < known.size(); ++i) {
-            for (std::size_t j = 0; j < i; ++j) {
-                ASSERT_EQ(known[i].digested == known[j].digested, known[i].key == known[j].key)
-                    << name_of(mode) << " " << i << " " << j;
-            }
-        }
-    }
-}
-
-// ---- bursts ----
 
 struct Burst {
     explicit Burst(std::size_t n) {

@@ -9,16 +9,19 @@ For every key mode: each packet has the same outcome, two packets have equal dig
 keys are equal, and packets with equal keys have one owner. The packets of each capture come as they
 are and then changed: headers are where a parser errs, so bits flip in the first 80 bytes, numbers
 that mean something are put in, and frames are cut. Packets of Ethernet captures come as frames of
-every other link type too, changed likewise.
+every other link type too, changed likewise. answer: so does each frame of the packet fuzzer's corpora,
+made and grown, cut to every length and with every bit flipped; and frames without an IP packet.
 """
 import contextlib
 import importlib.util
+import itertools
 import os
 import pathlib
 import random
 import struct
 import subprocess
 import sys
+import tarfile
 import tempfile
 import unittest
 
@@ -31,8 +34,13 @@ MODES = ("packet", "flow", "flow-bidir", "frame")
 ETHERNET = exact_answer.ETHERNET
 MUTANTS = 3000  # for each capture
 RELINKED = 250  # of these for each link type
+WITHOUT_IP = 1000  # frames for each link type
 HEADERS = 80    # bytes that are changed
 VALUES = (0, 1, 4, 6, 17, 43, 44, 51, 59, 60, 132, 0x40, 0x45, 0x46, 0x60, 0x81, 0x86, 0x88, 0xDD, 0xFF)
+# LINKTYPE_ of each Link (lib/packet/link.h), in its order; the last is unknown.
+LINK_NUMBERS = (1, 101, 228, 229, 0, 108, 9, 113, 276, 105, 127, 192, 163, 104, 107, 239, 51, 147)
+IP_ALONE = (12, 14, 101, 228, 229)  # link types on which a frame without an IP packet is malformed
+FUZZ = ROOT / "tests" / "fuzz"
 KEY_DUMP = WHICH = None
 
 
@@ -161,6 +169,56 @@ def relinked(draw, link, data):
     return header(draw, link, ip[0] >> 4 if ip else 4) + ip
 
 
+def without_ip(draw, link):
+    """A frame of link of few stations and types, so that keys are met again; at times changed or cut."""
+    body = bytes((0, 0, 0, 1, 0, 0, draw.randrange(3), 1, 1)) + bytes(draw.randrange(4) * 17)
+    typed = b"".join(draw.choice((b"\x81\0", b"\x88\xa8")) + bytes((0, draw.randrange(256)))
+                     for _ in range(draw.randrange(3)))
+    typed += draw.choice((b"\x08\6", b"\x88\xcc", b"\x88\xb8", b"\x88\x92", b"\0\x26", b"\0\3", b"\0\0",
+                          b"\x88\x47\0\1\0\x09", b"\x88\x47\0\1\1\x09")) + body
+    ppp = b"\xc0\x21" + body
+    family = draw.choice((b"\0\0\0\7", b"\7\0\0\0")) + body
+    if link in exact_answer.RADIO:
+        frame = wifi(draw, link, typed)
+    else:
+        frame = {
+            ETHERNET: bytes(12) + typed,
+            exact_answer.NULL: family,
+            exact_answer.LOOP: family,
+            exact_answer.PPP: draw.choice((b"", b"\xff\3")) + ppp,
+            exact_answer.PPP_HDLC: b"\xff\3" + ppp,
+            exact_answer.PPP_ETHER: b"\x11\0\0\1\0\x40" + ppp,
+            exact_answer.COOKED: bytes(14) + typed,
+            exact_answer.COOKED2: typed[:2] + bytes(18) + typed[2:],
+            exact_answer.HDLC: b"\x0f\0" + typed,
+            exact_answer.FRAME_RELAY: b"\x18\x41\3" + draw.choice((
+                b"\0\x80\0\0\0" + typed, b"\x80\0\0\0" + typed, b"\x81" + body)),
+            exact_answer.NFLOG: b"\7\0\0\6" + body,
+        }.get(link, body)
+    if draw.random() < 0.3:
+        at = draw.randrange(len(frame))
+        frame = frame[:at] + bytes((frame[at] ^ 1 << draw.randrange(8),)) + frame[at + 1:]
+    return frame[:draw.randrange(len(frame) + 1)] if draw.random() < 0.25 else frame
+
+
+def made_inputs():
+    """What tests/fuzz/packet_fuzz.cpp starts from: a byte that chooses the link type, a frame."""
+    return [path.read_bytes() for path in sorted((FUZZ / "corpus" / "packet").iterdir())]
+
+
+def grown_inputs():
+    """What its runs found."""
+    with tarfile.open(FUZZ / "grown" / "packet.tar.gz") as grown:
+        return [grown.extractfile(member).read() for member in grown]
+
+
+def cuts_and_flips(data):
+    """The frame cut to every length, and with each bit of its headers flipped."""
+    yield from (data[:length] for length in range(len(data)))
+    for at, bit in itertools.product(range(min(len(data), HEADERS)), range(8)):
+        yield data[:at] + bytes((data[at] ^ 1 << bit,)) + data[at + 1:]
+
+
 def write_pcap(file, link, packets):
     file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, link))
     for number, data in enumerate(packets):
@@ -177,7 +235,7 @@ def dumped(path, count, modes):
     return [answers[at:at + count] for at in range(0, len(answers), max(count, 1))]
 
 
-class Keys(unittest.TestCase):
+class Comparison(unittest.TestCase):
     def compare(self, oracle, link, packets):
         with tempfile.NamedTemporaryFile(suffix=".pcap") as file:
             write_pcap(file, link, packets)
@@ -199,6 +257,8 @@ class Keys(unittest.TestCase):
             self.assertEqual(digests.setdefault(digest, key), key,
                              "packet %d: %s" % (number, data.hex()))
 
+
+class Captures(Comparison):
     def test_captures_and_mutants_have_the_same_keys(self):
         oracle = OwnOracle() if WHICH == "answer" else SharedOracle()
         total = 0
@@ -227,6 +287,36 @@ class Keys(unittest.TestCase):
                 self.compare(oracle, link, frames)
 
 
+class Frames(Comparison):
+    """Of link types and frames that only the project's own oracle knows."""
+
+    def test_fuzz_inputs_cut_and_changed_have_the_same_keys(self):
+        draw = random.Random(1)
+        by_link = {number: [] for number in LINK_NUMBERS}
+        for inputs, changes in ((made_inputs(), cuts_and_flips),
+                                (grown_inputs(), lambda data: (mutant(draw, data),))):
+            for link, *frame in filter(None, inputs):
+                of_link = by_link[LINK_NUMBERS[link % len(LINK_NUMBERS)]]
+                of_link += [bytes(frame), *changes(bytes(frame))]
+        for link, frames in by_link.items():
+            with self.subTest(link=link):
+                self.assertTrue(frames)
+                self.compare(OwnOracle(), link, frames)
+
+    def test_frames_without_ip_have_the_same_keys(self):
+        oracle = OwnOracle()
+        for link in (*oracle.links, LINK_NUMBERS[-1]):
+            draw = random.Random(link)
+            frames = [without_ip(draw, link) for _ in range(WITHOUT_IP)]
+            with self.subTest(link=link):
+                keys = [oracle.key("packet+non-ip", link, frame)[1] for frame in frames]
+                keys = [key for key in keys if key is not None]
+                if link not in IP_ALONE:
+                    self.assertGreater(len(keys) - len(set(keys)), 15)
+                    self.assertGreater(len(set(keys)), 200)
+                self.compare(oracle, link, frames)
+
+
 if __name__ == "__main__":
     if len(sys.argv) < 3 or sys.argv[2] not in ("answer", "oracle"):
         sys.exit("usage: key_vs_oracle_test.py KEY_DUMP answer|oracle")
@@ -234,4 +324,4 @@ if __name__ == "__main__":
     if WHICH == "oracle" and not SharedOracle.path.exists():
         print("skipped: no %s" % SharedOracle.path)
         sys.exit(77)
-    unittest.main(verbosity=2)
+    unittest.main(defaultTest=None if WHICH == "answer" else "Captures", verbosity=2)

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <iterator>
 #include <map>
-#include <random>
 #include <set>
 #include <sstream>
 #include <string>
@@ -25,12 +24,8 @@ namespace {
 
 using test::build_ip;
 using test::Bytes;
-using test::KeyOutcome;
 using test::kIpLinks;
 using test::link_headers;
-using test::PacketSpec;
-using test::reference_key;
-using test::ReferenceKey;
 using test::operator+;
 
 struct Place {
@@ -180,6 +175,22 @@ TEST(FindIpInLink, nflog_payload_ends_where_its_field_does) {
     }
 }
 
+TEST(FindIpInLink, nflog_fields_have_at_least_four_bytes) {
+    for (std::uint8_t size = 0; size < 4; ++size) {
+        const Bytes frame = Bytes{2, 0, 0, 7, size, 0, 9, 0} + build_ip({});
+        EXPECT_EQ(parse(Link::kNflog, frame), kMalformed) << unsigned{size};
+    }
+}
+
+TEST(FindIpInLink, organisations_of_frame_relay_are_not_ip) {
+    const Bytes ip = build_ip({});
+    const Bytes snap{0x18, 0x41, 3, 0x80};
+    EXPECT_EQ(parse(Link::kFrameRelay, snap + Bytes{0, 0x80, 0xC2, 0x08, 0x00} + ip), kNonIp);
+    const Place behind{Found::kIpv4, 9, static_cast<std::uint32_t>(ip.size())};
+    EXPECT_EQ(parse(Link::kFrameRelay, snap + Bytes{0, 0, 0, 0x08, 0x00} + ip), behind);
+    EXPECT_EQ(parse(Link::kFrameRelay, snap + Bytes{0, 0, 0, 0x08}), kMalformed);
+}
+
 TEST(FindIpInLink, version_of_raw_packets_decides) {
     Bytes ip = build_ip({.payload = test::counting(60)});
     ip[2] = ip[3] = 0;
@@ -317,85 +328,6 @@ TEST(DigestInLink, unknown_has_frame_keys_only) {
         EXPECT_EQ(owner_of(changed, Link::kUnknown), owner_of(frame, Link::kUnknown));
         EXPECT_NE(non_ip_digest_of(changed, Link::kUnknown),
                   non_ip_digest_of(frame, Link::kUnknown));
-    }
-}
-
-// Random frames of a link type: a header of it, an IP packet of few flows, then changed, cut and
-// grown in the places where a parser errs.
-Bytes random_frame(std::mt19937& random, Link link) {
-    static constexpr std::array<std::uint8_t, 12> kValues{0,    1,    2,    6,    17,   0x45,
-                                                          0x60, 0x81, 0x86, 0x88, 0xDD, 0xFF};
-    const unsigned version = random() % 2 == 0 ? 4 : 6;
-    const std::vector<Bytes> headers = link_headers(link, version);
-    const Bytes header = headers.empty() ? Bytes() : headers[random() % headers.size()];
-    PacketSpec spec{.version = version, .payload = test::counting(random() % 3)};
-    std::swap(spec.source, random() % 2 == 0 ? spec.destination : spec.source);
-    spec.protocol = random() % 2 == 0 ? 17 : 1;
-    Bytes frame = header + build_ip(spec);
-    for (unsigned n = random() % 3; n > 0; --n) {
-        const std::size_t at = random() % std::min<std::size_t>(frame.size(), 48);
-        frame[at] = random() % 2 == 0 ? kValues[random() % kValues.size()]
-                                      : static_cast<std::uint8_t>(frame[at] ^ 1U << random() % 8);
-    }
-    if (random() % 4 == 0) {
-        frame.resize(random() % (frame.size() + 8));
-    }
-    return frame;
-}
-
-struct Judged {
-    ReferenceKey key;
-    bool keyed;
-    Digest digest;
-};
-
-// Bursts as the masks tell of them, next to the definition.
-std::vector<Judged> judged_frames(KeyMode mode, Link link, const std::vector<Bytes>& frames) {
-    std::vector<Judged> out;
-    for (std::size_t from = 0; from < frames.size(); from += kMaxBurst) {
-        const std::size_t n = std::min<std::size_t>(kMaxBurst, frames.size() - from);
-        std::vector<ExactFrame> exact;
-        std::vector<Frame> burst;
-        for (std::size_t i = 0; i < n; ++i) {
-            exact.emplace_back(frames[from + i]);
-            burst.push_back(exact.back().frame());
-        }
-        std::array<Digest, kMaxBurst> digests{};
-        const KeyMasks masks = parse_and_digest(mode, link, burst, test_secret(), digests.data());
-        for (std::size_t i = 0; i < n; ++i) {
-            const ReferenceKey key = reference_key(mode, frames[from + i], link);
-            EXPECT_EQ(masks.keyed >> i & 1, key.outcome == KeyOutcome::kKeyed ? 1U : 0U);
-            EXPECT_EQ(masks.non_ip >> i & 1, key.outcome == KeyOutcome::kNonIp ? 1U : 0U);
-            EXPECT_EQ(masks.malformed >> i & 1, key.outcome == KeyOutcome::kMalformed ? 1U : 0U);
-            out.push_back({key, key.outcome == KeyOutcome::kKeyed, digests[i]});
-        }
-    }
-    return out;
-}
-
-TEST(DigestInLink, random_frames_are_the_same_exactly_if_defined_so) {
-    std::mt19937 random(5);
-    for (unsigned number = 0; number < kLinks; ++number) {
-        const auto link = static_cast<Link>(number);
-        std::vector<Bytes> frames;
-        for (unsigned i = 0; i < 2000; ++i) {
-            frames.push_back(random_frame(random, link));
-        }
-        for (const KeyMode mode : kModes) {
-            std::map<std::string, Digest> digest_of_key;
-            std::map<Digest, std::string> key_of_digest;
-            for (const Judged& one : judged_frames(mode, link, frames)) {
-                if (one.keyed) {
-                    const std::string key(one.key.bytes.begin(), one.key.bytes.end());
-                    ASSERT_EQ(digest_of_key.emplace(key, one.digest).first->second, one.digest);
-                    ASSERT_EQ(key_of_digest.emplace(one.digest, key).first->second, key)
-                        << name_of(link) << " " << name_of(mode);
-                }
-            }
-            if (link != Link::kUnknown || mode == KeyMode::kFrame) {
-                EXPECT_GT(digest_of_key.size(), 3U) << name_of(link) << " " << name_of(mode);
-            }
-        }
     }
 }
 

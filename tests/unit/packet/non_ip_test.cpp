@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Keys of frames without an IP packet: what counts, and that copies in every dress have one.
 #include <array>
-#include <map>
-#include <random>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -20,8 +17,6 @@ namespace {
 using test::build_ethernet;
 using test::Bytes;
 using test::counting;
-using test::KeyOutcome;
-using test::reference_non_ip_key;
 using test::Tag;
 using test::operator+;
 
@@ -128,6 +123,18 @@ TEST(NonIpKey, of_loopbacks_is_family_and_all_behind_in_either_order) {
 // ---- padding ----
 
 // As a sender hands it over, padded to 60 bytes, tagged and padded to 60 or to 64.
+TEST(NonIpKey, of_serial_lines_is_ethertype_and_all_behind) {
+    const Bytes frame = Bytes{0x0F, 0, 0x88, 0xCC} + counting(20);
+    EXPECT_EQ(counting_bytes(frame, Link::kHdlc), all_but(24, 0, 2));
+    EXPECT_NE(non_ip_digest_of(frame + Bytes(1), Link::kHdlc),
+              non_ip_digest_of(frame, Link::kHdlc));
+}
+
+TEST(NonIpKey, of_the_netfilter_log_is_family_and_all_behind) {
+    const Bytes frame = Bytes{7, 0, 0, 6} + counting(20);
+    EXPECT_EQ(counting_bytes(frame, Link::kNflog), all_but(24, 1, 4));
+}
+
 TEST(NonIpKey, padding_of_shortest_frames_does_not_count) {
     for (std::size_t n = 1; n <= 46; ++n) {
         const Bytes body = counting(n);
@@ -154,96 +161,7 @@ TEST(NonIpKey, nothing_but_zeros_is_still_of_its_stations) {
     EXPECT_EQ(counting_bytes(empty), all_but(14, 0, 0));
 }
 
-// ---- against the definition ----
-
-// Of few stations and types, so that keys are met again; then changed, cut and dressed.
-Bytes random_frame(std::mt19937& random) {
-    static constexpr std::array<std::uint16_t, 8> kTypes{0x0806, 0x88CC, 0x88B8, 0x8847,
-                                                         0x0026, 0x0003, 0x0000, 0x8892};
-    const std::uint16_t type = kTypes[random() % kTypes.size()];
-    Bytes body = type == 0x8847 ? Bytes{0, 1, static_cast<std::uint8_t>(random() % 2), 9} : Bytes();
-    body = body + Bytes{0, 0, 0, 1, 0, 0, static_cast<std::uint8_t>(random() % 3), 1, 1} +
-           Bytes(random() % 4 * 17);
-    std::vector<Tag> tags(random() % 3);
-    for (Tag& tag : tags) {
-        tag = {static_cast<std::uint16_t>(random() % 2 == 0 ? 0x8100 : 0x88A8),
-               static_cast<std::uint16_t>(random())};
-    }
-    Bytes frame = tagged(type, body, tags);
-    if (random() % 3 == 0) {
-        frame[random() % frame.size()] ^= static_cast<std::uint8_t>(1U << random() % 8);
-    }
-    if (random() % 4 == 0) {
-        frame.resize(random() % (frame.size() + 1));
-    }
-    return frame;
-}
-
-// What headers of newer link types announce, less IP, and at times a bit of them otherwise.
-Bytes behind_header(std::mt19937& random, Link link, const Bytes& frame) {
-    if (link < Link::kWifi || link == Link::kUnknown) {
-        return frame;
-    }
-    const std::vector<Bytes> headers = test::link_headers(link, 4);
-    Bytes out = headers[random() % headers.size()];
-    if (link == Link::kNflog) {
-        out[0] = 7;  // of a bridge
-    } else if (random() % 8 != 0) {
-        out.back() = static_cast<std::uint8_t>(random() % 2 == 0 ? 6 : 0xCC);
-    }
-    if (random() % 4 == 0) {
-        out[random() % out.size()] ^= static_cast<std::uint8_t>(1U << random() % 8);
-    }
-    out.insert(out.end(),
-               frame.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(frame.size(), 14)),
-               frame.end());
-    return out;
-}
-
-std::string hexadecimal(const Bytes& bytes) {
-    std::string out;
-    for (const std::uint8_t byte : bytes) {
-        out += "0123456789abcdef"[byte >> 4];
-        out += "0123456789abcdef"[byte & 15];
-    }
-    return out;
-}
-
-TEST(NonIpKey, of_any_two_frames_is_equal_exactly_where_the_definition_says) {
-    for (const Link link :
-         {Link::kEthernet, Link::kSll, Link::kSll2, Link::kPpp, Link::kNull, Link::kLoop,
-          Link::kWifi, Link::kRadiotap, Link::kPpi, Link::kAvs, Link::kHdlc, Link::kFrameRelay,
-          Link::kNflog, Link::kPppEther, Link::kUnknown}) {
-        std::mt19937 random(static_cast<unsigned>(link) + 17);
-        std::map<std::string, std::pair<Digest, Digest>> digests;  // by key: digest, owner
-        std::map<Digest, std::string> keys;
-        unsigned met = 0;
-        for (int i = 0; i < 4000; ++i) {
-            Bytes frame = random_frame(random);
-            if (link == Link::kSll || link == Link::kSll2) {
-                frame = Bytes(random() % 2 == 0 ? 2 : 4) + frame;  // other fields fall elsewhere
-            } else if (link == Link::kNull || link == Link::kLoop) {
-                frame = (random() % 2 == 0 ? Bytes{7, 0, 0, 0} : Bytes{0, 0, 0, 7}) + frame;
-            }
-            frame = behind_header(random, link, frame);
-            const test::ReferenceKey key = reference_non_ip_key(frame, link);
-            const Digest digest = non_ip_digest_of(frame, link);
-            const bool keyed = !key.bytes.empty();  // not of an IP packet
-            ASSERT_EQ(digest != 0, keyed) << name_of(link) << " " << hexadecimal(frame);
-            if (!keyed) {
-                continue;
-            }
-            const std::string bytes(key.bytes.begin(), key.bytes.end());
-            const auto [place, fresh] =
-                digests.emplace(bytes, std::pair(digest, owner_of(frame, link)));
-            ASSERT_EQ(place->second, std::pair(digest, owner_of(frame, link))) << name_of(link);
-            ASSERT_EQ(keys.emplace(digest, bytes).first->second, bytes) << name_of(link);
-            met += fresh ? 0 : 1;
-        }
-        EXPECT_GT(met, 100U) << name_of(link);
-        EXPECT_GT(digests.size(), 100U) << name_of(link);
-    }
-}
+// ---- bursts ----
 
 // Never the digest of an IP packet's key, nor of an owner.
 TEST(NonIpKey, in_a_burst_only_frames_without_ip_get_one) {

@@ -12,7 +12,7 @@
 #include "sizing/window/apbf.h"
 #include "targets.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::apbbf_test {
 namespace {
 
 ApbbfGeometry sized_apbbf(const Targets& targets) {
@@ -140,4 +140,4 @@ TEST(predict_apbbf, more_than_the_planned_rate_shows_as_false_drops) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::apbbf_test

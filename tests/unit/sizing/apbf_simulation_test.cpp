@@ -9,7 +9,7 @@
 #include "sizing/fpr.h"
 #include "support/vectors.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::apbf_simulation_test {
 namespace {
 
 // Keys of ages l to l + k - 1 that are still answered "echo", relative to the window's.
@@ -59,4 +59,4 @@ TEST(apbf_simulation, is_what_the_formulas_say) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::apbf_simulation_test

@@ -14,7 +14,7 @@
 #include "support/vectors.h"
 #include "targets.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::apbf_test {
 namespace {
 
 ApbfGeometry sized_apbf(const Targets& targets) {
@@ -145,4 +145,4 @@ TEST(predict_apbf, slices_take_whole_lines) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::apbf_test

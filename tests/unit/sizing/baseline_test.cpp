@@ -10,7 +10,7 @@
 #include "sizing/sets/shbf.h"
 #include "support/vectors.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::baseline_test {
 namespace {
 
 void expect_near(double actual, double expected, double relative) {
@@ -212,4 +212,4 @@ TEST(ibf, clear_answers_are_the_paper_s_at_fill_one_half) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::baseline_test

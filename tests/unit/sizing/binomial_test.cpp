@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::sizing {
+namespace unecho::sizing::binomial_test {
 namespace {
 
 struct Known {
@@ -91,4 +91,4 @@ TEST(TrialsToConfirm, is_when_the_interval_first_lies_below) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::binomial_test

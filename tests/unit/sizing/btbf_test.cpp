@@ -10,7 +10,7 @@
 #include "filter/window/btbf.h"
 #include "targets.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::btbf_test {
 namespace {
 
 BtbfGeometry sized(const Targets& targets) {
@@ -140,4 +140,4 @@ TEST(predict_btbf, own_capacity_is_half_of_the_timers) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::btbf_test

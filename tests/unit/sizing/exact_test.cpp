@@ -5,7 +5,7 @@
 
 #include "sizing/sizing.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::exact_test {
 namespace {
 
 TEST(size_exact, entries_leave_a_quarter_for_bursts) {
@@ -70,4 +70,4 @@ TEST(predict_exact, own_capacity_is_its_entries) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::exact_test

@@ -6,7 +6,7 @@
 #include "filter/window/fingerprint.h"
 #include "sizing/search.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::fingerprint_test {
 namespace {
 
 FingerprintGeometry sized(Nanoseconds window, double rate, double bound, double spread = 0) {
@@ -98,4 +98,4 @@ TEST(size_fingerprint, what_it_answers_the_filter_takes) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::fingerprint_test

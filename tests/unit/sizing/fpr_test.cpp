@@ -12,7 +12,7 @@
 
 #include "support/vectors.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::fpr_test {
 namespace {
 
 using test::Row;
@@ -434,4 +434,4 @@ TEST(fpr, digest_collision_is_one_in_2_to_the_64_a_key) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::fpr_test

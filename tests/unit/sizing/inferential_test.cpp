@@ -13,7 +13,7 @@
 #include "support/seed.h"
 #include "support/vectors.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::inferential_test {
 namespace {
 
 // The vectors are printed with 12 digits.
@@ -441,4 +441,4 @@ TEST(posterior_table, long_blocks_err_towards_new) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::inferential_test

@@ -15,7 +15,7 @@
 #include "support/bounds.h"
 #include "support/seed.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::line_doubts_test {
 namespace {
 
 constexpr Nanoseconds kWindow = kSecond;
@@ -189,4 +189,4 @@ TEST(line_doubts, below_the_planned_rate) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::line_doubts_test

@@ -10,7 +10,7 @@
 #include "support/vectors.h"
 #include "targets.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::line_test {
 namespace {
 
 std::string text(const LineGeometry& g) {
@@ -638,4 +638,4 @@ TEST(complete_line, refuses_what_there_is_not) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::line_test

@@ -21,7 +21,7 @@
 #include "sizing/window/shbf_x_window.h"
 #include "sizing/window/tlbf.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::memory_test {
 namespace {
 
 const std::vector<Targets> kMemoryTargets{
@@ -169,4 +169,4 @@ TEST(memory, exact_takes_what_is_predicted) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::memory_test

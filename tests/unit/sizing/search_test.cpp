@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::sizing {
+namespace unecho::sizing::search_test {
 namespace {
 
 std::string refusal(const Targets& targets) {
@@ -18,9 +18,9 @@ std::string refusal(const Targets& targets) {
 }
 
 TEST(check, targets_at_the_limits_pass) {
-    EXPECT_TRUE(check({1, 1e-9, 0.5}));
-    EXPECT_TRUE(check({kMaxWindow, 1, 1e-9}));
-    EXPECT_TRUE(check({1, kMaxRate, 1e-12}));
+    EXPECT_TRUE(check(Targets{1, 1e-9, 0.5}));
+    EXPECT_TRUE(check(Targets{kMaxWindow, 1, 1e-9}));
+    EXPECT_TRUE(check(Targets{1, kMaxRate, 1e-12}));
 }
 
 TEST(check, bad_window_names_what_is_allowed) {
@@ -50,7 +50,7 @@ TEST(check, false_drop_rate_below_that_of_digests_names_theirs) {
         "false-drop rate 4.54747e-13; allowed: at least 9.09495e-13 for the 1.67772e+07 keys "
         "of window 1s at 16.777Mpps, as digests have 64 bits; raise max_false_drop, shorten the "
         "window or lower the rate");
-    EXPECT_TRUE(check({kSecond, 0x1p24, 0x1p-40}));
+    EXPECT_TRUE(check(Targets{kSecond, 0x1p24, 0x1p-40}));
 }
 
 TEST(keys_within, whole_products_are_not_rounded_up) {
@@ -119,4 +119,4 @@ TEST(shortlist, picks_the_cheapest_of_those_within_one_percent) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::search_test

@@ -10,7 +10,7 @@
 
 #include "support/vectors.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::shbf_test {
 namespace {
 
 using test::Row;
@@ -293,4 +293,4 @@ TEST(shbf_sizing, multiplicity_geometry_is_correct_enough) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::shbf_test

@@ -9,7 +9,7 @@
 #include "sizing/sets/shbf.h"
 #include "sizing/sizing.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::shbf_window_test {
 namespace {
 
 const std::vector<Targets> kTargets{
@@ -67,4 +67,4 @@ TEST(predict_shbf_window, without_a_rate_fills_segments_to_half) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::shbf_window_test

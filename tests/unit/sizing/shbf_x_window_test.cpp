@@ -10,7 +10,7 @@
 #include "sizing/sizing.h"
 #include "sizing/window/shbf_x_window.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::shbf_x_window_test {
 namespace {
 
 constexpr Nanoseconds kWindow = 50 * kMillisecond;
@@ -147,4 +147,4 @@ TEST(shbf_x_window_size, refuses_what_it_cannot) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::shbf_x_window_test

@@ -12,7 +12,7 @@
 
 #include "support/vectors.h"
 
-namespace unecho::sizing::slicing {
+namespace unecho::sizing::slicing::slicing_test {
 namespace {
 
 using test::Row;
@@ -296,4 +296,4 @@ TEST(slicing, contacted_slices_by_enumeration) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing::slicing
+}  // namespace unecho::sizing::slicing::slicing_test

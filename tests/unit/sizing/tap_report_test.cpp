@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-namespace unecho::sizing {
+namespace unecho::sizing::tap_report_test {
 namespace {
 
 // (1 - 2^-11)^2 = 0.99902; 2^-10 gives 0.998.
@@ -64,4 +64,4 @@ TEST(TapExpectation, goes_step_by_step) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::tap_report_test

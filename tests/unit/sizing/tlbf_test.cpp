@@ -12,7 +12,7 @@
 #include "support/vectors.h"
 #include "targets.h"
 
-namespace unecho::sizing {
+namespace unecho::sizing::tlbf_test {
 namespace {
 
 constexpr Targets kUsual{50 * kMillisecond, 1e6, 1e-3};
@@ -93,4 +93,4 @@ TEST(tlbf, bits_per_element_are_those_of_table_2) {
 }
 
 }  // namespace
-}  // namespace unecho::sizing
+}  // namespace unecho::sizing::tlbf_test

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-namespace unecho::test {
+namespace unecho::test::vectors_test {
 namespace {
 
 class Vectors : public testing::Test {
@@ -52,4 +52,4 @@ TEST_F(Vectors, nothing_to_compare_with_is_an_error) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::vectors_test

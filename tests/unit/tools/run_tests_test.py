@@ -19,19 +19,8 @@ project('small')
 python3 = find_program('python3')
 test('good', python3, args: ['-c', ''], suite: 'unit')
 test('other', python3, args: ['-c', ''], suite: 'lint')
-test('endless', python3, args: ['-c', 'while True: pass'], suite: 'lint')
-"""
-
-WHO = """\
-project('who')
-test('who', find_program('python3'), args: [files('who.py')], suite: 'unit')
-"""
-WHO_AM_I = """\
-import os
-status = dict(line.split(":", 1) for line in open("/proc/self/status"))
-assert os.getresuid() == (65534,) * 3 and 0 not in os.getresgid() and os.getgroups() == []
-assert all(int(status[name], 16) == 0 for name in ("CapEff", "CapPrm", "CapInh", "CapBnd", "CapAmb"))
-assert int(status["NoNewPrivs"]) == 1
+test('slow', python3, args: ['-c', ''], suite: ['unit', 'long'])
+test('endless', python3, args: ['-c', 'while True: pass'], suite: 'endless')
 """
 
 
@@ -55,7 +44,7 @@ class RunTests(unittest.TestCase):
 
     def test_a_mistyped_suite_or_test_is_an_error_and_no_summary(self):
         for arguments, words in (
-                (("--suite", "uint"), "no suite 'uint'; there are lint, unit"),
+                (("--suite", "uint"), "no suite 'uint'; there are endless, lint, long, unit"),
                 (("--suite=unit", "--suite=lnit"), "no suite 'lnit'"),
                 (("--no-suite", "lnit"), "no suite 'lnit'"), (("god",), "no test 'god'")):
             with mock.patch("sys.stderr", io.StringIO()) as said:
@@ -77,28 +66,11 @@ class RunTests(unittest.TestCase):
         # Of 30 s, were that one not the last.
         self.assertEqual(self.run_tests("endless", "-t", "0.01"), (1, ["0 passed, 1 failed, 0 skipped"]))
 
-    def test_somebody_else_has_to_be_known_and_only_root_becomes_one(self):
-        for arguments in (("--as",), ("--as", "nobody-at-all")):
-            with self.assertRaisesRegex(SystemExit, "--as needs the name of a user"):
-                run_tests.main(self.build, arguments)
-        with mock.patch("os.geteuid", return_value=1000), \
-                self.assertRaisesRegex(SystemExit, "--as nobody: only root"):
-            run_tests.main(self.build, ("--as", "nobody"))
-
-    @unittest.skipIf(os.geteuid() != 0, "needs root")
-    def test_tests_run_as_somebody_else_without_privileges(self):
-        """A program that says who it is, and what it may."""
-        with tempfile.TemporaryDirectory() as name:
-            source = pathlib.Path(name)
-            source.chmod(0o755)
-            (source / "meson.build").write_text(WHO)
-            (source / "who.py").write_text(WHO_AM_I)
-            build = source / "build"
-            subprocess.run(["meson", "setup", build, source], check=True, capture_output=True)
-            for arguments, status in (((), 1), (("--as", "nobody"), 0)):
-                done = subprocess.run([sys.executable, "-B", tool.ROOT / "tools" / "run_tests", build,
-                                       *arguments], text=True, capture_output=True, check=False)
-                self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+    def test_long_tests_run_when_all_or_they_themselves_are_asked_for(self):
+        for arguments, passed in (((), 2), (("--suite", "unit"), 1), (("--all", "--suite", "unit"), 2),
+                                  (("--suite", "long"), 1), (("slow", "other"), 2)):
+            self.assertEqual(self.run_tests(*arguments, "--no-suite", "endless"),
+                             (0, ["%d passed, 0 failed, 0 skipped" % passed]), arguments)
 
 
 class BuildDir(unittest.TestCase):

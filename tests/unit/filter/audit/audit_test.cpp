@@ -9,7 +9,7 @@
 
 #include "support/filter_memory.h"
 
-namespace unecho::filter {
+namespace unecho::filter::audit_test {
 namespace {
 
 constexpr Nanoseconds kWindow = kSecond;
@@ -234,4 +234,4 @@ TEST_F(AuditTest, of_another_slack_all_is_judged_where_nothing_was_forgotten) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::audit_test

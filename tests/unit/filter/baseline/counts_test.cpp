@@ -13,7 +13,7 @@
 #include "support/instance.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::counts_test {
 namespace {
 
 using namespace filter::baseline;
@@ -271,4 +271,4 @@ TEST(count_min, rows_are_independent) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::counts_test

@@ -9,7 +9,7 @@
 #include "support/filter_memory.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::ibf_test {
 namespace {
 
 using namespace filter::baseline;
@@ -82,4 +82,4 @@ TEST(ibf, bytes_are_those_of_both) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::ibf_test

@@ -16,7 +16,7 @@
 #include "support/instance.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::sets_test {
 namespace {
 
 using namespace filter::baseline;
@@ -303,4 +303,4 @@ TEST(counting_bloom, nothing_inserted_is_missed_while_others_go) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::sets_test

@@ -17,7 +17,7 @@
 #include "support/instance.h"
 #include "support/seed.h"
 
-namespace unecho::test {
+namespace unecho::test::windows_test {
 namespace {
 
 using namespace filter::baseline;
@@ -376,4 +376,4 @@ TEST(stable_bloom, burst_is_a_sequence) {
 }
 
 }  // namespace
-}  // namespace unecho::test
+}  // namespace unecho::test::windows_test

@@ -10,7 +10,7 @@
 #include "filter/bits.h"
 #include "support/tree.h"
 
-namespace unecho::filter {
+namespace unecho::filter::bloom_tree_test {
 namespace {
 
 using test::Tree;
@@ -184,4 +184,4 @@ TEST(bloom_tree, clear_forgets_at_all_nodes) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::bloom_tree_test

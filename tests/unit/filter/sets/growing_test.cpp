@@ -9,7 +9,7 @@
 
 #include "support/instance.h"
 
-namespace unecho::filter {
+namespace unecho::filter::growing_test {
 namespace {
 
 using Instance = test::FilterInstance<GrowingFilter>;
@@ -145,4 +145,4 @@ TEST(growing, clear_starts_with_one_filter) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::growing_test

@@ -9,7 +9,7 @@
 
 #include "support/shbf_filters.h"
 
-namespace unecho::filter {
+namespace unecho::filter::shbf_a_test {
 namespace {
 
 using test::AssociationFilter;
@@ -181,4 +181,4 @@ TEST(cshbf_a, saturated_counters_keep_the_region_that_was_left) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::shbf_a_test

@@ -12,7 +12,7 @@
 #include "base/ids.h"
 #include "support/shbf_filters.h"
 
-namespace unecho::filter {
+namespace unecho::filter::shbf_m_test {
 namespace {
 
 using test::CountingMembership;
@@ -315,4 +315,4 @@ TEST(cshbf_m, stretches_at_the_end_of_the_array_lie_inside) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::shbf_m_test

@@ -7,7 +7,7 @@
 
 #include "support/shbf_filters.h"
 
-namespace unecho::filter {
+namespace unecho::filter::shbf_x_test {
 namespace {
 
 using test::CountingMultiplicity;
@@ -176,4 +176,4 @@ TEST(cshbf_x, saturated_counters_keep_their_candidate) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::shbf_x_test

@@ -9,7 +9,7 @@
 #include "filter/bits.h"
 #include "support/slices.h"
 
-namespace unecho::filter {
+namespace unecho::filter::sliced_test {
 namespace {
 
 using Instance = test::SlicedInstance<SlicedFilter, SlicedParams>;
@@ -315,4 +315,4 @@ TEST(sliced, clear_reaches_failed_slices) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::sliced_test

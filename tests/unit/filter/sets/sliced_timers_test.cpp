@@ -11,7 +11,7 @@
 #include "support/sanitizers.h"
 #include "support/slices.h"
 
-namespace unecho::filter {
+namespace unecho::filter::sliced_timers_test {
 namespace {
 
 using Instance = test::SlicedInstance<SlicedTimers, SlicedTimersParams>;
@@ -273,4 +273,4 @@ TEST(sliced_timers, burst_finds_echoes_within_itself) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::sliced_timers_test

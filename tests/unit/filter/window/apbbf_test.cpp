@@ -13,7 +13,7 @@
 #include "support/instance.h"
 #include "support/kernels.h"
 
-namespace unecho::filter {
+namespace unecho::filter::apbbf_test {
 namespace {
 
 using Instance = test::FilterInstance<Apbbf>;
@@ -193,4 +193,4 @@ TEST(apbbf, bursts_of_many_places_are_answered_in_order) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::apbbf_test

@@ -5,7 +5,7 @@
 
 #include "support/instance.h"
 
-namespace unecho::filter {
+namespace unecho::filter::apbf_test {
 namespace {
 
 std::string message(const ApbfSpec& spec) {
@@ -42,4 +42,4 @@ TEST(apbf_params, bytes_are_whole_lines_for_all_segments) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::apbf_test

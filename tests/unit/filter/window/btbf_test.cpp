@@ -9,7 +9,7 @@
 
 #include "support/filter_memory.h"
 
-namespace unecho::filter {
+namespace unecho::filter::btbf_test {
 namespace {
 
 template <typename Filter, typename Params>
@@ -322,4 +322,4 @@ TEST(timed_btbf, decision_uses_insertions_of_the_generation) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::btbf_test

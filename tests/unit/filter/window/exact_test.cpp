@@ -5,7 +5,7 @@
 
 #include "support/instance.h"
 
-namespace unecho::filter {
+namespace unecho::filter::exact_test {
 namespace {
 
 using Instance = test::FilterInstance<Exact>;
@@ -125,4 +125,4 @@ TEST(exact, clear_forgets_and_keeps_time) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::exact_test

@@ -12,7 +12,7 @@
 #include "support/instance.h"
 #include "support/kernels.h"
 
-namespace unecho::filter {
+namespace unecho::filter::fingerprint_test {
 namespace {
 
 using Instance = test::FilterInstance<FingerprintFilter>;
@@ -206,4 +206,4 @@ TEST_P(fingerprint_on, lines_are_requested_once_and_to_the_last) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::fingerprint_test

@@ -15,7 +15,7 @@
 #include "support/instance.h"
 #include "support/kernels.h"
 
-namespace unecho::filter {
+namespace unecho::filter::line_test {
 namespace {
 
 using Instance = test::FilterInstance<LineFilter>;
@@ -462,4 +462,4 @@ TEST_P(line_on, lines_are_requested_once_and_to_the_last) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::line_test

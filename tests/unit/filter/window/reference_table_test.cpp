@@ -7,7 +7,7 @@
 
 #include "support/instance.h"
 
-namespace unecho::filter {
+namespace unecho::filter::reference_table_test {
 namespace {
 
 using Instance = test::FilterInstance<ReferenceTable>;
@@ -201,4 +201,4 @@ TEST(reference_table, burst_finds_echoes_within_itself) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::reference_table_test

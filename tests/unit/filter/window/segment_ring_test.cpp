@@ -11,7 +11,7 @@
 
 #include "support/filter_memory.h"
 
-namespace unecho::filter {
+namespace unecho::filter::segment_ring_test {
 namespace {
 
 constexpr std::uint64_t kBytes = 64;
@@ -269,4 +269,4 @@ TEST(run_of_matches, equals_search_for_k_consecutive) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::segment_ring_test

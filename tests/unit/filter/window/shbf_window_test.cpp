@@ -5,7 +5,7 @@
 
 #include "support/instance.h"
 
-namespace unecho::filter {
+namespace unecho::filter::shbf_window_test {
 namespace {
 
 std::string message(const ShbfWindowSpec& spec) {
@@ -32,4 +32,4 @@ TEST(shbf_window_params, limits_are_named) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::shbf_window_test

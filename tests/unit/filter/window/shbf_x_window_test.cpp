@@ -8,7 +8,7 @@
 
 #include "support/shbf_filters.h"
 
-namespace unecho::filter {
+namespace unecho::filter::shbf_x_window_test {
 namespace {
 
 using Window = test::Shifting<ShbfXWindow, ShbfXWindowParams>;
@@ -240,4 +240,4 @@ TEST(shbf_x_window, params_are_those_given) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::shbf_x_window_test

@@ -8,7 +8,7 @@
 
 #include "support/filter_memory.h"
 
-namespace unecho::filter {
+namespace unecho::filter::timers_test {
 namespace {
 
 struct Instance {
@@ -114,4 +114,4 @@ TEST(timers, clear_expires_all_and_keeps_the_block) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::timers_test

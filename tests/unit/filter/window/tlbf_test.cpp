@@ -12,7 +12,7 @@
 #include "support/instance.h"
 #include "support/vectors.h"
 
-namespace unecho::filter {
+namespace unecho::filter::tlbf_test {
 namespace {
 
 constexpr Nanoseconds kWindow = 1000 * kSecond;
@@ -346,4 +346,4 @@ TEST(tlbf, steady_rate_needs_no_clearing_on_the_packet_path) {
 }
 
 }  // namespace
-}  // namespace unecho::filter
+}  // namespace unecho::filter::tlbf_test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "capture/planted.h"
+#include "base/planted.h"
 
 #include <array>
 #include <climits>
@@ -10,7 +10,7 @@
 
 #include "base/utf8.h"
 
-namespace unecho::capture {
+namespace unecho {
 namespace {
 
 constexpr int kMostLinks = 40;  // as the kernel's
@@ -87,4 +87,4 @@ std::optional<std::string> planted(const std::string& path, uid_t user) {
     return std::nullopt;
 }
 
-}  // namespace unecho::capture
+}  // namespace unecho

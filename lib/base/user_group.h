@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include <sys/types.h>
+
+#include "base/result.h"
+
+namespace unecho {
+
+// Return the number of a group of users. Errc::kConfig: this machine has none of that name.
+Result<gid_t> group_named(const std::string& name);
+
+}  // namespace unecho

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reports that merge, as anybody may have changed them: they are taken or refused, in bounded
+// memory.
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "analyze/analyze.h"
+#include "analyze/json.h"
+#include "analyze/text.h"
+#include "analyze/whole.h"
+#include "stream.h"
+#include "support/packet_builder.h"
+
+namespace unecho::analyze {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t kMemory = std::uint64_t{64} << 20;
+
+// Of a capture with copies at two interfaces.
+Json report_of_copies() {
+    Stream stream(2);
+    for (unsigned i = 0; i < 200; ++i) {
+        test::PacketSpec packet;
+        packet.id = static_cast<std::uint16_t>(i / 2 + 10);
+        stream.add(i * kMillisecond, packet, i % 2);
+    }
+    FakeSource source(stream);
+    const std::vector<std::string> paths{"a.pcap", "b.pcap"};
+    const auto report = analyze(source, {paths, kLeastMemory, hash::secret_from_seed(1), {}, {}});
+    EXPECT_TRUE(report) << report.error().context;
+    return Json::parse(to_json_text(*report));
+}
+
+Status merged(const std::string& report, std::uint64_t memory = kMemory) {
+    Merger merger(memory);
+    if (Status added = merger.add("a.json", report); !added) {
+        return added;
+    }
+    const Report whole = report_of(std::make_shared<const Whole>(merger.take()));
+    EXPECT_FALSE(to_text(whole).empty());
+    EXPECT_FALSE(to_json_text(whole).empty());
+    return {};
+}
+
+TEST(Merge, what_is_nested_deep_is_refused_before_anything_takes_it_apart) {
+    const std::string deep = std::string(200'000, '[') + std::string(200'000, ']');
+    for (const std::string& report :
+         {deep, "{\"merge\": " + deep + "}", "{\"merge\": {\"version\": " + deep + "}}",
+          std::string(400'000, '{'), std::string(400'000, '[')}) {
+        const Status status = merged(report);
+        ASSERT_FALSE(status);
+        EXPECT_EQ(status.error().code, Errc::kInvalidArgument);
+        EXPECT_NE(status.error().context.find("nested deeper"), std::string::npos)
+            << status.error().context;
+    }
+    // What brackets in texts are.
+    Json report = report_of_copies();
+    report["merge"]["captures"][0]["inputs"][0][0] = std::string(1000, '[') + "\"" + "\\";
+    const Status status = merged(report.dump());
+    EXPECT_TRUE(status) << status.error().context;
+}
+
+TEST(Merge, a_version_that_is_none_is_refused) {
+    for (const char* version : {"[[1]]", "{}", "\"1\"", "null", "2", "-1", "1.5"}) {
+        const Status status = merged(std::string(R"({"merge": {"version": )") + version + "}}");
+        ASSERT_FALSE(status) << version;
+        EXPECT_NE(status.error().context.find("version"), std::string::npos);
+    }
+}
+
+// A list says how long it is by the place of its last element.
+TEST(Merge, lists_take_no_more_memory_than_is_allowed) {
+    const Json report = report_of_copies();
+    constexpr std::uint64_t kPlace = (std::uint64_t{1} << 20) - 1;
+    std::size_t refused = 0;
+    for (const char* view : {"packets", "frames"}) {
+        Json longer = report;
+        Json& bins = longer["merge"]["views"]["plain"][view];
+        ASSERT_TRUE(bins.is_array());
+        // Copies by bin, of each the counts by file.
+        Json& copies = bins[1][0];
+        Json one;
+        for (std::size_t i = 1; i < copies.size() && one.is_null(); i += 2) {
+            one = copies[i];
+        }
+        if (one.is_null()) {
+            continue;
+        }
+        one[6] = Json::array({kPlace, Json::array({1, 1})});
+        copies = Json::array();
+        for (unsigned bin = 0; bin < 300; ++bin) {
+            copies.push_back(bin);
+            copies.push_back(one);
+        }
+        const Status status = merged(longer.dump());
+        ASSERT_FALSE(status);
+        EXPECT_EQ(status.error().code, Errc::kNoMemory) << status.error().context;
+        EXPECT_NE(status.error().context.find("a.json: to merge it takes more than --memory"),
+                  std::string::npos)
+            << status.error().context;
+        ++refused;
+    }
+    EXPECT_GE(refused, 1U);
+    EXPECT_FALSE(merged(report.dump(), 20'000)) << "less than the document takes";
+}
+
+// Many reports in the memory that few take.
+TEST(Merge, memory_does_not_grow_with_the_number_of_reports) {
+    Json report = report_of_copies();
+    Merger merger(kMemory);
+    const std::uint64_t before = merger.room();
+    for (std::uint64_t i = 0; i < 40; ++i) {
+        report["merge"]["captures"][0]["read"][2] = i;  // another capture
+        const Status added = merger.add(std::to_string(i), report.dump());
+        ASSERT_TRUE(added) << added.error().context;
+    }
+    EXPECT_LT(before - merger.room(), kMemory / 8);
+    EXPECT_EQ(merger.take().captures.size(), 40U);
+}
+
+void paths_of(const Json& value, const Json::json_pointer& at,
+              std::vector<Json::json_pointer>& out) {
+    if (value.is_object()) {
+        for (const auto& [name, one] : value.items()) {
+            paths_of(one, at / name, out);
+        }
+        return;
+    }
+    out.push_back(at);
+    for (std::size_t i = 0; value.is_array() && i < value.size(); ++i) {
+        paths_of(value[i], at / i, out);
+    }
+}
+
+void change(Json& value, std::mt19937_64& random) {
+    constexpr std::uint64_t kNumbers[] = {0,
+                                          1,
+                                          2,
+                                          7,
+                                          63,
+                                          64,
+                                          255,
+                                          256,
+                                          65'535,
+                                          65'536,
+                                          1'048'575,
+                                          1'048'576,
+                                          4'294'967'295,
+                                          1ULL << 32,
+                                          1ULL << 63,
+                                          UINT64_MAX};
+    const auto pick = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    if (value.is_number_integer()) {
+        value = pick(3) == 0 ? value.get<std::uint64_t>() ^ (1ULL << pick(64))
+                             : kNumbers[pick(std::size(kNumbers))];
+    } else if (value.is_array() && !value.empty()) {
+        const std::size_t at = pick(value.size());
+        switch (pick(4)) {
+            case 0:
+                value.erase(value.begin() + static_cast<std::ptrdiff_t>(at));
+                break;
+            case 1:
+                value.push_back(Json(value[at]));
+                break;
+            case 2:
+                std::swap(value[at], value[pick(value.size())]);
+                break;
+            default:
+                value = Json::array();
+        }
+    } else {
+        const Json others[] = {nullptr, true, "", std::string(100, 'x'), Json::array(), -1, 0.5};
+        value = others[pick(std::size(others))];
+    }
+}
+
+TEST(Merge, changed_reports_are_taken_or_refused) {
+    const Json report = report_of_copies();
+    std::vector<Json::json_pointer> paths;
+    paths_of(report["merge"], Json::json_pointer("/merge"), paths);
+    ASSERT_GT(paths.size(), 500U);
+    unsigned taken = 0;
+    unsigned refused = 0;
+    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+        SCOPED_TRACE(seed);
+        std::mt19937_64 random(seed);
+        Json changed = report;
+        for (std::uint64_t n = 1 + random() % 4; n != 0; --n) {
+            const auto& at = paths[random() % paths.size()];
+            if (changed.contains(at)) {
+                change(changed[at], random);
+            }
+        }
+        const Status status = merged(changed.dump());
+        (status ? taken : refused) += 1;
+        if (!status) {
+            EXPECT_EQ(status.error().context.find('\n'), std::string::npos);
+        }
+    }
+    EXPECT_GT(taken, 10U);
+    EXPECT_GT(refused, 30U);
+}
+
+TEST(Merge, damaged_text_is_refused) {
+    const std::string text = report_of_copies().dump();
+    std::mt19937_64 random(1);
+    for (int i = 0; i < 60; ++i) {
+        std::string damaged = text;
+        damaged[random() % damaged.size()] = static_cast<char>(random() % 256);
+        static_cast<void>(merged(damaged));
+        EXPECT_FALSE(merged(text.substr(0, random() % text.size())));
+    }
+}
+
+}  // namespace
+}  // namespace unecho::analyze

@@ -6,14 +6,19 @@
 namespace unecho::control {
 namespace {
 
-// The first of two polls may have begun before the last look; the second one lies behind it.
+// The first of two polls may have begun before the last credited look; the second one lies behind
+// it.
 constexpr std::uint64_t kWholePoll = 2;
 
 }  // namespace
 
 Attendance::Attendance(std::size_t workers, Nanoseconds between_looks, Nanoseconds now,
                        Nanoseconds absence)
-    : workers_(workers), between_looks_(between_looks), absence_(absence), last_look_(now) {}
+    : workers_(workers),
+      between_looks_(between_looks),
+      absence_(absence),
+      last_look_(now),
+      last_credit_(now) {}
 
 Nanoseconds Attendance::longest_standstill() const {
     Nanoseconds longest = 0;
@@ -31,7 +36,7 @@ std::vector<Attendance::Change> Attendance::look(std::span<const Beat> beats, Na
         Seen& seen = workers_[i];
         const std::uint64_t polls = beats[i].polls - seen.beat.polls;
         busy |= beats[i].busy != seen.beat.busy;
-        all_looked &= polls >= kWholePoll;
+        all_looked &= beats[i].polls - seen.credited_polls >= kWholePoll;
         seen.standstill =
             polls != 0 ? 0 : seen.standstill + std::min(now - last_look_, kMostBetweenLooks);
         const bool absent = seen.standstill >= absence_;
@@ -41,12 +46,14 @@ std::vector<Attendance::Change> Attendance::look(std::span<const Beat> beats, Na
         }
         seen.beat = beats[i];
     }
-    if (busy) {
-        idle_ = 0;
-    } else if (all_looked) {
-        idle_ += std::min(now - last_look_, between_looks_);
-    }
     last_look_ = now;
+    if (busy || all_looked) {
+        idle_ = busy ? 0 : idle_ + std::min(now - last_credit_, between_looks_);
+        last_credit_ = now;
+        for (Seen& seen : workers_) {
+            seen.credited_polls = seen.beat.polls;
+        }
+    }
     return changes;
 }
 

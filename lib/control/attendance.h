@@ -31,7 +31,8 @@ class Attendance {
         bool absent;  // else it is back
     };
 
-    // Looks are meant to be so far apart; of a longer time between two, no more counts as idle.
+    // Looks are meant to be so far apart; of a longer time between two that are credited, no more
+    // counts as idle.
     Attendance(std::size_t workers, Nanoseconds between_looks, Nanoseconds now,
                Nanoseconds absence = kAbsence);
 
@@ -44,12 +45,15 @@ class Attendance {
         return workers_[worker].standstill;
     }
 
-    // For how long nothing has come, as far as it was looked for.
+    // For how long nothing has come, as far as it was looked for. A look is credited once every
+    // worker has polled since the one that was credited before, however many looks that takes: on a
+    // busy machine workers rarely run between the same two looks.
     [[nodiscard]] Nanoseconds idle() const { return idle_; }
 
   private:
     struct Seen {
         Beat beat;
+        std::uint64_t credited_polls = 0;  // at the last look that was credited
         Nanoseconds standstill = 0;
         bool absent = false;
     };
@@ -57,6 +61,7 @@ class Attendance {
     Nanoseconds between_looks_;
     Nanoseconds absence_;
     Nanoseconds last_look_;
+    Nanoseconds last_credit_;
     Nanoseconds idle_ = 0;
 };
 

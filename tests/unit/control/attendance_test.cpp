@@ -55,13 +55,31 @@ TEST_F(TwoWorkers, OfWhomOneDoesNotRunAreIdleOnlyWhileItDid) {
     EXPECT_EQ(attendance_.idle(), 2 * kLook);
 }
 
-// It began before the last look: before what came since.
+// The first poll after a credited look may have begun before it: before what came since.
 TEST_F(TwoWorkers, WithASinglePollHaveNotLooked) {
     look({1000, 1});
     EXPECT_EQ(attendance_.idle(), 0U);
     look({1000, 1});
-    EXPECT_EQ(attendance_.idle(), 0U) << "two, but one in each";
-    look({1000, 2});
+    EXPECT_EQ(attendance_.idle(), kLook) << "the second one is whole";
+    look({1000, 1});
+    EXPECT_EQ(attendance_.idle(), kLook) << "the first one since";
+}
+
+// So do they on a busy machine, where no look may ever find that both ran since the one before.
+TEST_F(TwoWorkers, ThatPollInTurnsAreIdle) {
+    for (unsigned i = 1; i <= 10; ++i) {
+        look({1000, 0});
+        look({0, 1000});
+        EXPECT_EQ(attendance_.idle(), i * kLook);
+    }
+}
+
+TEST_F(TwoWorkers, OfWhomOneTookPacketsMustBothPollAgain) {
+    look({1000, 0});
+    look({0, 1}, {0, 1});
+    look({0, 1000});
+    EXPECT_EQ(attendance_.idle(), 0U) << "the first polled before the packets came";
+    look({2, 0});
     EXPECT_EQ(attendance_.idle(), kLook);
 }
 

@@ -15,11 +15,12 @@
 namespace unecho::eal {
 namespace {
 
-// Whether a socket of this network namespace listens under this very path (proc(5),
-// /proc/net/unix). Others, and other spellings of the path, are not found.
+// Return whether a socket listens under this very path in the network namespace of this thread, in
+// which it would make its own (proc(5): /proc/net/unix is that of the main thread). Sockets of
+// other namespaces and other spellings of the path are not found.
 bool is_listed(const std::string& path) {
     constexpr unsigned long kAccepts = 0x10000;  // __SO_ACCEPTCON
-    std::ifstream list("/proc/net/unix");
+    std::ifstream list("/proc/thread-self/net/unix");
     for (std::string line; std::getline(list, line);) {
         std::istringstream fields(line);
         std::string address;

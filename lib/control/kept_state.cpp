@@ -109,7 +109,7 @@ bool KeptMemory::is_intact() const noexcept {
 }
 
 void KeptMemory::begin_use() noexcept {
-    head_of(file_.bytes()).sealed = 0;
+    head_of(file_.bytes()).sealed = 0;  // planted: old-checksum-kept
     std::atomic_signal_fence(std::memory_order_seq_cst);
     used_ = true;
 }
@@ -179,7 +179,7 @@ std::string why_not(const Clock& clock, std::optional<std::uint64_t> seed,
     if (boot_id() != clock.boot) {  // planted: state-of-another-boot
         return "the machine was started anew";
     }
-    if (clock.checksum != clock.checksum_now()) {
+    if (clock.checksum != clock.checksum_now()) {  // planted: damaged-secret-believed
         return "the kept clock and secrets are damaged: their checksum is wrong";
     }
     const bool same_seed =
@@ -275,10 +275,11 @@ Status KeptState::find_filter(const engines::FilterPlan& filter, Nanoseconds now
         if (!held || !found) {
             return tl::unexpected(held ? found.error() : held.error());
         }
+        const bool intact = *found && (*found)->is_intact();  // planted: damaged-filter-resumed
         const char* const reason =
-            !*held                   ? "nothing was kept of one like it"
-            : !*found                ? "the process before it ended amid a reload"
-            : !(*found)->is_intact() ? "what was kept of it is damaged: its checksum is wrong"
+            !*held    ? "nothing was kept of one like it"
+            : !*found ? "the process before it ended amid a reload"
+            : !intact ? "what was kept of it is damaged: its checksum is wrong"
             : !is_whole(filter, **found, now) ? "the process before it ended amid a turn"
                                               : nullptr;
         if (reason != nullptr) {
@@ -456,7 +457,7 @@ Result<KeptMemory> KeptState::memory_of(const Item& item, bool goes_on, IsWhole 
         if (!kept) {
             return tl::unexpected(kept.error());
         }
-        // planted: torn-audit-resumed
+        // planted: torn-audit-resumed, damaged-audit-resumed
         if (*kept && (*kept)->is_intact() && is_whole((*kept)->bytes())) {
             begun_.insert(item.name());
             (*kept)->begin_use();

@@ -254,8 +254,7 @@ Result<std::string> text_in(const std::string& path, std::uint64_t most) {
 
 Status check_merge(const AnalyzeOptions& options) {
     for (const auto& [given, name] :
-         {std::pair{options.memory.has_value(), option::kMemory},
-          std::pair{options.jobs.has_value(), option::kJobs},
+         {std::pair{options.jobs.has_value(), option::kJobs},
           std::pair{options.recover, option::kRecover},
           std::pair{options.shard.has_value(), option::kShard},
           std::pair{options.seed.number.has_value(), option::kSeed},

@@ -25,8 +25,8 @@ namespace {
 
 // A claim is a packet socket on the interface for this type of frame, which IEEE Std 802 leaves to
 // local experiments. The kernel lists packet sockets for everybody, one list a network namespace
-// (/proc/net/packet), and makes them only for who has CAP_NET_RAW there, as AF_XDP sockets: a user
-// without privileges can see a claim, but not make one.
+// (/proc/thread-self/net/packet: that of this thread), and makes them only for who has CAP_NET_RAW
+// there, as AF_XDP sockets: a user without privileges can see a claim, but not make one.
 constexpr std::uint16_t kFrameType = 0x88b5;
 constexpr int kSocketType = SOCK_DGRAM;
 
@@ -62,10 +62,10 @@ Result<bool> another_claims(unsigned interface, const Descriptor& own) {
     if (fstat(own.get(), &of) != 0) {
         return fail_errno("its claim cannot be read: ");
     }
-    std::ifstream list("/proc/self/net/packet");
+    std::ifstream list("/proc/thread-self/net/packet");
     std::string line;
     if (!std::getline(list, line)) {  // the names of the columns
-        return fail(Errc::kIo, "/proc/self/net/packet cannot be read");
+        return fail(Errc::kIo, "/proc/thread-self/net/packet cannot be read");
     }
     while (std::getline(list, line)) {
         std::istringstream fields(line);

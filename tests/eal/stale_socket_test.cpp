@@ -13,14 +13,13 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <sched.h>
-#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "eal/port.h"
+#include "own_namespaces.h"
 
 namespace unecho::test {
 namespace {
@@ -211,30 +210,17 @@ TEST_F(StaleSocket, of_a_memif_is_removed_by_its_server_alone) {
     }
 }
 
-// Give this thread, and no other one, a network and an empty /run of its own: false where it may
-// not.
-bool isolate_thread() {
-    return unshare(CLONE_NEWNS | CLONE_NEWNET) == 0 &&
-           mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
-           mount("none", "/run", "tmpfs", 0, nullptr) == 0;
-}
-
 // DPDK goes on listening until the process ends, so elsewhere this path would be that of each test
 // program which runs at the same time.
 TEST_F(StaleSocket, of_a_memif_server_that_is_told_no_path_is_that_of_memif) {
-    bool isolated = false;
     bool survived = true;
-    std::thread([&] {
-        isolated = isolate_thread();
-        if (isolated) {
+    if (!in_own_namespaces([&] {
             const std::string path = "/run/memif.sock";
             bind_to(SOCK_SEQPACKET, path);
             leave();
             survived = survives_a_memif(path, {{"role", "server"}, {"socket-abstract", "no"}});
-        }
-    }).join();
-    if (!isolated) {
-        GTEST_SKIP() << "may not make namespaces";
+        })) {
+        GTEST_SKIP() << kNoNamespaces;
     }
     EXPECT_FALSE(survived);
 }

@@ -369,19 +369,30 @@ std::string status_text(const Appliance& appliance, const TwoLooks& looks, const
            cut_lines(tables, style.width);
 }
 
+namespace {
+
+// For monitoring systems, which take what is behind a bar for what they may draw.
+std::string without_bars(std::string_view text) {
+    std::string out = printable(text);
+    std::replace(out.begin(), out.end(), '|', '/');
+    return out;
+}
+
+}  // namespace
+
 std::string check_text(const std::string& name, const TwoLooks& looks) {
     const auto findings = judge(looks);
     static constexpr std::array kWords{"OK", "WARNING", "CRITICAL"};
     std::string out = std::string("UNECHO ") +
                       kWords.at(static_cast<std::size_t>(worst_of(findings))) + " - " +
-                      printable(name) + ": ";
+                      without_bars(name) + ": ";
     const Json& counters = member(looks.after, "counters");
     if (findings.empty()) {
         out += counted(whole_or(counters, "received"), "packet") + " received, " +
                format_count(whole_or(counters, "dropped")) + " dropped, all accounted for";
     }
     for (const Finding& finding : findings) {
-        out += (&finding == findings.data() ? "" : "; ") + printable(finding.text);
+        out += (&finding == findings.data() ? "" : "; ") + without_bars(finding.text);
     }
     out += " |";
     for (const char* fate : {"received", "forwarded", "diverted", "dropped"}) {

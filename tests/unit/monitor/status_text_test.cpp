@@ -180,5 +180,14 @@ TEST(CheckText, is_a_line_of_a_plugin) {
               0U);
 }
 
+// A name is foreign, and must not say what a monitoring system draws.
+TEST(CheckText, has_one_bar) {
+    TwoLooks looks = a_second();
+    looks.after["ports"][0]["name"] = "a|received=0c";
+    looks.after["ports"][0]["link_up"] = false;
+    const std::string line = check_text("taps|", looks);
+    EXPECT_EQ(std::count(line.begin(), line.end(), '|'), 1) << line;
+}
+
 }  // namespace
 }  // namespace unecho::monitor

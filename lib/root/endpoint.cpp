@@ -3,10 +3,13 @@
 
 #include <charconv>
 
+#include "base/utf8.h"
 #include "root/layout.h"
 
 namespace unecho::root {
 namespace {
+
+constexpr std::size_t kMostName = 260;  // characters; a host name has at most 253 (RFC 1035)
 
 template <typename T>
 bool whole(std::string_view text, T& value) {
@@ -15,6 +18,13 @@ bool whole(std::string_view text, T& value) {
 }
 
 }  // namespace
+
+std::string Endpoint::text() const {
+    const std::string name =
+        shortened(escaped(std::string_view(host).substr(0, kMostName)), kMostName);
+    const bool v6 = name.find(':') != std::string::npos;
+    return (v6 ? "[" + name + "]" : name) + ":" + std::to_string(port);
+}
 
 Result<Endpoint> parse_endpoint(std::string_view text) {
     const std::string given(text);

@@ -15,10 +15,8 @@ struct Endpoint {
     std::uint16_t port = 0;
 
     auto operator<=>(const Endpoint&) const = default;
-    [[nodiscard]] std::string text() const {
-        const bool v6 = host.find(':') != std::string::npos;
-        return (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
-    }
+    // For messages: nodes are named by other nodes, too, so it is escaped, and long names are cut.
+    [[nodiscard]] std::string text() const;
 };
 
 // "host:port", "192.0.2.1:6379", "[2001:db8::1]:6379".

@@ -14,6 +14,14 @@ TEST(Endpoint, is_a_host_and_a_port) {
     EXPECT_EQ(parse_endpoint("a:7")->text(), "a:7");
 }
 
+// Any node of a cluster names others, by bytes of its choice.
+TEST(Endpoint, is_told_escaped_and_cut) {
+    EXPECT_EQ((Endpoint{"a\x1B[31m\xFF", 7}).text(), R"(a\x1b[31m\xff:7)");
+    const std::string text = Endpoint{std::string(1'000'000, '\n'), 7}.text();
+    EXPECT_LT(text.size(), 300U);
+    EXPECT_EQ(text.find('\n'), std::string::npos);
+}
+
 TEST(Endpoint, that_is_none_is_refused_with_what_is_allowed) {
     for (const char* const text : {"", "a", ":7", "a:", "a:0", "a:65536", "a:-1", "a:7x", "a: 7",
                                    "2001:db8::1:6379", "[]:7", "a b:7", "redis://a:7", "[a:7"}) {

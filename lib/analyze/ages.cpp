@@ -56,7 +56,7 @@ Nanoseconds quantile(const Ages& ages, double q) {
     for (const AgeBin& bin : ages.bins) {
         all += bin.echoes;
     }
-    const auto wanted = static_cast<std::uint64_t>(std::ceil(q * static_cast<double>(all)));
+    const auto wanted = to_whole(std::ceil(q * static_cast<double>(all)));
     std::uint64_t sum = 0;
     for (const AgeBin& bin : ages.bins) {
         sum += bin.echoes;

@@ -7,6 +7,7 @@
 #include "analyze/html_plot.h"
 #include "analyze/html_sections.h"
 #include "analyze/html_text.h"
+#include "base/units.h"
 
 namespace unecho::analyze {
 namespace {
@@ -40,7 +41,7 @@ AgeScale age_scale(const Report& report) {
     if (zero) {
         scale.zero = 0.1 / std::log10(scale.axis.high / scale.axis.low);
         auto& ticks = scale.axis.ticks;
-        const double begin = std::max(kNear, scale.axis.at(static_cast<Nanoseconds>(low)) - 1e-9);
+        const double begin = std::max(kNear, scale.axis.at(to_whole(low)) - 1e-9);
         ticks.erase(std::remove_if(ticks.begin(), ticks.end(),
                                    [&](const Tick& tick) { return tick.at < begin; }),
                     ticks.end());

@@ -55,7 +55,7 @@ std::string short_count(double value, double top) {
     if (top >= 1e4) {
         return coordinate(value / 1e3) + (value > 0 ? "k" : "");
     }
-    return count_text(static_cast<std::uint64_t>(std::llround(value)));
+    return count_text(to_whole(std::round(value)));
 }
 
 double time_step(double span) {
@@ -114,7 +114,7 @@ Scale time_scale(Nanoseconds span) {
     const double end = static_cast<double>(std::max<Nanoseconds>(span, 1));
     const double step = std::max(1.0, time_step(end));
     Scale scale = stepped(end, step, [](double value) {
-        const auto time = static_cast<Nanoseconds>(std::llround(value));
+        const auto time = to_whole(std::round(value));
         return time == 0 ? std::string("0") : duration_text(time);
     });
     thin_out(scale.ticks);
@@ -136,7 +136,7 @@ LogScale log_scale(double low, double high) {
             const double value = factor * decade;
             if (value >= scale.low * (1 - 1e-9) && value <= scale.high * (1 + 1e-9) &&
                 (short_span || factor == 1)) {
-                const auto whole = static_cast<Nanoseconds>(std::llround(value));
+                const auto whole = to_whole(std::round(value));
                 scale.ticks.push_back({scale.at(whole), age_label(whole), false});
             }
         }

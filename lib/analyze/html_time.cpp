@@ -5,6 +5,7 @@
 #include "analyze/html_plot.h"
 #include "analyze/html_sections.h"
 #include "analyze/html_text.h"
+#include "base/units.h"
 
 namespace unecho::analyze {
 namespace {
@@ -51,11 +52,11 @@ std::string time_section(const Report& report) {
     const Scale y = count_scale(most);
     const std::string what = has_rate(report) ? "Packets per second" : "Packets";
     const std::string each = duration_text(report.time_bin);
-    const PlotText text{"time", what + " over the time of the capture",
-                        fill("New packets and echoes in stretches of {}, at most {}{}.",
-                             {each, count_text(static_cast<std::uint64_t>(most), "packet"),
-                              has_rate(report) ? " per second" : ""}),
-                        "since the first packet", "packets"};
+    const PlotText text{
+        "time", what + " over the time of the capture",
+        fill("New packets and echoes in stretches of {}, at most {}{}.",
+             {each, count_text(to_whole(most), "packet"), has_rate(report) ? " per second" : ""}),
+        "since the first packet", "packets"};
     return section(
         "time", "When?",
         fill("<figure><figcaption>{}: "

@@ -9,6 +9,7 @@
 #include "analyze/recommend_key_bytes.h"
 #include "analyze/recommend_tunnels.h"
 #include "analyze/windows.h"
+#include "base/units.h"
 #include "base/words.h"
 #include "config/schema.h"
 #include "engines/candidates.h"
@@ -126,7 +127,7 @@ Nanoseconds between(Nanoseconds low, Nanoseconds high) {
     const double middle = std::sqrt(static_cast<double>(low) * static_cast<double>(high));
     double unit = std::pow(10, std::floor(std::log10(middle)));
     for (; unit >= 1; unit /= 10) {
-        const auto round = static_cast<Nanoseconds>(std::round(middle / unit) * unit);
+        const auto round = to_whole(std::round(middle / unit) * unit);
         if (round > low && round < high) {
             return round;
         }

@@ -8,6 +8,7 @@
 #include "base/device.h"
 #include "base/ids.h"
 #include "base/option_names.h"
+#include "base/units.h"
 #include "base/utf8.h"
 #include "base/words.h"
 #include "capture/standard_streams.h"
@@ -97,7 +98,7 @@ std::string network_ports(std::size_t taps, std::string_view indent) {
 }
 
 std::string rate_text(double rate) {
-    const auto whole = static_cast<std::uint64_t>(rate);
+    const auto whole = to_whole(rate);
     return whole % 1000 == 0 ? std::to_string(whole / 1000) + "kpps"
                              : std::to_string(whole) + "pps";
 }

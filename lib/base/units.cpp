@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <limits>
 #include <span>
 
 #include "base/int128.h"
@@ -194,6 +195,14 @@ std::string format_count(std::uint64_t count) {
         text.insert(at, ",");
     }
     return text;
+}
+
+std::uint64_t to_whole(double value) {
+    constexpr double kBeyond = 18446744073709551616.0;  // 2^64
+    if (value >= kBeyond) {
+        return std::numeric_limits<std::uint64_t>::max();
+    }
+    return value > 0 ? static_cast<std::uint64_t>(value) : 0;
 }
 
 }  // namespace unecho

@@ -36,4 +36,8 @@ std::string format_size(std::uint64_t bytes);
 // "1,234,567"
 std::string format_count(std::uint64_t count);
 
+// Drop the fraction. Below 0, and for NaN, return 0; above the largest number return that: what is
+// computed of sums that somebody else wrote may be anything.
+std::uint64_t to_whole(double value);
+
 }  // namespace unecho

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/units.h"
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -248,6 +249,17 @@ TEST(Units, counts_are_grouped_by_three) {
     EXPECT_EQ(format_count(1000), "1,000");
     EXPECT_EQ(format_count(1'234'567), "1,234,567");
     EXPECT_EQ(format_count(UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
+TEST(Units, numbers_become_whole_wherever_they_lie) {
+    EXPECT_EQ(to_whole(1.9), 1U);
+    EXPECT_EQ(to_whole(0.9), 0U);
+    EXPECT_EQ(to_whole(-1), 0U);
+    EXPECT_EQ(to_whole(-1e300), 0U);
+    EXPECT_EQ(to_whole(NAN), 0U);
+    EXPECT_EQ(to_whole(0x1.fffffffffffffp63), 0xFFFF'FFFF'FFFF'F800U);
+    EXPECT_EQ(to_whole(0x1p64), UINT64_MAX);
+    EXPECT_EQ(to_whole(INFINITY), UINT64_MAX);
 }
 
 }  // namespace

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Anything as reports for `unecho analyze --merge`, one a line: they are refused in one line, or
+// merged, within the memory that was allowed; what merges comes back as it was written, and each
+// form of the report is drawn of it.
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <sstream>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include "analyze/html.h"
+#include "analyze/json.h"
+#include "analyze/text.h"
+#include "analyze/toml.h"
+#include "analyze/whole.h"
+#include "base/utf8.h"
+
+namespace {
+
+using namespace unecho;
+
+constexpr std::uint64_t kMemory = std::uint64_t{16} << 20;
+
+void check(bool condition) {
+    if (!condition) {
+        std::abort();
+    }
+}
+
+void check_lines(const std::string& text) {
+    check(escaped_lines(text) == text);
+}
+
+void check_report(analyze::Whole merged) {
+    const std::string written = analyze::to_json_text(merged);
+    const auto whole = std::make_shared<const analyze::Whole>(std::move(merged));
+    const auto again = analyze::whole_from("{\"merge\":" + written + "}", 64 * kMemory);
+    check(again.has_value() && analyze::to_json_text(*again) == written);
+    const analyze::Report report = analyze::report_of(whole);
+    check_lines(analyze::to_text(report));
+    check_lines(analyze::to_toml(report));
+    const std::string page = analyze::to_html(report);
+    check(valid_utf8(page) == page);
+    check(nlohmann::json::parse(analyze::to_json_text(report), nullptr, false).is_object());
+}
+
+// Numbers that are positions, lengths and sums in a report.
+constexpr std::array<const char*, 16> kNumbers{"0",
+                                               "1",
+                                               "2",
+                                               "7",
+                                               "64",
+                                               "65",
+                                               "255",
+                                               "256",
+                                               "65535",
+                                               "65536",
+                                               "1048575",
+                                               "2147483648",
+                                               "4294967295",
+                                               "4294967296",
+                                               "9223372036854775808",
+                                               "18446744073709551615"};
+
+}  // namespace
+
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
+
+// Changed bytes are hardly ever JSON; another number always is.
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
+                                               std::size_t most, unsigned seed) {
+    std::minstd_rand draw(seed);
+    const auto is_digit = [](std::uint8_t c) { return c >= '0' && c <= '9'; };
+    std::uint8_t* const end = data + size;
+    std::uint8_t* const from = std::find_if(data + draw() % (size + 1), end, is_digit);
+    const std::string number = kNumbers.at(draw() % kNumbers.size());
+    std::uint8_t* const behind = std::find_if_not(from, end, is_digit);
+    const auto rest = static_cast<std::size_t>(end - behind);
+    const auto before = static_cast<std::size_t>(from - data);
+    if (draw() % 4 == 0 || from == end || before + number.size() + rest > most) {
+        return LLVMFuzzerMutate(data, size, most);
+    }
+    std::memmove(from + number.size(), behind, rest);
+    std::memcpy(from, number.data(), number.size());
+    return before + number.size() + rest;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    analyze::Merger merger(kMemory);
+    bool merged = false;
+    std::istringstream lines(std::string(reinterpret_cast<const char*>(data), size));
+    for (std::string line; std::getline(lines, line);) {
+        const Status added = merger.add("report.json", line);
+        if (!added) {
+            check(added.error().context.starts_with("report.json: "));
+            check(escaped(added.error().context) == added.error().context);
+        }
+        merged = merged || added;
+    }
+    if (merged) {
+        check_report(merger.take());
+    }
+    return 0;
+}

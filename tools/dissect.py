@@ -77,10 +77,46 @@ def behind_labels(frame, at):
     while not bottom:
         need(len(frame), at + 4)
         bottom, at = frame[at + 2] & 1, at + 4
+    return sound_ip(frame, at, NoIp("mpls payload", MPLS[0], at, len(frame)))
+
+
+MOST_TRAILER = 64  # bytes behind a packet that nothing but its header shows to be one
+# Protocols and headers that stand behind IPv6, and (first bits, mask) of allocated unicast addresses.
+NEXT_HEADERS = frozenset((0, 4, 6, 8, 9, 17, 33, 41, 43, 44, 46, 47, 50, 51, 58, 59, 60, 88, 89, 97,
+                          103, 108, 112, 115, 132, 135, 136, 137, 139, 140, 143))
+UNICAST = ((0x2000 << 48, 0xE000 << 48), (0xFC00 << 48, 0xFE00 << 48), (0xFE80 << 48, 0xFFC0 << 48),
+           (0, 2**64 - 1), (0x0064FF9B << 32, 2**64 - 1))
+
+
+def sound_ip(frame, at, otherwise):
+    """(version, at) of a header that is sound: nothing else says that IP is there. A nibble of 4 or
+    6 begins many an Ethernet frame."""
     need(len(frame), at + 1)
-    if frame[at] >> 4 not in (4, 6):
-        raise NoIp("mpls payload", MPLS[0], at, len(frame))
-    return frame[at] >> 4, at
+    version = frame[at] >> 4
+    if version not in (4, 6):
+        raise otherwise
+    need(len(frame), at + (20 if version == 4 else 40))
+    if not (_is_sound_ipv4 if version == 4 else _is_sound_ipv6)(frame[at:]):
+        raise otherwise
+    return version, at
+
+
+def _is_sound_ipv4(data):
+    header, length = (data[0] & 15) * 4, number(data, 2)
+    if header < 20 or len(data) < header or 0 < length < header:
+        return False
+    total = sum(number(data, at) for at in range(0, header, 2))
+    return total % 0xFFFF == 0 and (length == 0 or length + MOST_TRAILER >= len(data))
+
+
+def _is_sound_ipv6(data):
+    def unicast(at):
+        first = int.from_bytes(data[at:at + 8], "big")
+        return any(first & mask == bits for bits, mask in UNICAST)
+    length, following, hops = number(data, 4), data[6], data[7]
+    fits = 40 + length + MOST_TRAILER >= len(data) or length == 0 and following != NO_NEXT_HEADER
+    return fits and hops > 0 and following in NEXT_HEADERS and unicast(8) \
+        and (data[24] == 0xFF or unicast(24))
 
 
 def behind_ppp(frame, at):

@@ -16,7 +16,8 @@ this order: the fixed header, version and kind, the optional parts, what the pay
 
 Authentication headers (RFC 4302) are passed over, in IPv4 too. UDP: the destination port decides,
 for L2TP and Teredo else the source port. Tags, labels and sessions of PPPoE inside are passed over
-as on the link. What is IP by its first nibble is neither 4 nor 6: other.
+as on the link. Below labels, in GTP-U and in Teredo a header has to be sound to be one of IP
+(dissect.sound_ip), and in ERSPAN III its first nibble has to be 4 or 6: else other.
 
 Names:
   vxlan      RFC 7348, UDP 4789, 8472 and --vxlan-ports; flag I must be set
@@ -28,9 +29,9 @@ Names:
   gtp-u      3GPP TS 29.281, UDP 2152: G-PDUs
   ip-in-ip   RFC 2003, 2473, 4213: protocols 4 and 41
   mpls       RFC 4023, 7510: protocol 137, UDP 6635
-  mpls-pw    RFC 4448: Ethernet behind any labels. First nibble 4 or 6 is IP. 0: behind a control
-             word, else without one, where tags, labels and PPPoE lead to a whole IP header; 1: only
-             without one and likewise. Other nibbles: without one.
+  mpls-pw    RFC 4448: Ethernet behind any labels, where no sound IP header stands. First nibble
+             0: behind a control word, else without one, where tags, labels and PPPoE lead to a
+             whole IP header; 1: only without one and likewise. Other nibbles: without one.
   pbb        IEEE 802.1ah, EtherType 0x88E7 behind any tags
   l2tp       RFC 2661, 3931: UDP 1701, protocol 115; PPP or Ethernet. Version 3 does not say how
              long its cookie and sublayer are: 0, 4, 8 and 12 bytes in all are tried, PPP (FF 03)
@@ -93,6 +94,10 @@ def _ipv6(_, at):
 
 def _ip(frame, at):
     return dissect.by_version(frame, at, "non_ip", "first nibble")
+
+
+def _sound_ip(frame, at):
+    return dissect.sound_ip(frame, at, NoKey("non_ip", "no sound header"))
 
 
 def _ppp(frame, at):
@@ -220,7 +225,7 @@ def _gtp_u(data, at):
             begin += size
             need(end, begin)
             following = data[begin - 1]
-    return Payload(_ip, begin, end, Tenant(TEID, _word(data, at + 4)))
+    return Payload(_sound_ip, begin, end, Tenant(TEID, _word(data, at + 4)))
 
 
 def _labels(data, at):
@@ -264,12 +269,12 @@ def _is_sound(data, reader, at):
         bounded(data, version, at)
     except NoKey:
         return False
-    there = len(data) - at
-    if version == 6:
-        return 40 + number(data, at + 4) <= there
-    header = data[at:at + (data[at] & 15) * 4]
-    total = sum(number(header, i) for i in range(0, len(header), 2))
-    return len(header) <= number(data, at + 2) <= there and total > 0 and total % 0xFFFF == 0
+    try:
+        dissect.sound_ip(data, at, NoKey("non_ip", "no sound header"))
+    except NoKey:
+        return False
+    length = 40 + number(data, at + 4) if version == 6 else number(data, at + 2)
+    return 0 < length <= len(data) - at
 
 
 def _teredo(data, at):
@@ -287,7 +292,7 @@ def _teredo(data, at):
     need(len(data), at + 1)
     if data[at] >> 4 != 6:
         raise Stop(OTHER)
-    return Payload(_ipv6, at, len(data))
+    return Payload(_sound_ip, at, len(data))
 
 
 def _pbb(data, at):

@@ -241,7 +241,7 @@ Inside open_gtp_u(const Frame& payload, EncapsulationSet) noexcept {
         at += length;
         more = payload.data[at - 1] != 0;
     }
-    return {Next::kIpByVersion,
+    return {Next::kSoundIp,
             {payload.data + at, end - at},
             {TenantSpace::kGtpEndpoint, load_be32(payload.data + 4)}};
 }
@@ -258,26 +258,15 @@ Inside open_mpls(const Frame& payload, EncapsulationSet) noexcept {
     return {Next::kMpls, payload};
 }
 
-// RFC 1071. The header is whole.
-bool checksum_is_right(const IpPacket& ip) noexcept {
-    std::uint32_t sum = 0;
-    for (std::uint32_t at = 0; at < (ip.data[0] & 15U) * 4; at += 2) {
-        sum += load_be16(ip.data + at);
-    }
-    return (sum & 0xFFFF) + (sum >> 16) == 0xFFFF;
-}
-
 // Not by chance: the packet, which ends with its enclosing payload or before.
 bool is_sound(Found found, const IpPacket& ip, const Frame& payload) noexcept {
     if (!is_ip(found)) {
         return false;
     }
     const auto room = static_cast<std::uint32_t>(payload.data + payload.length - ip.data);
-    if (found == Found::kIpv6) {
-        return kIpv6Header + load_be16(ip.data + 4) <= room;
-    }
-    const std::uint32_t total = load_be16(ip.data + 2);
-    return total != 0 && total <= room && checksum_is_right(ip);
+    const std::uint32_t total =
+        found == Found::kIpv6 ? kIpv6Header + load_be16(ip.data + 4) : load_be16(ip.data + 2);
+    return total != 0 && total <= room && is_sound_ip(ip.data, room);
 }
 
 // RFC 3931: how long the cookie is, whether a sublayer stands behind it, and what the payload is
@@ -382,7 +371,7 @@ Inside open_teredo(const Frame& payload, EncapsulationSet) noexcept {
     if (rest.length == 0) {
         return kMalformed;
     }
-    return rest.data[0] >> 4 == 6 ? Inside{Next::kIpv6, rest} : kOther;
+    return rest.data[0] >> 4 == 6 ? Inside{Next::kSoundIp, rest} : kOther;
 }
 
 }  // namespace

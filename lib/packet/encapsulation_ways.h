@@ -24,6 +24,7 @@ enum class Next : std::uint8_t {
     kIpv4,
     kIpv6,
     kIpByVersion,  // the first nibble says which
+    kSoundIp,      // nothing says that it is IP, but a sound header
     kMpls,         // labels
     kPpp,          // address and control fields or not, then the protocol
 };

@@ -58,6 +58,7 @@ inline constexpr std::uint8_t kProtoRouting = 43;
 inline constexpr std::uint8_t kProtoFragment = 44;
 inline constexpr std::uint8_t kProtoEsp = 50;
 inline constexpr std::uint8_t kProtoAh = 51;
+inline constexpr std::uint8_t kProtoIcmpv6 = 58;
 inline constexpr std::uint8_t kProtoNoNext = 59;
 inline constexpr std::uint8_t kProtoDestination = 60;
 inline constexpr std::uint8_t kProtoSctp = 132;

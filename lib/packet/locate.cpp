@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "packet/locate.h"
 
+#include <algorithm>
+#include <array>
 #include <tuple>
 
 #include "packet/non_ip.h"
@@ -20,6 +22,80 @@ Located locate_in_pppoe(const std::uint8_t* frame, std::uint32_t length,
         return {Found::kMalformed, offset};
     }
     return locate_by_ppp(frame, length, offset + kPppoeHeader);
+}
+
+// RFC 1071, over an IPv4 header that is there.
+bool has_right_checksum(const std::uint8_t* data) noexcept {
+    std::uint32_t sum = 0;
+    for (std::uint32_t at = 0; at < (data[0] & 15U) * 4; at += 2) {
+        sum += load_be16(data + at);
+    }
+    return (sum & 0xFFFF) + (sum >> 16) == 0xFFFF;
+}
+
+// A length of 0 is that of segmentation offload; what was captured shorter has a greater one.
+bool is_sound_ipv4(const std::uint8_t* data, std::uint32_t available) noexcept {
+    const std::uint32_t header = (data[0] & 15U) * 4;
+    if (header < kIpv4MinHeader || available < header) {
+        return false;
+    }
+    const std::uint32_t total = load_be16(data + 2);
+    const bool fits = total == 0 || (total >= header && total + kMostTrailer >= available);
+    return fits && has_right_checksum(data);
+}
+
+// What stands behind an IPv6 header on real networks.
+bool is_known_next_header(std::uint8_t next) noexcept {
+    constexpr auto kKnown = std::to_array<std::uint8_t>({kProtoHopByHop,
+                                                         4,
+                                                         kProtoTcp,
+                                                         8,
+                                                         9,
+                                                         kProtoUdp,
+                                                         kProtoDccp,
+                                                         41,
+                                                         kProtoRouting,
+                                                         kProtoFragment,
+                                                         46,
+                                                         47,
+                                                         kProtoEsp,
+                                                         kProtoAh,
+                                                         kProtoIcmpv6,
+                                                         kProtoNoNext,
+                                                         kProtoDestination,
+                                                         88,
+                                                         89,
+                                                         97,
+                                                         103,
+                                                         108,
+                                                         112,
+                                                         115,
+                                                         kProtoSctp,
+                                                         kProtoMobility,
+                                                         kProtoUdpLite,
+                                                         137,
+                                                         kProtoHip,
+                                                         kProtoShim6,
+                                                         143});
+    return std::find(kKnown.begin(), kKnown.end(), next) != kKnown.end();
+}
+
+// Global unicast, unique local and link-local addresses, ::/64 (unspecified, mapped) and NAT64's
+// (RFC 4291, 4193, 6052).
+bool is_allocated_unicast(const std::uint8_t* address) noexcept {
+    return address[0] >> 5 == 1 || (address[0] & 0xFE) == 0xFC ||
+           (load_be16(address) & 0xFFC0) == 0xFE80 || load_be64(address) == 0 ||
+           load_be64(address) == 0x0064'FF9B'0000'0000;
+}
+
+bool is_sound_ipv6(const std::uint8_t* data, std::uint32_t available) noexcept {
+    if (available < kIpv6Header || data[7] == 0 || !is_known_next_header(data[6])) {
+        return false;
+    }
+    const std::uint32_t payload = load_be16(data + 4);
+    const bool offloaded = payload == 0 && data[6] != kProtoNoNext;
+    return (offloaded || kIpv6Header + payload + kMostTrailer >= available) &&
+           is_allocated_unicast(data + 8) && (data[24] == 0xFF || is_allocated_unicast(data + 24));
 }
 
 // A shortest frame is padded with zeros, and a copy that gained or lost tags with fewer or more:
@@ -65,7 +141,25 @@ Located locate_below_mpls(const std::uint8_t* frame, std::uint32_t length,
     if (!skip_labels(frame, length, offset)) {
         return {Found::kMalformed, offset};
     }
-    return locate_by_version(frame, length, offset, Found::kNonIp);
+    return locate_sound_ip(frame, length, offset);
+}
+
+bool is_sound_ip(const std::uint8_t* data, std::uint32_t available) noexcept {
+    return available != 0 && (data[0] >> 4 == 4   ? is_sound_ipv4(data, available)
+                              : data[0] >> 4 == 6 ? is_sound_ipv6(data, available)
+                                                  : false);
+}
+
+Located locate_sound_ip(const std::uint8_t* frame, std::uint32_t length,
+                        std::uint32_t offset) noexcept {
+    const Located at = locate_by_version(frame, length, offset, Found::kNonIp);
+    const std::uint32_t least = at.found == Found::kIpv4   ? kIpv4MinHeader
+                                : at.found == Found::kIpv6 ? kIpv6Header
+                                                           : 0;
+    if (least == 0 || length - offset < least) {
+        return least == 0 ? at : Located{Found::kMalformed, offset};
+    }
+    return is_sound_ip(frame + offset, length - offset) ? at : Located{Found::kNonIp, offset};
 }
 
 Located locate_by_version(const std::uint8_t* frame, std::uint32_t length, std::uint32_t offset,

@@ -34,14 +34,28 @@ struct Located {
 [[nodiscard]] bool skip_labels(const std::uint8_t* frame, std::uint32_t length,
                                std::uint32_t& offset) noexcept;
 
-// A label is at offset. Below the last one nothing says what follows; as routers do, the first
-// nibble decides (RFC 4928, section 2).
+// Return whether these bytes, which an encapsulation without a type field holds, are an IP packet.
+// The first nibble alone does not say so: Ethernet frames to MAC addresses that begin with 4 or 6
+// have the same one. A sound header fits what follows it: at most kMostTrailer bytes stand behind
+// the packet, so a frame that is still taken for one counts with nearly all of its bytes. IPv4 has
+// a right header checksum; IPv6 a known next header, a hop limit, and addresses of allocated
+// ranges.
+inline constexpr std::uint32_t kMostTrailer = 64;
+[[nodiscard]] bool is_sound_ip(const std::uint8_t* data, std::uint32_t available) noexcept;
+
+// A label is at offset. Below the last one nothing says what follows: an IP packet if one is sound,
+// else no IP (RFC 4928, section 2, has what goes wrong otherwise).
 [[nodiscard]] Located locate_below_mpls(const std::uint8_t* frame, std::uint32_t length,
                                         std::uint32_t offset) noexcept;
 
-// What the first nibble of an IP header says; other is what it is with any other nibble.
+// What the first nibble of an IP header says, where it is known to be one; other is what it is with
+// any other nibble.
 [[nodiscard]] Located locate_by_version(const std::uint8_t* frame, std::uint32_t length,
                                         std::uint32_t offset, Found other) noexcept;
+
+// The same where nothing else says that it is IP: unsound headers are kNonIp, short ones malformed.
+[[nodiscard]] Located locate_sound_ip(const std::uint8_t* frame, std::uint32_t length,
+                                      std::uint32_t offset) noexcept;
 
 // The PPP protocol is at offset.
 [[nodiscard]] Located locate_by_ppp(const std::uint8_t* frame, std::uint32_t length,

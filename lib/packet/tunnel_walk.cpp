@@ -90,8 +90,7 @@ bool holds_packet(const Frame& ethernet) noexcept {
 // Below the last label, where no IP packet is. Nothing there says whether a control word stands
 // before the Ethernet frame (RFC 4448, section 4.6), which has a first nibble of 0, as many MAC
 // addresses have. So what leads to a packet is taken, a control word first; nibble 1 is an
-// associated channel (RFC 4385) or a MAC address; 4 and 6 were taken for IP, as routers do, which
-// is why RFC 4928 asks for a control word.
+// associated channel (RFC 4385) or a MAC address; any other is a MAC address.
 Inside open_pseudowire(const Frame& rest) noexcept {
     constexpr std::uint32_t kControlWord = 4;
     if (rest.length == 0) {
@@ -176,6 +175,8 @@ Found parse_inside(const Inside& inside, IpPacket& ip) noexcept {
             return bound(Found::kIpv6, rest, ip);
         case Next::kIpByVersion:
             return at(locate_by_version(rest.data, rest.length, 0, Found::kNonIp));
+        case Next::kSoundIp:
+            return at(locate_sound_ip(rest.data, rest.length, 0));
         case Next::kMpls:
             return at(locate_below_mpls(rest.data, rest.length, 0));
         case Next::kPpp:

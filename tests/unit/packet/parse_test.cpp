@@ -73,14 +73,80 @@ TEST(FindIp, link_header_cut_short_is_malformed) {
     }
 }
 
-TEST(FindIp, nibble_below_the_last_label_decides) {
+TEST(FindIp, only_a_sound_ipv4_header_is_ip_below_labels) {
+    const Bytes sound =
+        build({.labels = {5}, .options = {1, 1, 1, 1}, .payload = test::counting(40)});
+    EXPECT_EQ(parse(sound).found, Found::kIpv4);
+    for (std::size_t bit = 0; bit < std::size_t{24} * 8; ++bit) {  // each is under the checksum
+        Bytes frame = sound;
+        frame[18 + bit / 8] ^= static_cast<std::uint8_t>(1U << bit % 8);
+        EXPECT_EQ(parse(frame), kNoIp) << bit;
+    }
+}
+
+TEST(FindIp, only_a_sound_ipv6_header_is_ip_below_labels) {
+    const PacketSpec spec{.labels = {5}, .version = 6, .payload = test::counting(400)};
+    const Bytes sound = build(spec);
+    EXPECT_EQ(parse(sound).found, Found::kIpv6);
+    const std::size_t ip = ip_offset(spec);
+    struct Change {
+        std::size_t at;
+        std::uint8_t value;
+        Found found;
+    };
+    for (const Change& change : std::initializer_list<Change>{
+             {4, 0x70, Found::kIpv6},    // more than was captured
+             {5, 0x00, Found::kNonIp},   // so little that most of the frame would not count
+             {6, 2, Found::kNonIp},      // IGMP, which IPv6 does not have
+             {7, 0, Found::kNonIp},      // hop limit
+             {8, 0xFF, Found::kNonIp},   // a multicast address as the source
+             {8, 0x02, Found::kNonIp},   // not allocated
+             {24, 0xFF, Found::kIpv6},   // to a group
+             {24, 0x02, Found::kNonIp},  // not allocated
+         }) {
+        Bytes frame = sound;
+        frame[ip + change.at] = change.value;
+        if (change.at == 5) {
+            frame[ip + 4] = 0;
+            frame[ip + 5] = 40;
+        }
+        EXPECT_EQ(parse(frame).found, change.found) << change.at << " " << unsigned{change.value};
+    }
+}
+
+TEST(FindIp, below_labels_a_trailer_may_follow_and_the_end_may_be_cut_off) {
+    for (const unsigned version : {4U, 6U}) {
+        const Found found = version == 4 ? Found::kIpv4 : Found::kIpv6;
+        PacketSpec spec{.labels = {5}, .version = version, .payload = test::counting(200)};
+        Bytes cut = build(spec);
+        cut.resize(100);
+        EXPECT_EQ(parse(cut).found, found);
+        spec.trailer = Bytes(kMostTrailer, 1);
+        EXPECT_EQ(parse(build(spec)).found, found);
+        spec.trailer.push_back(1);
+        EXPECT_EQ(parse(build(spec)), kNoIp);
+    }
+}
+
+// A MAC address that begins with 4 or 6 was read as an IP header of which few bytes counted.
+TEST(FindIp, a_pseudowire_without_control_word_is_no_ip_packet) {
+    for (const std::uint8_t first : {0x45, 0x48, 0x4C, 0x60, 0x6C}) {
+        for (unsigned second = 0; second < 256; ++second) {
+            PacketSpec inner{.version = first < 0x50 ? 4U : 6U, .payload = test::counting(900)};
+            inner.destination_mac = {first, static_cast<std::uint8_t>(second), 3, 0, 0, 14};
+            Bytes labelled{0, 0, 0x51, 64};
+            const Bytes frame = build(inner);
+            labelled.insert(labelled.end(), frame.begin(), frame.end());
+            EXPECT_EQ(parse(test::build_ethernet(0x8847, labelled)), kNoIp) << unsigned{first};
+        }
+    }
+}
+
+TEST(FindIp, no_nibble_but_4_and_6_is_ip_below_labels) {
     Bytes frame = build({.labels = {5}, .payload = test::counting(40)});
     for (unsigned nibble = 0; nibble < 16; ++nibble) {
         frame[18] = static_cast<std::uint8_t>(nibble << 4 | 5);
-        const Found expected = nibble == 4   ? Found::kIpv4
-                               : nibble == 6 ? Found::kIpv6
-                                             : Found::kNonIp;
-        EXPECT_EQ(parse(frame).found, expected) << nibble;
+        EXPECT_EQ(parse(frame).found, nibble == 4 ? Found::kIpv4 : Found::kNonIp) << nibble;
     }
 }
 

@@ -117,6 +117,34 @@ TEST(Fragments, behind_the_eighth_tunnel_are_no_ninth) {
     EXPECT_EQ(looked.opened.too_deep, 0U);
 }
 
+// Copies of frames to such addresses are found where pseudowires are listed.
+TEST(Pseudowire, addresses_that_begin_with_4_or_6_are_no_ip_headers) {
+    for (const std::uint8_t first : {0x45, 0x4C, 0x60, 0x6C}) {
+        PacketSpec spec{.version = 6, .payload = test::counting(900)};
+        spec.destination_mac = {first, 0x4B, 0x90, 0x12, 0, 14};
+        const Bytes inner = test::build(spec);
+        const Looked looked(test::build_ethernet(0x8847, Bytes{0, 0, 0x51, 64} + inner));
+        ASSERT_EQ(looked.opened.opened, 1U) << unsigned{first};
+        EXPECT_EQ(looked.parsed.ip[0].length, inner.size() - 14);
+    }
+}
+
+// 3GPP TS 29.281 says nowhere whether a G-PDU holds IP or a frame.
+TEST(GtpU, frames_are_no_ip_packets_whatever_their_address_begins_with) {
+    PacketSpec inner{.payload = test::counting(100)};
+    const auto message = [](const Bytes& held) {
+        const auto size = static_cast<std::uint8_t>(held.size());
+        return test::build(udp_to(2152, Bytes{0x30, 255, 0, size, 0, 0, 0, 9} + held));
+    };
+    EXPECT_EQ(Looked(message(test::build_ip(inner))).opened.opened, 1U);
+    for (const std::uint8_t first : {0x45, 0x60}) {
+        inner.destination_mac = {first, 0, 0, 40, 0, 14};
+        const Looked frame(message(test::build(inner)));
+        EXPECT_EQ(frame.opened.opened, 0U);
+        EXPECT_EQ(frame.opened.other, 1U);
+    }
+}
+
 // RFC 4385, section 5: an associated channel of four bytes is whole, and no Ethernet cut short.
 TEST(Pseudowire, nibble_1_without_a_packet_is_an_associated_channel) {
     const Bytes labelled{2, 0, 0, 0, 0, 1, 2, 0, 0, 0, 0, 2, 0x88, 0x47, 0, 1, 0x01, 64};

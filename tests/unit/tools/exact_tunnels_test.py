@@ -291,14 +291,12 @@ class Pseudowires(Case):
     def wire(payload):
         return frames.ethernet(encapsulate.labels(payload), frames.MPLS, pad=False)
 
-    def test_first_nibble_decides(self):
+    def test_a_sound_ip_header_or_else_the_first_nibble_decides(self):
         inner = encapsulate.inner_ethernet(udp4())
-        for first, expected in ((0x00, 1), (0x02, 1), (0x12, 1), (0x22, 1), (0xF2, 1)):
-            self.assert_opens(self.wire(bytes((first,)) + inner[1:]), udp4(), levels=expected)
-        # Of IP by its nibble is IP, or malformed, never a pseudowire.
-        for first in (0x42, 0x62):
-            self.assert_stops(self.wire(bytes((first,)) + inner[1:]), None)
-        self.assert_opens(self.wire(udp6()), udp6(), levels=0)
+        for first in (0x00, 0x02, 0x12, 0x22, 0x42, 0x45, 0x60, 0x62, 0xF2):
+            self.assert_opens(self.wire(bytes((first,)) + inner[1:]), udp4(), levels=1)
+        for packet in (udp4(), udp6()):
+            self.assert_opens(self.wire(packet), packet, levels=0)
 
     def test_what_leads_nowhere_is_other(self):
         arp = frames.ethernet(bytes(28), frames.ARP)

@@ -14,7 +14,8 @@ RAW, RADIO = (12, 14, 101), (WIFI, RADIOTAP, AVS, PPI)
 LINKS = (ETHERNET, NULL, PPP, PPP_HDLC, LOOP, COOKED, IPV4, IPV6, COOKED2, HDLC, FRAME_RELAY,
          NFLOG, PPP_ETHER) + RAW + RADIO
 
-TAGS = (0x8100, 0x88A8, 0x9100, 0x9200)
+VLANS = (0x8100, 0x88A8, 0x9100, 0x9200)
+HSR, REDUNDANCY_TAG = 0x892F, 0xF1C1      # they number frames
 MPLS = (0x8847, 0x8848)
 PPPOE = 0x8864                           # sessions
 EXTENSIONS = (0, 43, 60, 135, 139, 140)  # their length counts units of 8 bytes but the first
@@ -55,11 +56,83 @@ def number(data, at):
 
 # ---- from the link to the IP packet -------------------------------------------------------------
 
+# Of a tag: how many bytes stand behind its EtherType up to and with the next one, which that is, and
+# whether it is that of an Ethernet frame inside.
+Step = collections.namedtuple("Step", "size ethertype frame")
+
+
+def _fixed(size):
+    return lambda tag: (need(len(tag), size), Step(size, number(tag, size - 2), False))[1]
+
+
+def _frame_behind(size):
+    return lambda tag: (need(len(tag), size + 14), Step(size + 14, number(tag, size + 12), True))[1]
+
+
+def _arista(tag):
+    need(len(tag), 4)
+    if tag[:3] not in (b"\0\1\0", b"\0\1\1") or tag[3] not in (0x10, 0x20):
+        return None
+    return _fixed(14 if tag[3] == 0x10 else 12)(tag)
+
+
+def _trill(tag):
+    need(len(tag), 6)
+    flags = number(tag, 0)
+    return None if flags >> 14 else _frame_behind(6 + (flags >> 6 & 31) * 4)(tag)
+
+
+def _nsh(tag):
+    need(len(tag), 8)
+    size, following = (tag[1] & 0x3F) * 4, {1: 0x0800, 2: 0x86DD, 3: None, 5: MPLS[0]}
+    if tag[0] & 0xE0 or size < 8 or tag[3] not in following:
+        return None
+    if tag[3] == 3:
+        return _frame_behind(size)(tag)
+    need(len(tag), size)
+    return Step(size, following[tag[3]], False)
+
+
+def _snap(tag):
+    if tag[:6] not in (b"\xaa\xaa\3\0\0\0", b"\xaa\xaa\3\0\0\xf8") or len(tag) < 8:
+        return None
+    return Step(8, number(tag, 6), False) if number(tag, 6) > 1500 else None
+
+
+TAGS = {**dict.fromkeys(VLANS, _fixed(4)),
+        0x8926: _fixed(6),               # VN-Tag
+        0x893F: _fixed(8),               # IEEE 802.1BR
+        0x8909: _fixed(8),               # Cisco's security groups
+        0x8988: _fixed(8),               # Cisco's time
+        0xD28B: _arista,                 # Arista's time
+        HSR: _fixed(6), REDUNDANCY_TAG: _fixed(6),
+        0x8903: _frame_behind(2),        # FabricPath
+        0x22F3: _trill, 0x894F: _nsh,
+        0x6558: _frame_behind(0),        # transparent Ethernet
+        0x8870: _snap}                   # LLC in jumbo frames
+
+
+def steps(frame, ethertype, at):
+    """Each (EtherType, offset, Step) of the tags behind an EtherType; in cooked captures 4 is LLC."""
+    while True:
+        is_llc = 8 <= ethertype <= 1500 or ethertype == 4
+        step = _snap(frame[at:]) if is_llc else TAGS.get(ethertype, lambda _: None)(frame[at:])
+        if step is None:
+            return
+        yield ethertype, at, step
+        ethertype, at = step.ethertype, at + step.size
+
+
+def behind_tags(frame, ethertype, at):
+    """(EtherType, offset) behind the last tag."""
+    for _, begin, step in steps(frame, ethertype, at):
+        ethertype, at = step.ethertype, begin + step.size
+    return ethertype, at
+
+
 def behind_ethertype(frame, ethertype, at):
     """(version, offset) of the IP packet behind an EtherType."""
-    while ethertype in TAGS:
-        need(len(frame), at + 4)
-        ethertype, at = number(frame, at + 2), at + 4
+    ethertype, at = behind_tags(frame, ethertype, at)
     if ethertype == 0x0800:
         return 4, at
     if ethertype == 0x86DD:

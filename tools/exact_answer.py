@@ -31,8 +31,8 @@ captured shorter counts with what there is.
 Answer: "new"; "echo" with its age and the packet it repeats; "non_ip" and "malformed" have no key
 and are always forwarded (with --key frame every packet has one). With --non-ip frame, packets
 without an IP packet have a key of their own: MAC addresses (cooked captures: the sender's),
-innermost EtherType behind tags and labels, and the bytes behind it: up to the length of 802.3 where
-there is one, else without zeros at the end as long as no byte is left beyond the 46 of a shortest
+innermost EtherType behind tags and labels, the number that HSR or IEEE 802.1CB gave the frame, and
+the bytes behind it: up to the length of 802.3 where there is one, else without zeros at the end as long as no byte is left beyond the 46 of a shortest
 frame. Data frames of 802.11 with an EtherType are as the same frame of Ethernet; of the others all
 bytes of the 802.11 frame, and those of control or without data have no key. PPP, Cisco HDLC and
 loopbacks: protocol and what follows; captures of PPPoE sessions: as Ethernet without addresses;
@@ -66,7 +66,7 @@ import dissect
 import tunnels
 from dissect import (  # noqa: F401  link types: for those who use this module as well
     AVS, COOKED, COOKED2, ETHERNET, FRAME_RELAY, HDLC, LINKS, LOOP, MPLS, NFLOG, NULL, PPI, PPP,
-    PPP_ETHER, PPP_HDLC, PPPOE, RADIO, RADIOTAP, TAGS, WIFI, NoKey)
+    PPP_ETHER, PPP_HDLC, PPPOE, RADIO, RADIOTAP, WIFI, NoKey)
 
 KEYS = ("packet", "flow", "flow-bidir", "frame")
 NON_IP = ("pass", "frame")
@@ -252,13 +252,31 @@ def _unpadded(body):
     return body if len(body) > 46 else body.rstrip(b"\0")
 
 
-def _innermost(frame, ethertype, end):
-    """The EtherType behind tags and labels, and where what it is begins."""
-    while ethertype in TAGS:
-        ethertype, end = dissect.number(frame, end + 2), end + 4
+# Behind tags and labels: the EtherType, where what it is begins and ends, the addresses of an Ethernet
+# frame inside another one, and the number that a redundancy protocol gave the frame; or None each.
+Innermost = collections.namedtuple("Innermost", "ethertype at end addresses sequence")
+
+
+def _innermost(frame, ethertype, at):
+    end, addresses, sequence = len(frame), None, None
+    for tag, begin, step in dissect.steps(frame, ethertype, at):
+        if 8 <= tag <= 1500:
+            end = min(end, begin + tag)
+        if tag in (dissect.HSR, dissect.REDUNDANCY_TAG):
+            sequence = frame[begin + 2:begin + 4]
+        ethertype, at = step.ethertype, begin + step.size
+        if step.frame:
+            addresses = frame[at - 14:at - 2]
     if ethertype in MPLS:
-        end += 4 * next(i for i in itertools.count(1) if frame[end + 4 * i - 2] & 1)
-    return ethertype, end
+        at += 4 * next(i for i in itertools.count(1) if frame[at + 4 * i - 2] & 1)
+    return Innermost(ethertype, at, end, addresses, sequence)
+
+
+def _ethernet_key(frame, found, addresses):
+    """As a frame of Ethernet; addresses: of the outermost."""
+    body = frame[found.at:found.end]
+    body = body[:found.ethertype] if 3 <= found.ethertype <= 1500 else _unpadded(body)
+    return "ethernet", found.addresses or addresses, found.ethertype, body, found.sequence
 
 
 def _non_ip_wifi_key(frame, link):
@@ -273,26 +291,28 @@ def _non_ip_wifi_key(frame, link):
         if len(whole) < 24 or whole[0] & 0x0F not in (0, 8) or whole[0] & 0x4C == 0x48:
             raise NoKey("non_ip", "802.11 without a number") from no_key
         return "wifi", whole
-    ethertype, end = _innermost(whole, ethertype, at)
+    found = _innermost(whole, ethertype, at)
+    if found.addresses:
+        return _ethernet_key(whole, found, None)
     to, of = whole[1] & 1, whole[1] & 2
     destination = whole[16:22] if to else whole[4:10]
     source = whole[10:16] if not of else whole[24:30] if to else whole[16:22]
-    return "ethernet", destination + source, ethertype, _unpadded(whole[end:])
+    return "ethernet", destination + source, found.ethertype, \
+        _unpadded(whole[found.at:found.end]), found.sequence
 
 
 def _non_ip_key(frame, link):
     """Of a frame without an IP packet."""
     if link in dissect.ETHERTYPES:
         at, end = dissect.ETHERTYPES[link]
-        ethertype, end = _innermost(frame, dissect.number(frame, at), end)
+        found = _innermost(frame, dissect.number(frame, at), end)
+        if link == ETHERNET or found.addresses:
+            return _ethernet_key(frame, found, frame[:12])
         if link == HDLC:
-            return "hdlc", ethertype, frame[end:]
-        if link != ETHERNET:
-            address = frame[6:14] if link == COOKED else frame[12:20]
-            return "cooked", address, ethertype, _unpadded(frame[end:])
-        body = frame[end:]
-        body = body[:ethertype] if 3 <= ethertype <= 1500 else _unpadded(body)
-        return "ethernet", frame[:12], ethertype, body
+            return "hdlc", found.ethertype, frame[found.at:], found.sequence
+        address = frame[6:14] if link == COOKED else frame[12:20]
+        return "cooked", address, found.ethertype, _unpadded(frame[found.at:found.end]), \
+            found.sequence
     if link in RADIO:
         return _non_ip_wifi_key(frame, link)
     if link == FRAME_RELAY:
@@ -304,7 +324,7 @@ def _non_ip_key(frame, link):
     if link == NFLOG:
         return "nflog", frame[0], frame[4:]
     if link == PPP_ETHER:
-        return "ethernet", bytes(12), PPPOE, _unpadded(frame)
+        return "ethernet", bytes(12), PPPOE, _unpadded(frame), None
     return "unknown", frame
 
 

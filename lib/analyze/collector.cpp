@@ -253,7 +253,7 @@ void Collector::read(const LookedBurst& burst, std::uint64_t cut,
 void Collector::count_view(const LookedBurst& burst, LookedView& view, const Around& around) {
     choose_prefixes(view.with_prefixes);
     view.echoes = 0;
-    Looked looked{view, around.plain, 0, {}, false};
+    Looked looked{view, around.plain, 0, {}, false, burst.link};
     for (; looked.i < view.count; ++looked.i) {
         if (!view.is(view.counted, looked.i)) {
             continue;
@@ -347,6 +347,11 @@ void Collector::add_one(Looked& looked, const Record& record) {
     if (!keyed) {
         const bool non_ip = view.is(view.keys.non_ip, i);
         (non_ip ? non_ip_ : malformed_).add(length);
+        if (non_ip) {
+            const packet::NonIpType type =
+                type_of(packet::non_ip_frame(looked.link, record.data, record.length));
+            ++non_ip_types_[static_cast<std::uint32_t>(type.what) << 16 | type.number];
+        }
         if (non_ip && view.is(view.frames_keyed, i)) {
             echo = add_without_ip(looked, record);
         } else {

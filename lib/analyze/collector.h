@@ -143,6 +143,7 @@ class Collector : private CollectorCounts {
         std::size_t i;
         Moment moment;
         bool removed;  // by what is asked about
+        packet::Link link;
 
         [[nodiscard]] const Dissected& packet() const { return view.packets[i]; }
         [[nodiscard]] Digest digest() const { return view.packet[i]; }

@@ -80,6 +80,9 @@ void Findings::add(const Findings& more) {
     all_ += more.all_;
     keyed_ += more.keyed_;
     non_ip_ += more.non_ip_;
+    for (const auto& [type, packets] : more.non_ip_types_) {
+        non_ip_types_[type] += packets;
+    }
     malformed_ += more.malformed_;
     cut_ += more.cut_;
     captured_ += more.captured_;
@@ -142,6 +145,17 @@ Findings Findings::looking_inside() const {
     return out;
 }
 
+namespace {
+
+// Whether it is the mark of a NonIpType.
+bool is_type(std::uint32_t mark) {
+    const auto what = static_cast<packet::NonIpNumber>(mark >> 16);
+    return what < packet::NonIpNumber::kNone ||
+           (what == packet::NonIpNumber::kNone && (mark & 0xFFFF) < packet::kLinks);
+}
+
+}  // namespace
+
 bool Findings::valid(std::size_t captures, std::size_t interfaces, std::size_t files) const {
     const auto known = [&](const Echoes& echoes) {
         return echoes.sorter.within(interfaces) &&
@@ -150,6 +164,8 @@ bool Findings::valid(std::size_t captures, std::size_t interfaces, std::size_t f
     return resolution_ != 0 && resolution_ <= kMillisecond && known(packet_echoes_) &&
            known(frame_echoes_) && interfaces_.size() <= interfaces && files_.size() <= files &&
            by_capture.size() == captures &&
+           std::all_of(non_ip_types_.begin(), non_ip_types_.end(),
+                       [](const auto& one) { return is_type(one.first); }) &&
            std::all_of(by_capture.begin(), by_capture.end(),
                        [](const OfCapture& one) { return one.timeline.valid(); }) &&
            std::all_of(crossings.begin(), crossings.end(),

@@ -85,6 +85,7 @@ struct CollectorCounts {
     Tally all_;
     Count keyed_;
     Count non_ip_;
+    std::map<std::uint32_t, std::uint64_t> non_ip_types_;  // packets; kind << 16 | number
     Count malformed_;
     Count cut_;  // captured shorter than its IP length
     std::uint64_t captured_ = 0;
@@ -203,6 +204,7 @@ struct Findings : CollectorCounts {
         io.name("all", all_);
         io.name("keyed", keyed_);
         io.name("non_ip", non_ip_);
+        io.name("non_ip_types", non_ip_types_);
         io.name("malformed", malformed_);
         io.name("cut", cut_);
         io.name("captured", captured_);

@@ -23,6 +23,12 @@ Report Findings::report(std::span<const Nanoseconds> later) {
     out.echoes = all_.echoes;
     out.keyed = keyed_;
     out.non_ip = non_ip_;
+    offline::NonIpTypes types;
+    for (const auto& [type, packets] : non_ip_types_) {
+        types.add({static_cast<packet::NonIpNumber>(type >> 16), static_cast<std::uint16_t>(type)},
+                  packets);
+    }
+    out.non_ip_types = types.most_first();
     out.malformed = malformed_;
     out.basis.longest_frame = longest_;
     out.first_time = first_;

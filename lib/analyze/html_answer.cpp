@@ -202,6 +202,9 @@ std::string facts_section(const Report& report) {
         fact("With a key", figure("keyed.packets", report.keyed.packets)) +
         fact("Without", figure("non_ip.packets", report.non_ip.packets) + " not IP, " +
                             figure("malformed.packets", report.malformed.packets) + " malformed") +
+        (report.non_ip_types.empty()
+             ? ""
+             : fact("Not IP", escape(offline::text_of(report.non_ip_types)))) +
         fact("Different ones",
              (report.blind_after ? "at most " : "") + figure("keys", report.keys));
     if (report.echoes.packets != 0) {

@@ -182,6 +182,13 @@ void describe(Archive& io, SentAgain& it) {
 }
 
 template <typename Archive>
+void describe(Archive& io, offline::NonIpType& it) {
+    io("type", it.type);
+    io("name", it.name);
+    io("packets", it.packets);
+}
+
+template <typename Archive>
 void describe(Archive& io, Talker& it) {
     io("source", it.source);
     io("destination", it.destination);
@@ -370,6 +377,7 @@ void describe(Archive& io, Report& it) {
     io("clock_shifts", it.clock_shifts);
     io("keyed", it.keyed);
     io("non_ip", it.non_ip);
+    io("non_ip_types", it.non_ip_types);
     io("malformed", it.malformed);
     io("cut", it.cut);
     io("key_bytes", it.key_bytes);

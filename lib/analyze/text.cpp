@@ -70,6 +70,9 @@ std::string head(const Report& report) {
         out += " Without an IP packet to compare: " + cell(report.non_ip) +
                ", malformed: " + cell(report.malformed) + ".";
     }
+    if (!report.non_ip_types.empty()) {
+        out += " What is not IP: " + offline::text_of(report.non_ip_types) + ".";
+    }
     out += "\n\n" + percent(share(report.copied.packets, report.total.packets)) +
            " of the packets are copies of an earlier one";
     out += report.copied.packets == 0

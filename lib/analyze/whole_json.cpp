@@ -17,7 +17,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // One more whenever what is written, or what it means, is another.
-constexpr std::uint64_t kVersion = 1;
+constexpr std::uint64_t kVersion = 2;
 
 bool valid(const Asked& asked) {
     return static_cast<std::size_t>(asked.key) < packet::kKeyModes &&
@@ -126,8 +126,7 @@ Result<Whole> whole_from(std::string_view text, std::uint64_t memory) {
     const Json& version = (*found)["version"];
     if (version != kVersion) {
         return fail(Errc::kInvalidArgument,
-                    "holds " +
-                        (version.is_number() ? "version " + version.dump() : "no version") +
+                    "holds " + (version.is_number() ? "version " + version.dump() : "no version") +
                         " of what merges; this unecho has " + std::to_string(kVersion) +
                         ": make all reports with the same one");
     }

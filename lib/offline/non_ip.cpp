@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdio>
 
+#include "base/units.h"
 #include "packet/non_ip.h"
 
 namespace unecho::offline {
@@ -42,7 +43,31 @@ std::string number_text(const packet::NonIpType& type) {
 }  // namespace
 
 void NonIpTypes::add(Link link, const packet::Frame& frame) {
-    ++counts_[packet::type_of(packet::non_ip_frame(link, frame.data, frame.length))];
+    add(packet::type_of(packet::non_ip_frame(link, frame.data, frame.length)), 1);
+}
+
+void NonIpTypes::add(const packet::NonIpType& type, std::uint64_t packets) {
+    counts_[type] += packets;
+}
+
+std::string text_of(const std::vector<NonIpType>& types) {
+    constexpr std::size_t kShown = 8;
+    std::string text;
+    std::uint64_t others = 0;
+    for (std::size_t i = 0; i < types.size(); ++i) {
+        const NonIpType& one = types[i];
+        if (i >= kShown) {
+            others += one.packets;
+            continue;
+        }
+        text += (i == 0 ? "" : ", ") + format_count(one.packets) + " " +
+                (one.name.empty() ? one.type : one.name + " (" + one.type + ")");
+    }
+    if (others != 0) {
+        text += "; " + format_count(others) + " of " + std::to_string(types.size() - kShown) +
+                " other types";
+    }
+    return text;
 }
 
 std::vector<NonIpType> NonIpTypes::most_first() const {

@@ -22,10 +22,15 @@ struct NonIpType {
     bool operator==(const NonIpType&) const = default;
 };
 
+// "30 ARP (0x0806), 2 802.3; 7 of 3 other types": the first eight by name.
+[[nodiscard]] std::string text_of(const std::vector<NonIpType>& types);
+
 class NonIpTypes {
   public:
     // Of a frame in which no IP packet was found.
     void add(packet::Link link, const packet::Frame& frame);
+
+    void add(const packet::NonIpType& type, std::uint64_t packets);
 
     // The most frequent first, of equal counts the lower number.
     [[nodiscard]] std::vector<NonIpType> most_first() const;

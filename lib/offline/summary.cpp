@@ -21,9 +21,6 @@ using pipeline::Reason;
 constexpr std::array kAlwaysShown{Reason::kNew, Reason::kDoubt, Reason::kNonIp, Reason::kMalformed,
                                   Reason::kEcho};
 
-// EtherTypes that the text names.
-constexpr std::size_t kTypesShown = 8;
-
 const PacketBytes& of(const Summary& summary, Reason reason) {
     return summary.reasons[static_cast<std::size_t>(reason)];
 }
@@ -86,26 +83,6 @@ std::string how_text(const Summary& summary) {
         text += ", refreshed by echoes";
     }
     return text + "; engine " + summary.decider.text;
-}
-
-// "30 ARP (0x0806), 2 802.3; 7 of 3 other types"
-std::string non_ip_text(const std::vector<NonIpType>& types) {
-    std::string text;
-    std::uint64_t others = 0;
-    for (std::size_t i = 0; i < types.size(); ++i) {
-        const NonIpType& one = types[i];
-        if (i >= kTypesShown) {
-            others += one.packets;
-            continue;
-        }
-        text += (i == 0 ? "non-IP: " : ", ") + format_count(one.packets) + " " +
-                (one.name.empty() ? one.type : one.name + " (" + one.type + ")");
-    }
-    if (others != 0) {
-        text += "; " + format_count(others) + " of " + std::to_string(types.size() - kTypesShown) +
-                " other types";
-    }
-    return text.empty() ? "" : text + "\n";
 }
 
 // "12 packets in tunnels; 3 tunnel fragments" without what there was none of.
@@ -317,7 +294,9 @@ std::string to_text(const Summary& summary) {
         }
     }
     text += rest.empty() ? "" : rest + "\n";
-    text += non_ip_text(summary.non_ip_types);
+    if (!summary.non_ip_types.empty()) {
+        text += "non-IP: " + text_of(summary.non_ip_types) + "\n";
+    }
     text += tunnels_text(summary.tunnels);
     if (summary.left_out) {
         text += format_count(*summary.left_out) + " packets left out before, by " + option::kStart +

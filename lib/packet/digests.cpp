@@ -147,8 +147,11 @@ Digest non_ip_digest(NonIpFrame other, const Secret& secret) noexcept {
     }
     const auto kind =
         static_cast<std::uint64_t>(other.kind) << 1 | static_cast<std::uint64_t>(kPurpose);
-    return keyed_digest(other.destination << 16 | other.type, other.source | kind << 48, other.body,
-                        other.length, secret);
+    const Digest digest = keyed_digest(other.destination << 16 | other.type,
+                                       other.source | kind << 48, other.body, other.length, secret);
+    return kPurpose == Purpose::kOwner || other.sequence == 0
+               ? digest
+               : keyed_digest(digest, other.sequence, nullptr, 0, secret);
 }
 
 constexpr std::uint64_t mask_of(std::size_t frames) noexcept {
@@ -409,7 +412,8 @@ std::size_t copy_key(KeyMode mode, Link link, const Frame& frame, const Parsed& 
     } else if (parsed.found == Found::kNonIp) {
         const NonIpFrame other = non_ip_frame(link, frame.data, frame.length);
         bytes.add(std::array{other.destination, other.source,
-                             other.type | static_cast<std::uint64_t>(other.kind) << 16});
+                             other.type | static_cast<std::uint64_t>(other.kind) << 16 |
+                                 std::uint64_t{other.sequence} << 32});
         bytes.add(other.body, other.length);
     } else if (mode == KeyMode::kFlow) {
         add_flow<false>(parsed, bytes);

@@ -36,6 +36,8 @@ inline constexpr std::uint16_t kEtherQinq92 = 0x9200;
 inline constexpr std::uint16_t kEtherMpls = 0x8847;
 inline constexpr std::uint16_t kEtherMplsMulticast = 0x8848;
 inline constexpr std::uint16_t kEtherPppoe = 0x8864;  // sessions, RFC 2516
+inline constexpr std::uint16_t kEtherHsr = 0x892F;    // IEC 62439-3
+inline constexpr std::uint16_t kEtherRtag = 0xF1C1;   // IEEE 802.1CB
 
 // PPP protocol numbers, and what stands before them in HDLC-like framing (RFC 1662)
 inline constexpr std::uint16_t kPppIpv4 = 0x0021;

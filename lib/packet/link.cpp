@@ -177,8 +177,9 @@ NonIpFrame non_ip_in_ethernet(const std::uint8_t* frame, std::uint32_t length) n
     if (is_length(out.type)) {
         out.length = std::min<std::uint32_t>(out.type, rest_of(frame, length, out.body));
     }
-    out.destination = load_be48(frame);
-    out.source = load_be48(frame + 6);
+    if (!out.inner) {
+        out.set_addresses(frame);
+    }
     return out;
 }
 
@@ -186,17 +187,21 @@ NonIpFrame non_ip_in_ethernet(const std::uint8_t* frame, std::uint32_t length) n
 NonIpFrame non_ip_in_cooked(const std::uint8_t* frame, std::uint32_t length, std::uint32_t header,
                             std::uint32_t type, std::uint32_t address) noexcept {
     NonIpFrame out = non_ip_by_ethertype(load_be16(frame + type), frame, length, header);
-    out.kind = Link::kSll;
-    out.source = load_be48(frame + address);
-    out.destination = load_be16(frame + address + 6);
+    if (!out.inner) {
+        out.kind = Link::kSll;
+        out.source = load_be48(frame + address);
+        out.destination = load_be16(frame + address + 6);
+    }
     return out;
 }
 
 // Serial lines pad nothing. The address says no more than that all may hear it.
 NonIpFrame non_ip_in_hdlc(const std::uint8_t* frame, std::uint32_t length) noexcept {
     NonIpFrame out = non_ip_by_ethertype(load_be16(frame + 2), frame, length, kHdlcHeader);
-    out.kind = Link::kHdlc;
-    out.length = rest_of(frame, length, out.body);
+    if (!out.inner) {
+        out.kind = Link::kHdlc;
+        out.length = rest_of(frame, length, out.body);
+    }
     return out;
 }
 

@@ -6,13 +6,10 @@
 #include <tuple>
 
 #include "packet/non_ip.h"
+#include "packet/tags.h"
 
 namespace unecho::packet {
 namespace {
-
-constexpr bool is_tag(std::uint16_t type) noexcept {
-    return type == kEtherVlan || type == kEtherQinq || type == kEtherQinq91 || type == kEtherQinq92;
-}
 
 // Version, type, code, session and length, none of which says where an IP packet ends.
 Located locate_in_pppoe(const std::uint8_t* frame, std::uint32_t length,
@@ -112,18 +109,6 @@ std::uint32_t without_padding(const std::uint8_t* body, std::uint32_t length) no
 
 }  // namespace
 
-bool skip_tags(const std::uint8_t* frame, std::uint32_t length, std::uint16_t& type,
-               std::uint32_t& offset) noexcept {
-    while (is_tag(type)) {
-        if (length - offset < kTag) {
-            return false;
-        }
-        type = load_be16(frame + offset + 2);
-        offset += kTag;
-    }
-    return true;
-}
-
 bool skip_labels(const std::uint8_t* frame, std::uint32_t length, std::uint32_t& offset) noexcept {
     bool bottom = false;
     while (!bottom) {
@@ -214,16 +199,30 @@ Located locate_by_ethertype(std::uint16_t type, const std::uint8_t* frame, std::
 
 NonIpFrame non_ip_by_ethertype(std::uint16_t type, const std::uint8_t* frame, std::uint32_t length,
                                std::uint32_t offset) noexcept {
+    NonIpFrame out{.kind = Link::kEthernet};
     // What the parser has been through is not cut short.
-    std::ignore = skip_tags(frame, length, type, offset);
+    std::ignore =
+        walk_tags(frame, length, type, offset,
+                  [&](const TagKind&, std::uint16_t tag, std::uint32_t at, const TagStep& step) {
+                      if (is_length(tag) && tag >= kSnapHeader) {
+                          length = std::min<std::uint32_t>(length, at + tag);
+                      }
+                      if (has_sequence(tag)) {
+                          out.sequence = NonIpFrame::kNumbered | load_be16(frame + at + 2);
+                      }
+                      if (step.holds_frame) {
+                          out.set_addresses(frame + at + step.size - kEthernetHeader);
+                          out.inner = true;
+                      }
+                  });
     if (is_mpls(type)) {
         std::ignore = skip_labels(frame, length, offset);
     }
-    const std::uint8_t* const body = frame + offset;
-    return {.kind = Link::kEthernet,
-            .type = type,
-            .body = body,
-            .length = without_padding(body, length - offset)};
+    out.type = type;
+    out.body = frame + offset;
+    out.length = out.inner && is_length(type) ? std::min<std::uint32_t>(type, length - offset)
+                                              : without_padding(out.body, length - offset);
+    return out;
 }
 
 }  // namespace unecho::packet

@@ -17,18 +17,14 @@ struct Located {
     std::uint32_t offset;
 };
 
-// What an EtherType leads to: IP, VLAN tags, MPLS labels, a PPPoE session, or nothing known. offset
-// is the byte behind the EtherType, at most length.
+// What an EtherType leads to: IP, tags (tags.h), MPLS labels, a PPPoE session, or nothing known.
+// offset is the byte behind the EtherType, at most length.
 [[nodiscard]] Located locate_by_ethertype(std::uint16_t type, const std::uint8_t* frame,
                                           std::uint32_t length, std::uint32_t offset) noexcept;
 
 [[nodiscard]] constexpr bool is_mpls(std::uint16_t type) noexcept {
     return type == kEtherMpls || type == kEtherMplsMulticast;
 }
-
-// Behind VLAN tags, with the EtherType that the last one says; false: cut short.
-[[nodiscard]] bool skip_tags(const std::uint8_t* frame, std::uint32_t length, std::uint16_t& type,
-                             std::uint32_t& offset) noexcept;
 
 // Behind the last MPLS label; false: cut short.
 [[nodiscard]] bool skip_labels(const std::uint8_t* frame, std::uint32_t length,

@@ -26,8 +26,18 @@ struct NonIpFrame {
     // the protocol, of loopbacks and NFLOG the address family; of kWifi the frame's type
     // (management, control, data, extension); else 0.
     std::uint16_t type = 0;
+    bool inner = false;  // the addresses are those of an Ethernet frame inside another one
+    // Of redundancy protocols (HSR, IEEE 802.1CB, PRP) the number of the frame, with kNumbered: it
+    // tells copies on the other path from the same sent once more.
+    static constexpr std::uint32_t kNumbered = 0x1'0000;
+    std::uint32_t sequence = 0;
     const std::uint8_t* body = nullptr;
     std::uint32_t length = 0;
+
+    void set_addresses(const std::uint8_t* ethernet) noexcept {
+        destination = load_be48(ethernet);
+        source = load_be48(ethernet + 6);
+    }
 };
 
 // Of a frame in which there is no IP packet (Found::kNonIp).

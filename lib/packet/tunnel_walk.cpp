@@ -14,6 +14,7 @@
 #include "packet/locate.h"
 #include "packet/non_ip.h"
 #include "packet/sign_search.h"
+#include "packet/tags.h"
 #include "packet/tunnels.h"
 
 namespace unecho::packet {

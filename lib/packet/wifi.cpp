@@ -197,6 +197,9 @@ NonIpFrame non_ip_in_wifi(const WifiFrame& wifi, const std::uint8_t* frame) noex
                 .length = size};
     }
     NonIpFrame out = non_ip_by_ethertype(at.type, frame, wifi.end, at.offset);
+    if (out.inner) {
+        return out;
+    }
     const bool to = (header[1] & kToDs) != 0;
     const bool from = (header[1] & kFromDs) != 0;
     out.destination = load_be48(header + (to ? 16 : 4));

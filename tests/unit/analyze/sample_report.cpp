@@ -266,6 +266,7 @@ Report sample_report() {
         {"ARP", sized(11, 112), 3 * kSecond, kSecond, 90 * kSecond, false}};
     report.youngest_sent_again = 999 * kMillisecond;
     report.non_ip = sized(796, 60);
+    report.non_ip_types = {{"0x0806", "ARP", 700}, {"0x88e5", "MACsec", 96}};
     report.malformed = sized(4, 60);
     report.keyed = {report.total.packets - 800, report.total.bytes - 48'000};
     report.keys = report.keyed.packets - report.echoes.packets;

@@ -84,15 +84,15 @@ class SharedOracle:
         self.keyers = {mode: self.module.Keyer(mode, pppoe=True) for mode in MODES}
 
     def behind_ethertype(self, data, at, ethertype, pppoe):
-        """It takes what follows labels for IP by its first nibble: there the project's rule is put in
-        its place."""
-        after, begin = ethertype, at
-        while after in exact_answer.TAGS and len(data) >= begin + 4:
-            after, begin = struct.unpack_from(">H", data, begin + 2)[0], begin + 4
-        if after not in exact_answer.MPLS:
-            return self.theirs(data, at, ethertype, pppoe)
+        """It takes what follows labels for IP by its first nibble, and knows no tags but those of
+        VLANs: there the project's rule is put in its place."""
         try:
-            return dissect.behind_labels(data, begin)
+            steps = list(dissect.steps(data, ethertype, at))
+            after, begin = dissect.behind_tags(data, ethertype, at)
+            vlans = all(tag in dissect.VLANS for tag, _, _ in steps)
+            if vlans and after not in dissect.MPLS:
+                return self.theirs(data, at, ethertype, pppoe)
+            return dissect.behind_ethertype(data, after, begin)
         except exact_answer.NoKey as reason:
             return (0 if reason.args[0] == "non_ip" else -1), reason.args[1]
 
@@ -120,6 +120,23 @@ def mutant(draw, data):
     if draw.random() < 0.3:
         del data[draw.randrange(len(data) + 1):]
     return bytes(data)
+
+
+def tag(draw):
+    """An EtherType and what stands behind it up to the next one, which is left out."""
+    macs = bytes(10) + bytes((draw.randrange(2), 7))
+    some = bytes((draw.randrange(4),))
+    return draw.choice((
+        b"\x81\0\0" + some, b"\x88\xa8\1" + some, b"\x91\0\0\7", b"\x92\0\0\7",
+        b"\x89\x26\x80" + some + b"\0\0", b"\x89\x3f\0\0\x10\5\0" + some,
+        b"\x89\x09\1\1\0\1\0" + some, b"\x89\x88" + bytes(5) + some,
+        b"\xd2\x8b\0\1\0\x10" + bytes(7) + some, b"\xd2\x8b\0\1\1\x20" + bytes(5) + some,
+        b"\xd2\x8b\0\3\0\x10" + bytes(7) + some, b"\x89\x2f\x10\x4e\0" + some,
+        b"\xf1\xc1\0\0\0" + some, b"\x89\3\0" + some + macs,
+        b"\x22\xf3\0\1\0\1\0\2" + macs, b"\x22\xf3\0\x41\0\1\0\2" + bytes(4) + macs,
+        b"\x89\x4f\x0f\xc2\2\3\0\0\0" + some + macs, b"\x65\x58" + macs,
+        b"\0\x40\xaa\xaa\3\0\0" + draw.choice((b"\0", b"\xf8", b"\x0c")),
+        b"\x88\x70\xaa\xaa\3\0\0\0"))
 
 
 def wifi(draw, link, ethertype):
@@ -155,8 +172,8 @@ def header(draw, link, version):
     ethertype = struct.pack(">H", 0x86DD if version == 6 else 0x0800)
     if draw.random() < 0.2:
         ethertype = b"\x88\x64\x11\0\0\1\0\x40" + (b"\0\x57" if version == 6 else b"\0\x21")
-    if draw.random() < 0.3:
-        ethertype = b"\x81\x00\x00\x07" + ethertype
+    while draw.random() < 0.3:
+        ethertype = tag(draw) + ethertype
     ppp = b"\0\x57" if version == 6 else b"\0\x21"
     family = bytes((0, 0, 0, draw.choice((10, 24, 28, 30)) if version == 6 else 2))
     if link == exact_answer.NULL:
@@ -188,8 +205,7 @@ def relinked(draw, link, data):
 def without_ip(draw, link):
     """A frame of link of few stations and types, so that keys are met again; at times changed or cut."""
     body = bytes((0, 0, 0, 1, 0, 0, draw.randrange(3), 1, 1)) + bytes(draw.randrange(4) * 17)
-    typed = b"".join(draw.choice((b"\x81\0", b"\x88\xa8")) + bytes((0, draw.randrange(256)))
-                     for _ in range(draw.randrange(3)))
+    typed = b"".join(tag(draw) for _ in range(draw.choice((0, 0, 0, 1, 1, 2))))
     typed += draw.choice((b"\x08\6", b"\x88\xcc", b"\x88\xb8", b"\x88\x92", b"\0\x26", b"\0\3", b"\0\0",
                           b"\x88\x47\0\1\0\x09", b"\x88\x47\0\1\1\x09")) + body
     ppp = b"\xc0\x21" + body

@@ -86,6 +86,43 @@ TEST(NonIpKey, labels_do_not_count) {
               non_ip_digest_of(tagged(0x8847, Bytes{0, 3, 0x01, 1} + payload, {{0x88A8, 5}})));
 }
 
+// IEC 62439-3: two frames, one each way round the ring, differ in the path and have one number.
+TEST(NonIpKey, of_hsr_is_without_the_path_and_with_the_number) {
+    const auto ring = [](std::uint8_t path, std::uint8_t number) {
+        return build_ethernet(0x892F, Bytes{path, 0x4E, 0, number, 0x88, 0xB8} + counting(80));
+    };
+    ASSERT_NE(non_ip_digest_of(ring(0x00, 1)), 0U);
+    EXPECT_EQ(non_ip_digest_of(ring(0x00, 1)), non_ip_digest_of(ring(0x10, 1)));
+    EXPECT_NE(non_ip_digest_of(ring(0x00, 1)), non_ip_digest_of(ring(0x00, 2)));
+    EXPECT_EQ(owner_of(ring(0x00, 1)), owner_of(ring(0x10, 1)));
+    const auto replicated = [](std::uint8_t number) {
+        return build_ethernet(0xF1C1, Bytes{0, 0, 0, number, 0x88, 0xB8} + counting(80));
+    };
+    EXPECT_NE(non_ip_digest_of(replicated(1)), non_ip_digest_of(replicated(2)));
+}
+
+// The outer addresses are those of two switches.
+TEST(NonIpKey, of_a_frame_inside_another_one_is_that_frames) {
+    const Bytes plain = build_ethernet(kLldp, counting(80));
+    for (Bytes before : {Bytes{0x89, 3, 0, 0x60}, Bytes{0x22, 0xF3, 0, 1, 0, 1, 0, 2},
+                         Bytes{0x89, 0x4F, 0x0F, 0xC2, 2, 3, 0, 0, 1, 255}}) {
+        const Bytes outer = Bytes{2, 0, 0, 0, 0, 0xF1, 2, 0, 0, 0, 0, 0xF2} + before + plain;
+        EXPECT_EQ(non_ip_digest_of(outer), non_ip_digest_of(plain));
+        EXPECT_EQ(owner_of(outer), owner_of(plain));
+    }
+    const Bytes bridged = build_ethernet(38, counting(60));
+    EXPECT_EQ(non_ip_digest_of(Bytes(12, 7) + Bytes{0x89, 3, 0, 0x60} + bridged),
+              non_ip_digest_of(bridged));
+}
+
+// RFC 1042: the length of 802.3 ends it, as padding ends the other.
+TEST(NonIpKey, behind_llc_and_snap_is_that_of_its_ethertype) {
+    const Bytes arp = counting(28);
+    const Bytes snap = Bytes{0xAA, 0xAA, 3, 0, 0, 0, 0x08, 0x06} + arp;
+    EXPECT_EQ(non_ip_digest_of(build_ethernet(36, snap + Bytes(40, 1))),
+              non_ip_digest_of(build_ethernet(0x0806, arp)));
+}
+
 TEST(NonIpKey, of_cooked_captures_is_the_sender_ethertype_and_all_behind) {
     // Ingress or egress, interface and length of the address do not count.
     const Bytes sll{0, 4, 0, 1, 0, 6, 2, 0, 0, 0, 0, 1, 0, 0, 0x88, 0xCC};

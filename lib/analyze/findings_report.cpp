@@ -23,7 +23,7 @@ Report Findings::report(std::span<const Nanoseconds> later) {
     out.echoes = all_.echoes;
     out.keyed = keyed_;
     out.non_ip = non_ip_;
-    offline::NonIpTypes types;
+    engines::NonIpTypes types;
     for (const auto& [type, packets] : non_ip_types_) {
         types.add({static_cast<packet::NonIpNumber>(type >> 16), static_cast<std::uint16_t>(type)},
                   packets);

@@ -204,7 +204,7 @@ std::string facts_section(const Report& report) {
                             figure("malformed.packets", report.malformed.packets) + " malformed") +
         (report.non_ip_types.empty()
              ? ""
-             : fact("Not IP", escape(offline::text_of(report.non_ip_types)))) +
+             : fact("Not IP", escape(engines::text_of(report.non_ip_types)))) +
         fact("Different ones",
              (report.blind_after ? "at most " : "") + figure("keys", report.keys));
     if (report.echoes.packets != 0) {

@@ -182,7 +182,7 @@ void describe(Archive& io, SentAgain& it) {
 }
 
 template <typename Archive>
-void describe(Archive& io, offline::NonIpType& it) {
+void describe(Archive& io, engines::NonIpType& it) {
     io("type", it.type);
     io("name", it.name);
     io("packets", it.packets);

@@ -21,8 +21,8 @@
 #include "base/packet_clock.h"
 #include "base/units.h"
 #include "engines/engine.h"
+#include "engines/non_ip_types.h"
 #include "engines/spec.h"
-#include "offline/non_ip.h"
 #include "packet/cause.h"
 #include "packet/encapsulation.h"
 #include "packet/key.h"
@@ -503,7 +503,7 @@ struct Report {
     std::vector<ClockShift> clock_shifts;            // copies, these
     Count keyed;                                     // packets that have a key
     Count non_ip;                                    // ARP, LLDP and the like
-    std::vector<offline::NonIpType> non_ip_types;    // what these are, most first
+    std::vector<engines::NonIpType> non_ip_types;    // what these are, most first
     Count malformed;
     Count cut;  // captured shorter than their IP packet is
     // With the recommended window; empty: not counted, as no packet was cut short or in a tunnel.

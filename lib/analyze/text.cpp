@@ -71,7 +71,7 @@ std::string head(const Report& report) {
                ", malformed: " + cell(report.malformed) + ".";
     }
     if (!report.non_ip_types.empty()) {
-        out += " What is not IP: " + offline::text_of(report.non_ip_types) + ".";
+        out += " What is not IP: " + engines::text_of(report.non_ip_types) + ".";
     }
     out += "\n\n" + percent(share(report.copied.packets, report.total.packets)) +
            " of the packets are copies of an earlier one";

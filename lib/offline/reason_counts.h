@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "offline/non_ip.h"
+#include "engines/non_ip_types.h"
 #include "pipeline/burst.h"
 #include "pipeline/reasons.h"
 
@@ -26,14 +26,16 @@ class ReasonCounts {
         return reasons_[static_cast<std::size_t>(reason)].packets;
     }
     // Of those counted as non_ip, the most frequent first.
-    [[nodiscard]] std::vector<NonIpType> non_ip_types() const { return non_ip_.most_first(); }
+    [[nodiscard]] std::vector<engines::NonIpType> non_ip_types() const {
+        return non_ip_.most_first();
+    }
 
     [[nodiscard]] const packet::TunnelCounters& tunnels() const { return tunnels_; }
 
   private:
     Reasons reasons_{};
     packet::TunnelCounters tunnels_;
-    NonIpTypes non_ip_;
+    engines::NonIpTypes non_ip_;
 };
 
 }  // namespace unecho::offline

@@ -180,7 +180,7 @@ void add_packets(const Summary& summary, ordered_json& out) {
     out["marked"] = summary.marked;
     out["reasons"] = reasons_of(summary);
     ordered_json& types = out["non_ip_types"] = ordered_json::array();
-    for (const NonIpType& one : summary.non_ip_types) {
+    for (const engines::NonIpType& one : summary.non_ip_types) {
         types.push_back({{"type", one.type}, {"name", one.name}, {"packets", one.packets}});
     }
     for (const auto& counter : packet::kTunnelCounters) {
@@ -295,7 +295,7 @@ std::string to_text(const Summary& summary) {
     }
     text += rest.empty() ? "" : rest + "\n";
     if (!summary.non_ip_types.empty()) {
-        text += "non-IP: " + text_of(summary.non_ip_types) + "\n";
+        text += "non-IP: " + engines::text_of(summary.non_ip_types) + "\n";
     }
     text += tunnels_text(summary.tunnels);
     if (summary.left_out) {

@@ -28,7 +28,7 @@ struct Summary {
     std::uint64_t dropped_wire_bytes = 0;
     std::optional<SplitFiles> split_files;
     std::uint64_t beyond = 0;  // of those kept: they came behind the last file of a rotated output
-    std::vector<NonIpType> non_ip_types;  // the most frequent first
+    std::vector<engines::NonIpType> non_ip_types;  // the most frequent first
     packet::TunnelCounters tunnels;
     DeciderFacts decider;                   // times of its window since the first packet
     std::optional<std::uint64_t> left_out;  // packets outside of a selection

@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "analyze/dissect.h"
-#include "offline/non_ip.h"
+#include "engines/non_ip_types.h"
 #include "stream.h"
 
 namespace unecho::analyze {
@@ -336,9 +336,9 @@ TEST(Kind, of_what_is_not_ip_is_named_as_unecho_pcap_names_it) {
             if (packet::parse_frame(link, frame).found != packet::Found::kNonIp) {
                 continue;
             }
-            offline::NonIpTypes types;
+            engines::NonIpTypes types;
             types.add(link, frame);
-            const offline::NonIpType one = types.most_first().front();
+            const engines::NonIpType one = types.most_first().front();
             const bool number_tells = one.name.empty() && one.type == "802.3";
             const std::string expected = !one.name.empty() ? one.name
                                          : number_tells    ? one.type

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/non_ip.h"
+#include "engines/non_ip_types.h"
 
 #include <gtest/gtest.h>
 
 #include "support/link_frames.h"
 #include "support/packet_builder.h"
 
-namespace unecho::offline {
+namespace unecho::engines {
 namespace {
 
 using packet::Link;
@@ -81,4 +81,4 @@ TEST(non_ip_types, of_serial_lines_and_logs_are_named_by_these) {
 }
 
 }  // namespace
-}  // namespace unecho::offline
+}  // namespace unecho::engines

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "offline/non_ip.h"
+#include "engines/non_ip_types.h"
 
 #include <algorithm>
 #include <array>
@@ -8,7 +8,7 @@
 #include "base/units.h"
 #include "packet/non_ip.h"
 
-namespace unecho::offline {
+namespace unecho::engines {
 namespace {
 
 using packet::Link;
@@ -82,4 +82,4 @@ std::vector<NonIpType> NonIpTypes::most_first() const {
     return out;
 }
 
-}  // namespace unecho::offline
+}  // namespace unecho::engines

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the packets without an IP packet are, counted for the summary.
+// What the packets without an IP packet are, counted for summaries and reports.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "packet/frame.h"
 #include "packet/link.h"
 
-namespace unecho::offline {
+namespace unecho::engines {
 
 struct NonIpType {
     // "0x0806", "802.3", "802.11", "HDLC 0x8035", "PPP 0xc021", "family 7", "no parser"
@@ -40,4 +40,4 @@ class NonIpTypes {
     std::map<packet::NonIpType, std::uint64_t> counts_;
 };
 
-}  // namespace unecho::offline
+}  // namespace unecho::engines

@@ -385,6 +385,8 @@ void add_capture(CLI::App& app, Action& action) {
                        {.key = "What makes packets the same",
                         .non_ip = "Frames without an IP packet; with frame equal ones are echoes",
                         .tunnels = "Encapsulations to look into, for the key of the packet inside",
+                        .tags = "VLANs, MPLS labels and the like; with compare equal packets in "
+                                "two of them are two",
                         .window = "An echo is younger than this",
                         .policy = "With refresh an echo prolongs the window",
                         .first = "Packets of a flow that pass in each window, with a flow key"});

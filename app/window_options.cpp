@@ -129,6 +129,9 @@ void add_window_options(CLI::App& command, WindowOptions& options, const WindowW
                     "Whether the identifier of a tunnel (VNI, TEID) is part of the key; default: "
                     "match with keys of flows, else ignore")
         ->type_name(one_of(config::kTenantNames));
+    if (!words.tags.empty()) {
+        one(option::kTags, options.tags, words.tags, config::kTagsNames);
+    }
     command
         .add_option(option::kKeyBytes, options.key_bytes,
                     "Of the packet, from its IP header, so many bytes count: " +
@@ -155,6 +158,8 @@ void read_window_options(Reading& read, const WindowOptions& given, offline::Opt
          [&](std::vector<std::uint16_t> ports) { out.vxlan_ports = std::move(ports); });
     read(option::kTenant, given.tenant, name_in(config::kTenantNames),
          [&](std::size_t i) { out.tenant = static_cast<packet::Tenant>(i); });
+    read(option::kTags, given.tags, name_in(config::kTagsNames),
+         [&](std::size_t i) { out.tags = static_cast<packet::Tags>(i); });
     read(option::kKeyBytes, given.key_bytes, in_range(config::kKeyBytes),
          [&](std::uint64_t bytes) { out.key_bytes = static_cast<std::uint32_t>(bytes); });
     read(option::kWindow, given.window, parse_window, [&](Nanoseconds w) { out.window = w; });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is an echo, as `unecho pcap` and `unecho analyze` are asked alike: --key, --non-ip,
-// --tunnels, --vxlan-ports, --tenant, --key-bytes, --window, --policy, --first.
+// --tunnels, --vxlan-ports, --tenant, --tags, --key-bytes, --window, --policy, --first.
 #pragma once
 
 #include <string>
@@ -18,14 +18,15 @@ struct WindowOptions {
     Text tunnels;
     Text vxlan_ports;
     Text tenant;
+    Text tags;
     Text key_bytes;
     Text window;
     Text policy;
     Text first;
 
     [[nodiscard]] bool any() const {
-        return key || non_ip || tunnels || vxlan_ports || tenant || key_bytes || window || policy ||
-               first;
+        return key || non_ip || tunnels || vxlan_ports || tenant || tags || key_bytes || window ||
+               policy || first;
     }
 };
 
@@ -34,6 +35,7 @@ struct WindowWords {
     std::string key;
     std::string non_ip;
     std::string tunnels;
+    std::string tags{};  // empty: the command has no such option
     std::string window;
     std::string policy;
     std::string first;

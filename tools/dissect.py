@@ -123,6 +123,44 @@ def steps(frame, ethertype, at):
         ethertype, at = step.ethertype, at + step.size
 
 
+# Of a tag's bytes the number of the network that it names.
+_NETWORKS = {**dict.fromkeys(VLANS, lambda tag: number(tag, 0) & 0xFFF),
+             0x8926: lambda tag: (number(tag, 0) << 16 | number(tag, 2)) & 0x3FFF0FFF,
+             0x893F: lambda tag: (number(tag, 2) & 0x3FFF, tag[5])}
+
+
+def networks(frame, link):
+    """The networks that a frame's packet, or what it holds instead, is in, the outermost first: VLANs,
+    ports of fabric extenders, MPLS labels, a PPPoE session."""
+    at, found = 0, []
+    if link in ETHERTYPES:
+        begin, at = ETHERTYPES[link]
+        ethertype = number(frame, begin)
+    elif link in RADIO:
+        try:
+            begin, whole, padded = radio(frame, link)
+            ethertype, at = wifi_payload(whole, padded)
+        except NoKey:
+            return ()
+        frame = whole
+    elif link == PPP_ETHER:
+        ethertype = PPPOE
+    else:
+        return ()
+    for tag, begin, step in steps(frame, ethertype, at):
+        if tag in _NETWORKS:
+            found.append((VLANS[0] if tag in VLANS else tag, _NETWORKS[tag](frame[begin:])))
+        ethertype, at = step.ethertype, begin + step.size
+    if ethertype in MPLS:
+        bottom = False
+        while not bottom:
+            found.append((MPLS[0], (number(frame, at) << 8 | frame[at + 2]) >> 4))
+            bottom, at = frame[at + 2] & 1, at + 4
+    if ethertype == PPPOE:
+        found.append((PPPOE, number(frame, at + 2)))
+    return tuple(found)
+
+
 def behind_tags(frame, ethertype, at):
     """(EtherType, offset) behind the last tag."""
     for _, begin, step in steps(frame, ethertype, at):

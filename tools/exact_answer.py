@@ -24,7 +24,9 @@ The innermost packet is the outermost one unless --tunnels names encapsulations 
 names with commas): tools/tunnels.py says which there are and how far they are opened.
 --vxlan-ports: further UDP ports of VXLAN. --tenant match makes the tenant, where there is one, part
 of the key (default of the flow keys; flow-bidir leaves out those of one direction: TEID, session,
-call); ignore does not (default of packet). --key-bytes N: of the packet only the first N bytes from
+call); ignore does not (default of packet). --tags compare makes the networks that a packet is in part
+of its key: VLANs, ports of fabric extenders, MPLS labels, PPPoE sessions, of the frame that the
+innermost packet is in. --key-bytes N: of the packet only the first N bytes from
 the innermost IP header on count, with the length that its header says, in key packet; what was
 captured shorter counts with what there is.
 
@@ -72,6 +74,7 @@ KEYS = ("packet", "flow", "flow-bidir", "frame")
 NON_IP = ("pass", "frame")
 POLICIES = ("fixed", "refresh")
 TENANTS = ("ignore", "match")
+TAGS = ("ignore", "compare")
 KINDS = ("new", "echo", "non_ip", "malformed")
 MAX_RECORD = 64 << 20
 
@@ -340,15 +343,16 @@ def _flow(version, ip):
 
 
 # Which packet inside a frame keys are made of, and what of it counts. names: a frozenset of those
-# of tunnels; vxlan_ports: a tuple; tenant: whether it counts; key_bytes: None for all.
-Inner = collections.namedtuple("Inner", "names vxlan_ports tenant key_bytes",
-                               defaults=(frozenset(), (), False, None))
+# of tunnels; vxlan_ports: a tuple; tenant, tags: whether they count; key_bytes: None for all.
+Inner = collections.namedtuple("Inner", "names vxlan_ports tenant key_bytes tags",
+                               defaults=(frozenset(), (), False, None, False))
 
 
-def inner_of(mode, names=frozenset(), vxlan_ports=(), tenant=None, key_bytes=None):
+def inner_of(mode, names=frozenset(), vxlan_ports=(), tenant=None, key_bytes=None, tags="ignore"):
     """An Inner for this key mode; tenant: "ignore", "match", or None for its default."""
     tenant = tenant or ("ignore" if mode == "packet" else "match")
-    return Inner(frozenset(names), tuple(vxlan_ports), tenant == "match", key_bytes)
+    return Inner(frozenset(names), tuple(vxlan_ports), tenant == "match", key_bytes,
+                 tags == "compare")
 
 
 def key_of(mode, frame, link=ETHERNET, non_ip="pass", inner=Inner()):
@@ -356,25 +360,37 @@ def key_of(mode, frame, link=ETHERNET, non_ip="pass", inner=Inner()):
     if mode == "frame":
         return frame
     try:
-        (version, at, end), tenant = _packet_of(frame, link, inner)
+        found = _packet_of(frame, link, inner)
     except NoKey as no_key:
         if non_ip == "pass" or no_key.args[0] != "non_ip":
             raise
-        return _non_ip_key(frame, link)
+        key = _non_ip_key(frame, link)
+        return (key, dissect.networks(frame, link)) if inner.tags else key
+    version, at, end = found.ip
     key = _key_of_ip(mode, version, frame[at:end], inner.key_bytes)
+    if inner.tags:
+        key = key, _networks(frame, link, found)
+    tenant = found.tenant if inner.tenant else None
     if tenant is None or mode == "flow-bidir" and tenant.space in tunnels.ONE_WAY:
         return key
     return key, tenant
 
 
+def _networks(frame, link, found):
+    """Those of the frame that the innermost packet is in."""
+    if found.levels == 0:
+        return dissect.networks(frame, link)
+    return () if found.ethernet is None else dissect.networks(frame[found.ethernet:], ETHERNET)
+
+
 def _packet_of(frame, link, inner):
-    """(Ip, the Tenant that counts or None)"""
+    """A tunnels.Innermost with a packet."""
     if not inner.names:
-        return dissect.outermost(frame, link), None
+        return tunnels.Innermost(dissect.outermost(frame, link))
     found = tunnels.innermost(frame, link, inner.names, inner.vxlan_ports)
     if found.ip is None:
         raise found.no_key
-    return found.ip, found.tenant if inner.tenant else None
+    return found
 
 
 def _key_of_ip(mode, version, ip, key_bytes):
@@ -533,6 +549,7 @@ def _arguments(argv):
                         help="names with commas, all, or none: " + ", ".join(tunnels.NAMES))
     parser.add_argument("--vxlan-ports", type=_ports, default=(), metavar="P,P")
     parser.add_argument("--tenant", choices=TENANTS)
+    parser.add_argument("--tags", choices=TAGS, default="ignore")
     parser.add_argument("--key-bytes", type=_key_bytes, metavar="N", help="20 to 9000")
     parser.add_argument("--as-ethernet", action="store_true")
     parser.add_argument("--microseconds", action="store_true")
@@ -558,7 +575,7 @@ def run(options, out):
                 for path in options.captures]
     order = _load(captures, options.key, jump_of(options.window), options.non_ip)
     inner = inner_of(options.key, options.tunnels, options.vxlan_ports, options.tenant,
-                     options.key_bytes)
+                     options.key_bytes, options.tags)
     reasons = {"non_ip": collections.Counter(), "malformed": collections.Counter()}
     verdicts = list(answers((packet for _, packet in order), options.key, options.window,
                             options.policy, options.first, reasons, options.non_ip, inner))
@@ -570,7 +587,7 @@ def run(options, out):
         "policy": options.policy, "first": options.first,
         "tunnels": [name for name in tunnels.NAMES if name in inner.names],
         "vxlan_ports": inner.vxlan_ports, "tenant": TENANTS[inner.tenant] if inner.names else None,
-        "key_bytes": inner.key_bytes,
+        "key_bytes": inner.key_bytes, "tags": TAGS[inner.tags],
         "packets": len(order), "bytes": sum(len(packet.data) for _, packet in order),
         **_counted(verdicts, places),
         "reasons": {kind: dict(sorted(counter.items())) for kind, counter in reasons.items()},

@@ -66,8 +66,10 @@ Tenant = collections.namedtuple("Tenant", "space number")
 
 # Of a frame. ip: the innermost packet, None without one: then no_key says why. levels: how many
 # were opened on the way to it. counter: why the walk ended there, if not because nothing follows.
-Innermost = collections.namedtuple("Innermost", "ip levels tenant counter no_key",
-                                   defaults=(None, 0, None, None, None))
+# ethernet: where the frame that the packet is in begins, of a packet inside an encapsulation that holds
+# Ethernet.
+Innermost = collections.namedtuple("Innermost", "ip levels tenant counter no_key ethernet",
+                                   defaults=(None, 0, None, None, None, None))
 
 # What an encapsulation holds: a reader of _READERS, where it begins and ends, its Tenant or None.
 Payload = collections.namedtuple("Payload", "reader at end tenant", defaults=(None,))
@@ -417,7 +419,8 @@ def innermost(frame, link, names=frozenset(), vxlan_ports=()):
                 ip = dissect.outermost(frame, link)
             else:
                 ip = bounded(frame[:place.end], *place.reader(frame[:place.end], place.at))
-            found = Innermost(ip, levels, tenant)
+            found = Innermost(ip, levels, tenant, ethernet=place.at if place is not None
+                              and place.reader is _ethernet else None)
             follows = openers.behind_ip(frame, ip)
         except NoKey as no_key:
             found = found or Innermost(no_key=no_key)

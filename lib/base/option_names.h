@@ -32,6 +32,7 @@ inline constexpr Name kKey{"--key"};
 inline constexpr Name kNonIp{"--non-ip"};
 inline constexpr Name kTunnels{"--tunnels"};
 inline constexpr Name kVxlanPorts{"--vxlan-ports"};
+inline constexpr Name kTags{"--tags"};
 inline constexpr Name kTenant{"--tenant"};
 inline constexpr Name kKeyBytes{"--key-bytes"};
 inline constexpr Name kShortIgnoreBytes{"-I"};

@@ -135,8 +135,8 @@ class Comparison {
     static bool is_shared(const Route& /*route*/) { return false; }
     // What all sites have to agree on, or their root works by.
     static void restart_if_shared(Difference& difference, const std::string& called) {
-        for (const char* const key :
-             {"window", "key", "policy", "tunnels", "vxlan_ports", "tenant", "max_false_drop"}) {
+        for (const char* const key : {"window", "key", "policy", "tunnels", "vxlan_ports", "tenant",
+                                      "tags", "max_false_drop"}) {
             if (difference.key == called + key) {
                 difference.reload = Reload::kRestart;
             }

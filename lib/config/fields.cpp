@@ -136,6 +136,7 @@ std::vector<Field> fields_of(Filter& filter) {
         {"vxlan_ports", kOptional, "", kAtOnce,
          field::Wholes{"ports", kVxlanPortCount, kUdpPort, to(filter.vxlan_ports)}},
         {"tenant", kOptional, "", kAtOnce, field::Choice{kTenantNames, to(filter.tenant)}},
+        {"tags", kOptional, "", kAtOnce, field::Choice{kTagsNames, to(filter.tags)}},
         {"key_bytes", kOptional, "", kAtOnce, field::Whole{kKeyBytes, to(filter.key_bytes)}},
         {"window", kRequired, "", kWarmed, field::Duration{kWindow, to(filter.window)}},
         {"engine", kOptional, "\"auto\"", kWarmed, field::Choice{kEngineNames, to(filter.engine)}},

@@ -83,6 +83,7 @@ inline constexpr WholeRange kMbufs{512, std::uint64_t{1} << 24};
 using packet::kKeyNames;
 inline constexpr std::array<std::string_view, 2> kNonIpNames{"pass", "frame"};
 using packet::kEncapsulationNames;
+using packet::kTagsNames;
 using packet::kTenantNames;
 inline constexpr std::array<std::string_view, 3> kSteeringNames{"auto", "rss", "ring"};
 inline constexpr std::array<std::string_view, 2> kClockNames{"tsc", "capture"};

@@ -406,6 +406,21 @@ std::optional<std::size_t> way_back(const Resolved& resolved, std::size_t route)
     return std::nullopt;
 }
 
+// A link hands on what is in each VLAN of a trunk: equal packets in two of them are two. Taps see
+// one packet in several.
+void choose_tags(Draft& draft, const Resolved& resolved) {
+    for (std::size_t i = 0; i < draft.config.routes.size(); ++i) {
+        if (!resolved.filter[i] || !way_back(resolved, i)) {
+            continue;
+        }
+        Filter& filter = draft.config.filters[*resolved.filter[i]];
+        const Keys keys{draft, element("filter", *resolved.filter[i])};
+        if (!keys.given("tags") && filter.key != packet::KeyMode::kFrame) {
+            filter.tags = packet::Tags::kCompare;
+        }
+    }
+}
+
 // What a filter takes out of live traffic by its nature must be asked for by name.
 void check_links(Draft& draft, const Resolved& resolved) {
     for (std::size_t i = 0; i < draft.config.routes.size(); ++i) {
@@ -521,6 +536,7 @@ void validate(Draft& draft) {
     check_filters(draft);
     name_roots(draft);
     const Resolved resolved = resolve_routes(draft, ports, filters);
+    choose_tags(draft, resolved);
     check_links(draft, resolved);
     check_taps(draft);
     check_state(draft);

@@ -365,8 +365,9 @@ KeptState::Item KeptState::item_of(const engines::FilterPlan& filter, std::size_
             // planted: state-of-another-key
             "filter " + filter.name + of_worker(worker) + "; key " + number(filter.key.mode) + " " +
                 number(filter.key.non_ip) + " " + number(filter.key.tenant) + " " +
-                number(filter.key.bytes) + " tunnels " + text_of(filter.key.tunnels) + "; policy " +
-                number(filter.policy) + " first " + number(filter.first) + "; " +
+                number(filter.key.tags) + " " + number(filter.key.bytes) + " tunnels " +
+                text_of(filter.key.tunnels) + "; policy " + number(filter.policy) + " first " +
+                number(filter.first) + "; " +
                 // planted: state-of-another-geometry
                 std::string(filter.engine().name) + " " + engines::geometry_text(filter.geometry) +
                 "; " + number(filter.instance_bytes) + " bytes; window " + number(ageing.window) +

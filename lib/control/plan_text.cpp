@@ -139,6 +139,9 @@ std::string key_text(const engines::FilterPlan& filter) {
     if (filter.key.non_ip == packet::NonIp::kFrame) {
         key += "; frames without an IP packet by their own bytes";
     }
+    if (filter.key.tags == packet::Tags::kCompare) {
+        key += "; packets in different VLANs or behind different MPLS labels differ";
+    }
     if (filter.key.bytes != 0) {
         key += ", its first " + std::to_string(filter.key.bytes) +
                " bytes: packets that differ behind them are the same, beyond max_false_drop";

@@ -33,8 +33,8 @@ std::string line_of(const config::Difference& one) {
 // What is the same packet, which ones pass, and which worker has it.
 bool same_packets(const config::Filter& one, const config::Filter& other) {
     const auto all = [](const config::Filter& f) {
-        return std::tie(f.key, f.non_ip, f.tunnels, f.vxlan_ports, f.tenant, f.key_bytes, f.policy,
-                        f.first);
+        return std::tie(f.key, f.non_ip, f.tunnels, f.vxlan_ports, f.tenant, f.tags, f.key_bytes,
+                        f.policy, f.first);
     };
     return all(one) == all(other);
 }

@@ -21,6 +21,9 @@ std::string key_text(const config::Filter& filter) {
         text.append(" tenant ")
             .append(packet::kTenantNames.at(static_cast<std::size_t>(*filter.tenant)));
     }
+    if (filter.tags == packet::Tags::kCompare) {
+        text += " in its networks";
+    }
     return text;
 }
 

@@ -303,13 +303,14 @@ void Worker::finish(Flight& flight, Flight* next) noexcept {
 }
 
 // Flows first, where they are reported: these digests may be the filter's, too, whose tenant is
-// then the same (engines::key_of).
+// then the same (engines::key_of), where nothing more is part of its key.
 void Worker::digest(Burst& burst) noexcept {
     const packet::KeySpec& key = lane_of(burst).key;
     if (reporter_.reports_flows(burst.route)) {
         pipeline::digest_flows(burst, key.flow_tenant, *common_.secret);
         reporter_.add_flows(burst);
-        if (key.mode == packet::KeyMode::kFlowBidir && key.non_ip == packet::NonIp::kPass) {
+        if (key.mode == packet::KeyMode::kFlowBidir && key.non_ip == packet::NonIp::kPass &&
+            key.tags == packet::Tags::kIgnore) {
             return;
         }
     }

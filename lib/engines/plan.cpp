@@ -226,6 +226,7 @@ packet::KeySpec key_of(const FilterSpec& spec) {
             .tunnels = packet::Tunnels(spec.tunnels, spec.vxlan_ports),
             .tenant = spec.tenant.value_or(packet::default_tenant(spec.key)),
             .flow_tenant = spec.tenant.value_or(packet::Tenant::kMatch),
+            .tags = spec.tags.value_or(packet::Tags::kIgnore),
             .bytes = spec.key_bytes.value_or(0)};
 }
 

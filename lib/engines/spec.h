@@ -76,6 +76,7 @@ struct FilterSpec {
     packet::EncapsulationSet tunnels;             // to look into; not with kFrame
     std::vector<std::uint16_t> vxlan_ports;       // beside 4789 and 8472
     std::optional<packet::Tenant> tenant;         // absent: default_tenant(key)
+    std::optional<packet::Tags> tags;             // absent: kIgnore; not with kFrame
     std::optional<std::uint32_t> key_bytes;       // of a packet that count; absent: all
     Nanoseconds window = 0;
     Engine engine = Engine::kAuto;

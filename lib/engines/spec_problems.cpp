@@ -58,6 +58,7 @@ class Checks {
         check_first();
         check_counting();
         check_non_ip();
+        check_tags();
         check_tunnels();
         check_key_bytes();
         check_costs();
@@ -121,6 +122,14 @@ class Checks {
             report({"non_ip", "key", "first"}, "compares frames one by one, and first lets " +
                                                    std::to_string(spec_.first) +
                                                    R"( of each pass; allowed: "pass", or first 1)");
+        }
+    }
+
+    void check_tags() {
+        if (spec_.key == packet::KeyMode::kFrame && written("tags")) {
+            report({"tags", "key"}, "key " + quoted(name_of(spec_.key)) +
+                                        " compares every frame by all of its bytes, tags too; "
+                                        "leave it out");
         }
     }
 

@@ -35,6 +35,9 @@ Status check_values(const Options& options) {
     if (options.tenant) {
         written.emplace_back("tenant");
     }
+    if (options.tags) {
+        written.emplace_back("tags");
+    }
     if (options.first.value_or(1) != 1) {  // 1 is right with any key
         written.emplace_back("first");
     }
@@ -124,6 +127,7 @@ engines::FilterSpec spec_of(const Options& options) {
     spec.tunnels = options.tunnels;
     spec.vxlan_ports = options.vxlan_ports;
     spec.tenant = options.tenant;
+    spec.tags = options.tags;
     spec.key_bytes = options.key_bytes;
     spec.engine = options.engine;
     spec.policy = options.policy_or_fixed();

@@ -29,6 +29,7 @@ struct Options {
     packet::EncapsulationSet tunnels;     // to look into
     std::vector<std::uint16_t> vxlan_ports;
     std::optional<packet::Tenant> tenant;    // absent: as the key wants it
+    std::optional<packet::Tags> tags;        // absent: ignore
     std::optional<std::uint32_t> key_bytes;  // absent: all
     std::optional<Nanoseconds> window;       // filter::kInfiniteWindow; absent: kDefaultWindow, or
                                              // infinite where there is a count

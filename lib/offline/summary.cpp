@@ -72,6 +72,9 @@ std::string how_text(const Summary& summary) {
     if (options.tunnels.any()) {
         text += " inside tunnels";
     }
+    if (options.tags == packet::Tags::kCompare) {
+        text += " and by their tags";
+    }
     if (options.key_bytes) {
         text += ", the first " + std::to_string(*options.key_bytes) + " bytes";
     }
@@ -210,6 +213,9 @@ void add_settings(const Options& options, ordered_json& out) {
         or_null(options.tunnels.any(),
                 packet::kTenantNames.at(static_cast<std::size_t>(
                     options.tenant.value_or(packet::default_tenant(options.key_mode())))));
+    out["tags"] = or_null(options.key_mode() != packet::KeyMode::kFrame,
+                          packet::kTagsNames.at(static_cast<std::size_t>(
+                              options.tags.value_or(packet::Tags::kIgnore))));
     out["key_bytes"] = or_null(options.key_bytes);
     out["window_ns"] = time_or_null(options.window_time());
     out["count"] = or_null(options.count);

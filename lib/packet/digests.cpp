@@ -13,6 +13,7 @@
 #include "base/int128.h"
 #include "hash/keyed.h"
 #include "packet/non_ip.h"
+#include "packet/tags.h"
 
 namespace unecho::packet {
 namespace {
@@ -377,6 +378,73 @@ void add_tenants(KeyMode mode, const OpenedBurst& opened, std::uint64_t keyed, c
     });
 }
 
+namespace {
+
+// The frame in which its tags stand, of a packet that was found behind tunnels or on the link.
+struct TaggedFrame {
+    Link link;
+    Frame frame;
+};
+
+TaggedFrame tagged_frame(const KeySpec& key, Link link, const Frame& frame, bool opened) noexcept {
+    if (!opened) {
+        return {link, frame};
+    }
+    const OpenedLevels way = opened_levels(key.tunnels, link, frame, parse_frame(link, frame));
+    const bool ethernet = way.count != 0 && way.levels[way.count - 1].ethernet;
+    return ethernet ? TaggedFrame{Link::kEthernet, way.levels[way.count - 1].payload}
+                    : TaggedFrame{Link::kUnknown, frame};
+}
+
+template <typename Visit>
+void visit_networks_of(const TaggedFrame& tagged, Visit&& visit) noexcept {
+    const auto ether_type = info_of(tagged.link).ether_type;
+    if (ether_type == nullptr) {
+        return;
+    }
+    const Frame& frame = tagged.frame;
+    if (const EtherTypeAt at = ether_type(frame.data, frame.length); at.any) {
+        visit_networks(at.type, frame.data, frame.length, at.offset, visit);
+    }
+}
+
+Digest networks_digest(const TaggedFrame& tagged, const Secret& secret) noexcept {
+    Digest digest = 0;
+    visit_networks_of(tagged, [&](std::uint64_t number) {
+        digest = keyed_digest(digest, number, nullptr, 0, secret);
+    });
+    return digest;
+}
+
+}  // namespace
+
+Digest tags_digest(Link link, const Frame& frame, const Secret& secret) noexcept {
+    return networks_digest({link, frame}, secret);
+}
+
+// Mostly no packet has a tag, and what begins right behind the addresses has none.
+void add_tags(const KeySpec& key, Link link, std::span<const Frame> frames,
+              const ParsedBurst& parsed, const OpenedBurst& opened, std::uint64_t keyed,
+              const Secret& secret, Digest* digests) noexcept {
+    if (key.tags == Tags::kIgnore || key.mode == KeyMode::kFrame) {
+        return;
+    }
+    std::uint64_t plain = 0;
+    if (link == Link::kEthernet) {
+        for_each_bit((parsed.ipv4 | parsed.ipv6) & keyed, [&](std::size_t i) {
+            const bool behind = parsed.ip[i].data == frames[i].data + kEthernetHeader;
+            plain |= std::uint64_t{behind} << i;
+        });
+    }
+    for_each_bit(keyed & ~plain, [&](std::size_t i) {
+        const bool inside = (opened.opened >> i & 1) != 0;
+        const Digest tags = networks_digest(tagged_frame(key, link, frames[i], inside), secret);
+        if (tags != 0) {
+            digests[i] = keyed_digest(digests[i], tags, nullptr, 0, secret);
+        }
+    });
+}
+
 void digest_non_ip(Link link, std::span<const Frame> frames, const Secret& secret, Digest* digests,
                    KeyMasks& masks) noexcept {
     for_each_bit(masks.non_ip, [&](std::size_t i) {
@@ -401,12 +469,18 @@ Digest owner_of_short_ipv6(const IpPacket& ip, FlowFields flow, const Secret& se
 
 }  // namespace
 
-// The tenant first, as it is short; what kind of key it is before all others.
-std::size_t copy_key(KeyMode mode, Link link, const Frame& frame, const Parsed& parsed,
-                     const TenantId& tenant, std::span<std::uint8_t> out) noexcept {
+// Tenant and tags first, as they are short; what kind of key it is before all others.
+std::size_t copy_key(const KeySpec& key, Link link, const Frame& frame, const Parsed& parsed,
+                     const TenantId& tenant, bool opened, std::span<std::uint8_t> out) noexcept {
+    const KeyMode mode = key.mode;
     KeyBytes bytes(out);
     bytes.add(static_cast<std::uint64_t>(parsed.found) |
               (has_tenant(mode, tenant) ? tenant.bits() : 0) << 8);
+    if (key.tags != Tags::kIgnore && mode != KeyMode::kFrame) {
+        visit_networks_of(tagged_frame(key, link, frame, opened),
+                          [&](std::uint64_t number) { bytes.add(number); });
+        bytes.add(std::uint64_t{0});  // no network's number
+    }
     if (mode == KeyMode::kFrame) {
         bytes.add(frame.data, frame.length);
     } else if (parsed.found == Found::kNonIp) {

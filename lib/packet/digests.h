@@ -12,6 +12,7 @@
 #include "hash/digest.h"
 #include "hash/secret.h"
 #include "packet/key.h"
+#include "packet/key_spec.h"
 #include "packet/parse.h"
 #include "packet/tunnels.h"
 
@@ -19,7 +20,7 @@ namespace unecho::packet {
 
 // Raised when the digest of some packet under some secret becomes another one: what was recorded by
 // another version means nothing.
-inline constexpr unsigned kDigestVersion = 1;
+inline constexpr unsigned kDigestVersion = 2;
 
 // Three disjoint masks over a burst; together they name every frame of it. Frames without a key are
 // forwarded: nothing is known of them.
@@ -43,6 +44,17 @@ KeyMasks digest_both_ways(const ParsedBurst& parsed, const hash::Secret& secret,
 void add_tenants(KeyMode mode, const OpenedBurst& opened, std::uint64_t keyed,
                  const hash::Secret& secret, Digest* digests) noexcept;
 
+// Return a digest of the networks that the frame's packet, or what it holds instead, is in
+// (visit_networks()); 0: none. Of Frame Relay, of what has no EtherType: none.
+[[nodiscard]] Digest tags_digest(Link link, const Frame& frame,
+                                 const hash::Secret& secret) noexcept;
+
+// Make these part of the digests of those of `keyed`, where the key wants it. Of a packet inside
+// tunnels those of the innermost Ethernet frame count, if it is in one.
+void add_tags(const KeySpec& key, Link link, std::span<const Frame> frames,
+              const ParsedBurst& parsed, const OpenedBurst& opened, std::uint64_t keyed,
+              const hash::Secret& secret, Digest* digests) noexcept;
+
 // Of every captured byte of at most kMaxBurst frames: the keys of mode frame.
 void digest_frames(std::span<const Frame> frames, const hash::Secret& secret,
                    Digest* digests) noexcept;
@@ -60,8 +72,8 @@ void digest_non_ip(Link link, std::span<const Frame> frames, const hash::Secret&
 
 // The bytes of the key of one keyed frame that digests are made of, so many as fit; how many.
 // tenant: where it is part of the key, else none.
-std::size_t copy_key(KeyMode mode, Link link, const Frame& frame, const Parsed& parsed,
-                     const TenantId& tenant, std::span<std::uint8_t> out) noexcept;
+std::size_t copy_key(const KeySpec& key, Link link, const Frame& frame, const Parsed& parsed,
+                     const TenantId& tenant, bool opened, std::span<std::uint8_t> out) noexcept;
 
 // Decide which worker owns a frame: equal for both directions of a flow and for all copies of a
 // packet that any key mode finds, so that copies meet and a flow keeps its order. Frames without an

@@ -10,6 +10,7 @@
 // Of a packet in tunnels that are looked into (tunnels.h) the innermost one counts, not the
 // outermost. Frames without an IP packet have a key of their own where that is asked for (NonIp):
 // MAC addresses, innermost EtherType, and what is behind it up to the length of 802.3 or padding.
+// What stands in front counts where that is asked for (Tags).
 #pragma once
 
 #include <array>
@@ -47,6 +48,14 @@ inline constexpr std::array<std::string_view, 2> kTenantNames{"ignore", "match"}
 [[nodiscard]] constexpr Tenant default_tenant(KeyMode mode) noexcept {
     return is_flow(mode) ? Tenant::kMatch : Tenant::kIgnore;
 }
+
+// Whether the networks that a packet was seen in are part of its key: its VLANs, MPLS labels, PPPoE
+// sessions and ports of fabric extenders (tags.h).
+enum class Tags : std::uint8_t {
+    kIgnore,   // a copy from the other side of a trunk or of a label switch matches
+    kCompare,  // equal packets in two VLANs are two packets
+};
+inline constexpr std::array<std::string_view, 2> kTagsNames{"ignore", "compare"};
 
 // Of a packet's bytes that count, where not all do (KeySpec): at least IPv4's shortest header.
 inline constexpr std::uint32_t kLeastKeyBytes = 20;

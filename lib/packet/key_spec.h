@@ -16,6 +16,7 @@ struct KeySpec {
     Tunnels tunnels = {};         // not with kFrame
     Tenant tenant = Tenant::kIgnore;
     Tenant flow_tenant = Tenant::kMatch;  // of the flows that two taps are told apart by
+    Tags tags = Tags::kIgnore;            // not with kFrame
     // Of the innermost packet, from its first byte, so many count; 0: all. kPacket only.
     std::uint32_t bytes = 0;
 };

@@ -285,6 +285,27 @@ Located locate_behind(const std::uint8_t* frame, std::uint32_t& length) noexcept
     return locate_in_wifi(kFind(frame, length), frame, length);
 }
 
+template <std::uint32_t kAt, std::uint32_t kBehind>
+EtherTypeAt ether_type_at(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    return length < std::max(kAt + 2, kBehind) ? EtherTypeAt{}
+                                               : EtherTypeAt{true, load_be16(frame + kAt), kBehind};
+}
+
+EtherTypeAt ether_type_of_session(const std::uint8_t* /*frame*/,
+                                  std::uint32_t /*length*/) noexcept {
+    return {true, kEtherPppoe, 0};
+}
+
+template <WifiFrame (*kFind)(const std::uint8_t* frame, std::uint32_t length) noexcept>
+EtherTypeAt ether_type_behind(const std::uint8_t* frame, std::uint32_t length) noexcept {
+    const WifiFrame wifi = kFind(frame, length);
+    if (wifi.reached != Reached::kYes) {
+        return {};
+    }
+    const WifiPayload at = wifi_payload(wifi, frame);
+    return {at.reached == Reached::kYes, at.type, at.offset};
+}
+
 template <WifiFrame (*kFind)(const std::uint8_t* frame, std::uint32_t length) noexcept>
 NonIpFrame non_ip_behind(const std::uint8_t* frame, std::uint32_t length) noexcept {
     return non_ip_in_wifi(kFind(frame, length), frame);
@@ -305,6 +326,7 @@ constexpr LinkInfo wifi_row(Link link, std::string_view name, std::int32_t numbe
             .non_ip_number = NonIpNumber::kWifiType,
             .locate = locate_behind<kFind>,
             .non_ip = non_ip_behind<kFind>,
+            .ether_type = ether_type_behind<kFind>,
             .wifi = kFind};
 }
 
@@ -317,7 +339,8 @@ constexpr std::array kTable = std::to_array<LinkInfo>({
      .non_ip_number = NonIpNumber::kEtherType,
      .header = {0, 12, 12, 14},
      .locate = to_the_end<locate_in_ethernet>,
-     .non_ip = non_ip_in_ethernet},
+     .non_ip = non_ip_in_ethernet,
+     .ether_type = ether_type_at<12, 14>},
     {.link = Link::kRaw,
      .name = "raw IP",
      .numbers = numbers(12, 14, 101),
@@ -364,14 +387,16 @@ constexpr std::array kTable = std::to_array<LinkInfo>({
      .non_ip_number = NonIpNumber::kEtherType,
      .header = {0, 14, 14, kSllHeader},
      .locate = to_the_end<locate_in_sll>,
-     .non_ip = non_ip_in_sll},
+     .non_ip = non_ip_in_sll,
+     .ether_type = ether_type_at<14, kSllHeader>},
     {.link = Link::kSll2,
      .name = "Linux cooked 2",
      .numbers = numbers(276),
      .non_ip_number = NonIpNumber::kEtherType,
      .header = {4, kSll2Header, kSll2Header, kSll2Header},
      .locate = to_the_end<locate_in_sll2>,
-     .non_ip = non_ip_in_sll2},
+     .non_ip = non_ip_in_sll2,
+     .ether_type = ether_type_at<0, kSll2Header>},
     wifi_row<bare_wifi>(Link::kWifi, "802.11", 105),
     wifi_row<behind_radiotap>(Link::kRadiotap, "802.11 radiotap", 127),
     wifi_row<behind_ppi>(Link::kPpi, "802.11 PPI", 192),
@@ -381,7 +406,8 @@ constexpr std::array kTable = std::to_array<LinkInfo>({
      .numbers = numbers(104),
      .non_ip_number = NonIpNumber::kHdlcEtherType,
      .locate = to_the_end<locate_in_hdlc>,
-     .non_ip = non_ip_in_hdlc},
+     .non_ip = non_ip_in_hdlc,
+     .ether_type = ether_type_at<2, kHdlcHeader>},
     {.link = Link::kFrameRelay,
      .name = "Frame Relay",
      .numbers = numbers(107),
@@ -400,7 +426,8 @@ constexpr std::array kTable = std::to_array<LinkInfo>({
      .numbers = numbers(51),
      .non_ip_number = NonIpNumber::kEtherType,
      .locate = to_the_end<locate_in_ppp_ether>,
-     .non_ip = non_ip_in_ppp_ether},
+     .non_ip = non_ip_in_ppp_ether,
+     .ether_type = ether_type_of_session},
     {.link = Link::kUnknown,
      .name = "unknown",
      .numbers = numbers(),

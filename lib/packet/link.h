@@ -55,6 +55,13 @@ struct LinkHeader {
     std::uint32_t plain = 0;
 };
 
+// An EtherType of a frame, and where what it announces begins.
+struct EtherTypeAt {
+    bool any = false;  // false: the frame has none, or is cut short before it
+    std::uint16_t type = 0;
+    std::uint32_t offset = 0;
+};
+
 struct LinkInfo {
     static constexpr std::int32_t kNoNumber = -1;
 
@@ -71,6 +78,8 @@ struct LinkInfo {
     // What stands behind an EtherType in such a frame though all of it is compared; kind is that of
     // the row where there is none. Null: as non_ip.
     NonIpFrame (*typed)(const std::uint8_t* frame, std::uint32_t length) noexcept = nullptr;
+    // The outermost EtherType of a frame; null: frames of the link type have none, or not always.
+    EtherTypeAt (*ether_type)(const std::uint8_t* frame, std::uint32_t length) noexcept = nullptr;
     // Where the frame of 802.11 is; null: it is none.
     WifiFrame (*wifi)(const std::uint8_t* frame, std::uint32_t length) noexcept = nullptr;
 };

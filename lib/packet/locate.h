@@ -22,10 +22,6 @@ struct Located {
 [[nodiscard]] Located locate_by_ethertype(std::uint16_t type, const std::uint8_t* frame,
                                           std::uint32_t length, std::uint32_t offset) noexcept;
 
-[[nodiscard]] constexpr bool is_mpls(std::uint16_t type) noexcept {
-    return type == kEtherMpls || type == kEtherMplsMulticast;
-}
-
 // Behind the last MPLS label; false: cut short.
 [[nodiscard]] bool skip_labels(const std::uint8_t* frame, std::uint32_t length,
                                std::uint32_t& offset) noexcept;

@@ -13,6 +13,14 @@
 
 namespace unecho::packet {
 
+[[nodiscard]] constexpr bool is_vlan(std::uint16_t type) noexcept {
+    return type == kEtherVlan || type == kEtherQinq || type == kEtherQinq91 || type == kEtherQinq92;
+}
+
+[[nodiscard]] constexpr bool is_mpls(std::uint16_t type) noexcept {
+    return type == kEtherMpls || type == kEtherMplsMulticast;
+}
+
 // What one tag leads to.
 struct TagStep {
     std::uint32_t size = 0;  // up to and with the EtherType that follows; 0: it is no tag after all
@@ -60,6 +68,36 @@ template <typename Visit>
                                     std::uint16_t& type, std::uint32_t& offset) noexcept {
     return walk_tags(frame, length, type, offset,
                      [](const TagKind&, std::uint16_t, std::uint32_t, const TagStep&) {});
+}
+
+// Call visit(number) for each network that what an EtherType leads to is in, the outermost first:
+// VLANs, ports of fabric extenders, MPLS labels, a PPPoE session. Numbers of different kinds
+// differ; VLANs are of one kind, whatever EtherType announces them. Priorities and TTLs do not
+// count.
+template <typename Visit>
+void visit_networks(std::uint16_t type, const std::uint8_t* frame, std::uint32_t length,
+                    std::uint32_t offset, Visit&& visit) noexcept {
+    const auto of_kind = [](std::uint16_t kind, std::uint32_t number) {
+        return std::uint64_t{kind} << 32 | number;
+    };
+    if (!walk_tags(frame, length, type, offset,
+                   [&](const TagKind& kind, std::uint16_t tag, std::uint32_t at, const TagStep&) {
+                       if (kind.network != nullptr) {
+                           visit(
+                               of_kind(is_vlan(tag) ? kEtherVlan : tag, kind.network(frame + at)));
+                       }
+                   })) {
+        return;
+    }
+    if (is_mpls(type)) {
+        for (bool bottom = false; !bottom && length - offset >= kTag; offset += kTag) {
+            const std::uint32_t label = load_be32(frame + offset);
+            bottom = (label & 0x100) != 0;
+            visit(of_kind(kEtherMpls, label >> 12));
+        }
+    } else if (type == kEtherPppoe && length - offset >= kTag) {
+        visit(of_kind(kEtherPppoe, load_be16(frame + offset + 2)));
+    }
 }
 
 // Redundancy protocols that number each frame: a copy on the other path has the same number.

@@ -127,9 +127,9 @@ std::size_t copy_key(const Burst& burst, unsigned i, const packet::KeySpec& key,
                                       ? packet::Parsed{packet::Found::kNonIp, {}}
                                       : burst.parsed.at(i);
     return packet::copy_key(
-        key.mode, burst.link, burst.frames[i], parsed,
+        key, burst.link, burst.frames[i], parsed,
         with_tenant ? burst.opened.tenants[i] : packet::TenantId(packet::TenantSpace::kNone, 0),
-        out);
+        taken(burst.opened.opened, i) != 0, out);
 }
 
 void AuditStage::look_at(const Burst& burst, unsigned i, PortIndex port,

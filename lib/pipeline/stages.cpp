@@ -136,6 +136,8 @@ void digest(Burst& burst, const packet::KeySpec& key, const hash::Secret& secret
         packet::digest_non_ip(burst.link, {burst.frames.data(), burst.count}, secret,
                               burst.digests.data(), burst.keys);
     }
+    packet::add_tags(key, burst.link, {burst.frames.data(), burst.count}, burst.parsed,
+                     burst.opened, burst.keys.keyed, secret, burst.digests.data());
 }
 
 void digest_flows(Burst& burst, packet::Tenant tenant, const hash::Secret& secret) noexcept {
@@ -149,6 +151,8 @@ void digest_elsewhere(const Burst& burst, const packet::KeySpec& key, const hash
     if (key.tenant == packet::Tenant::kMatch && burst.opened.opened != 0) {
         packet::add_tenants(key.mode, burst.opened, keys.keyed, secret, digests.data());
     }
+    packet::add_tags(key, burst.link, {burst.frames.data(), burst.count}, burst.parsed,
+                     burst.opened, keys.keyed & ~burst.too_long, secret, digests.data());
 }
 
 void report_flows(const Burst& burst, filter::TapReport& report, bool timed) noexcept {

@@ -275,6 +275,34 @@ class NonIp(PcapTest):
         self.assertIn("%d GOOSE (0x88b8)" % expected["0x88b8"], text)
 
 
+class Tags(PcapTest):
+    """A router that is the master of 20 VLANs of a trunk: the same advertisement in each, every second.
+    And ARP in each."""
+
+    def test_equal_packets_in_two_vlans_are_two_where_tags_are_compared(self):
+        hello = frames.ipv4("192.0.2.5", "224.0.0.18", 112, b"advertisement")
+        made = []
+        for second, vlan in itertools.product(range(5), range(20)):
+            for copy in range(2):
+                time = second * 1000 * MS + vlan * 200 * US + copy * US
+                made += [(time, frames.ethernet(hello, tags=((0x8100, copy << 13 | vlan),))),
+                         (time, frames.ethernet(bytes(28), frames.ARP, tags=((0x8100, vlan),)))]
+        capture = self.folder / "trunk.pcap"
+        capture.write_bytes(frames.pcap(made))
+        for tags, dropped in (("compare", 200), ("ignore", 390)):
+            given = ("--tags", tags, "--non-ip", "frame", "--window", "100ms")
+            summary = self.summary(capture, "--dry-run", *given)
+            self.assertEqual((summary["tags"], summary["dropped"]), (tags, dropped))
+            inner = exact_answer.inner_of("packet", tags=tags)
+            answers = exact_answer.answers(exact_answer.Capture(capture), "packet", 100 * MS,
+                                           non_ip="frame", inner=inner)
+            expected = [(number, answer.reference, answer.age)
+                        for number, answer in enumerate(answers, 1) if answer.kind == "echo"]
+            self.assertEqual(self.pairs(capture, *given), expected)
+        self.assertEqual(self.summary(capture, "--dry-run")["tags"], "ignore")
+        self.assertIsNone(self.summary(capture, "--dry-run", "--key", "frame")["tags"])
+
+
 def asleep(pid):
     """Whether every thread of the process waits for something."""
     return all(task.read_text().rpartition(")")[2].split()[0] == "S"
@@ -990,6 +1018,8 @@ class Refusals(PcapTest):
                 (("-o", "x", "--tenant", "match"), ("--tenant", "tunnels")),
                 (("-o", "x", "--tunnels", "all", "--tenant", "mach"),
                  ("--tenant", "mach", "ignore, match")),
+                (("-o", "x", "--tags", "point"), ("--tags", "point", "ignore, compare")),
+                (("-o", "x", "--tags", "compare", "--key", "frame"), ("--tags", '"frame"')),
                 (("-o", "x", "--vxlan-ports", "4799"), ("--vxlan-ports", '"vxlan"')),
                 (("-o", "x", "--tunnels", "all", "--vxlan-ports", "1,2,3,4,5,6,7,8,9"),
                  ("--vxlan-ports", "9 ports", "1 to 8")),

@@ -2,9 +2,9 @@
 // key_dump MODE... [tunnels=NAME,NAME...|all] CAPTURE: mode by mode one line for each packet of a
 // capture, by its link type:
 //     NUMBER keyed|non_ip|malformed DIGEST OWNER
-// DIGEST and OWNER are hexadecimal, under the secret of seed 1; DIGEST is "-" without a key. Mode
-// packet+non-ip: frames without an IP packet have keys, too. With tunnels, DIGEST is one that
-// tenants are part of, and there follow
+// DIGEST and OWNER are hexadecimal, under the secret of seed 1; DIGEST is "-" without a key. MODE
+// is one of a key, behind it "+non-ip": frames without an IP packet have keys, too; and "+tags":
+// tags are compared. With tunnels, DIGEST is one that tenants are part of, and there follow
 //     OPENED ENDED OFFSET SPACE:NUMBER
 // 0 or 1, why the walk ended before the end or "-", where the packet begins or "-", its tenant.
 #include <algorithm>
@@ -37,16 +37,21 @@ using unecho::packet::Tunnels;
 struct Mode {
     KeyMode key;
     bool non_ip = false;
+    bool tags = false;
 };
 
 std::optional<Mode> mode_named(std::string_view name) {
-    if (name == "packet+non-ip") {
-        return Mode{KeyMode::kPacket, true};
-    }
+    const auto takes = [&](std::string_view suffix) {
+        const bool has = name.ends_with(suffix);
+        name.remove_suffix(has ? suffix.size() : 0);
+        return has;
+    };
+    const bool tags = takes("+tags");
+    const bool non_ip = takes("+non-ip");
     for (unsigned i = 0; i < unecho::packet::kKeyModes; ++i) {
         const auto mode = static_cast<KeyMode>(i);
         if (unecho::packet::name_of(mode) == name) {
-            return Mode{mode};
+            return Mode{mode, non_ip, tags};
         }
     }
     return std::nullopt;
@@ -125,6 +130,11 @@ std::uint64_t print(const Burst& burst, Mode mode, const Tunnels& tunnels, Link 
     if (mode.non_ip) {
         digest_non_ip(link, frames, kSecret, digests.data(), masks);
     }
+    const unecho::packet::KeySpec key{
+        .mode = mode.key,
+        .tunnels = tunnels,
+        .tags = mode.tags ? unecho::packet::Tags::kCompare : unecho::packet::Tags::kIgnore};
+    add_tags(key, link, frames, parsed, opened, masks.keyed, kSecret, digests.data());
     std::array<unecho::Digest, unecho::kMaxBurst> owners{};
     owner_digests(link, frames, parsed, kSecret, owners.data());
     for (std::size_t i = 0; i < frames.size(); ++i) {
@@ -193,7 +203,7 @@ int main(int argc, char** argv) {
     }
     if (status == 2) {
         std::fputs(
-            "usage: key_dump packet|flow|flow-bidir|frame|packet+non-ip... "
+            "usage: key_dump packet|flow|flow-bidir|frame[+non-ip][+tags]... "
             "[tunnels=NAME,...|all] CAPTURE\n",
             stderr);
     }

@@ -129,6 +129,7 @@ non_ip = "frame"
 tunnels = ["vxlan", "gtp-u"]
 vxlan_ports = [4799, 4800]
 tenant = "match"
+tags = "compare"
 key_bytes = 64
 window = "1ms"
 rate = "1Mpps"
@@ -202,6 +203,7 @@ TEST(Load, filters_are_read_back) {
                                           {},
                                           {},
                                           std::nullopt,
+                                          packet::Tags::kCompare,
                                           std::nullopt,
                                           1'500'000'000,
                                           Engine::kExact,
@@ -224,6 +226,7 @@ TEST(Load, filters_are_read_back) {
                                           {},
                                           {},
                                           std::nullopt,
+                                          packet::Tags::kCompare,
                                           std::nullopt,
                                           20'000'000,
                                           Engine::kApbbf,
@@ -239,6 +242,39 @@ TEST(Load, filters_are_read_back) {
                                           2,
                                           {{{46, 0}, std::nullopt, 3.0}}},
                                          33}));
+}
+
+// VLANs of a trunk are networks of their own there.
+TEST(Load, tags_count_on_links_unless_they_are_said_not_to) {
+    const auto tags = [](const std::string& key, bool link) {
+        std::string text = R"([[port]]
+name = "a"
+device = "net_null0"
+[[port]]
+name = "b"
+device = "net_null1"
+[[filter]]
+name = "one"
+window = "1ms"
+rate = "1Mpps"
+)" + key + R"(
+[[route]]
+from = ["a"]
+to = "b"
+filter = "one"
+on_echo = "pass"
+)";
+        text +=
+            link ? "[[route]]\nfrom = [\"b\"]\nto = \"a\"\nfilter = \"one\"\non_echo = \"pass\"\n"
+                 : "";
+        return load_valid(text).filters[0].tags;
+    };
+    EXPECT_EQ(tags("", true), packet::Tags::kCompare);
+    EXPECT_EQ(tags("key = \"flow\"", true), packet::Tags::kCompare);
+    EXPECT_EQ(tags("tags = \"ignore\"", true), packet::Tags::kIgnore);
+    EXPECT_EQ(tags("key = \"frame\"", true), std::nullopt);
+    EXPECT_EQ(tags("", false), std::nullopt);
+    EXPECT_EQ(tags("tags = \"compare\"", false), packet::Tags::kCompare);
 }
 
 TEST(Load, routes_are_read_back) {

@@ -36,6 +36,21 @@ Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes, Link link)
     return {outcome, digest};
 }
 
+Digest digest_of(const KeySpec& key, std::span<const std::uint8_t> bytes, Link link) {
+    const ExactFrame exact(bytes);
+    const Frame frame = exact.frame();
+    Digest digest = 0;
+    ParsedBurst parsed;
+    OpenedBurst opened;
+    parse_innermost(key.tunnels, link, {&frame, 1}, parsed, opened);
+    KeyMasks masks = digest_burst(key.mode, {&frame, 1}, parsed, test_secret(), &digest);
+    if (key.non_ip == NonIp::kFrame) {
+        digest_non_ip(link, {&frame, 1}, test_secret(), &digest, masks);
+    }
+    add_tags(key, link, {&frame, 1}, parsed, opened, masks.keyed, test_secret(), &digest);
+    return masks.keyed != 0 ? digest : 0;
+}
+
 Digest non_ip_digest_of(std::span<const std::uint8_t> bytes, Link link) {
     const ExactFrame exact(bytes);
     const Frame frame = exact.frame();

@@ -37,6 +37,9 @@ struct Digested {
 
 // A burst of one. Fails the test if the masks are anything but one bit of one of them.
 Digested digest_of(KeyMode mode, std::span<const std::uint8_t> bytes, Link link = Link::kEthernet);
+// The same of a key, with all that may be part of it; of tunnels too. 0: it has none.
+Digest digest_of(const KeySpec& key, std::span<const std::uint8_t> bytes,
+                 Link link = Link::kEthernet);
 // Of a frame that has no IP packet; 0 of any other.
 Digest non_ip_digest_of(std::span<const std::uint8_t> bytes, Link link = Link::kEthernet);
 Digest owner_of(std::span<const std::uint8_t> bytes, Link link = Link::kEthernet);

@@ -48,7 +48,7 @@ KEY_DUMP = WHICH = None
 class OwnOracle:
     """tools/exact_answer.py"""
 
-    modes = MODES + ("packet+non-ip",)
+    modes = MODES + ("packet+non-ip", "packet+non-ip+tags", "flow-bidir+tags")
     links = exact_answer.LINKS
     captures = sorted((ROOT / "pcaps").glob("*.pcap"))
 
@@ -61,8 +61,10 @@ class OwnOracle:
     def key(mode, link, data):
         """(outcome, key)"""
         try:
-            key, _, non_ip = mode.partition("+")
-            return "keyed", exact_answer.key_of(key, data, link, "frame" if non_ip else "pass")
+            key, *more = mode.split("+")
+            inner = exact_answer.inner_of(key, tags="compare" if "tags" in more else "ignore")
+            return "keyed", exact_answer.key_of(key, data, link,
+                                                "frame" if "non-ip" in more else "pass", inner)
         except exact_answer.NoKey as reason:
             return reason.args[0], None
 

@@ -69,7 +69,7 @@ class Case(unittest.TestCase):
         found = self.look(frame, names, link, ports)
         self.assertIsNotNone(found.ip, found)
         self.assertEqual(frame[found.ip.at:found.ip.end].hex(), packet.hex(), found)
-        self.assertEqual(found[1:], (levels, tenant, None, None))
+        self.assertEqual(found[1:5], (levels, tenant, None, None))
 
     def assert_stops(self, frame, counter, names=ALL, levels=0):
         """At the outermost packet, or on the link."""

@@ -428,3 +428,51 @@ def upper(version, ip):
             at += units * 4 + 8 if this == AUTHENTICATION else units * 8 + 8
     need(len(ip), at)
     return Upper(protocol, at, fragment)
+
+
+# ---- checksums that a card fills in later -------------------------------------------------------
+
+def _folded(total):
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return total
+
+
+def _words(data):
+    data += b"\0" * (len(data) % 2)
+    return sum(struct.unpack(">%dH" % (len(data) // 2), data))
+
+
+def crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def with_checksum(version, ip):
+    """A packet's bytes with the checksum of TCP, UDP or SCTP filled in where it is partial: the folded
+    sum of the pseudo header, in SCTP 0. As they are of fragments, of what was cut short, and where
+    the IP header does not say how long the packet is."""
+    length = number(ip, 2) if version == 4 else number(ip, 4) and 40 + number(ip, 4)
+    if length == 0 or length != len(ip):
+        return ip
+    try:
+        protocol, begin, fragment = upper(version, ip)
+    except NoKey:
+        return ip
+    least, field, size = {6: (20, 16, 2), 17: (8, 6, 2), 132: (12, 8, 4)}.get(protocol, (1 << 16, 0, 0))
+    if fragment != WHOLE or length - begin < least:
+        return ip
+    at = begin + field
+    pseudo = _words(ip[12:20] if version == 4 else ip[8:40]) + protocol + length - begin
+    if ip[at:at + size] != (bytes(4) if protocol == 132 else struct.pack(">H", _folded(pseudo))):
+        return ip
+    if protocol == 132:
+        filled = struct.pack("<I", crc32c(ip[begin:]))
+    else:
+        filled = ~_folded(pseudo + _words(ip[begin:at] + b"\0\0" + ip[at + 2:])) & 0xFFFF
+        filled = struct.pack(">H", 0xFFFF if protocol == 17 and filled == 0 else filled)
+    return ip[:at] + filled + ip[at + size:]

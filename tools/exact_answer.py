@@ -14,7 +14,8 @@ Packets more than J (see below) ahead of the one before them in their file, and 
 
 Key (--key):
   packet      the innermost IP packet up to its IP length, without IPv4 TOS, TTL and header checksum
-              or IPv6 traffic class and hop limit; MACs, VLAN tags, MPLS labels and the headers of a
+              or IPv6 traffic class and hop limit, and with the checksum of TCP, UDP or SCTP that a
+              card will fill in where it is not yet; MACs, VLAN tags, MPLS labels and the headers of a
               PPPoE session do not count
   flow        source, destination, protocol and ports of the innermost IP packet; a fragment but the
               first has ports 0; only TCP, UDP, UDP-Lite, SCTP and DCCP have ports
@@ -395,7 +396,7 @@ def _packet_of(frame, link, inner):
 
 def _key_of_ip(mode, version, ip, key_bytes):
     if mode == "packet":
-        ip = ip[:key_bytes]
+        ip = dissect.with_checksum(version, ip)[:key_bytes]
         if version == 4:
             return ip[:1] + ip[2:8] + ip[9:10] + ip[12:]
         return bytes((0x60, ip[1] & 15)) + ip[2:7] + ip[8:]

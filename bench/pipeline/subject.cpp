@@ -56,9 +56,13 @@ Result<engines::FilterPlan> plan_for(const Contender& contender, double keys_per
     engines::Candidate chosen;
     chosen.geometry = std::move(*sized);
     chosen.rate = keys_per_second;
-    return engines::plan_filter(spec_of(contender),
-                                {.isa = filter::best_isa(), .core_cache = engines::core_cache()},
-                                chosen);
+    auto plan = engines::plan_filter(
+        spec_of(contender), {.isa = filter::best_isa(), .core_cache = engines::core_cache()},
+        chosen);
+    if (plan) {
+        plan->key.checksums = packet::Checksums::kAsTheyAre;  // as behind network cards
+    }
+    return plan;
 }
 
 // Memory is nearly proportional to keys.

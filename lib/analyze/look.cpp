@@ -217,6 +217,7 @@ void Looker::digest(LookedView& view, const Parse& parse, const packet::ParsedBu
                     Link link) const {
     const std::span<const packet::Frame> frames = parse.first(view.count);
     view.keys = packet::digest_burst(KeyMode::kPacket, frames, parsed, secret_, view.packet.data());
+    packet::fill_checksums(frames, parsed, view.keys.keyed, secret_, view.packet.data());
     packet::KeyMasks masks = view.keys;
     packet::digest_non_ip(link, frames, secret_, view.packet.data(), masks);
     view.frames_keyed = masks.keyed & ~view.keys.keyed;
@@ -243,8 +244,9 @@ void Looker::digest_prefixes(LookedView& view, const Parse& parse,
         std::array<Digest, kMaxBurst> digests;
         packet::ParsedBurst cut = parsed;
         packet::cut_packets(cut, kKeyBytesAsked[n]);
-        packet::digest_burst(KeyMode::kPacket, parse.first(view.count), cut, secret_,
-                             digests.data());
+        const packet::KeyMasks keys = packet::digest_burst(
+            KeyMode::kPacket, parse.first(view.count), cut, secret_, digests.data());
+        packet::fill_checksums(parse.first(view.count), cut, keys.keyed, secret_, digests.data());
         for (std::size_t i = 0; i < view.count; ++i) {
             view.prefixes[i][n] = digests[i];
         }

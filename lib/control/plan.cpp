@@ -398,6 +398,9 @@ class Planner {
                     plan_.notes.push_back(std::move(*note));
                 }
             }
+            if (!out.key.tunnels.any() && is_fed_by_cards(i)) {
+                out.key.checksums = packet::Checksums::kAsTheyAre;
+            }
             if (out.key.tunnels.any() && workers() > 1) {
                 plan_.notes.push_back("filter \"" + out.name +
                                       "\": packets inside tunnels choose the worker, so those of "
@@ -406,6 +409,23 @@ class Planner {
             }
             plan_.filters.push_back(std::move(out));
         }
+    }
+
+    // What comes by a wire has its checksums, so nobody need look for those that a card fills in
+    // later; not what comes from the host, or from other virtual machines through a virtual card.
+    [[nodiscard]] bool is_fed_by_cards(std::size_t filter) const {
+        constexpr std::array<std::string_view, 6> kVirtual{
+            "net_virtio", "net_vmxnet3", "net_netvsc", "net_failsafe", "net_ena", "net_gve"};
+        return std::all_of(
+            config_.routes.begin(), config_.routes.end(), [&](const config::Route& route) {
+                return route.filter != filter ||
+                       std::all_of(route.from.begin(), route.from.end(), [&](PortIndex port) {
+                           const PortPlan& of = plan_.ports[port];
+                           return of.device.is_pci() &&
+                                  std::find(kVirtual.begin(), kVirtual.end(), of.facts.driver) ==
+                                      kVirtual.end();
+                       });
+            });
     }
 
     // Of what is bound for accidents the filter has one half, the root the other.

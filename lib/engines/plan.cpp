@@ -227,6 +227,7 @@ packet::KeySpec key_of(const FilterSpec& spec) {
             .tenant = spec.tenant.value_or(packet::default_tenant(spec.key)),
             .flow_tenant = spec.tenant.value_or(packet::Tenant::kMatch),
             .tags = spec.tags.value_or(packet::Tags::kIgnore),
+            .checksums = packet::Checksums::kFill,
             .bytes = spec.key_bytes.value_or(0)};
 }
 

@@ -6,6 +6,7 @@
 
 #include "hash/digest.h"
 #include "hash/keyed.h"
+#include "packet/checksums.h"
 #include "packet/digests.h"
 #include "packet/headers.h"
 #include "packet/non_ip.h"
@@ -97,6 +98,16 @@ std::uint64_t mixed_addresses(std::uint64_t hash, const Parsed& packet) noexcept
         hash = remix(hash ^ load_be32(at + std::size_t{4} * i), 1);
     }
     return hash;
+}
+
+// The IPv4 header's, made another one where that of what it holds is not filled in yet.
+void read_checksum(const Frame& frame, const Parsed& parsed, Origin& origin) noexcept {
+    constexpr std::uint16_t kPartial = 0xA5A5;
+    const auto room = static_cast<std::uint32_t>(frame.data + frame.length - parsed.ip.data);
+    if (may_be_partial(parsed.found, parsed.ip) &&
+        fill_checksum(parsed.found, parsed.ip, room).size != 0) {
+        origin.checksum ^= kPartial;
+    }
 }
 
 void read_header(const Parsed& parsed, Origin& origin) noexcept {
@@ -213,6 +224,7 @@ Origin origin_of(Link link, const Frame& frame, const Parsed& parsed,
         out.padding = short_hash(frame.data + end, frame.length - end, 2, secret);
     }
     read_header(parsed, out);
+    read_checksum(frame, parsed, out);
     return out;
 }
 

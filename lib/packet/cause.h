@@ -30,7 +30,7 @@ enum class Cause : std::uint8_t {
     kResent,     // 802.11: the retry bit, or the number that the sender gave the frame
     kRemarked,   // TOS or traffic class
     kPadded,     // bytes behind the IP packet, or captured length
-    kChecksum,   // nothing but the IPv4 header checksum
+    kChecksum,   // nothing but the IPv4 header checksum, or one that a card fills in later
     kOuter,      // nothing of it, but headers of the same tunnel
     kIdentical,  // nothing: the same frame
 };
@@ -67,7 +67,7 @@ struct Origin {
     std::uint32_t tags = 0;  // what else stands before the IP packet; 0: nothing
     // What stands behind the IP packet; 0: nothing. Of 802.11 what air_mark() makes.
     std::uint32_t padding = 0;
-    std::uint16_t checksum = 0;  // IPv4 header
+    std::uint16_t checksum = 0;  // IPv4 header; marked where the next one is not filled in yet
     std::uint8_t ttl = 0;        // or hop limit
     std::uint8_t tos = 0;        // or traffic class
 };

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/int128.h"
 #include "hash/keyed.h"
+#include "packet/checksums.h"
 #include "packet/non_ip.h"
 #include "packet/tags.h"
 
@@ -155,6 +156,11 @@ Digest non_ip_digest(NonIpFrame other, const Secret& secret) noexcept {
                : keyed_digest(digest, other.sequence, nullptr, 0, secret);
 }
 
+// From the packet's first byte to the end of the frame.
+std::uint32_t room_of(const Frame& frame, const IpPacket& ip) noexcept {
+    return frame.length - static_cast<std::uint32_t>(ip.data - frame.data);
+}
+
 constexpr std::uint64_t mask_of(std::size_t frames) noexcept {
     return frames == 0 ? 0 : ~std::uint64_t{0} >> (kMaxBurst - frames);
 }
@@ -198,6 +204,28 @@ void digest_by_length(std::uint64_t mask, KeyOf key_of, const Secret& secret,
         request(rest);
         digest(i);
     }
+}
+
+// Of a packet with a partial checksum, as the card will send it: hashed where it was put together.
+// Few packets are.
+[[gnu::noinline]] void digest_partials(std::uint64_t suspects, std::span<const Frame> frames,
+                                       const ParsedBurst& parsed, const Secret& secret,
+                                       Digest* digests) noexcept {
+    constexpr std::size_t kMostBytes = 0x10000;
+    for_each_bit(suspects, [&](std::size_t i) {
+        const Parsed packet = parsed.at(i);
+        const FilledChecksum filled =
+            fill_checksum(packet.found, packet.ip, room_of(frames[i], packet.ip));
+        if (filled.size == 0 || filled.at + filled.size > packet.ip.length) {
+            return;
+        }
+        std::array<std::uint8_t, kMostBytes> copy;  // NOLINT(*-member-init): 64 KiB
+        const IpPacket ip{copy.data(), packet.ip.length};
+        std::memcpy(copy.data(), packet.ip.data, packet.ip.length);
+        std::memcpy(copy.data() + filled.at, &filled.value, filled.size);
+        const Key key = packet.found == Found::kIpv4 ? packet_key_ipv4(ip) : packet_key_ipv6(ip);
+        digests[i] = keyed_digest(key.head, key.body, key.length, secret);
+    });
 }
 
 // Mostly all are IPv4, and often all are short: until one is not, nothing is asked beforehand.
@@ -252,12 +280,25 @@ class KeyBytes {
     std::size_t size_ = 0;
 };
 
-void add_packet(const Parsed& parsed, KeyBytes& bytes) noexcept {
+void add_packet(const Frame& frame, const Parsed& parsed, Checksums checksums,
+                KeyBytes& bytes) noexcept {
     const IpPacket& ip = parsed.ip;
     const bool ipv4 = parsed.found == Found::kIpv4;
     const std::uint32_t body = ipv4 ? kIpv4Body : kIpv6Body;
     bytes.add(ipv4 ? ipv4_head(ip.data) : ipv6_head(ip.data));
-    bytes.add(ip.data + body, ip.length - body);
+    const FilledChecksum filled = checksums == Checksums::kFill
+                                      ? fill_checksum(parsed.found, ip, room_of(frame, ip))
+                                      : FilledChecksum{};
+    const std::uint32_t end = filled.at + filled.size;
+    if (filled.size == 0 || end > ip.length) {
+        bytes.add(ip.data + body, ip.length - body);
+        return;
+    }
+    std::array<std::uint8_t, sizeof filled.value> checksum{};
+    std::memcpy(checksum.data(), &filled.value, filled.size);
+    bytes.add(ip.data + body, filled.at - body);
+    bytes.add(checksum.data(), filled.size);
+    bytes.add(ip.data + end, ip.length - end);
 }
 
 template <bool kBothWays>
@@ -320,7 +361,12 @@ Digest frame_digest(const Frame& frame, const IpPacket& ip, std::uint32_t body, 
                     const Secret& secret) noexcept {
     const auto before = static_cast<std::uint32_t>(ip.data - frame.data);
     const std::uint32_t end = before + ip.length;
-    const Digest front = keyed_digest(packet, 0, frame.data, before + body, secret);
+    // A checksum that counts as filled in is another frame than one that is.
+    const bool ipv4 = body == kIpv4Body;
+    const FilledChecksum filled =
+        fill_checksum(ipv4 ? Found::kIpv4 : Found::kIpv6, ip, room_of(frame, ip));
+    const Digest front =
+        keyed_digest(packet, filled.size != 0 ? 2 : 0, frame.data, before + body, secret);
     return end == frame.length
                ? front
                : keyed_digest(front, 1, frame.data + end, frame.length - end, secret);
@@ -366,6 +412,20 @@ KeyMasks digest_both_ways(const ParsedBurst& parsed, const Secret& secret, Diges
         [&](std::size_t i, bool is_turned) { bits |= std::uint64_t{is_turned} << i; });
     turned = bits;
     return masks;
+}
+
+void fill_checksums(std::span<const Frame> frames, const ParsedBurst& parsed, std::uint64_t keyed,
+                    const Secret& secret, Digest* digests) noexcept {
+    std::uint64_t suspects = 0;
+    for_each_bit(parsed.ipv4 & keyed, [&](std::size_t i) {
+        suspects |= std::uint64_t{may_be_partial_ipv4(parsed.ip[i])} << i;
+    });
+    for_each_bit(parsed.ipv6 & keyed, [&](std::size_t i) {
+        suspects |= std::uint64_t{may_be_partial_ipv6(parsed.ip[i])} << i;
+    });
+    if (suspects != 0) {
+        digest_partials(suspects, frames, parsed, secret, digests);
+    }
 }
 
 void add_tenants(KeyMode mode, const OpenedBurst& opened, std::uint64_t keyed, const Secret& secret,
@@ -494,7 +554,7 @@ std::size_t copy_key(const KeySpec& key, Link link, const Frame& frame, const Pa
     } else if (mode == KeyMode::kFlowBidir) {
         add_flow<true>(parsed, bytes);
     } else {
-        add_packet(parsed, bytes);
+        add_packet(frame, parsed, key.checksums, bytes);
     }
     return bytes.size();
 }

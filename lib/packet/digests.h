@@ -39,6 +39,11 @@ KeyMasks digest_burst(KeyMode mode, std::span<const Frame> frames, const ParsedB
 KeyMasks digest_both_ways(const ParsedBurst& parsed, const hash::Secret& secret, Digest* digests,
                           std::uint64_t& turned) noexcept;
 
+// Gives packets of mode packet whose checksum of TCP, UDP or SCTP is a partial sum the digest that
+// they have with it filled in, of those of `keyed`. Before any other part is added.
+void fill_checksums(std::span<const Frame> frames, const ParsedBurst& parsed, std::uint64_t keyed,
+                    const hash::Secret& secret, Digest* digests) noexcept;
+
 // Makes the tenants of opened packets part of their digests, of those of `keyed`; but no identifier
 // of one direction in keys of both.
 void add_tenants(KeyMode mode, const OpenedBurst& opened, std::uint64_t keyed,

@@ -57,6 +57,12 @@ enum class Tags : std::uint8_t {
 };
 inline constexpr std::array<std::string_view, 2> kTagsNames{"ignore", "compare"};
 
+// What becomes of checksums of TCP, UDP and SCTP that a card has yet to fill in (checksums.h).
+enum class Checksums : std::uint8_t {
+    kAsTheyAre,  // frames of network cards were on a wire, and have them
+    kFill,       // the packet counts as the card will send it
+};
+
 // Of a packet's bytes that count, where not all do (KeySpec): at least IPv4's shortest header.
 inline constexpr std::uint32_t kLeastKeyBytes = 20;
 inline constexpr std::uint32_t kMostKeyBytes = 9000;

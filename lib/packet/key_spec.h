@@ -15,8 +15,9 @@ struct KeySpec {
     NonIp non_ip = NonIp::kPass;  // not with kFrame, which compares all
     Tunnels tunnels = {};         // not with kFrame
     Tenant tenant = Tenant::kIgnore;
-    Tenant flow_tenant = Tenant::kMatch;  // of the flows that two taps are told apart by
-    Tags tags = Tags::kIgnore;            // not with kFrame
+    Tenant flow_tenant = Tenant::kMatch;          // of the flows that two taps are told apart by
+    Tags tags = Tags::kIgnore;                    // not with kFrame
+    Checksums checksums = Checksums::kAsTheyAre;  // kPacket only
     // Of the innermost packet, from its first byte, so many count; 0: all. kPacket only.
     std::uint32_t bytes = 0;
 };

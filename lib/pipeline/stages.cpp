@@ -103,12 +103,16 @@ inline std::uint64_t packets_of(Reason reason, const Burst& burst, EchoAction on
 }
 
 void digest_keys(Burst& burst, packet::KeyMode mode, packet::Tenant tenant,
-                 const hash::Secret& secret) noexcept {
+                 packet::Checksums checksums, const hash::Secret& secret) noexcept {
     burst.keys = packet::digest_burst(mode, {burst.frames.data(), burst.count}, burst.parsed,
                                       secret, burst.digests.data());
     if (burst.too_long != 0) [[unlikely]] {  // of them nothing can be read
         burst.keys.keyed &= ~burst.too_long;
         burst.keys.malformed &= ~burst.too_long;
+    }
+    if (checksums == packet::Checksums::kFill && mode == packet::KeyMode::kPacket) {
+        packet::fill_checksums({burst.frames.data(), burst.count}, burst.parsed, burst.keys.keyed,
+                               secret, burst.digests.data());
     }
     if (tenant == packet::Tenant::kMatch && burst.opened.opened != 0) {
         packet::add_tenants(mode, burst.opened, burst.keys.keyed, secret, burst.digests.data());
@@ -131,7 +135,7 @@ void parse(Burst& burst, const packet::KeySpec& key) noexcept {
 }
 
 void digest(Burst& burst, const packet::KeySpec& key, const hash::Secret& secret) noexcept {
-    digest_keys(burst, key.mode, key.tenant, secret);
+    digest_keys(burst, key.mode, key.tenant, key.checksums, secret);
     if (key.non_ip == packet::NonIp::kFrame && burst.keys.non_ip != 0) [[unlikely]] {
         packet::digest_non_ip(burst.link, {burst.frames.data(), burst.count}, secret,
                               burst.digests.data(), burst.keys);
@@ -141,7 +145,7 @@ void digest(Burst& burst, const packet::KeySpec& key, const hash::Secret& secret
 }
 
 void digest_flows(Burst& burst, packet::Tenant tenant, const hash::Secret& secret) noexcept {
-    digest_keys(burst, packet::KeyMode::kFlowBidir, tenant, secret);
+    digest_keys(burst, packet::KeyMode::kFlowBidir, tenant, packet::Checksums::kAsTheyAre, secret);
 }
 
 void digest_elsewhere(const Burst& burst, const packet::KeySpec& key, const hash::Secret& secret,

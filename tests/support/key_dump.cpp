@@ -126,6 +126,9 @@ std::uint64_t print(const Burst& burst, Mode mode, const Tunnels& tunnels, Link 
     OpenedBurst opened;
     parse_innermost(tunnels, link, frames, parsed, opened);
     KeyMasks masks = digest_burst(mode.key, frames, parsed, kSecret, digests.data());
+    if (mode.key == KeyMode::kPacket) {
+        fill_checksums(frames, parsed, masks.keyed, kSecret, digests.data());
+    }
     add_tenants(mode.key, opened, masks.keyed, kSecret, digests.data());
     if (mode.non_ip) {
         digest_non_ip(link, frames, kSecret, digests.data(), masks);

@@ -241,7 +241,7 @@ const kCauses = {
   resent: ["Resent", "sent again on the air: no copy"],
   remarked: ["Remarked", "TOS or traffic class differs"],
   padded: ["Padded", "bytes behind the IP packet differ"],
-  checksum: ["Checksum", "the IPv4 header checksum alone differs"],
+  checksum: ["Checksum", "a checksum alone differs, filled in by hardware"],
   outer: ["Outer headers", "only headers outside the tunnel differ"],
   identical: ["Identical", "the same frame"],
   alike: ["Looks alike", "the same key, but another packet"],

@@ -44,6 +44,9 @@ Digest digest_of(const KeySpec& key, std::span<const std::uint8_t> bytes, Link l
     OpenedBurst opened;
     parse_innermost(key.tunnels, link, {&frame, 1}, parsed, opened);
     KeyMasks masks = digest_burst(key.mode, {&frame, 1}, parsed, test_secret(), &digest);
+    if (key.checksums == Checksums::kFill) {
+        fill_checksums({&frame, 1}, parsed, masks.keyed, test_secret(), &digest);
+    }
     if (key.non_ip == NonIp::kFrame) {
         digest_non_ip(link, {&frame, 1}, test_secret(), &digest, masks);
     }

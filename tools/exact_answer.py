@@ -34,8 +34,8 @@ captured shorter counts with what there is.
 Answer: "new"; "echo" with its age and the packet it repeats; "non_ip" and "malformed" have no key
 and are always forwarded (with --key frame every packet has one). With --non-ip frame, packets
 without an IP packet have a key of their own: MAC addresses (cooked captures: the sender's),
-innermost EtherType behind tags and labels, the number that HSR or IEEE 802.1CB gave the frame, and
-the bytes behind it: up to the length of 802.3 where there is one, else without zeros at the end as long as no byte is left beyond the 46 of a shortest
+innermost EtherType behind tags and labels, the number that HSR, PRP or IEEE 802.1CB gave the frame, and
+the bytes behind it: up to PRP's trailer, to the length of 802.3 or of the message where one is said, else without zeros at the end as long as no byte is left beyond the 46 of a shortest
 frame. Data frames of 802.11 with an EtherType are as the same frame of Ethernet; of the others all
 bytes of the 802.11 frame, and those of control or without data have no key. PPP, Cisco HDLC and
 loopbacks: protocol and what follows; captures of PPPoE sessions: as Ethernet without addresses;
@@ -252,8 +252,31 @@ def merged(captures, jump=None):
 PORTED = (6, 17, 33, 132, 136)  # TCP, UDP, DCCP, SCTP, UDP-Lite
 
 
-def _unpadded(body):
+def _message(ethertype, body):
+    """Without what stands behind a message whose protocol says its length, else without padding."""
+    size = 0
+    if len(body) >= 8:
+        if ethertype in (0x0806, 0x8035):              # ARP, RARP
+            size = 8 + 2 * (body[4] + body[5])
+        elif ethertype in (0x88B8, 0x88B9, 0x88BA, 0x88F7):  # GOOSE, GSE, sampled values, PTP
+            size = dissect.number(body, 2)
+        elif ethertype == 0x888E:                      # EAPOL
+            size = 4 + dissect.number(body, 2)
+    if 0 < size <= len(body):
+        return body[:size]
     return body if len(body) > 46 else body.rstrip(b"\0")
+
+
+def _redundancy_trailer(frame, begin, behind_tags):
+    """(where PRP's trailer begins, the number in it), or None."""
+    for end in (len(frame), len(frame) - 4):
+        if end - behind_tags < 6:
+            return None
+        lan_and_size = dissect.number(frame, end - 4)
+        if frame[end - 2:end] == b"\x88\xfb" and lan_and_size >> 12 in (0xA, 0xB) \
+                and lan_and_size & 0xFFF in (end - begin, end - behind_tags):
+            return end - 6, frame[end - 6:end - 4]
+    return None
 
 
 # Behind tags and labels: the EtherType, where what it is begins and ends, the addresses of an Ethernet
@@ -262,7 +285,7 @@ Innermost = collections.namedtuple("Innermost", "ethertype at end addresses sequ
 
 
 def _innermost(frame, ethertype, at):
-    end, addresses, sequence = len(frame), None, None
+    end, addresses, sequence, begins = len(frame), None, None, at
     for tag, begin, step in dissect.steps(frame, ethertype, at):
         if 8 <= tag <= 1500:
             end = min(end, begin + tag)
@@ -273,13 +296,16 @@ def _innermost(frame, ethertype, at):
             addresses = frame[at - 14:at - 2]
     if ethertype in MPLS:
         at += 4 * next(i for i in itertools.count(1) if frame[at + 4 * i - 2] & 1)
+    if prp := _redundancy_trailer(frame[:end], begins, at):
+        end, sequence = prp[0], sequence or prp[1]
     return Innermost(ethertype, at, end, addresses, sequence)
 
 
 def _ethernet_key(frame, found, addresses):
     """As a frame of Ethernet; addresses: of the outermost."""
     body = frame[found.at:found.end]
-    body = body[:found.ethertype] if 3 <= found.ethertype <= 1500 else _unpadded(body)
+    body = body[:found.ethertype] if 3 <= found.ethertype <= 1500 \
+        else _message(found.ethertype, body)
     return "ethernet", found.addresses or addresses, found.ethertype, body, found.sequence
 
 
@@ -302,7 +328,7 @@ def _non_ip_wifi_key(frame, link):
     destination = whole[16:22] if to else whole[4:10]
     source = whole[10:16] if not of else whole[24:30] if to else whole[16:22]
     return "ethernet", destination + source, found.ethertype, \
-        _unpadded(whole[found.at:found.end]), found.sequence
+        _message(found.ethertype, whole[found.at:found.end]), found.sequence
 
 
 def _non_ip_key(frame, link):
@@ -315,8 +341,8 @@ def _non_ip_key(frame, link):
         if link == HDLC:
             return "hdlc", found.ethertype, frame[found.at:], found.sequence
         address = frame[6:14] if link == COOKED else frame[12:20]
-        return "cooked", address, found.ethertype, _unpadded(frame[found.at:found.end]), \
-            found.sequence
+        body = _message(found.ethertype, frame[found.at:found.end])
+        return "cooked", address, found.ethertype, body, found.sequence
     if link in RADIO:
         return _non_ip_wifi_key(frame, link)
     if link == FRAME_RELAY:
@@ -328,7 +354,8 @@ def _non_ip_key(frame, link):
     if link == NFLOG:
         return "nflog", frame[0], frame[4:]
     if link == PPP_ETHER:
-        return "ethernet", bytes(12), PPPOE, _unpadded(frame), None
+        found = _innermost(frame, PPPOE, 0)
+        return "ethernet", bytes(12), PPPOE, _message(PPPOE, frame[:found.end]), found.sequence
     return "unknown", frame
 
 

@@ -42,6 +42,7 @@ constexpr std::array kEtherTypes = std::to_array<Name>({
     {0x88A4, "EtherCAT"},
     {0x88AB, "POWERLINK"},
     {0x88B8, "GOOSE"},
+    {0x88B9, "GSE management"},
     {0x88BA, "Sampled Values"},
     {0x88BF, "MikroTik"},
     {0x88CC, "LLDP"},

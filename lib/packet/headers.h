@@ -38,6 +38,7 @@ inline constexpr std::uint16_t kEtherMplsMulticast = 0x8848;
 inline constexpr std::uint16_t kEtherPppoe = 0x8864;  // sessions, RFC 2516
 inline constexpr std::uint16_t kEtherHsr = 0x892F;    // IEC 62439-3
 inline constexpr std::uint16_t kEtherRtag = 0xF1C1;   // IEEE 802.1CB
+inline constexpr std::uint16_t kPrpSuffix = 0x88FB;   // ends a trailer; IEC 62439-3
 
 // PPP protocol numbers, and what stands before them in HDLC-like framing (RFC 1662)
 inline constexpr std::uint16_t kPppIpv4 = 0x0021;

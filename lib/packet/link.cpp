@@ -175,7 +175,7 @@ NonIpFrame non_ip_in_ethernet(const std::uint8_t* frame, std::uint32_t length) n
     NonIpFrame out =
         non_ip_by_ethertype(load_be16(frame + kEthernetHeader - 2), frame, length, kEthernetHeader);
     if (is_length(out.type)) {
-        out.length = std::min<std::uint32_t>(out.type, rest_of(frame, length, out.body));
+        out.length = std::min<std::uint32_t>(out.type, out.rest);
     }
     if (!out.inner) {
         out.set_addresses(frame);

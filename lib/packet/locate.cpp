@@ -197,15 +197,76 @@ Located locate_by_ethertype(std::uint16_t type, const std::uint8_t* frame, std::
     }
 }
 
+namespace {
+
+// How long a message is by its own word, where its protocol has one; 0: unknown. What stands behind
+// it is padding, a check sequence, or what a switch or broker wrote: times, ports.
+std::uint32_t message_size(std::uint16_t type, const std::uint8_t* body,
+                           std::uint32_t length) noexcept {
+    constexpr std::uint32_t kLeast = 8;
+    if (length < kLeast) {
+        return 0;
+    }
+    const std::uint32_t second = load_be16(body + 2);
+    switch (type) {
+        case 0x0806:  // ARP: both addresses of both ends, of the sizes that it says
+        case 0x8035:  // RARP
+            return 8 + 2 * (std::uint32_t{body[4]} + body[5]);
+        case 0x88B8:  // GOOSE, GSE management and sampled values: IEC 61850-8-1, annex C
+        case 0x88B9:
+        case 0x88BA:
+        case 0x88F7:  // PTP: IEEE 1588, 13.3.2.4
+            return second;
+        case 0x888E:  // EAPOL: IEEE 802.1X, 11.3
+            return 4 + second;
+        default:
+            return 0;
+    }
+}
+
+// PRP's redundancy control trailer (IEC 62439-3, 4.2.7): the number of the frame, which LAN it is
+// on, how many bytes stand behind the EtherType with the trailer, a suffix. A check sequence may
+// follow.
+struct PrpTrailer {
+    std::uint32_t begin;
+    std::uint16_t sequence;
+};
+
+// from: where what the EtherType announces begins; the tags before it count in the size or do not.
+bool find_prp_trailer(const std::uint8_t* frame, std::uint32_t length, std::uint32_t from,
+                      std::uint32_t behind_tags, PrpTrailer& found) noexcept {
+    constexpr std::uint32_t kTrailer = 6;
+    constexpr std::uint32_t kCheckSequence = 4;
+    for (const std::uint32_t check : {0U, kCheckSequence}) {
+        if (length - behind_tags < kTrailer + check) {
+            return false;
+        }
+        const std::uint32_t end = length - check;
+        const std::uint8_t* const trailer = frame + end - kTrailer;
+        const std::uint32_t lan = trailer[2] >> 4;
+        const std::uint32_t size = load_be16(trailer + 2) & 0x0FFFU;
+        if (load_be16(trailer + 4) == kPrpSuffix && (lan == 0xA || lan == 0xB) &&
+            (size == end - from || size == end - behind_tags)) {
+            found = {end - kTrailer, load_be16(trailer)};
+            return true;
+        }
+    }
+    return false;
+}
+
+}  // namespace
+
 NonIpFrame non_ip_by_ethertype(std::uint16_t type, const std::uint8_t* frame, std::uint32_t length,
                                std::uint32_t offset) noexcept {
     NonIpFrame out{.kind = Link::kEthernet};
+    const std::uint32_t from = offset;
+    std::uint32_t end = length;
     // What the parser has been through is not cut short.
     std::ignore =
         walk_tags(frame, length, type, offset,
                   [&](const TagKind&, std::uint16_t tag, std::uint32_t at, const TagStep& step) {
                       if (is_length(tag) && tag >= kSnapHeader) {
-                          length = std::min<std::uint32_t>(length, at + tag);
+                          end = std::min<std::uint32_t>(end, at + tag);
                       }
                       if (has_sequence(tag)) {
                           out.sequence = NonIpFrame::kNumbered | load_be16(frame + at + 2);
@@ -218,10 +279,18 @@ NonIpFrame non_ip_by_ethertype(std::uint16_t type, const std::uint8_t* frame, st
     if (is_mpls(type)) {
         std::ignore = skip_labels(frame, length, offset);
     }
+    end = std::max(end, offset);
+    if (PrpTrailer prp{}; find_prp_trailer(frame, end, from, offset, prp)) {
+        end = prp.begin;
+        out.sequence = out.sequence != 0 ? out.sequence : NonIpFrame::kNumbered | prp.sequence;
+    }
     out.type = type;
     out.body = frame + offset;
-    out.length = out.inner && is_length(type) ? std::min<std::uint32_t>(type, length - offset)
-                                              : without_padding(out.body, length - offset);
+    out.rest = end - offset;
+    const std::uint32_t known = out.inner && is_length(type)
+                                    ? std::min<std::uint32_t>(type, out.rest)
+                                    : message_size(type, out.body, out.rest);
+    out.length = known != 0 && known <= out.rest ? known : without_padding(out.body, out.rest);
     return out;
 }
 

@@ -33,6 +33,7 @@ struct NonIpFrame {
     std::uint32_t sequence = 0;
     const std::uint8_t* body = nullptr;
     std::uint32_t length = 0;
+    std::uint32_t rest = 0;  // behind an EtherType: all up to the frame's end or to PRP's trailer
 
     void set_addresses(const std::uint8_t* ethernet) noexcept {
         destination = load_be48(ethernet);

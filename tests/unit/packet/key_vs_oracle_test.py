@@ -222,6 +222,12 @@ def without_ip(draw, link):
     typed = b"".join(tag(draw) for _ in range(draw.choice((0, 0, 0, 1, 1, 2))))
     typed += draw.choice((b"\x08\6", b"\x88\xcc", b"\x88\xb8", b"\x88\x92", b"\0\x26", b"\0\3", b"\0\0",
                           b"\x88\x47\0\1\0\x09", b"\x88\x47\0\1\1\x09")) + body
+    if draw.random() < 0.3:  # a message that says its length, or PRP's trailer
+        typed = draw.choice((b"\x88\xb8\0\1\0", b"\x88\xf7\0\1\0", b"\x88\x8e\0\1\0")) \
+            + bytes((draw.choice((8, 20, 40)),)) + bytes(40)
+    if draw.random() < 0.3:
+        typed += bytes((0, draw.randrange(2), draw.choice((0xA0, 0xB0)),
+                        len(typed) + draw.choice((4, 4, 4, 0))))[:4] + b"\x88\xfb"
     ppp = b"\xc0\x21" + body
     family = draw.choice((b"\0\0\0\7", b"\7\0\0\0")) + body
     if link in exact_answer.RADIO:

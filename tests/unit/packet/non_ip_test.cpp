@@ -101,6 +101,65 @@ TEST(NonIpKey, of_hsr_is_without_the_path_and_with_the_number) {
     EXPECT_NE(non_ip_digest_of(replicated(1)), non_ip_digest_of(replicated(2)));
 }
 
+Bytes redundant(Bytes frame, std::uint8_t lan, std::uint16_t size, std::uint8_t number = 7) {
+    const Bytes trailer{0,
+                        number,
+                        static_cast<std::uint8_t>(lan << 4 | size >> 8),
+                        static_cast<std::uint8_t>(size),
+                        0x88,
+                        0xFB};
+    frame.insert(frame.end(), trailer.begin(), trailer.end());
+    return frame;
+}
+
+// IEC 62439-3: one frame on each LAN, which differ in the trailer's name of the LAN.
+TEST(NonIpKey, of_prp_is_without_the_lan_and_with_the_number) {
+    for (const std::vector<Tag>& tags : {std::vector<Tag>{}, std::vector<Tag>{{0x8100, 5}}}) {
+        const Bytes frame = tagged(kLldp, counting(80), tags);
+        const auto lan = [&](std::uint8_t id, std::uint8_t number, std::uint16_t size = 86) {
+            return non_ip_digest_of(redundant(frame, id, size, number));
+        };
+        EXPECT_EQ(lan(0xA, 1), lan(0xB, 1));
+        EXPECT_NE(lan(0xA, 1), lan(0xA, 2));
+        EXPECT_NE(lan(0xA, 1), non_ip_digest_of(frame));
+        EXPECT_NE(lan(0xA, 1, 85), lan(0xB, 1, 85));  // of another size it is none
+        EXPECT_NE(lan(0xC, 1), lan(0xB, 1));
+        EXPECT_EQ(non_ip_digest_of(redundant(frame, 0xA, 86) + Bytes{9, 8, 7, 6}),
+                  non_ip_digest_of(redundant(frame, 0xB, 86)));  // a check sequence behind it
+        EXPECT_EQ(owner_of(redundant(frame, 0xA, 86)), owner_of(redundant(frame, 0xB, 86)));
+    }
+    const Bytes tagged_too = redundant(tagged(kLldp, counting(80), {{0x8100, 5}}), 0xA, 90);
+    EXPECT_EQ(non_ip_digest_of(tagged_too),
+              non_ip_digest_of(redundant(build_ethernet(kLldp, counting(80)), 0xB, 86)));
+}
+
+// Times of switches, check sequences and padding of any bytes stand behind it.
+TEST(NonIpKey, of_a_message_that_says_its_length_ends_with_it) {
+    Bytes arp = counting(28);
+    arp[4] = 6;
+    arp[5] = 4;
+    Bytes goose = counting(70);
+    goose[2] = 0;
+    goose[3] = 70;
+    Bytes eapol = counting(64);
+    eapol[2] = 0;
+    eapol[3] = 60;
+    for (const auto& [type, message] :
+         std::vector<std::pair<std::uint16_t, Bytes>>{{0x0806, arp},
+                                                      {0x8035, arp},
+                                                      {0x88B8, goose},
+                                                      {0x88B9, goose},
+                                                      {0x88BA, goose},
+                                                      {0x88F7, goose},
+                                                      {0x888E, eapol}}) {
+        const Bytes plain = build_ethernet(type, message);
+        EXPECT_EQ(non_ip_digest_of(plain + Bytes{1, 2, 3, 4}), non_ip_digest_of(plain)) << type;
+        EXPECT_EQ(non_ip_digest_of(plain + Bytes(90, 5)), non_ip_digest_of(plain)) << type;
+        const Bytes cut(plain.begin(), plain.end() - 1);
+        EXPECT_NE(non_ip_digest_of(cut), non_ip_digest_of(plain)) << type;
+    }
+}
+
 // The outer addresses are those of two switches.
 TEST(NonIpKey, of_a_frame_inside_another_one_is_that_frames) {
     const Bytes plain = build_ethernet(kLldp, counting(80));

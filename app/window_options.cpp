@@ -122,7 +122,7 @@ void add_window_options(CLI::App& command, WindowOptions& options, const WindowW
         ->type_name("LIST");
     command
         .add_option(option::kVxlanPorts, options.vxlan_ports,
-                    "UDP ports of VXLAN beside 4789 and 8472, with commas between")
+                    "UDP ports of VXLAN beside 4789, 8472 and 48879, with commas between")
         ->type_name("LIST");
     command
         .add_option(option::kTenant, options.tenant,

@@ -136,6 +136,10 @@ def l2tp_v3(payload, session, cookie=b"", sublayer=False, udp=False):
         + (b"\x40\0\0\x01" if sublayer else b"") + payload
 
 
+def tzsp(frame, fields=b""):
+    return b"\1\0\0\1" + fields + b"\1" + frame
+
+
 def teredo(packet, authentication=None, origin=False):
     """authentication: (client identifier, value)."""
     out = b""
@@ -176,6 +180,9 @@ def _udp_forms():
         return (name,), text, insides, space, bare, (ENTROPY, port), header
     for port in (4789, 8472):
         yield udp("vxlan", "port %d" % port, _FRAME, "vni", port, lambda p, _, n: vxlan(p, n))
+    yield udp("tzsp", "no fields", _FRAME, None, 37008, lambda p, _, n: tzsp(p))
+    yield udp("tzsp", "fields and padding", _FRAME, None, 37008,
+              lambda p, _, n: tzsp(p, b"\0\x0a\1\x40\0"))
     yield udp("vxlan", "group policy", _FRAME, "vni", 4789,
               lambda p, _, n: vxlan(p, n, flags=0x88, group=9))
     yield udp("vxlan-gpe", "flag P clear", _FRAME, "vni", 4790, lambda p, _, n: vxlan_gpe(p, n))

@@ -20,7 +20,7 @@ as on the link. Below labels, in GTP-U and in Teredo a header has to be sound to
 (dissect.sound_ip), and in ERSPAN III its first nibble has to be 4 or 6: else other.
 
 Names:
-  vxlan      RFC 7348, UDP 4789, 8472 and --vxlan-ports; flag I must be set
+  vxlan      RFC 7348, UDP 4789, 8472, 48879 (iVXLAN) and --vxlan-ports; flag I must be set
   vxlan-gpe  draft-ietf-nvo3-vxlan-gpe, UDP 4790: IPv4, IPv6, Ethernet, MPLS; not OAM
   geneve     RFC 8926, UDP 6081: Ethernet, IPv4, IPv6, MPLS; not control messages
   gre        RFC 2784, 2890, NVGRE of RFC 7637: IPv4, IPv6, Ethernet, MPLS; PPTP's PPP (RFC 2637),
@@ -38,6 +38,7 @@ Names:
              before Ethernet, for an IP header that is whole, has a length that fits and, of version
              4, a checksum that is right
   teredo     RFC 4380, UDP 3544: authentication, then origin, then IPv6
+  tzsp       UDP 37008, version 1, types 0 and 1: fields up to the end's, then Ethernet
 PPP in PPTP and L2TPv2: without FF 03 as well, and with a protocol of one byte (RFC 1661).
 
 Tenant: (space, number) of the innermost encapsulation opened that has one. Spaces: 1 VNI, 2 I-SID,
@@ -50,7 +51,7 @@ import dissect
 from dissect import FIRST, LATER, MPLS, NoIp, NoKey, bounded, need, number
 
 NAMES = ("vxlan", "vxlan-gpe", "geneve", "gre", "erspan", "gtp-u", "ip-in-ip", "mpls", "mpls-pw",
-         "pbb", "l2tp", "teredo")
+         "pbb", "l2tp", "teredo", "tzsp")
 COUNTERS = ("tunnelled", "tunnel_fragments", "tunnel_malformed", "tunnel_other", "tunnel_too_deep")
 FRAGMENTS, MALFORMED, OTHER, TOO_DEEP = COUNTERS[1:]
 MOST_LEVELS, MOST_VXLAN_PORTS = 8, 8
@@ -297,6 +298,22 @@ def _teredo(data, at):
     return Payload(_sound_ip, at, len(data))
 
 
+def _tzsp(data, at):
+    need(len(data), at + 4)
+    if data[at] != 1 or data[at + 1] > 1 or number(data, at + 2) != 1:
+        raise Stop(OTHER)
+    at += 4
+    while True:
+        need(len(data), at + 1)
+        if data[at] == 1:
+            return Payload(_ethernet, at + 1, len(data))
+        if data[at] == 0:
+            at += 1
+        else:
+            need(len(data), at + 2)
+            at += 2 + data[at + 1]
+
+
 def _pbb(data, at):
     need(len(data), at + 4)
     return Payload(_ethernet, at + 4, len(data), Tenant(I_SID, _word(data, at) & 0xFFFFFF))
@@ -322,13 +339,13 @@ def _pseudowire(data, at):
 # ---- what follows -------------------------------------------------------------------------------
 
 _PORTS = {4790: ("vxlan-gpe", _vxlan_gpe), 6081: ("geneve", _geneve), 2152: ("gtp-u", _gtp_u),
-          6635: ("mpls", _labels)}
+          6635: ("mpls", _labels), 37008: ("tzsp", _tzsp)}
 _PORTS_OF_BOTH = {1701: ("l2tp", _l2tp_in_udp), 3544: ("teredo", _teredo)}
 _PROTOCOLS = {4: ("ip-in-ip", lambda data, at: Payload(_ipv4, at, len(data))),
               41: ("ip-in-ip", lambda data, at: Payload(_ipv6, at, len(data))),
               115: ("l2tp", _l2tp_session), 137: ("mpls", _labels)}
-VXLAN_PORTS, GRE_PORT, GRE_PROTOCOL = (4789, 8472), 4754, 47
-FIXED_PORTS = frozenset(VXLAN_PORTS) | {GRE_PORT} | _PORTS.keys() | _PORTS_OF_BOTH.keys()
+VXLAN_PORTS, GRE_PORT, GRE_PROTOCOL = (4789, 8472, 48879), 4754, 47
+FIXED_PORTS = frozenset(VXLAN_PORTS[:2]) | {GRE_PORT} | _PORTS.keys() | _PORTS_OF_BOTH.keys()
 
 
 class _Openers:

@@ -74,7 +74,7 @@ struct FilterSpec {
     packet::KeyMode key = packet::KeyMode::kPacket;
     packet::NonIp non_ip = packet::NonIp::kPass;  // not with kFrame, which compares all
     packet::EncapsulationSet tunnels;             // to look into; not with kFrame
-    std::vector<std::uint16_t> vxlan_ports;       // beside 4789 and 8472
+    std::vector<std::uint16_t> vxlan_ports;       // beside 4789, 8472 and 48879
     std::optional<packet::Tenant> tenant;         // absent: default_tenant(key)
     std::optional<packet::Tags> tags;             // absent: kIgnore; not with kFrame
     std::optional<std::uint32_t> key_bytes;       // of a packet that count; absent: all

@@ -23,6 +23,7 @@ enum class Encapsulation : std::uint8_t {
     kPbb,
     kL2tp,
     kTeredo,
+    kTzsp,
 };
 
 struct EncapsulationInfo {
@@ -34,7 +35,7 @@ struct EncapsulationInfo {
 
 // Indexed by Encapsulation.
 inline constexpr auto kEncapsulations = std::to_array<EncapsulationInfo>({
-    {Encapsulation::kVxlan, "vxlan", "RFC 7348", "UDP to 4789, 8472 and vxlan_ports"},
+    {Encapsulation::kVxlan, "vxlan", "RFC 7348", "UDP to 4789, 8472, 48879 and vxlan_ports"},
     {Encapsulation::kVxlanGpe, "vxlan-gpe", "draft-ietf-nvo3-vxlan-gpe-13", "UDP to 4790"},
     {Encapsulation::kGeneve, "geneve", "RFC 8926", "UDP to 6081"},
     {Encapsulation::kGre, "gre", "RFC 2784, 2890, 2637 (version 1), 7637 (NVGRE), 8086 (in UDP)",
@@ -48,6 +49,7 @@ inline constexpr auto kEncapsulations = std::to_array<EncapsulationInfo>({
     {Encapsulation::kPbb, "pbb", "IEEE 802.1ah", "EtherType 0x88E7"},
     {Encapsulation::kL2tp, "l2tp", "RFC 2661, 3931", "UDP port 1701, IP protocol 115"},
     {Encapsulation::kTeredo, "teredo", "RFC 4380", "UDP port 3544"},
+    {Encapsulation::kTzsp, "tzsp", "TaZmen Sniffer Protocol, version 1", "UDP to 37008"},
 });
 
 static_assert(

@@ -374,12 +374,37 @@ Inside open_teredo(const Frame& payload, EncapsulationSet) noexcept {
     return rest.data[0] >> 4 == 6 ? Inside{Next::kSoundIp, rest} : kOther;
 }
 
+// Version, type (0: received, 1: to be sent; others have no packet), encapsulation, then fields of
+// type, length and data, but for padding and the end, which are a byte each.
+Inside open_tzsp(const Frame& payload, EncapsulationSet) noexcept {
+    constexpr std::uint32_t kHeader = 4;
+    constexpr std::uint16_t kEthernet = 1;
+    constexpr std::uint8_t kPadding = 0;
+    constexpr std::uint8_t kEnd = 1;
+    if (payload.length < kHeader) {
+        return kMalformed;
+    }
+    if (payload.data[0] != 1 || payload.data[1] > 1 || load_be16(payload.data + 2) != kEthernet) {
+        return kOther;
+    }
+    std::uint32_t at = kHeader;
+    while (at < payload.length && payload.data[at] != kEnd) {
+        const bool padding = payload.data[at] == kPadding;
+        if (!padding && payload.length - at < 2) {
+            return kMalformed;
+        }
+        at += padding ? 1U : 2U + payload.data[at + 1];
+    }
+    return at < payload.length ? Inside{Next::kEthernet, behind(payload, at + 1)} : kMalformed;
+}
+
 }  // namespace
 
-constexpr std::array<Way, 16> kWays = std::to_array<Way>({
+constexpr std::array<Way, 18> kWays = std::to_array<Way>({
     {Encapsulation::kVxlan, Carrier::kUdp, 4789, false, open_vxlan},  // vxlan_ports lead here, too
     {Encapsulation::kVxlan, Carrier::kUdp, 8472, false,
      open_vxlan},  // Linux before it had a number
+    {Encapsulation::kVxlan, Carrier::kUdp, kIvxlanPort, false, open_vxlan},
     {Encapsulation::kVxlanGpe, Carrier::kUdp, 4790, false, open_vxlan_gpe},
     {Encapsulation::kGeneve, Carrier::kUdp, 6081, false, open_geneve},
     {Encapsulation::kGre, Carrier::kProtocol, 47, false, open_gre},
@@ -394,6 +419,7 @@ constexpr std::array<Way, 16> kWays = std::to_array<Way>({
     {Encapsulation::kL2tp, Carrier::kUdp, 1701, true, open_l2tp},
     {Encapsulation::kL2tp, Carrier::kProtocol, 115, false, open_l2tp_in_ip},
     {Encapsulation::kTeredo, Carrier::kUdp, 3544, true, open_teredo},
+    {Encapsulation::kTzsp, Carrier::kUdp, 37008, false, open_tzsp},
 });
 static_assert(kWays[kVxlanWay].encapsulation == Encapsulation::kVxlan);
 

@@ -72,8 +72,9 @@ struct Way {
     bool either_side;  // UDP: the source port is as good as the destination's
     Inside (*open)(const Frame& payload, EncapsulationSet listed) noexcept;
 };
+inline constexpr std::uint16_t kIvxlanPort = 48879;  // of Cisco's ACI; VXLAN with more flags
 // Beside those of the table vxlan_ports lead to the first.
 inline constexpr std::uint8_t kVxlanWay = 0;
-extern const std::array<Way, 16> kWays;
+extern const std::array<Way, 18> kWays;
 
 }  // namespace unecho::packet

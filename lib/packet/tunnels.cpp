@@ -89,7 +89,7 @@ bool Tunnels::place(std::span<const PortWay> ports, std::uint16_t factor) {
 
 bool Tunnels::is_taken(std::uint16_t port) noexcept {
     return std::any_of(kWays.begin(), kWays.end(), [&](const Way& way) {
-        return way.carrier == Carrier::kUdp && way.number == port;
+        return way.carrier == Carrier::kUdp && way.number == port && port != kIvxlanPort;
     });
 }
 

@@ -74,7 +74,8 @@ class Tunnels {
     // encapsulation (is_taken).
     explicit Tunnels(EncapsulationSet listed, std::span<const std::uint16_t> vxlan_ports = {});
 
-    // UDP ports that belong to an encapsulation whether listed or not.
+    // UDP ports that belong to an encapsulation whether listed or not; but for that of iVXLAN,
+    // which had to be listed once.
     [[nodiscard]] static bool is_taken(std::uint16_t port) noexcept;
 
     [[nodiscard]] bool any() const noexcept { return listed_.any(); }
@@ -101,7 +102,7 @@ class Tunnels {
 
     // What a packet has to have in its place, one of them, for a way to begin there.
     struct Signs {
-        static constexpr unsigned kMost = 24;
+        static constexpr unsigned kMost = 32;
         std::array<std::uint8_t, kMost> protocols{};  // but UDP
         std::array<std::uint16_t, kMost> destinations{};
         std::array<std::uint16_t, kMost> either{};  // source or destination
@@ -117,7 +118,7 @@ class Tunnels {
         std::uint8_t way = kNothing;
         bool either_side = false;
     };
-    static constexpr unsigned kSlots = 64;  // for at most 18 ports, so that a factor is soon found
+    static constexpr unsigned kSlots = 64;  // for at most 19 ports, so that a factor is soon found
 
     [[nodiscard]] const PortWay& slot(std::uint16_t port) const noexcept {
         return by_port_[static_cast<std::uint16_t>(port * factor_) >> 10];

@@ -84,9 +84,9 @@ Bytes in_udp(std::uint16_t to, const Bytes& payload, Draw& draw) {
 // -------------------------------------------------------------------------------
 
 Bytes vxlan(const Bytes& inner, std::uint32_t number, Draw& draw) {
-    constexpr std::array<std::uint16_t, 2> kPorts{4789, 8472};
+    constexpr std::array<std::uint16_t, 3> kPorts{4789, 8472, 48879};
     const bool group = coin(draw);
-    return in_udp(kPorts[draw() % 2],
+    return in_udp(kPorts[draw() % 3],
                   Bytes{static_cast<std::uint8_t>(group ? 0x88 : 0x08), 0} +
                       be16(group ? static_cast<std::uint32_t>(draw()) : 0) + be24(number) +
                       Bytes{0} + inner,
@@ -303,6 +303,19 @@ Bytes tags(Draw& draw) {
     return out;
 }
 
+Bytes tzsp(const Bytes& inner, std::uint32_t /*number*/, Draw& draw) {
+    Bytes fields;
+    for (std::uint64_t n = draw() % 3; n != 0; --n) {
+        const std::size_t size = draw() % 5;
+        fields =
+            fields +
+            (coin(draw) ? Bytes{0} : Bytes{10, static_cast<std::uint8_t>(size)} + some(size, draw));
+    }
+    return in_udp(37008,
+                  Bytes{1, static_cast<std::uint8_t>(draw() % 2), 0, 1} + fields + Bytes{1} + inner,
+                  draw);
+}
+
 Bytes pbb(const Bytes& inner, std::uint32_t number, Draw& draw) {
     return macs(draw) + tags(draw) + be16(0x88E7) + some(1, draw) + be24(number) + inner;
 }
@@ -344,6 +357,7 @@ constexpr auto kWrappings = std::to_array<Wrapping>({
     {"l2tp v3 with Ethernet", Encapsulation::kL2tp, true, false, true, l2tp_v3_ethernet},
     {"l2tp v3 with PPP", Encapsulation::kL2tp, false, false, true, l2tp_v3_ppp},
     {"teredo", Encapsulation::kTeredo, false, false, false, teredo},
+    {"tzsp", Encapsulation::kTzsp, true, false, false, tzsp},
 });
 
 }  // namespace

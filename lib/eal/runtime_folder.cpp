@@ -157,8 +157,15 @@ std::string runtime_folder(const std::string& prefix) {
 
 Status prepare_runtime_folder(const std::string& prefix) {
     std::error_code error;
-    const std::string base = std::filesystem::absolute(base_folder(), error).string();
-    Status status = check(base, false);
+    std::string base = std::filesystem::absolute(base_folder(), error).string();
+    while (base.size() > 1 && base.back() == '/') {
+        base.pop_back();
+    }
+    // One that is named and missing is made, where what it lies in is there.
+    Status status = check(std::filesystem::path(base).parent_path().string(), false);
+    if (status) {
+        status = make(base, false);
+    }
     if (status) {
         status = make(base + "/dpdk", false);
     }

@@ -120,14 +120,18 @@ class Places(E2eTest):
                       for path in pathlib.Path(folder).rglob("*"))
 
     def test_one_that_is_missing_is_named(self):
-        missing = self.folder / "missing"
-        self.refused(missing, "there is no folder %s;" % missing)
+        missing = self.folder / "missing" / "more"
+        self.refused(missing, "there is no folder %s;" % missing.parent)
         # Nothing would be in it.
         config = self.folder / "box.toml"
         config.write_text(toml(idle(run={"name": "box", "stop_when_idle": "100ms"})))
         done = unecho("run", config, "--", *harness.EAL_ARGS, "--no-shconf", "--no-telemetry",
                       env=dict(os.environ, RUNTIME_DIRECTORY=str(missing)))
         self.assertEqual(done.returncode, 0, done.stderr)
+        done = unecho("run", config, "--", *harness.EAL_ARGS,
+                      env=dict(os.environ, RUNTIME_DIRECTORY=str(missing.parent)))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(missing.parent.stat().st_mode & 0o7777, 0o700)
 
     def test_what_others_may_write_to_is_refused(self):
         for below in ("", "dpdk", "dpdk/box"):

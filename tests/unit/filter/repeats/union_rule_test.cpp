@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "filter/repeats/union_rule.h"
+
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "support/filter_memory.h"
+#include "support/seed.h"
+#include "support/union_oracle.h"
+
+namespace unecho::filter::union_rule_test {
+namespace {
+
+constexpr Nanoseconds kUs = kMicrosecond;
+constexpr Nanoseconds kMs = kMillisecond;
+
+struct Instance {
+    explicit Instance(const UnionSpec& spec)
+        : params(*UnionParams::make(spec)),
+          memory(UnionRule::bytes(params)),
+          rule(params, memory.span()) {}
+    UnionParams params;
+    test::FilterMemory memory;
+    UnionRule rule;
+};
+
+struct Step {
+    Nanoseconds at;
+    std::uint32_t point;
+    Digest key = 1;
+    bool identified = false;
+    std::uint32_t tags = 0;
+};
+
+// 'k' for what is kept, 'c' for copies. Identified packets: as the oracle decides.
+std::string run(const UnionSpec& spec, const std::vector<Step>& steps) {
+    Instance i(spec);
+    test::UnionOracle oracle(spec.window, spec.same_port, spec.views, spec.needs_evidence);
+    std::string out;
+    for (const Step& step : steps) {
+        const Observation seen{step.key, step.point, step.point, step.tags, 64, 0};
+        const bool right = oracle.see(step.at, seen, step.identified);
+        bool copy = right;
+        if (!step.identified) {
+            copy = i.rule.see(step.at, seen);
+        } else if (i.rule.has_evidence()) {
+            i.rule.see_identified(step.at, seen, copy);
+        }
+        EXPECT_EQ(copy, right) << "step " << out.size();
+        out += copy ? 'c' : 'k';
+    }
+    return out;
+}
+
+UnionSpec spec(Nanoseconds same_port = 0, bool needs_evidence = true) {
+    return {.looks = 1024,
+            .window = 50 * kMs,
+            .same_port = same_port,
+            .needs_evidence = needs_evidence,
+            .identified = 1024};
+}
+
+TEST(union_params, limits_are_named) {
+    const auto message = [](UnionSpec one) {
+        const auto made = UnionParams::make(one);
+        return made ? "valid" : made.error().context;
+    };
+    EXPECT_EQ(message(spec()), "valid");
+    UnionSpec one = spec();
+    one.looks = 0;
+    EXPECT_EQ(message(one), "union rule: looks = 0; allowed: 1 to 1073741824");
+    one = spec();
+    one.window = 0;
+    EXPECT_EQ(message(one), "union rule: window = 0; allowed: 1 to 18446744073709551615");
+    one = spec(5 * kSecond);
+    EXPECT_EQ(message(one), "union rule: same_port = 5000000000; allowed: 0 to 4000000000");
+    one = spec();
+    one.views = 1;
+    EXPECT_EQ(message(one), "union rule: views = 1; allowed: 2 to 14");
+}
+
+TEST(union_rule, a_repeat_at_two_points_is_kept_once) {
+    EXPECT_EQ(run(spec(), {{0, 1}, {5, 2}, {9 * kMs, 1}, {9 * kMs + 5, 2}}), "kckc");
+}
+
+TEST(union_rule, a_point_that_is_late_answers_the_oldest_first) {
+    EXPECT_EQ(run(spec(), {{0, 1},
+                           {10 * kUs, 1},
+                           {20 * kUs, 1},
+                           {2 * kMs, 2},
+                           {2 * kMs + 1, 2},
+                           {2 * kMs + 2, 2},
+                           {2 * kMs + 3, 2}}),
+              "kkkccck");
+}
+
+TEST(union_rule, a_transmission_that_one_point_missed) {
+    EXPECT_EQ(run(spec(), {{0, 2}, {9 * kMs, 1}, {9 * kMs + 5, 2}}), "kck");
+}
+
+TEST(union_rule, the_window_ends) {
+    EXPECT_EQ(run(spec(), {{0, 1}, {50 * kMs, 2}, {50 * kMs + 1, 1}}), "kkc");
+}
+
+std::vector<Step> mirrored(unsigned packets, Nanoseconds apart, bool identified) {
+    std::vector<Step> out;
+    for (unsigned i = 0; i < packets; ++i) {
+        out.push_back({i * kMs, 1, 100 + i, identified});
+        out.push_back({i * kMs + apart, 1, 100 + i, identified});
+    }
+    return out;
+}
+
+std::string times(unsigned n, const std::string& text) {
+    std::string out;
+    while (n-- > 0) {
+        out += text;
+    }
+    return out;
+}
+
+TEST(union_rule, second_looks_count_once_the_population_is_known_to_be_doubled) {
+    std::vector<Step> steps = mirrored(64, 3 * kUs, false);
+    for (const Nanoseconds at : {0, 3, 10, 13, 20, 23}) {
+        steps.push_back({100 * kMs + at * kUs, 1});
+    }
+    EXPECT_EQ(run(spec(250 * kUs), steps), times(31, "kk") + times(33, "kc") + "kckckc");
+    steps = mirrored(40, 3 * kUs, true);
+    for (const Nanoseconds at : {0, 3, 10, 13, 20, 23}) {
+        steps.push_back({100 * kMs + at * kUs, 1});
+    }
+    EXPECT_EQ(run(spec(250 * kUs), steps), times(40, "kc") + "kckckc");
+}
+
+TEST(union_rule, a_cycle_is_no_mirror) {
+    std::vector<Step> steps;
+    for (unsigned i = 0; i < 500; ++i) {
+        steps.push_back({i * 500 * kUs, 1});
+    }
+    EXPECT_EQ(run(spec(3 * kMs), steps), times(500, "k"));
+}
+
+TEST(union_rule, the_vlans_of_a_trunk_are_different_packets) {
+    std::vector<Step> steps = mirrored(64, 3 * kUs, false);
+    for (std::uint32_t vlan = 1; vlan <= 20; ++vlan) {
+        steps.push_back({100 * kMs + vlan * 100 * kUs, 1, 1, false, vlan});
+    }
+    EXPECT_EQ(run(spec(250 * kUs), steps), times(31, "kk") + times(33, "kc") + times(20, "k"));
+}
+
+// Few keys, points and distances, so that everything meets everything.
+struct Traffic {
+    UnionSpec spec;
+    unsigned keys;
+    unsigned points;
+    unsigned percent_identified;
+    Nanoseconds step;
+};
+
+Traffic any_traffic(std::mt19937_64& random) {
+    const auto below = [&](std::uint64_t n) { return random() % n; };
+    Traffic out{};
+    out.spec.looks = 1U << 14;
+    out.spec.window = below(8) == 0 ? kInfiniteWindow : kMs * (1 + below(100));
+    out.spec.same_port = below(2) == 0 ? 0 : kUs * (1 + below(2000));
+    out.spec.views = static_cast<unsigned>(2 + below(3));
+    out.spec.needs_evidence = below(4) != 0;
+    out.spec.identified = 1U << 12;
+    out.spec.most_steps = ~0U;
+    out.spec.grows = below(2) == 0;
+    out.keys = static_cast<unsigned>(1 + below(200));
+    out.points = static_cast<unsigned>(1 + below(6));
+    out.percent_identified = static_cast<unsigned>(below(3) * 30);
+    out.step = kUs * (1 + below(300));
+    return out;
+}
+
+TEST(union_rule, equals_the_oracle_packet_by_packet) {
+    std::mt19937_64 random(test::seed());
+    for (unsigned round = 0; round < 200; ++round) {
+        const Traffic traffic = any_traffic(random);
+        const UnionSpec& s = traffic.spec;
+        Instance i(s);
+        test::UnionOracle oracle(s.window, s.same_port, s.views, s.needs_evidence);
+        Nanoseconds now = kSecond;
+        Observation last;
+        for (unsigned packet = 0; packet < 4000; ++packet) {
+            now += random() % traffic.step;
+            Observation seen;
+            if (random() % 3 == 0 && packet != 0) {
+                seen = last;  // twice at one point
+            } else {
+                seen.digest = remix(random() % traffic.keys, 7);
+                seen.point = static_cast<std::uint32_t>(random() % traffic.points);
+                seen.population = 1 + seen.point / 2;
+                seen.tags = random() % 4 == 0 ? static_cast<std::uint32_t>(random() % 3) : 0;
+            }
+            last = seen;
+            const bool identified = seen.digest % 100 < traffic.percent_identified;
+            Nanoseconds answered = 0;
+            const bool right = oracle.see(now, seen, identified, &answered);
+            if (!identified) {
+                ASSERT_EQ(i.rule.see(now, seen), right) << "round " << round << ", " << packet;
+            } else if (i.rule.has_evidence()) {
+                i.rule.see_identified(now, seen, right);
+            }
+        }
+        EXPECT_EQ(i.rule.counters().forgotten, 0u);
+    }
+}
+
+TEST(union_rule, tells_which_packet_a_copy_is_of) {
+    const auto params = *UnionParams::make(spec());
+    test::FilterMemory memory(SightedUnionRule::bytes(params));
+    SightedUnionRule rule(params, memory.span());
+    EXPECT_FALSE(rule.see(10, {.digest = 5, .point = 1, .port = 3}, {10, 77, 2}));
+    EXPECT_FALSE(rule.see(11, {.digest = 5, .point = 1}, {11, 78, 2}));
+    EXPECT_TRUE(rule.see(20, {.digest = 5, .point = 2}, {20, 90, 4}));
+    EXPECT_EQ(rule.answered().number, 77u);
+    EXPECT_EQ(rule.answered().file, 2u);
+    EXPECT_EQ(rule.answered().time, 10u);
+    EXPECT_EQ(rule.answered_port(), 3u);
+    EXPECT_TRUE(rule.see(21, {.digest = 5, .point = 2}, {21, 91, 4}));
+    EXPECT_EQ(rule.answered().number, 78u);
+}
+
+TEST(union_rule, a_full_table_forgets_the_oldest_and_keeps_its_copies) {
+    UnionSpec one = spec();
+    one.looks = 4;
+    Instance i(one);
+    for (Digest key = 1; key <= 5; ++key) {
+        EXPECT_FALSE(i.rule.see(key, {.digest = key, .point = 1}));
+    }
+    EXPECT_EQ(i.rule.counters().forgotten, 1u);
+    EXPECT_EQ(i.rule.kept().at(10), 9u);
+    EXPECT_TRUE(i.rule.see(10, {.digest = 3, .point = 2}));
+    EXPECT_FALSE(i.rule.see(11, {.digest = 1, .point = 2}));
+    EXPECT_EQ(i.rule.counters().forgotten, 3u);
+}
+
+TEST(union_rule, goes_on_with_what_was_kept) {
+    const auto params = *UnionParams::make(spec(250 * kUs));
+    test::FilterMemory memory(UnionRule::bytes(params));
+    {
+        UnionRule rule(params, memory.span());
+        EXPECT_FALSE(rule.see(10, {.digest = 5, .point = 1}));
+        EXPECT_FALSE(rule.see(2 * kMs, {.digest = 5, .point = 1}));
+        EXPECT_TRUE(rule.see(2 * kMs, {.digest = 5, .point = 2}));
+    }
+    ASSERT_TRUE(UnionRule::is_whole(params, memory.span()));
+    UnionRule rule(params, memory.span(), Contents::kKept);
+    EXPECT_TRUE(rule.see(3 * kMs, {.digest = 5, .point = 2}));
+    EXPECT_FALSE(rule.see(4 * kMs, {.digest = 5, .point = 2}));
+    EXPECT_TRUE(rule.see(5 * kMs, {.digest = 5, .point = 1}));
+    memory.span()[8] = std::byte{3};  // the size of the ring, which is a power of two
+    EXPECT_FALSE(UnionRule::is_whole(params, memory.span()));
+}
+
+TEST(union_rule, counts_what_it_cannot_tell) {
+    UnionSpec one = spec(250 * kUs, false);
+    Instance i(one);
+    EXPECT_FALSE(i.rule.see(1, {.digest = 5, .point = 1, .ttl = 64}));
+    EXPECT_TRUE(i.rule.see(2, {.digest = 5, .point = 1, .ttl = 64}));
+    EXPECT_FALSE(i.rule.see(3, {.digest = 5, .point = 1, .ttl = 60}));
+    EXPECT_EQ(i.rule.counters().second_looks, 1u);
+    EXPECT_EQ(i.rule.counters().third_looks, 1u);
+    EXPECT_EQ(i.rule.counters().kept_repeats, 1u);
+    EXPECT_EQ(i.rule.counters().loop_suspects, 1u);
+    Instance learning(spec(250 * kUs));
+    EXPECT_FALSE(learning.rule.see(1, {.digest = 5, .point = 1}));
+    EXPECT_FALSE(learning.rule.see(2, {.digest = 5, .point = 1}));
+    EXPECT_EQ(learning.rule.counters().untrusted_looks, 1u);
+}
+
+}  // namespace
+}  // namespace unecho::filter::union_rule_test

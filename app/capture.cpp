@@ -36,6 +36,7 @@ struct CaptureOptions {
     offline::Files files;
     capture::LiveOptions live;
     WindowOptions echo;
+    RepeatOptions repeats;
     Text engine;
     Text memory;
     Text snap;
@@ -77,6 +78,7 @@ Result<offline::Options> read_options(const CaptureOptions& given) {
     offline::Options out;
     Reading read;
     read_window_options(read, given.echo, out);
+    read_repeat_options(read, given.repeats, out);
     read(option::kEngine, given.engine, name_in(config::kEngineNames),
          [&](std::size_t i) { out.engine = static_cast<config::Engine>(i); });
     read(option::kMaxFalseDrop, given.max_false_drop, parse_probability,
@@ -390,6 +392,7 @@ void add_capture(CLI::App& app, Action& action) {
                         .window = "An echo is younger than this",
                         .policy = "With refresh an echo prolongs the window",
                         .first = "Packets of a flow that pass in each window, with a flow key"});
+    add_repeat_options(*command, options->repeats);
     command
         ->add_option(
             option::kEngine, options->engine,

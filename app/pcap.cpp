@@ -28,6 +28,8 @@ namespace {
 struct PcapOptions {
     offline::Files files;
     WindowOptions echo;
+    RepeatOptions repeats;
+    Text passes;
     Text count;
     Text engine;
     Text max_false_drop;
@@ -103,6 +105,10 @@ Result<offline::Options> read_options(const PcapOptions& given) {
     offline::Options out;
     Reading read;
     read_window_options(read, given.echo, out);
+    read_repeat_options(read, given.repeats, out);
+    read(option::kPasses, given.passes, parse_positive, [&](std::uint64_t n) {
+        out.passes = static_cast<unsigned>(std::min<std::uint64_t>(n, ~0U));
+    });
     read(option::kCount, given.count, parse_whole, [&](std::uint64_t n) { out.count = n; });
     read(option::kEngine, given.engine, name_in(config::kEngineNames),
          [&](std::size_t i) { out.engine = static_cast<config::Engine>(i); });
@@ -197,6 +203,12 @@ void add_deciding_options(CLI::App& command, PcapOptions& options) {
                         .window = "An echo is younger than this",
                         .policy = "With refresh an echo prolongs the window",
                         .first = "Packets of a flow that pass in each window, with a flow key"});
+    add_repeat_options(command, options.repeats);
+    command
+        .add_option(option::kPasses, options.passes,
+                    "Times that the inputs are read: 2 (default, of one tap's files) learns first "
+                    "whose packets a mirror shows twice; 1")
+        ->type_name("N");
     command
         .add_option(option::kCount, options.count,
                     "An echo repeats one of so many packets before it")

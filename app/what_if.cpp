@@ -77,6 +77,7 @@ void add_what_if_options(CLI::App& command, WindowOptions& options) {
 
 Result<offline::Options> read_what_if(const WindowOptions& given) {
     offline::Options out;
+    out.repeats = packet::Repeats::kDrop;  // as the report counts
     out.engine = config::Engine::kExact;
     Reading read;
     read_window_options(read, given, out);

@@ -106,7 +106,69 @@ Result<std::vector<std::uint16_t>> parse_ports(const std::string& text) {
     return ports;
 }
 
+// Numbers of taps with commas between.
+Result<std::vector<std::uint32_t>> parse_group(const std::string& text) {
+    constexpr std::uint64_t kMostTap = 65535;
+    std::vector<std::uint32_t> taps;
+    for (const std::string& part : parts_of(text)) {
+        const auto tap = parse_whole(part);
+        const bool sound = tap && *tap >= 1 && *tap <= kMostTap;
+        if (!sound || std::find(taps.begin(), taps.end(), *tap) != taps.end()) {
+            return fail(
+                Errc::kInvalidArgument,
+                "\"" + text + "\"; allowed: different numbers of taps from 1 with commas between");
+        }
+        taps.push_back(static_cast<std::uint32_t>(*tap));
+    }
+    return taps;
+}
+
 }  // namespace
+
+void add_repeat_options(CLI::App& command, RepeatOptions& options) {
+    command
+        .add_option(option::kRepeats, options.repeats,
+                    "Equal packets without an ID (IPv6, IPv4 with ID 0): keep (default) what was "
+                    "sent again, by where each was seen; drop: all are echoes")
+        ->type_name(one_of(packet::kRepeatsNames));
+    command
+        .add_option(option::kPoint, options.point,
+                    "Where a packet was seen: link (default), the tap and its MAC addresses; port, "
+                    "the tap alone")
+        ->type_name(one_of(packet::kPointNames));
+    command
+        .add_option(option::kSamePort, options.same_port,
+                    "A port that mirrors both directions shows a packet again within this time: " +
+                        format_duration(offline::kDefaultSamePort) +
+                        " (default with one tap), or 0s (default with several)")
+        ->type_name("DURATION");
+    command
+        .add_option(option::kViews, options.views,
+                    "Times that such a port shows each packet: 2 (default) to 14")
+        ->type_name("N");
+    command
+        .add_option(option::kGroup, options.groups,
+                    "Taps, by number, of which a packet passes one: members of a LAG, the two "
+                    "monitor ports of one tap; may be given several times")
+        ->type_name("N,N")
+        ->allow_extra_args(false);
+}
+
+void read_repeat_options(Reading& read, const RepeatOptions& given, offline::Options& out) {
+    read(option::kRepeats, given.repeats, name_in(packet::kRepeatsNames),
+         [&](std::size_t i) { out.repeats = static_cast<packet::Repeats>(i); });
+    read(option::kPoint, given.point, name_in(packet::kPointNames),
+         [&](std::size_t i) { out.point = static_cast<packet::Point>(i); });
+    read(option::kSamePort, given.same_port, parse_duration,
+         [&](Nanoseconds time) { out.same_port = time; });
+    read(option::kViews, given.views, parse_positive, [&](std::uint64_t n) {
+        out.views = static_cast<unsigned>(std::min<std::uint64_t>(n, ~0U));
+    });
+    for (const std::string& group : given.groups) {
+        read(option::kGroup, group, parse_group,
+             [&](std::vector<std::uint32_t> taps) { out.groups.push_back(std::move(taps)); });
+    }
+}
 
 void add_window_options(CLI::App& command, WindowOptions& options, const WindowWords& words) {
     const auto one = [&](const option::Name& name, Text& text, const std::string& help,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -40,6 +41,18 @@ struct WindowWords {
     std::string policy;
     std::string first;
 };
+
+// Which equal packets were sent again, and stay: --repeats, --point, --same-port, --views, --group.
+struct RepeatOptions {
+    Text repeats;
+    Text point;
+    Text same_port;
+    Text views;
+    std::vector<std::string> groups;
+};
+
+void add_repeat_options(CLI::App& command, RepeatOptions& options);
+void read_repeat_options(Reading& read, const RepeatOptions& given, offline::Options& out);
 
 void add_window_options(CLI::App& command, WindowOptions& options, const WindowWords& words);
 

@@ -160,6 +160,12 @@ std::string filter(const Report& report) {
         out +=
             comment(wanted.non_ip_reason) + "non_ip = " + quoted(text_of(wanted.non_ip)) + "\n\n";
     }
+    if (!packet::is_flow(wanted.key)) {
+        out += comment(
+                   "The report counts each equal packet within the window as a copy. With "
+                   "\"keep\" what was sent again stays.") +
+               "repeats = \"drop\"\n\n";
+    }
     out += tunnels(report);
     if (wanted.key_bytes) {
         out += comment(wanted.key_bytes_reason) +
@@ -186,6 +192,9 @@ std::string as_options(const Report& report) {
     }
     if (wanted.key_bytes) {
         out += " " + option::kKeyBytes + " " + std::to_string(*wanted.key_bytes);
+    }
+    if (!packet::is_flow(wanted.key)) {
+        out += " " + option::kRepeats + " drop";
     }
     return option::kKey + " " + std::string(packet::name_of(wanted.key)) + " " + option::kWindow +
            " " + format_duration(wanted.window) +

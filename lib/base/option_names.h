@@ -42,6 +42,12 @@ inline constexpr Name kCount{"--count"};
 inline constexpr Name kPolicy{"--policy"};
 inline constexpr Name kFirst{"--first"};
 inline constexpr Name kEditcap{"--editcap"};
+inline constexpr Name kRepeats{"--repeats"};
+inline constexpr Name kPoint{"--point"};
+inline constexpr Name kSamePort{"--same-port"};
+inline constexpr Name kViews{"--views"};
+inline constexpr Name kPasses{"--passes"};
+inline constexpr Name kGroup{"--group"};
 
 // How it is found.
 inline constexpr Name kEngine{"--engine"};

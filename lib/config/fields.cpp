@@ -118,6 +118,7 @@ std::vector<Field> fields_of(Port& port) {
          field::PowerOfTwo{kDescriptors, to(port.tx_descriptors)}},
         {"mtu", kOptional, "1500", kRestart, field::Whole{kMtu, to(port.mtu)}},
         {"promiscuous", kOptional, "true", kRestart, field::Flag{to(port.promiscuous)}},
+        {"group", kOptional, "", kRestart, field::Name{to(port.group)}},
     };
 }
 
@@ -138,6 +139,12 @@ std::vector<Field> fields_of(Filter& filter) {
         {"tenant", kOptional, "", kAtOnce, field::Choice{kTenantNames, to(filter.tenant)}},
         {"tags", kOptional, "", kAtOnce, field::Choice{kTagsNames, to(filter.tags)}},
         {"key_bytes", kOptional, "", kAtOnce, field::Whole{kKeyBytes, to(filter.key_bytes)}},
+        {"repeats", kOptional, "", kAtOnce,
+         field::Choice{packet::kRepeatsNames, to(filter.repeats)}},
+        {"point", kOptional, "", kAtOnce, field::Choice{packet::kPointNames, to(filter.point)}},
+        {"same_port", kOptional, "", kWarmed, field::Duration{kSamePort, to(filter.same_port)}},
+        {"views", kOptional, "", kWarmed, field::Whole{kViews, to(filter.views)}},
+        {"unidentified", kOptional, "", kWarmed, field::Number{kShare, to(filter.unidentified)}},
         {"window", kRequired, "", kWarmed, field::Duration{kWindow, to(filter.window)}},
         {"engine", kOptional, "\"auto\"", kWarmed, field::Choice{kEngineNames, to(filter.engine)}},
         {"rate", kOptional, "", kWarmed, field::Rate{kRate, to(filter.rate)}},
@@ -228,6 +235,8 @@ std::vector<Field> fields_of(Route& route, RouteNames& names) {
          field::Flag{to(route.allow_non_ip_drop_on_link)}},
         {"allow_tunnel_drop_on_link", kOptional, "false", kFlowing,
          field::Flag{to(route.allow_tunnel_drop_on_link)}},
+        {"allow_repeat_drop_on_link", kOptional, "false", kFlowing,
+         field::Flag{to(route.allow_repeat_drop_on_link)}},
         {"report_taps", kOptional, "false", kFlowing, field::Flag{to(route.report_taps)}},
         {"report_window", kOptional, "", kFlowing,
          field::Duration{kWindow, to(route.report_window)}},

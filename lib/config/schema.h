@@ -46,6 +46,10 @@ inline constexpr Range<Nanoseconds> kWindow{kMicrosecond, kHour};
 inline constexpr Range<double> kRate{1, 1e9};
 inline constexpr WholeRange kMemory{std::uint64_t{4} << 10, std::uint64_t{1} << 40};
 inline constexpr WholeRange kAuditMemory{std::uint64_t{64} << 10, std::uint64_t{1} << 30};
+inline constexpr Range<Nanoseconds> kSamePort{0, engines::kMostSamePort};
+inline constexpr WholeRange kViews{engines::kLeastViews, engines::kMostViews};
+inline constexpr Range<double> kShare{0, 1};
+inline constexpr Nanoseconds kDefaultSamePort = 250 * kMicrosecond;  // with one port
 inline constexpr WholeRange kFirst{1, engines::kMostFirst};
 inline constexpr Range<double> kCost{1e-6, 1e12};
 inline constexpr WholeRange kDscp{0, 63};
@@ -103,7 +107,8 @@ struct Port {
     std::uint16_t tx_descriptors = 1024;
     std::uint16_t mtu = 1500;
     bool promiscuous = true;
-    int line = 0;  // of the table in the file, for messages
+    std::string group;  // of ports that stand side by side; empty: none
+    int line = 0;       // of the table in the file, for messages
 
     bool operator==(const Port&) const = default;
 };
@@ -175,6 +180,7 @@ struct Route {
     bool allow_flow_drop_on_link = false;
     bool allow_non_ip_drop_on_link = false;
     bool allow_tunnel_drop_on_link = false;
+    bool allow_repeat_drop_on_link = false;
     bool report_taps = false;  // count the flows that only one of two taps saw, and both
     std::optional<Nanoseconds> report_window;   // absent: the filter's
     std::optional<std::uint64_t> report_flows;  // of a window; absent: kDefaultReportFlows

@@ -12,7 +12,7 @@ namespace unecho::config {
 namespace {
 
 constexpr std::size_t kQuoteMost = 80;
-constexpr std::size_t kListMost = 24;
+constexpr std::size_t kListMost = 32;
 
 // Optimal string alignment: changed, added, removed and swapped neighbouring characters.
 std::size_t distance(std::string_view a, std::string_view b) {

@@ -451,6 +451,18 @@ void check_links(Draft& draft, const Resolved& resolved) {
                             "or on_echo = \"pass\"; if live traffic shall lose them, "
                             "allow_non_ip_drop_on_link = true");
         }
+        const bool drops_repeats = filter.repeats == packet::Repeats::kDrop ||
+                                   filter.point == packet::Point::kLink ||
+                                   filter.same_port.value_or(0) != 0;
+        if (!packet::is_flow(filter.key) && drops_repeats && !route.allow_repeat_drop_on_link &&
+            keys.sound("allow_repeat_drop_on_link")) {
+            keys.report("on_echo",
+                        link +
+                            " takes equal packets without an ID out of it, which may have been "
+                            "sent again (IPv6, IPv4 with ID 0). Leave out repeats, point and "
+                            "same_port, or use on_echo = \"pass\"; if live traffic shall lose "
+                            "them, allow_repeat_drop_on_link = true");
+        }
         if (filter.tunnels.any() && !route.allow_tunnel_drop_on_link &&
             keys.sound("allow_tunnel_drop_on_link")) {
             keys.report("on_echo",
@@ -459,6 +471,37 @@ void check_links(Draft& draft, const Resolved& resolved) {
                             "is sent to each end of an overlay would reach one. Use tunnels = "
                             "\"none\" or on_echo = \"pass\"; if live traffic shall lose them, "
                             "allow_tunnel_drop_on_link = true");
+        }
+    }
+}
+
+// What nobody wrote of repeats follows from where the filter stands: on a link nothing is taken out
+// that does not say which transmission it is; a single port may mirror both directions.
+void settle_repeats(Draft& draft, const Resolved& resolved) {
+    for (std::size_t f = 0; f < draft.config.filters.size(); ++f) {
+        Filter& filter = draft.config.filters[f];
+        const Keys keys{draft, element("filter", f)};
+        const bool may_keep = !packet::is_flow(filter.key);
+        filter.repeats =
+            filter.repeats.value_or(may_keep ? packet::Repeats::kKeep : packet::Repeats::kDrop);
+        if (!filter.keeps_repeats()) {
+            continue;
+        }
+        std::size_t ports = 0;
+        bool link = false;
+        for (std::size_t r = 0; r < resolved.filter.size(); ++r) {
+            if (resolved.filter[r] == f) {
+                ports += resolved.from[r].size();
+                link |= way_back(resolved, r).has_value();
+            }
+        }
+        filter.point = filter.point.value_or(link ? packet::Point::kPort : packet::Point::kLink);
+        filter.same_port = filter.same_port.value_or(
+            ports == 1 && !link ? std::min(kDefaultSamePort, filter.window) : 0);
+        if (keys.sound("same_port") && keys.sound("window") && *filter.same_port > filter.window) {
+            keys.report("same_port", format_duration(*filter.same_port) +
+                                         " is longer than the window, " +
+                                         format_duration(filter.window));
         }
     }
 }
@@ -538,6 +581,7 @@ void validate(Draft& draft) {
     const Resolved resolved = resolve_routes(draft, ports, filters);
     choose_tags(draft, resolved);
     check_links(draft, resolved);
+    settle_repeats(draft, resolved);
     check_taps(draft);
     check_state(draft);
     check_unused(draft, resolved);

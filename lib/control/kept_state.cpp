@@ -238,7 +238,7 @@ bool KeptState::is_whole(const engines::FilterPlan& filter, const KeptMemory& me
                          Nanoseconds now) {
     const filter::Ageing& ageing = ageing_of(memory);
     // planted: torn-filter-resumed, other-generations-resumed, filter-of-the-future-resumed
-    return engines::is_whole(filter.setup(), layout_of(memory).filter) &&
+    return engines::FilterInstance::is_whole(filter, layout_of(memory).filter) &&
            ageing.is_whole(filter.ageing_spec()) && ageing.time() <= now;
 }
 
@@ -343,6 +343,17 @@ std::string number(auto value) {
     return std::to_string(static_cast<std::uint64_t>(value));
 }
 
+// Where repeats are kept, what they are told apart by.
+std::string told_apart_by(const engines::FilterPlan& filter) {
+    if (!filter.repeats) {
+        return "";
+    }
+    const filter::UnionSpec& spec = filter.repeats->spec();
+    return "; repeats " + number(spec.looks) + " point " + number(filter.key.point) +
+           " same_port " + number(spec.same_port) + " views " + number(spec.views) +
+           " identified " + number(spec.identified);
+}
+
 }  // namespace
 
 std::string KeptState::Item::name() const {
@@ -366,8 +377,8 @@ KeptState::Item KeptState::item_of(const engines::FilterPlan& filter, std::size_
             "filter " + filter.name + of_worker(worker) + "; key " + number(filter.key.mode) + " " +
                 number(filter.key.non_ip) + " " + number(filter.key.tenant) + " " +
                 number(filter.key.tags) + " " + number(filter.key.bytes) + " tunnels " +
-                text_of(filter.key.tunnels) + "; policy " + number(filter.policy) + " first " +
-                number(filter.first) + "; " +
+                text_of(filter.key.tunnels) + told_apart_by(filter) + "; policy " +
+                number(filter.policy) + " first " + number(filter.first) + "; " +
                 // planted: state-of-another-geometry
                 std::string(filter.engine().name) + " " + engines::geometry_text(filter.geometry) +
                 "; " + number(filter.instance_bytes) + " bytes; window " + number(ageing.window) +

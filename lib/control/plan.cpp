@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "base/user_group.h"
@@ -137,7 +138,11 @@ std::optional<std::string> why_too_large(const engines::FilterPlan& filter,
     }
     return format_size(*allowed) + " is too little: " + std::string(filter.engine().name) +
            " needs " + format_size(total) + " on " + std::to_string(workers) +
-           " worker(s) for this window, rate and max_false_drop";
+           " worker(s) for this window, rate and max_false_drop" +
+           (filter.repeats
+                ? ", of it " + format_size(filter::UnionRule::bytes(*filter.repeats) * workers) +
+                      " for packets without an ID (unidentified)"
+                : "");
 }
 
 // Packets that queues, rings and caches can hold at one time.
@@ -209,6 +214,7 @@ class Planner {
         plan_.stall_threshold = config_.run.stall_threshold;
         plan_lcores(config_, machine_, plan_, problems_);
         plan_ports();
+        plan_groups();
         plan_routes();
         if (!problems_.empty()) {
             return tl::unexpected(std::move(problems_));
@@ -252,6 +258,37 @@ class Planner {
                             std::to_string(out.facts.max_mtu));
             }
             plan_.ports.push_back(std::move(out));
+        }
+    }
+
+    // The ports of a group, and the two sides of a link, are one place where packets are seen: what
+    // is equal there was sent again.
+    void plan_groups() {
+        std::vector<std::size_t> least(plan_.ports.size());
+        std::iota(least.begin(), least.end(), 0);
+        const auto join = [&](std::size_t a, std::size_t b) {
+            const std::size_t from = std::max(least[a], least[b]);
+            std::replace(least.begin(), least.end(), from, std::min(least[a], least[b]));
+        };
+        for (std::size_t i = 0; i < config_.ports.size(); ++i) {
+            for (std::size_t j = 0; j < i; ++j) {
+                if (!config_.ports[i].group.empty() &&
+                    config_.ports[i].group == config_.ports[j].group) {
+                    join(i, j);
+                }
+            }
+        }
+        for (const config::Route& route : config_.routes) {
+            for (const config::Route& back : config_.routes) {
+                const bool link = std::count(route.from.begin(), route.from.end(), back.to) != 0 &&
+                                  std::count(back.from.begin(), back.from.end(), route.to) != 0;
+                if (link && !route.allow_repeat_drop_on_link) {
+                    join(route.to, back.to);
+                }
+            }
+        }
+        for (std::size_t i = 0; i < plan_.ports.size(); ++i) {
+            plan_.ports[i].group = static_cast<std::uint32_t>(least[i]);
         }
     }
 

@@ -28,8 +28,9 @@ struct PortPlan {
     Device device;
     eal::DeviceFacts facts;
     eal::PortSetup setup;
-    bool receives = false;   // stands in a route's from
-    bool transmits = false;  // a route's to, or where echoes are diverted
+    std::uint32_t group = 0;  // ports of one group are one place where packets are seen
+    bool receives = false;    // stands in a route's from
+    bool transmits = false;   // a route's to, or where echoes are diverted
 };
 
 struct RxAssignment {

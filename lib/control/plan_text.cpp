@@ -185,6 +185,22 @@ void add_costs(Table& table, const engines::FilterPlan& filter, std::size_t work
     table.row({"cache lines", number(p.lines_per_packet, "%.1f") + " a new packet"});
 }
 
+// How packets without an ID that were sent again are told from copies.
+std::string repeats_text(const engines::FilterPlan& filter) {
+    if (filter.key.repeats == packet::Repeats::kDrop) {
+        return "dropped: equal packets without an ID are echoes, whether they were sent again or "
+               "not";
+    }
+    const filter::UnionSpec& spec = filter.repeats->spec();
+    std::string text = "kept, told from copies by port";
+    text += filter.key.point == packet::Point::kLink ? " and MAC addresses" : "";
+    if (spec.same_port != 0) {
+        text += "; seen " + std::to_string(spec.views) + " times within " +
+                format_duration(spec.same_port) + " where a mirror doubles packets";
+    }
+    return text + "; " + format_size(filter::UnionRule::bytes(*filter.repeats)) + " a worker";
+}
+
 std::string audit_text(const AuditPlan& audit, std::size_t workers) {
     return format_size(audit.instance_bytes) + " a worker, " +
            format_size(audit.instance_bytes * workers) + " in all: of " +
@@ -240,6 +256,9 @@ std::string filter_text(const Plan& plan, std::size_t index) {
             {"kernel", std::string(filter::name_of(filter.isa)) + " (" + plan.isa_reason + ")"});
     }
     table.row({"rule", filter.rule_text});
+    if (!packet::is_flow(filter.key.mode)) {
+        table.row({"repeats", repeats_text(filter)});
+    }
     add_times(table, filter);
     add_costs(table, filter, plan.workers.size());
     if (index < plan.roots.size() && plan.roots[index] != nullptr) {

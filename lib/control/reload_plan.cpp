@@ -34,7 +34,7 @@ std::string line_of(const config::Difference& one) {
 bool same_packets(const config::Filter& one, const config::Filter& other) {
     const auto all = [](const config::Filter& f) {
         return std::tie(f.key, f.non_ip, f.tunnels, f.vxlan_ports, f.tenant, f.tags, f.key_bytes,
-                        f.policy, f.first);
+                        f.repeats, f.point, f.policy, f.first);
     };
     return all(one) == all(other);
 }

@@ -49,8 +49,9 @@ bool StatsReader::take(Nanoseconds patience) {
         const dataplane::WorkerShared& worker = *workers_[i];
         last_[i].fresh = wait_for(worker, last_[i].fresh ? deadline : 0);
         if (last_[i].fresh) {
-            last_[i] = {worker.snapshot, worker.filters, worker.windows,   worker.fills,
-                        worker.taps,     worker.audits,  worker.crossings, true};
+            last_[i] = {worker.snapshot, worker.filters,   worker.windows,
+                        worker.repeats,  worker.fills,     worker.taps,
+                        worker.audits,   worker.crossings, true};
         }
         all &= last_[i].fresh;
     }
@@ -121,6 +122,7 @@ StatsReport StatsReader::read(const Plan& plan, Nanoseconds patience) {
             const FilterIndex place = plan.filter_place(f);
             add_filter(earlier[i].filters[place], report.filters[f]);
             add_window(earlier[i].windows[place], report.filters[f]);
+            add_repeats(earlier[i].repeats[place], report.filters[f]);
             add_fill(earlier[i].fills[place], report.filters[f]);
             add_audit(earlier[i].audits[place], report.filters[f]);
         }

@@ -102,6 +102,7 @@ struct RootReport {
 // longest_generation: as published by the rotation timer.
 struct FilterReport : FilterLoad {
     filter::FilterCounters counters;  // all workers
+    filter::RepeatCounters repeats;   // likewise; where they are kept
     packet::TunnelCounters tunnels;   // the same; where none is looked into: 0
     filter::WindowState window;       // the least of all workers; turns of all together
     pipeline::AuditTotals audit;      // of all workers; the smallest share of any
@@ -167,6 +168,7 @@ class StatsReader {
         dataplane::Counters counters;
         std::array<filter::FilterCounters, kMaxFilters> filters{};
         std::array<filter::WindowState, kMaxFilters> windows{};
+        std::array<filter::RepeatCounters, kMaxFilters> repeats{};
         std::array<std::uint64_t, kMaxFilters> fills{};
         std::array<filter::TapSummary, kMaxRoutes> taps{};
         std::array<pipeline::AuditTotals, kMaxFilters> audits{};

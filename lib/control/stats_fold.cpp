@@ -123,6 +123,10 @@ void add_window(const filter::WindowState& from, FilterReport& to) {
     fold(filter::kWindowCounters, from, to.window);
 }
 
+void add_repeats(const filter::RepeatCounters& from, FilterReport& to) {
+    fold(filter::kRepeatCounters, from, to.repeats);
+}
+
 void add_fill(std::uint64_t fill, FilterReport& to) {
     fold<FilterLoad>(kFilterLoad, {.fill = fill}, to);
 }

@@ -18,6 +18,7 @@ void add_received(const Plan& plan, const dataplane::Counters& counters, StatsRe
 WorkerReport worker_report(const Plan& plan, const dataplane::Counters& counters);
 void add_filter(const filter::FilterCounters& from, FilterReport& to);
 void add_window(const filter::WindowState& from, FilterReport& to);
+void add_repeats(const filter::RepeatCounters& from, FilterReport& to);
 void add_fill(std::uint64_t fill, FilterReport& to);
 void add_audit(const pipeline::AuditTotals& from, FilterReport& to);
 void add_crossings(const pipeline::Crossings& from, StatsReport& to);

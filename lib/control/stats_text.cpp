@@ -162,6 +162,7 @@ ordered_json json_of(const engines::FilterPlan& plan, const FilterReport& filter
                         {"predicted_false_drop", plan.prediction.false_drop}};
     add_rows(out, filter::kWindowCounters, filter.window);
     add_rows(out, filter::kFilterCounters, filter.counters);
+    add_rows(out, filter::kRepeatCounters, filter.repeats);
     add_rows(out, packet::kTunnelCounters, filter.tunnels);
     add_rows<FilterLoad>(out, kFilterLoad, filter);
     return out;
@@ -566,6 +567,7 @@ ordered_json kinds_json() {
     add_kinds(out["filters"], kFilterLoad);
     add_kinds(out["filters"], filter::kWindowCounters);
     add_kinds(out["filters"], filter::kFilterCounters);
+    add_kinds(out["filters"], filter::kRepeatCounters);
     add_kinds(out["filters"], packet::kTunnelCounters);
     add_kinds(out["root"], dataplane::kRootCounters);
     add_kinds(out["root"], root::kCounters);
@@ -597,6 +599,7 @@ ordered_json help_json() {
     add_help(out["filters"], kFilterLoad);
     add_help(out["filters"], filter::kWindowCounters);
     add_help(out["filters"], filter::kFilterCounters);
+    add_help(out["filters"], filter::kRepeatCounters);
     add_help(out["filters"], packet::kTunnelCounters);
     add_help(out["root"], dataplane::kRootCounters);
     add_help(out["root"], root::kCounters);

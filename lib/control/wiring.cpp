@@ -311,6 +311,7 @@ void Wiring::fill_lanes(WiringSetup& setup, WorkerIndex worker) {
     lanes.worker_time = setup.warms() ? &parts_[worker]->shared.time : nullptr;
     for (PortIndex p = 0; p < setup.plan->ports.size(); ++p) {
         lanes.port_of[input_.ports[p]] = p;
+        lanes.groups[p] = setup.plan->ports[p].group;
     }
 }
 

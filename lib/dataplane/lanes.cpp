@@ -61,6 +61,28 @@ filter::FilterCounters Lanes::counted(unsigned lane) const noexcept {
     return sum;
 }
 
+filter::RepeatCounters Lanes::repeats_counted(unsigned lane) const noexcept {
+    filter::RepeatCounters sum = repeats_before_[lane];
+    if (setup_.lanes[lane].repeats != nullptr) {
+        fold(filter::kRepeatCounters, setup_.lanes[lane].repeats->counters(), sum);
+    }
+    return sum;
+}
+
+// What the filter has kept, or if that is less the union rule.
+filter::WindowState Lanes::window_of(const Lane& lane, Nanoseconds now) const noexcept {
+    filter::WindowState state = lane.ops->window(lane.filter, *lane.ageing, now);
+    if (lane.repeats != nullptr) {
+        const filter::KeptWindow& kept = lane.repeats->kept();
+        state.achieved = std::min(state.achieved, kept.at(now));
+        if (kept.shortest() < state.shortest) {
+            state.shortest = kept.shortest();
+            state.shortest_at = kept.shortest_at();
+        }
+    }
+    return state;
+}
+
 // A filter may have changed its place: its turns go with it.
 void Lanes::adopt(const LanesSetup& setup, unsigned polls) noexcept {
     const Presence presence = presence_;
@@ -71,11 +93,13 @@ void Lanes::adopt(const LanesSetup& setup, unsigned polls) noexcept {
         if ((setup.goes_on >> i & 1) == 0) {
             if (!same) {
                 counted_before_[i] = {};
+                repeats_before_[i] = {};
                 counters_.tunnels[i] = {};
                 counters_.roots[i] = {};
             }
         } else if (!same) {
             counted_before_[i] = counted(i);  // planted: reload-resets-counter
+            repeats_before_[i] = repeats_counted(i);
         }
         Presence::Turns turns;
         exchanged_[i] = 0;
@@ -157,6 +181,7 @@ void Lanes::tell_time(Burst& burst, FilterIndex filter, PortIndex from) noexcept
 
 void Lanes::decide(Burst& burst, FilterIndex filter) noexcept {
     const Lane& lane = setup_.lanes[filter];
+    find_groups(burst, lane);
     if (common_.capture_clock) {
         decide_timed(burst, lane);
         audit(burst, filter, 0);
@@ -243,7 +268,9 @@ void Lanes::learn(FilterIndex filter, filter::Published published) noexcept {
 
 void Lanes::decide_prepared(Burst& burst, FilterIndex filter, const Receipt& receipt,
                             const pipeline::Ahead& ahead, pipeline::Ahead* next) noexcept {
-    pipeline::decide_prepared(burst, setup_.lanes[filter], receipt.published, ahead, next);
+    const Lane& lane = setup_.lanes[filter];
+    find_groups(burst, lane);
+    pipeline::decide_prepared(burst, lane, receipt.published, ahead, next);
     close(burst, filter, receipt);
 }
 
@@ -264,13 +291,11 @@ void Lanes::look(const Burst& burst, FilterIndex filter, std::uint64_t sampled,
                  Nanoseconds now) noexcept {
     const Lane& lane = setup_.lanes[filter];
     std::array<PortIndex, kMaxBurst> ports;
-    pipeline::for_each_bit(sampled, [&](unsigned i) {
-        ports[i] = burst.handed_in ? setup_.port_of[burst.mbufs[i]->port] : burst.port;
-    });
+    pipeline::for_each_bit(sampled, [&](unsigned i) { ports[i] = port_of(burst, i); });
     filter::AuditState state;
     state.first = common_.capture_clock ? burst.times[0] : now;
     state.last = common_.capture_clock ? burst.times[burst.count - 1] : state.first;
-    state.window = lane.ops->window(lane.filter, *lane.ageing, state.last);
+    state.window = window_of(lane, state.last);
     state.counters = lane.ops->counters(lane.filter);
     state.stalls = presence_.counted();
     state.stall = presence_.counted_gap();
@@ -289,8 +314,9 @@ void Lanes::report(WorkerShared& shared) noexcept {
         const PacketClock& clock = packet_clocks_[i];
         const Nanoseconds now = common_.capture_clock ? clock.now() : presence_.time();
         shared.filters[i] = counted(i);
+        shared.repeats[i] = repeats_counted(i);
         filter::WindowState& window = shared.windows[i];
-        window = lane.ops->window(lane.filter, *lane.ageing, now);
+        window = window_of(lane, now);
         const Nanoseconds start = common_.capture_clock ? clock.start() : begun_;
         window.shortest_at -= std::min(start, window.shortest_at);
         shared.fills[i] = lane.ops->fill(lane.filter, *lane.ageing);

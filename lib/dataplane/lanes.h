@@ -18,6 +18,7 @@
 #include "dataplane/root_link.h"
 #include "dataplane/shared.h"
 #include "pipeline/audit.h"
+#include "pipeline/bits.h"
 #include "pipeline/stages.h"
 
 namespace unecho::dataplane {
@@ -48,6 +49,7 @@ struct LanesSetup {
         return none;
     }
     std::array<PortIndex, RTE_MAX_ETHPORTS> port_of{};  // by DPDK's port number
+    std::array<std::uint32_t, kMaxPorts> groups{};      // of ports, that repeats are told apart by
 };
 
 class Lanes {
@@ -125,8 +127,22 @@ class Lanes {
     }
     void look(const Burst& burst, FilterIndex filter, std::uint64_t sampled,
               Nanoseconds now) noexcept;
+    [[nodiscard]] PortIndex port_of(const Burst& burst, unsigned i) const noexcept {
+        return burst.handed_in ? setup_.port_of[burst.mbufs[i]->port] : burst.port;
+    }
+    // Before a burst is decided whose repeats are kept.
+    void find_groups(Burst& burst, const pipeline::Lane& lane) const noexcept {
+        if (lane.repeats != nullptr) {
+            pipeline::for_each_bit(
+                lane.key.evidence ? burst.keys.keyed : burst.unidentified,
+                [&](unsigned i) { burst.groups[i] = setup_.groups[port_of(burst, i)]; });
+        }
+    }
+    [[nodiscard]] filter::WindowState window_of(const pipeline::Lane& lane,
+                                                Nanoseconds now) const noexcept;
     void point_to_those_before() noexcept;
     [[nodiscard]] filter::FilterCounters counted(unsigned lane) const noexcept;
+    [[nodiscard]] filter::RepeatCounters repeats_counted(unsigned lane) const noexcept;
 
     LanesSetup setup_;
     const WorkerCommon& common_;
@@ -140,6 +156,7 @@ class Lanes {
     std::array<std::uint64_t, kMaxFilters> exchanged_{};  // in which generation segments were
     // What filters counted that were at these places before, and whose counters go on.
     std::array<filter::FilterCounters, kMaxFilters> counted_before_{};
+    std::array<filter::RepeatCounters, kMaxFilters> repeats_before_{};
 };
 
 }  // namespace unecho::dataplane

@@ -12,6 +12,7 @@
 #include "dataplane/stall.h"
 #include "filter/filter.h"
 #include "filter/kept_window.h"
+#include "filter/repeats/union_rule.h"
 #include "filter/tap_report.h"
 #include "pipeline/audit.h"
 
@@ -65,6 +66,7 @@ struct alignas(64) WorkerShared {
     Counters snapshot;                                          // dp: rw, cp: ro when taken
     std::array<filter::FilterCounters, kMaxFilters> filters{};  // dp: rw, cp: ro when taken
     std::array<filter::WindowState, kMaxFilters> windows{};     // dp: rw, cp: ro when taken
+    std::array<filter::RepeatCounters, kMaxFilters> repeats{};  // dp: rw, cp: ro when taken
     std::array<std::uint64_t, kMaxFilters> fills{};             // dp: rw, cp: ro when taken
     std::array<filter::TapSummary, kMaxRoutes> taps{};          // dp: rw, cp: ro when taken
     std::array<pipeline::AuditTotals, kMaxFilters> audits{};    // dp: rw, cp: ro when taken

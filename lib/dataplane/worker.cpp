@@ -310,7 +310,7 @@ void Worker::digest(Burst& burst) noexcept {
         pipeline::digest_flows(burst, key.flow_tenant, *common_.secret);
         reporter_.add_flows(burst);
         if (key.mode == packet::KeyMode::kFlowBidir && key.non_ip == packet::NonIp::kPass &&
-            key.tags == packet::Tags::kIgnore) {
+            key.tags != packet::Tags::kCompare) {
             return;
         }
     }

@@ -7,11 +7,25 @@ namespace unecho::engines {
 
 Result<std::unique_ptr<FilterInstance>> FilterInstance::make(const FilterPlan& plan,
                                                              const InstanceMemory& memory) {
-    auto made = make_filter(plan.setup(), memory.filter, memory.contents);
+    const std::span<std::byte> engine =
+        plan.repeats ? memory.filter.first(plan.engine_bytes) : memory.filter;
+    auto made = make_filter(plan.setup(), engine, memory.contents);
     if (!made) {
         return fail(made.error().code, "filter \"" + plan.name + "\": " + made.error().context);
     }
-    return std::unique_ptr<FilterInstance>(new FilterInstance(memory, std::move(*made)));
+    std::unique_ptr<FilterInstance> out(new FilterInstance(memory, std::move(*made)));
+    if (plan.repeats) {
+        out->repeats_.emplace(*plan.repeats, memory.filter.subspan(plan.engine_bytes),
+                              memory.contents);
+    }
+    return out;
+}
+
+bool FilterInstance::is_whole(const FilterPlan& plan, std::span<std::byte> memory) {
+    return !plan.repeats
+               ? engines::is_whole(plan.setup(), memory)
+               : engines::is_whole(plan.setup(), memory.first(plan.engine_bytes)) &&
+                     filter::UnionRule::is_whole(*plan.repeats, memory.subspan(plan.engine_bytes));
 }
 
 void* FilterInstance::address() {
@@ -41,6 +55,7 @@ pipeline::Lane FilterInstance::lane(const FilterPlan& plan) {
     }
     judge_ = plan.judge;
     lane.judge = judge_ ? &*judge_ : nullptr;
+    lane.repeats = repeats_ ? &*repeats_ : nullptr;
     return lane;
 }
 

@@ -28,6 +28,9 @@ class FilterInstance {
     static Result<std::unique_ptr<FilterInstance>> make(const FilterPlan& plan,
                                                         const InstanceMemory& memory);
 
+    // An instance can go on with what another one by the same plan left in this memory.
+    static bool is_whole(const FilterPlan& plan, std::span<std::byte> memory);
+
     // Valid as long as this and until the next call; its judge and its ageing begin anew, but for
     // an ageing that was kept.
     [[nodiscard]] pipeline::Lane lane(const FilterPlan& plan);
@@ -43,6 +46,7 @@ class FilterInstance {
 
     const InstanceMemory memory_;
     AnyFilter filter_;
+    std::optional<filter::UnionRule> repeats_;  // where repeats are kept
     std::optional<pipeline::Judge> judge_;
     std::optional<filter::Ageing> ageing_;
 };

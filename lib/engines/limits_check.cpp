@@ -4,6 +4,7 @@
 #include "engines/engine.h"
 #include "engines/spec.h"
 #include "filter/kernels/line_kernel.h"
+#include "filter/repeats/union_rule.h"
 #include "filter/sets/shbf_shape.h"
 #include "filter/sets/shbf_x.h"
 #include "filter/storage.h"
@@ -59,6 +60,9 @@ static_assert(sizing::kMaxTimerBits == filter::kMaxTimerBits);
 static_assert(sizing::kLineBytes == filter::kCacheLine);
 static_assert(sizing::kMaxBytes <= filter::kMaxFilterBytes);
 static_assert(sizing::kMaxFalseDrop == kMostFalseDrop);
+static_assert(filter::UnionParams::kMostSamePort == kMostSamePort &&
+              filter::UnionParams::kLeastViews == kLeastViews &&
+              filter::UnionParams::kMostViews == kMostViews);
 static_assert(sizing::kMaxWBar == filter::kMaxWBar);
 static_assert(info_of(Engine::kShbfX).most_first == filter::kMaxMultiplicity);
 static_assert(info_of(Engine::kShbfX).most_first == sizing::kMaxWBar);

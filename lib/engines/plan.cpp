@@ -19,6 +19,9 @@ namespace {
 // Flows spread unevenly over several instances.
 constexpr double kUnevenSpread = 1.25;
 
+// Looks that are remembered at least, where repeats are kept.
+constexpr std::uint64_t kLeastLooks = 1024;
+
 std::string text_of(double value) {
     char text[32];
     std::snprintf(text, sizeof(text), "%.3g", value);
@@ -107,6 +110,14 @@ class Planner {
         question.rate = targets.keys_per_second;
         if (spec_.memory) {
             question.memory = *spec_.memory / placement_.instances;
+            if (spec_.keeps_repeats()) {
+                const auto repeats = repeats_of(*spec_.rate * share_of(placement_.instances));
+                if (!repeats) {
+                    return tl::unexpected(repeats.error());
+                }
+                const std::uint64_t taken = filter::UnionRule::bytes(*repeats);
+                question.memory = *question.memory - std::min(taken, *question.memory);
+            }
         }
         std::vector<Engine> able;
         std::copy_if(kAutoEngines.begin(), kAutoEngines.end(), std::back_inserter(able),
@@ -194,12 +205,50 @@ class Planner {
             return fail(bytes.error().code,
                         "filter \"" + out_.name + "\": " + bytes.error().context);
         }
+        out_.engine_bytes = filter::align_to_line(*bytes);
         out_.instance_bytes = *bytes;
+        if (spec_.keeps_repeats()) {
+            const auto planned = repeats_of(
+                spec_.rate ? *spec_.rate * share_of(placement_.instances) : out_.keys_per_second);
+            if (!planned) {
+                return tl::unexpected(planned.error());
+            }
+            out_.repeats = *planned;
+            out_.instance_bytes = out_.engine_bytes + filter::UnionRule::bytes(*out_.repeats);
+        }
         out_.told_ahead = *bytes > placement_.core_cache / 4 * 3;  // packets take some of it
         out_.planned_fill = engines::planned_fill(
             out_.setup(),
             out_.load.value_or(sizing::load_for(out_.prediction.generation_keys, kRandomArrivals)));
         return std::move(out_);
+    }
+
+    // Each transmission is looked at by this many points of observation; more of them forget
+    // sooner.
+    static constexpr double kPoints = 2;
+
+    // For so many packets per second.
+    [[nodiscard]] Result<filter::UnionParams> repeats_of(double rate) const {
+        const double unidentified = spec_.unidentified.value_or(1);
+        const auto packets_in = [rate](Nanoseconds time, double share) {
+            return static_cast<std::uint64_t>(rate * share * static_cast<double>(time) / kSecond);
+        };
+        filter::UnionSpec spec;
+        spec.looks =
+            std::max<std::uint64_t>(packets_in(spec_.window, unidentified * kPoints), kLeastLooks);
+        spec.window = spec_.window;
+        spec.same_port = spec_.same_port.value_or(0);
+        spec.views = spec_.views.value_or(filter::UnionParams::kLeastViews);
+        spec.identified = packets_in(spec.same_port, 1) + kLeastLooks;
+        auto params = filter::UnionParams::make(spec);
+        if (!params) {
+            return fail(
+                Errc::kConfig,
+                "packets without an ID cannot all be remembered: " + params.error().context +
+                    "; a shorter window, a lower rate or unidentified, more workers, or "
+                    "repeats = \"drop\" would do");
+        }
+        return *params;
     }
 
     // "auto" may have chosen an engine that has nothing to judge.
@@ -228,7 +277,10 @@ packet::KeySpec key_of(const FilterSpec& spec) {
             .flow_tenant = spec.tenant.value_or(packet::Tenant::kMatch),
             .tags = spec.tags.value_or(packet::Tags::kIgnore),
             .checksums = packet::Checksums::kFill,
-            .bytes = spec.key_bytes.value_or(0)};
+            .bytes = spec.key_bytes.value_or(0),
+            .repeats = spec.repeats.value_or(packet::Repeats::kDrop),
+            .point = spec.point.value_or(packet::Point::kLink),
+            .evidence = spec.keeps_repeats() && spec.same_port.value_or(0) != 0};
 }
 
 double share_of(unsigned instances) {

@@ -15,6 +15,7 @@
 #include "engines/spec.h"
 #include "filter/ageing.h"
 #include "filter/generation.h"
+#include "filter/repeats/union_rule.h"
 #include "packet/key_spec.h"
 #include "pipeline/judge.h"
 
@@ -40,7 +41,9 @@ struct FilterPlan {
     sizing::Prediction prediction;     // of one instance at its planned rate
     double keys_per_second = 0;        // planned for one instance
     unsigned keys_per_packet = 1;      // at most, where keys_per_second is of packets planned for
-    std::uint64_t instance_bytes = 0;  // allocated, with spare segments
+    std::uint64_t engine_bytes = 0;    // of it the filter's, with spare segments
+    std::uint64_t instance_bytes = 0;  // allocated: the filter's, and where repeats are kept theirs
+    std::optional<filter::UnionParams> repeats = std::nullopt;  // absent: repeats are dropped
     // Bursts are told to it before they are decided (pipeline::prepare): a core's cache does not
     // hold it. In a cache that costs more than it gains.
     bool told_ahead = false;

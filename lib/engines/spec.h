@@ -28,6 +28,11 @@ enum class Rule : std::uint8_t {
 };
 inline constexpr std::array<std::string_view, 3> kRuleNames{"match", "bound", "penalty"};
 
+// Second looks of a port that mirrors both directions.
+inline constexpr Nanoseconds kMostSamePort = 4 * kSecond;
+inline constexpr unsigned kLeastViews = 2;
+inline constexpr unsigned kMostViews = 14;
+
 inline constexpr double kDefaultFalseDrop = 1e-6;
 inline constexpr std::string_view kDefaultFalseDropText = "1e-6";  // as people write it
 inline constexpr double kMostFalseDrop = 0.5;                      // the range is (0, 0.5]
@@ -92,6 +97,16 @@ struct FilterSpec {
     double false_drop_cost = 1000;      // kPenalty
     double leak_cost = 1;               // kPenalty; of an echo that is forwarded
     std::vector<TrafficClass> classes;  // kPenalty
+
+    // What becomes of equal packets that do not say which transmission they are, and where they
+    // were seen (filter/repeats/union_rule.h). Absent: dropped.
+    std::optional<packet::Repeats> repeats;
+    std::optional<packet::Point> point;    // absent: link
+    std::optional<Nanoseconds> same_port;  // second looks at one point within it; absent: none
+    std::optional<unsigned> views;         // looks of one point at a transmission; absent: 2
+    std::optional<double> unidentified;    // share of such packets; absent: all
+
+    [[nodiscard]] bool keeps_repeats() const { return repeats == packet::Repeats::kKeep; }
 
     bool operator==(const FilterSpec&) const = default;
 };

@@ -56,6 +56,7 @@ class Checks {
     std::vector<SpecProblem> all() && {
         check_ranges();
         check_first();
+        check_repeats();
         check_counting();
         check_non_ip();
         check_tags();
@@ -84,6 +85,30 @@ class Checks {
         if (spec_.max_false_drop && !is_false_drop(*spec_.max_false_drop)) {
             report({"max_false_drop"},
                    short_number(*spec_.max_false_drop) + "; allowed: " + false_drops_allowed());
+        }
+    }
+
+    // A key of flows names no packet, whether it was sent again or not.
+    void check_repeats() {
+        const bool flows = packet::is_flow(spec_.key);
+        if (flows && spec_.keeps_repeats()) {
+            report({"repeats", "key"}, "\"keep\" tells packets apart, and key " +
+                                           quoted(name_of(spec_.key)) +
+                                           " names flows; leave it "
+                                           "out");
+        }
+        if (spec_.tags == packet::Tags::kPoint &&
+            (flows || spec_.repeats == packet::Repeats::kDrop)) {
+            report({"tags", "repeats", "key"},
+                   "\"point\" says how repeats are told from copies; it needs repeats \"keep\" and "
+                   "no key of flows");
+        }
+        for (const std::string_view field : {"point", "same_port", "views", "unidentified"}) {
+            if (written(field) && (flows || spec_.repeats == packet::Repeats::kDrop)) {
+                report({field, "repeats", "key"},
+                       "says how repeats are told from copies; it needs repeats \"keep\" and no "
+                       "key of flows");
+            }
         }
     }
 

@@ -26,7 +26,7 @@ struct CapturePlace {
 
 // Of each echo of a burst, the packet that it repeats.
 struct Originals {
-    bool known = false;
+    bool known = false;                            // of identified packets
     std::array<std::uint64_t, kMaxBurst> numbers;  // in the input
     std::array<std::uint32_t, kMaxBurst> files;
     std::array<std::int64_t, kMaxBurst>

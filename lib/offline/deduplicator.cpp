@@ -87,8 +87,8 @@ void add_pairs(const DigestedBurst& digested, const Originals& originals, std::s
         pair.record = begin + read[i];
         pair.number = digested.place.numbers[i];
         pair.file = digested.place.files[i];
-        pair.known = originals.known;
-        if (originals.known) {
+        pair.known = originals.known || (digested.burst.unidentified >> i & 1) != 0;
+        if (pair.known) {
             pair.original = originals.numbers[i];
             pair.original_file = originals.files[i];
             pair.age = originals.ages[i];
@@ -108,17 +108,28 @@ Status take(Result<std::unique_ptr<Made>> made, std::unique_ptr<Decider>& decide
 
 }  // namespace
 
-Result<std::unique_ptr<Deduplicator>> Deduplicator::make(
-    const Options& options, std::uint64_t memory, std::optional<std::uint64_t> most_packets) {
+Result<std::unique_ptr<Deduplicator>> Deduplicator::make(const Options& options,
+                                                         std::uint64_t memory,
+                                                         std::optional<std::uint64_t> most_packets,
+                                                         std::size_t taps) {
     // Before the first packet, whichever engine may take over later.
     if (const auto isa = engines::IsaChoice::detect().any(); !isa) {
         return tl::unexpected(isa.error());
     }
     std::unique_ptr<Deduplicator> out(new Deduplicator(options));
     const std::uint64_t audited = options.audit ? Shadow::part(memory) : 0;
-    const Status chosen = out->choose_decider(memory - audited, most_packets);
+    const std::uint64_t repeats =
+        options.keeps_repeats() ? RepeatDecider::part(memory - audited) : 0;
+    const Status chosen = out->choose_decider(memory - audited - repeats, most_packets);
     if (!chosen) {
         return tl::unexpected(chosen.error());
+    }
+    if (options.keeps_repeats()) {
+        auto made = RepeatDecider::make(options, options.same_port_of(taps), repeats);
+        if (!made) {
+            return tl::unexpected(made.error());
+        }
+        out->repeats_ = std::move(*made);
     }
     if (options.audit) {
         auto shadow = Shadow::make(options, audited, out->decider_->facts(0).slack);
@@ -209,6 +220,9 @@ Status Deduplicator::decide(DigestedBurst& digested, Originals& originals) {
     begin_ = begin_.value_or(burst.times[0]);
     now_ = burst.times[burst.count - 1];
     decider_->decide(burst, digested.place, originals);
+    if (repeats_ != nullptr) {
+        repeats_->decide(burst, digested.place, originals);
+    }
     counts_.add(burst);
     if (shadow_ != nullptr) {
         look(digested);
@@ -304,6 +318,9 @@ DeciderFacts Deduplicator::facts() const {
     if (earlier_) {
         out.handed_over = earlier_->end;
         out.forgotten += earlier_->facts.forgotten;
+    }
+    if (repeats_ != nullptr) {
+        out.forgotten += repeats_->counters().forgotten;
     }
     if (out.window && earlier_ && earlier_->facts.window) {
         const filter::WindowState& before = *earlier_->facts.window;

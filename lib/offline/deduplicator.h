@@ -19,6 +19,7 @@
 #include "offline/filter_decider.h"
 #include "offline/options.h"
 #include "offline/reason_counts.h"
+#include "offline/repeat_decider.h"
 #include "offline/shadow.h"
 
 namespace unecho::offline {
@@ -46,14 +47,29 @@ class Deduplicator {
   public:
     // memory: for what it remembers of packets. most_packets: that there can be, if that is known.
     // Errc::kConfig, kNoMemory.
+    // taps: of the inputs, as far as they are known.
     static Result<std::unique_ptr<Deduplicator>> make(
         const Options& options, std::uint64_t memory,
-        std::optional<std::uint64_t> most_packets = std::nullopt);
+        std::optional<std::uint64_t> most_packets = std::nullopt, std::size_t taps = 1);
 
     // The bursts of a batch of so many packets. Errc::kNoMemory: a filter was to take over, and the
     // machine has not got the memory that the exact table had; or a shard's table is full.
     Status decide(std::vector<DigestedBurst>& bursts, std::size_t packets, bool with_pairs,
                   Verdicts& verdicts);
+
+    // What a first reading learns, and a second one goes on with; empty: nothing.
+    [[nodiscard]] Evidence evidence() const {
+        return repeats_ == nullptr ? Evidence() : repeats_->evidence();
+    }
+    void learn(const Evidence& evidence) {
+        if (repeats_ != nullptr && !evidence.empty()) {
+            repeats_->learn(evidence);
+        }
+    }
+    // Absent: repeats are not kept.
+    [[nodiscard]] std::optional<filter::RepeatCounters> repeats() const {
+        return repeats_ == nullptr ? std::nullopt : std::optional(repeats_->counters());
+    }
 
     [[nodiscard]] const ReasonCounts& counts() const { return counts_; }
     // Of all that decided; times of the window since the first packet.
@@ -91,6 +107,7 @@ class Deduplicator {
 
     Options options_;
     std::unique_ptr<Decider> decider_;
+    std::unique_ptr<RepeatDecider> repeats_;     // null: repeats are dropped
     const ExactDecider* whole_table_ = nullptr;  // of a shard: the decider, which may not forget
     std::unique_ptr<Shadow> shadow_;             // null: not audited
     std::optional<TakeOver> take_over_;          // absent: decider_ stays

@@ -72,6 +72,16 @@ void Digester::tell_short_frames_apart(DigestedBurst& digested) const {
     }
 }
 
+// The least number of a tap that stands beside this one.
+std::uint32_t Digester::group_of(std::size_t tap) const {
+    for (const std::vector<std::uint32_t>& group : groups_) {
+        if (std::find(group.begin(), group.end(), tap) != group.end()) {
+            return *std::min_element(group.begin(), group.end());
+        }
+    }
+    return static_cast<std::uint32_t>(tap);
+}
+
 void Digester::learn(std::span<const capture::Interface> interfaces) {
     while (facts_.size() < interfaces.size()) {
         const capture::Interface& one = interfaces[facts_.size()];
@@ -79,7 +89,7 @@ void Digester::learn(std::span<const capture::Interface> interfaces) {
         const bool keyless = link == packet::Link::kUnknown &&
                              key_.mode != packet::KeyMode::kFrame &&
                              key_.non_ip == packet::NonIp::kPass;
-        facts_.push_back({link, one.file, keyless});
+        facts_.push_back({link, one.file, group_of(facts_.size() + 1), keyless});
     }
 }
 
@@ -110,6 +120,7 @@ std::size_t Digester::fill(std::span<const Record> records,
         burst.lengths[n] = record.length;
         burst.times[n] = clock_.at(record, facts.file);
         burst.bytes += record.length;
+        burst.groups[n] = facts.group;
         digested.place.files[n] = facts.file;
         digested.place.numbers[n] = merged_ ? next_number_ + n : record.number;
         ++n;

@@ -36,12 +36,15 @@ class Digester {
     // ignored_bytes: at the beginning of frames that are longer, which do not count.
     // merged: of several inputs.
     // shard: whose packets alone are digested, while every packet goes on with the time.
+    // groups: of taps that stand side by side (Options).
     Digester(const packet::KeySpec& key, const hash::Secret& secret, const PacketClock& clock,
-             std::uint32_t ignored_bytes = 0, bool merged = false, const Shard& shard = {})
+             std::uint32_t ignored_bytes = 0, bool merged = false, const Shard& shard = {},
+             const std::vector<std::vector<std::uint32_t>>& groups = {})
         : key_(key),
           ignored_bytes_(ignored_bytes),
           merged_(merged),
           shard_(shard),
+          groups_(groups),
           secret_(secret),
           clock_(clock) {}
 
@@ -64,9 +67,11 @@ class Digester {
     struct Facts {
         packet::Link link;
         std::uint32_t file;
-        bool keyless;  // a link type without parser, and nothing else is compared
+        std::uint32_t group;  // of its tap
+        bool keyless;         // a link type without parser, and nothing else is compared
     };
 
+    [[nodiscard]] std::uint32_t group_of(std::size_t tap) const;
     void learn(std::span<const capture::Interface> interfaces);
     std::size_t fill(std::span<const capture::Record> records,
                      std::span<const capture::Interface> interfaces, DigestedBurst& digested);
@@ -78,6 +83,7 @@ class Digester {
     std::uint32_t ignored_bytes_;
     bool merged_;
     Shard shard_;
+    std::vector<std::vector<std::uint32_t>> groups_;
     hash::Secret secret_;
     std::vector<Facts> facts_;  // by interface
     capture::UnparsedLinks unparsed_;

@@ -37,7 +37,7 @@ void EchoAges::add(const pipeline::Burst& burst, const CapturePlace& place,
         ++found_[static_cast<std::size_t>(
             std::bit_width(static_cast<std::uint64_t>(originals.ages[i])))];
     });
-    pipeline::for_each_bit(burst.keys.keyed, [&](unsigned i) {
+    pipeline::for_each_bit(burst.filtered(), [&](unsigned i) {
         if ((burst.digests[i] & kSampled) != 0) {
             return;
         }

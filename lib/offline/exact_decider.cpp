@@ -44,18 +44,18 @@ void ExactDecider::decide(pipeline::Burst& burst, const CapturePlace& place, Ori
     std::array<Sighting, kMaxBurst> seen;
     std::array<Sighting, kMaxBurst> references;
     unsigned n = 0;
-    pipeline::for_each_bit(burst.keys.keyed, [&](unsigned i) {
+    pipeline::for_each_bit(burst.filtered(), [&](unsigned i) {
         digests[n] = burst.digests[i];
         seen[n++] = {burst.times[i], numbers_ ? place.first_number + i : place.numbers[i],
                      place.files[i]};
     });
     const std::uint64_t echoes =
         table_.test_and_insert_burst({digests.data(), n}, first_, seen.data(), references.data());
-    burst.echoes = pipeline::deposit_bits(echoes, burst.keys.keyed);
+    burst.echoes = pipeline::deposit_bits(echoes, burst.filtered());
     burst.doubts = 0;
     originals.known = true;
     n = 0;
-    pipeline::for_each_bit(burst.keys.keyed, [&](unsigned i) {
+    pipeline::for_each_bit(burst.filtered(), [&](unsigned i) {
         const Sighting& reference = references[n++];
         originals.numbers[i] = numbers_ && (echoes >> (n - 1) & 1) != 0
                                    ? *numbers_->of(reference.number)

@@ -16,6 +16,7 @@ engines::FilterSpec judging_spec_of(const Options& options) {
     engines::FilterSpec spec = spec_of(options);
     spec.rule = engines::Rule::kBound;
     spec.on_full = engines::OnFull::kShrink;
+    spec.repeats = packet::Repeats::kDrop;  // others decide of those (repeat_decider.h)
     return spec;
 }
 

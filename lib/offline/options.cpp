@@ -2,10 +2,12 @@
 #include "offline/options.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "base/option_names.h"
+#include "filter/repeats/union_rule.h"
 #include "offline/editcap.h"
 
 namespace unecho::offline {
@@ -16,6 +18,50 @@ using packet::KeyMode;
 
 tl::unexpected<Error> bad(const std::string& text) {
     return fail(Errc::kConfig, text);
+}
+
+Status check_repeats(const Options& options) {
+    using filter::UnionParams;
+    if (options.repeats == packet::Repeats::kKeep && !options.may_keep_repeats()) {
+        return bad(option::kRepeats +
+                   " keep is for keys of packets and windows of time; leave out " +
+                   (options.editcap             ? option::kEditcap
+                    : options.count.has_value() ? option::kCount
+                                                : option::kKey));
+    }
+    for (const auto& [given, name] : {std::pair{options.point.has_value(), &option::kPoint},
+                                      std::pair{options.same_port.has_value(), &option::kSamePort},
+                                      std::pair{options.views.has_value(), &option::kViews},
+                                      std::pair{options.passes.has_value(), &option::kPasses},
+                                      std::pair{!options.groups.empty(), &option::kGroup}}) {
+        if (given && !options.keeps_repeats()) {
+            return bad(*name + " is for " + option::kRepeats + " keep");
+        }
+    }
+    if (options.same_port && (*options.same_port > UnionParams::kMostSamePort ||
+                              *options.same_port > options.window_time())) {
+        return bad(option::kSamePort + ": " + format_duration(*options.same_port) +
+                   "; allowed: 0s to 4s, and no more than " + option::kWindow);
+    }
+    if (options.views &&
+        (*options.views < UnionParams::kLeastViews || *options.views > UnionParams::kMostViews)) {
+        return bad(option::kViews + ": " + std::to_string(*options.views) +
+                   "; allowed: " + std::to_string(UnionParams::kLeastViews) + " to " +
+                   std::to_string(UnionParams::kMostViews));
+    }
+    std::set<std::uint32_t> grouped;
+    for (const std::vector<std::uint32_t>& group : options.groups) {
+        for (const std::uint32_t tap : group) {
+            if (!grouped.insert(tap).second) {
+                return bad(option::kGroup + ": tap " + std::to_string(tap) +
+                           " is there twice; allowed: each tap in one group");
+            }
+        }
+    }
+    if (options.passes && (*options.passes < 1 || *options.passes > 2)) {
+        return bad(option::kPasses + ": " + std::to_string(*options.passes) + "; allowed: 1 or 2");
+    }
+    return {};
 }
 
 Status check_values(const Options& options) {
@@ -43,6 +89,9 @@ Status check_values(const Options& options) {
     }
     if (const Status together = check(spec_of(options), written); !together) {
         return together;
+    }
+    if (const Status repeats = check_repeats(options); !repeats) {
+        return repeats;
     }
     if (options.ignored_bytes != 0 && options.key_mode() != KeyMode::kFrame) {
         return bad(option::kIgnoreBytes + " is for whole frames; it needs " + option::kKey +
@@ -134,6 +183,8 @@ engines::FilterSpec spec_of(const Options& options) {
     spec.first = options.first.value_or(1);
     spec.window = options.window_time();
     spec.max_false_drop = options.false_drop();
+    spec.repeats = options.keeps_repeats() ? packet::Repeats::kKeep : packet::Repeats::kDrop;
+    spec.point = options.point.value_or(packet::Point::kLink);
     return spec;
 }
 

@@ -15,10 +15,14 @@
 #include "filter/window/reference_table.h"
 #include "offline/shard.h"
 #include "packet/key.h"
+#include "packet/observation.h"
 
 namespace unecho::offline {
 
 inline constexpr Nanoseconds kDefaultWindow = 50 * kMillisecond;
+// Of one tap, of which a mirror of both directions shows each packet twice.
+inline constexpr Nanoseconds kDefaultSamePort = 250 * kMicrosecond;
+inline constexpr unsigned kDefaultViews = 2;
 inline constexpr std::uint64_t kDefaultMemory = std::uint64_t{256} << 20;
 // Of it, or on top of it, what the program is without what it reads, remembers and writes.
 inline constexpr std::uint64_t kProgramBytes = std::uint64_t{16} << 20;
@@ -42,6 +46,14 @@ struct Options {
     bool editcap = false;
     bool audit = false;
     std::uint32_t ignored_bytes = 0;  // at the beginning of longer frames; with frames as keys
+    std::optional<packet::Repeats> repeats;  // absent: kept, where that can be
+    std::optional<packet::Point> point;      // absent: link
+    std::optional<Nanoseconds> same_port;    // absent: kDefaultSamePort of one tap, else 0
+    std::optional<unsigned> views;           // absent: kDefaultViews
+    std::optional<unsigned> passes;          // absent: 2 where evidence is wanted of regular files
+    // Taps, numbered from 1 in the order of the inputs and of their interfaces, that stand side by
+    // side: a packet passes one of them.
+    std::vector<std::vector<std::uint32_t>> groups;
     std::optional<std::uint64_t> seed;
     std::optional<Shard> shard;  // whose packets are decided, exactly; with a seed
 
@@ -64,6 +76,17 @@ struct Options {
     }
     [[nodiscard]] double false_drop() const {
         return max_false_drop.value_or(config::kDefaultFalseDrop);
+    }
+    // Keys of flows name no packet; a count, and editcap, ask for something else by name.
+    [[nodiscard]] bool may_keep_repeats() const {
+        return !packet::is_flow(key_mode()) && !count && !editcap;
+    }
+    [[nodiscard]] bool keeps_repeats() const {
+        return may_keep_repeats() &&
+               repeats.value_or(packet::Repeats::kKeep) == packet::Repeats::kKeep;
+    }
+    [[nodiscard]] Nanoseconds same_port_of(std::size_t taps) const {
+        return same_port.value_or(taps == 1 ? kDefaultSamePort : 0);
     }
     // Steps back in time that are longer begin an epoch. editcap knows none.
     [[nodiscard]] Nanoseconds jump() const {

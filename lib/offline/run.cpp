@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <memory>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "capture/link_types.h"
 #include "capture/live.h"
 #include "capture/reader.h"
+#include "capture/standard_streams.h"
 #include "offline/check_files.h"
 #include "offline/feed.h"
 #include "offline/sinks.h"
@@ -226,6 +228,7 @@ Summary summary_of(const Files& files, const Options& options, const Deduplicato
     summary.non_ip_types = deduplicator.counts().non_ip_types();
     summary.tunnels = deduplicator.counts().tunnels();
     summary.decider = deduplicator.facts();
+    summary.repeats = deduplicator.repeats();
     return summary;
 }
 
@@ -237,11 +240,31 @@ struct Parts {
     Sinks sinks;
     std::unique_ptr<Deduplicator> deduplicator;
     std::shared_ptr<std::uint64_t> left_out;  // null: nothing is
+    std::size_t taps;                         // of the inputs, as far as they are known
 };
+
+bool is_regular(const std::string& path) {
+    std::error_code code;
+    return path != capture::kStandardStream && std::filesystem::is_regular_file(path, code);
+}
+
+// What was asked for by name is done or refused. A file that is missing is said when it is opened.
+Status check_passes(const Files& files, const Options& options) {
+    for (const std::string& path : files.inputs) {
+        std::error_code code;
+        if (options.passes == 2U && !is_regular(path) &&
+            (path == capture::kStandardStream || std::filesystem::exists(path, code))) {
+            return fail(Errc::kConfig, option::kPasses + ": 2 reads the inputs twice, and " +
+                                           escaped(path) + " is no regular file; allowed: 1");
+        }
+    }
+    return {};
+}
 
 Result<Parts> open_all(const Files& files, const Options& options, const OpenInputs& open) {
     Status status = check(options);
     status = status ? check_files(files) : status;
+    status = status ? check_passes(files, options) : status;
     if (!status) {
         return tl::unexpected(status.error());
     }
@@ -266,12 +289,77 @@ Result<Parts> open_all(const Files& files, const Options& options, const OpenInp
     if (sinks->any_keeps_blocks()) {
         (*source)->keep_blocks(sinks->main_keeps_blocks());
     }
-    auto deduplicator =
-        Deduplicator::make(options, opened->memory, most_packets_of(files, options, **source));
+    const std::size_t taps = (*source)->interfaces().size();
+    auto deduplicator = Deduplicator::make(options, opened->memory,
+                                           most_packets_of(files, options, **source), taps);
     if (!deduplicator) {
         return tl::unexpected(deduplicator.error());
     }
-    return Parts{std::move(*source), std::move(*sinks), std::move(*deduplicator), left_out};
+    return Parts{std::move(*source), std::move(*sinks), std::move(*deduplicator), left_out, taps};
+}
+
+Digester digester_of(const Files& files, const Options& options, const hash::Secret& secret,
+                     std::size_t taps) {
+    packet::KeySpec key = engines::key_of(spec_of(options));
+    key.evidence = options.keeps_repeats() && options.same_port_of(taps) != 0;
+    return Digester(key, secret, options.clock(), options.ignored_bytes, files.inputs.size() > 1,
+                    options.shard.value_or(Shard()), options.groups);
+}
+
+// Evidence of populations that are seen twice is gathered from the whole input before the first
+// packet is decided, where it can be read twice.
+bool reads_twice(const Files& files, const Options& options, std::size_t taps) {
+    if (!options.keeps_repeats() || options.same_port_of(taps) == 0 || files.live ||
+        options.passes == 1U) {
+        return false;
+    }
+    return std::all_of(files.inputs.begin(), files.inputs.end(), is_regular);
+}
+
+// The first reading: as the second, and nothing is written.
+Result<Evidence> gather_evidence(const OpenInputs& open, const Files& files, const Options& options,
+                                 const hash::Secret& secret, bool ahead,
+                                 const OnProgress& on_progress) {
+    auto opened = open();
+    if (!opened) {
+        return tl::unexpected(opened.error());
+    }
+    Result<std::unique_ptr<capture::Source>> source = std::move(opened->source);
+    if (!files.selection.all()) {
+        source = capture::select(std::move(*source), files.selection,
+                                 std::make_shared<std::uint64_t>(0));
+    }
+    if (!source) {
+        return tl::unexpected(source.error());
+    }
+    const std::size_t taps = (*source)->interfaces().size();
+    Options quiet = options;
+    quiet.audit = false;
+    auto deduplicator =
+        Deduplicator::make(quiet, opened->memory, most_packets_of(files, options, **source), taps);
+    if (!deduplicator) {
+        return tl::unexpected(deduplicator.error());
+    }
+    const auto feed =
+        make_feed(std::move(*source), digester_of(files, options, secret, taps), ahead);
+    DigestedBatch digested;
+    Verdicts verdicts;
+    for (;;) {
+        const Result<bool> more = feed->next(digested);
+        if (!more) {
+            return tl::unexpected(more.error());
+        }
+        if (!*more) {
+            return (*deduplicator)->evidence();
+        }
+        const Status decided =
+            (*deduplicator)
+                ->decide(digested.bursts, digested.batch.records.size(), false, verdicts);
+        if (!decided) {
+            return tl::unexpected(decided.error());
+        }
+        on_progress({.input = digested.progress, .packets = 0, .echoes = 0, .full = false});
+    }
 }
 
 Result<Summary> run_from(const OpenInputs& open, const Files& files, const Options& options,
@@ -289,11 +377,15 @@ Result<Summary> run_from(const OpenInputs& open, const Files& files, const Optio
     if (!begun) {
         return tl::unexpected(begun.error());
     }
-    const auto feed = make_feed(
-        std::move(parts->source),
-        Digester(engines::key_of(spec_of(options)), *secret, options.clock(), options.ignored_bytes,
-                 files.inputs.size() > 1, options.shard.value_or(Shard())),
-        ahead);
+    if (reads_twice(files, options, parts->taps)) {
+        const auto evidence = gather_evidence(open, files, options, *secret, ahead, on_progress);
+        if (!evidence) {
+            return tl::unexpected(evidence.error());
+        }
+        parts->deduplicator->learn(*evidence);
+    }
+    const auto feed = make_feed(std::move(parts->source),
+                                digester_of(files, options, *secret, parts->taps), ahead);
     const auto passed =
         pass_all(*feed, *parts->deduplicator, parts->sinks, files.live, on_progress);
     if (!passed) {

@@ -44,6 +44,8 @@ void keep_only(pipeline::Burst& burst, CapturePlace& place, std::uint64_t mask) 
         burst.times[kept] = burst.times[i];
         burst.parsed.ip[kept] = burst.parsed.ip[i];
         burst.digests[kept] = burst.digests[i];
+        burst.groups[kept] = burst.groups[i];
+        burst.places[kept] = burst.places[i];
         burst.opened.tenants[kept] = burst.opened.tenants[i];
         place.numbers[kept] = place.numbers[i];
         place.files[kept] = place.files[i];
@@ -54,7 +56,7 @@ void keep_only(pipeline::Burst& burst, CapturePlace& place, std::uint64_t mask) 
          {&burst.too_long, &burst.parsed.ipv4, &burst.parsed.ipv6, &burst.parsed.non_ip,
           &burst.parsed.malformed, &burst.opened.opened, &burst.opened.fragments,
           &burst.opened.malformed, &burst.opened.other, &burst.opened.too_deep, &burst.keys.keyed,
-          &burst.keys.non_ip, &burst.keys.malformed}) {
+          &burst.keys.non_ip, &burst.keys.malformed, &burst.unidentified}) {
         *bits = extract_bits(*bits, mask);
     }
     burst.count = kept;

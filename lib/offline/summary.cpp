@@ -88,14 +88,16 @@ std::string how_text(const Summary& summary) {
     return text + "; engine " + summary.decider.text;
 }
 
-// "12 packets in tunnels; 3 tunnel fragments" without what there was none of.
-std::string tunnels_text(const packet::TunnelCounters& tunnels) {
+// "repeats: 12 kept repeats, 3 third looks", without what there was none of.
+template <typename Rows, typename Counters>
+std::string counters_text(std::string_view title, const Rows& rows, const Counters& counters) {
     std::string text;
-    for (const auto& counter : packet::kTunnelCounters) {
-        if (const std::uint64_t packets = tunnels.*counter.value; packets != 0) {
+    for (const auto& counter : rows) {
+        if (const std::uint64_t packets = counters.*counter.value; packets != 0) {
             std::string name(counter.name);
             std::replace(name.begin(), name.end(), '_', ' ');
-            text += (text.empty() ? "tunnels: " : ", ") + format_count(packets) + " " + name;
+            text += text.empty() ? std::string(title) + ": " : ", ";
+            text += format_count(packets) + " " + name;
         }
     }
     return text.empty() ? "" : text + "\n";
@@ -188,6 +190,12 @@ void add_packets(const Summary& summary, ordered_json& out) {
     }
     for (const auto& counter : packet::kTunnelCounters) {
         out["tunnels"][std::string(counter.name)] = summary.tunnels.*counter.value;
+    }
+    out["repeats"] = nullptr;
+    if (summary.repeats) {
+        for (const auto& counter : filter::kRepeatCounters) {
+            out["repeats"][std::string(counter.name)] = *summary.repeats.*counter.value;
+        }
     }
     out["left_out"] = or_null(summary.left_out);
     if (summary.beyond != 0) {
@@ -303,7 +311,10 @@ std::string to_text(const Summary& summary) {
     if (!summary.non_ip_types.empty()) {
         text += "non-IP: " + engines::text_of(summary.non_ip_types) + "\n";
     }
-    text += tunnels_text(summary.tunnels);
+    text += counters_text("tunnels", packet::kTunnelCounters, summary.tunnels);
+    if (summary.repeats) {
+        text += counters_text("repeats", filter::kRepeatCounters, *summary.repeats);
+    }
     if (summary.left_out) {
         text += format_count(*summary.left_out) + " packets left out before, by " + option::kStart +
                 ", " + option::kStop + " or " + option::kFilter + "\n";

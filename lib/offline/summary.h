@@ -11,6 +11,7 @@
 
 #include "base/units.h"
 #include "engines/audit_report.h"
+#include "filter/repeats/union_rule.h"
 #include "offline/decider.h"
 #include "offline/files.h"
 #include "offline/options.h"
@@ -30,10 +31,11 @@ struct Summary {
     std::uint64_t beyond = 0;  // of those kept: they came behind the last file of a rotated output
     std::vector<engines::NonIpType> non_ip_types;  // the most frequent first
     packet::TunnelCounters tunnels;
-    DeciderFacts decider;                   // times of its window since the first packet
-    std::optional<std::uint64_t> left_out;  // packets outside of a selection
-    Nanoseconds duration = 0;               // of the capture: all steps forward in time
-    std::uint64_t read = 0;                 // packets, of a shard those of the others too
+    std::optional<filter::RepeatCounters> repeats;  // absent: they are dropped
+    DeciderFacts decider;                           // times of its window since the first packet
+    std::optional<std::uint64_t> left_out;          // packets outside of a selection
+    Nanoseconds duration = 0;                       // of the capture: all steps forward in time
+    std::uint64_t read = 0;                         // packets, of a shard those of the others too
     std::optional<engines::AuditReport> audit;
     std::vector<std::string> warnings;  // a line each
     bool incomplete = false;            // packets of the inputs are missing or damaged

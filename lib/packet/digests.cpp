@@ -486,7 +486,7 @@ Digest tags_digest(Link link, const Frame& frame, const Secret& secret) noexcept
 void add_tags(const KeySpec& key, Link link, std::span<const Frame> frames,
               const ParsedBurst& parsed, const OpenedBurst& opened, std::uint64_t keyed,
               const Secret& secret, Digest* digests) noexcept {
-    if (key.tags == Tags::kIgnore || key.mode == KeyMode::kFrame) {
+    if (key.tags != Tags::kCompare || key.mode == KeyMode::kFrame) {
         return;
     }
     std::uint64_t plain = 0;
@@ -536,7 +536,7 @@ std::size_t copy_key(const KeySpec& key, Link link, const Frame& frame, const Pa
     KeyBytes bytes(out);
     bytes.add(static_cast<std::uint64_t>(parsed.found) |
               (has_tenant(mode, tenant) ? tenant.bits() : 0) << 8);
-    if (key.tags != Tags::kIgnore && mode != KeyMode::kFrame) {
+    if (key.tags == Tags::kCompare && mode != KeyMode::kFrame) {
         visit_networks_of(tagged_frame(key, link, frame, opened),
                           [&](std::uint64_t number) { bytes.add(number); });
         bytes.add(std::uint64_t{0});  // no network's number

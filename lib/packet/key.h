@@ -54,8 +54,9 @@ inline constexpr std::array<std::string_view, 2> kTenantNames{"ignore", "match"}
 enum class Tags : std::uint8_t {
     kIgnore,   // a copy from the other side of a trunk or of a label switch matches
     kCompare,  // equal packets in two VLANs are two packets
+    kPoint,    // they are of the point where it was seen: brokers that tag by port (observation.h)
 };
-inline constexpr std::array<std::string_view, 2> kTagsNames{"ignore", "compare"};
+inline constexpr std::array<std::string_view, 3> kTagsNames{"ignore", "compare", "point"};
 
 // What becomes of checksums of TCP, UDP and SCTP that a card has yet to fill in (checksums.h).
 enum class Checksums : std::uint8_t {

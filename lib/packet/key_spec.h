@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "packet/key.h"
+#include "packet/observation.h"
 #include "packet/tunnels.h"
 
 namespace unecho::packet {
@@ -20,6 +21,10 @@ struct KeySpec {
     Checksums checksums = Checksums::kAsTheyAre;  // kPacket only
     // Of the innermost packet, from its first byte, so many count; 0: all. kPacket only.
     std::uint32_t bytes = 0;
+    // kPacket and kFrame only.
+    Repeats repeats = Repeats::kDrop;
+    Point point = Point::kLink;
+    bool evidence = false;  // identified packets are evidence of doubled populations
 };
 
 }  // namespace unecho::packet

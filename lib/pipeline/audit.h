@@ -66,7 +66,7 @@ class AuditStage {
     }
     [[nodiscard]] static std::uint64_t sampled(const filter::AuditSample& sample,
                                                const Burst& burst) noexcept {
-        return sample.of({burst.digests.data(), burst.count}) & burst.keys.keyed;
+        return sample.of({burst.digests.data(), burst.count}) & burst.filtered();
     }
     [[nodiscard]] const filter::AuditSample& sample() const noexcept { return audit_.sample(); }
 

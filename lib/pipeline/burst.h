@@ -13,6 +13,7 @@
 #include "packet/digests.h"
 #include "packet/frame.h"
 #include "packet/link.h"
+#include "packet/observation.h"
 #include "packet/parse.h"
 #include "packet/tunnels.h"
 
@@ -29,13 +30,21 @@ struct Burst {
     std::uint64_t too_long = 0;                    // frames that could not be made contiguous
     std::array<Nanoseconds, kMaxBurst> times;      // capture clock only; never decrease
     std::array<filter::SetOfTwo, kMaxBurst> taps;  // where flows of taps are reported
+    std::array<std::uint32_t, kMaxBurst> groups;   // of ports, where repeats are kept
 
     packet::ParsedBurst parsed;             // stage parse
     packet::OpenedBurst opened;             // stage parse, where tunnels are looked into
     std::array<Digest, kMaxBurst> digests;  // stage digest, where keyed
     packet::KeyMasks keys;                  // stage digest
-    std::uint64_t echoes = 0;               // stage decide
-    std::uint64_t doubts = 0;               // stage decide: matches that may be accidents
+    // Stage digest, where repeats are kept: packets that do not say which transmission they are,
+    // and where each was seen; of all packets where the rule asks for it.
+    std::uint64_t unidentified = 0;
+    std::array<packet::Place, kMaxBurst> places;
+    std::uint64_t echoes = 0;  // stage decide
+    std::uint64_t doubts = 0;  // stage decide: matches that may be accidents
+
+    // Packets that a filter decides: keyed ones, but for those that the union rule decides.
+    [[nodiscard]] std::uint64_t filtered() const noexcept { return keys.keyed & ~unidentified; }
 };
 
 }  // namespace unecho::pipeline

@@ -37,7 +37,7 @@ filter::ChanceLimits Judge::limits(const Burst& burst,
         return filter::ChanceLimits(odds * ratios_.back());
     }
     unsigned n = 0;
-    for_each_bit(burst.keys.keyed, [&](unsigned i) {
+    for_each_bit(burst.filtered(), [&](unsigned i) {
         each[n++] = odds * ratios_[packet::dscp_of(burst.parsed.at(i))];
     });
     return filter::ChanceLimits(each.data());

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "filter/first.h"
 #include "pipeline/bits.h"
+#include "pipeline/repeats.h"
 
 namespace unecho::pipeline {
 namespace {
@@ -15,7 +16,7 @@ namespace {
 unsigned compact(const Burst& burst, std::array<Digest, kMaxBurst>& digests,
                  std::array<Nanoseconds, kMaxBurst>* times) noexcept {
     unsigned n = 0;
-    for_each_bit(burst.keys.keyed, [&](unsigned i) {
+    for_each_bit(burst.filtered(), [&](unsigned i) {
         digests[n] = burst.digests[i];
         if (times != nullptr) {
             (*times)[n] = burst.times[i];
@@ -47,9 +48,9 @@ void judge(Burst& burst, const Lane& lane, std::span<const Digest> digests, Test
     }
     const bool all = digests.size() == burst.count;
     // planted: rare-miss, rare-false-drop
-    burst.echoes = all ? answers.echoes : deposit_bits(answers.echoes, burst.keys.keyed);
+    burst.echoes = all ? answers.echoes : deposit_bits(answers.echoes, burst.filtered());
     burst.doubts = all || answers.doubts == 0 ? answers.doubts
-                                              : deposit_bits(answers.doubts, burst.keys.keyed);
+                                              : deposit_bits(answers.doubts, burst.filtered());
 }
 
 // A lane that is warmed: one packet after the other, as each depends on what both filters hold.
@@ -73,6 +74,18 @@ filter::Answers test_beside(const Lane& lane, std::span<const Digest> digests,
         answers.doubts |= one.doubts << i;
     }
     return answers;
+}
+
+// While a lane is warmed the rule of the one before it decides, and its own learns the same
+// packets.
+template <typename Decide>
+void decide_repeats_beside(Burst& burst, const Lane& lane, Decide decide) noexcept {
+    const std::uint64_t identified = burst.echoes;
+    decide(*lane.repeats);
+    if (lane.before != nullptr && lane.before->repeats != nullptr) [[unlikely]] {
+        burst.echoes = identified;
+        decide(*lane.before->repeats);
+    }
 }
 
 // No default: the compiler names a reason that is missing.
@@ -104,6 +117,7 @@ inline std::uint64_t packets_of(Reason reason, const Burst& burst, EchoAction on
 
 void digest_keys(Burst& burst, packet::KeyMode mode, packet::Tenant tenant,
                  packet::Checksums checksums, const hash::Secret& secret) noexcept {
+    burst.unidentified = 0;  // of other packets that were in this burst before
     burst.keys = packet::digest_burst(mode, {burst.frames.data(), burst.count}, burst.parsed,
                                       secret, burst.digests.data());
     if (burst.too_long != 0) [[unlikely]] {  // of them nothing can be read
@@ -117,6 +131,23 @@ void digest_keys(Burst& burst, packet::KeyMode mode, packet::Tenant tenant,
     if (tenant == packet::Tenant::kMatch && burst.opened.opened != 0) {
         packet::add_tenants(mode, burst.opened, burst.keys.keyed, secret, burst.digests.data());
     }
+}
+
+void find_places(Burst& burst, const packet::KeySpec& key, std::uint64_t packets,
+                 const hash::Secret& secret) noexcept {
+    for_each_bit(packets, [&](unsigned i) {
+        packet::Place& place = burst.places[i];
+        place = (burst.opened.opened >> i & 1) == 0
+                    ? packet::place_of(burst.link, burst.frames[i], burst.parsed.at(i), secret)
+                    : packet::place_inside(key.tunnels, burst.link, burst.frames[i],
+                                           burst.parsed.at(i), secret);
+        if (key.point == packet::Point::kPort) {
+            place.link = 0;
+        }
+        if (key.tags == packet::Tags::kPoint) {
+            place.link = remix(place.link, place.tags);
+        }
+    });
 }
 
 }  // namespace
@@ -142,6 +173,10 @@ void digest(Burst& burst, const packet::KeySpec& key, const hash::Secret& secret
     }
     packet::add_tags(key, burst.link, {burst.frames.data(), burst.count}, burst.parsed,
                      burst.opened, burst.keys.keyed, secret, burst.digests.data());
+    if (key.repeats == packet::Repeats::kKeep) {
+        burst.unidentified = burst.keys.keyed & ~packet::identified(burst.parsed);
+        find_places(burst, key, key.evidence ? burst.keys.keyed : burst.unidentified, secret);
+    }
 }
 
 void digest_flows(Burst& burst, packet::Tenant tenant, const hash::Secret& secret) noexcept {
@@ -171,7 +206,7 @@ void report_flows(const Burst& burst, filter::TapReport& report, bool timed) noe
 
 void prepare(const Burst& burst, const Lane& lane, Ahead& ahead) noexcept {
     unsigned n = burst.count;
-    if (burst.keys.keyed == first_bits(n)) {
+    if (burst.filtered() == first_bits(n)) {
         std::copy_n(burst.digests.begin(), n, ahead.digests.begin());
     } else {
         n = compact(burst, ahead.digests, nullptr);
@@ -187,6 +222,9 @@ void decide_prepared(Burst& burst, const Lane& lane, filter::Published published
                                              published, limits,
                                              next == nullptr ? nullptr : &next->prepared);
           });
+    if (lane.repeats != nullptr) {
+        decide_repeats(burst, *lane.repeats, published.now);
+    }
 }
 
 void decide(Burst& burst, const Lane& lane, filter::Published published) noexcept {
@@ -196,13 +234,18 @@ void decide(Burst& burst, const Lane& lane, filter::Published published) noexcep
         }
         return lane.ops->test(lane.filter, *lane.ageing, digests, published, lane.first, limits);
     };
-    if (burst.keys.keyed == first_bits(burst.count)) {
+    if (burst.filtered() == first_bits(burst.count)) {
         judge(burst, lane, {burst.digests.data(), burst.count}, test);
-        return;
+    } else {
+        std::array<Digest, kMaxBurst> digests;
+        const unsigned n = compact(burst, digests, nullptr);
+        judge(burst, lane, {digests.data(), n}, test);
     }
-    std::array<Digest, kMaxBurst> digests;
-    const unsigned n = compact(burst, digests, nullptr);
-    judge(burst, lane, {digests.data(), n}, test);
+    if (lane.repeats != nullptr) {
+        decide_repeats_beside(burst, lane, [&](filter::UnionRule& rule) {
+            decide_repeats(burst, rule, published.now);
+        });
+    }
 }
 
 void decide_timed(Burst& burst, const Lane& lane) noexcept {
@@ -214,6 +257,9 @@ void decide_timed(Burst& burst, const Lane& lane) noexcept {
               return lane.ops->test_timed(lane.filter, *lane.ageing, all, times.data(), lane.first,
                                           limits);
           });
+    if (lane.repeats != nullptr) {
+        decide_repeats_timed(burst, *lane.repeats);
+    }
 }
 
 Settlement settle(const Burst& burst, EchoAction on_echo) noexcept {

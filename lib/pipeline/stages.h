@@ -11,6 +11,7 @@
 #include <optional>
 #include <span>
 
+#include "filter/repeats/union_rule.h"
 #include "filter/tap_report.h"
 #include "hash/secret.h"
 #include "packet/key_spec.h"
@@ -40,6 +41,8 @@ struct Lane {
     // While a filter is warmed that takes another one's place: the lane of that one, which is asked
     // too and not written. An echo of either is an echo.
     const Lane* before = nullptr;
+    // Where repeats are kept: what decides of packets that do not say which transmission they are.
+    filter::UnionRule* repeats = nullptr;
 };
 
 // parsed: where the IP packets are, opened: of those in tunnels. All that follows reads it instead
@@ -48,10 +51,12 @@ void parse(Burst& burst, const packet::KeySpec& key) noexcept;
 
 // Whether a lane asks where they are: keys of frames are all bytes, whatever they are.
 [[nodiscard]] constexpr bool reads_packets(const Lane& lane) noexcept {
-    return lane.key.mode != packet::KeyMode::kFrame || lane.judge != nullptr;
+    return lane.key.mode != packet::KeyMode::kFrame || lane.judge != nullptr ||
+           lane.repeats != nullptr;
 }
 
-// digests, keys. Frames that are too long have no key.
+// digests, keys. Frames that are too long have no key. Where repeats are kept: unidentified, and
+// the places of those packets, or of all where evidence is wanted.
 void digest(Burst& burst, const packet::KeySpec& key, const hash::Secret& secret) noexcept;
 
 // The same with the keys of flows, both ways, which reports of two taps count.

@@ -47,7 +47,7 @@ class Audit(harness.E2eTest):
             with self.subTest(engine=engine):
                 done = subprocess.run(
                     [os.environ["UNECHO_BIN"], "pcap", *TAPS, "--audit", "--dry-run", "--json", "--quiet",
-                     "--engine", engine], check=True, capture_output=True, timeout=harness.PATIENCE)
+                     "--repeats", "drop", "--engine", engine], check=True, capture_output=True, timeout=harness.PATIENCE)
                 audit = json.loads(done.stdout)["audit"]
                 self.check(audit)
                 self.assertEqual({each["first"] for each in audit["crossings"]} |

@@ -29,6 +29,7 @@ from concurrent.futures import ThreadPoolExecutor
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path += [str(ROOT / "tools"), str(ROOT / "tests" / "support")]
 import exact_answer  # noqa: E402
+import union_answer  # noqa: E402
 
 # The same packets are judged under many windows and policies: each key is made once.
 exact_answer.key_of = functools.lru_cache(maxsize=1 << 17)(exact_answer.key_of)
@@ -163,11 +164,18 @@ def _value(value):
 
 
 def toml(document):
-    """{"run": {...}, "port": [{...}, ...]} as text: tables and arrays of tables, one level deep."""
+    """{"run": {...}, "port": [{...}, ...]} as text: tables and arrays of tables, one level deep.
+
+    The definition that tests compare with knows nothing of repeats, so filters of packets take equal
+    ones for copies unless a test says otherwise (union_test.py)."""
     out = []
     for name, tables in document.items():
         many = isinstance(tables, list)
         for table in tables if many else [tables]:
+            if name == "filter" and not str(table.get("key", "")).startswith("flow"):
+                table = {"repeats": "drop", **table}
+            if name == "route":
+                table = {"allow_repeat_drop_on_link": True, **table}
             out.append(("[[%s]]" if many else "[%s]") % name)
             out += ["%s = %s" % (key, _value(value)) for key, value in table.items()]
             out.append("")
@@ -455,6 +463,20 @@ def part(packets, **answer_options):
     for packet, answer in zip(packets, exact_answer.answers(packets, **answer_options)):
         frames = parted.echoes if answer.kind == "echo" else parted.kept
         frames.append(written(packet.data))
+        parted.counts[answer.kind] += 1
+    return parted
+
+
+def part_where_repeats_are_kept(paths, **options):
+    """Packets of these files, one tap each, parted by the union rule (tests/support/union_answer.py)."""
+    captures = [exact_answer.Capture(path, as_ethernet=True, microseconds=True) for path in paths]
+    packets = [(packet.time, tap + 1, union_answer.ETHERNET, packet.data)
+               for tap, packet in exact_answer.merged(captures, 10**9)]
+    parted = Parted([], [], collections.Counter())
+    answers, _ = union_answer.answers(packets, union_answer.Options(**options))
+    for packet, answer in zip(packets, answers):
+        frames = parted.echoes if answer.kind == "echo" else parted.kept
+        frames.append(written(packet[3]))
         parted.counts[answer.kind] += 1
     return parted
 

@@ -41,6 +41,8 @@ class Both(harness.E2eTest):
 
     def offline(self, capture, window="50ms", **options):
         output = self.folder / "offline.pcap"
+        if not str(options.get("key", "")).startswith("flow"):
+            options["repeats"] = "drop"
         arguments = [word for name, value in options.items()
                      for word in ("--" + name.replace("_", "-"), str(value))]
         subprocess.run([os.environ["UNECHO_BIN"], "pcap", capture, "-o", output, "--quiet",

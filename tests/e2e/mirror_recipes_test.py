@@ -169,7 +169,7 @@ def fabric(count=400):
             feed.add("spine", later, overlay(plain(ip), "192.0.2.1"), number, tunnelled=True)
         if number % 40 == 0:
             hello = frames.ipv4("10.3.0.1", "10.3.255.255", frames.UDP,
-                                frames.udp("10.3.0.1", "10.3.255.255", (520, 520), b"all"), number)
+                                frames.udp("10.3.0.1", "10.3.255.255", (520, 520), b"all"), number + 2)
             for leaf in range(3):
                 feed.add("spine", time + leaf * 10 * US, overlay(plain(hello), "192.0.2.1"),
                          ("hello", number), tunnelled=True)

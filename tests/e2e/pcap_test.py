@@ -206,7 +206,7 @@ class Answers(PcapTest):
                      harness.port("out", 1, tx_pcap=live)],
                     [harness.filter_("f", "50ms", key=key, engine="exact")],
                     [{"from": ["in"], "to": "out", "filter": "f"}]))
-                self.pcap(PCAPS / name, "-o", offline, "--key", key, "--quiet")
+                self.pcap(PCAPS / name, "-o", offline, "--key", key, "--repeats", "drop", "--quiet")
                 self.assert_frames(harness.frames_of(offline), harness.frames_of(live), name + key)
 
 
@@ -251,7 +251,7 @@ class NonIp(PcapTest):
                             for number, answer in enumerate(answers, 1) if answer.kind == "echo"]
                 self.assertGreater(len(expected), 500)
                 self.assertGreater(sum(reasons["malformed"].values()), 3)
-                given = ("--key", key, "--window", window, "--policy", policy)
+                given = ("--key", key, "--window", window, "--policy", policy, "--repeats", "drop")
                 self.assertEqual(self.pairs(self.capture, "--non-ip", "frame", *given), expected)
                 summary = self.summary(self.capture, "--dry-run", "--non-ip", "frame", *given)
                 self.assertEqual((summary["dropped"], summary["reasons"]["non_ip"],
@@ -290,7 +290,7 @@ class Tags(PcapTest):
         capture = self.folder / "trunk.pcap"
         capture.write_bytes(frames.pcap(made))
         for tags, dropped in (("compare", 200), ("ignore", 390)):
-            given = ("--tags", tags, "--non-ip", "frame", "--window", "100ms")
+            given = ("--tags", tags, "--non-ip", "frame", "--window", "100ms", "--repeats", "drop")
             summary = self.summary(capture, "--dry-run", *given)
             self.assertEqual((summary["tags"], summary["dropped"]), (tags, dropped))
             inner = exact_answer.inner_of("packet", tags=tags)
@@ -354,7 +354,8 @@ class Wifi(PcapTest):
             answers = exact_answer.answers(packets, window=50 * MS, non_ip=non_ip)
             expected = [(number, answer.reference, answer.age)
                         for number, answer in enumerate(answers, 1) if answer.kind == "echo"]
-            self.assertEqual(self.pairs(self.capture, "--non-ip", non_ip), expected)
+            self.assertEqual(self.pairs(self.capture, "--non-ip", non_ip, "--repeats", "drop"),
+                             expected)
             # The second radio's, and packets sent again, which are the same packets.
             others = self.others + self.resent_arp if non_ip == "frame" else 0
             self.assertEqual(len(expected), self.packets + self.resent + others)
@@ -394,7 +395,7 @@ class Merging(PcapTest):
         merged = list(exact_answer.merged([exact_answer.Capture(path) for path in paths]))
         answers = list(exact_answer.answers([packet for _, packet in merged], window=50 * MS))
         out = self.folder / "out.pcap"
-        pairs = self.pairs(*paths, "-o", out, columns=5)
+        pairs = self.pairs(*paths, "-o", out, "--repeats", "drop", columns=5)
         self.assertEqual(pairs, [
             (number, answer.reference, answer.age, str(paths[merged[number - 1][0]]),
              str(paths[merged[answer.reference - 1][0]]))
@@ -488,7 +489,8 @@ class Engines(PcapTest):
         """The summary of a run whose verdicts keep the promise."""
         path = self.folder / "pairs.csv"
         summary = self.summary(capture, "--key", key, "--window", "%dns" % window, "--policy",
-                               policy, "--pairs", path, "--seed", 1, *arguments)
+                               policy, "--pairs", path, "--seed", 1, "--repeats", "drop",
+                               *arguments)
         with open(path, encoding="ascii") as file:
             dropped = {int(line.split(",")[0]) for line in itertools.islice(file, 1, None)}
         self.assertEqual(len(dropped), summary["dropped"])
@@ -531,7 +533,8 @@ class Engines(PcapTest):
         capture = self.folder / "made.pcap"
         traffic.write(capture, count=60_000, seed=4)
         for window in (("--window", "inf"), ("--count", 1_000_000)):
-            result = self.pcap(capture, "--dry-run", "--memory", "22MiB", "--jobs", 1, *window)
+            result = self.pcap(capture, "--dry-run", "--memory", "22MiB", "--jobs", 1,
+                               "--repeats", "drop", *window)
             self.assertRegex(result.err, r"warning: [\d,]+ packets were forgotten inside their window")
 
     def test_a_filter_too_small_shortens_the_window_aloud(self):
@@ -542,7 +545,7 @@ class Engines(PcapTest):
         path = self.folder / "pairs.csv"
         summary = self.summary(capture, "--window", "1h", "--engine", "line", "--jobs", 1,
                                "--memory", "23MiB", "--max-false-drop", "1e-9", "--pairs", path,
-                               "--seed", 1)
+                               "--seed", 1, "--repeats", "drop")
         shortest = summary["shortest_window_ns"]
         self.assertLess(shortest, summary["duration_ns"])
         self.assertGreater(shortest, 20 * MS)
@@ -565,7 +568,7 @@ class Engines(PcapTest):
         for median, early in ((100e3, True), (30e6, False)):
             traffic.write(capture, count=60_000, rate=1e6, seed=12, median=median)
             exact, auto = (self.summary(capture, "--window", "10s", "--engine", engine, "--memory",
-                                        "21MiB", "--jobs", 1, "--seed", 1, "--dry-run")
+                                        "21MiB", "--jobs", 1, "--seed", 1, "--dry-run", "--repeats", "drop")
                            for engine in ("exact", "auto"))
             self.assertGreaterEqual(auto["dropped"], exact["dropped"])
             self.assertLess(auto["reasons"]["doubt"], 10)
@@ -715,7 +718,7 @@ class Files(PcapTest):
             summary["warnings"])
         self.assertEqual((self.folder / "out.pcap").read_bytes()[24:], data[24:])
         self.assertGreater(self.summary("in.pcap", "--dry-run", "--key", "frame", "--window",
-                                        "inf")["dropped"], 0)
+                                        "inf", "--repeats", "drop")["dropped"], 0)
 
 
 class Refusals(PcapTest):
@@ -840,7 +843,8 @@ class Refusals(PcapTest):
         packet = block(6, struct.pack("<IIIII", 0, 0, 0, 60, 60) + bytes(60))
         (self.folder / "sections.pcapng").write_bytes((section + interface + packet) * 20_000)
         (self.folder / "none.pcapng").write_bytes(section + interface)
-        done = self.pcap("sections.pcapng", "-o", "out.pcapng", "--key", "frame")
+        done = self.pcap("sections.pcapng", "-o", "out.pcapng", "--key", "frame", "--repeats",
+                         "drop")
         self.assertNotIn("warning", done.err)
         kinds = self.kinds("out.pcapng")
         self.assertEqual((kinds.count(1), kinds.count(6)), (20_000, 1))
@@ -1018,7 +1022,8 @@ class Refusals(PcapTest):
                 (("-o", "x", "--tenant", "match"), ("--tenant", "tunnels")),
                 (("-o", "x", "--tunnels", "all", "--tenant", "mach"),
                  ("--tenant", "mach", "ignore, match")),
-                (("-o", "x", "--tags", "point"), ("--tags", "point", "ignore, compare")),
+                (("-o", "x", "--tags", "ports"), ("--tags", "ports", "ignore, compare, point")),
+                (("-o", "x", "--tags", "point", "--repeats", "drop"), ("--tags", "keep")),
                 (("-o", "x", "--tags", "compare", "--key", "frame"), ("--tags", '"frame"')),
                 (("-o", "x", "--vxlan-ports", "4799"), ("--vxlan-ports", '"vxlan"')),
                 (("-o", "x", "--tunnels", "all", "--vxlan-ports", "1,2,3,4,5,6,7,8,9"),

@@ -11,7 +11,7 @@ inline PacketSpec spec_of(unsigned flow, unsigned number) {
     PacketSpec spec;
     spec.source = 0x0A000000U + flow;
     spec.source_port = static_cast<std::uint16_t>(1024 + flow % 50'000);
-    spec.id = static_cast<std::uint16_t>(number);
+    spec.id = static_cast<std::uint16_t>(2 + number % 65000);  // identified
     spec.payload = counting(24, static_cast<std::uint8_t>(number));
     return spec;
 }
@@ -53,12 +53,12 @@ inline Bytes arp(unsigned number = 0) {
 inline Bytes arp_copy(unsigned number = 0) {
     Bytes body = counting(28, static_cast<std::uint8_t>(number));
     body.resize(44);
-    return build_ethernet(0x0806, body, {.tags = {{0x88A8, 3}, {0x8100, 7}}});
+    return build_ethernet(0x88CC, body, {.tags = {{0x88A8, 3}, {0x8100, 7}}});
 }
 
 // Padded to the shortest frame.
 inline Bytes short_arp(unsigned number = 0) {
-    return build_ethernet(0x0806, counting(28, static_cast<std::uint8_t>(number)), {.pad = true});
+    return build_ethernet(0x88CC, counting(28, static_cast<std::uint8_t>(number)), {.pad = true});
 }
 
 // The IPv4 header is cut short.

@@ -562,10 +562,18 @@ std::vector<KeyCase> cases() {
         {"filter.tenant", both(opens, one("filter0", "tenant", "\"match\"")),
          both(opens, one("filter0", "tenant", "\"ignore\""))},
         f("key_bytes", "", "64"),
+        f("tags", "\"ignore\"", "\"compare\""),
+        f("repeats", "\"keep\"", "\"drop\""),
+        f("point", "\"link\"", "\"port\""),
+        f("same_port", "\"0s\"", "\"1ms\""),
+        f("views", "2", "3"),
+        f("unidentified", "1", "0.5"),
         f("policy", "\"fixed\"", "\"refresh\""),
         {"filter.first", flows, both(flows, one("filter0", "first", "2"))},
         r("name", "\"r\"", "\"q\""),
-        r("from", R"(["a"])", R"(["a", "b"])"),
+        // By default the number of ports decides about same_port, so it is said here.
+        {"route.from", one("filter0", "same_port", "\"0s\""),
+         both(one("filter0", "same_port", "\"0s\""), one("route0", "from", R"(["a", "b"])"))},
         {"route.to", {}, {{"route0", "to", "\"b\""}, {"route1", "to", "\"tool\""}}},
         {"route.filter",
          {},
@@ -575,6 +583,7 @@ std::vector<KeyCase> cases() {
         r("allow_flow_drop_on_link", "false", "true"),
         r("allow_non_ip_drop_on_link", "false", "true"),
         r("allow_tunnel_drop_on_link", "false", "true"),
+        r("allow_repeat_drop_on_link", "false", "true"),
         {"route.report_taps", one("route0", "from", R"(["a", "b"])"), taps},
         {"route.report_window", taps, both(taps, one("route0", "report_window", "\"40ms\""))},
         {"route.report_flows", taps, both(taps, one("route0", "report_flows", "5000"))},
@@ -592,6 +601,7 @@ std::vector<KeyCase> cases() {
         {"port.name", {}, {{"port3", "name", "\"another\""}, {"route1", "from", R"(["another"])"}}},
         port("device", "\"net_null3\"", "\"net_null4\""),
         port("rx_queues", "1", "2"),
+        port("group", "\"x\"", "\"y\""),
         port("tx_queues", "1", "2"),
         port("rx_descriptors", "1024", "512"),
         port("tx_descriptors", "1024", "512"),
@@ -930,6 +940,7 @@ File two_workers() {
     File file = base();
     file["workers"] = {{"lcores", "[0, 1]"}, {"ring_size", "64"}};
     file["route0"]["from"] = R"(["a", "b"])";
+    file["filter0"]["same_port"] = "\"0s\"";  // by default the number of ports decides
     return file;
 }
 

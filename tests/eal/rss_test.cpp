@@ -248,7 +248,8 @@ TEST_F(Rss, of_copies_in_every_dress_finds_each_one) {
         for (unsigned flow = 0; flow < 120; ++flow) {
             PacketSpec spec = far_spec(flow);
             spec.version = flow % 2 == 0 ? 4 : 6;
-            spec.protocol = flow % 3 == 0 ? 17 : flow % 3 == 1 ? 6 : 1;
+            const std::uint8_t icmp = spec.version == 4 ? 1 : 58;
+            spec.protocol = flow % 3 == 0 ? 17 : flow % 3 == 1 ? 6 : icmp;
             const std::vector<Bytes> frames = dresses(spec);
             copies += frames.size() - 1;
             for (std::size_t i = 0; i < frames.size(); ++i) {

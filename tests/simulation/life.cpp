@@ -237,7 +237,7 @@ void World::bring_packet(Nanoseconds due) {
     PacketSpec spec;
     spec.source = 0x0A000000U + packet.flow;
     spec.ttl = static_cast<std::uint8_t>(64 - packet.port);
-    spec.id = static_cast<std::uint16_t>(packet.key);
+    spec.id = static_cast<std::uint16_t>(2 + packet.key % 65000);  // identified
     for (unsigned shift = 0; shift < 64; shift += 8) {
         spec.payload.push_back(static_cast<std::uint8_t>(packet.key >> shift));
     }

@@ -40,7 +40,7 @@ struct PacketSpec {
     std::uint8_t tos = 0;   // traffic class
     std::uint8_t ttl = 64;  // hop limit
 
-    std::uint16_t id = 1;  // IPv4 only, as are the next four
+    std::uint16_t id = 2;  // IPv4 only, as are the next four; above 1: identified
     bool dont_fragment = false;
     bool more_fragments = false;
     std::uint16_t fragment_offset = 0;  // in units of 8 bytes

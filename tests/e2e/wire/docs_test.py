@@ -90,7 +90,7 @@ def turn(number):
     ports, payload = (40000, PORTS[kind]), number.to_bytes(8, "big") * 8
     inside = frames.udp(*ENDS, ports, payload) if kind == "udp" else \
         frames.tcp(*ENDS, ports, payload, 1000 + 64 * number, 1)
-    ip = frames.ipv4(*ENDS, getattr(frames, kind.upper()), inside, number)
+    ip = frames.ipv4(*ENDS, getattr(frames, kind.upper()), inside, 2 + number % 65000)
     return [frames.ethernet(ip).hex(), frames.ethernet(frames.routed(ip)).hex()]
 
 

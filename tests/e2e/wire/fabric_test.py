@@ -47,7 +47,7 @@ class Flow:
             segment = frames.udp(source, target, (port, other), payload)
         if self._family == 6:
             return frames.ipv6(source, target, self._protocol, segment)
-        return frames.ipv4(source, target, self._protocol, segment, number)
+        return frames.ipv4(source, target, self._protocol, segment, 2 + number % 65000)
 
 
 def copies_of(ip):

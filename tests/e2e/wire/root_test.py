@@ -27,7 +27,7 @@ def packet(flow, number, reverse=False):
     ends = [(bytes((10, 99, flow >> 8, 1 + flow % 250)), 20000 + flow), (b"\x0a\x63\xff\x01", 443)]
     (source, port), (target, other) = ends[::-1] if reverse else ends
     udp = struct.pack(">HHHH", port, other, 8 + len(payload), 0) + payload
-    header = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), number, 0x4000, 64, 17, 0,
+    header = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(udp), 2 + number % 65000, 0x4000, 64, 17, 0,
                          source, target)
     header = header[:10] + struct.pack(">H", wire._sum16(header)) + header[12:]
     return bytes((2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1)) + b"\x08\x00" + header + udp

@@ -68,9 +68,10 @@ class OnTheWay(wire.WireTest):
 
     def running(self, driver=AF_PACKET, **options):
         document = wire.link(driver % (0, self.one.outside), driver % (1, self.two.outside),
-                             **{**WINDOW, "tunnels": "all", **options})
+                             **{**WINDOW, "tunnels": "all", "repeats": "drop", **options})
         for route in document["route"]:
             route["allow_tunnel_drop_on_link"] = True
+            route["allow_repeat_drop_on_link"] = True
         self.ways = [Way(self, self.one, self.two), Way(self, self.two, self.one)]
         running = self.start(document, "--json")
         self.addCleanup(running.__exit__)
@@ -149,7 +150,7 @@ FORMS = list({form.names: form for form in labs.FORMS if form.inside != "ipv6"}.
 def unseen(number):
     """An IP packet that no host sends."""
     datagram = frames.udp("10.97.0.1", "10.97.0.2", (1000, wire.PORT), b"%04d" % number * 20)
-    return frames.ipv4("10.97.0.1", "10.97.0.2", frames.UDP, datagram, number)
+    return frames.ipv4("10.97.0.1", "10.97.0.2", frames.UDP, datagram, 2 + number % 65000)
 
 
 def unicast(given):

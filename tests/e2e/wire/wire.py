@@ -194,7 +194,7 @@ def udp_frame(number, source=1, target=2, ttl=64, mac_shift=0, vlan=None, size=6
     udp = struct.pack(">HHHH", 20000 + number % 64, PORT, 8 + len(payload), 0) + payload
     pseudo = addresses + struct.pack(">BBH", 0, 17, len(udp))
     udp = udp[:6] + struct.pack(">H", _sum16(pseudo + udp) or 0xFFFF) + udp[8:]
-    header = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), number & 0xFFFF, 0x4000, ttl, 17, 0)
+    header = struct.pack(">BBHHHBBH", 0x45, 0, 20 + len(udp), 2 + number % 65000, 0x4000, ttl, 17, 0)
     header = header[:10] + struct.pack(">H", _sum16(header + addresses)) + addresses
     macs = bytes((2, 0, 0, 0, mac_shift, target, 2, 0, 0, 0, mac_shift, source))
     tag = b"" if vlan is None else struct.pack(">HH", 0x8100, vlan)
@@ -238,7 +238,7 @@ def memifs(folder):
 
 def link(left, right, on_echo="drop", more_ports=(), **options):
     """A bump in the wire: a filter for each direction, with these options."""
-    options = {"window": "20ms", "rate": "500kpps", **options}
+    options = {"window": "20ms", "rate": "500kpps", "tags": "ignore", **options}
     return {
         "port": [{"name": "left", "device": left}, {"name": "right", "device": right},
                  *more_ports],

@@ -186,7 +186,8 @@ TEST(Load, ports_are_read_back) {
     EXPECT_EQ(config.path, "valid.toml");
     EXPECT_EQ(config.eal, (Eal{{"--in-memory", "-m", "512"}}));
     ASSERT_EQ(config.ports.size(), 6U);
-    EXPECT_EQ(config.ports[0], (Port{"in", "0000:3b:00.0,x=1", 3, 4, 64, 32768, 9000, false, 4}));
+    EXPECT_EQ(config.ports[0],
+              (Port{"in", "0000:3b:00.0,x=1", 3, 4, 64, 32768, 9000, false, "", 4}));
     Port plain;
     plain.name = "out.1";
     plain.device = "net_null0";
@@ -217,7 +218,12 @@ TEST(Load, filters_are_read_back) {
                                           std::nullopt,
                                           1000,
                                           1,
-                                          {}},
+                                          {},
+                                          packet::Repeats::kDrop,
+                                          std::nullopt,
+                                          std::nullopt,
+                                          std::nullopt,
+                                          std::nullopt},
                                          22}));
     const Geometry geometry{3, 8, std::uint64_t{256} << 13, 256, 5};
     EXPECT_EQ(config.filters[1], (Filter{{"geometry",
@@ -240,8 +246,69 @@ TEST(Load, filters_are_read_back) {
                                           std::nullopt,
                                           5000,
                                           2,
-                                          {{{46, 0}, std::nullopt, 3.0}}},
+                                          {{{46, 0}, std::nullopt, 3.0}},
+                                          packet::Repeats::kKeep,
+                                          packet::Point::kPort,
+                                          Nanoseconds{0},
+                                          std::nullopt,
+                                          std::nullopt},
                                          33}));
+}
+
+// One port feeds the filter, several do, or it stands on a link.
+TEST(Load, repeats_are_told_apart_by_where_the_filter_stands) {
+    const auto filter = [](const std::string& from, const std::string& keys,
+                           const std::string& more) {
+        const Config config = load_valid(
+            "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\n"
+            "[[port]]\nname = \"b\"\ndevice = \"net_null1\"\n"
+            "group = \"lag\"\n"
+            "[[port]]\nname = \"tool\"\ndevice = \"net_null2\"\n"
+            "[[filter]]\nname = \"f\"\nwindow = \"1ms\"\n"
+            "rate = \"1Mpps\"\n" +
+            keys + "[[route]]\nfrom = " + from + "\nto = \"tool\"\nfilter = \"f\"\n" + more);
+        EXPECT_EQ(config.ports.at(1).group, "lag");
+        return config.filters.at(0);
+    };
+    const std::string back = "[[route]]\nfrom = [\"tool\"]\nto = \"a\"\nfilter = \"f\"\n";
+    const Filter several = filter("[\"a\", \"b\"]", "", "");
+    EXPECT_TRUE(several.keeps_repeats());
+    EXPECT_EQ(several.point, packet::Point::kLink);
+    EXPECT_EQ(several.same_port, Nanoseconds{0});
+    const Filter link = filter("[\"a\", \"b\"]", "", back);
+    EXPECT_TRUE(link.keeps_repeats());
+    EXPECT_EQ(link.point, packet::Point::kPort);
+    EXPECT_EQ(link.same_port, Nanoseconds{0});
+    const Filter asked = filter("[\"a\", \"b\"]",
+                                "repeats = \"keep\"\npoint = \"port\"\nsame_port = \"10us\"\n"
+                                "views = 4\nunidentified = 0.25\n",
+                                "");
+    EXPECT_EQ(asked.point, packet::Point::kPort);
+    EXPECT_EQ(asked.same_port, 10 * kMicrosecond);
+    EXPECT_EQ(asked.views, 4U);
+    EXPECT_EQ(asked.unidentified, 0.25);
+    EXPECT_FALSE(filter("[\"a\", \"b\"]", "repeats = \"drop\"\n", "").keeps_repeats());
+    EXPECT_FALSE(filter("[\"a\", \"b\"]", "key = \"flow\"\n", "").keeps_repeats());
+}
+
+// Nothing is taken out of a link that may have been sent again, unless that is asked for by name.
+TEST(Load, repeats_are_dropped_on_a_link_by_name_alone) {
+    const auto text = [](const std::string& keys, const std::string& route) {
+        return "[[port]]\nname = \"a\"\ndevice = \"net_null0\"\n[[port]]\nname = \"b\"\n"
+               "device = \"net_null1\"\n[[filter]]\nname = \"f\"\nwindow = \"1ms\"\n"
+               "rate = \"1Mpps\"\n" +
+               keys + "[[route]]\nfrom = [\"a\"]\nto = \"b\"\nfilter = \"f\"\n" + route +
+               "[[route]]\nfrom = [\"b\"]\nto = \"a\"\nfilter = \"f\"\n" + route;
+    };
+    for (const char* const keys :
+         {"repeats = \"drop\"\n", "point = \"link\"\n", "same_port = \"10us\"\n"}) {
+        const std::vector<Problem> refused = load_invalid(text(keys, ""));
+        ASSERT_EQ(refused.size(), 2U) << keys;
+        EXPECT_NE(refused.front().message.find("allow_repeat_drop_on_link = true"),
+                  std::string::npos);
+        load_valid(text(keys, "allow_repeat_drop_on_link = true\n"));
+    }
+    load_valid(text("", ""));
 }
 
 // VLANs of a trunk are networks of their own there.
@@ -290,6 +357,7 @@ TEST(Load, routes_are_read_back) {
                                        false,
                                        false,
                                        false,
+                                       false,
                                        std::nullopt,
                                        std::nullopt,
                                        43}));
@@ -299,6 +367,7 @@ TEST(Load, routes_are_read_back) {
                                        1,
                                        EchoAction::kPass,
                                        0,
+                                       false,
                                        false,
                                        false,
                                        false,
@@ -315,6 +384,7 @@ TEST(Load, routes_are_read_back) {
                                        false,
                                        true,
                                        true,
+                                       false,
                                        true,
                                        10 * kSecond,
                                        1000,
@@ -364,8 +434,11 @@ TEST(Load, roots_are_read_back) {
 TEST(Load, everything_above_names_every_known_key) {
     for (const KnownKey& known : known_keys()) {
         if (known.key == "lines" || known.key == "lines_per_key" ||
-            known.key == "fingerprint_bits" || known.key == "on_full") {
-            continue;  // of engines that are not in there: geometry_of_..._is_read_back, OnFull
+            known.key == "fingerprint_bits" || known.key == "on_full" || known.key == "repeats" ||
+            known.key == "point" || known.key == "same_port" || known.key == "views" ||
+            known.key == "unidentified" || known.key == "group" ||
+            known.key == "allow_repeat_drop_on_link") {
+            continue;  // they have tests of their own
         }
         EXPECT_NE(std::string(kEverything).find(known.key + " = "), std::string::npos) << known.key;
     }

@@ -66,9 +66,9 @@ TEST(InQuotes, text_is_escaped) {
 TEST(ListInQuotes, long_list_is_cut) {
     EXPECT_EQ(list_in_quotes(kNames), R"("window", "rate", "max_false_drop", "first")");
     EXPECT_EQ(list_in_quotes({}), "");
-    const std::vector<std::string_view> many(25, "x");
+    const std::vector<std::string_view> many(33, "x");
     EXPECT_TRUE(list_in_quotes(many).ends_with("\"x\", ..."));
-    EXPECT_FALSE(list_in_quotes({many.data(), 24}).ends_with("..."));
+    EXPECT_FALSE(list_in_quotes({many.data(), 32}).ends_with("..."));
 }
 
 TEST(DurationText, whole_minutes_and_hours_are_written_as_such) {

@@ -22,6 +22,32 @@ TEST(PlanFilter, instances_share_the_memory) {
     EXPECT_LE(kInstances * smaller.instance_bytes, *spec.memory);
 }
 
+// Memory for packets without an ID is planned beside the filter, of what may be taken.
+TEST(PlanFilter, packets_without_an_id_have_their_part_of_the_memory) {
+    FilterSpec spec = echo_spec();
+    const FilterPlan dropping = planned(spec);
+    EXPECT_FALSE(dropping.repeats);
+    spec.repeats = packet::Repeats::kKeep;
+    const FilterPlan keeping = planned(spec);
+    ASSERT_TRUE(keeping.repeats);
+    EXPECT_EQ(keeping.engine_bytes, filter::align_to_line(dropping.instance_bytes));
+    EXPECT_EQ(keeping.instance_bytes,
+              keeping.engine_bytes + filter::UnionRule::bytes(*keeping.repeats));
+    const double packets = *spec.rate * static_cast<double>(spec.window) / kSecond;
+    EXPECT_GE(static_cast<double>(keeping.repeats->spec().looks), 1.9 * packets);
+    spec.unidentified = 0.1;
+    EXPECT_LT(planned(spec).instance_bytes, keeping.instance_bytes);
+    spec.unidentified = std::nullopt;
+    spec.memory = keeping.instance_bytes;
+    EXPECT_EQ(engine_of(planned(spec).geometry), engine_of(keeping.geometry));
+    spec.memory = std::nullopt;
+    spec.window = 3600 * kSecond;
+    spec.rate = 1e9;
+    spec.engine = Engine::kLine;
+    const auto refused = plan_filter(spec, {});
+    ASSERT_FALSE(refused);
+}
+
 // Hardly above the chance that two of 50,000 digests are equal: what remains for a filter of bits
 // takes more of them than the digests themselves.
 TEST(PlanFilter, where_auto_takes_an_engine_that_cannot_judge_the_rule_is_match) {

@@ -20,6 +20,7 @@ constexpr std::uint64_t kPlenty = std::uint64_t{8} << 20;
 
 Options frames(Nanoseconds window) {
     Options options;
+    options.repeats = packet::Repeats::kDrop;
     options.key = packet::KeyMode::kFrame;
     options.window = window;
     return options;
@@ -396,6 +397,7 @@ TEST(deduplicator, editcap_needs_memory_for_a_million_packets) {
 
 TEST(deduplicator, reasons_add_up_and_know_bytes) {
     Options options;
+    options.repeats = packet::Repeats::kDrop;
     options.key = packet::KeyMode::kPacket;
     Packets packets;
     packets.add(0, 1);     // cut short

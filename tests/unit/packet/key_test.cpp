@@ -75,7 +75,7 @@ TEST(DigestBurst, another_secret_gives_other_digests) {
 // together in Python. The source address is the higher one, so that flow-bidir and owner differ
 // from flow by more than their names.
 TEST(DigestBurst, known_frame_known_digest) {
-    PacketSpec spec{.source = 0x0A000003, .payload = test::counting(18)};
+    PacketSpec spec{.source = 0x0A000003, .id = 1, .payload = test::counting(18)};
     const Bytes v4 = build(spec);
     spec.version = 6;
     const Bytes v6 = build(spec);

@@ -145,6 +145,27 @@ TEST(ParseStage, bytes_behind_those_of_the_key_do_not_count) {
 }
 
 // Too long to be made contiguous: no byte of it is there.
+// A burst is used again for the packets of another filter.
+TEST(DigestStage, of_flows_leaves_no_packet_to_the_union_rule) {
+    test::PacketSpec spec;
+    spec.version = 6;
+    const test::Bytes frame = test::build(spec);
+    const hash::Secret secret = hash::secret_from_seed(1);
+    Burst burst;
+    burst.count = 1;
+    burst.frames[0] = {frame.data(), static_cast<std::uint32_t>(frame.size())};
+    const packet::KeySpec packets{.repeats = packet::Repeats::kKeep};
+    parse(burst, packets);
+    digest(burst, packets, secret);
+    EXPECT_EQ(burst.unidentified, 1u);
+    EXPECT_EQ(burst.filtered(), 0u);
+    digest_flows(burst, packet::Tenant::kIgnore, secret);
+    EXPECT_EQ(burst.filtered(), 1u);
+    digest(burst, packets, secret);
+    digest(burst, {.mode = packet::KeyMode::kFlow}, secret);
+    EXPECT_EQ(burst.filtered(), 1u);
+}
+
 TEST(ParseStage, frames_too_long_have_no_key_and_are_in_no_mask) {
     const hash::Secret secret = hash::secret_from_seed(1);
     for (const packet::KeyMode mode : {packet::KeyMode::kPacket, packet::KeyMode::kFlow,

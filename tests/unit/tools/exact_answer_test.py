@@ -179,11 +179,11 @@ class NonIpKey(unittest.TestCase):
         plain = self.key(frames.ethernet(self.BODY, 0x88CC))
         for tags in ((((0x8100, 7)),), ((0x88A8, 1), (0x8100, 2))):
             self.assertEqual(self.key(frames.ethernet(self.BODY, 0x88CC, tags=tags)), plain)
-        short = self.key(frames.ethernet(b"\1\0\2", 0x0806, pad=False))
-        for frame in (frames.ethernet(b"\1\0\2", 0x0806), frames.ethernet(
-                b"\1\0\2" + bytes(43), 0x0806, tags=((0x8100, 7),))):
+        short = self.key(frames.ethernet(b"\1\0\2", 0x88CC, pad=False))
+        for frame in (frames.ethernet(b"\1\0\2", 0x88CC), frames.ethernet(
+                b"\1\0\2" + bytes(43), 0x88CC, tags=((0x8100, 7),))):
             self.assertEqual(self.key(frame), short)
-        self.assertNotEqual(self.key(frames.ethernet(b"\1\0\2" + bytes(44), 0x0806)), short)
+        self.assertNotEqual(self.key(frames.ethernet(b"\1\0\2" + bytes(44), 0x88CC)), short)
         pseudowire = b"\0\0\0\1" + self.BODY
         one, two = b"\0\1\1\x40", b"\0\2\0\x40\0\3\1\x40"
         self.assertEqual(self.key(frames.ethernet(one + pseudowire, 0x8847)),

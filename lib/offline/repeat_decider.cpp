@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "offline/repeat_decider.h"
+
+#include <algorithm>
+
+#include "base/option_names.h"
+#include "pipeline/repeats.h"
+
+namespace unecho::offline {
+
+Result<std::unique_ptr<RepeatDecider>> RepeatDecider::make(const Options& options,
+                                                           Nanoseconds same_port,
+                                                           std::uint64_t memory) {
+    // Captures are read at any pace: populations and steps are bounded by memory alone.
+    constexpr std::uint64_t kMostPopulations = std::uint64_t{1} << 14;
+    constexpr std::uint64_t kLeastLooks = 64;
+    filter::UnionSpec spec;
+    spec.looks = 1;
+    spec.window = options.window_time();
+    spec.same_port = same_port;
+    spec.views = options.views.value_or(kDefaultViews);
+    for (spec.populations = kLeastLooks;
+         spec.populations < std::min(kMostPopulations, memory / 512); spec.populations *= 2) {
+    }
+    spec.most_steps = ~0U;
+    spec.grows = true;
+    // Both kinds of packets may fill it; within same_port there are fewer of them.
+    for (spec.identified = kLeastLooks; spec.identified < memory / 512; spec.identified *= 2) {
+    }
+    spec.looks = filter::UnionParams::looks_in(memory, true, spec);
+    if (spec.looks < kLeastLooks) {
+        return fail(Errc::kConfig, option::kMemory + ": " + format_size(memory) +
+                                       " are left for packets without an ID, which are too little; "
+                                       "give more, or " +
+                                       option::kRepeats + " drop");
+    }
+    const auto params = filter::UnionParams::make(spec);
+    if (!params) {
+        return tl::unexpected(params.error());
+    }
+    auto mapped = allocate_packet_memory(filter::SightedUnionRule::bytes(*params));
+    if (!mapped) {
+        return tl::unexpected(mapped.error());
+    }
+    return std::unique_ptr<RepeatDecider>(new RepeatDecider(std::move(*mapped), *params));
+}
+
+void RepeatDecider::decide(pipeline::Burst& burst, const CapturePlace& place,
+                           Originals& originals) {
+    pipeline::decide_repeats(
+        burst, rule_, [&](unsigned i) { return burst.times[i]; },
+        [&](unsigned i, Nanoseconds now, const filter::Observation& seen) {
+            return rule_.see(now, seen, {now, place.numbers[i], place.files[i]});
+        },
+        [&](unsigned i) {
+            const filter::Origination& one = rule_.answered();
+            originals.numbers[i] = one.number;
+            originals.files[i] = one.file;
+            originals.ages[i] = static_cast<std::int64_t>(burst.times[i] - one.time);
+        });
+}
+
+}  // namespace unecho::offline

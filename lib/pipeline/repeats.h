@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Stage repeats, beside decide: of a lane that keeps repeats, the packets that do not say which
+// transmission they are go by the union rule (filter/repeats/union_rule.h), all others through the
+// filter. One lane's, on one worker.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "base/ids.h"
+#include "filter/repeats/union_rule.h"
+#include "pipeline/bits.h"
+#include "pipeline/burst.h"
+
+namespace unecho::pipeline {
+
+// The point of observation and the population of a packet, from its place and the group of its
+// port.
+[[nodiscard]] inline filter::Observation observation_of(const Burst& burst, unsigned i) noexcept {
+    const packet::Place& place = burst.places[i];
+    const std::uint64_t group = burst.groups[i];
+    return {.digest = burst.digests[i],
+            .population = remix(place.pair, group + 1),
+            .point = static_cast<std::uint32_t>(remix(place.link, group + 1)),
+            .tags = place.tags,
+            .ttl = place.ttl,
+            .port = static_cast<std::uint8_t>(group % kMaxPorts)};
+}
+
+// Adds the copies among the burst's unidentified packets to its echoes. Stage decide was. time(i):
+// of packet i, never less than of one before. answered(i): the rule has just found that packet i is
+// a copy.
+template <typename Rule, typename Time, typename See, typename Answered>
+void decide_repeats(Burst& burst, Rule& rule, Time time, See see, Answered answered) noexcept {
+    // Identified packets are evidence, in the order in which they came.
+    const std::uint64_t looked =
+        rule.has_evidence() ? burst.keys.keyed : burst.keys.keyed & burst.unidentified;
+    if (looked == 0) {
+        return;
+    }
+    for_each_bit(looked, [&](unsigned i) { rule.prefetch(burst.digests[i]); });
+    for_each_bit(looked & burst.unidentified,
+                 [&](unsigned i) { rule.prefetch_node(burst.digests[i]); });
+    std::uint64_t copies = 0;
+    for_each_bit(looked, [&](unsigned i) {
+        const std::uint64_t bit = std::uint64_t{1} << i;
+        const filter::Observation seen = observation_of(burst, i);
+        if ((burst.unidentified & bit) == 0) {
+            rule.see_identified(time(i), seen, (burst.echoes & bit) != 0);
+        } else if (see(i, time(i), seen)) {
+            copies |= bit;
+            answered(i);
+        }
+    });
+    burst.echoes |= copies;
+}
+
+// On a wire, all at one time.
+inline void decide_repeats(Burst& burst, filter::UnionRule& rule, Nanoseconds now) noexcept {
+    decide_repeats(
+        burst, rule, [&](unsigned) { return now; },
+        [&](unsigned, Nanoseconds at, const filter::Observation& seen) {
+            return rule.see(at, seen);
+        },
+        [](unsigned) {});
+}
+
+// Each packet at its own time.
+inline void decide_repeats_timed(Burst& burst, filter::UnionRule& rule) noexcept {
+    decide_repeats(
+        burst, rule, [&](unsigned i) { return burst.times[i]; },
+        [&](unsigned, Nanoseconds at, const filter::Observation& seen) {
+            return rule.see(at, seen);
+        },
+        [](unsigned) {});
+}
+
+}  // namespace unecho::pipeline

@@ -281,7 +281,7 @@ class Package(unittest.TestCase):
             self.assertEqual((there["User"], there["WorkingDir"]), ("unecho", "/data"))
             said = run(*store, "run", "--isolation", "chroot", "--cap-drop", "all", image, "--",
                        *there["Entrypoint"], "run", "/etc/unecho/quickstart.toml")
-            self.assertIn("forwarded 2516", said)
+            self.assertIn("forwarded 2527", said)
             there = run(*store, "run", "--isolation", "chroot", image, "--", "find",
                         "/usr/share/doc/unecho", "-type", "f").split()
             self.assertEqual(sorted(there), ["/usr/share/doc/unecho/" + name

@@ -25,7 +25,7 @@ struct Row {
           subject(&filter),
           mix(frames),
           echo_percent(percent),
-          traffic(counter, frames, percent, filter.tunnel()) {}
+          traffic(counter, frames, percent, filter.tunnel(), {}, filter.without_id()) {}
 
     [[nodiscard]] std::string name() const {
         return subject->plan().name + "/" + residence + "/" + name_of(mix) + "/" +

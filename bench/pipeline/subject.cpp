@@ -40,6 +40,7 @@ engines::FilterSpec spec_of(const Contender& contender) {
     if (contender.looks_into_tunnels) {
         spec.tunnels = packet::EncapsulationSet::all();
     }
+    spec.repeats = contender.repeats;
     spec.window = kWindow;
     spec.max_false_drop = contender.max_false_drop;
     spec.rule = is_of_lines(contender) ? engines::Rule::kBound : engines::Rule::kMatch;
@@ -61,6 +62,11 @@ Result<engines::FilterPlan> plan_for(const Contender& contender, double keys_per
         chosen);
     if (plan) {
         plan->key.checksums = packet::Checksums::kAsTheyAre;  // as behind network cards
+        if (plan->repeats) {  // here time is no measure: the oldest look is always overwritten
+            filter::UnionSpec repeats = plan->repeats->spec();
+            repeats.window = filter::kInfiniteWindow;
+            plan->repeats = *filter::UnionParams::make(repeats);
+        }
     }
     return plan;
 }
@@ -102,6 +108,7 @@ Subject::Subject(const Contender& contender, engines::FilterPlan plan,
                  std::unique_ptr<control::WorkerFilter> instance)
     : most_false_drops_(contender.max_false_drop),
       tunnel_(contender.tunnel),
+      without_id_(contender.without_id),
       plan_(std::move(plan)),
       instance_(std::move(instance)),
       lane_(instance_->instance().lane(plan_)) {
@@ -121,6 +128,10 @@ void Subject::fill() {
         by_generation() ? (plan_.window + plan_.prediction.slack) / plan_.prediction.generation + 1
                         : 2;
     const std::uint64_t keys = generations * plan_.prediction.generation_keys;
+    const std::uint64_t looks = plan_.repeats ? plan_.repeats->spec().looks : 0;
+    for (std::uint64_t next = 0; next < 2 * looks; ++next) {
+        lane_.repeats->see(0, {.digest = remix(next, 9), .point = 1});
+    }
     std::array<Digest, kMaxBurst> digests{};
     for (std::uint64_t next = 0; next < keys;) {
         for (Digest& digest : digests) {

@@ -28,6 +28,8 @@ struct Contender {
     unsigned lines = 0;
     bool looks_into_tunnels = false;  // all of them
     Tunnel tunnel = Tunnel::kNone;    // that its packets are inside of
+    packet::Repeats repeats = packet::Repeats::kDrop;
+    bool without_id = false;  // its packets do not say which transmission they are
 };
 
 inline constexpr Contender kContenders[]{
@@ -39,6 +41,12 @@ inline constexpr Contender kContenders[]{
     {"apbbf", Engine::kApbbf, 1e-6},
     {"apbf", Engine::kApbf, 1e-6},
     {"exact", Engine::kExact, 1e-6},
+    {"fingerprint-26-kept", Engine::kFingerprint, 1e-6, 0, false, Tunnel::kNone,
+     packet::Repeats::kKeep},
+    {"fingerprint-26-no-id", Engine::kFingerprint, 1e-6, 0, false, Tunnel::kNone,
+     packet::Repeats::kKeep, true},
+    {"line-m3-kept", Engine::kLine, 1e-6, 3, false, Tunnel::kNone, packet::Repeats::kKeep},
+    {"line-m3-no-id", Engine::kLine, 1e-6, 3, false, Tunnel::kNone, packet::Repeats::kKeep, true},
     {"line-m2-looking", Engine::kLine, 1e-3, 2, true},
     {"line-m2-vxlan", Engine::kLine, 1e-3, 2, true, Tunnel::kVxlan},
     {"line-m2-gtp-u", Engine::kLine, 1e-3, 2, true, Tunnel::kGtpU},
@@ -69,6 +77,7 @@ class Subject {
     }
 
     [[nodiscard]] Tunnel tunnel() const { return tunnel_; }
+    [[nodiscard]] bool without_id() const { return without_id_; }
     // The bound, a chance.
     [[nodiscard]] double most_false_drops() const { return most_false_drops_; }
     [[nodiscard]] std::uint64_t bytes() const { return instance_->instance().memory().size(); }
@@ -83,6 +92,7 @@ class Subject {
 
     double most_false_drops_;
     Tunnel tunnel_;
+    bool without_id_;
     engines::FilterPlan plan_;
     std::unique_ptr<control::WorkerFilter> instance_;
     pipeline::Lane lane_;

@@ -53,11 +53,12 @@ const char* name_of(Mix mix) {
 }
 
 Traffic::Traffic(PacketCounter& counter, Mix mix, unsigned echo_percent, Tunnel tunnel,
-                 FlowPart flows)
+                 FlowPart flows, bool without_id)
     : counter_(counter),
       mix_(mix),
       tunnel_(tunnel),
       flows_(flows),
+      without_id_(without_id),
       echo_below_(~std::uint64_t{0} / 100 * echo_percent) {}
 
 std::uint64_t Traffic::random() {
@@ -97,7 +98,7 @@ void Traffic::write(rte_mbuf& mbuf, std::uint64_t identity, bool echo) const {
     h.ether_type = {0x08, 0x00};
     h.version_ihl = 0x45;
     h.length = __builtin_bswap16(static_cast<std::uint16_t>(length - packet::kEthernetHeader));
-    h.id = static_cast<std::uint16_t>(identity);
+    h.id = without_id_ ? 0 : static_cast<std::uint16_t>(2 + identity % 65000);
     h.ttl = echo ? 63 : 64;
     h.protocol = tcp ? packet::kProtoTcp : packet::kProtoUdp;
     h.source = __builtin_bswap32(0x0A000000U | flow);

@@ -39,7 +39,7 @@ class Traffic {
     static constexpr std::uint32_t kTunnelHeaders = 50;  // of either tunnel, with Ethernet's
 
     Traffic(PacketCounter& counter, Mix mix, unsigned echo_percent, Tunnel tunnel,
-            FlowPart flows = {});
+            FlowPart flows = {}, bool without_id = false);
 
     // Forgets what it sent: echoes are of what follows.
     void restart() { sent_ = 0; }
@@ -65,6 +65,7 @@ class Traffic {
     Mix mix_;
     Tunnel tunnel_;
     FlowPart flows_;
+    bool without_id_;           // packets have the IP ID 0
     std::uint64_t echo_below_;  // random() below it: an echo
     std::uint64_t state_ = 1;
     std::array<std::uint64_t, kHistory> history_{};  // of new packets, by their number mod kHistory

@@ -9,26 +9,15 @@
 #include "packet/wifi.h"
 
 namespace unecho::packet {
-namespace {
 
-constexpr std::uint32_t kOneTag = 4;  // bytes of an 802.1Q tag
-
-std::uint8_t hop_limit_of(const Parsed& parsed) noexcept {
-    return parsed.found == Found::kIpv4   ? parsed.ip.data[8]
-           : parsed.found == Found::kIpv6 ? parsed.ip.data[7]
-                                          : std::uint8_t{0};
-}
-
-// One tag stands for itself, several for their hash.
-std::uint32_t tags_of(const std::uint8_t* tags, std::uint32_t length,
-                      const hash::Secret& secret) noexcept {
+std::uint32_t tags_mark(const std::uint8_t* tags, std::uint32_t length,
+                        const hash::Secret& secret) noexcept {
+    constexpr std::uint32_t kOneTag = 4;  // bytes of an 802.1Q tag
     if (length <= kOneTag) {
         return length == kOneTag ? load_be32(tags) : 0;
     }
     return static_cast<std::uint32_t>(hash::keyed_digest(tags, length, secret)) | 1U;
 }
-
-}  // namespace
 
 std::uint64_t identified(const ParsedBurst& parsed) noexcept {
     std::uint64_t out = 0;
@@ -47,6 +36,9 @@ Place place_of(Link link, const Frame& frame, const Parsed& parsed,
                const hash::Secret& secret) noexcept {
     Place out;
     out.ttl = hop_limit_of(parsed);
+    if (link == Link::kEthernet && frame.length >= kMacAddresses) {
+        return place_in_ethernet(frame, parsed, secret);
+    }
     const LinkHeader& header = info_of(link).header;
     const std::uint32_t end = is_wifi(link) ? 0 : std::min(header.end, frame.length);
     if (header.begin < end) {
@@ -54,11 +46,6 @@ Place place_of(Link link, const Frame& frame, const Parsed& parsed,
         out.link = out.pair;
     } else {
         out.link = remix(out.ttl, 1);
-    }
-    if (link == Link::kEthernet && (parsed.found == Found::kIpv4 || parsed.found == Found::kIpv6)) {
-        const auto ip = static_cast<std::uint32_t>(parsed.ip.data - frame.data);
-        const std::uint32_t tags = header.tags;
-        out.tags = ip < tags + 2 ? 0 : tags_of(frame.data + tags, ip - 2 - tags, secret);
     }
     return out;
 }

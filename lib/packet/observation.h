@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/int128.h"
 #include "hash/secret.h"
 #include "packet/frame.h"
 #include "packet/link.h"
@@ -54,6 +55,40 @@ struct Place {
     std::uint32_t tags = 0;  // VLAN tags, MPLS labels and the like before the IP packet; 0: none
     std::uint8_t ttl = 0;    // or hop limit; 0 without a packet
 };
+
+[[nodiscard]] inline std::uint8_t hop_limit_of(const Parsed& parsed) noexcept {
+    return parsed.found == Found::kIpv4   ? parsed.ip.data[8]
+           : parsed.found == Found::kIpv6 ? parsed.ip.data[7]
+                                          : std::uint8_t{0};
+}
+
+// One tag stands for itself, several for their hash; 0: none.
+[[nodiscard]] std::uint32_t tags_mark(const std::uint8_t* tags, std::uint32_t length,
+                                      const hash::Secret& secret) noexcept;
+
+inline constexpr std::uint32_t kMacAddresses = 12;
+
+// Of an Ethernet frame with both MAC addresses. The words of the secret are those of second heads,
+// which no digest of a packet is made with.
+[[nodiscard]] inline Place place_in_ethernet(const Frame& frame, const Parsed& parsed,
+                                             const hash::Secret& secret) noexcept {
+    const std::uint64_t first = load_le32(frame.data) | std::uint64_t{load_le32(frame.data + 4)}
+                                                            << 32;
+    const std::uint64_t last = load_le32(frame.data + 8);
+    const uint128 product = uint128{first + secret.second[0]} * (last + secret.second[1]);
+    Place out;
+    out.pair = static_cast<std::uint64_t>(product >> 64) ^ static_cast<std::uint64_t>(product);
+    out.link = out.pair;
+    out.ttl = hop_limit_of(parsed);
+    if (parsed.found == Found::kIpv4 || parsed.found == Found::kIpv6) {
+        const auto ip = static_cast<std::uint32_t>(parsed.ip.data - frame.data);
+        if (ip > kEthernetHeader) [[unlikely]] {
+            constexpr std::uint32_t kTags = kEthernetHeader - 2;
+            out.tags = tags_mark(frame.data + kTags, ip - 2 - kTags, secret);
+        }
+    }
+    return out;
+}
 
 // Of a frame; parsed: the packet that stage parse found in it, the innermost one if tunnels were
 // opened.

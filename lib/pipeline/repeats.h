@@ -16,12 +16,14 @@ namespace unecho::pipeline {
 
 // The point of observation and the population of a packet, from its place and the group of its
 // port.
-[[nodiscard]] inline filter::Observation observation_of(const Burst& burst, unsigned i) noexcept {
+[[nodiscard]] inline filter::Observation observation_of(const Burst& burst, unsigned i,
+                                                        bool evidence) noexcept {
+    constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
     const packet::Place& place = burst.places[i];
     const std::uint64_t group = burst.groups[i];
     return {.digest = burst.digests[i],
-            .population = remix(place.pair, group + 1),
-            .point = static_cast<std::uint32_t>(remix(place.link, group + 1)),
+            .population = evidence ? remix(place.pair, group + 1) : 0,
+            .point = static_cast<std::uint32_t>((place.link + group * kOdd) >> 32),
             .tags = place.tags,
             .ttl = place.ttl,
             .port = static_cast<std::uint8_t>(group % kMaxPorts)};
@@ -44,7 +46,7 @@ void decide_repeats(Burst& burst, Rule& rule, Time time, See see, Answered answe
     std::uint64_t copies = 0;
     for_each_bit(looked, [&](unsigned i) {
         const std::uint64_t bit = std::uint64_t{1} << i;
-        const filter::Observation seen = observation_of(burst, i);
+        const filter::Observation seen = observation_of(burst, i, rule.has_evidence());
         if ((burst.unidentified & bit) == 0) {
             rule.see_identified(time(i), seen, (burst.echoes & bit) != 0);
         } else if (see(i, time(i), seen)) {

@@ -135,12 +135,18 @@ void digest_keys(Burst& burst, packet::KeyMode mode, packet::Tenant tenant,
 
 void find_places(Burst& burst, const packet::KeySpec& key, std::uint64_t packets,
                  const hash::Secret& secret) noexcept {
+    const bool ethernet = burst.link == packet::Link::kEthernet;
     for_each_bit(packets, [&](unsigned i) {
+        const packet::Frame& frame = burst.frames[i];
         packet::Place& place = burst.places[i];
-        place = (burst.opened.opened >> i & 1) == 0
-                    ? packet::place_of(burst.link, burst.frames[i], burst.parsed.at(i), secret)
-                    : packet::place_inside(key.tunnels, burst.link, burst.frames[i],
-                                           burst.parsed.at(i), secret);
+        if ((burst.opened.opened >> i & 1) != 0) [[unlikely]] {
+            place =
+                packet::place_inside(key.tunnels, burst.link, frame, burst.parsed.at(i), secret);
+        } else if (ethernet && frame.length >= packet::kMacAddresses) [[likely]] {
+            place = packet::place_in_ethernet(frame, burst.parsed.at(i), secret);
+        } else {
+            place = packet::place_of(burst.link, frame, burst.parsed.at(i), secret);
+        }
         if (key.point == packet::Point::kPort) {
             place.link = 0;
         }
@@ -212,6 +218,10 @@ void prepare(const Burst& burst, const Lane& lane, Ahead& ahead) noexcept {
         n = compact(burst, ahead.digests, nullptr);
     }
     lane.ops->prepare(lane.filter, {ahead.digests.data(), n}, ahead.prepared);
+    if (lane.repeats != nullptr) {
+        for_each_bit(burst.unidentified,
+                     [&](unsigned i) { lane.repeats->prefetch(burst.digests[i]); });
+    }
 }
 
 void decide_prepared(Burst& burst, const Lane& lane, filter::Published published,

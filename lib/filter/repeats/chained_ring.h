@@ -8,7 +8,7 @@
 // the chain of another bucket, where no digest is that of a node of its own.
 //
 // Cost: a look-up reads the head and the nodes of the chain that are live, an insertion writes the
-// head and the next node of the ring. Memory: a node and two heads of 4 bytes.
+// head and the next node of the ring. Memory: a node and eight heads of 4 bytes.
 //
 // Kept over a restart: a node counts once `written` says so, and the chains are made anew.
 #pragma once
@@ -34,7 +34,7 @@ class ChainedRing {
     using Sequence = std::uint32_t;
 
     static constexpr std::uint64_t kMostNodes = std::uint64_t{1} << 30;
-    static constexpr unsigned kHeadsPerNode = 2;
+    static constexpr unsigned kHeadsPerNode = 8;  // few chains hold nodes of others
 
     // nodes: a power of two. Line-aligned and zeroed.
     [[nodiscard]] static std::uint64_t bytes(std::uint64_t nodes) noexcept {

@@ -21,7 +21,8 @@
 //   keeps what it should drop.
 // Cost: a packet writes one node of 40 bytes behind the last one, and reads its bucket's head and
 //   the live nodes of its key.
-// Weakness: ten times the memory of fingerprints. A key that many points see within a window is
+// Weakness: 72 bytes a look, twenty times the memory of fingerprints. A key that many points see
+// within a window is
 //   looked for through `most_steps` nodes and no more; older looks of it are forgotten.
 #pragma once
 

@@ -42,7 +42,8 @@ struct WindowWords {
     std::string first;
 };
 
-// Which equal packets were sent again, and stay: --repeats, --point, --same-port, --views, --group.
+// Options that tell copies from packets that were sent again: --repeats, --point, --same-port,
+// --views, --group.
 struct RepeatOptions {
     Text repeats;
     Text point;

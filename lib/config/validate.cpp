@@ -475,8 +475,8 @@ void check_links(Draft& draft, const Resolved& resolved) {
     }
 }
 
-// What nobody wrote of repeats follows from where the filter stands: on a link nothing is taken out
-// that does not say which transmission it is; a single port may mirror both directions.
+// Defaults of repeats depend on where the filter stands. On a link nothing is taken out that does
+// not say which transmission it is; a single port may mirror both directions.
 void settle_repeats(Draft& draft, const Resolved& resolved) {
     for (std::size_t f = 0; f < draft.config.filters.size(); ++f) {
         Filter& filter = draft.config.filters[f];

@@ -49,6 +49,10 @@ void Lanes::point_to_those_before() noexcept {
         const FilterIndex before = setup_.before[i];
         // planted: warm-up-skips-predecessor
         setup_.lanes[i].before = before == LanesSetup::kNoFilter ? nullptr : &setup_.lanes[before];
+        // What the rule of the one before asks of packets is found for both.
+        if (before != LanesSetup::kNoFilter) {
+            setup_.lanes[i].key.evidence |= setup_.lanes[before].key.evidence;
+        }
     }
 }
 
@@ -73,12 +77,7 @@ filter::RepeatCounters Lanes::repeats_counted(unsigned lane) const noexcept {
 filter::WindowState Lanes::window_of(const Lane& lane, Nanoseconds now) const noexcept {
     filter::WindowState state = lane.ops->window(lane.filter, *lane.ageing, now);
     if (lane.repeats != nullptr) {
-        const filter::KeptWindow& kept = lane.repeats->kept();
-        state.achieved = std::min(state.achieved, kept.at(now));
-        if (kept.shortest() < state.shortest) {
-            state.shortest = kept.shortest();
-            state.shortest_at = kept.shortest_at();
-        }
+        filter::shorten(state, lane.repeats->kept(), now);
     }
     return state;
 }

@@ -58,6 +58,15 @@ struct WindowState {
     std::uint64_t early_turns = 0;
     std::uint64_t held_turns = 0;
 };
+// To what another part of the filter has kept, where that is less.
+constexpr void shorten(WindowState& state, const KeptWindow& kept, Nanoseconds now) noexcept {
+    state.achieved = std::min(state.achieved, kept.at(now));
+    if (kept.shortest() < state.shortest) {
+        state.shortest = kept.shortest();
+        state.shortest_at = kept.shortest_at();
+    }
+}
+
 inline constexpr CounterRows<WindowState, 5> kWindowCounters{{
     {&WindowState::achieved, "achieved_window", CounterUnit::kNanoseconds, CounterFold::kLeast,
      "what the filter keeps now: every copy younger than this is found"},

@@ -321,6 +321,9 @@ DeciderFacts Deduplicator::facts() const {
     }
     if (repeats_ != nullptr) {
         out.forgotten += repeats_->counters().forgotten;
+        if (out.window) {
+            filter::shorten(*out.window, repeats_->kept(), now_);
+        }
     }
     if (out.window && earlier_ && earlier_->facts.window) {
         const filter::WindowState& before = *earlier_->facts.window;

@@ -15,18 +15,14 @@ Result<std::unique_ptr<RepeatDecider>> RepeatDecider::make(const Options& option
     constexpr std::uint64_t kMostPopulations = std::uint64_t{1} << 14;
     constexpr std::uint64_t kLeastLooks = 64;
     filter::UnionSpec spec;
-    spec.looks = 1;
     spec.window = options.window_time();
     spec.same_port = same_port;
     spec.views = options.views.value_or(kDefaultViews);
-    for (spec.populations = kLeastLooks;
-         spec.populations < std::min(kMostPopulations, memory / 512); spec.populations *= 2) {
-    }
+    spec.populations = std::clamp(memory / 512, kLeastLooks, kMostPopulations);
     spec.most_steps = ~0U;
     spec.grows = true;
-    // Both kinds of packets may fill it; within same_port there are fewer of them.
-    for (spec.identified = kLeastLooks; spec.identified < memory / 512; spec.identified *= 2) {
-    }
+    // At most an eighth of the memory: within same_port there are few packets.
+    spec.identified = std::max(memory / 1024, kLeastLooks);
     spec.looks = filter::UnionParams::looks_in(memory, true, spec);
     if (spec.looks < kLeastLooks) {
         return fail(Errc::kConfig, option::kMemory + ": " + format_size(memory) +
@@ -50,13 +46,14 @@ void RepeatDecider::decide(pipeline::Burst& burst, const CapturePlace& place,
     pipeline::decide_repeats(
         burst, rule_, [&](unsigned i) { return burst.times[i]; },
         [&](unsigned i, Nanoseconds now, const filter::Observation& seen) {
-            return rule_.see(now, seen, {now, place.numbers[i], place.files[i]});
-        },
-        [&](unsigned i) {
+            if (!rule_.see(now, seen, {now, place.numbers[i], place.files[i]})) {
+                return false;
+            }
             const filter::Origination& one = rule_.answered();
             originals.numbers[i] = one.number;
             originals.files[i] = one.file;
-            originals.ages[i] = static_cast<std::int64_t>(burst.times[i] - one.time);
+            originals.ages[i] = static_cast<std::int64_t>(now - one.time);
+            return true;
         });
 }
 

@@ -261,6 +261,22 @@ Status check_passes(const Files& files, const Options& options) {
     return {};
 }
 
+// The inputs, or what was selected of them; left_out counts the rest and is null where there is
+// none.
+Result<Opened> open_selected(const OpenInputs& open, const Files& files,
+                             std::shared_ptr<std::uint64_t>& left_out) {
+    auto opened = open();
+    if (opened && !files.selection.all()) {
+        left_out = std::make_shared<std::uint64_t>(0);
+        auto selected = capture::select(std::move(opened->source), files.selection, left_out);
+        if (!selected) {
+            return tl::unexpected(selected.error());
+        }
+        opened->source = std::move(*selected);
+    }
+    return opened;
+}
+
 Result<Parts> open_all(const Files& files, const Options& options, const OpenInputs& open) {
     Status status = check(options);
     status = status ? check_files(files) : status;
@@ -268,34 +284,27 @@ Result<Parts> open_all(const Files& files, const Options& options, const OpenInp
     if (!status) {
         return tl::unexpected(status.error());
     }
-    auto opened = open();
+    std::shared_ptr<std::uint64_t> left_out;
+    auto opened = open_selected(open, files, left_out);
     if (!opened) {
         return tl::unexpected(opened.error());
     }
-    Result<std::unique_ptr<capture::Source>> source = std::move(opened->source);
-    const capture::FileFormat format = format_of(**source);
-    std::shared_ptr<std::uint64_t> left_out;
-    if (!files.selection.all()) {
-        left_out = std::make_shared<std::uint64_t>(0);
-        source = capture::select(std::move(*source), files.selection, left_out);
-    }
-    if (!source) {
-        return tl::unexpected(source.error());
-    }
+    std::unique_ptr<capture::Source>& source = opened->source;
+    const capture::FileFormat format = format_of(*source);
     auto sinks = Sinks::create(files, format);
     if (!sinks) {
         return tl::unexpected(sinks.error());
     }
     if (sinks->any_keeps_blocks()) {
-        (*source)->keep_blocks(sinks->main_keeps_blocks());
+        source->keep_blocks(sinks->main_keeps_blocks());
     }
-    const std::size_t taps = (*source)->interfaces().size();
-    auto deduplicator = Deduplicator::make(options, opened->memory,
-                                           most_packets_of(files, options, **source), taps);
+    const std::size_t taps = source->interfaces().size();
+    auto deduplicator =
+        Deduplicator::make(options, opened->memory, most_packets_of(files, options, *source), taps);
     if (!deduplicator) {
         return tl::unexpected(deduplicator.error());
     }
-    return Parts{std::move(*source), std::move(*sinks), std::move(*deduplicator), left_out, taps};
+    return Parts{std::move(source), std::move(*sinks), std::move(*deduplicator), left_out, taps};
 }
 
 Digester digester_of(const Files& files, const Options& options, const hash::Secret& secret,
@@ -320,28 +329,20 @@ bool reads_twice(const Files& files, const Options& options, std::size_t taps) {
 Result<Evidence> gather_evidence(const OpenInputs& open, const Files& files, const Options& options,
                                  const hash::Secret& secret, bool ahead,
                                  const OnProgress& on_progress) {
-    auto opened = open();
+    std::shared_ptr<std::uint64_t> left_out;
+    auto opened = open_selected(open, files, left_out);
     if (!opened) {
         return tl::unexpected(opened.error());
     }
-    Result<std::unique_ptr<capture::Source>> source = std::move(opened->source);
-    if (!files.selection.all()) {
-        source = capture::select(std::move(*source), files.selection,
-                                 std::make_shared<std::uint64_t>(0));
-    }
-    if (!source) {
-        return tl::unexpected(source.error());
-    }
-    const std::size_t taps = (*source)->interfaces().size();
-    Options quiet = options;
-    quiet.audit = false;
+    std::unique_ptr<capture::Source>& source = opened->source;
+    const std::size_t taps = source->interfaces().size();
     auto deduplicator =
-        Deduplicator::make(quiet, opened->memory, most_packets_of(files, options, **source), taps);
+        Deduplicator::make(options, opened->memory, most_packets_of(files, options, *source), taps);
     if (!deduplicator) {
         return tl::unexpected(deduplicator.error());
     }
     const auto feed =
-        make_feed(std::move(*source), digester_of(files, options, secret, taps), ahead);
+        make_feed(std::move(source), digester_of(files, options, secret, taps), ahead);
     DigestedBatch digested;
     Verdicts verdicts;
     for (;;) {

@@ -4,10 +4,8 @@
 // filter. One lane's, on one worker.
 #pragma once
 
-#include <array>
 #include <cstdint>
 
-#include "base/ids.h"
 #include "filter/repeats/union_rule.h"
 #include "pipeline/bits.h"
 #include "pipeline/burst.h"
@@ -25,21 +23,16 @@ namespace unecho::pipeline {
             .population = evidence ? remix(place.pair, group + 1) : 0,
             .point = static_cast<std::uint32_t>((place.link + group * kOdd) >> 32),
             .tags = place.tags,
-            .ttl = place.ttl,
-            .port = static_cast<std::uint8_t>(group % kMaxPorts)};
+            .ttl = place.ttl};
 }
 
-// Adds the copies among the burst's unidentified packets to its echoes. Stage decide was. time(i):
-// of packet i, never less than of one before. answered(i): the rule has just found that packet i is
-// a copy.
-template <typename Rule, typename Time, typename See, typename Answered>
-void decide_repeats(Burst& burst, Rule& rule, Time time, See see, Answered answered) noexcept {
+// Adds the copies among the burst's unidentified packets to its echoes, behind stage decide.
+// time(i) is when packet i was seen, and never decreases; see(i, now, seen) asks the rule about it.
+template <typename Rule, typename Time, typename See>
+void decide_repeats(Burst& burst, Rule& rule, Time time, See see) noexcept {
     // Identified packets are evidence, in the order in which they came.
     const std::uint64_t looked =
         rule.has_evidence() ? burst.keys.keyed : burst.keys.keyed & burst.unidentified;
-    if (looked == 0) {
-        return;
-    }
     for_each_bit(looked, [&](unsigned i) { rule.prefetch(burst.digests[i]); });
     for_each_bit(looked & burst.unidentified,
                  [&](unsigned i) { rule.prefetch_node(burst.digests[i]); });
@@ -51,30 +44,18 @@ void decide_repeats(Burst& burst, Rule& rule, Time time, See see, Answered answe
             rule.see_identified(time(i), seen, (burst.echoes & bit) != 0);
         } else if (see(i, time(i), seen)) {
             copies |= bit;
-            answered(i);
         }
     });
     burst.echoes |= copies;
 }
 
-// On a wire, all at one time.
-inline void decide_repeats(Burst& burst, filter::UnionRule& rule, Nanoseconds now) noexcept {
-    decide_repeats(
-        burst, rule, [&](unsigned) { return now; },
-        [&](unsigned, Nanoseconds at, const filter::Observation& seen) {
-            return rule.see(at, seen);
-        },
-        [](unsigned) {});
-}
-
-// Each packet at its own time.
-inline void decide_repeats_timed(Burst& burst, filter::UnionRule& rule) noexcept {
-    decide_repeats(
-        burst, rule, [&](unsigned i) { return burst.times[i]; },
-        [&](unsigned, Nanoseconds at, const filter::Observation& seen) {
-            return rule.see(at, seen);
-        },
-        [](unsigned) {});
+// The same where nobody asks which packet a copy is of.
+template <typename Time>
+void decide_repeats(Burst& burst, filter::UnionRule& rule, Time time) noexcept {
+    decide_repeats(burst, rule, time,
+                   [&](unsigned, Nanoseconds now, const filter::Observation& seen) {
+                       return rule.see(now, seen);
+                   });
 }
 
 }  // namespace unecho::pipeline

@@ -76,15 +76,18 @@ filter::Answers test_beside(const Lane& lane, std::span<const Digest> digests,
     return answers;
 }
 
-// While a lane is warmed the rule of the one before it decides, and its own learns the same
-// packets.
-template <typename Decide>
-void decide_repeats_beside(Burst& burst, const Lane& lane, Decide decide) noexcept {
+// Behind the filter, where repeats are kept. While a lane is warmed the rule of the one before it
+// decides, and its own learns the same packets.
+template <typename Time>
+void keep_repeats(Burst& burst, const Lane& lane, Time time) noexcept {
+    if (lane.repeats == nullptr) {
+        return;
+    }
     const std::uint64_t identified = burst.echoes;
-    decide(*lane.repeats);
+    decide_repeats(burst, *lane.repeats, time);
     if (lane.before != nullptr && lane.before->repeats != nullptr) [[unlikely]] {
         burst.echoes = identified;
-        decide(*lane.before->repeats);
+        decide_repeats(burst, *lane.before->repeats, time);
     }
 }
 
@@ -232,9 +235,7 @@ void decide_prepared(Burst& burst, const Lane& lane, filter::Published published
                                              published, limits,
                                              next == nullptr ? nullptr : &next->prepared);
           });
-    if (lane.repeats != nullptr) {
-        decide_repeats(burst, *lane.repeats, published.now);
-    }
+    keep_repeats(burst, lane, [&](unsigned) { return published.now; });
 }
 
 void decide(Burst& burst, const Lane& lane, filter::Published published) noexcept {
@@ -251,11 +252,7 @@ void decide(Burst& burst, const Lane& lane, filter::Published published) noexcep
         const unsigned n = compact(burst, digests, nullptr);
         judge(burst, lane, {digests.data(), n}, test);
     }
-    if (lane.repeats != nullptr) {
-        decide_repeats_beside(burst, lane, [&](filter::UnionRule& rule) {
-            decide_repeats(burst, rule, published.now);
-        });
-    }
+    keep_repeats(burst, lane, [&](unsigned) { return published.now; });
 }
 
 void decide_timed(Burst& burst, const Lane& lane) noexcept {
@@ -267,9 +264,7 @@ void decide_timed(Burst& burst, const Lane& lane) noexcept {
               return lane.ops->test_timed(lane.filter, *lane.ageing, all, times.data(), lane.first,
                                           limits);
           });
-    if (lane.repeats != nullptr) {
-        decide_repeats_timed(burst, *lane.repeats);
-    }
+    keep_repeats(burst, lane, [&](unsigned i) { return burst.times[i]; });
 }
 
 Settlement settle(const Burst& burst, EchoAction on_echo) noexcept {

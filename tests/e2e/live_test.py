@@ -11,7 +11,9 @@ import unittest
 from unittest import mock
 
 import harness
-from harness import PCAPS, exact_answer
+from harness import MS, PCAPS, US, exact_answer
+
+import frames  # noqa: E402  harness has put tools/ on the path
 
 ONE_LINK, FLOWS = PCAPS / "one-link.pcap", PCAPS / "flows.pcap"
 FLAGS = {"scalar": (), "avx2": ("avx2", "bmi2"),
@@ -49,6 +51,67 @@ class Both(harness.E2eTest):
                         "--window", window, *arguments], check=True, timeout=harness.PATIENCE,
                        stdin=subprocess.DEVNULL)
         return harness.frames_of(output)
+
+
+class LiveIsTheDefinition(Both):
+    """Where repeats are kept, by the union rule, which is exact under every engine."""
+
+    def mirror(self):
+        """A port that shows each packet twice: 300 of their own, then one packet that is sent five
+        times."""
+        made = []
+        for number, payload in enumerate([b"%03d" % number for number in range(300)] + 5 * [b"again"]):
+            udp = frames.udp("2001:db8::1", "2001:db8::2", (1, 2), payload)
+            ip = frames.ipv6("2001:db8::1", "2001:db8::2", frames.UDP, udp)
+            made += [(number * MS + look * 5 * US, frames.ethernet(ip)) for look in range(2)]
+        path = self.folder / "mirror.pcap"
+        path.write_bytes(frames.pcap(made))
+        return path
+
+    def test_every_engine(self):
+        mirror = self.mirror()
+        engines = harness.SLIDING_ENGINES[:7]  # a process takes 32 ports
+        cases = [(capture, {"engine": engine, "repeats": "keep"})
+                 for capture, engine in itertools.product((ONE_LINK, mirror), engines)]
+        report, live = self.live(cases)
+        learned = {path: harness.part_where_repeats_are_kept([path], same_port=250 * US)
+                   for path in (ONE_LINK, mirror)}
+        # 31 second looks are kept until the population is known; of the packet that was sent five
+        # times five stay.
+        self.assertEqual(len(learned[mirror].kept), 300 + 31 + 5)
+        for (capture, fields), route, filter_, came in zip(cases, report["routes"],
+                                                           report["filters"], live):
+            with self.subTest(capture=capture.name, **fields):
+                self.assert_frames(came, learned[capture].kept)
+                self.assertEqual(harness.nonzero(route["reasons"]), learned[capture].counts)
+                if capture is mirror:
+                    self.assertEqual((filter_["kept_repeats"], filter_["second_looks"],
+                                      filter_["untrusted_looks"]), (4, 274, 31))
+
+
+    def test_ports_are_points_and_those_of_a_group_are_one(self):
+        """Each of 50 packets at two taps, with the same MAC addresses, and sent again 3 ms later."""
+        paths = [self.folder / ("tap-%s.pcap" % name) for name in "ab"]
+        for late, path in enumerate(paths):
+            made = []
+            for number in range(50):
+                udp = frames.udp("2001:db8::1", "2001:db8::2", (1, 2), b"%03d" % number)
+                ip = frames.ipv6("2001:db8::1", "2001:db8::2", frames.UDP, udp)
+                made += [(number * 10 * MS + again * 3 * MS + late * 20 * US, frames.ethernet(ip))
+                         for again in range(2)]
+            path.write_bytes(frames.pcap(made))
+        for group, kept in (({}, 100), ({"group": "lag"}, 200)):
+            with self.subTest(**group):
+                out = self.folder / "out.pcap"
+                ports = [{**harness.port("tap-%d" % index, index, rx_pcap=path), **group}
+                         for index, path in enumerate(paths)]
+                self.report(harness.replay(
+                    [*ports, harness.port("out", 2, tx_pcap=out)],
+                    [harness.filter_("f", "50ms", repeats="keep")],
+                    [{"from": ["tap-0", "tap-1"], "to": "out", "filter": "f"}]))
+                expected = harness.part_where_repeats_are_kept(paths, groups=[[1, 2]] if group else ())
+                self.assertEqual(len(expected.kept), kept)
+                self.assert_frames(harness.frames_of(out), expected.kept)
 
 
 class LiveIsOffline(Both):

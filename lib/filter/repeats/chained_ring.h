@@ -92,7 +92,6 @@ class ChainedRing {
 
     // Whether the next push() drives out the oldest node.
     [[nodiscard]] bool is_full() const noexcept { return live() == most_; }
-    [[nodiscard]] std::uint64_t room() const noexcept { return most_ - live(); }
 
     // Drops the oldest node if there is no room.
     Sequence push(Node node) noexcept {
@@ -119,8 +118,6 @@ class ChainedRing {
         const Sequence next = (*this)[sequence].older;
         return sequence - next - 1 < sequence - state_->tail ? next : state_->tail - 1;
     }
-
-    void clear() noexcept { state_->tail = state_->written; }
 
   private:
     static constexpr Sequence kLeastNodes = 1U << 12;

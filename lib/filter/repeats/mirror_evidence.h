@@ -86,7 +86,6 @@ class MirrorEvidence {
         UNECHO_ASSERT(others.size() == count_);
         std::copy_n(others.data(), count_, entries_);
     }
-    void clear() noexcept { std::fill_n(entries_, count_, Population{}); }
 
   private:
     // An unused one before any other.

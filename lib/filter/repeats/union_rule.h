@@ -84,7 +84,6 @@ struct Observation {
     std::uint32_t point = 0;       // point of observation
     std::uint32_t tags = 0;        // VLAN tags and the like in front of the packet; 0: none
     std::uint8_t ttl = 0;          // or hop limit
-    std::uint8_t port = 0;         // below kMaxPorts
 };
 
 struct RepeatCounters {
@@ -125,7 +124,6 @@ struct Look {
     std::uint8_t count;   // looks; kNever: a second one answers nothing
     std::uint8_t flags;
     std::uint8_t ttl;
-    std::uint8_t port;
 
     static constexpr std::uint8_t kOpens = 1;
     static constexpr std::uint8_t kJudged = 2;
@@ -167,15 +165,12 @@ class BasicUnionRule {
     // The same of captures; answered() tells which packet it is a copy of.
     bool see(Nanoseconds now, const Observation& seen, const Origination& packet) noexcept;
     [[nodiscard]] const Origination& answered() const noexcept { return answered_; }
-    // The port of the packet that opened the transmission of the last copy.
-    [[nodiscard]] unsigned answered_port() const noexcept { return answered_port_; }
 
     // Tells of an identified packet what was decided of it: evidence. Not needed where there is
     // none (has_evidence()).
     void see_identified(Nanoseconds now, const Observation& seen, bool copy) noexcept;
 
-    // What was learned of populations, and going on with what another one with the same number of
-    // them has learned.
+    // What was learned of populations. Another rule with as many of them can go on with it.
     [[nodiscard]] std::span<const MirrorEvidence::Population> populations() const noexcept {
         return evidence_.all();
     }
@@ -183,17 +178,10 @@ class BasicUnionRule {
         evidence_.take(populations);
     }
 
-    void clear() noexcept;
-    // Whether so many more packets would drive out no transmission that may be in the window.
-    [[nodiscard]] bool has_room(std::uint64_t packets) const noexcept {
-        return looks_.room() >= packets;
-    }
-
     [[nodiscard]] bool has_evidence() const noexcept { return params_.has_evidence(); }
     [[nodiscard]] const KeptWindow& kept() const noexcept { return kept_; }
     [[nodiscard]] const RepeatCounters& counters() const noexcept { return counters_; }
     [[nodiscard]] const UnionParams& params() const noexcept { return params_; }
-    [[nodiscard]] std::uint64_t live() const noexcept { return looks_.live(); }
 
   private:
     using Sequence = std::uint32_t;
@@ -235,7 +223,6 @@ class BasicUnionRule {
     KeptWindow kept_;
     RepeatCounters counters_;
     Origination answered_;
-    unsigned answered_port_ = 0;
 };
 
 using UnionRule = BasicUnionRule<Look>;

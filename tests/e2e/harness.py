@@ -89,7 +89,12 @@ def isolate():
     beside others under fixed names, and one that is killed leaves nothing on the machine.
 
     Only root may do that. DPDK keeps the files of an ordinary user in a runtime directory of this process.
+
+    Signals have their own effects again: nohup and a shell's background leave some of them ignored.
     """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
     libc = ctypes.CDLL(None, use_errno=True)
     if os.geteuid() != 0 or libc.unshare(CLONE_NEWNS | CLONE_NEWNET) != 0:
         runtime = tempfile.TemporaryDirectory(prefix="unecho-runtime-")

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import random
+import signal
 import socket
 import subprocess
 import sys
@@ -240,7 +241,7 @@ class Processes(harness.E2eTest):
 
 # As a test program begins; ends with its standard input.
 APART = """
-import json, os, socket, sys
+import json, os, signal, socket, sys
 sys.path.insert(0, sys.argv[1])
 import harness
 harness.isolate()
@@ -252,16 +253,24 @@ if own:
     interfaces = os.listdir("/sys/class/net")
 else:
     interfaces = []
-print(json.dumps([own, interfaces, os.environ.get("XDG_RUNTIME_DIR")]), flush=True)
+ignored = [one.name for one in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+           if signal.getsignal(one) == signal.SIG_IGN]
+print(json.dumps([own, interfaces, os.environ.get("XDG_RUNTIME_DIR"), ignored]), flush=True)
 sys.stdin.read()
 """
+
+
+def ignore_signals():
+    """As nohup does, and a shell with what it starts in the background."""
+    for one in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(one, signal.SIG_IGN)
 
 
 class Isolation(unittest.TestCase):
     def start(self):
         process = subprocess.Popen(
             [sys.executable, "-B", "-c", APART, pathlib.Path(__file__).parent, os.readlink("/proc/self/ns/net")],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, preexec_fn=ignore_signals)
         self.addCleanup(process.communicate)
         return process
 
@@ -269,13 +278,14 @@ class Isolation(unittest.TestCase):
         """The same port and the same files, of two at once; of who is not root, a runtime directory each."""
         processes = [self.start() for _ in range(2)]
         told = [json.loads(process.stdout.readline()) for process in processes]
-        for own, interfaces, runtime in told:
+        for own, interfaces, runtime, ignored in told:
+            self.assertEqual(ignored, [])
             if own:
                 self.assertEqual(interfaces, ["lo"])
             else:
                 self.assertTrue(pathlib.Path(runtime).is_dir())
         self.assertTrue(told[0][0] or told[0][2] != told[1][2])
-        for process, (_, _, runtime) in zip(processes, told):
+        for process, (_, _, runtime, _) in zip(processes, told):
             process.communicate()
             self.assertEqual(process.returncode, 0)
             self.assertFalse(not told[0][0] and pathlib.Path(runtime).exists())

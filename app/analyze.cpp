@@ -50,6 +50,9 @@ struct AnalyzeOptions {
     SeedOption seed;
     Text shard;
     WindowOptions what_if;
+    RepeatOptions repeats;
+
+    [[nodiscard]] bool asks() const { return what_if.any() || repeats.any(); }
 };
 
 // Of the memory, for what is asked about.
@@ -133,30 +136,25 @@ Status answer(const AnalyzeOptions& options, const analyze::Report& report) {
 // What is asked about, if anything is, decides what it will on the captures merged as `unecho pcap`
 // merges them.
 struct Question {
-    std::unique_ptr<analyze::PacketRemover> remover;
+    std::optional<offline::Options> wanted;  // absent: nothing is asked about
     std::uint64_t memory = 0;
     Nanoseconds jump = analyze::kJump;
     std::vector<std::uint16_t> vxlan_ports;
 };
 
-Result<Question> question_of(const AnalyzeOptions& options, std::uint64_t memory,
-                             const hash::Secret& secret) {
+Result<Question> question_of(const AnalyzeOptions& options, std::uint64_t memory) {
     Question out;
-    if (!options.what_if.any()) {
+    if (!options.asks()) {
         return out;
     }
-    const auto wanted = read_what_if(options.what_if);
+    auto wanted = read_what_if(options.what_if, options.repeats);
     if (!wanted) {
         return tl::unexpected(wanted.error());
     }
     out.memory = memory / kAskedPart;
     out.jump = wanted->jump();
     out.vxlan_ports = wanted->vxlan_ports;
-    auto remover = make_pcap_remover(*wanted, out.memory, secret);
-    if (!remover) {
-        return tl::unexpected(remover.error());
-    }
-    out.remover = std::move(*remover);
+    out.wanted = std::move(*wanted);
     return out;
 }
 
@@ -183,7 +181,7 @@ Result<Division> division_of(const AnalyzeOptions& options) {
                                               "whose a packet is");
     }
     // What is asked about has keys of its own, by which a packet may be another shard's.
-    if (options.shard && options.what_if.any()) {
+    if (options.shard && options.asks()) {
         return bad_option(option::kShard,
                           "is for reports of all keys and windows; what one configuration would do "
                           "is asked without it");
@@ -209,7 +207,7 @@ Result<analyze::Report> read_captures(const AnalyzeOptions& options, std::uint64
         return tl::unexpected(division.error());
     }
     const hash::Secret* const secret = &division->secret;
-    const auto question = question_of(options, memory, *secret);
+    const auto question = question_of(options, memory);
     if (!question) {
         return tl::unexpected(question.error());
     }
@@ -226,12 +224,21 @@ Result<analyze::Report> read_captures(const AnalyzeOptions& options, std::uint64
     if (!to_remember) {
         return tl::unexpected(to_remember.error());
     }
+    std::unique_ptr<analyze::PacketRemover> remover;
+    if (question->wanted) {
+        auto made = make_pcap_remover(*question->wanted, question->memory, *secret,
+                                      (*source)->interfaces().size());
+        if (!made) {
+            return tl::unexpected(made.error());
+        }
+        remover = std::move(*made);
+    }
     end_cleanly_on_signals();
     ProgressLine line(true);
     auto report = analyze::analyze(
         **source, {options.inputs, *to_remember, *secret,
                    [&](const capture::Source& from) { line.show(from.progress()); },
-                   question->vxlan_ports, question->remover.get(), *threads, division->shard});
+                   question->vxlan_ports, remover.get(), *threads, division->shard});
     line.clear();
     return report;
 }
@@ -263,7 +270,7 @@ Status check_merge(const AnalyzeOptions& options) {
             return bad_option(option::kMerge, "reads reports, no captures; leave out " + name);
         }
     }
-    if (options.what_if.any()) {
+    if (options.asks()) {
         return bad_option(option::kMerge,
                           "reads reports, no captures; ask where they are made, each with the same "
                           "options");
@@ -361,7 +368,7 @@ void add_analyze(CLI::App& app, Action& action) {
         ->type_name("FILE");
     command->add_option(option::kHtml, options->html, "Write a page with pictures to this file")
         ->type_name("FILE");
-    add_what_if_options(*command, options->what_if);
+    add_what_if_options(*command, options->what_if, options->repeats);
     command->callback(
         [options, &action] { action = [options] { return analyze_captures(*options); }; });
 }

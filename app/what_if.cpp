@@ -14,10 +14,11 @@ namespace {
 
 class PcapRemover final : public analyze::PacketRemover {
   public:
-    PcapRemover(const offline::Options& options, const hash::Secret& secret,
+    PcapRemover(const offline::Options& options, const hash::Secret& secret, std::size_t taps,
                 std::unique_ptr<offline::Deduplicator> deduplicator)
         : options_(options),
-          digester_(engines::key_of(offline::spec_of(options)), secret, options.clock()),
+          digester_(offline::key_of(options, taps), secret, options.clock(), 0, false, {},
+                    options.groups),
           deduplicator_(std::move(deduplicator)) {}
 
     Status decide(const capture::Batch& batch, const capture::InterfaceView& interfaces,
@@ -50,6 +51,7 @@ class PcapRemover final : public analyze::PacketRemover {
             out.window = options_.window_time();
         }
         out.policy = options_.policy_or_fixed();
+        out.repeats = options_.keeps_repeats() ? packet::Repeats::kKeep : packet::Repeats::kDrop;
         out.first = options_.first.value_or(1);
         out.forgotten = deduplicator_->facts().forgotten;
         return out;
@@ -65,7 +67,7 @@ class PcapRemover final : public analyze::PacketRemover {
 
 }  // namespace
 
-void add_what_if_options(CLI::App& command, WindowOptions& options) {
+void add_what_if_options(CLI::App& command, WindowOptions& options, RepeatOptions& repeats) {
     add_window_options(command, options,
                        {.key = "What a configuration with this key would do here",
                         .non_ip = "And with frames without an IP packet",
@@ -73,26 +75,28 @@ void add_what_if_options(CLI::App& command, WindowOptions& options) {
                         .window = "And with this window",
                         .policy = "And with this policy",
                         .first = "And with so many packets of a flow that pass in each window"});
+    add_repeat_options(command, repeats);
 }
 
-Result<offline::Options> read_what_if(const WindowOptions& given) {
+Result<offline::Options> read_what_if(const WindowOptions& given, const RepeatOptions& repeats) {
     offline::Options out;
-    out.repeats = packet::Repeats::kDrop;  // as the report counts
     out.engine = config::Engine::kExact;
     Reading read;
     read_window_options(read, given, out);
+    read_repeat_options(read, repeats, out);
     const Status status = read.status() ? offline::check(out) : read.status();
     return status ? Result<offline::Options>(out) : tl::unexpected(status.error());
 }
 
 Result<std::unique_ptr<analyze::PacketRemover>> make_pcap_remover(const offline::Options& options,
                                                                   std::uint64_t memory,
-                                                                  const hash::Secret& secret) {
-    auto deduplicator = offline::Deduplicator::make(options, memory);
+                                                                  const hash::Secret& secret,
+                                                                  std::size_t taps) {
+    auto deduplicator = offline::Deduplicator::make(options, memory, std::nullopt, taps);
     if (!deduplicator) {
         return tl::unexpected(deduplicator.error());
     }
-    return std::make_unique<PcapRemover>(options, secret, std::move(*deduplicator));
+    return std::make_unique<PcapRemover>(options, secret, taps, std::move(*deduplicator));
 }
 
 }  // namespace unecho::app

@@ -50,6 +50,10 @@ struct RepeatOptions {
     Text same_port;
     Text views;
     std::vector<std::string> groups;
+
+    [[nodiscard]] bool any() const {
+        return repeats || point || same_port || views || !groups.empty();
+    }
 };
 
 void add_repeat_options(CLI::App& command, RepeatOptions& options);

@@ -27,7 +27,7 @@ constexpr Nanoseconds kLatest = kForever - 1;
 
 // Of what the two sorters leave, of packets and of frames.
 std::uint64_t without_sorters(std::uint64_t memory) {
-    return memory - 2 * EchoSorter::most_bytes(memory);
+    return memory - 2 * EchoSorter::most_bytes(memory) - Populations::most_bytes(memory);
 }
 
 // What is kept of a packet beside its entry, as a part of both.
@@ -95,14 +95,12 @@ Collector::Collector(const Collector& plain, std::uint64_t memory)
     tables_.packets.table().for_each([&](PacketEntry& entry) {
         outside_of(entry) = {0, 0, 0, static_cast<std::uint32_t>(entry.digest)};
     });
-    if (tally_) {
-        tally_->look_inside();
-    }
 }
 
 // While both are made smaller there is up to half as much again for a moment.
 void Collector::begin_inside() {
-    const std::uint64_t half = (memory_ - 4 * EchoSorter::most_bytes(memory_)) / 2;
+    const std::uint64_t half =
+        (memory_ - 4 * EchoSorter::most_bytes(memory_) - 2 * Populations::most_bytes(memory_)) / 2;
     inside_.reset(new Collector(*this, half));
     tables_ = CollectorTables(tables_, half);
     table_memory_ = half;
@@ -151,11 +149,10 @@ void Collector::count_packets(LookedBurst& burst, std::span<const capture::Inter
     for (const Record& record : burst.records) {
         read_.add(record);
     }
-    count_view(burst, burst.plain, {interfaces, moments, nullptr});
+    count_view(burst, burst.plain, {interfaces, moments});
     if (burst.within) {
         inside_->read(burst, burst.within->cut, interfaces, moments);
-        inside_->count_view(burst, *burst.within,
-                            {interfaces, moments, burst.plain.dropped.data()});
+        inside_->count_view(burst, *burst.within, {interfaces, moments});
     }
 }
 
@@ -253,7 +250,7 @@ void Collector::read(const LookedBurst& burst, std::uint64_t cut,
 void Collector::count_view(const LookedBurst& burst, LookedView& view, const Around& around) {
     choose_prefixes(view.with_prefixes);
     view.echoes = 0;
-    Looked looked{view, around.plain, 0, {}, false, burst.link};
+    Looked looked{view, 0, {}, false, burst.link};
     for (; looked.i < view.count; ++looked.i) {
         if (!view.is(view.counted, looked.i)) {
             continue;
@@ -337,8 +334,10 @@ void Collector::add_one(Looked& looked, const Record& record) {
         cut_.add(length);
     }
     bool echo = false;
-    view.dropped[i] = {};
     const bool keyed = view.is(view.keys.keyed, i);
+    if (keyed || view.is(view.frames_keyed, i)) {
+        ++populations_.of(packet.population, bounded(record.interface)).packets;
+    }
     const WindowMask dropped = keyed ? add_key(looked, record, echo) : 0;
     const bool cut_copy = keyed && tables_.prefixes && add_prefixes(looked, record, dropped);
     view.now[i] = looked.moment.now;
@@ -418,6 +417,7 @@ PacketEntry& Collector::remember(const Looked& looked, const Record& record) {
     fresh.frames_differ = 0;
     fresh.times = 1;
     fresh.run = 0;
+    fresh.accepted.lead = 1;
     if (looks_inside_) {
         outside_of(fresh) = looked.outside();
     }
@@ -472,6 +472,7 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
     const std::uint64_t length = record.wire_length;
     const Nanoseconds now = looked.moment.now;
     const Nanoseconds age = now - entry.last;
+    const bool without_ip = entry.without_ip != 0;
     EchoTraits traits = compare(looked, record, entry);
     entry.run = run_with(entry.run, age);
     const bool moved = traits.interface != entry.interface || traits.cause == Cause::kLoop ||
@@ -489,18 +490,76 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
     traits.refresh = from(rank(age));
     const bool differs = part_frames(looked, entry);
     traits.fixed = tables_.packets.seen_again(entry, now);
+    const bool same_point = is_at_same_point(packet, entry, traits);
+    const bool sent_again = is_ahead(looked, traits.interface, same_point, age, entry.accepted);
+    if (same_point && age < kSecondLook) {
+        traits.under_keep =
+            packet.kind.identified ? UnderKeep::kAsUnderDrop : UnderKeep::kSecondLook;
+        note_second_look(packet, traits, without_ip, entry.run + 1U);
+    } else if (sent_again && !packet.kind.identified) {
+        traits.under_keep = UnderKeep::kKept;
+    }
     count_frame(looked, differs ? tables_.frames.seen(looked.frame(), now) : traits.fixed,
-                entry.without_ip != 0 ? 0 : traits.fixed, length);
+                without_ip ? 0 : traits.fixed, length);
     into.refresh.add(traits.refresh, length);
     into.fixed.add(traits.fixed, length);
+    into.kept.add(traits);
     into.copies.add(bin, traits);
-    DroppedWith& dropped = looked.view.dropped[looked.i];
-    dropped = {traits.fixed, traits.refresh, entry.without_ip != 0};
-    if (tally_) {
-        const DroppedWith plain = looked.plain != nullptr ? looked.plain[looked.i] : DroppedWith{};
-        tally_->echo(bin, length, looked.removed, dropped, plain);
+    if (tally_ && looked.removed) {
+        tally_->echo(bin, length, without_ip);
     }
     return traits.fixed;
+}
+
+bool Collector::is_at_same_point(const Dissected& packet, const PacketEntry& entry,
+                                 const EchoTraits& traits) noexcept {
+    // Without MAC addresses a hop limit tells points apart, as packet::place_of() has it.
+    const bool moved = has(traits.differences, Difference::kMacs) ||
+                       has(traits.differences, Difference::kEncapsulation) ||
+                       has(traits.differences, Difference::kTunnel) ||
+                       (packet.origin.macs == 0 && has(traits.differences, Difference::kHopLimit));
+    return entry.interface == (traits.interface & 0x3FFFU) && !moved;
+}
+
+// Whether the point that sees it has now seen it more often than the others. Exact for the point of
+// the first packet and one other; a look at a third answers whatever there is. One packet in 4,095
+// takes the third for the second.
+bool Collector::is_ahead(const Looked& looked, std::uint16_t interface, bool same_point,
+                         Nanoseconds age, AcceptedTimes& times) const noexcept {
+    constexpr int kMost = 7;  // of its bits
+    constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
+    int lead = age < kLongestPath ? times.lead : 0;
+    if (same_point) {
+        lead = std::min(lead + 1, kMost);
+        times.lead = static_cast<std::int16_t>(lead);
+        return lead > 0;
+    }
+    const Origin& origin = looked.packet().origin;
+    std::uint64_t point = looked.digest() ^ (origin.macs != 0 ? origin.macs : origin.ttl);
+    point = (point ^ interface) * kOdd;
+    if (looks_inside_) {
+        point =
+            (point ^ looked.outside().tunnel ^ std::uint64_t{looked.outside().path} << 32) * kOdd;
+    }
+    const auto other = static_cast<std::uint16_t>(1 + (point >> 32) % 4095);
+    if (times.other_point == 0) {
+        times.other_point = other;
+    }
+    if (times.other_point != other) {
+        return false;
+    }
+    lead = std::max(lead - 1, -kMost);
+    times.lead = static_cast<std::int16_t>(lead);
+    return lead < 0;
+}
+
+void Collector::note_second_look(const Dissected& packet, const EchoTraits& traits, bool without_ip,
+                                 unsigned views) {
+    Population& population = populations_.of(packet.population, traits.interface);
+    ++population.second;
+    if (!packet.kind.identified) {
+        (without_ip ? population.frames_asked : population.packets_asked).add(traits.length, views);
+    }
 }
 
 void Collector::count_crossing(std::uint16_t original, std::uint16_t echo, std::uint64_t length) {

@@ -134,12 +134,10 @@ class Collector : private CollectorCounts {
     struct Around {
         std::span<const capture::Interface> interfaces;
         const Moments& moments;
-        const DroppedWith* plain;  // of what looks inside tunnels: without that
     };
     // The packet that is looked at.
     struct Looked {
         LookedView& view;
-        const DroppedWith* plain;
         std::size_t i;
         Moment moment;
         bool removed;  // by what is asked about
@@ -182,6 +180,13 @@ class Collector : private CollectorCounts {
     WindowMask count_echo(Looked& looked, const capture::Record& record, PacketEntry& entry,
                           Echoes& into);
     void count_crossing(std::uint16_t original, std::uint16_t echo, std::uint64_t length);
+    // Whether it came where the packet with its key came first.
+    [[nodiscard]] static bool is_at_same_point(const Dissected& packet, const PacketEntry& entry,
+                                               const EchoTraits& traits) noexcept;
+    [[nodiscard]] bool is_ahead(const Looked& looked, std::uint16_t interface, bool same_point,
+                                Nanoseconds age, AcceptedTimes& times) const noexcept;
+    void note_second_look(const Dissected& packet, const EchoTraits& traits, bool without_ip,
+                          unsigned views);
     // Whether its frame has times of its own beside those of the packet.
     bool part_frames(const Looked& looked, PacketEntry& entry);
     void note_times(const PacketEntry& entry) noexcept;

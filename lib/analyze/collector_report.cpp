@@ -32,6 +32,7 @@ void Collector::take_memory(Findings& out) {
     out.blind_after = tables_.packets.table().blind_after();
     out.memory_bytes = tables_.packets.bytes() + tables_.segments.bytes() + tables_.loops.bytes();
     out.memory_bytes += tables_.prefixes ? tables_.prefixes->bytes() : 0;
+    out.memory_bytes += populations_.bytes();
     for (const Echoes* echoes : {&packet_echoes_, &frame_echoes_}) {
         out.memory_bytes += echoes->sorter.bytes() + echoes->copies.bytes();
     }

@@ -56,6 +56,7 @@ void CopyCounts::add(const EchoTraits& echo) {
     }
     fixed.add(echo.fixed, echo.length);
     refresh.add(echo.refresh, echo.length);
+    kept.add(echo);
     causes[static_cast<std::size_t>(echo.cause)].add(echo.length);
     for (std::size_t bit = 0; bit < kDifferences; ++bit) {
         differences[bit] += echo.differences >> bit & 1U;
@@ -68,6 +69,7 @@ void CopyCounts::add(const EchoTraits& echo) {
 void CopyCounts::add(const CopyCounts& others) {
     fixed.add(others.fixed);
     refresh.add(others.refresh);
+    kept.add(others.kept);
     for (std::size_t i = 0; i < kCauses; ++i) {
         causes[i] += others.causes[i];
     }

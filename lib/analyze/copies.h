@@ -18,6 +18,16 @@
 
 namespace unecho::analyze {
 
+// What repeats = "keep" does with an echo, by where its packet was seen first and how long ago it
+// was seen last.
+enum class UnderKeep : std::uint8_t {
+    kAsUnderDrop,  // it says which transmission it is, or came at another point
+    kSecondLook,   // at the same point within kSecondLook: dropped where its population is doubled
+    kKept,         // at the same point, later
+};
+// As `unecho pcap` has it with one tap.
+inline constexpr Nanoseconds kSecondLook = 250 * kMicrosecond;
+
 // Of one echo, all that it is counted by.
 struct EchoTraits {
     std::uint64_t length = 0;
@@ -33,6 +43,7 @@ struct EchoTraits {
     Meeting meeting = Meeting::kWhole;
     bool other_tenant = false;
     packet::EncapsulationSet around;
+    UnderKeep under_keep = UnderKeep::kAsUnderDrop;
 };
 
 // Of echoes that are inside a tunnel, or whose first packet is.
@@ -50,9 +61,36 @@ struct TunnelledCopies {
     }
 };
 
+// What of the echoes that a window drops stays where repeats are kept.
+struct Kept {
+    WindowCounts fixed;  // later looks at the same point, by policy
+    WindowCounts refresh;
+    Count second;  // looks, dropped with any window
+
+    void add(const EchoTraits& echo) {
+        if (echo.under_keep == UnderKeep::kKept) {
+            fixed.add(echo.fixed, echo.length);
+            refresh.add(echo.refresh, echo.length);
+        } else if (echo.under_keep == UnderKeep::kSecondLook) {
+            second.add(echo.length);
+        }
+    }
+    void add(const Kept& others) {
+        fixed.add(others.fixed);
+        refresh.add(others.refresh);
+        second += others.second;
+    }
+
+    template <typename Io>
+    void state(Io& io) {
+        io(fixed, refresh, second);
+    }
+};
+
 struct CopyCounts {
     WindowCounts fixed;
     WindowCounts refresh;
+    Kept kept;
     std::array<Count, kCauses> causes{};
     std::array<std::uint64_t, kDifferences> differences{};
     TunnelledCopies tunnelled;
@@ -65,7 +103,7 @@ struct CopyCounts {
 
     template <typename Io>
     void state(Io& io) {
-        io(fixed, refresh, causes, differences, tunnelled, interfaces, files, protocols);
+        io(fixed, refresh, kept, causes, differences, tunnelled, interfaces, files, protocols);
     }
 };
 

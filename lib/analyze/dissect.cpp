@@ -7,6 +7,8 @@
 
 #include "packet/headers.h"
 #include "packet/non_ip.h"
+#include "packet/observation.h"
+#include "packet/wifi.h"
 
 namespace unecho::analyze {
 namespace {
@@ -65,12 +67,30 @@ constexpr std::array kNames{
     Name{88, "EIGRP"}, Name{89, "OSPF"},  Name{103, "PIM"},     Name{112, "VRRP"},
     Name{115, "L2TP"}, Name{132, "SCTP"}, Name{136, "UDP-Lite"}};
 
+// Of the MAC addresses or of the cooked header.
+std::uint64_t population_of(Link link, const Frame& frame) noexcept {
+    constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
+    if (link == Link::kEthernet && frame.length >= packet::kMacAddresses) {
+        const std::uint64_t first =
+            packet::load_le32(frame.data) | std::uint64_t{packet::load_le32(frame.data + 4)} << 32;
+        return (first * kOdd ^ packet::load_le32(frame.data + 8)) * kOdd;
+    }
+    std::uint64_t out = 0;
+    const packet::LinkHeader& header = packet::info_of(link).header;
+    const std::uint32_t end = packet::is_wifi(link) ? 0 : std::min(header.end, frame.length);
+    for (std::uint32_t i = header.begin; i < end; ++i) {
+        out = (out ^ frame.data[i]) * kOdd;
+    }
+    return out;
+}
+
 }  // namespace
 
 Dissected dissect(Link link, const Frame& frame, const packet::Parsed& parsed,
                   const hash::Secret& secret) noexcept {
     Dissected out;
     out.origin = packet::origin_of(link, frame, parsed, secret);
+    out.population = population_of(link, frame);
     if (parsed.found == Found::kMalformed) {
         out.protocol = kMalformed;
         out.kind = kind_of_malformed(link);

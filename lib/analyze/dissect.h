@@ -31,6 +31,9 @@ struct Dissected {
     std::uint32_t payload_size = 0;      // on the wire
     std::uint32_t sequence = 0;          // of the TCP segment
     std::uint16_t protocol = kNotIp;
+    // Whose packets these are by the link (packet/observation.h, pair), the same whatever the
+    // secret.
+    std::uint64_t population = 0;
     Kind kind;
 };
 

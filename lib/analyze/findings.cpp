@@ -46,6 +46,7 @@ void CollectorCounts::Echoes::add(const Echoes& more) {
     copies.add(more.copies);
     fixed.add(more.fixed);
     refresh.add(more.refresh);
+    kept.add(more.kept);
 }
 
 void ReadCounts::add(const capture::Record& record) noexcept {
@@ -92,6 +93,7 @@ void Findings::add(const Findings& more) {
     packet_echoes_.add(more.packet_echoes_);
     frame_echoes_.add(more.frame_echoes_);
     non_ip_dropped_.add(more.non_ip_dropped_);
+    populations_.add(more.populations_);
     add_each(causes_, more.causes_);
     add_each(differences_, more.differences_);
     add_each(protocols_, more.protocols_);
@@ -139,9 +141,6 @@ Findings Findings::looking_inside() const {
     Findings out = *this;
     out.inside = true;
     out.memory_bytes = 0;
-    if (out.tally_) {
-        out.tally_->look_inside();
-    }
     return out;
 }
 

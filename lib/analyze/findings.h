@@ -19,6 +19,7 @@
 #include "analyze/echo_sorter.h"
 #include "analyze/loops.h"
 #include "analyze/memories.h"
+#include "analyze/populations.h"
 #include "analyze/prefixes.h"
 #include "analyze/report.h"
 #include "analyze/talkers.h"
@@ -60,15 +61,16 @@ struct CollectorCounts {
         Copies copies;
         WindowCounts fixed;  // by policy
         WindowCounts refresh;
+        Kept kept;
 
         void add(const Echoes& more);
         template <typename Io>
         void state(Io& io) {
-            io(sorter, copies, fixed, refresh);
+            io(sorter, copies, fixed, refresh, kept);
         }
     };
     explicit CollectorCounts(std::uint64_t memory)
-        : packet_echoes_(memory), frame_echoes_(memory) {}
+        : packet_echoes_(memory), frame_echoes_(memory), populations_(memory) {}
 
     // A year: so that stamps of garbage do not wear the clock out.
     static constexpr Nanoseconds kMostStep = 365 * 86'400 * kSecond;
@@ -96,6 +98,7 @@ struct CollectorCounts {
     Echoes packet_echoes_;
     Echoes frame_echoes_;          // frames without an IP packet, as with non_ip "frame"
     WindowCounts non_ip_dropped_;  // of these, by key frame
+    Populations populations_;
     std::array<Count, kCauses> causes_{};
     std::array<std::uint64_t, kDifferences> differences_{};
     std::array<Tally, kProtocols> protocols_{};
@@ -214,6 +217,7 @@ struct Findings : CollectorCounts {
         io.name("packets", packet_echoes_);
         io.name("frames", frame_echoes_);
         io.name("non_ip_dropped", non_ip_dropped_);
+        io.name("populations", populations_);
         io.name("causes", causes_);
         io.name("differences", differences_);
         io.name("protocols", protocols_);
@@ -248,6 +252,7 @@ struct Findings : CollectorCounts {
     Judgement sort_echoes(Report& out);
     void report_copies(Report& out, const Judgement& judged);
     void report_windows(Report& out);
+    void report_kept(Report& out, const CopyCounts& copies, const CopyCounts& frames) const;
     void take_copied_frames(Report& out) const;
     void report_memory(Report& out) const;
 

@@ -150,6 +150,7 @@ void Findings::report_copies(Report& out, const Judgement& judged) {
         out.basis.frame_windows[i].fixed_copied = frames.fixed.at(i);
         out.basis.frame_windows[i].refresh_copied = frames.refresh.at(i);
     }
+    report_kept(out, copies, frames);
     tunnelled_ = copies.tunnelled;
     copies.add(frames);
     for (std::size_t i = 0; i < kCauses; ++i) {
@@ -167,6 +168,25 @@ void Findings::report_copies(Report& out, const Judgement& judged) {
     for (ProtocolCount& one : out.protocols) {
         one.copied = one.number < copies.protocols.size() ? copies.protocols[one.number] : Count{};
     }
+}
+
+// What of the echoes stays where repeats are kept.
+void Findings::report_kept(Report& out, const CopyCounts& copies, const CopyCounts& frames) const {
+    const auto rows = [](const Kept& all, const Kept& copied, std::vector<KeptRow>& into) {
+        for (unsigned i = 0; i < kWindows; ++i) {
+            into.push_back(
+                {all.fixed.at(i), all.refresh.at(i), copied.fixed.at(i), copied.refresh.at(i)});
+        }
+    };
+    rows(packet_echoes_.kept, copies.kept, out.basis.kept);
+    rows(frame_echoes_.kept, frames.kept, out.basis.frames_kept);
+    const auto [packets_doubled, frames_doubled] = populations_.doubled();
+    const auto looks = [](const Kept& all, const Kept& copied, const LooksAgain& doubled) {
+        return SecondLooks{all.second, copied.second, doubled.all, doubled.beyond_two,
+                           doubled.beyond_four};
+    };
+    out.basis.second_looks = looks(packet_echoes_.kept, copies.kept, packets_doubled);
+    out.basis.frame_second_looks = looks(frame_echoes_.kept, frames.kept, frames_doubled);
 }
 
 // Key frame loses nothing where it drops copies that have no IP packet; it misses those in which

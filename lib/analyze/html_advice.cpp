@@ -66,6 +66,9 @@ std::string reasons(const Recommendation& advice) {
     if (!advice.non_ip_reason.empty()) {
         out += reason("Without IP", escape(text_of(advice.non_ip)), advice.non_ip_reason);
     }
+    if (!advice.repeats_reason.empty()) {
+        out += reason("Repeats", escape(text_of(advice.repeats)), advice.repeats_reason);
+    }
     if (!advice.tunnels_reason.empty()) {
         out += reason("Tunnels",
                       escape(advice.tunnels.empty() ? "none" : joined(advice.tunnels, ", ")),

@@ -32,7 +32,8 @@ std::string what_if_section(const Report& report) {
         row({"Window", it.window ? duration_text(*it.window) : "no end",
              duration_text(advice.window)}) +
         row({"Policy", escape(text_of(it.policy)), escape(text_of(advice.policy))}) +
-        row({"Without IP", escape(text_of(it.non_ip)), escape(text_of(advice.non_ip))});
+        row({"Without IP", escape(text_of(it.non_ip)), escape(text_of(advice.non_ip))}) +
+        row({"Repeats", escape(text_of(it.repeats)), escape(text_of(advice.repeats))});
     if (!it.tunnels.empty() || !advice.tunnels.empty()) {
         const auto names = [](const std::vector<std::string>& list) {
             return escape(list.empty() ? "none" : joined(list, ", "));

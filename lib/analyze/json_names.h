@@ -55,6 +55,10 @@ inline std::string_view name_in(packet::NonIp value) {
     return text_of(value);
 }
 template <>
+inline std::string_view name_in(packet::Repeats value) {
+    return text_of(value);
+}
+template <>
 inline std::string_view name_in(engines::Policy value) {
     return text_of(value);
 }
@@ -77,6 +81,8 @@ template <>
 inline constexpr std::size_t kEnumSize<packet::KeyMode> = packet::kKeyModes;
 template <>
 inline constexpr std::size_t kEnumSize<packet::NonIp> = config::kNonIpNames.size();
+template <>
+inline constexpr std::size_t kEnumSize<packet::Repeats> = packet::kRepeatsNames.size();
 template <>
 inline constexpr std::size_t kEnumSize<engines::Policy> = engines::kPolicyNames.size();
 template <>
@@ -296,6 +302,9 @@ void describe(Archive& io, Recommendation& it) {
     io("rate_pps", it.rate);
     io("policy", it.policy);
     io("non_ip", it.non_ip);
+    io("repeats", it.repeats);
+    io("same_port_ns", it.same_port);
+    io("views", it.views);
     io("tunnels", it.tunnels);
     io("tenant", it.tenant);
     io("key_bytes", it.key_bytes);
@@ -305,17 +314,20 @@ void describe(Archive& io, Recommendation& it) {
     io("memory_bytes", it.memory);
     io("covered", it.covered);
     io("removed", it.removed);
+    io("removed_copies", it.removed_copies);
     io("removed_cut", it.removed_cut);
     io("key_reason", it.key_reason);
     io("window_reason", it.window_reason);
     io("rate_reason", it.rate_reason);
     io("policy_reason", it.policy_reason);
     io("non_ip_reason", it.non_ip_reason);
+    io("repeats_reason", it.repeats_reason);
     io("tunnels_reason", it.tunnels_reason);
     io("tenant_reason", it.tenant_reason);
     io("key_bytes_reason", it.key_bytes_reason);
     io("taps_reason", it.taps_reason);
     io("sure_reason", it.sure_reason);
+    io("pcap_options", it.pcap_options);
     io("toml", it.toml);
 }
 
@@ -337,6 +349,7 @@ void describe(Archive& io, WhatIf& it) {
     io("key_bytes", it.key_bytes);
     io("window_ns", it.window);
     io("policy", it.policy);
+    io("repeats", it.repeats);
     io("first", it.first);
     io("asked", it.asked);
     io("recommended", it.recommended);

@@ -8,6 +8,7 @@
 #include "analyze/dissect.h"
 #include "packet/ether_types.h"
 #include "packet/headers.h"
+#include "packet/observation.h"
 
 namespace unecho::analyze {
 namespace {
@@ -201,6 +202,7 @@ Kind kind_of(const IpPacket& ip, std::uint16_t protocol) noexcept {
     out.protocol = protocol;
     const bool v6 = protocol >= 256;
     out.source = v6 ? fold(ip.data + 8, 16) : fold(ip.data + 12, 4);
+    out.identified = v6 ? packet::is_identified_ipv6(ip) : packet::is_identified_ipv4(ip);
     if (!v6) {
         const std::uint16_t id = load_be16(ip.data + 4);
         const bool fragment = (load_be16(ip.data + 6) & 0x3FFF) != 0;

@@ -23,6 +23,7 @@ struct Kind {
     std::uint32_t source = 0;  // of the sender's address
     std::uint16_t id = 0;      // IPv4, and no fragment's: those share one; else 0
     bool counts = false;       // IPv4 with an ID that a sender may count: neither 0 nor 1
+    bool identified = false;   // says which transmission it is (packet/observation.h)
     bool segment = false;      // TCP with data
     bool answer = false;       // TCP without data: RSTs and ACKs repeat with what they answer
     bool opaque = false;       // a link type without parser: nothing but its bytes is known

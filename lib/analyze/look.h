@@ -15,7 +15,6 @@
 #include "analyze/memories.h"
 #include "analyze/prefixes.h"
 #include "analyze/tunnel_tally.h"
-#include "analyze/what_if.h"
 #include "base/ids.h"
 #include "base/shard.h"
 #include "capture/record.h"
@@ -51,9 +50,8 @@ struct LookedView {
     std::array<FlowMemory::Place, kMaxBurst> flow_places;
     // What it says of them where it counts by key packet, for flows.
     std::array<Nanoseconds, kMaxBurst> now;
-    std::array<WindowMask, kMaxBurst> by_packet;   // with which windows key packet drops it
-    std::uint64_t echoes = 0;                      // bit i: an echo by key packet
-    std::array<DroppedWith, kMaxBurst> dropped{};  // of echoes
+    std::array<WindowMask, kMaxBurst> by_packet;  // with which windows key packet drops it
+    std::uint64_t echoes = 0;                     // bit i: an echo by key packet
 
     [[nodiscard]] bool is(std::uint64_t mask, std::size_t i) const noexcept {
         return (mask >> i & 1) != 0;

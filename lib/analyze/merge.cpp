@@ -72,7 +72,7 @@ Status check(const CaptureInfo& a, const CaptureInfo& b, const std::string& name
 bool same_question(const Asked& a, const Asked& b) {
     const auto all = [](const Asked& one) {
         return std::tie(one.key, one.non_ip, one.tunnels, one.tenant, one.key_bytes, one.window,
-                        one.policy, one.first);
+                        one.policy, one.repeats, one.first);
     };
     return all(a) == all(b);
 }

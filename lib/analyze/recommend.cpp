@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "analyze/ages.h"
+#include "analyze/copies.h"
 #include "analyze/recommend_key_bytes.h"
 #include "analyze/recommend_tunnels.h"
 #include "analyze/windows.h"
@@ -13,6 +14,7 @@
 #include "base/words.h"
 #include "config/schema.h"
 #include "engines/candidates.h"
+#include "engines/spec.h"
 
 namespace unecho::analyze {
 namespace {
@@ -97,6 +99,8 @@ WindowRow ladder_row(const Report& report, unsigned i, const Sides& sides) {
     if (sides.frames) {
         row.fixed += report.basis.frame_windows[i].fixed;
         row.refresh += report.basis.frame_windows[i].refresh;
+        row.fixed_copied += report.basis.frame_windows[i].fixed_copied;
+        row.refresh_copied += report.basis.frame_windows[i].refresh_copied;
     }
     return row;
 }
@@ -261,6 +265,7 @@ void choose_policy(const Report& report, std::uint64_t copied, const WindowRow& 
     if (!is_of_ladder(out.window) && fixed < refresh) {
         out.policy = engines::Policy::kRefresh;
         out.removed = row.refresh;
+        out.removed_copies = row.refresh_copied;
         out.policy_reason =
             "It measures each copy from the one before it, and so parts them from what was sent "
             "again wherever the window between these lies.";
@@ -269,6 +274,7 @@ void choose_policy(const Report& report, std::uint64_t copied, const WindowRow& 
     if (std::min(refresh, copies) - fixed > kWorthRefresh * copies) {
         out.policy = engines::Policy::kRefresh;
         out.removed = row.refresh;
+        out.removed_copies = row.refresh_copied;
         out.policy_reason =
             "Copies of a packet go on for longer than the window, each soon behind "
             "the one before, as in a loop: refresh drops " +
@@ -278,6 +284,7 @@ void choose_policy(const Report& report, std::uint64_t copied, const WindowRow& 
     }
     out.policy = engines::Policy::kFixed;
     out.removed = row.fixed;
+    out.removed_copies = row.fixed_copied;
     out.policy_reason =
         row.fixed == row.refresh
             ? "It drops as much here as refresh does, and never keeps a steady repeat out for good."
@@ -298,8 +305,101 @@ WindowRow row_at(const Report& report, const Choice& choice, const Sides& sides)
         const std::uint64_t left = row.refresh.packets - row.fixed.packets;
         const std::uint64_t copies = sides.copies.packets;
         out.fixed.packets = std::min(out.fixed.packets, copies - std::min(left, copies));
+        out.fixed_copied = out.fixed;
     }
     return out;
+}
+
+// What stays of that where repeats are kept.
+struct Stays {
+    Count all;
+    Count copies;
+    Count second_looks;  // that do not stay
+    unsigned views = 2;
+};
+
+// Such looks beyond those that `views` names are few.
+unsigned views_of(const SecondLooks& looks) {
+    constexpr std::uint64_t kFew = 20;
+    return kFew * looks.beyond_two.packets <= looks.doubled.packets    ? 2
+           : kFew * looks.beyond_four.packets <= looks.doubled.packets ? 4
+                                                                       : engines::kMostViews;
+}
+
+Stays stays_of(const Report& report, const Choice& choice, const Sides& sides,
+               engines::Policy policy) {
+    const Basis& basis = report.basis;
+    const unsigned at = choice.window + (choice.between != 0 ? 1 : 0);
+    Stays out;
+    const auto add = [&](const std::vector<KeptRow>& rows, const SecondLooks& looks) {
+        const bool refresh = policy == engines::Policy::kRefresh;
+        const KeptRow row = rows.empty() ? KeptRow{} : rows[at];
+        out.views = std::max(out.views, views_of(looks));
+        out.all += (refresh ? row.refresh : row.fixed) + (looks.all - looks.doubled);
+        out.copies += (refresh ? row.refresh_copied : row.fixed_copied) +
+                      (looks.copied - least(looks.copied, looks.doubled));
+        out.second_looks += looks.doubled;
+    };
+    add(basis.kept, basis.second_looks);
+    if (sides.frames) {
+        add(basis.frames_kept, basis.frame_second_looks);
+    }
+    if (choice.between != 0) {
+        out.all = out.copies;  // what was sent again is older than this window
+    }
+    return out;
+}
+
+std::string copies_text(std::uint64_t copies) {
+    return copies == 1 ? "1 copy" : format_count(copies) + " copies";
+}
+
+// Equal packets without an ID are kept where they came before, unless that leaves copies in which
+// "drop" takes out, and no more than a twentieth as many that were sent again.
+void choose_repeats(const Report& report, const Stays& stays, Recommendation& out) {
+    constexpr std::uint64_t kWorth = 20;
+    constexpr std::uint64_t kFew = 100;
+    const Count lost = out.removed - least(out.removed, out.removed_copies);
+    const bool few = kFew * stays.copies.packets <= out.removed_copies.packets;
+    if (!few && kWorth * lost.packets <= stays.copies.packets) {
+        out.repeats = packet::Repeats::kDrop;
+        out.repeats_reason =
+            copies_text(stays.copies.packets) + " without an ID came where the " +
+            (stays.copies.packets == 1 ? "packet" : "packets") +
+            " before came, and too late or too seldom for a port that shows each packet twice: "
+            "\"keep\" would leave " +
+            (stays.copies.packets == 1 ? "it" : "them") + " in" +
+            (lost.packets == 0 ? "." : ". " + came(lost.packets, "sent again") + " and is lost.");
+        return;
+    }
+    out.removed -= stays.all;
+    out.removed_copies -= stays.copies;
+    if (stays.second_looks.packets != 0 && report.interfaces.size() > 1) {
+        out.same_port = kSecondLook;
+    }
+    out.views = stays.views;
+    if (stays.all.packets + stays.second_looks.packets == 0) {
+        return;
+    }
+    const Count again = stays.all - stays.copies;
+    out.repeats_reason =
+        (again.packets == 0
+             ? std::string()
+             : counted(again.packets, "packet") + " without an ID that came again where " +
+                   (again.packets == 1 ? "it" : "they") + " came before: kept. ") +
+        (stays.copies.packets == 0 ? std::string()
+                                   : copies_text(stays.copies.packets) +
+                                         (stays.copies.packets == 1 ? " stays. " : " stay. ")) +
+        (stays.second_looks.packets == 0
+             ? std::string()
+             : counted(stays.second_looks.packets, "second look") +
+                   " of a port that shows each packet " +
+                   (stays.views == 2 ? std::string("twice")
+                                     : "up to " + std::to_string(stays.views) + " times") +
+                   ": dropped.");
+    while (!out.repeats_reason.empty() && out.repeats_reason.back() == ' ') {
+        out.repeats_reason.pop_back();
+    }
 }
 
 // Of what has no IP packet.
@@ -438,9 +538,10 @@ void recommend(Report& report, const Peaks& peaks) {
     choose_policy(report, sides.copies.packets, row_at(report, window, sides), out);
     choose_key(report, window.window, out);
     choose_non_ip(report, sides, out);
+    choose_repeats(report, stays_of(report, window, sides, out.policy), out);
     choose_rate(peaks, window.window, out);
     choose_engine(out);
-    const std::uint64_t copies = std::min(out.removed.packets, sides.copies.packets);
+    const std::uint64_t copies = out.removed_copies.packets;
     out.covered = share(copies, report.copied.packets);
     out.needed = share(copies, report.total.packets) >= kWorthRemoving;
     out.sure_reason = sure_reason(report, sides, out.window);

@@ -26,6 +26,7 @@
 #include "packet/cause.h"
 #include "packet/encapsulation.h"
 #include "packet/key.h"
+#include "packet/observation.h"
 
 namespace unecho::analyze {
 
@@ -384,6 +385,24 @@ struct WindowRow {
     Count refresh_copied;
 };
 
+// What of that stays with repeats = "keep": of packets without an ID those that came again where
+// they came first, but for second looks.
+struct KeptRow {
+    Count fixed;
+    Count refresh;
+    Count fixed_copied;  // of these, copies
+    Count refresh_copied;
+};
+
+// Second looks at one point, at packets without an ID. They are dropped with any window.
+struct SecondLooks {
+    Count all;
+    Count copied;       // of these, copies
+    Count doubled;      // of populations that are seen twice: those that repeats = "keep" drops
+    Count beyond_two;   // of these, third looks and later ones: with views above 2
+    Count beyond_four;  // fifth ones and later ones
+};
+
 // What a key mode would drop with policy fixed, with the recommended window and with every other.
 struct ModeRow {
     std::optional<Nanoseconds> window;
@@ -417,6 +436,7 @@ struct Recommendation {
     bool needed = true;         // false: there is nothing worth removing
     double covered = 0;         // share of the copies that it removes, 0 to 1
     Count removed;              // with this window and policy, counted
+    Count removed_copies;       // of these
     Count removed_cut;          // beside these: copies cut short, with key_bytes
     std::uint64_t memory = 0;   // bytes that the engine chosen would take, 0: not known
     std::string engine_chosen;  // what "auto" stands for with these figures
@@ -432,9 +452,14 @@ struct Recommendation {
     std::string tenant_reason;     // empty: nothing is looked into, or there are no tenants
     std::string key_bytes_reason;  // empty: not counted
     std::string non_ip_reason;     // empty: no frames without an IP packet are copies
-    std::string taps_reason;       // empty with one interface
-    std::string sure_reason;       // what parts copies from what was sent again, and how widely
-    std::string toml;              // a whole configuration, reasons as comments
+    packet::Repeats repeats = packet::Repeats::kKeep;
+    std::optional<Nanoseconds> same_port;  // absent: by the number of taps
+    unsigned views = 2;
+    std::string repeats_reason;  // empty: nothing without an ID came twice
+    std::string taps_reason;     // empty with one interface
+    std::string sure_reason;     // what parts copies from what was sent again, and how widely
+    std::string pcap_options;    // of `unecho pcap`, the same
+    std::string toml;            // a whole configuration, reasons as comments
 };
 
 // What a configuration removes here.
@@ -455,6 +480,7 @@ struct WhatIf {
     std::optional<std::uint32_t> key_bytes;  // absent: all count
     std::optional<Nanoseconds> window;       // absent: without end
     engines::Policy policy = engines::Policy::kFixed;
+    packet::Repeats repeats = packet::Repeats::kKeep;
     std::uint64_t first = 1;
     Removal asked;
     Removal recommended;
@@ -480,7 +506,11 @@ struct Basis {
     bool inside = false;                           // keys are those of the innermost packets
     std::vector<std::uint16_t> vxlan_ports;        // that were told
     std::vector<WindowRow> frame_windows;  // of frames without an IP packet, non_ip being "frame"
-    std::uint32_t longest_frame = 0;       // captured bytes
+    std::vector<KeptRow> kept;             // by window
+    std::vector<KeptRow> frames_kept;
+    SecondLooks second_looks;
+    SecondLooks frame_second_looks;
+    std::uint32_t longest_frame = 0;  // captured bytes
 };
 
 struct Whole;

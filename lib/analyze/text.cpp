@@ -525,6 +525,7 @@ std::string what_if(const Report& report) {
                std::string(text_of(report.recommendation.policy))});
     table.row({"non_ip", std::string(text_of(it.non_ip)),
                std::string(text_of(report.recommendation.non_ip))});
+    table.row({"repeats", std::string(text_of(it.repeats)), std::string(text_of(wanted.repeats))});
     for (const RemovalRow& row : kRemovalRows) {
         table.row(
             {std::string(row.text), cell(it.asked.*row.count), cell(it.recommended.*row.count)});
@@ -561,6 +562,9 @@ std::string recommendation(const Report& report) {
            line("policy", std::string(text_of(wanted.policy)), wanted.policy_reason);
     if (!wanted.non_ip_reason.empty()) {
         out += line("non_ip", std::string(text_of(wanted.non_ip)), wanted.non_ip_reason);
+    }
+    if (!wanted.repeats_reason.empty()) {
+        out += line("repeats", std::string(text_of(wanted.repeats)), wanted.repeats_reason);
     }
     if (!wanted.tunnels_reason.empty()) {
         out += line("tunnels", wanted.tunnels.empty() ? "none" : joined(wanted.tunnels, ", "),

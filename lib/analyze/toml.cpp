@@ -160,11 +160,15 @@ std::string filter(const Report& report) {
         out +=
             comment(wanted.non_ip_reason) + "non_ip = " + quoted(text_of(wanted.non_ip)) + "\n\n";
     }
-    if (!packet::is_flow(wanted.key)) {
-        out += comment(
-                   "The report counts each equal packet within the window as a copy. With "
-                   "\"keep\" what was sent again stays.") +
-               "repeats = \"drop\"\n\n";
+    if (!wanted.repeats_reason.empty()) {
+        out += comment(wanted.repeats_reason) + "repeats = " + quoted(text_of(wanted.repeats)) +
+               "\n\n";
+    }
+    if (wanted.same_port) {
+        out += "same_port = " + quoted(format_duration(*wanted.same_port)) + "\n\n";
+    }
+    if (wanted.views != 2) {
+        out += "views = " + std::to_string(wanted.views) + "\n\n";
     }
     out += tunnels(report);
     if (wanted.key_bytes) {
@@ -176,35 +180,6 @@ std::string filter(const Report& report) {
                        format_size(wanted.memory) + ".");
     }
     return out + "engine = " + quoted(text_of(wanted.engine)) + "\n\n";
-}
-
-// As `unecho pcap` is told it.
-std::string as_options(const Report& report) {
-    const Recommendation& wanted = report.recommendation;
-    std::string out;
-    if (!wanted.tunnels.empty()) {
-        out +=
-            " " + option::kTunnels + " " + joined(wanted.tunnels, ",") +
-            (has_vxlan_ports(report) ? " " + option::kVxlanPorts + " " + ports_text(report) : "") +
-            (wanted.tenant == packet::default_tenant(wanted.key)
-                 ? ""
-                 : " " + option::kTenant + " " + std::string(text_of(wanted.tenant)));
-    }
-    if (wanted.key_bytes) {
-        out += " " + option::kKeyBytes + " " + std::to_string(*wanted.key_bytes);
-    }
-    if (!packet::is_flow(wanted.key)) {
-        out += " " + option::kRepeats + " drop";
-    }
-    return option::kKey + " " + std::string(packet::name_of(wanted.key)) + " " + option::kWindow +
-           " " + format_duration(wanted.window) +
-           (wanted.policy == engines::Policy::kFixed
-                ? ""
-                : " " + option::kPolicy + " " + std::string(text_of(wanted.policy))) +
-           (wanted.non_ip == packet::NonIp::kPass
-                ? ""
-                : " " + option::kNonIp + " " + std::string(text_of(wanted.non_ip))) +
-           out;
 }
 
 // Where the echoes were, of one capture with several interfaces.
@@ -267,6 +242,40 @@ std::string toml_head(const Report& report) {
 
 }  // namespace
 
+std::string pcap_options(const Report& report) {
+    const Recommendation& wanted = report.recommendation;
+    std::string out;
+    if (!wanted.tunnels.empty()) {
+        out +=
+            " " + option::kTunnels + " " + joined(wanted.tunnels, ",") +
+            (has_vxlan_ports(report) ? " " + option::kVxlanPorts + " " + ports_text(report) : "") +
+            (wanted.tenant == packet::default_tenant(wanted.key)
+                 ? ""
+                 : " " + option::kTenant + " " + std::string(text_of(wanted.tenant)));
+    }
+    if (wanted.key_bytes) {
+        out += " " + option::kKeyBytes + " " + std::to_string(*wanted.key_bytes);
+    }
+    if (wanted.repeats == packet::Repeats::kDrop) {
+        out += " " + option::kRepeats + " drop";
+    }
+    if (wanted.same_port) {
+        out += " " + option::kSamePort + " " + format_duration(*wanted.same_port);
+    }
+    if (wanted.views != 2) {
+        out += " " + option::kViews + " " + std::to_string(wanted.views);
+    }
+    return option::kKey + " " + std::string(packet::name_of(wanted.key)) + " " + option::kWindow +
+           " " + format_duration(wanted.window) +
+           (wanted.policy == engines::Policy::kFixed
+                ? ""
+                : " " + option::kPolicy + " " + std::string(text_of(wanted.policy))) +
+           (wanted.non_ip == packet::NonIp::kPass
+                ? ""
+                : " " + option::kNonIp + " " + std::string(text_of(wanted.non_ip))) +
+           out;
+}
+
 std::string to_toml(const Report& report) {
     const bool replay = can_replay(report);
     const std::size_t most = kMaxPorts - 1;
@@ -278,7 +287,7 @@ std::string to_toml(const Report& report) {
         out += comment(
                    "Replays the captures. What it writes has the time of writing; with the "
                    "packets' own times: unecho pcap IN... -o OUT " +
-                   as_options(report)) +
+                   report.recommendation.pcap_options) +
                "#\n" +
                comment(
                    "On a network, have instead of the ports and [run] below, with your "

@@ -10,10 +10,6 @@
 namespace unecho::analyze {
 namespace {
 
-RemovedEchoes::Sorted sum(const RemovedEchoes::Sorted& a, const RemovedEchoes::Sorted& b) {
-    return {a.copies + b.copies, a.sent_again + b.sent_again};
-}
-
 // all: the copies that there are.
 Removal removal_of(const Count& removed, const RemovedEchoes::Sorted& echoes, const Count& all) {
     Removal out;
@@ -65,63 +61,31 @@ std::string verdict_on(const Removal& it) {
 
 }  // namespace
 
-void RemovedEchoes::add(const EchoBin& bin, std::uint64_t length, bool asked,
-                        const DroppedWith& dropped) {
-    bins_.resize(kBins);
-    Bin& into = bins_[bin.index()];
-    if (asked) {
-        into.asked.add(length);
-    }
-    into.fixed.add(dropped.fixed, length);
-    into.refresh.add(dropped.refresh, length);
-}
-
-template <typename CountOf>
-RemovedEchoes::Sorted RemovedEchoes::sorted(const CopyEnds& ends, CountOf count_of) const {
+RemovedEchoes::Sorted RemovedEchoes::sorted(const CopyEnds& ends) const {
     Sorted out;
     for (std::size_t i = 0; i < bins_.size(); ++i) {
-        (is_of_copies(i, ends) ? out.copies : out.sent_again) += count_of(bins_[i]);
+        (is_of_copies(i, ends) ? out.copies : out.sent_again) += bins_[i];
     }
     return out;
-}
-
-RemovedEchoes::Sorted RemovedEchoes::asked(const CopyEnds& ends) const {
-    return sorted(ends, [](const Bin& bin) { return bin.asked; });
-}
-
-RemovedEchoes::Sorted RemovedEchoes::with(const CopyEnds& ends, unsigned window,
-                                          bool refresh) const {
-    return sorted(ends,
-                  [&](const Bin& bin) { return (refresh ? bin.refresh : bin.fixed).at(window); });
 }
 
 void RemovedEchoes::add(const RemovedEchoes& others) {
     bins_.resize(std::max(bins_.size(), others.bins_.size()));
     for (std::size_t i = 0; i < others.bins_.size(); ++i) {
-        bins_[i].asked += others.bins_[i].asked;
-        bins_[i].fixed.add(others.bins_[i].fixed);
-        bins_[i].refresh.add(others.bins_[i].refresh);
+        bins_[i] += others.bins_[i];
     }
 }
 
 void WhatIfTally::add(const WhatIfTally& others) {
     removed_ += others.removed_;
     cut_ += others.cut_;
-    for (std::size_t judged = 0; judged < 2; ++judged) {
-        for (std::size_t frame = 0; frame < 2; ++frame) {
-            own_[judged][frame].add(others.own_[judged][frame]);
-            plain_[judged][frame].add(others.plain_[judged][frame]);
-        }
+    for (std::size_t i = 0; i < echoes_.size(); ++i) {
+        echoes_[i].add(others.echoes_[i]);
     }
 }
 
 bool WhatIfTally::valid() const noexcept {
-    const auto all = [](const Echoes& echoes) {
-        return std::all_of(echoes.begin(), echoes.end(), [](const auto& judged) {
-            return judged[0].valid() && judged[1].valid();
-        });
-    };
-    return all(own_) && all(plain_);
+    return echoes_[0].valid() && echoes_[1].valid();
 }
 
 void WhatIfTally::judge(const SortedEchoes& packets, const SortedEchoes& frames) {
@@ -129,41 +93,20 @@ void WhatIfTally::judge(const SortedEchoes& packets, const SortedEchoes& frames)
     copies_ = packets.copies + frames.copies;
 }
 
-RemovedEchoes::Sorted WhatIfTally::asked() const {
-    return sum(own_[0][0].asked(ends_[0]), own_[1][1].asked(ends_[1]));
-}
-
-RemovedEchoes::Sorted WhatIfTally::dropped(const Recommendation& advice, unsigned window,
-                                           bool inside) const {
-    const Echoes& echoes = looks_inside_ && !inside ? plain_ : own_;
-    const bool refresh = advice.policy == engines::Policy::kRefresh;
-    RemovedEchoes::Sorted out;
-    for (std::size_t judged = 0; judged < 2; ++judged) {
-        for (std::size_t frame = 0; frame < (advice.non_ip == packet::NonIp::kFrame ? 2 : 1);
-             ++frame) {
-            out = sum(out, echoes[judged][frame].with(ends_[judged], window, refresh));
-        }
-    }
-    return out;
-}
-
-// A window between two of the ladder is one that parts all copies from what was sent again.
-Removal WhatIfTally::recommended(const Report& report, const Count& all) const {
-    const Recommendation& advice = report.recommendation;
-    const Count removed = advice.removed + advice.removed_cut;
-    const auto* const at = std::lower_bound(kLadder.begin(), kLadder.end() - 1, advice.window);
-    if (*at != advice.window) {
-        return removal_of(removed, {removed, {}}, all);
-    }
-    const RemovedEchoes::Sorted echoes =
-        dropped(advice, static_cast<unsigned>(at - kLadder.begin()), report.basis.inside);
-    return removal_of(removed, sum(echoes, {advice.removed_cut, {}}), all);
-}
-
 WhatIf WhatIfTally::answer(WhatIf wanted, const Report& report) const {
+    const Recommendation& advice = report.recommendation;
     const Count all = copies_ + cut_copies(report, cut_);
-    wanted.asked = removal_of(removed_, sum(asked(), {cut_, {}}), all);
-    wanted.recommended = recommended(report, all);
+    RemovedEchoes::Sorted echoes{cut_, {}};
+    for (std::size_t i = 0; i < echoes_.size(); ++i) {
+        const RemovedEchoes::Sorted some = echoes_[i].sorted(ends_[i]);
+        echoes.copies += some.copies;
+        echoes.sent_again += some.sent_again;
+    }
+    wanted.asked = removal_of(removed_, echoes, all);
+    wanted.recommended = removal_of(advice.removed + advice.removed_cut,
+                                    {least(advice.removed_copies + advice.removed_cut, all),
+                                     advice.removed - advice.removed_copies},
+                                    all);
     wanted.verdict = verdict_on(wanted.asked);
     return wanted;
 }
@@ -181,6 +124,9 @@ std::string configuration_text(const WhatIf& it) {
     }
     if (it.key_bytes) {
         out += ", the first " + format_count(*it.key_bytes) + " bytes";
+    }
+    if (it.repeats == packet::Repeats::kDrop) {
+        out += ", repeats drop";
     }
     if (it.policy != engines::Policy::kFixed) {
         out += ", policy " + std::string(text_of(it.policy));

@@ -13,7 +13,6 @@
 
 #include "analyze/echo_sorter.h"
 #include "analyze/report.h"
-#include "analyze/windows.h"
 #include "base/result.h"
 #include "capture/interface_list.h"
 #include "capture/record.h"
@@ -38,14 +37,6 @@ class PacketRemover {
     PacketRemover() = default;
 };
 
-// With which windows key packet drops an echo, by policy. frame: with non_ip "frame" only, as it
-// has no IP packet.
-struct DroppedWith {
-    WindowMask fixed = 0;
-    WindowMask refresh = 0;
-    bool frame = false;
-};
-
 // Echoes of one EchoSorter that are removed, by what they will be judged by.
 class RemovedEchoes {
   public:
@@ -54,8 +45,10 @@ class RemovedEchoes {
         Count sent_again;
     };
 
-    // asked: with what is asked about.
-    void add(const EchoBin& bin, std::uint64_t length, bool asked, const DroppedWith& dropped);
+    void add(const EchoBin& bin, std::uint64_t length) {
+        bins_.resize(kBins);
+        bins_[bin.index()].add(length);
+    }
 
     void add(const RemovedEchoes& others);
     // Whether there are as many bins as there may be.
@@ -66,39 +59,16 @@ class RemovedEchoes {
         io(bins_);
     }
 
-    [[nodiscard]] Sorted asked(const CopyEnds& ends) const;
-    [[nodiscard]] Sorted with(const CopyEnds& ends, unsigned window, bool refresh) const;
+    [[nodiscard]] Sorted sorted(const CopyEnds& ends) const;
 
   private:
-    struct Bin {
-        static constexpr bool kSparse = true;  // state.h: what is 0 is left out
-        Count asked;
-        WindowCounts fixed;
-        WindowCounts refresh;
-
-        bool operator==(const Bin&) const = default;
-
-        template <typename Io>
-        void state(Io& io) {
-            io(asked, fixed, refresh);
-        }
-    };
     static constexpr std::size_t kBins = EchoSorter::kClasses * kAgeBins;
-    template <typename CountOf>
-    [[nodiscard]] Sorted sorted(const CopyEnds& ends, CountOf count_of) const;
 
-    std::vector<Bin> bins_;  // kAgeBins to a class; none as long as there are no echoes
+    std::vector<Count> bins_;  // kAgeBins to a class; none as long as there are no echoes
 };
 
 class WhatIfTally {
   public:
-    // From here on echoes are those of innermost packets, and beside what key packet drops of
-    // these is told what it drops of packets as they are, which was the same so far.
-    void look_inside() {
-        looks_inside_ = true;
-        plain_ = own_;
-    }
-
     // Any packet that the configuration removes.
     // cut_copy: no echo, but a copy of one that was captured longer or shorter.
     void removed(std::uint64_t length, bool cut_copy) {
@@ -107,13 +77,9 @@ class WhatIfTally {
             cut_.add(length);
         }
     }
-    // An echo, removed or not.
-    void echo(const EchoBin& bin, std::uint64_t length, bool asked, const DroppedWith& dropped,
-              const DroppedWith& plain) {
-        own_[dropped.frame][dropped.frame].add(bin, length, asked, dropped);
-        if (looks_inside_ && (plain.fixed | plain.refresh) != 0) {
-            plain_[dropped.frame][plain.frame].add(bin, length, asked, plain);
-        }
+    // An echo that it removes. frame: without an IP packet.
+    void echo(const EchoBin& bin, std::uint64_t length, bool frame) {
+        echoes_[frame].add(bin, length);
     }
 
     // Of other packets, both looking inside or neither.
@@ -122,30 +88,19 @@ class WhatIfTally {
 
     template <typename Io>
     void state(Io& io) {
-        io(looks_inside_, removed_, cut_, own_, plain_);
+        io(removed_, cut_, echoes_);
     }
 
     // As the report has it.
     void judge(const SortedEchoes& packets, const SortedEchoes& frames);
 
-    // After judge(). report: with its recommendation, which looks inside tunnels only if this does.
+    // After judge(). report: with its recommendation.
     [[nodiscard]] WhatIf answer(WhatIf wanted, const Report& report) const;
 
   private:
-    // By whether they are judged as frames without an IP packet, and whether they are removed as
-    // such.
-    using Echoes = std::array<std::array<RemovedEchoes, 2>, 2>;
-
-    [[nodiscard]] RemovedEchoes::Sorted asked() const;
-    [[nodiscard]] RemovedEchoes::Sorted dropped(const Recommendation& advice, unsigned window,
-                                                bool inside) const;
-    [[nodiscard]] Removal recommended(const Report& report, const Count& all) const;
-
-    bool looks_inside_ = false;
     Count removed_;
-    Count cut_;  // of these
-    Echoes own_;
-    Echoes plain_;  // of what looks inside: as key packet drops packets as they are
+    Count cut_;                            // of these
+    std::array<RemovedEchoes, 2> echoes_;  // packets; frames without an IP packet
     std::array<CopyEnds, 2> ends_{};
     Count copies_;
 };

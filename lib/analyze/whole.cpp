@@ -164,8 +164,8 @@ std::vector<Nanoseconds> tell_time(Whole& whole) {
 }  // namespace
 
 Asked Asked::of(const WhatIf& it) {
-    return {it.key,    it.non_ip, it.tunnels, it.tenant,   it.key_bytes,
-            it.window, it.policy, it.first,   it.forgotten};
+    return {it.key,    it.non_ip, it.tunnels, it.tenant, it.key_bytes,
+            it.window, it.policy, it.repeats, it.first,  it.forgotten};
 }
 
 WhatIf Asked::described() const {
@@ -177,6 +177,7 @@ WhatIf Asked::described() const {
     out.key_bytes = key_bytes;
     out.window = window;
     out.policy = policy;
+    out.repeats = repeats;
     out.first = first;
     out.forgotten = forgotten;
     return out;
@@ -193,6 +194,7 @@ Report report_of(std::shared_ptr<const Whole> from) {
     take_warnings(report, whole.captures);
     report.basis.vxlan_ports = whole.vxlan_ports;
     recommend(report, {chosen->accepted(), chosen->all()});
+    report.recommendation.pcap_options = pcap_options(report);
     report.recommendation.toml = to_toml(report);
     if (whole.asked) {
         const WhatIf asked = whole.asked->described();

@@ -93,6 +93,7 @@ struct Asked {
     std::optional<std::uint32_t> key_bytes;
     std::optional<Nanoseconds> window;
     engines::Policy policy = engines::Policy::kFixed;
+    packet::Repeats repeats = packet::Repeats::kKeep;
     std::uint64_t first = 1;
     std::uint64_t forgotten = 0;
 
@@ -101,7 +102,7 @@ struct Asked {
 
     template <typename Io>
     void state(Io& io) {
-        io(key, non_ip, tunnels, tenant, key_bytes, window, policy, first, forgotten);
+        io(key, non_ip, tunnels, tenant, key_bytes, window, policy, repeats, first, forgotten);
     }
 };
 

@@ -17,12 +17,13 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // One more whenever what is written, or what it means, is another.
-constexpr std::uint64_t kVersion = 2;
+constexpr std::uint64_t kVersion = 3;
 
 bool valid(const Asked& asked) {
     return static_cast<std::size_t>(asked.key) < packet::kKeyModes &&
            asked.non_ip <= packet::NonIp::kFrame && asked.tenant <= packet::Tenant::kMatch &&
-           static_cast<std::size_t>(asked.policy) < engines::kPolicyNames.size();
+           static_cast<std::size_t>(asked.policy) < engines::kPolicyNames.size() &&
+           asked.repeats <= packet::Repeats::kKeep;
 }
 
 bool valid(const CaptureInfo& capture) {

@@ -22,6 +22,10 @@ std::string_view text_of(packet::NonIp non_ip) {
     return config::kNonIpNames.at(static_cast<std::size_t>(non_ip));
 }
 
+std::string_view text_of(packet::Repeats repeats) {
+    return packet::kRepeatsNames.at(static_cast<std::size_t>(repeats));
+}
+
 std::string_view text_of(packet::Tenant tenant) {
     return config::kTenantNames.at(static_cast<std::size_t>(tenant));
 }

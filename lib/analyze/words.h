@@ -19,6 +19,7 @@ std::string_view text_of(engines::Engine engine);
 std::string_view text_of(engines::Policy policy);
 std::string_view text_of(packet::NonIp non_ip);
 std::string_view text_of(packet::Tenant tenant);
+std::string_view text_of(packet::Repeats repeats);
 
 std::string joined(const std::vector<std::string>& names, std::string_view between);
 // "2026-11-21 14:36:19", in UTC

@@ -188,6 +188,12 @@ engines::FilterSpec spec_of(const Options& options) {
     return spec;
 }
 
+packet::KeySpec key_of(const Options& options, std::size_t taps) {
+    packet::KeySpec key = engines::key_of(spec_of(options));
+    key.evidence = options.keeps_repeats() && options.same_port_of(taps) != 0;
+    return key;
+}
+
 Status check(const engines::FilterSpec& spec, const engines::FieldNames& written) {
     const auto problems = engines::problems_of(spec, written);
     if (problems.empty()) {

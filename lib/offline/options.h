@@ -105,6 +105,9 @@ struct Options {
 // A filter as it is asked for here; what it judges by is left open.
 engines::FilterSpec spec_of(const Options& options);
 
+// taps: of the inputs.
+packet::KeySpec key_of(const Options& options, std::size_t taps);
+
 // The first of engines::problems_of(), in the words of the command line: a field's option is named
 // as the field. Errc::kConfig.
 Status check(const engines::FilterSpec& spec, const engines::FieldNames& written);

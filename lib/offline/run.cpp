@@ -309,10 +309,8 @@ Result<Parts> open_all(const Files& files, const Options& options, const OpenInp
 
 Digester digester_of(const Files& files, const Options& options, const hash::Secret& secret,
                      std::size_t taps) {
-    packet::KeySpec key = engines::key_of(spec_of(options));
-    key.evidence = options.keeps_repeats() && options.same_port_of(taps) != 0;
-    return Digester(key, secret, options.clock(), options.ignored_bytes, files.inputs.size() > 1,
-                    options.shard.value_or(Shard()), options.groups);
+    return Digester(key_of(options, taps), secret, options.clock(), options.ignored_bytes,
+                    files.inputs.size() > 1, options.shard.value_or(Shard()), options.groups);
 }
 
 // Evidence of populations that are seen twice is gathered from the whole input before the first

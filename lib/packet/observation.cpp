@@ -58,7 +58,7 @@ Place place_inside(const Tunnels& tunnels, Link link, const Frame& frame, const 
     const OpenedLevels way = opened_levels(tunnels, link, frame, outermost);
     if (way.count != 0) {
         const OpenedLevel& last = way.levels[way.count - 1];
-        const std::uint64_t tunnel = tunnel_of(way, outermost);
+        const std::uint64_t tunnel = tunnel_of(way, outermost) | std::uint64_t{path_of(way)} << 32;
         const Origin inside = origin_inside(last, secret);
         const std::uint64_t within = last.ethernet ? inside.macs : out.ttl;
         out.link = remix(out.link ^ remix(tunnel, 2), within);

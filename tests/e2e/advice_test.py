@@ -3,7 +3,7 @@
 """Does `unecho analyze` give advice that one can follow? Captures of which somebody judged packet by
 packet what was copied and what was sent again: those of advice_labels.csv, where they are there, and
 those that tests/support/made_repeats.py makes. What the recommended configuration would do to each is
-found by tools/exact_answer.py: it may leave no copy in, and take out nothing that was sent again.
+found by `unecho pcap --engine exact`: it may leave no copy in, and take out nothing that was sent again.
 
 Called with names of binaries it prints a table of what each advises, right or wrong, instead.
 """
@@ -11,6 +11,7 @@ import csv
 import json
 import os
 import pathlib
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -75,23 +76,36 @@ def advice(binary, one):
     return json.loads(run.stdout)
 
 
-def outcome(one, report):
+def dropped(binary, one, options):
+    """The numbers of the packets that `unecho pcap` takes out with these options."""
+    with tempfile.TemporaryDirectory() as folder:
+        pairs = pathlib.Path(folder) / "pairs.csv"
+        run = subprocess.run([binary, "pcap", str(one.path), "--engine", "exact", "--quiet", "--pairs",
+                              str(pairs), *shlex.split(options)], text=True, check=False,
+                             capture_output=True, timeout=harness.PATIENCE)
+        assert run.returncode == 0, run
+        return {int(line.split(",")[0]) for line in pairs.read_text().splitlines()[1:]}
+
+
+def outcome(binary, one, report):
     """Copies that the advice leaves in, and packets sent again that it takes out."""
     wanted = report["recommendation"]
-    inner = exact_answer.inner_of(wanted["key"], wanted.get("tunnels", ()), (),
-                                  wanted.get("tenant"), wanted.get("key_bytes"))
-    taken = one.dropped(wanted["key"], wanted["window_ns"], wanted["policy"],
-                        wanted.get("non_ip", "pass"), inner) if wanted["needed"] else set()
-    return len(one.copies - taken), len(one.again & taken)
+    taken = dropped(binary, one, wanted["pcap_options"]) if wanted["needed"] else set()
+    return len(one.copies - taken), len(one.again & taken), len(taken)
 
 
 class Advice(harness.E2eTest):
     def judge(self, captures):
-        judged = 0
+        judged, binary = 0, os.environ["UNECHO_BIN"]
         for one in captures:
-            report = advice(os.environ["UNECHO_BIN"], one)
+            report = advice(binary, one)
             with self.subTest(one.name):
-                self.assertEqual(outcome(one, report), (0, 0), report["recommendation"])
+                left, lost, taken = outcome(binary, one, report)
+                self.assertEqual((left, lost), (0, 0), report["recommendation"])
+                if report["recommendation"]["needed"]:
+                    removed = report["recommendation"]["removed"]["packets"] \
+                        + report["recommendation"]["removed_cut"]["packets"]
+                    self.assertEqual(taken, removed)
                 self.assertEqual(report["recommendation"]["needed"], bool(one.copies))
                 others = 0 if one.frames else report["non_ip_copied"]["packets"]
                 self.assertEqual(report["copied"]["packets"] - others, len(one.copies))
@@ -164,7 +178,7 @@ def table(binaries):
             for i, binary in enumerate(binaries):
                 report = advice(binary, one)
                 wanted = report["recommendation"]
-                left, taken = outcome(one, report)
+                left, taken, _ = outcome(binary, one, report)
                 right[i] += (left, taken) == (0, 0)
                 line += " %s | %d | %d |" % ("%g ms" % (wanted["window_ns"] / 1e6)
                                              if wanted["needed"] else "not needed", left, taken)

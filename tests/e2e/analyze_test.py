@@ -186,13 +186,14 @@ class Answers(harness.E2eTest):
         self.assertEqual((self.folder / "unecho.toml").read_text(), wanted["toml"])
         # The copies come within 5 ms, what comes 120 to 180 ms later is none.
         self.assertTrue(10 * MS <= wanted["window_ns"] <= 100 * MS, wanted["window_ns"])
-        self.assertEqual(wanted["removed"]["packets"], 2250)
+        # Of 2,250 copies 11 came twice to their tap, and have no ID: what was sent again looks like it.
+        self.assertEqual(wanted["removed"]["packets"], 2239)
         checked = unecho("check", "unecho.toml", cwd=self.folder)
         self.assertEqual((checked.returncode, checked.stderr), (0, ""), checked)
         run = unecho("run", "unecho.toml", cwd=self.folder)
         self.assertEqual(run.returncode, 0, run)
         kept = list(exact_answer.Capture(self.folder / "unecho-out.pcap"))
-        self.assertEqual(len(kept), report["total"]["packets"] - 2250)
+        self.assertEqual(len(kept), report["total"]["packets"] - 2239)
         # net_pcap stamps what it writes: the table and the configuration say so, and what does not.
         self.assertGreater(kept[0].time, report["last_time_ns"])
         words = "packets in unecho-out.pcap have the time of writing, not their own; unecho pcap"
@@ -227,7 +228,7 @@ class Answers(harness.E2eTest):
         """Bursts 10 ms apart, each copied whole 20 us after its end; times in nanoseconds."""
         def write(file, time, number):
             file.write(struct.pack("<IIII", time // SECOND, time % SECOND, 42, 42) + bytes(12) +
-                       struct.pack(">HBBHHHBBH4s4sHHHH", 0x800, 0x45, 0, 28, number & 0xffff, 0, 64,
+                       struct.pack(">HBBHHHBBH4s4sHHHH", 0x800, 0x45, 0, 28, 2 + number % 65_000, 0, 64,
                                    17, 0, b"\x0a\0\0\1", b"\x0a\0\0\2", 1, 2, 8, 0))
         path = self.folder / name
         with open(path, "wb") as file:
@@ -478,7 +479,8 @@ class WhatIf(harness.E2eTest):
                     for number, (now, (_, link, wire, data)) in enumerate(zip(times, packets), 1))
                 with self.subTest(name=name, key=key):
                     _, asked = self.asked([SHARED / "captures" / name],
-                                          ("--key", key, "--window", window, "--policy", policy))
+                                          ("--key", key, "--window", window, "--policy", policy,
+                                           *(() if key == "flow" else ("--repeats", "drop"))))
                     self.assertEqual(asked["removed"], expected)
                     removed += expected
         self.assertGreater(removed, 1000)
@@ -499,8 +501,9 @@ class WhatIf(harness.E2eTest):
                     write(SECOND + i * 40 * MS + MS, 0)
         for question, copies, again, others in (
                 (("--window", "1ms"), 40, 0, 0), (("--window", "20us"), 0, 0, 0),
-                (("--window", "1s"), 40, 6, 0),  # policy fixed: one passes each second
-                (("--window", "1s", "--policy", "refresh"), 40, 7, 0),
+                (("--window", "1s"), 40, 0, 0),  # the hello has no ID
+                (("--window", "1s", "--repeats", "drop"), 40, 6, 0),  # one passes each second
+                (("--window", "1s", "--policy", "refresh", "--repeats", "drop"), 40, 7, 0),
                 (("--window", "inf", "--key", "flow"), 40, 7, 40)):
             with self.subTest(question=question):
                 report, asked = self.asked([capture], question)

@@ -70,7 +70,7 @@ TEST(Merge, what_is_nested_deep_is_refused_before_anything_takes_it_apart) {
 }
 
 TEST(Merge, a_version_that_is_none_is_refused) {
-    for (const char* version : {"[[1]]", "{}", "\"2\"", "null", "3", "-1", "1.5"}) {
+    for (const char* version : {"[[1]]", "{}", "\"3\"", "null", "2", "-1", "1.5"}) {
         const Status status = merged(std::string(R"({"merge": {"version": )") + version + "}}");
         ASSERT_FALSE(status) << version;
         EXPECT_NE(status.error().context.find("version"), std::string::npos);

@@ -9,6 +9,9 @@
 namespace unecho::analyze {
 namespace {
 
+constexpr std::uint16_t kNoId = 0;
+constexpr unsigned kWithId = 40'000;
+
 test::PacketSpec sample_packet(unsigned number) {
     test::PacketSpec spec;
     spec.id = static_cast<std::uint16_t>(number);
@@ -46,7 +49,7 @@ bool says(const std::string& text, const std::string& part) {
 TEST(Recommend, window_is_twice_the_age_of_nearly_all_rounded_up) {
     Stream stream;
     Nanoseconds now = 0;
-    add_pairs(stream, now, 0, 1000, 3 * kMillisecond);
+    add_pairs(stream, now, kWithId, 1000, 3 * kMillisecond);
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.window, 10 * kMillisecond);  // 2 * 3 ms, and the next step
     EXPECT_EQ(out.covered, 1);
@@ -60,7 +63,7 @@ TEST(Recommend, window_is_twice_the_age_of_nearly_all_rounded_up) {
 TEST(Recommend, window_is_no_less_than_a_millisecond) {
     Stream stream;
     Nanoseconds now = 0;
-    add_pairs(stream, now, 0, 100, 300);
+    add_pairs(stream, now, kWithId, 100, 300);
     EXPECT_EQ(recommended(stream).recommendation.window, kMillisecond);
 }
 
@@ -96,7 +99,7 @@ TEST(Recommend, packet_sent_again_hours_later_asks_for_nothing) {
 
 TEST(Recommend, window_without_copies_is_shorter_than_what_was_sent_again) {
     Stream stream;
-    test::PacketSpec spec = sample_packet(0);
+    test::PacketSpec spec = sample_packet(kNoId);
     for (unsigned i = 0; i < 10; ++i) {
         stream.add(i * 15 * kMillisecond, spec);
     }
@@ -121,7 +124,7 @@ TEST(Recommend, window_stays_below_what_was_sent_again) {
 TEST(Recommend, window_lies_in_the_gap_behind_the_copies) {
     Stream stream;
     Nanoseconds now = 0;
-    add_pairs(stream, now, 0, 1000, 10 * kMillisecond);
+    add_pairs(stream, now, kWithId, 1000, 10 * kMillisecond);
     add_pairs(stream, now, 1000, 20, 900 * kMillisecond);
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.window, 20 * kMillisecond);
@@ -133,7 +136,7 @@ TEST(Recommend, window_lies_in_the_gap_behind_the_copies) {
 TEST(Recommend, two_paths_are_both_copies) {
     Stream stream;
     Nanoseconds now = 0;
-    add_pairs(stream, now, 0, 500, 20 * kMicrosecond);
+    add_pairs(stream, now, kWithId, 500, 20 * kMicrosecond);
     add_pairs(stream, now, 500, 400, 40 * kMillisecond);
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.window, 100 * kMillisecond);
@@ -144,7 +147,7 @@ TEST(Recommend, window_spans_all_copies_of_a_packet) {
     Stream stream;
     for (unsigned i = 0; i < 100; ++i) {
         for (unsigned copy = 0; copy < 4; ++copy) {
-            stream.add(i * kSecond + copy * 20 * kMillisecond, sample_packet(i));
+            stream.add(i * kSecond + copy * 20 * kMillisecond, sample_packet(kWithId + i));
         }
     }
     const Recommendation out = recommended(stream).recommendation;
@@ -157,7 +160,7 @@ TEST(Recommend, window_spans_all_copies_of_a_packet) {
 TEST(Recommend, late_repeats_are_not_covered_even_where_there_are_many) {
     Stream stream;
     Nanoseconds now = 0;
-    add_pairs(stream, now, 0, 100, 100 * kMicrosecond);
+    add_pairs(stream, now, kWithId, 100, 100 * kMicrosecond);
     add_pairs(stream, now, 100, 300, 3 * kSecond);
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.window, kMillisecond);
@@ -167,11 +170,79 @@ TEST(Recommend, late_repeats_are_not_covered_even_where_there_are_many) {
 TEST(Recommend, margin_ends_where_the_gap_ends) {
     Stream stream;
     Nanoseconds now = 0;
-    add_pairs(stream, now, 0, 1000, 105 * kMillisecond);
+    add_pairs(stream, now, kWithId, 1000, 105 * kMillisecond);
     add_pairs(stream, now, 1000, 10, 475 * kMillisecond);
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.window, 200 * kMillisecond);  // not 500
     EXPECT_EQ(out.removed.packets, 1000U);
+}
+
+test::PacketSpec packet_without_id(unsigned number) {
+    test::PacketSpec spec = sample_packet(number);
+    spec.id = kNoId;
+    spec.payload = test::counting(20 + number % 1000);
+    return spec;
+}
+
+// A mirror of both directions: each packet twice at one point, soon.
+TEST(Recommend, second_looks_of_a_doubled_population_go_where_repeats_are_kept) {
+    Stream stream;
+    for (unsigned i = 0; i < 100; ++i) {
+        stream.add(i * kMillisecond, packet_without_id(i));
+        stream.add(i * kMillisecond + 20 * kMicrosecond, packet_without_id(i));
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.repeats, packet::Repeats::kKeep);
+    EXPECT_EQ(out.views, 2U);
+    EXPECT_EQ(out.removed.packets, 100U);
+    EXPECT_EQ(out.removed_copies.packets, 100U);
+    EXPECT_NE(out.repeats_reason.find("100 second looks"), std::string::npos) << out.repeats_reason;
+}
+
+TEST(Recommend, a_port_that_shows_each_packet_four_times_needs_four_views) {
+    Stream stream;
+    for (unsigned i = 0; i < 100; ++i) {
+        for (unsigned view = 0; view < 4; ++view) {
+            stream.add(i * kMillisecond + view * kMicrosecond, packet_without_id(i));
+        }
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.repeats, packet::Repeats::kKeep);
+    EXPECT_EQ(out.views, 4U);
+    EXPECT_EQ(out.removed.packets, 300U);
+}
+
+// Too few to tell a mirror from a sender, and too late for one: only "drop" takes the copies out.
+TEST(Recommend, copies_that_keep_would_leave_in_are_dropped_by_name) {
+    for (const unsigned packets : {20U, 100U}) {
+        Stream stream;
+        const Nanoseconds late = packets == 20 ? 20 * kMicrosecond : 800 * kMicrosecond;
+        for (unsigned i = 0; i < packets; ++i) {
+            stream.add(i * kMillisecond, packet_without_id(i));
+            stream.add(i * kMillisecond + late, packet_without_id(i));
+        }
+        const Recommendation out = recommended(stream).recommendation;
+        EXPECT_EQ(out.repeats, packet::Repeats::kDrop) << packets;
+        EXPECT_EQ(out.removed.packets, packets);
+        EXPECT_NE(out.repeats_reason.find("would leave them in"), std::string::npos);
+    }
+}
+
+// The hello that each tap sees again half a second later is not among what is removed.
+TEST(Recommend, what_was_sent_again_stays_between_taps) {
+    Stream stream;
+    for (unsigned i = 0; i < 100; ++i) {
+        stream.add(i * 10 * kMillisecond, packet_without_id(i));
+        stream.add(i * 10 * kMillisecond + kMillisecond, packet_without_id(i), 1);
+        if (i < 10) {  // sent again 3 ms later, and both taps see it
+            stream.add(i * 10 * kMillisecond + 3 * kMillisecond, packet_without_id(i));
+            stream.add(i * 10 * kMillisecond + 4 * kMillisecond, packet_without_id(i), 1);
+        }
+    }
+    const Recommendation out = recommended(stream).recommendation;
+    EXPECT_EQ(out.repeats, packet::Repeats::kKeep);
+    EXPECT_EQ(out.removed.packets, 110U) << out.pcap_options << out.repeats_reason;
+    EXPECT_EQ(out.same_port, std::nullopt);
 }
 
 TEST(Recommend, without_echoes_nothing_is_needed) {
@@ -259,7 +330,7 @@ TEST(Recommend, rate_stays_within_what_is_allowed_and_says_so) {
 TEST(Recommend, rate_counts_what_is_accepted_again) {
     Stream stream;
     Nanoseconds now = 0;
-    add_pairs(stream, now, 0, 100, kMicrosecond);
+    add_pairs(stream, now, kWithId, 100, kMicrosecond);
     for (unsigned i = 0; i < 100; ++i) {
         stream.add(100 * kSecond + i * kMicrosecond / 2, sample_packet(i));
     }
@@ -540,7 +611,7 @@ TEST(Recommend, frames_without_ip_that_are_sent_again_ask_for_nothing) {
 TEST(Recommend, engine_is_told_with_its_memory) {
     Stream stream;
     Nanoseconds now = 0;
-    add_pairs(stream, now, 0, 10, kMillisecond);
+    add_pairs(stream, now, kWithId, 10, kMillisecond);
     const Recommendation out = recommended(stream).recommendation;
     EXPECT_EQ(out.engine, engines::Engine::kAuto);
     EXPECT_FALSE(out.engine_chosen.empty());

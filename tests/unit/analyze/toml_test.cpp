@@ -82,17 +82,34 @@ TEST_F(Toml, replays_captures_that_net_pcap_can_read) {
 }
 
 TEST_F(Toml, replay_says_which_times_it_writes_and_what_keeps_the_packets_own) {
-    std::string text = to_toml(report_of({file("a.pcap")}));
+    Report report = report_of({file("a.pcap")});
+    report.recommendation.pcap_options = pcap_options(report);
+    std::string text = to_toml(report);
     text.erase(std::remove(text.begin(), text.end(), '\n'), text.end());
     for (const char* words : {"has the time of writing", "unecho pcap IN... -o OUT", "--key packet",
                               "--window 20ms", "--policy refresh"}) {
         EXPECT_NE(text.find(words), std::string::npos) << words << " in " << text;
     }
     EXPECT_EQ(to_toml(report_of({"-"})).find("time of writing"), std::string::npos);
-    EXPECT_EQ(text.find("--non-ip"), std::string::npos);
-    Report frames = report_of({file("a.pcap")});
-    frames.recommendation.non_ip = packet::NonIp::kFrame;
-    EXPECT_NE(to_toml(frames).find("--non-ip frame"), std::string::npos) << to_toml(frames);
+}
+
+TEST_F(Toml, pcap_options_name_what_is_not_the_default) {
+    Report report = report_of({file("a.pcap")});
+    Recommendation& wanted = report.recommendation;
+    wanted.non_ip = packet::NonIp::kPass;
+    EXPECT_EQ(pcap_options(report), "--key packet --window 20ms --policy refresh");
+    wanted.policy = engines::Policy::kFixed;
+    wanted.non_ip = packet::NonIp::kFrame;
+    wanted.repeats = packet::Repeats::kDrop;
+    EXPECT_EQ(pcap_options(report), "--key packet --window 20ms --non-ip frame --repeats drop");
+    wanted.repeats = packet::Repeats::kKeep;
+    wanted.same_port = 250 * kMicrosecond;
+    wanted.views = 4;
+    EXPECT_EQ(pcap_options(report),
+              "--key packet --window 20ms --non-ip frame --same-port 250us --views 4");
+    const std::string text = to_toml(report);
+    EXPECT_NE(text.find("\nsame_port = \"250us\"\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("\nviews = 4\n"), std::string::npos) << text;
 }
 
 TEST_F(Toml, reasons_stand_before_what_they_are_for) {

@@ -59,10 +59,10 @@ WhatIf answer(Stream& stream, const std::vector<std::size_t>& removed,
     return findings.what_if({}, report);
 }
 
-Recommendation with_window(Nanoseconds window, const Count& removed) {
+Recommendation removing(const Count& removed, const Count& copies) {
     Recommendation out;
-    out.window = window;
     out.removed = removed;
+    out.removed_copies = copies;
     return out;
 }
 
@@ -85,7 +85,7 @@ TEST(WhatIf, sorts_what_is_removed_into_copies_and_what_was_sent_again) {
     removed.push_back(stream.records().size() - 2);  // the last packet, and not its copy
     const std::uint64_t length = stream.records()[0].length;
     const auto counted = [&](std::uint64_t packets) { return Count{packets, packets * length}; };
-    const WhatIf got = answer(stream, removed, with_window(kMillisecond, counted(20)));
+    const WhatIf got = answer(stream, removed, removing(counted(20), counted(20)));
     EXPECT_EQ(got.asked.removed, counted(15 + 3 + 1));
     EXPECT_EQ(got.asked.copies, counted(15));
     EXPECT_EQ(got.asked.left, counted(5));
@@ -101,14 +101,12 @@ TEST(WhatIf, sorts_what_is_removed_into_copies_and_what_was_sent_again) {
               "will miss them. It leaves 5 copied packets in.");
 }
 
-TEST(WhatIf, recommended_side_is_counted_for_the_window_and_policy_that_it_has) {
+TEST(WhatIf, recommended_side_is_what_the_recommendation_counts) {
     Stream stream = copies_and_hellos();
     const std::uint64_t length = stream.records()[0].length;
-    Recommendation advice = with_window(500 * kMillisecond, {22, 22 * length});
-    EXPECT_EQ(answer(stream, {}, advice).recommended.sent_again.packets, 2U);
-    advice.policy = engines::Policy::kRefresh;
-    advice.removed = {23, 23 * length};
-    const WhatIf got = answer(stream, {}, advice);
+    const WhatIf got = answer(stream, {}, removing({22, 22 * length}, {19, 19 * length}));
+    EXPECT_EQ(got.recommended.copies.packets, 19U);
+    EXPECT_EQ(got.recommended.left.packets, 1U);
     EXPECT_EQ(got.recommended.sent_again.packets, 3U);
     EXPECT_EQ(got.recommended.others.packets, 0U);
     EXPECT_EQ(got.verdict, "It leaves 20 copied packets in.");
@@ -127,52 +125,24 @@ TEST(WhatIf, frames_without_ip_are_sorted_as_packets_are) {
     tagged[15] = 6;
     stream.add(12 * kSecond, tagged);
     const std::size_t size = stream.records().size();
-    Recommendation advice = with_window(kMillisecond, {20, 0});
-    const WhatIf got = answer(stream, {size - 2, size - 1}, advice);
+    const WhatIf got = answer(stream, {size - 2, size - 1}, removing({20, 0}, {20, 0}));
     EXPECT_EQ(got.asked.copies.packets, 1U);
     EXPECT_EQ(got.asked.sent_again.packets, 1U);
     EXPECT_EQ(got.asked.others.packets, 0U);
     EXPECT_EQ(got.asked.left.packets, 20U);
     EXPECT_EQ(got.recommended.left.packets, 1U) << "it passes the tagged one";
-
-    advice.non_ip = packet::NonIp::kFrame;
-    for (const Nanoseconds window : {kMillisecond, 5 * kSecond}) {
-        for (const auto policy : {engines::Policy::kFixed, engines::Policy::kRefresh}) {
-            SCOPED_TRACE(text_of(policy));
-            const bool late = window > kSecond;
-            advice.window = window;
-            advice.policy = policy;
-            const std::uint64_t hellos = late ? 3 : 0;
-            advice.removed.packets = 21 + (late ? 1 : 0) + hellos;
-            const Removal it = answer(stream, {}, advice).recommended;
-            EXPECT_EQ(it.copies.packets, 21U);
-            EXPECT_EQ(it.sent_again.packets, late ? 1 + hellos : 0U);
-            EXPECT_EQ(it.others.packets, 0U);
-            EXPECT_EQ(it.left.packets, 0U);
-        }
-    }
-}
-
-// Between two of the ladder a window is recommended that parts all copies from the rest.
-TEST(WhatIf, recommended_window_between_two_of_the_ladder_removes_copies_alone) {
-    Stream stream = copies_and_hellos();
-    const std::uint64_t length = stream.records()[0].length;
-    const Removal it =
-        answer(stream, {}, with_window(123 * kMillisecond, {20, 20 * length})).recommended;
-    EXPECT_EQ(it.copies, (Count{20, 20 * length}));
-    EXPECT_EQ(it.sent_again.packets + it.others.packets + it.left.packets, 0U);
 }
 
 TEST(WhatIf, verdicts_of_nothing_to_remove_and_of_all_removed) {
     Stream alone;
     alone.add(kSecond, asked_packet(1));
-    EXPECT_EQ(answer(alone, {}, with_window(kMillisecond, {})).verdict,
+    EXPECT_EQ(answer(alone, {}, removing({}, {})).verdict,
               "It removes nothing here, and nothing here was copied.");
     Stream stream;
     stream.add(kSecond, asked_packet(1));
     stream.add(kSecond + 5, asked_packet(1));
     stream.add(kSecond + 9, asked_packet(2));
-    EXPECT_EQ(answer(stream, {1}, with_window(kMillisecond, {})).verdict,
+    EXPECT_EQ(answer(stream, {1}, removing({}, {})).verdict,
               "It removes all copies and nothing else.");
 }
 

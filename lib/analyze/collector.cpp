@@ -39,6 +39,11 @@ std::uint16_t bounded(std::uint32_t interface) noexcept {
     return static_cast<std::uint16_t>(std::min(interface, kLast));
 }
 
+// Of one direction, at one interface.
+std::uint64_t population_of(const Dissected& packet, std::uint32_t interface) noexcept {
+    return packet.population + 2ULL * bounded(interface);
+}
+
 // Whether a second look at the same packet explains the differences, and its sender hardly does. A
 // sender may write any TTL; a router that lowers it writes MAC addresses too, where there are any.
 // A balancer may put what is sent again into another tunnel.
@@ -336,7 +341,7 @@ void Collector::add_one(Looked& looked, const Record& record) {
     bool echo = false;
     const bool keyed = view.is(view.keys.keyed, i);
     if (keyed || view.is(view.frames_keyed, i)) {
-        ++populations_.of(packet.population, bounded(record.interface)).packets;
+        ++populations_.of(population_of(looked.packet(), record.interface)).packets;
     }
     const WindowMask dropped = keyed ? add_key(looked, record, echo) : 0;
     const bool cut_copy = keyed && tables_.prefixes && add_prefixes(looked, record, dropped);
@@ -377,7 +382,7 @@ WindowMask Collector::add_key(Looked& looked, const Record& record, bool& echo) 
     if (!echo) {
         remember(looked, record).without_ip = 0;
         ++key_times_.front();
-        packet_echoes_.sorter.first(packet.kind);
+        packet_echoes_.sorter.first(packet.kind, population_of(looked.packet(), record.interface));
         ++keys_;
         accepted_.add(looked.moment.elapsed, from(0));
         return 0;
@@ -418,6 +423,7 @@ PacketEntry& Collector::remember(const Looked& looked, const Record& record) {
     fresh.times = 1;
     fresh.run = 0;
     fresh.accepted.lead = 1;
+    fresh.accepted.looks = 1;
     if (looks_inside_) {
         outside_of(fresh) = looked.outside();
     }
@@ -477,9 +483,12 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
     entry.run = run_with(entry.run, age);
     const bool moved = traits.interface != entry.interface || traits.cause == Cause::kLoop ||
                        is_elsewhere(packet.origin, traits.differences);
+    const unsigned looks = age < kLongestPath ? entry.accepted.looks : 0;
+    entry.accepted.looks = static_cast<std::uint16_t>(std::min(looks + 1, 7U));
     const EchoBin bin =
         into.sorter.add(packet.kind, {age, entry.run, traits.cause, moved, length, entry.interface,
-                                      traits.interface, entry.times == 1});
+                                      traits.interface, entry.times == 1, looks,
+                                      population_of(looked.packet(), record.interface)});
     causes_[static_cast<std::size_t>(traits.cause)].add(length);
     for (std::size_t bit = 0; bit < kDifferences; ++bit) {
         differences_[bit] += traits.differences >> bit & 1U;
@@ -522,11 +531,11 @@ bool Collector::is_at_same_point(const Dissected& packet, const PacketEntry& ent
 }
 
 // Whether the point that sees it has now seen it more often than the others. Exact for the point of
-// the first packet and one other; a look at a third answers whatever there is. One packet in 4,095
+// the first packet and one other; a look at a third answers whatever there is. One packet in 1,023
 // takes the third for the second.
 bool Collector::is_ahead(const Looked& looked, std::uint16_t interface, bool same_point,
                          Nanoseconds age, AcceptedTimes& times) const noexcept {
-    constexpr int kMost = 7;  // of its bits
+    constexpr int kMost = 3;  // of its bits
     constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
     int lead = age < kLongestPath ? times.lead : 0;
     if (same_point) {
@@ -541,7 +550,7 @@ bool Collector::is_ahead(const Looked& looked, std::uint16_t interface, bool sam
         point =
             (point ^ looked.outside().tunnel ^ std::uint64_t{looked.outside().path} << 32) * kOdd;
     }
-    const auto other = static_cast<std::uint16_t>(1 + (point >> 32) % 4095);
+    const auto other = static_cast<std::uint16_t>(1 + (point >> 32) % 1023);
     if (times.other_point == 0) {
         times.other_point = other;
     }
@@ -555,7 +564,7 @@ bool Collector::is_ahead(const Looked& looked, std::uint16_t interface, bool sam
 
 void Collector::note_second_look(const Dissected& packet, const EchoTraits& traits, bool without_ip,
                                  unsigned views) {
-    Population& population = populations_.of(packet.population, traits.interface);
+    Population& population = populations_.of(population_of(packet, traits.interface));
     ++population.second;
     if (!packet.kind.identified) {
         (without_ip ? population.frames_asked : population.packets_asked).add(traits.length, views);
@@ -575,7 +584,8 @@ bool Collector::add_without_ip(Looked& looked, const Record& record) {
     PacketEntry* entry = tables_.packets.find(looked.digest(), looked.place());
     if (entry == nullptr) {
         remember(looked, record).without_ip = 1;
-        frame_echoes_.sorter.first(looked.packet().kind);
+        frame_echoes_.sorter.first(looked.packet().kind,
+                                   population_of(looked.packet(), record.interface));
         return false;
     }
     count_echo(looked, record, *entry, frame_echoes_);

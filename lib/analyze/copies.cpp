@@ -82,92 +82,50 @@ void CopyCounts::add(const CopyCounts& others) {
     merge(protocols, others.protocols);
 }
 
-Copies::Copies(const Copies& other) : bins_(kBins) {
-    for (std::size_t i = 0; i < kBins; ++i) {
-        bins_[i] = other.bins_[i] ? std::make_unique<CopyCounts>(*other.bins_[i]) : nullptr;
-    }
-}
-
 void Copies::add(const EchoBin& bin, const EchoTraits& echo) {
     const std::size_t i = bin.index();
-    if (i >= bins_.size()) {
-        return;
+    if (i < kBins) {
+        bins_[static_cast<std::uint32_t>(i)].add(echo);
     }
-    if (!bins_[i]) {
-        bins_[i] = std::make_unique<CopyCounts>();
-    }
-    bins_[i]->add(echo);
 }
 
 void Copies::add(const Copies& others) {
-    for (std::size_t i = 0; i < kBins; ++i) {
-        if (others.bins_[i]) {
-            bins_[i] = bins_[i] ? std::move(bins_[i]) : std::make_unique<CopyCounts>();
-            bins_[i]->add(*others.bins_[i]);
-        }
+    for (const auto& [i, counts] : others.bins_) {
+        bins_[i].add(counts);
     }
 }
 
 void Copies::renumber(std::span<const std::uint32_t> interfaces,
                       std::span<const std::uint32_t> files) {
-    for (const auto& one : bins_) {
-        if (one) {
-            one->interfaces = renumbered(one->interfaces, interfaces);
-            one->files = renumbered(one->files, files);
-        }
+    for (auto& [i, counts] : bins_) {
+        counts.interfaces = renumbered(counts.interfaces, interfaces);
+        counts.files = renumbered(counts.files, files);
     }
 }
 
 bool Copies::within(std::size_t interfaces, std::size_t files, std::size_t protocols) const {
     return std::all_of(bins_.begin(), bins_.end(), [&](const auto& one) {
-        return !one || (one->interfaces.size() <= interfaces && one->files.size() <= files &&
-                        one->protocols.size() <= protocols);
+        return one.second.interfaces.size() <= interfaces && one.second.files.size() <= files &&
+               one.second.protocols.size() <= protocols;
     });
-}
-
-std::map<std::uint32_t, CopyCounts> Copies::by_bin() const {
-    std::map<std::uint32_t, CopyCounts> out;
-    for (std::size_t i = 0; i < kBins; ++i) {
-        if (bins_[i]) {
-            out.emplace(static_cast<std::uint32_t>(i), *bins_[i]);
-        }
-    }
-    return out;
-}
-
-bool Copies::take(std::map<std::uint32_t, CopyCounts> some) {
-    for (auto& [bin, counts] : some) {
-        if (bin >= kBins) {
-            return false;
-        }
-        bins_[bin] = std::make_unique<CopyCounts>(std::move(counts));
-    }
-    return true;
 }
 
 CopyCounts Copies::counts(const CopyEnds& ends) const {
     CopyCounts sum;
-    for (std::size_t i = 0; i < bins_.size(); ++i) {
-        if (bins_[i] && is_of_copies(i, ends)) {
-            sum.add(*bins_[i]);
+    for (const auto& [i, counts] : bins_) {
+        if (is_of_copies(i, ends)) {
+            sum.add(counts);
         }
     }
     return sum;
 }
 
-std::size_t Copies::used_bins() const noexcept {
-    return static_cast<std::size_t>(
-        std::count_if(bins_.begin(), bins_.end(), [](const auto& one) { return one != nullptr; }));
-}
-
 std::uint64_t Copies::bytes() const noexcept {
-    std::uint64_t sum = bins_.size() * sizeof(bins_[0]);
-    for (const auto& one : bins_) {
-        if (one) {
-            const std::size_t counts =
-                one->interfaces.capacity() + one->files.capacity() + one->protocols.capacity();
-            sum += sizeof(CopyCounts) + counts * sizeof(Count);
-        }
+    std::uint64_t sum = 0;
+    for (const auto& [i, counts] : bins_) {
+        const std::size_t lists =
+            counts.interfaces.capacity() + counts.files.capacity() + counts.protocols.capacity();
+        sum += sizeof(CopyCounts) + 64 + lists * sizeof(Count);  // with links
     }
     return sum;
 }

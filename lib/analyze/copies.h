@@ -109,13 +109,6 @@ struct CopyCounts {
 
 class Copies {
   public:
-    Copies() : bins_(kBins) {}
-    Copies(const Copies& other);
-    Copies(Copies&&) = default;
-    Copies& operator=(const Copies&) = delete;
-    Copies& operator=(Copies&&) = default;
-    ~Copies() = default;
-
     void add(const EchoBin& bin, const EchoTraits& echo);
     void add(const Copies& others);
     // Each interface and each file gets another number: to[its old one], no old one beyond.
@@ -126,9 +119,8 @@ class Copies {
 
     template <typename Io>
     void state(Io& io) {
-        std::map<std::uint32_t, CopyCounts> some = by_bin();
-        io(some);
-        if (!take(std::move(some))) {
+        io(bins_);
+        if (!bins_.empty() && bins_.rbegin()->first >= kBins) {
             io.refuse();
         }
     }
@@ -138,17 +130,13 @@ class Copies {
 
     // Memory taken.
     [[nodiscard]] std::uint64_t bytes() const noexcept;
-    [[nodiscard]] std::size_t used_bins() const noexcept;
+    [[nodiscard]] std::size_t used_bins() const noexcept { return bins_.size(); }
 
   private:
     // Those of the last class are late, which is never a copy.
     static constexpr std::size_t kBins = (EchoSorter::kClasses - 1) * kAgeBins;
 
-    // Those that have any; and back, which fails where there is no such bin.
-    [[nodiscard]] std::map<std::uint32_t, CopyCounts> by_bin() const;
-    [[nodiscard]] bool take(std::map<std::uint32_t, CopyCounts> some);
-
-    std::vector<std::unique_ptr<CopyCounts>> bins_;  // kAgeBins to a class
+    std::map<std::uint32_t, CopyCounts> bins_;  // kAgeBins to a class, those that have any
 };
 
 }  // namespace unecho::analyze

@@ -67,13 +67,17 @@ constexpr std::array kNames{
     Name{88, "EIGRP"}, Name{89, "OSPF"},  Name{103, "PIM"},     Name{112, "VRRP"},
     Name{115, "L2TP"}, Name{132, "SCTP"}, Name{136, "UDP-Lite"}};
 
-// Of the MAC addresses or of the cooked header.
+// Of the MAC addresses, the last bit being the direction, or of the cooked header.
 std::uint64_t population_of(Link link, const Frame& frame) noexcept {
     constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
     if (link == Link::kEthernet && frame.length >= packet::kMacAddresses) {
-        const std::uint64_t first =
-            packet::load_le32(frame.data) | std::uint64_t{packet::load_le32(frame.data + 4)} << 32;
-        return (first * kOdd ^ packet::load_le32(frame.data + 8)) * kOdd;
+        const auto address = [&](std::uint32_t at) {
+            return packet::load_be32(frame.data + at) |
+                   std::uint64_t{packet::load_be16(frame.data + at + 4)} << 32;
+        };
+        const std::uint64_t to = address(0);
+        const std::uint64_t from = address(6);
+        return ((to + from) * kOdd ^ (to ^ from)) * kOdd << 1 | (to < from ? 1 : 0);
     }
     std::uint64_t out = 0;
     const packet::LinkHeader& header = packet::info_of(link).header;
@@ -81,7 +85,7 @@ std::uint64_t population_of(Link link, const Frame& frame) noexcept {
     for (std::uint32_t i = header.begin; i < end; ++i) {
         out = (out ^ frame.data[i]) * kOdd;
     }
-    return out;
+    return out << 1;
 }
 
 }  // namespace

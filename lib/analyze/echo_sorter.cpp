@@ -8,21 +8,14 @@
 namespace unecho::analyze {
 namespace {
 
-// A mirror of one direction doubles about half of the packets, one of a host among others less; a
-// host that says some things twice, of all that is said, hardly a quarter.
-constexpr std::uint64_t kMirrorShare = 4;
-// Copies that mirrors and taps make of one packet, one behind the other: of both directions at two
-// switches. A flood or a short cycle goes on.
-constexpr unsigned kMostInRow = 4;
-
 // Bins without any echo that make a gap: a factor of four.
 constexpr unsigned kGapBins = 6;
 constexpr double kMostCopies = 0.95;  // a gap behind these ends them
 // Half the Earth's circumference in fibre. What needs longer has come by a detour, and if nothing
 // is between it and nearly all others, rather by none.
 constexpr Nanoseconds kStraightPath = 100 * kMillisecond;
-constexpr std::uint32_t kOthers = UINT32_MAX;
-constexpr double kRegular = 0.75;  // of the ages lie within a bin of the median's
+constexpr std::uint32_t kOthers = UINT32_MAX;  // labels
+constexpr double kRegular = 0.75;              // of the ages lie within a bin of the median's
 constexpr std::uint64_t kLeastRegular = 3;
 // More of a key, in a row within kOneSwitch, is a storm: hosts say something again a few times.
 constexpr unsigned kStorm = 32;
@@ -33,11 +26,18 @@ constexpr double kDoubled = 0.75;
 // other before.
 constexpr std::uint64_t kLeastCrossed = 10;
 constexpr double kMostlyCrossed = 0.25;
+// A population whose number of looks says so is none that a mirror shows, whatever others say.
+constexpr double kContradicts = -3;
 
 }  // namespace
 
 EchoSorter::EchoSorter(std::uint64_t memory)
-    : most_labels_(most_labels(memory)), most_crossed_(most_crossed(memory)), senders_(kSenders) {}
+    : most_labels_(most_labels(memory)),
+      most_classes_(most_classes(memory)),
+      most_crossed_(most_crossed(memory)),
+      senders_(kSenders),
+      slots_(kSlots),
+      flows_(kFlows) {}
 
 // The ID of a sender that writes the same into everything does not count.
 bool EchoSorter::counts(const Kind& kind) const noexcept {
@@ -45,35 +45,62 @@ bool EchoSorter::counts(const Kind& kind) const noexcept {
     return kind.counts && !(sender.source == kind.source && sender.same > sender.other);
 }
 
-void EchoSorter::first(const Kind& kind) {
-    eligible_ += kind.answer ? 0 : 1;
-    if (kind.id == 0) {
-        return;
+void EchoSorter::first(const Kind& kind, std::uint64_t population) {
+    if (kind.id != 0) {
+        Sender& sender = senders_[kind.source % kSenders];
+        if (sender.source != kind.source) {
+            sender = {kind.source, kind.id, 0, 0};
+        } else {
+            ++(sender.id == kind.id ? sender.same : sender.other);
+            sender.id = kind.id;
+        }
     }
-    Sender& sender = senders_[kind.source % kSenders];
-    if (sender.source != kind.source) {
-        sender = {kind.source, kind.id, 0, 0};
-        return;
-    }
-    ++(sender.id == kind.id ? sender.same : sender.other);
-    sender.id = kind.id;
+    note_first(kind, population);
 }
 
-EchoSorter::Bins& EchoSorter::bins_of(std::uint32_t label) {
-    const auto found = labels_.find(label);
+void EchoSorter::note_first(const Kind& kind, std::uint64_t population) {
+    Slot& slot = slots_[slot_of(population)];
+    if (counts(kind)) {
+        ++slot.identified;
+    } else {
+        ++slot.packets[static_cast<std::size_t>(kind.group())];
+        ++flows_[kind.flow % kFlows].packets;
+    }
+}
+
+EchoSorter::Bins& EchoSorter::bins_of(std::uint32_t label, std::uint8_t of_class) {
+    const auto key = [&](std::uint32_t any) { return std::uint64_t{any} << 8 | of_class; };
+    const auto found = labels_.find(key(label));
     return found != labels_.end() ? found->second
-                                  : labels_[labels_.size() < most_labels_ ? label : kOthers];
+                                  : labels_[key(labels_.size() < most_labels_ ? label : kOthers)];
 }
 
-EchoSorter::Class EchoSorter::class_of(const Kind& kind, const Echo& echo) const noexcept {
+std::uint8_t EchoSorter::class_of(const Kind& kind, const Echo& echo) const noexcept {
     if (echo.cause == Cause::kResent) {
         return kLate;
     }
     if (echo.age >= kLongestPath) {
-        return echo.original != echo.interface ? kCrossed : kLate;
+        return echo.moved ? kCrossed : kLate;
     }
-    const bool sure = echo.moved || counts(kind) || (kind.opaque && echo.age < kOneSwitch);
-    return sure ? kSure : kind.answer ? kAnswer : kUnsure;
+    if (echo.moved || counts(kind) || (kind.opaque && echo.age < kOneSwitch)) {
+        return kSure;
+    }
+    const std::uint8_t own = class_of(slot_of(echo.population), kind.group());
+    const bool room = classes_.size() + 2 * kGroups < most_classes_ || classes_.contains(own);
+    return room ? own : class_of(echo.population & 1U, kind.group());
+}
+
+void EchoSorter::note_look(const Kind& kind, const Echo& echo, unsigned at) {
+    Slot& slot = slots_[slot_of(echo.population)];
+    if (counts(kind)) {
+        slot.identified_again[at] += !echo.moved && echo.looks == 1 ? 1 : 0;
+    } else if (!echo.moved) {
+        ++slot.looks[at][std::min<std::size_t>(echo.looks, kLooks) - 1];
+        if (echo.looks == 1) {
+            Flow& flow = flows_[kind.flow % kFlows];
+            ++(echo.age < kOneSwitch ? flow.soon : flow.later);
+        }
+    }
 }
 
 void EchoSorter::note_crossed(const Echo& echo, unsigned at) {
@@ -90,32 +117,26 @@ void EchoSorter::note_crossed(const Echo& echo, unsigned at) {
 }
 
 EchoBin EchoSorter::add(const Kind& kind, const Echo& echo) {
-    const Class is = class_of(kind, echo);
+    const std::uint8_t is = class_of(kind, echo);
     const unsigned at = age_bin(echo.age);
     if (is == kCrossed && echo.second) {
         note_crossed(echo, at);
     }
+    if (echo.looks == 0) {
+        note_first(kind, echo.population);
+    } else if (echo.cause != Cause::kResent) {
+        note_look(kind, echo, at);
+    }
     in_storms_ += echo.run > kStorm ? 1 : 0;
-    for (Bin* bin : {&bins_of(kind.label())[is][at], &all_[is][at]}) {
+    OfClass& all = classes_[is];
+    for (Bin* bin : {&bins_of(kind.label(), is)[at], &all.bins[at]}) {
         bin->echoes.add(echo.length);
         bin->ages += echo.age;
         bin->youngest = std::min(bin->youngest, echo.age);
         bin->oldest = std::max(bin->oldest, echo.age);
     }
-    ++causes_[is][at][static_cast<std::size_t>(echo.cause)];
-    const EchoBin bin{is, static_cast<std::uint8_t>(at)};
-    if (is != kUnsure) {
-        return bin;
-    }
-    if (echo.run > kMostInRow) {
-        ++eligible_;
-        return bin;
-    }
-    hits_ += echo.age < kOneSwitch ? 1 : 0;
-    segment_hits_ += kind.segment ? 1 : 0;
-    ++any_hits_;
-    any_oldest_ = std::max(any_oldest_, echo.age);
-    return bin;
+    ++all.causes[at][static_cast<std::size_t>(echo.cause)];
+    return {is, static_cast<std::uint8_t>(at)};
 }
 
 EchoSorter::Bin& EchoSorter::Bin::operator+=(const Bin& other) noexcept {
@@ -128,10 +149,8 @@ EchoSorter::Bin& EchoSorter::Bin::operator+=(const Bin& other) noexcept {
 
 void EchoSorter::add(const EchoSorter& others) {
     const auto add_bins = [](Bins& into, const Bins& from) {
-        for (std::size_t i = 0; i < kClasses; ++i) {
-            for (unsigned at = 0; at < kAgeBins; ++at) {
-                into[i][at] += from[i][at];
-            }
+        for (unsigned at = 0; at < kAgeBins; ++at) {
+            into[at] += from[at];
         }
     };
     for (const auto& [label, bins] : others.labels_) {
@@ -144,20 +163,38 @@ void EchoSorter::add(const EchoSorter& others) {
             into.ages[at] += crossed.ages[at];
         }
     }
-    add_bins(all_, others.all_);
-    for (std::size_t i = 0; i < kClasses; ++i) {
+    for (const auto& [of_class, from] : others.classes_) {
+        OfClass& into = classes_[of_class];
+        add_bins(into.bins, from.bins);
         for (unsigned at = 0; at < kAgeBins; ++at) {
             for (std::size_t cause = 0; cause < kCauses; ++cause) {
-                causes_[i][at][cause] += others.causes_[i][at][cause];
+                into.causes[at][cause] += from.causes[at][cause];
             }
         }
     }
-    eligible_ += others.eligible_;
-    hits_ += others.hits_;
-    segment_hits_ += others.segment_hits_;
-    any_hits_ += others.any_hits_;
-    any_oldest_ = std::max(any_oldest_, others.any_oldest_);
+    for (std::size_t i = 0; i < kSlots; ++i) {
+        slots_[i] += others.slots_[i];
+    }
+    for (std::size_t i = 0; i < kFlows; ++i) {
+        flows_[i].packets += others.flows_[i].packets;
+        flows_[i].soon += others.flows_[i].soon;
+        flows_[i].later += others.flows_[i].later;
+    }
     in_storms_ += others.in_storms_;
+}
+
+EchoSorter::Slot& EchoSorter::Slot::operator+=(const Slot& other) noexcept {
+    for (std::size_t i = 0; i < kGroups; ++i) {
+        packets[i] += other.packets[i];
+    }
+    identified += other.identified;
+    for (unsigned at = 0; at < kAgeBins; ++at) {
+        identified_again[at] += other.identified_again[at];
+        for (std::size_t i = 0; i < looks[at].size(); ++i) {
+            looks[at][i] += other.looks[at][i];
+        }
+    }
+    return *this;
 }
 
 void EchoSorter::renumber(std::span<const std::uint32_t> to) {
@@ -169,56 +206,194 @@ void EchoSorter::renumber(std::span<const std::uint32_t> to) {
 }
 
 bool EchoSorter::within(std::size_t interfaces) const {
-    return std::all_of(crossed_.begin(), crossed_.end(), [&](const auto& one) {
-        return one.first >> 32 < interfaces && (one.first & UINT32_MAX) < interfaces;
-    });
+    return std::all_of(classes_.begin(), classes_.end(),
+                       [](const auto& one) { return one.first < kClasses; }) &&
+           std::all_of(labels_.begin(), labels_.end(),
+                       [](const auto& one) { return (one.first & 255) < kClasses; }) &&
+           std::all_of(crossed_.begin(), crossed_.end(), [&](const auto& one) {
+               return one.first >> 32 < interfaces && (one.first & UINT32_MAX) < interfaces;
+           });
 }
 
-// Behind the last bin of copies, where all of them may be. A gap that reaches beyond least, behind
-// nearly all of them, ends them: what comes later was sent again by somebody who uses the same ID.
-unsigned EchoSorter::end_of(Class is, Nanoseconds least) const {
-    const auto& bins = all_[is];
+std::uint64_t EchoSorter::echoes_of(std::size_t of_class, unsigned at) const {
+    const auto found = classes_.find(static_cast<std::uint8_t>(of_class));
+    return found == classes_.end() ? 0 : found->second.bins[at].echoes.packets;
+}
+
+// Behind the last bin of copies, where all of them may be. A gap that reaches beyond kStraightPath,
+// behind nearly all of them, ends them: what comes later was sent again by somebody who uses the
+// same ID.
+unsigned EchoSorter::end_of_sure() const {
     std::uint64_t all = 0;
-    for (const Bin& bin : bins) {
-        all += bin.echoes.packets;
+    for (unsigned i = 0; i < kAgeBins; ++i) {
+        all += echoes_of(kSure, i);
     }
     std::uint64_t before = 0;
     unsigned end = 0;
     for (unsigned i = 0; i < kAgeBins; ++i) {
-        if (bins[i].echoes.packets == 0) {
+        const std::uint64_t some = echoes_of(kSure, i);
+        if (some == 0) {
             continue;
         }
-        const bool gap = end != 0 && i - end >= kGapBins && age_bin_low(i) >= least;
+        const bool gap = end != 0 && i - end >= kGapBins && age_bin_low(i) >= kStraightPath;
         if (gap && share(before, all) >= kMostCopies) {
             break;
         }
-        before += bins[i].echoes.packets;
+        before += some;
         end = i + 1;
     }
     return end;
 }
 
-unsigned EchoSorter::end_of_unsure(Class is, std::optional<Nanoseconds> mirrored) const {
-    const unsigned one_switch = age_bin(kOneSwitch);
-    if (mirrored) {
-        const unsigned last = age_bin(*mirrored);
-        const bool beyond = all_[is][last].youngest > *mirrored;
-        return std::max(beyond ? last : last + 1, one_switch);
+// Of ages. What is older than all that a mirror surely showed is apart.
+std::vector<EchoSorter::Cluster> EchoSorter::clusters() const {
+    const unsigned known = end_of_known();
+    std::vector<Cluster> out;
+    for (unsigned at = 0; at < kAgeBins; ++at) {
+        if (!has_looks(at) && (beside_ == nullptr || !beside_->has_looks(at))) {
+            continue;
+        }
+        const bool beyond = known != 0 && at >= known;
+        if (out.empty() || at - out.back().end >= kGapBins || beyond != out.back().beyond) {
+            out.push_back({at, at, beyond});
+        }
+        out.back().end = at + 1;
     }
-    if (segment_hits_ * kMirrorShare >= std::max<std::uint64_t>(eligible_, 1)) {
-        return std::max(end_of(kUnsure, kOneSwitch), one_switch);
-    }
-    return hits_ != 0 && hits_ * kMirrorShare >= eligible_ ? one_switch : 0;
+    return out;
 }
 
-CopyEnds EchoSorter::ends(std::optional<Nanoseconds> mirrored) const {
-    const unsigned sure = end_of(kSure, kStraightPath);
-    if (sure != 0) {
-        const Nanoseconds oldest = all_[kSure][sure - 1].oldest;
-        mirrored = std::max(mirrored.value_or(0), oldest);
+// Of unsure packets, or second ones of those that no sender says again.
+bool EchoSorter::has_looks(unsigned at) const {
+    return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+        return slot.identified_again[at] != 0 ||
+               std::any_of(slot.looks[at].begin(), slot.looks[at].end(),
+                           [](std::uint32_t looks) { return looks != 0; });
+    });
+}
+
+// Behind the last second look at a packet that no sender says again: of all that came here.
+unsigned EchoSorter::end_of_known() const {
+    unsigned end = 0;
+    for (const EchoSorter* of : {this, beside_}) {
+        for (unsigned at = 0; of != nullptr && at < kAgeBins; ++at) {
+            for (const Slot& slot : of->slots_) {
+                end = slot.identified_again[at] != 0 ? std::max(end, at + 1) : end;
+            }
+        }
     }
-    return {sure, end_of_unsure(kUnsure, mirrored), end_of_unsure(kAnswer, mirrored),
-            end_of_crossed_, 0};
+    if (end == 0) {
+        return 0;
+    }
+    Nanoseconds oldest = 0;
+    Nanoseconds youngest = UINT64_MAX;
+    for (const EchoSorter* of : {this, beside_}) {
+        if (of != nullptr && of->classes_.contains(kSure)) {
+            oldest = std::max(oldest, of->classes_.at(kSure).bins[end - 1].oldest);
+        }
+    }
+    for (const auto& [of_class, all] : classes_) {
+        if (of_class >= kUnsure && of_class != kLate) {
+            youngest = std::min(youngest, all.bins[end - 1].youngest);
+        }
+    }
+    return youngest != UINT64_MAX && youngest > oldest ? end - 1 : end;
+}
+
+// Packets beside frames: what shows the ones again shows the others.
+void EchoSorter::count(const Cluster& cluster, std::size_t slot, MirrorCounts& into) const {
+    if (beside_ != nullptr) {
+        beside_->count(cluster, slot, into);
+    }
+    const Slot& of = slots_[slot];
+    for (unsigned at = 0; at < cluster.begin; ++at) {
+        into.earlier += static_cast<double>(of.looks[at][0]);
+    }
+    into.identified.packets += static_cast<double>(of.identified);
+    for (std::size_t i = 0; i < kGroups; ++i) {
+        Shown& group = into.groups[i];
+        group.packets += static_cast<double>(of.packets[i]);
+        for (unsigned at = cluster.begin; at < cluster.end; ++at) {
+            const auto found = classes_.find(class_of(slot, static_cast<Group>(i)));
+            if (found != classes_.end()) {
+                group.again += static_cast<double>(found->second.bins[at].echoes.packets);
+                into.oldest = std::max(into.oldest, found->second.bins[at].oldest);
+            }
+        }
+    }
+    for (unsigned at = cluster.begin; at < cluster.end; ++at) {
+        into.identified.again += cluster.beyond ? 0 : static_cast<double>(of.identified_again[at]);
+        for (std::size_t i = 0; i < into.looks.size(); ++i) {
+            into.looks[i] += static_cast<double>(of.looks[at][i]);
+        }
+    }
+}
+
+MirrorOdds EchoSorter::odds_of(const Cluster& cluster, std::size_t slot) const {
+    MirrorCounts counts;
+    count(cluster, slot, counts);
+    return odds_of_population(counts);
+}
+
+MirrorOdds EchoSorter::odds_of(const Cluster& cluster) const {
+    MirrorCounts counts;
+    for (std::size_t slot = 0; slot < kSlots; ++slot) {
+        count(cluster, slot, counts);
+    }
+    std::vector<Shown> flows;
+    const bool soon = counts.oldest <= kOneSwitch;
+    double looks = 0;
+    for (const Flow& flow : flows_) {
+        if (flow.packets != 0 && beside_ == nullptr) {
+            const auto packets = static_cast<double>(flow.packets);
+            const auto again = static_cast<double>(soon ? flow.soon : flow.later);
+            flows.push_back({packets, std::min(packets, again)});
+            looks += again;
+        }
+    }
+    // Flows are not counted by age: theirs have to be mostly of this cluster.
+    constexpr double kMostly = 0.8;
+    if (counts.looks[0] < kMostly * looks) {
+        flows.clear();
+    }
+    return odds_of_all(counts, flows);
+}
+
+CopyEnds EchoSorter::ends() const {
+    CopyEnds out{};
+    out[kSure] = end_of_sure();
+    out[kCrossed] = end_of_crossed_;
+    judge_unsure(out);
+    return out;
+}
+
+// From the youngest cluster on, as a window parts the younger from the older.
+void EchoSorter::judge_unsure(CopyEnds& ends) const {
+    std::array<bool, kSlots> open{};
+    open.fill(true);
+    for (const Cluster& cluster : clusters()) {
+        const bool all = odds_of(cluster).all > 0;
+        for (std::size_t slot = 0; slot < kSlots; ++slot) {
+            if (!has_echoes(cluster, slot)) {
+                continue;
+            }
+            const MirrorOdds own = odds_of(cluster, slot);
+            open[slot] = open[slot] && (own.all > 0 || (all && own.looks > kContradicts));
+            for (std::size_t i = 0; i < kGroups && open[slot]; ++i) {
+                ends[class_of(slot, static_cast<Group>(i))] = cluster.end;
+            }
+        }
+    }
+}
+
+bool EchoSorter::has_echoes(const Cluster& cluster, std::size_t slot) const {
+    for (std::size_t i = 0; i < kGroups; ++i) {
+        for (unsigned at = cluster.begin; at < cluster.end; ++at) {
+            if (echoes_of(class_of(slot, static_cast<Group>(i)), at) != 0) {
+                return true;
+            }
+        }
+    }
+    return false;
 }
 
 namespace {
@@ -266,50 +441,57 @@ void EchoSorter::judge_clocks(std::span<const std::uint64_t> packets) {
 
 namespace {
 
-template <typename Bins>
-SentAgain summed(const Bins& bins, const CopyEnds& ends) {
-    SentAgain out;
+// What was sent again of a kind, so far as bins from end on say.
+struct Again {
+    Again() { sum.youngest = UINT64_MAX; }
+
+    SentAgain sum;
     std::array<std::uint64_t, kAgeBins> echoes{};
     std::array<Nanoseconds, kAgeBins> ages{};
-    out.youngest = UINT64_MAX;
-    for (std::size_t i = 0; i < bins.size(); ++i) {
-        for (unsigned at = ends[i]; at < kAgeBins; ++at) {
-            const auto& bin = bins[i][at];
-            out.echoes += bin.echoes;
+
+    template <typename Bins>
+    void add(const Bins& bins, unsigned end) {
+        for (unsigned at = end; at < kAgeBins; ++at) {
+            const auto& bin = bins[at];
+            sum.echoes += bin.echoes;
             echoes[at] += bin.echoes.packets;
             ages[at] += bin.ages;
-            out.youngest = std::min(out.youngest, bin.youngest);
-            out.oldest = std::max(out.oldest, bin.oldest);
+            sum.youngest = std::min(sum.youngest, bin.youngest);
+            sum.oldest = std::max(sum.oldest, bin.oldest);
         }
     }
-    if (out.echoes.packets != 0) {
+    void judge() {
         const Middle middle = middle_of(echoes);
-        out.period = ages[middle.at] / echoes[middle.at];
-        out.regular = middle.all >= kLeastRegular && share(middle.near, middle.all) >= kRegular;
+        sum.period = ages[middle.at] / echoes[middle.at];
+        sum.regular = middle.all >= kLeastRegular && share(middle.near, middle.all) >= kRegular;
     }
-    return out;
-}
+};
 
 }  // namespace
 
-SortedEchoes EchoSorter::sorted(Nanoseconds resolution, std::optional<Nanoseconds> mirrored) const {
-    const auto end = ends(mirrored);
+SortedEchoes EchoSorter::sorted(Nanoseconds resolution) const {
     SortedEchoes out;
-    out.ends = end;
+    out.ends = ends();
     AgeHistogram& ages = out.histogram;
-    for (std::size_t i = 0; i < kClasses; ++i) {
-        for (unsigned at = 0; at < end[i]; ++at) {
-            const Bin& bin = all_[i][at];
+    for (const auto& [of_class, all] : classes_) {
+        for (unsigned at = 0; at < out.ends[of_class]; ++at) {
+            const Bin& bin = all.bins[at];
             if (bin.echoes.packets != 0) {
                 out.copies += bin.echoes;
-                ages.add(at, causes_[i][at], bin.youngest, bin.oldest);
+                ages.add(at, all.causes[at], bin.youngest, bin.oldest);
             }
         }
     }
     out.ages = ages.ages(resolution);
-    for (const auto& [label, bins] : labels_) {
-        SentAgain one = summed(bins, end);
+    std::map<std::uint32_t, Again> kinds;
+    for (const auto& [key, bins] : labels_) {
+        const auto label = static_cast<std::uint32_t>(key >> 8);
+        kinds.try_emplace(label).first->second.add(bins, out.ends[key & 255]);
+    }
+    for (auto& [label, again] : kinds) {
+        SentAgain& one = again.sum;
         if (one.echoes.packets != 0) {
+            again.judge();
             one.protocol = label == kOthers ? "others" : kind_name(label);
             out.sent_again += one.echoes;
             out.youngest_sent_again =
@@ -320,12 +502,32 @@ SortedEchoes EchoSorter::sorted(Nanoseconds resolution, std::optional<Nanosecond
     std::stable_sort(
         out.kinds_sent_again.begin(), out.kinds_sent_again.end(),
         [](const auto& a, const auto& b) { return a.echoes.packets > b.echoes.packets; });
-    if (any_hits_ >= kLeastDoubled && share(any_hits_, eligible_) >= kDoubled) {
-        out.doubtful.doubled = any_hits_;
-        out.doubtful.within = any_oldest_;
-    }
+    doubt(out);
     out.doubtful.in_storms = in_storms_;
     return out;
+}
+
+// Unsure echoes that were judged as sent again, though nearly each packet has one.
+void EchoSorter::doubt(SortedEchoes& out) const {
+    std::uint64_t packets = 0;
+    std::uint64_t again = 0;
+    for (const Slot& slot : slots_) {
+        packets = std::accumulate(slot.packets.begin(), slot.packets.end(), packets);
+    }
+    Nanoseconds oldest = 0;
+    for (const auto& [of_class, all] : classes_) {
+        if (of_class < kUnsure || of_class == kLate) {
+            continue;
+        }
+        for (unsigned at = out.ends[of_class]; at < kAgeBins; ++at) {
+            again += all.bins[at].echoes.packets;
+            oldest = std::max(oldest, all.bins[at].oldest);
+        }
+    }
+    if (again >= kLeastDoubled && share(again, packets) >= kDoubled) {
+        out.doubtful.doubled = again;
+        out.doubtful.within = oldest;
+    }
 }
 
 }  // namespace unecho::analyze

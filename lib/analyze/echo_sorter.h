@@ -8,14 +8,13 @@
 //           counts) or would not be seen so (another interface, MAC addresses, tags, ...)
 //   unsure  within kLongestPath, and nothing else tells
 //   late    older: no path takes so long; or of any age, and a radio says that it is sent again
-// Unsure ones are judged together when all was seen, for a mirror does not choose: they are copies
-// where there are sure ones as old, or where, without any, most kinds of packets come twice.
-// Answers among them (RSTs, ACKs) prove nothing, and are copies only as long as others are. Late
-// ones are copies where many packets of one interface were at another before, all of them about as
-// long: the clocks of two taps differ.
+// Unsure ones are judged when all was seen, by the odds of mirror_odds.h: those of a cluster of
+// ages all together, or else those of one population (MAC addresses, in one direction, at one
+// interface). Late ones are copies where many packets of one interface were at another before, or
+// behind a router, all of them about as long: the clocks of two taps differ.
 //
-// Memory: that of 256 protocols at the most, of fewer where there is little; those beyond are
-// counted as one.
+// Memory: that of 256 protocols and 131 classes at the most, of fewer where there is little; those
+// beyond are counted as one.
 #pragma once
 
 #include <algorithm>
@@ -24,10 +23,12 @@
 #include <map>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "analyze/ages.h"
 #include "analyze/kind.h"
+#include "analyze/mirror_odds.h"
 #include "analyze/report.h"
 
 namespace unecho::analyze {
@@ -38,7 +39,10 @@ inline constexpr Nanoseconds kLongestPath = 150 * kMillisecond;
 // Between two looks at an unchanged frame at one interface lies one switch, which is hardly longer.
 inline constexpr Nanoseconds kOneSwitch = kMillisecond;
 
-inline constexpr std::size_t kEchoClasses = 5;
+// Populations share so many places: two for each pair of MAC addresses, one a direction.
+inline constexpr std::size_t kSlots = 32;
+// Sure, crossed, the groups of each slot, late.
+inline constexpr std::size_t kEchoClasses = 2 + kSlots * kGroups + 1;
 
 // What an echo is judged by.
 struct EchoBin {
@@ -80,6 +84,8 @@ struct Echo {
     std::uint16_t original = 0;  // interface of the first
     std::uint16_t interface = 0;
     bool second = false;  // its key was met once before
+    unsigned looks = 1;   // at it since it was away for kLongestPath; 0: it is back
+    std::uint64_t population = 0;
 };
 
 class EchoSorter {
@@ -89,8 +95,8 @@ class EchoSorter {
     // memory: of the whole analysis.
     explicit EchoSorter(std::uint64_t memory = UINT64_MAX);
 
-    // A packet whose key was not met before.
-    void first(const Kind& kind);
+    // A packet whose key was not met before. population: of Dissected, and of its interface.
+    void first(const Kind& kind, std::uint64_t population);
 
     EchoBin add(const Kind& kind, const Echo& echo);
 
@@ -98,10 +104,9 @@ class EchoSorter {
     void judge_clocks(std::span<const std::uint64_t> packets);
     [[nodiscard]] const std::vector<ClockShift>& clock_shifts() const noexcept { return shifts_; }
 
-    // A mirror that doubles these packets doubles those too, and a clock is that of both.
+    // A mirror that shows these packets again shows those too, and a clock is that of both.
     void judge_with(const EchoSorter& others) noexcept {
-        eligible_ += others.eligible_;
-        hits_ += others.hits_;
+        beside_ = &others;
         end_of_crossed_ = others.end_of_crossed_;
     }
 
@@ -114,28 +119,33 @@ class EchoSorter {
 
     template <typename Io>
     void state(Io& io) {
-        io(labels_, crossed_, causes_, all_, eligible_, hits_, segment_hits_, any_hits_,
-           any_oldest_, in_storms_);
+        io(labels_, crossed_, classes_, slots_, flows_, in_storms_);
+        if (slots_.size() > kSlots || flows_.size() > kFlows) {
+            io.refuse();
+        }
+        slots_.resize(kSlots);  // what is 0 behind the last is left out
+        flows_.resize(kFlows);
     }
 
-    // mirrored: other packets of the capture are copied, up to this age. resolution: of ages.
-    [[nodiscard]] SortedEchoes sorted(Nanoseconds resolution,
-                                      std::optional<Nanoseconds> mirrored = {}) const;
+    // resolution: of ages.
+    [[nodiscard]] SortedEchoes sorted(Nanoseconds resolution) const;
 
     // Memory taken.
     [[nodiscard]] std::uint64_t bytes() const noexcept {
-        return fixed_bytes() + labels_.size() * sizeof(Bins) + crossed_.size() * sizeof(Crossed);
+        return fixed_bytes() + labels_.size() * kLabelBytes + classes_.size() * kClassBytes +
+               crossed_.size() * sizeof(Crossed);
     }
     // It never takes more.
     [[nodiscard]] static std::uint64_t most_bytes(std::uint64_t memory) noexcept {
-        return fixed_bytes() + (most_labels(memory) + 1) * sizeof(Bins) +
-               most_crossed(memory) * sizeof(Crossed);
+        return fixed_bytes() + (most_labels(memory) + most_classes(memory)) * kLabelBytes +
+               most_classes(memory) * kClassBytes + most_crossed(memory) * sizeof(Crossed);
     }
 
   private:
-    // kAnswer: an unsure one that answers another. kCrossed: a late one, first at another
-    // interface.
-    enum Class : std::uint8_t { kSure, kUnsure, kAnswer, kCrossed, kLate };
+    // kCrossed: a late one, first seen elsewhere. Between kUnsure and kLate the groups of each
+    // slot.
+    enum Class : std::uint8_t { kSure, kCrossed, kUnsure, kLate = kEchoClasses - 1 };
+    static constexpr std::size_t kFlows = 1024;
     static constexpr std::size_t kMostCrossed = 256;
     static constexpr std::size_t kMostLabels = 256;
     static constexpr std::size_t kSenders = 4096;
@@ -154,7 +164,54 @@ class EchoSorter {
             io(echoes, ages, youngest, oldest);
         }
     };
-    using Bins = std::array<std::array<Bin, kAgeBins>, kClasses>;
+    using Bins = std::array<Bin, kAgeBins>;
+
+    struct OfClass {
+        Bins bins{};
+        std::array<Causes, kAgeBins> causes{};
+
+        template <typename Io>
+        void state(Io& io) {
+            io(bins, causes);
+        }
+    };
+
+    // Of the packets of a slot: different ones, and by age which look their echoes were.
+    struct Slot {
+        static constexpr bool kSparse = true;
+        std::array<std::uint64_t, kGroups> packets{};
+        std::uint64_t identified = 0;
+        std::array<std::uint32_t, kAgeBins> identified_again{};  // second looks
+        std::array<std::array<std::uint32_t, kLooks>, kAgeBins> looks{};
+
+        Slot& operator+=(const Slot& other) noexcept;
+        bool operator==(const Slot&) const = default;
+        template <typename Io>
+        void state(Io& io) {
+            io(packets, identified, identified_again, looks);
+        }
+    };
+
+    // Unidentified packets of flows that share a place, both ways. soon: echoes within kOneSwitch.
+    struct Flow {
+        static constexpr bool kSparse = true;
+        std::uint32_t packets = 0;
+        std::uint32_t soon = 0;
+        std::uint32_t later = 0;
+
+        bool operator==(const Flow&) const = default;
+        template <typename Io>
+        void state(Io& io) {
+            io(packets, soon, later);
+        }
+    };
+
+    // Bins of ages without a gap between them.
+    struct Cluster {
+        unsigned begin = 0;
+        unsigned end = 0;     // behind the last
+        bool beyond = false;  // older than all that a mirror surely showed
+    };
 
     // What is known of a sender's IDs. Two that fall into one place share it.
     struct Sender {
@@ -180,13 +237,22 @@ class EchoSorter {
         return std::uint64_t{original} << 32 | echo;
     }
 
+    static constexpr std::uint64_t kLabelBytes = sizeof(Bins) + 64;  // with links
+    static constexpr std::uint64_t kClassBytes = sizeof(OfClass) + 64;
+
     [[nodiscard]] static std::uint64_t fixed_bytes() noexcept {
-        return sizeof(EchoSorter) + kSenders * sizeof(Sender);
+        return sizeof(EchoSorter) + kSenders * sizeof(Sender) + kSlots * sizeof(Slot) +
+               kFlows * sizeof(Flow);
     }
-    // A sixty-fourth of the memory.
+    // A 128th of the memory.
     [[nodiscard]] static std::size_t most_labels(std::uint64_t memory) noexcept {
-        constexpr std::uint64_t kFewest = 4;
-        return std::clamp<std::uint64_t>(memory / 64 / sizeof(Bins), kFewest, kMostLabels);
+        constexpr std::uint64_t kFewest = 8;
+        return std::clamp<std::uint64_t>(memory / 128 / kLabelBytes, kFewest, kMostLabels);
+    }
+    // A 64th of it.
+    [[nodiscard]] static std::size_t most_classes(std::uint64_t memory) noexcept {
+        constexpr std::uint64_t kFewest = 3 + 2 * kGroups;
+        return std::clamp<std::uint64_t>(memory / 64 / kClassBytes, kFewest, kClasses);
     }
     // A 256th of it.
     [[nodiscard]] static std::size_t most_crossed(std::uint64_t memory) noexcept {
@@ -194,31 +260,45 @@ class EchoSorter {
         return std::clamp<std::uint64_t>(memory / 256 / sizeof(Crossed), kFewest, kMostCrossed);
     }
 
+    [[nodiscard]] static std::size_t slot_of(std::uint64_t population) noexcept {
+        return (population >> 1) % (kSlots / 2) * 2 + (population & 1);
+    }
+    [[nodiscard]] static constexpr std::uint8_t class_of(std::size_t slot, Group group) noexcept {
+        return static_cast<std::uint8_t>(kUnsure + slot * kGroups +
+                                         static_cast<std::size_t>(group));
+    }
     [[nodiscard]] bool counts(const Kind& kind) const noexcept;
-    [[nodiscard]] Class class_of(const Kind& kind, const Echo& echo) const noexcept;
+    [[nodiscard]] std::uint8_t class_of(const Kind& kind, const Echo& echo) const noexcept;
     void note_crossed(const Echo& echo, unsigned at);
-    [[nodiscard]] Bins& bins_of(std::uint32_t label);
-    [[nodiscard]] CopyEnds ends(std::optional<Nanoseconds> mirrored) const;
-    [[nodiscard]] unsigned end_of(Class is, Nanoseconds least) const;
-    [[nodiscard]] unsigned end_of_unsure(Class is, std::optional<Nanoseconds> mirrored) const;
+    void note_first(const Kind& kind, std::uint64_t population);
+    void note_look(const Kind& kind, const Echo& echo, unsigned at);
+    [[nodiscard]] Bins& bins_of(std::uint32_t label, std::uint8_t of_class);
+    [[nodiscard]] std::uint64_t echoes_of(std::size_t of_class, unsigned at) const;
+    [[nodiscard]] std::vector<Cluster> clusters() const;
+    [[nodiscard]] bool has_looks(unsigned at) const;
+    [[nodiscard]] unsigned end_of_known() const;
+    void count(const Cluster& cluster, std::size_t slot, MirrorCounts& into) const;
+    [[nodiscard]] MirrorOdds odds_of(const Cluster& cluster) const;
+    [[nodiscard]] MirrorOdds odds_of(const Cluster& cluster, std::size_t slot) const;
+    [[nodiscard]] CopyEnds ends() const;
+    void doubt(SortedEchoes& out) const;
+    void judge_unsure(CopyEnds& ends) const;
+    [[nodiscard]] bool has_echoes(const Cluster& cluster, std::size_t slot) const;
+    [[nodiscard]] unsigned end_of_sure() const;
 
     std::size_t most_labels_;
+    std::size_t most_classes_;
     std::size_t most_crossed_;
     std::vector<Sender> senders_;
-    std::map<std::uint32_t, Bins> labels_;
+    std::map<std::uint64_t, Bins> labels_;  // by label and class
+    std::map<std::uint8_t, OfClass> classes_;
     std::map<std::uint64_t, Crossed> crossed_;
+    std::vector<Slot> slots_;
+    std::vector<Flow> flows_;
     std::vector<ClockShift> shifts_;
     unsigned end_of_crossed_ = 0;
-    std::array<std::array<Causes, kAgeBins>, kClasses> causes_{};
-    std::array<std::array<Bin, kAgeBins>, kClasses> all_{};
-    // Different packets but RSTs and ACKs: what a mirror doubles. And what came more often in a row
-    // than mirrors copy.
-    std::uint64_t eligible_ = 0;
-    std::uint64_t hits_ = 0;          // of unsure echoes, those that speak for a mirror
-    std::uint64_t segment_hits_ = 0;  // the same of TCP segments with data, of any age
-    std::uint64_t any_hits_ = 0;      // the same of all, of any age
-    Nanoseconds any_oldest_ = 0;      // of these
-    std::uint64_t in_storms_ = 0;     // that came more often in a row than anybody says something
+    const EchoSorter* beside_ = nullptr;
+    std::uint64_t in_storms_ = 0;  // that came more often in a row than anybody says something
 };
 
 }  // namespace unecho::analyze

@@ -115,7 +115,7 @@ Findings::Judgement Findings::sort_echoes(Report& out) {
     frame_echoes_.sorter.judge_with(sorter);
     const auto oldest =
         packets.copies.packets == 0 ? std::nullopt : std::optional(packets.ages.oldest);
-    const SortedEchoes frames = frame_echoes_.sorter.sorted(resolution_, oldest);
+    const SortedEchoes frames = frame_echoes_.sorter.sorted(resolution_);
     if (tally_) {
         tally_->judge(packets, frames);
     }

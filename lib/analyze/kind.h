@@ -12,6 +12,10 @@
 
 namespace unecho::analyze {
 
+// What a mirror shows alike and senders do not say again alike.
+enum class Group : std::uint8_t { kSegment, kAnswer, kDatagram, kOther };
+inline constexpr std::size_t kGroups = 4;
+
 struct Kind {
     static constexpr unsigned kProtocolBits = 12;
     static constexpr std::uint16_t kMostProtocol = (1U << kProtocolBits) - 1;
@@ -21,12 +25,21 @@ struct Kind {
     // Of what is not IP: what detail is, kNone where it is nothing.
     packet::NonIpNumber what = packet::NonIpNumber::kNone;
     std::uint32_t source = 0;  // of the sender's address
+    std::uint32_t flow = 0;    // of addresses and ports, both ways alike
     std::uint16_t id = 0;      // IPv4, and no fragment's: those share one; else 0
     bool counts = false;       // IPv4 with an ID that a sender may count: neither 0 nor 1
     bool identified = false;   // says which transmission it is (packet/observation.h)
     bool segment = false;      // TCP with data
     bool answer = false;       // TCP without data: RSTs and ACKs repeat with what they answer
     bool opaque = false;       // a link type without parser: nothing but its bytes is known
+
+    [[nodiscard]] Group group() const noexcept {
+        constexpr std::uint16_t kUdp = 17;
+        return segment                                      ? Group::kSegment
+               : answer                                     ? Group::kAnswer
+               : protocol == kUdp || protocol == 256 + kUdp ? Group::kDatagram
+                                                            : Group::kOther;
+    }
 
     // The same for all packets that a report lists together.
     [[nodiscard]] std::uint32_t label() const noexcept {

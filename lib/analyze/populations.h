@@ -73,9 +73,13 @@ class Populations {
     // memory: of the whole analysis.
     explicit Populations(std::uint64_t memory = UINT64_MAX) : most_(most(memory)) {}
 
-    // population: of Dissected.
-    [[nodiscard]] Population& of(std::uint64_t population, std::uint16_t interface) {
-        return of(population + interface);
+    // population: of Dissected, and of its interface.
+    [[nodiscard]] Population& of(std::uint64_t population) {
+        const auto found = all_.find(population);
+        if (found != all_.end()) {
+            return found->second;
+        }
+        return all_.size() < most_ ? all_[population] : others_;
     }
 
     void add(const Populations& more) {
@@ -115,14 +119,6 @@ class Populations {
         constexpr std::uint64_t kFewest = 64;
         constexpr std::uint64_t kMost = 4096;
         return std::clamp(memory / 128 / kEach, kFewest, kMost);
-    }
-
-    [[nodiscard]] Population& of(std::uint64_t key) {
-        const auto found = all_.find(key);
-        if (found != all_.end()) {
-            return found->second;
-        }
-        return all_.size() < most_ ? all_[key] : others_;
     }
 
     std::uint64_t most_;

@@ -92,9 +92,11 @@ struct AcceptedTimes {
     std::uint32_t ladder = kNoLadder;
     std::uint8_t split = 0;
     // Of whoever keeps the times; else these were padding. A hash of where the packet was seen
-    // beside the point of the first (0: nowhere), and how many looks that point is ahead of it.
-    std::uint16_t other_point : 12 = 0;
-    std::int16_t lead : 4 = 0;
+    // beside the point of the first (0: nowhere); how many looks that point is ahead of it; and how
+    // many there were since it was not seen for kLongestPath.
+    std::uint16_t other_point : 10 = 0;
+    std::int16_t lead : 3 = 0;
+    std::uint16_t looks : 3 = 0;
 };
 
 // Ladders for the keys that need one. Bounded: when there are no more, that of another key is

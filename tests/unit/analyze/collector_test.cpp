@@ -79,9 +79,9 @@ TEST(Collector, echo_is_counted_wherever_it_belongs) {
 
 TEST(Collector, age_is_that_since_the_last_copy_and_windows_are_half_open) {
     Stream stream;
-    stream.add(0, packet_number(1));
-    stream.add(kMicrosecond, packet_number(1));
-    stream.add(3 * kMicrosecond, packet_number(1));
+    stream.add(0, packet_number(2));
+    stream.add(kMicrosecond, packet_number(2));
+    stream.add(3 * kMicrosecond, packet_number(2));
     const Report report = stream.report();
     EXPECT_EQ(report.ages.youngest, kMicrosecond);
     EXPECT_EQ(report.ages.oldest, 2 * kMicrosecond);

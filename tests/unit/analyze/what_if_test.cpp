@@ -139,8 +139,8 @@ TEST(WhatIf, verdicts_of_nothing_to_remove_and_of_all_removed) {
     EXPECT_EQ(answer(alone, {}, removing({}, {})).verdict,
               "It removes nothing here, and nothing here was copied.");
     Stream stream;
-    stream.add(kSecond, asked_packet(1));
-    stream.add(kSecond + 5, asked_packet(1));
+    stream.add(kSecond, asked_packet(7));
+    stream.add(kSecond + 5, asked_packet(7));
     stream.add(kSecond + 9, asked_packet(2));
     EXPECT_EQ(answer(stream, {1}, removing({}, {})).verdict,
               "It removes all copies and nothing else.");

@@ -150,13 +150,13 @@ void Collector::count_packets(LookedBurst& burst, std::span<const capture::Inter
         find_packets(burst);  // in the tables that are there now
     }
     Moments moments;
-    read(burst, burst.plain.cut, interfaces, moments);
+    read(burst, interfaces, moments);
     for (const Record& record : burst.records) {
         read_.add(record);
     }
     count_view(burst, burst.plain, {interfaces, moments});
     if (burst.within) {
-        inside_->read(burst, burst.within->cut, interfaces, moments);
+        inside_->read(burst, interfaces, moments);
         inside_->count_view(burst, *burst.within, {interfaces, moments});
     }
 }
@@ -235,16 +235,14 @@ void Collector::follow_flows(LookedBurst& burst) {
 }
 
 // What all packets say, of other shards too.
-void Collector::read(const LookedBurst& burst, std::uint64_t cut,
-                     std::span<const capture::Interface> interfaces, Moments& moments) {
+void Collector::read(const LookedBurst& burst, std::span<const capture::Interface> interfaces,
+                     Moments& moments) {
+    lengths_differ_ = burst.lengths.differ();
     for (std::size_t i = 0; i < burst.records.size(); ++i) {
         const Record& record = burst.records[i];
         tell_time(record, interfaces[record.interface].file);
-        moments[i] = {now_, elapsed_};
+        moments[i] = {now_, elapsed_, behind_};
         longest_ = std::max(longest_, record.length);
-        if ((cut >> i & 1) != 0) {
-            shortest_cut_ = std::min(shortest_cut_, record.length);
-        }
         all_peaks_.add(elapsed_, from(0));
         if (burst.link == Link::kUnknown) [[unlikely]] {
             unparsed_.note(record, interfaces[record.interface]);
@@ -315,6 +313,12 @@ void Collector::count_flows(const LookedBurst& burst, const LookedView& view) {
 void Collector::tell_time(const Record& record, std::uint32_t file) {
     const Nanoseconds time = std::min(record.time, kLatest);
     first_ = started_ ? first_ : time;
+    // A step back by half of all that was captured: that may begin once more.
+    const bool back = started_ && time < latest_ && latest_ - time >= (latest_ - first_) / 2 &&
+                      time >= first_ && last_ > time;
+    steps_back_ += back ? 1 : 0;
+    behind_ = back || (behind_ && time <= latest_);
+    last_ = time;
     latest_ = std::max(latest_, time);
     const Nanoseconds before = now_;
     // A step so large that time would reach its end is cut to half of what is left, as ages that
@@ -341,6 +345,8 @@ void Collector::add_one(Looked& looked, const Record& record) {
     bool echo = false;
     const bool keyed = view.is(view.keys.keyed, i);
     if (keyed || view.is(view.frames_keyed, i)) {
+        (keyed ? packet_echoes_ : frame_echoes_)
+            .sorter.note_behind(looked.moment.behind, steps_back_);
         ++populations_.of(population_of(looked.packet(), record.interface)).packets;
     }
     const WindowMask dropped = keyed ? add_key(looked, record, echo) : 0;
@@ -403,7 +409,7 @@ bool Collector::add_prefixes(const Looked& looked, const Record& record, WindowM
 }
 
 bool Collector::wants_prefixes() const noexcept {
-    return key_bytes_asked_ || shortest_cut_ < longest_;
+    return key_bytes_asked_ || lengths_differ_;
 }
 
 void Collector::choose_prefixes(bool wanted) {
@@ -485,10 +491,10 @@ WindowMask Collector::count_echo(Looked& looked, const Record& record, PacketEnt
                        is_elsewhere(packet.origin, traits.differences);
     const unsigned looks = age < kLongestPath ? entry.accepted.looks : 0;
     entry.accepted.looks = static_cast<std::uint16_t>(std::min(looks + 1, 7U));
-    const EchoBin bin =
-        into.sorter.add(packet.kind, {age, entry.run, traits.cause, moved, length, entry.interface,
-                                      traits.interface, entry.times == 1, looks,
-                                      population_of(looked.packet(), record.interface)});
+    const EchoBin bin = into.sorter.add(
+        packet.kind, {age, entry.run, traits.cause, moved, length, entry.interface,
+                      traits.interface, entry.times == 1, looks, looked.moment.behind,
+                      population_of(looked.packet(), record.interface)});
     causes_[static_cast<std::size_t>(traits.cause)].add(length);
     for (std::size_t bit = 0; bit < kDifferences; ++bit) {
         differences_[bit] += traits.differences >> bit & 1U;

@@ -128,6 +128,7 @@ class Collector : private CollectorCounts {
     struct Moment {
         Nanoseconds now = 0;
         Nanoseconds elapsed = 0;
+        bool behind = false;  // than a packet before, by half of what was captured
     };
     using Moments = std::array<Moment, kMaxBurst>;  // of the records of a burst
     // What a burst is counted with.
@@ -153,8 +154,8 @@ class Collector : private CollectorCounts {
     explicit Collector(const Collector& plain, std::uint64_t memory);
 
     void begin_inside();
-    void read(const LookedBurst& burst, std::uint64_t cut,
-              std::span<const capture::Interface> interfaces, Moments& moments);
+    void read(const LookedBurst& burst, std::span<const capture::Interface> interfaces,
+              Moments& moments);
     void count_view(const LookedBurst& burst, LookedView& view, const Around& around);
     void end_row();
     void count_flows(const LookedBurst& burst, const LookedView& view);

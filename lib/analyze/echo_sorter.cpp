@@ -76,6 +76,9 @@ EchoSorter::Bins& EchoSorter::bins_of(std::uint32_t label, std::uint8_t of_class
 }
 
 std::uint8_t EchoSorter::class_of(const Kind& kind, const Echo& echo) const noexcept {
+    if (echo.behind && is_twice()) {
+        return kTwice;
+    }
     if (echo.cause == Cause::kResent) {
         return kLate;
     }
@@ -117,12 +120,15 @@ void EchoSorter::note_crossed(const Echo& echo, unsigned at) {
 }
 
 EchoBin EchoSorter::add(const Kind& kind, const Echo& echo) {
+    behind_again_ += echo.behind ? 1 : 0;
     const std::uint8_t is = class_of(kind, echo);
     const unsigned at = age_bin(echo.age);
     if (is == kCrossed && echo.second) {
         note_crossed(echo, at);
     }
-    if (echo.looks == 0) {
+    if (is == kTwice) {
+        // Says nothing of mirrors and senders.
+    } else if (echo.looks == 0) {
         note_first(kind, echo.population);
     } else if (echo.cause != Cause::kResent) {
         note_look(kind, echo, at);
@@ -180,6 +186,9 @@ void EchoSorter::add(const EchoSorter& others) {
         flows_[i].soon += others.flows_[i].soon;
         flows_[i].later += others.flows_[i].later;
     }
+    behind_ += others.behind_;
+    behind_again_ += others.behind_again_;
+    steps_back_ += others.steps_back_;
     in_storms_ += others.in_storms_;
 }
 
@@ -362,6 +371,10 @@ CopyEnds EchoSorter::ends() const {
     CopyEnds out{};
     out[kSure] = end_of_sure();
     out[kCrossed] = end_of_crossed_;
+    constexpr std::uint64_t kLeastTwice = 10;
+    out[kTwice] = behind_ >= kLeastTwice * std::max<std::uint64_t>(steps_back_, 1) && is_twice()
+                      ? kAgeBins
+                      : 0;
     judge_unsure(out);
     return out;
 }
@@ -478,6 +491,7 @@ SortedEchoes EchoSorter::sorted(Nanoseconds resolution) const {
             const Bin& bin = all.bins[at];
             if (bin.echoes.packets != 0) {
                 out.copies += bin.echoes;
+                out.appended += of_class == kTwice ? bin.echoes : Count{};
                 ages.add(at, all.causes[at], bin.youngest, bin.oldest);
             }
         }

@@ -8,6 +8,9 @@
 //           counts) or would not be seen so (another interface, MAC addresses, tags, ...)
 //   unsure  within kLongestPath, and nothing else tells
 //   late    older: no path takes so long; or of any age, and a radio says that it is sent again
+//   twice   of any age, behind a step back in time as long as half of the capture, as long as
+//   nearly
+//           all packets behind it are echoes: copies where the capture was appended to itself
 // Unsure ones are judged when all was seen, by the odds of mirror_odds.h: those of a cluster of
 // ages all together, or else those of one population (MAC addresses, in one direction, at one
 // interface). Late ones are copies where many packets of one interface were at another before, or
@@ -41,8 +44,8 @@ inline constexpr Nanoseconds kOneSwitch = kMillisecond;
 
 // Populations share so many places: two for each pair of MAC addresses, one a direction.
 inline constexpr std::size_t kSlots = 32;
-// Sure, crossed, the groups of each slot, late.
-inline constexpr std::size_t kEchoClasses = 2 + kSlots * kGroups + 1;
+// Sure, crossed, twice, the groups of each slot, late.
+inline constexpr std::size_t kEchoClasses = 3 + kSlots * kGroups + 1;
 
 // What an echo is judged by.
 struct EchoBin {
@@ -73,6 +76,7 @@ struct SortedEchoes {
     std::vector<SentAgain> kinds_sent_again;  // most first
     std::optional<Nanoseconds> youngest_sent_again;
     Doubtful doubtful;
+    Count appended;  // of the copies
 };
 
 struct Echo {
@@ -85,6 +89,7 @@ struct Echo {
     std::uint16_t interface = 0;
     bool second = false;  // its key was met once before
     unsigned looks = 1;   // at it since it was away for kLongestPath; 0: it is back
+    bool behind = false;  // a step back in time
     std::uint64_t population = 0;
 };
 
@@ -97,6 +102,12 @@ class EchoSorter {
 
     // A packet whose key was not met before. population: of Dissected, and of its interface.
     void first(const Kind& kind, std::uint64_t population);
+
+    // Of each packet, before all else.
+    void note_behind(bool behind, std::uint64_t steps_back) noexcept {
+        behind_ += behind ? 1 : 0;
+        steps_back_ = steps_back;
+    }
 
     EchoBin add(const Kind& kind, const Echo& echo);
 
@@ -119,7 +130,8 @@ class EchoSorter {
 
     template <typename Io>
     void state(Io& io) {
-        io(labels_, crossed_, classes_, slots_, flows_, in_storms_);
+        io(labels_, crossed_, classes_, slots_, flows_, in_storms_, behind_, behind_again_,
+           steps_back_);
         if (slots_.size() > kSlots || flows_.size() > kFlows) {
             io.refuse();
         }
@@ -144,7 +156,7 @@ class EchoSorter {
   private:
     // kCrossed: a late one, first seen elsewhere. Between kUnsure and kLate the groups of each
     // slot.
-    enum Class : std::uint8_t { kSure, kCrossed, kUnsure, kLate = kEchoClasses - 1 };
+    enum Class : std::uint8_t { kSure, kCrossed, kTwice, kUnsure, kLate = kEchoClasses - 1 };
     static constexpr std::size_t kFlows = 1024;
     static constexpr std::size_t kMostCrossed = 256;
     static constexpr std::size_t kMostLabels = 256;
@@ -251,7 +263,7 @@ class EchoSorter {
     }
     // A 64th of it.
     [[nodiscard]] static std::size_t most_classes(std::uint64_t memory) noexcept {
-        constexpr std::uint64_t kFewest = 3 + 2 * kGroups;
+        constexpr std::uint64_t kFewest = 4 + 2 * kGroups;
         return std::clamp<std::uint64_t>(memory / 64 / kClassBytes, kFewest, kClasses);
     }
     // A 256th of it.
@@ -275,6 +287,8 @@ class EchoSorter {
     [[nodiscard]] Bins& bins_of(std::uint32_t label, std::uint8_t of_class);
     [[nodiscard]] std::uint64_t echoes_of(std::size_t of_class, unsigned at) const;
     [[nodiscard]] std::vector<Cluster> clusters() const;
+    // Whether nearly all packets behind steps back are echoes.
+    [[nodiscard]] bool is_twice() const noexcept { return 10 * behind_again_ >= 9 * behind_; }
     [[nodiscard]] bool has_looks(unsigned at) const;
     [[nodiscard]] unsigned end_of_known() const;
     void count(const Cluster& cluster, std::size_t slot, MirrorCounts& into) const;
@@ -298,6 +312,9 @@ class EchoSorter {
     std::vector<ClockShift> shifts_;
     unsigned end_of_crossed_ = 0;
     const EchoSorter* beside_ = nullptr;
+    std::uint64_t behind_ = 0;
+    std::uint64_t behind_again_ = 0;  // of these, echoes
+    std::uint64_t steps_back_ = 0;
     std::uint64_t in_storms_ = 0;  // that came more often in a row than anybody says something
 };
 

@@ -80,6 +80,9 @@ struct CollectorCounts {
     Nanoseconds first_ = 0;  // as they stand in the capture
     Nanoseconds latest_ = 0;
     Nanoseconds clock_now_ = 0;
+    Nanoseconds last_ = 0;  // stamp
+    bool behind_ = false;
+    std::uint64_t steps_back_ = 0;
     Nanoseconds now_ = 0;  // of the clock, but for its largest steps
     Nanoseconds elapsed_ = 0;
     // Of what all steps of the clock, and so all ages, are whole numbers.
@@ -92,7 +95,7 @@ struct CollectorCounts {
     Count cut_;  // captured shorter than its IP length
     std::uint64_t captured_ = 0;
     std::uint32_t longest_ = 0;
-    std::uint32_t shortest_cut_ = UINT32_MAX;  // captured bytes, of those cut short
+    bool lengths_differ_ = false;  // of what is captured of packets that are cut short
     std::uint64_t keys_ = 0;
     decltype(Report::key_times) key_times_{};
     Echoes packet_echoes_;

@@ -121,6 +121,7 @@ Findings::Judgement Findings::sort_echoes(Report& out) {
     }
     out.non_ip_copied = frames.copies;
     out.copied = packets.copies + frames.copies;
+    out.appended = packets.appended + frames.appended;
     AgeHistogram ages = packets.histogram;
     ages.add(frames.histogram);
     out.ages = ages.ages(resolution_);

@@ -115,6 +115,13 @@ void Looker::look(LookedBurst& burst) {
     plain.count = count;
     plain.counted = first_bits(count);
     plain.cut = cut_of(parse.outermost, count);
+    for (std::size_t i = 0; i < count; ++i) {
+        const packet::Parsed& packet = parse.outermost.at(i);
+        const bool ip =
+            packet.found == packet::Found::kIpv4 || packet.found == packet::Found::kIpv6;
+        lengths_.note(ip ? packet.ip.length : burst.records[i].length, plain.is(plain.cut, i));
+    }
+    burst.lengths = lengths_;
     if (inside_) {
         if (!burst.within) {
             burst.within = std::make_unique<LookedView>();
@@ -135,9 +142,6 @@ void Looker::look(LookedBurst& burst) {
         look_inside(burst, parse);
     }
     seen_ += count;
-    for (std::size_t i = 0; i < count; ++i) {
-        lengths_.note(burst.records[i].length, plain.is(plain.cut, i));
-    }
 }
 
 // Of a shard, packets that are not counted in either view are left out before they are digested.

@@ -58,17 +58,8 @@ struct LookedView {
     }
 };
 
-// Up to kMaxBurst records with one link type. To be used again and again.
-struct LookedBurst {
-    std::span<const capture::Record> records;
-    packet::Link link = packet::Link::kUnknown;
-    std::uint64_t removed = 0;  // bit i: of the records, by what is asked about
-    LookedView plain;
-    std::unique_ptr<LookedView> within;  // null: nothing was inside a tunnel up to here
-    bool begins_inside = false;          // the first of those where something is
-};
-
-// Whether captures cut some of their packets shorter than others.
+// Whether captures cut some of their packets shorter than others. Of IP packets: a header of the
+// link that is longer leaves less of them.
 class CutLengths {
   public:
     void note(std::uint32_t length, bool cut) noexcept {
@@ -80,6 +71,17 @@ class CutLengths {
   private:
     std::uint32_t longest_ = 0;
     std::uint32_t shortest_cut_ = UINT32_MAX;  // captured bytes, of those cut short
+};
+
+// Up to kMaxBurst records with one link type. To be used again and again.
+struct LookedBurst {
+    std::span<const capture::Record> records;
+    packet::Link link = packet::Link::kUnknown;
+    std::uint64_t removed = 0;  // bit i: of the records, by what is asked about
+    LookedView plain;
+    std::unique_ptr<LookedView> within;  // null: nothing was inside a tunnel up to here
+    bool begins_inside = false;          // the first of those where something is
+    CutLengths lengths;                  // up to here
 };
 
 class Looker {

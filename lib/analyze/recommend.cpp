@@ -142,7 +142,7 @@ Nanoseconds between(Nanoseconds low, Nanoseconds high) {
 // Twice the age that all but one in a thousand copies have, no less than the oldest has, and
 // shorter than the least time after which something was sent again, as far as these agree.
 Choice choose_window(const Report& report, const Sides& sides) {
-    if (sides.copies.packets == 0 || is_far_shifted(report)) {
+    if (sides.copies.packets == 0 || is_far_shifted(report) || report.appended.packets != 0) {
         return without_copies(report, sides);
     }
     const Nanoseconds oldest = sides.oldest;
@@ -527,6 +527,19 @@ void fill_modes(Report& report, const Choice& choice, const Sides& sides) {
     }
 }
 
+// No window of an appliance is so long, but that of `unecho pcap` may have no end.
+void take_out_appended(const Report& report, Recommendation& out) {
+    const std::uint64_t packets = report.appended.packets;
+    out.removed = out.removed_copies = report.copied;
+    out.repeats = packet::Repeats::kDrop;
+    out.repeats_reason = "What was appended came where it came before.";
+    out.needed = true;
+    out.covered = 1;
+    out.sure_reason = counted(packets, "packet") + " behind a step back in time " +
+                      (packets == 1 ? "is one of those" : "are those") +
+                      " before it once more: the capture was appended to itself.";
+}
+
 }  // namespace
 
 void recommend(Report& report, const Peaks& peaks) {
@@ -545,6 +558,9 @@ void recommend(Report& report, const Peaks& peaks) {
     out.covered = share(copies, report.copied.packets);
     out.needed = share(copies, report.total.packets) >= kWorthRemoving;
     out.sure_reason = sure_reason(report, sides, out.window);
+    if (report.appended.packets != 0) {
+        take_out_appended(report, out);
+    }
     out.taps_reason = taps_reason(report);
     fill_modes(report, window, sides);
     recommend_key_bytes(report, window.window);

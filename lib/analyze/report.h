@@ -530,10 +530,11 @@ struct Report {
     Count non_ip_copied;         // of the copies: frames without an IP packet
     std::vector<SentAgain> kinds_sent_again;         // most first
     std::optional<Nanoseconds> youngest_sent_again;  // of what was sent again
-    std::vector<ClockShift> clock_shifts;            // copies, these
-    Count keyed;                                     // packets that have a key
-    Count non_ip;                                    // ARP, LLDP and the like
-    std::vector<engines::NonIpType> non_ip_types;    // what these are, most first
+    Count appended;  // copies: the capture holds what it held before once more
+    std::vector<ClockShift> clock_shifts;          // copies, these
+    Count keyed;                                   // packets that have a key
+    Count non_ip;                                  // ARP, LLDP and the like
+    std::vector<engines::NonIpType> non_ip_types;  // what these are, most first
     Count malformed;
     Count cut;  // captured shorter than their IP packet is
     // With the recommended window; empty: not counted, as no packet was cut short or in a tunnel.

@@ -266,7 +266,7 @@ std::string pcap_options(const Report& report) {
         out += " " + option::kViews + " " + std::to_string(wanted.views);
     }
     return option::kKey + " " + std::string(packet::name_of(wanted.key)) + " " + option::kWindow +
-           " " + format_duration(wanted.window) +
+           " " + (report.appended.packets != 0 ? "inf" : format_duration(wanted.window)) +
            (wanted.policy == engines::Policy::kFixed
                 ? ""
                 : " " + option::kPolicy + " " + std::string(text_of(wanted.policy))) +

@@ -147,6 +147,22 @@ TEST(EchoSorter, garbage_of_times_leaves_ages) {
     EXPECT_EQ(report.kinds_sent_again[1].youngest, kSecond);
 }
 
+// The same packets and times once more.
+TEST(EchoSorter, capture_that_was_appended_to_itself_holds_copies) {
+    for (const unsigned begin : {0U, 30U}) {
+        Stream stream;
+        for (unsigned i = 0; i < 40; ++i) {
+            stream.add(kSecond + i * kSecond, packet_with(100 + i, i));
+        }
+        for (unsigned i = begin; i < 40; ++i) {
+            stream.add(kSecond + i * kSecond, packet_with(100 + i, i));
+        }
+        // A step back that is shorter than half of the capture says nothing.
+        expect_sorted(stream, begin == 0 ? 40 : 0, begin == 0 ? 0 : 10);
+        EXPECT_EQ(stream.report().appended.packets, begin == 0 ? 40U : 0U);
+    }
+}
+
 TEST(EchoSorter, without_an_id_an_unchanged_packet_needs_company) {
     Stream alone;
     for (std::uint8_t i = 0; i < 40; ++i) {

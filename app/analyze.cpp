@@ -44,6 +44,7 @@ struct AnalyzeOptions {
     bool recover = false;
     bool json = false;
     bool text = false;
+    bool verbose = false;
     Text toml;
     Text html;
     bool merge = false;
@@ -97,7 +98,7 @@ bool printed(const Text& path) {
 
 // One answer at most on standard output, each to a file of its own, and no input overwritten.
 Status check_outputs(const AnalyzeOptions& options) {
-    if (int{options.json} + int{options.text} + int{printed(options.toml)} +
+    if (int{options.json} + int{options.text || options.verbose} + int{printed(options.toml)} +
             int{printed(options.html)} >
         1) {
         return bad_option("analyze", "only one of " + option::kText + ", " + option::kJson + ", " +
@@ -129,8 +130,9 @@ Status answer(const AnalyzeOptions& options, const analyze::Report& report) {
         const MemoryReserve reserve;  // as in print_json()
         return print(analyze::to_json_text(report));
     }
-    const bool asked = options.text || (!options.toml && !options.html);
-    return asked ? print(analyze::to_text(report)) : Status{};
+    const bool asked = options.text || options.verbose || (!options.toml && !options.html);
+    return asked ? print(options.verbose ? analyze::to_text(report) : analyze::to_answer(report))
+                 : Status{};
 }
 
 // What is asked about, if anything is, decides what it will on the captures merged as `unecho pcap`
@@ -358,6 +360,8 @@ void add_analyze(CLI::App& app, Action& action) {
     command->add_flag(option::kMerge, options->merge,
                       "IN are reports that " + option::kJson +
                           " printed, of shards or of several captures: the report of the whole");
+    command->add_flag(both(option::kVerbose, option::kLongVerbose), options->verbose,
+                      "Print the whole report, not the answer alone");
     command->add_flag(option::kText, options->text,
                       "Print the report; without " + option::kJson + ", " + option::kToml +
                           " and " + option::kHtml + " it is printed anyway");

@@ -5,6 +5,7 @@
 #include "analyze/html_parts.h"
 #include "analyze/html_sections.h"
 #include "analyze/html_text.h"
+#include "analyze/text.h"
 #include "analyze/words.h"
 #include "capture/standard_streams.h"
 #include "packet/key.h"
@@ -136,6 +137,16 @@ std::string file_names(const Report& report) {
                            {count_text(report.files.size() - kMostFiles, "other file"), more})});
 }
 
+// What takes the copies out, to be copied.
+std::string remove_line(const Report& report) {
+    return report.recommendation.needed && !report.recommendation.pcap_options.empty()
+               ? fill(
+                     "<div class=\"code\"><button type=\"button\" data-copy=\"remove\" hidden>Copy"
+                     "</button><pre id=\"remove\" tabindex=\"0\"><code>{}</code></pre></div>\n",
+                     {escape(remove_command(report))})
+               : "";
+}
+
 std::string lead(const std::string& content) {
     return content.empty() ? "" : "<p class=\"lead\">" + content + "</p>\n";
 }
@@ -182,7 +193,7 @@ std::string answer_section(const Report& report) {
     return fill(
         "<header>\n{}<h1>{}</h1>\n{}{}{}"
         "</header>\n",
-        {file_names(report), headline(report), lead(in_words(report)),
+        {file_names(report), headline(report), lead(in_words(report)) + remove_line(report),
          report.copied.packets == 0 ? "" : tiles(report), doubts(report)});
 }
 

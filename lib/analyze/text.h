@@ -8,6 +8,13 @@
 
 namespace unecho::analyze {
 
+// The answer on one screen, at most 24 lines of a terminal: what is there, why, how sure that is,
+// and the command that removes it.
+std::string to_answer(const Report& report);
+// Of these the command.
+std::string remove_command(const Report& report);
+
+// All of it.
 std::string to_text(const Report& report);
 
 }  // namespace unecho::analyze

@@ -23,7 +23,7 @@ std::string comment(std::string_view text) {
     return wrapped(printable(text), "# ");
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\') {
@@ -53,8 +53,8 @@ std::string port_name(std::size_t i) {
 
 std::string port(const std::string& name, const std::string& device, std::string_view indent) {
     const std::string begin(indent);
-    return begin + "[[port]]\n" + begin + "name = " + quoted(name) + "\n" + begin +
-           "device = " + quoted(device) + "\n";
+    return begin + "[[port]]\n" + begin + "name = " + in_quotes(name) + "\n" + begin +
+           "device = " + in_quotes(device) + "\n";
 }
 
 std::string replay_ports(const Report& report) {
@@ -132,16 +132,17 @@ std::string tunnels(const Report& report) {
     }
     std::string names;
     for (const std::string& name : wanted.tunnels) {
-        names += (names.empty() ? "" : ", ") + quoted(name);
+        names += (names.empty() ? "" : ", ") + in_quotes(name);
     }
     std::string out = comment(wanted.tunnels_reason) +
-                      "tunnels = " + (names.empty() ? quoted("none") : "[" + names + "]") + "\n\n";
+                      "tunnels = " + (names.empty() ? in_quotes("none") : "[" + names + "]") +
+                      "\n\n";
     if (has_vxlan_ports(report)) {
         out += "vxlan_ports = [" + ports_text(report) + "]\n\n";
     }
     if (!wanted.tenant_reason.empty()) {
-        out +=
-            comment(wanted.tenant_reason) + "tenant = " + quoted(text_of(wanted.tenant)) + "\n\n";
+        out += comment(wanted.tenant_reason) + "tenant = " + in_quotes(text_of(wanted.tenant)) +
+               "\n\n";
     }
     return out;
 }
@@ -150,22 +151,22 @@ std::string filter(const Report& report) {
     const Recommendation& wanted = report.recommendation;
     std::string out =
         "[[filter]]\nname = \"echo\"\n\n" + comment(wanted.key_reason) +
-        "key = " + quoted(packet::name_of(wanted.key)) + "\n\n" + comment(wanted.window_reason) +
-        "window = " + quoted(format_duration(wanted.window)) + "\n\n" +
-        comment(wanted.rate_reason) + "rate = " + quoted(rate_text(wanted.rate)) + "\n\n" +
-        comment(wanted.policy_reason) + "policy = " + quoted(text_of(wanted.policy)) + "\n\n" +
+        "key = " + in_quotes(packet::name_of(wanted.key)) + "\n\n" + comment(wanted.window_reason) +
+        "window = " + in_quotes(format_duration(wanted.window)) + "\n\n" +
+        comment(wanted.rate_reason) + "rate = " + in_quotes(rate_text(wanted.rate)) + "\n\n" +
+        comment(wanted.policy_reason) + "policy = " + in_quotes(text_of(wanted.policy)) + "\n\n" +
         "# The chance that a new packet is taken for an echo.\nmax_false_drop = " +
         bound_text(wanted.max_false_drop) + "\n\n";
     if (wanted.non_ip == packet::NonIp::kFrame) {
-        out +=
-            comment(wanted.non_ip_reason) + "non_ip = " + quoted(text_of(wanted.non_ip)) + "\n\n";
+        out += comment(wanted.non_ip_reason) + "non_ip = " + in_quotes(text_of(wanted.non_ip)) +
+               "\n\n";
     }
     if (!wanted.repeats_reason.empty()) {
-        out += comment(wanted.repeats_reason) + "repeats = " + quoted(text_of(wanted.repeats)) +
+        out += comment(wanted.repeats_reason) + "repeats = " + in_quotes(text_of(wanted.repeats)) +
                "\n\n";
     }
     if (wanted.same_port) {
-        out += "same_port = " + quoted(format_duration(*wanted.same_port)) + "\n\n";
+        out += "same_port = " + in_quotes(format_duration(*wanted.same_port)) + "\n\n";
     }
     if (wanted.views != 2) {
         out += "views = " + std::to_string(wanted.views) + "\n\n";
@@ -179,7 +180,7 @@ std::string filter(const Report& report) {
         out += comment("With these figures that is " + wanted.engine_chosen + ", in " +
                        format_size(wanted.memory) + ".");
     }
-    return out + "engine = " + quoted(text_of(wanted.engine)) + "\n\n";
+    return out + "engine = " + in_quotes(text_of(wanted.engine)) + "\n\n";
 }
 
 // Where the echoes were, of one capture with several interfaces.
@@ -202,7 +203,7 @@ std::string interfaces_note(const Report& report) {
 std::string route(const Report& report, std::size_t taps) {
     std::string from;
     for (std::size_t i = 0; i < taps; ++i) {
-        from += (i == 0 ? "" : ", ") + quoted(port_name(i));
+        from += (i == 0 ? "" : ", ") + in_quotes(port_name(i));
     }
     return "[[route]]\n" + comment(report.recommendation.taps_reason) + "from = [" + from +
            "]\nto = \"tool\"\nfilter = \"echo\"\n";

@@ -143,7 +143,7 @@ class Advice(harness.E2eTest):
             {"original": 0, "echo": 1, "packets": 100, "age_ns": 400 * MS}])
         self.assertEqual(report["recommendation"]["window_ns"], SECOND)
         self.assertEqual(report["recommendation"]["removed"]["packets"], 100)
-        text = said()
+        text = said("-v")
         self.assertIn("100 of 100 packets of b.pcap were at a.pcap about 400ms before", text)
         self.assertIn("editcap -t -0.4 b.pcap", text)
         self.assertNotIn("every 400ms", text)
@@ -153,7 +153,7 @@ class Advice(harness.E2eTest):
         def said(*options):
             return subprocess.run([os.environ["UNECHO_BIN"], "analyze", str(path), *options],
                                   text=True, check=True, capture_output=True).stdout
-        text = said()
+        text = said("-v")
         self.assertIn("0 % of the packets are copies", text)
         self.assertIn("29 were sent again", text)
         self.assertIn("Not needed", text)

@@ -276,7 +276,7 @@ class Answers(harness.E2eTest):
                 self.assertEqual(self.live(capture), (40, 40, 0))
 
     def test_text_says_what_matters(self):
-        text = unecho("analyze", *self.taps).stdout
+        text = unecho("analyze", "-v", *self.taps).stdout
         for words in ("two-taps-a.pcap", "echoes", "routed", "IPv4 TCP", "<- recommended",
                       "What to configure", "flow-bidir"):
             self.assertIn(words, text)
@@ -291,7 +291,7 @@ class Answers(harness.E2eTest):
         files = {option: self.folder / ("out" + option) for option in ("--html", "--toml")}
         for given in ((), ("--text",), ("--html", files["--html"], "--text"),
                       ("--toml", files["--toml"], "--text")):
-            self.assertIn("What to configure", unecho("analyze", *self.taps, *given).stdout, given)
+            self.assertIn("What to configure", unecho("analyze", "-v", *self.taps, *given).stdout, given)
         for option, path in files.items():
             result = unecho("analyze", *self.taps, option, path)
             self.assertEqual((result.returncode, result.stdout), (0, ""), result)
@@ -373,7 +373,7 @@ class Tunnels(harness.E2eTest):
         self.assertEqual({one["cause"]: one["copied"]["packets"] for one in report["causes"]
                           if one["copied"]["packets"]}, {"tunnels": 249})
         self.assertEqual(report["recommendation"]["tunnels"], ["gre"])
-        text = unecho("analyze", path).stdout
+        text = unecho("analyze", "-v", path).stdout
         for words in ("in tunnels with other ends", "GRE key 0", "allow_tunnel_drop_on_link"):
             self.assertIn(words, text)
 
@@ -407,7 +407,7 @@ class Tunnels(harness.E2eTest):
         report = report_of(path)
         loop = report["loops"][0]
         self.assertEqual((loop["packets"], loop["copies"]["packets"], loop["step"]), (20, 160, 2))
-        self.assertIn("Routing loops", unecho("analyze", path).stdout)
+        self.assertIn("Routing loops", unecho("analyze", "-v", path).stdout)
 
 
 # Options that ask, and the same for `unecho pcap`; None: what is asked by default.
@@ -513,7 +513,7 @@ class WhatIf(harness.E2eTest):
                 self.assertEqual(report["what_if"]["recommended"]["copies"]["packets"], 40)
                 self.assertEqual(report["what_if"]["recommended"]["sent_again"]["packets"], 0)
         self.assertIn("It takes out 7 packets that were sent again and 40 packets that are no",
-                      unecho("analyze", capture, "--window", "inf", "--key", "flow").stdout.replace(
+                      unecho("analyze", "-v", capture, "--window", "inf", "--key", "flow").stdout.replace(
                           "\n  ", " "))
 
     def test_what_is_not_said_is_the_default_of_pcap(self):
@@ -524,7 +524,7 @@ class WhatIf(harness.E2eTest):
         key = report_of(capture, "--key", "flow")["what_if"]
         self.assertEqual((key["key"], key["window_ns"], key["first"]), ("flow", 50 * MS, 1))
         self.assertIsNone(report_of(capture)["what_if"])
-        self.assertNotIn("would do here", unecho("analyze", capture).stdout)
+        self.assertNotIn("would do here", unecho("analyze", "-v", capture).stdout)
 
     def test_what_memory_forgets_is_said(self):
         capture = Answers.burst_capture(self, "long.pcap", 400, 100, 1200)

@@ -206,5 +206,25 @@ TEST(ReportText, one_packet_and_one_moment_are_no_trouble) {
     EXPECT_FALSE(to_text(same_time_report()).empty());
 }
 
+// One screen, whatever there is to say.
+TEST(Answer, fits_a_screen_and_ends_with_what_to_run) {
+    for (const Report& report : {sample_report(), hostile_report()}) {
+        const std::string text = to_answer(report);
+        EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 24) << text;
+        EXPECT_NE(text.find("More:  "), std::string::npos);
+        EXPECT_EQ(text.find("Remove them:") != std::string::npos, report.recommendation.needed);
+    }
+}
+
+TEST(Answer, command_is_one_that_a_shell_takes) {
+    Report report = sample_report();
+    report.files.resize(2);
+    report.files[0].path = "it's here.pcap";
+    report.files[1].path = "-a=b.pcap";
+    report.recommendation.pcap_options = "--window 1ms";
+    EXPECT_EQ(remove_command(report),
+              "unecho pcap 'it'\\''s here.pcap' ./-a=b.pcap -o clean.pcap --window 1ms");
+}
+
 }  // namespace
 }  // namespace unecho::analyze

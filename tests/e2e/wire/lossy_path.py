@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A path between two interfaces that loses packets, and taps on it. Every transmission is recorded.
+
+A tap stands left or right of the place where packets are lost: the left one sees what comes from the
+left before the loss, and what comes from the right behind it. Kernels need netem and mirred for that;
+this is a program in user space, for those without.
+"""
+import collections
+import json
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+
+LEFT, RIGHT = 0, 1
+TCP = 6
+RING = 1 << 26  # bytes that may wait before the path: more than any test sends
+SOL_PACKET, PACKET_IGNORE_OUTGOING = 263, 23
+
+# One packet that a sender put on the path: the side that it came from, whether the path lost it.
+Transmission = collections.namedtuple("Transmission", "side lost frame")
+# side: where it stands. ports: interfaces that take turns, as the members of a LAG. times: how often it
+# shows each packet, as a port that mirrors both directions.
+Tap = collections.namedtuple("Tap", "side ports times", defaults=(1,))
+
+
+class LossyPath:
+    """Forwards between two interfaces of this namespace; of TCP, each direction by itself, every packet
+    whose number `lose` divides is lost."""
+
+    def __init__(self, test, left, right, lose=0, taps=()):
+        self._record = test.folder / ("path-%s-%s" % (left, right))
+        self._process = subprocess.Popen(
+            [sys.executable, "-B", __file__, json.dumps([left, right]), str(lose), json.dumps(taps),
+             self._record], stdout=subprocess.PIPE, text=True)
+        test.addCleanup(self._kill)
+        if self._process.stdout.readline() != "forwarding\n":
+            raise AssertionError("the path did not start")
+
+    def _kill(self):
+        if self._process.poll() is None:
+            self._process.kill()
+        self._process.communicate()
+
+    def end(self):
+        """What was sent, in order."""
+        self._process.terminate()
+        self._process.communicate(timeout=60)
+        if self._process.returncode != 0:
+            raise AssertionError("the path ended with exit status %d" % self._process.returncode)
+        data, at, out = self._record.read_bytes(), 0, []
+        while at < len(data):
+            side, lost, length = struct.unpack_from("<BBI", data, at)
+            out.append(Transmission(side, bool(lost), data[at + 6:at + 6 + length]))
+            at += 6 + length
+        return out
+
+
+def _open(interface):
+    opened = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
+    opened.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
+    opened.setsockopt(socket.SOL_SOCKET, 33, RING)  # SO_RCVBUFFORCE
+    opened.bind((interface, 3))  # ETH_P_ALL: nothing of other interfaces was heard before
+    opened.setblocking(False)
+    return opened
+
+
+def _is_tcp(frame):
+    return frame[12:14] == b"\x86\xdd" and frame[20] == TCP or \
+        frame[12:14] == b"\x08\x00" and frame[23] == TCP
+
+
+class _Forwarder:
+    def __init__(self, interfaces, lose, taps, record):
+        self._sides = [_open(name) for name in interfaces]
+        self._lose, self._record = lose, record
+        self._taps = [Tap(side, [_open(port) for port in ports], times) for side, ports, times in taps]
+        self._counts = [0, 0]
+
+    def forward(self):
+        for ready in select.select(self._sides, [], [], 0.05)[0]:
+            side = self._sides.index(ready)
+            for _ in range(32):
+                try:
+                    frame = ready.recv(65535)
+                except BlockingIOError:
+                    break
+                self._pass(side, frame)
+
+    def _pass(self, side, frame):
+        tcp = _is_tcp(frame)
+        self._counts[side] += tcp
+        lost = tcp and self._lose > 0 and self._counts[side] % self._lose == 0
+        self._record.write(struct.pack("<BBI", side, lost, len(frame)) + frame)
+        for tap in self._taps:
+            if tap.side == side or not lost:
+                port = tap.ports[self._counts[side] % len(tap.ports)]
+                for _ in range(tap.times):
+                    port.send(frame)
+        if not lost:
+            self._sides[1 - side].send(frame)
+
+
+def main(interfaces, lose, taps, record):
+    ended = []
+    signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
+    with open(record, "wb") as out:
+        forwarder = _Forwarder(json.loads(interfaces), int(lose), json.loads(taps), out)
+        print("forwarding", flush=True)
+        while not ended:
+            forwarder.forward()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -103,9 +103,9 @@ class Host:
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                 stderr=subprocess.PIPE, text=True)
 
-    def send(self, frames, folder):
-        """Raw frames, in order; a pause every 30, because the driver's ring is short and the machine
-        may be busy."""
+    def send(self, frames, folder, at_once=30):
+        """Raw frames, in order; a pause of 2 ms after so many, because the driver's ring is short and the
+        machine may be busy."""
         path = pathlib.Path(folder) / ("send-%d" % next(_serial))
         path.write_bytes(b"".join(struct.pack("<I", len(f)) + f for f in frames))
         program = ("import socket,struct,time\n"
@@ -118,7 +118,7 @@ class Host:
                    " s.send(d[i+4:i+4+n])\n"
                    " i+=4+n\n"
                    " k+=1\n"
-                   " if k%%30==0: time.sleep(0.002)\n" % (self.inside, str(path)))
+                   " if k%%%d==0: time.sleep(0.002)\n" % (self.inside, str(path), at_once))
         self.run(sys.executable, "-c", program)
 
 

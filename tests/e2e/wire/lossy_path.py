@@ -7,12 +7,14 @@ this is a program in user space, for those without.
 """
 import collections
 import json
+import os
 import select
 import signal
 import socket
 import struct
 import subprocess
 import sys
+import time
 
 LEFT, RIGHT = 0, 1
 TCP = 6
@@ -28,13 +30,14 @@ Tap = collections.namedtuple("Tap", "side ports times", defaults=(1,))
 
 class LossyPath:
     """Forwards between two interfaces of this namespace; of TCP, each direction by itself, every packet
-    whose number `lose` divides is lost."""
+    whose number `lose` divides is lost. delay: seconds that each takes, behind the taps. record: whether
+    end() knows what was sent."""
 
-    def __init__(self, test, left, right, lose=0, taps=()):
-        self._record = test.folder / ("path-%s-%s" % (left, right))
+    def __init__(self, test, left, right, lose=0, taps=(), delay=0, record=True):
+        self._record = test.folder / ("path-%s-%s" % (left, right)) if record else os.devnull
         self._process = subprocess.Popen(
             [sys.executable, "-B", __file__, json.dumps([left, right]), str(lose), json.dumps(taps),
-             self._record], stdout=subprocess.PIPE, text=True)
+             str(delay), self._record], stdout=subprocess.PIPE, text=True)
         test.addCleanup(self._kill)
         if self._process.stdout.readline() != "forwarding\n":
             raise AssertionError("the path did not start")
@@ -73,14 +76,16 @@ def _is_tcp(frame):
 
 
 class _Forwarder:
-    def __init__(self, interfaces, lose, taps, record):
+    def __init__(self, interfaces, lose, taps, delay, record):
         self._sides = [_open(name) for name in interfaces]
-        self._lose, self._record = lose, record
+        self._lose, self._delay, self._record = lose, delay, record
+        self._late = collections.deque()  # (when it is due, socket, frame)
         self._taps = [Tap(side, [_open(port) for port in ports], times) for side, ports, times in taps]
         self._counts = [0, 0]
 
     def forward(self):
-        for ready in select.select(self._sides, [], [], 0.05)[0]:
+        wait = max(self._late[0][0] - time.monotonic(), 0) if self._late else 0.05
+        for ready in select.select(self._sides, [], [], wait)[0]:
             side = self._sides.index(ready)
             for _ in range(32):
                 try:
@@ -88,6 +93,9 @@ class _Forwarder:
                 except BlockingIOError:
                     break
                 self._pass(side, frame)
+        while self._late and self._late[0][0] <= time.monotonic():
+            _, to, frame = self._late.popleft()
+            to.send(frame)
 
     def _pass(self, side, frame):
         tcp = _is_tcp(frame)
@@ -100,14 +108,14 @@ class _Forwarder:
                 for _ in range(tap.times):
                     port.send(frame)
         if not lost:
-            self._sides[1 - side].send(frame)
+            self._late.append((time.monotonic() + self._delay, self._sides[1 - side], frame))
 
 
-def main(interfaces, lose, taps, record):
+def main(interfaces, lose, taps, delay, record):
     ended = []
     signal.signal(signal.SIGTERM, lambda *_: ended.append(True))
     with open(record, "wb") as out:
-        forwarder = _Forwarder(json.loads(interfaces), int(lose), json.loads(taps), out)
+        forwarder = _Forwarder(json.loads(interfaces), int(lose), json.loads(taps), float(delay), out)
         print("forwarding", flush=True)
         while not ended:
             forwarder.forward()

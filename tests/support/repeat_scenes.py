@@ -306,8 +306,11 @@ def dropped(unecho, paths, arguments):
     """The numbers of the packets that are taken for copies, in the order of all captures together."""
     with tempfile.TemporaryDirectory(prefix="unecho-") as folder:
         pairs = pathlib.Path(folder) / "pairs.csv"
-        subprocess.run([unecho, "pcap", *paths, "--pairs", pairs, "--engine", "exact", "--quiet", *arguments],
-                       check=True, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            [unecho, "pcap", *paths, "--pairs", pairs, "--engine", "exact", "--quiet", *arguments],
+            check=False, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        if done.returncode != 0:
+            raise AssertionError(done)
         return {int(row[0]) for row in list(csv.reader(pairs.read_text(encoding="ascii").splitlines()))[1:]}
 
 

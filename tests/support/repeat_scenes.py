@@ -35,8 +35,10 @@ class Scene:
         self.ports, self.arguments = ports, list(arguments)
 
     def arguments_of(self, setting):
-        """Where equal packets are copies anyway there are no points, so no groups."""
-        return [] if setting == "repeats = drop" and "--group" in self.arguments else self.arguments
+        """Where equal packets are copies anyway there are no points of observation: tunnels alone count."""
+        if setting == "repeats = drop" and "--tunnels" not in self.arguments:
+            return []
+        return self.arguments
 
     def begin(self, chance, flow):
         """What is drawn for each flow."""

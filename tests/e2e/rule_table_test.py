@@ -7,6 +7,7 @@ Senders, points and seeds are fixed, so the same captures are made each time, an
 here varies. Bounds are about what other seeds gave, and leave room for other traffic of the same kind.
 """
 import os
+import subprocess
 
 import harness
 import repeat_scenes
@@ -55,6 +56,20 @@ class RuleTable(harness.E2eTest):
                         else:
                             self.assertTrue(bounds[0] <= share <= bounds[1], "%s: %g %%, bounds %s" % (
                                 what, share, bounds))
+
+    def rows(self, *arguments):
+        """What the program prints, a list of cells for each row, with the captures of the repository alone."""
+        done = subprocess.run([harness.ROOT / "bench" / "repeats" / "rule_table", *arguments], check=True, text=True,
+                              stdout=subprocess.PIPE, env={**os.environ, "UNECHO_SHARED": str(self.folder)})
+        return [line.strip("| ").split(" | ") for line in done.stdout.splitlines()[2:]]
+
+    def test_program_prints_the_table(self):
+        unecho = os.environ["UNECHO_BIN"]
+        row, = self.rows("--unecho", unecho, "--only", "LAG without", "--seeds", "1", "--size", "20")
+        self.assertEqual((len(row), row[0]), (6, "a LAG without a group"))
+        row, = self.rows("--unecho", unecho, "--labelled")
+        self.assertEqual(row[:3], ["26 captures: made (tests/support/made_repeats.py)", "27 / 186", "9 / 286"],
+                         "docs/same-packet.md has these figures")
 
 
 if __name__ == "__main__":

@@ -40,8 +40,8 @@ class Judged:
             if answer.kind == "echo"}
 
 
-def made(folder):
-    for name, (path, packets) in made_repeats.write(folder).items():
+def made(folder, which=made_repeats.captures):
+    for name, (path, packets) in made_repeats.write(folder, which).items():
         one = Judged("made: " + name, path)
         one.copies = {n for n, (*_, again) in enumerate(packets, 1) if again is False}
         one.again = {n for n, (*_, again) in enumerate(packets, 1) if again}
@@ -119,6 +119,32 @@ class Advice(harness.E2eTest):
 
     def test_made_captures(self):
         self.assertEqual(self.judge(made(self.folder)), len(made_repeats.captures()))
+
+    def test_captures_on_which_the_odds_decide(self):
+        self.assertEqual(self.judge(made(self.folder, made_repeats.weighed)),
+                         len(made_repeats.weighed()))
+
+    def test_what_one_radio_hears_again_was_sent_again(self):
+        path, packets = made_repeats.write_wifi(self.folder)
+        one = Judged("wifi", path)
+        one.copies, one.again = set(), {n for n, (*_, again) in enumerate(packets, 1) if again}
+        self.judge([one])
+
+    def test_taps_that_cut_behind_headers_of_two_lengths(self):
+        """Both at 128 bytes, one sees a tag: its packets are four bytes shorter."""
+        frames = [made_repeats.ipv4(made_repeats.UDP, made_repeats.udp(b"%04d" % i * 100), 100 + i)
+                  for i in range(36)]
+        packets = []
+        for i, frame in enumerate(frames):
+            packets += [(1_700_000_000 * SECOND + i * MS, frame),
+                        (1_700_000_000 * SECOND + i * MS + 9000, made_repeats.tagged(frame))]
+        path = self.folder / "cut.pcap"
+        path.write_bytes(made_captures.pcap("<", True, made_captures.ETHERNET, packets, snaplen=128))
+        one = Judged("cut", path)
+        report = advice(os.environ["UNECHO_BIN"], one)
+        self.assertEqual(report["recommendation"]["key_bytes"], 96)
+        self.assertEqual(dropped(os.environ["UNECHO_BIN"], one,
+                                 report["recommendation"]["pcap_options"]), set(range(2, 73, 2)))
 
     def test_public_captures(self):
         if not (SHARED / "captures" / "advice").exists():

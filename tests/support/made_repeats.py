@@ -150,12 +150,133 @@ def captures():
     }
 
 
-def write(folder):
+def mixed6(i):
+    """Segments both ways, ACKs, datagrams and pings of some flows, all different."""
+    data, port = b"%08d" % i, 40000 + i % 37
+    return (ipv6(TCP, tcp(PUSH_ACK, 1000 + 9 * i, i, data, (port, 443))),
+            ipv6(TCP, tcp(ACK, 77, 1000 + 9 * i, b"", (443, port)), 2, 1),
+            ipv6(UDP, udp(data, (port, 9999))),
+            ipv6(ICMP6, b"\x80\0\0\0" + struct.pack(">HH", port, i & 0xFFFF)))[i % 4]
+
+
+def without_id(i):
+    """IPv4 with ID 0."""
+    data, port = b"%08d" % i, 40000 + i % 37
+    return (ipv4(TCP, tcp(PUSH_ACK, 1000 + 9 * i, i, data, (port, 443)), 0),
+            ipv4(TCP, tcp(ACK, 77, 1000 + 9 * i, b"", (443, port)), 0, source=2, destination=1),
+            ipv4(UDP, udp(data, (port, 9999)), 0))[i % 3]
+
+
+def shown(given, chance, delay, change=lambda frame: frame):
+    """Of each of them a copy by chance, after a delay by chance."""
+    out = []
+    for time, frame, again in given:
+        out.append((time, frame, again))
+        if chance():
+            out.append((time + delay(), change(frame), False))
+    return sorted(out, key=lambda one: one[0])
+
+
+def lower_ttl(frame):
+    return frame[:22] + bytes([frame[22] - 1]) + frame[23:]
+
+
+def wifi(number, retry):
+    """A data frame of 802.11 that is encrypted."""
+    return (b"\x08\x49" if retry else b"\x08\x41") + b"\x2c\0" + bytes([2, 0, 0, 0, 0, 1]) \
+        + bytes([2, 0, 0, 0, 0, 2]) + bytes([2, 0, 0, 0, 0, 3]) + struct.pack("<H", number << 4) \
+        + b"%08d" % number + bytes(40)
+
+
+def cycles(period, jitter, count, chance, noise):
+    """EtherCAT: a frame each period, of which some have other inputs than the one before."""
+    out, number = [], 0
+    for i in range(count):
+        number += noise.random() < chance
+        frame = ethernet(0x88A4, b"\x0e\x10" + struct.pack(">I", number) + bytes(40))
+        out.append((i * period + noise.randrange(jitter), frame,
+                    None if not out or out[-1][1] != frame else True))
+    return out
+
+
+def weighed(seed=11):
+    """{name: packets} of captures on which the odds decide, judged as captures() are."""
+    noise = random.Random(seed)
+    def share(part):
+        return lambda: noise.random() < part
+    def between(low, high):
+        return lambda: noise.randrange(low, high)
+    def first_again(packets):
+        """What comes again was sent again."""
+        seen, out = set(), []
+        for time, frame in packets:
+            out.append((time, frame, True if frame in seen else None))
+            seen.add(frame)
+        return out
+    out = {
+        "ethercat-500us": cycles(500 * US, 5 * US, 800, 0.3, noise),
+        "ethercat-1ms": cycles(MS, 10 * US, 800, 0.04, noise),
+        "equal-counters": first_again(
+            (i * 900 * US + noise.randrange(800 * US),
+             ipv4(UDP, udp(b"hits.%02d:1|c" % noise.randrange(30), (40000, 8125)), 0))
+            for i in range(200)),
+    }
+    mirrored = []
+    for i in range(400):
+        frame = mixed6(4 * i)
+        times = [i * 2 * MS] + ([i * 2 * MS + 8 * MS + noise.randrange(900 * US)] if i % 14 == 5 else [])
+        for n, time in enumerate(times):
+            mirrored += [(time, frame, True if n else None),
+                         (time + noise.randrange(2 * US, 5 * US), frame, False)]
+    out["v6-sent-again-behind-a-mirror"] = sorted(mirrored, key=lambda one: one[0])
+    for part in (15, 30, 45):
+        out["v6-copies-of-%d" % part] = shown(
+            traffic(2000, mixed6, 300 * US), share(part / 100), between(100 * US, 20 * MS))
+    flows = set(noise.sample(range(37), 4))
+    out["v6-mirror-of-a-tenth-of-the-flows"] = sorted(
+        (one for i in range(3000) for one in
+         [(i * 300 * US, mixed6(i), None)]
+         + ([(i * 300 * US + noise.randrange(20 * US, 100 * US), mixed6(i), False)]
+            if i % 37 in flows else [])), key=lambda one: one[0])
+    out["id-0-copies-of-30"] = shown(traffic(1500, without_id, 500 * US), share(0.3),
+                                     between(MS, 8 * MS))
+    out["id-0-copies-of-30-lower-ttl"] = shown(traffic(1500, without_id, 500 * US), share(0.3),
+                                               between(MS, 8 * MS), lower_ttl)
+    out["id-0-copies-of-10"] = shown(traffic(1500, without_id, 500 * US), share(0.1),
+                                     between(10 * US, 200 * US))
+    out["v6-one-sender-twice"] = sorted(
+        (one for i in range(150) for one in
+         [(i * 3 * MS, segment6(i), None), (i * 3 * MS + noise.randrange(59, 278) * US, segment6(i), False),
+          (i * 3 * MS + MS, ipv6(TCP, tcp(ACK, 5, 1040 + 40 * i, b"", (443, 40000)), 2, 1), None)]
+         ), key=lambda one: one[0])
+    late = traffic(600, mixed6, MS)
+    out["v6-routed-300ms-late"] = sorted(late + [
+        (time + 300 * MS + noise.randrange(50 * US),
+         struct.pack(">HIHI", 0x0200, 77, 0x0200, 78) + frame[12:21] + bytes([frame[21] - 1])
+         + frame[22:], False) for time, frame, _ in late], key=lambda one: one[0])
+    twice = traffic(83, counted, 30 * MS)
+    out["appended"] = twice + [(time, frame, False) for time, frame, _ in twice]
+    return out
+
+
+def write(folder, made=captures):
     """{name: (path, packets)} of all, in this folder."""
     out = {}
-    for name, packets in captures().items():
+    for name, packets in made().items():
         path = pathlib.Path(folder) / (name + ".pcap")
         path.write_bytes(made_captures.pcap("<", True, made_captures.ETHERNET, [
             (1_700_000_000 * SECOND + time, frame) for time, frame, _ in packets]))
         out[name] = (path, packets)
     return out
+
+
+def write_wifi(folder):
+    """(path, packets): a radio that hears frames sent again, with the retry bit, up to six times."""
+    noise, packets = random.Random(3), []
+    for i in range(60):
+        for n in range(1 + noise.randrange(7)):
+            packets.append((i * 5 * MS + n * 400 * US, wifi(i, n != 0), True if n > 1 else None))
+    path = pathlib.Path(folder) / "wifi-retries.pcap"
+    path.write_bytes(made_captures.pcap("<", True, 105, [
+        (1_700_000_000 * SECOND + time, frame) for time, frame, _ in packets]))
+    return path, packets

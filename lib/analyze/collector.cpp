@@ -428,8 +428,6 @@ PacketEntry& Collector::remember(const Looked& looked, const Record& record) {
     fresh.frames_differ = 0;
     fresh.times = 1;
     fresh.run = 0;
-    fresh.accepted.lead = 1;
-    fresh.accepted.looks = 1;
     if (looks_inside_) {
         outside_of(fresh) = looked.outside();
     }

@@ -70,13 +70,10 @@ constexpr std::array kNames{
 // Of the MAC addresses, the last bit being the direction, or of the cooked header.
 std::uint64_t population_of(Link link, const Frame& frame) noexcept {
     constexpr std::uint64_t kOdd = 0x9E3779B97F4A7C15;
-    if (link == Link::kEthernet && frame.length >= packet::kMacAddresses) {
-        const auto address = [&](std::uint32_t at) {
-            return packet::load_be32(frame.data + at) |
-                   std::uint64_t{packet::load_be16(frame.data + at + 4)} << 32;
-        };
-        const std::uint64_t to = address(0);
-        const std::uint64_t from = address(6);
+    constexpr std::uint64_t kAddress = (std::uint64_t{1} << 48) - 1;
+    if (link == Link::kEthernet && frame.length >= packet::kMacAddresses + 2) {
+        const std::uint64_t to = packet::load_le64(frame.data) & kAddress;
+        const std::uint64_t from = packet::load_le64(frame.data + 6) & kAddress;
         return ((to + from) * kOdd ^ (to ^ from)) * kOdd << 1 | (to < from ? 1 : 0);
     }
     std::uint64_t out = 0;

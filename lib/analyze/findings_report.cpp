@@ -113,8 +113,6 @@ Findings::Judgement Findings::sort_echoes(Report& out) {
     out.clock_shifts = sorter.clock_shifts();
     const SortedEchoes packets = sorter.sorted(resolution_);
     frame_echoes_.sorter.judge_with(sorter);
-    const auto oldest =
-        packets.copies.packets == 0 ? std::nullopt : std::optional(packets.ages.oldest);
     const SortedEchoes frames = frame_echoes_.sorter.sorted(resolution_);
     if (tally_) {
         tally_->judge(packets, frames);
@@ -128,7 +126,7 @@ Findings::Judgement Findings::sort_echoes(Report& out) {
     out.sent_again = packets.sent_again + frames.sent_again;
     out.basis.youngest_keyed = packets.youngest_sent_again;
     out.basis.youngest_frame = frames.youngest_sent_again;
-    out.basis.oldest_keyed = oldest.value_or(0);
+    out.basis.oldest_keyed = packets.copies.packets == 0 ? 0 : packets.ages.oldest;
     out.basis.doubtful = packets.doubtful;
     out.basis.doubtful.in_storms += frames.doubtful.in_storms;
     out.youngest_sent_again = earlier(packets.youngest_sent_again, frames.youngest_sent_again);

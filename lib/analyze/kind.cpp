@@ -132,8 +132,9 @@ void read_service(const IpPacket& ip, bool v6, Kind& out) noexcept {
     if (at == 0 || ip.length < at + 4) {
         return;
     }
-    const bool ports = protocol == packet::kProtoUdp || protocol == packet::kProtoTcp;
-    out.flow += ports ? load_be16(ip.data + at) * std::uint32_t{load_be16(ip.data + at + 2)} : 0U;
+    if (!out.identified && (protocol == packet::kProtoUdp || protocol == packet::kProtoTcp)) {
+        out.flow += load_be16(ip.data + at) * std::uint32_t{load_be16(ip.data + at + 2)};
+    }
     if (protocol == packet::kProtoUdp) {
         out.detail = port_service(ip.data + at);
     } else if (protocol == (v6 ? kIcmp6 : kIcmp)) {
@@ -204,13 +205,15 @@ Kind kind_of(const IpPacket& ip, std::uint16_t protocol) noexcept {
     out.protocol = protocol;
     const bool v6 = protocol >= 256;
     out.source = v6 ? fold(ip.data + 8, 16) : fold(ip.data + 12, 4);
-    out.flow = out.source + (v6 ? fold(ip.data + 24, 16) : fold(ip.data + 16, 4));
     out.identified = v6 ? packet::is_identified_ipv6(ip) : packet::is_identified_ipv4(ip);
     if (!v6) {
         const std::uint16_t id = load_be16(ip.data + 4);
         const bool fragment = (load_be16(ip.data + 6) & 0x3FFF) != 0;
         out.counts = id > 1;
         out.id = fragment ? std::uint16_t{0} : id;
+    }
+    if (!out.identified) {
+        out.flow = out.source + (v6 ? fold(ip.data + 24, 16) : fold(ip.data + 16, 4));
     }
     read_service(ip, v6, out);
     return out;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <unordered_map>
@@ -75,11 +76,16 @@ class Populations {
 
     // population: of Dissected, and of its interface.
     [[nodiscard]] Population& of(std::uint64_t population) {
-        const auto found = all_.find(population);
-        if (found != all_.end()) {
-            return found->second;
+        // Most packets are of the population of the one before, or of its other direction.
+        Recent& recent = recent_[population & 1];
+        if (recent.of == nullptr || recent.population != population) {
+            const auto found = all_.find(population);
+            recent.of = found != all_.end()   ? &found->second
+                        : all_.size() < most_ ? &all_[population]
+                                              : &others_;
+            recent.population = population;
         }
-        return all_.size() < most_ ? all_[population] : others_;
+        return *recent.of;
     }
 
     void add(const Populations& more) {
@@ -111,6 +117,7 @@ class Populations {
         std::map<std::uint64_t, Population> some(all_.begin(), all_.end());
         io(some, others_);
         all_ = {some.begin(), some.end()};
+        recent_ = {};
     }
 
   private:
@@ -121,7 +128,22 @@ class Populations {
         return std::clamp(memory / 128 / kEach, kFewest, kMost);
     }
 
+    // Of these populations, not of a copy's.
+    struct Recent {
+        Recent() = default;
+        Recent(const Recent& /*other*/) noexcept {}
+        Recent& operator=(const Recent& /*other*/) noexcept {
+            of = nullptr;
+            return *this;
+        }
+        ~Recent() = default;
+
+        std::uint64_t population = 0;
+        Population* of = nullptr;
+    };
+
     std::uint64_t most_;
+    std::array<Recent, 2> recent_;
     std::unordered_map<std::uint64_t, Population> all_;
     Population others_;
 };

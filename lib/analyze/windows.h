@@ -95,8 +95,8 @@ struct AcceptedTimes {
     // beside the point of the first (0: nowhere); how many looks that point is ahead of it; and how
     // many there were since it was not seen for kLongestPath.
     std::uint16_t other_point : 10 = 0;
-    std::int16_t lead : 3 = 0;
-    std::uint16_t looks : 3 = 0;
+    std::int16_t lead : 3 = 1;
+    std::uint16_t looks : 3 = 1;
 };
 
 // Ladders for the keys that need one. Bounded: when there are no more, that of another key is

@@ -42,7 +42,7 @@ bool same_packets(const config::Filter& one, const config::Filter& other) {
 bool same_memory(const engines::FilterPlan& one, const engines::FilterPlan& other) {
     const auto all = [](const engines::FilterPlan& f) {
         return std::tie(f.geometry, f.window, f.clock.length, f.load, f.on_full, f.isa,
-                        f.instance_bytes);
+                        f.instance_bytes, f.repeats);
     };
     return all(one) == all(other);
 }

@@ -59,8 +59,10 @@ std::uint16_t Device::transmit(void* queue, rte_mbuf** mbufs, std::uint16_t n) {
 
 std::uint16_t Device::give(rte_mbuf** mbufs, std::uint16_t n) {
     std::uint16_t given = 0;
+    behaviour_.asked();
     while (given < n && behaviour_.link_up && !due_.empty() && due_.front() <= *behaviour_.clock) {
-        mbufs[given++] = waiting_.front();
+        mbufs[given] = waiting_.front();
+        behaviour_.given(mbufs[given++]);
         waiting_.pop_front();
         due_.pop_front();
         ++taken_;

@@ -42,6 +42,9 @@ class Device {
         // Asked at each transmit of n packets: how many go.
         std::function<unsigned(unsigned n)> accepts;
         std::function<void(rte_mbuf* mbuf)> sent;
+        // At each receive, before anything is given; and of each packet that is.
+        std::function<void()> asked;
+        std::function<void(rte_mbuf* mbuf)> given;
         bool link_up = true;
     };
 

@@ -15,7 +15,8 @@ namespace unecho::test {
 void World::poll(std::size_t w) {
     dataplane::Worker& worker = wiring_->worker(w);
     WorkerState& state = workers_[w];
-    mark_unfiltered(w);
+    mark_waiting(w);
+    receives_.clear();
     state.counters = worker.counters();
     const Nanoseconds begun = now_;
     sent_.clear();
@@ -30,14 +31,16 @@ void World::poll(std::size_t w) {
     const dataplane::WorkerSetup* const adopted =
         worker.adopted() == nullptr ? first_setups_[w].get() : worker.adopted();
     const bool another = adopted != state.setup;
+    const Lane was = lane_of(*state.setup);
     if (another) {
-        note_adoption(lane_of(*state.setup), lane_of(*adopted));
+        note_adoption(was, lane_of(*adopted));
     }
     state.longest_gap = std::max(state.longest_gap, now_ - state.begun);
+    note_presence(w, state.counters, state.begun);
     state.begun = begun;
     look();
     state.setup = adopted;
-    judge(w, state.counters, begun, another, false);
+    judge(w, state.counters, begun, another, false, was);
     check_books(w);
     check_totals();
     check_growth(state.counters, worker.counters());
@@ -50,7 +53,11 @@ void World::note_adoption(const Lane& was, const Lane& is) {
         (is.before != nullptr && is.before->filter == was.now->filter)) {
         return;
     }
-    require(!engines::info_of(engine_of_.at(was.now->filter)).judges,
+    const auto same_packets = [](const packet::KeySpec& one, const packet::KeySpec& other) {
+        return one.repeats == other.repeats && one.point == other.point && one.tags == other.tags;
+    };
+    require(!same_packets(was.now->key, is.now->key) ||
+                !engines::info_of(engine_of_.at(was.now->filter)).judges,
             "a filter is given up at once that could have been asked");
     for (const pipeline::Lane* one : {was.now, was.before}) {
         if (one != nullptr) {
@@ -67,12 +74,20 @@ void World::each_entry(const rte_ring* ring, Each each) const {
     }
 }
 
-void World::mark_unfiltered(std::size_t w) {
+// What a worker takes in its next round, but for what it receives.
+void World::mark_waiting(std::size_t w) {
+    for (const dataplane::HeldBack& held : wiring_->setup(w).receive.held_back) {
+        for (unsigned k = 0; k < held.count; ++k) {
+            packets_.at(number_.of(held.mbufs[k])).order = ++ordered_;
+        }
+    }
     for (const rte_ring* ring : wiring_->setup(w).steering.in) {
         if (ring != nullptr) {
             each_entry(ring, [&](void* entry) {
                 const auto handed = dataplane::Handed::of(entry);
-                packets_.at(number_.of(handed.mbuf)).unfiltered = handed.unfiltered;
+                Packet& packet = packets_.at(number_.of(handed.mbuf));
+                packet.unfiltered = handed.unfiltered;
+                packet.order = kSteered + ++ordered_;
             });
         }
     }
@@ -148,11 +163,16 @@ bool is_over(Place place) {
     return place == Place::kSent || place == Place::kGone;
 }
 
+bool is_diverted(const Packet& packet) {
+    return packet.place == Place::kSent ? packet.out == kSpare
+                                        : packet.tag == Reason::kEchoDiverted;
+}
+
 }  // namespace
 
 // Packet by packet from the place before to the present one, and what was counted of it.
 void World::judge(std::size_t w, const dataplane::Counters& before, Nanoseconds begun, bool another,
-                  bool stopping) {
+                  bool stopping, const Lane& was) {
     const dataplane::Counters& after = wiring_->worker(w).counters();
     const auto counted = [&](Reason reason) {
         return count_of(after, reason) - count_of(before, reason);
@@ -201,7 +221,7 @@ void World::judge(std::size_t w, const dataplane::Counters& before, Nanoseconds 
                     ++expected[static_cast<unsigned>(Reason::kEchoDiverted)];
                 } else if (packet.unfiltered) {
                     ++expected[static_cast<unsigned>(Reason::kOverload)];
-                } else if (packet.key == 0) {
+                } else if (packet.sent.key == 0) {
                     ++expected[static_cast<unsigned>(Reason::kNonIp)];
                 } else {
                     ++direct;  // new or doubt
@@ -239,6 +259,7 @@ void World::judge(std::size_t w, const dataplane::Counters& before, Nanoseconds 
     tally_.lost += lost;
     if (!stopping) {
         judge_keys(w, decided, lost, doubts, begun, another);
+        judge_repeats(w, std::move(decided), was, lost, begun);
     }
 }
 
@@ -329,7 +350,8 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
     }
     const Nanoseconds took = now_ - begun;
     const bool any = std::any_of(decided.begin(), decided.end(), [&](std::uint32_t id) {
-        return packets_[id].key != 0 && !packets_[id].unfiltered;
+        return packets_[id].sent.key != 0 && !packets_[id].unfiltered &&
+               !is_by_rule(packets_[id], *lane.now);
     });
     if (any && !away) {
         require(time >= begun, "a worker that was never away judges by a time gone by");
@@ -343,17 +365,15 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
     std::map<std::uint64_t, Group> groups;
     for (const std::uint32_t id : decided) {
         const Packet& packet = packets_[id];
-        const auto owner =
-            owner_of_flow_.try_emplace(packet.key == 0 ? ~0U : packet.flow, w).first->second;
+        const auto owner = owner_of_flow_.try_emplace(packet.sent.flow, w).first->second;
         require_equal(w, owner, "the worker that decides a flow's packet");
-        if (packet.key == 0 || packet.unfiltered) {
+        if (packet.sent.key == 0 || packet.unfiltered || is_by_rule(packet, *lane.now)) {
             continue;
         }
-        Group& group = groups[packet.key];
+        Group& group = groups[key_of(packet, *lane.now)];
         if (packet.place == Place::kGone) {
             ++group.dropped;
-        } else if (packet.place == Place::kSent ? packet.out == kSpare
-                                                : packet.tag == Reason::kEchoDiverted) {
+        } else if (is_diverted(packet)) {
             ++group.diverted;
         } else {
             ++group.passed;
@@ -399,9 +419,192 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
     tally_.false_drops += unfounded - std::min(unfounded, lost);
 }
 
+// --- what was sent again ------------------------------------------------------------------------
+
+bool World::is_by_rule(const Packet& packet, const pipeline::Lane& lane) {
+    return lane.repeats != nullptr && packet.sent.kind != Kind::kIdentified;
+}
+
+// What is equal, as the configuration compares it.
+std::uint64_t World::key_of(const Packet& packet, const pipeline::Lane& lane) const {
+    const bool tagged = lane.key.tags == packet::Tags::kCompare;
+    return packet.sent.key | (tagged ? std::uint64_t{packet.sent.tags} << 56 : 0);
+}
+
+// What a full device refused is gone as well.
+Fate World::fate_of(const Packet& packet, std::uint64_t lost) const {
+    if (packet.place == Place::kGone) {
+        return lost == 0 ? Fate::kCopy : Fate::kUnknown;
+    }
+    return is_diverted(packet) ? Fate::kCopy : Fate::kKept;
+}
+
+World::JudgedRule& World::judged(const filter::UnionRule& rule) {
+    return rules_.try_emplace(&rule, JudgedRule{RepeatOracle(rule.params().spec()), {}, {}})
+        .first->second;
+}
+
+// While the worker catches up with what waited for it, its time stands. A round in which nothing
+// came ends that for certain, or so many rounds that every queue is empty.
+void World::note_presence(std::size_t w, const dataplane::Counters& before,
+                          Nanoseconds last_begun) {
+    WorkerState& state = workers_[w];
+    if (now_ - last_begun >= dataplane::Presence::limit_for(shortest_window_)) {
+        constexpr unsigned kLongest = 1024;
+        state.unsettled = 5 * (kLongest / shape_.burst + 2);
+        state.was_away = true;
+    } else if (state.unsettled != 0) {
+        const bool empty = wiring_->worker(w).counters().empty_polls != before.empty_polls;
+        state.unsettled = empty ? std::min(state.unsettled, 2U) : state.unsettled;
+        --state.unsettled;
+    } else {
+        return;
+    }
+    for (auto& [rule, judged] : rules_) {
+        judged.oracle.doubt_all(now_);
+    }
+}
+
+void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided, const Lane& was,
+                          std::uint64_t lost, Nanoseconds begun) {
+    const Lane is = lane_of(*workers_[w].setup);
+    std::sort(decided.begin(), decided.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return packets_[a].order < packets_[b].order;
+    });
+    const Nanoseconds last = receives_.empty() ? begun : receives_.back();
+    std::uint64_t kept_and_gone = 0;
+    for (const std::uint32_t id : decided) {
+        const Packet& packet = packets_[id];
+        // Another setup is adopted behind what was received, before what others handed over.
+        const Lane& lane = packet.order < kSteered ? was : is;
+        if (packet.sent.key == 0 || packet.unfiltered || lane.now->repeats == nullptr) {
+            continue;
+        }
+        Sight sight;
+        sight.key = key_of(packet, *lane.now);
+        const std::string& group = config_.ports[packet.sent.port].group;
+        const std::uint64_t place = group.empty() ? packet.sent.port : 0;
+        const bool frame = packet.sent.kind == Kind::kFrame;
+        sight.population = place << 8 | packet.sent.pair;
+        sight.point = lane.now->key.point == packet::Point::kLink ? sight.population : place << 8;
+        sight.point |=
+            lane.now->key.tags == packet::Tags::kPoint ? std::uint64_t{packet.sent.tags} << 32 : 0;
+        sight.tags = packet.sent.tags;
+        sight.ttl = frame ? 0U : packet.sent.ttl;
+        if (packet.order >= kSteered) {
+            sight.at = {last, now_, 0};
+        } else if (packet.order >= kReceived) {
+            const std::size_t next = packet.receive + 1;
+            sight.at = {receives_[packet.receive], next < receives_.size() ? receives_[next] : now_,
+                        begun << 8 | (packet.receive + 1)};
+        } else {
+            sight.at = {begun, receives_.empty() ? now_ : receives_.front(), 0};
+        }
+        const Fate found = fate_of(packet, lost);
+        const filter::UnionRule* const before =
+            lane.before == nullptr ? nullptr : lane.before->repeats;
+        Fate expected = Fate::kUnknown;
+        for (const filter::UnionRule* const rule :
+             std::initializer_list<const filter::UnionRule*>{lane.now->repeats, before}) {
+            if (rule == nullptr) {
+                continue;
+            }
+            RepeatOracle& oracle = judged(*rule).oracle;
+            if (packet.sent.kind == Kind::kIdentified) {
+                oracle.see_identified(sight, found);
+            } else {
+                expected = oracle.see(sight);  // the one before decides
+            }
+        }
+        if (packet.sent.kind == Kind::kIdentified) {
+            continue;
+        }
+        ++tally_.unidentified;
+        tally_.unidentified_judged += expected != Fate::kUnknown ? 1 : 0;
+        tally_.repeats_kept += expected == Fate::kKept ? 1 : 0;
+        kept_and_gone += expected == Fate::kKept && packet.place == Place::kGone ? 1 : 0;
+        if (expected == Fate::kKept && found == Fate::kCopy) {
+            wrong("packet " + std::to_string(id) + " is taken for a copy, and was sent again");
+        }
+        if (expected == Fate::kCopy && found == Fate::kKept) {
+            wrong("packet " + std::to_string(id) + " stays, and is a copy");
+        }
+    }
+    require(kept_and_gone <= lost, "packets that were sent again are gone, and not lost");
+    for (const Lane& lane : {was, is}) {
+        for (const pipeline::Lane* const one : {lane.now, lane.before}) {
+            if (one != nullptr && one->repeats != nullptr) {
+                check_counted(*one->repeats);
+            }
+        }
+    }
+    if (was.now->filter != is.now->filter && was.now->repeats != nullptr) {
+        // When in the round it gave way is not known.
+        const JudgedRule& rule = judged(*was.now->repeats);
+        for (const auto& row : filter::kRepeatCounters) {
+            workers_[w].repeats_most.*row.value += rule.counted.*row.value;
+            workers_[w].repeats_least.*row.value += rule.before_round.*row.value;
+        }
+    }
+}
+
+void World::check_counted(const filter::UnionRule& rule) {
+    JudgedRule& judged = this->judged(rule);
+    const filter::RepeatCounters counted = rule.counters();
+    const RepeatOracle::Counted expected = judged.oracle.take_counted();
+    for (const auto& row : filter::kRepeatCounters) {
+        const std::uint64_t found = counted.*row.value - judged.counted.*row.value;
+        if (found < expected.least.*row.value || found > expected.most.*row.value) {
+            wrong("packets counted as " + std::string(row.name) + ": " + std::to_string(found) +
+                  " instead of " + std::to_string(expected.least.*row.value) + " to " +
+                  std::to_string(expected.most.*row.value));
+        }
+    }
+    judged.before_round = judged.counted;
+    judged.counted = counted;
+}
+
+// What a report says when a process ends, of filters whose place others took as well.
+void World::check_repeats(const control::StatsReport& report) {
+    filter::RepeatCounters least;
+    filter::RepeatCounters most;
+    for (const WorkerState& state : workers_) {
+        fold(filter::kRepeatCounters, state.repeats_least, least);
+        fold(filter::kRepeatCounters, state.repeats_most, most);
+        if (const filter::UnionRule* const rule = lane_of(*state.setup).now->repeats) {
+            fold(filter::kRepeatCounters, rule->counters(), least);
+            fold(filter::kRepeatCounters, rule->counters(), most);
+        }
+    }
+    for (const auto& row : filter::kRepeatCounters) {
+        const std::uint64_t found = report.filters[0].repeats.*row.value;
+        if (found < least.*row.value || found > most.*row.value) {
+            wrong("a report's " + std::string(row.name) + ": " + std::to_string(found) +
+                  " instead of " + std::to_string(least.*row.value) + " to " +
+                  std::to_string(most.*row.value));
+        }
+    }
+}
+
+// The filter goes by what was asked for.
+void World::check_plan() const {
+    const control::WiringSetup& setup = wiring_->present();
+    const engines::FilterPlan& plan = setup.filters[setup.workers[0].routes[0].filter]->plan;
+    const config::Filter& asked = config_.filters[0];
+    require(plan.key.repeats == asked.repeats && plan.repeats.has_value() == asked.keeps_repeats(),
+            "repeats are kept or dropped, and the other was asked for");
+    if (plan.repeats) {
+        const filter::UnionSpec& spec = plan.repeats->spec();
+        require(plan.key.point == asked.point, "another point of observation than asked for");
+        require_equal(spec.window, asked.window, "the window that repeats are told apart within");
+        require_equal(spec.same_port, asked.same_port.value_or(0), "same_port");
+        require_equal(spec.views, asked.views.value_or(2), "views");
+    }
+}
+
 void World::check_order(const Packet& packet, std::uint32_t id) {
-    const std::uint64_t flow = std::uint64_t{packet.key == 0 ? ~0U : packet.flow} << 8 |
-                               std::uint64_t{packet.port} << 4 | packet.out;
+    const std::uint64_t flow =
+        std::uint64_t{packet.sent.flow} << 8 | std::uint64_t{packet.sent.port} << 4 | packet.out;
     const auto [last, first] = last_of_flow_.try_emplace(flow, id);
     if (!first && last->second >= id) {
         wrong("packet " + std::to_string(id) + " is sent behind " + std::to_string(last->second) +

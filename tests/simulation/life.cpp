@@ -2,10 +2,7 @@
 #include "life.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
-
-#include "support/packet_builder.h"
 
 namespace unecho::test {
 namespace {
@@ -36,6 +33,7 @@ void World::choose() {
     }
     burst_of_traffic_ = chance.one_of({1U, 4U, 32U, 100U});
     tx_full_percent_ = static_cast<unsigned>(chance.between(5, 60));
+    choose_traffic();
     packets_.reserve(scenario_.packets);
     sent_.reserve(4096);
 }
@@ -77,6 +75,7 @@ void World::start() {
         require(state_->end_start().has_value(), "what is kept is not put in order");
     }
     note_setup();
+    check_plan();
     start_devices();
     next_harm_ = now_ + shape_.window;
 }
@@ -136,6 +135,12 @@ void World::start_devices() {
                 packets_[id].out = static_cast<std::uint8_t>(p);
             }
             sent_.push_back(id);
+        };
+        behaviour.asked = [this] { receives_.push_back(now_); };
+        behaviour.given = [this](rte_mbuf* mbuf) {
+            Packet& packet = packets_.at(number_.of(mbuf));
+            packet.order = kReceived + ++ordered_;
+            packet.receive = receives_.size() - 1;
         };
     }
 }
@@ -199,67 +204,6 @@ void World::step() {
     }
 }
 
-void World::bring_packets() {
-    Chance& chance = chance_[kTraffic];
-    const std::uint64_t n = chance.between(1, burst_of_traffic_);
-    for (std::uint64_t i = 0; i < n; ++i) {
-        bring_packet(now_);
-    }
-    next_traffic_ = now_ + n * between_packets_ / 2 + chance.gap(n * between_packets_ / 2);
-    if (chance.once_in(500)) {
-        next_traffic_ += chance.below(10 * shape_.window);  // silence
-    }
-}
-
-// A new packet, or a copy of one, mostly of a young one.
-void World::bring_packet(Nanoseconds due) {
-    Chance& chance = chance_[kTraffic];
-    ++brought_;
-    Packet packet;
-    packet.port = static_cast<std::uint8_t>(chance.below(2));
-    const bool copy = !originals_.empty() && chance.below(100) < echo_percent_;
-    const bool has_key = !chance.once_in(40);
-    if (copy) {
-        const Nanoseconds age = chance.one_of({shape_.window / 50, shape_.window / 2, shape_.window,
-                                               2 * shape_.window, 5 * shape_.window});
-        const Nanoseconds from = now_ - std::min<Nanoseconds>(now_, chance.below(age + 1));
-        auto at = std::lower_bound(
-            originals_.begin(), originals_.end(), from,
-            [](const Original& original, Nanoseconds time) { return original.at < time; });
-        at -= at == originals_.end() ? 1 : 0;
-        packet.key = at->key;
-        packet.flow = at->flow;
-    } else if (has_key) {
-        packet.key = next_key_++;
-        packet.flow = static_cast<std::uint32_t>(chance.below(flows_));
-        originals_.push_back({packet.key, packet.flow, now_});
-    }
-    PacketSpec spec;
-    spec.source = 0x0A000000U + packet.flow;
-    spec.ttl = static_cast<std::uint8_t>(64 - packet.port);
-    spec.id = static_cast<std::uint16_t>(2 + packet.key % 65000);  // identified
-    for (unsigned shift = 0; shift < 64; shift += 8) {
-        spec.payload.push_back(static_cast<std::uint8_t>(packet.key >> shift));
-    }
-    const Bytes bytes =
-        packet.key != 0 ? build(spec) : build_ethernet(0x0806, Bytes(46, 1), PacketSpec{});
-    if (now_ < buffers_back_) {
-        return;
-    }
-    rte_mbuf* const mbuf = rte_pktmbuf_alloc(packet_pool());
-    require(mbuf != nullptr, "the pool is empty: buffers leak");
-    std::memcpy(rte_pktmbuf_append(mbuf, static_cast<std::uint16_t>(bytes.size())), bytes.data(),
-                bytes.size());
-    const auto id = static_cast<std::uint32_t>(packets_.size());
-    number_.of(mbuf) = id;
-    if (!devices_[packet.port]->offer(mbuf, due)) {
-        rte_pktmbuf_free(mbuf);
-        return;
-    }
-    packets_.push_back(packet);
-    live_.push_back(id);
-}
-
 // What Supervisor::watch() does for filters and reloads, and now and then a status.
 void World::turn() {
     Chance& chance = chance_[kControl];
@@ -271,6 +215,7 @@ void World::turn() {
     turns_->tick([this] { return now_ += 20; });
     if (auto next = reload_->step(now_, *turns_, true)) {
         config_ = std::move(next->config);
+        check_plan();
         ++tally_.reloads;
     }
     note_setup();
@@ -357,7 +302,7 @@ void World::end_process(std::uint64_t rounds) {
             sent_.clear();
             wiring_->worker(w).settle_leftovers();
             look();
-            judge(w, before, now_, false, true);
+            judge(w, before, now_, false, true, lane_of(*workers_[w].setup));
             check_books(w);
             tally_.turns += lane_of(*workers_[w].setup).now->ageing->generation();
         }
@@ -368,6 +313,7 @@ void World::end_process(std::uint64_t rounds) {
     check_totals();
     const control::StatsReport report = reader_->read(*wiring_->present().plan);
     check_report(report.totals);
+    check_repeats(report);
     require_equal(report.totals.in_flight, 0, "in flight when all is over");
     require_equal(report.totals.forwarded, to_tool_, "forwarded when all is over");
     tally_.packets += report.totals.received;
@@ -396,7 +342,7 @@ void World::note_ends() {
     const bool warmed = setup.before[place] != dataplane::LanesSetup::kNoFilter;
     for (std::size_t w = 0; !warmed && w < wiring_->workers(); ++w) {
         const control::FilterSet& filter = *setup.filters[place];
-        ends_.push_back({w, *filter.lanes[w].ageing, filter.plan});
+        ends_.push_back({w, *filter.lanes[w].ageing, filter.plan, filter.lanes[w].repeats});
     }
 }
 
@@ -404,7 +350,11 @@ namespace {
 
 bool same_plan(const engines::FilterPlan& a, const engines::FilterPlan& b) {
     return engines::geometry_text(a.geometry) == engines::geometry_text(b.geometry) &&
-           a.ageing_spec() == b.ageing_spec() && a.instance_bytes == b.instance_bytes;
+           a.ageing_spec() == b.ageing_spec() && a.instance_bytes == b.instance_bytes &&
+           a.key.repeats == b.key.repeats && a.key.point == b.key.point &&
+           a.key.tags == b.key.tags && a.repeats.has_value() == b.repeats.has_value() &&
+           (!a.repeats || (a.repeats->spec().same_port == b.repeats->spec().same_port &&
+                           a.repeats->spec().views == b.repeats->spec().views));
 }
 
 // What is said of a worker's filter.
@@ -441,6 +391,7 @@ void World::restart() {
     const Nanoseconds away = now_ - std::min(now_, last_turn_);
     start();
     std::unordered_map<std::uint8_t, const void*> went_on;  // by worker
+    auto rules = std::exchange(rules_, {});
     const engines::FilterPlan& plan =
         wiring_->present().filters[wiring_->setup(0).routes[0].filter]->plan;
     for (std::size_t w = 0; w < workers_.size(); ++w) {
@@ -462,6 +413,14 @@ void World::restart() {
                     "a filter goes on with what it never was");
             went_on.emplace(w, lane.filter);
             went_on_.insert(lane.filter);
+            const auto rule = rules.find(like->repeats);
+            if (lane.repeats != nullptr && rule != rules.end()) {
+                JudgedRule& judged = rules_.insert({lane.repeats, rule->second}).first->second;
+                judged.counted = {};
+                if (before[w].was_away) {
+                    judged.oracle.doubt_all(now_);
+                }
+            }
             ++tally_.gone_on;
         }
     }

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -30,6 +31,7 @@
 #include "device.h"
 #include "eal/mbufs.h"
 #include "pipeline/reasons.h"
+#include "repeat_oracle.h"
 #include "shape.h"
 #include "world.h"
 
@@ -41,10 +43,21 @@ enum Stream : unsigned { kShape, kTraffic, kWorkers, kControl, kBeside, kFaults 
 
 enum class Place : std::uint8_t { kWaiting, kHeld, kSteering, kSending, kSent, kGone };
 
-struct Packet {
+enum class Kind : std::uint8_t { kIdentified, kIpv6, kId0, kId1, kFrame };
+
+// A packet as a tap sees it. Two with the same key have equal bytes, but for what a tap adds.
+struct Sent {
+    Kind kind = Kind::kIdentified;
     std::uint64_t key = 0;  // 0: it has none
     std::uint32_t flow = 0;
     std::uint8_t port = 0;
+    std::uint8_t pair = 0;  // of MAC addresses
+    std::uint8_t tags = 0;  // a VLAN; 0: no tag
+    std::uint8_t ttl = 0;
+};
+
+struct Packet {
+    Sent sent;
     Place place = Place::kWaiting;
     std::uint8_t owner = 0;        // of the ring that it is in
     Place next = Place::kWaiting;  // where the last look saw it
@@ -53,7 +66,12 @@ struct Packet {
     Reason tag = Reason::kNew;  // in a ring to its transmitter
     std::uint8_t out = 0;       // port that it was sent to
     std::uint32_t seen = 0;     // in which look
+    // Packets are decided in this order in a round: held back, received, from other workers.
+    std::uint64_t order = 0;
+    std::size_t receive = 0;  // of a received one: which receive of the round gave it
 };
+constexpr std::uint64_t kReceived = std::uint64_t{1} << 32;
+constexpr std::uint64_t kSteered = std::uint64_t{2} << 32;
 
 // What is known of a key's last insertion.
 struct Memory {
@@ -96,6 +114,17 @@ class World {
         Nanoseconds time_at = 0;
         const dataplane::WorkerSetup* setup = nullptr;
         dataplane::Counters counters;
+        // Unidentified packets. The worker's time goes as the clock does, unless it was away and
+        // has not caught up yet.
+        unsigned unsettled = 0;                // polls until it surely has
+        bool was_away = false;                 // since the process began
+        filter::RepeatCounters repeats_least;  // of filters whose place others have taken
+        filter::RepeatCounters repeats_most;
+    };
+    struct JudgedRule {
+        RepeatOracle oracle;
+        filter::RepeatCounters counted;
+        filter::RepeatCounters before_round;
     };
     // What the lane of a worker says.
     struct Lane {
@@ -107,6 +136,7 @@ class World {
         return (faults_ >> static_cast<unsigned>(fault) & 1) != 0;
     }
     void choose();
+    void choose_traffic();
     void start();
     void assemble();
     void start_devices();
@@ -116,7 +146,11 @@ class World {
 
     void step();
     void bring_packets();
-    void bring_packet(Nanoseconds due);
+    void bring_fresh_packet();
+    void bring_packet(const Sent& sent, Nanoseconds due);
+    Sent another_packet();
+    void set_tags(Sent& sent);
+    void plan_transmissions(const Sent& packet);
     void turn();
     void poll(std::size_t w);
     void harm();
@@ -127,11 +161,21 @@ class World {
     void note_adoption(const Lane& was, const Lane& is);
     template <typename Each>
     void each_entry(const rte_ring* ring, Each each) const;
-    void mark_unfiltered(std::size_t w);
+    void mark_waiting(std::size_t w);
     void judge(std::size_t w, const dataplane::Counters& before, Nanoseconds begun, bool another,
-               bool stopping);
+               bool stopping, const Lane& was);
     void judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided, std::uint64_t lost,
                     std::uint64_t doubts, Nanoseconds begun, bool another);
+    [[nodiscard]] Fate fate_of(const Packet& packet, std::uint64_t lost) const;
+    [[nodiscard]] std::uint64_t key_of(const Packet& packet, const pipeline::Lane& lane) const;
+    [[nodiscard]] static bool is_by_rule(const Packet& packet, const pipeline::Lane& lane);
+    void judge_repeats(std::size_t w, std::vector<std::uint32_t> decided, const Lane& was,
+                       std::uint64_t lost, Nanoseconds begun);
+    JudgedRule& judged(const filter::UnionRule& rule);
+    void note_presence(std::size_t w, const dataplane::Counters& before, Nanoseconds last_begun);
+    void check_counted(const filter::UnionRule& rule);
+    void check_repeats(const control::StatsReport& report);
+    void check_plan() const;
     void check_books(std::size_t w);
     void check_totals();
     void check_growth(const dataplane::Counters& before, const dataplane::Counters& after) const;
@@ -161,11 +205,23 @@ class World {
     Nanoseconds between_packets_ = 10'000;
     unsigned burst_of_traffic_ = 1;
     Nanoseconds next_traffic_ = 0;
+    Nanoseconds next_fresh_ = 0;
+    struct Traffic {
+        unsigned unidentified_percent = 0;
+        unsigned planned_percent = 0;
+        unsigned loss_percent = 0;       // of each tap
+        unsigned routed_percent = 0;     // seen again behind a router, by the same port
+        unsigned mirrored_percent[2]{};  // of ports a and b
+        Nanoseconds delay[2]{};
+        unsigned tags = 0;   // 0: none; 1: port b adds one; 2: any
+        unsigned views = 2;  // of a mirrored packet
+    };
+    Traffic traffic_;
+    std::multimap<Nanoseconds, Sent> planned_;
     std::uint32_t brought_ = 0;  // or lost before they were received
     std::uint64_t next_key_ = 1;
     struct Original {
-        std::uint64_t key;
-        std::uint32_t flow;
+        Sent sent;
         Nanoseconds at;
     };
     std::vector<Original> originals_;
@@ -206,6 +262,9 @@ class World {
     std::uint64_t to_tool_ = 0;
     std::uint64_t to_spare_ = 0;
     std::unordered_map<std::uint64_t, Memory> memories_;
+    std::unordered_map<const filter::UnionRule*, JudgedRule> rules_;
+    std::vector<Nanoseconds> receives_;  // of a worker's round, when it asked a device
+    std::uint64_t ordered_ = 0;
     std::unordered_map<std::uint64_t, std::uint32_t> last_of_flow_;
     std::unordered_map<std::uint32_t, std::uint8_t> owner_of_flow_;
     std::unordered_map<const void*, engines::Engine> engine_of_;  // of a worker's filter
@@ -214,6 +273,7 @@ class World {
         std::size_t worker;
         filter::Ageing ageing;
         engines::FilterPlan plan;
+        const filter::UnionRule* repeats;
     };
     std::vector<End> ends_;
     std::unordered_map<const void*, Nanoseconds> kept_;  // the least that a filter was seen to keep

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "shape.h"
 
+#include <algorithm>
 #include <initializer_list>
 #include <string_view>
 
@@ -30,13 +31,22 @@ Shape Shape::by(Chance& chance) {
     shape.diverts = chance.once_in(3);
     shape.second = chance.once_in(3);
     shape.diverts_second = shape.diverts && chance.once_in(2);
+    shape.compares_frames = chance.once_in(3);
+    shape.grouped = chance.once_in(4);
+    shape.keeps_repeats = !chance.once_in(5);
+    shape.tags = chance.one_of({"ignore", "ignore", "compare", "point"});
+    shape.point = chance.one_of({"link", "link", "port"});
+    shape.same_port =
+        chance.one_of({Nanoseconds{0}, 20 * kMicrosecond, 100 * kMicrosecond, 250 * kMicrosecond});
+    shape.views = chance.one_of({2U, 2U, 3U, 4U});
+    shape.unidentified = chance.one_of({"1", "0.3"});
     shape.retry = chance.one_of({Nanoseconds{0}, 2 * kMicrosecond, 20 * kMicrosecond});
     return shape;
 }
 
 Shape Shape::another(Chance& chance) const {
     Shape out = *this;
-    switch (chance.below(6)) {
+    switch (chance.below(11)) {
         case 0:
             out.window = window * chance.between(5, 20) / 10;
             break;
@@ -53,6 +63,21 @@ Shape Shape::another(Chance& chance) const {
             out.second = true;
             out.diverts_second = diverts && !diverts_second;
             break;
+        case 5:
+            out.keeps_repeats = !keeps_repeats;
+            break;
+        case 6:
+            out.point = std::string_view(point) == "link" ? "port" : "link";
+            break;
+        case 7:
+            out.same_port = same_port == 0 ? 50 * kMicrosecond : chance.below(2) * same_port / 2;
+            break;
+        case 8:
+            out.views = views == 2 ? 4 : 2;
+            break;
+        case 9:
+            out.tags = chance.one_of({"ignore", "compare", "point"});
+            break;
         default:
             out.engine = chance.one_of(kEngines);
             break;
@@ -65,12 +90,22 @@ std::string Shape::text() const {
     const char* const names[] = {"a", "b", "tool", "spare"};
     for (unsigned i = 0; i < (diverts ? 4 : 3); ++i) {
         out += "[[port]]\nname = \"" + std::string(names[i]) + "\"\ndevice = \"net_null" +
-               std::to_string(i) + "\"\n";
+               std::to_string(i) + "\"\n" + (grouped && i < 2 ? "group = \"lag\"\n" : "");
     }
     out += "[[filter]]\nname = \"f\"\nengine = \"" + std::string(engine) + "\"\nwindow = \"" +
            std::to_string(window) + "ns\"\nrate = \"" + std::to_string(rate) +
            "pps\"\nmax_false_drop = " + bound + "\n";
     out += can_doubt(engine) ? "on_full = \"" + std::string(on_full) + "\"\n" : "";
+    out += std::string("non_ip = \"") + (compares_frames ? "frame" : "pass") + "\"\n";
+    if (keeps_repeats) {
+        out += "repeats = \"keep\"\npoint = \"" + std::string(point) + "\"\nsame_port = \"" +
+               std::to_string(std::min(same_port, window)) +
+               "ns\"\nviews = " + std::to_string(views) + "\nunidentified = " + unidentified +
+               "\ntags = \"" + tags + "\"\n";
+    } else {
+        out += std::string("repeats = \"drop\"\ntags = \"") +
+               (std::string_view(tags) == "compare" ? "compare" : "ignore") + "\"\n";
+    }
     const auto route = [&](const std::string& name, const std::string& from, bool spare) {
         out += "[[route]]\nname = \"" + name + "\"\nfrom = [" + from +
                "]\nto = \"tool\"\nfilter = \"f\"\non_echo = \"" + (spare ? "spare" : "drop") +

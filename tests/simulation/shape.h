@@ -28,6 +28,14 @@ struct Shape {
     bool second = false;   // port b has a route of its own,
     bool diverts_second = false;
     Nanoseconds retry = 0;
+    bool compares_frames = false;  // those without IP
+    bool grouped = false;          // ports a and b are one point of observation
+    const char* tags = "ignore";   // "point" only while repeats are kept
+    bool keeps_repeats = true;
+    const char* point = "link";
+    Nanoseconds same_port = 0;
+    unsigned views = 2;
+    const char* unidentified = "1";
 
     static Shape by(Chance& chance);
     // What a reload makes of it.

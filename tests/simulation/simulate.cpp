@@ -216,12 +216,14 @@ void print(const Tally& t) {
         "seeds %llu, steps %llu, packets %llu\n"
         "echoes %llu; copies inside the achieved window %llu: missed 0, doubts %llu\n"
         "packets that are no echo %llu: false drops %llu, the bounds allow %.1f\n"
+        "unidentified packets %llu: judged %llu, of these kept %llu\n"
         "overload %llu, lost %llu, turns %llu, reloads %llu, snapshots %llu, restarts %llu "
         "(filters "
         "that went on %llu)\n",
         n(t.seeds), n(t.steps), n(t.packets), n(t.echoes), n(t.musts), n(t.doubts), n(t.news),
-        n(t.false_drops), t.false_drops_allowed, n(t.overloads), n(t.lost), n(t.turns),
-        n(t.reloads), n(t.snapshots), n(t.restarts), n(t.gone_on));
+        n(t.false_drops), t.false_drops_allowed, n(t.unidentified), n(t.unidentified_judged),
+        n(t.repeats_kept), n(t.overloads), n(t.lost), n(t.turns), n(t.reloads), n(t.snapshots),
+        n(t.restarts), n(t.gone_on));
 }
 
 int main_of(int argc, char** argv) {

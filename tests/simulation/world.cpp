@@ -21,6 +21,9 @@ void Tally::add(const Tally& other) {
     news += other.news;
     false_drops += other.false_drops;
     false_drops_allowed += other.false_drops_allowed;
+    unidentified += other.unidentified;
+    unidentified_judged += other.unidentified_judged;
+    repeats_kept += other.repeats_kept;
     overloads += other.overloads;
     lost += other.lost;
     turns += other.turns;

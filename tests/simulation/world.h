@@ -52,7 +52,10 @@ struct Tally {
     std::uint64_t doubts = 0;   // of those, forwarded as doubt
     std::uint64_t news = 0;     // packets that are no echo
     std::uint64_t false_drops = 0;
-    double false_drops_allowed = 0;  // by the bound, in the mean
+    double false_drops_allowed = 0;         // by the bound, in the mean
+    std::uint64_t unidentified = 0;         // packets that the union rule decided
+    std::uint64_t unidentified_judged = 0;  // of which it is known how it had to
+    std::uint64_t repeats_kept = 0;         // of those, forwarded: new, or sent again
     std::uint64_t overloads = 0;
     std::uint64_t lost = 0;
     std::uint64_t turns = 0;  // of generations

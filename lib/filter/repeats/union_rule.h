@@ -54,6 +54,8 @@ struct UnionSpec {
     std::uint64_t identified = 0;  // identified packets within same_port, which are evidence
     unsigned most_steps = 256;     // nodes of one key that are looked at
     bool grows = false;            // memory is taken into use as it is needed: for captures
+
+    bool operator==(const UnionSpec&) const = default;
 };
 
 // A spec that was checked.
@@ -71,6 +73,7 @@ class UnionParams {
     [[nodiscard]] bool has_evidence() const noexcept {
         return spec_.needs_evidence && spec_.same_port > 0;
     }
+    bool operator==(const UnionParams&) const = default;
 
   private:
     explicit UnionParams(const UnionSpec& spec) noexcept : spec_(spec) {}

@@ -288,6 +288,7 @@ class Planner {
             }
         }
         for (std::size_t i = 0; i < plan_.ports.size(); ++i) {
+            // planted: rule-ignores-group
             plan_.ports[i].group = static_cast<std::uint32_t>(least[i]);
         }
     }

@@ -41,6 +41,7 @@ bool same_packets(const config::Filter& one, const config::Filter& other) {
 
 bool same_memory(const engines::FilterPlan& one, const engines::FilterPlan& other) {
     const auto all = [](const engines::FilterPlan& f) {
+        // planted: rule-reload-keeps-spec
         return std::tie(f.geometry, f.window, f.clock.length, f.load, f.on_full, f.isa,
                         f.instance_bytes, f.repeats);
     };

@@ -97,8 +97,8 @@ void Lanes::adopt(const LanesSetup& setup, unsigned polls) noexcept {
                 counters_.roots[i] = {};
             }
         } else if (!same) {
-            counted_before_[i] = counted(i);  // planted: reload-resets-counter
-            repeats_before_[i] = repeats_counted(i);
+            counted_before_[i] = counted(i);          // planted: reload-resets-counter
+            repeats_before_[i] = repeats_counted(i);  // planted: rule-reload-resets-counters
         }
         Presence::Turns turns;
         exchanged_[i] = 0;
@@ -313,7 +313,7 @@ void Lanes::report(WorkerShared& shared) noexcept {
         const PacketClock& clock = packet_clocks_[i];
         const Nanoseconds now = common_.capture_clock ? clock.now() : presence_.time();
         shared.filters[i] = counted(i);
-        shared.repeats[i] = repeats_counted(i);
+        shared.repeats[i] = repeats_counted(i);  // planted: rule-report-skips-counters
         filter::WindowState& window = shared.windows[i];
         window = window_of(lane, now);
         const Nanoseconds start = common_.capture_clock ? clock.start() : begun_;

@@ -85,6 +85,7 @@ void keep_repeats(Burst& burst, const Lane& lane, Time time) noexcept {
     }
     const std::uint64_t identified = burst.echoes;
     decide_repeats(burst, *lane.repeats, time);
+    // planted: rule-warm-up-skips-predecessor
     if (lane.before != nullptr && lane.before->repeats != nullptr) [[unlikely]] {
         burst.echoes = identified;
         decide_repeats(burst, *lane.before->repeats, time);
@@ -150,7 +151,7 @@ void find_places(Burst& burst, const packet::KeySpec& key, std::uint64_t packets
         } else {
             place = packet::place_of(burst.link, frame, burst.parsed.at(i), secret);
         }
-        if (key.point == packet::Point::kPort) {
+        if (key.point == packet::Point::kPort) {  // planted: rule-ignores-point
             place.link = 0;
         }
         if (key.tags == packet::Tags::kPoint) {

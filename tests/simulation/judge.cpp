@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 #include <numeric>
+#include <set>
 
 #include "dataplane/presence.h"
 #include "life.h"
@@ -258,7 +259,7 @@ void World::judge(std::size_t w, const dataplane::Counters& before, Nanoseconds 
     tally_.overloads += counted(Reason::kOverload);
     tally_.lost += lost;
     if (!stopping) {
-        judge_keys(w, decided, lost, doubts, begun, another);
+        judge_keys(w, decided, lost, doubts, begun, another, was);
         judge_repeats(w, std::move(decided), was, lost, begun);
     }
 }
@@ -316,7 +317,7 @@ bool World::must_know(const Memory& memory, const Lane& lane, Nanoseconds time,
 }
 
 void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided, std::uint64_t lost,
-                       std::uint64_t doubts, Nanoseconds begun, bool another) {
+                       std::uint64_t doubts, Nanoseconds begun, bool another, const Lane& was) {
     WorkerState& state = workers_[w];
     const Lane lane = lane_of(*state.setup);
     Nanoseconds time = lane.now->ageing->time();
@@ -351,7 +352,7 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
     const Nanoseconds took = now_ - begun;
     const bool any = std::any_of(decided.begin(), decided.end(), [&](std::uint32_t id) {
         return packets_[id].sent.key != 0 && !packets_[id].unfiltered &&
-               !is_by_rule(packets_[id], *lane.now);
+               !is_by_rule(packets_[id], *lane_for(packets_[id], was, lane).now);
     });
     if (any && !away) {
         require(time >= begun, "a worker that was never away judges by a time gone by");
@@ -367,10 +368,11 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
         const Packet& packet = packets_[id];
         const auto owner = owner_of_flow_.try_emplace(packet.sent.flow, w).first->second;
         require_equal(w, owner, "the worker that decides a flow's packet");
-        if (packet.sent.key == 0 || packet.unfiltered || is_by_rule(packet, *lane.now)) {
+        const pipeline::Lane& decides = *lane_for(packet, was, lane).now;
+        if (packet.sent.key == 0 || packet.unfiltered || is_by_rule(packet, decides)) {
             continue;
         }
-        Group& group = groups[key_of(packet, *lane.now)];
+        Group& group = groups[key_of(packet, decides)];
         if (packet.place == Place::kGone) {
             ++group.dropped;
         } else if (is_diverted(packet)) {
@@ -385,7 +387,9 @@ void World::judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided,
         Memory& memory = memories_[key];
         memory.worker = static_cast<std::uint8_t>(w);
         const bool may =
-            known ? may_know(memory, lane, time - std::min(time, took), w) : memory.maybe;
+            known ? may_know(memory, lane, time - std::min(time, took), w) ||
+                        (another && may_know(memory, was, time - std::min(time, took), w))
+                  : memory.maybe;
         const bool must = known && !another && must_know(memory, lane, time, took);
         tally_.musts += must ? group.passed + group.dropped + group.diverted : 0;
         if (must) {
@@ -425,6 +429,11 @@ bool World::is_by_rule(const Packet& packet, const pipeline::Lane& lane) {
     return lane.repeats != nullptr && packet.sent.kind != Kind::kIdentified;
 }
 
+// Another setup is adopted behind what was received, before what others handed over.
+const World::Lane& World::lane_for(const Packet& packet, const Lane& was, const Lane& is) {
+    return packet.order < kSteered ? was : is;
+}
+
 // What is equal, as the configuration compares it.
 std::uint64_t World::key_of(const Packet& packet, const pipeline::Lane& lane) const {
     const bool tagged = lane.key.tags == packet::Tags::kCompare;
@@ -445,7 +454,7 @@ World::JudgedRule& World::judged(const filter::UnionRule& rule) {
 }
 
 // While the worker catches up with what waited for it, its time stands. A round in which nothing
-// came ends that for certain, or so many rounds that every queue is empty.
+// came or waits ends that for certain, or so many rounds that every queue is empty.
 void World::note_presence(std::size_t w, const dataplane::Counters& before,
                           Nanoseconds last_begun) {
     WorkerState& state = workers_[w];
@@ -454,7 +463,10 @@ void World::note_presence(std::size_t w, const dataplane::Counters& before,
         state.unsettled = 5 * (kLongest / shape_.burst + 2);
         state.was_away = true;
     } else if (state.unsettled != 0) {
-        const bool empty = wiring_->worker(w).counters().empty_polls != before.empty_polls;
+        const auto& held = wiring_->setup(w).receive.held_back;
+        const bool empty =
+            wiring_->worker(w).counters().empty_polls != before.empty_polls &&
+            std::none_of(held.begin(), held.end(), [](const auto& one) { return one.count != 0; });
         state.unsettled = empty ? std::min(state.unsettled, 2U) : state.unsettled;
         --state.unsettled;
     } else {
@@ -475,8 +487,7 @@ void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided, con
     std::uint64_t kept_and_gone = 0;
     for (const std::uint32_t id : decided) {
         const Packet& packet = packets_[id];
-        // Another setup is adopted behind what was received, before what others handed over.
-        const Lane& lane = packet.order < kSteered ? was : is;
+        const Lane& lane = lane_for(packet, was, is);
         if (packet.sent.key == 0 || packet.unfiltered || lane.now->repeats == nullptr) {
             continue;
         }
@@ -531,12 +542,14 @@ void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided, con
         }
     }
     require(kept_and_gone <= lost, "packets that were sent again are gone, and not lost");
-    for (const Lane& lane : {was, is}) {
-        for (const pipeline::Lane* const one : {lane.now, lane.before}) {
-            if (one != nullptr && one->repeats != nullptr) {
-                check_counted(*one->repeats);
-            }
+    std::set<const filter::UnionRule*> rules;
+    for (const pipeline::Lane* const lane : {was.now, was.before, is.now, is.before}) {
+        if (lane != nullptr && lane->repeats != nullptr) {
+            rules.insert(lane->repeats);
         }
+    }
+    for (const filter::UnionRule* const rule : rules) {
+        check_counted(*rule);
     }
     if (was.now->filter != is.now->filter && was.now->repeats != nullptr) {
         // When in the round it gave way is not known.

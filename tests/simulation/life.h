@@ -165,10 +165,11 @@ class World {
     void judge(std::size_t w, const dataplane::Counters& before, Nanoseconds begun, bool another,
                bool stopping, const Lane& was);
     void judge_keys(std::size_t w, const std::vector<std::uint32_t>& decided, std::uint64_t lost,
-                    std::uint64_t doubts, Nanoseconds begun, bool another);
+                    std::uint64_t doubts, Nanoseconds begun, bool another, const Lane& was);
     [[nodiscard]] Fate fate_of(const Packet& packet, std::uint64_t lost) const;
     [[nodiscard]] std::uint64_t key_of(const Packet& packet, const pipeline::Lane& lane) const;
     [[nodiscard]] static bool is_by_rule(const Packet& packet, const pipeline::Lane& lane);
+    static const Lane& lane_for(const Packet& packet, const Lane& was, const Lane& is);
     void judge_repeats(std::size_t w, std::vector<std::uint32_t> decided, const Lane& was,
                        std::uint64_t lost, Nanoseconds begun);
     JudgedRule& judged(const filter::UnionRule& rule);

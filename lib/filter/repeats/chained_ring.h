@@ -51,7 +51,7 @@ class ChainedRing {
           heads_(carve<Sequence>(memory, kStateBytes, nodes * kHeadsPerNode)),
           nodes_(carve<Node>(memory, kStateBytes + heads_bytes(nodes), nodes)) {
         UNECHO_ASSERT(std::has_single_bit(nodes) && nodes <= kMostNodes);
-        if (contents == Contents::kZero) {
+        if (contents == Contents::kZero) {       // planted: rule-restart-forgets
             state_->written = state_->tail = 1;  // a head of 0 is no node's: the first chains end
             state_->size = grows ? std::min(most_, kLeastNodes) : most_;
         }
@@ -99,7 +99,7 @@ class ChainedRing {
             if (state_->size < most_) {
                 grow();
             } else {
-                drop_tail();
+                drop_tail();  // planted: rule-forgets-newest(--state_->written;)
             }
         }
         const Sequence sequence = state_->written;

@@ -43,6 +43,7 @@ class MirrorEvidence {
             }
         }
         [[nodiscard]] bool is_doubled() const noexcept {
+            // planted: rule-believes-at-once, rule-believes-half
             return first >= 32 && doubled > 0.75 * first && first > 0.25 * (first + even);
         }
     };

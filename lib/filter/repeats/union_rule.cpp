@@ -24,7 +24,7 @@ std::uint64_t populations_of(const UnionParams& params) noexcept {
 // The tags of two looks agree, or one of them shows none: a port that mirrors a trunk's frame may
 // have taken them off.
 constexpr bool may_be_one(std::uint32_t tags, std::uint32_t others) noexcept {
-    return tags == others || tags == 0 || others == 0;
+    return tags == others || tags == 0 || others == 0;  // planted: rule-second-look-of-another-vlan
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ auto BasicUnionRule<Node>::past_of(Nanoseconds now, const Observation& seen) noe
         if ((opens && !is_young(look.time, now)) || ++steps > spec.most_steps) {
             break;  // so are all behind it
         }
-        if (opens) {
+        if (opens) {  // planted: rule-answers-newest((opens && !past.oldest))
             past.oldest = at;
         }
         const bool known = past.newest && (past.plain || !judges);
@@ -143,7 +143,7 @@ bool BasicUnionRule<Node>::second_look(Nanoseconds now, const Observation& seen,
     for (unsigned i = past.recent; i-- > 0;) {
         Look& look = looks_[past.looks[i]];
         const Sequence transmission = transmission_of(past.looks[i]);
-        if (look.count >= params_.spec().views) {
+        if (look.count >= params_.spec().views) {  // planted: rule-views-off-by-one
             past.third |= look.count != Look::kNever;
             continue;
         }
@@ -166,7 +166,7 @@ bool BasicUnionRule<Node>::second_look(Nanoseconds now, const Observation& seen,
         }
         if (trusted) {
             ++look.count;
-            ++counters_.second_looks;
+            ++counters_.second_looks;  // planted: rule-second-look-not-counted
             answer(transmission);
             return true;
         }
@@ -180,6 +180,7 @@ void BasicUnionRule<Node>::first_look(Nanoseconds now, std::optional<Sequence> b
                                       MirrorEvidence::Population& population) noexcept {
     if (before) {
         Look& look = looks_[*before];
+        // planted: rule-cycle-is-evidence
         if ((look.flags & Look::kJudged) != 0 && look.apart > 0 &&
             now - (look.time + look.apart) < 2 * Nanoseconds{look.apart}) {
             look.apart = 0;
@@ -198,7 +199,7 @@ auto BasicUnionRule<Node>::remember(Nanoseconds now, const Observation& seen,
     if (looks_.is_full()) {
         const Look& oldest = looks_[looks_.tail()];
         if ((oldest.flags & Look::kOpens) != 0 && is_young(oldest.time, now)) {
-            ++counters_.forgotten;
+            ++counters_.forgotten;  // planted: rule-forgotten-not-counted
             kept_.forget(oldest.time, now);
         }
     }

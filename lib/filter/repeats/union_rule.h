@@ -203,6 +203,7 @@ class BasicUnionRule {
     struct Past;
 
     [[nodiscard]] bool is_young(Nanoseconds time, Nanoseconds now) const noexcept {
+        // planted: rule-window-wrong-sign, rule-window-edge
         return params_.spec().window == kInfiniteWindow || now - time < params_.spec().window;
     }
     void expire(Nanoseconds now) noexcept;

@@ -352,9 +352,7 @@ bool same_plan(const engines::FilterPlan& a, const engines::FilterPlan& b) {
     return engines::geometry_text(a.geometry) == engines::geometry_text(b.geometry) &&
            a.ageing_spec() == b.ageing_spec() && a.instance_bytes == b.instance_bytes &&
            a.key.repeats == b.key.repeats && a.key.point == b.key.point &&
-           a.key.tags == b.key.tags && a.repeats.has_value() == b.repeats.has_value() &&
-           (!a.repeats || (a.repeats->spec().same_port == b.repeats->spec().same_port &&
-                           a.repeats->spec().views == b.repeats->spec().views));
+           a.key.tags == b.key.tags && a.repeats == b.repeats;
 }
 
 // What is said of a worker's filter.

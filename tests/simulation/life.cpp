@@ -19,11 +19,16 @@ config::Config loaded(const std::string& text) {
 
 void World::choose() {
     Chance& chance = chance_[kShape];
-    for (unsigned i = 0; i < kFaultNames.size(); ++i) {
+    for (unsigned i = 0; i < static_cast<unsigned>(Fault::kRepeats); ++i) {
         faults_ |= static_cast<std::uint32_t>(chance.below(5) < 2) << i;
     }
+    faults_ |= chance_[kRepeats].once_in(5) ? 0 : 1U << static_cast<unsigned>(Fault::kRepeats);
     faults_ &= scenario_.faults;
     shape_ = Shape::by(chance);
+    if (has(Fault::kRepeats)) {
+        shape_.vary_repeats(chance_[kRepeats]);
+        choose_traffic();
+    }
     flows_ = chance.one_of({1U, 2U, 8U, 1000U});
     echo_percent_ = chance.one_of({0U, 30U, 50U, 70U, 100U});
     const unsigned load = chance.one_of({10U, 40U, 80U, 100U, 200U});
@@ -33,7 +38,6 @@ void World::choose() {
     }
     burst_of_traffic_ = chance.one_of({1U, 4U, 32U, 100U});
     tx_full_percent_ = static_cast<unsigned>(chance.between(5, 60));
-    choose_traffic();
     packets_.reserve(scenario_.packets);
     sent_.reserve(4096);
 }
@@ -271,7 +275,9 @@ void World::harm() {
 }
 
 void World::change_configuration() {
-    text_ = shape_.another(chance_[kFaults]).text();
+    const bool repeats = has(Fault::kRepeats) && chance_[kRepeats].once_in(2);
+    text_ = (repeats ? shape_.other_repeats(chance_[kRepeats]) : shape_.another(chance_[kFaults]))
+                .text();
     asked_.fetch_add(1, std::memory_order_relaxed);
 }
 

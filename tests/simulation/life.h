@@ -39,7 +39,7 @@ namespace unecho::test {
 
 using pipeline::Reason;
 
-enum Stream : unsigned { kShape, kTraffic, kWorkers, kControl, kBeside, kFaults };
+enum Stream : unsigned { kShape, kTraffic, kWorkers, kControl, kBeside, kFaults, kRepeats };
 
 enum class Place : std::uint8_t { kWaiting, kHeld, kSteering, kSending, kSent, kGone };
 
@@ -94,7 +94,8 @@ class World {
           number_(number),
           chance_{Chance(scenario.seed, kShape),   Chance(scenario.seed, kTraffic),
                   Chance(scenario.seed, kWorkers), Chance(scenario.seed, kControl),
-                  Chance(scenario.seed, kBeside),  Chance(scenario.seed, kFaults)} {
+                  Chance(scenario.seed, kBeside),  Chance(scenario.seed, kFaults),
+                  Chance(scenario.seed, kRepeats)} {
         buffers_ = rte_mempool_avail_count(packet_pool());
         choose();
         start();
@@ -148,7 +149,7 @@ class World {
     void bring_packets();
     void bring_fresh_packet();
     void bring_packet(const Sent& sent, Nanoseconds due);
-    Sent another_packet();
+    void make_new(Sent& sent, bool has_key);
     void set_tags(Sent& sent);
     void plan_transmissions(const Sent& packet);
     void turn();
@@ -193,7 +194,7 @@ class World {
     const Scenario scenario_;
     std::vector<std::unique_ptr<Device>>& devices_;
     const PacketNumber& number_;
-    std::array<Chance, 6> chance_;
+    std::array<Chance, 7> chance_;
     std::uint32_t faults_ = 0;
     Shape shape_;
     std::uint64_t now_ = 1000;

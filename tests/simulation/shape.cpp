@@ -31,22 +31,25 @@ Shape Shape::by(Chance& chance) {
     shape.diverts = chance.once_in(3);
     shape.second = chance.once_in(3);
     shape.diverts_second = shape.diverts && chance.once_in(2);
-    shape.compares_frames = chance.once_in(3);
-    shape.grouped = chance.once_in(4);
-    shape.keeps_repeats = !chance.once_in(5);
-    shape.tags = chance.one_of({"ignore", "ignore", "compare", "point"});
-    shape.point = chance.one_of({"link", "link", "port"});
-    shape.same_port =
-        chance.one_of({Nanoseconds{0}, 20 * kMicrosecond, 100 * kMicrosecond, 250 * kMicrosecond});
-    shape.views = chance.one_of({2U, 2U, 3U, 4U});
-    shape.unidentified = chance.one_of({"1", "0.3"});
     shape.retry = chance.one_of({Nanoseconds{0}, 2 * kMicrosecond, 20 * kMicrosecond});
     return shape;
 }
 
+void Shape::vary_repeats(Chance& chance) {
+    compares_frames = chance.once_in(3);
+    grouped = chance.once_in(4);
+    keeps_repeats = !chance.once_in(5);
+    tags = chance.one_of({"ignore", "ignore", "compare", "point"});
+    point = chance.one_of({"link", "link", "port"});
+    same_port =
+        chance.one_of({Nanoseconds{0}, 20 * kMicrosecond, 100 * kMicrosecond, 250 * kMicrosecond});
+    views = chance.one_of({2U, 2U, 3U, 4U});
+    unidentified = chance.one_of({"1", "0.3"});
+}
+
 Shape Shape::another(Chance& chance) const {
     Shape out = *this;
-    switch (chance.below(11)) {
+    switch (chance.below(6)) {
         case 0:
             out.window = window * chance.between(5, 20) / 10;
             break;
@@ -63,23 +66,30 @@ Shape Shape::another(Chance& chance) const {
             out.second = true;
             out.diverts_second = diverts && !diverts_second;
             break;
-        case 5:
-            out.keeps_repeats = !keeps_repeats;
-            break;
-        case 6:
-            out.point = std::string_view(point) == "link" ? "port" : "link";
-            break;
-        case 7:
-            out.same_port = same_port == 0 ? 50 * kMicrosecond : chance.below(2) * same_port / 2;
-            break;
-        case 8:
-            out.views = views == 2 ? 4 : 2;
-            break;
-        case 9:
-            out.tags = chance.one_of({"ignore", "compare", "point"});
-            break;
         default:
             out.engine = chance.one_of(kEngines);
+            break;
+    }
+    return out;
+}
+
+Shape Shape::other_repeats(Chance& chance) const {
+    Shape out = *this;
+    switch (chance.below(5)) {
+        case 0:
+            out.keeps_repeats = !keeps_repeats;
+            break;
+        case 1:
+            out.point = std::string_view(point) == "link" ? "port" : "link";
+            break;
+        case 2:
+            out.same_port = same_port == 0 ? 50 * kMicrosecond : chance.below(2) * same_port / 2;
+            break;
+        case 3:
+            out.views = views == 2 ? 4 : 2;
+            break;
+        default:
+            out.tags = chance.one_of({"ignore", "compare", "point"});
             break;
     }
     return out;

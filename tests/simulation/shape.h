@@ -40,6 +40,9 @@ struct Shape {
     static Shape by(Chance& chance);
     // What a reload makes of it.
     [[nodiscard]] Shape another(Chance& chance) const;
+    // The same of what the union rule goes by.
+    void vary_repeats(Chance& chance);
+    [[nodiscard]] Shape other_repeats(Chance& chance) const;
     // Of the configuration.
     [[nodiscard]] std::string text() const;
 };

@@ -39,7 +39,7 @@ Bytes bytes_of(const Sent& sent) {
 }  // namespace
 
 void World::choose_traffic() {
-    Chance& chance = chance_[kShape];
+    Chance& chance = chance_[kRepeats];
     Traffic& t = traffic_;
     t.unidentified_percent = chance.one_of({0U, 30U, 60U, 100U});
     t.planned_percent = chance.one_of({0U, 50U, 90U});
@@ -76,45 +76,52 @@ void World::bring_packets() {
 }
 
 // A packet that was not there before; the same frame without IP comes again and again.
-Sent World::another_packet() {
-    Chance& chance = chance_[kTraffic];
-    Sent sent;
-    sent.port = static_cast<std::uint8_t>(chance.below(2));
-    if (chance.once_in(40)) {
-        const std::uint64_t number = chance.below(kFrameKeys);
+void World::make_new(Sent& sent, bool has_key) {
+    Chance& repeats = chance_[kRepeats];
+    if (!has_key) {
         sent.kind = Kind::kFrame;
-        sent.key = shape_.compares_frames ? kFrames + number : 0;
-        sent.flow = shape_.compares_frames ? ~0U - static_cast<std::uint32_t>(number) : ~0U;
-        return sent;
-    }
-    if (chance.below(100) < traffic_.unidentified_percent) {
-        sent.kind = chance.one_of({Kind::kIpv6, Kind::kIpv6, Kind::kId0, Kind::kId1});
+        sent.flow = ~0U;
+        if (shape_.compares_frames) {
+            const std::uint64_t number = repeats.below(kFrameKeys);
+            sent.key = kFrames + number;
+            sent.flow -= static_cast<std::uint32_t>(number);
+        }
+        return;
     }
     sent.key = next_key_++;
-    sent.flow = static_cast<std::uint32_t>(chance.below(flows_)) |
-                (sent.kind == Kind::kIpv6 ? 1U << 20 : 0);
-    sent.pair = static_cast<std::uint8_t>(sent.flow % 3);
+    sent.flow = static_cast<std::uint32_t>(chance_[kTraffic].below(flows_));
+    if (traffic_.unidentified_percent != 0 && repeats.below(100) < traffic_.unidentified_percent) {
+        sent.kind = repeats.one_of({Kind::kIpv6, Kind::kIpv6, Kind::kId0, Kind::kId1});
+        sent.flow |= sent.kind == Kind::kIpv6 ? 1U << 20 : 0;
+    }
+    sent.pair = static_cast<std::uint8_t>(has(Fault::kRepeats) ? sent.flow % 3 : 0);
     sent.ttl = static_cast<std::uint8_t>(64 - sent.port);
     set_tags(sent);
-    return sent;
 }
 
 void World::set_tags(Sent& sent) {
-    sent.tags = sent.kind == Kind::kFrame || traffic_.tags == 0 ? std::uint8_t{0}
-                : traffic_.tags == 1
-                    ? static_cast<std::uint8_t>(7 * sent.port)
-                    : chance_[kTraffic].one_of({std::uint8_t{0}, std::uint8_t{5}, std::uint8_t{6}});
+    if (sent.kind == Kind::kFrame || traffic_.tags == 0) {
+        sent.tags = 0;
+    } else if (traffic_.tags == 1) {
+        sent.tags = static_cast<std::uint8_t>(7 * sent.port);
+    } else {
+        sent.tags = chance_[kRepeats].one_of({std::uint8_t{0}, std::uint8_t{5}, std::uint8_t{6}});
+    }
 }
 
-// A new packet, or a copy of one, mostly of a young one.
+// A new packet, or a copy of one, mostly of a young one; or a plan of what will come of a new one.
 void World::bring_fresh_packet() {
     Chance& chance = chance_[kTraffic];
-    if (chance.below(100) < traffic_.planned_percent) {
-        plan_transmissions(another_packet());
+    Sent sent;
+    sent.port = static_cast<std::uint8_t>(chance.below(2));
+    const bool copy = !originals_.empty() && chance.below(100) < echo_percent_;
+    const bool has_key = !chance.once_in(40);
+    if (has(Fault::kRepeats) && chance_[kRepeats].below(100) < traffic_.planned_percent) {
+        make_new(sent, has_key);
+        plan_transmissions(sent);
         return;
     }
-    Sent sent = another_packet();
-    if (!originals_.empty() && chance.below(100) < echo_percent_) {
+    if (copy) {
         const Nanoseconds age = chance.one_of({shape_.window / 50, shape_.window / 2, shape_.window,
                                                2 * shape_.window, 5 * shape_.window});
         const Nanoseconds from = now_ - std::min<Nanoseconds>(now_, chance.below(age + 1));
@@ -125,17 +132,20 @@ void World::bring_fresh_packet() {
         const std::uint8_t port = sent.port;
         sent = at->sent;
         sent.port = port;
-        sent.ttl -= sent.ttl != 0 ? port : 0;
+        sent.ttl = static_cast<std::uint8_t>(sent.ttl == 0 ? 0 : 64 - port);
         set_tags(sent);
-    } else if (sent.key != 0) {
-        originals_.push_back({sent, now_});
+    } else {
+        make_new(sent, has_key);
+        if (sent.key != 0) {
+            originals_.push_back({sent, now_});
+        }
     }
     bring_packet(sent, now_);
 }
 
 // One packet, said once or several times, as both taps see it.
 void World::plan_transmissions(const Sent& packet) {
-    Chance& chance = chance_[kTraffic];
+    Chance& chance = chance_[kRepeats];
     if (packet.key != 0) {
         originals_.push_back({packet, now_});
     }

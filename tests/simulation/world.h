@@ -30,10 +30,12 @@ enum class Fault : std::uint8_t {
     kEarlyStop,  // at any step, and without time to drain
     kOverload,   // ten times the planned rate
     kRestart,    // the process ends amid traffic, and another one goes on with what it kept
+    kRepeats,  // no fault: packets without an ID, sent again; and configurations of the union rule
 };
-inline constexpr auto kFaultNames = std::to_array<std::string_view>(
-    {"late-turns", "very-late-turns", "slow-worker", "away-worker", "tx-full", "no-buffers",
-     "clock-jump", "link-flap", "reload", "snapshot", "early-stop", "overload", "restart"});
+inline constexpr auto kFaultNames =
+    std::to_array<std::string_view>({"late-turns", "very-late-turns", "slow-worker", "away-worker",
+                                     "tx-full", "no-buffers", "clock-jump", "link-flap", "reload",
+                                     "snapshot", "early-stop", "overload", "restart", "repeats"});
 inline constexpr std::uint32_t kAllFaults = (1U << kFaultNames.size()) - 1;
 
 struct Scenario {

@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
 """The audit of real runs and of captures: what it says of every packet against exact answers."""
+import collections
 import json
 import os
 import subprocess
 import unittest
 
 import harness
+import union_answer
 from harness import MS, PCAPS
+from union_test import Scene
 
 TAPS = [PCAPS / "two-taps-a.pcap", PCAPS / "two-taps-b.pcap"]
 # What an echo by the exact answer may be to the audit: an engine may remember it for its slack.
@@ -63,6 +66,36 @@ class Audit(harness.E2eTest):
                                   timeout=harness.PATIENCE)
             self.assertEqual(done.returncode, 2)
             self.assertIn(b"--audit is for windows of time", done.stderr)
+
+
+class Repeats(harness.E2eTest):
+    """Where repeats are kept: nothing that the union rule decides is judged, as no filter answered it."""
+
+    def test_kept_repeats_are_no_misses_and_their_copies_no_false_drops(self):
+        seen = collections.Counter()
+        for seed in range(24):
+            scene = Scene(seed, self.folder, window="50ms")
+            answers, _ = union_answer.answers(scene.packets, scene.options)
+            expected = collections.Counter()
+            for (_, _, link, frame), answer in zip(scene.packets, answers):
+                identified = union_answer.place_of(link, frame).identified or not scene.options.keep
+                expected[answer.kind, identified] += 1
+            with self.subTest(seed=seed, arguments=scene.arguments):
+                done = subprocess.run(
+                    [os.environ["UNECHO_BIN"], "pcap", *map(str, scene.inputs), "--audit", "--dry-run", "--json",
+                     "--quiet", "--engine", "exact", *scene.arguments],
+                    check=True, capture_output=True, timeout=harness.PATIENCE)
+                audit = json.loads(done.stdout)["audit"]
+                counters = audit["counters"]
+                self.assertEqual(counters["sampled"], expected["new", True] + expected["echo", True])
+                self.assertEqual(sum(counters[name] for name in ECHOES), expected["echo", True])
+                self.assertEqual(counters["new"], expected["new", True])
+                self.assertEqual(audit["misses"]["count"], 0)
+                self.assertEqual(audit["false_drops"]["count"], 0)
+            seen += expected
+        for kind in ("new", "echo"):
+            for identified in (True, False):
+                self.assertGreater(seen[kind, identified], 100, "the scenes have too few of them")
 
 
 if __name__ == "__main__":

@@ -71,6 +71,14 @@ Result<unsigned> parse_first(const std::string& text) {
     return static_cast<unsigned>(*value);
 }
 
+Result<double> parse_share(const std::string& text) {
+    const auto value = number_text<double>(text);
+    if (!value || !config::kShare.contains(*value)) {
+        return fail(Errc::kInvalidArgument, "\"" + text + "\"; allowed: a number from 0 to 1");
+    }
+    return *value;
+}
+
 Result<double> parse_probability(const std::string& text) {
     const auto value = number_text<double>(text);
     if (!value || !engines::is_false_drop(*value)) {

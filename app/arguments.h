@@ -27,6 +27,8 @@ Result<std::uint64_t> parse_positive(const std::string& text);
 Result<unsigned> parse_first(const std::string& text);
 // A chance of false drops, above 0 up to config::kMostFalseDrop.
 Result<double> parse_probability(const std::string& text);
+// Of packets, from 0 to 1.
+Result<double> parse_share(const std::string& text);
 // A duration, or inf: filter::kInfiniteWindow.
 Result<Nanoseconds> parse_window(const std::string& text);
 // Bytes of a packet that are captured, up to 262144; 0: all.

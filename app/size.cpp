@@ -25,14 +25,24 @@ struct SizeOptions {
     Text memory;
     Text key;
     Text first;
+    Text repeats;
+    Text unidentified;
     Text machines;
     bool json = false;
 };
 
 // What does not go together, as in a configuration.
-Status check(packet::KeyMode key, const engines::SizeQuestion& question) {
+Status check(packet::KeyMode key, bool keeps_repeats, bool shared,
+             const engines::SizeQuestion& question) {
     if (!question.rate && !question.memory) {
         return bad_option("size", option::kRate + " or " + option::kMemory + " is needed");
+    }
+    if (keeps_repeats && packet::is_flow(key)) {
+        return bad_option(
+            "size", option::kRepeats + " keep is for keys of packets; leave out " + option::kKey);
+    }
+    if (shared && !keeps_repeats) {
+        return bad_option("size", option::kUnidentified + " is for " + option::kRepeats + " keep");
     }
     engines::FilterSpec spec;
     spec.key = key;
@@ -64,17 +74,29 @@ Outcome size(const SizeOptions& options) {
     read(option::kFirst, options.first, parse_first, [&](unsigned n) { question.first = n; });
     read(option::kKey, options.key, name_in(config::kKeyNames),
          [&](std::size_t i) { key = static_cast<packet::KeyMode>(i); });
+    // As in a configuration: kept, but for keys of flows, which name no packet.
+    auto repeats = packet::is_flow(key) ? packet::Repeats::kDrop : packet::Repeats::kKeep;
+    read(option::kRepeats, options.repeats, name_in(packet::kRepeatsNames),
+         [&](std::size_t i) { repeats = static_cast<packet::Repeats>(i); });
+    double unidentified = 1;
+    read(option::kUnidentified, options.unidentified, parse_share,
+         [&](double share) { unidentified = share; });
     engines::Machines machines;
     read(option::kMachines, options.machines, parse_machines,
          [&](const engines::Machines& given) { machines = given; });
     if (!read.status()) {
         return read.status();
     }
+    if (repeats == packet::Repeats::kKeep) {
+        question.unidentified = unidentified;
+    }
     const double rate = question.rate.value_or(0);
     if (question.rate) {
         question.rate = machines.share(rate);
     }
-    if (Status status = check(key, question); !status) {
+    if (Status status = check(key, question.unidentified.has_value(),
+                              options.unidentified.has_value(), question);
+        !status) {
         return status;
     }
     const auto candidates = engines::find_candidates(question);
@@ -126,6 +148,17 @@ void add_size(CLI::App& app, Action& action) {
                      "Packets of a flow that pass per window, with " + option::kKey +
                          " flow or flow-bidir (1)")
         ->type_name("N");
+    command
+        ->add_option(
+            option::kRepeats, options->repeats,
+            "Equal packets without an ID: keep those that were sent again, or drop all but "
+            "one; keeping takes memory (keep; with a key of flows drop)")
+        ->type_name(one_of(packet::kRepeatsNames));
+    command
+        ->add_option(option::kUnidentified, options->unidentified,
+                     "Share of packets without an ID (IPv6, IPv4 with ID 0 or 1) that memory is "
+                     "planned for (1)")
+        ->type_name("SHARE");
     command
         ->add_option(option::kMachines, options->machines,
                      "So many machines behind a hash of flows take the rate together: what each "

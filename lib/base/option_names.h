@@ -45,6 +45,7 @@ inline constexpr Name kEditcap{"--editcap"};
 inline constexpr Name kRepeats{"--repeats"};
 inline constexpr Name kPoint{"--point"};
 inline constexpr Name kSamePort{"--same-port"};
+inline constexpr Name kUnidentified{"--unidentified"};
 inline constexpr Name kViews{"--views"};
 inline constexpr Name kPasses{"--passes"};
 inline constexpr Name kGroup{"--group"};

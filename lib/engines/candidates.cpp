@@ -18,6 +18,12 @@ namespace {
 // a new packet takes in the filter.
 constexpr double kMemoryRange = 2;
 
+// Looks that are remembered at least, where repeats are kept.
+constexpr std::uint64_t kLeastLooks = 1024;
+
+// Each transmission is looked at by this many points of observation; more of them forget sooner.
+constexpr double kPoints = 2;
+
 std::string number(double value, const char* format) {
     char text[32];
     std::snprintf(text, sizeof(text), format, value);
@@ -50,7 +56,16 @@ Result<Candidate> candidate_at(Engine engine, const SizeQuestion& question, doub
     const double queries = info_of(engine).counts_packets ? 1 : mean_queries(question.first);
     out.packet_ns = queries * packet_ns(*geometry, out.prediction, *bytes);
     out.lines = queries * out.prediction.lines_per_packet;
-    out.fits = !question.memory || *bytes <= *question.memory;
+    if (question.unidentified) {
+        filter::UnionSpec spec;
+        spec.window = question.window;
+        const auto repeats = size_repeats(spec, rate, *question.unidentified);
+        if (!repeats) {
+            return tl::unexpected(repeats.error());
+        }
+        out.repeats_bytes = filter::UnionRule::bytes(*repeats);
+    }
+    out.fits = !question.memory || out.all_bytes() <= *question.memory;
     return out;
 }
 
@@ -69,13 +84,13 @@ Result<Candidate> candidate_for_memory(Engine engine, const SizeQuestion& questi
     }
     if (!best->fits) {
         return fail(Errc::kInvalidArgument,
-                    "needs at least " + format_size(best->bytes) + " for any rate");
+                    "needs at least " + format_size(best->all_bytes()) + " for any rate");
     }
     std::optional<double> refused;
     Candidate last = *best;
     for (unsigned step = 0; step < (refused ? kStepsBelowRefusal : kSteps); ++step) {
         const double scale =
-            kAim * static_cast<double>(*question.memory) / static_cast<double>(last.bytes);
+            kAim * static_cast<double>(*question.memory) / static_cast<double>(last.all_bytes());
         double rate = std::clamp(last.rate * scale, lowest, sizing::kMaxRate);
         if (refused && rate >= *refused) {
             rate = std::sqrt(best->rate * *refused);
@@ -130,7 +145,8 @@ std::string reason_for(const Candidates& candidates) {
     if (!first.fits) {
         const auto least = least_memory(candidates.list);
         return "nothing fits into " + format_size(*candidates.question.memory) + ": " +
-               engine_name(least->geometry) + " needs the least, " + format_size(least->bytes);
+               engine_name(least->geometry) + " needs the least, " +
+               format_size(least->all_bytes());
     }
     std::string text = name + " is first: of the engines within " + number(kMemoryRange, "%g") +
                        " times the least memory a new packet takes the least time in it, about " +
@@ -156,6 +172,23 @@ std::string counting_engines() {
 }
 
 }  // namespace
+
+Result<filter::UnionParams> size_repeats(filter::UnionSpec spec, double rate, double unidentified) {
+    const auto packets_in = [rate](Nanoseconds time, double share) {
+        return static_cast<std::uint64_t>(rate * share * static_cast<double>(time) / kSecond);
+    };
+    spec.looks =
+        std::max<std::uint64_t>(packets_in(spec.window, unidentified * kPoints), kLeastLooks);
+    spec.identified = packets_in(spec.same_port, 1) + kLeastLooks;
+    auto params = filter::UnionParams::make(spec);
+    if (!params) {
+        return fail(Errc::kConfig,
+                    "packets without an ID cannot all be remembered: " + params.error().context +
+                        "; a shorter window, a lower rate or unidentified, more workers, or "
+                        "repeats = \"drop\" would do");
+    }
+    return *params;
+}
 
 Result<Candidates> find_candidates(const SizeQuestion& question) {
     std::vector<Engine> engines;
@@ -207,6 +240,9 @@ std::string to_text(const Candidates& candidates) {
     if (by_memory) {
         header.insert(header.begin() + 1, ">highest rate");
     }
+    if (candidates.question.unidentified) {
+        header.insert(header.end() - 6, ">without an ID");
+    }
     Table table(header);
     for (const Candidate& c : candidates.list) {
         const sizing::Prediction& p = c.prediction;
@@ -215,12 +251,20 @@ std::string to_text(const Candidates& candidates) {
             number(p.bits_per_key, "%.1f"), number(c.lines, "%.1f"),
             number(c.packet_ns, "%.0f"),    p.slack == 0 ? "none" : format_duration(p.slack),
             number(p.false_drop, "%.2g"),   geometry_text(c.geometry)};
+        if (candidates.question.unidentified) {
+            row.insert(row.begin() + 2, format_size(c.repeats_bytes));
+        }
         if (by_memory) {
             row.insert(row.begin() + 1, format_rate(c.rate));
         }
         table.row(row);
     }
     std::string text = table.text() + candidates.reason + "\n";
+    if (candidates.question.unidentified) {
+        text += "without an ID: beside it, for " +
+                number(100 * *candidates.question.unidentified, "%g %%") +
+                " of the packets, as repeats are kept\n";
+    }
     if (const unsigned first = candidates.question.first; first > 1) {
         text += "the first " + std::to_string(first) +
                 " packets of a flow pass: lines and ns are their mean; a later packet asks " +
@@ -241,6 +285,7 @@ nlohmann::ordered_json to_json(const Candidates& candidates) {
                         {"geometry", geometry_text(c.geometry)},
                         {"rate_pps", c.rate},
                         {"bytes", c.bytes},
+                        {"repeats_bytes", c.repeats_bytes},
                         {"fits", c.fits},
                         {"bits_per_key", p.bits_per_key},
                         {"lines_per_packet", c.lines},

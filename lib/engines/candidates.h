@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/units.h"
 #include "engines/catalogue.h"
+#include "filter/repeats/union_rule.h"
 
 namespace unecho::engines {
 
@@ -25,6 +26,8 @@ struct SizeQuestion {
     bool bounded = true;  // packet by packet, by the engines that can judge: rule "bound"
     bool shrinks = true;  // on_full = "shrink": generations have room for random arrivals
     unsigned first = 1;   // packets of a flow that pass per window, 1 to 64
+    // Where repeats are kept: the share of packets without an ID. Absent: no memory is for them.
+    std::optional<double> unidentified = std::nullopt;
 };
 
 // Those among which "auto" chooses: no other is ever faster within its memory range.
@@ -43,10 +46,13 @@ struct Candidate {
     Geometry geometry;
     double rate = 0;
     sizing::Prediction prediction;
-    std::uint64_t bytes = 0;  // allocated, spare segments too
-    double packet_ns = 0;     // that a new packet takes in the filter, about
-    double lines = 0;         // cache lines of a new packet
-    bool fits = true;         // into the memory given
+    std::uint64_t bytes = 0;          // allocated, spare segments too
+    std::uint64_t repeats_bytes = 0;  // for packets without an ID, beside it
+    double packet_ns = 0;             // that a new packet takes in the filter, about
+    double lines = 0;                 // cache lines of a new packet
+    bool fits = true;                 // both into the memory given
+
+    [[nodiscard]] std::uint64_t all_bytes() const { return bytes + repeats_bytes; }
 };
 
 struct Candidates {
@@ -55,6 +61,9 @@ struct Candidates {
     std::vector<std::string> refused;  // engines that cannot, with the reason
     std::string reason;                // why the first is first
 };
+
+// The union rule's table for so many packets per second on one worker.
+Result<filter::UnionParams> size_repeats(filter::UnionSpec spec, double rate, double unidentified);
 
 // Errc::kConfig if neither rate nor memory is given, or no engine can.
 Result<Candidates> find_candidates(const SizeQuestion& question);

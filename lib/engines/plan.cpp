@@ -19,9 +19,6 @@ namespace {
 // Flows spread unevenly over several instances.
 constexpr double kUnevenSpread = 1.25;
 
-// Looks that are remembered at least, where repeats are kept.
-constexpr std::uint64_t kLeastLooks = 1024;
-
 std::string text_of(double value) {
     char text[32];
     std::snprintf(text, sizeof(text), "%.3g", value);
@@ -223,32 +220,13 @@ class Planner {
         return std::move(out_);
     }
 
-    // Each transmission is looked at by this many points of observation; more of them forget
-    // sooner.
-    static constexpr double kPoints = 2;
-
     // For so many packets per second.
     [[nodiscard]] Result<filter::UnionParams> repeats_of(double rate) const {
-        const double unidentified = spec_.unidentified.value_or(1);
-        const auto packets_in = [rate](Nanoseconds time, double share) {
-            return static_cast<std::uint64_t>(rate * share * static_cast<double>(time) / kSecond);
-        };
         filter::UnionSpec spec;
-        spec.looks =
-            std::max<std::uint64_t>(packets_in(spec_.window, unidentified * kPoints), kLeastLooks);
         spec.window = spec_.window;
         spec.same_port = spec_.same_port.value_or(0);
         spec.views = spec_.views.value_or(filter::UnionParams::kLeastViews);
-        spec.identified = packets_in(spec.same_port, 1) + kLeastLooks;
-        auto params = filter::UnionParams::make(spec);
-        if (!params) {
-            return fail(
-                Errc::kConfig,
-                "packets without an ID cannot all be remembered: " + params.error().context +
-                    "; a shorter window, a lower rate or unidentified, more workers, or "
-                    "repeats = \"drop\" would do");
-        }
-        return *params;
+        return size_repeats(spec, rate, spec_.unidentified.value_or(1));
     }
 
     // "auto" may have chosen an engine that has nothing to judge.

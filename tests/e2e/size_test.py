@@ -3,10 +3,36 @@
 """unecho size: which engines it lists, and what it says to options that cannot be."""
 import json
 import os
+import pathlib
+import re
 import subprocess
+import tempfile
 import unittest
 
 TARGETS = ("--window", "50ms", "--rate", "1Mpps")
+CONFIG = """
+[[port]]
+name = "a"
+device = "net_null0"
+[[port]]
+name = "b"
+device = "net_null1"
+[[port]]
+name = "tool"
+device = "net_null2"
+[[filter]]
+name = "f"
+window = "50ms"
+rate = "1Mpps"
+unidentified = %s
+[[route]]
+name = "r"
+from = ["a", "b"]
+to = "tool"
+filter = "f"
+[workers]
+lcores = [0]
+"""
 
 
 def size(*options):
@@ -55,6 +81,39 @@ class Size(unittest.TestCase):
         self.assertIn("for one machine to fail: --machines 3", text)
         self.assertNotIn("machine", size("--machines", "1").stdout)
 
+    def test_packets_without_an_id_take_what_check_says(self):
+        def candidates(*options):
+            return json.loads(size("--json", *options).stdout)["candidates"]
+        kept, fifth, dropped = candidates(), candidates("--unidentified", "0.2"), candidates("--repeats", "drop")
+        # 1 Mpps, 50 ms and two points: 100,000 looks, rounded up to a power of two, of 72 bytes.
+        self.assertEqual({one["repeats_bytes"] // 1024 for one in kept}, {9 * 1024})
+        self.assertEqual({one["repeats_bytes"] for one in candidates("--key", "flow")}, {0})
+        self.assertEqual({one["repeats_bytes"] for one in dropped}, {0})
+        self.assertLess(fifth[0]["repeats_bytes"], kept[0]["repeats_bytes"] / 3)
+        self.assertEqual([one["bytes"] for one in kept], [one["bytes"] for one in dropped])
+        self.assertIn("for 20 % of the packets", size("--unidentified", "0.2").stdout)
+        self.assertNotIn("without an ID", size("--repeats", "drop").stdout)
+        with tempfile.TemporaryDirectory() as folder:
+            for share in ("1", "0.2"):
+                config = pathlib.Path(folder) / "size.toml"
+                config.write_text(CONFIG % share, encoding="ascii")
+                plan = subprocess.run([os.environ["UNECHO_BIN"], "check", config], capture_output=True, text=True,
+                                      timeout=60, check=False).stdout
+                text = size("--unidentified", share).stdout
+                told = re.search(r"; (\S+) a worker", plan)[1]
+                self.assertIn(told, text.splitlines()[1].split())
+
+    def test_memory_is_for_both(self):
+        def rate(*options):
+            done = subprocess.run([os.environ["UNECHO_BIN"], "size", "--window", "50ms", "--memory", "16MiB", "--json",
+                                   *options], capture_output=True, text=True, timeout=60, check=True)
+            for one in json.loads(done.stdout)["candidates"]:
+                self.assertLessEqual(one["bytes"] + one["repeats_bytes"], 16 << 20)
+                self.assertTrue(one["fits"])
+            return json.loads(done.stdout)["candidates"][0]["rate_pps"]
+        self.assertLess(rate(), rate("--unidentified", "0.2"))
+        self.assertLess(rate("--unidentified", "0.2"), rate("--repeats", "drop"))
+
     def test_options_that_cannot_be_are_one_line(self):
         for options, message in (
                 (("--first", "3"), '--first: counts packets of a flow; it needs key "flow"'),
@@ -64,6 +123,9 @@ class Size(unittest.TestCase):
                 (("--key", "flow", "--first", "3x"), '--first: "3x"'),
                 (("--max-false-drop", "2"),
                  'unecho: --max-false-drop: "2"; allowed: above 0 up to 0.5'),
+                (("--unidentified", "1.5"), '--unidentified: "1.5"; allowed: a number from 0 to 1'),
+                (("--unidentified", "1", "--repeats", "drop"), "--unidentified is for --repeats keep"),
+                (("--repeats", "keep", "--key", "flow"), "--repeats keep is for keys of packets"),
                 (("--machines", "0"), '--machines: "0"; allowed: 1 to 1024'),
                 (("--machines", "1025"), '--machines: "1025"; allowed: 1 to 1024'),
                 (("--machines", "many"), '--machines: "many"; allowed: 1 to 1024'),

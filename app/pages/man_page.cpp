@@ -46,6 +46,7 @@ constexpr std::array kPlaceholders{
     Entry{"SIZE", "A decimal number and a unit: 64MiB, 1GiB (powers of 1024), 64MB (of 1000)."},
     Entry{"RATE", "Packets per second: 500kpps, 14.88Mpps."},
     Entry{"P", "A chance, above 0 up to 0.5, as in 1e-6."},
+    Entry{"SHARE", "A part of the whole, 0 to 1, as in 0.2."},
     Entry{"N", "A whole number."},
     Entry{"LIST", "Names or numbers with commas between: vxlan,gre."},
     Entry{"EXPR", "An expression of pcap-filter(7): 'udp port 53'."},

@@ -36,7 +36,7 @@ std::string opening(const Report& report) {
                                     : counted(report.files.size(), "input") + ", " + first +
                                           " to " + capture::input_text(report.files.back().path)) +
            ": " + counted(report.total.packets, "packet") + ", " +
-           traffic(report.total.bytes, report.captured) + ", " + brief(report.duration) + "\n";
+           traffic(report.total.bytes, report.captured) + ", " + brief(report.duration);
 }
 
 std::string conclusion(const Report& report) {
@@ -148,7 +148,7 @@ std::string remove_command(const Report& report) {
 
 std::string to_answer(const Report& report) {
     const Recommendation& wanted = report.recommendation;
-    std::string out = printable(opening(report));
+    std::string out = printable(opening(report)) + "\n";
     if (report.total.packets == 0) {
         return out + "There are no packets in " + (report.files.size() > 1 ? "them" : "it") + ".\n";
     }

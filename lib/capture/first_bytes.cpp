@@ -35,6 +35,53 @@ constexpr std::array kKnown{
     Known{"snoop\0\0\0"sv, "a snoop capture, which editcap -F pcap converts"},
 };
 
+// Of the records of an ERF file, which has no header of its own: by the type of its first record.
+constexpr std::array kErfTypes{
+    Known{"\x01\x0A\x0F\x11\x13"sv, "HDLC"},
+    Known{"\x02\x0B\x10\x14"sv, "Ethernet"},
+    Known{"\x03\x04\x07\x09\x0C\x12"sv, "ATM"},
+    Known{"\x05\x06\x08"sv, "multichannel"},
+    Known{"\x15\x19"sv, "InfiniBand"},
+    Known{"\x16"sv, "IPv4"},
+    Known{"\x17"sv, "IPv6"},
+    Known{"\x18"sv, "raw link"},
+    Known{"\x1B"sv, "metadata first"},
+    Known{"\x1C\x1D"sv, "Omni-Path"},
+};
+constexpr std::size_t kErfHeader = 16;
+
+std::uint32_t big_endian(std::span<const std::uint8_t> bytes, std::size_t at) {
+    return bytes[at] * 256U + bytes[at + 1];
+}
+
+// The kind of an ERF record with a time from 1990 to 2069; empty if it cannot be one.
+std::string_view erf_kind(std::span<const std::uint8_t> record) {
+    constexpr std::uint8_t kEarliest = 0x26;  // of the highest byte of seconds
+    constexpr std::uint8_t kLatest = 0xBB;
+    constexpr std::uint8_t kType = 0x7F;  // without the mark of extension headers
+    if (record.size() < kErfHeader || big_endian(record, 10) < kErfHeader ||
+        record[7] < kEarliest || record[7] > kLatest) {
+        return {};
+    }
+    const auto type = static_cast<char>(record[8] & kType);
+    const auto* const known = std::find_if(
+        kErfTypes.begin(), kErfTypes.end(),
+        [&](const Known& one) { return one.magic.find(type) != std::string_view::npos; });
+    return known == kErfTypes.end() ? std::string_view() : known->what;
+}
+
+// The second record has to be one as well, as far as it is there.
+std::string_view erf_file_kind(std::span<const std::uint8_t> bytes) {
+    const std::string_view kind = erf_kind(bytes);
+    if (kind.empty()) {
+        return {};
+    }
+    const std::size_t next = big_endian(bytes, 10);
+    return bytes.size() < next + kErfHeader || !erf_kind(bytes.subspan(next)).empty()
+               ? kind
+               : std::string_view();
+}
+
 std::string hex(std::span<const std::uint8_t> bytes) {
     std::string out;
     for (const std::uint8_t byte : bytes) {
@@ -66,6 +113,10 @@ std::string describe_first_bytes(std::span<const std::uint8_t> bytes) {
         return head + ", " + std::string(known->what);
     }
     const auto start = bytes.first(std::min(bytes.size(), kText));
+    if (const std::string_view erf = is_text(start) ? std::string_view() : erf_file_kind(bytes);
+        !erf.empty()) {
+        return head + ", an ERF capture (" + std::string(erf) + "), which editcap -F pcap converts";
+    }
     if (is_text(start)) {
         std::string text(start.begin(), start.end());
         text.erase(std::find_if(text.begin(), text.end(), [](char c) { return c < ' '; }),

@@ -60,7 +60,8 @@ class FormatReader {
     // Why take() says that it has ended.
     struct End {
         std::string why;
-        bool damage = true;  // else there is more than is read
+        bool damage = true;    // else there is more than is read
+        std::string remedy{};  // beside --recover; empty: there is none
     };
     [[nodiscard]] const End& end() const { return end_; }
 

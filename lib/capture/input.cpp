@@ -417,13 +417,14 @@ std::string Input::left_unread() const {
 
 void Input::note_end() {
     const FormatReader::End& end = reader_->end();
-    notes_.add(
-        reader_->packets() + 1,
-        end.why + " at byte " + format_count(offset_) +
-            (stream_->is_compressed() ? ", decompressed" : "") + ": " + left_unread() +
-            (end.damage && !recover_ ? "; " + option::kRecover + " looks for what goes on behind it"
-                                     : ""),
-        true);
+    notes_.add(reader_->packets() + 1,
+               end.why + " at byte " + format_count(offset_) +
+                   (stream_->is_compressed() ? ", decompressed" : "") + ": " + left_unread() +
+                   (end.damage && !recover_
+                        ? "; " + option::kRecover + " looks for what goes on behind it" +
+                              (end.remedy.empty() ? "" : ", or " + end.remedy)
+                        : ""),
+               true);
 }
 
 void Input::end_of_stream() {

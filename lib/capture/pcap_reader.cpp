@@ -13,6 +13,29 @@ namespace {
 
 using namespace pcap;
 
+// Where a record begins its first word is the time. All magic numbers of pcap begin with these two
+// bytes, in one order or the other, which as a time is 2055 or one second in 65,536.
+constexpr bool may_be_magic(std::uint32_t word) noexcept {
+    constexpr std::uint32_t kBegin = kMicrosecondMagic >> 16;
+    return word >> 16 == kBegin ||
+           (word & 0xFFFF) == (__builtin_bswap32(kMicrosecondMagic) & 0xFFFF);
+}
+
+// Whether a file header of pcap stands there: a magic number, version 2.4, and no offset of time or
+// precision, which no program writes. bytes: a record header or more.
+template <std::endian kOrder>
+bool is_file_header(std::span<const std::uint8_t> bytes) noexcept {
+    const auto magic = load<std::uint32_t, kOrder>(bytes.data());
+    return (magic == kMicrosecondMagic || magic == kNanosecondMagic || magic == kModifiedMagic) &&
+           load<std::uint16_t, kOrder>(bytes.data() + 4) == 2 &&
+           load<std::uint16_t, kOrder>(bytes.data() + 6) == 4 &&
+           load<std::uint64_t, kOrder>(bytes.data() + 8) == 0;
+}
+
+bool begins_capture(std::span<const std::uint8_t> bytes) noexcept {
+    return is_file_header<std::endian::little>(bytes) || is_file_header<std::endian::big>(bytes);
+}
+
 template <std::endian kOrder, std::size_t kHeader>
 class PcapReader final : public FormatReader {
   public:
@@ -50,6 +73,13 @@ class PcapReader final : public FormatReader {
             const auto left = static_cast<std::size_t>(end - at);
             if (left < kHeader) {
                 out.need = kHeader;
+                break;
+            }
+            if (may_be_magic(load<std::uint32_t, std::endian::little>(at)) &&
+                begins_capture({at, left})) [[unlikely]] {
+                end_.why = "a second file header, as cat of two captures leaves,";
+                end_.remedy = "give the two files themselves";
+                out.ended = true;
                 break;
             }
             const auto [length, wire_length] = lengths_at(at);

@@ -202,6 +202,22 @@ TEST(Input, no_capture_says_what_it_is) {
               std::string("sample: no capture: begins with 48 65 6c 6c, the text \"Hello, "
                           "world\"") +
                   kAllowedInputs);
+    const std::string erf("\x00\x47\x2F\x00\x5D\x1A\x6C\x4A\x02\x04\x00\x54\x00\x00\x00\x40", 16);
+    const std::string converts = "which editcap -F pcap converts";
+    EXPECT_EQ(error_of(erf), std::string("sample: no capture: begins with 00 47 2f 00, an ERF "
+                                         "capture (Ethernet), ") +
+                                 converts + kAllowedInputs);
+    std::string with_extensions = erf;
+    with_extensions[8] = '\x95';
+    EXPECT_NE(error_of(with_extensions).find("(InfiniBand), " + converts), std::string::npos);
+    for (const auto& [at, byte] : {std::pair{7, '\0'}, {8, '\x7F'}, {11, '\x0F'}}) {
+        std::string other = erf;
+        other[static_cast<std::size_t>(at)] = byte;
+        EXPECT_EQ(error_of(other),
+                  std::string("sample: no capture: begins with 00 47 2f 00") + kAllowedInputs);
+    }
+    const std::string second_is_none = erf + std::string(0x54, '\0');
+    EXPECT_EQ(error_of(second_is_none).find("ERF"), std::string::npos);
     EXPECT_EQ(error_of("\1\2\3\4\5"),
               std::string("sample: no capture: begins with 01 02 03 04") + kAllowedInputs);
 }

@@ -139,6 +139,29 @@ TEST(Pcap, record_beyond_64_mib_ends_with_warning) {
     }
 }
 
+// As `cat a.pcap b.pcap` leaves it, of whatever kind the second one is.
+TEST(Pcap, second_file_header_ends_with_warning) {
+    for (const PcapSpec& first : all_kinds()) {
+        for (const PcapSpec& second : all_kinds()) {
+            const CaptureBytes good = pcap_sample(first, 2);
+            const ReadCapture got = read_bytes(good + pcap_sample(second, 3));
+            EXPECT_EQ(got.packets, sample_packets(2));
+            ASSERT_EQ(got.warnings.size(), 1U);
+            EXPECT_EQ(got.warnings[0].text.substr(0, 27), "a second file header, as ca");
+            EXPECT_NE(got.warnings[0].text.find("--recover"), std::string::npos);
+            EXPECT_EQ(got.warnings[0].number, 3U);
+        }
+    }
+}
+
+TEST(Pcap, time_that_is_a_magic_number_is_a_time) {
+    const PcapSpec spec;
+    const CaptureBytes record = pcap_record(spec, 0xA1B2C3D4, 0x00040002, sample_data(1, 60), 60);
+    const ReadCapture got = read_bytes(pcap_header(spec) + record);
+    EXPECT_EQ(got.packets.size(), 1U);
+    EXPECT_TRUE(got.warnings.empty());
+}
+
 TEST(Pcap, record_of_64_mib_is_waited_for) {
     const CaptureBytes begun = ByteWriter(std::endian::little).u64(0).u32(64U << 20).u32(60).done();
     const ReadCapture got = read_bytes(pcap_header({}) + begun + sample_data(1, 100), 64);

@@ -45,41 +45,55 @@ constexpr std::array kErfTypes{
     Known{"\x16"sv, "IPv4"},
     Known{"\x17"sv, "IPv6"},
     Known{"\x18"sv, "raw link"},
-    Known{"\x1B"sv, "metadata first"},
+    Known{"\x1B"sv, "metadata"},
     Known{"\x1C\x1D"sv, "Omni-Path"},
 };
 constexpr std::size_t kErfHeader = 16;
+constexpr std::uint8_t kErfMetadata = 0x1B;
 
-std::uint32_t big_endian(std::span<const std::uint8_t> bytes, std::size_t at) {
-    return bytes[at] * 256U + bytes[at + 1];
+std::size_t erf_length(std::span<const std::uint8_t> record) {
+    return record[10] * 256U + record[11];
 }
 
-// The kind of an ERF record with a time from 1990 to 2069; empty if it cannot be one.
+std::uint8_t erf_type(std::span<const std::uint8_t> record) {
+    constexpr std::uint8_t kWithoutExtensionMark = 0x7F;
+    return record[8] & kWithoutExtensionMark;
+}
+
+// The kind of an ERF record with a time from 1990 to 2069, or metadata with none; empty if it
+// cannot be one.
 std::string_view erf_kind(std::span<const std::uint8_t> record) {
     constexpr std::uint8_t kEarliest = 0x26;  // of the highest byte of seconds
     constexpr std::uint8_t kLatest = 0xBB;
-    constexpr std::uint8_t kType = 0x7F;  // without the mark of extension headers
-    if (record.size() < kErfHeader || big_endian(record, 10) < kErfHeader ||
-        record[7] < kEarliest || record[7] > kLatest) {
+    if (record.size() < kErfHeader || erf_length(record) < kErfHeader) {
         return {};
     }
-    const auto type = static_cast<char>(record[8] & kType);
-    const auto* const known = std::find_if(
-        kErfTypes.begin(), kErfTypes.end(),
-        [&](const Known& one) { return one.magic.find(type) != std::string_view::npos; });
+    const std::uint8_t type = erf_type(record);
+    const bool untimed = type == kErfMetadata && record[7] == 0;
+    if (!untimed && (record[7] < kEarliest || record[7] > kLatest)) {
+        return {};
+    }
+    const auto* const known =
+        std::find_if(kErfTypes.begin(), kErfTypes.end(), [&](const Known& one) {
+            return one.magic.find(static_cast<char>(type)) != std::string_view::npos;
+        });
     return known == kErfTypes.end() ? std::string_view() : known->what;
 }
 
-// The second record has to be one as well, as far as it is there.
+// Of the first record that is no metadata, as far as they are there; the one behind it has to be a
+// record as well.
 std::string_view erf_file_kind(std::span<const std::uint8_t> bytes) {
-    const std::string_view kind = erf_kind(bytes);
-    if (kind.empty()) {
-        return {};
+    std::string_view kind = erf_kind(bytes);
+    while (!kind.empty() && bytes.size() >= erf_length(bytes) + kErfHeader) {
+        const bool metadata = erf_type(bytes) == kErfMetadata;
+        bytes = bytes.subspan(erf_length(bytes));
+        const std::string_view next = erf_kind(bytes);
+        if (!metadata || next.empty()) {
+            return next.empty() ? next : kind;
+        }
+        kind = next;
     }
-    const std::size_t next = big_endian(bytes, 10);
-    return bytes.size() < next + kErfHeader || !erf_kind(bytes.subspan(next)).empty()
-               ? kind
-               : std::string_view();
+    return kind;
 }
 
 std::string hex(std::span<const std::uint8_t> bytes) {

@@ -216,6 +216,10 @@ TEST(Input, no_capture_says_what_it_is) {
         EXPECT_EQ(error_of(other),
                   std::string("sample: no capture: begins with 00 47 2f 00") + kAllowedInputs);
     }
+    const std::string metadata("\0\0\0\0\0\0\0\0\x9B\x04\0\x10\0\0\0\0", 16);
+    EXPECT_NE(error_of(metadata).find("ERF capture (metadata)"), std::string::npos);
+    EXPECT_NE(error_of(metadata + metadata + erf).find("ERF capture (Ethernet)"),
+              std::string::npos);
     const std::string second_is_none = erf + std::string(0x54, '\0');
     EXPECT_EQ(error_of(second_is_none).find("ERF"), std::string::npos);
     EXPECT_EQ(error_of("\1\2\3\4\5"),

@@ -147,6 +147,12 @@ void add_repeat_options(CLI::App& command, RepeatOptions& options) {
                     "Times that such a port shows each packet: 2 (default) to 14")
         ->type_name("N");
     command
+        .add_option(
+            option::kSecondLooks, options.second_looks,
+            "Packets that were seen again within --same-port and are copies: those of pairs "
+            "of MAC addresses of which most are (doubled, default), or all")
+        ->type_name(one_of(packet::kSecondLooksNames));
+    command
         .add_option(option::kGroup, options.groups,
                     "Taps, by number, of which a packet passes one: members of a LAG, the two "
                     "monitor ports of one tap; may be given several times")
@@ -164,6 +170,8 @@ void read_repeat_options(Reading& read, const RepeatOptions& given, offline::Opt
     read(option::kViews, given.views, parse_positive, [&](std::uint64_t n) {
         out.views = static_cast<unsigned>(std::min<std::uint64_t>(n, ~0U));
     });
+    read(option::kSecondLooks, given.second_looks, name_in(packet::kSecondLooksNames),
+         [&](std::size_t i) { out.second_looks = static_cast<packet::SecondLooks>(i); });
     for (const std::string& group : given.groups) {
         read(option::kGroup, group, parse_group,
              [&](std::vector<std::uint32_t> taps) { out.groups.push_back(std::move(taps)); });

@@ -43,16 +43,17 @@ struct WindowWords {
 };
 
 // Options that tell copies from packets that were sent again: --repeats, --point, --same-port,
-// --views, --group.
+// --views, --second-looks, --group.
 struct RepeatOptions {
     Text repeats;
     Text point;
     Text same_port;
     Text views;
+    Text second_looks;
     std::vector<std::string> groups;
 
     [[nodiscard]] bool any() const {
-        return repeats || point || same_port || views || !groups.empty();
+        return repeats || point || same_port || views || second_looks || !groups.empty();
     }
 };
 

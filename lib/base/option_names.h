@@ -47,6 +47,7 @@ inline constexpr Name kPoint{"--point"};
 inline constexpr Name kSamePort{"--same-port"};
 inline constexpr Name kUnidentified{"--unidentified"};
 inline constexpr Name kViews{"--views"};
+inline constexpr Name kSecondLooks{"--second-looks"};
 inline constexpr Name kPasses{"--passes"};
 inline constexpr Name kGroup{"--group"};
 

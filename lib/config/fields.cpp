@@ -144,6 +144,8 @@ std::vector<Field> fields_of(Filter& filter) {
         {"point", kOptional, "", kAtOnce, field::Choice{packet::kPointNames, to(filter.point)}},
         {"same_port", kOptional, "", kWarmed, field::Duration{kSamePort, to(filter.same_port)}},
         {"views", kOptional, "", kWarmed, field::Whole{kViews, to(filter.views)}},
+        {"second_looks", kOptional, "", kWarmed,
+         field::Choice{packet::kSecondLooksNames, to(filter.second_looks)}},
         {"unidentified", kOptional, "", kWarmed, field::Number{kShare, to(filter.unidentified)}},
         {"window", kRequired, "", kWarmed, field::Duration{kWindow, to(filter.window)}},
         {"engine", kOptional, "\"auto\"", kWarmed, field::Choice{kEngineNames, to(filter.engine)}},

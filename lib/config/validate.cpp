@@ -451,9 +451,10 @@ void check_links(Draft& draft, const Resolved& resolved) {
                             "or on_echo = \"pass\"; if live traffic shall lose them, "
                             "allow_non_ip_drop_on_link = true");
         }
-        const bool drops_repeats = filter.repeats == packet::Repeats::kDrop ||
-                                   filter.point == packet::Point::kLink ||
-                                   filter.same_port.value_or(0) != 0;
+        const bool drops_repeats =
+            filter.repeats == packet::Repeats::kDrop ||
+            filter.point.value_or(packet::Point::kPort) != packet::Point::kPort ||
+            filter.same_port.value_or(0) != 0;
         if (!packet::is_flow(filter.key) && drops_repeats && !route.allow_repeat_drop_on_link &&
             keys.sound("allow_repeat_drop_on_link")) {
             keys.report("on_echo",

@@ -351,7 +351,7 @@ std::string told_apart_by(const engines::FilterPlan& filter) {
     const filter::UnionSpec& spec = filter.repeats->spec();
     return "; repeats " + number(spec.looks) + " point " + number(filter.key.point) +
            " same_port " + number(spec.same_port) + " views " + number(spec.views) +
-           " identified " + number(spec.identified);
+           (spec.needs_evidence ? "" : " each") + " identified " + number(spec.identified);
 }
 
 }  // namespace

@@ -193,10 +193,13 @@ std::string repeats_text(const engines::FilterPlan& filter) {
     }
     const filter::UnionSpec& spec = filter.repeats->spec();
     std::string text = "kept, told from copies by port";
-    text += filter.key.point == packet::Point::kLink ? " and MAC addresses" : "";
+    constexpr std::array<std::string_view, 3> kPoints{"", " and MAC addresses",
+                                                      ", MAC addresses and TTL"};
+    text += kPoints[static_cast<std::size_t>(filter.key.point)];
     if (spec.same_port != 0) {
         text += "; seen " + std::to_string(spec.views) + " times within " +
-                format_duration(spec.same_port) + " where a mirror doubles packets";
+                format_duration(spec.same_port) +
+                (spec.needs_evidence ? " where a mirror doubles packets" : "");
     }
     return text + "; " + format_size(filter::UnionRule::bytes(*filter.repeats)) + " a worker";
 }

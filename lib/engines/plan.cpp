@@ -226,6 +226,7 @@ class Planner {
         spec.window = spec_.window;
         spec.same_port = spec_.same_port.value_or(0);
         spec.views = spec_.views.value_or(filter::UnionParams::kLeastViews);
+        spec.needs_evidence = spec_.second_looks != packet::SecondLooks::kAll;
         return size_repeats(spec, rate, spec_.unidentified.value_or(1));
     }
 
@@ -258,7 +259,7 @@ packet::KeySpec key_of(const FilterSpec& spec) {
             .bytes = spec.key_bytes.value_or(0),
             .repeats = spec.repeats.value_or(packet::Repeats::kDrop),
             .point = spec.point.value_or(packet::Point::kLink),
-            .evidence = spec.keeps_repeats() && spec.same_port.value_or(0) != 0};
+            .evidence = spec.needs_evidence()};
 }
 
 double share_of(unsigned instances) {

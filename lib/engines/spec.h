@@ -104,9 +104,15 @@ struct FilterSpec {
     std::optional<packet::Point> point;    // absent: link
     std::optional<Nanoseconds> same_port;  // second looks at one point within it; absent: none
     std::optional<unsigned> views;         // looks of one point at a transmission; absent: 2
-    std::optional<double> unidentified;    // share of such packets; absent: all
+    std::optional<packet::SecondLooks> second_looks;  // absent: of doubled populations
+    std::optional<double> unidentified;               // share of such packets; absent: all
 
     [[nodiscard]] bool keeps_repeats() const { return repeats == packet::Repeats::kKeep; }
+    // Whether second looks count in populations alone that are known to be doubled.
+    [[nodiscard]] bool needs_evidence() const {
+        return keeps_repeats() && same_port.value_or(0) != 0 &&
+               second_looks != packet::SecondLooks::kAll;
+    }
 
     bool operator==(const FilterSpec&) const = default;
 };

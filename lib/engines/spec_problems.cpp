@@ -103,7 +103,8 @@ class Checks {
                    "\"point\" says how repeats are told from copies; it needs repeats \"keep\" and "
                    "no key of flows");
         }
-        for (const std::string_view field : {"point", "same_port", "views", "unidentified"}) {
+        for (const std::string_view field :
+             {"point", "same_port", "views", "second_looks", "unidentified"}) {
             if (written(field) && (flows || spec_.repeats == packet::Repeats::kDrop)) {
                 report({field, "repeats", "key"},
                        "says how repeats are told from copies; it needs repeats \"keep\" and no "

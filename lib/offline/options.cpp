@@ -29,11 +29,13 @@ Status check_repeats(const Options& options) {
                     : options.count.has_value() ? option::kCount
                                                 : option::kKey));
     }
-    for (const auto& [given, name] : {std::pair{options.point.has_value(), &option::kPoint},
-                                      std::pair{options.same_port.has_value(), &option::kSamePort},
-                                      std::pair{options.views.has_value(), &option::kViews},
-                                      std::pair{options.passes.has_value(), &option::kPasses},
-                                      std::pair{!options.groups.empty(), &option::kGroup}}) {
+    for (const auto& [given, name] :
+         {std::pair{options.point.has_value(), &option::kPoint},
+          std::pair{options.same_port.has_value(), &option::kSamePort},
+          std::pair{options.views.has_value(), &option::kViews},
+          std::pair{options.second_looks.has_value(), &option::kSecondLooks},
+          std::pair{options.passes.has_value(), &option::kPasses},
+          std::pair{!options.groups.empty(), &option::kGroup}}) {
         if (given && !options.keeps_repeats()) {
             return bad(*name + " is for " + option::kRepeats + " keep");
         }
@@ -190,7 +192,7 @@ engines::FilterSpec spec_of(const Options& options) {
 
 packet::KeySpec key_of(const Options& options, std::size_t taps) {
     packet::KeySpec key = engines::key_of(spec_of(options));
-    key.evidence = options.keeps_repeats() && options.same_port_of(taps) != 0;
+    key.evidence = options.needs_evidence(taps);
     return key;
 }
 

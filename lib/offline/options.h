@@ -46,11 +46,12 @@ struct Options {
     bool editcap = false;
     bool audit = false;
     std::uint32_t ignored_bytes = 0;  // at the beginning of longer frames; with frames as keys
-    std::optional<packet::Repeats> repeats;  // absent: kept, where that can be
-    std::optional<packet::Point> point;      // absent: link
-    std::optional<Nanoseconds> same_port;    // absent: kDefaultSamePort of one tap, else 0
-    std::optional<unsigned> views;           // absent: kDefaultViews
-    std::optional<unsigned> passes;          // absent: 2 where evidence is wanted of regular files
+    std::optional<packet::Repeats> repeats;           // absent: kept, where that can be
+    std::optional<packet::Point> point;               // absent: link
+    std::optional<Nanoseconds> same_port;             // absent: kDefaultSamePort of one tap, else 0
+    std::optional<unsigned> views;                    // absent: kDefaultViews
+    std::optional<packet::SecondLooks> second_looks;  // absent: of doubled populations
+    std::optional<unsigned> passes;  // absent: 2 where evidence is wanted of regular files
     // Taps, numbered from 1 in the order of the inputs and of their interfaces, that stand side by
     // side: a packet passes one of them.
     std::vector<std::vector<std::uint32_t>> groups;
@@ -87,6 +88,12 @@ struct Options {
     }
     [[nodiscard]] Nanoseconds same_port_of(std::size_t taps) const {
         return same_port.value_or(taps == 1 ? kDefaultSamePort : 0);
+    }
+    // Whether second looks count in populations alone that are known to be doubled.
+    [[nodiscard]] bool needs_evidence(std::size_t taps) const {
+        return keeps_repeats() && same_port_of(taps) != 0 &&
+               second_looks.value_or(packet::SecondLooks::kDoubled) ==
+                   packet::SecondLooks::kDoubled;
     }
     // Steps back in time that are longer begin an epoch. editcap knows none.
     [[nodiscard]] Nanoseconds jump() const {

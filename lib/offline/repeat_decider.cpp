@@ -18,6 +18,8 @@ Result<std::unique_ptr<RepeatDecider>> RepeatDecider::make(const Options& option
     spec.window = options.window_time();
     spec.same_port = same_port;
     spec.views = options.views.value_or(kDefaultViews);
+    spec.needs_evidence = options.second_looks.value_or(packet::SecondLooks::kDoubled) ==
+                          packet::SecondLooks::kDoubled;
     spec.populations = std::clamp(memory / 512, kLeastLooks, kMostPopulations);
     spec.most_steps = ~0U;
     spec.grows = true;

@@ -316,8 +316,7 @@ Digester digester_of(const Files& files, const Options& options, const hash::Sec
 // Evidence of populations that are seen twice is gathered from the whole input before the first
 // packet is decided, where it can be read twice.
 bool reads_twice(const Files& files, const Options& options, std::size_t taps) {
-    if (!options.keeps_repeats() || options.same_port_of(taps) == 0 || files.live ||
-        options.passes == 1U) {
+    if (!options.needs_evidence(taps) || files.live || options.passes == 1U) {
         return false;
     }
     return std::all_of(files.inputs.begin(), files.inputs.end(), is_regular);

@@ -77,6 +77,9 @@ struct Origin {
 [[nodiscard]] constexpr std::uint32_t air_mark(std::uint16_t sequence, bool retry) noexcept {
     return 0x8000'0000U | std::uint32_t{sequence} << 2U | (retry ? 2U : 0U);
 }
+[[nodiscard]] constexpr bool is_retry(std::uint32_t padding) noexcept {
+    return (padding & 3U) == 2U;
+}
 
 // What stands around a packet that is inside tunnels; hashes but for the path (TunnelPath).
 struct Outside {

@@ -33,8 +33,16 @@ enum class Point : std::uint8_t {
     kPort,  // nothing
     kLink,  // MAC addresses, or the header of a Linux cooked capture; else TTL or hop limit. Of a
             // tunnel that was opened its ends and identifier.
+    kLinkTtl,  // the same, and TTL or hop limit in any case
 };
-inline constexpr std::array<std::string_view, 2> kPointNames{"port", "link"};
+inline constexpr std::array<std::string_view, 3> kPointNames{"port", "link", "link-ttl"};
+
+// Which second looks of a point at a packet, within same_port, are copies.
+enum class SecondLooks : std::uint8_t {
+    kDoubled,  // those of populations that are known to be doubled (filter/repeats/union_rule.h)
+    kAll,
+};
+inline constexpr std::array<std::string_view, 2> kSecondLooksNames{"doubled", "all"};
 
 // Of a bounded packet.
 [[nodiscard]] inline bool is_identified_ipv4(const IpPacket& ip) noexcept {

@@ -153,6 +153,8 @@ void find_places(Burst& burst, const packet::KeySpec& key, std::uint64_t packets
         }
         if (key.point == packet::Point::kPort) {  // planted: rule-ignores-point
             place.link = 0;
+        } else if (key.point == packet::Point::kLinkTtl) [[unlikely]] {
+            place.link = remix(place.link, place.ttl);
         }
         if (key.tags == packet::Tags::kPoint) {
             place.link = remix(place.link, place.tags);

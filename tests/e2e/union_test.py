@@ -216,7 +216,7 @@ class Scene:
         if chance.random() < 0.05 and not fixed:
             given["--repeats"] = "drop"
             return Options(window, keep=False, key=key, non_ip=non_ip), self._words(given)
-        point = one("--point", {"link": "link", "port": "port"}, "link")
+        point = one("--point", {name: name for name in ("link", "port", "link-ttl")}, "link")
         fitting = {name: time for name, time in SAME_PORTS.items() if window is None or time <= window}
         same_port = one("--same-port", fitting, DEFAULT_SAME_PORT if self.taps == 1 else 0)
         views = one("--views", {"2": 2, "3": 3, "4": 4}, 2)
@@ -225,7 +225,8 @@ class Scene:
         if self.taps > 1 and chance.random() < 0.4:
             taps = chance.sample(range(1, self.taps + 1), self.taps)
             groups = [taps[:2], taps[2:]] if self.taps == 4 else [taps[:chance.randint(2, self.taps)]]
-        return Options(window, same_port, views, point, groups, True, passes, True, key, non_ip), \
+        evidence = one("--second-looks", {"doubled": True, "all": False}, True)
+        return Options(window, same_port, views, point, groups, evidence, passes, True, key, non_ip), \
             self._words(given) + [word for group in groups for word in ("--group", ",".join(map(str, group)))]
 
     @staticmethod
@@ -451,7 +452,9 @@ class WrongInput(UnionTest):
                 ("--passes", "3"): ("--passes", "1 or 2"),
                 ("--passes", "0"): ("--passes",),
                 ("--repeats", "some"): ("--repeats", "drop", "keep"),
-                ("--point", "ttl"): ("--point", "port", "link"),
+                ("--point", "ttl"): ("--point", "port", "link", "link-ttl"),
+                ("--second-looks", "some"): ("--second-looks", "doubled", "all"),
+                ("--second-looks", "all", "--repeats", "drop"): ("--second-looks", "--repeats keep"),
                 ("--repeats", "keep", "--editcap", "--count", "5"): ("--repeats", "--editcap"),
                 ("--repeats", "keep", "--count", "4"): ("--repeats", "--count"),
                 ("--repeats", "keep", "--key", "flow"): ("--repeats", "--key"),
@@ -478,7 +481,8 @@ class OtherCaptures(UnionTest):
     """Captures of the repository and the shared ones, each as one tap, and a second implementation."""
 
     ASKED = ({}, {"same_port": "250us"}, {"same_port": "250us", "passes": 1},
-             {"point": "port", "same_port": "1ms"}, {"repeats": "drop"},
+             {"point": "port", "same_port": "1ms"}, {"repeats": "drop"}, {"point": "link-ttl"},
+             {"same_port": "1ms", "second_looks": "all"},
              {"key": "frame", "same_port": "250us", "passes": 1},
              {"window": "1s", "same_port": "2ms", "views": 3, "passes": 1})
     ONE_TAP = "1,2,3,4,5,6,7,8"  # whatever interfaces a pcapng has
@@ -497,7 +501,8 @@ class OtherCaptures(UnionTest):
     def options(self, asked):
         return Options(exact_answer.duration(asked.get("window", "50ms")),
                        exact_answer.duration(asked.get("same_port", "0ns")), asked.get("views", 2),
-                       asked.get("point", "link"), (), True, asked.get("passes", 2),
+                       asked.get("point", "link"), (),
+                       "second_looks" not in asked, asked.get("passes", 2),
                        "repeats" not in asked, asked.get("key", "packet"))
 
     def walk(self, paths):
@@ -552,7 +557,8 @@ class OtherCaptures(UnionTest):
             options = scene.options
             rule = union_dedup.Union(options.window, options.same_port, options.views, options.evidence,
                                      options.keep)
-            asked = type("Asked", (), {"taps": scene.inputs, "key": options.key, "point": options.point,
+            point = {"link-ttl": "both"}.get(options.point, options.point)
+            asked = type("Asked", (), {"taps": scene.inputs, "key": options.key, "point": point,
                                        "tags": "ignore"})
             groups = {tap: min(group) for group in options.groups for tap in group}
             for _ in range(options.passes if options.same_port else 1):

@@ -567,6 +567,7 @@ std::vector<KeyCase> cases() {
         f("point", "\"link\"", "\"port\""),
         f("same_port", "\"0s\"", "\"1ms\""),
         f("views", "2", "3"),
+        f("second_looks", "\"doubled\"", "\"all\""),
         f("unidentified", "1", "0.5"),
         f("policy", "\"fixed\"", "\"refresh\""),
         {"filter.first", flows, both(flows, one("filter0", "first", "2"))},

@@ -497,11 +497,13 @@ void World::judge_repeats(std::size_t w, std::vector<std::uint32_t> decided, con
         const std::uint64_t place = group.empty() ? packet.sent.port : 0;
         const bool frame = packet.sent.kind == Kind::kFrame;
         sight.population = place << 8 | packet.sent.pair;
-        sight.point = lane.now->key.point == packet::Point::kLink ? sight.population : place << 8;
+        sight.ttl = frame ? 0U : packet.sent.ttl;
+        sight.point = lane.now->key.point == packet::Point::kPort ? place << 8 : sight.population;
+        sight.point |=
+            lane.now->key.point == packet::Point::kLinkTtl ? std::uint64_t{sight.ttl} << 48 : 0;
         sight.point |=
             lane.now->key.tags == packet::Tags::kPoint ? std::uint64_t{packet.sent.tags} << 32 : 0;
         sight.tags = packet.sent.tags;
-        sight.ttl = frame ? 0U : packet.sent.ttl;
         if (packet.order >= kSteered) {
             sight.at = {last, now_, 0};
         } else if (packet.order >= kReceived) {
@@ -612,6 +614,8 @@ void World::check_plan() const {
         require_equal(spec.window, asked.window, "the window that repeats are told apart within");
         require_equal(spec.same_port, asked.same_port.value_or(0), "same_port");
         require_equal(spec.views, asked.views.value_or(2), "views");
+        require(spec.needs_evidence == (asked.second_looks != packet::SecondLooks::kAll),
+                "other second looks than asked for");
     }
 }
 

@@ -40,7 +40,8 @@ void Shape::vary_repeats(Chance& chance) {
     grouped = chance.once_in(4);
     keeps_repeats = !chance.once_in(5);
     tags = chance.one_of({"ignore", "ignore", "compare", "point"});
-    point = chance.one_of({"link", "link", "port"});
+    point = chance.one_of({"link", "link", "port", "link-ttl"});
+    second_looks = chance.one_of({"doubled", "doubled", "all"});
     same_port =
         chance.one_of({Nanoseconds{0}, 20 * kMicrosecond, 100 * kMicrosecond, 250 * kMicrosecond});
     views = chance.one_of({2U, 2U, 3U, 4U});
@@ -75,12 +76,16 @@ Shape Shape::another(Chance& chance) const {
 
 Shape Shape::other_repeats(Chance& chance) const {
     Shape out = *this;
-    switch (chance.below(5)) {
+    switch (chance.below(6)) {
         case 0:
             out.keeps_repeats = !keeps_repeats;
             break;
         case 1:
-            out.point = std::string_view(point) == "link" ? "port" : "link";
+            out.point =
+                std::string_view(point) == "link" ? chance.one_of({"port", "link-ttl"}) : "link";
+            break;
+        case 4:
+            out.second_looks = std::string_view(second_looks) == "all" ? "doubled" : "all";
             break;
         case 2:
             out.same_port = same_port == 0 ? 50 * kMicrosecond : chance.below(2) * same_port / 2;
@@ -110,8 +115,8 @@ std::string Shape::text() const {
     if (keeps_repeats) {
         out += "repeats = \"keep\"\npoint = \"" + std::string(point) + "\"\nsame_port = \"" +
                std::to_string(std::min(same_port, window)) +
-               "ns\"\nviews = " + std::to_string(views) + "\nunidentified = " + unidentified +
-               "\ntags = \"" + tags + "\"\n";
+               "ns\"\nviews = " + std::to_string(views) + "\nsecond_looks = \"" + second_looks +
+               "\"\nunidentified = " + unidentified + "\ntags = \"" + tags + "\"\n";
     } else {
         out += std::string("repeats = \"drop\"\ntags = \"") +
                (std::string_view(tags) == "compare" ? "compare" : "ignore") + "\"\n";

@@ -35,6 +35,7 @@ struct Shape {
     const char* point = "link";
     Nanoseconds same_port = 0;
     unsigned views = 2;
+    const char* second_looks = "doubled";
     const char* unidentified = "1";
 
     static Shape by(Chance& chance);

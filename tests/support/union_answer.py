@@ -96,7 +96,7 @@ class UnionRule:
         return self._populations.setdefault((group, place.pair), Population())
 
     def _point(self, group, place):
-        return group, place.link if self._options.point == "link" else None
+        return group, {"link": place.link, "link-ttl": (place.link, place.ttl)}.get(self._options.point)
 
     def see(self, number, now, key, group, place):
         """The transmission that this packet is a copy of, or None: it is a new one."""

@@ -223,6 +223,7 @@ TEST(Load, filters_are_read_back) {
                                           std::nullopt,
                                           std::nullopt,
                                           std::nullopt,
+                                          std::nullopt,
                                           std::nullopt},
                                          22}));
     const Geometry geometry{3, 8, std::uint64_t{256} << 13, 256, 5};
@@ -250,6 +251,7 @@ TEST(Load, filters_are_read_back) {
                                           packet::Repeats::kKeep,
                                           packet::Point::kPort,
                                           Nanoseconds{0},
+                                          std::nullopt,
                                           std::nullopt,
                                           std::nullopt},
                                          33}));
@@ -281,11 +283,12 @@ TEST(Load, repeats_are_told_apart_by_where_the_filter_stands) {
     EXPECT_EQ(link.same_port, Nanoseconds{0});
     const Filter asked = filter("[\"a\", \"b\"]",
                                 "repeats = \"keep\"\npoint = \"port\"\nsame_port = \"10us\"\n"
-                                "views = 4\nunidentified = 0.25\n",
+                                "views = 4\nsecond_looks = \"all\"\nunidentified = 0.25\n",
                                 "");
     EXPECT_EQ(asked.point, packet::Point::kPort);
     EXPECT_EQ(asked.same_port, 10 * kMicrosecond);
     EXPECT_EQ(asked.views, 4U);
+    EXPECT_EQ(asked.second_looks, packet::SecondLooks::kAll);
     EXPECT_EQ(asked.unidentified, 0.25);
     EXPECT_FALSE(filter("[\"a\", \"b\"]", "repeats = \"drop\"\n", "").keeps_repeats());
     EXPECT_FALSE(filter("[\"a\", \"b\"]", "key = \"flow\"\n", "").keeps_repeats());
@@ -436,7 +439,7 @@ TEST(Load, everything_above_names_every_known_key) {
         if (known.key == "lines" || known.key == "lines_per_key" ||
             known.key == "fingerprint_bits" || known.key == "on_full" || known.key == "repeats" ||
             known.key == "point" || known.key == "same_port" || known.key == "views" ||
-            known.key == "unidentified" || known.key == "group" ||
+            known.key == "second_looks" || known.key == "unidentified" || known.key == "group" ||
             known.key == "allow_repeat_drop_on_link") {
             continue;  // they have tests of their own
         }
